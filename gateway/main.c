@@ -30,7 +30,7 @@ static Status
 read_limits(Call *call, const Config *config, Limits *ret_limits)
 {
     const Slice *settings = NULL;
-    const size_t count = config_list(config, "limit", &settings);
+    size_t count = config_list(config, "limit", &settings);
     *ret_limits = limits_default();
     for (size_t index = 0; index < count; index++) {
         TRY(limits_read(call, settings[index], ret_limits));
@@ -65,14 +65,14 @@ serve(Call *call, const Config *config)
     TRY(read_limits(call, config, &options.limits));
     TRY(gateway_open(call, &options, &gateway));
     gateway_address(gateway, address);
-    const ProgramServer server = {
+    ProgramServer server = {
         .context = gateway,
         .address = address,
         .grace_ms = (uint32_t)config_integer(config, "grace"),
         .run = run,
         .stop = stop,
     };
-    const Status status = program_serve(call, &server);
+    Status status = program_serve(call, &server);
     gateway_close(gateway);
     return status;
 }

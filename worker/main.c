@@ -23,7 +23,7 @@ static Status
 serve_device(Call *call, const Config *config, Device *device)
 {
     Worker *worker = NULL;
-    const WorkerOptions options = {
+    WorkerOptions options = {
         .listen = config_string(config, "listen"),
         .name = config_string(config, "name"),
         .token = config_secret(config, "token"),
@@ -34,14 +34,14 @@ serve_device(Call *call, const Config *config, Device *device)
         .blob_cache_size = (size_t)config_integer(config, "blob-cache"),
     };
     TRY(worker_open(call, &options, device, &worker));
-    const ProgramServer server = {
+    ProgramServer server = {
         .context = worker,
         .address = worker->address,
         .grace_ms = (uint32_t)config_integer(config, "grace"),
         .run = run_worker,
         .stop = stop_worker,
     };
-    const Status status = program_serve(call, &server);
+    Status status = program_serve(call, &server);
     worker_close(worker);
     return status;
 }
@@ -50,12 +50,12 @@ static Status
 serve_cpu(Call *call, const Config *config)
 {
     Device *device = NULL;
-    const CpuDeviceOptions cpu = {
+    CpuDeviceOptions cpu = {
         .thread_count = (int)config_integer(config, "threads"),
         .memory_limit = (uint64_t)config_integer(config, "memory"),
     };
     TRY(cpu_device_new(call, &cpu, &device));
-    const Status status = serve_device(call, config, device);
+    Status status = serve_device(call, config, device);
     cpu_device_free(device);
     return status;
 }

@@ -17,7 +17,7 @@ enum { QUOTA_TENANT = 1, QUOTA_SETTINGS };
 static const char *
 word_or(const Config *config, size_t index, const char *otherwise)
 {
-    const char *const word = config_word(config, index);
+    const char *word = config_word(config, index);
     return word == NULL ? otherwise : word;
 }
 
@@ -25,7 +25,7 @@ static Status
 find_tenant(Call *call, const char *conninfo, const char *name, TenantId *ret_tenant)
 {
     AUTO_STORE store = NULL;
-    const StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_QUEUE};
+    StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_QUEUE};
     TenantList list;
     TRY(store_open(call, &options, &store));
     TRY(tenants_list(call, store, name, &list));
@@ -53,11 +53,11 @@ typedef struct KeyVerb {
 static Status
 ensure_tenant(Call *call, Store *store, const char *conninfo, const char *name, TenantId *ret_tenant)
 {
-    const Status status = find_tenant(call, conninfo, name, ret_tenant);
+    Status status = find_tenant(call, conninfo, name, ret_tenant);
     if (status != STATUS_NOT_FOUND) {
         return status;
     }
-    const TenantId id = {uuid_new()};
+    TenantId id = {uuid_new()};
     TRY(tenants_create(call, store, id, name));
     *ret_tenant = id;
     return STATUS_OK;
@@ -66,9 +66,9 @@ ensure_tenant(Call *call, Store *store, const char *conninfo, const char *name, 
 static Status
 create_key(Call *call, const KeyWork *work)
 {
-    const ApiKey key = api_key_new();
-    const Slice pepper = slice_from_string(config_secret(work->config, "pepper"));
-    const KeyInfo info = {
+    ApiKey key = api_key_new();
+    Slice pepper = slice_from_string(config_secret(work->config, "pepper"));
+    KeyInfo info = {
         .name = "made by sluice-gateway key create",
         .scopes = word_or(work->config, KEY_LAST, ""),
     };
@@ -94,7 +94,7 @@ list_keys(Call *call, const KeyWork *work)
     KeyList keys;
     TRY(keys_list(call, work->store, work->tenant, &keys));
     for (size_t index = 0; index < keys.count; index++) {
-        const KeyInfo *const key = &keys.items[index];
+        const KeyInfo *key = &keys.items[index];
         char created[CLOCK_STAMP_SIZE];
         clock_stamp(key->created_us, created);
         (void)printf("%s %-7s %s %s\n", key->id, key_state(key), created, key->scopes);
@@ -105,12 +105,12 @@ list_keys(Call *call, const KeyWork *work)
 static Status
 revoke_key(Call *call, const KeyWork *work)
 {
-    const char *const word = config_word(work->config, KEY_LAST);
+    const char *word = config_word(work->config, KEY_LAST);
     ApiKey key;
     if (word == NULL) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "usage: sluice-gateway key revoke TENANT KEY");
     }
-    const bool is_whole = api_key_from_text(slice_from_string(word), &key);
+    bool is_whole = api_key_from_text(slice_from_string(word), &key);
     TRY(keys_revoke(call, work->store, work->tenant, is_whole ? key.id : word));
     (void)printf("revoked; gateways that know it refuse it within seconds\n");
     return STATUS_OK;
@@ -136,9 +136,9 @@ find_verb(const char *name)
 Status
 key_command(Call *call, const Config *config)
 {
-    const KeyVerb *const verb = find_verb(config_word(config, KEY_VERB));
-    const char *const conninfo = config_string(config, "database");
-    const StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
+    const KeyVerb *verb = find_verb(config_word(config, KEY_VERB));
+    const char *conninfo = config_string(config, "database");
+    StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
     AUTO_STORE store = NULL;
     KeyWork work = {.config = config, .tenant_name = word_or(config, KEY_TENANT, "default")};
     if (verb == NULL) {
@@ -174,8 +174,8 @@ count_of(Quota *quota, size_t index)
 static Status
 set_quota(Call *call, Slice setting, Quota *quota)
 {
-    const size_t equals = slice_find(setting, '=');
-    const Slice name = slice_part(setting, 0, equals);
+    size_t equals = slice_find(setting, '=');
+    Slice name = slice_part(setting, 0, equals);
     uint64_t value = 0;
     if (!slice_to_uint64(slice_part(setting, equals + 1, setting.size), &value) || value == 0 ||
         value > INT64_MAX) {
@@ -207,9 +207,9 @@ print_quota(Quota *quota)
 Status
 quota_command(Call *call, const Config *config)
 {
-    const char *const name = word_or(config, QUOTA_TENANT, "default");
-    const char *const conninfo = config_string(config, "database");
-    const StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
+    const char *name = word_or(config, QUOTA_TENANT, "default");
+    const char *conninfo = config_string(config, "database");
+    StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
     AUTO_STORE store = NULL;
     TenantId tenant;
     Quota quota;

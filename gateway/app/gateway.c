@@ -47,7 +47,7 @@ struct Gateway {
 static bool
 queue_is_ready(void *context)
 {
-    const Gateway *const gateway = context;
+    const Gateway *gateway = context;
     return !replica_is_draining(&gateway->replica) && worker_pool_serves(gateway->directory);
 }
 
@@ -72,7 +72,7 @@ queue_mail(void *context, const char *text)
 static Status
 open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
-    const QueueRunnerOptions queue = {
+    QueueRunnerOptions queue = {
         .conninfo = options->conninfo,
         .owner = gateway->replica.id,
         .slot_count = options->queue_slot_count,
@@ -83,7 +83,7 @@ open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
         .mail = queue_mail,
         .context = gateway,
     };
-    const UpkeepOptions upkeep = {
+    UpkeepOptions upkeep = {
         .conninfo = options->conninfo,
         .owner = gateway->replica.id,
         .history_days = options->history_days,
@@ -129,8 +129,8 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
     };
     loop.parts.metrics = metrics_all(&loop.parts.metric_table_count);
     for (int index = 0; index < options->loop_count; index++) {
-        GatewayLoop **const next = &gateway->loops[gateway->loop_count];
-        const Status status = gateway_loop_open(call, &loop, next);
+        GatewayLoop **next = &gateway->loops[gateway->loop_count];
+        Status status = gateway_loop_open(call, &loop, next);
         gateway->loop_count += *next != NULL;
         TRY(status);
     }
@@ -143,7 +143,7 @@ static Status
 check_connections(Call *call, Store *store, int job_thread_count)
 {
     enum { OTHERS = 5 };
-    const uint64_t wanted = (uint64_t)job_thread_count * JOB_CONNECTIONS_MAX + OTHERS;
+    uint64_t wanted = (uint64_t)job_thread_count * JOB_CONNECTIONS_MAX + OTHERS;
     uint64_t allowed = 0;
     TRY(store_connections_allowed(call, store, &allowed));
     return wanted <= allowed ? STATUS_OK
@@ -157,7 +157,7 @@ static Status
 check_database(Call *call, const GatewayOptions *options)
 {
     AUTO_STORE store = NULL;
-    const StoreOptions app = {.conninfo = options->conninfo, .role = STORE_ROLE_APP};
+    StoreOptions app = {.conninfo = options->conninfo, .role = STORE_ROLE_APP};
     TRY(store_open(call, &app, &store));
     TRY(migrate_check(call, store));
     return check_connections(call, store, options->job_thread_count);
@@ -166,7 +166,7 @@ check_database(Call *call, const GatewayOptions *options)
 static Status
 open_caches(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
-    const AuthOptions auth = {.pepper = options->pepper, .is_open = options->is_open};
+    AuthOptions auth = {.pepper = options->pepper, .is_open = options->is_open};
     gateway->auth = auth_new(&auth);
     gateway->directory = directory_new();
     gateway->sessions = session_cache_new();
@@ -184,13 +184,13 @@ open_caches(Call *call, Gateway *gateway, const GatewayOptions *options)
 static Status
 open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
-    const JobPoolOptions jobs = {
+    JobPoolOptions jobs = {
         .thread_count = options->job_thread_count,
         .context_new = job_context_new,
         .context_free = job_context_free,
         .owner = options->conninfo,
     };
-    const RecorderOptions recorder = {
+    RecorderOptions recorder = {
         .conninfo = options->conninfo,
         .ring_size = options->record_ring_size,
     };
@@ -215,7 +215,7 @@ open_steps(Call *call, Gateway *gateway)
         .ender = batcher_new(gateway->jobs, queued_steps_end),
     };
     gateway->partials = partial_table_new(&gateway->limits, &gateway->replica);
-    const ReplicaMailOptions mail = {
+    ReplicaMailOptions mail = {
         .replica = &gateway->replica,
         .limits = &gateway->limits,
         .jobs = gateway->jobs,
@@ -224,15 +224,15 @@ open_steps(Call *call, Gateway *gateway)
         .partials = gateway->partials,
     };
     gateway->mail = replica_mail_new(&mail);
-    const bool is_whole = gateway->steps.enqueuer != NULL && gateway->steps.ender != NULL &&
-                          gateway->partials != NULL && gateway->mail != NULL;
+    bool is_whole = gateway->steps.enqueuer != NULL && gateway->steps.ender != NULL &&
+                    gateway->partials != NULL && gateway->mail != NULL;
     return is_whole ? STATUS_OK : call_fail_memory(call, "the gateway's steps");
 }
 
 static Status
 open_workers(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
-    const WorkerPoolOptions workers = {
+    WorkerPoolOptions workers = {
         .loop = gateway->loops[0]->loop,
         .jobs = gateway->jobs,
         .directory = gateway->directory,
@@ -284,13 +284,13 @@ gateway_open(Call *call, const GatewayOptions *options, Gateway **ret_gateway)
 {
     assert(options->loop_count > 0 && options->loop_count <= GATEWAY_LOOP_COUNT_MAX);
 
-    Gateway *const gateway = memory_new(1, sizeof *gateway);
+    Gateway *gateway = memory_new(1, sizeof *gateway);
     if (gateway == NULL) {
         return call_fail_memory(call, "the gateway");
     }
     gateway->limits = options->limits;
     replica_init(&gateway->replica);
-    const Status status = open_parts(call, gateway, options);
+    Status status = open_parts(call, gateway, options);
     if (status != STATUS_OK) {
         gateway_close(gateway);
         return status;
@@ -302,7 +302,7 @@ gateway_open(Call *call, const GatewayOptions *options, Gateway **ret_gateway)
 static void *
 run_loop(void *context)
 {
-    const GatewayLoop *const loop = context;
+    const GatewayLoop *loop = context;
     loop_run(loop->loop);
     log_flush();
     return NULL;
@@ -319,7 +319,7 @@ gateway_run(Gateway *gateway)
     }
     /* A loop without a thread would accept connections and never serve them. */
     while (gateway->loop_count > started) {
-        GatewayLoop *const loop = gateway->loops[--gateway->loop_count];
+        GatewayLoop *loop = gateway->loops[--gateway->loop_count];
         gateway_loop_close(loop);
         gateway_loop_free(loop);
     }

@@ -36,7 +36,7 @@ charge_request(Call *call, const Request *request, Response *response)
 static void
 log_request(Parts *parts, const RequestRecord *record)
 {
-    GatewayLoop *const loop = LIST_ITEM(parts, GatewayLoop, parts);
+    GatewayLoop *loop = LIST_ITEM(parts, GatewayLoop, parts);
     metrics_count_request(record);
     log_hold();
     loop_defer(loop->loop, &loop->flush_log);
@@ -61,9 +61,9 @@ flush_log(Task *task)
 static size_t
 body_size_max(const Parts *parts, const Request *request)
 {
-    const Limits *const limits = parts->limits;
+    const Limits *limits = parts->limits;
     if (request->handler->body_limit != NULL) {
-        const LimitField *const limit = limit_find(slice_from_string(request->handler->body_limit));
+        const LimitField *limit = limit_find(slice_from_string(request->handler->body_limit));
         assert(limit != NULL);
         return (size_t)limit_value(limits, limit);
     }
@@ -86,8 +86,8 @@ loop_share(uint64_t count, int loop_count)
 static Status
 open_server(Call *call, GatewayLoop *loop, const GatewayLoopOptions *options)
 {
-    const Limits *const limits = options->parts.limits;
-    const HttpOptions http = {
+    const Limits *limits = options->parts.limits;
+    HttpOptions http = {
         .handlers = handler_table,
         .parts = &loop->parts,
         .jobs = options->jobs,
@@ -114,8 +114,8 @@ static void
 check_drained(Timer *timer)
 {
     enum { CHECK_MS = 20 };
-    GatewayLoop *const loop = LIST_ITEM(timer, GatewayLoop, drained);
-    const size_t active = http_server_active(loop->server) + queue_runner_active(loop->parts.queue);
+    GatewayLoop *loop = LIST_ITEM(timer, GatewayLoop, drained);
+    size_t active = http_server_active(loop->server) + queue_runner_active(loop->parts.queue);
     if (active == 0 || loop->grace_ms < CHECK_MS) {
         loop_stop(loop->loop);
         return;
@@ -127,7 +127,7 @@ check_drained(Timer *timer)
 static void
 begin_drain(Task *task)
 {
-    GatewayLoop *const loop = LIST_ITEM(task, GatewayLoop, drain);
+    GatewayLoop *loop = LIST_ITEM(task, GatewayLoop, drain);
     http_server_drain(loop->server);
     partials_drain(&loop->partials);
     check_drained(&loop->drained);
@@ -140,7 +140,7 @@ gateway_loop_open(Call *call, const GatewayLoopOptions *options, GatewayLoop **r
 
     Loop *on = NULL;
     TRY(loop_new(call, &on));
-    GatewayLoop *const loop = memory_new(1, sizeof *loop);
+    GatewayLoop *loop = memory_new(1, sizeof *loop);
     if (loop == NULL) {
         loop_free(on);
         return call_fail_memory(call, "a loop");

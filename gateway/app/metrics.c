@@ -64,7 +64,7 @@ metrics_count_request(const RequestRecord *record)
 {
     assert(record->http_status >= 0);
 
-    const size_t class = record->is_hang_up ? 0 : (size_t)(record->http_status / 100) % CLASS_COUNT;
+    size_t class = record->is_hang_up ? 0 : (size_t)(record->http_status / 100) % CLASS_COUNT;
     metric_add(
         &metric_requests, metric_series(&metric_requests, operation_index(record->operation_id), class), 1);
     metric_observe(&metric_request_seconds, 0, (int64_t)(record->duration_ns / CLOCK_NS_PER_US));
@@ -75,10 +75,10 @@ static const char *const worker_states[] = {"serving", "draining", "lost"};
 static int64_t
 read_workers(size_t state)
 {
-    const MetricSources *const sources = watched_sources();
+    const MetricSources *sources = watched_sources();
     int64_t count = 0;
     if (sources != NULL) {
-        Roster *const roster = directory_take(sources->directory);
+        Roster *roster = directory_take(sources->directory);
         for (size_t index = 0; index < roster->count; index++) {
             count += (size_t)roster->workers[index].state == state;
         }
@@ -92,7 +92,7 @@ static const char *const lookups[] = {"hit", "miss", "wait"};
 static PlanCacheStats
 plan_stats(void)
 {
-    const MetricSources *const sources = watched_sources();
+    const MetricSources *sources = watched_sources();
     PlanCacheStats stats = {0};
     if (sources != NULL) {
         stats = plan_cache_stats(sources->plans);
@@ -103,7 +103,7 @@ plan_stats(void)
 static int64_t
 read_plan_lookups(size_t lookup)
 {
-    const PlanCacheStats stats = plan_stats();
+    PlanCacheStats stats = plan_stats();
     const uint64_t counts[COUNT_OF(lookups)] = {stats.hit_count, stats.miss_count, stats.wait_count};
     return (int64_t)counts[lookup];
 }
@@ -118,7 +118,7 @@ read_plan_bytes(size_t series)
 static GraphCacheStats
 graph_stats(void)
 {
-    const MetricSources *const sources = watched_sources();
+    const MetricSources *sources = watched_sources();
     GraphCacheStats stats = {0};
     if (sources != NULL) {
         stats = graph_cache_stats(sources->graphs);
@@ -147,7 +147,7 @@ static int64_t
 read_jobs_waiting(size_t series)
 {
     (void)series;
-    const MetricSources *const sources = watched_sources();
+    const MetricSources *sources = watched_sources();
     return sources == NULL ? 0 : (int64_t)job_pool_waiting(sources->jobs);
 }
 
@@ -155,7 +155,7 @@ static int64_t
 read_partial_runs(size_t series)
 {
     (void)series;
-    const MetricSources *const sources = watched_sources();
+    const MetricSources *sources = watched_sources();
     return sources == NULL ? 0 : (int64_t)partial_table_count(sources->partials);
 }
 

@@ -32,7 +32,7 @@ values_clear(Map *map)
 {
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(map, &cursor); entry != NULL; entry = map_next(map, &cursor)) {
-        void *const value = entry->value;
+        void *value = entry->value;
         (void)map_remove(map, entry->key);
         memory_free(value);
     }
@@ -50,7 +50,7 @@ values_free(Map *map)
 Auth *
 auth_new(const AuthOptions *options)
 {
-    Auth *const auth = memory_new(1, sizeof *auth);
+    Auth *auth = memory_new(1, sizeof *auth);
     if (auth == NULL) {
         return NULL;
     }
@@ -101,12 +101,11 @@ principal_open(Principal *ret_principal)
 static bool
 cache_find(Auth *auth, const ApiKey *key, uint64_t age_max_ms, Principal *ret_principal)
 {
-    const Sha256 hash = key_hash(key, auth->options.pepper);
+    Sha256 hash = key_hash(key, auth->options.pepper);
     mutex_lock(&auth->lock);
-    const KnownKey *const known = map_get(auth->keys, slice_from_string(key->id));
-    const bool is_fresh =
-        known != NULL && clock_monotonic_ns() - known->verified_ns < age_max_ms * CLOCK_NS_PER_MS;
-    const bool is_known = is_fresh && sha256_equal(&known->hash, &hash);
+    const KnownKey *known = map_get(auth->keys, slice_from_string(key->id));
+    bool is_fresh = known != NULL && clock_monotonic_ns() - known->verified_ns < age_max_ms * CLOCK_NS_PER_MS;
+    bool is_known = is_fresh && sha256_equal(&known->hash, &hash);
     if (is_known) {
         *ret_principal = known->principal;
     }
@@ -117,7 +116,7 @@ cache_find(Auth *auth, const ApiKey *key, uint64_t age_max_ms, Principal *ret_pr
 static void
 cache_put(Auth *auth, const ApiKey *key, const Principal *principal)
 {
-    KnownKey *const known = memory_new(1, sizeof *known);
+    KnownKey *known = memory_new(1, sizeof *known);
     if (known == NULL) {
         return; /* the next request asks the database again */
     }
@@ -126,13 +125,13 @@ cache_put(Auth *auth, const ApiKey *key, const Principal *principal)
         .principal = *principal,
         .verified_ns = clock_monotonic_ns(),
     };
-    const Slice id = slice_from_string(key->id);
+    Slice id = slice_from_string(key->id);
     mutex_lock(&auth->lock);
     if (map_count(auth->keys) >= AUTH_KEYS_MAX) {
         values_clear(auth->keys);
     }
-    KnownKey *const previous = map_remove(auth->keys, id);
-    const bool is_kept = map_put(auth->keys, id, known);
+    KnownKey *previous = map_remove(auth->keys, id);
+    bool is_kept = map_put(auth->keys, id, known);
     mutex_unlock(&auth->lock);
     memory_free(previous);
     if (!is_kept) {
@@ -158,7 +157,7 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
 static RequestRate *
 rate_of(Auth *auth, const KeyRecord *record)
 {
-    const Slice tenant = slice_of(record->tenant.value.bytes, sizeof record->tenant.value.bytes);
+    Slice tenant = slice_of(record->tenant.value.bytes, sizeof record->tenant.value.bytes);
     mutex_lock(&auth->lock);
     RequestRate *rate = map_get(auth->rates, tenant);
     if (rate == NULL) {
@@ -206,7 +205,7 @@ auth_verify(
     if (!credentials_key(credentials, &key)) {
         return call_fail(call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
     }
-    const Status status = ask_database(call, context, &key, auth->options.pepper, &record);
+    Status status = ask_database(call, context, &key, auth->options.pepper, &record);
     if (status == STATUS_UNAVAILABLE && cache_find(auth, &key, AUTH_STALE_MS, ret_principal)) {
         return STATUS_OK;
     }
@@ -224,13 +223,13 @@ auth_verify(
 Status
 auth_charge(Call *call, const Principal *principal, Response *response)
 {
-    RequestRate *const rate = principal->rate;
-    const uint64_t wait_ns = rate == NULL ? 0 : request_rate_take(rate, clock_monotonic_ns());
+    RequestRate *rate = principal->rate;
+    uint64_t wait_ns = rate == NULL ? 0 : request_rate_take(rate, clock_monotonic_ns());
     if (wait_ns == 0) {
         return STATUS_OK;
     }
-    const unsigned long long per_second = atomic_load_relaxed(&rate->per_second);
-    const unsigned long long wait_s = (wait_ns + CLOCK_NS_PER_S - 1) / CLOCK_NS_PER_S;
+    unsigned long long per_second = atomic_load_relaxed(&rate->per_second);
+    unsigned long long wait_s = (wait_ns + CLOCK_NS_PER_S - 1) / CLOCK_NS_PER_S;
     response_header_format(response, "Retry-After", "%llu", wait_s);
     response_header_format(response, "RateLimit-Policy", "\"requests\";q=%llu;w=1", per_second);
     response_header_format(response, "RateLimit", "\"requests\";r=0;t=%llu", wait_s);

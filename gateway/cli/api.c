@@ -31,7 +31,7 @@ detail_note(Call *call, void *context, Slice item)
     (void)context;
     Detail detail = {0};
     TRY(reply_read(call, item, members, COUNT_OF(members), &detail));
-    const char *const pointer = text_copy(call->arena, detail.pointer);
+    const char *pointer = text_copy(call->arena, detail.pointer);
     if (pointer != NULL) {
         call_note(call, pointer, "%.*s", SLICE_PRINT(detail.text));
     }
@@ -48,8 +48,8 @@ is_problem(const HttpClientResponse *reply)
 static Status
 foreign_fail(Cli *cli, const HttpClientResponse *reply)
 {
-    const bool is_gone = reply->status >= HTTP_BAD_GATEWAY && reply->status <= HTTP_TIMED_OUT;
-    const Status status = call_fail(cli->call, is_gone ? STATUS_UNAVAILABLE : STATUS_UNKNOWN,
+    bool is_gone = reply->status >= HTTP_BAD_GATEWAY && reply->status <= HTTP_TIMED_OUT;
+    Status status = call_fail(cli->call, is_gone ? STATUS_UNAVAILABLE : STATUS_UNKNOWN,
         "'%s' answered with status %d, which is no answer of a gateway", config_string(cli->config, "url"),
         reply->status);
     return cli_fail(cli, is_gone ? EXIT_UNREACHABLE : EXIT_REFUSED, status);
@@ -59,7 +59,7 @@ foreign_fail(Cli *cli, const HttpClientResponse *reply)
 static ExitCode
 refusal_exit_code(const HttpClientResponse *reply)
 {
-    const Slice location = http_client_header(reply, "Location");
+    Slice location = http_client_header(reply, "Location");
     if (reply->status == HTTP_TIMED_OUT) {
         return EXIT_TIMED_OUT;
     }
@@ -74,8 +74,8 @@ refusal_fail(Cli *cli, const HttpClientResponse *reply)
         {"code", JSON_SLICE, .offset = offsetof(Problem, code)},
         {"request_id", JSON_SLICE, .offset = offsetof(Problem, request_id)},
     };
-    Call *const call = cli->call;
-    const Slice body = buffer_slice(&reply->body);
+    Call *call = cli->call;
+    Slice body = buffer_slice(&reply->body);
     Problem problem = {.code = SLICE("UNKNOWN")};
     Status code = STATUS_UNKNOWN;
     if (!is_problem(reply)) {
@@ -88,8 +88,8 @@ refusal_fail(Cli *cli, const HttpClientResponse *reply)
     }
     (void)status_from_name(problem.code, &code);
     (void)snprintf(call->request_id, sizeof call->request_id, "%.*s", SLICE_PRINT(problem.request_id));
-    const bool lacks_key = reply->status == HTTP_UNAUTHENTICATED && config_secret(cli->config, "key") == NULL;
-    const Status status = call_fail(call, code == STATUS_OK ? STATUS_UNKNOWN : code, "%.*s%s",
+    bool lacks_key = reply->status == HTTP_UNAUTHENTICATED && config_secret(cli->config, "key") == NULL;
+    Status status = call_fail(call, code == STATUS_OK ? STATUS_UNKNOWN : code, "%.*s%s",
         SLICE_PRINT(problem.detail), lacks_key ? "; '--key-file' names the file of a key" : "");
     return cli_fail(cli, refusal_exit_code(reply), status);
 }
@@ -134,8 +134,8 @@ static const char **
 headers_of(const Cli *cli, const char *const *more)
 {
     enum { OWN_COUNT = 1, MORE_MAX = 6 };
-    const char *const key = config_secret(cli->config, "key");
-    const char **const headers = arena_alloc(cli->call->arena, (OWN_COUNT + MORE_MAX + 1) * sizeof *headers);
+    const char *key = config_secret(cli->config, "key");
+    const char **headers = arena_alloc(cli->call->arena, (OWN_COUNT + MORE_MAX + 1) * sizeof *headers);
     size_t count = 0;
     if (headers != NULL && key != NULL) {
         headers[count++] = text_format(cli->call->arena, "Authorization: Bearer %s", key);
@@ -163,14 +163,14 @@ exchange_done(Exchange *exchange)
 static void
 exchange_progress(void *context, const HttpClientProgress *transferred)
 {
-    Exchange *const exchange = context;
+    Exchange *exchange = context;
     progress_show(exchange->progress, transferred);
 }
 
 static Status
 exchange_save(Call *call, void *context, Slice piece)
 {
-    Exchange *const exchange = context;
+    Exchange *exchange = context;
     return local_file_append(call, &exchange->file, piece);
 }
 
@@ -179,9 +179,9 @@ exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClient
 {
     static const HttpClientEvents events = {.on_progress = exchange_progress};
     static const HttpClientEvents save_events = {.on_data = exchange_save, .on_progress = exchange_progress};
-    const bool has_body = request->body.data != NULL || request->body_path != NULL;
-    const bool is_json = has_body && request->content_type == NULL;
-    const HttpClientRequest sent = {
+    bool has_body = request->body.data != NULL || request->body_path != NULL;
+    bool is_json = has_body && request->content_type == NULL;
+    HttpClientRequest sent = {
         .method = request->method,
         .url = url_of(cli, request->path),
         .content_type = is_json ? "application/json" : request->content_type,
@@ -211,12 +211,12 @@ api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
     exchange.progress = request->progress == NULL ? &exchange.own : request->progress;
     *ret_reply = (HttpClientResponse){0};
     if (request->save_path != NULL) {
-        const Status status = local_file_begin(cli->call, request->save_path, &exchange.file);
+        Status status = local_file_begin(cli->call, request->save_path, &exchange.file);
         if (status != STATUS_OK) {
             return cli_fail(cli, EXIT_USAGE, status);
         }
     }
-    const Status status = exchange_run(cli, request, &exchange, ret_reply);
+    Status status = exchange_run(cli, request, &exchange, ret_reply);
     progress_end(&exchange.own);
     if (status != STATUS_OK) {
         return transport_fail(cli, status);
@@ -238,7 +238,7 @@ api_append_escaped(Buffer *path, Slice text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     for (size_t index = 0; index < text.size; index++) {
-        const char byte = text.data[index];
+        char byte = text.data[index];
         if (byte != '\0' && strchr(plain, byte) != NULL) {
             buffer_append_byte(path, byte);
         } else {

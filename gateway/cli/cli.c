@@ -15,10 +15,10 @@ static void
 append_command_line(Buffer *text, const Command *command)
 {
     enum { USAGE_WIDTH = 28 };
-    const size_t start = text->size;
+    size_t start = text->size;
     buffer_append_format(text, "  %s %s", command->name, command->arguments);
-    const size_t width = text->size - start;
-    const bool is_long = width > USAGE_WIDTH;
+    size_t width = text->size - start;
+    bool is_long = width > USAGE_WIDTH;
     buffer_append_format(text, "%s%*s %s\n", is_long ? "\n" : "",
         (int)(is_long ? USAGE_WIDTH : USAGE_WIDTH - width), "", command->summary);
 }
@@ -89,8 +89,8 @@ write_help(Cli *cli)
 static Status
 unknown_command(Cli *cli, size_t first_word)
 {
-    const char *const first = config_word(cli->config, first_word);
-    const char *const second = config_word(cli->config, first_word + 1);
+    const char *first = config_word(cli->config, first_word);
+    const char *second = config_word(cli->config, first_word + 1);
     return cli_usage(cli, "there is no command '%s%s%s': 'sluice --help' lists them", first,
         second == NULL ? "" : " ", second == NULL ? "" : second);
 }
@@ -101,7 +101,7 @@ static Status
 flags_check(Cli *cli)
 {
     for (size_t index = 0; index < cli_settings.count; index++) {
-        const SettingDefinition *const definition = &cli_settings.definitions[index];
+        const SettingDefinition *definition = &cli_settings.definitions[index];
         if (config_is_flag(cli->config, definition->name) &&
             !cli_settings_contain(cli_global_settings, definition->name) &&
             !cli_settings_contain(cli->command->settings, definition->name)) {
@@ -114,7 +114,7 @@ flags_check(Cli *cli)
 static Status
 arguments_check(Cli *cli)
 {
-    const Command *const command = cli->command;
+    const Command *command = cli->command;
     size_t count = 0;
     while (cli_argument(cli, count) != NULL) {
         count++;
@@ -130,7 +130,7 @@ static Status
 run_command(Cli *cli)
 {
     assert(cli->config != NULL && cli->command != NULL && cli->client == NULL);
-    const HttpClientOptions options = {
+    HttpClientOptions options = {
         .user_agent = user_agent,
         .certificates = config_string(cli->config, "certificates"),
     };
@@ -141,7 +141,7 @@ run_command(Cli *cli)
         return call_fail_memory(cli->call, "the client");
     }
     cli->client = client;
-    const Status status = cli->command->run(cli);
+    Status status = cli->command->run(cli);
     cli->client = NULL;
     return status;
 }
@@ -150,7 +150,7 @@ static Status
 run_program(Cli *cli, const ConfigInput *input)
 {
     Config *config = NULL;
-    const Status status = config_load(cli->call, &cli_settings, input, &config);
+    Status status = config_load(cli->call, &cli_settings, input, &config);
     if (status != STATUS_OK) {
         return cli_fail(cli, EXIT_USAGE, status);
     }
@@ -158,9 +158,9 @@ run_program(Cli *cli, const ConfigInput *input)
         (void)printf("sluice %s\n", config_version);
         return STATUS_OK;
     }
-    const char *const first = config_word(config, 0);
-    const bool wants_help = first != NULL && (strcmp(first, "help") == 0 || strcmp(first, "-h") == 0);
-    const size_t first_word = wants_help ? 1 : 0;
+    const char *first = config_word(config, 0);
+    bool wants_help = first != NULL && (strcmp(first, "help") == 0 || strcmp(first, "-h") == 0);
+    size_t first_word = wants_help ? 1 : 0;
     cli->config = config;
     cli->is_json = config_boolean(config, "json");
     cli->command = command_find(config, first_word);

@@ -16,7 +16,7 @@ is_named(const Command *command, const Config *config, size_t first_word)
     Slice rest = slice_from_string(command->name);
     Slice word;
     for (size_t index = first_word; slice_split(&rest, ' ', &word); index++) {
-        const char *const given = config_word(config, index);
+        const char *given = config_word(config, index);
         if (given == NULL || !slice_equals_string(word, given)) {
             return false;
         }

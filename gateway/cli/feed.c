@@ -23,8 +23,8 @@ json_check(Call *call, const Feed *feed)
     if (json_scan_end(call, &scanner) == STATUS_OK) {
         return STATUS_OK;
     }
-    const bool is_bare_word = feed->path == NULL && feed->json.size > 0 && feed->json.data[0] != '[' &&
-                              feed->json.data[0] != '{' && feed->json.data[0] != '"';
+    bool is_bare_word = feed->path == NULL && feed->json.size > 0 && feed->json.data[0] != '[' &&
+                        feed->json.data[0] != '{' && feed->json.data[0] != '"';
     return call_wrap(call, "feed '%.*s' is no JSON%s", SLICE_PRINT(feed->name),
         is_bare_word ? " (a string needs quotes of its own: '\"text\"')" : "");
 }
@@ -37,7 +37,7 @@ shape_parse(Slice text, Shape *ret_shape)
         text = slice_part(text, 1, text.size - 2);
     }
     Shape shape = shape_scalar();
-    const char separator = slice_find(text, 'x') < text.size ? 'x' : ',';
+    char separator = slice_find(text, 'x') < text.size ? 'x' : ',';
     Slice part;
     for (Slice rest = text; text.size > 0 && slice_split(&rest, separator, &part);) {
         if (shape.rank == SHAPE_RANK_MAX || !slice_to_int64(slice_trim(part), &shape.dims[shape.rank]) ||
@@ -54,9 +54,9 @@ shape_parse(Slice text, Shape *ret_shape)
 static bool
 raw_split(Slice text, Slice *ret_path, Slice *ret_dtype, Slice *ret_shape)
 {
-    const size_t second = slice_find_last(text, ':');
-    const Slice before = slice_part(text, 0, second);
-    const size_t first = slice_find_last(before, ':');
+    size_t second = slice_find_last(text, ':');
+    Slice before = slice_part(text, 0, second);
+    size_t first = slice_find_last(before, ':');
     if (second == text.size || first == before.size) {
         return false;
     }
@@ -111,13 +111,13 @@ file_parse(Call *call, Feed *feed, Slice text)
 Status
 feed_parse(Call *call, Slice text, Feed *ret_feed)
 {
-    const size_t equals = slice_find(text, '=');
+    size_t equals = slice_find(text, '=');
     Feed feed = {.name = slice_part(text, 0, equals)};
     if (equals == 0 || equals == text.size) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "'%.*s' is no feed: %s", SLICE_PRINT(text), expected_forms);
     }
-    const Slice value = slice_part(text, equals + 1, text.size);
+    Slice value = slice_part(text, equals + 1, text.size);
     if (value.size > 0 && value.data[0] == '@') {
         TRY(file_parse(call, &feed, slice_part(value, 1, value.size)));
     } else {
@@ -183,11 +183,11 @@ static Status
 part_head(Call *call, const Feed *feed, Slice *ret_head)
 {
     AUTO_BUFFER head = {0};
-    const Tensor tensor = {.dtype = feed->dtype, .shape = feed->shape};
+    Tensor tensor = {.dtype = feed->dtype, .shape = feed->shape};
     if (npy_write_header(call, &tensor, &head) != STATUS_OK) {
         return call_wrap(call, "feed '%.*s'", SLICE_PRINT(feed->name));
     }
-    char *const bytes = buffer_is_ok(&head) ? arena_alloc(call->arena, head.size) : NULL;
+    char *bytes = buffer_is_ok(&head) ? arena_alloc(call->arena, head.size) : NULL;
     if (bytes == NULL) {
         return call_fail_memory(call, "a feed");
     }
@@ -201,9 +201,8 @@ feed_part(Call *call, const Feed *feed, bool *ret_is_part, HttpClientPart *ret_p
 {
     assert(feed != NULL && ret_part != NULL);
     uint64_t size = 0;
-    const bool is_npy = feed->kind == FEED_NPY;
-    const bool is_raw =
-        feed->kind == FEED_RAW && feed->dtype != DTYPE_STRING && feed->dtype != DTYPE_BFLOAT16;
+    bool is_npy = feed->kind == FEED_NPY;
+    bool is_raw = feed->kind == FEED_RAW && feed->dtype != DTYPE_STRING && feed->dtype != DTYPE_BFLOAT16;
     *ret_is_part = false;
     if (!is_npy && !is_raw) {
         return STATUS_OK;
@@ -243,7 +242,7 @@ feed_write(Call *call, const Feed *feed, JsonWriter *writer)
     if (local_file_read(call, feed->path, feed_file_size_max, &content) != STATUS_OK) {
         return call_wrap(call, "feed '%.*s'", SLICE_PRINT(feed->name));
     }
-    const Slice bytes = buffer_slice(&content);
+    Slice bytes = buffer_slice(&content);
     if (feed->kind == FEED_JSON) {
         return json_write(call, feed, bytes, writer);
     }

@@ -42,7 +42,7 @@ document_read(Call *call, Slice json, TensorDocument *ret_document)
 static Status
 axis_take(Call *call, void *context, Slice item)
 {
-    Shape *const shape = context;
+    Shape *shape = context;
     if (shape->rank == SHAPE_RANK_MAX || !slice_to_int64(item, &shape->dims[shape->rank])) {
         return call_fail(call, STATUS_DATA_LOSS, "the gateway's answer has a shape that is none");
     }
@@ -103,11 +103,11 @@ axis_print(Printer *printer, int axis, bool is_shown)
         element_print(printer, is_shown);
         return;
     }
-    const int64_t size = printer->shape.dims[axis];
-    const bool is_cut = printer->is_cut && size > EDGE + EDGE;
+    int64_t size = printer->shape.dims[axis];
+    bool is_cut = printer->is_cut && size > EDGE + EDGE;
     buffer_append_string(printer->text, is_shown ? "[" : "");
     for (int64_t index = 0; index < size && !printer->lacks_elements; index++) {
-        const bool is_left_out = is_cut && index >= EDGE && index < size - EDGE;
+        bool is_left_out = is_cut && index >= EDGE && index < size - EDGE;
         if (is_shown) {
             lead_print(printer, axis, index, is_left_out);
         }
@@ -142,8 +142,8 @@ static const size_t fetch_size_max = (size_t)4 << 30;
 Status
 fetch_parse(Call *call, Slice text, Fetch *ret_fetch)
 {
-    const size_t equals = slice_find(text, '=');
-    const Slice path = slice_part(text, equals + 1, text.size);
+    size_t equals = slice_find(text, '=');
+    Slice path = slice_part(text, equals + 1, text.size);
     Fetch fetch = {.name = slice_part(text, 0, equals)};
     if (fetch.name.size == 0 || (equals < text.size && !slice_ends_with(path, SLICE(".npy")))) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is no fetch: expected NAME or NAME=FILE.npy",
@@ -182,7 +182,7 @@ fetch_save(Call *call, const Fetch *fetch, Slice json)
     AUTO_TENSOR tensor = {0};
     Slice ref = {0};
     json_scan_begin(&scanner, json, JSON_DEPTH_MAX);
-    const TensorJsonOptions options = {.byte_size_max = fetch_size_max};
+    TensorJsonOptions options = {.byte_size_max = fetch_size_max};
     Status status = tensor_json_read(call, &scanner, options, &tensor, &ref);
     if (status == STATUS_OK) {
         status = tensor_save(call, fetch->path, &tensor);
@@ -207,12 +207,12 @@ fetch_append(Call *call, const Fetch *fetch, Slice tensor, Buffer *text)
 static Status
 deliver_fetch(Call *call, const Fetch *fetch, Slice outputs, Buffer *text)
 {
-    const char *const name = text_copy(call->arena, fetch->name);
+    const char *name = text_copy(call->arena, fetch->name);
     Slice tensor = {0};
     if (name == NULL) {
         return call_fail_memory(call, "a fetch");
     }
-    const JsonMember member = {.name = name, .type = JSON_TEXT};
+    JsonMember member = {.name = name, .type = JSON_TEXT};
     TRY(reply_read(call, outputs, &member, 1, &tensor));
     if (tensor.size == 0) {
         return call_fail(call, STATUS_DATA_LOSS, "the gateway's answer lacks the fetch '%s'", name);
@@ -237,13 +237,13 @@ Status
 fetches_parse(Cli *cli, Fetch **ret_fetches, size_t *ret_count)
 {
     const Slice *texts = NULL;
-    const size_t count = config_list(cli->config, "fetch", &texts);
-    Fetch *const fetches = arena_alloc(cli->call->arena, (count + 1) * sizeof *fetches);
+    size_t count = config_list(cli->config, "fetch", &texts);
+    Fetch *fetches = arena_alloc(cli->call->arena, (count + 1) * sizeof *fetches);
     if (fetches == NULL) {
         return call_fail_memory(cli->call, "the fetches");
     }
     for (size_t index = 0; index < count; index++) {
-        const Status status = fetch_parse(cli->call, texts[index], &fetches[index]);
+        Status status = fetch_parse(cli->call, texts[index], &fetches[index]);
         if (status != STATUS_OK) {
             return cli_fail(cli, EXIT_USAGE, status);
         }

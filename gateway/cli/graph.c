@@ -32,7 +32,7 @@ port_append(Call *call, void *context, Slice json)
         {"dtype", JSON_SLICE, .offset = offsetof(GraphPort, dtype)},
         {"shape", JSON_TEXT, .offset = offsetof(GraphPort, shape)},
     };
-    const Section *const section = context;
+    const Section *section = context;
     GraphPort port = {0};
     TRY(reply_read(call, json, members, COUNT_OF(members), &port));
     buffer_append_format(section->text, "  %s ", section->title);
@@ -52,7 +52,7 @@ port_append(Call *call, void *context, Slice json)
 static Status
 warning_append(Call *call, void *context, Slice json)
 {
-    const Section *const section = context;
+    const Section *section = context;
     (void)call;
     buffer_append_format(section->text, "  %s ", section->title);
     screen_append(section->text, json);
@@ -107,7 +107,7 @@ document_append(Call *call, Slice json, Buffer *text)
 Status
 graph_path(Cli *cli, const char *suffix, const char **ret_path)
 {
-    const char *const id = cli_argument(cli, 0);
+    const char *id = cli_argument(cli, 0);
     char session[ID_TEXT_SIZE];
     Uuid uuid;
     if (!id_from_text("grf", slice_from_string(id), &uuid)) {

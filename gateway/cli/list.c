@@ -15,7 +15,7 @@ list_page(Cli *cli, const char *path, Buffer *token, HttpClientResponse *ret_rep
         buffer_append_string(&target, strchr(path, '?') == NULL ? "?page_token=" : "&page_token=");
         api_append_escaped(&target, buffer_slice(token));
     }
-    const char *const text = buffer_string(&target);
+    const char *text = buffer_string(&target);
     if (text == NULL) {
         return call_fail_memory(cli->call, "a request");
     }
@@ -32,7 +32,7 @@ page_show(Cli *cli, const List *list, Buffer *token, ScreenTable *table)
 {
     AUTO_REPLY reply = {0};
     TRY(list_page(cli, list->path, token, &reply));
-    const Slice body = buffer_slice(&reply.body);
+    Slice body = buffer_slice(&reply.body);
     return cli->is_json ? screen_write_json(cli, body)
                         : reply_each(cli->call, body, list->member, list->row, table);
 }

@@ -19,7 +19,7 @@ stream_read(Call *call, FILE *stream, const char *path, size_t size_max, Buffer 
 {
     enum { PART_SIZE = 64 * 1024 };
     for (size_t got = 1; got > 0;) {
-        char *const room = buffer_reserve(content, PART_SIZE);
+        char *room = buffer_reserve(content, PART_SIZE);
         if (room == NULL) {
             return call_fail_memory(call, "a file's content");
         }
@@ -36,11 +36,11 @@ stream_read(Call *call, FILE *stream, const char *path, size_t size_max, Buffer 
 Status
 local_file_read(Call *call, const char *path, size_t size_max, Buffer *content)
 {
-    FILE *const stream = fopen(path, "rbe");
+    FILE *stream = fopen(path, "rbe");
     if (stream == NULL) {
         return local_file_fail(call, path, "opened");
     }
-    const Status status = stream_read(call, stream, path, size_max, content);
+    Status status = stream_read(call, stream, path, size_max, content);
     (void)fclose(stream);
     return status;
 }
@@ -59,7 +59,7 @@ local_file_size(Call *call, const char *path, uint64_t *ret_size)
 Status
 local_file_begin(Call *call, const char *path, LocalFile *ret_file)
 {
-    const char *const part_path = text_format(call->arena, "%s.part", path);
+    const char *part_path = text_format(call->arena, "%s.part", path);
     if (part_path == NULL) {
         return call_fail_memory(call, "a file");
     }
@@ -82,7 +82,7 @@ local_file_keep(Call *call, LocalFile *file)
 {
     assert(file->stream != NULL);
     if (fclose(TAKE(file->stream)) != 0 || rename(file->part_path, file->path) != 0) {
-        const Status status = local_file_fail(call, file->path, "written");
+        Status status = local_file_fail(call, file->path, "written");
         (void)unlink(file->part_path);
         return status;
     }

@@ -21,7 +21,7 @@ int
 main(int argc, char **argv)
 {
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
-    const ConfigInput input = {
+    ConfigInput input = {
         .arguments = (const char *const *)argv + 1,
         .argument_count = (size_t)argc - 1,
         .environment = (const char *const *)environ,

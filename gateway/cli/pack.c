@@ -54,8 +54,8 @@ copy_bytes(const Packing *packing, const char *name, FILE *file, uint64_t size)
 {
     char bytes[COPY_SIZE];
     while (size > 0) {
-        const size_t wanted = size < sizeof bytes ? (size_t)size : sizeof bytes;
-        const size_t count = fread(bytes, 1, wanted, file);
+        size_t wanted = size < sizeof bytes ? (size_t)size : sizeof bytes;
+        size_t count = fread(bytes, 1, wanted, file);
         if (count == 0) {
             return fail_read(packing, name);
         }
@@ -79,12 +79,12 @@ pack_file(const Packing *packing, const char *name)
 {
     char header[TAR_BLOCK_SIZE];
     struct stat status;
-    const char *const path = text_format(packing->call->arena, "%s/%s", packing->directory, name);
+    const char *path = text_format(packing->call->arena, "%s/%s", packing->directory, name);
     CLEANUP(file_close) FILE *file = path == NULL ? NULL : fopen(path, "rb");
     if (file == NULL || fstat(fileno(file), &status) != 0) {
         return fail_read(packing, name);
     }
-    const uint64_t size = (uint64_t)status.st_size;
+    uint64_t size = (uint64_t)status.st_size;
     if (!tar_header(slice_from_string(name), size, header)) {
         return call_fail(
             packing->call, STATUS_INVALID_ARGUMENT, "'%s' is too large, or its name too long", path);
@@ -115,7 +115,7 @@ folder_close(DIR **folder)
 static Status
 list_variables(const Packing *packing, const char *names[VARIABLES_MAX], size_t *ret_count)
 {
-    const char *const path = text_format(packing->call->arena, "%s/variables", packing->directory);
+    const char *path = text_format(packing->call->arena, "%s/variables", packing->directory);
     CLEANUP(folder_close) DIR *folder = path == NULL ? NULL : opendir(path);
     const struct dirent *entry = NULL;
     *ret_count = 0;
@@ -152,14 +152,14 @@ Status
 pack_saved_model(Call *call, const char *directory, const char **ret_path)
 {
     assert(directory != NULL && ret_path != NULL);
-    const char *const folder = getenv("TMPDIR");
-    char *const path = text_format(call->arena, "%s/sluice-XXXXXX", folder == NULL ? "/tmp" : folder);
+    const char *folder = getenv("TMPDIR");
+    char *path = text_format(call->arena, "%s/sluice-XXXXXX", folder == NULL ? "/tmp" : folder);
     if (path == NULL) {
         return call_fail_memory(call, "names");
     }
-    const int descriptor = mkstemp(path);
+    int descriptor = mkstemp(path);
     CLEANUP(file_close) FILE *archive = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-    const Packing packing = {.call = call, .directory = directory, .archive = archive};
+    Packing packing = {.call = call, .directory = directory, .archive = archive};
     if (archive == NULL) {
         return fail_write(&packing);
     }

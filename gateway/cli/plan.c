@@ -46,8 +46,8 @@ typedef struct SheetRows {
 static JsonMember
 member_of(const SheetColumn *column, size_t index)
 {
-    const size_t cell = index * sizeof(SheetCell);
-    const bool is_text = column->kind == SHEET_TEXT || column->kind == SHEET_JSON;
+    size_t cell = index * sizeof(SheetCell);
+    bool is_text = column->kind == SHEET_TEXT || column->kind == SHEET_JSON;
     return (JsonMember){
         .name = column->member,
         .type = column->kind == SHEET_TEXT   ? JSON_SLICE
@@ -61,8 +61,8 @@ static void
 cell_append(ScreenTable *table, SheetKind kind, const SheetCell *cell)
 {
     AUTO_BUFFER text = {0};
-    const bool is_text = kind == SHEET_TEXT || kind == SHEET_JSON;
-    const uint64_t number = (uint64_t)cell->number;
+    bool is_text = kind == SHEET_TEXT || kind == SHEET_JSON;
+    uint64_t number = (uint64_t)cell->number;
     if (is_text ? cell->text.size == 0 : cell->number < 0) {
         buffer_append_byte(&text, '-');
     } else if (is_text) {
@@ -82,7 +82,7 @@ cell_append(ScreenTable *table, SheetKind kind, const SheetCell *cell)
 static Status
 row_append(Call *call, void *context, Slice json)
 {
-    SheetRows *const rows = context;
+    SheetRows *rows = context;
     SheetCell cells[SCREEN_COLUMN_MAX];
     for (size_t index = 0; index < rows->sheet->column_count; index++) {
         cells[index] = (SheetCell){.number = -1};
@@ -135,14 +135,14 @@ plan_request(Cli *cli, const PlanQuestion *question, HttpClientResponse *ret_rep
     assert(question->suffix != NULL);
     AUTO_BUFFER body = {0};
     const char *path = NULL;
-    const char *const accept = text_format(cli->call->arena, "Accept: %s", question->accept);
+    const char *accept = text_format(cli->call->arena, "Accept: %s", question->accept);
     const char *const headers[] = {accept, NULL};
     TRY(write_body(cli, question->wants_costs, &body));
     TRY(graph_path(cli, question->suffix, &path));
     if (accept == NULL) {
         return call_fail_memory(cli->call, "a request");
     }
-    const ApiRequest request = {
+    ApiRequest request = {
         .method = "POST",
         .path = path,
         .body = buffer_slice(&body),

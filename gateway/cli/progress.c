@@ -16,7 +16,7 @@ static const char clear_line[] = "\r\033[K";
 static bool
 is_terminal(void)
 {
-    const char *const kind = getenv("TERM");
+    const char *kind = getenv("TERM");
     return isatty(STDERR_FILENO) == 1 && (kind == NULL || strcmp(kind, "dumb") != 0);
 }
 
@@ -30,11 +30,11 @@ static void
 append_bar(Buffer *line, uint64_t done, uint64_t total)
 {
     enum { WIDTH = 30, PERCENT = 100 };
-    const double share = (double)done / (double)total;
-    const int filled = (int)(share * WIDTH);
+    double share = (double)done / (double)total;
+    int filled = (int)(share * WIDTH);
     buffer_append_string(line, " [");
     for (int index = 0; index < WIDTH; index++) {
-        const char *const mark = index < filled ? "=" : index == filled ? ">" : " ";
+        const char *mark = index < filled ? "=" : index == filled ? ">" : " ";
         buffer_append_string(line, mark);
     }
     buffer_append_format(line, "] %3d%%  ", (int)(share * PERCENT));
@@ -47,14 +47,14 @@ void
 progress_write(const Progress *progress, const HttpClientProgress *transferred, uint64_t now_ns, Buffer *line)
 {
     static const char wheel[] = "|/-\\";
-    const uint64_t elapsed_ns = now_ns - progress->begin_ns;
+    uint64_t elapsed_ns = now_ns - progress->begin_ns;
     screen_append(line, slice_from_string(progress->label));
     if (transferred->sent < transferred->send_total) {
         append_bar(line, transferred->sent, transferred->send_total);
     } else if (transferred->received > 0 && transferred->received < transferred->receive_total) {
         append_bar(line, transferred->received, transferred->receive_total);
     } else {
-        const uint64_t turn = elapsed_ns / (interval_ms * CLOCK_NS_PER_MS);
+        uint64_t turn = elapsed_ns / (interval_ms * CLOCK_NS_PER_MS);
         buffer_append_format(line, ": waiting %c ", wheel[turn % (sizeof wheel - 1)]);
         screen_append_duration(line, elapsed_ns / CLOCK_NS_PER_US);
     }
@@ -64,10 +64,10 @@ void
 progress_show(void *context, const HttpClientProgress *transferred)
 {
     assert(context != NULL);
-    Progress *const progress = context;
-    const uint64_t now_ns = clock_monotonic_ns();
-    const uint64_t due_ns = progress->drawn_ns == 0 ? progress->begin_ns + first_ms * CLOCK_NS_PER_MS
-                                                    : progress->drawn_ns + interval_ms * CLOCK_NS_PER_MS;
+    Progress *progress = context;
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t due_ns = progress->drawn_ns == 0 ? progress->begin_ns + first_ms * CLOCK_NS_PER_MS
+                                              : progress->drawn_ns + interval_ms * CLOCK_NS_PER_MS;
     if (progress->label == NULL || now_ns < due_ns) {
         return;
     }

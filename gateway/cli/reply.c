@@ -15,7 +15,7 @@ reply_read(Call *call, Slice json, const JsonMember *members, size_t member_coun
     assert(members != NULL && member_count > 0 && ret_struct != NULL);
     static const JsonDialect dialect = {
         .unknown = JSON_UNKNOWN_IS_SKIPPED, .null_is_absent = true, .skips_other_kinds = true};
-    const JsonTable table = {.name = "an answer", .members = members, .member_count = member_count};
+    JsonTable table = {.name = "an answer", .members = members, .member_count = member_count};
     return json_stream_read(call, json, &dialect, &table, ret_struct) == STATUS_OK ? STATUS_OK
                                                                                    : refuse_answer(call);
 }
@@ -23,7 +23,7 @@ reply_read(Call *call, Slice json, const JsonMember *members, size_t member_coun
 Status
 reply_text(Call *call, Slice json, const char *name, Slice *ret_text)
 {
-    const JsonMember member = {.name = name, .type = JSON_SLICE};
+    JsonMember member = {.name = name, .type = JSON_SLICE};
     *ret_text = (Slice){0};
     return reply_read(call, json, &member, 1, ret_text);
 }
@@ -34,7 +34,7 @@ reply_each(Call *call, Slice json, const char *name, ReplyEach each, void *conte
     assert(each != NULL);
     Slice array = name == NULL ? json : (Slice){0};
     if (name != NULL) {
-        const JsonMember member = {.name = name, .type = JSON_TEXT};
+        JsonMember member = {.name = name, .type = JSON_TEXT};
         TRY(reply_read(call, json, &member, 1, &array));
     }
     if (array.size == 0) {

@@ -11,8 +11,8 @@ screen_append(Buffer *text, Slice foreign)
 {
     enum { SPACE = 0x20, DELETE = 0x7f };
     for (size_t index = 0; index < foreign.size; index++) {
-        const unsigned char byte = (unsigned char)foreign.data[index];
-        const bool is_control = byte < SPACE || byte == DELETE;
+        unsigned char byte = (unsigned char)foreign.data[index];
+        bool is_control = byte < SPACE || byte == DELETE;
         buffer_append(text, is_control ? "?" : &foreign.data[index], 1);
     }
 }
@@ -20,7 +20,7 @@ screen_append(Buffer *text, Slice foreign)
 static Status
 write_all(Cli *cli, Slice text)
 {
-    const bool is_written = fwrite(text.data, 1, text.size, stdout) == text.size && fflush(stdout) == 0;
+    bool is_written = fwrite(text.data, 1, text.size, stdout) == text.size && fflush(stdout) == 0;
     return is_written ? STATUS_OK
                       : call_fail(cli->call, STATUS_UNKNOWN, "standard output cannot be written: %s",
                             strerrordesc_np(errno));
@@ -39,7 +39,7 @@ Status
 screen_write_json(Cli *cli, Slice json)
 {
     TRY(write_all(cli, json));
-    const bool has_end = json.size > 0 && json.data[json.size - 1] == '\n';
+    bool has_end = json.size > 0 && json.data[json.size - 1] == '\n';
     return has_end ? STATUS_OK : write_all(cli, SLICE("\n"));
 }
 
@@ -50,7 +50,7 @@ screen_error(const Call *call)
     buffer_append_string(&text, "sluice: ");
     screen_append(&text, slice_from_string(call->error.message));
     for (int index = 0; index < call->error.detail_count; index++) {
-        const ErrorDetail *const detail = &call->error.details[index];
+        const ErrorDetail *detail = &call->error.details[index];
         buffer_append_string(&text, index == 0 ? " [" : "; ");
         screen_append(&text, slice_from_string(detail->pointer));
         buffer_append_string(&text, detail->pointer[0] == '\0' ? "" : ": ");
@@ -63,7 +63,7 @@ screen_error(const Call *call)
         buffer_append_byte(&text, ')');
     }
     buffer_append_byte(&text, '\n');
-    const char *const line = buffer_string(&text);
+    const char *line = buffer_string(&text);
     (void)fputs(line == NULL ? "sluice: no memory left\n" : line, stderr);
 }
 
@@ -81,7 +81,7 @@ append_in_units(Buffer *text, uint64_t value, const Unit *units, size_t count)
     while (chosen > 0 && value < units[chosen].size) {
         chosen--;
     }
-    const double amount = (double)value / (double)units[chosen].size;
+    double amount = (double)value / (double)units[chosen].size;
     buffer_append_format(text, chosen == 0 ? "%.0f %s" : "%.1f %s", amount, units[chosen].name);
 }
 
@@ -123,8 +123,8 @@ table_room(ScreenTable *table)
     if (table->cell_count < table->cell_capacity) {
         return true;
     }
-    const size_t capacity = table->cell_capacity == 0 ? FIRST : table->cell_capacity * 2;
-    Slice *const cells = arena_alloc(table->arena, capacity * sizeof *cells);
+    size_t capacity = table->cell_capacity == 0 ? FIRST : table->cell_capacity * 2;
+    Slice *cells = arena_alloc(table->arena, capacity * sizeof *cells);
     if (cells == NULL) {
         table->has_failed = true;
         return false;
@@ -140,7 +140,7 @@ table_room(ScreenTable *table)
 void
 screen_table_cell(ScreenTable *table, Slice foreign)
 {
-    const char *const text = text_copy(table->arena, foreign);
+    const char *text = text_copy(table->arena, foreign);
     table->has_failed |= text == NULL;
     if (text != NULL && table_room(table)) {
         table->cells[table->cell_count++] = slice_of(text, foreign.size);
@@ -168,12 +168,12 @@ screen_table_end(const ScreenTable *table, Buffer *text)
 {
     size_t widths[SCREEN_COLUMN_MAX] = {0};
     for (size_t index = 0; index < table->cell_count; index++) {
-        size_t *const width = &widths[index % table->column_count];
+        size_t *width = &widths[index % table->column_count];
         *width = table->cells[index].size > *width ? table->cells[index].size : *width;
     }
     for (size_t index = 0; index < table->cell_count; index++) {
-        const size_t column = index % table->column_count;
-        const bool is_last = column + 1 == table->column_count;
+        size_t column = index % table->column_count;
+        bool is_last = column + 1 == table->column_count;
         screen_append(text, table->cells[index]);
         buffer_append_format(text, "%*s%s", is_last ? 0 : (int)(widths[column] - table->cells[index].size),
             "", is_last ? "\n" : "  ");

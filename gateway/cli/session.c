@@ -25,7 +25,7 @@ search_item(Call *call, void *context, Slice json)
         {"id", JSON_SLICE, .offset = offsetof(SessionName, id)},
         {"name", JSON_SLICE, .offset = offsetof(SessionName, name)},
     };
-    Search *const search = context;
+    Search *search = context;
     SessionName found = {0};
     if (search->id[0] != '\0') {
         return STATUS_OK;
@@ -98,7 +98,7 @@ session_make(Cli *cli, const char *name, const char *options, HttpClientResponse
     if (!buffer_is_ok(&body)) {
         return call_fail_memory(cli->call, "a request");
     }
-    const ApiRequest request = {.method = "POST", .path = "/api/v1/sessions", .body = buffer_slice(&body)};
+    ApiRequest request = {.method = "POST", .path = "/api/v1/sessions", .body = buffer_slice(&body)};
     return api_send(cli, &request, ret_reply);
 }
 
@@ -117,7 +117,7 @@ Status
 session_resolve(Cli *cli, bool may_make, char ret_id[ID_TEXT_SIZE])
 {
     assert(cli->config != NULL);
-    const char *const name = config_string(cli->config, "session");
+    const char *name = config_string(cli->config, "session");
     TRY(session_search(cli, name, ret_id));
     if (ret_id[0] != '\0') {
         return STATUS_OK;

@@ -73,7 +73,7 @@ bool
 cli_settings_select(Arena *arena, const char *const *names, ConfigTable *ret_table)
 {
     assert(names != NULL && ret_table != NULL);
-    SettingDefinition *const chosen = arena_alloc(arena, sizeof definitions);
+    SettingDefinition *chosen = arena_alloc(arena, sizeof definitions);
     size_t count = 0;
     for (size_t index = 0; chosen != NULL && index < COUNT_OF(definitions); index++) {
         if (cli_settings_contain(names, definitions[index].name)) {

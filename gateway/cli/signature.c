@@ -6,7 +6,7 @@ void
 signature_write_targets(const Cli *cli, JsonWriter *writer)
 {
     const Slice *targets = NULL;
-    const size_t count = config_list(cli->config, "target", &targets);
+    size_t count = config_list(cli->config, "target", &targets);
     if (count > 0) {
         json_write_name(writer, "targets");
         json_write_array_begin(writer);
@@ -31,8 +31,8 @@ signature_write_fetches(const Fetch *fetches, size_t count, JsonWriter *writer)
 static Status
 describe_feed(Cli *cli, Slice feed, JsonWriter *writer)
 {
-    const size_t equals = slice_find(feed, '=');
-    const Slice dtype = slice_part(feed, equals + 1, feed.size);
+    size_t equals = slice_find(feed, '=');
+    Slice dtype = slice_part(feed, equals + 1, feed.size);
     if (equals == 0) {
         return cli_usage(cli, "'%.*s' is no feed: expected NAME or NAME=DTYPE", SLICE_PRINT(feed));
     }
@@ -49,7 +49,7 @@ Status
 signature_write(Cli *cli, JsonWriter *writer)
 {
     const Slice *feeds = NULL;
-    const size_t feed_count = config_list(cli->config, "feed", &feeds);
+    size_t feed_count = config_list(cli->config, "feed", &feeds);
     Fetch *fetches = NULL;
     size_t fetch_count = 0;
     TRY(fetches_parse(cli, &fetches, &fetch_count));

@@ -29,7 +29,7 @@ Status
 cli_step_path(Cli *cli, const char *suffix, const char **ret_path)
 {
     assert(suffix != NULL && ret_path != NULL);
-    const char *const id = cli_argument(cli, 0);
+    const char *id = cli_argument(cli, 0);
     char session[ID_TEXT_SIZE];
     Uuid uuid;
     if (!id_from_text("stp", slice_from_string(id), &uuid)) {
@@ -95,15 +95,15 @@ error_read(Call *call, Slice json, StepError *ret_error)
 Status
 step_check(Cli *cli, const Step *step)
 {
-    const StepEnd *const end = step_end(step);
+    const StepEnd *end = step_end(step);
     StepError error;
     if (end == NULL || end->status == STATUS_OK) {
         return STATUS_OK;
     }
     TRY(error_read(cli->call, step->error, &error));
     Status status = end->status;
-    const bool has_code = status_from_name(error.code, &status) && status != STATUS_OK;
-    const Slice cause = error.detail.size > 0 ? error.detail : error.message;
+    bool has_code = status_from_name(error.code, &status) && status != STATUS_OK;
+    Slice cause = error.detail.size > 0 ? error.detail : error.message;
     AUTO_BUFFER text = {0};
     buffer_append_format(&text, "step '%.*s' %s", SLICE_PRINT(step->id), end->state);
     if (error.node.size > 0) {
@@ -131,7 +131,7 @@ partition_append(Call *call, void *context, Slice json)
         {"elapsed_us", JSON_INT64, .offset = offsetof(Partition, elapsed_us)},
     };
     Partition partition = {0};
-    Buffer *const text = context;
+    Buffer *text = context;
     TRY(reply_read(call, json, members, COUNT_OF(members), &partition));
     buffer_append_format(text, "; task %lld: %lld %s in ", (long long)partition.task,
         (long long)partition.nodes, partition.nodes == 1 ? "node" : "nodes");

@@ -13,7 +13,7 @@ enum { KEY_SIZE = 160, HOLDER_COUNT_MAX = 65536, FAILURE_MS = 3000 };
 static Slice
 holder_key(const WorkerInfo *worker, const PlanPartition *partition, char *text)
 {
-    const int size = snprintf(text, KEY_SIZE, "%s %s", worker->incarnation, partition->digest);
+    int size = snprintf(text, KEY_SIZE, "%s %s", worker->incarnation, partition->digest);
     return slice_of(text, (size_t)size);
 }
 
@@ -44,7 +44,7 @@ bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPar
 void
 bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation)
 {
-    Roster *const changed = roster_with_incarnation(dispatcher->workers, worker->address, incarnation);
+    Roster *changed = roster_with_incarnation(dispatcher->workers, worker->address, incarnation);
     if (changed != NULL) {
         roster_unref(dispatcher->workers);
         dispatcher->workers = roster_ref(changed);
@@ -57,7 +57,7 @@ bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarn
 static WorkerLoad *
 load_of(Dispatcher *dispatcher, const WorkerInfo *worker)
 {
-    const Slice key = slice_from_string(worker->address);
+    Slice key = slice_from_string(worker->address);
     WorkerLoad *load = map_get(dispatcher->loads, key);
     if (load == NULL) {
         load = memory_new(1, sizeof *load);
@@ -72,7 +72,7 @@ load_of(Dispatcher *dispatcher, const WorkerInfo *worker)
 void
 bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
 {
-    WorkerLoad *const load = load_of(dispatcher, worker);
+    WorkerLoad *load = load_of(dispatcher, worker);
     if (load != NULL) {
         load->running += change;
     }
@@ -81,7 +81,7 @@ bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
 void
 bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker)
 {
-    WorkerLoad *const load = load_of(dispatcher, worker);
+    WorkerLoad *load = load_of(dispatcher, worker);
     if (load != NULL) {
         load->failed_ns = clock_monotonic_ns();
     }
@@ -90,7 +90,7 @@ bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker)
 void
 bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker)
 {
-    WorkerLoad *const load = map_get(dispatcher->loads, slice_from_string(worker->address));
+    WorkerLoad *load = map_get(dispatcher->loads, slice_from_string(worker->address));
     if (load != NULL) {
         load->failed_ns = 0;
     }
@@ -129,9 +129,9 @@ static int64_t
 cost_of(const StepRun *step, size_t slot, int worker)
 {
     char text[KEY_SIZE];
-    const WorkerInfo *const info = &step->workers->workers[worker];
-    const WorkerLoad *const load = map_get(step->dispatcher->loads, slice_from_string(info->address));
-    const Slice key = holder_key(info, step->slots[slot].partition, text);
+    const WorkerInfo *info = &step->workers->workers[worker];
+    const WorkerLoad *load = map_get(step->dispatcher->loads, slice_from_string(info->address));
+    Slice key = holder_key(info, step->slots[slot].partition, text);
     int64_t cost = strcmp(info->name, step->avoided) == 0 ? 1 << 30 : 0;
     cost += has_failed_lately(load) ? 1 << 26 : 0;
     cost += is_used(step, worker) ? 1 << 24 : 0;
@@ -142,16 +142,16 @@ cost_of(const StepRun *step, size_t slot, int worker)
 const StepPin *
 slot_pin(const SlotRun *slot)
 {
-    const StepPin *const pins = slot->step->pins;
+    const StepPin *pins = slot->step->pins;
     return pins != NULL && pins[slot->partition->slot].epoch > 0 ? &pins[slot->partition->slot] : NULL;
 }
 
 static Status
 bind_pinned(Call *call, SlotRun *slot, const StepPin *pin)
 {
-    const Roster *const workers = slot->step->workers;
+    const Roster *workers = slot->step->workers;
     for (size_t index = 0; index < workers->count; index++) {
-        const WorkerInfo *const info = &workers->workers[index];
+        const WorkerInfo *info = &workers->workers[index];
         if (info->state != WORKER_LOST && strcmp(info->name, pin->worker) == 0 &&
             strcmp(info->incarnation, pin->incarnation) == 0) {
             slot->worker = (int)index;
@@ -166,7 +166,7 @@ static Status
 bind_fixed(Call *call, StepRun *step, size_t slot, int32_t task)
 {
     for (size_t index = 0; index < step->workers->count; index++) {
-        const WorkerInfo *const info = &step->workers->workers[index];
+        const WorkerInfo *info = &step->workers->workers[index];
         if (info->task == task && info->state == WORKER_SERVING) {
             step->slots[slot].worker = (int)index;
             return STATUS_OK;
@@ -185,7 +185,7 @@ bind_free(Call *call, StepRun *step, size_t slot)
         if (step->workers->workers[index].state != WORKER_SERVING) {
             continue;
         }
-        const int64_t cost = cost_of(step, slot, (int)index);
+        int64_t cost = cost_of(step, slot, (int)index);
         if (cost < best_cost) {
             best = (int)index;
             best_cost = cost;
@@ -203,8 +203,8 @@ static Status
 bind_without_choice(Call *call, StepRun *step)
 {
     for (size_t slot = 0; slot < step->slot_count; slot++) {
-        const int32_t task = step->plan->slots[step->slots[slot].partition->slot].task;
-        const StepPin *const pin = slot_pin(&step->slots[slot]);
+        int32_t task = step->plan->slots[step->slots[slot].partition->slot].task;
+        const StepPin *pin = slot_pin(&step->slots[slot]);
         if (pin != NULL) {
             TRY(bind_pinned(call, &step->slots[slot], pin));
         } else if (task >= 0) {
@@ -240,7 +240,7 @@ dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepR
 {
     take_workers(dispatcher);
     for (size_t slot = 0; slot < report->slot_count; slot++) {
-        const WorkerInfo *const worker = worker_of_task(dispatcher->workers, report->slots[slot].task);
+        const WorkerInfo *worker = worker_of_task(dispatcher->workers, report->slots[slot].task);
         if (worker != NULL) {
             bind_note_holder(dispatcher, worker, &plan->partitions[slot]);
         }
@@ -250,7 +250,7 @@ dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepR
 Status
 bind_slots(Call *call, StepRun *step)
 {
-    Dispatcher *const dispatcher = step->dispatcher;
+    Dispatcher *dispatcher = step->dispatcher;
     take_workers(dispatcher);
     roster_unref(step->workers);
     step->workers = roster_ref(dispatcher->workers);
@@ -267,11 +267,11 @@ bind_slots(Call *call, StepRun *step)
 void
 bind_explain(const SlotRun *slot, Failure *failure)
 {
-    const StepPin *const pin = slot_pin(slot);
+    const StepPin *pin = slot_pin(slot);
     if (pin == NULL) {
         return;
     }
-    const Slice node = slice_from_string(failure->node);
+    Slice node = slice_from_string(failure->node);
     if (slot->has_restarted) {
         *failure = failure_of(STATUS_FAILED_PRECONDITION, node,
             "the variables that worker '%s' kept for this session were lost with it: initialise them again",

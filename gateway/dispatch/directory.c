@@ -17,7 +17,7 @@ struct Directory {
 Roster *
 roster_new(size_t count)
 {
-    Roster *const list = memory_new(1, sizeof *list + count * sizeof(WorkerInfo));
+    Roster *list = memory_new(1, sizeof *list + count * sizeof(WorkerInfo));
     if (list != NULL) {
         list->reference_count = 1;
         list->count = count;
@@ -65,9 +65,9 @@ roster_find_name(const Roster *list, Slice name)
 Roster *
 roster_with_incarnation(const Roster *list, const char *address, Slice incarnation)
 {
-    Roster *const changed = roster_new(list->count);
+    Roster *changed = roster_new(list->count);
     for (size_t index = 0; changed != NULL && index < list->count; index++) {
-        WorkerInfo *const worker = &changed->workers[index];
+        WorkerInfo *worker = &changed->workers[index];
         *worker = list->workers[index];
         if (strcmp(worker->address, address) == 0) {
             (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%.*s", SLICE_PRINT(incarnation));
@@ -79,8 +79,8 @@ roster_with_incarnation(const Roster *list, const char *address, Slice incarnati
 Directory *
 directory_new(void)
 {
-    Directory *const directory = memory_new(1, sizeof *directory);
-    Roster *const empty = roster_new(0);
+    Directory *directory = memory_new(1, sizeof *directory);
+    Roster *empty = roster_new(0);
     if (directory == NULL || empty == NULL) {
         memory_free(directory);
         memory_free(empty);
@@ -108,7 +108,7 @@ directory_publish(Directory *directory, Roster *list)
     assert(list != NULL);
 
     mutex_lock(&directory->lock);
-    Roster *const previous = directory->current;
+    Roster *previous = directory->current;
     directory->current = list;
     (void)atomic_add_acq_rel(&directory->version, 1);
     mutex_unlock(&directory->lock);
@@ -125,7 +125,7 @@ Roster *
 directory_take(Directory *directory)
 {
     mutex_lock(&directory->lock);
-    Roster *const list = roster_ref(directory->current);
+    Roster *list = roster_ref(directory->current);
     mutex_unlock(&directory->lock);
     return list;
 }

@@ -35,25 +35,25 @@ struct Discovery {
 static int
 by_task(const void *left, const void *right)
 {
-    const int32_t left_task = ((const WorkerInfo *)left)->task;
-    const int32_t right_task = ((const WorkerInfo *)right)->task;
+    int32_t left_task = ((const WorkerInfo *)left)->task;
+    int32_t right_task = ((const WorkerInfo *)right)->task;
     return (left_task > right_task) - (left_task < right_task);
 }
 
 static void
 publish_roster(Discovery *discovery)
 {
-    Roster *const list = roster_new(discovery->target_count);
+    Roster *list = roster_new(discovery->target_count);
     if (list == NULL) {
         return; /* the last list stays in force; the next poll publishes */
     }
     list->count = 0;
     for (size_t index = 0; index < discovery->target_count; index++) {
-        const Target *const target = discovery->targets[index];
+        const Target *target = discovery->targets[index];
         if (target->info.name[0] == '\0') {
             continue;
         }
-        WorkerInfo *const info = &list->workers[list->count++];
+        WorkerInfo *info = &list->workers[list->count++];
         *info = target->info;
         if (info->state == WORKER_SERVING && target->is_marked_draining) {
             info->state = WORKER_DRAINING;
@@ -78,8 +78,8 @@ info_fill(WorkerInfo *info, const WireWorker *worker)
     info->running_count = worker->running_count;
     info->device_count = worker->device_count < WORKER_DEVICE_MAX ? worker->device_count : WORKER_DEVICE_MAX;
     for (size_t index = 0; index < info->device_count; index++) {
-        const WireDevice *const device = &worker->devices[index];
-        WorkerDevice *const known = &info->devices[index];
+        const WireDevice *device = &worker->devices[index];
+        WorkerDevice *known = &info->devices[index];
         copy_text(known->type, sizeof known->type, device->type);
         copy_text(known->isa, sizeof known->isa, device->isa);
         known->id = device->id;
@@ -92,7 +92,7 @@ info_fill(WorkerInfo *info, const WireWorker *worker)
 static void
 target_announce(const Target *target)
 {
-    const DiscoveryOptions *const options = &target->discovery->options;
+    const DiscoveryOptions *options = &target->discovery->options;
     if (options->on_seen != NULL) {
         options->on_seen(options->context, &target->info);
     }
@@ -101,8 +101,8 @@ target_announce(const Target *target)
 static void
 target_answered(Target *target, const WireWorker *worker)
 {
-    const bool is_new = !slice_equals_string(worker->name, target->info.name) ||
-                        !slice_equals_string(worker->incarnation, target->info.incarnation);
+    bool is_new = !slice_equals_string(worker->name, target->info.name) ||
+                  !slice_equals_string(worker->incarnation, target->info.incarnation);
     if (!slice_equals_string(worker->name, target->info.name)) {
         target->info.task = -1;
     }
@@ -127,13 +127,13 @@ static void
 poll_done(UpstreamCall *call, Status status, const char *message)
 {
     (void)message;
-    Target *const target = upstream_context(call);
+    Target *target = upstream_context(call);
     AUTO_ARENA arena = arena_new(POLL_ARENA_SIZE_MAX);
     Call reading = {.arena = arena};
     WireWorker worker;
     target->call = NULL;
-    const bool is_answer = status == STATUS_OK && upstream_http_status(call) == 200 && arena != NULL &&
-                           wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK;
+    bool is_answer = status == STATUS_OK && upstream_http_status(call) == 200 && arena != NULL &&
+                     wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK;
     if (is_answer) {
         target_answered(target, &worker);
     } else {
@@ -153,7 +153,7 @@ target_poll(Target *target)
         publish_roster(target->discovery);
         return;
     }
-    const UpstreamHead head = {
+    UpstreamHead head = {
         .method = "GET",
         .path = SLICE("/worker/v1/status"),
         .address = target->info.address,
@@ -168,9 +168,8 @@ target_poll(Target *target)
 static void
 poll_all(Timer *timer)
 {
-    Discovery *const discovery = (Discovery *)(void *)((char *)timer - offsetof(Discovery, timer));
-    const uint32_t interval_ms =
-        discovery->options.interval_ms == 0 ? INTERVAL_MS : discovery->options.interval_ms;
+    Discovery *discovery = (Discovery *)(void *)((char *)timer - offsetof(Discovery, timer));
+    uint32_t interval_ms = discovery->options.interval_ms == 0 ? INTERVAL_MS : discovery->options.interval_ms;
     for (size_t index = 0; index < discovery->target_count; index++) {
         target_poll(discovery->targets[index]);
     }
@@ -180,7 +179,7 @@ poll_all(Timer *timer)
 static bool
 target_add(Discovery *discovery, size_t entry, Slice address)
 {
-    Target *const target = memory_new(1, sizeof *target);
+    Target *target = memory_new(1, sizeof *target);
     if (target == NULL || discovery->target_count == WORKER_COUNT_MAX) {
         memory_free(target);
         return false;
@@ -197,7 +196,7 @@ target_add(Discovery *discovery, size_t entry, Slice address)
 static void
 target_remove(Discovery *discovery, size_t index)
 {
-    Target *const target = discovery->targets[index];
+    Target *target = discovery->targets[index];
     if (target->call != NULL) {
         upstream_detach(target->call);
     }
@@ -220,7 +219,7 @@ static bool
 has_target(const Discovery *discovery, size_t entry, Slice address)
 {
     for (size_t index = 0; index < discovery->target_count; index++) {
-        const Target *const target = discovery->targets[index];
+        const Target *target = discovery->targets[index];
         if (target->entry == entry && slice_equals_string(address, target->info.address)) {
             return true;
         }
@@ -234,7 +233,7 @@ discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *address
     assert(entry < discovery->options.address_count);
 
     for (size_t index = discovery->target_count; index > 0; index--) {
-        const Target *const target = discovery->targets[index - 1];
+        const Target *target = discovery->targets[index - 1];
         if (target->entry == entry && !is_among(target->info.address, addresses, address_count)) {
             target_remove(discovery, index - 1);
         }
@@ -253,8 +252,8 @@ discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *address
 static void
 resolve_all(Timer *timer)
 {
-    Discovery *const discovery = (Discovery *)(void *)((char *)timer - offsetof(Discovery, resolve_timer));
-    const DiscoveryOptions *const options = &discovery->options;
+    Discovery *discovery = (Discovery *)(void *)((char *)timer - offsetof(Discovery, resolve_timer));
+    const DiscoveryOptions *options = &discovery->options;
     bool has_names = false;
     for (size_t entry = 0; entry < options->address_count; entry++) {
         if (slice_starts_with(options->addresses[entry], DNS_PREFIX)) {
@@ -273,9 +272,9 @@ resolve_all(Timer *timer)
 static Status
 targets_open(Call *call, Discovery *discovery)
 {
-    const DiscoveryOptions *const options = &discovery->options;
+    const DiscoveryOptions *options = &discovery->options;
     for (size_t entry = 0; entry < options->address_count; entry++) {
-        const bool is_name = slice_starts_with(options->addresses[entry], DNS_PREFIX);
+        bool is_name = slice_starts_with(options->addresses[entry], DNS_PREFIX);
         if (!is_name && !target_add(discovery, entry, options->addresses[entry])) {
             return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
                 "%zu workers are configured, at most %d are possible", options->address_count,
@@ -289,7 +288,7 @@ Status
 discovery_start(
     Call *call, Loop *loop, Directory *directory, const DiscoveryOptions *options, Discovery **ret_discovery)
 {
-    Discovery *const discovery = memory_new(1, sizeof *discovery);
+    Discovery *discovery = memory_new(1, sizeof *discovery);
     if (discovery == NULL) {
         return call_fail_memory(call, "the discovery of workers");
     }
@@ -299,8 +298,8 @@ discovery_start(
     discovery->timer.fire = poll_all;
     discovery->resolve_timer.fire = resolve_all;
     discovery->upstream = upstream_new(loop, &options->upstream);
-    const Status status = discovery->upstream == NULL ? call_fail_memory(call, "the discovery of workers")
-                                                      : targets_open(call, discovery);
+    Status status = discovery->upstream == NULL ? call_fail_memory(call, "the discovery of workers")
+                                                : targets_open(call, discovery);
     if (status != STATUS_OK) {
         discovery_stop(discovery);
         return status;
@@ -340,7 +339,7 @@ target_find(Discovery *discovery, const char *name)
 void
 discovery_set_task(Discovery *discovery, const char *name, int32_t task)
 {
-    Target *const target = target_find(discovery, name);
+    Target *target = target_find(discovery, name);
     if (target != NULL) {
         target->info.task = task;
         publish_roster(discovery);
@@ -350,7 +349,7 @@ discovery_set_task(Discovery *discovery, const char *name, int32_t task)
 void
 discovery_set_draining(Discovery *discovery, const char *name, bool is_draining)
 {
-    Target *const target = target_find(discovery, name);
+    Target *target = target_find(discovery, name);
     if (target != NULL) {
         target->is_marked_draining = is_draining;
         publish_roster(discovery);

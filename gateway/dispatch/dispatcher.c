@@ -18,7 +18,7 @@ dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options)
 {
     assert(loop != NULL && directory != NULL);
 
-    Dispatcher *const dispatcher = memory_new(1, sizeof *dispatcher);
+    Dispatcher *dispatcher = memory_new(1, sizeof *dispatcher);
     if (dispatcher == NULL) {
         return NULL;
     }
@@ -58,8 +58,8 @@ dispatcher_free(Dispatcher *dispatcher)
         return;
     }
     while (!list_is_empty(&dispatcher->steps)) {
-        StepRun *const step = LIST_ITEM(list_first(&dispatcher->steps), StepRun, link);
-        const Failure failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "the gateway is stopping");
+        StepRun *step = LIST_ITEM(list_first(&dispatcher->steps), StepRun, link);
+        Failure failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "the gateway is stopping");
         step_end(step, &failure);
         step_finish(step);
     }
@@ -92,14 +92,14 @@ dispatcher_release_session(
     static const UpstreamEvents events = {.on_done = release_done};
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "/worker/v1/sessions/%s", session);
-    const UpstreamHead head = {
+    UpstreamHead head = {
         .method = "DELETE",
         .path = slice_from_string(path),
         .address = address,
         .deadline_ms = RELEASE_TIMEOUT_MS,
         .tenant = slice_from_string(tenant),
     };
-    UpstreamCall *const call = upstream_begin(dispatcher->upstream, &head, &events, NULL);
+    UpstreamCall *call = upstream_begin(dispatcher->upstream, &head, &events, NULL);
     if (call != NULL) {
         upstream_end(call);
     }
@@ -126,7 +126,7 @@ read_answer(Call *reading, UpstreamCall *call, int64_t *ret_count)
 static void
 reset_done(UpstreamCall *call, Status status, const char *message)
 {
-    Reset *const reset = upstream_context(call);
+    Reset *reset = upstream_context(call);
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
     Call reading = {.arena = arena};
     ContainerResetEnd end = {.status = status, .message = message};
@@ -145,12 +145,12 @@ dispatcher_reset_containers(Dispatcher *dispatcher, const WorkerInfo *worker, co
     assert(done != NULL);
 
     static const UpstreamEvents events = {.on_done = reset_done};
-    const WireReset wanted = {
+    WireReset wanted = {
         .session = reset->session,
         .containers = reset->containers,
         .container_count = reset->container_count,
     };
-    const UpstreamHead head = {
+    UpstreamHead head = {
         .method = "DELETE",
         .path = SLICE("/worker/v1/containers"),
         .address = worker->address,
@@ -160,8 +160,8 @@ dispatcher_reset_containers(Dispatcher *dispatcher, const WorkerInfo *worker, co
     };
     AUTO_BUFFER json = {0};
     wire_reset_write(&json, &wanted);
-    Reset *const pending = buffer_is_ok(&json) ? memory_new(1, sizeof *pending) : NULL;
-    UpstreamCall *const call =
+    Reset *pending = buffer_is_ok(&json) ? memory_new(1, sizeof *pending) : NULL;
+    UpstreamCall *call =
         pending == NULL ? NULL : upstream_begin(dispatcher->upstream, &head, &events, pending);
     if (call == NULL) {
         memory_free(pending);

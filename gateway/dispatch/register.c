@@ -44,7 +44,7 @@ registration_end(Registration *registration, const Failure *failure)
         bind_note_holder(registration->dispatcher, &registration->worker, registration->partition);
     }
     while (!list_is_empty(&registration->waiting)) {
-        SlotRun *const slot = LIST_ITEM(list_first(&registration->waiting), SlotRun, waiting);
+        SlotRun *slot = LIST_ITEM(list_first(&registration->waiting), SlotRun, waiting);
         list_remove(&slot->waiting);
         slot->is_known = registration->is_known;
         slot->uploaded_bytes = registration->uploaded_bytes;
@@ -57,14 +57,14 @@ registration_end(Registration *registration, const Failure *failure)
 static void
 fail_registration(Registration *registration, Status code, const char *message)
 {
-    const Failure failure = failure_of(code, (Slice){0}, "%s", message);
+    Failure failure = failure_of(code, (Slice){0}, "%s", message);
     registration_end(registration, &failure);
 }
 
 static UpstreamCall *
 begin_put(Registration *registration, const char *path, const UpstreamEvents *events)
 {
-    const UpstreamHead head = {
+    UpstreamHead head = {
         .method = "PUT",
         .path = slice_from_string(path),
         .address = registration->worker.address,
@@ -72,8 +72,7 @@ begin_put(Registration *registration, const char *path, const UpstreamEvents *ev
         .deadline_ms = REGISTER_TIMEOUT_MS,
         .tenant = slice_from_string(registration->tenant),
     };
-    UpstreamCall *const call =
-        upstream_begin(registration->dispatcher->upstream, &head, events, registration);
+    UpstreamCall *call = upstream_begin(registration->dispatcher->upstream, &head, events, registration);
     if (call == NULL) {
         fail_registration(registration, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
     }
@@ -85,7 +84,7 @@ static void put_partition(Registration *registration);
 static void
 blob_put_done(UpstreamCall *call, Status status, const char *message)
 {
-    Registration *const registration = upstream_context(call);
+    Registration *registration = upstream_context(call);
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
     Call reading = {.arena = arena};
     WireStatus answer = {.failure.code = STATUS_OK};
@@ -126,10 +125,10 @@ put_blobs(Registration *registration, const WireStatus *answer)
     registration->blob_failure = (Failure){.code = STATUS_OK};
     registration->blobs_in_flight = 1; /* a count of this function's own, given back at its end */
     for (size_t index = 0; index < answer->missing_blob_count; index++) {
-        const PlanBlob *const blob = blob_find(registration->partition, answer->missing_blobs[index]);
+        const PlanBlob *blob = blob_find(registration->partition, answer->missing_blobs[index]);
         char path[PATH_SIZE];
         (void)snprintf(path, sizeof path, "/worker/v1/blobs/%.*s", SLICE_PRINT(answer->missing_blobs[index]));
-        const UpstreamHead head = {
+        UpstreamHead head = {
             .method = "PUT",
             .path = slice_from_string(path),
             .address = registration->worker.address,
@@ -137,15 +136,15 @@ put_blobs(Registration *registration, const WireStatus *answer)
             .tenant = slice_from_string(registration->tenant),
             .body_size = blob == NULL ? 0 : tensor_byte_size(&blob->tensor),
         };
-        UpstreamCall *const call = blob == NULL ? NULL
-                                                : upstream_begin(registration->dispatcher->upstream, &head,
-                                                      &blob_events, registration);
+        UpstreamCall *call = blob == NULL ? NULL
+                                          : upstream_begin(registration->dispatcher->upstream, &head,
+                                                &blob_events, registration);
         if (call == NULL) {
             registration->blob_failure =
                 failure_of(STATUS_INTERNAL, (Slice){0}, "the worker asks for a blob the plan does not have");
             break;
         }
-        const size_t size = tensor_byte_size(&blob->tensor);
+        size_t size = tensor_byte_size(&blob->tensor);
         registration->blobs_in_flight++;
         registration->uploaded_bytes += size;
         upstream_write_buffer(call, slice_of(blob->tensor.data, size), blob->tensor.buffer);
@@ -159,7 +158,7 @@ put_blobs(Registration *registration, const WireStatus *answer)
 static void
 partition_put_done(UpstreamCall *call, Status status, const char *message)
 {
-    Registration *const registration = upstream_context(call);
+    Registration *registration = upstream_context(call);
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
     if (status != STATUS_OK || arena == NULL) {
         fail_registration(registration, status != STATUS_OK ? status : STATUS_RESOURCE_EXHAUSTED, message);
@@ -189,7 +188,7 @@ put_partition(Registration *registration)
     (void)snprintf(path, sizeof path, "/worker/v1/sessions/%s/partitions/%s", registration->session,
         registration->partition->digest);
     registration->round++;
-    UpstreamCall *const call = begin_put(registration, path, &partition_events);
+    UpstreamCall *call = begin_put(registration, path, &partition_events);
     if (call != NULL) {
         registration->uploaded_bytes += registration->partition->document.size;
         upstream_write_copy(call, registration->partition->document);
@@ -200,7 +199,7 @@ put_partition(Registration *registration)
 static void
 session_put_done(UpstreamCall *call, Status status, const char *message)
 {
-    Registration *const registration = upstream_context(call);
+    Registration *registration = upstream_context(call);
     if (status != STATUS_OK) {
         fail_registration(registration, status, message);
     } else if (upstream_http_status(call) / 100 != 2) {
@@ -215,7 +214,7 @@ static const UpstreamEvents session_events = {.on_done = session_put_done};
 static Registration *
 registration_new(const SlotRun *slot, const char *key, SlotRegistered registered)
 {
-    Registration *const registration = memory_new(1, sizeof *registration);
+    Registration *registration = memory_new(1, sizeof *registration);
     if (registration == NULL ||
         !map_put(slot->step->dispatcher->registrations, slice_from_string(key), registration)) {
         memory_free(registration);
@@ -248,7 +247,7 @@ registration_await(SlotRun *slot, SlotRegistered registered)
     }
     registration = registration_new(slot, key, registered);
     if (registration == NULL) {
-        const Failure failure =
+        Failure failure =
             failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for a registration");
         registered(slot, &failure);
         return;
@@ -256,7 +255,7 @@ registration_await(SlotRun *slot, SlotRegistered registered)
     list_append(&registration->waiting, &slot->waiting);
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "/worker/v1/sessions/%s", registration->session);
-    UpstreamCall *const call = begin_put(registration, path, &session_events);
+    UpstreamCall *call = begin_put(registration, path, &session_events);
     if (call != NULL) {
         upstream_end(call);
     }

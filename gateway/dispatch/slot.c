@@ -40,8 +40,8 @@ slot_output(SlotRun *slot, const Frame *frame)
         fail_slot(slot, failure_of(STATUS_INTERNAL, (Slice){0}, "a worker sent an output nobody asked for"));
         return;
     }
-    StepRun *const step = slot->step;
-    const uint32_t fetch = slot->partition->fetches[index];
+    StepRun *step = slot->step;
+    uint32_t fetch = slot->partition->fetches[index];
     if (frame->kind == FRAME_DEAD && !step->is_partial) {
         fail_slot(slot, failure_of(STATUS_INVALID_ARGUMENT, (Slice){0},
                             "fetch '%.*s' has no value: it lies on a branch that was not taken",
@@ -56,7 +56,7 @@ slot_output(SlotRun *slot, const Frame *frame)
 static void
 slot_unsuccessful(SlotRun *slot, const WireStatus *status)
 {
-    StepRun *const step = slot->step;
+    StepRun *step = slot->step;
     Failure failure = status->failure;
     if (failure.code == STATUS_ABORTED || failure.code == STATUS_CANCELLED) {
         step->slot_events->aborted(slot, &failure);
@@ -112,7 +112,7 @@ slot_stats(SlotRun *slot, Slice json)
 static void
 run_on_frame(UpstreamCall *call, Frame *frame)
 {
-    SlotRun *const slot = upstream_context(call);
+    SlotRun *slot = upstream_context(call);
     switch (frame->kind) {
     case FRAME_TENSOR:
     case FRAME_DEAD:
@@ -160,8 +160,8 @@ static void slot_registered(SlotRun *slot, const Failure *failure);
 static void
 run_on_done(UpstreamCall *call, Status status, const char *message)
 {
-    SlotRun *const slot = upstream_context(call);
-    StepRun *const step = slot->step;
+    SlotRun *slot = upstream_context(call);
+    StepRun *step = slot->step;
     slot->call = NULL;
     bind_load(step->dispatcher, slot_worker(slot), -1);
     if (step->is_ending || step->is_restarting) {
@@ -183,7 +183,7 @@ static const UpstreamEvents run_events = {.on_frame = run_on_frame, .on_done = r
 static void
 run_describe(const SlotRun *slot, WireRun *run)
 {
-    const StepRun *const step = slot->step;
+    const StepRun *step = slot->step;
     *run = (WireRun){
         .partition = slice_from_string(slot->partition->digest),
         .session = slice_from_string(step->session),
@@ -196,7 +196,7 @@ run_describe(const SlotRun *slot, WireRun *run)
         .has_trace = step->traces_nodes,
         .is_partial = step->is_partial,
     };
-    const StepPin *const pin = slot_pin(slot);
+    const StepPin *pin = slot_pin(slot);
     if (pin != NULL) {
         run->state_place = pin->place;
         run->state_epoch = pin->epoch;
@@ -206,11 +206,11 @@ run_describe(const SlotRun *slot, WireRun *run)
     }
     run->push_token = slice_from_string(slot->push_token);
     for (size_t index = 0; index < step->slot_count; index++) {
-        const SlotRun *const other = &step->slots[index];
+        const SlotRun *other = &step->slots[index];
         if (other == slot) {
             continue;
         }
-        const WorkerInfo *const worker = slot_worker(other);
+        const WorkerInfo *worker = slot_worker(other);
         run->peers[run->peer_count++] = (WirePeer){
             .slot = other->partition->slot,
             .address = slice_from_string(worker->address),
@@ -236,7 +236,7 @@ static void
 run_write_feed(SlotRun *slot, size_t index, const Tensor *tensor)
 {
     char name[24];
-    const int size = snprintf(name, sizeof name, "%zu", index);
+    int size = snprintf(name, sizeof name, "%zu", index);
     upstream_write_tensor(slot->call, slice_of(name, (size_t)size), tensor);
     slot->fed_count++;
 }
@@ -245,10 +245,10 @@ run_write_feed(SlotRun *slot, size_t index, const Tensor *tensor)
 static void
 run_write_body(SlotRun *slot)
 {
-    const PlanPartition *const partition = slot->partition;
+    const PlanPartition *partition = slot->partition;
     run_write_header(slot);
     for (size_t index = 0; index < partition->feed_count; index++) {
-        const Tensor *const tensor = &slot->step->feeds[partition->feeds[index]];
+        const Tensor *tensor = &slot->step->feeds[partition->feeds[index]];
         if (tensor->dtype != DTYPE_INVALID) {
             run_write_feed(slot, index, tensor);
         }
@@ -261,7 +261,7 @@ run_write_body(SlotRun *slot)
 void
 slot_feed(SlotRun *slot, size_t feed)
 {
-    const PlanPartition *const partition = slot->partition;
+    const PlanPartition *partition = slot->partition;
     if (slot->state != SLOT_RUNNING || slot->call == NULL) {
         return;
     }
@@ -278,13 +278,13 @@ slot_feed(SlotRun *slot, size_t feed)
 static void
 slot_run(SlotRun *slot)
 {
-    StepRun *const step = slot->step;
-    const WorkerInfo *const worker = slot_worker(slot);
+    StepRun *step = slot->step;
+    const WorkerInfo *worker = slot_worker(slot);
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "/worker/v1/steps/%s:run", step->id_text);
-    const uint64_t now_ns = clock_monotonic_ns();
-    const uint64_t left_ns = step->deadline_ns > now_ns ? step->deadline_ns - now_ns : 0;
-    const UpstreamHead head = {
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t left_ns = step->deadline_ns > now_ns ? step->deadline_ns - now_ns : 0;
+    UpstreamHead head = {
         .method = "POST",
         .path = slice_from_string(path),
         .address = worker->address,

@@ -67,18 +67,18 @@ cleanup_send(StepRun *step)
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "/worker/v1/steps/%s", step->id_text);
     for (size_t index = 0; index < step->slot_count; index++) {
-        const SlotRun *const slot = &step->slots[index];
+        const SlotRun *slot = &step->slots[index];
         if (slot->state == SLOT_IDLE || slot->state == SLOT_REGISTERING) {
             continue;
         }
-        const UpstreamHead head = {
+        UpstreamHead head = {
             .method = "DELETE",
             .path = slice_from_string(path),
             .address = slot_worker(slot)->address,
             .attempt = step->attempt,
             .deadline_ms = CLEANUP_TIMEOUT_MS,
         };
-        UpstreamCall *const call = upstream_begin(step->dispatcher->upstream, &head, &events, NULL);
+        UpstreamCall *call = upstream_begin(step->dispatcher->upstream, &head, &events, NULL);
         if (call != NULL) {
             upstream_end(call);
         }
@@ -90,12 +90,12 @@ static void
 slots_stop(StepRun *step)
 {
     for (size_t index = 0; index < step->slot_count; index++) {
-        SlotRun *const slot = &step->slots[index];
+        SlotRun *slot = &step->slots[index];
         if (slot->state == SLOT_REGISTERING) {
             list_remove(&slot->waiting);
         }
         if (slot->call != NULL) {
-            UpstreamCall *const call = slot->call;
+            UpstreamCall *call = slot->call;
             slot->call = NULL;
             bind_load(step->dispatcher, slot_worker(slot), -1);
             upstream_detach(call);
@@ -114,8 +114,8 @@ report_fill(const StepRun *step, StepReport *report)
         .slot_count = step->slot_count,
     };
     for (size_t index = 0; index < step->slot_count; index++) {
-        const bool is_bound = step->workers != NULL && step->slots[index].worker >= 0;
-        const SlotRun *const slot = &step->slots[index];
+        bool is_bound = step->workers != NULL && step->slots[index].worker >= 0;
+        const SlotRun *slot = &step->slots[index];
         report->slots[index] = (SlotReport){
             .task = is_bound ? slot_worker(slot)->task : -1,
             .sent_ns = slot->sent_ns,
@@ -131,7 +131,7 @@ report_fill(const StepRun *step, StepReport *report)
 void
 step_finish(StepRun *step)
 {
-    Dispatcher *const dispatcher = step->dispatcher;
+    Dispatcher *dispatcher = step->dispatcher;
     slots_stop(step);
     if (!step->only_registers && (step->slot_count > 1 || step->failure.code != STATUS_OK)) {
         cleanup_send(step);
@@ -183,7 +183,7 @@ static const char *const silences[] = {
 static Slice
 without_preamble(Slice message)
 {
-    const size_t at = slice_find(message, ';');
+    size_t at = slice_find(message, ';');
     return at < message.size && slice_starts_with(slice_part(message, 0, at), SLICE("the "))
                ? slice_part(message, at + 2, message.size)
                : message;
@@ -192,7 +192,7 @@ without_preamble(Slice message)
 static bool
 slot_late(SlotRun *slot, const Failure *failure)
 {
-    StepRun *const step = slot->step;
+    StepRun *step = slot->step;
     if (step->slot_count == 1 || step->is_ending || step->is_restarting ||
         clock_monotonic_ns() < step->deadline_ns) {
         return false;
@@ -210,7 +210,7 @@ end_late(StepRun *step)
     AUTO_BUFFER message = {0};
     buffer_append_string(&message, late_summary);
     for (size_t index = 0; index < step->slot_count; index++) {
-        SlotRun *const slot = &step->slots[index];
+        SlotRun *slot = &step->slots[index];
         if (slot->worker < 0 || step->workers == NULL) {
             continue;
         }
@@ -222,8 +222,8 @@ end_late(StepRun *step)
                 buffer_string(&slot->last_words));
         }
     }
-    const char *const whole = buffer_string(&message);
-    const Failure failure =
+    const char *whole = buffer_string(&message);
+    Failure failure =
         failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0}, "%s", whole == NULL ? late_summary : whole);
     step_end(step, &failure);
 }
@@ -231,7 +231,7 @@ end_late(StepRun *step)
 static void
 restart_deferred(Task *task)
 {
-    StepRun *const step = (StepRun *)(void *)((char *)task - offsetof(StepRun, start));
+    StepRun *step = (StepRun *)(void *)((char *)task - offsetof(StepRun, start));
     timer_clear(step->dispatcher->loop, &step->cause);
     slots_stop(step);
     cleanup_send(step);
@@ -256,7 +256,7 @@ may_repeat(const StepRun *step)
 static void
 attempt_failed(StepRun *step, const Failure *failure)
 {
-    const bool is_transient = failure->code == STATUS_UNAVAILABLE || failure->code == STATUS_ABORTED;
+    bool is_transient = failure->code == STATUS_UNAVAILABLE || failure->code == STATUS_ABORTED;
     if (step->is_ending || step->is_restarting) {
         return;
     }
@@ -272,7 +272,7 @@ attempt_failed(StepRun *step, const Failure *failure)
 static void
 slot_failed(SlotRun *slot, Failure failure)
 {
-    StepRun *const step = slot->step;
+    StepRun *step = slot->step;
     if (failure.code == STATUS_UNAVAILABLE && !step->is_ending && !step->is_restarting) {
         (void)snprintf(step->avoided, sizeof step->avoided, "%s", slot_worker(slot)->name);
         bind_note_failure(step->dispatcher, slot_worker(slot));
@@ -288,7 +288,7 @@ slot_failed(SlotRun *slot, Failure failure)
 static void
 cause_unknown(Timer *timer)
 {
-    StepRun *const step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, cause));
+    StepRun *step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, cause));
     if (clock_monotonic_ns() < step->deadline_ns) {
         attempt_failed(step, &step->consequence);
     }
@@ -309,7 +309,7 @@ have_all_ended(const StepRun *step)
 static void
 slot_aborted(SlotRun *slot, const Failure *failure)
 {
-    StepRun *const step = slot->step;
+    StepRun *step = slot->step;
     if (step->is_ending || step->is_restarting) {
         return;
     }
@@ -339,7 +339,7 @@ has_all_outputs(const StepRun *step)
 static void
 slot_done(SlotRun *slot)
 {
-    StepRun *const step = slot->step;
+    StepRun *step = slot->step;
     if (!have_all_ended(step)) {
         return;
     }
@@ -348,7 +348,7 @@ slot_done(SlotRun *slot)
     } else if (step->cause.due_ns != 0) {
         attempt_failed(step, &step->consequence);
     } else if (!step->only_registers && !has_all_outputs(step)) {
-        const Failure failure = failure_of(
+        Failure failure = failure_of(
             STATUS_INTERNAL, (Slice){0}, "the workers said they are done, but an output is missing");
         step_end(step, &failure);
     } else {
@@ -381,7 +381,7 @@ attempt_begin(StepRun *step)
         slot_reset(&step->slots[index], step, &step->plan->partitions[index]);
     }
     if (bind_slots(&binding, step) != STATUS_OK) {
-        const Failure failure = failure_of_call(&binding, (Slice){0});
+        Failure failure = failure_of_call(&binding, (Slice){0});
         step_end(step, &failure);
         return;
     }
@@ -399,7 +399,7 @@ start_deferred(Task *task)
 static void
 deadline_passed(Timer *timer)
 {
-    StepRun *const step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
+    StepRun *step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
     end_late(step);
 }
 
@@ -407,7 +407,7 @@ deadline_passed(Timer *timer)
 static bool
 step_copy_pins(StepRun *step, const StepRequest *request)
 {
-    const size_t count = request->plan->slot_count;
+    size_t count = request->plan->slot_count;
     if (request->pins == NULL) {
         return true;
     }
@@ -423,8 +423,8 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
 {
     assert(request->plan->partition_count <= SLOT_COUNT_MAX);
 
-    StepRun *const step = memory_new(1, sizeof *step + request->feed_count * sizeof(Tensor));
-    bool *const is_delivered = memory_new(request->plan->fetch_count + 1, sizeof *is_delivered);
+    StepRun *step = memory_new(1, sizeof *step + request->feed_count * sizeof(Tensor));
+    bool *is_delivered = memory_new(request->plan->fetch_count + 1, sizeof *is_delivered);
     if (step == NULL || is_delivered == NULL || !step_copy_pins(step, request)) {
         memory_free(step);
         memory_free(is_delivered);
@@ -505,6 +505,6 @@ step_resume(StepRun *step)
 void
 step_cancel(StepRun *step, const char *why)
 {
-    const Failure failure = failure_of(STATUS_CANCELLED, (Slice){0}, "%s", why);
+    Failure failure = failure_of(STATUS_CANCELLED, (Slice){0}, "%s", why);
     step_end(step, &failure);
 }

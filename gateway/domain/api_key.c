@@ -61,9 +61,9 @@ api_key_new(void)
 void
 api_key_to_text(const ApiKey *key, char ret_text[API_KEY_TEXT_SIZE])
 {
-    const int size = snprintf(ret_text, API_KEY_TEXT_SIZE, "%s%s_%s", prefix, key->id, key->secret);
+    int size = snprintf(ret_text, API_KEY_TEXT_SIZE, "%s%s_%s", prefix, key->id, key->secret);
     uint32_t check = crc32_of(slice_of(ret_text, (size_t)size));
-    char *const text = ret_text + size;
+    char *text = ret_text + size;
     text[0] = '_';
     for (int index = CHECK_SIZE; index > 0; index--) {
         text[index] = digits[check % BASE];

@@ -55,10 +55,10 @@ limit_set(Limits *limits, const LimitField *field, uint64_t value)
 Status
 limits_read(Call *call, Slice setting, Limits *limits)
 {
-    const size_t equals = slice_find(setting, '=');
-    const Slice name = slice_trim(slice_part(setting, 0, equals));
-    const Slice text = slice_trim(slice_part(setting, equals + 1, setting.size));
-    const LimitField *const field = limit_find(name);
+    size_t equals = slice_find(setting, '=');
+    Slice name = slice_trim(slice_part(setting, 0, equals));
+    Slice text = slice_trim(slice_part(setting, equals + 1, setting.size));
+    const LimitField *field = limit_find(name);
     uint64_t value = 0;
     if (field == NULL) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no limit '%.*s'", SLICE_PRINT(name));

@@ -11,7 +11,7 @@ void
 replica_init(Replica *replica)
 {
     char text[UUID_TEXT_SIZE];
-    const Uuid id = uuid_new();
+    Uuid id = uuid_new();
     uuid_to_text(id, text);
     *replica = (Replica){.started_ns = clock_monotonic_ns()};
     memcpy(replica->mark, &id.bytes[sizeof id.bytes - sizeof replica->mark], sizeof replica->mark);

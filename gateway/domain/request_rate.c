@@ -18,15 +18,15 @@ request_rate_take(RequestRate *rate, uint64_t now_ns)
 {
     assert(rate != NULL);
 
-    const uint64_t per_second = atomic_load_relaxed(&rate->per_second);
+    uint64_t per_second = atomic_load_relaxed(&rate->per_second);
     if (per_second == 0) {
         return 0;
     }
-    const uint64_t interval_ns = CLOCK_NS_PER_S / per_second;
+    uint64_t interval_ns = CLOCK_NS_PER_S / per_second;
     uint64_t due_ns = atomic_load_relaxed(&rate->due_ns);
     for (;;) {
-        const uint64_t begin_ns = due_ns > now_ns ? due_ns : now_ns;
-        const uint64_t next_ns = begin_ns + interval_ns;
+        uint64_t begin_ns = due_ns > now_ns ? due_ns : now_ns;
+        uint64_t next_ns = begin_ns + interval_ns;
         if (next_ns > now_ns + CLOCK_NS_PER_S) {
             return next_ns - now_ns - CLOCK_NS_PER_S;
         }

@@ -25,10 +25,10 @@ find_attr(const Attr *attrs, size_t count, Slice name)
 static const AttrValue *
 bound_value(const Scope *scope, Slice name)
 {
-    const AttrValue *const bound = find_attr(scope->attrs, scope->attr_count, name);
-    const FunctionDef *const function = scope->function;
+    const AttrValue *bound = find_attr(scope->attrs, scope->attr_count, name);
+    const FunctionDef *function = scope->function;
     for (size_t index = 0; bound == NULL && index < function->declared_attr_count; index++) {
-        const Attr *const declared = &function->declared_attrs[index].attr;
+        const Attr *declared = &function->declared_attrs[index].attr;
         if (slice_equal(declared->name, name) &&
             (declared->value.kind != ATTR_NONE || declared->value.is_list)) {
             return &declared->value;
@@ -40,8 +40,8 @@ bound_value(const Scope *scope, Slice name)
 static Status
 bind_list(const Scope *scope, const Member *member, const AttrValue *given, AttrValue *ret_value)
 {
-    const size_t count = given->value.list.count;
-    AttrValue *const items = expand_alloc(scope->expansion, count, sizeof *items);
+    size_t count = given->value.list.count;
+    AttrValue *items = expand_alloc(scope->expansion, count, sizeof *items);
     if (items == NULL) {
         return expand_no_memory(scope->expansion);
     }
@@ -57,8 +57,8 @@ bind_list(const Scope *scope, const Member *member, const AttrValue *given, Attr
 static Status
 bind_function(const Scope *scope, const Member *member, const AttrValue *given, AttrValue *ret_value)
 {
-    const FunctionRef *const function = &given->value.function;
-    Attr *const attrs = expand_alloc(scope->expansion, function->attr_count, sizeof *attrs);
+    const FunctionRef *function = &given->value.function;
+    Attr *attrs = expand_alloc(scope->expansion, function->attr_count, sizeof *attrs);
     if (attrs == NULL) {
         return expand_no_memory(scope->expansion);
     }
@@ -84,7 +84,7 @@ bind_value(const Scope *scope, const Member *member, const AttrValue *given, Att
         *ret_value = *given;
         return STATUS_OK;
     }
-    const AttrValue *const bound = bound_value(scope, given->value.s);
+    const AttrValue *bound = bound_value(scope, given->value.s);
     if (bound == NULL) {
         return expand_fail(scope, member,
             "function '%.*s' leaves attribute '%.*s' to its callers, and this one "
@@ -100,22 +100,21 @@ static Status
 bind_class(const Scope *scope, const AttrValue *given, AttrValue *ret_value)
 {
     static const Slice prefix = {.data = "loc:@", .size = 5};
-    Expansion *const expansion = scope->expansion;
-    AttrValue *const items = expand_alloc(expansion, given->value.list.count, sizeof *items);
+    Expansion *expansion = scope->expansion;
+    AttrValue *items = expand_alloc(expansion, given->value.list.count, sizeof *items);
     if (items == NULL) {
         return expand_no_memory(expansion);
     }
     size_t count = 0;
     for (size_t index = 0; index < given->value.list.count; index++) {
-        const AttrValue *const item = &given->value.list.items[index];
-        const Member *const member =
-            item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix)
-                ? map_get(scope->by_name, slice_part(item->value.s, prefix.size, SIZE_MAX))
-                : NULL;
+        const AttrValue *item = &given->value.list.items[index];
+        const Member *member = item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix)
+                                   ? map_get(scope->by_name, slice_part(item->value.s, prefix.size, SIZE_MAX))
+                                   : NULL;
         if (member == NULL) {
             continue;
         }
-        const char *const text = text_format(expansion->def->arena, "loc:@%.*s", SLICE_PRINT(member->name));
+        const char *text = text_format(expansion->def->arena, "loc:@%.*s", SLICE_PRINT(member->name));
         if (text == NULL) {
             return expand_no_memory(expansion);
         }
@@ -129,7 +128,7 @@ bind_class(const Scope *scope, const AttrValue *given, AttrValue *ret_value)
 static Status
 bind_frame(const Scope *scope, AttrValue *value)
 {
-    const char *const text = text_format(
+    const char *text = text_format(
         scope->expansion->def->arena, "%.*s/%.*s", SLICE_PRINT(scope->path), SLICE_PRINT(value->value.s));
     if (text == NULL) {
         return expand_no_memory(scope->expansion);
@@ -141,27 +140,27 @@ bind_frame(const Scope *scope, AttrValue *value)
 static Status
 bind_attr(const Scope *scope, const Member *member, Attr *attr)
 {
-    const AttrValue given = attr->value;
+    AttrValue given = attr->value;
     if (slice_equals_string(attr->name, "_class") && given.is_list) {
         return bind_class(scope, &given, &attr->value);
     }
     TRY(bind_value(scope, member, &given, &attr->value));
-    const bool is_frame = slice_equals_string(attr->name, "frame_name") && attr->value.kind == ATTR_STRING &&
-                          !attr->value.is_list;
+    bool is_frame = slice_equals_string(attr->name, "frame_name") && attr->value.kind == ATTR_STRING &&
+                    !attr->value.is_list;
     return is_frame ? bind_frame(scope, &attr->value) : STATUS_OK;
 }
 
 Status
 bind_attrs(const Scope *scope, Member *member)
 {
-    const NodeDef *const def = member->def;
+    const NodeDef *def = member->def;
     assert(def != NULL);
     member->attrs = def->attrs;
     member->attr_count = def->attr_count;
     if (scope->function == NULL || def->attr_count == 0) {
         return STATUS_OK;
     }
-    Attr *const attrs = expand_alloc(scope->expansion, def->attr_count, sizeof *attrs);
+    Attr *attrs = expand_alloc(scope->expansion, def->attr_count, sizeof *attrs);
     if (attrs == NULL) {
         return expand_no_memory(scope->expansion);
     }
@@ -182,22 +181,22 @@ member_attr(const Member *member, const char *name)
 bool
 member_wants_lowering(const Member *member)
 {
-    const AttrValue *const lowers = member_attr(member, "_lower_using_switch_merge");
+    const AttrValue *lowers = member_attr(member, "_lower_using_switch_merge");
     return lowers != NULL && lowers->kind == ATTR_BOOL && !lowers->is_list && lowers->value.b;
 }
 
 int64_t
 member_int(const Member *member, const char *name, int64_t otherwise)
 {
-    const AttrValue *const value = member_attr(member, name);
+    const AttrValue *value = member_attr(member, name);
     return value != NULL && value->kind == ATTR_INT && !value->is_list ? value->value.i : otherwise;
 }
 
 Dtype
 member_type(const Member *member, const char *name, size_t index)
 {
-    const AttrValue *const list = member_attr(member, name);
-    const bool is_there =
+    const AttrValue *list = member_attr(member, name);
+    bool is_there =
         list != NULL && list->is_list && list->kind == ATTR_TYPE && index < list->value.list.count;
     return is_there ? list->value.list.items[index].value.type : DTYPE_INVALID;
 }
@@ -208,12 +207,12 @@ argument_size(const Scope *scope, const FunctionArgument *argument, size_t *ret_
     assert(scope->function != NULL);
     *ret_count = 1;
     if (argument->number_attr.size > 0) {
-        const AttrValue *const number = bound_value(scope, argument->number_attr);
-        const bool is_count = number != NULL && number->kind == ATTR_INT && !number->is_list &&
-                              number->value.i >= 0 && number->value.i <= GRAPH_NODE_COUNT_MAX;
+        const AttrValue *number = bound_value(scope, argument->number_attr);
+        bool is_count = number != NULL && number->kind == ATTR_INT && !number->is_list &&
+                        number->value.i >= 0 && number->value.i <= GRAPH_NODE_COUNT_MAX;
         *ret_count = is_count ? (size_t)number->value.i : SIZE_MAX;
     } else if (argument->type_list_attr.size > 0) {
-        const AttrValue *const types = bound_value(scope, argument->type_list_attr);
+        const AttrValue *types = bound_value(scope, argument->type_list_attr);
         *ret_count = types != NULL && types->is_list ? types->value.list.count : SIZE_MAX;
     }
     if (*ret_count != SIZE_MAX) {
@@ -228,8 +227,8 @@ Dtype
 argument_type(const Scope *scope, const FunctionArgument *argument, size_t index)
 {
     assert(scope->function != NULL);
-    const bool is_list = argument->type_list_attr.size > 0;
-    const Slice attr = is_list ? argument->type_list_attr : argument->type_attr;
+    bool is_list = argument->type_list_attr.size > 0;
+    Slice attr = is_list ? argument->type_list_attr : argument->type_attr;
     const AttrValue *value = attr.size == 0 ? NULL : bound_value(scope, attr);
     if (value != NULL && value->is_list) {
         value = index < value->value.list.count ? &value->value.list.items[index] : NULL;
@@ -241,7 +240,7 @@ Status
 member_function_ref(
     const Scope *scope, const Member *member, const char *attr, const FunctionRef **ret_function)
 {
-    const AttrValue *const value = member_attr(member, attr);
+    const AttrValue *value = member_attr(member, attr);
     if (value == NULL || value->kind != ATTR_FUNCTION || value->is_list) {
         return expand_fail(scope, member, "attribute '%s' names no function", attr);
     }

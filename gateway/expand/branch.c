@@ -30,7 +30,7 @@ typedef struct Branching {
 Status
 branch_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
 {
-    const AttrValue *const types = member_attr(member, "Tout");
+    const AttrValue *types = member_attr(member, "Tout");
     if (types == NULL || !types->is_list) {
         return expand_fail(scope, member, "attribute 'Tout' is missing");
     }
@@ -115,13 +115,13 @@ divide_arguments(Branching *branching, const Test *test, Endpoints *ret_taken)
 static Status
 take_branch(Branching *branching, size_t branch, const Endpoints *arguments)
 {
-    const Scope *const scope = branching->scope;
-    const FunctionRef *const function = branching->functions[branch];
+    const Scope *scope = branching->scope;
+    const FunctionRef *function = branching->functions[branch];
     Slice pivot = branching->start.size > 0 ? branching->start : scope->pivot;
     if (branching->pivots[branch].size > 0) {
         TRY(expand_control(scope->expansion, branching->pivots[branch], &pivot));
     }
-    const Use use = {.member = branching->member,
+    Use use = {.member = branching->member,
         .function = function->name,
         .attrs = function->attrs,
         .attr_count = function->attr_count,
@@ -176,9 +176,8 @@ emit_merge(const Branching *branching, Slice name, const Slice *values, Dtype dt
 static Status
 merge_outputs(const Branching *branching)
 {
-    const Member *const member = branching->member;
-    Slice *const values =
-        expand_scratch(branching->scope->expansion, branching->branch_count, sizeof *values);
+    const Member *member = branching->member;
+    Slice *values = expand_scratch(branching->scope->expansion, branching->branch_count, sizeof *values);
     if (values == NULL) {
         return expand_no_memory(branching->scope->expansion);
     }
@@ -196,8 +195,8 @@ merge_outputs(const Branching *branching)
 static Status
 merge_pivots(const Branching *branching, Slice *ret_control)
 {
-    Expansion *const expansion = branching->scope->expansion;
-    Slice *const values = expand_scratch(expansion, branching->branch_count, sizeof *values);
+    Expansion *expansion = branching->scope->expansion;
+    Slice *values = expand_scratch(expansion, branching->branch_count, sizeof *values);
     if (values == NULL) {
         return expand_no_memory(expansion);
     }
@@ -215,7 +214,7 @@ merge_pivots(const Branching *branching, Slice *ret_control)
 static Status
 finish_branching(Branching *branching)
 {
-    Member *const member = branching->member;
+    Member *member = branching->member;
     for (size_t branch = 0; branch < branching->branch_count; branch++) {
         member->has_effects |= branching->used[branch].effects.count > 0;
     }
@@ -234,7 +233,7 @@ finish_branching(Branching *branching)
 static Status
 begin_branching(Branching *branching, Scope *scope, Member *member, size_t branch_count)
 {
-    Expansion *const expansion = scope->expansion;
+    Expansion *expansion = scope->expansion;
     *branching = (Branching){.scope = scope,
         .member = member,
         .types = "Tin",
@@ -243,9 +242,9 @@ begin_branching(Branching *branching, Scope *scope, Member *member, size_t branc
         .pivots = expand_scratch(expansion, branch_count, sizeof *branching->pivots),
         .functions = expand_scratch(expansion, branch_count, sizeof *branching->functions),
         .parts = expand_scratch(expansion, branch_count, sizeof *branching->parts)};
-    const bool is_all = branching->used != NULL && branching->pivots != NULL &&
-                        branching->functions != NULL && branching->parts != NULL;
-    const AttrValue *const lowers = member_attr(member, "_lower_using_switch_merge");
+    bool is_all = branching->used != NULL && branching->pivots != NULL && branching->functions != NULL &&
+                  branching->parts != NULL;
+    const AttrValue *lowers = member_attr(member, "_lower_using_switch_merge");
     branching->is_lazy = lowers != NULL && lowers->kind == ATTR_BOOL && !lowers->value.b;
     return is_all ? expand_part(expansion, member->name, "call", &branching->call)
                   : expand_no_memory(expansion);
@@ -256,7 +255,7 @@ expand_branches(Branching *branching)
 {
     assert(branching->branch_count > 0);
     Slice other_side = SLICE("");
-    const size_t last = branching->branch_count - 1;
+    size_t last = branching->branch_count - 1;
     for (size_t branch = 0; branch < last; branch++) {
         TRY(test_branch(branching, branch, &other_side));
     }
@@ -276,8 +275,8 @@ expand_branches(Branching *branching)
 static Status
 read_first(Branching *branching, Dtype dtype, Slice *ret_first)
 {
-    const Member *const member = branching->member;
-    Scope *const scope = branching->scope;
+    const Member *member = branching->member;
+    Scope *scope = branching->scope;
     Endpoints controls;
     TRY(resolve_inputs(scope, member, &branching->rest, &controls));
     if (branching->rest.count == 0) {
@@ -289,8 +288,8 @@ read_first(Branching *branching, Dtype dtype, Slice *ret_first)
     if (branching->start.size == 0) {
         return STATUS_OK;
     }
-    const Slice input = *ret_first;
-    const Endpoints waits = {.items = &branching->start, .count = 1};
+    Slice input = *ret_first;
+    Endpoints waits = {.items = &branching->start, .count = 1};
     TRY(expand_part(scope->expansion, member->name, "predicate", ret_first));
     return emit_identity(scope, *ret_first, input, dtype, &waits);
 }
@@ -327,8 +326,8 @@ Status
 if_expand(Scope *scope, Member *member)
 {
     Branching branching;
-    const AttrValue *const type = member_attr(member, "Tcond");
-    const Dtype dtype = type == NULL ? DTYPE_BOOL : type->value.type;
+    const AttrValue *type = member_attr(member, "Tcond");
+    Dtype dtype = type == NULL ? DTYPE_BOOL : type->value.type;
     TRY(begin_if(&branching, scope, member, dtype));
     TRY(make_bool(&branching, dtype));
     return expand_branches(&branching);
@@ -357,7 +356,7 @@ Status
 case_expand(Scope *scope, Member *member)
 {
     Branching branching;
-    const AttrValue *const list = member_attr(member, "branches");
+    const AttrValue *list = member_attr(member, "branches");
     if (list == NULL || list->kind != ATTR_FUNCTION || !list->is_list || list->value.list.count == 0) {
         return expand_fail(scope, member, "attribute 'branches' names no functions");
     }

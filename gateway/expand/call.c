@@ -13,8 +13,7 @@ is_by_name(const Member *member)
 static Status
 find_called(const Scope *scope, const Member *member, Scope *ret_inner)
 {
-    const FunctionRef by_name = {
-        .name = member->def->op, .attrs = member->attrs, .attr_count = member->attr_count};
+    FunctionRef by_name = {.name = member->def->op, .attrs = member->attrs, .attr_count = member->attr_count};
     const FunctionRef *called = &by_name;
     TRY(is_by_name(member) ? STATUS_OK : member_function_ref(scope, member, "f", &called));
     *ret_inner =
@@ -41,7 +40,7 @@ gate_arguments(const Scope *inner, const Member *member, const Scope *scope, Sli
 {
     size_t position = 0;
     for (size_t index = 0; index < inner->function->input_count; index++) {
-        const FunctionArgument *const input = &inner->function->inputs[index];
+        const FunctionArgument *input = &inner->function->inputs[index];
         size_t count = 0;
         TRY(argument_size(inner, input, &count));
         for (size_t item = 0; item < count && position < data->count; item++, position++) {
@@ -64,7 +63,7 @@ call_expand(Scope *scope, Member *member)
     TRY(resolve_inputs(scope, member, &data, &controls));
     TRY(form_start(scope, member, &controls, &start));
     TRY(gate_arguments(&inner, member, scope, start, &data));
-    const Use use = {.member = member,
+    Use use = {.member = member,
         .function = inner.function->name,
         .attrs = inner.attrs,
         .attr_count = inner.attr_count,

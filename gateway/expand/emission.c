@@ -19,7 +19,7 @@ expand_emit(Expansion *expansion, const NodeDef *def)
 Status
 emission_begin(Emission *emission, const Scope *scope, Slice name, const char *op, size_t input_max)
 {
-    Slice *const inputs = expand_alloc(scope->expansion, input_max, sizeof *inputs);
+    Slice *inputs = expand_alloc(scope->expansion, input_max, sizeof *inputs);
     if (inputs == NULL) {
         return expand_no_memory(scope->expansion);
     }
@@ -83,8 +83,8 @@ emission_string(Emission *emission, const char *name, Slice value)
 Status
 emission_end(Emission *emission)
 {
-    Expansion *const expansion = emission->scope->expansion;
-    Attr *const attrs = expand_alloc(expansion, emission->def.attr_count, sizeof *attrs);
+    Expansion *expansion = emission->scope->expansion;
+    Attr *attrs = expand_alloc(expansion, emission->def.attr_count, sizeof *attrs);
     if (attrs == NULL) {
         return expand_no_memory(expansion);
     }
@@ -137,7 +137,7 @@ static Status
 emit_constant(
     const Scope *scope, Slice name, Dtype dtype, const Shape *shape, const int64_t *values, size_t count)
 {
-    Expansion *const expansion = scope->expansion;
+    Expansion *expansion = scope->expansion;
     assert(dtype == DTYPE_INT64 || dtype == DTYPE_INT32 || dtype == DTYPE_BOOL);
     Tensor tensor;
     if (!tensor_new(dtype, shape, &tensor)) {
@@ -162,14 +162,14 @@ emit_constant(
 Status
 emit_int(const Scope *scope, Slice name, Dtype dtype, int64_t value)
 {
-    const Shape shape = shape_scalar();
+    Shape shape = shape_scalar();
     return emit_constant(scope, name, dtype, &shape, &value, 1);
 }
 
 Status
 emit_ints(const Scope *scope, Slice name, Dtype dtype, const int64_t *values, size_t count)
 {
-    const Shape shape = shape_vector((int64_t)count);
+    Shape shape = shape_vector((int64_t)count);
     return emit_constant(scope, name, dtype, &shape, values, count);
 }
 

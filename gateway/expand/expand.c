@@ -39,13 +39,13 @@ needs_expansion(const Expansion *expansion)
 static Status
 index_functions(Expansion *expansion)
 {
-    const size_t count = expansion->source->function_count;
+    size_t count = expansion->source->function_count;
     expansion->library = expand_scratch(expansion, count, sizeof *expansion->library);
     if (expansion->library == NULL) {
         return expand_no_memory(expansion);
     }
     for (size_t index = 0; index < count; index++) {
-        FunctionDef *const function = &expansion->library[index];
+        FunctionDef *function = &expansion->library[index];
         *function = expansion->source->functions[index];
         if (map_get(expansion->functions, function->name) == NULL &&
             !map_put(expansion->functions, function->name, function)) {
@@ -71,7 +71,7 @@ emit_arguments(const Scope *scope, Slice body, const FunctionDef *function, Endp
 {
     TRY(endpoints_new(scope->expansion, function->input_count, ret_arguments));
     for (size_t index = 0; index < function->input_count; index++) {
-        Slice *const name = &ret_arguments->items[index];
+        Slice *name = &ret_arguments->items[index];
         TRY(expand_item(scope->expansion, body, "arg_", index, name));
         TRY(emit_port(scope, *name, "_Arg", SLICE(""), function->inputs[index].dtype, index));
     }
@@ -82,12 +82,12 @@ emit_arguments(const Scope *scope, Slice body, const FunctionDef *function, Endp
 static Status
 write_called_body(Expansion *expansion, const Recursion *recursion)
 {
-    const Scope scope = {.expansion = expansion, .path = SLICE(""), .device = SLICE(""), .pivot = SLICE("")};
-    const Member member = {.name = recursion->name};
+    Scope scope = {.expansion = expansion, .path = SLICE(""), .device = SLICE(""), .pivot = SLICE("")};
+    Member member = {.name = recursion->name};
     Endpoints arguments;
     Used used;
     TRY(emit_arguments(&scope, recursion->name, recursion->function, &arguments));
-    const Use use = {.member = &member,
+    Use use = {.member = &member,
         .function = recursion->function->name,
         .part = "",
         .pivot = SLICE(""),
@@ -119,13 +119,13 @@ move_nodes_to_body(Expansion *expansion, size_t first, Recursion *recursion)
 static Status
 write_functions(Expansion *expansion)
 {
-    const size_t count = recursion_count(expansion);
-    FunctionDef *const functions = expand_alloc(expansion, count, sizeof *functions);
+    size_t count = recursion_count(expansion);
+    FunctionDef *functions = expand_alloc(expansion, count, sizeof *functions);
     if (functions == NULL) {
         return expand_no_memory(expansion);
     }
     for (size_t index = 0; index < count; index++) {
-        const Recursion *const recursion = recursion_at(expansion, index);
+        const Recursion *recursion = recursion_at(expansion, index);
         functions[index] = (FunctionDef){.name = recursion->name,
             .is_stateful = recursion->has_state,
             .nodes = recursion->nodes,
@@ -140,10 +140,10 @@ write_functions(Expansion *expansion)
 static Status
 write_called_bodies(Expansion *expansion)
 {
-    const size_t graph_nodes = expansion->node_count;
+    size_t graph_nodes = expansion->node_count;
     for (size_t index = 0; index < recursion_count(expansion); index++) {
-        const size_t first = expansion->node_count;
-        const Recursion recursion = *recursion_at(expansion, index);
+        size_t first = expansion->node_count;
+        Recursion recursion = *recursion_at(expansion, index);
         TRY(write_called_body(expansion, &recursion));
         TRY(move_nodes_to_body(expansion, first, recursion_at(expansion, index)));
     }
@@ -163,9 +163,9 @@ expand_graph(Expansion *expansion)
 static Status
 write_result(Expansion *expansion)
 {
-    const GraphDef *const source = expansion->source;
-    GraphDef *const def = expansion->def;
-    NodeDef *const nodes = expand_alloc(expansion, expansion->node_count, sizeof *nodes);
+    const GraphDef *source = expansion->source;
+    GraphDef *def = expansion->def;
+    NodeDef *nodes = expand_alloc(expansion, expansion->node_count, sizeof *nodes);
     if (nodes == NULL) {
         return expand_no_memory(expansion);
     }

@@ -28,7 +28,7 @@ expand_scratch(const Expansion *expansion, size_t count, size_t size)
 Status
 endpoints_new(const Expansion *expansion, size_t count, Endpoints *ret_endpoints)
 {
-    Slice *const items = expand_scratch(expansion, count, sizeof *items);
+    Slice *items = expand_scratch(expansion, count, sizeof *items);
     if (items == NULL) {
         return expand_no_memory(expansion);
     }
@@ -51,12 +51,12 @@ expand_name(Expansion *expansion, Slice wanted, Slice *ret_name)
 {
     Slice name = wanted;
     assert(expansion->names != NULL);
-    NameUse *const first = map_get(expansion->names, wanted);
+    NameUse *first = map_get(expansion->names, wanted);
     while (map_get(expansion->names, name) != NULL && first != NULL) {
         TRY(take_text(expansion,
             text_format(expansion->def->arena, "%.*s_%u", SLICE_PRINT(wanted), ++first->next), &name));
     }
-    NameUse *const use = expand_scratch(expansion, 1, sizeof *use);
+    NameUse *use = expand_scratch(expansion, 1, sizeof *use);
     if (use == NULL || !map_put(expansion->names, name, use)) {
         return expand_no_memory(expansion);
     }
@@ -96,7 +96,7 @@ expand_port(Expansion *expansion, Slice name, size_t port, Slice *ret_endpoint)
 Status
 expand_control(Expansion *expansion, Slice endpoint, Slice *ret_control)
 {
-    const Slice node = slice_part(endpoint, 0, slice_find(endpoint, ':'));
+    Slice node = slice_part(endpoint, 0, slice_find(endpoint, ':'));
     return take_text(expansion, text_format(expansion->def->arena, "^%.*s", SLICE_PRINT(node)), ret_control);
 }
 
@@ -108,8 +108,8 @@ expand_fail_with(const Scope *scope, const Member *member, const char *format, .
     va_start(arguments, format);
     (void)vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
-    Call *const call = scope->expansion->call;
-    const Slice name = slice_part(member->name, 0, 128);
+    Call *call = scope->expansion->call;
+    Slice name = slice_part(member->name, 0, 128);
     if (member->pointer != NULL) {
         call_note(call, member->pointer, "node '%.*s': %s", SLICE_PRINT(name), reason);
     }

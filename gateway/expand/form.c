@@ -23,8 +23,8 @@ form_gate(const Scope *scope, const Member *member, Slice start, size_t index, D
     if (start.size == 0) {
         return STATUS_OK;
     }
-    const Endpoints controls = {.items = &start, .count = 1};
-    const Slice input = *argument;
+    Endpoints controls = {.items = &start, .count = 1};
+    Slice input = *argument;
     TRY(expand_item(scope->expansion, member->name, "input_", index, argument));
     return emit_identity(scope, *argument, input, dtype, &controls);
 }
@@ -32,7 +32,7 @@ form_gate(const Scope *scope, const Member *member, Slice start, size_t index, D
 static Status
 list_output_names(const Expansion *expansion, const Member *member, AttrValue *ret_value)
 {
-    AttrValue *const items = expand_alloc(expansion, member->outputs.count, sizeof *items);
+    AttrValue *items = expand_alloc(expansion, member->outputs.count, sizeof *items);
     if (items == NULL) {
         return expand_no_memory(expansion);
     }

@@ -60,7 +60,7 @@ is_frozen(const Freezing *freezing, const Node *variable)
 static const Node *
 source_of(const Freezing *freezing, const Node *node, uint32_t input)
 {
-    const bool is_there = input < node->input_count && node->inputs[input].node != NODE_NONE;
+    bool is_there = input < node->input_count && node->inputs[input].node != NODE_NONE;
     return is_there ? &freezing->graph->nodes[node->inputs[input].node] : NULL;
 }
 
@@ -68,7 +68,7 @@ source_of(const Freezing *freezing, const Node *node, uint32_t input)
 static const Node *
 variable_at(const Freezing *freezing, const Node *node, uint32_t input)
 {
-    const Node *const source = source_of(freezing, node, input);
+    const Node *source = source_of(freezing, node, input);
     return source == NULL ? NULL : freezing->carried[source->id];
 }
 
@@ -101,10 +101,10 @@ hands_on(const Node *node)
 static void
 find_carried(const Freezing *freezing)
 {
-    const Graph *const graph = freezing->graph;
+    const Graph *graph = freezing->graph;
     for (uint32_t index = 0; index < graph->node_count; index++) {
-        const Node *const node = &graph->nodes[graph->order[index]];
-        const Node *const variable = hands_on(node) ? variable_at(freezing, node, 0) : NULL;
+        const Node *node = &graph->nodes[graph->order[index]];
+        const Node *variable = hands_on(node) ? variable_at(freezing, node, 0) : NULL;
         if (is_variable(node)) {
             freezing->carried[node->id] = node;
         } else if (variable != NULL && is_handle(variable)) {
@@ -130,18 +130,18 @@ static const Tensor *
 strings_at(const Freezing *freezing, const Node *node, uint32_t input)
 {
     uint32_t ignored = 0;
-    const Node *const constant = behind_identities(freezing, node, input, &ignored);
-    const AttrValue *const value =
+    const Node *constant = behind_identities(freezing, node, input, &ignored);
+    const AttrValue *value =
         constant == NULL || !op_is(constant, "Const") ? NULL : node_attr(constant, "value");
-    const bool is_text = value != NULL && value->kind == ATTR_TENSOR && !value->is_list &&
-                         value->value.tensor.dtype == DTYPE_STRING;
+    bool is_text = value != NULL && value->kind == ATTR_TENSOR && !value->is_list &&
+                   value->value.tensor.dtype == DTYPE_STRING;
     return is_text ? &value->value.tensor : NULL;
 }
 
 static size_t
 restored_count(const Freezing *freezing, const Node *restore)
 {
-    const Tensor *const names = strings_at(freezing, restore, 1);
+    const Tensor *names = strings_at(freezing, restore, 1);
     return names == NULL ? 0 : (size_t)tensor_element_count(names);
 }
 
@@ -149,8 +149,8 @@ restored_count(const Freezing *freezing, const Node *restore)
 static const GraphTensor *
 find_slice(const Freezing *freezing, Slice name, Slice shape_and_slice)
 {
-    const size_t blank = slice_find_last(shape_and_slice, ' ');
-    const char *const text = text_format(freezing->call->arena, "%.*s %.*s", SLICE_PRINT(name),
+    size_t blank = slice_find_last(shape_and_slice, ' ');
+    const char *text = text_format(freezing->call->arena, "%.*s %.*s", SLICE_PRINT(name),
         SLICE_PRINT(slice_part(shape_and_slice, blank + 1, SIZE_MAX)));
     return text == NULL ? NULL : map_get(freezing->checkpoint, slice_from_string(text));
 }
@@ -158,14 +158,14 @@ find_slice(const Freezing *freezing, Slice name, Slice shape_and_slice)
 static const GraphTensor *
 restored_tensor(const Freezing *freezing, const Node *restore, uint32_t port)
 {
-    const Tensor *const names = strings_at(freezing, restore, 1);
-    const Tensor *const slices = strings_at(freezing, restore, 2);
+    const Tensor *names = strings_at(freezing, restore, 1);
+    const Tensor *slices = strings_at(freezing, restore, 2);
     if (names == NULL || slices == NULL || port >= tensor_element_count(names) ||
         port >= tensor_element_count(slices)) {
         return NULL;
     }
-    const Slice name = ((const Slice *)names->data)[port];
-    const Slice slice = ((const Slice *)slices->data)[port];
+    Slice name = ((const Slice *)names->data)[port];
+    Slice slice = ((const Slice *)slices->data)[port];
     return slice.size > 0 ? find_slice(freezing, name, slice) : map_get(freezing->checkpoint, name);
 }
 
@@ -174,24 +174,24 @@ static const GraphTensor *
 assigned_value(const Freezing *freezing, const Node *node)
 {
     uint32_t port = 0;
-    const Node *const restore = behind_identities(freezing, node, 1, &port);
-    const bool is_restored = restore != NULL && op_is(restore, "RestoreV2");
+    const Node *restore = behind_identities(freezing, node, 1, &port);
+    bool is_restored = restore != NULL && op_is(restore, "RestoreV2");
     return is_restored ? restored_tensor(freezing, restore, port) : NULL;
 }
 
 static Dtype
 variable_dtype(const Node *variable)
 {
-    const AttrValue *const dtype = node_attr(variable, "dtype");
+    const AttrValue *dtype = node_attr(variable, "dtype");
     return dtype != NULL && dtype->kind == ATTR_TYPE ? dtype->value.type : DTYPE_INVALID;
 }
 
 static Status
 find_value(const Freezing *freezing, const Node *node)
 {
-    const bool assigns = op_is(node, "AssignVariableOp") || op_is(node, "Assign");
-    const Node *const variable = assigns ? variable_at(freezing, node, 0) : NULL;
-    const GraphTensor *const value = variable == NULL ? NULL : assigned_value(freezing, node);
+    bool assigns = op_is(node, "AssignVariableOp") || op_is(node, "Assign");
+    const Node *variable = assigns ? variable_at(freezing, node, 0) : NULL;
+    const GraphTensor *value = variable == NULL ? NULL : assigned_value(freezing, node);
     if (value == NULL) {
         return STATUS_OK;
     }
@@ -210,9 +210,9 @@ static void
 unmark_read_restores(const Freezing *freezing)
 {
     for (uint32_t id = 0; id < freezing->graph->node_count; id++) {
-        const Node *const node = &freezing->graph->nodes[id];
+        const Node *node = &freezing->graph->nodes[id];
         for (uint32_t input = 0; input < node->input_count; input++) {
-            const Node *const source = source_of(freezing, node, input);
+            const Node *source = source_of(freezing, node, input);
             if (source != NULL) {
                 freezing->is_restore[source->id] = false;
             }
@@ -234,7 +234,7 @@ find_values(const Freezing *freezing)
 static bool
 gathers_rows(const Node *node)
 {
-    const AttrValue *const batch_dims = node_attr(node, "batch_dims");
+    const AttrValue *batch_dims = node_attr(node, "batch_dims");
     return op_is(node, "ResourceGather") && (batch_dims == NULL || batch_dims->value.i == 0);
 }
 
@@ -254,7 +254,7 @@ static const Node *
 used_variable(const Freezing *freezing, const Node *node)
 {
     for (uint32_t input = 0; input < node->input_count; input++) {
-        const Node *const variable = variable_at(freezing, node, input);
+        const Node *variable = variable_at(freezing, node, input);
         if (variable != NULL && is_frozen(freezing, variable) && !only_reads(node, input, variable)) {
             return variable;
         }
@@ -268,8 +268,8 @@ static void
 find_writers(Freezing *freezing)
 {
     for (uint32_t id = 0; id < freezing->graph->node_count; id++) {
-        const Node *const node = &freezing->graph->nodes[id];
-        const bool writes = freezing->needed[id] && !freezing->is_restore[id];
+        const Node *node = &freezing->graph->nodes[id];
+        bool writes = freezing->needed[id] && !freezing->is_restore[id];
         const Node *variable = writes ? used_variable(freezing, node) : NULL;
         while (variable != NULL) {
             freezing->writers[variable->id] = node;
@@ -282,7 +282,7 @@ find_writers(Freezing *freezing)
 static bool
 changes_constant(const Freezing *freezing, const Node *node)
 {
-    const bool is_kept = freezing->keeps_restores && freezing->is_restore[node->id];
+    bool is_kept = freezing->keeps_restores && freezing->is_restore[node->id];
     return !is_kept && used_variable(freezing, node) != NULL;
 }
 
@@ -290,7 +290,7 @@ static bool
 depends_on_dropped(const Freezing *freezing, const Node *node)
 {
     for (uint32_t input = 0; input < node->input_count; input++) {
-        const Node *const source = source_of(freezing, node, input);
+        const Node *source = source_of(freezing, node, input);
         if (source != NULL && freezing->is_dropped[source->id]) {
             return true;
         }
@@ -307,12 +307,12 @@ depends_on_dropped(const Freezing *freezing, const Node *node)
 static void
 drop_unneeded(const Freezing *freezing)
 {
-    const Graph *const graph = freezing->graph;
+    const Graph *graph = freezing->graph;
     bool has_changed = true;
     while (has_changed) {
         has_changed = false;
         for (uint32_t index = 0; index < graph->node_count; index++) {
-            const Node *const node = &graph->nodes[graph->order[index]];
+            const Node *node = &graph->nodes[graph->order[index]];
             if (!freezing->needed[node->id] && !freezing->is_dropped[node->id] &&
                 (changes_constant(freezing, node) || depends_on_dropped(freezing, node))) {
                 freezing->is_dropped[node->id] = true;
@@ -338,7 +338,7 @@ push_node(Writing *writing, const NodeDef *def)
 static Status
 copy_attrs(const Writing *writing, NodeDef *def, const Attr *attrs, size_t count)
 {
-    Attr *const copy = arena_alloc(writing->arena, count * sizeof *copy);
+    Attr *copy = arena_alloc(writing->arena, count * sizeof *copy);
     if (copy == NULL) {
         return freezing_no_memory(writing->freezing);
     }
@@ -395,7 +395,7 @@ push_constant(Writing *writing, const Node *node, const char *part, const Tensor
 static Slice *
 add_inputs(const Writing *writing, NodeDef *def, size_t count)
 {
-    Slice *const inputs = arena_alloc(writing->arena, (count + def->input_count) * sizeof *inputs);
+    Slice *inputs = arena_alloc(writing->arena, (count + def->input_count) * sizeof *inputs);
     if (inputs == NULL) {
         return NULL;
     }
@@ -453,7 +453,7 @@ write_reader(const Writing *writing, const Node *node, const ReaderForm *form, D
     size_t count = 1;
     def->op = slice_from_string(form->value_op);
     for (size_t index = 0; index < COUNT_OF(form->kept) && form->kept[index] != NULL; index++) {
-        const AttrValue *const value = node_attr(node, form->kept[index]);
+        const AttrValue *value = node_attr(node, form->kept[index]);
         if (value != NULL) {
             attrs[count++] = (Attr){.name = slice_from_string(form->kept[index]), .value = *value};
         }
@@ -465,9 +465,9 @@ write_reader(const Writing *writing, const Node *node, const ReaderForm *form, D
 static Status
 write_variable(Writing *writing, const Node *variable, NodeDef *def)
 {
-    const Tensor *const value = writing->freezing->values[variable->id];
-    const char *const op = text_format(writing->arena, "_Restored%.*s", SLICE_PRINT(def->op));
-    Slice *const inputs = add_inputs(writing, def, 1);
+    const Tensor *value = writing->freezing->values[variable->id];
+    const char *op = text_format(writing->arena, "_Restored%.*s", SLICE_PRINT(def->op));
+    Slice *inputs = add_inputs(writing, def, 1);
     if (op == NULL || inputs == NULL) {
         return freezing_no_memory(writing->freezing);
     }
@@ -480,7 +480,7 @@ write_variable(Writing *writing, const Node *variable, NodeDef *def)
 static bool
 can_restore(const Freezing *freezing, const Node *restore)
 {
-    const size_t count = restored_count(freezing, restore);
+    size_t count = restored_count(freezing, restore);
     for (size_t index = 0; index < count; index++) {
         if (restored_tensor(freezing, restore, (uint32_t)index) == NULL) {
             return false;
@@ -492,7 +492,7 @@ can_restore(const Freezing *freezing, const Node *restore)
 static Status
 write_types(const Writing *writing, size_t count, const AttrValue *types, NodeDef *def)
 {
-    const Attr attr = {.name = SLICE("T"),
+    Attr attr = {.name = SLICE("T"),
         .value = {.kind = ATTR_TYPE, .is_list = true, .value.list = {.count = count, .items = types}}};
     def->op = SLICE("IdentityN");
     return copy_attrs(writing, def, &attr, 1);
@@ -502,16 +502,16 @@ write_types(const Writing *writing, size_t count, const AttrValue *types, NodeDe
 static Status
 write_restore(Writing *writing, const Node *restore, NodeDef *def)
 {
-    const Freezing *const freezing = writing->freezing;
-    const size_t count = restored_count(freezing, restore);
-    AttrValue *const types = arena_alloc(writing->arena, count * sizeof *types);
+    const Freezing *freezing = writing->freezing;
+    size_t count = restored_count(freezing, restore);
+    AttrValue *types = arena_alloc(writing->arena, count * sizeof *types);
     drop_data_inputs(restore, def);
-    Slice *const inputs = add_inputs(writing, def, count);
+    Slice *inputs = add_inputs(writing, def, count);
     if (types == NULL || inputs == NULL) {
         return freezing_no_memory(freezing);
     }
     for (size_t index = 0; index < count; index++) {
-        const Tensor *const value = &restored_tensor(freezing, restore, (uint32_t)index)->tensor;
+        const Tensor *value = &restored_tensor(freezing, restore, (uint32_t)index)->tensor;
         TRY(push_constant(writing, restore, "tensor", value, &inputs[index]));
         types[index] = (AttrValue){.kind = ATTR_TYPE, .value.type = value->dtype};
     }
@@ -533,16 +533,16 @@ write_no_op(const Node *node, NodeDef *def)
 static const Node *
 constant_behind(const Freezing *freezing, const Node *node)
 {
-    const Node *const variable = variable_at(freezing, node, 0);
+    const Node *variable = variable_at(freezing, node, 0);
     return variable != NULL && is_handle(variable) && is_frozen(freezing, variable) ? variable : NULL;
 }
 
 static Status
 rewrite_node(Writing *writing, const Node *node, NodeDef *def)
 {
-    const Freezing *const freezing = writing->freezing;
-    const Node *const constant = constant_behind(freezing, node);
-    const ReaderForm *const form = constant == NULL ? NULL : reader_form(node);
+    const Freezing *freezing = writing->freezing;
+    const Node *constant = constant_behind(freezing, node);
+    const ReaderForm *form = constant == NULL ? NULL : reader_form(node);
     if (freezing->values[node->id] != NULL) {
         return is_frozen(freezing, node) ? make_constant(writing, freezing->values[node->id], def)
                                          : write_variable(writing, node, def);
@@ -553,7 +553,7 @@ rewrite_node(Writing *writing, const Node *node, NodeDef *def)
     if (freezing->keeps_restores && op_is(node, "RestoreV2") && can_restore(freezing, node)) {
         return write_restore(writing, node, def);
     }
-    const Node *const target = freezing->is_restore[node->id] ? variable_at(freezing, node, 0) : NULL;
+    const Node *target = freezing->is_restore[node->id] ? variable_at(freezing, node, 0) : NULL;
     if (target != NULL && is_frozen(freezing, target)) {
         write_no_op(node, def);
     }
@@ -563,7 +563,7 @@ rewrite_node(Writing *writing, const Node *node, NodeDef *def)
 static Status
 write_nodes(Writing *writing)
 {
-    const Graph *const graph = writing->freezing->graph;
+    const Graph *graph = writing->freezing->graph;
     for (uint32_t id = 0; id < graph->node_count; id++) {
         NodeDef def = *graph->nodes[id].def;
         if (!writing->freezing->is_dropped[id]) {
@@ -571,7 +571,7 @@ write_nodes(Writing *writing)
             push_node(writing, &def);
         }
     }
-    NodeDef *const nodes = arena_alloc(writing->arena, writing->nodes.size);
+    NodeDef *nodes = arena_alloc(writing->arena, writing->nodes.size);
     if (!buffer_is_ok(&writing->nodes) || nodes == NULL) {
         return freezing_no_memory(writing->freezing);
     }
@@ -586,8 +586,8 @@ write_nodes(Writing *writing)
 static const char *
 warning_of(const Writing *writing, const Node *variable)
 {
-    const Slice name = slice_part(variable->name, 0, 128);
-    const Node *const writer = writing->freezing->writers[variable->id];
+    Slice name = slice_part(variable->name, 0, 128);
+    const Node *writer = writing->freezing->writers[variable->id];
     if (writer == NULL) {
         return text_format(
             writing->arena, "variable '%.*s' is a constant: its value in the checkpoint", SLICE_PRINT(name));
@@ -601,9 +601,9 @@ warning_of(const Writing *writing, const Node *variable)
 static Status
 write_warnings(const Writing *writing)
 {
-    const Freezing *const freezing = writing->freezing;
-    const GraphDef *const from = freezing->graph->def;
-    const char **const warnings =
+    const Freezing *freezing = writing->freezing;
+    const GraphDef *from = freezing->graph->def;
+    const char **warnings =
         arena_alloc(writing->arena, (from->warning_count + freezing->graph->node_count) * sizeof *warnings);
     if (warnings == NULL) {
         return freezing_no_memory(freezing);
@@ -647,9 +647,9 @@ write_result(const Freezing *freezing)
 static Status
 mark_needed(const Freezing *freezing)
 {
-    const Graph *const graph = freezing->graph;
-    const size_t count = graph->def->output_count;
-    uint32_t *const roots = arena_alloc(freezing->call->arena, count * sizeof *roots);
+    const Graph *graph = freezing->graph;
+    size_t count = graph->def->output_count;
+    uint32_t *roots = arena_alloc(freezing->call->arena, count * sizeof *roots);
     if (roots == NULL) {
         return freezing_no_memory(freezing);
     }
@@ -666,7 +666,7 @@ static Status
 index_checkpoint(const Freezing *freezing, const GraphDef *author)
 {
     for (size_t index = 0; index < author->checkpoint_count; index++) {
-        GraphTensor *const tensor = arena_alloc(freezing->call->arena, sizeof *tensor);
+        GraphTensor *tensor = arena_alloc(freezing->call->arena, sizeof *tensor);
         if (tensor == NULL || !map_put(freezing->checkpoint, author->checkpoint[index].name, tensor)) {
             return freezing_no_memory(freezing);
         }
@@ -678,25 +678,24 @@ index_checkpoint(const Freezing *freezing, const GraphDef *author)
 static Status
 alloc_lists(Freezing *freezing)
 {
-    Arena *const arena = freezing->call->arena;
-    const size_t count = freezing->graph->node_count;
+    Arena *arena = freezing->call->arena;
+    size_t count = freezing->graph->node_count;
     freezing->needed = arena_alloc(arena, count);
     freezing->is_restore = arena_alloc(arena, count);
     freezing->is_dropped = arena_alloc(arena, count);
     freezing->carried = arena_alloc(arena, count * sizeof(Node *));
     freezing->writers = arena_alloc(arena, count * sizeof(Node *));
     freezing->values = arena_alloc(arena, count * sizeof(Tensor *));
-    const bool is_all = freezing->needed != NULL && freezing->is_restore != NULL &&
-                        freezing->is_dropped != NULL && freezing->carried != NULL &&
-                        freezing->writers != NULL && freezing->values != NULL;
+    bool is_all = freezing->needed != NULL && freezing->is_restore != NULL && freezing->is_dropped != NULL &&
+                  freezing->carried != NULL && freezing->writers != NULL && freezing->values != NULL;
     return is_all ? STATUS_OK : freezing_no_memory(freezing);
 }
 
 static Status
 begin_result(Freezing *freezing)
 {
-    GraphDef *const from = freezing->graph->def;
-    GraphDef *const def = graph_def_new(DEF_SIZE_MAX);
+    GraphDef *from = freezing->graph->def;
+    GraphDef *def = graph_def_new(DEF_SIZE_MAX);
     if (def == NULL) {
         return freezing_no_memory(freezing);
     }
@@ -724,7 +723,7 @@ Status
 graph_freeze(Call *call, const Graph *graph, GraphDef **ret_def)
 {
     assert(call->arena != NULL && graph->def != NULL);
-    const GraphDef *const author = graph_def_author(graph->def);
+    const GraphDef *author = graph_def_author(graph->def);
     if (author->checkpoint_count == 0 || graph->def->output_count == 0) {
         *ret_def = graph_def_ref(graph->def);
         return STATUS_OK;

@@ -28,7 +28,7 @@ emit_enter(const Loop *loop, const LoopVariable *variable, Slice name)
 static Status
 enter_variable(Loop *loop, size_t index)
 {
-    LoopVariable *const variable = &loop->variables[index];
+    LoopVariable *variable = &loop->variables[index];
     Slice enter;
     TRY(name_item(loop, "enter_", index, &enter));
     TRY(emit_enter(loop, variable, enter));
@@ -77,7 +77,7 @@ Status
 loop_decide(Loop *loop, Slice predicate)
 {
     assert(loop->condition_pivot.size > 0);
-    Expansion *const expansion = loop->scope->expansion;
+    Expansion *expansion = loop->scope->expansion;
     Slice decision;
     Emission node;
     TRY(expand_part(expansion, loop->member->name, "decision", &decision));
@@ -85,7 +85,7 @@ loop_decide(Loop *loop, Slice predicate)
     emission_input(&node, predicate);
     TRY(emission_end(&node));
     for (size_t index = 0; index < loop->variable_count; index++) {
-        LoopVariable *const variable = &loop->variables[index];
+        LoopVariable *variable = &loop->variables[index];
         if (!variable->is_invariant) {
             Slice name;
             TRY(name_item(loop, "switch_", index, &name));
@@ -113,8 +113,8 @@ emit_loop_op(const Loop *loop, Slice name, const char *op, Slice input, Dtype dt
 static Status
 close_variable(Loop *loop, size_t index, Slice next)
 {
-    LoopVariable *const variable = &loop->variables[index];
-    const Slice left = slice_part(variable->current, 0, slice_find_last(variable->current, ':'));
+    LoopVariable *variable = &loop->variables[index];
+    Slice left = slice_part(variable->current, 0, slice_find_last(variable->current, ':'));
     TRY(emit_loop_op(loop, variable->back, "NextIteration", next, variable->dtype));
     if (variable->final.size == 0) {
         TRY(name_item(loop, "exit_", index, &variable->final));
@@ -131,7 +131,7 @@ close_invariant(const Loop *loop, const LoopVariable *variable)
     }
     Slice control;
     TRY(expand_control(loop->scope->expansion, loop->variables[0].final, &control));
-    const Endpoints controls = {.items = &control, .count = 1};
+    Endpoints controls = {.items = &control, .count = 1};
     return emit_identity(loop->scope, variable->final, variable->initial, variable->dtype, &controls);
 }
 

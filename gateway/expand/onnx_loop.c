@@ -56,7 +56,7 @@ static Shape
 declared_output_shape(const FunctionDef *function, size_t index)
 {
     for (size_t attr = 0; attr < function->attr_count; attr++) {
-        const AttrValue *const value = &function->attrs[attr].value;
+        const AttrValue *value = &function->attrs[attr].value;
         if (slice_equals_string(function->attrs[attr].name, "_output_shapes") && value->is_list &&
             value->kind == ATTR_SHAPE && index < value->value.list.count) {
             return value->value.list.items[index].value.shape;
@@ -78,14 +78,14 @@ emission_collected_type(Emission *emission, const char *name, const Collection *
 static Status
 open_collections(OnnxLoop *self)
 {
-    const Scope *const scope = self->scope;
+    const Scope *scope = self->scope;
     self->collections = expand_scratch(scope->expansion, self->collection_count, sizeof *self->collections);
     if (self->collections == NULL) {
         return expand_no_memory(scope->expansion);
     }
     for (size_t index = 0; index < self->collection_count; index++) {
-        Collection *const collection = &self->collections[index];
-        const size_t output = self->first_collected + index;
+        Collection *collection = &self->collections[index];
+        size_t output = self->first_collected + index;
         *collection = (Collection){
             .dtype = self->body->outputs[output].dtype, .element = declared_output_shape(self->body, output)};
         TRY(expand_part(scope->expansion, scope->within, "collection", &collection->handle));
@@ -103,8 +103,8 @@ static Status
 write_collected(
     const OnnxLoop *self, const Scope *inside, size_t index, Slice position, const Used *used, Slice *next)
 {
-    const size_t flow = self->first_flow + index;
-    Collection *const collection = &self->collections[index];
+    size_t flow = self->first_flow + index;
+    Collection *collection = &self->collections[index];
     Emission node;
     collection->value = used->outputs.items[self->first_collected + index];
     TRY(expand_part(inside->expansion, inside->within, "collected", &next[flow]));
@@ -243,14 +243,14 @@ new_arguments(const OnnxLoop *self, const Scope *inside, Endpoints *ret_argument
 static Status
 use_body(const OnnxLoop *self, const Endpoints *arguments, Used *ret_used)
 {
-    const Use use = {.member = self->member, .pivot = self->loop.body_pivot, .arguments = arguments};
+    Use use = {.member = self->member, .pivot = self->loop.body_pivot, .arguments = arguments};
     return expand_use_body(self->scope, use, self->body, ret_used);
 }
 
 static Status
 finish_onnx_loop(const OnnxLoop *self)
 {
-    const Endpoints none = {.count = 0};
+    Endpoints none = {.count = 0};
     return form_finish(self->scope, self->member, &none);
 }
 
@@ -266,9 +266,8 @@ onnx_loop_count_outputs(const Scope *scope, const Member *member, size_t *ret_co
 static Status
 measure_loop(OnnxLoop *self)
 {
-    const int64_t captured = member_int(self->member, "_captures", 0);
-    const bool fits =
-        captured >= 0 && self->inputs.count >= 2 + (size_t)captured && self->body->output_count > 0;
+    int64_t captured = member_int(self->member, "_captures", 0);
+    bool fits = captured >= 0 && self->inputs.count >= 2 + (size_t)captured && self->body->output_count > 0;
     self->captured_count = (size_t)captured;
     self->carried_count = fits ? self->inputs.count - 2 - self->captured_count : 0;
     if (!fits || self->body->output_count < 1 + self->carried_count ||
@@ -288,17 +287,17 @@ measure_loop(OnnxLoop *self)
 static Status
 set_loop_counters(OnnxLoop *self)
 {
-    Scope *const scope = self->scope;
-    LoopVariable *const counter = loop_variable(self, 0);
+    Scope *scope = self->scope;
+    LoopVariable *counter = loop_variable(self, 0);
     *counter = (LoopVariable){.dtype = DTYPE_INT64};
     TRY(emit_number(scope, "first", DTYPE_INT64, 0, &counter->initial));
     if (self->has_condition) {
-        LoopVariable *const condition = loop_variable(self, 1);
+        LoopVariable *condition = loop_variable(self, 1);
         condition->dtype = DTYPE_BOOL;
         TRY(emit_scalar(scope, "condition", self->inputs.items[1], DTYPE_BOOL, &condition->initial));
     }
     if (self->has_limit) {
-        LoopVariable *const limit = loop_variable(self, self->limit);
+        LoopVariable *limit = loop_variable(self, self->limit);
         *limit = (LoopVariable){.dtype = DTYPE_INT64, .is_invariant = true};
         TRY(emit_scalar(scope, "limit", self->inputs.items[0], DTYPE_INT64, &limit->initial));
     }
@@ -309,7 +308,7 @@ set_loop_counters(OnnxLoop *self)
 static Status
 emit_is_below(const OnnxLoop *self, const Scope *scope, Slice *ret_predicate)
 {
-    const Binary less = {
+    Binary less = {
         "Less", loop_variable(self, 0)->merged, loop_variable(self, self->limit)->merged, DTYPE_INT64};
     return emit_binary(scope, "is_below", less, ret_predicate);
 }
@@ -321,10 +320,10 @@ decide_loop(OnnxLoop *self)
     inside.pivot = self->loop.condition_pivot;
     Slice predicate = self->has_condition ? loop_variable(self, 1)->merged : SLICE("");
     if (self->has_limit) {
-        const Slice condition = predicate;
+        Slice condition = predicate;
         TRY(emit_is_below(self, &inside, &predicate));
         if (condition.size > 0) {
-            const Binary both = {"LogicalAnd", predicate, condition, DTYPE_INVALID};
+            Binary both = {"LogicalAnd", predicate, condition, DTYPE_INVALID};
             TRY(emit_binary(&inside, "goes_on", both, &predicate));
         }
     } else if (predicate.size == 0) {
@@ -353,7 +352,7 @@ collect_loop_outputs(const OnnxLoop *self, const Scope *inside, const Used *used
 {
     Slice position;
     if (self->collection_count > 0) {
-        const Slice counter = loop_variable(self, 0)->current;
+        Slice counter = loop_variable(self, 0)->current;
         TRY(emit_cast(inside, "position", counter, DTYPE_INT64, DTYPE_INT32, &position));
     }
     for (size_t index = 0; index < self->collection_count; index++) {
@@ -369,13 +368,13 @@ write_loop_iteration(OnnxLoop *self)
     inside.pivot = self->loop.body_pivot;
     Used used;
     Slice one;
-    Slice *const next = expand_scratch(inside.expansion, self->loop.variable_count, sizeof *next);
+    Slice *next = expand_scratch(inside.expansion, self->loop.variable_count, sizeof *next);
     if (next == NULL) {
         return expand_no_memory(inside.expansion);
     }
     TRY(use_loop_body(self, &inside, &used));
     TRY(emit_number(&inside, "step", DTYPE_INT64, 1, &one));
-    const Binary counted = {"AddV2", loop_variable(self, 0)->current, one, DTYPE_INT64};
+    Binary counted = {"AddV2", loop_variable(self, 0)->current, one, DTYPE_INT64};
     TRY(emit_binary(&inside, "counted", counted, &next[0]));
     if (self->has_condition) {
         TRY(emit_scalar(&inside, "next_condition", used.outputs.items[0], DTYPE_BOOL, &next[1]));
@@ -395,8 +394,8 @@ stack_loop_outputs(const OnnxLoop *self)
         TRY(emit_number(self->scope, "none", DTYPE_INT32, 0, &size));
     }
     for (size_t index = 0; index < self->collection_count; index++) {
-        const Slice flow = loop_variable(self, self->first_flow + index)->final;
-        const Slice name = self->member->outputs.items[self->carried_count + index];
+        Slice flow = loop_variable(self, self->first_flow + index)->final;
+        Slice name = self->member->outputs.items[self->carried_count + index];
         TRY(create_collection(self->scope, &self->collections[index], size));
         TRY(stack_collection(self->scope, &self->collections[index], flow, name));
     }
@@ -433,20 +432,19 @@ onnx_scan_count_outputs(const Scope *scope, const Member *member, size_t *ret_co
 static int64_t
 list_attr_int(const OnnxLoop *self, const char *attr, size_t index)
 {
-    const AttrValue *const list = member_attr(self->member, attr);
-    const bool is_there =
-        list != NULL && list->is_list && list->kind == ATTR_INT && index < list->value.list.count;
+    const AttrValue *list = member_attr(self->member, attr);
+    bool is_there = list != NULL && list->is_list && list->kind == ATTR_INT && index < list->value.list.count;
     return is_there ? list->value.list.items[index].value.i : 0;
 }
 
 static Status
 measure_scan(OnnxLoop *self)
 {
-    const int64_t scanned = member_int(self->member, "num_scan_inputs", 0);
-    const int64_t captured = member_int(self->member, "_captures", 0);
-    const bool fits = scanned >= 1 && captured >= 0 && scanned <= GRAPH_NODE_COUNT_MAX &&
-                      self->inputs.count >= (size_t)scanned + (size_t)captured &&
-                      self->body->input_count == self->inputs.count;
+    int64_t scanned = member_int(self->member, "num_scan_inputs", 0);
+    int64_t captured = member_int(self->member, "_captures", 0);
+    bool fits = scanned >= 1 && captured >= 0 && scanned <= GRAPH_NODE_COUNT_MAX &&
+                self->inputs.count >= (size_t)scanned + (size_t)captured &&
+                self->body->input_count == self->inputs.count;
     self->scanned_count = (size_t)scanned;
     self->captured_count = (size_t)captured;
     self->carried_count = fits ? self->inputs.count - self->scanned_count - self->captured_count : 0;
@@ -492,8 +490,8 @@ emit_length(const OnnxLoop *self, Slice *ret_length)
 static Status
 set_scan_counters(const OnnxLoop *self)
 {
-    LoopVariable *const counter = loop_variable(self, 0);
-    LoopVariable *const length = loop_variable(self, self->limit);
+    LoopVariable *counter = loop_variable(self, 0);
+    LoopVariable *length = loop_variable(self, self->limit);
     *counter = (LoopVariable){.dtype = DTYPE_INT64};
     *length = (LoopVariable){.dtype = DTYPE_INT64, .is_invariant = true};
     TRY(emit_number(self->scope, "first", DTYPE_INT64, 0, &counter->initial));
@@ -509,7 +507,7 @@ typedef struct ScanPositions {
 static Slice
 scan_position(const OnnxLoop *self, const ScanPositions *positions, const char *directions, size_t index)
 {
-    const bool is_reverse = list_attr_int(self, directions, index) == 1;
+    bool is_reverse = list_attr_int(self, directions, index) == 1;
     return is_reverse ? positions->backwards : positions->forwards;
 }
 
@@ -519,9 +517,9 @@ count_scan_up(const OnnxLoop *self, const Scope *inside, Slice *ret_next, ScanPo
     Slice one;
     ret_positions->forwards = loop_variable(self, 0)->current;
     TRY(emit_number(inside, "step", DTYPE_INT64, 1, &one));
-    const Binary counted = {"AddV2", ret_positions->forwards, one, DTYPE_INT64};
+    Binary counted = {"AddV2", ret_positions->forwards, one, DTYPE_INT64};
     TRY(emit_binary(inside, "counted", counted, ret_next));
-    const Binary from_end = {"Sub", loop_variable(self, self->limit)->current, *ret_next, DTYPE_INT64};
+    Binary from_end = {"Sub", loop_variable(self, self->limit)->current, *ret_next, DTYPE_INT64};
     return emit_binary(inside, "from_end", from_end, &ret_positions->backwards);
 }
 
@@ -546,7 +544,7 @@ collect_scan_outputs(
     const OnnxLoop *self, const Scope *inside, const ScanPositions *positions, const Used *used, Slice *next)
 {
     for (size_t index = 0; index < self->collection_count; index++) {
-        const Slice from = scan_position(self, positions, "scan_output_directions", index);
+        Slice from = scan_position(self, positions, "scan_output_directions", index);
         Slice position;
         TRY(emit_cast(inside, "position", from, DTYPE_INT64, DTYPE_INT32, &position));
         TRY(write_collected(self, inside, index, position, used, next));
@@ -561,7 +559,7 @@ write_scan_iteration(OnnxLoop *self)
     inside.pivot = self->loop.body_pivot;
     Used used;
     ScanPositions positions;
-    Slice *const next = expand_scratch(inside.expansion, self->loop.variable_count, sizeof *next);
+    Slice *next = expand_scratch(inside.expansion, self->loop.variable_count, sizeof *next);
     if (next == NULL) {
         return expand_no_memory(inside.expansion);
     }
@@ -578,9 +576,9 @@ write_scan_iteration(OnnxLoop *self)
 static Status
 emit_moved(const OnnxLoop *self, size_t index, int64_t axis, Slice stacked, Slice name)
 {
-    const Collection *const collection = &self->collections[index];
-    const int rank = collection->element.rank + 1;
-    const int64_t target = axis < 0 ? axis + rank : axis;
+    const Collection *collection = &self->collections[index];
+    int rank = collection->element.rank + 1;
+    int64_t target = axis < 0 ? axis + rank : axis;
     int64_t order[SHAPE_RANK_MAX + 1];
     if (collection->element.rank < 0 || target < 0 || target >= rank) {
         return expand_fail(self->scope, self->member,
@@ -606,10 +604,10 @@ emit_moved(const OnnxLoop *self, size_t index, int64_t axis, Slice stacked, Slic
 static Status
 stack_scan_output(const OnnxLoop *self, size_t index)
 {
-    const Slice name = self->member->outputs.items[self->carried_count + index];
-    const int64_t axis = list_attr_int(self, "scan_output_axes", index);
-    const Collection *const collection = &self->collections[index];
-    const Slice flow = loop_variable(self, self->first_flow + index)->final;
+    Slice name = self->member->outputs.items[self->carried_count + index];
+    int64_t axis = list_attr_int(self, "scan_output_axes", index);
+    const Collection *collection = &self->collections[index];
+    Slice flow = loop_variable(self, self->first_flow + index)->final;
     if (axis == 0) {
         return stack_collection(self->scope, collection, flow, name);
     }
@@ -623,7 +621,7 @@ static Status
 stack_scan_outputs(const OnnxLoop *self)
 {
     Slice size;
-    const Slice length = loop_variable(self, self->limit)->initial;
+    Slice length = loop_variable(self, self->limit)->initial;
     TRY(emit_cast(self->scope, "size", length, DTYPE_INT64, DTYPE_INT32, &size));
     for (size_t index = 0; index < self->collection_count; index++) {
         TRY(create_collection(self->scope, &self->collections[index], size));

@@ -27,7 +27,7 @@ static bool find_state(const StateSearch *search, const FunctionDef *function, i
 static bool
 find_state_of(const StateSearch *search, Slice name, int depth)
 {
-    const FunctionDef *const function = map_get(search->expansion->functions, name);
+    const FunctionDef *function = map_get(search->expansion->functions, name);
     return function != NULL && find_state(search, function, depth + 1);
 }
 
@@ -36,17 +36,17 @@ static bool
 node_has_state(const StateSearch *search, const NodeDef *node, int depth)
 {
     for (size_t index = 0; index < node->attr_count; index++) {
-        const AttrValue *const value = &node->attrs[index].value;
-        const AttrValue *const items = value->is_list ? value->value.list.items : value;
-        const size_t count = value->is_list ? value->value.list.count : 1;
+        const AttrValue *value = &node->attrs[index].value;
+        const AttrValue *items = value->is_list ? value->value.list.items : value;
+        size_t count = value->is_list ? value->value.list.count : 1;
         for (size_t item = 0; value->kind == ATTR_FUNCTION && item < count; item++) {
             if (find_state_of(search, items[item].value.function.name, depth)) {
                 return true;
             }
         }
     }
-    const Op *const op = expand_form(search->expansion, node->op) == NULL ? op_find(node->op) : NULL;
-    const bool is_stateful = op != NULL && (op->flags & (OP_STATEFUL | OP_STEP_LOCAL)) == OP_STATEFUL;
+    const Op *op = expand_form(search->expansion, node->op) == NULL ? op_find(node->op) : NULL;
+    bool is_stateful = op != NULL && (op->flags & (OP_STATEFUL | OP_STEP_LOCAL)) == OP_STATEFUL;
     return is_stateful || find_state_of(search, node->op, depth);
 }
 
@@ -73,7 +73,7 @@ static bool
 has_state(const Expansion *expansion, const FunctionDef *function)
 {
     AUTO_MAP seen = map_new();
-    const StateSearch search = {.expansion = expansion, .seen = seen};
+    StateSearch search = {.expansion = expansion, .seen = seen};
     return seen == NULL || find_state(&search, function, 0);
 }
 
@@ -88,7 +88,7 @@ obtain_recursion(Expansion *expansion, const FunctionDef *function, Recursion *r
             return STATUS_OK;
         }
     }
-    const char *const name = text_format(expansion->def->arena, "_call_%.*s", SLICE_PRINT(function->name));
+    const char *name = text_format(expansion->def->arena, "_call_%.*s", SLICE_PRINT(function->name));
     *ret_recursion = (Recursion){
         .function = function, .name = slice_from_string(name), .has_state = has_state(expansion, function)};
     buffer_append(&expansion->recursions, ret_recursion, sizeof *ret_recursion);
@@ -98,7 +98,7 @@ obtain_recursion(Expansion *expansion, const FunctionDef *function, Recursion *r
 static Status
 list_types(const Expansion *expansion, const FunctionArgument *arguments, size_t count, AttrValue *ret_list)
 {
-    AttrValue *const items = expand_alloc(expansion, count, sizeof *items);
+    AttrValue *items = expand_alloc(expansion, count, sizeof *items);
     if (items == NULL) {
         return expand_no_memory(expansion);
     }
@@ -113,7 +113,7 @@ list_types(const Expansion *expansion, const FunctionArgument *arguments, size_t
 static Status
 list_function(const Expansion *expansion, Slice name, AttrValue *ret_list)
 {
-    AttrValue *const item = expand_alloc(expansion, 1, sizeof *item);
+    AttrValue *item = expand_alloc(expansion, 1, sizeof *item);
     if (item == NULL) {
         return expand_no_memory(expansion);
     }
@@ -128,8 +128,8 @@ list_function(const Expansion *expansion, Slice name, AttrValue *ret_list)
 static Status
 emit_branch_call(const Scope *scope, const Use *use, const Recursion *called, Slice name)
 {
-    Expansion *const expansion = scope->expansion;
-    const FunctionDef *const function = called->function;
+    Expansion *expansion = scope->expansion;
+    const FunctionDef *function = called->function;
     Scope inside = *scope;
     Slice index;
     AttrValue inputs;
@@ -142,7 +142,7 @@ emit_branch_call(const Scope *scope, const Use *use, const Recursion *called, Sl
     TRY(list_types(expansion, function->inputs, function->input_count, &inputs));
     TRY(list_types(expansion, function->outputs, function->output_count, &outputs));
     TRY(list_function(expansion, called->name, &branches));
-    const char *const op = called->has_state ? "_StateBranch" : "_Branch";
+    const char *op = called->has_state ? "_StateBranch" : "_Branch";
     TRY(emission_begin(&node, &inside, name, op, use->arguments->count + 1));
     emission_input(&node, index);
     emission_inputs(&node, use->arguments);
@@ -185,7 +185,7 @@ check_call(const Scope *scope, const Use *use, const FunctionDef *function)
 static Status
 list_call_outputs(Expansion *expansion, const Recursion *called, Slice name, Used *used)
 {
-    const FunctionDef *const function = called->function;
+    const FunctionDef *function = called->function;
     used->dtypes = expand_scratch(expansion, function->output_count, sizeof *used->dtypes);
     if (used->dtypes == NULL) {
         return expand_no_memory(expansion);
@@ -201,7 +201,7 @@ list_call_outputs(Expansion *expansion, const Recursion *called, Slice name, Use
 Status
 recursion_use(const Scope *scope, const Use *use, const FunctionDef *function, Used *ret_used)
 {
-    Expansion *const expansion = scope->expansion;
+    Expansion *expansion = scope->expansion;
     Recursion called;
     Slice name;
     assert(recursion_is(scope, function));

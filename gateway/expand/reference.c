@@ -18,11 +18,11 @@ parse_reference(Slice text, Reference *ret_reference)
 {
     Reference reference = {.name = slice_part(text, 0, slice_find(text, ':'))};
     Slice rest = slice_part(text, reference.name.size + 1, SIZE_MAX);
-    const Slice middle = slice_part(rest, 0, slice_find(rest, ':'));
+    Slice middle = slice_part(rest, 0, slice_find(rest, ':'));
     rest = slice_part(rest, middle.size + 1, SIZE_MAX);
-    const bool is_number = middle.size > 0 && slice_to_uint64(middle, &reference.index);
+    bool is_number = middle.size > 0 && slice_to_uint64(middle, &reference.index);
     reference.output = is_number ? SLICE("") : middle;
-    const bool is_whole = rest.size == 0 || (!is_number && slice_to_uint64(rest, &reference.index));
+    bool is_whole = rest.size == 0 || (!is_number && slice_to_uint64(rest, &reference.index));
     *ret_reference = reference;
     return reference.name.size > 0 && is_whole && reference.index <= GRAPH_NODE_COUNT_MAX;
 }
@@ -46,8 +46,8 @@ count_value(const Op *op, const Member *member, Slice name)
 static size_t
 output_size(const Op *op, const Member *member, const OpArgument *output)
 {
-    const Slice attr = output->number_attr.size > 0 ? output->number_attr : output->type_list_attr;
-    const AttrValue *const value = attr.size == 0 ? NULL : count_value(op, member, attr);
+    Slice attr = output->number_attr.size > 0 ? output->number_attr : output->type_list_attr;
+    const AttrValue *value = attr.size == 0 ? NULL : count_value(op, member, attr);
     if (value == NULL) {
         return 1;
     }
@@ -59,7 +59,7 @@ output_size(const Op *op, const Member *member, const OpArgument *output)
 static bool
 output_start(const Member *member, Slice output, size_t *ret_start)
 {
-    const Op *const op = op_find(member->def->op);
+    const Op *op = op_find(member->def->op);
     *ret_start = 0;
     for (size_t index = 0; op != NULL && index < op->output_count; index++) {
         if (slice_equal(op->outputs[index].name, output)) {
@@ -81,7 +81,7 @@ form_output_start(const Scope *scope, const Member *member, Slice output, bool *
         return STATUS_OK;
     }
     TRY(expand_function(scope, member, member->def->op, &function));
-    const Scope inner = {.expansion = scope->expansion,
+    Scope inner = {.expansion = scope->expansion,
         .function = function,
         .attrs = member->attrs,
         .attr_count = member->attr_count};
@@ -105,7 +105,7 @@ resolve_output(const Scope *scope, const Member *user, const Member *member, con
     } else if (reference->output.size > 0) {
         is_found = output_start(member, reference->output, &start);
     }
-    const size_t port = start + reference->index + offset;
+    size_t port = start + reference->index + offset;
     if (!is_found || (member->form != NULL && port >= member->outputs.count)) {
         return expand_fail(scope, user, "reads '%.*s:%.*s:%llu', which '%.*s' does not have",
             SLICE_PRINT(reference->name), SLICE_PRINT(reference->output),
@@ -139,16 +139,16 @@ resolve_reference(const Scope *scope, const Member *member, Slice text, size_t o
         return expand_fail(scope, member, "'%.*s' is none of 'argument', 'node:output:index' and '^node'",
             SLICE_PRINT(slice_part(text, 0, 128)));
     }
-    const FunctionArgument *const argument = find_argument(scope, reference.name);
+    const FunctionArgument *argument = find_argument(scope, reference.name);
     if (argument != NULL) {
-        const size_t first = scope->argument_starts[argument - scope->function->inputs];
-        const size_t position = first + reference.index + offset;
+        size_t first = scope->argument_starts[argument - scope->function->inputs];
+        size_t position = first + reference.index + offset;
         if (position < scope->arguments.count) {
             *ret_endpoint = scope->arguments.items[position];
             return STATUS_OK;
         }
     }
-    const Member *const source = argument == NULL ? map_get(scope->by_name, reference.name) : NULL;
+    const Member *source = argument == NULL ? map_get(scope->by_name, reference.name) : NULL;
     if (source == NULL) {
         return expand_fail(scope, member, "reads '%.*s', which function '%.*s' does not have",
             SLICE_PRINT(slice_part(text, 0, 128)), SLICE_PRINT(scope->function->name));
@@ -160,7 +160,7 @@ resolve_reference(const Scope *scope, const Member *member, Slice text, size_t o
 static Status
 resolve_control(const Scope *scope, const Member *member, Slice name, Slice *ret_control)
 {
-    const Member *const source = map_get(scope->by_name, name);
+    const Member *source = map_get(scope->by_name, name);
     if (source != NULL) {
         return expand_control(scope->expansion, source->name, ret_control);
     }
@@ -175,8 +175,8 @@ static Status
 resolve_graph_input(const Scope *scope, const Member *member, Slice text, Slice *ret_endpoint)
 {
     NodeInput input;
-    const bool is_endpoint = node_input_parse(text, &input) && !input.is_control;
-    const Member *const source = is_endpoint ? map_get(scope->by_name, input.node) : NULL;
+    bool is_endpoint = node_input_parse(text, &input) && !input.is_control;
+    const Member *source = is_endpoint ? map_get(scope->by_name, input.node) : NULL;
     *ret_endpoint = text;
     if (source == NULL || source->form == NULL) {
         return STATUS_OK;
@@ -194,7 +194,7 @@ resolve_graph_input(const Scope *scope, const Member *member, Slice text, Slice 
 static Status
 count_named(const Scope *scope, Slice text, size_t *ret_count)
 {
-    const FunctionArgument *const argument = find_argument(scope, text);
+    const FunctionArgument *argument = find_argument(scope, text);
     *ret_count = 1;
     return argument == NULL ? STATUS_OK : argument_size(scope, argument, ret_count);
 }
@@ -232,7 +232,7 @@ count_inputs(const Scope *scope, const NodeDef *def, size_t *ret_total)
 Status
 resolve_inputs(const Scope *scope, const Member *member, Endpoints *ret_data, Endpoints *ret_controls)
 {
-    const NodeDef *const def = member->def;
+    const NodeDef *def = member->def;
     assert(scope->by_name != NULL);
     size_t total = 0;
     TRY(count_inputs(scope, def, &total));
@@ -240,7 +240,7 @@ resolve_inputs(const Scope *scope, const Member *member, Endpoints *ret_data, En
     TRY(endpoints_new(scope->expansion, def->input_count, ret_controls));
     ret_data->count = ret_controls->count = 0;
     for (size_t index = 0; index < def->input_count; index++) {
-        const Slice text = def->inputs[index];
+        Slice text = def->inputs[index];
         if (!slice_starts_with(text, SLICE("^"))) {
             TRY(resolve_input(scope, member, text, ret_data));
         } else if (scope->function == NULL) {

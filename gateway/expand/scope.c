@@ -15,7 +15,7 @@
 static const char *
 member_pointer(const Scope *scope, size_t index)
 {
-    Arena *const arena = scope->expansion->def->arena;
+    Arena *arena = scope->expansion->def->arena;
     if (scope->function == NULL) {
         return text_format(arena, "/node/%zu", index);
     }
@@ -27,7 +27,7 @@ member_pointer(const Scope *scope, size_t index)
 static Status
 name_member(const Scope *scope, Member *member)
 {
-    Expansion *const expansion = scope->expansion;
+    Expansion *expansion = scope->expansion;
     member->name = member->def->name;
     if (scope->function == NULL) {
         Slice ignored;
@@ -35,7 +35,7 @@ name_member(const Scope *scope, Member *member)
                    ? expand_name(expansion, member->name, &ignored)
                    : STATUS_OK;
     }
-    const char *const text =
+    const char *text =
         text_format(expansion->def->arena, "%.*s/%.*s", SLICE_PRINT(scope->path), SLICE_PRINT(member->name));
     return text == NULL ? expand_no_memory(expansion)
                         : expand_name(expansion, slice_from_string(text), &member->name);
@@ -44,7 +44,7 @@ name_member(const Scope *scope, Member *member)
 static Status
 add_member(Scope *scope, const NodeDef *def, size_t index)
 {
-    Member *const member = &scope->members[index];
+    Member *member = &scope->members[index];
     *member = (Member){.def = def,
         .form = expand_form(scope->expansion, def->op),
         .pointer = def->pointer != NULL ? def->pointer : member_pointer(scope, index)};
@@ -52,7 +52,7 @@ add_member(Scope *scope, const NodeDef *def, size_t index)
         return expand_no_memory(scope->expansion);
     }
     TRY(name_member(scope, member));
-    const bool is_first = map_get(scope->by_name, def->name) == NULL;
+    bool is_first = map_get(scope->by_name, def->name) == NULL;
     return !is_first || map_put(scope->by_name, def->name, member) ? STATUS_OK
                                                                    : expand_no_memory(scope->expansion);
 }
@@ -78,10 +78,10 @@ map_release(void *map)
 Status
 scope_open(Scope *scope, const NodeDef *nodes, size_t node_count)
 {
-    Expansion *const expansion = scope->expansion;
+    Expansion *expansion = scope->expansion;
     assert(scope->by_name == NULL);
     scope->members = expand_scratch(expansion, node_count, sizeof *scope->members);
-    Map *const by_name = map_new();
+    Map *by_name = map_new();
     scope->by_name = by_name == NULL ? NULL : arena_defer(expansion->call->arena, map_release, by_name);
     if (scope->members == NULL || scope->by_name == NULL) {
         map_free(by_name);
@@ -92,7 +92,7 @@ scope_open(Scope *scope, const NodeDef *nodes, size_t node_count)
         TRY(add_member(scope, &nodes[index], index));
     }
     for (size_t index = 0; index < node_count; index++) {
-        Member *const member = &scope->members[index];
+        Member *member = &scope->members[index];
         TRY(bind_attrs(scope, member));
         TRY(member->form == NULL ? STATUS_OK : name_outputs(scope, member));
     }
@@ -120,7 +120,7 @@ static bool
 waits_for_member(const Scope *scope, const Member *member)
 {
     for (size_t index = 0; index < member->def->input_count; index++) {
-        const Slice text = member->def->inputs[index];
+        Slice text = member->def->inputs[index];
         if (slice_starts_with(text, SLICE("^")) &&
             map_get(scope->by_name, slice_part(text, 1, SIZE_MAX)) != NULL) {
             return true;
@@ -138,8 +138,8 @@ write_inputs(const Scope *scope, const Member *member, NodeDef *def)
     Endpoints data;
     Endpoints controls;
     TRY(resolve_inputs(scope, member, &data, &controls));
-    const size_t count = data.count + controls.count;
-    Slice *const inputs = expand_alloc(scope->expansion, count + 1, sizeof *inputs);
+    size_t count = data.count + controls.count;
+    Slice *inputs = expand_alloc(scope->expansion, count + 1, sizeof *inputs);
     if (inputs == NULL) {
         return expand_no_memory(scope->expansion);
     }
@@ -172,7 +172,7 @@ scope_write(Scope *scope)
 {
     assert(scope->by_name != NULL);
     for (size_t index = 0; index < scope->member_count; index++) {
-        Member *const member = &scope->members[index];
+        Member *member = &scope->members[index];
         if (member->form == NULL) {
             TRY(write_plain(scope, member));
             continue;
@@ -205,18 +205,18 @@ has_effect(const Member *member)
     if (member->form != NULL) {
         return member->has_effects;
     }
-    const Op *const op = op_find(member->def->op);
-    const bool is_stateful = op != NULL && (op->flags & (OP_STATEFUL | OP_STEP_LOCAL)) == OP_STATEFUL;
+    const Op *op = op_find(member->def->op);
+    bool is_stateful = op != NULL && (op->flags & (OP_STATEFUL | OP_STEP_LOCAL)) == OP_STATEFUL;
     return (member->is_asked || is_stateful) && !only_reads(member->def->op);
 }
 
 static Status
 mark_asked(const Scope *scope)
 {
-    const FunctionDef *const function = scope->function;
+    const FunctionDef *function = scope->function;
     for (size_t index = 0; index < function->control_return_count; index++) {
-        const Slice name = function->control_returns[index].value;
-        Member *const member = map_get(scope->by_name, name);
+        Slice name = function->control_returns[index].value;
+        Member *member = map_get(scope->by_name, name);
         if (member == NULL) {
             return call_fail(scope->expansion->call, STATUS_INVALID_ARGUMENT,
                 "function '%.*s' has no node '%.*s' for its control output", SLICE_PRINT(function->name),
@@ -234,9 +234,9 @@ collect_effects(const Scope *scope, bool only_asked, Endpoints *ret_effects)
     TRY(endpoints_new(scope->expansion, scope->member_count, ret_effects));
     ret_effects->count = 0;
     for (size_t index = 0; index < scope->member_count; index++) {
-        const Member *const member = &scope->members[index];
+        const Member *member = &scope->members[index];
         if (has_effect(member) && (member->is_asked || !only_asked)) {
-            Slice *const effect = &ret_effects->items[ret_effects->count++];
+            Slice *effect = &ret_effects->items[ret_effects->count++];
             TRY(expand_control(scope->expansion, member->name, effect));
         }
     }
@@ -260,7 +260,7 @@ join_effects(const Scope *scope, Endpoints *effects)
 static Status
 find_return(const Scope *scope, const Member *user, Slice output, Slice *ret_value)
 {
-    const FunctionDef *const function = scope->function;
+    const FunctionDef *function = scope->function;
     for (size_t index = 0; index < function->return_count; index++) {
         if (slice_equal(function->returns[index].name, output)) {
             *ret_value = function->returns[index].value;
@@ -274,7 +274,7 @@ find_return(const Scope *scope, const Member *user, Slice output, Slice *ret_val
 static Status
 add_output(const Scope *scope, const Member *user, Slice value, size_t offset, Dtype dtype, Used *used)
 {
-    Slice *const endpoint = &used->outputs.items[used->outputs.count];
+    Slice *endpoint = &used->outputs.items[used->outputs.count];
     TRY(resolve_reference(scope, user, value, offset, endpoint));
     used->dtypes[used->outputs.count++] = dtype;
     if (used->effects.count == 0) {
@@ -290,7 +290,7 @@ add_output(const Scope *scope, const Member *user, Slice value, size_t offset, D
 static Status
 collect_outputs(const Scope *scope, const Member *user, Used *used)
 {
-    const FunctionDef *const function = scope->function;
+    const FunctionDef *function = scope->function;
     size_t total = 0;
     for (size_t index = 0; index < function->output_count; index++) {
         size_t count = 0;
@@ -304,7 +304,7 @@ collect_outputs(const Scope *scope, const Member *user, Used *used)
     }
     used->outputs.count = 0;
     for (size_t index = 0; index < function->output_count; index++) {
-        const FunctionArgument *const output = &function->outputs[index];
+        const FunctionArgument *output = &function->outputs[index];
         size_t count = 0;
         Slice value = {0};
         TRY(argument_size(scope, output, &count));
@@ -328,7 +328,7 @@ check_depth(const Scope *scope, const Member *member)
 static Status
 count_arguments(Scope *inner, const Member *member)
 {
-    const FunctionDef *const function = inner->function;
+    const FunctionDef *function = inner->function;
     inner->argument_starts =
         expand_scratch(inner->expansion, function->input_count + 1, sizeof *inner->argument_starts);
     if (inner->argument_starts == NULL) {

@@ -6,7 +6,7 @@
 Status
 while_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
 {
-    const AttrValue *const types = member_attr(member, "T");
+    const AttrValue *types = member_attr(member, "T");
     if (types == NULL || !types->is_list || types->value.list.count == 0) {
         return expand_fail(scope, member, "attribute 'T' lists no variables");
     }
@@ -40,11 +40,11 @@ index_body(const Scope *scope, const FunctionDef *function, const Body *body)
         expand_scratch(scope->expansion, function->node_count + function->return_count, sizeof *memory);
     bool is_ok = memory != NULL && body->identities != NULL && body->returns != NULL;
     for (size_t index = 0; is_ok && index < function->node_count; index++) {
-        const NodeDef *const node = &function->nodes[index];
+        const NodeDef *node = &function->nodes[index];
         is_ok = !is_identity(node) || remember_value(body->identities, node->name, node->inputs[0], memory++);
     }
     for (size_t index = 0; is_ok && index < function->return_count; index++) {
-        const FunctionReturn *const given = &function->returns[index];
+        const FunctionReturn *given = &function->returns[index];
         is_ok = remember_value(body->returns, given->name, given->value, memory++);
     }
     return is_ok ? STATUS_OK : expand_no_memory(scope->expansion);
@@ -56,10 +56,10 @@ static bool
 hands_on(const FunctionDef *function, const Body *body, size_t index)
 {
     enum { HOPS_MAX = 16 };
-    const Slice argument = function->inputs[index].name;
+    Slice argument = function->inputs[index].name;
     const Slice *value = map_get(body->returns, function->outputs[index].name);
     for (int hop = 0; value != NULL && hop < HOPS_MAX; hop++) {
-        const Slice name = slice_part(*value, 0, slice_find(*value, ':'));
+        Slice name = slice_part(*value, 0, slice_find(*value, ':'));
         if (slice_equal(name, argument)) {
             return true;
         }
@@ -82,9 +82,9 @@ has_lists(const FunctionArgument *arguments, size_t count)
 static Status
 find_invariants(const Scope *scope, Loop *loop)
 {
-    const AttrValue *const body = member_attr(loop->member, "body");
-    const bool is_named = body != NULL && body->kind == ATTR_FUNCTION && !body->is_list;
-    const FunctionDef *const function =
+    const AttrValue *body = member_attr(loop->member, "body");
+    bool is_named = body != NULL && body->kind == ATTR_FUNCTION && !body->is_list;
+    const FunctionDef *function =
         is_named ? map_get(scope->expansion->functions, body->value.function.name) : NULL;
     if (function == NULL || function->input_count != loop->variable_count ||
         function->output_count != loop->variable_count ||
@@ -93,7 +93,7 @@ find_invariants(const Scope *scope, Loop *loop)
     }
     AUTO_MAP identities = map_new();
     AUTO_MAP returns = map_new();
-    const Body named = {.identities = identities, .returns = returns};
+    Body named = {.identities = identities, .returns = returns};
     TRY(index_body(scope, function, &named));
     for (size_t index = 0; index < loop->variable_count; index++) {
         loop->variables[index].is_invariant = hands_on(function, &named, index);
@@ -136,7 +136,7 @@ use_while_condition(Loop *loop, bool *has_effects, Slice *ret_predicate)
     Endpoints arguments;
     Used used;
     TRY(variable_list(loop, false, &arguments));
-    const Use use = {.member = loop->member,
+    Use use = {.member = loop->member,
         .part = "cond",
         .pivot = loop->condition_pivot,
         .arguments = &arguments,
@@ -164,7 +164,7 @@ use_while_body(Loop *loop, bool *has_effects, Used *ret_used)
 {
     Endpoints arguments;
     TRY(variable_list(loop, true, &arguments));
-    const Use use = {.member = loop->member,
+    Use use = {.member = loop->member,
         .part = "body",
         .pivot = loop->body_pivot,
         .arguments = &arguments,
@@ -190,6 +190,6 @@ while_expand(Scope *scope, Member *member)
     TRY(loop_decide(&loop, predicate));
     TRY(use_while_body(&loop, &member->has_effects, &body));
     TRY(loop_close(&loop, body.outputs.items));
-    const Endpoints none = {.count = 0};
+    Endpoints none = {.count = 0};
     return form_finish(scope, member, &none);
 }

@@ -21,7 +21,7 @@ read_byte(Slice *rest, unsigned char *ret_byte)
 static bool
 read_name(Slice *rest, Slice *ret_name)
 {
-    const size_t end = slice_find(*rest, '\0');
+    size_t end = slice_find(*rest, '\0');
     unsigned char mark = 0;
     *ret_name = slice_part(*rest, 0, end);
     *rest = slice_part(*rest, end + 1, SIZE_MAX);
@@ -35,7 +35,7 @@ read_rank(Slice *rest, int *ret_rank)
 {
     unsigned char size = 0;
     unsigned char rank = 0;
-    const bool is_read = read_byte(rest, &size) && (size == 0 || (size == 1 && read_byte(rest, &rank)));
+    bool is_read = read_byte(rest, &size) && (size == 0 || (size == 1 && read_byte(rest, &rank)));
     *ret_rank = rank;
     return is_read && rank <= SHAPE_RANK_MAX;
 }
@@ -129,7 +129,7 @@ check_sum(const Reading *reading, const Stored *stored, uint32_t checksum)
 static uint32_t
 add_length(uint32_t checksum, uint64_t length)
 {
-    const size_t size = length <= UINT32_MAX ? sizeof(uint32_t) : sizeof length;
+    size_t size = length <= UINT32_MAX ? sizeof(uint32_t) : sizeof length;
     return crc32c_extend(checksum, slice_of(&length, size));
 }
 
@@ -168,14 +168,14 @@ cut_strings(const Reading *reading, const Stored *stored, Slice bytes, Slice *st
 static Status
 read_strings(const Reading *reading, const Stored *stored, Tensor *ret_tensor)
 {
-    ProtoImport *const import = reading->import;
+    ProtoImport *import = reading->import;
     Slice bytes = stored->bytes;
     uint32_t checksum = 0;
     int64_t count = 0;
     if (!shape_element_count(&stored->shape, &count) || (uint64_t)count > bytes.size) {
         return fail_tensor(reading, stored, "has more strings than bytes");
     }
-    Slice *const strings = arena_alloc(import->scratch, ((size_t)count + 1) * sizeof *strings);
+    Slice *strings = arena_alloc(import->scratch, ((size_t)count + 1) * sizeof *strings);
     if (strings == NULL) {
         return call_fail_memory(import->call, "a checkpoint's strings");
     }
@@ -188,8 +188,8 @@ read_strings(const Reading *reading, const Stored *stored, Tensor *ret_tensor)
 static Status
 read_elements(const Reading *reading, const Stored *stored, Dtype dtype, Tensor *ret_tensor)
 {
-    ProtoImport *const import = reading->import;
-    const Slice bytes = stored->bytes;
+    ProtoImport *import = reading->import;
+    Slice bytes = stored->bytes;
     size_t size = 0;
     int64_t count = 0;
     if (!dtype_is_copyable(dtype) || !shape_byte_size(&stored->shape, dtype, &size) || size != bytes.size) {
@@ -236,11 +236,11 @@ read_entry(const Reading *reading, Slice bytes, EntryView *ret_view)
 static Status
 find_bytes(const Reading *reading, const EntryView *view, Stored *stored)
 {
-    const Slice *const shards = reading->checkpoint->shards;
+    const Slice *shards = reading->checkpoint->shards;
     if (view->shard < 0 || view->shard >= CHECKPOINT_SHARDS_MAX || shards[view->shard].data == NULL) {
         return fail_tensor(reading, stored, "lies in a file that is not there");
     }
-    const Slice shard = shards[view->shard];
+    Slice shard = shards[view->shard];
     if (view->offset < 0 || view->size < 0 || (uint64_t)view->offset > shard.size ||
         (uint64_t)view->size > shard.size - (uint64_t)view->offset) {
         return fail_tensor(reading, stored, "reaches past the end of its file");
@@ -252,8 +252,8 @@ find_bytes(const Reading *reading, const EntryView *view, Stored *stored)
 static Status
 read_tensor(const Reading *reading, Slice name, const EntryView *view)
 {
-    GraphBuilder *const builder = reading->import->builder;
-    const Dtype dtype = dtype_from_tensorflow_number(view->dtype_number);
+    GraphBuilder *builder = reading->import->builder;
+    Dtype dtype = dtype_from_tensorflow_number(view->dtype_number);
     Stored stored = {.shape = shape_scalar(), .checksum = view->checksum};
     GraphTensor tensor = {.name = SLICE("")};
     TRY(builder_copy(builder, name, &stored.name));
@@ -275,7 +275,7 @@ check_header(const Reading *reading, Slice bytes)
     static const KeptField kept[] = {{2, KEEP_INT, offsetof(HeaderView, endianness)}};
     static const MessageView message = MESSAGE_VIEW("the checkpoint's header", kept);
     HeaderView view = {.endianness = 0};
-    ProtoImport *const import = reading->import;
+    ProtoImport *import = reading->import;
     TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
     return view.endianness == 0 ? STATUS_OK
                                 : call_fail(import->call, STATUS_UNIMPLEMENTED,
@@ -299,7 +299,7 @@ read_slice(const Reading *reading, Slice key, const EntryView *view)
 static Status
 visit_entry(void *context, Slice key, Slice value)
 {
-    const Reading *const reading = context;
+    const Reading *reading = context;
     EntryView view;
     if (key.size == 0) {
         return check_header(reading, value);
@@ -317,7 +317,7 @@ checkpoint_read(
 {
     assert(checkpoint != NULL && ret_tensors != NULL);
     Reading reading = {.import = import, .checkpoint = checkpoint};
-    const size_t mark = builder_mark(import->builder);
+    size_t mark = builder_mark(import->builder);
     TRY(sorted_table_walk(import->call, checkpoint->index, visit_entry, &reading));
     return BUILDER_TAKE(import->builder, mark, ret_tensors, ret_count);
 }

@@ -8,7 +8,7 @@ static void
 append_quoted(Buffer *buffer, Slice text)
 {
     for (size_t index = 0; index < text.size; index++) {
-        const char byte = text.data[index];
+        char byte = text.data[index];
         if (byte == '"' || byte == '\\') {
             buffer_append_byte(buffer, '\\');
         }
@@ -68,7 +68,7 @@ write_nodes(Buffer *buffer, const char *prefix, const GraphDef *def)
         write_node(buffer, prefix, &def->nodes[index]);
     }
     for (size_t index = 0; index < def->node_count; index++) {
-        const NodeDef *const node = &def->nodes[index];
+        const NodeDef *node = &def->nodes[index];
         for (size_t input = 0; input < node->input_count; input++) {
             write_edge(buffer, prefix, node->inputs[input], node);
         }
@@ -86,7 +86,7 @@ dot_write(Buffer *buffer, const GraphDef *def)
 static Slice
 text_attr(const NodeDef *node, const char *name)
 {
-    const AttrValue *const value = node_def_attr(node, slice_from_string(name));
+    const AttrValue *value = node_def_attr(node, slice_from_string(name));
     return value != NULL && value->kind == ATTR_STRING && !value->is_list ? value->value.s : SLICE("");
 }
 
@@ -133,7 +133,7 @@ static void
 write_transfers(Buffer *buffer, const char *prefix, const GraphDef *def)
 {
     for (size_t index = 0; index < def->node_count; index++) {
-        const NodeDef *const node = &def->nodes[index];
+        const NodeDef *node = &def->nodes[index];
         if (slice_equals_string(node->op, "_Send")) {
             write_send(buffer, prefix, node);
         } else if (slice_equals_string(node->op, "_Recv")) {

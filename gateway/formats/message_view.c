@@ -27,7 +27,7 @@ find_kept(const KeptField *kept, size_t kept_count, const ProtobufField *field)
 static void
 keep_field(const KeptField *kept, const ProtobufField *field, void *target)
 {
-    void *const member = (char *)target + kept->offset;
+    void *member = (char *)target + kept->offset;
     if (kept->as == KEEP_SLICE) {
         *(Slice *)member = field->bytes;
     } else if (kept->as == KEEP_INT) {
@@ -37,7 +37,7 @@ keep_field(const KeptField *kept, const ProtobufField *field, void *target)
     } else if (kept->as == KEEP_BITS) {
         *(uint32_t *)member = (uint32_t)field->value;
     } else {
-        SliceList *const list = member;
+        SliceList *list = member;
         if (list->items != NULL) {
             list->items[list->count] = field->bytes;
         }
@@ -52,7 +52,7 @@ alloc_lists(Call *call, Arena *arena, const KeptField *kept, size_t kept_count, 
         if (kept[index].as != KEEP_LIST) {
             continue;
         }
-        SliceList *const list = (SliceList *)(void *)((char *)target + kept[index].offset);
+        SliceList *list = (SliceList *)(void *)((char *)target + kept[index].offset);
         list->items = arena_alloc(arena, list->count * sizeof *list->items);
         if (list->items == NULL) {
             return call_fail_memory(call, "the model");
@@ -70,7 +70,7 @@ message_collect(Call *call, Arena *arena, Slice bytes, const MessageView *messag
         ProtobufReader reader = protobuf_reader(bytes);
         ProtobufField field;
         while (protobuf_next(&reader, &field)) {
-            const KeptField *const kept = find_kept(message->kept, message->kept_count, &field);
+            const KeptField *kept = find_kept(message->kept, message->kept_count, &field);
             if (kept != NULL) {
                 keep_field(kept, &field, target);
             }

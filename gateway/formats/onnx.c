@@ -27,7 +27,7 @@ static Status
 import_model(OnnxImport *import, Slice graph)
 {
     OnnxScope scope;
-    GraphDef *const def = import->builder->def;
+    GraphDef *def = import->builder->def;
     TRY(onnx_scope_open(import, &scope, NULL, NULL));
     TRY(onnx_graph(import, graph));
     onnx_scope_close(import, &scope, NULL);

@@ -62,7 +62,7 @@ float_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t pos
 {
     Tensor tensor;
     int64_t count = 0;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TRY(builder_tensor(import->builder, DTYPE_FLOAT32, &scalar, &tensor, &count));
     memcpy(tensor.data, &number, sizeof number);
     if (!import->has_other_floats) {
@@ -83,20 +83,20 @@ float_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t pos
 static Status
 ints_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
-    const AttrValue *const value = onnx_attr(node, argument);
+    const AttrValue *value = onnx_attr(node, argument);
     if (value == NULL) {
         return STATUS_OK;
     }
     if (value->kind != ATTR_INT) {
         return fail_shape_of(import, argument, "a list of ints");
     }
-    const size_t count = value->is_list ? value->value.list.count : 1;
-    const Shape shape = shape_vector((int64_t)count);
+    size_t count = value->is_list ? value->value.list.count : 1;
+    Shape shape = shape_vector((int64_t)count);
     Tensor tensor;
     int64_t total = 0;
     TRY(builder_tensor(import->builder, DTYPE_INT64, &shape, &tensor, &total));
     for (size_t index = 0; index < count; index++) {
-        const int64_t number = value->is_list ? value->value.list.items[index].value.i : value->value.i;
+        int64_t number = value->is_list ? value->value.list.items[index].value.i : value->value.i;
         memcpy((int64_t *)tensor.data + index, &number, sizeof number);
     }
     onnx_attr_remove(node, argument);
@@ -107,14 +107,14 @@ ints_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t p
 static Status
 floats_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
-    const AttrValue *const value = onnx_attr(node, argument);
+    const AttrValue *value = onnx_attr(node, argument);
     if (value == NULL) {
         return STATUS_OK;
     }
     if (!value->is_list || value->kind != ATTR_FLOAT) {
         return fail_shape_of(import, argument, "a list of floats");
     }
-    const Shape shape = shape_vector((int64_t)value->value.list.count);
+    Shape shape = shape_vector((int64_t)value->value.list.count);
     Tensor tensor;
     int64_t total = 0;
     TRY(builder_tensor(import->builder, DTYPE_FLOAT32, &shape, &tensor, &total));
@@ -129,14 +129,14 @@ floats_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t
 static Status
 float_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
-    const AttrValue *const value = onnx_attr(node, argument);
+    const AttrValue *value = onnx_attr(node, argument);
     if (value == NULL) {
         return STATUS_OK;
     }
     if (value->is_list || value->kind != ATTR_FLOAT || node->input_count == 0) {
         return fail_shape_of(import, argument, "a float");
     }
-    const float number = value->value.f;
+    float number = value->value.f;
     onnx_attr_remove(node, argument);
     return float_input(import, node, argument, position, number);
 }
@@ -165,9 +165,9 @@ complete_fill(OnnxImport *import, OnnxNode *node, const char *argument, size_t p
 {
     (void)position;
     AttrValue value = {.kind = ATTR_TENSOR};
-    const AttrValue *const given = onnx_attr(node, argument);
+    const AttrValue *given = onnx_attr(node, argument);
     if (given == NULL) {
-        const Shape one = shape_vector(1);
+        Shape one = shape_vector(1);
         TRY(builder_zeros(import->builder, DTYPE_FLOAT32, &one, &value.value.tensor));
         onnx_attr_set(node, argument, value);
     } else if (given->kind != ATTR_TENSOR || tensor_element_count(&given->value.tensor) != 1) {
@@ -185,9 +185,9 @@ static Status
 complete_quantized(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
     (void)import;
-    const bool has_zero_point = node->input_count > position && node->inputs[position].size > 0;
-    const AttrValue *const given = onnx_attr(node, "output_dtype");
-    const AttrValue unsaid = {.kind = ATTR_TYPE, .value.type = DTYPE_UINT8};
+    bool has_zero_point = node->input_count > position && node->inputs[position].size > 0;
+    const AttrValue *given = onnx_attr(node, "output_dtype");
+    AttrValue unsaid = {.kind = ATTR_TYPE, .value.type = DTYPE_UINT8};
     if (!has_zero_point) {
         onnx_attr_set(node, argument, given == NULL ? unsaid : *given);
     }
@@ -205,12 +205,12 @@ resize_from_upsample(OnnxImport *import, OnnxNode *node, const char *argument, s
     if (node->input_count != 2) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "has %zu inputs, not 2", node->input_count);
     }
-    const Slice scales = node->inputs[1];
+    Slice scales = node->inputs[1];
     node->inputs[1] = SLICE("");
     node->inputs[2] = scales;
     node->input_count = 3;
     node->type = SLICE("Resize");
-    AttrValue *const mode = onnx_attr(node, "mode");
+    AttrValue *mode = onnx_attr(node, "mode");
     if (mode != NULL && slice_equals_string(mode->value.s, "bilinear")) {
         *mode = text_value("linear");
     }
@@ -225,7 +225,7 @@ check_batch_normalization(OnnxImport *import, OnnxNode *node, const char *argume
 {
     (void)argument;
     (void)position;
-    const AttrValue *const spatial = onnx_attr(node, "spatial");
+    const AttrValue *spatial = onnx_attr(node, "spatial");
     if (node->output_count > 1 || (spatial != NULL && spatial->value.i != 1)) {
         return call_fail(import->call, STATUS_UNIMPLEMENTED,
             "only the form for inference, with spatial=1, can be imported of opset %lld",
@@ -240,7 +240,7 @@ rename_sample_mode(OnnxImport *import, OnnxNode *node, const char *argument, siz
 {
     (void)import;
     (void)position;
-    AttrValue *const mode = onnx_attr(node, argument);
+    AttrValue *mode = onnx_attr(node, argument);
     if (mode != NULL && slice_equals_string(mode->value.s, "bilinear")) {
         *mode = text_value("linear");
     } else if (mode != NULL && slice_equals_string(mode->value.s, "bicubic")) {
@@ -287,9 +287,9 @@ flatten_softmax(OnnxImport *import, OnnxNode *node, const char *argument, size_t
 {
     (void)argument;
     (void)position;
-    const AttrValue *const given = onnx_attr(node, "axis");
-    const AttrValue axis = given == NULL ? int_value(1) : *given;
-    const AttrValue last = int_value(-1);
+    const AttrValue *given = onnx_attr(node, "axis");
+    AttrValue axis = given == NULL ? int_value(1) : *given;
+    AttrValue last = int_value(-1);
     if (axis.kind == ATTR_INT && axis.value.i == -1) {
         return STATUS_OK;
     }
@@ -301,13 +301,13 @@ flatten_softmax(OnnxImport *import, OnnxNode *node, const char *argument, size_t
     Slice flat;
     Slice normal;
     Slice shape;
-    const OnnxNode shape_of = {.type = SLICE("Shape"), .inputs = node->inputs, .input_count = 1};
-    const OnnxNode flatten = {.type = SLICE("Flatten"),
+    OnnxNode shape_of = {.type = SLICE("Shape"), .inputs = node->inputs, .input_count = 1};
+    OnnxNode flatten = {.type = SLICE("Flatten"),
         .inputs = node->inputs,
         .input_count = 1,
         .attrs = &flatten_axis,
         .attr_count = 1};
-    const OnnxNode softmax = {
+    OnnxNode softmax = {
         .type = node->type, .inputs = &flat, .input_count = 1, .attrs = &last_axis, .attr_count = 1};
     TRY(emit_part(import, node, "shape", &shape_of, &shape));
     TRY(emit_part(import, node, "flat", &flatten, &flat));
@@ -369,9 +369,9 @@ static const Step steps[] = {
 Status
 onnx_adapt(OnnxImport *import, OnnxNode *node)
 {
-    const Slice type = node->type;
+    Slice type = node->type;
     for (size_t index = 0; index < COUNT_OF(steps); index++) {
-        const Step *const step = &steps[index];
+        const Step *step = &steps[index];
         if (slice_equals_string(type, step->type) && (step->below == 0 || import->opset < step->below)) {
             TRY(step->adapt(import, node, step->argument, step->position));
         }

@@ -53,10 +53,10 @@ emit_placeholder(OnnxImport *import, Slice name, const GraphPort *port)
     }
     void *memory = NULL;
     TRY(builder_alloc(import->builder, 2, sizeof(Attr), &memory));
-    Attr *const attrs = memory;
+    Attr *attrs = memory;
     attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = port->dtype}};
     attrs[1] = (Attr){.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = port->shape}};
-    const NodeDef def = {
+    NodeDef def = {
         .name = name, .op = SLICE("Placeholder"), .device = SLICE(""), .attrs = attrs, .attr_count = 2};
     return onnx_emit(import, &def);
 }
@@ -68,10 +68,10 @@ import_inputs(OnnxImport *import, const OnnxGraphProto *graph, Map *initialized)
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, graph->inputs.count, sizeof(GraphPort), &memory));
-    GraphPort *const ports = memory;
+    GraphPort *ports = memory;
     size_t count = 0;
     for (size_t index = 0; index < graph->inputs.count; index++) {
-        GraphPort *const port = &ports[count];
+        GraphPort *port = &ports[count];
         TRY(read_port(import, graph->inputs.items[index], port));
         if (map_get(initialized, port->name) != NULL) {
             continue;
@@ -104,8 +104,8 @@ import_initializers(OnnxImport *import, const OnnxGraphProto *graph, Map *ret_na
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, graph->initializers.count, sizeof(Tensor), &memory));
-    Tensor *const tensors = memory;
-    Slice *const names = arena_alloc(import->scratch, graph->initializers.count * sizeof *names);
+    Tensor *tensors = memory;
+    Slice *names = arena_alloc(import->scratch, graph->initializers.count * sizeof *names);
     if (names == NULL) {
         return call_fail_memory(import->call, "initializers");
     }
@@ -126,7 +126,7 @@ import_outputs(OnnxImport *import, const OnnxGraphProto *graph)
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, graph->outputs.count, sizeof(GraphPort), &memory));
-    GraphPort *const ports = memory;
+    GraphPort *ports = memory;
     for (size_t index = 0; index < graph->outputs.count; index++) {
         TRY(read_port(import, graph->outputs.items[index], &ports[index]));
         const OnnxValue *value = NULL;
@@ -146,7 +146,7 @@ import_outputs(OnnxImport *import, const OnnxGraphProto *graph)
 static void
 captures_release(void *resource)
 {
-    OnnxCaptures *const captures = resource;
+    OnnxCaptures *captures = resource;
     buffer_done(&captures->items);
     map_free(captures->by_value);
 }
@@ -154,7 +154,7 @@ captures_release(void *resource)
 static Status
 open_captures(OnnxImport *import, OnnxNode *node)
 {
-    OnnxCaptures *const captures =
+    OnnxCaptures *captures =
         node->captures != NULL ? node->captures : arena_alloc(import->scratch, sizeof *captures);
     if (captures == node->captures) {
         return STATUS_OK;
@@ -173,7 +173,7 @@ import_arguments(OnnxImport *import, const SliceList *inputs, FunctionDef *funct
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, inputs->count, sizeof(FunctionArgument), &memory));
-    FunctionArgument *const arguments = memory;
+    FunctionArgument *arguments = memory;
     for (size_t index = 0; index < inputs->count; index++) {
         GraphPort port;
         TRY(read_port(import, inputs->items[index], &port));
@@ -198,7 +198,7 @@ import_return(OnnxImport *import, Slice bytes, size_t index, FunctionArgument *o
         return call_fail(import->call, STATUS_INVALID_ARGUMENT,
             "the subgraph's output '%.*s' is defined nowhere", SLICE_PRINT(slice_part(port.name, 0, 128)));
     }
-    const char *const name = text_format(import->builder->def->arena, "output_%zu", index);
+    const char *name = text_format(import->builder->def->arena, "output_%zu", index);
     if (name == NULL) {
         return call_fail_memory(import->call, "names");
     }
@@ -240,7 +240,7 @@ static Status
 import_body(OnnxImport *import, Slice bytes, const char *pointer, FunctionDef *function)
 {
     OnnxGraphProto graph;
-    const size_t mark = builder_mark(import->builder);
+    size_t mark = builder_mark(import->builder);
     TRY(onnx_parse_graph(import->call, import->scratch, bytes, &graph));
     if (graph.sparse_initializers.count > 0) {
         return call_fail(import->call, STATUS_UNIMPLEMENTED, "sparse initializers cannot be imported yet");
@@ -255,7 +255,7 @@ import_body(OnnxImport *import, Slice bytes, const char *pointer, FunctionDef *f
 static Status
 name_function(OnnxImport *import, const OnnxNode *node, Slice attribute, FunctionDef *function)
 {
-    const char *const text = text_format(
+    const char *text = text_format(
         import->builder->def->arena, "%.*s_%.*s", SLICE_PRINT(node->name), SLICE_PRINT(attribute));
     return text == NULL ? call_fail_memory(import->call, "names")
                         : onnx_name(import, slice_from_string(text), &function->name);
@@ -277,9 +277,9 @@ static Status
 read_body(OnnxImport *import, OnnxNode *node, Slice attribute, Slice bytes, AttrValue *ret_value)
 {
     OnnxScope scope;
-    OnnxScope *const outer = import->scope;
+    OnnxScope *outer = import->scope;
     FunctionDef function = {.node_count = 0};
-    const char *const pointer = text_format(
+    const char *pointer = text_format(
         import->builder->def->arena, "%s/attribute/%.*s/g", node->pointer, SLICE_PRINT(attribute));
     if (pointer == NULL) {
         return call_fail_memory(import->call, "names");
@@ -309,10 +309,10 @@ capture_at(const OnnxNode *node, size_t index)
 static Status
 add_arguments(OnnxImport *import, const OnnxNode *node, FunctionDef *function)
 {
-    const size_t count = capture_count(node);
+    size_t count = capture_count(node);
     void *memory = NULL;
     TRY(builder_alloc(import->builder, function->input_count + count, sizeof(FunctionArgument), &memory));
-    FunctionArgument *const arguments = memory;
+    FunctionArgument *arguments = memory;
     for (size_t index = 0; index < function->input_count; index++) {
         arguments[index] = function->inputs[index];
     }
@@ -329,7 +329,7 @@ add_arguments(OnnxImport *import, const OnnxNode *node, FunctionDef *function)
 static size_t
 own_input_count(const OnnxNode *node)
 {
-    const bool is_loop = node->is_default_domain && slice_equals_string(node->type, "Loop");
+    bool is_loop = node->is_default_domain && slice_equals_string(node->type, "Loop");
     return is_loop && node->input_count < 2 ? 2 : node->input_count;
 }
 
@@ -337,9 +337,9 @@ static Status
 add_captures(OnnxImport *import, OnnxNode *node)
 {
     assert(node->captures != NULL);
-    const size_t own = own_input_count(node);
-    const size_t count = capture_count(node);
-    Slice *const inputs = arena_alloc(import->scratch, (own + count + ONNX_NODE_ROOM) * sizeof *inputs);
+    size_t own = own_input_count(node);
+    size_t count = capture_count(node);
+    Slice *inputs = arena_alloc(import->scratch, (own + count + ONNX_NODE_ROOM) * sizeof *inputs);
     if (inputs == NULL) {
         return call_fail_memory(import->call, "nodes");
     }
@@ -353,7 +353,7 @@ add_captures(OnnxImport *import, OnnxNode *node)
     node->input_count = own + count;
     onnx_attr_set(node, "_captures", (AttrValue){.kind = ATTR_INT, .value.i = (int64_t)count});
     for (size_t index = 0; index < node->body_count; index++) {
-        FunctionDef *const functions = (FunctionDef *)(void *)import->functions.data;
+        FunctionDef *functions = (FunctionDef *)(void *)import->functions.data;
         TRY(add_arguments(import, node, &functions[node->bodies[index]]));
     }
     return STATUS_OK;
@@ -393,8 +393,8 @@ struct OnnxLocal {
 static Status
 local_key(OnnxImport *import, Slice domain, Slice name, Slice overload, Slice *ret_key)
 {
-    const Slice shown = slice_equals_string(domain, "ai.onnx") ? SLICE("") : domain;
-    const char *const text = text_format(
+    Slice shown = slice_equals_string(domain, "ai.onnx") ? SLICE("") : domain;
+    const char *text = text_format(
         import->scratch, "%.*s\n%.*s\n%.*s", SLICE_PRINT(shown), SLICE_PRINT(name), SLICE_PRINT(overload));
     *ret_key = slice_from_string(text);
     return text == NULL ? call_fail_memory(import->call, "functions") : STATUS_OK;
@@ -405,7 +405,7 @@ onnx_read_locals(OnnxImport *import, const SliceList *functions)
 {
     for (size_t index = 0; index < functions->count; index++) {
         Slice key;
-        OnnxLocal *const local = arena_alloc(import->scratch, sizeof *local);
+        OnnxLocal *local = arena_alloc(import->scratch, sizeof *local);
         if (local == NULL) {
             return call_fail_memory(import->call, "functions");
         }
@@ -434,7 +434,7 @@ static const AttrValue *
 find_bound(const OnnxImport *import, Slice attribute)
 {
     assert(import->local != NULL);
-    const OnnxNode *const bound = &import->local->bound;
+    const OnnxNode *bound = &import->local->bound;
     for (size_t index = 0; index < bound->attr_count; index++) {
         if (slice_equal(bound->attrs[index].name, attribute)) {
             return &bound->attrs[index].value;
@@ -453,11 +453,11 @@ read_reference(OnnxImport *import, const OnnxAttributeProto *proto, OnnxNode *no
             "attribute '%.*s' refers to a function's attribute outside of one",
             SLICE_PRINT(slice_part(proto->name, 0, 64)));
     }
-    const AttrValue *const bound = find_bound(import, proto->reference);
+    const AttrValue *bound = find_bound(import, proto->reference);
     if (bound == NULL) {
         return STATUS_OK;
     }
-    Attr *const attr = &node->attrs[node->attr_count++];
+    Attr *attr = &node->attrs[node->attr_count++];
     *attr = (Attr){.name = proto->name, .value = *bound};
     if (onnx_names_dtype(proto->name) && bound->kind == ATTR_INT && !bound->is_list) {
         attr->value.kind = ATTR_TYPE;
@@ -471,14 +471,14 @@ read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
 {
     OnnxAttributeProto proto;
     TRY(onnx_parse_attribute(import->call, import->scratch, bytes, &proto));
-    const Slice shown = slice_part(proto.name, 0, 64);
+    Slice shown = slice_part(proto.name, 0, 64);
     if (proto.reference.size > 0) {
         return read_reference(import, &proto, node);
     }
     AttrValue value = {.kind = ATTR_NONE};
-    const Status status = onnx_attribute_type(&proto) == ONNX_GRAPH
-                              ? read_body(import, node, proto.name, proto.graph, &value)
-                              : onnx_read_value(import, bytes, &proto, &value);
+    Status status = onnx_attribute_type(&proto) == ONNX_GRAPH
+                        ? read_body(import, node, proto.name, proto.graph, &value)
+                        : onnx_read_value(import, bytes, &proto, &value);
     if (status != STATUS_OK) {
         return call_wrap(import->call, "attribute '%.*s'", SLICE_PRINT(shown));
     }
@@ -490,7 +490,7 @@ static Status
 resolve_inputs(OnnxImport *import, const OnnxNodeProto *proto, OnnxNode *node)
 {
     for (size_t index = 0; index < proto->inputs.count; index++) {
-        const Slice name = proto->inputs.items[index];
+        Slice name = proto->inputs.items[index];
         const OnnxValue *value = NULL;
         TRY(name.size == 0 ? STATUS_OK : onnx_find(import, name, &value));
         if (name.size > 0 && value == NULL) {
@@ -513,7 +513,7 @@ is_default(Slice domain)
 static Status
 make_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer, OnnxNode *ret_node)
 {
-    Arena *const scratch = import->scratch;
+    Arena *scratch = import->scratch;
     *ret_node = (OnnxNode){.name = name,
         .type = proto->op_type,
         .is_default_domain = is_default(proto->domain),
@@ -522,8 +522,8 @@ make_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char
         .output_count = proto->outputs.count,
         .pointer = pointer};
     if (!ret_node->is_default_domain) {
-        const char *const type = text_format(import->builder->def->arena, "%.*s::%.*s",
-            SLICE_PRINT(proto->domain), SLICE_PRINT(proto->op_type));
+        const char *type = text_format(import->builder->def->arena, "%.*s::%.*s", SLICE_PRINT(proto->domain),
+            SLICE_PRINT(proto->op_type));
         ret_node->type = slice_from_string(type);
     }
     if (ret_node->inputs == NULL || ret_node->attrs == NULL || ret_node->type.data == NULL) {
@@ -553,13 +553,13 @@ define_call(OnnxImport *import, const OnnxNodeProto *proto, Slice name)
 static Status
 define_arguments(OnnxImport *import, const OnnxLocal *local, const OnnxNode *node)
 {
-    const SliceList *const inputs = &local->proto.inputs;
+    const SliceList *inputs = &local->proto.inputs;
     if (node->input_count > inputs->count) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT,
             "the function takes %zu inputs, %zu are given", inputs->count, node->input_count);
     }
     for (size_t index = 0; index < inputs->count; index++) {
-        const Slice tensor = index < node->input_count ? node->inputs[index] : SLICE("");
+        Slice tensor = index < node->input_count ? node->inputs[index] : SLICE("");
         TRY(onnx_define(import, inputs->items[index], tensor, 0));
     }
     return STATUS_OK;
@@ -568,8 +568,8 @@ define_arguments(OnnxImport *import, const OnnxLocal *local, const OnnxNode *nod
 static Status
 bind_defaults(OnnxImport *import, const OnnxLocal *local, OnnxNode *bound)
 {
-    const SliceList *const defaults = &local->proto.defaults;
-    Attr *const attrs = arena_alloc(import->scratch, (bound->attr_count + defaults->count) * sizeof *attrs);
+    const SliceList *defaults = &local->proto.defaults;
+    Attr *attrs = arena_alloc(import->scratch, (bound->attr_count + defaults->count) * sizeof *attrs);
     if (attrs == NULL) {
         return call_fail_memory(import->call, "functions");
     }
@@ -595,7 +595,7 @@ emit_output(OnnxImport *import, const OnnxLocal *local, const OnnxNode *node, Sl
             SLICE_PRINT(slice_part(output, 0, 128)));
     }
     Slice input = value->tensor;
-    const OnnxNode identity = {.name = name,
+    OnnxNode identity = {.name = name,
         .type = SLICE("Identity"),
         .is_default_domain = true,
         .inputs = &input,
@@ -610,7 +610,7 @@ static Status
 write_out(OnnxImport *import, OnnxLocal *local, const OnnxNode *node, const Slice *names)
 {
     OnnxScope scope;
-    OnnxScope *const before = import->scope;
+    OnnxScope *before = import->scope;
     TRY(onnx_scope_open(import, &scope, NULL, NULL));
     TRY(define_arguments(import, local, node));
     TRY(read_nodes(import, &local->proto.nodes, node->name, node->pointer));
@@ -626,7 +626,7 @@ write_out(OnnxImport *import, OnnxLocal *local, const OnnxNode *node, const Slic
 static Status
 find_names(OnnxImport *import, const OnnxNodeProto *proto, Slice **ret_names)
 {
-    Slice *const names = arena_alloc(import->scratch, proto->outputs.count * sizeof *names);
+    Slice *names = arena_alloc(import->scratch, proto->outputs.count * sizeof *names);
     if (names == NULL) {
         return call_fail_memory(import->call, "functions");
     }
@@ -668,7 +668,7 @@ write_out_call(
             import->call, STATUS_UNIMPLEMENTED, "a subgraph as a function's attribute cannot be imported");
     }
     TRY(find_names(import, proto, &names));
-    const int64_t opset = import->opset;
+    int64_t opset = import->opset;
     local->outer = import->local;
     local->bound = node;
     local->is_open = true;
@@ -686,7 +686,7 @@ static Status
 import_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
 {
     OnnxNode node;
-    OnnxLocal *const local = find_local(import, proto);
+    OnnxLocal *local = find_local(import, proto);
     if (local != NULL) {
         return write_out_call(import, local, proto, name, pointer);
     }
@@ -737,7 +737,7 @@ name_node(OnnxImport *import, const OnnxNodeProto *proto, Slice prefix, Slice *r
 {
     Slice wanted = wanted_name(proto);
     if (prefix.size > 0) {
-        const char *const text =
+        const char *text =
             text_format(import->builder->def->arena, "%.*s/%.*s", SLICE_PRINT(prefix), SLICE_PRINT(wanted));
         if (text == NULL) {
             return call_fail_memory(import->call, "names");
@@ -752,9 +752,9 @@ name_node(OnnxImport *import, const OnnxNodeProto *proto, Slice prefix, Slice *r
 static Status
 read_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char *pointer)
 {
-    const size_t count = nodes->count;
-    OnnxNodeProto *const protos = arena_alloc(import->scratch, count * sizeof *protos);
-    Slice *const names = arena_alloc(import->scratch, count * sizeof *names);
+    size_t count = nodes->count;
+    OnnxNodeProto *protos = arena_alloc(import->scratch, count * sizeof *protos);
+    Slice *names = arena_alloc(import->scratch, count * sizeof *names);
     if (protos == NULL || names == NULL) {
         return call_fail_memory(import->call, "nodes");
     }
@@ -763,8 +763,7 @@ read_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char 
         TRY(name_node(import, &protos[index], prefix, &names[index]));
     }
     for (size_t index = 0; index < count; index++) {
-        const char *const node_pointer =
-            text_format(import->builder->def->arena, "%s/node/%zu", pointer, index);
+        const char *node_pointer = text_format(import->builder->def->arena, "%s/node/%zu", pointer, index);
         if (node_pointer == NULL) {
             return call_fail_memory(import->call, "nodes");
         }

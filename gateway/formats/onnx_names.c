@@ -32,7 +32,7 @@ sanitize_name(OnnxImport *import, Slice wanted, Slice *ret_name)
         *ret_name = wanted;
         return STATUS_OK;
     }
-    char *const text = text_copy(import->builder->def->arena, wanted);
+    char *text = text_copy(import->builder->def->arena, wanted);
     if (text == NULL) {
         return call_fail_memory(import->call, "names");
     }
@@ -46,7 +46,7 @@ sanitize_name(OnnxImport *import, Slice wanted, Slice *ret_name)
 static Status
 take_name(OnnxImport *import, Slice name)
 {
-    NameUse *const use = arena_alloc(import->scratch, sizeof *use);
+    NameUse *use = arena_alloc(import->scratch, sizeof *use);
     if (use == NULL || !map_put(import->names, name, use)) {
         return call_fail_memory(import->call, "names");
     }
@@ -58,10 +58,10 @@ onnx_name(OnnxImport *import, Slice wanted, Slice *ret_name)
 {
     Slice name = wanted;
     TRY(sanitize_name(import, wanted, &name));
-    const Slice base = name;
-    NameUse *const use = map_get(import->names, base);
+    Slice base = name;
+    NameUse *use = map_get(import->names, base);
     while (map_get(import->names, name) != NULL) {
-        const char *const text =
+        const char *text =
             text_format(import->builder->def->arena, "%.*s_%u", SLICE_PRINT(base), ++use->next);
         if (text == NULL) {
             return call_fail_memory(import->call, "names");
@@ -75,7 +75,7 @@ onnx_name(OnnxImport *import, Slice wanted, Slice *ret_name)
 Status
 onnx_part_name(OnnxImport *import, Slice name, const char *part, Slice *ret_name)
 {
-    const char *const text = text_format(import->scratch, "%.*s/%s", SLICE_PRINT(name), part);
+    const char *text = text_format(import->scratch, "%.*s/%s", SLICE_PRINT(name), part);
     if (text == NULL) {
         return call_fail_memory(import->call, "names");
     }
@@ -93,13 +93,13 @@ map_release(void *map)
 Status
 onnx_scope_open(OnnxImport *import, OnnxScope *scope, OnnxScope *outer, OnnxCaptures *captures)
 {
-    const OnnxScope *const before = import->scope;
-    const size_t depth = before == NULL ? 0 : before->depth + 1;
+    const OnnxScope *before = import->scope;
+    size_t depth = before == NULL ? 0 : before->depth + 1;
     if (depth > ONNX_DEPTH_MAX) {
         return call_fail(import->call, STATUS_RESOURCE_EXHAUSTED,
             "subgraphs and functions nest more than %d deep", ONNX_DEPTH_MAX);
     }
-    Map *const values = map_new();
+    Map *values = map_new();
     *scope = (OnnxScope){.outer = outer, .captures = captures, .depth = depth};
     scope->values = values == NULL ? NULL : arena_defer(import->scratch, map_release, values);
     if (scope->values == NULL) {
@@ -121,7 +121,7 @@ onnx_scope_close(OnnxImport *import, OnnxScope *scope, OnnxScope *before)
 static Status
 define_in(OnnxImport *import, OnnxScope *scope, Slice value, Slice tensor)
 {
-    OnnxValue *const defined = arena_alloc(import->scratch, sizeof *defined);
+    OnnxValue *defined = arena_alloc(import->scratch, sizeof *defined);
     if (defined == NULL || !map_put(scope->values, value, defined)) {
         return call_fail_memory(import->call, "names");
     }
@@ -139,8 +139,7 @@ onnx_define(OnnxImport *import, Slice value, Slice node, size_t port)
     }
     Slice tensor = node;
     if (port > 0) {
-        const char *const text =
-            text_format(import->builder->def->arena, "%.*s:%zu", SLICE_PRINT(node), port);
+        const char *text = text_format(import->builder->def->arena, "%.*s:%zu", SLICE_PRINT(node), port);
         if (text == NULL) {
             return call_fail_memory(import->call, "names");
         }
@@ -152,7 +151,7 @@ onnx_define(OnnxImport *import, Slice value, Slice node, size_t port)
 static Status
 new_capture(OnnxImport *import, OnnxCaptures *captures, Slice value, Slice tensor)
 {
-    OnnxCapture *const capture = arena_alloc(import->scratch, sizeof *capture);
+    OnnxCapture *capture = arena_alloc(import->scratch, sizeof *capture);
     if (capture == NULL || !map_put(captures->by_value, value, capture)) {
         return call_fail_memory(import->call, "captured values");
     }

@@ -30,7 +30,7 @@ onnx_attr_remove(OnnxNode *node, const char *name)
 void
 onnx_attr_set(OnnxNode *node, const char *name, AttrValue value)
 {
-    AttrValue *const present = onnx_attr(node, name);
+    AttrValue *present = onnx_attr(node, name);
     if (present != NULL) {
         *present = value;
         return;
@@ -42,9 +42,9 @@ onnx_attr_set(OnnxNode *node, const char *name, AttrValue value)
 static Status
 read_numbers(OnnxImport *import, Slice bytes, AttrKind kind, AttrValue *ret_value)
 {
-    const uint32_t wanted = kind == ATTR_FLOAT ? 7 : 8;
-    const ProtobufWire wire = kind == ATTR_FLOAT ? PROTOBUF_FIXED32 : PROTOBUF_VARINT;
-    const size_t mark = builder_mark(import->builder);
+    uint32_t wanted = kind == ATTR_FLOAT ? 7 : 8;
+    ProtobufWire wire = kind == ATTR_FLOAT ? PROTOBUF_FIXED32 : PROTOBUF_VARINT;
+    size_t mark = builder_mark(import->builder);
     ProtobufReader reader = protobuf_reader(bytes);
     ProtobufField field;
     while (protobuf_next(&reader, &field)) {
@@ -76,7 +76,7 @@ read_strings(OnnxImport *import, const SliceList *strings, AttrValue *ret_value)
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, strings->count, sizeof(AttrValue), &memory));
-    AttrValue *const items = memory;
+    AttrValue *items = memory;
     for (size_t index = 0; index < strings->count; index++) {
         items[index] = (AttrValue){.kind = ATTR_STRING, .value.s = strings->items[index]};
     }
@@ -157,11 +157,10 @@ onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value)
     assert(value->dtype != DTYPE_INVALID);
     void *memory = NULL;
     TRY(builder_alloc(import->builder, 2, sizeof(Attr), &memory));
-    Attr *const attrs = memory;
+    Attr *attrs = memory;
     attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = value->dtype}};
     attrs[1] = (Attr){.name = SLICE("value"), .value = {.kind = ATTR_TENSOR, .value.tensor = *value}};
-    const NodeDef def = {
-        .name = name, .op = SLICE("Const"), .device = SLICE(""), .attrs = attrs, .attr_count = 2};
+    NodeDef def = {.name = name, .op = SLICE("Const"), .device = SLICE(""), .attrs = attrs, .attr_count = 2};
     return onnx_emit(import, &def);
 }
 
@@ -186,14 +185,13 @@ onnx_emit_node(OnnxImport *import, const OnnxNode *node)
     TRY(copy_list(import, node->attrs, node->attr_count, sizeof(Attr), &attrs));
     Slice op = node->type;
     if (node->is_default_domain) {
-        const char *const text =
-            text_format(import->builder->def->arena, "onnx::%.*s", SLICE_PRINT(node->type));
+        const char *text = text_format(import->builder->def->arena, "onnx::%.*s", SLICE_PRINT(node->type));
         if (text == NULL) {
             return call_fail_memory(import->call, "nodes");
         }
         op = slice_from_string(text);
     }
-    const NodeDef def = {.name = node->name,
+    NodeDef def = {.name = node->name,
         .op = op,
         .device = SLICE(""),
         .inputs = inputs,
@@ -208,13 +206,13 @@ onnx_emit_node(OnnxImport *import, const OnnxNode *node)
 static Status
 tensor_of_value(OnnxImport *import, const AttrValue *value, Tensor *ret_tensor)
 {
-    const size_t count = value->is_list ? value->value.list.count : 1;
-    const AttrValue *const items = value->is_list ? value->value.list.items : value;
-    const Shape shape = value->is_list ? shape_vector((int64_t)count) : shape_scalar();
+    size_t count = value->is_list ? value->value.list.count : 1;
+    const AttrValue *items = value->is_list ? value->value.list.items : value;
+    Shape shape = value->is_list ? shape_vector((int64_t)count) : shape_scalar();
     int64_t element_count = 0;
     if (value->kind == ATTR_STRING) {
         AUTO_ARENA arena = arena_new(count * sizeof(Slice) + 1);
-        Slice *const strings = arena == NULL ? NULL : arena_alloc(arena, count * sizeof *strings);
+        Slice *strings = arena == NULL ? NULL : arena_alloc(arena, count * sizeof *strings);
         if (strings == NULL) {
             return call_fail_memory(import->call, "a constant");
         }
@@ -223,7 +221,7 @@ tensor_of_value(OnnxImport *import, const AttrValue *value, Tensor *ret_tensor)
         }
         return builder_string_tensor(import->builder, &shape, strings, count, ret_tensor);
     }
-    const bool is_float = value->kind == ATTR_FLOAT;
+    bool is_float = value->kind == ATTR_FLOAT;
     TRY(builder_tensor(
         import->builder, is_float ? DTYPE_FLOAT32 : DTYPE_INT64, &shape, ret_tensor, &element_count));
     for (size_t index = 0; index < count; index++) {
@@ -242,7 +240,7 @@ onnx_emit_constant(OnnxImport *import, const OnnxNode *node)
     if (node->attr_count != 1 || node->input_count != 0) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "a Constant has exactly one attribute");
     }
-    const AttrValue *const value = &node->attrs[0].value;
+    const AttrValue *value = &node->attrs[0].value;
     if (value->kind == ATTR_TENSOR) {
         return onnx_emit_const(import, node->name, &value->value.tensor);
     }

@@ -17,7 +17,7 @@ typedef struct TensorView {
 Status
 onnx_dtype(OnnxImport *import, int64_t number, Slice what, Dtype *ret_dtype)
 {
-    const Dtype dtype = dtype_from_onnx_number(number);
+    Dtype dtype = dtype_from_onnx_number(number);
     if (dtype == DTYPE_INVALID) {
         return call_fail(import->call, STATUS_UNIMPLEMENTED,
             "'%.*s' has element type %lld, which we have not", SLICE_PRINT(slice_part(what, 0, 128)),
@@ -171,7 +171,7 @@ read_strings(OnnxImport *import, const TensorView *view, Tensor *ret_tensor)
     size_t given = 0;
     ProtobufReader reader = protobuf_reader(view->bytes);
     ProtobufField field;
-    const size_t mark = builder_mark(import->builder);
+    size_t mark = builder_mark(import->builder);
     while (protobuf_next(&reader, &field)) {
         if (field.number == 6 && field.wire == PROTOBUF_BYTES) {
             TRY(builder_push(import->builder, &field.bytes, sizeof field.bytes));

@@ -126,14 +126,14 @@ read_tensor(ProtoImport *import, Slice bytes, Tensor *ret_tensor)
     TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
     TRY(proto_shape(import, view.shape_bytes, &view.shape));
     view.dtype = dtype_from_tensorflow_number(view.dtype_number);
-    const TensorField *const field = tensor_field(view.dtype);
+    const TensorField *field = tensor_field(view.dtype);
     if (field == NULL) {
         /* A dtype without elements here: only whoever needs the tensor finds it invalid. */
         *ret_tensor = (Tensor){.shape = view.shape};
         return STATUS_OK;
     }
     int64_t count = 0;
-    const bool is_empty = shape_element_count(&view.shape, &count) && count == 0;
+    bool is_empty = shape_element_count(&view.shape, &count) && count == 0;
     return view.content.size > 0 && !is_empty
                ? read_content(import, &view, ret_tensor)
                : read_values(import, &view, (uint32_t)field->number, ret_tensor);
@@ -257,11 +257,11 @@ static Status
 read_list(ProtoImport *import, Slice bytes, int depth, AttrValue *ret_value)
 {
     AttrValue list = {.is_list = true};
-    const size_t mark = builder_mark(import->builder);
+    size_t mark = builder_mark(import->builder);
     ProtobufReader reader = protobuf_reader(bytes);
     ProtobufField field;
     while (protobuf_next(&reader, &field)) {
-        const AttrField *const row = find_field(field.number, true);
+        const AttrField *row = find_field(field.number, true);
         if (row == NULL) {
             continue;
         }
@@ -287,7 +287,7 @@ read_value(ProtoImport *import, Slice bytes, int depth, AttrValue *ret_value)
     ProtobufReader reader = protobuf_reader(bytes);
     ProtobufField field;
     while (protobuf_next(&reader, &field)) {
-        const AttrField *const row = find_field(field.number, false);
+        const AttrField *row = find_field(field.number, false);
         if (field.number == 1 && field.wire == PROTOBUF_BYTES) {
             TRY(read_list(import, field.bytes, depth, ret_value));
         } else if (row != NULL && row->wire == field.wire) {
@@ -303,9 +303,9 @@ read_value(ProtoImport *import, Slice bytes, int depth, AttrValue *ret_value)
 static int
 compare_attrs(const void *left, const void *right)
 {
-    const Attr *const a = left;
-    const Attr *const b = right;
-    const int order = slice_compare(a->name, b->name);
+    const Attr *a = left;
+    const Attr *b = right;
+    int order = slice_compare(a->name, b->name);
     if (order != 0) {
         return order;
     }
@@ -335,7 +335,7 @@ proto_attrs(ProtoImport *import, const SliceList *entries, int depth, Attr **ret
             import->call, STATUS_INVALID_ARGUMENT, "attributes nest more than %d deep", PROTOBUF_DEPTH_MAX);
     }
     TRY(builder_alloc(import->builder, entries->count, sizeof(Attr), &memory));
-    Attr *const attrs = memory;
+    Attr *attrs = memory;
     for (size_t index = 0; index < entries->count; index++) {
         MapEntryView entry;
         TRY(proto_map_entry(import, entries->items[index], &entry));

@@ -14,10 +14,10 @@ typedef struct NodeView {
 static void
 mark_defaults(const ProtoImport *import, Slice op, Attr *attrs, size_t count)
 {
-    const FunctionDef *const known = import->producer_ops == NULL ? NULL : map_get(import->producer_ops, op);
+    const FunctionDef *known = import->producer_ops == NULL ? NULL : map_get(import->producer_ops, op);
     for (size_t index = 0; known != NULL && index < count; index++) {
         for (size_t other = 0; other < known->declared_attr_count; other++) {
-            const Attr *const declared = &known->declared_attrs[other].attr;
+            const Attr *declared = &known->declared_attrs[other].attr;
             if (slice_equal(attrs[index].name, declared->name)) {
                 attrs[index].is_default = attr_value_equal(&attrs[index].value, &declared->value);
             }
@@ -60,7 +60,7 @@ read_nodes(ProtoImport *import, const SliceList *list, const NodeDef **ret_nodes
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, list->count, sizeof(NodeDef), &memory));
-    NodeDef *const nodes = memory;
+    NodeDef *nodes = memory;
     for (size_t index = 0; index < list->count; index++) {
         TRY(read_node(import, list->items[index], &nodes[index]));
     }
@@ -100,7 +100,7 @@ read_arguments(
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, list->count, sizeof(FunctionArgument), &memory));
-    FunctionArgument *const arguments = memory;
+    FunctionArgument *arguments = memory;
     for (size_t index = 0; index < list->count; index++) {
         TRY(read_argument(import, list->items[index], &arguments[index]));
     }
@@ -115,7 +115,7 @@ read_returns(
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, list->count, sizeof(FunctionReturn), &memory));
-    FunctionReturn *const returns = memory;
+    FunctionReturn *returns = memory;
     for (size_t index = 0; index < list->count; index++) {
         MapEntryView entry;
         TRY(proto_map_entry(import, list->items[index], &entry));
@@ -153,7 +153,7 @@ read_declared_attrs(ProtoImport *import, const SliceList *list, FunctionDef *fun
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, list->count, sizeof(FunctionAttribute), &memory));
-    FunctionAttribute *const attributes = memory;
+    FunctionAttribute *attributes = memory;
     for (size_t index = 0; index < list->count; index++) {
         TRY(read_declared_attr(import, list->items[index], &attributes[index]));
     }
@@ -230,7 +230,7 @@ read_library(ProtoImport *import, Slice bytes, GraphDef *def)
     TRY(message_collect(import->call, import->scratch, bytes, &message, &list));
     void *memory = NULL;
     TRY(builder_alloc(import->builder, list.count, sizeof(FunctionDef), &memory));
-    FunctionDef *const functions = memory;
+    FunctionDef *functions = memory;
     for (size_t index = 0; index < list.count; index++) {
         if (read_function(import, list.items[index], &functions[index]) != STATUS_OK) {
             return call_wrap(

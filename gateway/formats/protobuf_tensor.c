@@ -14,9 +14,9 @@ typedef struct Elements {
 static Elements
 elements_of(const Tensor *tensor)
 {
-    const Dtype dtype = tensor->dtype;
-    const bool is_complex = dtype == DTYPE_COMPLEX64 || dtype == DTYPE_COMPLEX128;
-    const int64_t parts = is_complex ? 2 : 1;
+    Dtype dtype = tensor->dtype;
+    bool is_complex = dtype == DTYPE_COMPLEX64 || dtype == DTYPE_COMPLEX128;
+    int64_t parts = is_complex ? 2 : 1;
     ProtobufWire wire = PROTOBUF_VARINT;
     if (dtype == DTYPE_FLOAT32 || dtype == DTYPE_COMPLEX64) {
         wire = PROTOBUF_FIXED32;
@@ -36,7 +36,7 @@ static void
 store_number(Elements *elements, uint64_t value)
 {
     if (elements->done < elements->room) {
-        const uint64_t stored = elements->is_bool ? value != 0 : value;
+        uint64_t stored = elements->is_bool ? value != 0 : value;
         memcpy(elements->data + (size_t)elements->done * elements->size, &stored, elements->size);
     }
     elements->done++;
@@ -49,9 +49,9 @@ store_run(Elements *elements, Slice bytes)
     if (bytes.size % elements->size != 0) {
         return false;
     }
-    const int64_t count = (int64_t)(bytes.size / elements->size);
-    const int64_t left = elements->done < elements->room ? elements->room - elements->done : 0;
-    const int64_t taken = count < left ? count : left;
+    int64_t count = (int64_t)(bytes.size / elements->size);
+    int64_t left = elements->done < elements->room ? elements->room - elements->done : 0;
+    int64_t taken = count < left ? count : left;
     if (taken > 0) {
         memcpy(elements->data + (size_t)elements->done * elements->size, bytes.data,
             (size_t)taken * elements->size);
@@ -89,7 +89,7 @@ protobuf_read_elements(Slice message, uint32_t field_number, const Tensor *tenso
             return false;
         }
     }
-    const bool is_complex = tensor->dtype == DTYPE_COMPLEX64 || tensor->dtype == DTYPE_COMPLEX128;
+    bool is_complex = tensor->dtype == DTYPE_COMPLEX64 || tensor->dtype == DTYPE_COMPLEX128;
     *ret_given = is_complex ? elements.done / 2 : elements.done;
     return reader.fault == NULL;
 }

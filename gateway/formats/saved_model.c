@@ -52,7 +52,7 @@ push_ports(ProtoImport *import, const SliceList *list, Slice signature)
         GraphPort port;
         TRY(read_port(import, list->items[index], &port));
         if (signature.size > 0) {
-            const char *const name = text_format(
+            const char *name = text_format(
                 import->builder->def->arena, "%.*s@%.*s", SLICE_PRINT(port.name), SLICE_PRINT(signature));
             if (name == NULL) {
                 return call_fail_memory(import->call, "the graph");
@@ -90,7 +90,7 @@ is_internal(Slice signature)
 static Status
 read_entries(ProtoImport *import, const SliceList *signatures, MapEntryView **ret_entries, size_t *ret_count)
 {
-    MapEntryView *const entries = arena_alloc(import->scratch, signatures->count * sizeof *entries);
+    MapEntryView *entries = arena_alloc(import->scratch, signatures->count * sizeof *entries);
     if (entries == NULL) {
         return call_fail_memory(import->call, "signatures");
     }
@@ -109,10 +109,10 @@ static Status
 push_all(ProtoImport *import, const MapEntryView *entries, const SignatureView *views, size_t count,
     bool is_outputs)
 {
-    const Slice chosen = main_signature(entries, count);
+    Slice chosen = main_signature(entries, count);
     for (int turn = 0; turn < 2; turn++) {
         for (size_t index = 0; index < count; index++) {
-            const bool is_main = slice_equal(entries[index].key, chosen);
+            bool is_main = slice_equal(entries[index].key, chosen);
             if (is_main == (turn == 0)) {
                 TRY(push_ports(import, is_outputs ? &views[index].outputs : &views[index].inputs,
                     is_main ? SLICE("") : entries[index].key));
@@ -133,14 +133,14 @@ read_signatures(ProtoImport *import, const SliceList *signatures, GraphDef *def)
     MapEntryView *entries = NULL;
     size_t count = 0;
     TRY(read_entries(import, signatures, &entries, &count));
-    SignatureView *const views = arena_alloc(import->scratch, count * sizeof *views);
+    SignatureView *views = arena_alloc(import->scratch, count * sizeof *views);
     if (views == NULL) {
         return call_fail_memory(import->call, "signatures");
     }
     for (size_t index = 0; index < count; index++) {
         TRY(message_collect(import->call, import->scratch, entries[index].value, &message, &views[index]));
     }
-    const size_t mark = builder_mark(import->builder);
+    size_t mark = builder_mark(import->builder);
     TRY(push_all(import, entries, views, count, false));
     TRY(BUILDER_TAKE(import->builder, mark, &def->inputs, &def->input_count));
     TRY(push_all(import, entries, views, count, true));
@@ -198,7 +198,7 @@ read_producer_ops(ProtoImport *import, Slice bytes, Map *ops)
     SliceList list = {0};
     TRY(message_collect(import->call, import->scratch, bytes, &message, &list));
     for (size_t index = 0; index < list.count; index++) {
-        FunctionDef *const op = arena_alloc(import->scratch, sizeof *op);
+        FunctionDef *op = arena_alloc(import->scratch, sizeof *op);
         if (op == NULL) {
             return call_fail_memory(import->call, "the graph's ops");
         }
@@ -220,7 +220,7 @@ read_graph(ProtoImport *import, const MetaGraphView *view, GraphDef *def)
     }
     TRY(read_producer_ops(import, view->ops, ops));
     import->producer_ops = ops;
-    const Status status = proto_graph(import, view->graph, def);
+    Status status = proto_graph(import, view->graph, def);
     import->producer_ops = NULL;
     return status;
 }
@@ -243,7 +243,7 @@ proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def
         TRY(read_meta_graph(import, graphs.items[index], &view, &serves));
         chosen = serves ? view : chosen;
     }
-    const SavedModelSetup setup = {.collections = &chosen.collections,
+    SavedModelSetup setup = {.collections = &chosen.collections,
         .signatures = &chosen.signatures,
         .assets = &chosen.assets,
         .archive = archive};
@@ -275,8 +275,8 @@ shard_number(Slice name, size_t *ret_number)
 static void
 keep_file(Directory *directory, const TarFile *file)
 {
-    const size_t slash = slice_find_last(file->name, '/');
-    const Slice name = slash == file->name.size ? file->name : slice_part(file->name, slash + 1, SIZE_MAX);
+    size_t slash = slice_find_last(file->name, '/');
+    Slice name = slash == file->name.size ? file->name : slice_part(file->name, slash + 1, SIZE_MAX);
     size_t shard = 0;
     if (slice_equals_string(name, "saved_model.pb")) {
         directory->model = file->content;
@@ -313,7 +313,7 @@ saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
     AUTO_GRAPH_BUILDER builder;
     TRY(builder_begin(&builder, call, source->size));
     AUTO_ARENA scratch = arena_new(SCRATCH_SIZE_MIN + source->size * SCRATCH_FACTOR);
-    Directory *const directory = scratch == NULL ? NULL : arena_alloc(scratch, sizeof *directory);
+    Directory *directory = scratch == NULL ? NULL : arena_alloc(scratch, sizeof *directory);
     if (directory == NULL) {
         return call_fail_memory(call, "the graph");
     }

@@ -65,9 +65,9 @@ mark_fillers(Tables *tables, const NodeDef *filling)
         const NodeDef *node = NULL;
         stack.size -= sizeof node;
         memcpy(&node, stack.data + stack.size, sizeof node);
-        bool *const mark = &tables->is_filler[node - tables->nodes];
+        bool *mark = &tables->is_filler[node - tables->nodes];
         for (size_t index = 0; !*mark && index < node->input_count; index++) {
-            const NodeDef *const source = find_node(tables, node->inputs[index]);
+            const NodeDef *source = find_node(tables, node->inputs[index]);
             if (source != NULL) {
                 buffer_append(&stack, &source, sizeof source);
             }
@@ -80,14 +80,14 @@ mark_fillers(Tables *tables, const NodeDef *filling)
 static Status
 add_identity(Tables *tables, const NodeDef *table, Slice filling)
 {
-    Arena *const arena = tables->def->arena;
+    Arena *arena = tables->def->arena;
     void *inputs = NULL;
     void *attrs = NULL;
-    const char *const name = text_format(arena, "%.*s/filled", SLICE_PRINT(table->name));
-    const char *const control = text_format(arena, "^%.*s", SLICE_PRINT(filling));
+    const char *name = text_format(arena, "%.*s/filled", SLICE_PRINT(table->name));
+    const char *control = text_format(arena, "^%.*s", SLICE_PRINT(filling));
     TRY(builder_alloc(tables->import->builder, 2, sizeof(Slice), &inputs));
     TRY(builder_alloc(tables->import->builder, 1, sizeof(Attr), &attrs));
-    NodeDef *const identity = &tables->nodes[tables->node_count++];
+    NodeDef *identity = &tables->nodes[tables->node_count++];
     if (name == NULL || control == NULL || !map_put(tables->filled, table->name, identity)) {
         return call_fail_memory(tables->import->call, "the graph's tables");
     }
@@ -122,7 +122,7 @@ read_filled(Tables *tables, NodeDef *node)
 {
     Slice *inputs = NULL;
     for (size_t index = 0; index < node->input_count; index++) {
-        const NodeDef *const filled = find_filled(tables, node->inputs[index]);
+        const NodeDef *filled = find_filled(tables, node->inputs[index]);
         if (filled != NULL && inputs == NULL) {
             void *copy = NULL;
             TRY(builder_alloc(tables->import->builder, node->input_count, sizeof *inputs, &copy));
@@ -139,7 +139,7 @@ read_filled(Tables *tables, NodeDef *node)
 static Status
 rewrite_tables(Tables *tables, Slice filling)
 {
-    const size_t count = tables->node_count;
+    size_t count = tables->node_count;
     for (size_t index = 0; index < count; index++) {
         if (is_table(&tables->nodes[index])) {
             TRY(add_identity(tables, &tables->nodes[index], filling));
@@ -159,7 +159,7 @@ rewrite_tables(Tables *tables, Slice filling)
 static Status
 copy_nodes(Tables *tables)
 {
-    const GraphDef *const def = tables->def;
+    const GraphDef *def = tables->def;
     void *nodes = NULL;
     TRY(builder_alloc(tables->import->builder, def->node_count + count_tables(def), sizeof(NodeDef), &nodes));
     memcpy(nodes, def->nodes, def->node_count * sizeof(NodeDef));
@@ -189,7 +189,7 @@ fill_tables(ProtoImport *import, Slice filling, GraphDef *def)
     }
     memset(tables.is_filler, 0, def->node_count * sizeof *tables.is_filler);
     TRY(copy_nodes(&tables));
-    const NodeDef *const node = find_node(&tables, parsed.node);
+    const NodeDef *node = find_node(&tables, parsed.node);
     if (node == NULL) {
         return STATUS_OK;
     }
@@ -271,7 +271,7 @@ read_asset(ProtoImport *import, Slice bytes, Asset *ret_asset)
 static Status
 find_file(ProtoImport *import, Slice archive, Slice file, Slice *ret_content)
 {
-    const char *const wanted = text_format(import->scratch, "assets/%.*s", SLICE_PRINT(file));
+    const char *wanted = text_format(import->scratch, "assets/%.*s", SLICE_PRINT(file));
     TarReader reader = {.rest = archive};
     TarFile found;
     bool has_more = archive.size > 0;
@@ -293,11 +293,11 @@ find_file(ProtoImport *import, Slice archive, Slice file, Slice *ret_content)
 static Status
 set_content(ProtoImport *import, Slice content, NodeDef *node)
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     AUTO_BUFFER text = {0};
     void *memory = NULL;
     TRY(builder_alloc(import->builder, 2, sizeof(Attr), &memory));
-    Attr *const attrs = memory;
+    Attr *attrs = memory;
     attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_STRING}};
     attrs[1] = (Attr){.name = SLICE("value"), .value = {.kind = ATTR_TENSOR}};
     buffer_append(&text, GRAPH_ASSET_MARK, sizeof GRAPH_ASSET_MARK - 1);
@@ -305,7 +305,7 @@ set_content(ProtoImport *import, Slice content, NodeDef *node)
     if (!buffer_is_ok(&text)) {
         return call_fail_memory(import->call, "an asset");
     }
-    const Slice marked = slice_of(text.data, text.size);
+    Slice marked = slice_of(text.data, text.size);
     TRY(builder_string_tensor(import->builder, &scalar, &marked, 1, &attrs[1].value.value.tensor));
     node->op = SLICE("Const");
     node->attrs = attrs;

@@ -41,19 +41,19 @@ read_handle(Slice bytes, Block *ret_block)
 static Status
 read_block(Call *call, Slice table, Block block, Slice *ret_entries)
 {
-    const uint64_t room = block.offset > table.size ? 0 : table.size - block.offset;
+    uint64_t room = block.offset > table.size ? 0 : table.size - block.offset;
     if (room < TRAILER_SIZE || block.size > room - TRAILER_SIZE || block.size < sizeof(uint32_t)) {
         return fail_damaged(call, "a block lies outside of it");
     }
-    const Slice bytes = slice_part(table, (size_t)block.offset, (size_t)block.size);
-    const char *const trailer = bytes.data + bytes.size;
+    Slice bytes = slice_part(table, (size_t)block.offset, (size_t)block.size);
+    const char *trailer = bytes.data + bytes.size;
     if (trailer[0] != 0) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "compressed checkpoint indexes cannot be read");
     }
     if (crc32c_mask(crc32c(slice_of(bytes.data, bytes.size + 1))) != read_fixed32(trailer + 1)) {
         return fail_damaged(call, "a block's checksum does not fit");
     }
-    const uint64_t restarts = read_fixed32(bytes.data + bytes.size - 4);
+    uint64_t restarts = read_fixed32(bytes.data + bytes.size - 4);
     if (restarts * 4 + 4 > bytes.size) {
         return fail_damaged(call, "a block has more restarts than bytes");
     }
@@ -136,7 +136,7 @@ typedef struct Walk {
 static Status
 walk_named_block(void *context, Slice key, Slice handle)
 {
-    const Walk *const walk = context;
+    const Walk *walk = context;
     Block block;
     (void)key;
     return read_handle(handle, &block)

@@ -22,7 +22,7 @@ enum {
 static Slice
 text_field(Slice header, size_t offset, size_t size)
 {
-    const Slice field = slice_part(header, offset, size);
+    Slice field = slice_part(header, offset, size);
     return slice_part(field, 0, slice_find(field, '\0'));
 }
 
@@ -30,7 +30,7 @@ text_field(Slice header, size_t offset, size_t size)
 static bool
 number_field(Slice header, size_t offset, size_t size, uint64_t *ret_number)
 {
-    const Slice text = slice_trim(text_field(header, offset, size));
+    Slice text = slice_trim(text_field(header, offset, size));
     uint64_t number = 0;
     for (size_t index = 0; index < text.size; index++) {
         if (text.data[index] < '0' || text.data[index] > '7' || number >> 60 != 0) {
@@ -48,7 +48,7 @@ header_sum(Slice header)
 {
     uint64_t sum = 0;
     for (size_t index = 0; index < TAR_BLOCK_SIZE; index++) {
-        const bool is_sum = index >= CHECKSUM && index < CHECKSUM + CHECKSUM_SIZE;
+        bool is_sum = index >= CHECKSUM && index < CHECKSUM + CHECKSUM_SIZE;
         sum += is_sum ? ' ' : (unsigned char)header.data[index];
     }
     return sum;
@@ -85,13 +85,13 @@ static void
 pax_path(Slice records, Slice *name)
 {
     while (records.size > 0) {
-        const size_t blank = slice_find(records, ' ');
+        size_t blank = slice_find(records, ' ');
         uint64_t size = 0;
         if (!slice_to_uint64(slice_part(records, 0, blank), &size) || size <= blank + 1 ||
             size > records.size) {
             return;
         }
-        const Slice record = slice_part(records, blank + 1, (size_t)size - blank - 2);
+        Slice record = slice_part(records, blank + 1, (size_t)size - blank - 2);
         if (slice_starts_with(record, SLICE("path="))) {
             *name = slice_part(record, 5, SIZE_MAX);
         }
@@ -102,13 +102,13 @@ pax_path(Slice records, Slice *name)
 static Status
 header_name(Call *call, Slice header, Slice *ret_name)
 {
-    const Slice name = text_field(header, 0, NAME_SIZE);
-    const Slice prefix = text_field(header, PREFIX, PREFIX_SIZE);
+    Slice name = text_field(header, 0, NAME_SIZE);
+    Slice prefix = text_field(header, PREFIX, PREFIX_SIZE);
     *ret_name = name;
     if (prefix.size == 0) {
         return STATUS_OK;
     }
-    const char *const text = text_format(call->arena, "%.*s/%.*s", SLICE_PRINT(prefix), SLICE_PRINT(name));
+    const char *text = text_format(call->arena, "%.*s/%.*s", SLICE_PRINT(prefix), SLICE_PRINT(name));
     *ret_name = slice_from_string(text);
     return text == NULL ? call_fail_memory(call, "an archive's names") : STATUS_OK;
 }
@@ -117,7 +117,7 @@ static Status
 next_entry(Call *call, TarReader *reader, Slice *ret_header, Slice *ret_content)
 {
     uint64_t size = 0;
-    const Slice header = slice_part(reader->rest, 0, TAR_BLOCK_SIZE);
+    Slice header = slice_part(reader->rest, 0, TAR_BLOCK_SIZE);
     if (!is_header(header) || !number_field(header, SIZE, SIZE_SIZE, &size)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is damaged: a header is none");
     }
@@ -127,7 +127,7 @@ next_entry(Call *call, TarReader *reader, Slice *ret_header, Slice *ret_content)
     }
     *ret_header = header;
     *ret_content = slice_part(reader->rest, TAR_BLOCK_SIZE, (size_t)size);
-    const size_t blocks = ((size_t)size + TAR_BLOCK_SIZE - 1) / TAR_BLOCK_SIZE;
+    size_t blocks = ((size_t)size + TAR_BLOCK_SIZE - 1) / TAR_BLOCK_SIZE;
     reader->rest = slice_part(reader->rest, (blocks + 1) * TAR_BLOCK_SIZE, SIZE_MAX);
     return STATUS_OK;
 }
@@ -148,7 +148,7 @@ tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
         Slice header;
         TarFile file;
         TRY(next_entry(call, reader, &header, &file.content));
-        const char type = header.data[TYPE];
+        char type = header.data[TYPE];
         if (type == 'L') {
             long_name = slice_part(file.content, 0, slice_find(file.content, '\0'));
         } else if (type == 'x') {
@@ -179,7 +179,7 @@ tar_header(Slice name, uint64_t size, char ret_header[TAR_BLOCK_SIZE])
     (void)snprintf(ret_header + SIZE, 25, "%011llo%c00000000000", (unsigned long long)size, '\0');
     ret_header[TYPE] = '0';
     (void)snprintf(ret_header + MAGIC, 9, "ustar%c00", '\0');
-    const uint64_t sum = header_sum(slice_of(ret_header, TAR_BLOCK_SIZE));
+    uint64_t sum = header_sum(slice_of(ret_header, TAR_BLOCK_SIZE));
     (void)snprintf(ret_header + CHECKSUM, CHECKSUM_SIZE, "%06llo", (unsigned long long)sum);
     return size >> 33 == 0;
 }

@@ -44,7 +44,7 @@ graph_snapshot_ref(GraphSnapshot *graph)
 void
 graph_snapshot_unref(void *snapshot)
 {
-    GraphSnapshot *const graph = snapshot;
+    GraphSnapshot *graph = snapshot;
     if (graph != NULL && reference_count_drop(&graph->reference_count)) {
         graph_unref(graph->graph);
         memory_free(graph);
@@ -54,7 +54,7 @@ graph_snapshot_unref(void *snapshot)
 GraphCache *
 graph_cache_new(size_t byte_size_max)
 {
-    GraphCache *const cache = memory_new(1, sizeof *cache);
+    GraphCache *cache = memory_new(1, sizeof *cache);
     if (cache == NULL) {
         return NULL;
     }
@@ -90,7 +90,7 @@ graph_cache_find(GraphCache *cache, TenantId tenant, SessionId session, GraphId 
 {
     unsigned char key[KEY_SIZE];
     mutex_lock(&cache->lock);
-    GraphSnapshot *const graph = map_get(cache->graphs, key_of(tenant, session, id, key));
+    GraphSnapshot *graph = map_get(cache->graphs, key_of(tenant, session, id, key));
     if (graph != NULL) {
         graph->used_ns = clock_monotonic_ns();
         reference_count_add(&graph->reference_count);
@@ -104,7 +104,7 @@ graph_cache_find(GraphCache *cache, TenantId tenant, SessionId session, GraphId 
 static GraphSnapshot *
 take_out_graph(GraphCache *cache, Slice key)
 {
-    GraphSnapshot *const graph = map_remove(cache->graphs, key);
+    GraphSnapshot *graph = map_remove(cache->graphs, key);
     if (graph != NULL) {
         graph_costs_remove(&cache->costs, graph->graph);
     }
@@ -116,7 +116,7 @@ graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session, GraphId 
 {
     unsigned char key[KEY_SIZE];
     mutex_lock(&cache->lock);
-    GraphSnapshot *const dropped = take_out_graph(cache, key_of(tenant, session, id, key));
+    GraphSnapshot *dropped = take_out_graph(cache, key_of(tenant, session, id, key));
     mutex_unlock(&cache->lock);
     graph_snapshot_unref(dropped);
 }
@@ -136,7 +136,7 @@ GraphCacheStats
 graph_cache_stats(GraphCache *cache)
 {
     mutex_lock(&cache->lock);
-    const GraphCacheStats stats = {
+    GraphCacheStats stats = {
         .byte_size = cache->costs.byte_size,
         .graph_count = map_count(cache->graphs),
         .eviction_count = cache->eviction_count,
@@ -149,7 +149,7 @@ graph_cache_stats(GraphCache *cache)
 static void
 evict_graph(GraphCache *cache, Slice key)
 {
-    GraphSnapshot *const graph = take_out_graph(cache, key);
+    GraphSnapshot *graph = take_out_graph(cache, key);
     cache->eviction_count++;
     if (cache->evicted != NULL) {
         cache->evicted(cache->context, graph);
@@ -167,7 +167,7 @@ make_room(GraphCache *cache, const GraphSnapshot *kept)
         size_t cursor = 0;
         for (const MapEntry *entry = map_next(cache->graphs, &cursor); entry != NULL;
              entry = map_next(cache->graphs, &cursor)) {
-            const GraphSnapshot *const graph = entry->value;
+            const GraphSnapshot *graph = entry->value;
             if (graph != kept &&
                 (oldest == NULL || graph->used_ns < ((const GraphSnapshot *)oldest->value)->used_ns)) {
                 oldest = entry;
@@ -196,8 +196,8 @@ static void
 graph_keep(GraphCache *cache, GraphSnapshot *graph)
 {
     unsigned char key[KEY_SIZE];
-    const Slice slice = key_of(graph->tenant, graph->session, graph->id, key);
-    const bool fits = graph_cost(graph->graph) <= cache->byte_size_max;
+    Slice slice = key_of(graph->tenant, graph->session, graph->id, key);
+    bool fits = graph_cost(graph->graph) <= cache->byte_size_max;
     mutex_lock(&cache->lock);
     if (!fits && cache->evicted != NULL) {
         cache->evicted(cache->context, graph);
@@ -212,7 +212,7 @@ graph_keep(GraphCache *cache, GraphSnapshot *graph)
 static GraphSnapshot *
 graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t source_size)
 {
-    GraphSnapshot *const snapshot = memory_new(1, sizeof *snapshot);
+    GraphSnapshot *snapshot = memory_new(1, sizeof *snapshot);
     if (snapshot != NULL) {
         *snapshot = (GraphSnapshot){
             .reference_count = 1,
@@ -233,7 +233,7 @@ graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, 
 {
     assert(graph != NULL);
 
-    GraphSnapshot *const snapshot = graph_snapshot_new(identity, graph, source_size);
+    GraphSnapshot *snapshot = graph_snapshot_new(identity, graph, source_size);
     if (snapshot != NULL) {
         graph_keep(cache, snapshot);
         graph_snapshot_unref(snapshot);
@@ -252,7 +252,7 @@ source_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Ten
 {
     AUTO_BUFFER bytes = {0};
     TRY(blobs_read(call, store, tenant, digest, (BlobRange){.size = SIZE_MAX}, &bytes));
-    TensorBuffer *const source = tensor_buffer_wrap(bytes.data, bytes.size, source_free, NULL);
+    TensorBuffer *source = tensor_buffer_wrap(bytes.data, bytes.size, source_free, NULL);
     if (source == NULL) {
         return call_fail_memory(call, "a graph's source");
     }
@@ -268,7 +268,7 @@ sources_read(Call *call, Store *store, TenantId tenant, const StoredGraph *store
     const GraphPart *parts = NULL;
     TRY(graphs_parts(call, store, tenant, stored, &parts));
     for (int64_t index = 0; index < stored->version; index++) {
-        const Slice media_type = slice_from_string(parts[index].media_type);
+        Slice media_type = slice_from_string(parts[index].media_type);
         ret_sources[index].format = graph_format_find(media_type, slice_of(NULL, 0));
         TRY(source_read(call, store, tenant, &parts[index].source, &ret_sources[index].bytes));
     }
@@ -281,8 +281,8 @@ static Status
 import_stored(
     Call *call, Store *store, TenantId tenant, const StoredGraph *stored, size_t *ret_size, Graph **ret_graph)
 {
-    const size_t count = (size_t)stored->version;
-    GraphSource *const sources = arena_alloc(call->arena, count * sizeof *sources);
+    size_t count = (size_t)stored->version;
+    GraphSource *sources = arena_alloc(call->arena, count * sizeof *sources);
     if (sources == NULL) {
         return call_fail_memory(call, "a graph");
     }
@@ -308,7 +308,7 @@ graph_cache_load(
     AUTO_GRAPH graph = NULL;
     TRY(graphs_find(call, store, wanted->tenant, wanted->session, wanted->id, &stored));
     TRY(import_stored(call, store, wanted->tenant, &stored, &size, &graph));
-    GraphSnapshot *const snapshot = graph_snapshot_new(wanted, graph, size);
+    GraphSnapshot *snapshot = graph_snapshot_new(wanted, graph, size);
     if (snapshot == NULL) {
         return call_fail_memory(call, "a graph");
     }

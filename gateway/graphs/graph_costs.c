@@ -53,7 +53,7 @@ key_of(const GraphDef *const *def)
 static void
 release_def(GraphCosts *costs, const GraphDef *def)
 {
-    HeldDef *const held = map_get(costs->defs, key_of(&def));
+    HeldDef *held = map_get(costs->defs, key_of(&def));
     assert(held != NULL);
     if (--held->holder_count > 0) {
         return;
@@ -68,7 +68,7 @@ release_def(GraphCosts *costs, const GraphDef *def)
 static bool
 note_def(GraphCosts *costs, const GraphDef *def)
 {
-    HeldDef *const held = memory_new(1, sizeof *held);
+    HeldDef *held = memory_new(1, sizeof *held);
     if (held == NULL || !map_put(costs->defs, key_of(&def), held)) {
         memory_free(held);
         return false;
@@ -81,7 +81,7 @@ note_def(GraphCosts *costs, const GraphDef *def)
 static bool
 hold_def(GraphCosts *costs, const GraphDef *def)
 {
-    HeldDef *const held = map_get(costs->defs, key_of(&def));
+    HeldDef *held = map_get(costs->defs, key_of(&def));
     if (held != NULL) {
         held->holder_count++;
         return true;

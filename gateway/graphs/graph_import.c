@@ -38,8 +38,8 @@ GraphFormat
 graph_format_find(Slice media_type, Slice format)
 {
     for (size_t index = 0; index < COUNT_OF(formats); index++) {
-        const bool is_it = format.data != NULL ? slice_equals_string(format, formats[index].name)
-                                               : slice_equals_string(media_type, formats[index].media_type);
+        bool is_it = format.data != NULL ? slice_equals_string(format, formats[index].name)
+                                         : slice_equals_string(media_type, formats[index].media_type);
         if (is_it) {
             return formats[index].format;
         }
@@ -61,7 +61,7 @@ format_row(GraphFormat format)
 const char *
 graph_format_media_type(GraphFormat format)
 {
-    const Format *const row = format_row(format);
+    const Format *row = format_row(format);
     return row == NULL ? "application/octet-stream" : row->media_type;
 }
 
@@ -79,14 +79,14 @@ count_nodes(const GraphDef *def)
 static Status
 make_graph(Call *call, GraphDef *def, uint64_t node_count_max, Graph **ret_graph)
 {
-    const uint64_t node_count = count_nodes(def);
+    uint64_t node_count = count_nodes(def);
     if (node_count > node_count_max) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the graph has %llu nodes, the limit graph_nodes is %llu",
             (unsigned long long)node_count, (unsigned long long)node_count_max);
     }
     AUTO_GRAPH_DEF expanded = NULL;
     TRY(graph_expand(call, def, node_count_max, &expanded));
-    const GraphLimits limits = {.node_count_max = node_count_max};
+    GraphLimits limits = {.node_count_max = node_count_max};
     AUTO_GRAPH graph = NULL;
     AUTO_GRAPH_DEF frozen = NULL;
     TRY(graph_link(call, expanded, op_find, limits, &graph));
@@ -101,7 +101,7 @@ make_graph(Call *call, GraphDef *def, uint64_t node_count_max, Graph **ret_graph
 static Status
 read_source(Call *call, const GraphSource *source, GraphDef **ret_def)
 {
-    const Format *const row = format_row(source->format);
+    const Format *row = format_row(source->format);
     return row == NULL ? call_fail(call, STATUS_INVALID_ARGUMENT, "the graph's format is not known")
                        : row->read(call, source->bytes, ret_def);
 }
@@ -111,7 +111,7 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
 {
     assert(source != NULL);
 
-    const GraphSource only = {format, source};
+    GraphSource only = {format, source};
     AUTO_GRAPH_DEF def = NULL;
     TRY(read_source(call, &only, &def));
     return make_graph(call, def, node_count_max, ret_graph);
@@ -143,7 +143,7 @@ static Status
 join_graph(Call *call, GraphDef *const *base, size_t base_count, const GraphSource *sources, size_t count,
     GraphDef **ret_def)
 {
-    GraphDef **const parts = arena_alloc(call->arena, (base_count + count) * sizeof(GraphDef *));
+    GraphDef **parts = arena_alloc(call->arena, (base_count + count) * sizeof(GraphDef *));
     if (parts == NULL) {
         return call_fail_memory(call, "an extended graph");
     }
@@ -170,7 +170,7 @@ graph_extend(
 {
     assert(base != NULL && added->bytes != NULL);
 
-    GraphDef *const author = graph_def_author(base->def);
+    GraphDef *author = graph_def_author(base->def);
     AUTO_GRAPH_DEF def = NULL;
     TRY(author->part_count > 0 ? join_graph(call, author->parts, author->part_count, added, 1, &def)
                                : join_graph(call, &author, 1, added, 1, &def));
@@ -285,17 +285,17 @@ is_placeholder(const Node *node)
 static void
 write_inputs(JsonWriter *writer, const Graph *graph)
 {
-    const GraphDef *const def = graph->def;
+    const GraphDef *def = graph->def;
     json_write_name(writer, "inputs");
     json_write_array_begin(writer);
     for (size_t index = 0; index < def->input_count; index++) {
         write_port(writer, def->inputs[index].name, def->inputs[index].dtype, &def->inputs[index].shape);
     }
     for (uint32_t index = 0; def->input_count == 0 && index < graph->node_count; index++) {
-        const Node *const node = &graph->nodes[index];
+        const Node *node = &graph->nodes[index];
         if (is_placeholder(node)) {
-            const AttrValue *const shape = node_attr(node, "shape");
-            const Shape unknown = shape_unknown();
+            const AttrValue *shape = node_attr(node, "shape");
+            Shape unknown = shape_unknown();
             write_port(writer, node->name, node->output_dtypes[0],
                 shape != NULL && shape->kind == ATTR_SHAPE ? &shape->value.shape : &unknown);
         }
@@ -317,7 +317,7 @@ write_outputs(JsonWriter *writer, const GraphDef *def)
 void
 graph_write_summary(Buffer *buffer, const Graph *graph)
 {
-    const GraphDef *const def = graph_def_author(graph->def);
+    const GraphDef *def = graph_def_author(graph->def);
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_uint64(&writer, "nodes", def->node_count);

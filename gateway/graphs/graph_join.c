@@ -60,7 +60,7 @@ copy_nodes(NodeDef *nodes, const NodeDef *from, size_t count)
 static Status
 add_nodes(Join *join, const GraphDef *part)
 {
-    NodeDef *const nodes = join->nodes + join->node_count;
+    NodeDef *nodes = join->nodes + join->node_count;
     copy_nodes(nodes, part->nodes, part->node_count);
     join->node_count += part->node_count;
     if (join->is_last) {
@@ -80,7 +80,7 @@ add_nodes(Join *join, const GraphDef *part)
 static void
 write_function(Buffer *buffer, const FunctionDef *function)
 {
-    const GraphDef library = {.functions = function, .function_count = 1};
+    GraphDef library = {.functions = function, .function_count = 1};
     graphdef_json_write(buffer, &library);
 }
 
@@ -101,8 +101,8 @@ compare_functions(const Join *join, const FunctionDef *one, const FunctionDef *o
 static Status
 point_body(const Join *join, const char *pointer, FunctionDef *function)
 {
-    NodeDef *const nodes = arena_alloc(join->def->arena, (function->node_count + 1) * sizeof *nodes);
-    const char *const list = text_format(join->def->arena, "%s/nodeDef", pointer);
+    NodeDef *nodes = arena_alloc(join->def->arena, (function->node_count + 1) * sizeof *nodes);
+    const char *list = text_format(join->def->arena, "%s/nodeDef", pointer);
     if (nodes == NULL || list == NULL) {
         return fail_memory(join);
     }
@@ -114,7 +114,7 @@ point_body(const Join *join, const char *pointer, FunctionDef *function)
 static Status
 add_function(Join *join, const FunctionDef *function, const char *pointer)
 {
-    const FunctionDef *const known = map_get(join->function_names, function->name);
+    const FunctionDef *known = map_get(join->function_names, function->name);
     bool are_equal = false;
     if (known != NULL) {
         TRY(compare_functions(join, known, function, &are_equal));
@@ -124,7 +124,7 @@ add_function(Join *join, const FunctionDef *function, const char *pointer)
         }
         return STATUS_OK;
     }
-    FunctionDef *const added = &join->functions[join->function_count++];
+    FunctionDef *added = &join->functions[join->function_count++];
     *added = *function;
     if (!map_put(join->function_names, added->name, added)) {
         return fail_memory(join);
@@ -136,7 +136,7 @@ static Status
 add_functions(Join *join, const GraphDef *part)
 {
     for (size_t index = 0; index < part->function_count; index++) {
-        const char *const pointer = text_format(join->def->arena, "/library/function/%zu", index);
+        const char *pointer = text_format(join->def->arena, "/library/function/%zu", index);
         if (pointer == NULL) {
             return fail_memory(join);
         }
@@ -164,7 +164,7 @@ check_part(const Join *join, const GraphDef *part)
 static Status
 add_part(Join *join, const GraphDef *part)
 {
-    GraphDef *const def = join->def;
+    GraphDef *def = join->def;
     TRY(check_part(join, part));
     def->min_consumer = part->min_consumer > def->min_consumer ? part->min_consumer : def->min_consumer;
     TRY(add_nodes(join, part));
@@ -181,10 +181,10 @@ join_begin(Join *join, GraphDef *const *parts, size_t part_count)
         node_count += parts[index]->node_count;
         function_count += parts[index]->function_count;
     }
-    GraphDef *const def = join->def;
+    GraphDef *def = join->def;
     join->nodes = arena_alloc(def->arena, (node_count + 1) * sizeof *join->nodes);
     join->functions = arena_alloc(def->arena, (function_count + 1) * sizeof *join->functions);
-    GraphDef **const held = arena_alloc(def->arena, part_count * sizeof(GraphDef *));
+    GraphDef **held = arena_alloc(def->arena, part_count * sizeof(GraphDef *));
     if (join->nodes == NULL || join->functions == NULL || held == NULL) {
         return fail_memory(join);
     }
@@ -214,7 +214,7 @@ take_ports(GraphDef *def, const GraphDef *model)
 static Status
 join_parts(Join *join, GraphDef *const *parts, size_t part_count)
 {
-    GraphDef *const def = join->def;
+    GraphDef *def = join->def;
     TRY(join_begin(join, parts, part_count));
     take_ports(def, parts[0]);
     TRY(add_nodes(join, parts[0]));

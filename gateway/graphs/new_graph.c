@@ -19,7 +19,7 @@ source_release(void *source)
 static Status
 check_size(Call *call, const Request *request, const Limits *limits, Response *response)
 {
-    const uint64_t size_max = limits->blob_bytes;
+    uint64_t size_max = limits->blob_bytes;
     return request->body.size <= size_max
                ? STATUS_OK
                : response_fail(call, response, 413, "the graph has %zu bytes, the limit blob_bytes is %llu",
@@ -31,7 +31,7 @@ new_graph_source(
     Call *call, const Request *request, const Limits *limits, Response *response, TensorBuffer **ret_source)
 {
     TRY(check_size(call, request, limits, response));
-    TensorBuffer *const source = tensor_buffer_new(request->body.size);
+    TensorBuffer *source = tensor_buffer_new(request->body.size);
     if (source == NULL || arena_defer(call->arena, source_release, source) == NULL) {
         return call_fail_memory(call, "a graph's source");
     }
@@ -61,7 +61,7 @@ describe_graph(Call *call, const Request *request, const NewGraph *made, StoredG
 {
     AUTO_BUFFER summary = {0};
     graph_write_summary(&summary, made->graph);
-    const char *const text =
+    const char *text =
         buffer_string(&summary) == NULL ? NULL : text_copy(call->arena, buffer_slice(&summary));
     if (text == NULL) {
         return call_fail_memory(call, "a graph's summary");
@@ -86,7 +86,7 @@ describe_graph(Call *call, const Request *request, const NewGraph *made, StoredG
 static Status
 put_graph(Call *call, const Request *request, Store *store, Kept *kept)
 {
-    const TenantId tenant = request->principal.tenant;
+    TenantId tenant = request->principal.tenant;
     TRY(blobs_put(call, store, tenant, &kept->wanted.source, request->body));
     return graphs_create(call, store, tenant, &kept->wanted, &kept->stored, &kept->is_new);
 }
@@ -110,11 +110,11 @@ new_graph_keep(Call *call, const Request *request, Response *response, const New
 {
     assert(made->graph != NULL && made->graphs != NULL && made->sessions != NULL);
 
-    const TenantId tenant = request->principal.tenant;
+    TenantId tenant = request->principal.tenant;
     Kept kept;
     TRY(describe_graph(call, request, made, &kept.wanted));
     TRY(store_graph(call, request, &kept));
-    const GraphSnapshot identity = {.tenant = tenant, .session = made->session, .id = kept.stored.id};
+    GraphSnapshot identity = {.tenant = tenant, .session = made->session, .id = kept.stored.id};
     graph_cache_put(made->graphs, &identity, made->graph, made->source_size);
     session_cache_drop(made->sessions, tenant, made->session); /* the session's newest graph has changed */
     response_status(response, kept.is_new ? 201 : 200);

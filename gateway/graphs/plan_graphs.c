@@ -51,7 +51,7 @@ read_partition(Call *call, const PlanPartition *partition, DotPartition *ret_par
         graph_def_unref(def);
         return call_fail_memory(call, "a drawing");
     }
-    const char *const title = text_format(call->arena, "slot %u", partition->slot);
+    const char *title = text_format(call->arena, "slot %u", partition->slot);
     *ret_partition = (DotPartition){.title = title, .def = def};
     return title != NULL ? STATUS_OK : call_fail_memory(call, "a drawing");
 }
@@ -59,8 +59,7 @@ read_partition(Call *call, const PlanPartition *partition, DotPartition *ret_par
 Status
 plan_graphs_draw(Call *call, Buffer *buffer, const Plan *plan)
 {
-    DotPartition *const partitions =
-        arena_alloc(call->arena, (plan->partition_count + 1) * sizeof *partitions);
+    DotPartition *partitions = arena_alloc(call->arena, (plan->partition_count + 1) * sizeof *partitions);
     TRY(check_size(call, plan));
     if (partitions == NULL) {
         return call_fail_memory(call, "a drawing");

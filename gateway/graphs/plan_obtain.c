@@ -21,7 +21,7 @@ typedef struct Wait {
 static void
 wait_end(PlanWaiter *waiter, const PlanOutcome *outcome)
 {
-    Wait *const wait = (Wait *)(void *)waiter;
+    Wait *wait = (Wait *)(void *)waiter;
     mutex_lock(&wait->lock);
     wait->outcome = *outcome;
     (void)snprintf(
@@ -57,7 +57,7 @@ wait_until(Wait *wait, uint64_t deadline_ns)
         has_time = condition_wait_until(
             &wait->ready, &wait->lock, deadline_ns == 0 ? CONDITION_FOREVER : deadline_ns);
     }
-    const bool is_ready = wait->is_ready;
+    bool is_ready = wait->is_ready;
     mutex_unlock(&wait->lock);
     return is_ready;
 }
@@ -65,7 +65,7 @@ wait_until(Wait *wait, uint64_t deadline_ns)
 static Status
 compile_plan(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_plan)
 {
-    const Status status = plan_compile(call, request, ret_plan);
+    Status status = plan_compile(call, request, ret_plan);
     if (status == STATUS_OK) {
         plan_cache_put(cache, request->signature->key, *ret_plan);
     } else {

@@ -21,7 +21,7 @@ cancel_stored(Call *call, Store *store, const StepLookup *lookup)
 static void
 start_cancel_step(Exchange *exchange)
 {
-    const Parts *const parts = exchange_request(exchange)->parts;
+    const Parts *parts = exchange_request(exchange)->parts;
     step_look_up(exchange, parts->mail, parts->steps, true, cancel_stored);
 }
 

@@ -21,7 +21,7 @@ write_partition(JsonWriter *writer, const Plan *plan, size_t slot, const SlotRep
 {
     assert(slot < plan->partition_count);
 
-    const PlanPartition *const partition = &plan->partitions[slot];
+    const PlanPartition *partition = &plan->partitions[slot];
     json_write_object_begin(writer);
     json_member_uint64(writer, "slot", partition->slot);
     json_member_int64(writer, "task", report->task);
@@ -55,7 +55,7 @@ write_answer(const StepCall *step, const StepReport *report)
 static void
 answer_registered(void *context, const StepReport *report)
 {
-    StepCall *const step = context;
+    StepCall *step = context;
     step->running.run = NULL;
     if (report->failure.code != STATUS_OK) {
         exchange_fail(step->exchange, failure_raise(step->call, &report->failure));
@@ -69,7 +69,7 @@ answer_registered(void *context, const StepReport *report)
 static void
 client_gone(Exchange *exchange, void *owner)
 {
-    const StepCall *const step = owner;
+    const StepCall *step = owner;
     (void)exchange;
     if (step->running.run != NULL) {
         step_cancel(step->running.run, "the client went away");
@@ -80,7 +80,7 @@ static void
 register_prepared(Exchange *exchange, Status status, void *owner)
 {
     static const StepEvents events = {.on_done = answer_registered};
-    StepCall *const step = owner;
+    StepCall *step = owner;
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     StepRequest request;
@@ -104,7 +104,7 @@ register_prepared(Exchange *exchange, Status status, void *owner)
 static Status
 prepare_on_job(Call *call, JobContext *job_context, void *owner)
 {
-    StepCall *const step = owner;
+    StepCall *step = owner;
     bool needs_job = false;
     (void)call;
     TRY(step_call_plan(step, exchange_request(step->exchange)));
@@ -114,8 +114,8 @@ prepare_on_job(Call *call, JobContext *job_context, void *owner)
 static void
 start_compile_graph(Exchange *exchange)
 {
-    Call *const call = exchange_call(exchange);
-    StepCall *const step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
+    Call *call = exchange_call(exchange);
+    StepCall *step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
     if (step == NULL) {
         exchange_fail(exchange, call_fail_memory(call, "a plan"));
         return;

@@ -13,7 +13,7 @@ enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 static Status
 read_request(const PartialVisit *visit, JobContext *context, bool *ret_needs_job)
 {
-    StepCall *const step = visit->step;
+    StepCall *step = visit->step;
     TRY(step_call_read(step, step_call_json(step)));
     TRY(partial_visit_check_feeds(visit));
     return step_feeds_take(step, context, ret_needs_job);
@@ -42,7 +42,7 @@ begin_visit(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
 {
     PartialVisit *visit = NULL;
     TRY(partial_visit_begin(exchange, exchange_request(exchange)->parts->partials, &visit));
-    StepCall *const step = visit->step;
+    StepCall *step = visit->step;
     visit->act = partial_visit_continue;
     visit->write = partial_visit_write;
     *ret_visit = visit;
@@ -58,7 +58,7 @@ start_continue_partial_run(Exchange *exchange)
 {
     PartialVisit *visit = NULL;
     bool needs_job = false;
-    const Status status = begin_visit(exchange, &visit, &needs_job);
+    Status status = begin_visit(exchange, &visit, &needs_job);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (!needs_job) {

@@ -28,8 +28,8 @@ typedef struct Creation {
 static void
 end_untold(const Creation *creation, Status status)
 {
-    const Parts *const parts = exchange_request(creation->exchange)->parts;
-    PartialRun *const run = partial_run_find(parts->partials->table, &creation->key);
+    const Parts *parts = exchange_request(creation->exchange)->parts;
+    PartialRun *run = partial_run_find(parts->partials->table, &creation->key);
     if (run != NULL) {
         partial_run_fail(run, status, "nobody could be told of the partial run");
         run->is_told = true;
@@ -53,13 +53,13 @@ begin_run(Creation *creation)
 {
     assert(creation->run != NULL);
 
-    Call *const call = exchange_call(creation->exchange);
-    Response *const response = exchange_response(creation->exchange);
+    Call *call = exchange_call(creation->exchange);
+    Response *response = exchange_response(creation->exchange);
     PartialView view;
     char path[PARTIAL_RUN_PATH_SIZE];
     TRY(call_check(call, clock_monotonic_ns()));
     TRY(partial_run_begin(call, creation->run));
-    PartialRun *const run = TAKE(creation->run);
+    PartialRun *run = TAKE(creation->run);
     TRY(partial_run_view(call, run, &view));
     partial_run_path(&creation->key, path);
     response_status(response, 201);
@@ -74,8 +74,8 @@ begin_run(Creation *creation)
 static Status
 keep_answer(const Creation *creation, Call *call, Store *store)
 {
-    const TenantId tenant = creation->key.tenant;
-    const Response *const response = exchange_response(creation->exchange);
+    TenantId tenant = creation->key.tenant;
+    const Response *response = exchange_response(creation->exchange);
     TRY(store_begin(call, store, tenant));
     AUTO_TRANSACTION transaction = store;
     TRY(idempotent_finish(
@@ -86,7 +86,7 @@ keep_answer(const Creation *creation, Call *call, Store *store)
 static Status
 settle_key_on_job(Call *call, JobContext *job_context, void *owner)
 {
-    const Creation *const creation = owner;
+    const Creation *creation = owner;
     Store *store = NULL;
     TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
     if (creation->begun == STATUS_OK) {
@@ -134,7 +134,7 @@ copy_error(const Error *error, Call *call)
 static Status
 prepare_run(const Creation *creation, JobContext *context, bool *ret_needs_job)
 {
-    const Status status = partial_run_prepare(creation->run, context, ret_needs_job);
+    Status status = partial_run_prepare(creation->run, context, ret_needs_job);
     if (status != STATUS_OK) {
         copy_error(&creation->run->call.error, exchange_call(creation->exchange));
     }
@@ -153,7 +153,7 @@ prepare_with_key(Creation *creation, Call *call, JobContext *context)
     if (creation->is_replayed) {
         return STATUS_OK;
     }
-    const Status status = prepare_run(creation, context, &needs_job);
+    Status status = prepare_run(creation, context, &needs_job);
     if (status != STATUS_OK) {
         idempotent_abandon(call, store, creation->key.tenant, &creation->idempotency);
     }
@@ -163,7 +163,7 @@ prepare_with_key(Creation *creation, Call *call, JobContext *context)
 static Status
 prepare_on_job(Call *call, JobContext *job_context, void *owner)
 {
-    Creation *const creation = owner;
+    Creation *creation = owner;
     bool needs_job = false;
     return creation->idempotency.text != NULL ? prepare_with_key(creation, call, job_context)
                                               : prepare_run(creation, job_context, &needs_job);
@@ -172,7 +172,7 @@ prepare_on_job(Call *call, JobContext *job_context, void *owner)
 static void
 prepared_on_job(Exchange *exchange, Status status, void *owner)
 {
-    Creation *const creation = owner;
+    Creation *creation = owner;
     if (status != STATUS_OK) {
         fail_creation(creation, status);
     } else if (creation->is_replayed) {
@@ -186,9 +186,9 @@ prepared_on_job(Exchange *exchange, Status status, void *owner)
 static Status
 make_run(Creation *creation, bool *ret_needs_job)
 {
-    const Request *const request = exchange_request(creation->exchange);
-    Call *const call = exchange_call(creation->exchange);
-    PartialLoop *const loop = request->parts->partials;
+    const Request *request = exchange_request(creation->exchange);
+    Call *call = exchange_call(creation->exchange);
+    PartialLoop *loop = request->parts->partials;
     creation->key.tenant = request->principal.tenant;
     creation->key.id = partial_run_id_new(loop);
     TRY(session_id_read(call, request, &creation->key.session));
@@ -204,15 +204,15 @@ make_run(Creation *creation, bool *ret_needs_job)
 static void
 start_create_partial_run(Exchange *exchange)
 {
-    Call *const call = exchange_call(exchange);
+    Call *call = exchange_call(exchange);
     bool needs_job = false;
-    Creation *const creation = arena_alloc(call->arena, sizeof *creation);
+    Creation *creation = arena_alloc(call->arena, sizeof *creation);
     if (creation == NULL) {
         exchange_fail(exchange, call_fail_memory(call, "a partial run"));
         return;
     }
     creation->exchange = exchange;
-    const Status status = make_run(creation, &needs_job);
+    Status status = make_run(creation, &needs_job);
     if (status != STATUS_OK) {
         fail_creation(creation, status);
     } else if (!needs_job) {

@@ -14,7 +14,7 @@ make_session(Call *call, const Request *request, Response *response)
     Session session;
     Store *store = NULL;
     TRY(session_body_read(call, request->body, request->parts->limits, &body));
-    const Session wanted = {
+    Session wanted = {
         .id = {uuid_new()},
         .name = body.name == NULL ? "" : body.name,
         .options = body.options == NULL ? "{}" : body.options,

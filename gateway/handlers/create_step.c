@@ -31,7 +31,7 @@ hand_output(void *context, uint32_t fetch, const Tensor *tensor)
 static void
 end_step(void *context, const StepReport *report)
 {
-    StepCall *const step = context;
+    StepCall *step = context;
     step->running.run = NULL;
     list_remove(&step->running.link);
     step_record_end(step, report);
@@ -41,7 +41,7 @@ static void
 client_gone(Exchange *exchange, void *owner)
 {
     (void)exchange;
-    StepCall *const step = owner;
+    StepCall *step = owner;
     if (step->running.run != NULL) {
         step_cancel(step->running.run, "the client went away");
     }
@@ -84,7 +84,7 @@ run_step(StepCall *step)
 static void
 dispatch_step(StepCall *step)
 {
-    const Status status = step->reply.form == NULL ? step_reply_choose(step) : STATUS_OK;
+    Status status = step->reply.form == NULL ? step_reply_choose(step) : STATUS_OK;
     if (status != STATUS_OK) {
         exchange_fail(step->exchange, status);
     } else {
@@ -96,9 +96,9 @@ static Status
 prepare_on_job(Call *call, JobContext *job_context, void *owner)
 {
     (void)call;
-    StepCall *const step = owner;
+    StepCall *step = owner;
     bool needs_job = false;
-    const Slice json = step_call_json(step);
+    Slice json = step_call_json(step);
     if (step_promise_is_shared(step)) {
         return step_promise_prepare(step, json, job_context, &needs_job);
     }
@@ -111,11 +111,11 @@ prepare_on_job(Call *call, JobContext *job_context, void *owner)
 static void
 go_on_promised(StepCall *step, Status status)
 {
-    Exchange *const exchange = step->exchange;
+    Exchange *exchange = step->exchange;
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (step->promise.wait_ms > 0 && step->promise.is_queued) {
-        const Parts *const parts = exchange_request(exchange)->parts;
+        const Parts *parts = exchange_request(exchange)->parts;
         step_await(exchange, parts->mail, parts->steps, step->session_id, step->id, step->promise.wait_ms);
     } else if (step->promise.is_answered) {
         exchange_finish(exchange);
@@ -135,7 +135,7 @@ enqueue_step(StepCall *step)
 static void
 prepared_on_job(Exchange *exchange, Status status, void *owner)
 {
-    StepCall *const step = owner;
+    StepCall *step = owner;
     (void)exchange;
     if (status == STATUS_OK && step_promise_is_shared(step)) {
         enqueue_step(step);
@@ -147,8 +147,8 @@ prepared_on_job(Exchange *exchange, Status status, void *owner)
 static Status
 prepare_step(StepCall *step, bool *ret_needs_job)
 {
-    const Request *const request = exchange_request(step->exchange);
-    const Slice session = request_parameter(request, "session");
+    const Request *request = exchange_request(step->exchange);
+    Slice session = request_parameter(request, "session");
     if (!id_from_text("ses", session, &step->session_id.value)) {
         return call_fail(step->call, STATUS_NOT_FOUND, "session '%.*s' does not exist",
             SLICE_PRINT(slice_part(session, 0, 64)));
@@ -157,8 +157,8 @@ prepare_step(StepCall *step, bool *ret_needs_job)
         TRY(step_upload_end(step->call, step->upload));
     }
     TRY(step_promise_read(step));
-    const Slice json = step_call_json(step);
-    const bool is_shared = step_promise_is_shared(step);
+    Slice json = step_call_json(step);
+    bool is_shared = step_promise_is_shared(step);
     if (json.size > LOOP_BODY_SIZE_MAX || (step_promise_is_asked(step) && !is_shared)) {
         *ret_needs_job = true;
         return STATUS_OK;
@@ -182,14 +182,14 @@ prepare_elsewhere(StepCall *step)
 static void
 start_create_step(Exchange *exchange)
 {
-    Call *const call = exchange_call(exchange);
-    StepCall *const step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
+    Call *call = exchange_call(exchange);
+    StepCall *step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
     bool needs_job = false;
     if (step == NULL) {
         exchange_fail(exchange, call_fail_memory(call, "a step"));
         return;
     }
-    const Status status = prepare_step(step, &needs_job);
+    Status status = prepare_step(step, &needs_job);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (needs_job) {

@@ -9,7 +9,7 @@
 static Status
 run_delete_graph(Call *call, const Request *request, Response *response)
 {
-    const TenantId tenant = request->principal.tenant;
+    TenantId tenant = request->principal.tenant;
     Store *store = NULL;
     SessionId session;
     GraphId id;
@@ -22,7 +22,7 @@ run_delete_graph(Call *call, const Request *request, Response *response)
     sha256_to_hex(&graph.digest, tag);
     TRY(request_match(call, request, response, tag, false));
     TRY(graphs_delete(call, store, tenant, session, id));
-    const GraphName name = {.tenant = tenant, .session = session, .id = id};
+    GraphName name = {.tenant = tenant, .session = session, .id = id};
     replica_mail_graph_deleted(call, request->parts->mail, store, &name);
     response_status(response, 204);
     return STATUS_OK;

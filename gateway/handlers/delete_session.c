@@ -9,7 +9,7 @@
 static Status
 run_delete_session(Call *call, const Request *request, Response *response)
 {
-    const Parts *const parts = request->parts;
+    const Parts *parts = request->parts;
     Store *store = NULL;
     SessionId id;
     Session session;
@@ -20,7 +20,7 @@ run_delete_session(Call *call, const Request *request, Response *response)
     TRY(version_match(call, request, response, session.version, false));
     TRY(places_list(call, store, request->principal.tenant, id, &places));
     /* A request without If-Match deletes any version. */
-    const int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
+    int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
     TRY(version_lost(response, sessions_delete(call, store, request->principal.tenant, id, version)));
     replica_mail_session_deleted(call, parts->mail, store, request->principal.tenant, id);
     session_places_release(

@@ -18,9 +18,9 @@ typedef struct Body {
 static Status
 write_worker(Call *call, const Request *request, Response *response, bool is_draining)
 {
-    const Slice name = request_parameter(request, "worker");
-    Roster *const roster = directory_take(request->parts->directory);
-    const WorkerInfo *const found = roster_find_name(roster, name);
+    Slice name = request_parameter(request, "worker");
+    Roster *roster = directory_take(request->parts->directory);
+    const WorkerInfo *found = roster_find_name(roster, name);
     if (found == NULL) {
         roster_unref(roster);
         return worker_not_found(call, name);
@@ -46,7 +46,7 @@ run_drain_worker(Call *call, const Request *request, Response *response)
     static const JsonTable table = JSON_TABLE("a drain", members);
     Body body = {.is_draining = true};
     Store *store = NULL;
-    const char *const name = text_copy(call->arena, request_parameter(request, "worker"));
+    const char *name = text_copy(call->arena, request_parameter(request, "worker"));
     if (name == NULL) {
         return call_fail_memory(call, "a worker's name");
     }

@@ -16,7 +16,7 @@
 static void
 write_workers(JsonWriter *writer, Directory *directory)
 {
-    Roster *const roster = directory_take(directory);
+    Roster *roster = directory_take(directory);
     json_write_name(writer, "workers");
     json_write_array_begin(writer);
     for (size_t index = 0; index < roster->count; index++) {
@@ -44,7 +44,7 @@ write_json(Call *call, const Request *request, const StepCall *step, Buffer *jso
         TRY(plan_graphs_write(call, &writer, step->plan));
     }
     if (step->body.wants_costs) {
-        const PlanCostsRequest costs = {.tenant = step->tenant, .plan = step->plan};
+        PlanCostsRequest costs = {.tenant = step->tenant, .plan = step->plan};
         TRY(plan_costs_write(call, &writer, request->parts->traces, &costs));
     }
     json_write_object_end(&writer);
@@ -65,7 +65,7 @@ static Status (*const writers[])(Call *call, const Request *request, const StepC
 static Status
 choose_form(Call *call, const Request *request, Response *response, size_t *ret_form)
 {
-    const int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
+    int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
     response_vary(response, "Accept");
     if (best < 0) {
         return response_fail(
@@ -78,7 +78,7 @@ choose_form(Call *call, const Request *request, Response *response, size_t *ret_
 static Status
 run_explain_plan(Call *call, const Request *request, Response *response)
 {
-    StepCall *const step = arena_alloc(call->arena, sizeof *step);
+    StepCall *step = arena_alloc(call->arena, sizeof *step);
     size_t form = 0;
     TRY(choose_form(call, request, response, &form));
     if (step == NULL || !step_call_init(step, request->parts->steps, call)) {

@@ -13,7 +13,7 @@
 static Status
 read_format(Call *call, const Request *request, Response *response, GraphFormat *ret_format)
 {
-    const GraphFormat format = graph_format_find(request->media_type, request_query(request, "format"));
+    GraphFormat format = graph_format_find(request->media_type, request_query(request, "format"));
     if (format != GRAPH_FORMAT_JSON && format != GRAPH_FORMAT_GRAPHDEF) {
         return response_fail(call, response, 415,
             "a graph is extended by a GraphDef; send application/json or application/x-protobuf, or add "
@@ -28,7 +28,7 @@ static Status
 find_parent(
     Call *call, const Request *request, Response *response, SessionId session, StoredGraph *ret_parent)
 {
-    const uint64_t version_max = request->parts->limits->graph_versions;
+    uint64_t version_max = request->parts->limits->graph_versions;
     char tag[SHA256_HEX_SIZE];
     Store *store = NULL;
     GraphId id;
@@ -48,7 +48,7 @@ find_parent(
 static Status
 obtain_parent(Call *call, const Request *request, const StoredGraph *parent, GraphSnapshot **ret_graph)
 {
-    const GraphSnapshot wanted = {
+    GraphSnapshot wanted = {
         .tenant = request->principal.tenant, .session = parent->session, .id = parent->id};
     Store *store = NULL;
     TRY(request_store(call, request, &store));
@@ -60,7 +60,7 @@ obtain_parent(Call *call, const Request *request, const StoredGraph *parent, Gra
 static Status
 check_whole(Call *call, const Request *request, Response *response, size_t source_size)
 {
-    const uint64_t size_max = 2 * request->parts->limits->graph_body_bytes;
+    uint64_t size_max = 2 * request->parts->limits->graph_body_bytes;
     return source_size <= size_max ? STATUS_OK
                                    : response_fail(call, response, 413,
                                          "the versions of the graph have %zu bytes together, twice the limit "

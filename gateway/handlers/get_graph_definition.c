@@ -30,15 +30,15 @@ static Status
 choose_form(
     Call *call, const Request *request, Response *response, const StoredGraph *graph, const Form **ret_form)
 {
-    const bool is_whole = graph->version == 1;
+    bool is_whole = graph->version == 1;
     const char *offers[COUNT_OF(forms) + 1] = {graph->media_type};
     for (size_t index = 0; index < COUNT_OF(forms); index++) {
         offers[index + is_whole] = forms[index].media_type;
     }
-    const int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(forms) + is_whole);
+    int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(forms) + is_whole);
     response_vary(response, "Accept");
     if (best < 0) {
-        const bool has_own = is_whole && strcmp(graph->media_type, forms[0].media_type) != 0;
+        bool has_own = is_whole && strcmp(graph->media_type, forms[0].media_type) != 0;
         return response_fail(call, response, 406,
             "the definition is there as %s%s%s'application/json' and 'text/vnd.graphviz'", has_own ? "'" : "",
             has_own ? graph->media_type : "", has_own ? "', " : "");
@@ -51,7 +51,7 @@ static Status
 write_form(
     Call *call, const Request *request, Response *response, const StoredGraph *stored, const Form *form)
 {
-    const GraphSnapshot wanted = {
+    GraphSnapshot wanted = {
         .tenant = request->principal.tenant, .session = stored->session, .id = stored->id};
     Store *store = NULL;
     GraphSnapshot *graph = NULL;

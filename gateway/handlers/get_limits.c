@@ -7,13 +7,13 @@
 static void
 start_get_limits(Exchange *exchange)
 {
-    const Limits *const limits = exchange_request(exchange)->parts->limits;
+    const Limits *limits = exchange_request(exchange)->parts->limits;
     JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
     json_write_object_begin(&writer);
     json_write_name(&writer, "limits");
     json_write_array_begin(&writer);
     for (size_t index = 0; index < limit_table_count; index++) {
-        const LimitField *const limit = &limit_table[index];
+        const LimitField *limit = &limit_table[index];
         json_write_object_begin(&writer);
         json_member_string(&writer, "name", limit->name);
         json_member_uint64(&writer, "value", limit_value(limits, limit));

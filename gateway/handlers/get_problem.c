@@ -40,12 +40,12 @@ static const char *const pages[] = {
 static void
 start_get_problem(Exchange *exchange)
 {
-    const Slice wanted = request_parameter(exchange_request(exchange), "code");
+    Slice wanted = request_parameter(exchange_request(exchange), "code");
     for (size_t code = 0; code < COUNT_OF(pages); code++) {
         char slug[PROBLEM_SLUG_SIZE];
         problem_slug((Status)code, slug);
         if (pages[code] != NULL && slice_equals_string(wanted, slug)) {
-            Buffer *const body = response_body(exchange_response(exchange), "text/plain; charset=utf-8");
+            Buffer *body = response_body(exchange_response(exchange), "text/plain; charset=utf-8");
             buffer_append_format(body, "%s (HTTP %d)\n\n%s\n", status_name((Status)code),
                 status_http_code((Status)code), pages[code]);
             exchange_finish(exchange);

@@ -7,7 +7,7 @@
 static void
 start_get_step(Exchange *exchange)
 {
-    const Parts *const parts = exchange_request(exchange)->parts;
+    const Parts *parts = exchange_request(exchange)->parts;
     step_look_up_end(exchange, parts->mail, parts->steps, step_answer_stored);
 }
 

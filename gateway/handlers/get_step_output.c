@@ -19,10 +19,10 @@ static const char *const suffixes[] = {"-json", ""}; /* tell the forms' ETags ap
 static bool
 is_named(const char *stored, Slice name)
 {
-    const Slice full = slice_from_string(stored);
-    const Slice zero = SLICE(":0");
-    const Slice left = slice_ends_with(full, zero) ? slice_part(full, 0, full.size - zero.size) : full;
-    const Slice right = slice_ends_with(name, zero) ? slice_part(name, 0, name.size - zero.size) : name;
+    Slice full = slice_from_string(stored);
+    Slice zero = SLICE(":0");
+    Slice left = slice_ends_with(full, zero) ? slice_part(full, 0, full.size - zero.size) : full;
+    Slice right = slice_ends_with(name, zero) ? slice_part(name, 0, name.size - zero.size) : name;
     return slice_equal(left, right);
 }
 
@@ -59,7 +59,7 @@ write_tensor(Call *call, Response *response, const Tensor *tensor, int offer)
         return response_fail(call, response, 406,
             "a .npy file cannot hold %s elements: accept application/json", dtype_name(tensor->dtype));
     }
-    Buffer *const body = response_body(response, offers[OFFER_NPY]);
+    Buffer *body = response_body(response, offers[OFFER_NPY]);
     TRY(npy_write_header(call, tensor, body));
     buffer_append(body, tensor->data, tensor_byte_size(tensor));
     return STATUS_OK;
@@ -68,7 +68,7 @@ write_tensor(Call *call, Response *response, const Tensor *tensor, int offer)
 static Status
 run_get_step_output(Call *call, const Request *request, Response *response)
 {
-    const int offer = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
+    int offer = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
     const StepTensor *output = NULL;
     Store *store = NULL;
     StepLookup lookup;

@@ -25,7 +25,7 @@ static Status
 ask_others(
     Call *call, const Request *request, const StepLookup *lookup, const TraceForm *form, Response *response)
 {
-    const StepInquiry *const inquiry = &lookup->inquiry;
+    const StepInquiry *inquiry = &lookup->inquiry;
     Store *store = NULL;
     StepRecord step;
     bool is_found = false;
@@ -45,7 +45,7 @@ static Status
 read_form(Call *call, const Request *request, const TraceForm **ret_form)
 {
     static const char *const names[] = {"format", NULL};
-    const Slice name = request_query(request, "format");
+    Slice name = request_query(request, "format");
     TRY(request_query_allow(call, request, names));
     *ret_form = name.data == NULL ? trace_form_default : trace_form_find(name);
     return *ret_form != NULL ? STATUS_OK
@@ -57,12 +57,12 @@ read_form(Call *call, const Request *request, const TraceForm **ret_form)
 static Status
 run_get_step_trace(Call *call, const Request *request, Response *response)
 {
-    TraceCache *const traces = request->parts->traces;
+    TraceCache *traces = request->parts->traces;
     const TraceForm *form = NULL;
     StepLookup lookup;
     TRY(step_lookup_read(call, request, request->parts->mail, request->parts->steps, &lookup));
     TRY(read_form(call, request, &form));
-    const StepInquiry *const inquiry = &lookup.inquiry;
+    const StepInquiry *inquiry = &lookup.inquiry;
     AUTO_STEP_TRACE trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
     return trace == NULL ? ask_others(call, request, &lookup, form, response)
                          : form->write(call, trace, response_json(response));

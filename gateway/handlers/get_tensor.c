@@ -19,13 +19,13 @@ run_get_tensor(Call *call, const Request *request, Response *response)
     Sha256 digest;
     Store *store = NULL;
     AUTO_BUFFER bytes = {0};
-    const BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
-    const Slice name = request_parameter(request, "sha256");
+    BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
+    Slice name = request_parameter(request, "sha256");
     if (!sha256_from_hex(name, &digest)) {
         return fail_missing(call, name);
     }
     TRY(request_store(call, request, &store));
-    const Status status = blobs_read(call, store, request->principal.tenant, &digest, all, &bytes);
+    Status status = blobs_read(call, store, request->principal.tenant, &digest, all, &bytes);
     if (status == STATUS_NOT_FOUND ||
         (status == STATUS_OK && !slice_starts_with(buffer_slice(&bytes), slice_from_string(magic)))) {
         return fail_missing(call, name);

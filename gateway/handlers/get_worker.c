@@ -7,10 +7,10 @@
 static void
 start_get_worker(Exchange *exchange)
 {
-    const Request *const request = exchange_request(exchange);
-    const Slice name = request_parameter(request, "worker");
-    Roster *const roster = directory_take(request->parts->directory);
-    const WorkerInfo *const worker = roster_find_name(roster, name);
+    const Request *request = exchange_request(exchange);
+    Slice name = request_parameter(request, "worker");
+    Roster *roster = directory_take(request->parts->directory);
+    const WorkerInfo *worker = roster_find_name(roster, name);
     if (worker == NULL) {
         exchange_fail(exchange, worker_not_found(exchange_call(exchange), name));
     } else {

@@ -10,7 +10,7 @@
 static Status
 run_list_graphs(Call *call, const Request *request, Response *response)
 {
-    const TenantId tenant = request->principal.tenant;
+    TenantId tenant = request->principal.tenant;
     Store *store = NULL;
     SessionId id;
     Session session;
@@ -29,7 +29,7 @@ run_list_graphs(Call *call, const Request *request, Response *response)
         graph_write_item(&writer, &graphs.items[index]);
     }
     json_write_array_end(&writer);
-    const Uuid *const last = graphs.has_more ? &graphs.items[graphs.count - 1].id.value : NULL;
+    const Uuid *last = graphs.has_more ? &graphs.items[graphs.count - 1].id.value : NULL;
     paging_write_next(call, request, response, &writer, last);
     json_write_object_end(&writer);
     return STATUS_OK;

@@ -8,7 +8,7 @@ run_list_jobs(Call *call, const Request *request, Response *response)
 {
     static const char *const names[] = {"state", "session", "page_size", "page_token", NULL};
     SessionId session = {0};
-    const Slice text = request_query(request, "session");
+    Slice text = request_query(request, "session");
     TRY(request_query_allow(call, request, names));
     if (text.data != NULL && !id_from_text("ses", text, &session.value)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "session '%.*s' is no id of a session",

@@ -23,7 +23,7 @@ run_list_sessions(Call *call, const Request *request, Response *response)
         session_write_item(&writer, &sessions.items[index]);
     }
     json_write_array_end(&writer);
-    const Uuid *const last = sessions.has_more ? &sessions.items[sessions.count - 1].id.value : NULL;
+    const Uuid *last = sessions.has_more ? &sessions.items[sessions.count - 1].id.value : NULL;
     paging_write_next(call, request, response, &writer, last);
     json_write_object_end(&writer);
     return STATUS_OK;

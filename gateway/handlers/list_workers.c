@@ -7,7 +7,7 @@
 static void
 start_list_workers(Exchange *exchange)
 {
-    Roster *const roster = directory_take(exchange_request(exchange)->parts->directory);
+    Roster *roster = directory_take(exchange_request(exchange)->parts->directory);
     JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
     json_write_object_begin(&writer);
     json_write_name(&writer, "workers");

@@ -6,9 +6,8 @@
 static void
 start_metrics(Exchange *exchange)
 {
-    const Parts *const parts = exchange_request(exchange)->parts;
-    Buffer *const body =
-        response_body(exchange_response(exchange), "text/plain; version=0.0.4; charset=utf-8");
+    const Parts *parts = exchange_request(exchange)->parts;
+    Buffer *body = response_body(exchange_response(exchange), "text/plain; version=0.0.4; charset=utf-8");
     metrics_write(parts->metrics, parts->metric_table_count, body);
     exchange_finish(exchange);
 }

@@ -13,7 +13,7 @@ check_digest(Call *call, const Request *request, Sha256 *ret_digest)
 {
     char hex[SHA256_HEX_SIZE];
     Sha256 named;
-    const Slice text = request_parameter(request, "sha256");
+    Slice text = request_parameter(request, "sha256");
     if (!sha256_from_hex(text, &named)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is not 64 lower-case hex digits",
             SLICE_PRINT(slice_part(text, 0, 80)));
@@ -57,11 +57,11 @@ run_put_tensor(Call *call, const Request *request, Response *response)
     uint64_t size = 0;
     Store *store = NULL;
     AUTO_TENSOR tensor = {0};
-    const TenantId tenant = request->principal.tenant;
+    TenantId tenant = request->principal.tenant;
     TRY(check_digest(call, request, &digest));
     TRY(npy_read(call, request->body, BLOB_SIZE_MAX, &tensor));
     TRY(request_store(call, request, &store));
-    const Status found = blobs_find(call, store, tenant, &digest, &size);
+    Status found = blobs_find(call, store, tenant, &digest, &size);
     if (found != STATUS_OK && found != STATUS_NOT_FOUND) {
         return found;
     }

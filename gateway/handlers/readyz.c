@@ -11,11 +11,11 @@ static Status
 run_readyz(Call *call, const Request *request, Response *response)
 {
     Store *store = NULL;
-    const bool is_serving = !replica_is_draining(request->parts->replica);
-    const bool has_database =
+    bool is_serving = !replica_is_draining(request->parts->replica);
+    bool has_database =
         request_store(call, request, &store) == STATUS_OK && migrate_check(call, store) == STATUS_OK;
-    const bool has_workers = worker_pool_serves(request->parts->directory);
-    Buffer *const body = response_body(response, "text/plain");
+    bool has_workers = worker_pool_serves(request->parts->directory);
+    Buffer *body = response_body(response, "text/plain");
     buffer_append_format(body, "[%c]serving %s\n", is_serving ? '+' : '-', is_serving ? "ok" : "draining");
     buffer_append_format(
         body, "[%c]database %s\n", has_database ? '+' : '-', has_database ? "ok" : call->error.message);

@@ -71,7 +71,7 @@ write_answer(const ResetCall *reset)
     json_write_name(&writer, "workers");
     json_write_array_begin(&writer);
     for (size_t index = 0; index < reset->worker_count; index++) {
-        const ContainerResetEnd *const end = &reset->workers[index].end;
+        const ContainerResetEnd *end = &reset->workers[index].end;
         write_worker(&writer, &reset->places[index], end);
         resource_count += end->resource_count;
         failed_count += end->status != STATUS_OK;
@@ -88,10 +88,9 @@ worker_is_done(void *context, const ContainerResetEnd *end)
 {
     assert(((const WorkerReset *)context)->reset->pending > 0);
 
-    WorkerReset *const worker = context;
-    ResetCall *const reset = worker->reset;
-    const char *const message =
-        text_copy(exchange_call(reset->exchange)->arena, slice_from_string(end->message));
+    WorkerReset *worker = context;
+    ResetCall *reset = worker->reset;
+    const char *message = text_copy(exchange_call(reset->exchange)->arena, slice_from_string(end->message));
     worker->end = *end;
     worker->end.message = message == NULL ? "" : message;
     if (--reset->pending == 0) {
@@ -104,9 +103,9 @@ worker_is_done(void *context, const ContainerResetEnd *end)
 static const WorkerInfo *
 find_alive(const Roster *roster, const PlaceWorker *place)
 {
-    const WorkerInfo *const worker = roster_find_name(roster, slice_from_string(place->name));
-    const bool is_alive = worker != NULL && worker->state != WORKER_LOST &&
-                          strcmp(worker->incarnation, place->incarnation) == 0;
+    const WorkerInfo *worker = roster_find_name(roster, slice_from_string(place->name));
+    bool is_alive = worker != NULL && worker->state != WORKER_LOST &&
+                    strcmp(worker->incarnation, place->incarnation) == 0;
     return is_alive ? worker : NULL;
 }
 
@@ -115,12 +114,12 @@ ask_worker(ResetCall *reset, const Roster *roster, size_t index)
 {
     assert(index < reset->worker_count);
 
-    const Request *const request = exchange_request(reset->exchange);
-    Dispatcher *const dispatcher = request->parts->dispatcher;
-    const WorkerInfo *const worker = find_alive(roster, &reset->places[index]);
+    const Request *request = exchange_request(reset->exchange);
+    Dispatcher *dispatcher = request->parts->dispatcher;
+    const WorkerInfo *worker = find_alive(roster, &reset->places[index]);
     char tenant[UUID_TEXT_SIZE];
     uuid_to_text(request->principal.tenant.value, tenant);
-    const ContainerReset wanted = {
+    ContainerReset wanted = {
         .tenant = tenant,
         .session = slice_from_string(reset->session_text),
         .containers = reset->containers,
@@ -141,7 +140,7 @@ ask_worker(ResetCall *reset, const Roster *roster, size_t index)
 static void
 ask_workers(ResetCall *reset)
 {
-    Roster *const roster = directory_take(exchange_request(reset->exchange)->parts->directory);
+    Roster *roster = directory_take(exchange_request(reset->exchange)->parts->directory);
     for (size_t index = 0; index < reset->worker_count; index++) {
         ask_worker(reset, roster, index);
     }
@@ -154,8 +153,8 @@ ask_workers(ResetCall *reset)
 static Status
 find_workers(Call *call, JobContext *job_context, void *owner)
 {
-    ResetCall *const reset = owner;
-    const TenantId tenant = exchange_request(reset->exchange)->principal.tenant;
+    ResetCall *reset = owner;
+    TenantId tenant = exchange_request(reset->exchange)->principal.tenant;
     Store *store = NULL;
     Session session;
     TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
@@ -225,14 +224,14 @@ read_body(Call *call, Slice json, ResetCall *reset)
 static void
 start_reset_containers(Exchange *exchange)
 {
-    Call *const call = exchange_call(exchange);
-    ResetCall *const reset = arena_alloc(call->arena, sizeof *reset);
+    Call *call = exchange_call(exchange);
+    ResetCall *reset = arena_alloc(call->arena, sizeof *reset);
     if (reset == NULL) {
         exchange_fail(exchange, call_fail_memory(call, "a reset"));
         return;
     }
     reset->exchange = exchange;
-    const Status status = read_body(call, exchange_request(exchange)->body, reset);
+    Status status = read_body(call, exchange_request(exchange)->body, reset);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (!exchange_offload(exchange, find_workers, workers_are_found, reset)) {

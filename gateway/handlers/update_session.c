@@ -11,7 +11,7 @@
 static Status
 run_update_session(Call *call, const Request *request, Response *response)
 {
-    const TenantId tenant = request->principal.tenant;
+    TenantId tenant = request->principal.tenant;
     Store *store = NULL;
     SessionId id;
     SessionBody body;
@@ -21,7 +21,7 @@ run_update_session(Call *call, const Request *request, Response *response)
     TRY(session_body_read(call, request->body, request->parts->limits, &body));
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, tenant, id, &session));
-    const Session wanted = {.id = id, .name = body.name, .options = body.options, .version = session.version};
+    Session wanted = {.id = id, .name = body.name, .options = body.options, .version = session.version};
     TRY(version_match(call, request, response, session.version, true));
     TRY(version_lost(response, sessions_update(call, store, tenant, &wanted, &session)));
     session_cache_drop(request->parts->sessions, tenant, id);

@@ -20,8 +20,8 @@ field_collect(void *owner, enum MHD_ValueKind kind, const char *name, size_t nam
     size_t value_size)
 {
     (void)kind;
-    Exchange *const exchange = owner;
-    Request *const request = &exchange->request;
+    Exchange *exchange = owner;
+    Request *request = &exchange->request;
     if (request->header_count == REQUEST_HEADERS_MAX) {
         exchange->has_too_many_fields = true;
         return MHD_NO;
@@ -42,7 +42,7 @@ values_trim(Request *request)
 static Status
 check_sizes(Exchange *exchange, const Head *head)
 {
-    const HttpOptions *const options = &exchange->server->options;
+    const HttpOptions *options = &exchange->server->options;
     if (exchange->line_size > options->target_size_max) {
         return response_fail(&exchange->call, &exchange->response, 414,
             "the request target has %zu bytes, at most %zu are allowed", exchange->line_size,
@@ -63,9 +63,9 @@ check_sizes(Exchange *exchange, const Head *head)
 static Status
 guard_head(Exchange *exchange)
 {
-    Request *const request = &exchange->request;
-    Call *const call = &exchange->call;
-    const Head head = {
+    Request *request = &exchange->request;
+    Call *call = &exchange->call;
+    Head head = {
         .target = exchange->line,
         .target_size = exchange->line_size,
         .version = exchange->version,
@@ -85,8 +85,8 @@ guard_head(Exchange *exchange)
 static Status
 guard_target(Exchange *exchange, Target *ret_target)
 {
-    Request *const request = &exchange->request;
-    Call *const call = &exchange->call;
+    Request *request = &exchange->request;
+    Call *call = &exchange->call;
     if (request->target.data == NULL) {
         return call_fail_memory(call, "the request's target");
     }
@@ -98,12 +98,12 @@ guard_target(Exchange *exchange, Target *ret_target)
 static void
 take_identity(Exchange *exchange)
 {
-    const Slice id = request_header(&exchange->request, "X-Request-Id");
+    Slice id = request_header(&exchange->request, "X-Request-Id");
     if (request_id_is_valid(id)) {
         memcpy(exchange->call.request_id, id.data, id.size);
         exchange->call.request_id[id.size] = '\0';
     }
-    const Slice traceparent = request_header(&exchange->request, "traceparent");
+    Slice traceparent = request_header(&exchange->request, "traceparent");
     TraceContext trace;
     if (traceparent.size > 0 && trace_parse(traceparent, &trace)) {
         exchange->request.traceparent = traceparent;
@@ -130,7 +130,7 @@ static const Handler options_handler = {.operation_id = "options",
 static Status
 find_handler(Exchange *exchange, const Target *target)
 {
-    Request *const request = &exchange->request;
+    Request *request = &exchange->request;
     exchange->route = router_find(exchange->server->router, target->segments, target->segment_count,
         request->parameters, &request->parameter_count);
     if (exchange->route == NULL) {
@@ -153,8 +153,8 @@ find_handler(Exchange *exchange, const Target *target)
 static Status
 take_media_type(Exchange *exchange)
 {
-    const Slice bare = media_type_bare(request_header(&exchange->request, "Content-Type"));
-    char *const lower = text_copy(exchange->call.arena, bare);
+    Slice bare = media_type_bare(request_header(&exchange->request, "Content-Type"));
+    char *lower = text_copy(exchange->call.arena, bare);
     if (lower == NULL) {
         return call_fail_memory(&exchange->call, "the media type");
     }
@@ -171,7 +171,7 @@ check_media_type(Exchange *exchange)
 {
     TRY(take_media_type(exchange));
     const char *const *types = exchange->request.handler->body_types;
-    Slice *const sent = &exchange->request.media_type;
+    Slice *sent = &exchange->request.media_type;
     if (types == NULL) {
         return STATUS_OK;
     }
@@ -192,8 +192,8 @@ check_media_type(Exchange *exchange)
 static Status
 check_coding(Exchange *exchange)
 {
-    const Slice coding = request_header(&exchange->request, "Content-Encoding");
-    const bool is_plain = coding.size == 0 || slice_equal_ignoring_case(coding, SLICE("identity"));
+    Slice coding = request_header(&exchange->request, "Content-Encoding");
+    bool is_plain = coding.size == 0 || slice_equal_ignoring_case(coding, SLICE("identity"));
     exchange->is_gzip = slice_equal_ignoring_case(coding, SLICE("gzip"));
     if (is_plain || (exchange->is_gzip && exchange->sink == NULL)) {
         return STATUS_OK;
@@ -207,19 +207,18 @@ check_coding(Exchange *exchange)
 static size_t
 find_body_size_max(const Exchange *exchange)
 {
-    const HttpOptions *const options = &exchange->server->options;
-    const bool has_own = exchange->sink != NULL && exchange->sink->size_max != 0;
-    const size_t own = has_own ? exchange->sink->size_max : exchange->request.handler->body_size_max;
-    const size_t set = options->body_size_max == NULL
-                           ? SIZE_MAX
-                           : options->body_size_max(options->parts, &exchange->request);
+    const HttpOptions *options = &exchange->server->options;
+    bool has_own = exchange->sink != NULL && exchange->sink->size_max != 0;
+    size_t own = has_own ? exchange->sink->size_max : exchange->request.handler->body_size_max;
+    size_t set = options->body_size_max == NULL ? SIZE_MAX
+                                                : options->body_size_max(options->parts, &exchange->request);
     return set < own ? set : own;
 }
 
 static Status
 check_idempotency_key(Exchange *exchange)
 {
-    const uint32_t size_max = exchange->server->options.idempotency_key_size_max;
+    uint32_t size_max = exchange->server->options.idempotency_key_size_max;
     Slice key;
     TRY(idempotency_key_parse(&exchange->call, request_header(&exchange->request, "Idempotency-Key"), &key));
     if (key.size > size_max) {
@@ -232,8 +231,8 @@ check_idempotency_key(Exchange *exchange)
 static Status
 check_body(Exchange *exchange)
 {
-    const Framing *const framing = &exchange->framing;
-    const Handler *const handler = exchange->request.handler;
+    const Framing *framing = &exchange->framing;
+    const Handler *handler = exchange->request.handler;
     if (framing->content_length == 0 && !framing->is_chunked) {
         return STATUS_OK;
     }
@@ -289,7 +288,7 @@ admission_step(Exchange *exchange, Upload *upload)
         return reply_and_close(exchange, guarded);
     }
     take_identity(exchange);
-    const Status admitted = admit_request(exchange, &target);
+    Status admitted = admit_request(exchange, &target);
     if (admitted != STATUS_OK && exchange->framing.expects_continue) {
         return reply_and_close(exchange, admitted);
     }

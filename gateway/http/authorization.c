@@ -12,9 +12,9 @@ authorization_conclude(Exchange *exchange)
 {
     assert(exchange->request.handler != NULL);
 
-    const bool is_hidden =
+    bool is_hidden =
         exchange->request.handler->access == ACCESS_OPERATOR && !exchange->request.principal.is_operator;
-    const HttpOptions *const options = &exchange->server->options;
+    const HttpOptions *options = &exchange->server->options;
     if (options->charge != NULL) {
         TRY(options->charge(&exchange->call, &exchange->request, &exchange->response));
     }
@@ -37,12 +37,12 @@ authorization_begin(Exchange *exchange)
 {
     assert(exchange->request.handler != NULL);
 
-    Request *const request = &exchange->request;
-    const HttpOptions *const options = &exchange->server->options;
+    Request *request = &exchange->request;
+    const HttpOptions *options = &exchange->server->options;
     if (request->handler->access == ACCESS_PUBLIC) {
         return STATUS_OK;
     }
-    const Slice ticket = request_query(request, "ticket");
+    Slice ticket = request_query(request, "ticket");
     TRY(credentials_parse(&exchange->call, request_header(request, "Authorization"), &exchange->credentials));
     if (exchange->credentials.scheme == CREDENTIALS_NONE && ticket.size > 0) {
         exchange->credentials = (Credentials){.scheme = CREDENTIALS_TICKET, .secret = ticket};
@@ -61,8 +61,8 @@ authorization_begin(Exchange *exchange)
 static Status
 look_up_principal(Call *call, JobContext *job_context, void *owner)
 {
-    Exchange *const exchange = owner;
-    const HttpOptions *const options = &exchange->server->options;
+    Exchange *exchange = owner;
+    const HttpOptions *options = &exchange->server->options;
     return options->authorize_blocking(
         call, job_context, &exchange->request, &exchange->credentials, &exchange->request.principal);
 }

@@ -40,6 +40,6 @@ character_hex(char digit)
     if (digit >= '0' && digit <= '9') {
         return digit - '0';
     }
-    const char lower = (char)(digit | 0x20);
+    char lower = (char)(digit | 0x20);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }

@@ -21,7 +21,7 @@ connection_enter(Connection *connection, ConnectionPhase phase, uint64_t deadlin
 {
     connection->phase = phase;
     connection->deadline_ns = deadline_ns;
-    Timer *const timer = &connection->timer;
+    Timer *timer = &connection->timer;
     if (deadline_ns != 0 && (timer->due_ns == 0 || deadline_ns < timer->due_ns)) {
         timer_set(connection->owner->loop, timer, deadline_ns);
     }
@@ -30,14 +30,14 @@ connection_enter(Connection *connection, ConnectionPhase phase, uint64_t deadlin
 void
 connection_rest(Connection *connection)
 {
-    const Connections *const owner = connection->owner;
+    const Connections *owner = connection->owner;
     connection_enter(connection, CONNECTION_IDLE, deadline_after_ms(owner->loop, owner->idle_timeout_ms));
 }
 
 static void
 await_head(Connection *connection)
 {
-    const Connections *const owner = connection->owner;
+    const Connections *owner = connection->owner;
     connection_enter(connection, CONNECTION_HEAD, deadline_after_ms(owner->loop, owner->head_timeout_ms));
 }
 
@@ -72,7 +72,7 @@ connection_cut(Connection *connection, Slice reply)
 {
     assert(connection->phase != CONNECTION_CUT);
 
-    const int fd = connection->watch.fd;
+    int fd = connection->watch.fd;
     (void)send(fd, reply.data, reply.size, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)shutdown(fd, SHUT_WR);
     connection_enter(connection, CONNECTION_CUT, deadline_after_ms(connection->owner->loop, CUT_LINGER_MS));
@@ -81,7 +81,7 @@ connection_cut(Connection *connection, Slice reply)
 static void
 expire_phase(Connection *connection)
 {
-    const ConnectionEvents *const events = connection->owner->events;
+    const ConnectionEvents *events = connection->owner->events;
     switch (connection->phase) {
     case CONNECTION_HEAD:
         events->head_overdue(connection);
@@ -105,8 +105,8 @@ expire_phase(Connection *connection)
 static void
 timer_fired(Timer *timer)
 {
-    Connection *const connection = LIST_ITEM(timer, Connection, timer);
-    Loop *const loop = connection->owner->loop;
+    Connection *connection = LIST_ITEM(timer, Connection, timer);
+    Loop *loop = connection->owner->loop;
     if (connection->deadline_ns == 0) {
         return;
     }
@@ -120,7 +120,7 @@ timer_fired(Timer *timer)
 static void
 socket_ready(Watch *watch, uint32_t events)
 {
-    Connection *const connection = LIST_ITEM(watch, Connection, watch);
+    Connection *connection = LIST_ITEM(watch, Connection, watch);
     if (connection->phase == CONNECTION_IDLE) {
         await_head(connection);
     }
@@ -143,14 +143,14 @@ allow_slow_reader(int fd, uint32_t timeout_ms)
 static void
 connection_open(Connections *owner, struct MHD_Connection *mhd, void **ret_context)
 {
-    Connection *const connection = memory_new(1, sizeof *connection);
+    Connection *connection = memory_new(1, sizeof *connection);
     if (connection == NULL) {
         return;
     }
     connection->owner = owner;
     connection->mhd = mhd;
     connection->timer.fire = timer_fired;
-    const int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     Call call = {0};
     if (watch_open(&call, &connection->watch, owner->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET,
             socket_ready) != STATUS_OK) {
@@ -167,7 +167,7 @@ connection_open(Connections *owner, struct MHD_Connection *mhd, void **ret_conte
 static void
 connection_close(Connection *connection)
 {
-    Connections *const owner = connection->owner;
+    Connections *owner = connection->owner;
     assert(owner->count > 0);
 
     if (connection->exchange != NULL) {

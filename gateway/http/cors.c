@@ -17,7 +17,7 @@ cors_apply(const char *const *origins, const Request *request, Response *respons
     if (origins == NULL) {
         return;
     }
-    const Slice origin = request_header(request, "Origin");
+    Slice origin = request_header(request, "Origin");
     response_vary(response, "Origin");
     if (origin_is_admitted(origins, origin)) {
         response_header_format(response, "Access-Control-Allow-Origin", "%.*s", SLICE_PRINT(origin));

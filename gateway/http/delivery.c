@@ -22,13 +22,13 @@ body_of(const Response *response)
 static bool
 is_not_modified(const Exchange *exchange)
 {
-    const Response *const response = &exchange->response;
+    const Response *response = &exchange->response;
     if (response->etag == NULL || (response->status != 0 && response->status != 200)) {
         return false;
     }
-    const Slice quoted = slice_from_string(response->etag);
-    const Slice list = request_header(&exchange->request, "If-None-Match");
-    const bool is_read =
+    Slice quoted = slice_from_string(response->etag);
+    Slice list = request_header(&exchange->request, "If-None-Match");
+    bool is_read =
         request_is_method(&exchange->request, "GET") || request_is_method(&exchange->request, "HEAD");
     return is_read && etag_list_has(list, slice_part(quoted, 1, quoted.size - 2));
 }
@@ -36,7 +36,7 @@ is_not_modified(const Exchange *exchange)
 static bool
 is_compressible(const Response *response)
 {
-    const char *const type = response_header_get(response, "Content-Type");
+    const char *type = response_header_get(response, "Content-Type");
     return type != NULL && response->stream == NULL &&
            response_header_get(response, "Content-Encoding") == NULL &&
            (slice_starts_with(slice_from_string(type), SLICE("application/json")) ||
@@ -47,8 +47,8 @@ is_compressible(const Response *response)
 static void
 body_compress(Exchange *exchange, bool is_job_thread)
 {
-    Response *const response = &exchange->response;
-    const Slice body = body_of(response);
+    Response *response = &exchange->response;
+    Slice body = body_of(response);
     if (body.size < GZIP_SIZE_MIN || !is_compressible(response)) {
         return;
     }
@@ -57,13 +57,13 @@ body_compress(Exchange *exchange, bool is_job_thread)
         !accept_encoding(request_header(&exchange->request, "Accept-Encoding"), "gzip")) {
         return;
     }
-    const bool is_fast = !is_job_thread || body.size > GZIP_SIZE_MAX_USUAL;
+    bool is_fast = !is_job_thread || body.size > GZIP_SIZE_MAX_USUAL;
     Buffer compressed = {0};
     if (!gzip_deflate(&compressed, body, is_fast ? GZIP_LEVEL_FAST : GZIP_LEVEL_USUAL)) {
         buffer_done(&compressed); /* the body is sent uncompressed */
         return;
     }
-    const char *const type = response_header_get(response, "Content-Type");
+    const char *type = response_header_get(response, "Content-Type");
     response_take(response, type, &compressed);
     response_header(response, "Content-Encoding", "gzip");
     if (response->etag != NULL) {
@@ -78,7 +78,7 @@ delivery_render(Exchange *exchange, bool is_job_thread)
         return;
     }
     exchange->is_rendered = true;
-    Response *const response = &exchange->response;
+    Response *response = &exchange->response;
     if (exchange->status == STATUS_OK && (response->has_failed || !buffer_is_ok(&response->buffer))) {
         exchange->status = call_fail_memory(&exchange->call, "the response");
     }
@@ -103,7 +103,7 @@ typedef void (*HeaderEmit)(void *target, const char *name, const char *value);
 static void
 headers_emit(const Exchange *exchange, HeaderEmit emit, void *target)
 {
-    const Response *const response = &exchange->response;
+    const Response *response = &exchange->response;
     emit(target, "X-Request-Id", exchange->call.request_id);
     if (response->etag != NULL) {
         emit(target, "ETag", response->etag);
@@ -126,11 +126,11 @@ response_make(Exchange *exchange)
     if (exchange->response.stream != NULL) {
         return stream_response(&exchange->stream);
     }
-    Response *const response = &exchange->response;
-    const Slice body = body_of(response);
+    Response *response = &exchange->response;
+    Slice body = body_of(response);
     exchange->sent = request_is_method(&exchange->request, "HEAD") ? 0 : body.size;
     if (response->borrowed.data != NULL) {
-        const struct MHD_IoVec vector = {.iov_base = body.data, .iov_len = body.size};
+        struct MHD_IoVec vector = {.iov_base = body.data, .iov_len = body.size};
         return MHD_create_response_from_iovec(&vector, 1, NULL, NULL);
     }
     return MHD_create_response_from_buffer(body.size, response->buffer.data, MHD_RESPMEM_PERSISTENT);
@@ -151,7 +151,7 @@ delivery_step(Exchange *exchange, Upload *upload)
 
     (void)upload;
     delivery_render(exchange, false);
-    struct MHD_Response *const response = response_make(exchange);
+    struct MHD_Response *response = response_make(exchange);
     if (response == NULL) {
         return MHD_NO;
     }
@@ -160,7 +160,7 @@ delivery_step(Exchange *exchange, Upload *upload)
         emit_to_daemon(response, "Connection", "close");
     }
     exchange->phase = EXCHANGE_REPLYING;
-    const enum MHD_Result result =
+    enum MHD_Result result =
         MHD_queue_response(exchange->connection->mhd, (unsigned)exchange->response.status, response);
     MHD_destroy_response(response);
     return result;
@@ -177,8 +177,8 @@ delivery_send_raw(Exchange *exchange)
 {
     assert(exchange->phase == EXCHANGE_CUT && exchange->is_rendered);
 
-    const Response *const response = &exchange->response;
-    const Slice body = body_of(response);
+    const Response *response = &exchange->response;
+    Slice body = body_of(response);
     AUTO_BUFFER reply = {0};
     buffer_append_format(&reply, "HTTP/1.1 %d %s\r\n", response->status, http_status_title(response->status));
     headers_emit(exchange, emit_to_buffer, &reply);
@@ -193,7 +193,7 @@ delivery_refuse_head(Connection *connection)
 {
     enum { REQUEST_TIMEOUT = 408 };
     Call call = {0};
-    const Status status =
+    Status status =
         call_fail(&call, http_status_code(REQUEST_TIMEOUT), "the request's headers took too long");
     assert(status == STATUS_DEADLINE_EXCEEDED);
     AUTO_BUFFER document = {0};

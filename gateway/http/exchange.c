@@ -10,7 +10,7 @@ enum { BUFFER_KEPT_MAX = 64 * 1024 };
 static Exchange *
 exchange_new(HttpServer *server)
 {
-    Exchange *const exchange = memory_new(1, sizeof *exchange);
+    Exchange *exchange = memory_new(1, sizeof *exchange);
     if (exchange == NULL) {
         return NULL;
     }
@@ -36,7 +36,7 @@ static void
 request_id_make(HttpServer *server, char ret_id[REQUEST_ID_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    const uint64_t count = server->id_count++;
+    uint64_t count = server->id_count++;
     for (size_t half = 0; half < 2; half++) {
         uint64_t bits = mix_bits(server->id_seed[half] + count * 0x9e3779b97f4a7c15U);
         for (size_t index = 0; index < 16; index++, bits >>= 4) {
@@ -90,13 +90,13 @@ buffer_recycle(Buffer *buffer)
 static void
 exchange_log(const Exchange *exchange)
 {
-    const HttpOptions *const options = &exchange->server->options;
+    const HttpOptions *options = &exchange->server->options;
     if (options->log == NULL) {
         return;
     }
-    const Request *const request = &exchange->request;
-    const bool is_ours = exchange->phase != EXCHANGE_HEAD && exchange->phase != EXCHANGE_BODY;
-    const RequestRecord record = {
+    const Request *request = &exchange->request;
+    bool is_ours = exchange->phase != EXCHANGE_HEAD && exchange->phase != EXCHANGE_BODY;
+    RequestRecord record = {
         .request_id = exchange->call.request_id,
         .operation_id = request->handler == NULL ? NULL : request->handler->operation_id,
         .route = request->handler == NULL ? NULL : request->handler->path,
@@ -128,7 +128,7 @@ exchange_ref(Exchange *exchange)
 void
 exchange_unref(Exchange *exchange)
 {
-    HttpServer *const server = exchange->server;
+    HttpServer *server = exchange->server;
     assert(exchange->reference_count > 0);
 
     if (--exchange->reference_count > 0) {
@@ -159,7 +159,7 @@ exchange_free(HttpServer *server)
 {
     assert(server->free_exchanges != NULL);
 
-    Exchange *const exchange = server->free_exchanges;
+    Exchange *exchange = server->free_exchanges;
     server->free_exchanges = exchange->next_free;
     response_done(&exchange->response);
     buffer_done(&exchange->body);
@@ -173,7 +173,7 @@ exchange_submit(Exchange *exchange, void (*run)(Job *job, JobContext *context), 
     assert(run != NULL && done != NULL);
 
     exchange->job = (Job){.loop = exchange->server->loop, .run = run, .done = done};
-    JobPool *const jobs = exchange->server->options.jobs;
+    JobPool *jobs = exchange->server->options.jobs;
     return jobs != NULL && job_submit(jobs, &exchange->job);
 }
 
@@ -216,7 +216,7 @@ exchange_fail(Exchange *exchange, Status status)
 void
 exchange_cancel(Exchange *exchange)
 {
-    const bool is_gone = exchange->connection->is_gone;
+    bool is_gone = exchange->connection->is_gone;
     if (exchange->phase == EXCHANGE_REPLYING) {
         exchange->is_hang_up = exchange->is_hang_up || exchange->stream.connection != NULL;
         stream_cancel(&exchange->stream);
@@ -228,7 +228,7 @@ exchange_cancel(Exchange *exchange)
     }
     exchange->is_cancelled = true;
     if (exchange->cancelled != NULL) {
-        const ExchangeCancelled cancelled = TAKE(exchange->cancelled);
+        ExchangeCancelled cancelled = TAKE(exchange->cancelled);
         cancelled(exchange, exchange->cancel_owner);
     }
 }
@@ -296,7 +296,7 @@ exchange_deadline(Exchange *exchange, uint64_t deadline_ns)
 static void
 work_on_job_thread(Job *job, JobContext *context)
 {
-    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
+    Exchange *exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = context;
     exchange->work_status = exchange->work(&exchange->call, context, exchange->work_owner);
 }
@@ -304,7 +304,7 @@ work_on_job_thread(Job *job, JobContext *context)
 static void
 work_is_done(Job *job)
 {
-    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
+    Exchange *exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = NULL;
     exchange->worked(exchange, exchange->work_status, exchange->work_owner);
 }

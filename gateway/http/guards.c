@@ -22,7 +22,7 @@ line_is_contiguous(Field field, const char **line)
     if (field.name.data != *line || field.value.data == NULL || field.value.data <= field.name.data) {
         return false;
     }
-    const size_t gap = (size_t)(field.value.data - field.name.data);
+    size_t gap = (size_t)(field.value.data - field.name.data);
     if (gap <= field.name.size || field.name.data[field.name.size] != '\0') {
         return false;
     }
@@ -59,7 +59,7 @@ head_size(const Head *head)
     if (head->field_count == 0) {
         return head->target_size;
     }
-    const Slice last = head->fields[head->field_count - 1].value;
+    Slice last = head->fields[head->field_count - 1].value;
     return (size_t)(last.data + last.size - head->target);
 }
 
@@ -92,7 +92,7 @@ guard_fields(Call *call, const Field *fields, size_t field_count)
 
     unsigned seen = 0;
     for (size_t index = 0; index < field_count; index++) {
-        const Field field = fields[index];
+        Field field = fields[index];
         if (field.name.size == 0 || !character_all(field.name, CHARACTER_TOKEN)) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "header %zu has no valid name", index + 1);
         }
@@ -100,7 +100,7 @@ guard_fields(Call *call, const Field *fields, size_t field_count)
             return call_fail(
                 call, STATUS_INVALID_ARGUMENT, "header '%.*s' holds control bytes", SLICE_PRINT(field.name));
         }
-        const unsigned bit = unique_bit(field.name);
+        unsigned bit = unique_bit(field.name);
         if ((seen & bit) != 0) {
             return call_fail(
                 call, STATUS_INVALID_ARGUMENT, "header '%.*s' is given twice", SLICE_PRINT(field.name));
@@ -121,9 +121,9 @@ guard_host(Call *call, const Request *request, const char *version)
 Status
 guard_framing(Call *call, const Request *request, Framing *ret_framing)
 {
-    const Slice length = request_header(request, "Content-Length");
-    const Slice coding = request_header(request, "Transfer-Encoding");
-    const Slice expect = request_header(request, "Expect");
+    Slice length = request_header(request, "Content-Length");
+    Slice coding = request_header(request, "Transfer-Encoding");
+    Slice expect = request_header(request, "Expect");
     Framing framing = {
         .is_chunked = coding.data != NULL,
         .expects_continue = slice_equal_ignoring_case(slice_trim(expect), SLICE("100-continue")),

@@ -13,10 +13,10 @@ inflate_body(Exchange *exchange)
         return STATUS_OK;
     }
     Buffer inflated = {0};
-    const size_t ratio_max = exchange->server->options.inflated_ratio_max;
-    const size_t grown_max = exchange->body.size * ratio_max;
-    const size_t size_max = grown_max < exchange->body_size_max ? grown_max : exchange->body_size_max;
-    const Status status = gzip_inflate(&exchange->call, buffer_slice(&exchange->body), size_max, &inflated);
+    size_t ratio_max = exchange->server->options.inflated_ratio_max;
+    size_t grown_max = exchange->body.size * ratio_max;
+    size_t size_max = grown_max < exchange->body_size_max ? grown_max : exchange->body_size_max;
+    Status status = gzip_inflate(&exchange->call, buffer_slice(&exchange->body), size_max, &inflated);
     if (status == STATUS_OUT_OF_RANGE) {
         response_status(&exchange->response, 413);
     }
@@ -38,7 +38,7 @@ run_handler(Exchange *exchange)
 static void
 run_on_job_thread(Job *job, JobContext *context)
 {
-    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
+    Exchange *exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = context;
     exchange->status = run_handler(exchange);
     delivery_render(exchange, true);
@@ -47,7 +47,7 @@ run_on_job_thread(Job *job, JobContext *context)
 static void
 run_is_done(Job *job)
 {
-    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
+    Exchange *exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = NULL;
     exchange_end(exchange, exchange->status);
 }
@@ -92,7 +92,7 @@ begin_start(Exchange *exchange)
 enum MHD_Result
 handling_begin(Exchange *exchange)
 {
-    Connection *const connection = exchange->connection;
+    Connection *connection = exchange->connection;
     assert(exchange->phase == EXCHANGE_BODY && exchange->request.handler != NULL);
 
     exchange->request.body = buffer_slice(&exchange->body);

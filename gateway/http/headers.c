@@ -21,7 +21,7 @@ quality_read(Slice text)
     int quality = (text.data[0] - '0') * ACCEPT_QUALITY_MAX;
     int unit = ACCEPT_QUALITY_MAX / 10;
     for (size_t index = 1; index < text.size; index++) {
-        const char character = text.data[index];
+        char character = text.data[index];
         if (index == 1 ? character != '.' : character < '0' || character > '9') {
             return -1;
         }
@@ -60,10 +60,9 @@ range_specificity(Slice range, Slice media_type)
     if (slice_equals_string(range, "*/*")) {
         return SPECIFICITY_ANY;
     }
-    const size_t slash = slice_find(media_type, '/') + 1;
-    const bool has_type =
-        range.size == slash + 1 && range.data[slash] == '*' &&
-        slice_equal_ignoring_case(slice_part(range, 0, slash), slice_part(media_type, 0, slash));
+    size_t slash = slice_find(media_type, '/') + 1;
+    bool has_type = range.size == slash + 1 && range.data[slash] == '*' &&
+                    slice_equal_ignoring_case(slice_part(range, 0, slash), slice_part(media_type, 0, slash));
     return has_type ? SPECIFICITY_TYPE : SPECIFICITY_NONE;
 }
 
@@ -73,15 +72,15 @@ accept_quality(Slice accept, const char *media_type)
     if (slice_trim(accept).size == 0) {
         return ACCEPT_QUALITY_MAX;
     }
-    const Slice wanted = slice_from_string(media_type);
+    Slice wanted = slice_from_string(media_type);
     int best = SPECIFICITY_NONE;
     int best_quality = 0;
     Slice rest = accept;
     Slice item;
     while (slice_split(&rest, ',', &item)) {
         Slice range;
-        const int quality = item_read(item, &range);
-        const int specificity = quality < 0 ? SPECIFICITY_NONE : range_specificity(range, wanted);
+        int quality = item_read(item, &range);
+        int specificity = quality < 0 ? SPECIFICITY_NONE : range_specificity(range, wanted);
         if (specificity > best) {
             best = specificity;
             best_quality = quality;
@@ -98,7 +97,7 @@ accept_choose(Slice accept, const char *const *offers, int offer_count)
     int best = -1;
     int best_quality = 0;
     for (int index = 0; index < offer_count; index++) {
-        const int quality = accept_quality(accept, offers[index]);
+        int quality = accept_quality(accept, offers[index]);
         if (quality > best_quality) {
             best = index;
             best_quality = quality;
@@ -110,14 +109,14 @@ accept_choose(Slice accept, const char *const *offers, int offer_count)
 bool
 accept_encoding(Slice accept_encoding_header, const char *coding)
 {
-    const Slice wanted = slice_from_string(coding);
+    Slice wanted = slice_from_string(coding);
     int named = -1;
     int any = -1;
     Slice rest = accept_encoding_header;
     Slice item;
     while (slice_split(&rest, ',', &item)) {
         Slice range;
-        const int quality = item_read(item, &range);
+        int quality = item_read(item, &range);
         if (slice_equal_ignoring_case(range, wanted)) {
             named = quality;
         } else if (slice_equals_string(range, "*")) {
@@ -157,7 +156,7 @@ etag_list_has(Slice list, Slice tag)
 Status
 request_match(Call *call, const Request *request, Response *response, const char *tag, bool is_required)
 {
-    const Slice list = request_header(request, "If-Match");
+    Slice list = request_header(request, "If-Match");
     if (list.data == NULL) {
         return is_required
                    ? response_fail(call, response, 428, "If-Match with the resource's ETag is required here")
@@ -173,10 +172,10 @@ request_match(Call *call, const Request *request, Response *response, const char
 static void
 preference_read(Slice item, Preferences *preferences)
 {
-    const Slice text = slice_trim(slice_part(item, 0, slice_find(item, ';')));
-    const size_t equals = slice_find(text, '=');
-    const Slice name = slice_trim(slice_part(text, 0, equals));
-    const Slice value = slice_trim(slice_part(text, equals + 1, text.size));
+    Slice text = slice_trim(slice_part(item, 0, slice_find(item, ';')));
+    size_t equals = slice_find(text, '=');
+    Slice name = slice_trim(slice_part(text, 0, equals));
+    Slice value = slice_trim(slice_part(text, equals + 1, text.size));
     if (slice_equal_ignoring_case(name, SLICE("respond-async"))) {
         preferences->responds_async = true;
     } else if (slice_equal_ignoring_case(name, SLICE("return"))) {
@@ -242,7 +241,7 @@ idempotency_key_parse(Call *call, Slice header, Slice *ret_key)
     Slice key = slice_trim(header);
     bool is_valid = true;
     if (key.size >= 2 && key.data[0] == '"' && key.data[key.size - 1] == '"') {
-        char *const text = text_copy(call->arena, key);
+        char *text = text_copy(call->arena, key);
         if (text == NULL) {
             return call_fail_memory(call, "the idempotency key");
         }
@@ -279,16 +278,16 @@ basic_parse(Call *call, Slice text, Credentials *ret_credentials)
     if (text.size > CREDENTIALS_SIZE_MAX || !base64_decoded_size(text, &size)) {
         return fail_basic(call);
     }
-    char *const bytes = arena_alloc(call->arena, size + 1);
+    char *bytes = arena_alloc(call->arena, size + 1);
     if (bytes == NULL) {
         return call_fail_memory(call, "the credentials");
     }
-    const Slice decoded = slice_of(bytes, size);
+    Slice decoded = slice_of(bytes, size);
     if (!base64_decode(text, bytes) || slice_find(decoded, ':') == size ||
         !character_all(decoded, CHARACTER_VALUE)) {
         return fail_basic(call);
     }
-    const size_t colon = slice_find(decoded, ':');
+    size_t colon = slice_find(decoded, ':');
     *ret_credentials = (Credentials){
         .scheme = CREDENTIALS_BASIC,
         .name = slice_part(decoded, 0, colon),
@@ -314,10 +313,10 @@ credentials_parse(Call *call, Slice authorization, Credentials *ret_credentials)
         *ret_credentials = (Credentials){0};
         return STATUS_OK;
     }
-    const Slice trimmed = slice_trim(authorization);
-    const size_t space = slice_find(trimmed, ' ');
-    const Slice scheme = slice_part(trimmed, 0, space);
-    const Slice text = slice_trim(slice_part(trimmed, space, trimmed.size));
+    Slice trimmed = slice_trim(authorization);
+    size_t space = slice_find(trimmed, ' ');
+    Slice scheme = slice_part(trimmed, 0, space);
+    Slice text = slice_trim(slice_part(trimmed, space, trimmed.size));
     if (slice_equal_ignoring_case(scheme, SLICE("Bearer"))) {
         return bearer_parse(call, text, ret_credentials);
     }

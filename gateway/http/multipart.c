@@ -36,7 +36,7 @@ fail_here(Call *call, const Multipart *multipart, const char *what)
 static Slice
 take_bytes(Multipart *multipart, Slice *piece, size_t size)
 {
-    const Slice taken = slice_part(*piece, 0, size);
+    Slice taken = slice_part(*piece, 0, size);
     *piece = slice_part(*piece, size, piece->size);
     multipart->position += size;
     return taken;
@@ -61,10 +61,8 @@ part_begin(Call *call, Multipart *multipart)
 static Status
 delimiter_take(Call *call, Multipart *multipart, Slice *piece)
 {
-    const char *const expected = multipart->matched == 0        ? "\r-"
-                                 : multipart->header[0] == '\r' ? "\n\n"
-                                                                : "--";
-    const char byte = piece->data[0];
+    const char *expected = multipart->matched == 0 ? "\r-" : multipart->header[0] == '\r' ? "\n\n" : "--";
+    char byte = piece->data[0];
     if (byte != expected[0] && byte != expected[1]) {
         return fail_here(call, multipart, "behind a boundary stands neither a line end nor '--'");
     }
@@ -96,8 +94,8 @@ static Status
 headers_end(Call *call, Multipart *multipart)
 {
     MultipartPart part = {0};
-    const Slice lines = slice_of(multipart->header, multipart->line_start);
-    const char *const fault = multipart_header_read(call->arena, lines, &part);
+    Slice lines = slice_of(multipart->header, multipart->line_start);
+    const char *fault = multipart_header_read(call->arena, lines, &part);
     if (fault != NULL) {
         return fail_here(call, multipart, fault);
     }
@@ -109,20 +107,20 @@ headers_end(Call *call, Multipart *multipart)
 static Status
 header_take(Call *call, Multipart *multipart, Slice *piece)
 {
-    const size_t end = slice_find(*piece, '\n');
-    const size_t size = end < piece->size ? end + 1 : end;
+    size_t end = slice_find(*piece, '\n');
+    size_t size = end < piece->size ? end + 1 : end;
     if (size > sizeof multipart->header - multipart->header_size) {
         return call_fail(call, STATUS_OUT_OF_RANGE,
             "the multipart body: part %zu has more than %d bytes of headers", multipart->part_count,
             MULTIPART_HEADER_SIZE_MAX);
     }
-    const Slice taken = take_bytes(multipart, piece, size);
+    Slice taken = take_bytes(multipart, piece, size);
     memcpy(multipart->header + multipart->header_size, taken.data, taken.size);
     multipart->header_size += taken.size;
     if (end == size) {
         return STATUS_OK; /* the line is not complete yet */
     }
-    const Slice line =
+    Slice line =
         slice_of(multipart->header + multipart->line_start, multipart->header_size - multipart->line_start);
     if (!slice_ends_with(line, SLICE("\r\n"))) {
         return fail_here(call, multipart, "a header line ends without a carriage return");
@@ -158,15 +156,15 @@ delimiter_match(Multipart *multipart, Slice *piece)
 static size_t
 plain_size(const Multipart *multipart, Slice piece)
 {
-    const char *const found = memmem(piece.data, piece.size, multipart->delimiter, multipart->delimiter_size);
+    const char *found = memmem(piece.data, piece.size, multipart->delimiter, multipart->delimiter_size);
     if (found != NULL) {
         return (size_t)(found - piece.data);
     }
-    const size_t tail_size =
+    size_t tail_size =
         piece.size < multipart->delimiter_size - 1 ? piece.size : multipart->delimiter_size - 1;
-    const Slice tail = slice_part(piece, piece.size - tail_size, tail_size);
-    const size_t start = slice_find_last(tail, '\r');
-    const Slice rest = slice_part(tail, start, tail.size);
+    Slice tail = slice_part(piece, piece.size - tail_size, tail_size);
+    size_t start = slice_find_last(tail, '\r');
+    Slice rest = slice_part(tail, start, tail.size);
     return memcmp(rest.data, multipart->delimiter, rest.size) == 0 ? piece.size - rest.size : piece.size;
 }
 
@@ -183,7 +181,7 @@ data_take(Call *call, Multipart *multipart, Slice *piece)
         return multipart->options.events->on_part_end(call, multipart->options.context);
     }
     if (piece->size > 0) {
-        const Slice held = slice_of(multipart->delimiter, multipart->matched);
+        Slice held = slice_of(multipart->delimiter, multipart->matched);
         multipart->matched = 0;
         return data_emit(call, multipart, held);
     }
@@ -206,7 +204,7 @@ start_take(Call *call, Multipart *multipart, Slice *piece)
 Status
 multipart_new(Call *call, const MultipartOptions *options, Multipart **ret_multipart)
 {
-    Multipart *const multipart = arena_alloc(call->arena, sizeof *multipart);
+    Multipart *multipart = arena_alloc(call->arena, sizeof *multipart);
     if (multipart == NULL) {
         return call_fail_memory(call, "a multipart body");
     }
@@ -238,6 +236,6 @@ multipart_write(Call *call, Multipart *multipart, Slice piece)
 Status
 multipart_end(Call *call, const Multipart *multipart)
 {
-    const bool is_whole = multipart->phase == PHASE_EPILOGUE && multipart->matched != 1;
+    bool is_whole = multipart->phase == PHASE_EPILOGUE && multipart->matched != 1;
     return is_whole ? STATUS_OK : fail_here(call, multipart, "the body ends before its closing boundary");
 }

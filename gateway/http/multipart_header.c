@@ -48,7 +48,7 @@ parameter_take(Slice *rest, Parameter *ret_parameter)
         return false;
     }
     text = slice_trim(slice_part(text, 1, text.size));
-    const size_t name_size = token_size(text);
+    size_t name_size = token_size(text);
     if (name_size == 0 || name_size == text.size || text.data[name_size] != '=') {
         return false;
     }
@@ -58,7 +58,7 @@ parameter_take(Slice *rest, Parameter *ret_parameter)
         *rest = text;
         return quoted_take(rest, &ret_parameter->value);
     }
-    const size_t size = token_size(text);
+    size_t size = token_size(text);
     ret_parameter->value = slice_part(text, 0, size);
     *rest = slice_part(text, size, text.size);
     return size > 0;
@@ -86,7 +86,7 @@ static bool
 unescape_name(Arena *arena, Slice raw, Slice *ret_text)
 {
     size_t size = 0;
-    char *const text = arena_alloc(arena, raw.size + 1);
+    char *text = arena_alloc(arena, raw.size + 1);
     for (size_t index = 0; text != NULL && index < raw.size; index++) {
         text[size] = raw.data[index];
         if (raw.data[index] == '\\' && index + 1 < raw.size) {
@@ -104,7 +104,7 @@ static const char *
 disposition_read(Reading *reading, Slice value)
 {
     Parameter parameter;
-    const size_t size = token_size(value);
+    size_t size = token_size(value);
     Slice rest = slice_part(value, size, value.size);
     if (reading->has_disposition) {
         return "Content-Disposition stands there twice";
@@ -146,9 +146,9 @@ static const char *
 encoding_read(Reading *reading, Slice value)
 {
     (void)reading;
-    const bool is_plain = slice_equal_ignoring_case(value, SLICE("binary")) ||
-                          slice_equal_ignoring_case(value, SLICE("8bit")) ||
-                          slice_equal_ignoring_case(value, SLICE("7bit"));
+    bool is_plain = slice_equal_ignoring_case(value, SLICE("binary")) ||
+                    slice_equal_ignoring_case(value, SLICE("8bit")) ||
+                    slice_equal_ignoring_case(value, SLICE("7bit"));
     return is_plain ? NULL : "Content-Transfer-Encoding is not binary";
 }
 
@@ -164,9 +164,9 @@ static const struct {
 static const char *
 line_read(Reading *reading, Slice line)
 {
-    const size_t colon = slice_find(line, ':');
-    const Slice name = slice_part(line, 0, colon);
-    const Slice value = slice_trim(slice_part(line, colon + 1, line.size));
+    size_t colon = slice_find(line, ':');
+    Slice name = slice_part(line, 0, colon);
+    Slice value = slice_trim(slice_part(line, colon + 1, line.size));
     if (colon == line.size || colon == 0 || !character_all(name, CHARACTER_TOKEN) ||
         !character_all(value, CHARACTER_VALUE)) {
         return "a header cannot be read";
@@ -184,8 +184,8 @@ multipart_header_read(Arena *arena, Slice lines, MultipartPart *ret_part)
 {
     Reading reading = {.arena = arena};
     while (lines.size > 0) {
-        const size_t size = slice_find(lines, '\n') + 1;
-        const char *const fault = line_read(&reading, slice_part(lines, 0, size - 2));
+        size_t size = slice_find(lines, '\n') + 1;
+        const char *fault = line_read(&reading, slice_part(lines, 0, size - 2));
         if (fault != NULL) {
             return fault;
         }
@@ -206,9 +206,8 @@ is_boundary(Slice text)
 {
     static const char others[] = "'()+_,-./:=? ";
     for (size_t index = 0; index < text.size; index++) {
-        const char byte = text.data[index];
-        const bool is_alphanumeric =
-            (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+        char byte = text.data[index];
+        bool is_alphanumeric = (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
         if (!is_alphanumeric && (byte == '\0' || strchr(others, byte) == NULL)) {
             return false;
         }

@@ -27,7 +27,7 @@ scope_hash(const Request *request)
 {
     uint64_t hash = hash_add(0xcbf29ce484222325U, request->path);
     for (size_t index = 0; index < request->query_count; index++) {
-        const Field field = request->query[index];
+        Field field = request->query[index];
         if (!is_paging(field.name)) {
             hash += hash_add(hash_add(0xcbf29ce484222325U, field.name), field.value);
         }
@@ -38,7 +38,7 @@ scope_hash(const Request *request)
 static const char *
 token_encode(Arena *arena, Slice bytes)
 {
-    char *const text = arena_alloc(arena, base64_encoded_size(bytes.size) + 1);
+    char *text = arena_alloc(arena, base64_encoded_size(bytes.size) + 1);
     if (text == NULL) {
         return NULL;
     }
@@ -59,7 +59,7 @@ static Slice
 token_decode(Arena *arena, Slice token)
 {
     size_t size = 0;
-    char *const bytes = base64_decoded_size(token, &size) ? arena_alloc(arena, size + 1) : NULL;
+    char *bytes = base64_decoded_size(token, &size) ? arena_alloc(arena, size + 1) : NULL;
     return bytes != NULL && base64_decode(token, bytes) ? slice_of(bytes, size) : (Slice){0};
 }
 
@@ -75,7 +75,7 @@ head_write(uint64_t scope, unsigned char ret_head[HEAD_SIZE])
 static Status
 token_parse(Call *call, const Request *request, Slice token, Slice *ret_after)
 {
-    const Slice bytes = token.size <= TOKEN_SIZE_MAX ? token_decode(call->arena, token) : (Slice){0};
+    Slice bytes = token.size <= TOKEN_SIZE_MAX ? token_decode(call->arena, token) : (Slice){0};
     unsigned char head[HEAD_SIZE];
     head_write(scope_hash(request), head);
     if (bytes.data == NULL || bytes.size <= HEAD_SIZE || bytes.data[0] != TOKEN_VERSION) {
@@ -97,7 +97,7 @@ page_parse(Call *call, const Request *request, PageQuery *ret_page)
     PageQuery page = {.size = size == 0                    ? PAGE_QUERY_SIZE_DEFAULT
                               : size < PAGE_QUERY_SIZE_MAX ? (uint32_t)size
                                                            : PAGE_QUERY_SIZE_MAX};
-    const Slice token = request_query(request, "page_token");
+    Slice token = request_query(request, "page_token");
     if (token.size > 0) {
         TRY(token_parse(call, request, token, &page.after));
     }
@@ -110,9 +110,9 @@ parameter_append(Buffer *link, Slice text)
 {
     static const char digits[] = "0123456789ABCDEF";
     for (size_t index = 0; index < text.size; index++) {
-        const unsigned char byte = (unsigned char)text.data[index];
-        const bool is_plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-                              (byte >= 'a' && byte <= 'z') || byte == '-' || byte == '_' || byte == '.';
+        unsigned char byte = (unsigned char)text.data[index];
+        bool is_plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                        (byte >= 'a' && byte <= 'z') || byte == '-' || byte == '_' || byte == '.';
         if (is_plain) {
             buffer_append_byte(link, (char)byte);
         } else {
@@ -140,7 +140,7 @@ link_write(const Request *request, Response *response, const char *token)
         }
     }
     buffer_append_string(&link, ">; rel=\"next\"");
-    const char *const text = buffer_string(&link);
+    const char *text = buffer_string(&link);
     if (text != NULL) {
         response_header(response, "Link", text);
     }
@@ -149,13 +149,13 @@ link_write(const Request *request, Response *response, const char *token)
 const char *
 page_token(Call *call, const Request *request, Response *response, Slice key)
 {
-    unsigned char *const bytes = arena_alloc(call->arena, HEAD_SIZE + key.size);
+    unsigned char *bytes = arena_alloc(call->arena, HEAD_SIZE + key.size);
     if (bytes == NULL) {
         return NULL;
     }
     head_write(scope_hash(request), bytes);
     memcpy(bytes + HEAD_SIZE, key.data, key.size);
-    const char *const token = token_encode(call->arena, slice_of(bytes, HEAD_SIZE + key.size));
+    const char *token = token_encode(call->arena, slice_of(bytes, HEAD_SIZE + key.size));
     if (token != NULL) {
         link_write(request, response, token);
     }

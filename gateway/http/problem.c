@@ -41,10 +41,10 @@ details_write(JsonWriter *writer, const Error *error)
 void
 problem_write_document(const Call *call, int http_status, const Slice *instance, Buffer *buffer)
 {
-    const Error *const error = &call->error;
-    const char *const detail = is_internal(error->code)
-                                   ? "something went wrong here; the log has it under the request id"
-                                   : error->message;
+    const Error *error = &call->error;
+    const char *detail = is_internal(error->code)
+                             ? "something went wrong here; the log has it under the request id"
+                             : error->message;
     char slug[PROBLEM_SLUG_SIZE];
     char type[sizeof "/problems/" + sizeof slug];
     problem_slug(error->code, slug);
@@ -75,7 +75,7 @@ problem_write_document(const Call *call, int http_status, const Slice *instance,
 void
 problem_write(const Call *call, Slice instance, Response *response)
 {
-    const int http_status =
+    int http_status =
         response->status >= HTTP_ERROR_MIN ? response->status : status_http_code(call->error.code);
     response_clear_body(response);
     response_status(response, http_status);

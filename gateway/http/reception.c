@@ -14,8 +14,8 @@ enum {
 static void
 expect_more(Exchange *exchange)
 {
-    const HttpOptions *const options = &exchange->server->options;
-    const uint64_t paid_ns = exchange->received * CLOCK_NS_PER_S / options->body_rate_min;
+    const HttpOptions *options = &exchange->server->options;
+    uint64_t paid_ns = exchange->received * CLOCK_NS_PER_S / options->body_rate_min;
     connection_enter(exchange->connection, CONNECTION_BODY,
         exchange->body_started_ns + options->body_grace_ms * CLOCK_NS_PER_MS + paid_ns);
 }
@@ -35,7 +35,7 @@ cut_exchange(Exchange *exchange, Status status)
 static void
 refuse_exchange(Exchange *exchange, Status status)
 {
-    const uint64_t left = exchange->framing.content_length - exchange->received;
+    uint64_t left = exchange->framing.content_length - exchange->received;
     if (exchange->framing.is_chunked || left > DISCARD_SIZE_MAX) {
         cut_exchange(exchange, status);
         return;
@@ -88,7 +88,7 @@ enum MHD_Result
 reception_step_cut(Exchange *exchange, Upload *upload)
 {
     exchange->received += *upload->size;
-    const bool is_end = *upload->size == 0;
+    bool is_end = *upload->size == 0;
     *upload->size = 0;
     return is_end ? MHD_NO : MHD_YES;
 }
@@ -107,7 +107,7 @@ sink_take(Exchange *exchange, Slice piece)
 static Status
 buffer_take(Exchange *exchange, Slice piece)
 {
-    const uint64_t announced = exchange->framing.content_length;
+    uint64_t announced = exchange->framing.content_length;
     if (exchange->body.size == 0 && announced > piece.size) {
         (void)buffer_reserve(&exchange->body, announced < RESERVE_SIZE_MAX ? announced : RESERVE_SIZE_MAX);
     }
@@ -120,7 +120,7 @@ static Status
 piece_take(Exchange *exchange, Slice piece)
 {
     exchange->received += piece.size;
-    const size_t size_max = exchange->body_size_max;
+    size_t size_max = exchange->body_size_max;
     if (exchange->received > size_max) {
         return response_fail(&exchange->call, &exchange->response, 413,
             "the body has more than the %zu bytes that this operation takes", size_max);
@@ -154,9 +154,9 @@ reception_step(Exchange *exchange, Upload *upload)
         }
         return MHD_YES; /* the piece is left untaken: it comes again */
     }
-    const Slice piece = slice_of(upload->data, *upload->size);
-    const bool is_end = piece.size == 0;
-    const Status status = is_end ? reception_end(exchange) : piece_take(exchange, piece);
+    Slice piece = slice_of(upload->data, *upload->size);
+    bool is_end = piece.size == 0;
+    Status status = is_end ? reception_end(exchange) : piece_take(exchange, piece);
     *upload->size = 0;
     if (status != STATUS_OK) {
         refuse_exchange(exchange, status);

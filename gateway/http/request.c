@@ -14,7 +14,7 @@ field_find(const Field *fields, size_t count, const char *name)
 Slice
 request_header(const Request *request, const char *name)
 {
-    const Slice wanted = slice_from_string(name);
+    Slice wanted = slice_from_string(name);
     for (size_t index = 0; index < request->header_count; index++) {
         if (slice_equal_ignoring_case(request->headers[index].name, wanted)) {
             return request->headers[index].value;
@@ -39,7 +39,7 @@ Status
 request_query_uint64(
     Call *call, const Request *request, const char *name, uint64_t maximum, uint64_t *ret_value)
 {
-    const Slice text = request_query(request, name);
+    Slice text = request_query(request, name);
     if (text.data == NULL) {
         return STATUS_OK;
     }
@@ -56,11 +56,11 @@ request_query_uint64(
 Status
 request_query_boolean(Call *call, const Request *request, const char *name, bool *ret_value)
 {
-    const Slice text = request_query(request, name);
+    Slice text = request_query(request, name);
     if (text.data == NULL) {
         return STATUS_OK;
     }
-    const bool is_true = text.size == 0 || slice_equals_string(text, "true");
+    bool is_true = text.size == 0 || slice_equals_string(text, "true");
     if (!is_true && !slice_equals_string(text, "false")) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "query parameter '%s' is '%.*s', expected 'true' or 'false'", name, SLICE_PRINT(text));

@@ -56,14 +56,14 @@ info_find(int http_status)
 const char *
 http_status_title(int http_status)
 {
-    const StatusInfo *const info = info_find(http_status);
+    const StatusInfo *info = info_find(http_status);
     return info == NULL ? "Error" : info->title;
 }
 
 Status
 http_status_code(int http_status)
 {
-    const StatusInfo *const info = info_find(http_status);
+    const StatusInfo *info = info_find(http_status);
     return info == NULL ? STATUS_INTERNAL : info->code;
 }
 
@@ -114,7 +114,7 @@ header_slot(Response *response, const char *name)
 static void
 header_put(Response *response, const char *name, const char *value)
 {
-    ResponseHeader *const header = header_slot(response, name);
+    ResponseHeader *header = header_slot(response, name);
     if (header == NULL || value == NULL || !character_all(slice_from_string(value), CHARACTER_VALUE)) {
         response->has_failed = true;
         value = "";
@@ -136,9 +136,9 @@ response_header_format(Response *response, const char *name, const char *format,
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(text, sizeof text, format, arguments);
+    int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    const bool fits = length >= 0 && (size_t)length < sizeof text;
+    bool fits = length >= 0 && (size_t)length < sizeof text;
     header_put(response, name, fits ? text_copy(response->arena, slice_of(text, (size_t)length)) : NULL);
 }
 
@@ -168,7 +168,7 @@ response_header_get(const Response *response, const char *name)
 void
 response_vary(Response *response, const char *header)
 {
-    const char *const present = response_header_get(response, "Vary");
+    const char *present = response_header_get(response, "Vary");
     if (present == NULL) {
         response_header(response, "Vary", header);
     } else {

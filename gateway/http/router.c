@@ -37,8 +37,8 @@ segment_read(Slice segment)
     if (segment.size == 0 || segment.data[0] != '{') {
         return (Node){.kind = NODE_LITERAL, .text = segment};
     }
-    const size_t end = slice_find(segment, '}');
-    const Slice verb = slice_part(segment, end + 1, segment.size);
+    size_t end = slice_find(segment, '}');
+    Slice verb = slice_part(segment, end + 1, segment.size);
     return (Node){
         .kind = verb.size > 0 ? NODE_VERB : NODE_PARAMETER,
         .text = slice_part(segment, 1, end - 1),
@@ -70,7 +70,7 @@ child_add(Call *call, Node *parent, Node wanted, const Handler *handler, Node **
         }
         link = &(*link)->next;
     }
-    Node *const child = memory_new(1, sizeof *child);
+    Node *child = memory_new(1, sizeof *child);
     if (child == NULL) {
         return call_fail_memory(call, "the route table");
     }
@@ -84,7 +84,7 @@ child_add(Call *call, Node *parent, Node wanted, const Handler *handler, Node **
 static size_t
 method_index(const char *method)
 {
-    const char *const wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
     size_t index = 0;
     while (index < COUNT_OF(methods) && strcmp(methods[index], wanted) != 0) {
         index++;
@@ -95,7 +95,7 @@ method_index(const char *method)
 static Status
 handler_add(Call *call, Node *root, const Handler *handler)
 {
-    const size_t method = method_index(handler->method);
+    size_t method = method_index(handler->method);
     if (method == COUNT_OF(methods) || handler->path[0] != '/' ||
         (handler->run == NULL) == (handler->start == NULL)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
@@ -121,7 +121,7 @@ children_free(Node *node)
 {
     Node *child = node->children;
     while (child != NULL) {
-        Node *const next = child->next;
+        Node *next = child->next;
         children_free(child);
         memory_free(child);
         child = next;
@@ -142,12 +142,12 @@ router_new(Call *call, const Handler *const *handlers, Router **ret_router)
 {
     assert(handlers != NULL);
 
-    Router *const router = memory_new(1, sizeof *router);
+    Router *router = memory_new(1, sizeof *router);
     if (router == NULL) {
         return call_fail_memory(call, "the route table");
     }
     for (; *handlers != NULL; handlers++) {
-        const Status status = handler_add(call, &router->root, *handlers);
+        Status status = handler_add(call, &router->root, *handlers);
         if (status != STATUS_OK) {
             router_free(router);
             return status;
@@ -200,9 +200,9 @@ node_find(const Node *node, size_t depth, Search *search)
         return node_has_handler(node) ? node : NULL;
     }
     for (const Node *child = node->children; child != NULL; child = child->next) {
-        const size_t parameter_count = search->parameter_count;
+        size_t parameter_count = search->parameter_count;
         if (node_takes(child, search->segments[depth], search)) {
-            const Node *const found = node_find(child, depth + 1, search);
+            const Node *found = node_find(child, depth + 1, search);
             if (found != NULL) {
                 return found;
             }
@@ -219,7 +219,7 @@ router_find(const Router *router, const Slice *segments, size_t segment_count,
     assert(segment_count <= TARGET_SEGMENTS_MAX);
 
     Search search = {.segments = segments, .segment_count = segment_count, .parameters = ret_parameters};
-    const Route *const route = node_find(&router->root, 0, &search);
+    const Route *route = node_find(&router->root, 0, &search);
     *ret_parameter_count = search.parameter_count;
     return route;
 }
@@ -227,7 +227,7 @@ router_find(const Router *router, const Slice *segments, size_t segment_count,
 const Handler *
 route_handler(const Route *route, const char *method)
 {
-    const size_t index = method_index(method);
+    size_t index = method_index(method);
     return index == COUNT_OF(methods) ? NULL : route->handlers[index];
 }
 
@@ -237,7 +237,7 @@ route_allow(const Route *route, char ret_text[ROUTE_ALLOW_SIZE])
     size_t size = 0;
     for (size_t index = 0; index < COUNT_OF(methods); index++) {
         if (route->handlers[index] != NULL) {
-            const char *const also = index == 0 ? ", HEAD" : "";
+            const char *also = index == 0 ? ", HEAD" : "";
             size +=
                 (size_t)snprintf(ret_text + size, ROUTE_ALLOW_SIZE - size, "%s%s, ", methods[index], also);
         }

@@ -66,7 +66,7 @@ schedule_next_run(HttpServer *server)
         run_soon(server);
         return;
     }
-    const uint64_t due_ns = loop_now_ns(server->loop) + timeout_ms * CLOCK_NS_PER_MS;
+    uint64_t due_ns = loop_now_ns(server->loop) + timeout_ms * CLOCK_NS_PER_MS;
     if (server->timer.due_ns == 0 || due_ns < server->timer.due_ns) {
         timer_set(server->loop, &server->timer, due_ns);
     }
@@ -75,7 +75,7 @@ schedule_next_run(HttpServer *server)
 static void
 run_daemon(Task *task)
 {
-    HttpServer *const server = LIST_ITEM(task, HttpServer, run);
+    HttpServer *server = LIST_ITEM(task, HttpServer, run);
     (void)MHD_run(server->daemon);
     schedule_next_run(server);
 }
@@ -115,9 +115,9 @@ static void
 listener_ready(Watch *watch, uint32_t events)
 {
     (void)events;
-    HttpServer *const server = LIST_ITEM(watch, HttpServer, listener);
+    HttpServer *server = LIST_ITEM(watch, HttpServer, listener);
     for (int count = 0; count < ACCEPTS_PER_TURN; count++) {
-        const int fd = socket_accept(server->listener_fd);
+        int fd = socket_accept(server->listener_fd);
         if (fd < 0) {
             break;
         }
@@ -129,12 +129,11 @@ listener_ready(Watch *watch, uint32_t events)
 static void *
 begin_exchange(void *server, const char *target, struct MHD_Connection *mhd)
 {
-    Connection *const connection =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    Connection *connection = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (connection == NULL || connection->phase == CONNECTION_CUT) {
         return NULL;
     }
-    Exchange *const exchange = exchange_take(server, connection);
+    Exchange *exchange = exchange_take(server, connection);
     if (exchange == NULL) {
         return NULL;
     }
@@ -142,7 +141,7 @@ begin_exchange(void *server, const char *target, struct MHD_Connection *mhd)
     exchange->line = target;
     exchange->line_size = strlen(target);
     if (exchange->line_size <= exchange->server->options.target_size_max) {
-        const Slice line = slice_of(target, exchange->line_size);
+        Slice line = slice_of(target, exchange->line_size);
         exchange->request.target = slice_of(text_copy(exchange->call.arena, line), line.size);
     }
     return exchange;
@@ -175,7 +174,7 @@ access_exchange(void *server, struct MHD_Connection *mhd, const char *url, const
     (void)server;
     (void)mhd;
     (void)url; /* decoded by other rules than target.c's */
-    Exchange *const exchange = *context;
+    Exchange *exchange = *context;
     if (exchange == NULL) {
         return MHD_NO;
     }
@@ -194,11 +193,11 @@ complete_exchange(
 {
     (void)server;
     (void)mhd;
-    Exchange *const exchange = *context;
+    Exchange *exchange = *context;
     if (exchange == NULL) {
         return;
     }
-    Connection *const connection = exchange->connection;
+    Connection *connection = exchange->connection;
     exchange->is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
     connection->exchange = NULL;
     *context = NULL;
@@ -229,8 +228,8 @@ options_complete(HttpOptions *options)
 static Status
 daemon_open(Call *call, HttpServer *server)
 {
-    const HttpOptions *const options = &server->options;
-    const unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
+    const HttpOptions *options = &server->options;
+    unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
     server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
         NULL, NULL, access_exchange, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         options->head_size_max + MEMORY_BESIDE_HEAD, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
@@ -241,7 +240,7 @@ daemon_open(Call *call, HttpServer *server)
     if (server->daemon == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "libmicrohttpd does not start");
     }
-    const int epoll_fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int epoll_fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     return watch_open(call, &server->daemon_watch, server->loop, epoll_fd, EPOLLIN, daemon_ready);
 }
 
@@ -261,7 +260,7 @@ http_server_new(
 {
     assert(loop != NULL && options->handlers != NULL);
 
-    HttpServer *const server = memory_new(1, sizeof *server);
+    HttpServer *server = memory_new(1, sizeof *server);
     if (server == NULL) {
         return call_fail_memory(call, "an HTTP server");
     }
@@ -280,7 +279,7 @@ http_server_new(
     };
     list_init(&server->connections.list);
     random_bytes(server->id_seed, sizeof server->id_seed);
-    const Status status = server_open(call, server, address);
+    Status status = server_open(call, server, address);
     if (status != STATUS_OK) {
         http_server_free(server);
         return status;
@@ -310,7 +309,7 @@ http_server_drain(HttpServer *server)
     server->listener_fd = -1;
     LIST_EACH(&server->connections.list, link)
     {
-        Connection *const connection = LIST_ITEM(link, Connection, siblings);
+        Connection *connection = LIST_ITEM(link, Connection, siblings);
         if (connection->phase == CONNECTION_IDLE) {
             connection_shut(connection);
         }
@@ -325,7 +324,7 @@ connections_end(HttpServer *server)
     while (!list_is_empty(&server->connections.list) || server->active_count > 0) {
         LIST_EACH(&server->connections.list, link)
         {
-            Connection *const connection = LIST_ITEM(link, Connection, siblings);
+            Connection *connection = LIST_ITEM(link, Connection, siblings);
             if (connection->is_suspended) {
                 exchange_cancel(connection->exchange);
             }

@@ -23,7 +23,7 @@ struct StreamPiece {
 static void
 piece_drop(HttpStream *stream)
 {
-    StreamPiece *const piece = stream->first;
+    StreamPiece *piece = stream->first;
     stream->first = piece->next;
     stream->last = stream->first == NULL ? &stream->first : stream->last;
     stream->queued -= piece->rest.size;
@@ -38,8 +38,8 @@ pieces_read(HttpStream *stream, char *buffer, size_t size)
 {
     size_t taken = 0;
     while (taken < size && stream->first != NULL) {
-        Slice *const rest = &stream->first->rest;
-        const size_t part = rest->size < size - taken ? rest->size : size - taken;
+        Slice *rest = &stream->first->rest;
+        size_t part = rest->size < size - taken ? rest->size : size - taken;
         memcpy(buffer + taken, rest->data, part);
         *rest = slice_part(*rest, part, rest->size);
         stream->queued -= part;
@@ -75,8 +75,8 @@ piece_add(HttpStream *stream, StreamPiece *piece, size_t size)
 bool
 http_stream_write(HttpStream *stream, Slice bytes, ArenaRelease release, void *resource)
 {
-    const bool is_open = !stream->has_ended && !stream->is_aborted;
-    StreamPiece *const piece = is_open && bytes.size > 0 ? memory_new(1, sizeof *piece) : NULL;
+    bool is_open = !stream->has_ended && !stream->is_aborted;
+    StreamPiece *piece = is_open && bytes.size > 0 ? memory_new(1, sizeof *piece) : NULL;
     if (piece == NULL) {
         if (release != NULL) {
             release(resource);
@@ -96,7 +96,7 @@ http_stream_copy(HttpStream *stream, Slice bytes)
     if (stream->has_ended || stream->is_aborted || bytes.size == 0) {
         return bytes.size == 0;
     }
-    StreamPiece *const piece = memory_new(1, sizeof *piece + bytes.size);
+    StreamPiece *piece = memory_new(1, sizeof *piece + bytes.size);
     if (piece == NULL) {
         http_stream_abort(stream);
         return false;
@@ -152,7 +152,7 @@ tell_drained(HttpStream *stream)
 static void
 stream_wait(HttpStream *stream)
 {
-    Connection *const connection = stream->connection;
+    Connection *connection = stream->connection;
     stream->is_waiting = true;
     connection_suspend(connection);
     if (connection->is_gone) {
@@ -164,11 +164,11 @@ static ssize_t
 stream_read(void *owner, uint64_t position, char *buffer, size_t size)
 {
     (void)position;
-    HttpStream *const stream = owner;
+    HttpStream *stream = owner;
     if (stream->connection == NULL || stream->is_aborted) {
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
-    const size_t taken = pieces_read(stream, buffer, size);
+    size_t taken = pieces_read(stream, buffer, size);
     stream->sent += taken;
     tell_drained(stream);
     if (taken > 0) {
@@ -193,8 +193,8 @@ stream_response(HttpStream *stream)
 {
     assert(stream->connection != NULL);
 
-    const size_t sized = stream->size < SIZED_BLOCK_SIZE ? (size_t)stream->size + 1 : SIZED_BLOCK_SIZE;
-    const size_t block_size = stream->size == MHD_SIZE_UNKNOWN ? CHUNKED_BLOCK_SIZE : sized;
+    size_t sized = stream->size < SIZED_BLOCK_SIZE ? (size_t)stream->size + 1 : SIZED_BLOCK_SIZE;
+    size_t block_size = stream->size == MHD_SIZE_UNKNOWN ? CHUNKED_BLOCK_SIZE : sized;
     return MHD_create_response_from_callback(stream->size, block_size, stream_read, stream, NULL);
 }
 
@@ -219,7 +219,7 @@ stream_close(HttpStream *stream, bool is_sent)
         piece_drop(stream);
     }
     /* libmicrohttpd does not ask for the end of a body whose size it knows. */
-    const bool is_complete = stream->is_complete || (stream->size != MHD_SIZE_UNKNOWN && is_sent);
+    bool is_complete = stream->is_complete || (stream->size != MHD_SIZE_UNKNOWN && is_sent);
     stream->connection = NULL;
     stream->events->closed(stream->owner, is_complete && !stream->is_aborted);
 }
@@ -228,7 +228,7 @@ stream_close(HttpStream *stream, bool is_sent)
 void
 stream_cancel(HttpStream *stream)
 {
-    Connection *const connection = stream->connection;
+    Connection *connection = stream->connection;
     if (connection == NULL) {
         return;
     }

@@ -13,7 +13,7 @@ Slice
 target_query(Slice raw)
 {
     Slice query = {0};
-    const size_t mark = slice_find(raw, '?');
+    size_t mark = slice_find(raw, '?');
     if (mark < raw.size) {
         query = slice_part(raw, mark + 1, raw.size);
     }
@@ -32,7 +32,7 @@ fail_character(Call *call, unsigned char byte, const char *where)
 static bool
 byte_decode(Slice text, size_t *position, unsigned char *ret_byte)
 {
-    const unsigned char byte = (unsigned char)text.data[*position];
+    unsigned char byte = (unsigned char)text.data[*position];
     if (byte != '%') {
         *ret_byte = byte;
         *position += 1;
@@ -41,8 +41,8 @@ byte_decode(Slice text, size_t *position, unsigned char *ret_byte)
     if (text.size - *position < 3) {
         return false;
     }
-    const int high = character_hex(text.data[*position + 1]);
-    const int low = character_hex(text.data[*position + 2]);
+    int high = character_hex(text.data[*position + 1]);
+    int low = character_hex(text.data[*position + 2]);
     *ret_byte = (unsigned char)(high * 16 + low);
     *position += 3;
     return high >= 0 && low >= 0;
@@ -64,13 +64,13 @@ decode_into(Call *call, const Part *part, Slice text, char *decoded, size_t *ret
 {
     size_t size = 0;
     for (size_t position = 0; position < text.size;) {
-        const unsigned char raw = (unsigned char)text.data[position];
+        unsigned char raw = (unsigned char)text.data[position];
         unsigned char byte = 0;
         if (!byte_decode(text, &position, &byte)) {
             return call_fail(
                 call, STATUS_INVALID_ARGUMENT, "'%%' without two hex digits in the %s", part->name);
         }
-        const bool is_hidden = raw == '%' && byte != 0 && strchr(part->never_coded, byte) != NULL;
+        bool is_hidden = raw == '%' && byte != 0 && strchr(part->never_coded, byte) != NULL;
         if (byte < ' ' || byte == 0x7f || is_hidden) {
             return call_fail(
                 call, STATUS_INVALID_ARGUMENT, "'%%%02x' is not allowed in a %s", byte, part->name);
@@ -88,7 +88,7 @@ decode_text(Call *call, const Part *part, Slice text, Slice *ret_decoded)
 {
     bool is_plain = true;
     for (size_t index = 0; index < text.size; index++) {
-        const unsigned char byte = (unsigned char)text.data[index];
+        unsigned char byte = (unsigned char)text.data[index];
         if (!character_is(byte, part->allowed)) {
             return fail_character(call, byte, part->name);
         }
@@ -98,7 +98,7 @@ decode_text(Call *call, const Part *part, Slice text, Slice *ret_decoded)
         *ret_decoded = text;
         return STATUS_OK;
     }
-    char *const decoded = arena_alloc(call->arena, text.size + 1);
+    char *decoded = arena_alloc(call->arena, text.size + 1);
     if (decoded == NULL) {
         return call_fail_memory(call, "the request's target");
     }
@@ -135,7 +135,7 @@ target_parse(Call *call, Slice raw, Target *ret_target)
             return call_fail(
                 call, STATUS_INVALID_ARGUMENT, "the path has more than %d segments", TARGET_SEGMENTS_MAX);
         }
-        Slice *const segment = &target.segments[target.segment_count++];
+        Slice *segment = &target.segments[target.segment_count++];
         TRY(decode_text(call, &path_part, text, segment));
         TRY(segment_check(call, *segment, rest.data == NULL));
     }
@@ -146,7 +146,7 @@ target_parse(Call *call, Slice raw, Target *ret_target)
 static Status
 query_add(Call *call, Slice pair, Field *fields, size_t *count)
 {
-    const size_t equals = slice_find(pair, '=');
+    size_t equals = slice_find(pair, '=');
     Field field = {0};
     TRY(decode_text(call, &query_part, slice_part(pair, 0, equals), &field.name));
     TRY(decode_text(call, &query_part, slice_part(pair, equals + 1, pair.size), &field.value));

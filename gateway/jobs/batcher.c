@@ -40,7 +40,7 @@ take_batch(Batcher *batcher, BatchItem **ret_items)
 {
     size_t count = 0;
     mutex_lock(&batcher->lock);
-    const BatchItem *const chosen = choose_group(batcher);
+    const BatchItem *chosen = choose_group(batcher);
     batcher->is_running = chosen != NULL;
     if (chosen != NULL) {
         batcher->tenant = chosen->tenant;
@@ -48,7 +48,7 @@ take_batch(Batcher *batcher, BatchItem **ret_items)
     }
     BatchItem **link = &batcher->first;
     while (*link != NULL && count < BATCH_ITEMS_MAX) {
-        BatchItem *const item = *link;
+        BatchItem *item = *link;
         if (is_of(item, batcher->tenant, batcher->priority)) {
             *link = item->next;
             ret_items[count++] = item;
@@ -66,14 +66,14 @@ take_batch(Batcher *batcher, BatchItem **ret_items)
 static void
 tell_done(Task *task)
 {
-    BatchItem *const item = (BatchItem *)(void *)task;
+    BatchItem *item = (BatchItem *)(void *)task;
     item->done(item);
 }
 
 static void
 run_batches(Job *job, JobContext *context)
 {
-    Batcher *const batcher = (Batcher *)(void *)job;
+    Batcher *batcher = (Batcher *)(void *)job;
     BatchItem *items[BATCH_ITEMS_MAX];
     for (size_t count = take_batch(batcher, items); count > 0; count = take_batch(batcher, items)) {
         batcher->run(context, items, count);
@@ -89,7 +89,7 @@ batcher_new(JobPool *jobs, BatchRun run)
 {
     assert(jobs != NULL && run != NULL);
 
-    Batcher *const batcher = memory_new(1, sizeof *batcher);
+    Batcher *batcher = memory_new(1, sizeof *batcher);
     if (batcher == NULL) {
         return NULL;
     }
@@ -117,7 +117,7 @@ batcher_put(Batcher *batcher, BatchItem *item)
 
     item->next = NULL;
     mutex_lock(&batcher->lock);
-    const bool is_taken = batcher->is_running || job_submit(batcher->jobs, &batcher->job);
+    bool is_taken = batcher->is_running || job_submit(batcher->jobs, &batcher->job);
     if (is_taken) {
         batcher->is_running = true;
         *batcher->last = item;

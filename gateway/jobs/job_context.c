@@ -14,7 +14,7 @@ job_context_new(Call *call, const void *conninfo, JobContext **ret_context)
 {
     assert(conninfo != NULL);
 
-    JobContext *const context = memory_new(1, sizeof *context);
+    JobContext *context = memory_new(1, sizeof *context);
     if (context == NULL) {
         return call_fail_memory(call, "a job thread");
     }
@@ -38,7 +38,7 @@ job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store)
     assert(context != NULL && (size_t)role < JOB_CONNECTIONS_MAX);
 
     if (context->stores[role] == NULL) {
-        const StoreOptions options = {.conninfo = context->conninfo, .role = role};
+        StoreOptions options = {.conninfo = context->conninfo, .role = role};
         TRY(store_open(call, &options, &context->stores[role]));
     }
     *ret_store = context->stores[role];

@@ -34,7 +34,7 @@ job_take(JobPool *pool)
     while (pool->first == NULL && !pool->is_closing) {
         condition_wait(&pool->has_job, &pool->mutex);
     }
-    Job *const job = pool->first;
+    Job *job = pool->first;
     if (job != NULL) {
         pool->first = job->next;
         pool->last = pool->first == NULL ? &pool->first : pool->last;
@@ -47,15 +47,15 @@ job_take(JobPool *pool)
 static void
 job_done(Task *task)
 {
-    Job *const job = (Job *)task;
+    Job *job = (Job *)task;
     job->done(job);
 }
 
 static void
 job_run(Job *job, JobContext *context)
 {
-    const bool has_owner = job->done != NULL; /* a job without one may be gone after its run */
-    Loop *const loop = job->loop;
+    bool has_owner = job->done != NULL; /* a job without one may be gone after its run */
+    Loop *loop = job->loop;
     job->run(job, context);
     if (has_owner) {
         job->task.run = job_done;
@@ -71,7 +71,7 @@ context_make(JobPool *pool, JobContext **ret_context)
     if (pool->start_status == STATUS_OK && pool->options.context_new != NULL) {
         pool->start_status = pool->options.context_new(pool->start_call, pool->options.owner, ret_context);
     }
-    const bool is_ready = pool->start_status == STATUS_OK;
+    bool is_ready = pool->start_status == STATUS_OK;
     pool->started_count++;
     condition_signal(&pool->has_started);
     mutex_unlock(&pool->mutex);
@@ -81,7 +81,7 @@ context_make(JobPool *pool, JobContext **ret_context)
 static void *
 thread_run(void *argument)
 {
-    JobPool *const pool = argument;
+    JobPool *pool = argument;
     JobContext *context = NULL;
     if (!context_make(pool, &context)) {
         return NULL;
@@ -107,7 +107,7 @@ threads_start(Call *call, JobPool *pool)
     while (pool->started_count < pool->thread_count) {
         condition_wait(&pool->has_started, &pool->mutex);
     }
-    const Status status = pool->start_status;
+    Status status = pool->start_status;
     pool->start_call = NULL;
     mutex_unlock(&pool->mutex);
     if (error != 0) {
@@ -122,8 +122,8 @@ job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool)
 {
     assert(options->thread_count >= 0 && options->queue_max >= 0);
 
-    const int thread_count = options->thread_count > 0 ? options->thread_count : THREADS_DEFAULT;
-    JobPool *const pool = memory_new(1, sizeof *pool + (size_t)thread_count * sizeof(pthread_t));
+    int thread_count = options->thread_count > 0 ? options->thread_count : THREADS_DEFAULT;
+    JobPool *pool = memory_new(1, sizeof *pool + (size_t)thread_count * sizeof(pthread_t));
     if (pool == NULL) {
         return call_fail_memory(call, "the job threads");
     }
@@ -135,7 +135,7 @@ job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool)
     mutex_init(&pool->mutex);
     condition_init(&pool->has_job);
     condition_init(&pool->has_started);
-    const Status status = threads_start(call, pool);
+    Status status = threads_start(call, pool);
     if (status != STATUS_OK) {
         job_pool_free(pool);
         return status;
@@ -170,7 +170,7 @@ job_submit(JobPool *pool, Job *job)
 
     job->next = NULL;
     mutex_lock(&pool->mutex);
-    const bool is_taken = pool->waiting < pool->options.queue_max && !pool->is_closing;
+    bool is_taken = pool->waiting < pool->options.queue_max && !pool->is_closing;
     if (is_taken) {
         *pool->last = job;
         pool->last = &job->next;
@@ -185,7 +185,7 @@ size_t
 job_pool_waiting(JobPool *pool)
 {
     mutex_lock(&pool->mutex);
-    const int waiting = pool->waiting;
+    int waiting = pool->waiting;
     mutex_unlock(&pool->mutex);
     return (size_t)waiting;
 }

@@ -28,7 +28,7 @@ typedef struct ActivationRule {
 static bool
 has_alpha_of_one(const Rewrite *rewrite, uint32_t id)
 {
-    const float alpha = node_attr_float(rewrite_node(rewrite, id), "alpha");
+    float alpha = node_attr_float(rewrite_node(rewrite, id), "alpha");
     return alpha >= 1 && alpha <= 1;
 }
 
@@ -73,9 +73,9 @@ static bool
 find_activation(const Rewrite *rewrite, uint32_t id, FusionStep *ret_step)
 {
     for (size_t index = 0; index < COUNT_OF(activation_rules); index++) {
-        const ActivationRule *const rule = &activation_rules[index];
+        const ActivationRule *rule = &activation_rules[index];
         if (rewrite_is(rewrite, id, rule->op) && (rule->fits == NULL || rule->fits(rewrite, id))) {
-            const bool has_alpha = rule->activation == EPILOGUE_LEAKY_RELU;
+            bool has_alpha = rule->activation == EPILOGUE_LEAKY_RELU;
             *ret_step = (FusionStep){
                 .name = epilogue_activation_name(rule->activation),
                 .operand = {.node = NODE_NONE},
@@ -93,8 +93,8 @@ static bool
 find_addition(const Rewrite *rewrite, uint32_t id, uint32_t linear, uint32_t index, FusionStep *ret_step)
 {
     static const char *const sums[] = {"Add", "AddV2", "onnx::Add", "onnx::Sum"};
-    const Endpoint operand = rewrite_input(rewrite, id, index);
-    const Shape *const output = rewrite_shape(rewrite, (Endpoint){.node = linear});
+    Endpoint operand = rewrite_input(rewrite, id, index);
+    const Shape *output = rewrite_shape(rewrite, (Endpoint){.node = linear});
     *ret_step = (FusionStep){.operand = operand};
     if (linear_is_bias(rewrite, linear, id, index)) {
         ret_step->name = bias_add;
@@ -126,13 +126,13 @@ typedef struct Fusion {
 static bool
 has_plain_factors(const Rewrite *rewrite, uint32_t id)
 {
-    const Node *const node = rewrite_node(rewrite, id);
-    const Endpoint bias = rewrite_input(rewrite, id, LINEAR_BIAS);
+    const Node *node = rewrite_node(rewrite, id);
+    Endpoint bias = rewrite_input(rewrite, id, LINEAR_BIAS);
     if (!rewrite_is(rewrite, id, "onnx::Gemm")) {
         return true;
     }
-    const float alpha = node_attr_float(node, "alpha");
-    const float beta = bias.node == NODE_NONE ? 1 : node_attr_float(node, "beta");
+    float alpha = node_attr_float(node, "alpha");
+    float beta = bias.node == NODE_NONE ? 1 : node_attr_float(node, "beta");
     return alpha >= 1 && alpha <= 1 && beta >= 1 && beta <= 1 &&
            (bias.node == NODE_NONE || linear_fits_channels(rewrite, id, rewrite_shape(rewrite, bias)));
 }
@@ -141,7 +141,7 @@ has_plain_factors(const Rewrite *rewrite, uint32_t id)
 static bool
 has_weights(const Rewrite *rewrite, uint32_t id)
 {
-    const Shape *const weights = rewrite_shape(rewrite, rewrite_input(rewrite, id, LINEAR_WEIGHTS));
+    const Shape *weights = rewrite_shape(rewrite, rewrite_input(rewrite, id, LINEAR_WEIGHTS));
     int64_t count = 0;
     return shape_is_known(weights) && shape_element_count(weights, &count) && count > 0;
 }
@@ -150,18 +150,17 @@ has_weights(const Rewrite *rewrite, uint32_t id)
 static Status
 join_biases(Rewrite *rewrite, uint32_t id, Endpoint added, Endpoint *bias)
 {
-    const Attr type = {.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}};
+    Attr type = {.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}};
     const Endpoint biases[] = {*bias, added};
-    const RewriteOp sum = {
-        .op = "AddV2", .inputs = biases, .input_count = 2, .attrs = &type, .attr_count = 1};
+    RewriteOp sum = {.op = "AddV2", .inputs = biases, .input_count = 2, .attrs = &type, .attr_count = 1};
     return rewrite_add(rewrite, id, "bias", &sum, bias);
 }
 
 static Status
 add_bias(Rewrite *rewrite, Endpoint operand, Fusion *fusion)
 {
-    const uint32_t id = fusion->linear;
-    const Shape vector = shape_vector(linear_channels(rewrite, id));
+    uint32_t id = fusion->linear;
+    Shape vector = shape_vector(linear_channels(rewrite, id));
     Endpoint bias;
     TRY(linear_reshape(rewrite, id, operand, &vector, &bias));
     if (fusion->step_count > 0) {
@@ -192,9 +191,9 @@ add_step(Rewrite *rewrite, const FusionStep *step, Fusion *fusion)
 static Status
 begin_fusion(Rewrite *rewrite, uint32_t id, const LinearOp *op, Fusion *fusion)
 {
-    const Node *const node = rewrite_node(rewrite, id);
-    const bool is_fused = linear_is_fused(op);
-    const Endpoint bias = rewrite_input(rewrite, id, LINEAR_BIAS);
+    const Node *node = rewrite_node(rewrite, id);
+    bool is_fused = linear_is_fused(op);
+    Endpoint bias = rewrite_input(rewrite, id, LINEAR_BIAS);
     *fusion = (Fusion){.linear = id, .op = op, .alpha = NAN};
     fusion->steps = rewrite_alloc(rewrite, EPILOGUE_STEPS_MAX, sizeof *fusion->steps);
     if (fusion->steps == NULL) {
@@ -204,7 +203,7 @@ begin_fusion(Rewrite *rewrite, uint32_t id, const LinearOp *op, Fusion *fusion)
     for (uint32_t index = 0; index < fusion->input_count; index++) {
         fusion->inputs[index] = rewrite_input(rewrite, id, index);
     }
-    const AttrValue *const names = is_fused ? node_attr(node, "fused_ops") : NULL;
+    const AttrValue *names = is_fused ? node_attr(node, "fused_ops") : NULL;
     for (size_t index = 0; is_fused && index < names->value.list.count; index++) {
         fusion->steps[fusion->step_count++] = names->value.list.items[index];
     }
@@ -215,11 +214,11 @@ static Slice
 last_step(const Rewrite *rewrite, uint32_t id, const LinearOp *op)
 {
     if (!linear_is_fused(op)) {
-        const bool has_bias = op->has_bias && rewrite_input(rewrite, id, LINEAR_BIAS).node != NODE_NONE;
+        bool has_bias = op->has_bias && rewrite_input(rewrite, id, LINEAR_BIAS).node != NODE_NONE;
         return has_bias ? slice_from_string(bias_add) : SLICE("");
     }
-    const AttrValue *const names = node_attr(rewrite_node(rewrite, id), "fused_ops");
-    const size_t count = names->value.list.count;
+    const AttrValue *names = node_attr(rewrite_node(rewrite, id), "fused_ops");
+    size_t count = names->value.list.count;
     return count == 0 ? SLICE("") : names->value.list.items[count - 1].value.s;
 }
 
@@ -239,9 +238,9 @@ static AttrValue
 inherited_value(const Node *node, const OpAttribute *declared)
 {
     static const char *const renamed[][2] = {{"transpose_a", "transA"}, {"transpose_b", "transB"}};
-    const AttrValue *const value = find_attr(node, declared->name);
+    const AttrValue *value = find_attr(node, declared->name);
     for (size_t index = 0; value == NULL && index < COUNT_OF(renamed); index++) {
-        const AttrValue *const other = node_attr(node, renamed[index][1]);
+        const AttrValue *other = node_attr(node, renamed[index][1]);
         if (slice_equals_string(declared->name, renamed[index][0]) && other != NULL) {
             return (AttrValue){.kind = ATTR_BOOL, .value.b = other->value.i != 0};
         }
@@ -270,7 +269,7 @@ attr_value(const Fusion *fusion, const Node *node, const OpAttribute *declared)
 static Status
 replace_by_fused(Rewrite *rewrite, uint32_t id, const Fusion *fusion)
 {
-    const Op *const op = op_find(slice_from_string(fusion->op->fused));
+    const Op *op = op_find(slice_from_string(fusion->op->fused));
     Attr attrs[ATTRS_MAX];
     assert(op != NULL && op->attr_count <= ATTRS_MAX);
     for (size_t index = 0; index < op->attr_count; index++) {
@@ -279,7 +278,7 @@ replace_by_fused(Rewrite *rewrite, uint32_t id, const Fusion *fusion)
             .value = attr_value(fusion, rewrite_node(rewrite, fusion->linear), &op->attrs[index]),
         };
     }
-    const RewriteOp fused = {
+    RewriteOp fused = {
         .op = fusion->op->fused,
         .inputs = fusion->inputs,
         .input_count = fusion->input_count,
@@ -292,8 +291,8 @@ replace_by_fused(Rewrite *rewrite, uint32_t id, const Fusion *fusion)
 static bool
 may_follow(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const FusionStep *step)
 {
-    const Slice last = last_step(rewrite, id, op);
-    const bool has_both = step->name == bias_add && slice_equals_string(last, bias_add);
+    Slice last = last_step(rewrite, id, op);
+    bool has_both = step->name == bias_add && slice_equals_string(last, bias_add);
     return has_both ? rewrite_is_fixed(rewrite, step->operand) &&
                           rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, EPILOGUE_FIRST_OPERAND))
                     : epilogue_may_follow(last, slice_from_string(step->name));
@@ -302,7 +301,7 @@ may_follow(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const Fusion
 static bool
 is_vector(const Rewrite *rewrite, uint32_t id, Endpoint bias)
 {
-    const Shape vector = shape_vector(linear_channels(rewrite, id));
+    Shape vector = shape_vector(linear_channels(rewrite, id));
     return bias.node == NODE_NONE || shape_equal(rewrite_shape(rewrite, bias), &vector);
 }
 
@@ -310,8 +309,8 @@ is_vector(const Rewrite *rewrite, uint32_t id, Endpoint bias)
 static bool
 adds_no_nodes(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const FusionStep *step)
 {
-    const Endpoint none = {.node = NODE_NONE};
-    const bool is_bias = step->name == bias_add;
+    Endpoint none = {.node = NODE_NONE};
+    bool is_bias = step->name == bias_add;
     return is_vector(rewrite, id, op->has_bias ? rewrite_input(rewrite, id, LINEAR_BIAS) : none) &&
            is_vector(rewrite, id, is_bias ? step->operand : none) &&
            !(is_bias && slice_equals_string(last_step(rewrite, id, op), bias_add));
@@ -322,13 +321,13 @@ static bool
 find_step(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t index, LinearKind kind,
     FusionStep *ret_step)
 {
-    const uint32_t front = rewrite_input(rewrite, id, index).node;
-    const LinearOp *const op = front == NODE_NONE ? NULL : linear_find(rewrite, front);
+    uint32_t front = rewrite_input(rewrite, id, index).node;
+    const LinearOp *op = front == NODE_NONE ? NULL : linear_find(rewrite, front);
     if (op == NULL || op->kind != kind || !rewrite_is_private(rewrite, counts, front, id)) {
         return false;
     }
-    const bool is_found = (index == 0 && find_activation(rewrite, id, ret_step)) ||
-                          find_addition(rewrite, id, front, 1 - index, ret_step);
+    bool is_found = (index == 0 && find_activation(rewrite, id, ret_step)) ||
+                    find_addition(rewrite, id, front, 1 - index, ret_step);
     return is_found && has_plain_factors(rewrite, front) && has_weights(rewrite, front) &&
            may_follow(rewrite, front, op, ret_step) &&
            (!rewrite_is_in_loop(rewrite, id) || adds_no_nodes(rewrite, front, op, ret_step));
@@ -340,14 +339,14 @@ fusion_run(Rewrite *rewrite, LinearKind kind)
     uint32_t **counts = NULL;
     TRY(rewrite_count_readers(rewrite, &counts));
     for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
-        const uint32_t id = rewrite->graph->order[position];
+        uint32_t id = rewrite->graph->order[position];
         FusionStep step;
         uint32_t index = 0;
         while (index < 2 && !find_step(rewrite, counts, id, index, kind, &step)) {
             index++;
         }
         if (index < 2) {
-            const uint32_t front = rewrite_input(rewrite, id, index).node;
+            uint32_t front = rewrite_input(rewrite, id, index).node;
             Fusion fusion;
             TRY(begin_fusion(rewrite, front, linear_find(rewrite, front), &fusion));
             TRY(add_step(rewrite, &step, &fusion));

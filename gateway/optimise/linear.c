@@ -5,7 +5,7 @@
 static bool
 has_flag(const Node *node, const char *name)
 {
-    const AttrValue *const value = node_attr(node, name);
+    const AttrValue *value = node_attr(node, name);
     return value != NULL && (value->kind == ATTR_INT ? value->value.i != 0 : value->value.b);
 }
 
@@ -22,8 +22,8 @@ last_dimension(const Rewrite *rewrite, uint32_t id, int64_t channels)
 static Shape
 last_two_dimensions(const Rewrite *rewrite, uint32_t id, int64_t channels)
 {
-    const Shape *const weights = rewrite_shape(rewrite, rewrite_input(rewrite, id, LINEAR_WEIGHTS));
-    const int64_t multiplier = weights->rank == 4 && weights->dims[3] > 0 ? weights->dims[3] : 1;
+    const Shape *weights = rewrite_shape(rewrite, rewrite_input(rewrite, id, LINEAR_WEIGHTS));
+    int64_t multiplier = weights->rank == 4 && weights->dims[3] > 0 ? weights->dims[3] : 1;
     return (Shape){.rank = 2, .dims = {channels / multiplier, multiplier}};
 }
 
@@ -41,9 +41,8 @@ first_dimension(const Rewrite *rewrite, uint32_t id, int64_t channels)
 static Shape
 weight_columns(const Rewrite *rewrite, uint32_t id, int64_t channels)
 {
-    const Node *const node = rewrite_node(rewrite, id);
-    const bool is_transposed =
-        has_flag(node, "transpose_b") || has_flag(node, "adj_y") || has_flag(node, "transB");
+    const Node *node = rewrite_node(rewrite, id);
+    bool is_transposed = has_flag(node, "transpose_b") || has_flag(node, "adj_y") || has_flag(node, "transB");
     return is_transposed ? (Shape){.rank = 2, .dims = {channels, 1}} : shape_vector(channels);
 }
 
@@ -82,10 +81,10 @@ linear_find(const Rewrite *rewrite, uint32_t id)
 {
     for (size_t index = 0; index < COUNT_OF(linear_ops); index++) {
         if (rewrite_is(rewrite, id, linear_ops[index].op)) {
-            const Endpoint output = {.node = id};
-            const bool is_known = rewrite_dtype(rewrite, output) == DTYPE_FLOAT32 &&
-                                  rewrite_shape(rewrite, output)->rank >= 2 && has_matrices(rewrite, id) &&
-                                  linear_channels(rewrite, id) > 0;
+            Endpoint output = {.node = id};
+            bool is_known = rewrite_dtype(rewrite, output) == DTYPE_FLOAT32 &&
+                            rewrite_shape(rewrite, output)->rank >= 2 && has_matrices(rewrite, id) &&
+                            linear_channels(rewrite, id) > 0;
             return is_known ? &linear_ops[index] : NULL;
         }
     }
@@ -95,10 +94,10 @@ linear_find(const Rewrite *rewrite, uint32_t id)
 int
 linear_channel_axis(const Rewrite *rewrite, uint32_t id)
 {
-    const Node *const node = rewrite_node(rewrite, id);
-    const bool is_onnx = rewrite_is(rewrite, id, "onnx::Conv") || rewrite_is(rewrite, id, fused_onnx_conv);
-    const bool is_first = node_attr(node, "data_format") != NULL &&
-                          slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+    const Node *node = rewrite_node(rewrite, id);
+    bool is_onnx = rewrite_is(rewrite, id, "onnx::Conv") || rewrite_is(rewrite, id, fused_onnx_conv);
+    bool is_first = node_attr(node, "data_format") != NULL &&
+                    slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
     return is_onnx || is_first ? 1 : rewrite_shape(rewrite, (Endpoint){.node = id})->rank - 1;
 }
 
@@ -111,8 +110,8 @@ linear_channels(const Rewrite *rewrite, uint32_t id)
 bool
 linear_fits_channels(const Rewrite *rewrite, uint32_t id, const Shape *shape)
 {
-    const int rank = rewrite_shape(rewrite, (Endpoint){.node = id})->rank;
-    const int axis = linear_channel_axis(rewrite, id) - (rank - shape->rank);
+    int rank = rewrite_shape(rewrite, (Endpoint){.node = id})->rank;
+    int axis = linear_channel_axis(rewrite, id) - (rank - shape->rank);
     bool fits = shape->rank <= rank && axis >= 0;
     for (int dimension = 0; fits && dimension < shape->rank; dimension++) {
         fits = shape->dims[dimension] == (dimension == axis ? linear_channels(rewrite, id) : 1);
@@ -126,7 +125,7 @@ linear_is_bias(const Rewrite *rewrite, uint32_t id, uint32_t sum, uint32_t index
 {
     assert(id != NODE_NONE && sum != NODE_NONE);
     static const char *const sums[] = {"Add", "AddV2", "onnx::Add"};
-    const Endpoint bias = rewrite_input(rewrite, sum, index);
+    Endpoint bias = rewrite_input(rewrite, sum, index);
     if (rewrite_is(rewrite, sum, "BiasAdd")) {
         return index == 1 && linear_channel_axis(rewrite, sum) == linear_channel_axis(rewrite, id);
     }
@@ -139,7 +138,7 @@ shape_constant(
     Rewrite *rewrite, uint32_t beside, const Shape *shape, const char *role, Endpoint *ret_constant)
 {
     AUTO_TENSOR value = {0};
-    const Shape vector = shape_vector(shape->rank);
+    Shape vector = shape_vector(shape->rank);
     if (!tensor_new(DTYPE_INT64, &vector, &value)) {
         return rewrite_no_memory(rewrite);
     }
@@ -162,7 +161,6 @@ linear_reshape(Rewrite *rewrite, uint32_t beside, Endpoint value, const Shape *s
     };
     Endpoint inputs[] = {value, value};
     TRY(shape_constant(rewrite, beside, shape, "shape", &inputs[1]));
-    const RewriteOp op = {
-        .op = "Reshape", .inputs = inputs, .input_count = 2, .attrs = attrs, .attr_count = 2};
+    RewriteOp op = {.op = "Reshape", .inputs = inputs, .input_count = 2, .attrs = attrs, .attr_count = 2};
     return rewrite_add(rewrite, beside, "channels", &op, ret_reshaped);
 }

@@ -54,7 +54,7 @@ static Status
 run_stage(Rewrite *rewrite, PassStage stage, PassSet without)
 {
     for (size_t index = 0; index < pass_table_count; index++) {
-        const Pass *const pass = pass_table[index];
+        const Pass *pass = pass_table[index];
         if (pass->stage == stage && (without & (PassSet)1 << index) == 0) {
             rewrite_begin_pass(rewrite, pass->name);
             TRY(pass->run(rewrite));
@@ -68,7 +68,7 @@ static Status
 run_rounds(Rewrite *rewrite, PassSet without)
 {
     for (int round = 0; round < ROUND_COUNT_MAX; round++) {
-        const uint32_t before = rewrite->note_count;
+        uint32_t before = rewrite->note_count;
         for (PassStage stage = PASS_CLEAN; stage <= PASS_FUSE; stage++) {
             TRY(run_stage(rewrite, stage, without));
         }

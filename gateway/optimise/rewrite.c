@@ -24,7 +24,7 @@ rewrite_alloc(const Rewrite *rewrite, size_t count, size_t size)
 static Status
 begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node)
 {
-    const uint32_t output_count = node->node.output_count;
+    uint32_t output_count = node->node.output_count;
     node->readings = rewrite_alloc(rewrite, output_count, sizeof *node->readings);
     if (node->readings == NULL && output_count > 0) {
         return rewrite_no_memory(rewrite);
@@ -40,7 +40,7 @@ is_effect_or_needs_one(const Rewrite *rewrite, const Node *node)
 {
     bool has_effects = (node->op->flags & OP_STATEFUL) != 0;
     for (uint32_t index = 0; !has_effects && index < node->input_count; index++) {
-        const uint32_t source = node->inputs[index].node;
+        uint32_t source = node->inputs[index].node;
         has_effects = source != NODE_NONE && rewrite->nodes[source]->has_effects;
     }
     for (uint32_t index = 0; !has_effects && index < node->control_count; index++) {
@@ -55,7 +55,7 @@ static void
 mark_nodes(Rewrite *rewrite)
 {
     for (uint32_t position = 0; position < rewrite->node_count; position++) {
-        const Node *const node = rewrite_node(rewrite, rewrite->graph->order[position]);
+        const Node *node = rewrite_node(rewrite, rewrite->graph->order[position]);
         rewrite->nodes[node->id]->has_effects = is_effect_or_needs_one(rewrite, node);
         for (uint32_t index = 0; index < node->control_count; index++) {
             rewrite->nodes[node->controls[index]]->has_control_readers = true;
@@ -78,7 +78,7 @@ find_frames(Rewrite *rewrite)
     if (!rewrite->has_control_flow) {
         return STATUS_OK;
     }
-    const Status found = graph_find_frames(&scratch, scratch.arena, rewrite->graph, &frames);
+    Status found = graph_find_frames(&scratch, scratch.arena, rewrite->graph, &frames);
     if (found == STATUS_OK) {
         rewrite->frames = frames.inputs;
     }
@@ -93,12 +93,12 @@ rewrite_begin(
     Rewrite rewrite = {.call = call, .graph = graph, .node_count = graph->node_count};
     rewrite.node_capacity = graph->node_count + ROOM;
     rewrite.nodes = rewrite_alloc(&rewrite, rewrite.node_capacity, sizeof *rewrite.nodes);
-    RewriteNode *const nodes = rewrite_alloc(&rewrite, graph->node_count, sizeof *nodes);
+    RewriteNode *nodes = rewrite_alloc(&rewrite, graph->node_count, sizeof *nodes);
     if (rewrite.nodes == NULL || nodes == NULL) {
         return rewrite_no_memory(&rewrite);
     }
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        const Node *const node = &graph->nodes[id];
+        const Node *node = &graph->nodes[id];
         nodes[id] = (RewriteNode){
             .node = *node,
             .shapes = shapes[id],
@@ -137,7 +137,7 @@ rewrite_resolve(const Rewrite *rewrite, Endpoint endpoint)
 {
     assert(endpoint.node < rewrite->node_count);
     for (;;) {
-        const Endpoint next = rewrite->nodes[endpoint.node]->readings[endpoint.port];
+        Endpoint next = rewrite->nodes[endpoint.node]->readings[endpoint.port];
         if (next.node == endpoint.node && next.port == endpoint.port) {
             return endpoint;
         }
@@ -148,7 +148,7 @@ rewrite_resolve(const Rewrite *rewrite, Endpoint endpoint)
 Endpoint
 rewrite_input(const Rewrite *rewrite, uint32_t id, uint32_t index)
 {
-    const Node *const node = rewrite_node(rewrite, id);
+    const Node *node = rewrite_node(rewrite, id);
     if (index >= node->input_count || node->inputs[index].node == NODE_NONE) {
         return (Endpoint){.node = NODE_NONE};
     }
@@ -180,12 +180,12 @@ rewrite_constant(const Rewrite *rewrite, Endpoint endpoint)
 bool
 rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number)
 {
-    const Tensor *const constant = rewrite_constant(rewrite, endpoint);
+    const Tensor *constant = rewrite_constant(rewrite, endpoint);
     if (constant == NULL || rewrite_node(rewrite, endpoint.node)->control_count > 0 ||
         constant->dtype != DTYPE_FLOAT32 || tensor_element_count(constant) != 1) {
         return false;
     }
-    const double value = (double)*(const float *)constant->data;
+    double value = (double)*(const float *)constant->data;
     return fabs(value - number) <= fabs(number) * 0x1p-20;
 }
 
@@ -198,8 +198,8 @@ rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint)
 static void
 mark_fixed(const Rewrite *rewrite, RewriteNode *node)
 {
-    const uint32_t id = node->node.id;
-    const bool is_constant = rewrite_constant(rewrite, (Endpoint){.node = id}) != NULL;
+    uint32_t id = node->node.id;
+    bool is_constant = rewrite_constant(rewrite, (Endpoint){.node = id}) != NULL;
     bool is_fixed = node->node.control_count == 0 &&
                     (node->node.op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 &&
                     (is_constant || node->node.input_count > 0);
@@ -226,7 +226,7 @@ rewrite_rests_on(const Rewrite *rewrite, uint32_t id, uint32_t index)
 {
     bool rests = true;
     for (uint32_t other = 0; rests && other < rewrite_node(rewrite, id)->input_count; other++) {
-        const Endpoint input = rewrite_input(rewrite, id, other);
+        Endpoint input = rewrite_input(rewrite, id, other);
         rests = other == index || input.node == NODE_NONE || rewrite_is_fixed(rewrite, input) ||
                 (!rewrite->has_control_flow && !rewrite->nodes[input.node]->has_effects);
     }
@@ -249,10 +249,9 @@ is_variable(const Rewrite *rewrite, Endpoint endpoint)
 bool
 rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead)
 {
-    const RewriteNode *const node = rewrite->nodes[id];
-    const Slice device = node->node.def->device;
-    const bool may_move =
-        device.size == 0 || slice_equal(device, rewrite_node(rewrite, instead.node)->def->device);
+    const RewriteNode *node = rewrite->nodes[id];
+    Slice device = node->node.def->device;
+    bool may_move = device.size == 0 || slice_equal(device, rewrite_node(rewrite, instead.node)->def->device);
     return may_move && !node->is_kept && !node->has_control_readers && node->node.control_count == 0 &&
            (node->node.op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 && !is_variable(rewrite, instead);
 }
@@ -276,9 +275,9 @@ walk_push(Walk *walk, uint32_t id)
 static void
 walk_inputs(Walk *walk, uint32_t id)
 {
-    const Node *const node = rewrite_node(walk->rewrite, id);
+    const Node *node = rewrite_node(walk->rewrite, id);
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint input = rewrite_input(walk->rewrite, id, index);
+        Endpoint input = rewrite_input(walk->rewrite, id, index);
         if (input.node != NODE_NONE) {
             walk_push(walk, input.node);
         }
@@ -317,12 +316,12 @@ rewrite_count_readers(const Rewrite *rewrite, uint32_t ***ret_counts)
 {
     bool *needed = NULL;
     TRY(mark_needed(rewrite, &needed));
-    uint32_t **const counts = rewrite_alloc(rewrite, rewrite->node_count, sizeof *counts);
+    uint32_t **counts = rewrite_alloc(rewrite, rewrite->node_count, sizeof *counts);
     if (counts == NULL) {
         return rewrite_no_memory(rewrite);
     }
     for (uint32_t id = 0; id < rewrite->node_count; id++) {
-        const uint32_t output_count = rewrite_node(rewrite, id)->output_count;
+        uint32_t output_count = rewrite_node(rewrite, id)->output_count;
         counts[id] = rewrite_alloc(rewrite, output_count, sizeof **counts);
         if (counts[id] == NULL && output_count > 0) {
             return rewrite_no_memory(rewrite);
@@ -330,7 +329,7 @@ rewrite_count_readers(const Rewrite *rewrite, uint32_t ***ret_counts)
     }
     for (uint32_t id = 0; id < rewrite->node_count; id++) {
         for (uint32_t index = 0; needed[id] && index < rewrite_node(rewrite, id)->input_count; index++) {
-            const Endpoint input = rewrite_input(rewrite, id, index);
+            Endpoint input = rewrite_input(rewrite, id, index);
             if (input.node != NODE_NONE) {
                 counts[input.node][input.port]++;
             }
@@ -356,8 +355,8 @@ note_change(Rewrite *rewrite, uint32_t id)
 {
     enum { FIRST_CAPACITY = 32 };
     if (rewrite->note_count == rewrite->note_capacity) {
-        const uint32_t capacity = rewrite->note_capacity == 0 ? FIRST_CAPACITY : rewrite->note_capacity * 2;
-        RewriteNote *const notes = rewrite_alloc(rewrite, capacity, sizeof *notes);
+        uint32_t capacity = rewrite->note_capacity == 0 ? FIRST_CAPACITY : rewrite->note_capacity * 2;
+        RewriteNote *notes = rewrite_alloc(rewrite, capacity, sizeof *notes);
         if (notes == NULL) {
             rewrite->has_no_memory = true;
             return;
@@ -375,7 +374,7 @@ note_change(Rewrite *rewrite, uint32_t id)
 void
 rewrite_redirect(Rewrite *rewrite, Endpoint from, Endpoint to)
 {
-    const Endpoint target = rewrite_resolve(rewrite, to);
+    Endpoint target = rewrite_resolve(rewrite, to);
     assert(target.node != from.node);
     rewrite->nodes[from.node]->readings[from.port] = target;
     note_change(rewrite, from.node);
@@ -384,9 +383,9 @@ rewrite_redirect(Rewrite *rewrite, Endpoint from, Endpoint to)
 Status
 rewrite_reread(Rewrite *rewrite, uint32_t id, const Endpoint *inputs, uint32_t input_count)
 {
-    Node *const node = &rewrite->nodes[id]->node;
+    Node *node = &rewrite->nodes[id]->node;
     assert(rewrite->pass != NULL && id < rewrite->node_count);
-    Endpoint *const copy = rewrite_alloc(rewrite, input_count, sizeof *copy);
+    Endpoint *copy = rewrite_alloc(rewrite, input_count, sizeof *copy);
     if (copy == NULL && input_count > 0) {
         return rewrite_no_memory(rewrite);
     }
@@ -408,9 +407,9 @@ smaller_of(uint32_t left, uint32_t right)
 Status
 rewrite_replace(Rewrite *rewrite, uint32_t id, const RewriteOp *becomes)
 {
-    Node *const node = &rewrite->nodes[id]->node;
-    Attr *const attrs = rewrite_alloc(rewrite, becomes->attr_count, sizeof *attrs);
-    NodeDef *const def = rewrite_alloc(rewrite, 1, sizeof *def);
+    Node *node = &rewrite->nodes[id]->node;
+    Attr *attrs = rewrite_alloc(rewrite, becomes->attr_count, sizeof *attrs);
+    NodeDef *def = rewrite_alloc(rewrite, 1, sizeof *def);
     if ((attrs == NULL && becomes->attr_count > 0) || def == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -453,7 +452,7 @@ rewrite_to_constant(Rewrite *rewrite, uint32_t id, const Tensor *value)
 {
     Attr attrs[2];
     TRY(constant_attrs(rewrite, value, attrs));
-    const RewriteOp constant = {.op = "Const", .attrs = attrs, .attr_count = COUNT_OF(attrs)};
+    RewriteOp constant = {.op = "Const", .attrs = attrs, .attr_count = COUNT_OF(attrs)};
     return rewrite_replace(rewrite, id, &constant);
 }
 
@@ -463,8 +462,8 @@ reserve_node(Rewrite *rewrite)
     if (rewrite->node_count < rewrite->node_capacity) {
         return STATUS_OK;
     }
-    const uint32_t capacity = rewrite->node_capacity * 2;
-    RewriteNode **const nodes = rewrite_alloc(rewrite, capacity, sizeof(RewriteNode *));
+    uint32_t capacity = rewrite->node_capacity * 2;
+    RewriteNode **nodes = rewrite_alloc(rewrite, capacity, sizeof(RewriteNode *));
     if (nodes == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -488,17 +487,17 @@ added_name(const Rewrite *rewrite, uint32_t beside, const char *role)
 static RewriteNode *
 added_node(const Rewrite *rewrite, uint32_t beside, const char *role, const RewriteOp *op)
 {
-    RewriteNode *const added = rewrite_alloc(rewrite, 1, sizeof *added);
-    NodeDef *const def = rewrite_alloc(rewrite, 1, sizeof *def);
-    Attr *const attrs = rewrite_alloc(rewrite, op->attr_count, sizeof *attrs);
-    const Slice name = added_name(rewrite, beside, role);
+    RewriteNode *added = rewrite_alloc(rewrite, 1, sizeof *added);
+    NodeDef *def = rewrite_alloc(rewrite, 1, sizeof *def);
+    Attr *attrs = rewrite_alloc(rewrite, op->attr_count, sizeof *attrs);
+    Slice name = added_name(rewrite, beside, role);
     if (added == NULL || def == NULL || attrs == NULL || name.data == NULL) {
         return NULL;
     }
     for (uint32_t index = 0; index < op->attr_count; index++) {
         attrs[index] = op->attrs[index];
     }
-    const NodeDef *const neighbour = rewrite_node(rewrite, beside)->def;
+    const NodeDef *neighbour = rewrite_node(rewrite, beside)->def;
     *def = (NodeDef){
         .name = name,
         .op = slice_from_string(op->op),
@@ -523,8 +522,8 @@ static Status
 finish_added(
     Rewrite *rewrite, RewriteNode *added, Dtype output_dtype, const Shape *shape, Endpoint *ret_endpoint)
 {
-    Shape *const shapes = rewrite_alloc(rewrite, 1, sizeof *shapes);
-    Dtype *const dtype = rewrite_alloc(rewrite, 1, sizeof *dtype);
+    Shape *shapes = rewrite_alloc(rewrite, 1, sizeof *shapes);
+    Dtype *dtype = rewrite_alloc(rewrite, 1, sizeof *dtype);
     if (shapes == NULL || dtype == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -546,8 +545,8 @@ rewrite_add_constant(
 {
     Attr attrs[2];
     TRY(constant_attrs(rewrite, value, attrs));
-    const RewriteOp op = {.op = "Const", .attrs = attrs, .attr_count = COUNT_OF(attrs)};
-    RewriteNode *const added = added_node(rewrite, beside, role, &op);
+    RewriteOp op = {.op = "Const", .attrs = attrs, .attr_count = COUNT_OF(attrs)};
+    RewriteNode *added = added_node(rewrite, beside, role, &op);
     if (added == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -558,8 +557,8 @@ rewrite_add_constant(
 static Status
 added_shape(const Rewrite *rewrite, const Node *node, Shape *ret_shape)
 {
-    Shape *const shapes = rewrite_alloc(rewrite, node->input_count, sizeof *shapes);
-    const Tensor **const values = rewrite_alloc(rewrite, node->input_count, sizeof(const Tensor *));
+    Shape *shapes = rewrite_alloc(rewrite, node->input_count, sizeof *shapes);
+    const Tensor **values = rewrite_alloc(rewrite, node->input_count, sizeof(const Tensor *));
     if (shapes == NULL || values == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -575,8 +574,8 @@ added_shape(const Rewrite *rewrite, const Node *node, Shape *ret_shape)
 Status
 rewrite_add(Rewrite *rewrite, uint32_t beside, const char *role, const RewriteOp *op, Endpoint *ret_endpoint)
 {
-    RewriteNode *const added = added_node(rewrite, beside, role, op);
-    Endpoint *const inputs = rewrite_alloc(rewrite, op->input_count, sizeof *inputs);
+    RewriteNode *added = added_node(rewrite, beside, role, op);
+    Endpoint *inputs = rewrite_alloc(rewrite, op->input_count, sizeof *inputs);
     if (added == NULL || inputs == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -596,7 +595,7 @@ endpoint_text(const Rewrite *rewrite, Arena *arena, Endpoint endpoint)
     if (endpoint.node == NODE_NONE) {
         return SLICE("");
     }
-    const Slice name = rewrite_node(rewrite, endpoint.node)->name;
+    Slice name = rewrite_node(rewrite, endpoint.node)->name;
     return endpoint.port == 0
                ? name
                : slice_from_string(text_format(arena, "%.*s:%u", SLICE_PRINT(name), endpoint.port));
@@ -605,9 +604,9 @@ endpoint_text(const Rewrite *rewrite, Arena *arena, Endpoint endpoint)
 static Status
 write_node_def(const Rewrite *rewrite, uint32_t id, Arena *arena, NodeDef *ret_def)
 {
-    const Node *const node = rewrite_node(rewrite, id);
-    const size_t count = (size_t)node->input_count + node->control_count;
-    Slice *const inputs = arena_alloc(arena, count * sizeof *inputs);
+    const Node *node = rewrite_node(rewrite, id);
+    size_t count = (size_t)node->input_count + node->control_count;
+    Slice *inputs = arena_alloc(arena, count * sizeof *inputs);
     if (inputs == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -642,9 +641,9 @@ rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten)
     bool *needed = NULL;
     assert(def->node_count == 0);
     TRY(mark_needed(rewrite, &needed));
-    NodeDef *const nodes = arena_alloc(def->arena, rewrite->node_count * sizeof *nodes);
-    uint32_t *const origins = rewrite_alloc(rewrite, rewrite->node_count, sizeof *origins);
-    const Shape **const shapes = rewrite_alloc(rewrite, rewrite->node_count, sizeof(const Shape *));
+    NodeDef *nodes = arena_alloc(def->arena, rewrite->node_count * sizeof *nodes);
+    uint32_t *origins = rewrite_alloc(rewrite, rewrite->node_count, sizeof *origins);
+    const Shape **shapes = rewrite_alloc(rewrite, rewrite->node_count, sizeof(const Shape *));
     if (nodes == NULL || origins == NULL || shapes == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -660,7 +659,7 @@ rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten)
     def->node_count = count;
     def->functions = rewrite->graph->def->functions;
     def->function_count = rewrite->graph->def->function_count;
-    const GraphLimits limits = {.node_count_max = count, .allows_internal = true};
+    GraphLimits limits = {.node_count_max = count, .allows_internal = true};
     TRY(graph_link(rewrite->call, def, op_find, limits, &ret_rewritten->graph));
     ret_rewritten->def = def;
     ret_rewritten->origins = origins;

@@ -9,12 +9,12 @@
 static Status
 other_form(Call *call, Slice name, Slice *ret_name)
 {
-    const Slice port = SLICE(":0");
+    Slice port = SLICE(":0");
     if (slice_ends_with(name, port)) {
         *ret_name = slice_part(name, 0, name.size - port.size);
         return STATUS_OK;
     }
-    char *const text = arena_alloc(call->arena, name.size + port.size);
+    char *text = arena_alloc(call->arena, name.size + port.size);
     if (text == NULL) {
         return call_fail_memory(call, "the name of an output");
     }
@@ -49,7 +49,7 @@ find_feed(Call *call, const Plan *plan, Slice name, size_t *ret_feed)
 Status
 partial_visit_check_feeds(const PartialVisit *visit)
 {
-    const StepCall *const step = visit->step;
+    const StepCall *step = visit->step;
     for (size_t index = 0; index < step->body.feed_count; index++) {
         size_t feed = 0;
         TRY(find_feed(step->call, step->plan, step->body.feeds[index].name, &feed));
@@ -61,13 +61,13 @@ partial_visit_check_feeds(const PartialVisit *visit)
 static Status
 find_feeds(Call *call, const StepCall *step, const PartialRun *run, Tensor **ret_feeds)
 {
-    const Plan *const plan = step->plan;
-    Tensor *const feeds = arena_alloc(call->arena, (plan->feed_count + 1) * sizeof *feeds);
+    const Plan *plan = step->plan;
+    Tensor *feeds = arena_alloc(call->arena, (plan->feed_count + 1) * sizeof *feeds);
     if (feeds == NULL) {
         return call_fail_memory(call, "the feeds of a partial run");
     }
     for (size_t index = 0; index < step->body.feed_count; index++) {
-        const Slice name = step->body.feeds[index].name;
+        Slice name = step->body.feeds[index].name;
         size_t feed = 0;
         TRY(find_feed(call, plan, name, &feed));
         if (run->is_fed[feed] || feeds[feed].dtype != DTYPE_INVALID) {
@@ -84,15 +84,15 @@ find_feeds(Call *call, const StepCall *step, const PartialRun *run, Tensor **ret
 static Status
 find_fetches(Call *call, const StepCall *step, const PartialRun *run, uint32_t **ret_fetches)
 {
-    const Plan *const plan = step->plan;
-    const size_t count = step->body.fetch_count;
-    uint32_t *const fetches = arena_alloc(call->arena, (count + 1) * sizeof *fetches);
-    bool *const is_asked = arena_alloc(call->arena, plan->fetch_count + 1);
+    const Plan *plan = step->plan;
+    size_t count = step->body.fetch_count;
+    uint32_t *fetches = arena_alloc(call->arena, (count + 1) * sizeof *fetches);
+    bool *is_asked = arena_alloc(call->arena, plan->fetch_count + 1);
     if (fetches == NULL || is_asked == NULL) {
         return call_fail_memory(call, "the fetches of a partial run");
     }
     for (size_t index = 0; index < count; index++) {
-        const Slice name = step->body.fetches[index];
+        Slice name = step->body.fetches[index];
         size_t fetch = 0;
         TRY(find_name(call, "fetch", plan->fetches, plan->fetch_count, name, &fetch));
         if (run->fetches[fetch].is_taken || is_asked[fetch]) {
@@ -111,18 +111,18 @@ static Status
 check_needs(
     Call *call, const StepCall *step, const PartialRun *run, const Tensor *feeds, const uint32_t *fetches)
 {
-    const Plan *const plan = step->plan;
+    const Plan *plan = step->plan;
     if (step->body.fetch_count == 0 || run->fed_count + step->body.feed_count == plan->feed_count) {
         return STATUS_OK;
     }
-    bool *const is_fed = arena_alloc(call->arena, plan->feed_count + 1);
+    bool *is_fed = arena_alloc(call->arena, plan->feed_count + 1);
     if (is_fed == NULL) {
         return call_fail_memory(call, "the needs of a fetch");
     }
     for (size_t feed = 0; feed < plan->feed_count; feed++) {
         is_fed[feed] = run->is_fed[feed] || feeds[feed].dtype != DTYPE_INVALID;
     }
-    const PlanFed fed = {.plan = plan, .is_fed = is_fed};
+    PlanFed fed = {.plan = plan, .is_fed = is_fed};
     return plan_check_fed(call, run->step.graph->graph, &fed, fetches, step->body.fetch_count);
 }
 
@@ -141,8 +141,8 @@ partial_visit_continue(PartialVisit *visit, PartialRun *run)
 {
     assert(visit->step->plan == run->step.plan);
 
-    StepCall *const step = visit->step;
-    Call *const call = step->call;
+    StepCall *step = visit->step;
+    Call *call = step->call;
     Tensor *feeds = NULL;
     uint32_t *fetches = NULL;
     TRY(check_running(call, run));
@@ -153,7 +153,7 @@ partial_visit_continue(PartialVisit *visit, PartialRun *run)
     TRY(find_feeds(call, step, run, &feeds));
     TRY(find_fetches(call, step, run, &fetches));
     TRY(check_needs(call, step, run, feeds, fetches));
-    Tensor *const outputs = arena_alloc(call->arena, (step->plan->fetch_count + 1) * sizeof *outputs);
+    Tensor *outputs = arena_alloc(call->arena, (step->plan->fetch_count + 1) * sizeof *outputs);
     if (outputs == NULL) {
         return call_fail_memory(call, "the outputs of a partial run");
     }

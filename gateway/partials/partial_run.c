@@ -13,9 +13,9 @@ enum { ARENA_SIZE_MAX = 256 << 20, PREPARE_MS = 60000 };
 PartialRun *
 partial_run_new(PartialLoop *loop, const PartialKey *key, const Call *call, Slice body)
 {
-    Arena *const arena = arena_new(ARENA_SIZE_MAX);
-    PartialRun *const run = arena == NULL ? NULL : arena_alloc(arena, sizeof *run);
-    const char *const request = run == NULL ? NULL : text_copy(arena, body);
+    Arena *arena = arena_new(ARENA_SIZE_MAX);
+    PartialRun *run = arena == NULL ? NULL : arena_alloc(arena, sizeof *run);
+    const char *request = run == NULL ? NULL : text_copy(arena, body);
     if (request == NULL) {
         arena_free(arena);
         return NULL;
@@ -52,7 +52,7 @@ partial_run_free(PartialRun *run)
 PartialRun *
 partial_run_find(PartialTable *table, const PartialKey *key)
 {
-    PartialFacts *const facts = partial_table_find(table, key);
+    PartialFacts *facts = partial_table_find(table, key);
     return facts == NULL ? NULL : LIST_ITEM(facts, PartialRun, facts);
 }
 
@@ -99,7 +99,7 @@ partial_run_fail(PartialRun *run, Status status, const char *message)
 bool
 partial_run_is_used_up(const PartialRun *run)
 {
-    const Plan *const plan = run->step.plan;
+    const Plan *plan = run->step.plan;
     return run->fed_count == plan->feed_count && run->taken_count == plan->fetch_count;
 }
 
@@ -114,7 +114,7 @@ serve_waiters(PartialRun *run)
 {
     LIST_EACH(&run->waiters, link)
     {
-        PartialWaiter *const waiter = LIST_ITEM(link, PartialWaiter, link);
+        PartialWaiter *waiter = LIST_ITEM(link, PartialWaiter, link);
         if (waiter->is_ready(waiter, run)) {
             list_remove(&waiter->link);
             waiter->serve(waiter, run);
@@ -125,7 +125,7 @@ serve_waiters(PartialRun *run)
 void
 partial_run_settle(PartialRun *run)
 {
-    const StepLoop *const loop = run->step.loop;
+    const StepLoop *loop = run->step.loop;
     serve_waiters(run);
     if (!list_is_empty(&run->waiters)) {
         return;
@@ -174,7 +174,7 @@ end_above_limit(PartialRun *run)
 static uint64_t
 output_size(const PartialRun *run, uint32_t fetch)
 {
-    const bool has_value = run->fetches[fetch].has_come && !run->fetches[fetch].is_dead;
+    bool has_value = run->fetches[fetch].has_come && !run->fetches[fetch].is_dead;
     return has_value ? tensor_byte_size(&run->step.outputs[fetch]) : 0;
 }
 
@@ -206,7 +206,7 @@ partial_run_put_back(PartialRun *run, const uint32_t *fetches, size_t count)
 Status
 partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
 {
-    const size_t count = run->step.plan->feed_count;
+    size_t count = run->step.plan->feed_count;
     uint64_t bytes = run->fed_bytes;
     for (size_t feed = 0; feed < count; feed++) {
         bytes += feeds[feed].dtype == DTYPE_INVALID ? 0 : tensor_byte_size(&feeds[feed]);
@@ -232,7 +232,7 @@ partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
-    PartialRun *const run = context;
+    PartialRun *run = context;
     if (run->has_ended) {
         return;
     }
@@ -249,7 +249,7 @@ static void
 write_lacking(const PartialRun *run, Buffer *text)
 {
     enum { NAMED_MAX = 4 };
-    const Plan *const plan = run->step.plan;
+    const Plan *plan = run->step.plan;
     size_t count = 0;
     for (size_t feed = 0; feed < plan->feed_count; feed++) {
         if (!run->is_fed[feed] && count++ < NAMED_MAX) {
@@ -264,7 +264,7 @@ write_lacking(const PartialRun *run, Buffer *text)
 static void
 explain_end(const PartialRun *run, const StepReport *report, Buffer *text)
 {
-    const bool has_expired = report->failure.code == STATUS_DEADLINE_EXCEEDED;
+    bool has_expired = report->failure.code == STATUS_DEADLINE_EXCEEDED;
     if (has_expired && run->fed_count < run->step.plan->feed_count) {
         buffer_append_string(text, "the partial run has expired; feeds that were not given: ");
         write_lacking(run, text);
@@ -283,13 +283,13 @@ explain_end(const PartialRun *run, const StepReport *report, Buffer *text)
 static void
 step_done(void *context, const StepReport *report)
 {
-    PartialRun *const run = context;
+    PartialRun *run = context;
     AUTO_BUFFER text = {0};
     run->run = NULL;
     run->fed_bytes = 0;
     if (!run->has_ended) {
         explain_end(run, report, &text);
-        const char *const message = buffer_string(&text);
+        const char *message = buffer_string(&text);
         note_end(run, report->failure.code, message == NULL ? "" : message);
         run->is_told = run->is_told ||
                        report->failure.code == STATUS_DEADLINE_EXCEEDED; /* nobody may ask for it any more */
@@ -316,9 +316,9 @@ partial_run_begin(Call *call, PartialRun *run)
 {
     assert(run->run == NULL && run->step.plan != NULL);
 
-    PartialLoop *const loop = run->facts.loop;
-    const Plan *const plan = run->step.plan;
-    const uint64_t time_ms = run->step.body.timeout_ms;
+    PartialLoop *loop = run->facts.loop;
+    const Plan *plan = run->step.plan;
+    uint64_t time_ms = run->step.body.timeout_ms;
     run->is_fed = arena_alloc(run->call.arena, (plan->feed_count + 1) * sizeof *run->is_fed);
     run->fetches = arena_alloc(run->call.arena, (plan->fetch_count + 1) * sizeof *run->fetches);
     if (run->is_fed == NULL || run->fetches == NULL) {
@@ -349,7 +349,7 @@ partials_close(PartialLoop *loop)
 {
     LIST_EACH(&loop->runs, link)
     {
-        PartialRun *const run = LIST_ITEM(link, PartialRun, link);
+        PartialRun *run = LIST_ITEM(link, PartialRun, link);
         partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
         run->is_told = true;
         partial_run_settle(run);
@@ -366,10 +366,10 @@ typedef struct SessionEnd {
 static void
 end_session_there(Task *task)
 {
-    SessionEnd *const end = (SessionEnd *)(void *)task;
+    SessionEnd *end = (SessionEnd *)(void *)task;
     LIST_EACH(&end->loop->runs, link)
     {
-        PartialRun *const run = LIST_ITEM(link, PartialRun, link);
+        PartialRun *run = LIST_ITEM(link, PartialRun, link);
         if (uuid_equal(run->step.session_id.value, end->session.value) &&
             uuid_equal(run->step.tenant.value, end->tenant.value)) {
             partial_run_fail(run, STATUS_CANCELLED, "its session has been deleted");
@@ -384,9 +384,9 @@ void
 partials_end_session(const PartialTable *table, TenantId tenant, SessionId session)
 {
     size_t count = 0;
-    PartialLoop *const *const loops = partial_table_loops(table, &count);
+    PartialLoop *const *loops = partial_table_loops(table, &count);
     for (size_t index = 0; index < count; index++) {
-        SessionEnd *const end = memory_new(1, sizeof *end);
+        SessionEnd *end = memory_new(1, sizeof *end);
         if (end == NULL) {
             return;
         }

@@ -25,8 +25,8 @@ struct PartialTable {
 PartialTable *
 partial_table_new(const Limits *limits, const Replica *replica)
 {
-    PartialTable *const table = memory_new(1, sizeof *table);
-    Map *const runs = map_new();
+    PartialTable *table = memory_new(1, sizeof *table);
+    Map *runs = map_new();
     if (table == NULL || runs == NULL) {
         memory_free(table);
         map_free(runs);
@@ -78,7 +78,7 @@ partial_table_loops(const PartialTable *table, size_t *ret_count)
 StepId
 partial_run_id_new(const PartialLoop *loop)
 {
-    const Replica *const replica = loop->table->replica;
+    const Replica *replica = loop->table->replica;
     StepId id = step_id_new(loop->steps);
     memcpy(&id.value.bytes[MARK_AT], replica->mark, sizeof replica->mark);
     return id;
@@ -97,7 +97,7 @@ count_of_tenant(const Map *runs, TenantId tenant)
     size_t cursor = 0;
     size_t count = 0;
     for (const MapEntry *entry = map_next(runs, &cursor); entry != NULL; entry = map_next(runs, &cursor)) {
-        const PartialFacts *const facts = entry->value;
+        const PartialFacts *facts = entry->value;
         count += uuid_equal(facts->key.tenant.value, tenant.value);
     }
     return count;
@@ -106,7 +106,7 @@ count_of_tenant(const Map *runs, TenantId tenant)
 static Status
 add_facts(Call *call, PartialTable *table, PartialFacts *facts)
 {
-    const uint64_t count_max = table->limits->partial_runs;
+    uint64_t count_max = table->limits->partial_runs;
     if (table->is_closed) {
         return call_fail(call, STATUS_UNAVAILABLE, "the gateway is shutting down");
     }
@@ -123,7 +123,7 @@ Status
 partial_table_add(Call *call, PartialTable *table, PartialFacts *facts)
 {
     mutex_lock(&table->lock);
-    const Status status = add_facts(call, table, facts);
+    Status status = add_facts(call, table, facts);
     mutex_unlock(&table->lock);
     return status;
 }
@@ -142,7 +142,7 @@ static bool
 copy_facts(PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
 {
     mutex_lock(&table->lock);
-    const PartialFacts *const facts = table->is_closed ? NULL : map_get(table->runs, key_slice(key));
+    const PartialFacts *facts = table->is_closed ? NULL : map_get(table->runs, key_slice(key));
     if (facts != NULL) {
         *ret_facts = *facts;
         (void)graph_snapshot_ref(facts->graph);
@@ -155,7 +155,7 @@ copy_facts(PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
 Status
 partial_table_look(Call *call, PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
 {
-    const Replica *const replica = table->replica;
+    const Replica *replica = table->replica;
     char text[ID_TEXT_SIZE];
     id_to_text("prt", key->id.value, text);
     if (memcmp(&key->id.value.bytes[MARK_AT], replica->mark, sizeof replica->mark) != 0) {
@@ -175,7 +175,7 @@ PartialFacts *
 partial_table_find(PartialTable *table, const PartialKey *key)
 {
     mutex_lock(&table->lock);
-    PartialFacts *const facts = map_get(table->runs, key_slice(key));
+    PartialFacts *facts = map_get(table->runs, key_slice(key));
     mutex_unlock(&table->lock);
     return facts;
 }
@@ -194,7 +194,7 @@ bool
 partial_table_is_closed(PartialTable *table)
 {
     mutex_lock(&table->lock);
-    const bool is_closed = table->is_closed;
+    bool is_closed = table->is_closed;
     mutex_unlock(&table->lock);
     return is_closed;
 }
@@ -203,7 +203,7 @@ size_t
 partial_table_count(PartialTable *table)
 {
     mutex_lock(&table->lock);
-    const size_t count = map_count(table->runs);
+    size_t count = map_count(table->runs);
     mutex_unlock(&table->lock);
     return count;
 }

@@ -17,10 +17,10 @@ state_name(const PartialRun *run)
 Status
 partial_run_view(Call *call, const PartialRun *run, PartialView *ret_view)
 {
-    const Plan *const plan = run->step.plan;
-    Slice *const feeds = arena_alloc(call->arena, (plan->feed_count + 1) * sizeof *feeds);
-    Slice *const fetches = arena_alloc(call->arena, (plan->fetch_count + 1) * sizeof *fetches);
-    const char *const message = text_copy(call->arena, slice_from_string(run->message));
+    const Plan *plan = run->step.plan;
+    Slice *feeds = arena_alloc(call->arena, (plan->feed_count + 1) * sizeof *feeds);
+    Slice *fetches = arena_alloc(call->arena, (plan->fetch_count + 1) * sizeof *fetches);
+    const char *message = text_copy(call->arena, slice_from_string(run->message));
     PartialView view = {
         .key = run->facts.key,
         .graph = run->step.graph->id_text,

@@ -13,7 +13,7 @@ enum { REPLY_GRACE_MS = 1000, LOOP_OUTPUT_SIZE_MAX = 64 * 1024 };
 static Status
 write_on_job(Call *call, JobContext *job_context, void *owner)
 {
-    PartialVisit *const visit = owner;
+    PartialVisit *visit = owner;
     (void)call;
     (void)job_context;
     visit->write(visit);
@@ -31,7 +31,7 @@ finish_written(Exchange *exchange, Status status, void *owner)
 static void
 end_at_home(PartialVisit *visit)
 {
-    Exchange *const exchange = visit->step->exchange;
+    Exchange *exchange = visit->step->exchange;
     exchange_on_cancel(exchange, NULL, NULL);
     if (visit->status != STATUS_OK) {
         exchange_fail(exchange, visit->status);
@@ -44,7 +44,7 @@ end_at_home(PartialVisit *visit)
 void
 partial_visit_write(PartialVisit *visit)
 {
-    const StepCall *const step = visit->step;
+    const StepCall *step = visit->step;
     JsonWriter writer = json_writer(response_json(exchange_response(step->exchange)));
     json_write_object_begin(&writer);
     partial_view_write(&writer, &visit->view);
@@ -82,12 +82,12 @@ answer_visit(PartialVisit *visit, const PartialRun *run, Status status)
 static void
 visit_run(PartialVisit *visit)
 {
-    PartialRun *const run = partial_run_find(visit->asked->table, &visit->key);
+    PartialRun *run = partial_run_find(visit->asked->table, &visit->key);
     if (run == NULL) {
         send_home(visit, call_fail(visit->step->call, STATUS_NOT_FOUND, "the partial run has just ended"));
         return;
     }
-    const Status status = visit->act(visit, run);
+    Status status = visit->act(visit, run);
     if (status == STATUS_OK && visit->waits) {
         list_append(&run->waiters, &visit->waiter.link);
     } else {
@@ -113,7 +113,7 @@ typedef struct Withdrawal {
 static void
 take_back(PartialVisit *visit, PartialRun *run)
 {
-    const StepCall *const step = visit->step;
+    const StepCall *step = visit->step;
     list_remove(&visit->waiter.link);
     partial_run_put_back(run, step->reply.fetches, step->body.fetch_count);
     answer_visit(visit, run, call_fail(step->call, STATUS_CANCELLED, "nobody waits any more"));
@@ -122,12 +122,12 @@ take_back(PartialVisit *visit, PartialRun *run)
 static void
 withdraw_visit(Task *task)
 {
-    Withdrawal *const withdrawal = (Withdrawal *)(void *)task;
-    PartialRun *const run = partial_run_find(withdrawal->asked->table, &withdrawal->key);
+    Withdrawal *withdrawal = (Withdrawal *)(void *)task;
+    PartialRun *run = partial_run_find(withdrawal->asked->table, &withdrawal->key);
     if (run != NULL) {
         LIST_EACH(&run->waiters, link)
         {
-            PartialVisit *const visit = LIST_ITEM(link, PartialVisit, waiter.link);
+            PartialVisit *visit = LIST_ITEM(link, PartialVisit, waiter.link);
             if (visit->number == withdrawal->number) {
                 take_back(visit, run);
             }
@@ -140,8 +140,8 @@ withdraw_visit(Task *task)
 static void
 client_gone(Exchange *exchange, void *owner)
 {
-    const PartialVisit *const visit = owner;
-    Withdrawal *const withdrawal = memory_new(1, sizeof *withdrawal);
+    const PartialVisit *visit = owner;
+    Withdrawal *withdrawal = memory_new(1, sizeof *withdrawal);
     (void)exchange;
     if (withdrawal == NULL) {
         return; /* it waits until the run's own time is over */
@@ -154,7 +154,7 @@ client_gone(Exchange *exchange, void *owner)
 static bool
 have_come(const PartialVisit *visit, const PartialRun *run)
 {
-    const StepCall *const step = visit->step;
+    const StepCall *step = visit->step;
     for (size_t index = 0; index < step->body.fetch_count; index++) {
         if (!run->fetches[step->reply.fetches[index]].has_come) {
             return false;
@@ -166,7 +166,7 @@ have_come(const PartialVisit *visit, const PartialRun *run)
 static bool
 visit_is_ready(PartialWaiter *waiter, const PartialRun *run)
 {
-    const PartialVisit *const visit = LIST_ITEM(waiter, PartialVisit, waiter);
+    const PartialVisit *visit = LIST_ITEM(waiter, PartialVisit, waiter);
     return run->has_ended || (have_come(visit, run) && !visit->awaits_end);
 }
 
@@ -174,10 +174,10 @@ visit_is_ready(PartialWaiter *waiter, const PartialRun *run)
 static Status
 check_alive(const PartialVisit *visit, PartialRun *run)
 {
-    const StepCall *const step = visit->step;
+    const StepCall *step = visit->step;
     for (size_t index = 0; index < step->body.fetch_count; index++) {
         if (run->fetches[step->reply.fetches[index]].is_dead) {
-            const Status status = call_fail(step->call, STATUS_INVALID_ARGUMENT,
+            Status status = call_fail(step->call, STATUS_INVALID_ARGUMENT,
                 "fetch '%.*s' has no value: it lies on a branch that was not taken",
                 SLICE_PRINT(step->body.fetches[index]));
             partial_run_fail(run, status, step->call->error.message);
@@ -190,10 +190,10 @@ check_alive(const PartialVisit *visit, PartialRun *run)
 static Status
 hand_out(const PartialVisit *visit, PartialRun *run)
 {
-    const StepCall *const step = visit->step;
+    const StepCall *step = visit->step;
     TRY(check_alive(visit, run));
     for (size_t index = 0; index < step->body.fetch_count; index++) {
-        const uint32_t fetch = step->reply.fetches[index];
+        uint32_t fetch = step->reply.fetches[index];
         step->outputs[fetch] = run->step.outputs[fetch];
         run->step.outputs[fetch] = (Tensor){0};
     }
@@ -203,9 +203,9 @@ hand_out(const PartialVisit *visit, PartialRun *run)
 static void
 serve_visit(PartialWaiter *waiter, PartialRun *run)
 {
-    PartialVisit *const visit = LIST_ITEM(waiter, PartialVisit, waiter);
-    const bool has_failed = run->has_ended && run->status != STATUS_OK;
-    const Status status =
+    PartialVisit *visit = LIST_ITEM(waiter, PartialVisit, waiter);
+    bool has_failed = run->has_ended && run->status != STATUS_OK;
+    Status status =
         has_failed ? call_fail(visit->step->call, run->status, "%s", run->message) : hand_out(visit, run);
     run->is_told = run->is_told || status != STATUS_OK;
     answer_visit(visit, run, status);
@@ -214,7 +214,7 @@ serve_visit(PartialWaiter *waiter, PartialRun *run)
 static Status
 read_key(Call *call, const Request *request, PartialKey *ret_key)
 {
-    const Slice text = request_parameter(request, "run");
+    Slice text = request_parameter(request, "run");
     ret_key->tenant = request->principal.tenant;
     TRY(session_id_read(call, request, &ret_key->session));
     return id_from_text("prt", text, &ret_key->id.value)
@@ -227,10 +227,10 @@ Status
 partial_visit_begin(Exchange *exchange, PartialLoop *home, PartialVisit **ret_visit)
 {
     static uint64_t count;
-    Call *const call = exchange_call(exchange);
+    Call *call = exchange_call(exchange);
     PartialFacts facts;
-    PartialVisit *const visit = arena_alloc(call->arena, sizeof *visit);
-    StepCall *const step = visit == NULL ? NULL : step_call_new(exchange, home->steps);
+    PartialVisit *visit = arena_alloc(call->arena, sizeof *visit);
+    StepCall *step = visit == NULL ? NULL : step_call_new(exchange, home->steps);
     if (step == NULL) {
         return call_fail_memory(call, "a request about a partial run");
     }
@@ -257,7 +257,7 @@ partial_visit_send(PartialVisit *visit)
 {
     assert(visit->act != NULL && visit->write != NULL);
 
-    StepCall *const step = visit->step;
+    StepCall *step = visit->step;
     Status status = call_check(step->call, clock_monotonic_ns());
     if (status == STATUS_OK && partial_table_is_closed(visit->home->table)) {
         status = call_fail(step->call, STATUS_UNAVAILABLE, "the gateway is shutting down");
@@ -280,7 +280,7 @@ void
 partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialWrite write)
 {
     PartialVisit *visit = NULL;
-    const Status status = partial_visit_begin(exchange, home, &visit);
+    Status status = partial_visit_begin(exchange, home, &visit);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
         return;

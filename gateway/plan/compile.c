@@ -21,7 +21,7 @@ map_release(void *map)
 Map *
 compile_map(const Compile *compile)
 {
-    Map *const map = map_new();
+    Map *map = map_new();
     if (map != NULL && arena_defer(compile->call->arena, map_release, map) == NULL) {
         map_free(map);
         return NULL;
@@ -71,7 +71,7 @@ Status
 compile_link(const Compile *compile, GraphDef *def, Graph **ret_graph)
 {
     assert(def != NULL);
-    const GraphLimits limits = {.node_count_max = def->node_count, .allows_internal = true};
+    GraphLimits limits = {.node_count_max = def->node_count, .allows_internal = true};
     Graph *graph = NULL;
     TRY(graph_link(compile->call, def, op_find, limits, &graph));
     *ret_graph = compile_keep_graph(compile, graph);
@@ -87,6 +87,6 @@ compile_endpoint_key(const Endpoint *endpoint)
 uint32_t
 compile_find_feed(const Compile *compile, Endpoint endpoint)
 {
-    const Endpoint *const feed = map_get(compile->feed_map, compile_endpoint_key(&endpoint));
+    const Endpoint *feed = map_get(compile->feed_map, compile_endpoint_key(&endpoint));
     return feed == NULL ? FEED_NONE : (uint32_t)(feed - compile->feeds);
 }

@@ -10,7 +10,7 @@ enum {
 static const AttrValue *
 find_mark(const Node *node, const char *name, AttrKind kind)
 {
-    const AttrValue *const value = node_attr(node, name);
+    const AttrValue *value = node_attr(node, name);
     return value != NULL && value->kind == kind && !value->is_list ? value : NULL;
 }
 
@@ -30,14 +30,14 @@ has_branchings(const Graph *graph)
 static Status
 obtain_branching(Conditions *conditions, const Node *node, uint32_t *ret_branching)
 {
-    const AttrValue *const name = find_mark(node, "_branching", ATTR_STRING);
+    const AttrValue *name = find_mark(node, "_branching", ATTR_STRING);
     if (name == NULL || (!op_is(node, "Switch") && !op_is(node, "Merge"))) {
         *ret_branching = BRANCHING_NONE;
         return STATUS_OK;
     }
     Branching *branching = map_get(conditions->branching_map, name->value.s);
     if (branching == NULL) {
-        const AttrValue *const is_lazy = find_mark(node, "_is_lazy", ATTR_BOOL);
+        const AttrValue *is_lazy = find_mark(node, "_is_lazy", ATTR_BOOL);
         branching = &conditions->branchings[conditions->branching_count];
         *branching = (Branching){
             .name = name->value.s, .is_whole = true, .is_wanted = is_lazy != NULL && is_lazy->value.b};
@@ -54,16 +54,16 @@ uint32_t
 endpoint_condition(const Conditions *conditions, Endpoint endpoint)
 {
     assert(endpoint.node < conditions->compile->graph->node_count);
-    const uint32_t fork = conditions->switches[endpoint.node];
+    uint32_t fork = conditions->switches[endpoint.node];
     return fork == FORK_NONE ? conditions->nodes[endpoint.node] : condition_of(fork, endpoint.port);
 }
 
 uint32_t
 condition_branch(const Conditions *conditions, uint32_t condition)
 {
-    const Fork *const fork = condition_fork(conditions, condition);
+    const Fork *fork = condition_fork(conditions, condition);
     assert(fork->branching < conditions->branching_count);
-    const uint32_t last = conditions->branchings[fork->branching].test_count - 1;
+    uint32_t last = conditions->branchings[fork->branching].test_count - 1;
     if (condition_side(condition) == 1) {
         return fork->test;
     }
@@ -74,7 +74,7 @@ condition_branch(const Conditions *conditions, uint32_t condition)
 static uint32_t
 break_one(const Conditions *conditions, uint32_t condition)
 {
-    const Fork *const fork = condition_fork(conditions, condition);
+    const Fork *fork = condition_fork(conditions, condition);
     if (fork->branching != BRANCHING_NONE) {
         conditions->branchings[fork->branching].is_whole = false;
     }
@@ -165,9 +165,9 @@ inputs_condition(const Conditions *conditions, const Node *node)
 static void
 add_test(Conditions *conditions, Fork *fork, const Node *node)
 {
-    Branching *const branching = &conditions->branchings[fork->branching];
-    const AttrValue *const test = find_mark(node, "_test", ATTR_INT);
-    const uint32_t before = condition_of(branching->last_fork, 0);
+    Branching *branching = &conditions->branchings[fork->branching];
+    const AttrValue *test = find_mark(node, "_test", ATTR_INT);
+    uint32_t before = condition_of(branching->last_fork, 0);
     fork->test = branching->test_count;
     if (branching->test_count == 0) {
         branching->parent = fork->parent;
@@ -191,12 +191,12 @@ condition_depth(const Conditions *conditions, uint32_t condition)
 static Status
 obtain_fork(Conditions *conditions, const Node *node, uint32_t parent, uint32_t *ret_fork)
 {
-    Fork *const made = &conditions->forks[conditions->fork_count];
+    Fork *made = &conditions->forks[conditions->fork_count];
     *made = (Fork){
         .parent = parent, .predicate = node->inputs[1], .depth = condition_depth(conditions, parent) + 1};
     TRY(obtain_branching(conditions, node, &made->branching));
-    const Slice key = slice_of(made, offsetof(Fork, test));
-    const Fork *const known = map_get(conditions->fork_map, key);
+    Slice key = slice_of(made, offsetof(Fork, test));
+    const Fork *known = map_get(conditions->fork_map, key);
     if (known != NULL) {
         *ret_fork = (uint32_t)(known - conditions->forks);
         return STATUS_OK;
@@ -220,7 +220,7 @@ is_loop_switch(const Conditions *conditions, const Node *node)
 static Status
 visit_switch(Conditions *conditions, const Node *node)
 {
-    const uint32_t condition = inputs_condition(conditions, node);
+    uint32_t condition = inputs_condition(conditions, node);
     conditions->nodes[node->id] = condition;
     if (is_loop_switch(conditions, node) || condition == CONDITION_UNKNOWN) {
         return STATUS_OK;
@@ -238,7 +238,7 @@ loop_merge_condition(const Conditions *conditions, const Node *node)
 {
     uint32_t condition = CONDITION_ALWAYS;
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint input = node->inputs[index];
+        Endpoint input = node->inputs[index];
         if (!slice_ends_with(conditions->compile->graph->nodes[input.node].def->op, SLICE("NextIteration"))) {
             condition = join_conditions(conditions, condition, endpoint_condition(conditions, input));
         }
@@ -250,7 +250,7 @@ static bool
 is_loop_merge(const Conditions *conditions, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Node *const source = &conditions->compile->graph->nodes[node->inputs[index].node];
+        const Node *source = &conditions->compile->graph->nodes[node->inputs[index].node];
         if (slice_ends_with(source->def->op, SLICE("NextIteration"))) {
             return true;
         }
@@ -270,13 +270,13 @@ are_two_sides(const Conditions *conditions, uint32_t left, uint32_t right)
 static uint32_t
 branching_merge_condition(const Conditions *conditions, const Node *node, uint32_t index)
 {
-    const Branching *const branching = &conditions->branchings[index];
+    const Branching *branching = &conditions->branchings[index];
     uint32_t rest = endpoint_condition(conditions, node->inputs[node->input_count - 1]);
     if (node->input_count != branching->test_count + 1 || node->control_count > 0) {
         return CONDITION_UNKNOWN;
     }
     for (uint32_t input = node->input_count - 1; input-- > 0;) {
-        const uint32_t condition = endpoint_condition(conditions, node->inputs[input]);
+        uint32_t condition = endpoint_condition(conditions, node->inputs[input]);
         if (!are_two_sides(conditions, condition, rest) || condition_side(condition) != 1 ||
             condition_fork(conditions, condition)->branching != index) {
             return CONDITION_UNKNOWN;
@@ -289,20 +289,20 @@ branching_merge_condition(const Conditions *conditions, const Node *node, uint32
 static Status
 visit_merge(Conditions *conditions, const Node *node)
 {
-    uint32_t *const condition = &conditions->nodes[node->id];
+    uint32_t *condition = &conditions->nodes[node->id];
     uint32_t branching = BRANCHING_NONE;
     TRY(obtain_branching(conditions, node, &branching));
     if (branching != BRANCHING_NONE) {
-        Branching *const ended = &conditions->branchings[branching];
+        Branching *ended = &conditions->branchings[branching];
         *condition = branching_merge_condition(conditions, node, branching);
         conditions->merges[node->id] = branching;
         ended->output_count++;
         ended->is_whole = ended->is_whole && *condition != CONDITION_UNKNOWN;
         return STATUS_OK;
     }
-    const uint32_t first = endpoint_condition(conditions, node->inputs[0]);
-    const bool is_pair = node->input_count == 2 &&
-                         are_two_sides(conditions, first, endpoint_condition(conditions, node->inputs[1]));
+    uint32_t first = endpoint_condition(conditions, node->inputs[0]);
+    bool is_pair = node->input_count == 2 &&
+                   are_two_sides(conditions, first, endpoint_condition(conditions, node->inputs[1]));
     *condition = is_pair ? controls_condition(conditions, node, condition_fork(conditions, first)->parent)
                          : CONDITION_UNKNOWN;
     return STATUS_OK;
@@ -312,9 +312,9 @@ visit_merge(Conditions *conditions, const Node *node)
 static Status
 visit_node(Conditions *conditions, const Node *node)
 {
-    const bool is_merge = slice_ends_with(node->def->op, SLICE("Merge")) && node->input_count > 0 &&
-                          (node->op->flags & OP_CONTROL_FLOW) != 0;
-    uint32_t *const condition = &conditions->nodes[node->id];
+    bool is_merge = slice_ends_with(node->def->op, SLICE("Merge")) && node->input_count > 0 &&
+                    (node->op->flags & OP_CONTROL_FLOW) != 0;
+    uint32_t *condition = &conditions->nodes[node->id];
     if (slice_ends_with(node->def->op, SLICE("Switch")) && (node->op->flags & OP_CONTROL_FLOW) != 0) {
         TRY(visit_switch(conditions, node));
     } else if (is_merge && is_loop_merge(conditions, node)) {
@@ -336,7 +336,7 @@ visit_node(Conditions *conditions, const Node *node)
 static Status
 alloc_conditions(const Compile *compile, Conditions *conditions)
 {
-    const uint32_t count = compile->graph->node_count;
+    uint32_t count = compile->graph->node_count;
     *conditions = (Conditions){
         .compile = compile,
         .nodes = compile_alloc(compile, count, sizeof *conditions->nodes),
@@ -347,10 +347,9 @@ alloc_conditions(const Compile *compile, Conditions *conditions)
         .fork_map = compile_map(compile),
         .branching_map = compile_map(compile),
     };
-    const bool is_all = conditions->nodes != NULL && conditions->switches != NULL &&
-                        conditions->merges != NULL && conditions->forks != NULL &&
-                        conditions->branchings != NULL && conditions->fork_map != NULL &&
-                        conditions->branching_map != NULL;
+    bool is_all = conditions->nodes != NULL && conditions->switches != NULL && conditions->merges != NULL &&
+                  conditions->forks != NULL && conditions->branchings != NULL &&
+                  conditions->fork_map != NULL && conditions->branching_map != NULL;
     if (!is_all) {
         return compile_no_memory(compile);
     }

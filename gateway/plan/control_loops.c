@@ -21,16 +21,16 @@ is_on_several(uint16_t slots)
 static void
 collect_slots(const Compile *compile, uint16_t *slots)
 {
-    const GraphFrames *const frames = &compile->frames;
+    const GraphFrames *frames = &compile->frames;
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        const uint32_t slot = compile->slots[id];
+        uint32_t slot = compile->slots[id];
         if (slot != SLOT_COPIED) {
             slots_add(&slots[frames->inputs[id]], slot);
             slots_add(&slots[frames->outputs[id]], slot);
         }
     }
     for (uint32_t frame = frames->frame_count; frame-- > 1;) {
-        const uint32_t parent = frames->frames[frame].parent;
+        uint32_t parent = frames->frames[frame].parent;
         slots[parent] = (uint16_t)(slots[parent] | slots[frame]);
     }
 }
@@ -38,7 +38,7 @@ collect_slots(const Compile *compile, uint16_t *slots)
 static void
 emit_enter(Partitioning *partitioning, uint32_t slot, uint32_t number, Slice input)
 {
-    const GraphFrame *const frame = &partitioning->compile->frames.frames[number];
+    const GraphFrame *frame = &partitioning->compile->frames.frames[number];
     const Attr attrs[] = {
         partition_type_attr(SLICE("T"), DTYPE_FLOAT32),
         {.name = SLICE("frame_name"), .value = {.kind = ATTR_STRING, .value.s = frame->name}},
@@ -59,12 +59,12 @@ emit_enter(Partitioning *partitioning, uint32_t slot, uint32_t number, Slice inp
 static void
 emit_loop_op(Partitioning *partitioning, uint32_t slot, const char *op, Slice name, const Slice inputs[2])
 {
-    const size_t input_count = inputs[1].size > 0 ? 2 : 1;
+    size_t input_count = inputs[1].size > 0 ? 2 : 1;
     const Attr attrs[] = {
         partition_type_attr(SLICE("T"), DTYPE_FLOAT32),
         {.name = SLICE("N"), .value = {.kind = ATTR_INT, .value.i = 2}},
     };
-    const size_t attr_count = strcmp(op, "Merge") == 0 ? 2 : 1;
+    size_t attr_count = strcmp(op, "Merge") == 0 ? 2 : 1;
     partition_emit(partitioning, slot,
         &(NodeDef){.name = name,
             .op = slice_from_string(op),
@@ -77,22 +77,22 @@ emit_loop_op(Partitioning *partitioning, uint32_t slot, const char *op, Slice na
 static void
 emit_control_loop(Partitioning *partitioning, uint32_t slot, uint32_t number)
 {
-    const GraphFrame *const frame = &partitioning->compile->frames.frames[number];
-    const bool is_outermost = frame->parent == FRAME_ROOT;
-    const Slice start = partition_loop_part(
+    const GraphFrame *frame = &partitioning->compile->frames.frames[number];
+    bool is_outermost = frame->parent == FRAME_ROOT;
+    Slice start = partition_loop_part(
         partitioning, is_outermost ? number : frame->parent, is_outermost ? "start" : "merge");
-    const Slice enter = partition_loop_part(partitioning, number, "enter");
-    const Slice merge = partition_loop_part(partitioning, number, "merge");
-    const Slice choice = partition_loop_part(partitioning, number, "switch");
-    const Slice next = partition_loop_part(partitioning, number, "next");
-    const Slice taken =
+    Slice enter = partition_loop_part(partitioning, number, "enter");
+    Slice merge = partition_loop_part(partitioning, number, "merge");
+    Slice choice = partition_loop_part(partitioning, number, "switch");
+    Slice next = partition_loop_part(partitioning, number, "next");
+    Slice taken =
         slice_from_string(text_format(partitioning->compile->call->arena, "%.*s:1", SLICE_PRINT(choice)));
     if (is_outermost) {
         partition_emit_signal(partitioning, slot, start, NULL, 0);
     }
     emit_enter(partitioning, slot, number, start);
     emit_loop_op(partitioning, slot, "Merge", merge, (Slice[]){enter, next});
-    const Slice predicate =
+    Slice predicate =
         partition_data_input(partitioning, (Endpoint){.node = frame->loop_cond, .port = 0}, slot);
     emit_loop_op(partitioning, slot, "Switch", choice, (Slice[]){merge, predicate});
     emit_loop_op(partitioning, slot, "NextIteration", next, (Slice[]){taken, {0}});
@@ -101,15 +101,15 @@ emit_control_loop(Partitioning *partitioning, uint32_t slot, uint32_t number)
 Status
 partition_control_loops(Partitioning *partitioning)
 {
-    const Compile *const compile = partitioning->compile;
-    const GraphFrames *const frames = &compile->frames;
+    const Compile *compile = partitioning->compile;
+    const GraphFrames *frames = &compile->frames;
     partitioning->loop_slots = compile_alloc(compile, frames->frame_count, sizeof *partitioning->loop_slots);
     if (partitioning->loop_slots == NULL) {
         return compile_no_memory(compile);
     }
     collect_slots(compile, partitioning->loop_slots);
     for (uint32_t frame = 1; frame < frames->frame_count; frame++) {
-        const uint16_t slots = partitioning->loop_slots[frame];
+        uint16_t slots = partitioning->loop_slots[frame];
         for (uint32_t slot = 0; slot < compile->slot_count && is_on_several(slots); slot++) {
             if (slots_have(slots, slot)) {
                 emit_control_loop(partitioning, slot, frame);

@@ -14,8 +14,8 @@ word_parse(Slice text, Slice *ret_word)
         return true;
     }
     for (size_t index = 0; index < text.size; index++) {
-        const char byte = text.data[index];
-        const bool is_inner = (byte >= '0' && byte <= '9') || byte == '_';
+        char byte = text.data[index];
+        bool is_inner = (byte >= '0' && byte <= '9') || byte == '_';
         if (!is_letter(byte) && (index == 0 || !is_inner)) {
             return false;
         }
@@ -43,7 +43,7 @@ number_parse(Slice text, int32_t *ret_number)
 static bool
 device_parse(Slice text, DeviceName *name)
 {
-    const size_t colon = slice_find(text, ':');
+    size_t colon = slice_find(text, ':');
     name->id = DEVICE_PART_NONE;
     return word_parse(slice_part(text, 0, colon), &name->type) &&
            (colon == text.size || number_parse(slice_part(text, colon + 1, text.size), &name->id));
@@ -52,9 +52,9 @@ device_parse(Slice text, DeviceName *name)
 static bool
 part_parse(Slice part, DeviceName *name)
 {
-    const size_t colon = slice_find(part, ':');
-    const Slice key = slice_part(part, 0, colon);
-    const Slice value = slice_part(part, colon + 1, part.size);
+    size_t colon = slice_find(part, ':');
+    Slice key = slice_part(part, 0, colon);
+    Slice value = slice_part(part, colon + 1, part.size);
     if (slice_equals_string(key, "job")) {
         return word_parse(value, &name->job);
     }

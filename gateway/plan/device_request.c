@@ -37,11 +37,11 @@ device_request(const Compile *compile, const Node *node, int32_t *ret_task)
         return refuse_request(
             compile, node, "a device is written '/job:worker/task:0/device:CPU:0', or a part of that");
     }
-    const char *const reason = why_unavailable(&name);
+    const char *reason = why_unavailable(&name);
     if (reason != NULL && !compile->request->signature->options.has_soft_placement) {
         return refuse_request(compile, node, reason);
     }
-    const bool is_foreign = name.job.size > 0 && !slice_equals_string(name.job, "worker");
+    bool is_foreign = name.job.size > 0 && !slice_equals_string(name.job, "worker");
     *ret_task = is_foreign || name.task == DEVICE_PART_NONE ? PLAN_TASK_NONE : name.task;
     return STATUS_OK;
 }

@@ -18,9 +18,8 @@ estimate_bytes(const Compile *compile, const Node *node, uint32_t port)
 {
     enum { HANDLE_SIZE = 16 };
     assert(port < node->output_count);
-    const size_t size = dtype_size(node->output_dtypes[port]);
-    const double bytes =
-        element_count(&compile->shapes[node->id][port]) * (double)(size == 0 ? HANDLE_SIZE : size);
+    size_t size = dtype_size(node->output_dtypes[port]);
+    double bytes = element_count(&compile->shapes[node->id][port]) * (double)(size == 0 ? HANDLE_SIZE : size);
     return bytes < (double)INT64_MAX ? (uint64_t)bytes : INT64_MAX;
 }
 
@@ -38,13 +37,13 @@ input_shape(const Compile *compile, const Node *node, uint32_t index)
 static double
 product_depth(const Compile *compile, const Node *node)
 {
-    const Shape *const left = input_shape(compile, node, 0);
-    const AttrValue *const transposes = node_attr(node, "transpose_a");
-    const bool is_transposed = transposes != NULL && transposes->value.b;
+    const Shape *left = input_shape(compile, node, 0);
+    const AttrValue *transposes = node_attr(node, "transpose_a");
+    bool is_transposed = transposes != NULL && transposes->value.b;
     if (left->rank < 2) {
         return 1;
     }
-    const int64_t depth = left->dims[left->rank - (is_transposed ? 2 : 1)];
+    int64_t depth = left->dims[left->rank - (is_transposed ? 2 : 1)];
     return depth < 0 ? 1 : (double)depth;
 }
 
@@ -52,8 +51,8 @@ product_depth(const Compile *compile, const Node *node)
 static double
 filter_depth(const Compile *compile, const Node *node)
 {
-    const Shape *const filter = input_shape(compile, node, 1);
-    const int64_t out = filter->rank > 0 ? filter->dims[filter->rank - 1] : 1;
+    const Shape *filter = input_shape(compile, node, 1);
+    int64_t out = filter->rank > 0 ? filter->dims[filter->rank - 1] : 1;
     return element_count(filter) / (double)(out > 0 ? out : 1);
 }
 
@@ -61,8 +60,8 @@ filter_depth(const Compile *compile, const Node *node)
 static double
 onnx_filter_depth(const Compile *compile, const Node *node)
 {
-    const Shape *const filter = input_shape(compile, node, 1);
-    const int64_t out = filter->rank > 0 ? filter->dims[0] : 1;
+    const Shape *filter = input_shape(compile, node, 1);
+    int64_t out = filter->rank > 0 ? filter->dims[0] : 1;
     return element_count(filter) / (double)(out > 0 ? out : 1);
 }
 
@@ -95,7 +94,7 @@ estimate_cost(const Compile *compile, const Node *node)
             depth = cost_rules[index].depth(compile, node);
         }
     }
-    const bool is_free = node->op->flags & OP_SOURCE;
+    bool is_free = node->op->flags & OP_SOURCE;
     if (compile->inside != NULL && compile->inside[node->id].cost > 0) {
         return compile->inside[node->id].cost;
     }
@@ -111,7 +110,7 @@ node_bytes(const Compile *compile, const Node *node)
 {
     uint64_t bytes = compile->inside == NULL ? 0 : compile->inside[node->id].constant_bytes;
     for (uint32_t port = 0; port < node->output_count; port++) {
-        const uint64_t size = estimate_bytes(compile, node, port);
+        uint64_t size = estimate_bytes(compile, node, port);
         bytes = bytes > INT64_MAX - size ? INT64_MAX : bytes + size;
     }
     return bytes;
@@ -122,12 +121,12 @@ node_bytes(const Compile *compile, const Node *node)
 static void
 find_last_reads(const Compile *compile, uint32_t *last)
 {
-    const Graph *const graph = compile->graph;
+    const Graph *graph = compile->graph;
     for (uint32_t position = 0; position < graph->node_count; position++) {
-        const Node *const node = &graph->nodes[graph->order[position]];
+        const Node *node = &graph->nodes[graph->order[position]];
         last[node->id] = position > last[node->id] ? position : last[node->id];
         for (uint32_t index = 0; index < node->input_count; index++) {
-            const uint32_t source = node->inputs[index].node;
+            uint32_t source = node->inputs[index].node;
             if (source != NODE_NONE && position > last[source]) {
                 last[source] = position;
             }
@@ -143,7 +142,7 @@ typedef struct Liveness {
 static void
 live_add(Liveness *liveness, uint32_t slot, uint64_t bytes)
 {
-    uint64_t *const live = &liveness->live[slot];
+    uint64_t *live = &liveness->live[slot];
     *live = *live > INT64_MAX - bytes ? INT64_MAX : *live + bytes;
     liveness->peak[slot] = *live > liveness->peak[slot] ? *live : liveness->peak[slot];
 }
@@ -156,7 +155,7 @@ count_copies(const Compile *compile, Liveness *liveness)
         if (compile->slots[id] != SLOT_COPIED) {
             continue;
         }
-        const uint64_t bytes = node_bytes(compile, &compile->graph->nodes[id]);
+        uint64_t bytes = node_bytes(compile, &compile->graph->nodes[id]);
         for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
             live_add(liveness, slot, bytes);
         }
@@ -169,13 +168,13 @@ count_last_reads(
     const Compile *compile, const Node *node, uint32_t position, uint32_t *last, Liveness *liveness)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const uint32_t source = node->inputs[index].node;
+        uint32_t source = node->inputs[index].node;
         if (source == NODE_NONE || last[source] != position || compile->slots[source] == SLOT_COPIED) {
             continue;
         }
         last[source] = UINT32_MAX;
-        const uint64_t bytes = node_bytes(compile, &compile->graph->nodes[source]);
-        uint64_t *const live = &liveness->live[compile->slots[source]];
+        uint64_t bytes = node_bytes(compile, &compile->graph->nodes[source]);
+        uint64_t *live = &liveness->live[compile->slots[source]];
         *live = *live > bytes ? *live - bytes : 0;
     }
 }
@@ -183,9 +182,9 @@ count_last_reads(
 Status
 estimate_slots(const Compile *compile, PlanSlot *slots)
 {
-    const Graph *const graph = compile->graph;
+    const Graph *graph = compile->graph;
     assert(compile->slots != NULL && compile->slot_count <= PLAN_SLOT_COUNT_MAX);
-    uint32_t *const last = compile_alloc(compile, graph->node_count, sizeof *last);
+    uint32_t *last = compile_alloc(compile, graph->node_count, sizeof *last);
     if (last == NULL) {
         return compile_no_memory(compile);
     }
@@ -193,8 +192,8 @@ estimate_slots(const Compile *compile, PlanSlot *slots)
     Liveness liveness = {0};
     count_copies(compile, &liveness);
     for (uint32_t position = 0; position < graph->node_count; position++) {
-        const Node *const node = &graph->nodes[graph->order[position]];
-        const uint32_t slot = compile->slots[node->id];
+        const Node *node = &graph->nodes[graph->order[position]];
+        uint32_t slot = compile->slots[node->id];
         if (slot != SLOT_COPIED) {
             live_add(&liveness, slot, node_bytes(compile, node));
             slots[slot].cost += estimate_cost(compile, node);

@@ -9,7 +9,7 @@
 static bool
 is_constant(const Node *node, const bool *known)
 {
-    const unsigned others = OP_STATEFUL | OP_CONTROL_FLOW | OP_SOURCE;
+    unsigned others = OP_STATEFUL | OP_CONTROL_FLOW | OP_SOURCE;
     if (op_is(node, "Const")) {
         return node->control_count == 0;
     }
@@ -30,10 +30,10 @@ typedef struct Known {
 static bool
 may_join(const void *context, const Node *node)
 {
-    const Known *const known = context;
+    const Known *known = context;
     bool may_join = !known->is_off && (node->op->flags & OP_ELEMENTWISE) != 0 && !known->constants[node->id];
     for (uint32_t index = 0; may_join && index < node->input_count; index++) {
-        const Endpoint from = node->inputs[index];
+        Endpoint from = node->inputs[index];
         may_join = from.node != NODE_NONE && dtype_is_copyable(node->input_dtypes[index]) &&
                    !node_output_is_reference(&known->graph->nodes[from.node], from.port);
     }
@@ -43,9 +43,9 @@ may_join(const void *context, const Node *node)
 static Status
 find_known(const Compile *compile, Known *ret_known)
 {
-    const Graph *const graph = compile->graph;
-    const PassSet without = compile->request->signature->options.passes_off;
-    const bool is_folding = !pass_set_has(without, SLICE("constant_folding"));
+    const Graph *graph = compile->graph;
+    PassSet without = compile->request->signature->options.passes_off;
+    bool is_folding = !pass_set_has(without, SLICE("constant_folding"));
     *ret_known = (Known){
         .graph = graph,
         .is_off = pass_set_has(without, SLICE("elementwise_fusion")),
@@ -55,7 +55,7 @@ find_known(const Compile *compile, Known *ret_known)
         return compile_no_memory(compile);
     }
     for (uint32_t position = 0; position < graph->node_count; position++) {
-        const Node *const node = &graph->nodes[graph->order[position]];
+        const Node *node = &graph->nodes[graph->order[position]];
         ret_known->constants[node->id] = is_folding && is_constant(node, ret_known->constants);
     }
     return STATUS_OK;
@@ -67,6 +67,6 @@ find_fusions(Compile *compile)
     Known known;
     assert(compile->slots != NULL);
     TRY(find_known(compile, &known));
-    const FusionRule rule = {.context = &known, .may_join = may_join, .slots = compile->slots};
+    FusionRule rule = {.context = &known, .may_join = may_join, .slots = compile->slots};
     return graph_find_fusions(compile->call, compile->graph, &rule, &compile->fusions);
 }

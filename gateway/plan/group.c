@@ -14,7 +14,7 @@ typedef struct Groups {
 static uint32_t
 find_root(const Groups *groups, uint32_t id)
 {
-    uint32_t *const parents = groups->parents;
+    uint32_t *parents = groups->parents;
     while (parents[id] != id) {
         parents[id] = parents[parents[id]];
         id = parents[id];
@@ -25,8 +25,8 @@ find_root(const Groups *groups, uint32_t id)
 static void
 unite_groups(const Groups *groups, uint32_t left, uint32_t right)
 {
-    const uint32_t left_root = find_root(groups, left);
-    const uint32_t right_root = find_root(groups, right);
+    uint32_t left_root = find_root(groups, left);
+    uint32_t right_root = find_root(groups, right);
     if (left_root < right_root) {
         groups->parents[right_root] = left_root;
     } else {
@@ -37,7 +37,7 @@ unite_groups(const Groups *groups, uint32_t left, uint32_t right)
 static Status
 join_group(const Groups *groups, uint32_t id, Slice name)
 {
-    const uint32_t *const member = map_get(groups->by_name, name);
+    const uint32_t *member = map_get(groups->by_name, name);
     if (member != NULL) {
         unite_groups(groups, (uint32_t)(member - groups->parents), id);
         return STATUS_OK;
@@ -50,9 +50,9 @@ bool
 next_colocation(const Node *author, size_t *position, Slice *ret_name)
 {
     static const Slice prefix = {.data = "loc:@", .size = 5};
-    const AttrValue *const classes = author == NULL ? NULL : node_attr(author, "_class");
+    const AttrValue *classes = author == NULL ? NULL : node_attr(author, "_class");
     while (classes != NULL && classes->is_list && *position < classes->value.list.count) {
-        const AttrValue *const item = &classes->value.list.items[(*position)++];
+        const AttrValue *item = &classes->value.list.items[(*position)++];
         if (item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix)) {
             *ret_name = slice_part(item->value.s, prefix.size, SIZE_MAX);
             return true;
@@ -65,7 +65,7 @@ next_colocation(const Node *author, size_t *position, Slice *ret_name)
 static Status
 join_named(const Groups *groups, uint32_t id)
 {
-    const Node *const origin = groups->compile->origins[id];
+    const Node *origin = groups->compile->origins[id];
     bool has_joined = origin == NULL;
     size_t position = 0;
     Slice name;
@@ -81,11 +81,11 @@ join_named(const Groups *groups, uint32_t id)
 static void
 join_handles(const Groups *groups, const Node *node)
 {
-    const Node *const nodes = groups->compile->graph->nodes;
+    const Node *nodes = groups->compile->graph->nodes;
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint source = node->inputs[index];
-        const Dtype dtype = node->input_dtypes[index];
-        const bool is_handle = dtype == DTYPE_RESOURCE || dtype == DTYPE_VARIANT;
+        Endpoint source = node->inputs[index];
+        Dtype dtype = node->input_dtypes[index];
+        bool is_handle = dtype == DTYPE_RESOURCE || dtype == DTYPE_VARIANT;
         if (source.node != NODE_NONE && (is_handle || node_input_is_reference(node, index) ||
                                             node_output_is_reference(&nodes[source.node], source.port))) {
             unite_groups(groups, source.node, node->id);
@@ -96,10 +96,10 @@ join_handles(const Groups *groups, const Node *node)
 static void
 join_callers(const Groups *groups)
 {
-    const Graph *const graph = groups->compile->graph;
+    const Graph *graph = groups->compile->graph;
     uint32_t first = NODE_NONE;
     for (uint32_t id = 0; groups->compile->source->def->function_count > 0 && id < graph->node_count; id++) {
-        const Node *const node = &graph->nodes[id];
+        const Node *node = &graph->nodes[id];
         if (op_is(node, "_Branch") || op_is(node, "_StateBranch")) {
             first = first == NODE_NONE ? id : first;
             unite_groups(groups, first, id);
@@ -116,7 +116,7 @@ unite_nodes(void *context, uint32_t left, uint32_t right)
 Status
 group_nodes(const Compile *compile, uint32_t **ret_groups)
 {
-    const Graph *const graph = compile->graph;
+    const Graph *graph = compile->graph;
     assert(compile->origins != NULL && compile->frames.frames != NULL);
     Groups groups = {
         .compile = compile,

@@ -52,19 +52,19 @@ refuse_inside_loop(const Compile *compile, const char *what, Slice name, Slice l
 Status
 check_feeds(const Compile *compile)
 {
-    const Signature *const signature = compile->request->signature;
+    const Signature *signature = compile->request->signature;
     Call scratch = {.arena = compile->call->arena};
     GraphFrames frames;
     assert(compile->feeds != NULL);
     if (signature->feed_count == 0 || !has_loops(compile->source)) {
         return STATUS_OK;
     }
-    const Status found = graph_find_frames(&scratch, compile->call->arena, compile->source, &frames);
+    Status found = graph_find_frames(&scratch, compile->call->arena, compile->source, &frames);
     if (found != STATUS_OK) {
         return found == STATUS_RESOURCE_EXHAUSTED ? compile_no_memory(compile) : STATUS_OK;
     }
     for (size_t index = 0; index < signature->feed_count; index++) {
-        const uint32_t frame = frames.outputs[compile->feeds[index].node];
+        uint32_t frame = frames.outputs[compile->feeds[index].node];
         if (frame != FRAME_ROOT) {
             return refuse_inside_loop(
                 compile, "feed", signature->feeds[index].name, frames.frames[frame].name);
@@ -76,12 +76,12 @@ check_feeds(const Compile *compile)
 Status
 find_loops(Compile *compile)
 {
-    const Graph *const graph = compile->graph;
-    GraphFrames *const frames = &compile->frames;
+    const Graph *graph = compile->graph;
+    GraphFrames *frames = &compile->frames;
     assert(graph != NULL && compile->ports != NULL);
     TRY(graph_find_frames(compile->call, compile->call->arena, graph, frames));
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        const uint32_t frame = frames->inputs[id];
+        uint32_t frame = frames->inputs[id];
         if (frame != FRAME_ROOT && op_is(&graph->nodes[id], "_Retval")) {
             return refuse_inside_loop(compile, "fetch",
                 compile->request->signature->fetches[compile->ports[id]], frames->frames[frame].name);
@@ -104,8 +104,8 @@ outermost_frame(const GraphFrames *frames, uint32_t frame)
 static uint32_t
 node_frame(const GraphFrames *frames, uint32_t id)
 {
-    const uint32_t input = frames->inputs[id];
-    const uint32_t output = frames->outputs[id];
+    uint32_t input = frames->inputs[id];
+    uint32_t output = frames->outputs[id];
     return frames->frames[input].depth > frames->frames[output].depth ? input : output;
 }
 
@@ -114,9 +114,9 @@ node_frame(const GraphFrames *frames, uint32_t id)
 static Status
 find_whole_loops(const Compile *compile, bool *is_whole)
 {
-    const GraphFrames *const frames = &compile->frames;
-    const bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
-    int32_t *const tasks = compile_alloc(compile, frames->frame_count, sizeof *tasks);
+    const GraphFrames *frames = &compile->frames;
+    bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
+    int32_t *tasks = compile_alloc(compile, frames->frame_count, sizeof *tasks);
     if (tasks == NULL) {
         return compile_no_memory(compile);
     }
@@ -125,7 +125,7 @@ find_whole_loops(const Compile *compile, bool *is_whole)
         tasks[frame] = PLAN_TASK_NONE;
     }
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        const uint32_t loop = outermost_frame(frames, node_frame(frames, id));
+        uint32_t loop = outermost_frame(frames, node_frame(frames, id));
         int32_t task = PLAN_TASK_NONE;
         TRY(device_request(compile, &compile->graph->nodes[id], &task));
         is_whole[loop] = is_whole[loop] &&
@@ -144,12 +144,12 @@ static void
 unite_inputs(const Compile *compile, const Node *node, const NodeUnion *unite)
 {
     for (uint32_t index = 0; index < node->input_count + node->control_count; index++) {
-        const uint32_t source =
+        uint32_t source =
             index < node->input_count ? node->inputs[index].node : node->controls[index - node->input_count];
         if (source == NODE_NONE) {
             continue;
         }
-        const Node *const from = &compile->graph->nodes[source];
+        const Node *from = &compile->graph->nodes[source];
         if (is_next_iteration(from) || (is_enter(from) && !is_constant_enter(from))) {
             unite->unite(unite->context, source, node->id);
         }
@@ -159,18 +159,18 @@ unite_inputs(const Compile *compile, const Node *node, const NodeUnion *unite)
 Status
 unite_loops(const Compile *compile, const NodeUnion *unite)
 {
-    const GraphFrames *const frames = &compile->frames;
+    const GraphFrames *frames = &compile->frames;
     assert(frames->frames != NULL && unite->unite != NULL);
     if (frames->frame_count == 1) {
         return STATUS_OK;
     }
-    bool *const is_whole = compile_alloc(compile, frames->frame_count, sizeof *is_whole);
+    bool *is_whole = compile_alloc(compile, frames->frame_count, sizeof *is_whole);
     if (is_whole == NULL) {
         return compile_no_memory(compile);
     }
     TRY(find_whole_loops(compile, is_whole));
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        const uint32_t loop = outermost_frame(frames, node_frame(frames, id));
+        uint32_t loop = outermost_frame(frames, node_frame(frames, id));
         unite_inputs(compile, &compile->graph->nodes[id], unite);
         if (loop != FRAME_ROOT && is_whole[loop]) {
             unite->unite(unite->context, frames->frames[loop].enter, id);

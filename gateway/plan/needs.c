@@ -18,7 +18,7 @@ typedef struct Walk {
 static uint32_t
 find_feed(const Walk *walk, Endpoint endpoint)
 {
-    const size_t count = walk->has_feed[endpoint.node] ? walk->fed->plan->feed_count : 0;
+    size_t count = walk->has_feed[endpoint.node] ? walk->fed->plan->feed_count : 0;
     for (uint32_t index = 0; index < count; index++) {
         if (walk->feeds[index].node == endpoint.node && walk->feeds[index].port == endpoint.port) {
             return index;
@@ -30,7 +30,7 @@ find_feed(const Walk *walk, Endpoint endpoint)
 static Status
 fail_lacking(Call *call, const Walk *walk, uint32_t fetch, uint32_t feed)
 {
-    const Plan *const plan = walk->fed->plan;
+    const Plan *plan = walk->fed->plan;
     return call_fail(call, STATUS_INVALID_ARGUMENT,
         "fetch '%.*s' needs feed '%.*s', which has not been given yet", SLICE_PRINT(plan->fetches[fetch]),
         SLICE_PRINT(plan->feeds[feed]));
@@ -39,7 +39,7 @@ fail_lacking(Call *call, const Walk *walk, uint32_t fetch, uint32_t feed)
 static Status
 need_endpoint(Call *call, Walk *walk, Endpoint endpoint, uint32_t fetch)
 {
-    const uint32_t feed = find_feed(walk, endpoint);
+    uint32_t feed = find_feed(walk, endpoint);
     if (feed != FEED_NONE) {
         return walk->fed->is_fed[feed] ? STATUS_OK : fail_lacking(call, walk, fetch, feed);
     }
@@ -55,15 +55,15 @@ need_endpoint(Call *call, Walk *walk, Endpoint endpoint, uint32_t fetch)
 static Status
 need_control(Call *call, Walk *walk, uint32_t id, uint32_t fetch)
 {
-    const Node *const node = &walk->graph->nodes[id];
-    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    const Node *node = &walk->graph->nodes[id];
+    bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
     return need_endpoint(call, walk, (Endpoint){.node = id, .port = is_placeholder ? 0 : NODE_NONE}, fetch);
 }
 
 static Status
 need_inputs(Call *call, Walk *walk, const Node *node)
 {
-    const uint32_t fetch = walk->origins[node->id] - 1;
+    uint32_t fetch = walk->origins[node->id] - 1;
     for (uint32_t index = 0; index < node->input_count; index++) {
         if (node->inputs[index].node != NODE_NONE) {
             TRY(need_endpoint(call, walk, node->inputs[index], fetch));
@@ -78,9 +78,9 @@ need_inputs(Call *call, Walk *walk, const Node *node)
 static Status
 walk_begin(Call *call, Walk *walk)
 {
-    const Plan *const plan = walk->fed->plan;
-    const uint32_t node_count = walk->graph->node_count;
-    Endpoint *const feeds = arena_alloc(call->arena, (plan->feed_count + 1) * sizeof *feeds);
+    const Plan *plan = walk->fed->plan;
+    uint32_t node_count = walk->graph->node_count;
+    Endpoint *feeds = arena_alloc(call->arena, (plan->feed_count + 1) * sizeof *feeds);
     walk->has_feed = arena_alloc(call->arena, (node_count + 1) * sizeof *walk->has_feed);
     walk->origins = arena_alloc(call->arena, (node_count + 1) * sizeof *walk->origins);
     walk->stack = arena_alloc(call->arena, (node_count + 1) * sizeof *walk->stack);

@@ -10,7 +10,7 @@
 static uint32_t
 switch_branching(const Conditions *conditions, uint32_t id)
 {
-    const uint32_t fork = conditions->switches[id];
+    uint32_t fork = conditions->switches[id];
     return fork == FORK_NONE ? BRANCHING_NONE : conditions->forks[fork].branching;
 }
 
@@ -27,13 +27,13 @@ is_undecided(const Conditions *conditions, uint32_t condition)
 static void
 check_undecided(const Outline *outline, const Node *node)
 {
-    const Conditions *const conditions = &outline->conditions;
-    const uint32_t own = conditions->nodes[node->id];
+    const Conditions *conditions = &outline->conditions;
+    uint32_t own = conditions->nodes[node->id];
     uint32_t inner = own;
     for (uint32_t at = own; at != CONDITION_ALWAYS; at = condition_fork(conditions, at)->parent) {
-        const bool is_next_test = inner != at && condition_fork(conditions, inner)->branching ==
-                                                     condition_fork(conditions, at)->branching;
-        const bool is_test = inner == at && (node->op->flags & OP_STATEFUL) == 0;
+        bool is_next_test = inner != at && condition_fork(conditions, inner)->branching ==
+                                               condition_fork(conditions, at)->branching;
+        bool is_test = inner == at && (node->op->flags & OP_STATEFUL) == 0;
         if (is_undecided(conditions, at) && !is_next_test && !is_test) {
             conditions_break(conditions, at);
         }
@@ -44,8 +44,8 @@ check_undecided(const Outline *outline, const Node *node)
 static void
 check_source(const Outline *outline, const Node *node, uint32_t source)
 {
-    const Conditions *const conditions = &outline->conditions;
-    const uint32_t given = conditions->nodes[source];
+    const Conditions *conditions = &outline->conditions;
+    uint32_t given = conditions->nodes[source];
     if (is_undecided(conditions, given) && given != conditions->nodes[node->id] &&
         switch_branching(conditions, source) == BRANCHING_NONE) {
         conditions_break(conditions, given);
@@ -57,7 +57,7 @@ check_source(const Outline *outline, const Node *node, uint32_t source)
 static void
 check_reach(const Conditions *conditions, const Node *node, uint32_t given)
 {
-    const uint32_t own = conditions->nodes[node->id];
+    uint32_t own = conditions->nodes[node->id];
     if (conditions->merges[node->id] == BRANCHING_NONE) {
         conditions_break_between(conditions, given, own == CONDITION_UNKNOWN ? CONDITION_ALWAYS : own);
     }
@@ -67,23 +67,22 @@ check_reach(const Conditions *conditions, const Node *node, uint32_t given)
 static bool
 reads_reference_from_outside(const Outline *outline, const Node *node, uint32_t index)
 {
-    const Endpoint source = node->inputs[index];
-    const Node *const giver = &outline->compile->graph->nodes[source.node];
-    const bool is_reference =
-        node_input_is_reference(node, index) || node_output_is_reference(giver, source.port);
+    Endpoint source = node->inputs[index];
+    const Node *giver = &outline->compile->graph->nodes[source.node];
+    bool is_reference = node_input_is_reference(node, index) || node_output_is_reference(giver, source.port);
     return is_reference && outline->conditions.nodes[source.node] != outline->conditions.nodes[node->id];
 }
 
 static void
 check_inputs(const Outline *outline, const Node *node)
 {
-    const Conditions *const conditions = &outline->conditions;
+    const Conditions *conditions = &outline->conditions;
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint source = node->inputs[index];
+        Endpoint source = node->inputs[index];
         if (source.node == NODE_NONE) {
             continue;
         }
-        const uint32_t ended = conditions->merges[source.node];
+        uint32_t ended = conditions->merges[source.node];
         check_source(outline, node, source.node);
         check_reach(conditions, node, endpoint_condition(conditions, source));
         if (ended != BRANCHING_NONE && source.port == 1) {
@@ -107,7 +106,7 @@ is_tied_to_outside(const Outline *outline, const Node *node)
     size_t position = 0;
     Slice name;
     while (next_colocation(outline->compile->origins[node->id], &position, &name)) {
-        const Node *const other = graph_find(outline->compile->graph, name);
+        const Node *other = graph_find(outline->compile->graph, name);
         if (other != NULL && outline->conditions.nodes[other->id] != outline->conditions.nodes[node->id]) {
             return true;
         }
@@ -119,7 +118,7 @@ is_tied_to_outside(const Outline *outline, const Node *node)
 static void
 note_member(const Outline *outline, const Node *node, uint32_t branching, int32_t task)
 {
-    Candidate *const candidate = &outline->candidates[branching];
+    Candidate *candidate = &outline->candidates[branching];
     if (!candidate->has_device) {
         candidate->has_device = true;
         candidate->task = task;
@@ -133,11 +132,11 @@ note_member(const Outline *outline, const Node *node, uint32_t branching, int32_
 static Status
 check_node(const Outline *outline, const Node *node)
 {
-    const Conditions *const conditions = &outline->conditions;
-    const Compile *const compile = outline->compile;
-    const uint32_t condition = conditions->nodes[node->id];
-    const uint32_t ended = conditions->merges[node->id];
-    const bool is_target = compile->is_target[node->id];
+    const Conditions *conditions = &outline->conditions;
+    const Compile *compile = outline->compile;
+    uint32_t condition = conditions->nodes[node->id];
+    uint32_t ended = conditions->merges[node->id];
+    bool is_target = compile->is_target[node->id];
     int32_t task = PLAN_TASK_NONE;
     check_inputs(outline, node);
     if (ended != BRANCHING_NONE &&
@@ -164,7 +163,7 @@ check_node(const Outline *outline, const Node *node)
 static void
 check_switch(const Outline *outline, const Node *node)
 {
-    const uint32_t branching = switch_branching(&outline->conditions, node->id);
+    uint32_t branching = switch_branching(&outline->conditions, node->id);
     if (branching != BRANCHING_NONE && (outline->compile->is_target[node->id] || node->control_count > 0)) {
         outline->conditions.branchings[branching].is_whole = false;
     }
@@ -174,7 +173,7 @@ check_switch(const Outline *outline, const Node *node)
 static Endpoint
 trace_through_switches(const Outline *outline, Endpoint endpoint, uint32_t branching)
 {
-    const Graph *const graph = outline->compile->graph;
+    const Graph *graph = outline->compile->graph;
     uint32_t found = switch_branching(&outline->conditions, endpoint.node);
     while (found != BRANCHING_NONE && (branching == BRANCHING_NONE || found == branching)) {
         endpoint = graph->nodes[endpoint.node].inputs[0];
@@ -193,13 +192,13 @@ endpoints_equal(Endpoint left, Endpoint right)
 static bool
 is_number_test(const Outline *outline, const Fork *fork, Endpoint *ret_index)
 {
-    const Graph *const graph = outline->compile->graph;
-    const Node *const node = &graph->nodes[fork->predicate.node];
+    const Graph *graph = outline->compile->graph;
+    const Node *node = &graph->nodes[fork->predicate.node];
     int64_t number = 0;
     if (!op_is(node, "Equal") || node->input_dtypes[0] != DTYPE_INT32) {
         return false;
     }
-    const Node *const constant = &graph->nodes[node->inputs[1].node];
+    const Node *constant = &graph->nodes[node->inputs[1].node];
     *ret_index = trace_through_switches(outline, node->inputs[0], fork->branching);
     return op_is(constant, "Const") && tensor_element_count(node_attr_tensor(constant, "value")) == 1 &&
            tensor_to_int64(node_attr_tensor(constant, "value"), 0, &number) && number == fork->test;
@@ -210,10 +209,10 @@ is_number_test(const Outline *outline, const Fork *fork, Endpoint *ret_index)
 static bool
 find_index(const Outline *outline, uint32_t branching, Endpoint *ret_index)
 {
-    const Conditions *const conditions = &outline->conditions;
+    const Conditions *conditions = &outline->conditions;
     bool is_found = false;
     for (uint32_t id = 0; id < conditions->fork_count; id++) {
-        const Fork *const fork = &conditions->forks[id];
+        const Fork *fork = &conditions->forks[id];
         Endpoint index = fork->predicate;
         if (fork->branching != branching) {
             continue;
@@ -245,8 +244,8 @@ node_weight(const Outline *outline, const Node *node)
         .cost = estimate_cost(outline->compile, node)};
     for (uint32_t index = 0; index < node->input_count; index++) {
         if (node->inputs[index].node != NODE_NONE) {
-            const Endpoint source = trace_through_switches(outline, node->inputs[index], BRANCHING_NONE);
-            const Node *const giver = &outline->compile->graph->nodes[source.node];
+            Endpoint source = trace_through_switches(outline, node->inputs[index], BRANCHING_NONE);
+            const Node *giver = &outline->compile->graph->nodes[source.node];
             weight.constant_bytes += node_is_loose_constant(giver) ? constant_bytes(giver) : 0;
         }
     }
@@ -256,18 +255,18 @@ node_weight(const Outline *outline, const Node *node)
 static void
 weigh_node(const Outline *outline, const Node *node)
 {
-    const Conditions *const conditions = &outline->conditions;
+    const Conditions *conditions = &outline->conditions;
     uint32_t at = conditions->nodes[node->id];
     if (at == CONDITION_ALWAYS || at == CONDITION_UNKNOWN || conditions->switches[node->id] != FORK_NONE ||
         conditions->merges[node->id] != BRANCHING_NONE) {
         return;
     }
-    const BranchWeight weight = node_weight(outline, node);
+    BranchWeight weight = node_weight(outline, node);
     for (; at != CONDITION_ALWAYS; at = condition_fork(conditions, at)->parent) {
-        const uint32_t branching = condition_fork(conditions, at)->branching;
-        const uint32_t branch = branching == BRANCHING_NONE ? NODE_NONE : condition_branch(conditions, at);
+        uint32_t branching = condition_fork(conditions, at)->branching;
+        uint32_t branch = branching == BRANCHING_NONE ? NODE_NONE : condition_branch(conditions, at);
         if (branch != NODE_NONE) {
-            BranchWeight *const sum = &outline->candidates[branching].weights[branch];
+            BranchWeight *sum = &outline->candidates[branching].weights[branch];
             sum->node_count += weight.node_count;
             sum->constant_bytes += weight.constant_bytes;
             sum->cost += weight.cost;
@@ -279,25 +278,25 @@ weigh_node(const Outline *outline, const Node *node)
 static bool
 is_worth_it(const Outline *outline, uint32_t branching)
 {
-    const PlanOptions *const options = &outline->compile->request->signature->options;
+    const PlanOptions *options = &outline->compile->request->signature->options;
     uint32_t heavy_count = 0;
     for (uint32_t branch = 0; branch <= outline->conditions.branchings[branching].test_count; branch++) {
-        const BranchWeight *const weight = &outline->candidates[branching].weights[branch];
+        const BranchWeight *weight = &outline->candidates[branching].weights[branch];
         heavy_count +=
             weight->node_count >= LAZY_NODE_COUNT_MIN || weight->constant_bytes >= LAZY_CONSTANT_BYTES_MIN;
     }
-    const bool is_spread = options->placement == PLACEMENT_SPREAD && options->slot_count > 1;
+    bool is_spread = options->placement == PLACEMENT_SPREAD && options->slot_count > 1;
     return outline->conditions.branchings[branching].is_wanted || (heavy_count >= 2 && !is_spread);
 }
 
 static void
 choose_branchings(Outline *outline)
 {
-    const Conditions *const conditions = &outline->conditions;
+    const Conditions *conditions = &outline->conditions;
     outline->home_count = 1;
     for (uint32_t id = 0; id < conditions->branching_count; id++) {
-        const Branching *const branching = &conditions->branchings[id];
-        Candidate *const candidate = &outline->candidates[id];
+        const Branching *branching = &conditions->branchings[id];
+        Candidate *candidate = &outline->candidates[id];
         candidate->is_chosen = branching->is_whole && branching->test_count > 0 &&
                                branching->output_count > 0 && is_worth_it(outline, id) &&
                                find_index(outline, id, &candidate->index);
@@ -315,14 +314,14 @@ side_home(const Outline *outline, const Fork *fork, uint32_t condition)
     if (fork->branching == BRANCHING_NONE || !outline->candidates[fork->branching].is_chosen) {
         return outline->homes[fork->parent];
     }
-    const uint32_t branch = condition_branch(&outline->conditions, condition);
+    uint32_t branch = condition_branch(&outline->conditions, condition);
     return branch == NODE_NONE ? HOME_NONE : outline->candidates[fork->branching].first_home + branch;
 }
 
 static Status
 find_homes(Outline *outline)
 {
-    const Conditions *const conditions = &outline->conditions;
+    const Conditions *conditions = &outline->conditions;
     outline->homes =
         compile_alloc(outline->compile, 1 + 2 * (size_t)conditions->fork_count, sizeof *outline->homes);
     outline->home_owners = compile_alloc(outline->compile, outline->home_count, sizeof *outline->home_owners);
@@ -332,12 +331,12 @@ find_homes(Outline *outline)
     outline->homes[CONDITION_ALWAYS] = HOME_GRAPH;
     for (uint32_t id = 0; id < conditions->fork_count; id++) {
         for (uint32_t side = 0; side < 2; side++) {
-            const uint32_t condition = condition_of(id, side);
+            uint32_t condition = condition_of(id, side);
             outline->homes[condition] = side_home(outline, &conditions->forks[id], condition);
         }
     }
     for (uint32_t id = 0; id < conditions->branching_count; id++) {
-        const Candidate *const candidate = &outline->candidates[id];
+        const Candidate *candidate = &outline->candidates[id];
         for (uint32_t branch = 0; candidate->is_chosen && branch <= conditions->branchings[id].test_count;
              branch++) {
             outline->home_owners[candidate->first_home + branch] = id;
@@ -349,7 +348,7 @@ find_homes(Outline *outline)
 static Status
 alloc_candidates(Outline *outline)
 {
-    const Conditions *const conditions = &outline->conditions;
+    const Conditions *conditions = &outline->conditions;
     outline->candidates =
         compile_alloc(outline->compile, conditions->branching_count, sizeof *outline->candidates);
     for (uint32_t id = 0; outline->candidates != NULL && id < conditions->branching_count; id++) {
@@ -375,7 +374,7 @@ outline_done(Outline *outline)
 Status
 outline_branches(Compile *compile)
 {
-    const Graph *const graph = compile->graph;
+    const Graph *graph = compile->graph;
     assert(compile->inside == NULL && compile->shapes != NULL);
     if (pass_set_has(compile->request->signature->options.passes_off, SLICE("lazy_branches")) ||
         !has_branchings(graph)) {

@@ -54,7 +54,7 @@ static void *
 alloc_noted(Writing *writing, size_t count, size_t size)
 {
     size_t total = 0;
-    void *const memory =
+    void *memory =
         __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(writing->def->arena, total);
     writing->has_no_memory = writing->has_no_memory || memory == NULL;
     return memory;
@@ -69,8 +69,8 @@ is_called(const Writing *writing, uint32_t branching)
 static bool
 is_dropped_switch(const Writing *writing, uint32_t id)
 {
-    const Conditions *const conditions = &writing->outline->conditions;
-    const uint32_t fork = conditions->switches[id];
+    const Conditions *conditions = &writing->outline->conditions;
+    uint32_t fork = conditions->switches[id];
     return fork != FORK_NONE && is_called(writing, conditions->forks[fork].branching);
 }
 
@@ -89,7 +89,7 @@ node_home(const Writing *writing, uint32_t id)
 static Slice
 node_name(const Writing *writing, uint32_t id)
 {
-    const Conditions *const conditions = &writing->outline->conditions;
+    const Conditions *conditions = &writing->outline->conditions;
     return is_call_output(writing, id) ? conditions->branchings[conditions->merges[id]].name
                                        : writing->graph->nodes[id].name;
 }
@@ -97,7 +97,7 @@ node_name(const Writing *writing, uint32_t id)
 static bool
 is_pivot(const Writing *writing, uint32_t id)
 {
-    const Node *const node = &writing->graph->nodes[id];
+    const Node *node = &writing->graph->nodes[id];
     return op_is(node, "Identity") && node->control_count == 0 && node_home(writing, id) != HOME_GRAPH &&
            is_dropped_switch(writing, node->inputs[0].node);
 }
@@ -105,7 +105,7 @@ is_pivot(const Writing *writing, uint32_t id)
 static void
 append_node(Writing *writing, uint32_t home, const NodeDef *def)
 {
-    Buffer *const nodes = &writing->homes[home].nodes;
+    Buffer *nodes = &writing->homes[home].nodes;
     buffer_append(nodes, def, sizeof *def);
     writing->has_no_memory = writing->has_no_memory || !buffer_is_ok(nodes);
 }
@@ -113,8 +113,8 @@ append_node(Writing *writing, uint32_t home, const NodeDef *def)
 static void
 copy_constant(Writing *writing, uint32_t home, const Node *node)
 {
-    const Slice key = slice_of(&node->id, sizeof node->id);
-    Map **const constants = &writing->homes[home].constants;
+    Slice key = slice_of(&node->id, sizeof node->id);
+    Map **constants = &writing->homes[home].constants;
     if (*constants == NULL) {
         *constants = compile_map(writing->outline->compile);
     }
@@ -123,7 +123,7 @@ copy_constant(Writing *writing, uint32_t home, const Node *node)
         return;
     }
     writing->has_no_memory = writing->has_no_memory || !map_put(*constants, key, writing);
-    const NodeDef def = {.name = node->name,
+    NodeDef def = {.name = node->name,
         .op = node->op->name,
         .device = node->def->device,
         .attrs = node->attrs,
@@ -135,7 +135,7 @@ copy_constant(Writing *writing, uint32_t home, const Node *node)
 static uint32_t
 find_or_add_arg(Writing *writing, Candidate *candidate, Endpoint endpoint)
 {
-    const Slice key = slice_of(&endpoint, sizeof endpoint);
+    Slice key = slice_of(&endpoint, sizeof endpoint);
     uint32_t *number = map_get(candidate->arg_map, key);
     if (number == NULL) {
         number = alloc_noted(writing, 1, sizeof *number);
@@ -165,8 +165,8 @@ data_input(Writing *writing, uint32_t home, Endpoint source)
     while (is_dropped_switch(writing, source.node)) {
         source = writing->graph->nodes[source.node].inputs[0];
     }
-    const Node *const node = &writing->graph->nodes[source.node];
-    Arena *const arena = writing->def->arena;
+    const Node *node = &writing->graph->nodes[source.node];
+    Arena *arena = writing->def->arena;
     if (home != HOME_GRAPH && node_is_loose_constant(node)) {
         copy_constant(writing, home, node);
     } else if (node_home(writing, node->id) != home) {
@@ -174,9 +174,9 @@ data_input(Writing *writing, uint32_t home, Endpoint source)
             text_format(arena, "_arg_%u", find_or_add_arg(writing, home_owner(writing, home), source)));
     }
     writing->is_read[node->id] = writing->is_read[node->id] || home == HOME_GRAPH;
-    const bool is_output = is_call_output(writing, node->id);
-    const uint32_t port = is_output ? writing->output_ports[node->id] : source.port;
-    const Slice name = node_name(writing, node->id);
+    bool is_output = is_call_output(writing, node->id);
+    uint32_t port = is_output ? writing->output_ports[node->id] : source.port;
+    Slice name = node_name(writing, node->id);
     return port == 0 ? name : made_text(writing, text_format(arena, "%.*s:%u", SLICE_PRINT(name), port));
 }
 
@@ -184,8 +184,8 @@ data_input(Writing *writing, uint32_t home, Endpoint source)
 static void
 wait_outside(Writing *writing, uint32_t home, uint32_t source)
 {
-    Candidate *const candidate = home_owner(writing, home);
-    const Slice key = slice_of(&source, sizeof source);
+    Candidate *candidate = home_owner(writing, home);
+    Slice key = slice_of(&source, sizeof source);
     if (map_get(candidate->control_map, key) == NULL) {
         writing->has_no_memory = writing->has_no_memory || !map_put(candidate->control_map, key, candidate);
         buffer_append(&candidate->controls, &source, sizeof source);
@@ -196,8 +196,8 @@ wait_outside(Writing *writing, uint32_t home, uint32_t source)
 static Slice
 control_input(Writing *writing, uint32_t home, uint32_t source)
 {
-    const bool is_constant = node_is_loose_constant(&writing->graph->nodes[source]);
-    const bool is_there = home != HOME_GRAPH && (is_constant || is_pivot(writing, source));
+    bool is_constant = node_is_loose_constant(&writing->graph->nodes[source]);
+    bool is_there = home != HOME_GRAPH && (is_constant || is_pivot(writing, source));
     if (is_there || is_dropped_switch(writing, source)) {
         return SLICE("");
     }
@@ -213,13 +213,13 @@ control_input(Writing *writing, uint32_t home, uint32_t source)
 static void
 write_inputs(Writing *writing, const Reading *reading, NodeDef *def)
 {
-    Slice *const inputs =
+    Slice *inputs =
         alloc_noted(writing, (size_t)reading->input_count + reading->control_count, sizeof *inputs);
     for (uint32_t index = 0; inputs != NULL && index < reading->input_count; index++) {
         inputs[def->input_count++] = data_input(writing, reading->home, reading->inputs[index]);
     }
     for (uint32_t index = 0; inputs != NULL && index < reading->control_count; index++) {
-        const Slice control = control_input(writing, reading->home, reading->controls[index]);
+        Slice control = control_input(writing, reading->home, reading->controls[index]);
         if (control.size > 0) {
             inputs[def->input_count++] = control;
         }
@@ -261,7 +261,7 @@ dtype_of(const Writing *writing, Endpoint endpoint)
 static const Attr *
 port_attrs(Writing *writing, Dtype dtype, uint32_t index)
 {
-    Attr *const attrs = alloc_noted(writing, 2, sizeof *attrs);
+    Attr *attrs = alloc_noted(writing, 2, sizeof *attrs);
     if (attrs != NULL) {
         attrs[0] = (Attr){.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = dtype}};
         attrs[1] = (Attr){.name = SLICE("index"), .value = {.kind = ATTR_INT, .value.i = index}};
@@ -272,14 +272,14 @@ port_attrs(Writing *writing, Dtype dtype, uint32_t index)
 static void
 write_results(Writing *writing, const Candidate *candidate, uint32_t branch)
 {
-    const uint32_t home = candidate->first_home + branch;
+    uint32_t home = candidate->first_home + branch;
     for (uint32_t index = 0; index < candidate_output_count(candidate); index++) {
-        const Node *const merge = &writing->graph->nodes[candidate_output(candidate, index)];
+        const Node *merge = &writing->graph->nodes[candidate_output(candidate, index)];
         NodeDef def = {.name = made_text(writing, text_format(writing->def->arena, "_retval_%u", index)),
             .op = SLICE("_Retval"),
             .attrs = port_attrs(writing, merge->output_dtypes[0], index),
             .attr_count = 2};
-        const Reading reading = {.home = home, .inputs = &merge->inputs[branch], .input_count = 1};
+        Reading reading = {.home = home, .inputs = &merge->inputs[branch], .input_count = 1};
         write_inputs(writing, &reading, &def);
         append_node(writing, home, &def);
     }
@@ -289,7 +289,7 @@ static void
 write_arguments(Writing *writing, const Candidate *candidate, uint32_t home)
 {
     for (uint32_t index = 0; index < list_count(&candidate->args, sizeof(Endpoint)); index++) {
-        const NodeDef def = {.name = made_text(writing, text_format(writing->def->arena, "_arg_%u", index)),
+        NodeDef def = {.name = made_text(writing, text_format(writing->def->arena, "_arg_%u", index)),
             .op = SLICE("_Arg"),
             .attrs = port_attrs(writing, dtype_of(writing, arg_at(candidate, index)), index),
             .attr_count = 2};
@@ -301,8 +301,8 @@ write_arguments(Writing *writing, const Candidate *candidate, uint32_t home)
 static const NodeDef *
 take_nodes(Writing *writing, uint32_t home, size_t *ret_count)
 {
-    const Buffer *const nodes = &writing->homes[home].nodes;
-    NodeDef *const copy = alloc_noted(writing, nodes->size, 1);
+    const Buffer *nodes = &writing->homes[home].nodes;
+    NodeDef *copy = alloc_noted(writing, nodes->size, 1);
     if (copy != NULL && nodes->size > 0) {
         memcpy(copy, nodes->data, nodes->size);
     }
@@ -313,7 +313,7 @@ take_nodes(Writing *writing, uint32_t home, size_t *ret_count)
 static AttrValue *
 new_list(Writing *writing, AttrKind kind, uint32_t count, AttrValue *ret_list)
 {
-    AttrValue *const items = alloc_noted(writing, count, sizeof *items);
+    AttrValue *items = alloc_noted(writing, count, sizeof *items);
     *ret_list = (AttrValue){
         .kind = kind, .is_list = true, .value.list = {.count = items == NULL ? 0 : count, .items = items}};
     return items;
@@ -322,14 +322,14 @@ new_list(Writing *writing, AttrKind kind, uint32_t count, AttrValue *ret_list)
 static AttrValue
 write_functions(Writing *writing, uint32_t branching, uint32_t branch_count)
 {
-    const Candidate *const candidate = &writing->outline->candidates[branching];
+    const Candidate *candidate = &writing->outline->candidates[branching];
     AttrValue list;
-    AttrValue *const items = new_list(writing, ATTR_FUNCTION, branch_count, &list);
+    AttrValue *items = new_list(writing, ATTR_FUNCTION, branch_count, &list);
     for (uint32_t branch = 0; branch < branch_count; branch++) {
         write_results(writing, candidate, branch);
     }
     for (uint32_t branch = 0; items != NULL && branch < branch_count; branch++) {
-        FunctionDef *const function = &writing->functions[writing->function_count++];
+        FunctionDef *function = &writing->functions[writing->function_count++];
         write_arguments(writing, candidate, candidate->first_home + branch);
         function->name = made_text(
             writing, text_format(writing->def->arena, "%.*s_%u",
@@ -344,8 +344,7 @@ static AttrValue
 arg_types(Writing *writing, const Candidate *candidate)
 {
     AttrValue list;
-    AttrValue *const items =
-        new_list(writing, ATTR_TYPE, list_count(&candidate->args, sizeof(Endpoint)), &list);
+    AttrValue *items = new_list(writing, ATTR_TYPE, list_count(&candidate->args, sizeof(Endpoint)), &list);
     for (uint32_t index = 0; items != NULL && index < list.value.list.count; index++) {
         items[index] =
             (AttrValue){.kind = ATTR_TYPE, .value.type = dtype_of(writing, arg_at(candidate, index))};
@@ -357,9 +356,9 @@ static AttrValue
 output_types(Writing *writing, const Candidate *candidate)
 {
     AttrValue list;
-    AttrValue *const items = new_list(writing, ATTR_TYPE, candidate_output_count(candidate), &list);
+    AttrValue *items = new_list(writing, ATTR_TYPE, candidate_output_count(candidate), &list);
     for (uint32_t index = 0; items != NULL && index < list.value.list.count; index++) {
-        const Node *const merge = &writing->graph->nodes[candidate_output(candidate, index)];
+        const Node *merge = &writing->graph->nodes[candidate_output(candidate, index)];
         items[index] = (AttrValue){.kind = ATTR_TYPE, .value.type = merge->output_dtypes[0]};
     }
     return list;
@@ -369,8 +368,8 @@ output_types(Writing *writing, const Candidate *candidate)
 static void
 write_call_inputs(Writing *writing, const Candidate *candidate, uint32_t home, NodeDef *def)
 {
-    const uint32_t arg_count = list_count(&candidate->args, sizeof(Endpoint));
-    Endpoint *const inputs = alloc_noted(writing, (size_t)arg_count + 1, sizeof *inputs);
+    uint32_t arg_count = list_count(&candidate->args, sizeof(Endpoint));
+    Endpoint *inputs = alloc_noted(writing, (size_t)arg_count + 1, sizeof *inputs);
     if (inputs == NULL) {
         return;
     }
@@ -378,7 +377,7 @@ write_call_inputs(Writing *writing, const Candidate *candidate, uint32_t home, N
     for (uint32_t index = 0; index < arg_count; index++) {
         inputs[index + 1] = arg_at(candidate, index);
     }
-    const Reading reading = {.home = home,
+    Reading reading = {.home = home,
         .inputs = inputs,
         .input_count = arg_count + 1,
         .controls = (const uint32_t *)(const void *)candidate->controls.data,
@@ -389,13 +388,13 @@ write_call_inputs(Writing *writing, const Candidate *candidate, uint32_t home, N
 static void
 write_call(Writing *writing, uint32_t branching)
 {
-    const Branching *const called = &writing->outline->conditions.branchings[branching];
-    Candidate *const candidate = &writing->outline->candidates[branching];
-    Attr *const attrs = alloc_noted(writing, CALL_ATTR_COUNT, sizeof *attrs);
+    const Branching *called = &writing->outline->conditions.branchings[branching];
+    Candidate *candidate = &writing->outline->candidates[branching];
+    Attr *attrs = alloc_noted(writing, CALL_ATTR_COUNT, sizeof *attrs);
     if (attrs == NULL) {
         return;
     }
-    const AttrValue functions = write_functions(writing, branching, called->test_count + 1);
+    AttrValue functions = write_functions(writing, branching, called->test_count + 1);
     attrs[0] = (Attr){.name = SLICE("Tindex"),
         .value = {.kind = ATTR_TYPE, .value.type = dtype_of(writing, candidate->index)}};
     attrs[1] = (Attr){.name = SLICE("Tin"), .value = arg_types(writing, candidate)};
@@ -406,7 +405,7 @@ write_call(Writing *writing, uint32_t branching)
         .device = candidate->device,
         .attrs = attrs,
         .attr_count = CALL_ATTR_COUNT};
-    const uint32_t home = home_of(writing->outline, called->parent);
+    uint32_t home = home_of(writing->outline, called->parent);
     write_call_inputs(writing, candidate, home, &def);
     append_node(writing, home, &def);
 }
@@ -414,7 +413,7 @@ write_call(Writing *writing, uint32_t branching)
 static void
 write_node(Writing *writing, const Node *node)
 {
-    const uint32_t home = node_home(writing, node->id);
+    uint32_t home = node_home(writing, node->id);
     if (is_dropped_switch(writing, node->id) || is_call_output(writing, node->id)) {
         return;
     }
@@ -424,7 +423,7 @@ write_node(Writing *writing, const Node *node)
         .attrs = node->attrs,
         .attr_count = node->attr_count,
         .pointer = node->def->pointer};
-    const Reading reading = {.home = home,
+    Reading reading = {.home = home,
         .inputs = node->inputs,
         .input_count = node->input_count,
         .controls = node->controls,
@@ -442,8 +441,8 @@ static void
 write_branches(Writing *writing)
 {
     for (uint32_t id = 0; id < writing->graph->node_count; id++) {
-        const uint32_t home = node_home(writing, id);
-        const bool is_useless = is_pivot(writing, id) && !writing->has_data_readers[id];
+        uint32_t home = node_home(writing, id);
+        bool is_useless = is_pivot(writing, id) && !writing->has_data_readers[id];
         if (home != HOME_GRAPH && home != HOME_NONE && !is_useless) {
             write_node(writing, &writing->graph->nodes[id]);
         }
@@ -456,9 +455,9 @@ static void
 write_graph(Writing *writing)
 {
     for (uint32_t position = writing->graph->node_count; position-- > 0;) {
-        const Node *const node = &writing->graph->nodes[writing->graph->order[position]];
-        const bool is_kept = writing->outline->compile->is_target[node->id] || op_is(node, "_Retval") ||
-                             op_is(node, "NextIteration") || writing->is_read[node->id];
+        const Node *node = &writing->graph->nodes[writing->graph->order[position]];
+        bool is_kept = writing->outline->compile->is_target[node->id] || op_is(node, "_Retval") ||
+                       op_is(node, "NextIteration") || writing->is_read[node->id];
         if (is_kept && node_home(writing, node->id) == HOME_GRAPH) {
             write_node(writing, node);
         }
@@ -468,9 +467,9 @@ write_graph(Writing *writing)
 static void
 assemble_graph(Writing *writing)
 {
-    const Buffer *const calls = &writing->homes[HOME_GRAPH].nodes;
-    const size_t call_count = calls->size / sizeof(NodeDef);
-    NodeDef *const nodes = alloc_noted(writing, writing->graph->node_count + call_count, sizeof *nodes);
+    const Buffer *calls = &writing->homes[HOME_GRAPH].nodes;
+    size_t call_count = calls->size / sizeof(NodeDef);
+    NodeDef *nodes = alloc_noted(writing, writing->graph->node_count + call_count, sizeof *nodes);
     size_t count = 0;
     for (uint32_t id = 0; nodes != NULL && id < writing->graph->node_count; id++) {
         if (writing->is_plain[id]) {
@@ -505,7 +504,7 @@ call_weight(const Candidate *candidate, uint32_t branch_count, uint32_t *ret_nod
     CallWeight weight = {0};
     *ret_node_count = 0;
     for (uint32_t branch = 0; branch < branch_count; branch++) {
-        const BranchWeight *const one = &candidate->weights[branch];
+        const BranchWeight *one = &candidate->weights[branch];
         *ret_node_count += one->node_count;
         weight.constant_bytes += one->constant_bytes;
         weight.cost = one->cost > weight.cost ? one->cost : weight.cost;
@@ -516,10 +515,10 @@ call_weight(const Candidate *candidate, uint32_t branch_count, uint32_t *ret_nod
 static Status
 know_call(const Writing *writing, uint32_t branching, const Node *node, Known *known)
 {
-    Compile *const compile = writing->outline->compile;
-    const Candidate *const candidate = &writing->outline->candidates[branching];
-    const uint32_t branch_count = writing->outline->conditions.branchings[branching].test_count + 1;
-    Shape *const shapes = compile_alloc(compile, node->output_count, sizeof *shapes);
+    Compile *compile = writing->outline->compile;
+    const Candidate *candidate = &writing->outline->candidates[branching];
+    uint32_t branch_count = writing->outline->conditions.branchings[branching].test_count + 1;
+    Shape *shapes = compile_alloc(compile, node->output_count, sizeof *shapes);
     uint32_t node_count = 0;
     if (shapes == NULL) {
         return compile_no_memory(compile);
@@ -530,7 +529,7 @@ know_call(const Writing *writing, uint32_t branching, const Node *node, Known *k
     known->shapes[node->id] = shapes;
     known->origins[node->id] = compile->origins[candidate_output(candidate, 0)];
     known->inside[node->id] = call_weight(candidate, branch_count, &node_count);
-    const char *const reason = text_format(compile->call->arena,
+    const char *reason = text_format(compile->call->arena,
         "called when it is taken: %u branches with %u nodes and %llu bytes of constants", branch_count,
         node_count, (unsigned long long)known->inside[node->id].constant_bytes);
     if (reason == NULL) {
@@ -544,7 +543,7 @@ know_call(const Writing *writing, uint32_t branching, const Node *node, Known *k
 static void
 know_plain(const Writing *writing, uint32_t before, uint32_t id, const Known *known)
 {
-    const Compile *const compile = writing->outline->compile;
+    const Compile *compile = writing->outline->compile;
     known->origins[id] = compile->origins[before];
     known->ports[id] = compile->ports[before];
     known->is_target[id] = compile->is_target[before];
@@ -562,9 +561,8 @@ alloc_known(const Compile *compile, uint32_t count, uint32_t call_count, Known *
         .inside = compile_alloc(compile, count, sizeof(CallWeight)),
         .calls = compile_alloc(compile, call_count, sizeof(PlanChange)),
     };
-    const bool is_all = ret_known->origins != NULL && ret_known->ports != NULL &&
-                        ret_known->is_target != NULL && ret_known->shapes != NULL &&
-                        ret_known->inside != NULL && ret_known->calls != NULL;
+    bool is_all = ret_known->origins != NULL && ret_known->ports != NULL && ret_known->is_target != NULL &&
+                  ret_known->shapes != NULL && ret_known->inside != NULL && ret_known->calls != NULL;
     return is_all ? STATUS_OK : compile_no_memory(compile);
 }
 
@@ -572,8 +570,8 @@ alloc_known(const Compile *compile, uint32_t count, uint32_t call_count, Known *
 static Status
 carry_over(const Writing *writing, Graph *graph)
 {
-    const Outline *const outline = writing->outline;
-    Compile *const compile = outline->compile;
+    const Outline *outline = writing->outline;
+    Compile *compile = outline->compile;
     Known known;
     uint32_t count = 0;
     TRY(alloc_known(compile, graph->node_count, outline->chosen_count, &known));
@@ -583,8 +581,8 @@ carry_over(const Writing *writing, Graph *graph)
         }
     }
     for (uint32_t id = outline->conditions.branching_count; id-- > 0;) {
-        const bool is_here = outline->candidates[id].is_chosen &&
-                             home_of(outline, outline->conditions.branchings[id].parent) == HOME_GRAPH;
+        bool is_here = outline->candidates[id].is_chosen &&
+                       home_of(outline, outline->conditions.branchings[id].parent) == HOME_GRAPH;
         TRY(is_here ? know_call(writing, id, &graph->nodes[count++], &known) : STATUS_OK);
     }
     compile->def = writing->def;
@@ -613,7 +611,7 @@ static void
 note_output(const Writing *writing, uint32_t id)
 {
     if (is_call_output(writing, id)) {
-        Candidate *const candidate = &writing->outline->candidates[writing->outline->conditions.merges[id]];
+        Candidate *candidate = &writing->outline->candidates[writing->outline->conditions.merges[id]];
         writing->output_ports[id] = candidate_output_count(candidate);
         buffer_append(&candidate->outputs, &id, sizeof id);
     }
@@ -622,9 +620,9 @@ note_output(const Writing *writing, uint32_t id)
 static void
 alloc_maps(Writing *writing)
 {
-    const Outline *const outline = writing->outline;
+    const Outline *outline = writing->outline;
     for (uint32_t id = 0; id < outline->conditions.branching_count; id++) {
-        Candidate *const candidate = &outline->candidates[id];
+        Candidate *candidate = &outline->candidates[id];
         if (candidate->is_chosen) {
             candidate->arg_map = compile_map(outline->compile);
             candidate->control_map = compile_map(outline->compile);
@@ -637,8 +635,8 @@ alloc_maps(Writing *writing)
 static Status
 alloc_writing(Outline *outline, Writing *writing)
 {
-    const Compile *const compile = outline->compile;
-    const uint32_t count = compile->graph->node_count;
+    const Compile *compile = outline->compile;
+    uint32_t count = compile->graph->node_count;
     *writing = (Writing){.outline = outline,
         .graph = compile->graph,
         .def = compile_keep_def(compile, graph_def_new(DEF_SIZE_MAX))};
@@ -651,7 +649,7 @@ alloc_writing(Outline *outline, Writing *writing)
     writing->is_read = alloc_noted(writing, count, sizeof *writing->is_read);
     writing->has_data_readers = alloc_noted(writing, count, sizeof *writing->has_data_readers);
     writing->output_ports = alloc_noted(writing, count, sizeof *writing->output_ports);
-    const size_t called = compile->def->function_count;
+    size_t called = compile->def->function_count;
     writing->functions = alloc_noted(writing, outline->home_count + called, sizeof *writing->functions);
     if (writing->functions != NULL && called > 0) {
         memcpy(writing->functions, compile->def->functions, called * sizeof *writing->functions);
@@ -674,7 +672,7 @@ are_lists_whole(const Outline *outline)
 {
     bool is_ok = true;
     for (uint32_t id = 0; id < outline->conditions.branching_count; id++) {
-        const Candidate *const candidate = &outline->candidates[id];
+        const Candidate *candidate = &outline->candidates[id];
         is_ok = is_ok && buffer_is_ok(&candidate->args) && buffer_is_ok(&candidate->controls) &&
                 buffer_is_ok(&candidate->outputs);
     }

@@ -19,10 +19,10 @@ assign_called(const Map *by_name, const Attr *attrs, size_t attr_count, uint32_t
 {
     bool has_assigned = false;
     for (size_t index = 0; index < attr_count; index++) {
-        const AttrValue *const value = &attrs[index].value;
+        const AttrValue *value = &attrs[index].value;
         for (size_t item = 0;
              value->kind == ATTR_FUNCTION && value->is_list && item < value->value.list.count; item++) {
-            Function *const called = map_get(by_name, value->value.list.items[item].value.function.name);
+            Function *called = map_get(by_name, value->value.list.items[item].value.function.name);
             if (called != NULL && called->slot == SLOT_NONE && slot != SLOT_NONE) {
                 called->slot = slot;
                 has_assigned = true;
@@ -38,7 +38,7 @@ static void
 emit_function(Partitioning *partitioning, const Function *function)
 {
     FunctionDef def = *function->def;
-    NodeDef *const nodes = compile_alloc(partitioning->compile, def.node_count, sizeof *nodes);
+    NodeDef *nodes = compile_alloc(partitioning->compile, def.node_count, sizeof *nodes);
     if (nodes == NULL) {
         partitioning->has_no_memory = true;
         return;
@@ -46,11 +46,10 @@ emit_function(Partitioning *partitioning, const Function *function)
     for (size_t index = 0; index < def.node_count; index++) {
         nodes[index] = def.nodes[index];
         nodes[index].device = SLICE("/device:CPU:0");
-        const AttrValue *const value = slice_equals_string(nodes[index].op, "Const")
-                                           ? node_def_attr(&nodes[index], SLICE("value"))
-                                           : NULL;
-        const PlanBlob *const blob =
-            value == NULL ? NULL : partition_new_blob(partitioning, &value->value.tensor);
+        const AttrValue *value = slice_equals_string(nodes[index].op, "Const")
+                                     ? node_def_attr(&nodes[index], SLICE("value"))
+                                     : NULL;
+        const PlanBlob *blob = value == NULL ? NULL : partition_new_blob(partitioning, &value->value.tensor);
         if (blob != NULL) {
             partition_use_blob(partitioning, function->slot, blob, &nodes[index]);
         }
@@ -66,7 +65,7 @@ assign_inner(const Compile *compile, const Map *by_name, const Function *functio
 {
     bool has_assigned = false;
     for (size_t index = compile->def->function_count; index-- > 0;) {
-        const FunctionDef *const def = functions[index].def;
+        const FunctionDef *def = functions[index].def;
         for (size_t node = 0; node < def->node_count; node++) {
             has_assigned = assign_called(by_name, def->nodes[node].attrs, def->nodes[node].attr_count,
                                functions[index].slot) ||
@@ -82,7 +81,7 @@ static void
 assign_functions(const Compile *compile, const Map *by_name, const Function *functions)
 {
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        const Node *const node = &compile->graph->nodes[id];
+        const Node *node = &compile->graph->nodes[id];
         (void)assign_called(by_name, node->attrs, node->attr_count, compile->slots[id]);
     }
     bool has_assigned = true;
@@ -94,10 +93,10 @@ assign_functions(const Compile *compile, const Map *by_name, const Function *fun
 static Status
 emit_functions(Partitioning *partitioning)
 {
-    const Compile *const compile = partitioning->compile;
-    const size_t count = compile->def->function_count;
-    Function *const functions = compile_alloc(compile, count, sizeof *functions);
-    Map *const by_name = compile_map(compile);
+    const Compile *compile = partitioning->compile;
+    size_t count = compile->def->function_count;
+    Function *functions = compile_alloc(compile, count, sizeof *functions);
+    Map *by_name = compile_map(compile);
     if (functions == NULL || by_name == NULL) {
         return compile_no_memory(compile);
     }
@@ -119,8 +118,8 @@ emit_functions(Partitioning *partitioning)
 static Status
 alloc_tables(Partitioning *partitioning)
 {
-    const Compile *const compile = partitioning->compile;
-    const Graph *const graph = compile->graph;
+    const Compile *compile = partitioning->compile;
+    const Graph *graph = compile->graph;
     partitioning->output_starts =
         compile_alloc(compile, graph->node_count, sizeof *partitioning->output_starts);
     partitioning->copied = compile_alloc(compile, graph->node_count, sizeof *partitioning->copied);
@@ -149,7 +148,7 @@ is_all_written(const Partitioning *partitioning)
     bool is_ok = !partitioning->has_no_memory && buffer_is_ok(&partitioning->transfers) &&
                  buffer_is_ok(&partitioning->decisions);
     for (size_t slot = 0; slot < COUNT_OF(partitioning->parts); slot++) {
-        const Part *const part = &partitioning->parts[slot];
+        const Part *part = &partitioning->parts[slot];
         is_ok = is_ok && buffer_is_ok(&part->nodes) && buffer_is_ok(&part->functions) &&
                 buffer_is_ok(&part->feeds) && buffer_is_ok(&part->fetches) && buffer_is_ok(&part->blobs);
     }
@@ -159,7 +158,7 @@ is_all_written(const Partitioning *partitioning)
 Status
 partition_graph(Partitioning *partitioning)
 {
-    const Compile *const compile = partitioning->compile;
+    const Compile *compile = partitioning->compile;
     assert(compile->slots != NULL && compile->slot_count <= PLAN_SLOT_COUNT_MAX);
     TRY(alloc_tables(partitioning));
     TRY(partition_control_loops(partitioning));

@@ -47,7 +47,7 @@ partition_name(const Partitioning *partitioning, const char *prefix, Slice name)
 const Slice *
 partition_inputs(const Partitioning *partitioning, const Slice *texts, size_t count)
 {
-    Slice *const inputs = compile_alloc(partitioning->compile, count, sizeof *inputs);
+    Slice *inputs = compile_alloc(partitioning->compile, count, sizeof *inputs);
     for (size_t index = 0; index < count && inputs != NULL; index++) {
         if (texts[index].data == NULL) {
             return NULL;
@@ -60,7 +60,7 @@ partition_inputs(const Partitioning *partitioning, const Slice *texts, size_t co
 Attr *
 partition_attrs(const Partitioning *partitioning, const Attr *attrs, size_t count)
 {
-    Attr *const list = compile_alloc(partitioning->compile, count, sizeof *list);
+    Attr *list = compile_alloc(partitioning->compile, count, sizeof *list);
     if (list != NULL) {
         memcpy(list, attrs, count * sizeof *list);
     }
@@ -82,9 +82,9 @@ partition_string_attr(Slice name, Slice value)
 Slice
 partition_loop_part(const Partitioning *partitioning, uint32_t frame, const char *part)
 {
-    const GraphFrames *const frames = &partitioning->compile->frames;
+    const GraphFrames *frames = &partitioning->compile->frames;
     assert(frame != FRAME_ROOT && frame < frames->frame_count);
-    const Node *const enter = &partitioning->compile->graph->nodes[frames->frames[frame].enter];
+    const Node *enter = &partitioning->compile->graph->nodes[frames->frames[frame].enter];
     return slice_from_string(
         text_format(partitioning->compile->call->arena, "_cloop_%s_%.*s", part, SLICE_PRINT(enter->name)));
 }
@@ -100,11 +100,11 @@ partition_digest(Slice bytes, char ret_hex[PLAN_DIGEST_SIZE])
 PlanBlob *
 partition_new_blob(Partitioning *partitioning, const Tensor *tensor)
 {
-    const size_t size = dtype_is_copyable(tensor->dtype) ? tensor_byte_size(tensor) : 0;
+    size_t size = dtype_is_copyable(tensor->dtype) ? tensor_byte_size(tensor) : 0;
     if (size <= PLAN_BLOB_SIZE_MIN) {
         return NULL;
     }
-    PlanBlob *const blob = compile_alloc(partitioning->compile, 1, sizeof *blob);
+    PlanBlob *blob = compile_alloc(partitioning->compile, 1, sizeof *blob);
     if (blob == NULL) {
         partitioning->has_no_memory = true;
         return NULL;
@@ -117,8 +117,8 @@ partition_new_blob(Partitioning *partitioning, const Tensor *tensor)
 void
 partition_use_blob(Partitioning *partitioning, uint32_t slot, const PlanBlob *blob, NodeDef *def)
 {
-    Part *const part = &partitioning->parts[slot];
-    const Slice sha256 = slice_from_string(blob->sha256);
+    Part *part = &partitioning->parts[slot];
+    Slice sha256 = slice_from_string(blob->sha256);
     const Attr attrs[] = {
         partition_type_attr(SLICE("dtype"), blob->tensor.dtype),
         {.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = blob->tensor.shape}},

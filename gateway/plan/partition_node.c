@@ -18,12 +18,12 @@
 static void
 note_decision(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
-    const Compile *const compile = partitioning->compile;
-    const bool is_feed = op_is(node, "_Arg");
+    const Compile *compile = partitioning->compile;
+    bool is_feed = op_is(node, "_Arg");
     if (compile->origins[node->id] == NULL && !is_feed) {
         return;
     }
-    const PlanDecision decision = {
+    PlanDecision decision = {
         .node = is_feed ? compile->request->signature->feeds[compile->ports[node->id]].name : node->name,
         .slot = slot,
         .why = compile->whys[node->id],
@@ -83,8 +83,8 @@ edge_shape(const Compile *compile, const Edge *edge)
 static void
 note_transfer(Partitioning *partitioning, const Edge *edge, Dtype dtype, const char *tensor_name)
 {
-    const Compile *const compile = partitioning->compile;
-    const PlanTransfer transfer = {
+    const Compile *compile = partitioning->compile;
+    PlanTransfer transfer = {
         .tensor_name = tensor_name,
         .node = edge->node->name,
         .from = edge->from,
@@ -102,14 +102,14 @@ note_transfer(Partitioning *partitioning, const Edge *edge, Dtype dtype, const c
 static size_t
 shape_attrs(Partitioning *partitioning, const Edge *edge, Attr *ret_attrs)
 {
-    const Compile *const compile = partitioning->compile;
-    const Shape shape = edge_shape(compile, edge);
-    const Endpoint endpoint = {.node = edge->node->id, .port = edge->port};
+    const Compile *compile = partitioning->compile;
+    Shape shape = edge_shape(compile, edge);
+    Endpoint endpoint = {.node = edge->node->id, .port = edge->port};
     if (shape.rank < 0) {
         return 0;
     }
     ret_attrs[0] = (Attr){.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = shape}};
-    const bool grows = !edge->is_control && growth_attr(compile, endpoint, &ret_attrs[1]);
+    bool grows = !edge->is_control && growth_attr(compile, endpoint, &ret_attrs[1]);
     partitioning->has_no_memory =
         partitioning->has_no_memory || (grows && ret_attrs[1].value.value.list.items == NULL);
     return grows ? 2 : 1;
@@ -126,11 +126,11 @@ static void
 emit_transfer(Partitioning *partitioning, const Edge *edge)
 {
     enum { SEND_ATTRS = 4, SHAPE_ATTRS = 2 };
-    Arena *const arena = partitioning->compile->call->arena;
-    const Dtype dtype = edge->is_control ? DTYPE_FLOAT32 : edge->node->output_dtypes[edge->port];
-    const char *const tensor_name = text_format(arena, "edge_%u_%.*s", edge->port, SLICE_PRINT(edge->source));
-    const Slice from = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->from));
-    const Slice to = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->to));
+    Arena *arena = partitioning->compile->call->arena;
+    Dtype dtype = edge->is_control ? DTYPE_FLOAT32 : edge->node->output_dtypes[edge->port];
+    const char *tensor_name = text_format(arena, "edge_%u_%.*s", edge->port, SLICE_PRINT(edge->source));
+    Slice from = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->from));
+    Slice to = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->to));
     Attr attrs[SEND_ATTRS + SHAPE_ATTRS] = {
         partition_type_attr(SLICE("T"), dtype),
         partition_string_attr(SLICE("tensor_name"), slice_from_string(tensor_name)),
@@ -151,7 +151,7 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
     attrs[0].name = SLICE("tensor_type");
     def.name = receive_name(partitioning, edge->source, edge->port);
     def.op = SLICE("_Recv");
-    const uint32_t frame = partitioning->compile->frames.outputs[edge->node->id];
+    uint32_t frame = partitioning->compile->frames.outputs[edge->node->id];
     def.input_count = frame == FRAME_ROOT ? 0 : 1;
     def.inputs = frame == FRAME_ROOT ? NULL : single_input(partitioning, loop_control(partitioning, frame));
     def.attr_count = SEND_ATTRS + shape_attrs(partitioning, edge, &attrs[SEND_ATTRS]);
@@ -163,8 +163,8 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
 static void
 ensure_transfer(Partitioning *partitioning, const Edge *edge)
 {
-    uint16_t *const sent = &partitioning->sent[partitioning->output_starts[edge->node->id] +
-                                               (edge->is_control ? edge->node->output_count : edge->port)];
+    uint16_t *sent = &partitioning->sent[partitioning->output_starts[edge->node->id] +
+                                         (edge->is_control ? edge->node->output_count : edge->port)];
     if (edge->is_control && *sent == 0) {
         emit_control_signal(partitioning, edge);
     }
@@ -177,13 +177,13 @@ ensure_transfer(Partitioning *partitioning, const Edge *edge)
 static void
 emit_feed(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
-    Part *const part = &partitioning->parts[slot];
+    Part *part = &partitioning->parts[slot];
     const Attr attrs[] = {
         partition_type_attr(SLICE("T"), node->output_dtypes[0]),
         {.name = SLICE("index"),
             .value = {.kind = ATTR_INT, .value.i = (int64_t)(part->feeds.size / sizeof(uint32_t))}},
     };
-    const NodeDef def = {.name = node->name,
+    NodeDef def = {.name = node->name,
         .op = node->def->op,
         .attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs)),
         .attr_count = COUNT_OF(attrs)};
@@ -195,7 +195,7 @@ static void
 emit_constant(Partitioning *partitioning, const Node *node, const NodeDef *written, uint32_t slot)
 {
     NodeDef def = *written;
-    const PlanBlob **const blob = &partitioning->blobs[node->id];
+    const PlanBlob **blob = &partitioning->blobs[node->id];
     if (*blob == NULL) {
         *blob = partition_new_blob(partitioning, node_attr_tensor(node, "value"));
     }
@@ -210,17 +210,16 @@ static void ensure_copy(Partitioning *partitioning, const Node *node, uint32_t s
 Slice
 partition_data_input(Partitioning *partitioning, Endpoint endpoint, uint32_t slot)
 {
-    const Compile *const compile = partitioning->compile;
+    const Compile *compile = partitioning->compile;
     if (endpoint.node == NODE_NONE) {
         return SLICE("");
     }
-    const Node *const source = &compile->graph->nodes[endpoint.node];
-    const uint32_t from = compile->slots[source->id];
+    const Node *source = &compile->graph->nodes[endpoint.node];
+    uint32_t from = compile->slots[source->id];
     if (from == SLOT_COPIED) {
         ensure_copy(partitioning, source, slot);
     } else if (from != slot) {
-        const Edge edge = {
-            .source = source->name, .node = source, .port = endpoint.port, .from = from, .to = slot};
+        Edge edge = {.source = source->name, .node = source, .port = endpoint.port, .from = from, .to = slot};
         ensure_transfer(partitioning, &edge);
         return receive_name(partitioning, source->name, endpoint.port);
     }
@@ -230,19 +229,19 @@ partition_data_input(Partitioning *partitioning, Endpoint endpoint, uint32_t slo
 static Slice
 control_edge_input(Partitioning *partitioning, uint32_t id, uint32_t slot)
 {
-    const Compile *const compile = partitioning->compile;
-    const Node *const source = &compile->graph->nodes[id];
-    const uint32_t from = compile->slots[id];
+    const Compile *compile = partitioning->compile;
+    const Node *source = &compile->graph->nodes[id];
+    uint32_t from = compile->slots[id];
     if (from == SLOT_COPIED) {
         ensure_copy(partitioning, source, slot);
     } else if (from != slot) {
-        const Edge edge = {.source = partition_name(partitioning, "_control_", source->name),
+        Edge edge = {.source = partition_name(partitioning, "_control_", source->name),
             .node = source,
             .from = from,
             .to = slot,
             .is_control = true};
         ensure_transfer(partitioning, &edge);
-        const Slice received = receive_name(partitioning, edge.source, 0);
+        Slice received = receive_name(partitioning, edge.source, 0);
         return received.data == NULL ? received : partition_name(partitioning, "^", received);
     }
     return partition_name(partitioning, "^", source->name);
@@ -251,8 +250,8 @@ control_edge_input(Partitioning *partitioning, uint32_t id, uint32_t slot)
 static const Slice *
 write_inputs(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
-    const size_t count = node->input_count + node->control_count;
-    Slice *const inputs = compile_alloc(partitioning->compile, count, sizeof *inputs);
+    size_t count = node->input_count + node->control_count;
+    Slice *inputs = compile_alloc(partitioning->compile, count, sizeof *inputs);
     if (inputs == NULL) {
         return NULL;
     }
@@ -274,7 +273,7 @@ write_inputs(Partitioning *partitioning, const Node *node, uint32_t slot)
 static const Attr *
 retval_attrs(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
-    Part *const part = &partitioning->parts[slot];
+    Part *part = &partitioning->parts[slot];
     const Attr attrs[] = {
         partition_type_attr(SLICE("T"), node->input_dtypes[0]),
         {.name = SLICE("index"),
@@ -289,12 +288,12 @@ retval_attrs(Partitioning *partitioning, const Node *node, uint32_t slot)
 static void
 add_task(Partitioning *partitioning, uint32_t slot, NodeDef *def)
 {
-    const Compile *const compile = partitioning->compile;
-    const int32_t task = compile->slot_tasks[slot];
+    const Compile *compile = partitioning->compile;
+    int32_t task = compile->slot_tasks[slot];
     if (task == PLAN_TASK_NONE) {
         return;
     }
-    Attr *const attrs = compile_alloc(compile, def->attr_count + 1, sizeof *attrs);
+    Attr *attrs = compile_alloc(compile, def->attr_count + 1, sizeof *attrs);
     if (attrs != NULL) {
         memcpy(attrs, def->attrs, def->attr_count * sizeof *attrs);
         attrs[def->attr_count] = partition_string_attr(SLICE("_requested_device"),
@@ -336,7 +335,7 @@ partition_emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
 static void
 ensure_copy(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
-    uint16_t *const copied = &partitioning->copied[node->id];
+    uint16_t *copied = &partitioning->copied[node->id];
     if (!slots_have(*copied, slot)) {
         slots_add(copied, slot);
         partition_emit_node(partitioning, node, slot);

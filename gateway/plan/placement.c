@@ -38,14 +38,14 @@ typedef struct Placement {
 static Status
 add_request(const Placement *placement, uint32_t group, const Node *asker, int32_t *ret_task)
 {
-    const Compile *const compile = placement->compile;
-    int32_t *const known = &placement->group_tasks[group];
+    const Compile *compile = placement->compile;
+    int32_t *known = &placement->group_tasks[group];
     TRY(device_request(compile, asker, ret_task));
     if (*ret_task == PLAN_TASK_NONE || *ret_task == *known) {
         return STATUS_OK;
     }
     if (*known != PLAN_TASK_NONE) {
-        const Node *const other = placement->group_askers[group];
+        const Node *other = placement->group_askers[group];
         return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
             "nodes '%.*s' and '%.*s' must be together, but ask for '%.*s' and '%.*s'",
             SLICE_PRINT(other->name), SLICE_PRINT(asker->name), SLICE_PRINT(other->def->device),
@@ -61,16 +61,16 @@ add_request(const Placement *placement, uint32_t group, const Node *asker, int32
 static Status
 add_requests(const Placement *placement, uint32_t id)
 {
-    const Compile *const compile = placement->compile;
-    const Node *const node = &compile->graph->nodes[id];
-    const uint32_t group = placement->groups[id];
+    const Compile *compile = placement->compile;
+    const Node *node = &compile->graph->nodes[id];
+    uint32_t group = placement->groups[id];
     size_t position = 0;
     Slice name;
     placement->group_sizes[group]++;
     placement->group_keeps_state[group] = placement->group_keeps_state[group] || node_keeps_state(node);
     TRY(add_request(placement, group, node, &placement->tasks[id]));
     while (next_colocation(compile->origins[id], &position, &name)) {
-        const Node *const other =
+        const Node *other =
             graph_find(compile->graph, name) == NULL ? graph_find(compile->source, name) : NULL;
         int32_t ignored = PLAN_TASK_NONE;
         TRY(other == NULL ? STATUS_OK : add_request(placement, group, other, &ignored));
@@ -81,8 +81,8 @@ add_requests(const Placement *placement, uint32_t id)
 static int
 compare_tasks(const void *left, const void *right)
 {
-    const int32_t a = *(const int32_t *)left;
-    const int32_t b = *(const int32_t *)right;
+    int32_t a = *(const int32_t *)left;
+    int32_t b = *(const int32_t *)right;
     return (a > b) - (a < b);
 }
 
@@ -101,11 +101,11 @@ has_task(const Compile *compile, uint32_t count, int32_t task)
 static Status
 open_slots(Placement *placement)
 {
-    Compile *const compile = placement->compile;
+    Compile *compile = placement->compile;
     uint32_t count = 0;
     bool keeps_state = false;
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        const int32_t task = placement->group_tasks[id];
+        int32_t task = placement->group_tasks[id];
         keeps_state = keeps_state || (task == PLAN_TASK_NONE && placement->group_keeps_state[id]);
         if (task == PLAN_TASK_NONE || has_task(compile, count, task)) {
             continue;
@@ -118,8 +118,8 @@ open_slots(Placement *placement)
     }
     qsort(compile->slot_tasks, count, sizeof *compile->slot_tasks, compare_tasks);
     placement->state_slot = count;
-    const uint32_t configured = compile->request->signature->options.slot_count;
-    const uint32_t wanted = keeps_state && configured <= count ? count + 1 : configured;
+    uint32_t configured = compile->request->signature->options.slot_count;
+    uint32_t wanted = keeps_state && configured <= count ? count + 1 : configured;
     for (; count < wanted; count++) {
         compile->slot_tasks[count] = PLAN_TASK_NONE;
     }
@@ -161,7 +161,7 @@ is_light(const Node *node)
 static bool
 is_copied(const Placement *placement, const Node *node)
 {
-    const uint32_t group = placement->groups[node->id];
+    uint32_t group = placement->groups[node->id];
     return (op_is(node, "Const") || op_is(node, "_Arg") || is_constant_enter(node)) &&
            node->control_count == 0 && placement->group_sizes[group] == 1 &&
            placement->group_tasks[group] == PLAN_TASK_NONE && placement->has_reader[node->id] &&
@@ -171,7 +171,7 @@ is_copied(const Placement *placement, const Node *node)
 static void
 assign_slot(Placement *placement, const Node *node, uint32_t slot, const char *why, Slice subject)
 {
-    Compile *const compile = placement->compile;
+    Compile *compile = placement->compile;
     compile->slots[node->id] = slot;
     compile->whys[node->id] = why;
     compile->subjects[node->id] = subject;
@@ -192,15 +192,15 @@ find_nearest_input(const Compile *compile, const Node *node)
 {
     uint64_t bytes[PLAN_SLOT_COUNT_MAX] = {0};
     const Node *first[PLAN_SLOT_COUNT_MAX] = {NULL};
-    const bool is_switch = op_is(node, "Switch") && has_slot(compile, node->inputs[0].node);
-    const uint32_t count = is_switch ? 1 : node->input_count;
+    bool is_switch = op_is(node, "Switch") && has_slot(compile, node->inputs[0].node);
+    uint32_t count = is_switch ? 1 : node->input_count;
     for (uint32_t index = 0; index < count; index++) {
-        const Endpoint endpoint = node->inputs[index];
+        Endpoint endpoint = node->inputs[index];
         if (!has_slot(compile, endpoint.node)) {
             continue;
         }
-        const Node *const source = &compile->graph->nodes[endpoint.node];
-        const uint32_t slot = compile->slots[endpoint.node];
+        const Node *source = &compile->graph->nodes[endpoint.node];
+        uint32_t slot = compile->slots[endpoint.node];
         bytes[slot] += estimate_bytes(compile, source, endpoint.port) / PLAN_SLOT_COUNT_MAX + 1;
         first[slot] = first[slot] == NULL ? source : first[slot];
     }
@@ -219,12 +219,12 @@ find_nearest_input(const Compile *compile, const Node *node)
 static void
 assign_free(Placement *placement, const Node *node)
 {
-    Compile *const compile = placement->compile;
+    Compile *compile = placement->compile;
     assert(compile->slot_count > 0);
-    const bool is_alone = placement->group_sizes[placement->groups[node->id]] == 1;
-    const bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
-    const bool is_small = is_alone && is_light(node);
-    const Node *const near = is_spread && !is_small ? NULL : find_nearest_input(compile, node);
+    bool is_alone = placement->group_sizes[placement->groups[node->id]] == 1;
+    bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
+    bool is_small = is_alone && is_light(node);
+    const Node *near = is_spread && !is_small ? NULL : find_nearest_input(compile, node);
     if (near != NULL) {
         assign_slot(placement, node, compile->slots[near->id], "next to its input", near->name);
     } else if (is_small) {
@@ -239,9 +239,9 @@ assign_free(Placement *placement, const Node *node)
 static void
 assign_forward(Placement *placement, const Node *node)
 {
-    Compile *const compile = placement->compile;
-    const uint32_t group = placement->groups[node->id];
-    const int32_t task = placement->group_tasks[group];
+    Compile *compile = placement->compile;
+    uint32_t group = placement->groups[node->id];
+    int32_t task = placement->group_tasks[group];
     if (is_copied(placement, node)) {
         compile->slots[node->id] = SLOT_COPIED;
         compile->whys[node->id] = op_is(node, "_Arg")    ? "a feed goes to where it is read"
@@ -249,8 +249,8 @@ assign_forward(Placement *placement, const Node *node)
                                                          : "a loop's constant is copied to its readers";
         compile->subjects[node->id] = SLICE("");
     } else if (task != PLAN_TASK_NONE) {
-        const Node *const asker = placement->group_askers[group];
-        const bool is_own = placement->tasks[node->id] == task;
+        const Node *asker = placement->group_askers[group];
+        bool is_own = placement->tasks[node->id] == task;
         assign_slot(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
             is_own ? node->def->device : asker->name);
     } else if (placement->group_slots[group] != SLOT_NONE) {
@@ -276,7 +276,7 @@ wish_slot(Placement *placement, uint32_t id, const Node *reader)
 static void
 assign_backward(Placement *placement, const Node *node)
 {
-    Compile *const compile = placement->compile;
+    Compile *compile = placement->compile;
     if (compile->slots[node->id] == SLOT_NONE && placement->wanted[node->id] != SLOT_NONE) {
         assign_slot(placement, node, placement->wanted[node->id], "next to its reader",
             compile->graph->nodes[placement->wanted_by[node->id]].name);
@@ -299,7 +299,7 @@ close_slots(Compile *compile)
 {
     uint32_t numbers[PLAN_SLOT_COUNT_MAX];
     bool is_used[PLAN_SLOT_COUNT_MAX] = {false};
-    const uint32_t node_count = compile->graph->node_count;
+    uint32_t node_count = compile->graph->node_count;
     for (uint32_t id = 0; id < node_count; id++) {
         if (compile->slots[id] != SLOT_COPIED) {
             is_used[compile->slots[id]] = true;
@@ -322,8 +322,8 @@ close_slots(Compile *compile)
 static Status
 alloc_placement(Placement *placement)
 {
-    Compile *const compile = placement->compile;
-    const uint32_t count = compile->graph->node_count;
+    Compile *compile = placement->compile;
+    uint32_t count = compile->graph->node_count;
     compile->slots = compile_alloc(compile, count, sizeof *compile->slots);
     compile->whys = compile_alloc(compile, count, sizeof *compile->whys);
     compile->subjects = compile_alloc(compile, count, sizeof *compile->subjects);
@@ -336,12 +336,11 @@ alloc_placement(Placement *placement)
     placement->has_reader = compile_alloc(compile, count, sizeof *placement->has_reader);
     placement->wanted = compile_alloc(compile, count, sizeof *placement->wanted);
     placement->wanted_by = compile_alloc(compile, count, sizeof *placement->wanted_by);
-    const bool is_all = compile->slots != NULL && compile->whys != NULL && compile->subjects != NULL &&
-                        placement->tasks != NULL && placement->group_sizes != NULL &&
-                        placement->group_tasks != NULL && placement->group_askers != NULL &&
-                        placement->group_slots != NULL && placement->group_keeps_state != NULL &&
-                        placement->has_reader != NULL && placement->wanted != NULL &&
-                        placement->wanted_by != NULL;
+    bool is_all = compile->slots != NULL && compile->whys != NULL && compile->subjects != NULL &&
+                  placement->tasks != NULL && placement->group_sizes != NULL &&
+                  placement->group_tasks != NULL && placement->group_askers != NULL &&
+                  placement->group_slots != NULL && placement->group_keeps_state != NULL &&
+                  placement->has_reader != NULL && placement->wanted != NULL && placement->wanted_by != NULL;
     if (!is_all) {
         return compile_no_memory(compile);
     }
@@ -357,9 +356,9 @@ alloc_placement(Placement *placement)
 static void
 find_readers(const Placement *placement)
 {
-    const Graph *const graph = placement->compile->graph;
+    const Graph *graph = placement->compile->graph;
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        const Node *const node = &graph->nodes[id];
+        const Node *node = &graph->nodes[id];
         for (uint32_t index = 0; index < node->input_count; index++) {
             if (node->inputs[index].node != NODE_NONE) {
                 placement->has_reader[node->inputs[index].node] = true;
@@ -374,7 +373,7 @@ find_readers(const Placement *placement)
 Status
 assign_slots(Compile *compile)
 {
-    const Graph *const graph = compile->graph;
+    const Graph *graph = compile->graph;
     uint32_t *groups = NULL;
     assert(compile->shapes != NULL && compile->is_target != NULL && compile->frames.frames != NULL);
     TRY(group_nodes(compile, &groups));

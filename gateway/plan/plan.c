@@ -32,14 +32,14 @@ plan_open_size(const Plan *plan, const Tensor *feeds)
     int64_t size = 0;
     assert(feeds != NULL || plan->feed_count == 0);
     for (size_t feed = 0; plan->grows && feed < plan->feed_count; feed++) {
-        const Shape *const declared = &plan->feed_shapes[feed];
-        const Shape *const fed = &feeds[feed].shape;
+        const Shape *declared = &plan->feed_shapes[feed];
+        const Shape *fed = &feeds[feed].shape;
         for (int dimension = 0; has_open_dimension(declared) && dimension < declared->rank; dimension++) {
             if (declared->dims[dimension] >= 0) {
                 continue;
             }
-            const bool agrees = feeds[feed].dtype != DTYPE_INVALID && fed->rank == declared->rank &&
-                                (size == 0 || fed->dims[dimension] == size);
+            bool agrees = feeds[feed].dtype != DTYPE_INVALID && fed->rank == declared->rank &&
+                          (size == 0 || fed->dims[dimension] == size);
             if (!agrees) {
                 return 0;
             }
@@ -70,7 +70,7 @@ write_slots(JsonWriter *writer, const Plan *plan)
     json_write_name(writer, "slots");
     json_write_array_begin(writer);
     for (size_t index = 0; index < plan->slot_count; index++) {
-        const PlanSlot *const slot = &plan->slots[index];
+        const PlanSlot *slot = &plan->slots[index];
         json_write_object_begin(writer);
         json_member_uint64(writer, "slot", index);
         json_member_string(writer, "device_type", slot->device_type);
@@ -115,7 +115,7 @@ write_partitions(JsonWriter *writer, const Plan *plan)
     json_write_name(writer, "partitions");
     json_write_array_begin(writer);
     for (size_t index = 0; index < plan->partition_count; index++) {
-        const PlanPartition *const partition = &plan->partitions[index];
+        const PlanPartition *partition = &plan->partitions[index];
         json_write_object_begin(writer);
         json_member_uint64(writer, "slot", partition->slot);
         json_member_string(writer, "digest", partition->digest);
@@ -135,7 +135,7 @@ write_transfers(JsonWriter *writer, const Plan *plan)
     json_write_name(writer, "transfers");
     json_write_array_begin(writer);
     for (size_t index = 0; index < plan->transfer_count; index++) {
-        const PlanTransfer *const transfer = &plan->transfers[index];
+        const PlanTransfer *transfer = &plan->transfers[index];
         json_write_object_begin(writer);
         json_member_string(writer, "tensor", transfer->tensor_name);
         json_member_slice(writer, "node", transfer->node);
@@ -171,7 +171,7 @@ write_decisions(JsonWriter *writer, const Plan *plan)
     json_write_name(writer, "nodes");
     json_write_array_begin(writer);
     for (size_t index = 0; index < plan->decision_count; index++) {
-        const PlanDecision *const decision = &plan->decisions[index];
+        const PlanDecision *decision = &plan->decisions[index];
         json_write_object_begin(writer);
         json_member_slice(writer, "node", decision->node);
         json_member_uint64(writer, "slot", decision->slot);

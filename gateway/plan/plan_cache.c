@@ -31,7 +31,7 @@ struct PlanCache {
 PlanCache *
 plan_cache_new(size_t byte_size_max)
 {
-    PlanCache *const cache = memory_new(1, sizeof *cache);
+    PlanCache *cache = memory_new(1, sizeof *cache);
     if (cache == NULL) {
         return NULL;
     }
@@ -63,12 +63,12 @@ entry_drop(PlanCache *cache, Entry *entry)
 static void
 entry_add(PlanCache *cache, Slice key, Plan *plan)
 {
-    const size_t size = plan->byte_size + sizeof(Entry) + 2 * key.size;
-    Entry *const old = map_get(cache->entries, key);
+    size_t size = plan->byte_size + sizeof(Entry) + 2 * key.size;
+    Entry *old = map_get(cache->entries, key);
     if (old != NULL) {
         entry_drop(cache, old);
     }
-    Entry *const entry = size > cache->byte_size_max ? NULL : memory_new(1, sizeof *entry + key.size);
+    Entry *entry = size > cache->byte_size_max ? NULL : memory_new(1, sizeof *entry + key.size);
     if (entry == NULL || !map_put(cache->entries, key, entry)) {
         memory_free(entry);
         return;
@@ -107,7 +107,7 @@ plan_cache_free(PlanCache *cache)
 static void
 flight_begin(PlanCache *cache, Slice key)
 {
-    Flight *const flight = memory_new(1, sizeof *flight);
+    Flight *flight = memory_new(1, sizeof *flight);
     cache->stats.miss_count++;
     if (flight != NULL) {
         list_init(&flight->waiters);
@@ -122,7 +122,7 @@ plan_cache_find(PlanCache *cache, Slice key)
 {
     Plan *plan = NULL;
     mutex_lock(&cache->mutex);
-    Entry *const entry = map_get(cache->entries, key);
+    Entry *entry = map_get(cache->entries, key);
     if (entry != NULL) {
         list_remove(&entry->link);
         list_append(&cache->used, &entry->link);
@@ -138,8 +138,8 @@ plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
 {
     PlanLookup lookup = PLAN_COMPILE;
     mutex_lock(&cache->mutex);
-    Entry *const entry = map_get(cache->entries, key);
-    Flight *const flight = map_get(cache->flights, key);
+    Entry *entry = map_get(cache->entries, key);
+    Flight *flight = map_get(cache->flights, key);
     if (entry != NULL) {
         list_remove(&entry->link);
         list_append(&cache->used, &entry->link);
@@ -162,7 +162,7 @@ plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
 static void
 take_waiters(PlanCache *cache, Slice key, ListLink *ret_waiters)
 {
-    Flight *const flight = map_remove(cache->flights, key);
+    Flight *flight = map_remove(cache->flights, key);
     list_init(ret_waiters);
     if (flight == NULL) {
         return;
@@ -182,7 +182,7 @@ tell_waiters(ListLink *waiters, const PlanOutcome *outcome)
 {
     LIST_EACH(waiters, link)
     {
-        PlanWaiter *const waiter = LIST_ITEM(link, PlanWaiter, link);
+        PlanWaiter *waiter = LIST_ITEM(link, PlanWaiter, link);
         list_remove(link);
         if (outcome->plan != NULL) {
             (void)plan_ref(outcome->plan);
@@ -200,7 +200,7 @@ plan_cache_put(PlanCache *cache, Slice key, Plan *plan)
     entry_add(cache, key, plan);
     take_waiters(cache, key, &waiters);
     mutex_unlock(&cache->mutex);
-    const PlanOutcome outcome = {.lookup = PLAN_FOUND, .plan = plan};
+    PlanOutcome outcome = {.lookup = PLAN_FOUND, .plan = plan};
     tell_waiters(&waiters, &outcome);
 }
 
@@ -208,13 +208,13 @@ plan_cache_put(PlanCache *cache, Slice key, Plan *plan)
 static PlanWaiter *
 next_in_line(PlanCache *cache, Slice key)
 {
-    Flight *const flight = map_get(cache->flights, key);
-    ListLink *const link = flight == NULL ? NULL : list_first(&flight->waiters);
+    Flight *flight = map_get(cache->flights, key);
+    ListLink *link = flight == NULL ? NULL : list_first(&flight->waiters);
     if (link == NULL) {
         memory_free(map_remove(cache->flights, key));
         return NULL;
     }
-    PlanWaiter *const waiter = LIST_ITEM(link, PlanWaiter, link);
+    PlanWaiter *waiter = LIST_ITEM(link, PlanWaiter, link);
     list_remove(link);
     waiter->is_waiting = false;
     cache->stats.miss_count++;
@@ -224,7 +224,7 @@ next_in_line(PlanCache *cache, Slice key)
 void
 plan_cache_fail(PlanCache *cache, Slice key, const Error *error)
 {
-    const bool is_given_up = error->code == STATUS_CANCELLED || error->code == STATUS_DEADLINE_EXCEEDED;
+    bool is_given_up = error->code == STATUS_CANCELLED || error->code == STATUS_DEADLINE_EXCEEDED;
     PlanWaiter *heir = NULL;
     assert(error->code != STATUS_OK);
     ListLink waiters;
@@ -239,7 +239,7 @@ plan_cache_fail(PlanCache *cache, Slice key, const Error *error)
     if (heir != NULL) {
         heir->on_ready(heir, &(PlanOutcome){.lookup = PLAN_COMPILE});
     }
-    const PlanOutcome outcome = {.lookup = PLAN_FAILED, .code = error->code, .message = error->message};
+    PlanOutcome outcome = {.lookup = PLAN_FAILED, .code = error->code, .message = error->message};
     tell_waiters(&waiters, &outcome);
 }
 
@@ -247,7 +247,7 @@ bool
 plan_cache_leave(PlanCache *cache, PlanWaiter *waiter)
 {
     mutex_lock(&cache->mutex);
-    const bool was_waiting = waiter->is_waiting;
+    bool was_waiting = waiter->is_waiting;
     if (was_waiting) {
         list_remove(&waiter->link);
         waiter->is_waiting = false;
@@ -262,7 +262,7 @@ plan_cache_forget_graph(PlanCache *cache, Slice graph)
     mutex_lock(&cache->mutex);
     LIST_EACH(&cache->used, link)
     {
-        Entry *const entry = LIST_ITEM(link, Entry, link);
+        Entry *entry = LIST_ITEM(link, Entry, link);
         if (signature_key_is_of(slice_of(entry->key, entry->key_size), graph)) {
             entry_drop(cache, entry);
         }
@@ -274,7 +274,7 @@ PlanCacheStats
 plan_cache_stats(PlanCache *cache)
 {
     mutex_lock(&cache->mutex);
-    const PlanCacheStats stats = cache->stats;
+    PlanCacheStats stats = cache->stats;
     mutex_unlock(&cache->mutex);
     return stats;
 }

@@ -9,7 +9,7 @@ static bool
 has_lasting_state(const Graph *graph)
 {
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        const unsigned flags = graph->nodes[id].op->flags;
+        unsigned flags = graph->nodes[id].op->flags;
         if ((flags & OP_STATEFUL) != 0 && (flags & OP_STEP_LOCAL) == 0) {
             return true;
         }

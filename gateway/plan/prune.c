@@ -25,14 +25,14 @@ typedef struct Pruning {
 static uint32_t
 replacing_feed(const Compile *compile, const Node *node)
 {
-    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
     return is_placeholder ? compile_find_feed(compile, (Endpoint){.node = node->id}) : FEED_NONE;
 }
 
 static void
 mark_node(Pruning *pruning, uint32_t id)
 {
-    const uint32_t feed = replacing_feed(pruning->compile, &pruning->compile->source->nodes[id]);
+    uint32_t feed = replacing_feed(pruning->compile, &pruning->compile->source->nodes[id]);
     if (feed != FEED_NONE) {
         pruning->is_feed_used[feed] = true;
     } else if (!pruning->needed[id]) {
@@ -45,11 +45,11 @@ static void
 mark_inputs(Pruning *pruning, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint endpoint = node->inputs[index];
+        Endpoint endpoint = node->inputs[index];
         if (endpoint.node == NODE_NONE) {
             continue;
         }
-        const uint32_t feed = compile_find_feed(pruning->compile, endpoint);
+        uint32_t feed = compile_find_feed(pruning->compile, endpoint);
         if (feed != FEED_NONE) {
             pruning->is_feed_used[feed] = true;
         } else {
@@ -64,8 +64,8 @@ mark_inputs(Pruning *pruning, const Node *node)
 static void
 mark_needed(Pruning *pruning)
 {
-    const Compile *const compile = pruning->compile;
-    const Signature *const signature = compile->request->signature;
+    const Compile *compile = pruning->compile;
+    const Signature *signature = compile->request->signature;
     for (size_t index = 0; index < signature->fetch_count; index++) {
         mark_node(pruning, compile->fetches[index].node);
     }
@@ -117,7 +117,7 @@ check_known(Call *call, const Node *node)
     if (node->op != NULL) {
         return STATUS_OK;
     }
-    const Slice op = node->def->op;
+    Slice op = node->def->op;
     for (size_t index = 0; index + 1 < op.size; index++) {
         if (op.data[index] == ':' && op.data[index + 1] == ':') {
             return call_fail(call, STATUS_UNIMPLEMENTED,
@@ -138,12 +138,12 @@ check_known(Call *call, const Node *node)
 static Status
 check_fed(Call *call, const Graph *graph, const Node *node)
 {
-    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
     if (!is_placeholder || node->control_count > 0) {
         return STATUS_OK;
     }
     char text[SHAPE_TEXT_SIZE];
-    const Shape shape = feed_declared_shape(graph, (Endpoint){.node = node->id});
+    Shape shape = feed_declared_shape(graph, (Endpoint){.node = node->id});
     return call_fail(call, STATUS_INVALID_ARGUMENT, "placeholder '%.*s' must be fed, with %s %s",
         SLICE_PRINT(node->name), dtype_name(node->output_dtypes[0]), shape_text(&shape, text));
 }
@@ -151,8 +151,8 @@ check_fed(Call *call, const Graph *graph, const Node *node)
 static Status
 check_needed(const Pruning *pruning)
 {
-    Call *const call = pruning->compile->call;
-    const Graph *const source = pruning->compile->source;
+    Call *call = pruning->compile->call;
+    const Graph *source = pruning->compile->source;
     /* Refused ops come first, since their message says more: the nodes that they read may be unknown too. */
     for (uint32_t id = 0; id < source->node_count; id++) {
         if (pruning->needed[id]) {
@@ -175,9 +175,9 @@ endpoint_name(const Compile *compile, const char *prefix, Endpoint endpoint, uin
 {
     assert(compile->def != NULL);
 
-    const Node *const node = &compile->source->nodes[endpoint.node];
-    Arena *const arena = compile->def->arena;
-    const char *const text =
+    const Node *node = &compile->source->nodes[endpoint.node];
+    Arena *arena = compile->def->arena;
+    const char *text =
         repetition == 0
             ? text_format(arena, "%s_%.*s_%u", prefix, SLICE_PRINT(node->name), endpoint.port)
             : text_format(arena, "%s%u_%.*s_%u", prefix, repetition, SLICE_PRINT(node->name), endpoint.port);
@@ -187,17 +187,16 @@ endpoint_name(const Compile *compile, const char *prefix, Endpoint endpoint, uin
 static Slice
 control_name(const Compile *compile, uint32_t id)
 {
-    const Node *const node = &compile->source->nodes[id];
-    const uint32_t feed = replacing_feed(compile, node);
-    const Slice name =
-        feed == FEED_NONE ? node->name : endpoint_name(compile, "_arg", compile->feeds[feed], 0);
+    const Node *node = &compile->source->nodes[id];
+    uint32_t feed = replacing_feed(compile, node);
+    Slice name = feed == FEED_NONE ? node->name : endpoint_name(compile, "_arg", compile->feeds[feed], 0);
     return slice_from_string(text_format(compile->def->arena, "^%.*s", SLICE_PRINT(name)));
 }
 
 static void
 write_node(Pruning *pruning, const NodeDef *def, const Node *origin, uint32_t port)
 {
-    Compile *const compile = pruning->compile;
+    Compile *compile = pruning->compile;
     compile->origins[pruning->node_count] = origin;
     compile->ports[pruning->node_count] = port;
     pruning->nodes[pruning->node_count++] = *def;
@@ -207,7 +206,7 @@ write_node(Pruning *pruning, const NodeDef *def, const Node *origin, uint32_t po
 static Attr *
 port_attrs(const Compile *compile, Dtype dtype, uint32_t index)
 {
-    Attr *const attrs = arena_alloc(compile->def->arena, 2 * sizeof *attrs);
+    Attr *attrs = arena_alloc(compile->def->arena, 2 * sizeof *attrs);
     if (attrs != NULL) {
         attrs[0] = (Attr){.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = dtype}};
         attrs[1] = (Attr){.name = SLICE("index"), .value = {.kind = ATTR_INT, .value.i = index}};
@@ -218,13 +217,13 @@ port_attrs(const Compile *compile, Dtype dtype, uint32_t index)
 static Status
 write_args(Pruning *pruning)
 {
-    const Compile *const compile = pruning->compile;
+    const Compile *compile = pruning->compile;
     for (uint32_t feed = 0; feed < compile->request->signature->feed_count; feed++) {
         if (!pruning->is_feed_used[feed]) {
             continue;
         }
-        const Node *const replaced = &compile->source->nodes[compile->feeds[feed].node];
-        const NodeDef def = {
+        const Node *replaced = &compile->source->nodes[compile->feeds[feed].node];
+        NodeDef def = {
             .name = endpoint_name(compile, "_arg", compile->feeds[feed], 0),
             .op = SLICE("_Arg"),
             .device = SLICE(""),
@@ -244,7 +243,7 @@ write_args(Pruning *pruning)
 static Status
 count_fetch(const Compile *compile, Map *counts, const Endpoint *endpoint, uint32_t *ret_before)
 {
-    const Slice key = compile_endpoint_key(endpoint);
+    Slice key = compile_endpoint_key(endpoint);
     uint32_t *count = map_get(counts, key);
     if (count == NULL) {
         count = compile_alloc(compile, 1, sizeof *count);
@@ -259,15 +258,15 @@ count_fetch(const Compile *compile, Map *counts, const Endpoint *endpoint, uint3
 static Status
 write_retvals(Pruning *pruning)
 {
-    const Compile *const compile = pruning->compile;
-    Map *const counts = compile_map(compile);
+    const Compile *compile = pruning->compile;
+    Map *counts = compile_map(compile);
     if (counts == NULL) {
         return compile_no_memory(compile);
     }
     for (uint32_t fetch = 0; fetch < compile->request->signature->fetch_count; fetch++) {
-        const Endpoint endpoint = compile->fetches[fetch];
-        const Node *const node = &compile->source->nodes[endpoint.node];
-        Slice *const input = arena_alloc(compile->def->arena, sizeof *input);
+        Endpoint endpoint = compile->fetches[fetch];
+        const Node *node = &compile->source->nodes[endpoint.node];
+        Slice *input = arena_alloc(compile->def->arena, sizeof *input);
         uint32_t before = 0;
         if (node->output_dtypes[endpoint.port] == DTYPE_INVALID) {
             return call_fail(compile->call, STATUS_UNIMPLEMENTED,
@@ -275,7 +274,7 @@ write_retvals(Pruning *pruning)
                 SLICE_PRINT(compile->request->signature->fetches[fetch]));
         }
         TRY(count_fetch(compile, counts, &endpoint, &before));
-        const NodeDef def = {
+        NodeDef def = {
             .name = endpoint_name(compile, "_retval", endpoint, before),
             .op = SLICE("_Retval"),
             .device = SLICE(""),
@@ -299,16 +298,16 @@ write_retvals(Pruning *pruning)
 static Status
 write_inputs(const Compile *compile, const Node *node, NodeDef *def)
 {
-    Slice *const inputs =
+    Slice *inputs =
         arena_alloc(compile->def->arena, (node->input_count + node->control_count) * sizeof *inputs);
     if (inputs == NULL) {
         return compile_no_memory(compile);
     }
     size_t count = 0;
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint endpoint = node->inputs[index];
-        const bool is_absent = endpoint.node == NODE_NONE;
-        const uint32_t feed = is_absent ? FEED_NONE : compile_find_feed(compile, endpoint);
+        Endpoint endpoint = node->inputs[index];
+        bool is_absent = endpoint.node == NODE_NONE;
+        uint32_t feed = is_absent ? FEED_NONE : compile_find_feed(compile, endpoint);
         inputs[count++] = is_absent           ? SLICE("")
                           : feed == FEED_NONE ? node->def->inputs[index]
                                               : endpoint_name(compile, "_arg", endpoint, 0);
@@ -331,13 +330,13 @@ write_inputs(const Compile *compile, const Node *node, NodeDef *def)
 static Status
 write_attrs(const Compile *compile, const Node *node, NodeDef *def)
 {
-    Attr *const attrs = arena_alloc(compile->def->arena, node->attr_count * sizeof *attrs);
+    Attr *attrs = arena_alloc(compile->def->arena, node->attr_count * sizeof *attrs);
     if (attrs == NULL) {
         return compile_no_memory(compile);
     }
     for (size_t index = 0; index < node->attr_count; index++) {
-        const Attr *const attr = &node->attrs[index];
-        const bool is_unbound =
+        const Attr *attr = &node->attrs[index];
+        bool is_unbound =
             attr->value.kind == ATTR_TYPE && !attr->value.is_list && attr->value.value.type == DTYPE_INVALID;
         if (!is_unbound && !slice_equals_string(attr->name, "_class")) {
             attrs[def->attr_count++] = *attr;
@@ -350,9 +349,9 @@ write_attrs(const Compile *compile, const Node *node, NodeDef *def)
 static Status
 write_needed(Pruning *pruning)
 {
-    const Compile *const compile = pruning->compile;
+    const Compile *compile = pruning->compile;
     for (uint32_t id = 0; id < compile->source->node_count; id++) {
-        const Node *const node = &compile->source->nodes[id];
+        const Node *node = &compile->source->nodes[id];
         if (!pruning->needed[id]) {
             continue;
         }
@@ -370,9 +369,9 @@ write_needed(Pruning *pruning)
 static Status
 alloc_result(Pruning *pruning)
 {
-    Compile *const compile = pruning->compile;
-    const Signature *const signature = compile->request->signature;
-    const size_t count = compile->source->node_count + signature->feed_count + signature->fetch_count;
+    Compile *compile = pruning->compile;
+    const Signature *signature = compile->request->signature;
+    size_t count = compile->source->node_count + signature->feed_count + signature->fetch_count;
     compile->def = compile_keep_def(compile, graph_def_new(DEF_SIZE_MAX));
     if (compile->def == NULL) {
         return compile_no_memory(compile);
@@ -380,16 +379,16 @@ alloc_result(Pruning *pruning)
     pruning->nodes = arena_alloc(compile->def->arena, count * sizeof *pruning->nodes);
     compile->origins = compile_alloc(compile, count, sizeof *compile->origins);
     compile->ports = compile_alloc(compile, count, sizeof *compile->ports);
-    const bool is_all = pruning->nodes != NULL && compile->origins != NULL && compile->ports != NULL;
+    bool is_all = pruning->nodes != NULL && compile->origins != NULL && compile->ports != NULL;
     return is_all ? STATUS_OK : compile_no_memory(compile);
 }
 
 static Status
 link_result(Pruning *pruning)
 {
-    Compile *const compile = pruning->compile;
-    const GraphDef *const from = compile->source->def;
-    GraphDef *const def = compile->def;
+    Compile *compile = pruning->compile;
+    const GraphDef *from = compile->source->def;
+    GraphDef *def = compile->def;
     assert(def != NULL);
     def->nodes = pruning->nodes;
     def->node_count = pruning->node_count;
@@ -409,11 +408,11 @@ mark_targets(Compile *compile)
         return compile_no_memory(compile);
     }
     for (size_t index = 0; index < compile->request->signature->target_count; index++) {
-        const Node *const target = &compile->source->nodes[compile->targets[index]];
-        const uint32_t feed = replacing_feed(compile, target);
-        const Slice name =
+        const Node *target = &compile->source->nodes[compile->targets[index]];
+        uint32_t feed = replacing_feed(compile, target);
+        Slice name =
             feed == FEED_NONE ? target->name : endpoint_name(compile, "_arg", compile->feeds[feed], 0);
-        const Node *const node = graph_find(compile->graph, name);
+        const Node *node = graph_find(compile->graph, name);
         if (node == NULL) {
             return compile_no_memory(compile);
         }
@@ -425,7 +424,7 @@ mark_targets(Compile *compile)
 Status
 prune_graph(Compile *compile)
 {
-    const size_t node_count = compile->source->node_count;
+    size_t node_count = compile->source->node_count;
     assert(compile->feed_map != NULL && compile->fetches != NULL && compile->targets != NULL);
     Pruning pruning = {
         .compile = compile,

@@ -18,7 +18,7 @@ resolve_feed(
     if (graph_endpoint(call, graph, feed->name, &endpoint) != STATUS_OK) {
         return call_wrap(call, "feed");
     }
-    const Node *const node = &graph->nodes[endpoint.node];
+    const Node *node = &graph->nodes[endpoint.node];
     /* An unknown op leaves the dtypes of its outputs, and of what follows, unknown; a feed may decide
      * them. */
     Dtype dtype = endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
@@ -44,7 +44,7 @@ resolve_feed(
 Status
 plan_describe_feed(Call *call, const Graph *graph, Slice name, Dtype *ret_dtype, Shape *ret_shape)
 {
-    const SignatureFeed feed = {.name = name, .shape = shape_unknown()};
+    SignatureFeed feed = {.name = name, .shape = shape_unknown()};
     Endpoint endpoint;
     TRY(resolve_feed(call, graph, &feed, &endpoint, ret_dtype));
     *ret_shape = feed_declared_shape(graph, endpoint);
@@ -54,7 +54,7 @@ plan_describe_feed(Call *call, const Graph *graph, Slice name, Dtype *ret_dtype,
 static Status
 check_feed_shape(Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint endpoint)
 {
-    const Shape declared = feed_declared_shape(graph, endpoint);
+    Shape declared = feed_declared_shape(graph, endpoint);
     Shape merged;
     if (!shape_merge(&feed->shape, &declared, &merged)) {
         char given[SHAPE_TEXT_SIZE];
@@ -68,13 +68,13 @@ check_feed_shape(Call *call, const Graph *graph, const SignatureFeed *feed, Endp
 static Status
 resolve_feeds(Compile *compile)
 {
-    const Signature *const signature = compile->request->signature;
+    const Signature *signature = compile->request->signature;
     for (uint32_t index = 0; index < signature->feed_count; index++) {
-        const SignatureFeed *const feed = &signature->feeds[index];
-        Endpoint *const endpoint = &compile->feeds[index];
+        const SignatureFeed *feed = &signature->feeds[index];
+        Endpoint *endpoint = &compile->feeds[index];
         TRY(resolve_feed(compile->call, compile->source, feed, endpoint, &compile->feed_dtypes[index]));
         TRY(check_feed_shape(compile->call, compile->source, feed, *endpoint));
-        const uint32_t other = compile_find_feed(compile, *endpoint);
+        uint32_t other = compile_find_feed(compile, *endpoint);
         if (other != FEED_NONE) {
             return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
                 "feeds '%.*s' and '%.*s' are the same tensor", SLICE_PRINT(signature->feeds[other].name),
@@ -98,9 +98,8 @@ resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
         return call_fail(
             compile->call, STATUS_INVALID_ARGUMENT, "'%.*s' is both fed and fetched", SLICE_PRINT(name));
     }
-    const Node *const node = &compile->source->nodes[endpoint.node];
-    const Dtype dtype =
-        endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
+    const Node *node = &compile->source->nodes[endpoint.node];
+    Dtype dtype = endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
     /* prune_graph() refuses the unknown op by its name. */
     if (dtype != DTYPE_INVALID && !is_transportable(dtype)) {
         return call_fail(compile->call, STATUS_INVALID_ARGUMENT, "fetch '%.*s' is a %s and cannot be fetched",
@@ -114,8 +113,8 @@ resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
 static Status
 resolve_target(const Compile *compile, Slice name, uint32_t *ret_node)
 {
-    const Slice text = slice_starts_with(name, SLICE("^")) ? slice_part(name, 1, name.size) : name;
-    const Node *const node = graph_find(compile->source, text);
+    Slice text = slice_starts_with(name, SLICE("^")) ? slice_part(name, 1, name.size) : name;
+    const Node *node = graph_find(compile->source, text);
     if (node != NULL) {
         *ret_node = node->id;
         return STATUS_OK;
@@ -131,7 +130,7 @@ resolve_target(const Compile *compile, Slice name, uint32_t *ret_node)
 Status
 resolve_names(Compile *compile)
 {
-    const Signature *const signature = compile->request->signature;
+    const Signature *signature = compile->request->signature;
     compile->feeds = compile_alloc(compile, signature->feed_count, sizeof *compile->feeds);
     compile->feed_dtypes = compile_alloc(compile, signature->feed_count, sizeof *compile->feed_dtypes);
     compile->feed_map = compile_map(compile);

@@ -13,7 +13,7 @@ static Plan *
 plan_new(void)
 {
     AUTO_ARENA arena = arena_new(PLAN_ARENA_SIZE_MAX);
-    Plan *const plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
+    Plan *plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
     if (plan != NULL) {
         plan->reference_count = 1;
         plan->arena = TAKE(arena);
@@ -32,21 +32,21 @@ own_text(const Plan *plan, Slice *text)
 static Status
 seal_names(const Compile *compile, Plan *plan)
 {
-    const Signature *const signature = compile->request->signature;
-    const size_t count = signature->feed_count + signature->fetch_count;
-    Slice *const names = arena_alloc(plan->arena, count * sizeof *names);
+    const Signature *signature = compile->request->signature;
+    size_t count = signature->feed_count + signature->fetch_count;
+    Slice *names = arena_alloc(plan->arena, count * sizeof *names);
     if (names == NULL) {
         return compile_no_memory(compile);
     }
     for (size_t index = 0; index < count; index++) {
-        const Slice name = index < signature->feed_count ? signature->feeds[index].name
-                                                         : signature->fetches[index - signature->feed_count];
+        Slice name = index < signature->feed_count ? signature->feeds[index].name
+                                                   : signature->fetches[index - signature->feed_count];
         names[index] = slice_of(text_copy(plan->arena, name), name.size);
         if (names[index].data == NULL) {
             return compile_no_memory(compile);
         }
     }
-    Shape *const shapes = arena_alloc(plan->arena, (signature->feed_count + 1) * sizeof *shapes);
+    Shape *shapes = arena_alloc(plan->arena, (signature->feed_count + 1) * sizeof *shapes);
     if (shapes == NULL) {
         return compile_no_memory(compile);
     }
@@ -64,7 +64,7 @@ seal_names(const Compile *compile, Plan *plan)
 static Status
 seal_slots(const Compile *compile, Plan *plan)
 {
-    PlanSlot *const slots = arena_alloc(plan->arena, compile->slot_count * sizeof *slots);
+    PlanSlot *slots = arena_alloc(plan->arena, compile->slot_count * sizeof *slots);
     if (slots == NULL) {
         return compile_no_memory(compile);
     }
@@ -92,9 +92,9 @@ tensor_release(void *tensor)
 static Status
 seal_blobs(const Partitioning *partitioning, const Part *part, Plan *plan, PlanPartition *sealed)
 {
-    const Compile *const compile = partitioning->compile;
-    const size_t count = part->blobs.size / sizeof(PlanBlob *);
-    PlanBlob *const blobs = arena_alloc(plan->arena, count * sizeof *blobs);
+    const Compile *compile = partitioning->compile;
+    size_t count = part->blobs.size / sizeof(PlanBlob *);
+    PlanBlob *blobs = arena_alloc(plan->arena, count * sizeof *blobs);
     for (size_t index = 0; blobs != NULL && index < count; index++) {
         const PlanBlob *blob = NULL;
         memcpy(&blob, part->blobs.data + index * sizeof blob, sizeof blob);
@@ -113,8 +113,8 @@ seal_blobs(const Partitioning *partitioning, const Part *part, Plan *plan, PlanP
 static Status
 seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, PlanPartition *sealed)
 {
-    const Compile *const compile = partitioning->compile;
-    const GraphDef *const from = compile->def;
+    const Compile *compile = partitioning->compile;
+    const GraphDef *from = compile->def;
     Slice passes_off[PASS_COUNT_MAX];
     GraphDef def = {
         .nodes = (const NodeDef *)(const void *)part->nodes.data,
@@ -128,7 +128,7 @@ seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, Pl
     };
     AUTO_BUFFER buffer = {0};
     graphdef_json_write(&buffer, &def);
-    const char *const document = buffer_is_ok(&buffer) ? text_copy(plan->arena, buffer_slice(&buffer)) : NULL;
+    const char *document = buffer_is_ok(&buffer) ? text_copy(plan->arena, buffer_slice(&buffer)) : NULL;
     if (document == NULL) {
         return compile_no_memory(compile);
     }
@@ -141,7 +141,7 @@ seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, Pl
 static void *
 seal_list(const Plan *plan, const Buffer *list)
 {
-    void *const copy = arena_alloc(plan->arena, list->size);
+    void *copy = arena_alloc(plan->arena, list->size);
     if (copy != NULL && list->size > 0) {
         memcpy(copy, list->data, list->size);
     }
@@ -151,7 +151,7 @@ seal_list(const Plan *plan, const Buffer *list)
 static Status
 seal_partition(const Partitioning *partitioning, uint32_t slot, Plan *plan, PlanPartition *sealed)
 {
-    const Part *const part = &partitioning->parts[slot];
+    const Part *part = &partitioning->parts[slot];
     sealed->slot = slot;
     sealed->feeds = seal_list(plan, &part->feeds);
     sealed->feed_count = part->feeds.size / sizeof(uint32_t);
@@ -167,7 +167,7 @@ seal_partition(const Partitioning *partitioning, uint32_t slot, Plan *plan, Plan
 static Status
 seal_transfers(const Partitioning *partitioning, Plan *plan)
 {
-    PlanTransfer *const transfers = seal_list(plan, &partitioning->transfers);
+    PlanTransfer *transfers = seal_list(plan, &partitioning->transfers);
     plan->transfers = transfers;
     plan->transfer_count = partitioning->transfers.size / sizeof *transfers;
     bool is_ok = transfers != NULL;
@@ -183,7 +183,7 @@ seal_transfers(const Partitioning *partitioning, Plan *plan)
 static Status
 seal_decisions(const Partitioning *partitioning, Plan *plan)
 {
-    PlanDecision *const decisions = seal_list(plan, &partitioning->decisions);
+    PlanDecision *decisions = seal_list(plan, &partitioning->decisions);
     plan->decisions = decisions;
     plan->decision_count = partitioning->decisions.size / sizeof *decisions;
     bool is_ok = decisions != NULL;
@@ -196,8 +196,8 @@ seal_decisions(const Partitioning *partitioning, Plan *plan)
 static Status
 seal_partitions(const Partitioning *partitioning, Plan *plan)
 {
-    const uint32_t slot_count = partitioning->compile->slot_count;
-    PlanPartition *const partitions = arena_alloc(plan->arena, slot_count * sizeof *partitions);
+    uint32_t slot_count = partitioning->compile->slot_count;
+    PlanPartition *partitions = arena_alloc(plan->arena, slot_count * sizeof *partitions);
     if (partitions == NULL) {
         return compile_no_memory(partitioning->compile);
     }
@@ -223,7 +223,7 @@ count_fused(const Compile *compile)
 static bool
 add_change(Plan *plan, PlanChange *changes, const PlanChange *change)
 {
-    PlanChange *const added = &changes[plan->change_count++];
+    PlanChange *added = &changes[plan->change_count++];
     *added = *change;
     return own_text(plan, &added->node) && own_text(plan, &added->into) && own_text(plan, &added->reason);
 }
@@ -232,22 +232,21 @@ add_change(Plan *plan, PlanChange *changes, const PlanChange *change)
 static Status
 seal_changes(const Compile *compile, Plan *plan)
 {
-    const Optimised *const done = &compile->optimised;
-    const size_t count = done->note_count + compile->call_count + count_fused(compile);
-    PlanChange *const changes = arena_alloc(plan->arena, (count + 1) * sizeof *changes);
+    const Optimised *done = &compile->optimised;
+    size_t count = done->note_count + compile->call_count + count_fused(compile);
+    PlanChange *changes = arena_alloc(plan->arena, (count + 1) * sizeof *changes);
     bool is_ok = changes != NULL;
     for (size_t index = 0; is_ok && index < done->note_count; index++) {
-        const RewriteNote *const note = &done->notes[index];
+        const RewriteNote *note = &done->notes[index];
         is_ok = add_change(plan, changes, &(PlanChange){.pass = note->pass, .node = note->node});
     }
     for (size_t index = 0; is_ok && index < compile->call_count; index++) {
         is_ok = add_change(plan, changes, &compile->calls[index]);
     }
     for (uint32_t id = 0; is_ok && id < compile->graph->node_count; id++) {
-        const Node *const nodes = compile->graph->nodes;
-        const uint32_t into = compile->fusions[id];
-        const PlanChange fused = {
-            .pass = "elementwise_fusion", .node = nodes[id].name, .into = nodes[into].name};
+        const Node *nodes = compile->graph->nodes;
+        uint32_t into = compile->fusions[id];
+        PlanChange fused = {.pass = "elementwise_fusion", .node = nodes[id].name, .into = nodes[into].name};
         is_ok = into == id || add_change(plan, changes, &fused);
     }
     plan->changes = changes;
@@ -257,7 +256,7 @@ seal_changes(const Compile *compile, Plan *plan)
 Status
 seal_plan(const Partitioning *partitioning, Plan **ret_plan)
 {
-    const Compile *const compile = partitioning->compile;
+    const Compile *compile = partitioning->compile;
     assert(compile->fusions != NULL && compile->slot_count > 0);
     AUTO_PLAN plan = plan_new();
     if (plan == NULL) {

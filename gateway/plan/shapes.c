@@ -19,24 +19,24 @@ Shape
 feed_declared_shape(const Graph *graph, Endpoint endpoint)
 {
     assert(endpoint.node < graph->node_count);
-    const Node *const node = &graph->nodes[endpoint.node];
-    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
-    const AttrValue *const shape = is_placeholder ? node_attr(node, "shape") : NULL;
-    const bool is_declared = shape != NULL && shape->kind == ATTR_SHAPE && shape->value.shape.rank != 0;
+    const Node *node = &graph->nodes[endpoint.node];
+    bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    const AttrValue *shape = is_placeholder ? node_attr(node, "shape") : NULL;
+    bool is_declared = shape != NULL && shape->kind == ATTR_SHAPE && shape->value.shape.rank != 0;
     return is_declared ? shape->value.shape : shape_unknown();
 }
 
 static Status
 find_feed_shapes(Compile *compile)
 {
-    const Signature *const signature = compile->request->signature;
+    const Signature *signature = compile->request->signature;
     compile->feed_shapes = compile_alloc(compile, signature->feed_count, sizeof *compile->feed_shapes);
     for (uint32_t id = 0; compile->feed_shapes != NULL && id < compile->graph->node_count; id++) {
         if (!op_is(&compile->graph->nodes[id], "_Arg")) {
             continue;
         }
-        const uint32_t feed = compile->ports[id];
-        const Shape declared = feed_declared_shape(compile->source, compile->feeds[feed]);
+        uint32_t feed = compile->ports[id];
+        Shape declared = feed_declared_shape(compile->source, compile->feeds[feed]);
         if (!shape_merge(&signature->feeds[feed].shape, &declared, &compile->feed_shapes[feed])) {
             compile->feed_shapes[feed] = shape_unknown();
         }
@@ -57,7 +57,7 @@ seed_shape(const Shape *declared, int64_t open_size)
 static Status
 infer_shapes_for(const Compile *compile, Call *call, int64_t open_size, const Shape *const **ret_shapes)
 {
-    ShapeSeed *const seeds = compile_alloc(compile, compile->request->signature->feed_count, sizeof *seeds);
+    ShapeSeed *seeds = compile_alloc(compile, compile->request->signature->feed_count, sizeof *seeds);
     size_t count = 0;
     if (seeds == NULL) {
         return call_fail_memory(call, "the shapes of feeds");
@@ -109,7 +109,7 @@ find_growth(Compile *compile)
     compile->grows = true;
     for (size_t probe = 0; probe < GROWTH_PROBES && compile->grows; probe++) {
         Call call = {.arena = compile->call->arena}; /* a size that does not fit the graph is no failure */
-        const Status status = infer_shapes_for(compile, &call, SIZES[probe], &compile->probes[probe]);
+        Status status = infer_shapes_for(compile, &call, SIZES[probe], &compile->probes[probe]);
         if (status == STATUS_RESOURCE_EXHAUSTED) {
             return compile_no_memory(compile);
         }
@@ -124,14 +124,14 @@ find_rule(const Compile *compile, Endpoint endpoint, int dimension, int64_t *ret
 {
     int64_t sizes[GROWTH_PROBES];
     for (size_t probe = 0; probe < GROWTH_PROBES; probe++) {
-        const Shape *const shape = &compile->probes[probe][endpoint.node][endpoint.port];
+        const Shape *shape = &compile->probes[probe][endpoint.node][endpoint.port];
         if (shape->rank <= dimension || shape->dims[dimension] < 0 || shape->dims[dimension] > INT32_MAX) {
             return false;
         }
         sizes[probe] = shape->dims[dimension];
     }
-    const int64_t scale = (sizes[1] - sizes[0]) / (SIZES[1] - SIZES[0]);
-    const int64_t offset = sizes[0] - scale * SIZES[0];
+    int64_t scale = (sizes[1] - sizes[0]) / (SIZES[1] - SIZES[0]);
+    int64_t offset = sizes[0] - scale * SIZES[0];
     *ret_scale = scale;
     *ret_offset = offset;
     return scale * SIZES[1] + offset == sizes[1] && scale * SIZES[2] + offset == sizes[2];
@@ -147,17 +147,17 @@ bool
 growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr)
 {
     assert(endpoint.node < compile->graph->node_count);
-    const Shape *const shape = &compile->shapes[endpoint.node][endpoint.port];
+    const Shape *shape = &compile->shapes[endpoint.node][endpoint.port];
     if (!compile->grows || !has_open_dimension(shape)) {
         return false;
     }
-    AttrValue *const items = compile_alloc(compile, 2 * (size_t)shape->rank, sizeof *items);
+    AttrValue *items = compile_alloc(compile, 2 * (size_t)shape->rank, sizeof *items);
     bool is_found = true;
     for (int dimension = 0; is_found && items != NULL && dimension < shape->rank; dimension++) {
         int64_t scale = 0;
         int64_t offset = 0;
         is_found = find_rule(compile, endpoint, dimension, &scale, &offset);
-        AttrValue *const rule = &items[2 * (size_t)dimension];
+        AttrValue *rule = &items[2 * (size_t)dimension];
         rule[0] = int_value(scale);
         rule[1] = int_value(offset);
     }

@@ -42,7 +42,7 @@ compare_feeds(const void *left, const void *right)
 static Status
 sort_names(Call *call, const Slice *given, size_t count, const Slice **ret_names, size_t *ret_count)
 {
-    Slice *const names = arena_alloc(call->arena, count * sizeof *names);
+    Slice *names = arena_alloc(call->arena, count * sizeof *names);
     if (names == NULL) {
         return call_fail_memory(call, "a signature");
     }
@@ -64,8 +64,8 @@ sort_names(Call *call, const Slice *given, size_t count, const Slice **ret_names
 static Status
 sort_feeds(Call *call, const Signature *given, Signature *signature)
 {
-    const size_t count = given->feed_count;
-    SignatureFeed *const feeds = arena_alloc(call->arena, count * sizeof *feeds);
+    size_t count = given->feed_count;
+    SignatureFeed *feeds = arena_alloc(call->arena, count * sizeof *feeds);
     if (feeds == NULL) {
         return call_fail_memory(call, "a signature");
     }
@@ -122,7 +122,7 @@ write_key(Call *call, Slice graph, Signature *signature)
     for (size_t index = 0; index < signature->target_count; index++) {
         append_name(&buffer, '!', signature->targets[index]);
     }
-    const char *const key = buffer_is_ok(&buffer) ? text_copy(call->arena, buffer_slice(&buffer)) : NULL;
+    const char *key = buffer_is_ok(&buffer) ? text_copy(call->arena, buffer_slice(&buffer)) : NULL;
     if (key == NULL) {
         return call_fail_memory(call, "a signature");
     }
@@ -133,7 +133,7 @@ write_key(Call *call, Slice graph, Signature *signature)
 Status
 signature_make(Call *call, Slice graph, const Signature *given, Signature *ret_signature)
 {
-    const uint32_t slot_count = given->options.slot_count;
+    uint32_t slot_count = given->options.slot_count;
     assert(call->arena != NULL);
     if (given->fetch_count == 0 && given->target_count == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a step needs at least one fetch or target");
@@ -154,7 +154,7 @@ signature_make(Call *call, Slice graph, const Signature *given, Signature *ret_s
 bool
 signature_key_is_of(Slice key, Slice graph)
 {
-    const size_t colon = slice_find(key, ':');
+    size_t colon = slice_find(key, ':');
     uint64_t size = 0;
     return slice_starts_with(key, SLICE("g")) && slice_to_uint64(slice_part(key, 1, colon - 1), &size) &&
            size == graph.size && slice_equal(slice_part(key, colon + 1, graph.size), graph);
@@ -163,8 +163,8 @@ signature_key_is_of(Slice key, Slice graph)
 bool
 signature_find_feed(const Signature *signature, Slice name, size_t *ret_index)
 {
-    const SignatureFeed wanted = {.name = name};
-    const SignatureFeed *const found =
+    SignatureFeed wanted = {.name = name};
+    const SignatureFeed *found =
         bsearch(&wanted, signature->feeds, signature->feed_count, sizeof wanted, compare_feeds);
     if (found != NULL) {
         *ret_index = (size_t)(found - signature->feeds);
@@ -175,7 +175,7 @@ signature_find_feed(const Signature *signature, Slice name, size_t *ret_index)
 bool
 signature_find_name(const Slice *names, size_t count, Slice name, size_t *ret_index)
 {
-    const Slice *const found = bsearch(&name, names, count, sizeof name, compare_names);
+    const Slice *found = bsearch(&name, names, count, sizeof name, compare_names);
     if (found != NULL) {
         *ret_index = (size_t)(found - names);
     }

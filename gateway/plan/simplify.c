@@ -18,15 +18,15 @@ keep_result(const Compile *compile, const Rewritten *result)
 static Status
 carry_over(Compile *compile, const Rewritten *result)
 {
-    const uint32_t count = result->graph->node_count;
-    const Node **const origins = compile_alloc(compile, count, sizeof(const Node *));
-    uint32_t *const ports = compile_alloc(compile, count, sizeof *ports);
-    bool *const is_target = compile_alloc(compile, count, sizeof *is_target);
+    uint32_t count = result->graph->node_count;
+    const Node **origins = compile_alloc(compile, count, sizeof(const Node *));
+    uint32_t *ports = compile_alloc(compile, count, sizeof *ports);
+    bool *is_target = compile_alloc(compile, count, sizeof *is_target);
     if (origins == NULL || ports == NULL || is_target == NULL) {
         return compile_no_memory(compile);
     }
     for (uint32_t id = 0; id < count; id++) {
-        const uint32_t before = result->origins[id];
+        uint32_t before = result->origins[id];
         origins[id] = compile->origins[before];
         ports[id] = compile->ports[before];
         is_target[id] = compile->is_target[before];
@@ -43,11 +43,11 @@ carry_over(Compile *compile, const Rewritten *result)
 Status
 simplify_graph(Compile *compile)
 {
-    const PassSet without = compile->request->signature->options.passes_off;
+    PassSet without = compile->request->signature->options.passes_off;
     assert(compile->graph != NULL && compile->shapes != NULL && compile->is_target != NULL);
     TRY(optimise(
         compile->call, compile->graph, compile->shapes, compile->is_target, without, &compile->optimised));
-    const Rewritten *const result = &compile->optimised.result;
+    const Rewritten *result = &compile->optimised.result;
     if (result->graph == NULL) {
         return STATUS_OK;
     }

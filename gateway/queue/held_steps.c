@@ -30,8 +30,8 @@ has_room(HeldSteps *steps)
     if (steps->count < steps->capacity) {
         return true;
     }
-    const size_t capacity = steps->capacity == 0 ? FIRST : steps->capacity * 2;
-    HeldStep *const items =
+    size_t capacity = steps->capacity == 0 ? FIRST : steps->capacity * 2;
+    HeldStep *items =
         capacity > HELD_STEPS_MAX ? NULL : memory_resize(steps->items, capacity * sizeof *items);
     if (items == NULL) {
         return false;
@@ -45,7 +45,7 @@ bool
 held_steps_add(HeldSteps *steps, const HeldStep *step)
 {
     mutex_lock(&steps->lock);
-    const bool is_added = has_room(steps);
+    bool is_added = has_room(steps);
     if (is_added) {
         steps->items[steps->count++] = *step;
         steps->claimed_count += step->is_claimed;
@@ -59,7 +59,7 @@ static HeldStep *
 find_held(HeldSteps *steps, const StepHold *hold)
 {
     for (size_t index = 0; index < steps->count; index++) {
-        const StepHold *const held = &steps->items[index].hold;
+        const StepHold *held = &steps->items[index].hold;
         if (held->fence == hold->fence && uuid_equal(held->id.value, hold->id.value) &&
             uuid_equal(held->tenant.value, hold->tenant.value)) {
             return &steps->items[index];
@@ -72,7 +72,7 @@ void
 held_steps_remove(HeldSteps *steps, const StepHold *hold)
 {
     mutex_lock(&steps->lock);
-    HeldStep *const step = find_held(steps, hold);
+    HeldStep *step = find_held(steps, hold);
     if (step != NULL) {
         steps->claimed_count -= step->is_claimed;
         *step = steps->items[--steps->count];
@@ -85,7 +85,7 @@ void
 held_steps_note(HeldSteps *steps, const StepHold *hold, int loop_index, bool may_repeat)
 {
     mutex_lock(&steps->lock);
-    HeldStep *const step = find_held(steps, hold);
+    HeldStep *step = find_held(steps, hold);
     if (step != NULL) {
         step->loop_index = loop_index;
         step->may_repeat = may_repeat;
@@ -97,7 +97,7 @@ size_t
 held_steps_claimed(HeldSteps *steps)
 {
     mutex_lock(&steps->lock);
-    const size_t count = steps->claimed_count;
+    size_t count = steps->claimed_count;
     mutex_unlock(&steps->lock);
     return count;
 }
@@ -106,7 +106,7 @@ HeldStep *
 held_steps_copy(HeldSteps *steps, Arena *arena, size_t *ret_count)
 {
     mutex_lock(&steps->lock);
-    HeldStep *const copy = arena_alloc(arena, (steps->count + 1) * sizeof *copy);
+    HeldStep *copy = arena_alloc(arena, (steps->count + 1) * sizeof *copy);
     if (copy != NULL && steps->count > 0) {
         memcpy(copy, steps->items, steps->count * sizeof *copy);
     }

@@ -75,11 +75,11 @@ take_text(char **room, const char *text)
     if (text == NULL) {
         return NULL;
     }
-    char *const copy = *room;
-    const size_t size = strlen(text);
+    char *copy = *room;
+    size_t size = strlen(text);
     memcpy(copy, text, size + 1);
     for (size_t index = 0; index < size;) {
-        const size_t character = utf8_character_size(copy + index, copy + size);
+        size_t character = utf8_character_size(copy + index, copy + size);
         if (character == 0) {
             copy[index] = '?';
         }
@@ -92,10 +92,9 @@ take_text(char **room, const char *text)
 StepRecord *
 record_copy(const StepRecord *record)
 {
-    const size_t size = text_size(record->request) + text_size(record->error_code) +
-                        text_size(record->error_message) + text_size(record->error_node) +
-                        text_size(record->stats);
-    StepRecord *const copy = memory_new(1, sizeof *copy + size);
+    size_t size = text_size(record->request) + text_size(record->error_code) +
+                  text_size(record->error_message) + text_size(record->error_node) + text_size(record->stats);
+    StepRecord *copy = memory_new(1, sizeof *copy + size);
     if (copy == NULL) {
         return NULL;
     }
@@ -118,8 +117,8 @@ recorder_note_lost(void)
 static bool
 ring_put(RecordRing *ring, StepRecord *record)
 {
-    const size_t put = atomic_load_relaxed(&ring->put);
-    const size_t used = put - atomic_load_seq_cst(&ring->taken);
+    size_t put = atomic_load_relaxed(&ring->put);
+    size_t used = put - atomic_load_seq_cst(&ring->taken);
     if (used == ring->size) {
         return false;
     }
@@ -171,10 +170,10 @@ recorder_abandon(RecordRing *ring, RecordWait *wait)
 static void
 ring_has_room(Task *task)
 {
-    RecordRing *const ring = (RecordRing *)(void *)task;
+    RecordRing *ring = (RecordRing *)(void *)task;
     atomic_store_seq_cst(&ring->is_posted, false);
     while (!list_is_empty(&ring->waits)) {
-        RecordWait *const wait = LIST_ITEM(list_first(&ring->waits), RecordWait, link);
+        RecordWait *wait = LIST_ITEM(list_first(&ring->waits), RecordWait, link);
         if (!ring_put_or_wait(ring, wait->record)) {
             return;
         }
@@ -189,8 +188,8 @@ RecordRing *
 recorder_ring(Recorder *recorder, Loop *loop)
 {
     assert(recorder->ring_count < RECORD_RINGS_MAX);
-    RecordRing *const ring = memory_new_aligned(sizeof *ring);
-    StepRecord **const items = memory_new(recorder->ring_size, sizeof(StepRecord *));
+    RecordRing *ring = memory_new_aligned(sizeof *ring);
+    StepRecord **items = memory_new(recorder->ring_size, sizeof(StepRecord *));
     if (ring == NULL || items == NULL) {
         memory_free(ring);
         memory_free(items);
@@ -212,9 +211,9 @@ recorder_ring(Recorder *recorder, Loop *loop)
 static size_t
 ring_take(RecordRing *ring, StepRecord **ret_records, size_t count_max)
 {
-    const size_t taken = atomic_load_relaxed(&ring->taken);
-    const size_t there = atomic_load_acquire(&ring->put) - taken;
-    const size_t count = there < count_max ? there : count_max;
+    size_t taken = atomic_load_relaxed(&ring->taken);
+    size_t there = atomic_load_acquire(&ring->put) - taken;
+    size_t count = there < count_max ? there : count_max;
     for (size_t index = 0; index < count; index++) {
         ret_records[index] = ring->items[(taken + index) & (ring->size - 1)];
     }
@@ -229,7 +228,7 @@ ring_take(RecordRing *ring, StepRecord **ret_records, size_t count_max)
 static size_t
 take_batch(Recorder *recorder)
 {
-    const size_t ring_count = atomic_load_acquire(&recorder->ring_count);
+    size_t ring_count = atomic_load_acquire(&recorder->ring_count);
     size_t count = 0;
     for (size_t index = 0; index < ring_count; index++) {
         count += ring_take(recorder->rings[index], recorder->owned + count, HISTORY_RECORDS_MAX - count);
@@ -243,8 +242,8 @@ take_batch(Recorder *recorder)
 static void
 wait_for_wake(Recorder *recorder, uint64_t time_ms)
 {
-    const uint64_t end_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
-    const struct timespec end = {
+    uint64_t end_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    struct timespec end = {
         .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
     };
@@ -257,7 +256,7 @@ wait_for_wake(Recorder *recorder, uint64_t time_ms)
 static bool
 is_overdue(const Recorder *recorder)
 {
-    const uint64_t stop_ns = atomic_load_acquire(&recorder->stop_ns);
+    uint64_t stop_ns = atomic_load_acquire(&recorder->stop_ns);
     return stop_ns != 0 && clock_monotonic_ns() >= stop_ns;
 }
 
@@ -265,7 +264,7 @@ static Status
 try_write(Recorder *recorder, Call *call, const StepRecord *records, size_t count)
 {
     if (recorder->store == NULL) {
-        const StoreOptions options = {.conninfo = recorder->conninfo, .role = STORE_ROLE_QUEUE};
+        StoreOptions options = {.conninfo = recorder->conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &options, &recorder->store));
     }
     return history_record(call, recorder->store, records, count);
@@ -287,7 +286,7 @@ write_records(Recorder *recorder, const StepRecord *records, size_t count)
     while (arena != NULL) {
         Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + TRY_MS * CLOCK_NS_PER_MS};
         arena_clear(arena);
-        const Status status = try_write(recorder, &call, records, count);
+        Status status = try_write(recorder, &call, records, count);
         if (status == STATUS_OK || !is_passing(status) || is_overdue(recorder)) {
             if (status != STATUS_OK && (count == 1 || is_passing(status))) {
                 log_failure(LOG_ERROR, "step records were lost", &call);
@@ -309,14 +308,14 @@ write_batch(Recorder *recorder, size_t count)
         size_t count;
     } parts[16] = {{0, count}};
     for (size_t left = 1; left > 0;) {
-        const struct Part part = parts[--left];
-        const Status status = write_records(recorder, recorder->batch + part.first, part.count);
+        struct Part part = parts[--left];
+        Status status = write_records(recorder, recorder->batch + part.first, part.count);
         if (status == STATUS_OK) {
             metric_add(&metric_step_records, 0, (int64_t)part.count);
         } else if (part.count == 1 || is_passing(status)) {
             metric_add(&metric_step_records_lost, 0, (int64_t)part.count);
         } else {
-            const size_t half = part.count / 2;
+            size_t half = part.count / 2;
             parts[left++] = (struct Part){part.first + half, part.count - half};
             parts[left++] = (struct Part){part.first, half};
         }
@@ -338,7 +337,7 @@ static uint64_t
 flush_asked(Recorder *recorder)
 {
     mutex_lock(&recorder->lock);
-    const uint64_t wanted = recorder->flush_wanted;
+    uint64_t wanted = recorder->flush_wanted;
     mutex_unlock(&recorder->lock);
     return wanted;
 }
@@ -355,18 +354,18 @@ flush_answer(Recorder *recorder, uint64_t wanted)
 Status
 recorder_flush(Call *call, Recorder *recorder)
 {
-    const uint64_t now_ns = clock_monotonic_ns();
-    const uint64_t left_ns = call_time_left_ns(call, now_ns);
-    const uint64_t flush_ns = FLUSH_MAX_MS * CLOCK_NS_PER_MS;
-    const uint64_t end_ns = now_ns + (left_ns < flush_ns ? left_ns : flush_ns);
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t left_ns = call_time_left_ns(call, now_ns);
+    uint64_t flush_ns = FLUSH_MAX_MS * CLOCK_NS_PER_MS;
+    uint64_t end_ns = now_ns + (left_ns < flush_ns ? left_ns : flush_ns);
     bool has_time = true;
     mutex_lock(&recorder->lock);
-    const uint64_t wanted = ++recorder->flush_wanted;
+    uint64_t wanted = ++recorder->flush_wanted;
     (void)sem_post(&recorder->wake);
     while (recorder->flush_done < wanted && has_time) {
         has_time = condition_wait_until(&recorder->is_flushed, &recorder->lock, end_ns);
     }
-    const bool is_flushed = recorder->flush_done >= wanted;
+    bool is_flushed = recorder->flush_done >= wanted;
     mutex_unlock(&recorder->lock);
     return is_flushed ? STATUS_OK
                       : call_fail(call, STATUS_DEADLINE_EXCEEDED,
@@ -376,13 +375,13 @@ recorder_flush(Call *call, Recorder *recorder)
 static void *
 run_recorder(void *context)
 {
-    Recorder *const recorder = context;
+    Recorder *recorder = context;
     bool is_last = false;
     while (!is_last) {
         wait_for_wake(recorder, RECORD_DELAY_MS);
         /* The flag is read before the rings, so that records put before the stop are taken below. */
         is_last = atomic_load_acquire(&recorder->stop_ns) != 0;
-        const uint64_t wanted = flush_asked(recorder);
+        uint64_t wanted = flush_asked(recorder);
         write_all(recorder);
         flush_answer(recorder, wanted);
     }
@@ -402,7 +401,7 @@ power_of_two(size_t size)
 Status
 recorder_new(Call *call, const RecorderOptions *options, Recorder **ret_recorder)
 {
-    Recorder *const recorder = memory_new(1, sizeof *recorder);
+    Recorder *recorder = memory_new(1, sizeof *recorder);
     if (recorder == NULL) {
         return call_fail_memory(call, "the writer of step records");
     }
@@ -433,7 +432,7 @@ recorder_stop(Recorder *recorder, uint64_t time_ms)
     if (recorder == NULL) {
         return;
     }
-    const uint64_t stop_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    uint64_t stop_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     atomic_store_release(&recorder->stop_ns, stop_ns);
     (void)sem_post(&recorder->wake);
     (void)pthread_join(recorder->thread, NULL);

@@ -53,11 +53,11 @@ listen_once(QueueRunner *runner, Call *call)
 {
     bool is_woken = false;
     if (runner->listener == NULL) {
-        const StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
+        StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &options, &runner->listener));
         TRY(listener_begin(call, runner->listener));
     }
-    const MailBox box = {.receive = runner->options.mail, .context = runner->options.context};
+    MailBox box = {.receive = runner->options.mail, .context = runner->options.context};
     TRY(listener_wait(call, runner->listener, LISTEN_MS, box.receive == NULL ? NULL : &box, &is_woken));
     if (is_woken) {
         atomic_store_release(&runner->is_hinted, true);
@@ -75,14 +75,14 @@ is_stopping(const QueueRunner *runner)
 static void
 pause_listening(void)
 {
-    const struct timespec pause = {.tv_nsec = (long)(LISTEN_MS * CLOCK_NS_PER_MS)};
+    struct timespec pause = {.tv_nsec = (long)(LISTEN_MS * CLOCK_NS_PER_MS)};
     (void)nanosleep(&pause, NULL);
 }
 
 static void *
 run_listener(void *context)
 {
-    QueueRunner *const runner = context;
+    QueueRunner *runner = context;
     AUTO_ARENA arena = arena_new(1 << 20);
     while (!is_stopping(runner)) {
         Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + TURN_MS * CLOCK_NS_PER_MS};
@@ -126,9 +126,9 @@ static Status
 send_heartbeat(QueueRunner *runner, Call *call)
 {
     size_t count = 0;
-    const HeldStep *const steps = held_steps_copy(&runner->held, call->arena, &count);
-    StepHold *const holds = arena_alloc(call->arena, (count + 1) * sizeof *holds);
-    StepBeat *const beats = arena_alloc(call->arena, (count + 1) * sizeof *beats);
+    const HeldStep *steps = held_steps_copy(&runner->held, call->arena, &count);
+    StepHold *holds = arena_alloc(call->arena, (count + 1) * sizeof *holds);
+    StepBeat *beats = arena_alloc(call->arena, (count + 1) * sizeof *beats);
     if (steps == NULL || holds == NULL || beats == NULL) {
         return call_fail_memory(call, "a heartbeat");
     }
@@ -159,14 +159,14 @@ is_beat_due(QueueRunner *runner, uint64_t now_ns)
 static Status
 keep_leases(QueueRunner *runner, Call *call, uint64_t now_ns)
 {
-    const uint64_t lease_ns = runner->options.lease_ms * CLOCK_NS_PER_MS;
+    uint64_t lease_ns = runner->options.lease_ms * CLOCK_NS_PER_MS;
     if (is_beat_due(runner, now_ns)) {
         TRY(send_heartbeat(runner, call));
         runner->beat_ns = now_ns + lease_ns / 3;
         runner->hint_ns = now_ns + HINT_PAUSE_MS * CLOCK_NS_PER_MS;
     }
     if (now_ns >= runner->sweep_ns) {
-        const uint64_t pause_ns = SWEEP_PAUSE_MIN_MS * CLOCK_NS_PER_MS;
+        uint64_t pause_ns = SWEEP_PAUSE_MIN_MS * CLOCK_NS_PER_MS;
         uint64_t swept = 0;
         TRY(queue_sweep(call, runner->store, &swept));
         runner->sweep_ns = now_ns + (lease_ns / 3 > pause_ns ? lease_ns / 3 : pause_ns);
@@ -177,7 +177,7 @@ keep_leases(QueueRunner *runner, Call *call, uint64_t now_ns)
 static void
 give_back(QueueRunner *runner, Call *call, const StepHold *hold)
 {
-    const StepEnd reason = {.state = STEP_QUEUED};
+    StepEnd reason = {.state = STEP_QUEUED};
     StepState state;
     if (queue_retry(call, runner->store, hold, &reason, false, &state) != STATUS_OK) {
         log_failure(LOG_WARNING, "a claimed step could not be given back, its lease will run out", call);
@@ -188,7 +188,7 @@ give_back(QueueRunner *runner, Call *call, const StepHold *hold)
 static void
 hand_on(QueueRunner *runner, Call *call, const StepRecord *step)
 {
-    const HeldStep held = {
+    HeldStep held = {
         .hold = {.tenant = step->tenant, .id = step->id, .fence = step->fence},
         .loop_index = QUEUE_NO_LOOP,
         .is_claimed = true,
@@ -206,9 +206,9 @@ claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
     /* The flag is set before slots are counted: steps that are forgotten from now on wake this thread. */
     atomic_store_seq_cst(&runner->is_full, true);
-    const size_t active = held_steps_claimed(&runner->held);
-    const size_t room = active < runner->options.slot_count ? runner->options.slot_count - active : 0;
-    const size_t wanted = room < CLAIM_BATCH_MAX ? room : CLAIM_BATCH_MAX;
+    size_t active = held_steps_claimed(&runner->held);
+    size_t room = active < runner->options.slot_count ? runner->options.slot_count - active : 0;
+    size_t wanted = room < CLAIM_BATCH_MAX ? room : CLAIM_BATCH_MAX;
     StepList steps = {0};
     *ret_is_more = false;
     if (wanted == 0 || !runner->options.is_ready(runner->options.context)) {
@@ -229,9 +229,9 @@ claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
 static Status
 take_turn(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
-    const uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     if (runner->store == NULL) {
-        const StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
+        StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &options, &runner->store));
     }
     TRY(keep_leases(runner, call, now_ns));
@@ -243,9 +243,9 @@ take_turn(QueueRunner *runner, Call *call, bool *ret_is_more)
 static void
 wait_for_claim(const QueueRunner *runner)
 {
-    const uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     if (now_ns < runner->claim_ns) {
-        const struct timespec pause = {.tv_nsec = (long)(runner->claim_ns - now_ns)};
+        struct timespec pause = {.tv_nsec = (long)(runner->claim_ns - now_ns)};
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -253,12 +253,12 @@ wait_for_claim(const QueueRunner *runner)
 static void
 wait_for_wake(QueueRunner *runner)
 {
-    const uint64_t now_ns = clock_monotonic_ns();
-    const uint64_t poll_ns = now_ns + POLL_MS * CLOCK_NS_PER_MS;
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t poll_ns = now_ns + POLL_MS * CLOCK_NS_PER_MS;
     uint64_t end_ns = runner->beat_ns < runner->sweep_ns ? runner->beat_ns : runner->sweep_ns;
     end_ns = end_ns < now_ns ? now_ns + SWEEP_PAUSE_MIN_MS * CLOCK_NS_PER_MS : end_ns;
     end_ns = end_ns < poll_ns ? end_ns : poll_ns;
-    const struct timespec end = {
+    struct timespec end = {
         .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
     };
@@ -272,7 +272,7 @@ wait_for_wake(QueueRunner *runner)
 static void *
 run_runner(void *context)
 {
-    QueueRunner *const runner = context;
+    QueueRunner *runner = context;
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     while (!is_stopping(runner)) {
         bool is_more = false;
@@ -309,7 +309,7 @@ queue_runner_wake_beat(QueueRunner *runner)
 Status
 queue_runner_hold(Call *call, QueueRunner *runner, const StepHold *hold, int loop_index)
 {
-    const HeldStep step = {.hold = *hold, .loop_index = loop_index};
+    HeldStep step = {.hold = *hold, .loop_index = loop_index};
     return held_steps_add(&runner->held, &step)
                ? STATUS_OK
                : call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the gateway holds too many durable steps");
@@ -356,14 +356,14 @@ queue_runner_new(Call *call, const QueueRunnerOptions *options, QueueRunner **re
 {
     assert(options->conninfo != NULL && options->owner != NULL);
 
-    QueueRunner *const runner = memory_new(1, sizeof *runner);
+    QueueRunner *runner = memory_new(1, sizeof *runner);
     if (runner == NULL) {
         return call_fail_memory(call, "the queue's runner");
     }
     runner->options = *options;
     held_steps_init(&runner->held);
     (void)sem_init(&runner->wake, 0, 0);
-    const Status status = start_threads(call, runner);
+    Status status = start_threads(call, runner);
     if (status != STATUS_OK) {
         queue_runner_free(runner);
         return status;
@@ -378,7 +378,7 @@ give_all_back(QueueRunner *runner)
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + 2 * CLOCK_NS_PER_S};
     size_t count = 0;
-    const HeldStep *const steps = arena == NULL ? NULL : held_steps_copy(&runner->held, arena, &count);
+    const HeldStep *steps = arena == NULL ? NULL : held_steps_copy(&runner->held, arena, &count);
     for (size_t index = 0; steps != NULL && runner->store != NULL && index < count; index++) {
         if (steps[index].is_claimed && steps[index].may_repeat) {
             give_back(runner, &call, &steps[index].hold);

@@ -52,7 +52,7 @@ struct Upkeep {
 static Status
 clean_tenant(Call *call, const UpkeepOptions *options, Store *app, TenantId tenant)
 {
-    const uint64_t output_age_s = (uint64_t)options->history_days * SECONDS_A_DAY;
+    uint64_t output_age_s = (uint64_t)options->history_days * SECONDS_A_DAY;
     uint64_t keys = 0;
     uint64_t outputs = 0;
     uint64_t blobs = 0;
@@ -70,7 +70,7 @@ static Status
 clean_tenants(Call *call, const UpkeepOptions *options, const TenantId *tenants, size_t count)
 {
     AUTO_STORE app = NULL;
-    const StoreOptions store = {.conninfo = options->conninfo, .role = STORE_ROLE_APP};
+    StoreOptions store = {.conninfo = options->conninfo, .role = STORE_ROLE_APP};
     TRY(store_open(call, &store, &app));
     for (size_t index = 0; index < count; index++) {
         if (clean_tenant(call, options, app, tenants[index]) != STATUS_OK) {
@@ -116,7 +116,7 @@ take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
     Lease lease;
     uint64_t moved = 0;
     if (upkeep->queue == NULL) {
-        const StoreOptions store = {.conninfo = upkeep->options.conninfo, .role = STORE_ROLE_QUEUE};
+        StoreOptions store = {.conninfo = upkeep->options.conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &store, &upkeep->queue));
     }
     TRY(roll_partitions(call, upkeep, now_ns));
@@ -137,8 +137,8 @@ is_stopping(const Upkeep *upkeep)
 static void
 pause_upkeep(Upkeep *upkeep, uint64_t now_ns)
 {
-    const uint64_t end_ns = now_ns + PAUSE_MS * CLOCK_NS_PER_MS;
-    const struct timespec end = {
+    uint64_t end_ns = now_ns + PAUSE_MS * CLOCK_NS_PER_MS;
+    struct timespec end = {
         .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
     };
@@ -148,11 +148,11 @@ pause_upkeep(Upkeep *upkeep, uint64_t now_ns)
 static void *
 run_upkeep(void *context)
 {
-    Upkeep *const upkeep = context;
+    Upkeep *upkeep = context;
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     while (!is_stopping(upkeep)) {
         bool is_more = false;
-        const uint64_t now_ns = clock_monotonic_ns();
+        uint64_t now_ns = clock_monotonic_ns();
         Call call = {.arena = arena, .deadline_ns = now_ns + TURN_MS * CLOCK_NS_PER_MS};
         if (arena == NULL || take_turn(&call, upkeep, now_ns, &is_more) != STATUS_OK) {
             log_failure(LOG_WARNING, "upkeep could not be done", &call);
@@ -171,7 +171,7 @@ upkeep_new(Call *call, const UpkeepOptions *options, Upkeep **ret_upkeep)
 {
     assert(options->conninfo != NULL && options->owner != NULL);
 
-    Upkeep *const upkeep = memory_new(1, sizeof *upkeep);
+    Upkeep *upkeep = memory_new(1, sizeof *upkeep);
     if (upkeep == NULL) {
         return call_fail_memory(call, "the upkeep");
     }

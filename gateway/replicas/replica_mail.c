@@ -61,7 +61,7 @@ replica_mail_new(const ReplicaMailOptions *options)
 {
     assert(options->steps != NULL && options->partials != NULL && options->jobs != NULL);
 
-    ReplicaMail *const mail = memory_new(1, sizeof *mail);
+    ReplicaMail *mail = memory_new(1, sizeof *mail);
     if (mail == NULL) {
         return NULL;
     }
@@ -87,9 +87,9 @@ replica_mail_free(ReplicaMail *mail)
 static bool
 may_still_run(const ReplicaMail *mail, StepId id)
 {
-    const uint64_t created_ms = uuid_time_ms(id.value);
-    const uint64_t now_ms = clock_wall_us() / 1000;
-    const uint64_t most_ms = mail->parts.limits->step_timeout_ms;
+    uint64_t created_ms = uuid_time_ms(id.value);
+    uint64_t now_ms = clock_wall_us() / 1000;
+    uint64_t most_ms = mail->parts.limits->step_timeout_ms;
     return created_ms <= now_ms + most_ms && now_ms <= created_ms + most_ms;
 }
 
@@ -130,7 +130,7 @@ ask_all(
     asker->number = ++mail->last_number;
     list_append(&mail->askers, &asker->link);
     mutex_unlock(&mail->lock);
-    const Status status = send_question(call, mail, store, inquiry, verb, asker->number);
+    Status status = send_question(call, mail, store, inquiry, verb, asker->number);
     mutex_lock(&mail->lock);
     if (status == STATUS_OK) {
         await_answer(call, mail, asker, REPLICA_MAIL_WAIT_MS);
@@ -148,7 +148,7 @@ static bool
 was_silent(ReplicaMail *mail, const StepInquiry *inquiry)
 {
     mutex_lock(&mail->lock);
-    const bool was_asked = silent_steps_has(&mail->silent, inquiry, clock_monotonic_ns());
+    bool was_asked = silent_steps_has(&mail->silent, inquiry, clock_monotonic_ns());
     mutex_unlock(&mail->lock);
     return was_asked;
 }
@@ -217,7 +217,7 @@ take_answer(ReplicaMail *mail, const Slice *words)
     mutex_lock(&mail->lock);
     LIST_EACH(&mail->askers, link)
     {
-        Asker *const asker = LIST_ITEM(link, Asker, link);
+        Asker *asker = LIST_ITEM(link, Asker, link);
         if (asker->number == number) {
             asker->is_answered = true;
             (void)snprintf(asker->first, sizeof asker->first, "%.*s", SLICE_PRINT(words[3]));
@@ -262,7 +262,7 @@ send_trace(Call *call, Store *store, const Question *question)
     Sha256 digest;
     char hex[SHA256_HEX_SIZE];
     send_words(call, store, question, "soon", 0);
-    const Status status = put_trace(call, store, question, &digest);
+    Status status = put_trace(call, store, question, &digest);
     if (status == STATUS_OK) {
         sha256_to_hex(&digest, hex);
         send_words(call, store, question, hex, 0);
@@ -275,8 +275,8 @@ send_trace(Call *call, Store *store, const Question *question)
 static void
 send_answer(Job *job, JobContext *context)
 {
-    const Question *const question = LIST_ITEM(job, Question, job);
-    const StepRecord *const step = &question->inquiry.record;
+    const Question *question = LIST_ITEM(job, Question, job);
+    const StepRecord *step = &question->inquiry.record;
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
     Call call = {.arena = arena, .deadline_ns = deadline_after(ANSWER_MS)};
     Store *store = NULL;
@@ -308,8 +308,8 @@ answer_sent(Job *job)
 static void
 answer_found(StepInquiry *inquiry)
 {
-    Question *const question = (Question *)(void *)inquiry;
-    const StepLoop *const loop = inquiry->home;
+    Question *question = (Question *)(void *)inquiry;
+    const StepLoop *loop = inquiry->home;
     question->job = (Job){.loop = loop->loop, .run = send_answer, .done = answer_sent};
     if (!inquiry->is_found || loop->is_closing || !job_submit(question->mail->parts.jobs, &question->job)) {
         question_free(question);
@@ -319,10 +319,10 @@ answer_found(StepInquiry *inquiry)
 static void
 look_up_question(Task *task)
 {
-    Question *const question = LIST_ITEM(task, Question, begin);
-    StepInquiry *const inquiry = &question->inquiry;
+    Question *question = LIST_ITEM(task, Question, begin);
+    StepInquiry *inquiry = &question->inquiry;
     if (question->form != NULL) {
-        TraceCache *const traces = question->mail->parts.traces;
+        TraceCache *traces = question->mail->parts.traces;
         question->trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
         inquiry->is_found = question->trace != NULL;
         answer_found(inquiry);
@@ -334,7 +334,7 @@ look_up_question(Task *task)
 static bool
 question_read(const Slice *words, Question *ret_question)
 {
-    StepInquiry *const inquiry = &ret_question->inquiry;
+    StepInquiry *inquiry = &ret_question->inquiry;
     inquiry->is_cancel = slice_equals_string(words[3], "cancel");
     ret_question->form = trace_form_find(words[3]);
     (void)snprintf(ret_question->from, sizeof ret_question->from, "%.*s", SLICE_PRINT(words[1]));
@@ -346,7 +346,7 @@ question_read(const Slice *words, Question *ret_question)
 static void
 take_question(ReplicaMail *mail, const Slice *words)
 {
-    Question *const question =
+    Question *question =
         slice_equals_string(words[1], mail->parts.replica->id) ? NULL : memory_new(1, sizeof *question);
     if (question == NULL || !question_read(words, question)) {
         memory_free(question);
@@ -381,7 +381,7 @@ end_session(const ReplicaMail *mail, TenantId tenant, SessionId session)
 static void
 forget_graph(const ReplicaMail *mail, const GraphName *graph)
 {
-    const Steps *const steps = mail->parts.steps;
+    const Steps *steps = mail->parts.steps;
     char text[ID_TEXT_SIZE];
     id_to_text("grf", graph->id.value, text);
     session_cache_drop(steps->sessions, graph->tenant, graph->session);
@@ -407,7 +407,7 @@ take_deleted(ReplicaMail *mail, const Slice *words)
 {
     TenantId tenant;
     SessionId session;
-    const bool is_own = slice_equals_string(words[1], mail->parts.replica->id);
+    bool is_own = slice_equals_string(words[1], mail->parts.replica->id);
     if (!is_own && uuid_from_text(words[2], &tenant.value) && uuid_from_text(words[3], &session.value)) {
         end_session(mail, tenant, session);
     }
@@ -432,7 +432,7 @@ static void
 take_forgotten(ReplicaMail *mail, const Slice *words)
 {
     GraphName graph;
-    const bool is_own = slice_equals_string(words[1], mail->parts.replica->id);
+    bool is_own = slice_equals_string(words[1], mail->parts.replica->id);
     if (!is_own && uuid_from_text(words[2], &graph.tenant.value) &&
         uuid_from_text(words[3], &graph.session.value) && uuid_from_text(words[4], &graph.id.value)) {
         forget_graph(mail, &graph);

@@ -18,7 +18,7 @@ bool
 silent_steps_has(const SilentSteps *steps, const StepInquiry *inquiry, uint64_t now_ns)
 {
     for (size_t index = 0; index < SILENT_STEPS_MAX; index++) {
-        const SilentStep *const step = &steps->steps[index];
+        const SilentStep *step = &steps->steps[index];
         if (now_ns < step->until_ns && uuid_equal(step->id.value, inquiry->id.value) &&
             uuid_equal(step->session.value, inquiry->session.value) &&
             uuid_equal(step->tenant.value, inquiry->tenant.value)) {

@@ -43,7 +43,7 @@ flush_records(const Call *call, const Steps *steps)
 Status
 step_lookup_stored(Call *call, Store *store, const StepLookup *lookup, StepRecord *ret_step)
 {
-    const StepInquiry *const inquiry = &lookup->inquiry;
+    const StepInquiry *inquiry = &lookup->inquiry;
     bool is_found = false;
     Status status = find_in_session(call, store, inquiry, ret_step);
     if (status == STATUS_NOT_FOUND && flush_records(call, inquiry->home->steps)) {
@@ -72,7 +72,7 @@ step_answer_stored(Call *call, Store *store, const StepLookup *lookup)
 static bool
 may_wait(const StepLookup *lookup)
 {
-    const Steps *const steps = lookup->inquiry.home->steps;
+    const Steps *steps = lookup->inquiry.home->steps;
     return clock_monotonic_ns() < lookup->until_ns && !replica_is_draining(steps->replica);
 }
 
@@ -86,7 +86,7 @@ look_whether_ended(Call *call, Store *store, const StepLookup *lookup, bool *ret
     if (arena == NULL) {
         return call_fail_memory(call, "a look at a step");
     }
-    const Status status = step_lookup_stored(&look, store, lookup, &step);
+    Status status = step_lookup_stored(&look, store, lookup, &step);
     if (status != STATUS_OK) {
         return call_fail(call, status, "%s", look.error.message);
     }
@@ -97,7 +97,7 @@ look_whether_ended(Call *call, Store *store, const StepLookup *lookup, bool *ret
 static Status
 look_on_job(Call *call, JobContext *job_context, void *owner)
 {
-    StepLookup *const lookup = owner;
+    StepLookup *lookup = owner;
     Store *store = NULL;
     bool has_ended = false;
     TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
@@ -111,7 +111,7 @@ look_on_job(Call *call, JobContext *job_context, void *owner)
 static void
 look_again(Timer *timer)
 {
-    StepLookup *const lookup = LIST_ITEM(timer, StepLookup, again);
+    StepLookup *lookup = LIST_ITEM(timer, StepLookup, again);
     step_inquire(&lookup->inquiry);
 }
 
@@ -127,7 +127,7 @@ static void
 client_gone(Exchange *exchange, void *owner)
 {
     (void)exchange;
-    StepLookup *const lookup = owner;
+    StepLookup *lookup = owner;
     lookup->is_gone = true;
     if (lookup->again.due_ns != 0) {
         timer_clear(lookup->inquiry.home->loop, &lookup->again);
@@ -145,13 +145,13 @@ pause_look(StepLookup *lookup)
         fail_gone(lookup);
         return;
     }
-    const uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     uint64_t pause_ns = (now_ns - lookup->began_ns) / SHARE;
     pause_ns =
         pause_ns < LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS;
     pause_ns =
         pause_ns > LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS;
-    const uint64_t due_ns = now_ns + pause_ns;
+    uint64_t due_ns = now_ns + pause_ns;
     lookup->again.fire = look_again;
     timer_set(
         lookup->inquiry.home->loop, &lookup->again, due_ns < lookup->until_ns ? due_ns : lookup->until_ns);
@@ -160,7 +160,7 @@ pause_look(StepLookup *lookup)
 static void
 looked_on_job(Exchange *exchange, Status status, void *owner)
 {
-    StepLookup *const lookup = owner;
+    StepLookup *lookup = owner;
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (lookup->goes_on) {
@@ -173,8 +173,8 @@ looked_on_job(Exchange *exchange, Status status, void *owner)
 static void
 go_on_answered(StepInquiry *inquiry)
 {
-    StepLookup *const lookup = (StepLookup *)(void *)inquiry;
-    Exchange *const exchange = lookup->exchange;
+    StepLookup *lookup = (StepLookup *)(void *)inquiry;
+    Exchange *exchange = lookup->exchange;
     if (inquiry->is_found && may_wait(lookup)) {
         pause_look(lookup);
     } else if (inquiry->is_found) {
@@ -214,8 +214,8 @@ begin_lookup(
 {
     assert(mail != NULL && home != NULL && stored != NULL);
 
-    Call *const call = exchange_call(exchange);
-    StepLookup *const lookup = arena_alloc(call->arena, sizeof *lookup);
+    Call *call = exchange_call(exchange);
+    StepLookup *lookup = arena_alloc(call->arena, sizeof *lookup);
     if (lookup == NULL) {
         return call_fail_memory(call, "a look at a step");
     }
@@ -231,7 +231,7 @@ void
 step_look_up(Exchange *exchange, ReplicaMail *mail, StepLoop *home, bool is_cancel, StepLookupStored stored)
 {
     StepLookup *lookup = NULL;
-    const Status status = begin_lookup(exchange, mail, home, stored, &lookup);
+    Status status = begin_lookup(exchange, mail, home, stored, &lookup);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
         return;
@@ -244,8 +244,8 @@ void
 step_look_up_end(Exchange *exchange, ReplicaMail *mail, StepLoop *home, StepLookupStored stored)
 {
     StepLookup *lookup = NULL;
-    const uint64_t wait_ms = step_wait_read(exchange_request(exchange), home->steps->limits);
-    const Status status = begin_lookup(exchange, mail, home, stored, &lookup);
+    uint64_t wait_ms = step_wait_read(exchange_request(exchange), home->steps->limits);
+    Status status = begin_lookup(exchange, mail, home, stored, &lookup);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
         return;
@@ -263,7 +263,7 @@ static Status
 answer_end(Call *call, Store *store, const StepLookup *lookup)
 {
     StepRecord step;
-    Response *const response = exchange_response(lookup->exchange);
+    Response *response = exchange_response(lookup->exchange);
     TRY(step_lookup_stored(call, store, lookup, &step));
     if (!step_state_is_ended(step.state)) {
         return STATUS_OK;
@@ -277,8 +277,8 @@ void
 step_await(
     Exchange *exchange, ReplicaMail *mail, StepLoop *home, SessionId session, StepId id, uint64_t wait_ms)
 {
-    const Request *const request = exchange_request(exchange);
-    StepLookup *const lookup = arena_alloc(exchange_call(exchange)->arena, sizeof *lookup);
+    const Request *request = exchange_request(exchange);
+    StepLookup *lookup = arena_alloc(exchange_call(exchange)->arena, sizeof *lookup);
     if (lookup == NULL) {
         exchange_finish(exchange);
         return;

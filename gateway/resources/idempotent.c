@@ -13,7 +13,7 @@ idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key)
 {
     Slice text;
     TRY(idempotency_key_parse(call, request_header(request, "Idempotency-Key"), &text));
-    const char *const copy = text.data == NULL ? NULL : text_copy(call->arena, text);
+    const char *copy = text.data == NULL ? NULL : text_copy(call->arena, text);
     if (text.data != NULL && copy == NULL) {
         return call_fail_memory(call, "the idempotency key");
     }
@@ -25,7 +25,7 @@ idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key)
 static void
 update_part(Sha256State *state, Slice part)
 {
-    const uint64_t size = part.size;
+    uint64_t size = part.size;
     sha256_update(state, slice_of(&size, sizeof size));
     sha256_update(state, part);
 }
@@ -33,7 +33,7 @@ update_part(Sha256State *state, Slice part)
 static Status
 digest_request(Call *call, const Request *request, Sha256 *ret_digest)
 {
-    Sha256State *const state = sha256_begin();
+    Sha256State *state = sha256_begin();
     if (state == NULL) {
         return call_fail_memory(call, "the digest of a request");
     }
@@ -101,9 +101,9 @@ idempotent_finish(
 {
     assert(key->text != NULL);
 
-    const char *const location = response_header_get(response, "Location");
-    const char *const type = response_header_get(response, "Content-Type");
-    const IdempotencyAnswer answer = {
+    const char *location = response_header_get(response, "Location");
+    const char *type = response_header_get(response, "Content-Type");
+    IdempotencyAnswer answer = {
         .http_status = response->status == 0 ? 200 : response->status,
         .location = location == NULL ? "" : location,
         .content_type = type == NULL ? "application/json" : type,
@@ -127,7 +127,7 @@ run_in_transaction(
     Call *call, const Request *request, Response *response, const IdempotentKey *key, IdempotentWork work)
 {
     Store *store = NULL;
-    const TenantId tenant = request->principal.tenant;
+    TenantId tenant = request->principal.tenant;
     TRY(request_store(call, request, &store));
     TRY(store_begin(call, store, tenant));
     AUTO_TRANSACTION transaction = store;
@@ -152,7 +152,7 @@ idempotent_run(Call *call, const Request *request, Response *response, Idempoten
     if (is_replayed) {
         return STATUS_OK;
     }
-    const Status status = run_in_transaction(call, request, response, &key, work);
+    Status status = run_in_transaction(call, request, response, &key, work);
     if (status != STATUS_OK && status != STATUS_UNKNOWN) {
         idempotent_abandon(call, store, request->principal.tenant, &key);
     }

@@ -18,7 +18,7 @@ paging_read_filtered(Call *call, const Request *request, const Limits *limits, P
 {
     assert(limits->page_size > 0);
 
-    const uint64_t size_max = limits->page_size;
+    uint64_t size_max = limits->page_size;
     PageQuery query;
     TRY(page_parse(call, request, &query));
     Page page = {.size = query.size < size_max ? query.size : (size_t)size_max};
@@ -36,7 +36,7 @@ void
 paging_write_next(
     Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last)
 {
-    const char *const token =
+    const char *token =
         last == NULL ? "" : page_token(call, request, response, slice_of(last->bytes, sizeof last->bytes));
     json_member_string(writer, "next_page_token", token);
 }

@@ -18,7 +18,7 @@ request_store(Call *call, const Request *request, Store **ret_store)
 static Status
 id_read(Call *call, const Request *request, const char *kind, const char *prefix, Uuid *ret_uuid)
 {
-    const Slice text = request_parameter(request, kind);
+    Slice text = request_parameter(request, kind);
     if (!id_from_text(prefix, text, ret_uuid)) {
         return call_fail(
             call, STATUS_NOT_FOUND, "%s '%.*s' does not exist", kind, SLICE_PRINT(slice_part(text, 0, 64)));

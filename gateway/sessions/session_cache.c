@@ -30,7 +30,7 @@ key_of(TenantId tenant, SessionId session, unsigned char key[KEY_SIZE])
 void
 session_snapshot_unref(void *snapshot)
 {
-    SessionSnapshot *const session = snapshot;
+    SessionSnapshot *session = snapshot;
     if (session != NULL && reference_count_drop(&session->reference_count)) {
         memory_free(session);
     }
@@ -39,8 +39,8 @@ session_snapshot_unref(void *snapshot)
 SessionCache *
 session_cache_new(void)
 {
-    SessionCache *const cache = memory_new(1, sizeof *cache);
-    Map *const sessions = map_new();
+    SessionCache *cache = memory_new(1, sizeof *cache);
+    Map *sessions = map_new();
     if (cache == NULL || sessions == NULL) {
         memory_free(cache);
         map_free(sessions);
@@ -95,13 +95,13 @@ sweep_sessions(SessionCache *cache, uint64_t now_ns)
     }
     for (const MapEntry *entry = map_next(cache->sessions, &cursor); entry != NULL;
          entry = map_next(cache->sessions, &cursor)) {
-        SessionSnapshot *const session = entry->value;
+        SessionSnapshot *session = entry->value;
         if (now_ns - session->loaded_ns > SESSION_STALE_MS * CLOCK_NS_PER_MS) {
             (void)map_remove(cache->sessions, entry->key);
             session_snapshot_unref(session);
         }
     }
-    const size_t doubled = 2 * map_count(cache->sessions);
+    size_t doubled = 2 * map_count(cache->sessions);
     cache->sweep_count = doubled > SWEEP_COUNT_MIN ? doubled : SWEEP_COUNT_MIN;
 }
 
@@ -111,11 +111,11 @@ session_cache_put(SessionCache *cache, SessionSnapshot *session)
     assert(session->reference_count > 0);
 
     unsigned char key[KEY_SIZE];
-    const Slice slice = key_of(session->tenant, session->id, key);
+    Slice slice = key_of(session->tenant, session->id, key);
     mutex_lock(&cache->lock);
     sweep_sessions(cache, session->loaded_ns);
-    SessionSnapshot *const previous = map_remove(cache->sessions, slice);
-    const bool is_kept = map_put(cache->sessions, slice, session);
+    SessionSnapshot *previous = map_remove(cache->sessions, slice);
+    bool is_kept = map_put(cache->sessions, slice, session);
     mutex_unlock(&cache->lock);
     session_snapshot_unref(previous);
     if (!is_kept) {
@@ -127,7 +127,7 @@ size_t
 session_cache_count(SessionCache *cache)
 {
     mutex_lock(&cache->lock);
-    const size_t count = map_count(cache->sessions);
+    size_t count = map_count(cache->sessions);
     mutex_unlock(&cache->lock);
     return count;
 }
@@ -137,7 +137,7 @@ session_cache_drop(SessionCache *cache, TenantId tenant, SessionId session)
 {
     unsigned char key[KEY_SIZE];
     mutex_lock(&cache->lock);
-    SessionSnapshot *const dropped = map_remove(cache->sessions, key_of(tenant, session, key));
+    SessionSnapshot *dropped = map_remove(cache->sessions, key_of(tenant, session, key));
     mutex_unlock(&cache->lock);
     session_snapshot_unref(dropped);
 }
@@ -147,7 +147,7 @@ static Status
 find_newest(Call *call, Store *store, TenantId tenant, SessionId id, GraphId *ret_newest)
 {
     StoredGraph newest = {0};
-    const Status status = graphs_find_newest(call, store, tenant, id, &newest);
+    Status status = graphs_find_newest(call, store, tenant, id, &newest);
     if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
         return status;
     }
@@ -167,7 +167,7 @@ session_cache_load(Call *call, SessionCache *cache, Store *store, TenantId tenan
     TRY(session_options_read(call, slice_from_string(stored.options), &options));
     TRY(find_newest(call, store, tenant, id, &newest));
     TRY(places_list(call, store, tenant, id, &places));
-    SessionSnapshot *const session = memory_new(1, sizeof *session + places.count * sizeof *session->places);
+    SessionSnapshot *session = memory_new(1, sizeof *session + places.count * sizeof *session->places);
     if (session == NULL) {
         return call_fail_memory(call, "a session");
     }
@@ -191,7 +191,7 @@ SessionSnapshot *
 session_cache_find_stale(SessionCache *cache, TenantId tenant, SessionId id)
 {
     unsigned char key[KEY_SIZE];
-    const uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     mutex_lock(&cache->lock);
     SessionSnapshot *session = map_get(cache->sessions, key_of(tenant, id, key));
     if (session != NULL && now_ns - session->loaded_ns > SESSION_STALE_MS * CLOCK_NS_PER_MS) {

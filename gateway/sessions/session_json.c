@@ -13,7 +13,7 @@ write_state(JsonWriter *writer, const SessionPlaces *places)
     json_write_name(writer, "places");
     json_write_array_begin(writer);
     for (size_t index = 0; index < places->count; index++) {
-        const SessionPlace *const place = &places->items[index];
+        const SessionPlace *place = &places->items[index];
         json_write_object_begin(writer);
         if (place->task != PLACE_TASK_NONE) {
             json_member_int64(writer, "task", place->task);

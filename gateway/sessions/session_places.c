@@ -44,11 +44,11 @@ find_place(const SessionSnapshot *session, int32_t task)
 static bool
 is_lost(const Seeker *seeker, const SessionPlace *place)
 {
-    const WorkerInfo *const worker = roster_find_name(seeker->roster, slice_from_string(place->worker));
+    const WorkerInfo *worker = roster_find_name(seeker->roster, slice_from_string(place->worker));
     if (worker != NULL) {
         return worker->state == WORKER_LOST || strcmp(worker->incarnation, place->incarnation) != 0;
     }
-    const uint64_t age_ns = clock_monotonic_ns() - seeker->binder->replica->started_ns;
+    uint64_t age_ns = clock_monotonic_ns() - seeker->binder->replica->started_ns;
     return age_ns > SETTLING_MS * CLOCK_NS_PER_MS;
 }
 
@@ -57,12 +57,12 @@ is_lost(const Seeker *seeker, const SessionPlace *place)
 static const WorkerInfo *
 choose_worker(const Seeker *seeker, int32_t task)
 {
-    const Roster *const roster = seeker->roster;
+    const Roster *roster = seeker->roster;
     const WorkerInfo *best = NULL;
-    const size_t first = (*seeker->session)->id.value.bytes[sizeof(Uuid) - 1];
+    size_t first = (*seeker->session)->id.value.bytes[sizeof(Uuid) - 1];
     for (size_t index = 0; index < roster->count; index++) {
-        const WorkerInfo *const worker = &roster->workers[(first + index) % roster->count];
-        const bool fits = worker->state == WORKER_SERVING && (task < 0 || worker->task == task);
+        const WorkerInfo *worker = &roster->workers[(first + index) % roster->count];
+        bool fits = worker->state == WORKER_SERVING && (task < 0 || worker->task == task);
         if (fits && (best == NULL || worker->running_count < best->running_count)) {
             best = worker;
         }
@@ -74,7 +74,7 @@ static Status
 write_binding(
     const Seeker *seeker, Store *store, const WorkerInfo *worker, int32_t task, const SessionPlace *previous)
 {
-    const SessionSnapshot *const session = *seeker->session;
+    const SessionSnapshot *session = *seeker->session;
     SessionPlace place = {.task = task};
     (void)snprintf(place.worker, sizeof place.worker, "%s", worker->name);
     (void)snprintf(place.incarnation, sizeof place.incarnation, "%s", worker->incarnation);
@@ -86,11 +86,11 @@ write_binding(
 static Status
 bind_place(const Seeker *seeker, int32_t task, const SessionPlace *previous)
 {
-    Call *const call = seeker->call;
-    const SessionSnapshot *const session = *seeker->session;
+    Call *call = seeker->call;
+    const SessionSnapshot *session = *seeker->session;
     Store *store = NULL;
     SessionSnapshot *newer = NULL;
-    const WorkerInfo *const worker = choose_worker(seeker, task);
+    const WorkerInfo *worker = choose_worker(seeker, task);
     if (worker == NULL && task >= 0) {
         return call_fail(call, STATUS_UNAVAILABLE,
             "variables of this session are to be kept by task %d, and no serving worker has it", task);
@@ -120,7 +120,7 @@ static Status
 take_pin(const Seeker *seeker, int32_t task, StepPin *ret_pin)
 {
     const SessionPlace *place = find_place(*seeker->session, task);
-    const bool is_missing = place == NULL || is_lost(seeker, place);
+    bool is_missing = place == NULL || is_lost(seeker, place);
     if (is_missing && seeker->context == NULL) {
         return STATUS_OK;
     }
@@ -138,8 +138,8 @@ take_pin(const Seeker *seeker, int32_t task, StepPin *ret_pin)
 static Status
 take_pins(const Seeker *seeker, const StepPin **ret_pins, bool *ret_needs_job)
 {
-    const Plan *const plan = seeker->plan;
-    StepPin *const pins = arena_alloc(seeker->call->arena, plan->slot_count * sizeof *pins);
+    const Plan *plan = seeker->plan;
+    StepPin *pins = arena_alloc(seeker->call->arena, plan->slot_count * sizeof *pins);
     if (pins == NULL) {
         return call_fail_memory(seeker->call, "the places of a session");
     }
@@ -163,14 +163,14 @@ session_places_take(Call *call, const PlaceBinder *binder, const Plan *plan, Ses
 {
     assert(*session != NULL && session_places_are_needed(plan));
 
-    Roster *const roster = directory_take(binder->directory);
-    const Seeker seeker = {.call = call,
+    Roster *roster = directory_take(binder->directory);
+    Seeker seeker = {.call = call,
         .binder = binder,
         .plan = plan,
         .session = session,
         .context = context,
         .roster = roster};
-    const Status status = take_pins(&seeker, ret_pins, ret_needs_job);
+    Status status = take_pins(&seeker, ret_pins, ret_needs_job);
     roster_unref(roster);
     return status;
 }
@@ -188,10 +188,10 @@ typedef struct Release {
 static void
 release_on_loop(Task *task)
 {
-    Release *const release = (Release *)(void *)task;
-    Roster *const roster = directory_take(release->directory);
+    Release *release = (Release *)(void *)task;
+    Roster *roster = directory_take(release->directory);
     for (size_t index = 0; index < release->places.count; index++) {
-        const WorkerInfo *const worker =
+        const WorkerInfo *worker =
             roster_find_name(roster, slice_from_string(release->places.items[index].worker));
         if (worker != NULL && worker->state != WORKER_LOST) {
             dispatcher_release_session(
@@ -208,7 +208,7 @@ session_places_release(Loop *loop, Dispatcher *dispatcher, Directory *directory,
 {
     assert(loop != NULL && dispatcher != NULL && directory != NULL);
 
-    Release *const release = places->count == 0 ? NULL : memory_new(1, sizeof *release);
+    Release *release = places->count == 0 ? NULL : memory_new(1, sizeof *release);
     if (release == NULL) {
         return;
     }

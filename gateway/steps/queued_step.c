@@ -46,7 +46,7 @@ static void run_prepared_step(Job *job);
 static void
 queued_step_free(QueuedStep *queued)
 {
-    Arena *const arena = queued->call.arena;
+    Arena *arena = queued->call.arena;
     list_remove(&queued->link);
     arena_free(arena); /* holds the step itself */
 }
@@ -54,7 +54,7 @@ queued_step_free(QueuedStep *queued)
 static void
 forget_step(QueuedStep *queued)
 {
-    StepLoop *const loop = queued->step.loop;
+    StepLoop *loop = queued->step.loop;
     timer_clear(loop->loop, &queued->again);
     queue_runner_forget(loop->steps->queue, &queued->hold);
     queued_step_free(queued);
@@ -73,7 +73,7 @@ static bool
 submit_job(
     QueuedStep *queued, void (*run)(Job *job, JobContext *context), void (*done)(Job *job), uint64_t time_ms)
 {
-    StepLoop *const loop = queued->step.loop;
+    StepLoop *loop = queued->step.loop;
     queued->call.deadline_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     queued->job = (Job){.loop = loop->loop, .run = run, .done = done};
     return job_submit(loop->steps->jobs, &queued->job);
@@ -99,9 +99,9 @@ write_request_id(Call *call, StepId id)
 static QueuedStep *
 queued_step_new(Steps *steps, const StepRecord *record)
 {
-    Arena *const arena = arena_new(ARENA_SIZE_MAX);
-    QueuedStep *const queued = arena == NULL ? NULL : arena_alloc(arena, sizeof *queued);
-    const char *const request = queued == NULL ? NULL : text_copy(arena, slice_from_string(record->request));
+    Arena *arena = arena_new(ARENA_SIZE_MAX);
+    QueuedStep *queued = arena == NULL ? NULL : arena_alloc(arena, sizeof *queued);
+    const char *request = queued == NULL ? NULL : text_copy(arena, slice_from_string(record->request));
     if (request == NULL) {
         arena_free(arena);
         return NULL;
@@ -126,7 +126,7 @@ queued_step_new(Steps *steps, const StepRecord *record)
 bool
 queued_step_run(Steps *steps, const StepRecord *record)
 {
-    QueuedStep *const queued = queued_step_new(steps, record);
+    QueuedStep *queued = queued_step_new(steps, record);
     if (queued == NULL) {
         return false;
     }
@@ -147,17 +147,17 @@ output_count(const QueuedStep *queued)
 static Status
 describe_outputs(QueuedStep *queued, BlobPut *ret_blobs)
 {
-    const size_t count = output_count(queued);
-    const Slice *const names = count == 0 ? NULL : queued->step.plan->fetches;
+    size_t count = output_count(queued);
+    const Slice *names = count == 0 ? NULL : queued->step.plan->fetches;
     return tensors_stored(&queued->call, names, queued->step.outputs, count, &queued->end.outputs, ret_blobs);
 }
 
 static Status
 commit_end(QueuedStep *queued, Store *store)
 {
-    Call *const call = &queued->call;
-    const size_t count = output_count(queued);
-    BlobPut *const blobs = arena_alloc(call->arena, (count + 1) * sizeof *blobs);
+    Call *call = &queued->call;
+    size_t count = output_count(queued);
+    BlobPut *blobs = arena_alloc(call->arena, (count + 1) * sizeof *blobs);
     if (blobs == NULL) {
         return call_fail_memory(call, "the outputs of a step");
     }
@@ -180,7 +180,7 @@ is_passing(Status status)
 static void
 end_with(QueuedStep *queued, const Failure *failure)
 {
-    const Status status = failure->code;
+    Status status = failure->code;
     queued->status = status;
     queued->end.state = step_state_of(status);
     queued->end.error_code = status == STATUS_OK ? NULL : status_name(status);
@@ -221,7 +221,7 @@ is_out_of_reach(Status status)
 static void
 end_alone(QueuedStep *queued, JobContext *context)
 {
-    Call *const call = &queued->call;
+    Call *call = &queued->call;
     Status status = write_end(queued, context);
     if (status != STATUS_OK && status != STATUS_ABORTED && !is_out_of_reach(status) &&
         queued->status == STATUS_OK) {
@@ -248,7 +248,7 @@ static void finish_again(Timer *timer);
 static void
 settle_finish(QueuedStep *queued)
 {
-    StepLoop *const loop = queued->step.loop;
+    StepLoop *loop = queued->step.loop;
     if (!is_out_of_reach(queued->written)) {
         forget_step(queued); /* the end is written, or the step is another gateway's */
         return;
@@ -281,7 +281,7 @@ store_together(
 {
     size_t blob_count = 0;
     for (size_t index = 0; index < count; index++) {
-        QueuedStep *const queued = queued_step_of(items[index]);
+        QueuedStep *queued = queued_step_of(items[index]);
         TRY(describe_outputs(queued, blobs + blob_count));
         blob_count += output_count(queued);
         endings[index] = (StepEnding){.hold = &queued->hold, .end = &queued->end};
@@ -301,8 +301,8 @@ end_together(Call *call, JobContext *context, BatchItem *const *items, size_t co
     for (size_t index = 0; index < count; index++) {
         blob_count += output_count(queued_step_of(items[index]));
     }
-    BlobPut *const blobs = arena_alloc(call->arena, (blob_count + 1) * sizeof *blobs);
-    StepEnding *const endings = arena_alloc(call->arena, count * sizeof *endings);
+    BlobPut *blobs = arena_alloc(call->arena, (blob_count + 1) * sizeof *blobs);
+    StepEnding *endings = arena_alloc(call->arena, count * sizeof *endings);
     if (blobs == NULL || endings == NULL) {
         return call_fail_memory(call, "a batch of steps");
     }
@@ -317,10 +317,10 @@ queued_steps_end(JobContext *context, BatchItem *const *items, size_t count)
 {
     AUTO_ARENA arena = arena_new(BATCH_ARENA_SIZE_MAX);
     Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + BATCH_MS * CLOCK_NS_PER_MS};
-    const bool is_batch = arena != NULL && count > 1;
-    const bool is_written = is_batch && end_together(&call, context, items, count) == STATUS_OK;
+    bool is_batch = arena != NULL && count > 1;
+    bool is_written = is_batch && end_together(&call, context, items, count) == STATUS_OK;
     for (size_t index = 0; index < count; index++) {
-        QueuedStep *const queued = queued_step_of(items[index]);
+        QueuedStep *queued = queued_step_of(items[index]);
         queued->written = STATUS_OK;
         if (!is_written) {
             end_alone(queued, context);
@@ -331,7 +331,7 @@ queued_steps_end(JobContext *context, BatchItem *const *items, size_t count)
 static bool
 finish_together(QueuedStep *queued)
 {
-    const StepLoop *const loop = queued->step.loop;
+    const StepLoop *loop = queued->step.loop;
     /* A heartbeat may find from now on that the step has ended: then there is nothing to cancel. */
     queue_runner_note(loop->steps->queue, &queued->hold, QUEUE_NO_LOOP, queued->may_repeat);
     queued->call.deadline_ns = clock_monotonic_ns() + FINISH_MS * CLOCK_NS_PER_MS;
@@ -348,10 +348,10 @@ finish_together(QueuedStep *queued)
 static void
 finish_step(QueuedStep *queued)
 {
-    StepLoop *const loop = queued->step.loop;
-    const bool is_taken = is_passing(queued->status)
-                              ? submit_job(queued, finish_on_job, end_finished_step, FINISH_MS)
-                              : finish_together(queued);
+    StepLoop *loop = queued->step.loop;
+    bool is_taken = is_passing(queued->status)
+                        ? submit_job(queued, finish_on_job, end_finished_step, FINISH_MS)
+                        : finish_together(queued);
     if (!is_taken) {
         queued->again.fire = finish_again;
         timer_set(loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
@@ -369,14 +369,14 @@ run_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
     assert(fetch < ((const QueuedStep *)context)->step.plan->fetch_count);
 
-    QueuedStep *const queued = context;
+    QueuedStep *queued = context;
     queued->step.outputs[fetch] = tensor_ref(tensor);
 }
 
 static void
 run_done(void *context, const StepReport *report)
 {
-    QueuedStep *const queued = context;
+    QueuedStep *queued = context;
     AUTO_BUFFER stats = {0};
     queued->step.running.run = NULL;
     list_remove(&queued->step.running.link);
@@ -397,9 +397,9 @@ dispatch_step(QueuedStep *queued)
     assert(queued->status == STATUS_OK && queued->step.plan != NULL);
 
     static const StepEvents events = {.on_output = run_output, .on_done = run_done};
-    StepCall *const step = &queued->step;
-    const uint64_t now_us = clock_wall_us();
-    const uint64_t left_us = queued->deadline_us > now_us ? queued->deadline_us - now_us : 0;
+    StepCall *step = &queued->step;
+    uint64_t now_us = clock_wall_us();
+    uint64_t left_us = queued->deadline_us > now_us ? queued->deadline_us - now_us : 0;
     StepRequest request;
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
@@ -418,8 +418,7 @@ dispatch_step(QueuedStep *queued)
         .run = step_start(step->loop->dispatcher, &request, &events, queued),
     };
     if (step->running.run == NULL) {
-        const Failure failure =
-            failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory is left for a step");
+        Failure failure = failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory is left for a step");
         end_with(queued, &failure);
         finish_step(queued);
         return;
@@ -430,11 +429,11 @@ dispatch_step(QueuedStep *queued)
 static Status
 load_feeds(QueuedStep *queued, Store *store)
 {
-    StepCall *const step = &queued->step;
-    Call *const call = &queued->call;
+    StepCall *step = &queued->step;
+    Call *call = &queued->call;
     StepTensors stored;
     TRY(steps_feeds(call, store, step->tenant, step->id, &stored));
-    StepFeedText *const feeds = arena_alloc(call->arena, (stored.count + 1) * sizeof *feeds);
+    StepFeedText *feeds = arena_alloc(call->arena, (stored.count + 1) * sizeof *feeds);
     if (feeds == NULL) {
         return call_fail_memory(call, "the feeds of a step");
     }
@@ -453,7 +452,7 @@ load_feeds(QueuedStep *queued, Store *store)
 static Status
 prepare_step(QueuedStep *queued, JobContext *context)
 {
-    Call *const call = &queued->call;
+    Call *call = &queued->call;
     Store *app = NULL;
     Store *queue = NULL;
     bool needs_job = false;
@@ -468,14 +467,14 @@ prepare_step(QueuedStep *queued, JobContext *context)
 static void
 prepare_on_job(Job *job, JobContext *context)
 {
-    QueuedStep *const queued = (QueuedStep *)(void *)job;
+    QueuedStep *queued = (QueuedStep *)(void *)job;
     queued->status = prepare_step(queued, context);
 }
 
 static void
 run_prepared_step(Job *job)
 {
-    QueuedStep *const queued = (QueuedStep *)(void *)job;
+    QueuedStep *queued = (QueuedStep *)(void *)job;
     list_append(&queued->step.loop->queued, &queued->link);
     if (queued->step.loop->is_closing) {
         return;

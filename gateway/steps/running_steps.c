@@ -31,7 +31,7 @@ running_steps_find(RunningSteps *steps, TenantId tenant, StepId id)
 {
     LIST_EACH(bucket_of(steps, id), link)
     {
-        RunningStep *const step = LIST_ITEM(link, RunningStep, link);
+        RunningStep *step = LIST_ITEM(link, RunningStep, link);
         if (uuid_equal(step->hold.id.value, id.value) && uuid_equal(step->hold.tenant.value, tenant.value)) {
             return step;
         }
@@ -44,7 +44,7 @@ cancel_bucket(const ListLink *bucket, TenantId tenant, SessionId session)
 {
     LIST_EACH(bucket, link)
     {
-        const RunningStep *const step = LIST_ITEM(link, RunningStep, link);
+        const RunningStep *step = LIST_ITEM(link, RunningStep, link);
         if (uuid_equal(step->session.value, session.value) &&
             uuid_equal(step->hold.tenant.value, tenant.value)) {
             step_cancel(step->run, "its session has been deleted");

@@ -14,10 +14,10 @@ typedef struct BodyReading {
 static Status
 read_limited_list(JsonReader *reader, JsonList list, uint64_t count_max, const char *limit, void *target)
 {
-    BodyReading *const reading = reader->context;
+    BodyReading *reading = reader->context;
     list.count_max = (size_t)count_max;
     list.too_many = "too many";
-    const Status status = json_read_list(reader, &list, target);
+    Status status = json_read_list(reader, &list, target);
     if (reader->passed == &list) {
         reading->limit = limit;
     }
@@ -34,8 +34,8 @@ _Static_assert(offsetof(StepBody, feed_count) == offsetof(StepBody, feeds) + siz
 static Status
 read_feeds(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const BodyReading *const reading = reader->context;
-    const JsonList list = {
+    const BodyReading *reading = reader->context;
+    JsonList list = {
         .item = {.type = JSON_TEXT, .offset = offsetof(StepFeedText, json)},
         .item_size = sizeof(StepFeedText),
         .is_map = true,
@@ -47,8 +47,8 @@ read_feeds(JsonReader *reader, const JsonMember *member, void *target)
 static Status
 read_feed_names(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const BodyReading *const reading = reader->context;
-    const JsonList list = {
+    const BodyReading *reading = reader->context;
+    JsonList list = {
         .item = {.type = JSON_SLICE, .offset = offsetof(StepFeedText, name)},
         .item_size = sizeof(StepFeedText),
     };
@@ -59,8 +59,8 @@ read_feed_names(JsonReader *reader, const JsonMember *member, void *target)
 static Status
 read_names(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const BodyReading *const reading = reader->context;
-    const JsonList list = {.item = {.type = JSON_SLICE}, .item_size = sizeof(Slice)};
+    const BodyReading *reading = reader->context;
+    JsonList list = {.item = {.type = JSON_SLICE}, .item_size = sizeof(Slice)};
     (void)member;
     return read_limited_list(reader, list, reading->limits->step_fetches, "step_fetches", target);
 }
@@ -68,8 +68,8 @@ read_names(JsonReader *reader, const JsonMember *member, void *target)
 static Status
 read_timeout(JsonReader *reader, const JsonMember *member, void *target)
 {
-    BodyReading *const reading = reader->context;
-    StepBody *const body = target;
+    BodyReading *reading = reader->context;
+    StepBody *body = target;
     (void)member;
     if (!json_uint64(reader->scanner, &body->timeout_ms)) {
         return json_reader_fault(reader);
@@ -124,7 +124,7 @@ read_record(JsonReader *reader, const JsonMember *member, void *target)
 static Status
 read_priority(JsonReader *reader, const JsonMember *member, void *target)
 {
-    int64_t *const priority = target;
+    int64_t *priority = target;
     (void)member;
     if (!json_int64(reader->scanner, priority)) {
         return json_reader_fault(reader);
@@ -192,8 +192,7 @@ static const struct {
 static Status
 explain_failure(Call *call, const BodyReading *reading, StepBodyKind kind)
 {
-    const LimitField *const limit =
-        reading->limit == NULL ? NULL : limit_find(slice_from_string(reading->limit));
+    const LimitField *limit = reading->limit == NULL ? NULL : limit_find(slice_from_string(reading->limit));
     if (limit != NULL) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the limit %s is %llu %s", limit->name,
             (unsigned long long)limit_value(reading->limits, limit), limit->unit);

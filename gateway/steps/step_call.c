@@ -34,7 +34,7 @@ read_json(StepCall *step, Slice json, Dtype dtype, Tensor *ret_tensor, Slice *re
 {
     JsonScanner scanner;
     json_scan_begin(&scanner, json, (int)step->loop->steps->limits->json_depth);
-    const TensorJsonOptions options = {
+    TensorJsonOptions options = {
         .expected = dtype,
         .byte_size_max = (size_t)step->loop->steps->limits->json_body_bytes,
     };
@@ -45,7 +45,7 @@ read_json(StepCall *step, Slice json, Dtype dtype, Tensor *ret_tensor, Slice *re
 static Status
 check_feed(StepCall *step, Dtype expected, const Tensor *tensor)
 {
-    const uint64_t rank_max = step->loop->steps->limits->tensor_rank;
+    uint64_t rank_max = step->loop->steps->limits->tensor_rank;
     if (expected != DTYPE_INVALID && expected != tensor->dtype) {
         return call_fail(step->call, STATUS_INVALID_ARGUMENT, "the graph takes %s here, not %s",
             dtype_name(expected), dtype_name(tensor->dtype));
@@ -91,7 +91,7 @@ make_room(StepCall *step)
 static Status
 check_size(const StepCall *step, uint64_t size)
 {
-    const uint64_t size_max = step->loop->steps->limits->step_body_bytes;
+    uint64_t size_max = step->loop->steps->limits->step_body_bytes;
     return size <= size_max ? STATUS_OK
                             : call_fail(step->call, STATUS_OUT_OF_RANGE,
                                   "the limit step_body_bytes is %llu bytes: the step's feeds have more",
@@ -103,12 +103,12 @@ step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
     assert(step->graph != NULL);
 
-    const size_t count = step->body.feed_count;
+    size_t count = step->body.feed_count;
     uint64_t size = 0;
     TRY(make_room(step));
     for (size_t index = 0; index < count; index++) {
-        const StepFeedText *const text = &step->body.feeds[index];
-        Tensor *const tensor = &step->given[index];
+        const StepFeedText *text = &step->body.feeds[index];
+        Tensor *tensor = &step->given[index];
         if (tensor->dtype == DTYPE_INVALID && read_feed(step, text, context, tensor) != STATUS_OK) {
             return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
         }
@@ -173,7 +173,7 @@ step_feeds_describe(StepCall *step)
 
     TRY(make_room(step));
     for (size_t index = 0; index < step->body.feed_count; index++) {
-        const StepFeedText *const text = &step->body.feeds[index];
+        const StepFeedText *text = &step->body.feeds[index];
         if (describe_feed(step, text, &step->given[index]) != STATUS_OK) {
             return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
         }
@@ -184,7 +184,7 @@ step_feeds_describe(StepCall *step)
 static void
 step_call_release(void *resource)
 {
-    StepCall *const step = resource;
+    StepCall *step = resource;
     release_feeds(step);
     for (size_t index = 0; step->outputs != NULL && index < step->plan->fetch_count; index++) {
         tensor_unref(&step->outputs[index]);
@@ -208,9 +208,9 @@ step_call_init(StepCall *step, StepLoop *loop, Call *call)
 StepCall *
 step_call_new(Exchange *exchange, StepLoop *loop)
 {
-    const Request *const request = exchange_request(exchange);
-    Call *const call = exchange_call(exchange);
-    StepCall *const step = arena_alloc(call->arena, sizeof *step);
+    const Request *request = exchange_request(exchange);
+    Call *call = exchange_call(exchange);
+    StepCall *step = arena_alloc(call->arena, sizeof *step);
     if (step == NULL || !step_call_init(step, loop, call)) {
         return NULL;
     }
@@ -286,7 +286,7 @@ step_call_read(StepCall *step, Slice json)
 static Status
 load_session(StepCall *step, JobContext *context)
 {
-    SessionCache *const sessions = step->loop->steps->sessions;
+    SessionCache *sessions = step->loop->steps->sessions;
     Store *store = NULL;
     Status status = job_store(step->call, context, STORE_ROLE_APP, &store);
     if (status == STATUS_OK) {
@@ -303,7 +303,7 @@ load_session(StepCall *step, JobContext *context)
 static Status
 take_session(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
-    SessionCache *const sessions = step->loop->steps->sessions;
+    SessionCache *sessions = step->loop->steps->sessions;
     if (step->session != NULL) {
         return STATUS_OK;
     }
@@ -338,7 +338,7 @@ graph_wanted(const StepCall *step, GraphId *ret_id)
 static Status
 take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
-    GraphCache *const graphs = step->loop->steps->graphs;
+    GraphCache *graphs = step->loop->steps->graphs;
     GraphSnapshot wanted = {.tenant = step->tenant, .session = step->session_id};
     if (step->graph != NULL) {
         return STATUS_OK;
@@ -361,10 +361,10 @@ take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
 static Status
 take_signature(StepCall *step)
 {
-    Arena *const arena = step->call->arena;
-    const size_t count = step->body.feed_count;
-    SignatureFeed *const names = arena_alloc(arena, (count + 1) * sizeof *names);
-    Tensor *const feeds = arena_alloc(arena, (count + 1) * sizeof *feeds);
+    Arena *arena = step->call->arena;
+    size_t count = step->body.feed_count;
+    SignatureFeed *names = arena_alloc(arena, (count + 1) * sizeof *names);
+    Tensor *feeds = arena_alloc(arena, (count + 1) * sizeof *feeds);
     if (names == NULL || feeds == NULL) {
         return call_fail_memory(step->call, "the feeds of a step");
     }
@@ -375,7 +375,7 @@ take_signature(StepCall *step)
             .shape = shape_unknown(),
         };
     }
-    const Signature given = {
+    Signature given = {
         .feeds = names,
         .feed_count = count,
         .fetches = step->body.fetches,
@@ -404,7 +404,7 @@ take_feeds(StepCall *step, JobContext *context, bool *ret_needs_job)
     if (step->feeds != NULL) {
         return STATUS_OK;
     }
-    const bool has_names_alone = step->is_rehearsal || step->kind == STEP_BODY_PARTIAL_RUN;
+    bool has_names_alone = step->is_rehearsal || step->kind == STEP_BODY_PARTIAL_RUN;
     TRY(has_names_alone ? step_feeds_describe(step) : step_feeds_take(step, context, ret_needs_job));
     return *ret_needs_job ? STATUS_OK : take_signature(step);
 }
@@ -412,15 +412,15 @@ take_feeds(StepCall *step, JobContext *context, bool *ret_needs_job)
 static Status
 take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
 {
-    PlanCache *const plans = step->loop->steps->plans;
+    PlanCache *plans = step->loop->steps->plans;
     step->plan = step->plan != NULL ? step->plan : plan_cache_find(plans, step->signature.key);
     if (step->plan == NULL && context == NULL) {
         *ret_needs_job = true;
         return STATUS_OK;
     }
     if (step->plan == NULL) {
-        const PlanRequest request = {.graph = step->graph->graph, .signature = &step->signature};
-        const uint64_t begun_ns = clock_monotonic_ns();
+        PlanRequest request = {.graph = step->graph->graph, .signature = &step->signature};
+        uint64_t begun_ns = clock_monotonic_ns();
         TRY(plan_obtain(step->call, plans, &request, &step->plan));
         step->plan_us = (clock_monotonic_ns() - begun_ns) / CLOCK_NS_PER_US + 1;
     }
@@ -452,8 +452,8 @@ step_call_take_places(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
     assert(step->plan != NULL && step->session != NULL);
 
-    const Steps *const steps = step->loop->steps;
-    const PlaceBinder binder = {
+    const Steps *steps = step->loop->steps;
+    PlaceBinder binder = {
         .sessions = steps->sessions,
         .directory = steps->directory,
         .replica = steps->replica,
@@ -491,7 +491,7 @@ step_call_keep_trace(const StepCall *step, const StepReport *report)
 {
     assert(step->plan != NULL);
 
-    const TraceOrigin origin = {
+    TraceOrigin origin = {
         .tenant = step->tenant, .session = step->session_id, .id = step->id, .plan = step->plan};
     if (step->body.trace != STEP_TRACE_NONE) {
         trace_cache_keep(step->loop->steps->traces, &origin, report);

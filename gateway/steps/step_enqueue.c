@@ -38,7 +38,7 @@ step_describe(StepCall *step, StepNew *ret_step)
 
     AUTO_BUFFER request = {0};
     step_write_request(&request, &step->body, step->graph->id_text);
-    const bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
+    bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
     *ret_step = (StepNew){
         .id = step->id,
         .session = step->session_id,
@@ -57,9 +57,9 @@ step_accept(StepCall *step)
 {
     assert(step->exchange != NULL && step->graph != NULL);
 
-    Response *const response = exchange_response(step->exchange);
+    Response *response = exchange_response(step->exchange);
     char path[STEP_PATH_SIZE];
-    const StepRecord record = {
+    StepRecord record = {
         .id = step->id,
         .session = step->session_id,
         .graph = step->graph->id,
@@ -96,9 +96,9 @@ describe_feeds(StepCall *step, StepNew *wanted, BlobPut *ret_blobs)
 Status
 step_enqueue(StepCall *step, Store *store, StepNew *wanted)
 {
-    Call *const call = step->call;
-    const size_t count = step->body.feed_count;
-    BlobPut *const blobs = arena_alloc(call->arena, (count + 1) * sizeof *blobs);
+    Call *call = step->call;
+    size_t count = step->body.feed_count;
+    BlobPut *blobs = arena_alloc(call->arena, (count + 1) * sizeof *blobs);
     if (blobs == NULL) {
         return call_fail_memory(call, "the feeds of a step");
     }
@@ -121,7 +121,7 @@ commit_alone(StepCall *step, JobContext *context)
 Status
 step_read_back(const StepCall *step, Store *store, StepRecord *ret_step)
 {
-    const Status status = steps_find(step->call, store, step->tenant, step->id, ret_step);
+    Status status = steps_find(step->call, store, step->tenant, step->id, ret_step);
     return status == STATUS_NOT_FOUND
                ? call_fail(step->call, STATUS_UNAVAILABLE,
                      "the connection to PostgreSQL was lost before the step was committed")
@@ -149,7 +149,7 @@ store_together(
 {
     size_t blob_count = 0;
     for (size_t index = 0; index < count; index++) {
-        StepCall *const step = step_of(items[index]);
+        StepCall *step = step_of(items[index]);
         TRY(describe_feeds(step, &step->promise.wanted, blobs + blob_count));
         blob_count += step->body.feed_count;
         steps[index] = &step->promise.wanted;
@@ -169,8 +169,8 @@ commit_together(Call *call, JobContext *context, BatchItem *const *items, size_t
     for (size_t index = 0; index < count; index++) {
         feed_count += step_of(items[index])->body.feed_count;
     }
-    BlobPut *const blobs = arena_alloc(call->arena, (feed_count + 1) * sizeof *blobs);
-    const StepNew **const steps = arena_alloc(call->arena, count * sizeof *steps);
+    BlobPut *blobs = arena_alloc(call->arena, (feed_count + 1) * sizeof *blobs);
+    const StepNew **steps = arena_alloc(call->arena, count * sizeof *steps);
     if (blobs == NULL || steps == NULL) {
         return call_fail_memory(call, "a batch of steps");
     }
@@ -183,10 +183,10 @@ step_enqueue_batch(JobContext *context, BatchItem *const *items, size_t count)
 {
     AUTO_ARENA arena = arena_new(BATCH_ARENA_SIZE_MAX);
     Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + BATCH_MS * CLOCK_NS_PER_MS};
-    const bool is_batch = arena != NULL && count > 1;
-    const Status together = is_batch ? commit_together(&call, context, items, count) : STATUS_UNAVAILABLE;
+    bool is_batch = arena != NULL && count > 1;
+    Status together = is_batch ? commit_together(&call, context, items, count) : STATUS_UNAVAILABLE;
     for (size_t index = 0; index < count; index++) {
-        StepCall *const step = step_of(items[index]);
+        StepCall *step = step_of(items[index]);
         Status status =
             together == STATUS_OK || together == STATUS_UNKNOWN ? together : commit_alone(step, context);
         status = status == STATUS_UNKNOWN ? read_back(step, context) : status;
@@ -201,8 +201,8 @@ step_enqueue_batch(JobContext *context, BatchItem *const *items, size_t count)
 static void
 batch_done(BatchItem *item)
 {
-    StepCall *const step = step_of(item);
-    const bool is_queued = step->promise.committed == STATUS_OK;
+    StepCall *step = step_of(item);
+    bool is_queued = step->promise.committed == STATUS_OK;
     step->promise.is_queued = is_queued;
     step->promise.is_answered = is_queued;
     step->promise.told(step, step->promise.committed);

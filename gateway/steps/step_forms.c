@@ -85,7 +85,7 @@ json_write(Call *call, JobContext *job_context, void *owner)
 {
     (void)call;
     (void)job_context;
-    StepCall *const step = owner;
+    StepCall *step = owner;
     step_write_result(response_json(exchange_response(step->exchange)), step, &step->reply.report, true);
     return STATUS_OK;
 }
@@ -114,7 +114,7 @@ static void
 stream_drained(HttpStream *stream, void *owner)
 {
     (void)stream;
-    StepCall *const step = owner;
+    StepCall *step = owner;
     if (step->running.run != NULL) {
         step_resume(step->running.run);
     }
@@ -124,7 +124,7 @@ static void
 stream_closed(void *owner, bool is_complete)
 {
     (void)is_complete;
-    StepCall *const step = owner;
+    StepCall *step = owner;
     step->reply.stream = NULL;
     if (step->running.run != NULL) {
         step_cancel(step->running.run, "the client went away");
@@ -164,7 +164,7 @@ elements_release(void *buffer)
 static void
 send_elements(StepCall *step, const Tensor *tensor)
 {
-    const Slice elements = slice_of(tensor->data, tensor_byte_size(tensor));
+    Slice elements = slice_of(tensor->data, tensor_byte_size(tensor));
     if (elements.size <= ELEMENTS_COPIED_MAX) {
         (void)http_stream_copy(step->reply.stream, elements);
     } else {
@@ -178,7 +178,7 @@ send_elements(StepCall *step, const Tensor *tensor)
 static uint64_t
 announced_size(const Buffer *header, const Tensor *tensor)
 {
-    const uint64_t size = header->size + tensor_byte_size(tensor);
+    uint64_t size = header->size + tensor_byte_size(tensor);
     return size <= HTTP_STREAM_LOW ? size : 0;
 }
 
@@ -187,7 +187,7 @@ npy_end(StepCall *step, const StepReport *report)
 {
     (void)report;
     AUTO_BUFFER header = {0};
-    const Tensor *const tensor = &step->outputs[step->reply.fetches[0]];
+    const Tensor *tensor = &step->outputs[step->reply.fetches[0]];
     if (dtype_npy(tensor->dtype)[0] == '\0') {
         exchange_fail(step->exchange,
             response_fail(step->call, exchange_response(step->exchange), 406,
@@ -195,7 +195,7 @@ npy_end(StepCall *step, const StepReport *report)
                 dtype_name(tensor->dtype)));
         return;
     }
-    const Status status = npy_write_header(step->call, tensor, &header);
+    Status status = npy_write_header(step->call, tensor, &header);
     if (status != STATUS_OK) {
         exchange_fail(step->exchange, status);
     } else if (begin_stream(step, step->reply.form->media_type, announced_size(&header, tensor))) {
@@ -233,7 +233,7 @@ static bool
 parts_begin(StepCall *step)
 {
     char type[64 + STEP_BOUNDARY_SIZE] = "";
-    StepReply *const reply = &step->reply;
+    StepReply *reply = &step->reply;
     if (!reply->has_begun) {
         (void)snprintf(reply->boundary, sizeof reply->boundary, "sluice-%016llx%016llx",
             (unsigned long long)random_uint64(), (unsigned long long)random_uint64());
@@ -257,7 +257,7 @@ disposition_write(Buffer *head, Slice name)
 {
     buffer_append_string(head, "Content-Disposition: attachment; name=\"");
     for (size_t index = 0; index < name.size; index++) {
-        const unsigned char byte = (unsigned char)name.data[index];
+        unsigned char byte = (unsigned char)name.data[index];
         if (byte == '"' || byte == '\\') {
             buffer_append_byte(head, '\\');
         }
@@ -271,7 +271,7 @@ part_send_npy(StepCall *step, Slice name, const Tensor *tensor)
 {
     AUTO_BUFFER head = {0};
     AUTO_BUFFER header = {0};
-    const Status status = npy_write_header(step->call, tensor, &header);
+    Status status = npy_write_header(step->call, tensor, &header);
     part_begin(&head, &step->reply, "application/x-npy");
     disposition_write(&head, name);
     buffer_append_format(&head, "Content-Length: %zu\r\n\r\n", header.size + tensor_byte_size(tensor));
@@ -299,7 +299,7 @@ parts_output(StepCall *step, Slice name, const Tensor *tensor)
     if (!parts_begin(step)) {
         return;
     }
-    const bool has_npy = dtype_npy(tensor->dtype)[0] != '\0';
+    bool has_npy = dtype_npy(tensor->dtype)[0] != '\0';
     (has_npy ? part_send_npy : part_send_json)(step, name, tensor);
 }
 
@@ -329,7 +329,7 @@ frames_output(StepCall *step, Slice name, const Tensor *tensor)
     }
     frame_write_tensor_head(&head, name, tensor);
     head_send(step, &head);
-    const size_t payload_size = frame_tensor_payload(tensor).size;
+    size_t payload_size = frame_tensor_payload(tensor).size;
     if (payload_size > 0) {
         send_elements(step, tensor);
         (void)http_stream_copy(step->reply.stream, slice_of("\0\0\0\0\0\0\0", frame_padding(payload_size)));
@@ -341,7 +341,7 @@ frames_end(StepCall *step, const StepReport *report)
 {
     AUTO_BUFFER json = {0};
     AUTO_BUFFER last = {0};
-    const WireStatus status = {
+    WireStatus status = {
         .failure = report->failure,
     };
     if (!begin_stream(step, WIRE_CONTENT_TYPE_FRAMES, 0)) {

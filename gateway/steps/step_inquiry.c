@@ -36,7 +36,7 @@ running_step_is_unrecorded(const StepRecord *step)
 static void
 look_up_running(StepInquiry *inquiry)
 {
-    RunningStep *const step = running_steps_find(&inquiry->asked->running, inquiry->tenant, inquiry->id);
+    RunningStep *step = running_steps_find(&inquiry->asked->running, inquiry->tenant, inquiry->id);
     inquiry->is_found =
         step != NULL && step->hold.fence == 0 && uuid_equal(step->session.value, inquiry->session.value);
     if (!inquiry->is_found) {
@@ -51,14 +51,14 @@ look_up_running(StepInquiry *inquiry)
 static void
 answer_at_home(Task *task)
 {
-    StepInquiry *const inquiry = (StepInquiry *)(void *)task;
+    StepInquiry *inquiry = (StepInquiry *)(void *)task;
     inquiry->answered(inquiry);
 }
 
 static void
 look_up_there(Task *task)
 {
-    StepInquiry *const inquiry = (StepInquiry *)(void *)task;
+    StepInquiry *inquiry = (StepInquiry *)(void *)task;
     look_up_running(inquiry);
     inquiry->task.run = answer_at_home;
     loop_post(inquiry->home->loop, &inquiry->task);
@@ -94,9 +94,9 @@ typedef struct Cancellation {
 static void
 cancel_there(Task *task)
 {
-    Cancellation *const cancellation = (Cancellation *)(void *)task;
-    const StepHold *const hold = &cancellation->hold;
-    RunningStep *const step = running_steps_find(&cancellation->loop->running, hold->tenant, hold->id);
+    Cancellation *cancellation = (Cancellation *)(void *)task;
+    const StepHold *hold = &cancellation->hold;
+    RunningStep *step = running_steps_find(&cancellation->loop->running, hold->tenant, hold->id);
     if (step != NULL && step->hold.fence == hold->fence) {
         step_cancel(step->run, "cancelled on request");
     }
@@ -108,7 +108,7 @@ steps_cancel_running(Steps *steps, int loop_index, const StepHold *hold)
 {
     assert(loop_index >= 0 && loop_index < steps->loop_count);
 
-    Cancellation *const cancellation = memory_new(1, sizeof *cancellation);
+    Cancellation *cancellation = memory_new(1, sizeof *cancellation);
     if (cancellation == NULL) {
         return; /* whoever asks for it asks again with the next heartbeat */
     }
@@ -126,7 +126,7 @@ typedef struct SessionEnd {
 static void
 end_session_there(Task *task)
 {
-    SessionEnd *const end = (SessionEnd *)(void *)task;
+    SessionEnd *end = (SessionEnd *)(void *)task;
     running_steps_cancel_session(&end->loop->running, end->tenant, end->session);
     memory_free(end);
 }
@@ -135,7 +135,7 @@ void
 steps_end_session(const Steps *steps, TenantId tenant, SessionId session)
 {
     for (int index = 0; index < steps->loop_count; index++) {
-        SessionEnd *const end = memory_new(1, sizeof *end);
+        SessionEnd *end = memory_new(1, sizeof *end);
         if (end == NULL) {
             return;
         }

@@ -45,7 +45,7 @@ step_id_new(const StepLoop *loop)
 StepLoop *
 step_id_loop(const Steps *steps, StepId id)
 {
-    const int index = id.value.bytes[LOOP_BYTE];
+    int index = id.value.bytes[LOOP_BYTE];
     return index < steps->loop_count ? steps->loops[index] : NULL;
 }
 
@@ -60,7 +60,7 @@ typedef struct News {
 static void
 note_registration(Task *task)
 {
-    News *const news = (News *)(void *)task;
+    News *news = (News *)(void *)task;
     dispatcher_note_registered(news->dispatcher, news->plan, &news->report);
     plan_unref(news->plan);
     memory_free(news);
@@ -69,11 +69,11 @@ note_registration(Task *task)
 void
 step_loop_share_registration(const StepLoop *loop, Plan *plan, const StepReport *report)
 {
-    const Steps *const steps = loop->steps;
+    const Steps *steps = loop->steps;
     for (int index = 0; index < steps->loop_count; index++) {
-        const StepLoop *const other = steps->loops[index];
-        const bool is_other = other != loop && !replica_is_draining(steps->replica);
-        News *const news = is_other ? memory_new(1, sizeof *news) : NULL;
+        const StepLoop *other = steps->loops[index];
+        bool is_other = other != loop && !replica_is_draining(steps->replica);
+        News *news = is_other ? memory_new(1, sizeof *news) : NULL;
         if (news != NULL) {
             *news = (News){.task = {.run = note_registration},
                 .dispatcher = other->dispatcher,

@@ -8,7 +8,7 @@ static Status
 read_state(Call *call, const Request *request, const char **ret_state)
 {
     StepState state;
-    const Slice text = request_query(request, "state");
+    Slice text = request_query(request, "state");
     if (text.data == NULL) {
         return STATUS_OK;
     }
@@ -42,7 +42,7 @@ step_page_answer(
         step_write_item(&writer, &page.items[index]);
     }
     json_write_array_end(&writer);
-    const Uuid *const last = page.has_more ? &page.items[page.count - 1].id.value : NULL;
+    const Uuid *last = page.has_more ? &page.items[page.count - 1].id.value : NULL;
     paging_write_next(call, request, response, &writer, last);
     json_write_object_end(&writer);
     return STATUS_OK;

@@ -15,8 +15,8 @@ enum { KEY_GRACE_MS = 30000, COMMIT_TRIES = 3 };
 uint64_t
 step_wait_read(const Request *request, const Limits *limits)
 {
-    const Preferences preferences = preferences_parse(request_header(request, "Prefer"));
-    const uint64_t wait_ms = (uint64_t)preferences.wait_s * 1000;
+    Preferences preferences = preferences_parse(request_header(request, "Prefer"));
+    uint64_t wait_ms = (uint64_t)preferences.wait_s * 1000;
     return wait_ms < limits->step_wait_ms ? wait_ms : limits->step_wait_ms;
 }
 
@@ -25,7 +25,7 @@ step_promise_read(StepCall *step)
 {
     assert(step->exchange != NULL);
 
-    const Request *const request = exchange_request(step->exchange);
+    const Request *request = exchange_request(step->exchange);
     step->promise.is_async = preferences_parse(request_header(request, "Prefer")).responds_async;
     step->promise.wait_ms = step->promise.is_async ? step_wait_read(request, step->loop->steps->limits) : 0;
     return idempotent_key_read(step->call, request, &step->promise.key);
@@ -67,7 +67,7 @@ step_promise_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_
 static Status
 enqueue_with_answer(StepCall *step, Store *store, StepNew *wanted)
 {
-    const Response *const response = exchange_response(step->exchange);
+    const Response *response = exchange_response(step->exchange);
     TRY(step_enqueue(step, store, wanted));
     step_accept(step);
     return idempotent_finish(
@@ -77,7 +77,7 @@ enqueue_with_answer(StepCall *step, Store *store, StepNew *wanted)
 static Status
 commit_new(StepCall *step, Store *store, StepNew *wanted, StepHold *ret_hold)
 {
-    const char *const owner = step->loop->steps->replica->id;
+    const char *owner = step->loop->steps->replica->id;
     TRY(store_begin(step->call, store, step->tenant));
     AUTO_TRANSACTION transaction = store;
     TRY(step->promise.is_async ? enqueue_with_answer(step, store, wanted)
@@ -88,7 +88,7 @@ commit_new(StepCall *step, Store *store, StepNew *wanted, StepHold *ret_hold)
 static Status
 prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store)
 {
-    QueueRunner *const queue = step->loop->steps->queue;
+    QueueRunner *queue = step->loop->steps->queue;
     bool needs_job = false;
     StepNew wanted;
     StepHold hold = {0};
@@ -130,8 +130,8 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     assert(step_promise_is_asked(step) && !step_promise_is_shared(step));
 
     Store *store = NULL;
-    IdempotentKey *const key = &step->promise.key;
-    const Request request = request_identity(step);
+    IdempotentKey *key = &step->promise.key;
+    Request request = request_identity(step);
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
     TRY(read_body(step, json));
     if (key->text == NULL) {
@@ -143,7 +143,7 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     if (step->promise.is_answered) {
         return STATUS_OK;
     }
-    const Status status = prepare_and_commit(step, json, context, store);
+    Status status = prepare_and_commit(step, json, context, store);
     if (status != STATUS_OK && status != STATUS_UNKNOWN) {
         idempotent_abandon(step->call, store, step->tenant, key);
     }
@@ -154,7 +154,7 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
 static void
 write_answer(Buffer *buffer, const StepCall *step)
 {
-    const uint64_t size_max = step->loop->steps->limits->idempotency_answer_bytes;
+    uint64_t size_max = step->loop->steps->limits->idempotency_answer_bytes;
     bool has_outputs = step_outputs_size(step) <= size_max;
     if (has_outputs) {
         step_write_result(buffer, step, &step->reply.report, true);
@@ -200,9 +200,9 @@ step_promise_keep(StepCall *step, Store *store)
 {
     assert(step->record_wait.record != NULL && step->promise.hold.fence != 0);
 
-    const StepRecord *const record = step->record_wait.record;
-    const Error error = step->call->error;
-    const StepEnd end = {
+    const StepRecord *record = step->record_wait.record;
+    Error error = step->call->error;
+    StepEnd end = {
         .state = record->state,
         .error_code = text_or_null(record->error_code),
         .error_message = text_or_null(record->error_message),

@@ -13,7 +13,7 @@
 static const char *
 keep_text(StepCall *step, Slice text)
 {
-    const char *const copy = text_copy(step->call->arena, text);
+    const char *copy = text_copy(step->call->arena, text);
     return copy == NULL ? "" : copy;
 }
 
@@ -21,7 +21,7 @@ keep_text(StepCall *step, Slice text)
 static void
 keep_report(StepCall *step, const StepReport *report)
 {
-    StepReport *const kept = &step->reply.report;
+    StepReport *kept = &step->reply.report;
     *kept = *report;
     for (size_t index = 0; index < report->slot_count; index++) {
         kept->slots[index].last_words = slice_from_string(keep_text(step, report->slots[index].last_words));
@@ -32,14 +32,14 @@ keep_report(StepCall *step, const StepReport *report)
 static void
 send_reply(StepCall *step)
 {
-    const StepReport report = step->reply.report;
+    StepReport report = step->reply.report;
     step_reply_end(step, &report);
 }
 
 static void
 record_taken(RecordWait *wait)
 {
-    StepCall *const step = LIST_ITEM(wait, StepCall, record_wait);
+    StepCall *step = LIST_ITEM(wait, StepCall, record_wait);
     if (!step->reply.has_begun) {
         exchange_on_cancel(step->exchange, NULL, NULL);
     }
@@ -51,7 +51,7 @@ static void
 record_abandon(Exchange *exchange, void *owner)
 {
     (void)exchange;
-    StepCall *const step = owner;
+    StepCall *step = owner;
     recorder_abandon(step->loop->records, &step->record_wait);
     send_reply(step);
 }
@@ -59,16 +59,16 @@ record_abandon(Exchange *exchange, void *owner)
 static StepRecord *
 make_record(StepCall *step, const StepReport *report)
 {
-    Buffer *const scratch = &step->loop->scratch;
+    Buffer *scratch = &step->loop->scratch;
     buffer_clear(scratch);
     step_write_request(scratch, &step->body, step->graph->id_text);
     buffer_append_byte(scratch, '\0');
-    const size_t stats = scratch->size;
+    size_t stats = scratch->size;
     step_write_stats(scratch, report);
     if (buffer_string(scratch) == NULL) {
         return NULL;
     }
-    const StepRecord record = {
+    StepRecord record = {
         .tenant = step->tenant,
         .id = step->id,
         .session = step->session_id,
@@ -115,8 +115,8 @@ keep_on_job(Call *call, JobContext *job_context, void *owner)
 static void
 kept_on_job(Exchange *exchange, Status status, void *owner)
 {
-    StepCall *const step = owner;
-    StepReport *const report = &step->reply.report;
+    StepCall *step = owner;
+    StepReport *report = &step->reply.report;
     (void)exchange;
     memory_free(TAKE(step->record_wait.record));
     queue_runner_forget(step->loop->steps->queue, &step->promise.hold);

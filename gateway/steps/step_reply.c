@@ -11,7 +11,7 @@
 static Status
 fetches_find(StepCall *step)
 {
-    uint32_t *const fetches = arena_alloc(step->call->arena, (step->body.fetch_count + 1) * sizeof *fetches);
+    uint32_t *fetches = arena_alloc(step->call->arena, (step->body.fetch_count + 1) * sizeof *fetches);
     if (fetches == NULL) {
         return call_fail_memory(step->call, "the fetches of a step");
     }
@@ -32,14 +32,14 @@ step_reply_choose(StepCall *step)
     assert(step->exchange != NULL && step->plan != NULL);
 
     const char *offers[STEP_FORM_COUNT];
-    const bool is_single = step->body.fetch_count == 1;
-    const int offer_count = is_single ? STEP_FORM_COUNT : STEP_FORM_NPY;
+    bool is_single = step->body.fetch_count == 1;
+    int offer_count = is_single ? STEP_FORM_COUNT : STEP_FORM_NPY;
     for (int index = 0; index < offer_count; index++) {
         offers[index] = step_forms[index]->media_type;
     }
-    Response *const response = exchange_response(step->exchange);
-    const Slice accept = request_header(exchange_request(step->exchange), "Accept");
-    const int choice = accept_choose(accept, offers, offer_count);
+    Response *response = exchange_response(step->exchange);
+    Slice accept = request_header(exchange_request(step->exchange), "Accept");
+    int choice = accept_choose(accept, offers, offer_count);
     response_vary(response, "Accept");
     if (choice < 0) {
         return response_fail(step->call, response, 406,
@@ -57,13 +57,13 @@ step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
 {
     assert(step->reply.form != NULL && fetch < step->plan->fetch_count);
 
-    StepReply *const reply = &step->reply;
+    StepReply *reply = &step->reply;
     if (reply->form->output == NULL) {
         step->outputs[fetch] = tensor_ref(tensor);
         return;
     }
     for (size_t index = 0; index < step->body.fetch_count; index++) {
-        const bool is_open = !reply->has_begun || reply->stream != NULL;
+        bool is_open = !reply->has_begun || reply->stream != NULL;
         if (is_open && reply->fetches[index] == fetch) {
             reply->form->output(step, step->body.fetches[index], tensor);
         }
@@ -78,7 +78,7 @@ static void
 note_slots(Call *call, const StepReport *report)
 {
     for (size_t index = 0; index < report->slot_count; index++) {
-        const Slice words = report->slots[index].last_words;
+        Slice words = report->slots[index].last_words;
         char pointer[32];
         (void)snprintf(pointer, sizeof pointer, "/slots/%zu", index);
         if (words.size > 0) {
@@ -101,7 +101,7 @@ step_reply_end(StepCall *step, const StepReport *report)
 {
     assert(step->exchange != NULL && step->running.run == NULL);
 
-    StepReply *const reply = &step->reply;
+    StepReply *reply = &step->reply;
     if (reply->has_begun && reply->stream == NULL) {
         exchange_unref(step->exchange); /* the client has gone */
         return;

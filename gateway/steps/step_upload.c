@@ -6,7 +6,7 @@
 static void
 upload_release(void *resource)
 {
-    StepUpload *const upload = resource;
+    StepUpload *upload = resource;
     for (size_t index = 0; index < upload->feed_count; index++) {
         tensor_unref(&upload->feeds[index].tensor);
     }
@@ -37,13 +37,12 @@ static UploadedFeed *
 feed_room(Call *call, StepUpload *upload)
 {
     enum { FIRST = 4 };
-    const size_t count = upload->feed_count;
-    const bool is_full = count == 0 || (count >= FIRST && (count & (count - 1)) == 0);
+    size_t count = upload->feed_count;
+    bool is_full = count == 0 || (count >= FIRST && (count & (count - 1)) == 0);
     if (!is_full) {
         return &upload->feeds[count];
     }
-    UploadedFeed *const larger =
-        arena_alloc(call->arena, (count < FIRST ? FIRST : count * 2) * sizeof *larger);
+    UploadedFeed *larger = arena_alloc(call->arena, (count < FIRST ? FIRST : count * 2) * sizeof *larger);
     if (larger == NULL) {
         return NULL;
     }
@@ -67,7 +66,7 @@ feed_begin(Call *call, StepUpload *upload, const MultipartPart *part)
             SLICE_PRINT(slice_part(part->media_type, 0, 128)));
         return wrap_feed(call, part->name);
     }
-    UploadedFeed *const feed = feed_room(call, upload);
+    UploadedFeed *feed = feed_room(call, upload);
     if (feed == NULL) {
         return call_fail_memory(call, "the feeds of a step");
     }
@@ -95,7 +94,7 @@ digest_update_size(const StepUpload *upload, uint64_t size)
 static Status
 part_begin(Call *call, void *context, const MultipartPart *part)
 {
-    StepUpload *const upload = context;
+    StepUpload *upload = context;
     upload->part_size = 0;
     digest_update_size(upload, part->name.size);
     digest_update(upload, part->name);
@@ -106,12 +105,12 @@ part_begin(Call *call, void *context, const MultipartPart *part)
 static Status
 part_take(Call *call, void *context, Slice piece)
 {
-    StepUpload *const upload = context;
+    StepUpload *upload = context;
     upload->part_size += piece.size;
     digest_update(upload, piece);
     if (!upload->is_in_request) {
-        const size_t size_max = (size_t)upload->limits->step_body_bytes;
-        const Status status = npy_reader_write(call, &upload->reader, piece, size_max);
+        size_t size_max = (size_t)upload->limits->step_body_bytes;
+        Status status = npy_reader_write(call, &upload->reader, piece, size_max);
         return status == STATUS_OK ? status : wrap_feed(call, upload->feeds[upload->feed_count - 1].name);
     }
     if (piece.size > upload->limits->json_body_bytes - upload->request.size) {
@@ -125,13 +124,13 @@ part_take(Call *call, void *context, Slice piece)
 static Status
 part_end(Call *call, void *context)
 {
-    StepUpload *const upload = context;
+    StepUpload *upload = context;
     digest_update_size(upload, upload->part_size);
     if (upload->is_in_request) {
         return STATUS_OK;
     }
-    UploadedFeed *const feed = &upload->feeds[upload->feed_count - 1];
-    const Status status = npy_reader_end(call, &upload->reader, &feed->tensor);
+    UploadedFeed *feed = &upload->feeds[upload->feed_count - 1];
+    Status status = npy_reader_end(call, &upload->reader, &feed->tensor);
     return status == STATUS_OK ? status : wrap_feed(call, feed->name);
 }
 
@@ -140,7 +139,7 @@ step_upload_begin(Call *call, const Request *request, const Limits *limits, void
 {
     static const MultipartEvents events = {
         .on_part = part_begin, .on_data = part_take, .on_part_end = part_end};
-    StepUpload *const upload = arena_alloc(call->arena, sizeof *upload);
+    StepUpload *upload = arena_alloc(call->arena, sizeof *upload);
     if (upload == NULL || arena_defer(call->arena, upload_release, upload) == NULL) {
         return call_fail_memory(call, "a form");
     }
@@ -166,7 +165,7 @@ step_upload_begin(Call *call, const Request *request, const Limits *limits, void
 Status
 step_upload_write(Call *call, void *state, Slice piece)
 {
-    StepUpload *const upload = state;
+    StepUpload *upload = state;
     upload->size += piece.size;
     if (upload->size > upload->limits->step_body_bytes) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the limit step_body_bytes is %llu bytes",
@@ -191,12 +190,12 @@ step_upload_end(Call *call, StepUpload *upload)
 Status
 step_upload_add_feeds(Call *call, const StepUpload *upload, StepBody *body)
 {
-    const size_t count = body->feed_count + upload->feed_count;
+    size_t count = body->feed_count + upload->feed_count;
     if (count > upload->limits->step_feeds) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the limit step_feeds is %llu tensors",
             (unsigned long long)upload->limits->step_feeds);
     }
-    StepFeedText *const feeds = arena_alloc(call->arena, (count + 1) * sizeof *feeds);
+    StepFeedText *feeds = arena_alloc(call->arena, (count + 1) * sizeof *feeds);
     if (feeds == NULL) {
         return call_fail_memory(call, "the feeds of a step");
     }

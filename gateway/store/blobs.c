@@ -27,8 +27,8 @@ add_identity(Values *values, TenantId tenant, const Sha256 *digest)
 static int
 compare_puts(const void *left, const void *right)
 {
-    const BlobPut *const first = left;
-    const BlobPut *const second = right;
+    const BlobPut *first = left;
+    const BlobPut *second = right;
     return memcmp(first->digest.bytes, second->digest.bytes, SHA256_SIZE);
 }
 
@@ -81,7 +81,7 @@ touch_blobs(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t co
     TRY(store_query(call, store, tenant, &sql_blob_touch, &values, &rows));
     for (size_t index = 0; index < rows.count; index++) {
         RowReader reader = row_reader(call, &rows, index);
-        BlobPut *const found = find_put(blobs, count, row_bytes_borrowed(&reader));
+        BlobPut *found = find_put(blobs, count, row_bytes_borrowed(&reader));
         assert(found != NULL);
         found->is_there = true;
     }
@@ -113,7 +113,7 @@ insert_blobs(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t c
     }
     for (size_t index = 0; index < rows.count; index++) {
         RowReader reader = row_reader(call, &rows, index);
-        BlobPut *const blob = find_put(blobs, count, row_bytes_borrowed(&reader));
+        BlobPut *blob = find_put(blobs, count, row_bytes_borrowed(&reader));
         assert(blob != NULL);
         blob->is_there = !row_boolean(&reader);
     }
@@ -154,7 +154,7 @@ insert_some_bytes(
     enum { STATEMENT_SIZE_MAX = 4 * BLOB_CHUNK_SIZE };
     CLEANUP(chunks_done) Chunks chunks = {sql_array(SQL_BYTES), sql_array(SQL_INT64), sql_array(SQL_BYTES)};
     while (position->index < count && chunks.bytes.buffer.size < STATEMENT_SIZE_MAX) {
-        const BlobPut *const blob = &blobs[position->index];
+        const BlobPut *blob = &blobs[position->index];
         if (blob->is_there || position->offset >= blob->bytes.size) {
             *position = (BlobPosition){.index = position->index + 1};
             continue;
@@ -237,7 +237,7 @@ blobs_find(Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint
         return call_fail(call, STATUS_NOT_FOUND, "there are no bytes with the digest '%s'", hex);
     }
     RowReader reader = row_reader(call, &rows, 0);
-    const int64_t size = row_int64(&reader);
+    int64_t size = row_int64(&reader);
     TRY(row_end(call, &reader));
     *ret_size = (uint64_t)size;
     return STATUS_OK;
@@ -257,7 +257,7 @@ read_chunk(
         return call_fail(call, STATUS_ABORTED, "the blob was collected while it was read");
     }
     RowReader reader = row_reader(call, &rows, 0);
-    const Slice chunk = row_bytes_borrowed(&reader);
+    Slice chunk = row_bytes_borrowed(&reader);
     buffer_append_slice(ret_bytes, slice_part(chunk, range.offset % BLOB_CHUNK_SIZE, range.size));
     TRY(row_end(call, &reader));
     return buffer_is_ok(ret_bytes) ? STATUS_OK : call_fail_memory(call, "the bytes of a blob");
@@ -269,12 +269,12 @@ blobs_read(
 {
     uint64_t size = 0;
     TRY(blobs_find(call, store, tenant, digest, &size));
-    const uint64_t left = range.offset < size ? size - range.offset : 0;
-    const uint64_t end = range.offset + (range.size < left ? range.size : left);
+    uint64_t left = range.offset < size ? size - range.offset : 0;
+    uint64_t end = range.offset + (range.size < left ? range.size : left);
     for (uint64_t offset = range.offset; offset < end;) {
-        const uint64_t in_chunk = BLOB_CHUNK_SIZE - offset % BLOB_CHUNK_SIZE;
-        const uint64_t wanted = end - offset < in_chunk ? end - offset : in_chunk;
-        const BlobRange part = {.offset = offset, .size = (size_t)wanted};
+        uint64_t in_chunk = BLOB_CHUNK_SIZE - offset % BLOB_CHUNK_SIZE;
+        uint64_t wanted = end - offset < in_chunk ? end - offset : in_chunk;
+        BlobRange part = {.offset = offset, .size = (size_t)wanted};
         TRY(read_chunk(call, store, tenant, digest, part, ret_bytes));
         offset += wanted;
     }
@@ -285,9 +285,9 @@ Status
 blobs_get(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice *ret_bytes)
 {
     AUTO_BUFFER buffer = {0};
-    const BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
+    BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
     TRY(blobs_read(call, store, tenant, digest, all, &buffer));
-    char *const bytes = arena_alloc(call->arena, buffer.size + 1);
+    char *bytes = arena_alloc(call->arena, buffer.size + 1);
     if (bytes == NULL) {
         return call_fail_memory(call, "the bytes of a blob");
     }

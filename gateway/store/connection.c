@@ -25,10 +25,10 @@ static const char *const role_names[] = {
 static void
 pause_before_next_attempt(Store *store)
 {
-    const uint64_t least = PAUSE_MIN_MS * CLOCK_NS_PER_MS;
-    const uint64_t most = PAUSE_MAX_MS * CLOCK_NS_PER_MS;
-    const uint64_t last = store->connect_pause_ns < least ? least : store->connect_pause_ns;
-    const uint64_t pause = least + random_uint64() % (3 * last - least + 1);
+    uint64_t least = PAUSE_MIN_MS * CLOCK_NS_PER_MS;
+    uint64_t most = PAUSE_MAX_MS * CLOCK_NS_PER_MS;
+    uint64_t last = store->connect_pause_ns < least ? least : store->connect_pause_ns;
+    uint64_t pause = least + random_uint64() % (3 * last - least + 1);
     store->connect_pause_ns = pause < most ? pause : most;
     store->connect_after_ns = clock_monotonic_ns() + store->connect_pause_ns;
 }
@@ -37,15 +37,15 @@ pause_before_next_attempt(Store *store)
 static Status
 fail_connect(Call *call, Store *store)
 {
-    const Slice message = slice_from_string(PQerrorMessage(store->connection));
-    const Slice line = slice_part(message, 0, slice_find(message, '\n'));
+    Slice message = slice_from_string(PQerrorMessage(store->connection));
+    Slice line = slice_part(message, 0, slice_find(message, '\n'));
     return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL cannot be reached: %.*s", SLICE_PRINT(line));
 }
 
 static Status
 await_handshake(Call *call, Store *store)
 {
-    const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
+    uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
     for (;;) {
         switch (PQconnectPoll(store->connection)) {
         case PGRES_POLLING_OK:
@@ -87,8 +87,8 @@ begin_session(Call *call, Store *store)
     TRY(pipeline_run(call, store, &pipeline, &result));
     AUTO_ROWS rows = {.result = result, .count = (size_t)PQntuples(result)};
     RowReader reader = row_reader(call, &rows, 0);
-    const bool sees_past_row_security = row_boolean(&reader);
-    const char *const user = row_text(&reader);
+    bool sees_past_row_security = row_boolean(&reader);
+    const char *user = row_text(&reader);
     (void)row_text(&reader);
     TRY(row_end(call, &reader));
     if (sees_past_row_security) {
@@ -105,8 +105,8 @@ begin_session(Call *call, Store *store)
 static void
 receive_notice(void *argument, const PGresult *notice)
 {
-    Store *const store = argument;
-    const char *const severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    Store *store = argument;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
     store->is_warned = store->is_warned || (severity != NULL && strcmp(severity, "WARNING") == 0);
 }
 
@@ -154,7 +154,7 @@ store_connect(Call *call, Store *store)
     if (clock_monotonic_ns() < store->connect_after_ns) {
         return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL could not be reached a moment ago");
     }
-    const Status status = connect_now(call, store);
+    Status status = connect_now(call, store);
     if (status != STATUS_OK) {
         store_disconnect(store);
         pause_before_next_attempt(store);
@@ -167,8 +167,8 @@ store_connect(Call *call, Store *store)
 static char *
 copy_text(const char *text)
 {
-    const size_t size = strlen(text) + 1;
-    char *const copy = memory_new(1, size);
+    size_t size = strlen(text) + 1;
+    char *copy = memory_new(1, size);
     if (copy != NULL) {
         memcpy(copy, text, size);
     }
@@ -182,7 +182,7 @@ new_store(const StoreOptions *options)
     if (store == NULL) {
         return NULL;
     }
-    const uint64_t wait_max_ms = options->wait_max_ms == 0 ? WAIT_MAX_MS_DEFAULT : options->wait_max_ms;
+    uint64_t wait_max_ms = options->wait_max_ms == 0 ? WAIT_MAX_MS_DEFAULT : options->wait_max_ms;
     store->wait_max_ns = wait_max_ms * CLOCK_NS_PER_MS;
     store->is_prepared = memory_new(sql_table_count, sizeof *store->is_prepared);
     store->conninfo = copy_text(options->conninfo);

@@ -61,8 +61,8 @@ check_quota(Call *call, Store *store, TenantId tenant)
         return call_fail(call, STATUS_NOT_FOUND, "the tenant has no quotas");
     }
     RowReader reader = row_reader(call, &rows, 0);
-    const int64_t most = row_int64(&reader);
-    const int64_t count = row_int64(&reader);
+    int64_t most = row_int64(&reader);
+    int64_t count = row_int64(&reader);
     TRY(row_end(call, &reader));
     return count < most ? STATUS_OK
                         : call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the quota 'graphs_max' is used up");
@@ -102,7 +102,7 @@ insert_graph(Call *call, Store *store, TenantId tenant, const StoredGraph *graph
     values_text(&values, graph->media_type);
     values_digest(&values, &graph->source);
     values_text(&values, graph->summary);
-    const Status status = store_query(call, store, tenant, &sql_graph_insert, &values, ret_rows);
+    Status status = store_query(call, store, tenant, &sql_graph_insert, &values, ret_rows);
     return status == STATUS_OK ? STATUS_OK : explain_refusal(call, graph, status);
 }
 
@@ -171,7 +171,7 @@ graphs_parts(Call *call, Store *store, TenantId tenant, const StoredGraph *graph
     if ((int64_t)rows.count + 1 != graph->version) {
         return fail_not_found(call, graph->id);
     }
-    GraphPart *const parts = arena_alloc(call->arena, (rows.count + 1) * sizeof *parts);
+    GraphPart *parts = arena_alloc(call->arena, (rows.count + 1) * sizeof *parts);
     if (parts == NULL) {
         return call_fail_memory(call, "a graph");
     }

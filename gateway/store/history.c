@@ -94,7 +94,7 @@ history_record(Call *call, Store *store, const StepRecord *steps, size_t count)
     if (count == 0) {
         return STATUS_OK;
     }
-    const Status status = write_steps(call, store, &sql_history_record, steps, count);
+    Status status = write_steps(call, store, &sql_history_record, steps, count);
     return status == STATUS_ALREADY_EXISTS ? write_steps(call, store, &sql_history_record_again, steps, count)
                                            : status;
 }

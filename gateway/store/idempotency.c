@@ -49,7 +49,7 @@ find_first(
         return STATUS_OK;
     }
     RowReader reader = row_reader(call, &rows, 0);
-    const Sha256 digest = row_digest(&reader);
+    Sha256 digest = row_digest(&reader);
     first.answer.http_status = row_int64(&reader);
     first.answer.location = row_text(&reader);
     first.answer.content_type = row_text(&reader);
@@ -66,7 +66,7 @@ idempotency_begin(Call *call, Store *store, TenantId tenant, const IdempotencyRe
 {
     assert(request->key != NULL);
 
-    const Uuid owner = uuid_new();
+    Uuid owner = uuid_new();
     bool is_taken = false;
     TRY(take_key(call, store, tenant, request, owner, &is_taken));
     if (!is_taken) {

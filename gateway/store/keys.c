@@ -19,8 +19,8 @@ bool
 key_matches(const KeyRecord *record, const ApiKey *key, Slice pepper)
 {
     static const Sha256 nobody;
-    const Sha256 hash = key_hash(key, pepper);
-    const bool is_equal = sha256_equal(record == NULL ? &nobody : &record->hash, &hash);
+    Sha256 hash = key_hash(key, pepper);
+    bool is_equal = sha256_equal(record == NULL ? &nobody : &record->hash, &hash);
     return is_equal && record != NULL;
 }
 
@@ -29,7 +29,7 @@ keys_create(Call *call, Store *store, TenantId tenant, const ApiKey *key, Slice 
 {
     assert(info->name != NULL && info->scopes != NULL);
 
-    const Sha256 hash = key_hash(key, pepper);
+    Sha256 hash = key_hash(key, pepper);
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_text(&values, key->id);
@@ -73,7 +73,7 @@ Status
 keys_verify(Call *call, Store *store, const ApiKey *key, Slice pepper, KeyRecord *ret_record)
 {
     KeyRecord record;
-    const Status status = keys_find(call, store, key->id, &record);
+    Status status = keys_find(call, store, key->id, &record);
     if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
         return status;
     }

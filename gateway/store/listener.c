@@ -34,7 +34,7 @@ take_hints(Store *store, const MailBox *box)
 {
     bool is_woken = false;
     for (PGnotify *hint = PQnotifies(store->connection); hint != NULL; hint = PQnotifies(store->connection)) {
-        const bool is_mail = strcmp(hint->relname, "sluice_gateways") == 0;
+        bool is_mail = strcmp(hint->relname, "sluice_gateways") == 0;
         is_woken = is_woken || !is_mail;
         if (is_mail && box != NULL) {
             box->receive(box->context, hint->extra);
@@ -59,18 +59,18 @@ read_hints(Call *call, Store *store, const MailBox *box, bool *ret_is_woken)
 Status
 listener_wait(Call *call, Store *store, uint64_t time_ms, const MailBox *box, bool *ret_is_woken)
 {
-    const uint64_t end_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    uint64_t end_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     if (store->connection == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "nothing listens");
     }
     *ret_is_woken = take_hints(store, box);
     while (!*ret_is_woken) {
-        const uint64_t now_ns = clock_monotonic_ns();
+        uint64_t now_ns = clock_monotonic_ns();
         TRY(call_check(call, now_ns));
         if (now_ns >= end_ns) {
             return STATUS_OK;
         }
-        const uint64_t left_ms = (end_ns - now_ns) / CLOCK_NS_PER_MS + 1;
+        uint64_t left_ms = (end_ns - now_ns) / CLOCK_NS_PER_MS + 1;
         struct pollfd socket = {.fd = PQsocket(store->connection), .events = POLLIN};
         if (poll(&socket, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms) > 0) {
             TRY(read_hints(call, store, box, ret_is_woken));

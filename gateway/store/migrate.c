@@ -38,7 +38,7 @@ compare_versions(Call *call, size_t index, const Applied *applied)
             "the database has migration '%s', which this program does not know: it is too old",
             applied->name);
     }
-    const Migration *const known = &migration_table[index];
+    const Migration *known = &migration_table[index];
     Sha256 checksum;
     sha256(slice_from_string(known->text), &checksum);
     if (applied->version != known->version || !sha256_equal(&applied->checksum, &checksum)) {
@@ -83,8 +83,8 @@ migrate_check(Call *call, Store *store)
 static Status
 explain_error(Call *call, PGconn *connection, const PGresult *result, const char *what)
 {
-    const char *const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    const Status status = sqlstate_status(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    Status status = sqlstate_status(PQresultErrorField(result, PG_DIAG_SQLSTATE));
     return call_fail(
         call, status, "%s failed: %s", what, primary == NULL ? PQerrorMessage(connection) : primary);
 }
@@ -95,7 +95,7 @@ run_text(Call *call, PGconn *connection, const char *text, const char *what)
 {
     TRY(call_check(call, clock_monotonic_ns()));
     AUTO_RESULT result = PQexec(connection, text);
-    const ExecStatusType status = PQresultStatus(result);
+    ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
         return STATUS_OK;
     }
@@ -106,9 +106,9 @@ static Status
 run_with_values(Call *call, PGconn *connection, const char *text, const Values *values, Rows *ret_rows)
 {
     TRY(call_check(call, clock_monotonic_ns()));
-    PGresult *const result =
+    PGresult *result =
         PQexecParams(connection, text, values->count, NULL, values->data, values->sizes, values->formats, 1);
-    const ExecStatusType status = PQresultStatus(result);
+    ExecStatusType status = PQresultStatus(result);
     *ret_rows = (Rows){.result = result, .count = (size_t)PQntuples(result)};
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
         return STATUS_OK;
@@ -155,8 +155,8 @@ apply_one(Call *call, PGconn *connection, const Migration *migration)
 static Status
 limit_statements(Call *call, PGconn *connection)
 {
-    const uint64_t left_ns = call_time_left_ns(call, clock_monotonic_ns());
-    const uint64_t left_ms = left_ns / CLOCK_NS_PER_MS;
+    uint64_t left_ns = call_time_left_ns(call, clock_monotonic_ns());
+    uint64_t left_ms = left_ns / CLOCK_NS_PER_MS;
     Values values = {0};
     AUTO_ROWS rows = {0};
     values_int64(&values, call->deadline_ns == 0 || left_ms > INT32_MAX ? 0 : (int64_t)left_ms + 1);

@@ -15,6 +15,6 @@ typedef struct Page {
 static inline size_t
 page_size(const Page *page)
 {
-    const size_t size = page->size == 0 ? PAGE_SIZE_DEFAULT : page->size;
+    size_t size = page->size == 0 ? PAGE_SIZE_DEFAULT : page->size;
     return size < PAGE_SIZE_MAX ? size : PAGE_SIZE_MAX;
 }

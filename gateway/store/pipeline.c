@@ -31,7 +31,7 @@ store_disconnect(Store *store)
 uint64_t
 store_wait_end_ns(const Call *call, const Store *store, uint64_t now_ns)
 {
-    const uint64_t left_ns = call_time_left_ns(call, now_ns);
+    uint64_t left_ns = call_time_left_ns(call, now_ns);
     return now_ns + (left_ns < store->wait_max_ns ? left_ns : store->wait_max_ns);
 }
 
@@ -41,9 +41,8 @@ store_wait(Call *call, Store *store, short events, uint64_t end_ns)
     struct pollfd socket = {.fd = PQsocket(store->connection), .events = events};
     int ready = 0;
     do {
-        const uint64_t now_ns = clock_monotonic_ns();
-        const uint64_t left_ms =
-            now_ns >= end_ns ? 0 : (end_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
+        uint64_t now_ns = clock_monotonic_ns();
+        uint64_t left_ms = now_ns >= end_ns ? 0 : (end_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
         if (left_ms == 0) {
             store_disconnect(store);
             return call_fail(call, STATUS_DEADLINE_EXCEEDED, "PostgreSQL did not answer in time");
@@ -69,10 +68,10 @@ pipeline_add(Pipeline *pipeline, Store *store, const Statement *statement, const
 {
     assert(values->count == statement->parameter_count);
     if (!store->is_prepared[statement->index]) {
-        const int is_queued = PQsendPrepare(store->connection, statement->name, statement->text, 0, NULL);
+        int is_queued = PQsendPrepare(store->connection, statement->name, statement->text, 0, NULL);
         note_command(pipeline, statement, true, is_queued == 1);
     }
-    const int is_queued = PQsendQueryPrepared(store->connection, statement->name, values->count, values->data,
+    int is_queued = PQsendQueryPrepared(store->connection, statement->name, values->count, values->data,
         values->sizes, values->formats, RESULT_BINARY);
     note_command(pipeline, statement, false, is_queued == 1);
 }
@@ -80,9 +79,9 @@ pipeline_add(Pipeline *pipeline, Store *store, const Statement *statement, const
 static Status
 fail_lost(Call *call, Store *store)
 {
-    const Slice message = slice_from_string(PQerrorMessage(store->connection));
-    const Slice line = slice_part(message, 0, slice_find(message, '\n'));
-    const Status status =
+    Slice message = slice_from_string(PQerrorMessage(store->connection));
+    Slice line = slice_part(message, 0, slice_find(message, '\n'));
+    Status status =
         call_fail(call, STATUS_UNAVAILABLE, "the connection to PostgreSQL was lost: %.*s", SLICE_PRINT(line));
     store_disconnect(store);
     return status;
@@ -93,7 +92,7 @@ static Status
 await_answer(Call *call, Store *store, uint64_t end_ns)
 {
     for (;;) {
-        const int unsent = PQflush(store->connection);
+        int unsent = PQflush(store->connection);
         if (unsent < 0) {
             return fail_lost(call, store);
         }
@@ -118,8 +117,8 @@ next_answer(Call *call, Store *store, uint64_t end_ns, PGresult **ret_result)
 static Status
 explain_failure(Call *call, const Statement *statement, const PGresult *result)
 {
-    const char *const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    const Status status = sqlstate_status(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    Status status = sqlstate_status(PQresultErrorField(result, PG_DIAG_SQLSTATE));
     return call_fail(call, status, "the statement '%s' failed: %s", statement->name,
         message == NULL ? PQresultErrorMessage(result) : message);
 }
@@ -133,7 +132,7 @@ read_answer(Call *call, Store *store, uint64_t end_ns, PGresult **ret_result)
     if (*ret_result == NULL) {
         return fail_lost(call, store);
     }
-    const Status status = next_answer(call, store, end_ns, &end);
+    Status status = next_answer(call, store, end_ns, &end);
     if (status == STATUS_OK && end == NULL) {
         return STATUS_OK;
     }
@@ -147,7 +146,7 @@ read_sync(Call *call, Store *store, uint64_t end_ns)
 {
     PGresult *result = NULL;
     TRY(next_answer(call, store, end_ns, &result));
-    const ExecStatusType status = PQresultStatus(result);
+    ExecStatusType status = PQresultStatus(result);
     PQclear(result);
     return status == PGRES_PIPELINE_SYNC ? STATUS_OK : fail_lost(call, store);
 }
@@ -155,7 +154,7 @@ read_sync(Call *call, Store *store, uint64_t end_ns)
 static bool
 is_success(const PGresult *result)
 {
-    const ExecStatusType status = PQresultStatus(result);
+    ExecStatusType status = PQresultStatus(result);
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
@@ -165,9 +164,9 @@ read_answers(Call *call, Store *store, const Pipeline *pipeline, uint64_t end_ns
 {
     Status outcome = STATUS_OK;
     for (int index = 0; index < pipeline->count; index++) {
-        const Statement *const statement = pipeline->commands[index];
+        const Statement *statement = pipeline->commands[index];
         PGresult *result = NULL;
-        const Status status = read_answer(call, store, end_ns, &result);
+        Status status = read_answer(call, store, end_ns, &result);
         if (status != STATUS_OK) {
             return status;
         }
@@ -194,10 +193,10 @@ pipeline_run(Call *call, Store *store, Pipeline *pipeline, PGresult **ret_result
         return fail_lost(call, store);
     }
     store->is_warned = false;
-    const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
+    uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
     PGresult *result = NULL;
-    const Status outcome = read_answers(call, store, pipeline, end_ns, &result);
-    const Status synced = store->connection == NULL ? outcome : read_sync(call, store, end_ns);
+    Status outcome = read_answers(call, store, pipeline, end_ns, &result);
+    Status synced = store->connection == NULL ? outcome : read_sync(call, store, end_ns);
     if (outcome != STATUS_OK || synced != STATUS_OK) {
         PQclear(result);
         return outcome != STATUS_OK ? outcome : synced;

@@ -15,10 +15,10 @@ read_place(Call *call, const Rows *rows, size_t row, SessionPlace *ret_place)
     RowReader reader = row_reader(call, rows, row);
     place.task = (int32_t)row_int64(&reader);
     place.epoch = row_int64(&reader);
-    const char *const worker = row_text(&reader);
-    const char *const incarnation = row_text(&reader);
+    const char *worker = row_text(&reader);
+    const char *incarnation = row_text(&reader);
     place.bound_us = row_time_us(&reader);
-    const char *const lost_worker = row_text(&reader);
+    const char *lost_worker = row_text(&reader);
     TRY(row_end(call, &reader));
     (void)snprintf(place.worker, sizeof place.worker, "%s", worker);
     (void)snprintf(place.incarnation, sizeof place.incarnation, "%s", incarnation);
@@ -58,7 +58,7 @@ places_workers(Call *call, Store *store, TenantId tenant, SessionId session, Pla
     values_uuid(&values, tenant.value);
     values_uuid(&values, session.value);
     TRY(store_query(call, store, tenant, &sql_place_workers, &values, &rows));
-    PlaceWorker *const workers = arena_alloc(call->arena, (rows.count + 1) * sizeof *workers);
+    PlaceWorker *workers = arena_alloc(call->arena, (rows.count + 1) * sizeof *workers);
     if (workers == NULL) {
         return call_fail_memory(call, "the workers of a session");
     }

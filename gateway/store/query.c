@@ -19,9 +19,9 @@ enum { ROLLBACK_MAX_MS = 1000 };
 static void
 add_context(Pipeline *pipeline, Call *call, Store *store, TenantId tenant)
 {
-    const uint64_t now_ns = clock_monotonic_ns();
-    const uint64_t left_ms = (store_wait_end_ns(call, store, now_ns) - now_ns) / CLOCK_NS_PER_MS;
-    const uint64_t timeout_ms = left_ms - left_ms / 10;
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t left_ms = (store_wait_end_ns(call, store, now_ns) - now_ns) / CLOCK_NS_PER_MS;
+    uint64_t timeout_ms = left_ms - left_ms / 10;
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_int64(&values, timeout_ms == 0 ? 1 : (int64_t)timeout_ms);
@@ -41,10 +41,10 @@ prepare_pipeline(Call *call, Store *store, TenantId tenant, Pipeline *pipeline)
         assert(uuid_equal(tenant.value, store->tenant.value));
         return STATUS_OK;
     }
-    const Transaction asked = store->transaction;
+    Transaction asked = store->transaction;
     store->transaction = TRANSACTION_NONE; /* connecting does not lose this transaction, which has not
                                             * begun there */
-    const Status status = store_connect(call, store);
+    Status status = store_connect(call, store);
     store->transaction = asked;
     TRY(status);
     if (asked == TRANSACTION_ASKED) {
@@ -107,7 +107,7 @@ store_begin(Call *call, Store *store, TenantId tenant)
 static Status
 judge_commit(Call *call, const Store *store, PGresult *result)
 {
-    const bool is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    bool is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
     PQclear(result);
     if (!is_committed) {
         return call_fail(call, STATUS_ABORTED, "the transaction had failed and was rolled back");
@@ -122,7 +122,7 @@ commit_now(Call *call, Store *store)
     Pipeline pipeline = {0};
     PGresult *result = NULL;
     pipeline_add(&pipeline, store, &sql_transaction_commit, &(Values){0});
-    const Status status = pipeline_run(call, store, &pipeline, &result);
+    Status status = pipeline_run(call, store, &pipeline, &result);
     if (status == STATUS_OK) {
         return judge_commit(call, store, result);
     }
@@ -138,11 +138,11 @@ store_commit(Call *call, Store *store)
 {
     assert(store->transaction != TRANSACTION_NONE);
     if (store->transaction == TRANSACTION_OPEN) {
-        const Status status = commit_now(call, store);
+        Status status = commit_now(call, store);
         store->transaction = TRANSACTION_NONE;
         return status;
     }
-    const bool is_lost = store->transaction == TRANSACTION_LOST;
+    bool is_lost = store->transaction == TRANSACTION_LOST;
     store->transaction = TRANSACTION_NONE;
     return is_lost ? call_fail(call, STATUS_UNAVAILABLE,
                          "the connection to PostgreSQL was lost in this transaction")
@@ -172,7 +172,7 @@ store_connections_allowed(Call *call, Store *store, uint64_t *ret_count)
     AUTO_ROWS rows = {0};
     TRY(store_query(call, store, NO_TENANT, &sql_connections_allowed, &(Values){0}, &rows));
     RowReader reader = row_reader(call, &rows, 0);
-    const int64_t count = row_int64(&reader);
+    int64_t count = row_int64(&reader);
     TRY(row_end(call, &reader));
     *ret_count = (uint64_t)count;
     return STATUS_OK;

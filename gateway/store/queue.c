@@ -85,9 +85,9 @@ static const SqlType tensor_columns[] = {SQL_UUID, SQL_INT64, SQL_TEXT, SQL_TEXT
 static void
 add_tensors(Columns *columns, StepId step, const StepTensors *tensors)
 {
-    SqlArray *const arrays = columns->arrays;
+    SqlArray *arrays = columns->arrays;
     for (size_t index = 0; index < tensors->count; index++) {
-        const StepTensor *const tensor = &tensors->items[index];
+        const StepTensor *tensor = &tensors->items[index];
         sql_array_uuid(&arrays[0], step.value);
         sql_array_int64(&arrays[1], (int64_t)index);
         sql_array_text(&arrays[2], tensor->name);
@@ -169,7 +169,7 @@ correct_charges(Call *call, Store *store, const StepEnding *endings, size_t coun
 {
     static const SqlType types[] = {SQL_UUID, SQL_INT64};
     AUTO_COLUMNS columns = columns_of(types, COUNT_OF(types));
-    const TenantId tenant = endings[0].hold->tenant;
+    TenantId tenant = endings[0].hold->tenant;
     Values values = {0};
     for (size_t index = 0; index < count; index++) {
         if (endings[index].end->device_seconds > 0) {
@@ -188,7 +188,7 @@ correct_charges(Call *call, Store *store, const StepEnding *endings, size_t coun
 static void
 add_end(SqlArray *arrays, const StepEnding *ending)
 {
-    const StepEnd *const end = ending->end;
+    const StepEnd *end = ending->end;
     assert(step_state_is_ended(end->state));
     sql_array_uuid(&arrays[0], ending->hold->id.value);
     sql_array_int64(&arrays[1], ending->hold->fence);
@@ -204,7 +204,7 @@ write_ends(Call *call, Store *store, const StepEnding *endings, size_t count, ui
 {
     static const SqlType types[] = {SQL_UUID, SQL_INT64, SQL_TEXT, SQL_TEXT, SQL_TEXT, SQL_TEXT, SQL_TEXT};
     AUTO_COLUMNS columns = columns_of(types, COUNT_OF(types));
-    const TenantId tenant = endings[0].hold->tenant;
+    TenantId tenant = endings[0].hold->tenant;
     Values values = {0};
     for (size_t index = 0; index < count; index++) {
         add_end(columns.arrays, &endings[index]);
@@ -239,7 +239,7 @@ check_quota(Call *call, Store *store, TenantId tenant)
         return call_fail(call, STATUS_NOT_FOUND, "the tenant has no quotas");
     }
     RowReader reader = row_reader(call, &rows, 0);
-    const bool is_over = row_boolean(&reader);
+    bool is_over = row_boolean(&reader);
     TRY(row_end(call, &reader));
     return is_over ? call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the quota 'queued_steps_max' is used up")
                    : STATUS_OK;
@@ -272,7 +272,7 @@ queue_begin(
 {
     assert(owner != NULL);
 
-    const StepHold hold = {.tenant = tenant, .id = step->id, .fence = 1};
+    StepHold hold = {.tenant = tenant, .id = step->id, .fence = 1};
     if (store_is_in_transaction(store)) {
         TRY(insert_steps(call, store, tenant, &step, 1, owner));
         *ret_hold = hold;
@@ -409,7 +409,7 @@ queue_end_all(Call *call, Store *store, const StepEnding *endings, size_t count)
 static Status
 end_step(Call *call, Store *store, const StepHold *hold, const StepEnd *end)
 {
-    const StepEnding ending = {.hold = hold, .end = end};
+    StepEnding ending = {.hold = hold, .end = end};
     uint64_t ended = 0;
     TRY(write_ends(call, store, &ending, 1, &ended));
     return ended == 0 ? accept_same_end(call, store, hold, end->state)
@@ -447,7 +447,7 @@ queue_retry(Call *call, Store *store, const StepHold *hold, const StepEnd *reaso
         return fail_lost(call, hold);
     }
     RowReader reader = row_reader(call, &rows, 0);
-    const bool is_known = step_state_from_name(row_bytes_borrowed(&reader), ret_state);
+    bool is_known = step_state_from_name(row_bytes_borrowed(&reader), ret_state);
     assert(is_known);
     (void)is_known;
     return row_end(call, &reader);

@@ -35,8 +35,8 @@ row_end(Call *call, const RowReader *reader)
 static Slice
 next_column(RowReader *reader)
 {
-    const PGresult *const result = reader->rows->result;
-    const int column = reader->column++;
+    const PGresult *result = reader->rows->result;
+    int column = reader->column++;
     assert(column < PQnfields(result));
     if (PQgetisnull(result, reader->row, column) == 1) {
         return slice_of(NULL, 0);
@@ -75,7 +75,7 @@ Uuid
 row_uuid(RowReader *reader)
 {
     Uuid uuid = {{0}};
-    const Slice bytes = next_column(reader);
+    Slice bytes = next_column(reader);
     assert(bytes.data == NULL || bytes.size == sizeof uuid.bytes);
     if (bytes.data != NULL) {
         memcpy(uuid.bytes, bytes.data, sizeof uuid.bytes);
@@ -93,10 +93,10 @@ double
 row_double(RowReader *reader)
 {
     double value = 0;
-    const Slice bytes = next_column(reader);
+    Slice bytes = next_column(reader);
     if (bytes.data != NULL) {
         assert(bytes.size == sizeof value);
-        const uint64_t bits = big_endian(bytes);
+        uint64_t bits = big_endian(bytes);
         memcpy(&value, &bits, sizeof value);
     }
     return value;
@@ -105,7 +105,7 @@ row_double(RowReader *reader)
 bool
 row_boolean(RowReader *reader)
 {
-    const Slice bytes = next_column(reader);
+    Slice bytes = next_column(reader);
     assert(bytes.size <= 1);
     return bytes.size == 1 && bytes.data[0] != 0;
 }
@@ -113,7 +113,7 @@ row_boolean(RowReader *reader)
 uint64_t
 row_time_us(RowReader *reader)
 {
-    const Slice bytes = next_column(reader);
+    Slice bytes = next_column(reader);
     assert(bytes.data == NULL || bytes.size == 8);
     return bytes.data == NULL ? 0 : (uint64_t)(signed_big_endian(bytes) + epoch_offset_us);
 }
@@ -121,8 +121,8 @@ row_time_us(RowReader *reader)
 const char *
 row_text(RowReader *reader)
 {
-    const Slice bytes = next_column(reader);
-    const char *const text = bytes.size == 0 ? "" : text_copy(reader->arena, bytes);
+    Slice bytes = next_column(reader);
+    const char *text = bytes.size == 0 ? "" : text_copy(reader->arena, bytes);
     reader->has_failed = reader->has_failed || text == NULL;
     return text;
 }
@@ -130,11 +130,11 @@ row_text(RowReader *reader)
 Slice
 row_bytes(RowReader *reader)
 {
-    const Slice bytes = next_column(reader);
+    Slice bytes = next_column(reader);
     if (bytes.data == NULL) {
         return bytes;
     }
-    const char *const copy = text_copy(reader->arena, bytes);
+    const char *copy = text_copy(reader->arena, bytes);
     reader->has_failed = reader->has_failed || copy == NULL;
     return slice_of(copy, copy == NULL ? 0 : bytes.size);
 }
@@ -149,7 +149,7 @@ Sha256
 row_digest(RowReader *reader)
 {
     Sha256 digest = {{0}};
-    const Slice bytes = next_column(reader);
+    Slice bytes = next_column(reader);
     assert(bytes.data == NULL || bytes.size == SHA256_SIZE);
     if (bytes.data != NULL) {
         memcpy(digest.bytes, bytes.data, SHA256_SIZE);
@@ -162,14 +162,14 @@ row_digest(RowReader *reader)
 size_t
 row_int64_array(RowReader *reader, size_t count_max, int64_t *ret_items)
 {
-    const Slice bytes = next_column(reader);
+    Slice bytes = next_column(reader);
     if (bytes.size < ARRAY_HEADER_SIZE) {
         return 0;
     }
-    const size_t count = big_endian(slice_part(bytes, 12, 4));
+    size_t count = big_endian(slice_part(bytes, 12, 4));
     assert(count <= count_max && bytes.size == ARRAY_HEADER_SIZE + count * ARRAY_ITEM_SIZE);
     for (size_t index = 0; index < count; index++) {
-        const Slice item = slice_part(bytes, ARRAY_HEADER_SIZE + index * ARRAY_ITEM_SIZE + 4, 8);
+        Slice item = slice_part(bytes, ARRAY_HEADER_SIZE + index * ARRAY_ITEM_SIZE + 4, 8);
         ret_items[index] = signed_big_endian(item);
     }
     return count;

@@ -19,7 +19,7 @@ step_read(Call *call, const Rows *rows, size_t row, StepRecord *ret_step)
     step.id.value = row_uuid(&reader);
     step.session.value = row_uuid(&reader);
     step.graph.value = row_uuid(&reader);
-    const Slice state = row_bytes_borrowed(&reader);
+    Slice state = row_bytes_borrowed(&reader);
     step.is_async = row_boolean(&reader);
     step.priority = row_int64(&reader);
     step.request = row_text(&reader);

@@ -60,7 +60,7 @@ tenants_next(
     values_uuid(&values, after.value);
     values_int64(&values, (int64_t)count_max);
     TRY(store_query(call, store, NO_TENANT, &sql_tenant_next, &values, &rows));
-    TenantId *const ids = arena_alloc(call->arena, (rows.count + 1) * sizeof *ids);
+    TenantId *ids = arena_alloc(call->arena, (rows.count + 1) * sizeof *ids);
     if (ids == NULL) {
         return call_fail_memory(call, "a list of tenants");
     }

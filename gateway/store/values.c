@@ -29,7 +29,7 @@ values_uuid(Values *values, Uuid uuid)
         return;
     }
     assert(values->count < VALUES_MAX);
-    char *const bytes = values->inlined[values->count];
+    char *bytes = values->inlined[values->count];
     memcpy(bytes, uuid.bytes, sizeof uuid.bytes);
     add_value(values, bytes, sizeof uuid.bytes, FORMAT_BINARY);
 }
@@ -38,8 +38,8 @@ void
 values_int64(Values *values, int64_t value)
 {
     assert(values->count < VALUES_MAX);
-    char *const text = values->inlined[values->count];
-    const int size = snprintf(text, VALUE_INLINE_SIZE, "%lld", (long long)value);
+    char *text = values->inlined[values->count];
+    int size = snprintf(text, VALUE_INLINE_SIZE, "%lld", (long long)value);
     add_value(values, text, (size_t)size, FORMAT_TEXT);
 }
 
@@ -47,8 +47,8 @@ void
 values_double(Values *values, double value)
 {
     assert(values->count < VALUES_MAX);
-    char *const text = values->inlined[values->count];
-    const int size = snprintf(text, VALUE_INLINE_SIZE, "%.17g", value);
+    char *text = values->inlined[values->count];
+    int size = snprintf(text, VALUE_INLINE_SIZE, "%.17g", value);
     add_value(values, text, (size_t)size, FORMAT_TEXT);
 }
 
@@ -68,7 +68,7 @@ void
 values_digest(Values *values, const Sha256 *digest)
 {
     assert(values->count < VALUES_MAX);
-    char *const bytes = values->inlined[values->count];
+    char *bytes = values->inlined[values->count];
     memcpy(bytes, digest->bytes, sizeof digest->bytes);
     add_value(values, bytes, sizeof digest->bytes, FORMAT_BINARY);
 }

@@ -5,8 +5,8 @@
 Status
 tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest)
 {
-    const Slice prefix = SLICE("sha256:");
-    const bool is_digest =
+    Slice prefix = SLICE("sha256:");
+    bool is_digest =
         slice_starts_with(ref, prefix) && sha256_from_hex(slice_part(ref, prefix.size, ref.size), ret_digest);
     return is_digest ? STATUS_OK
                      : call_fail(call, STATUS_INVALID_ARGUMENT,
@@ -22,7 +22,7 @@ read_chunks(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Npy
     TRY(blobs_find(call, store, tenant, digest, &size));
     for (uint64_t offset = 0; offset < size; offset += chunk.size) {
         buffer_clear(&chunk);
-        const BlobRange range = {.offset = offset, .size = BLOB_CHUNK_SIZE};
+        BlobRange range = {.offset = offset, .size = BLOB_CHUNK_SIZE};
         TRY(blobs_read(call, store, tenant, digest, range, &chunk));
         TRY(npy_reader_write(call, reader, buffer_slice(&chunk), BLOB_SIZE_MAX));
     }

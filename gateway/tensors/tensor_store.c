@@ -12,7 +12,7 @@ write_strings(const Slice *elements, size_t count, char *ret_bytes)
 {
     char *bytes = ret_bytes + count * sizeof(uint64_t);
     for (size_t index = 0; index < count; index++) {
-        const uint64_t size = elements[index].size;
+        uint64_t size = elements[index].size;
         memcpy(ret_bytes + index * sizeof size, &size, sizeof size);
         if (size > 0) {
             memcpy(bytes, elements[index].data, size);
@@ -28,13 +28,13 @@ stored_bytes(Call *call, const Tensor *tensor, Slice *ret_bytes)
         *ret_bytes = slice_of(tensor->data == NULL ? "" : tensor->data, tensor_byte_size(tensor));
         return STATUS_OK;
     }
-    const Slice *const elements = tensor->data;
-    const size_t count = (size_t)tensor_element_count(tensor);
+    const Slice *elements = tensor->data;
+    size_t count = (size_t)tensor_element_count(tensor);
     size_t size = count * sizeof(uint64_t);
     for (size_t index = 0; index < count; index++) {
         size += elements[index].size;
     }
-    char *const bytes = arena_alloc(call->arena, size + 1);
+    char *bytes = arena_alloc(call->arena, size + 1);
     if (bytes == NULL) {
         return call_fail_memory(call, "a tensor to be stored");
     }
@@ -112,7 +112,7 @@ read_elements(
 static bool
 split_strings(Slice bytes, Slice *elements, size_t count)
 {
-    const size_t table_size = count * sizeof(uint64_t);
+    size_t table_size = count * sizeof(uint64_t);
     Slice rest = slice_part(bytes, table_size, bytes.size);
     for (size_t index = 0; index < count; index++) {
         uint64_t size;
@@ -151,8 +151,8 @@ tensor_get(Call *call, Store *store, TenantId tenant, const StepTensor *stored, 
 
     AUTO_BUFFER bytes = {0};
     Shape shape = shape_of_rank((int)stored->rank);
-    const Dtype dtype = dtype_from_name(slice_from_string(stored->dtype));
-    const BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
+    Dtype dtype = dtype_from_name(slice_from_string(stored->dtype));
+    BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
     memcpy(shape.dims, stored->dims, stored->rank * sizeof *stored->dims);
     TRY(blobs_read(call, store, tenant, &stored->sha256, all, &bytes));
     if (!buffer_is_ok(&bytes)) {

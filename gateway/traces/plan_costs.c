@@ -38,8 +38,8 @@ node_obtain(const Costs *costs, uint32_t slot, const WireTraceNode *node)
         return cost;
     }
     cost = arena_alloc(costs->arena, sizeof *cost);
-    const char *const name = text_copy(costs->arena, node->name);
-    const char *const op = text_copy(costs->arena, node->op);
+    const char *name = text_copy(costs->arena, node->name);
+    const char *op = text_copy(costs->arena, node->op);
     if (cost == NULL || name == NULL || op == NULL || !map_put(costs->nodes, buffer_slice(&key), cost)) {
         return NULL;
     }
@@ -52,11 +52,11 @@ static bool
 add_rows(const Costs *costs, uint32_t slot, const WireTrace *trace)
 {
     for (size_t index = 0; index < trace->row_count; index++) {
-        const WireTraceRow *const row = &trace->rows[index];
+        const WireTraceRow *row = &trace->rows[index];
         if (row->key.size > 0) {
             continue;
         }
-        NodeCost *const cost = node_obtain(costs, slot, &trace->nodes[row->node]);
+        NodeCost *cost = node_obtain(costs, slot, &trace->nodes[row->node]);
         if (cost == NULL) {
             return false;
         }
@@ -74,8 +74,8 @@ add_rows(const Costs *costs, uint32_t slot, const WireTrace *trace)
 static const PlanPartition *
 partition_of(const Plan *plan, const TraceSlot *slot)
 {
-    const bool is_there = slot->number < plan->partition_count && slot->nodes.size > 0;
-    const PlanPartition *const partition = is_there ? &plan->partitions[slot->number] : NULL;
+    bool is_there = slot->number < plan->partition_count && slot->nodes.size > 0;
+    const PlanPartition *partition = is_there ? &plan->partitions[slot->number] : NULL;
     return is_there && strcmp(partition->digest, slot->digest) == 0 ? partition : NULL;
 }
 
@@ -85,7 +85,7 @@ add_trace(Call *call, const Costs *costs, const Plan *plan, const StepTrace *tra
 {
     bool is_counted = false;
     for (size_t index = 0; index < trace->slot_count; index++) {
-        const PlanPartition *const partition = partition_of(plan, &trace->slots[index]);
+        const PlanPartition *partition = partition_of(plan, &trace->slots[index]);
         AUTO_ARENA arena = partition == NULL ? NULL : arena_new(ROWS_ARENA_SIZE_MAX);
         Call reading = {.arena = arena};
         WireTrace rows;
@@ -104,8 +104,8 @@ add_trace(Call *call, const Costs *costs, const Plan *plan, const StepTrace *tra
 static int
 dearest_first(const void *left, const void *right)
 {
-    const NodeCost *const a = *(const NodeCost *const *)left;
-    const NodeCost *const b = *(const NodeCost *const *)right;
+    const NodeCost *a = *(const NodeCost *const *)left;
+    const NodeCost *b = *(const NodeCost *const *)right;
     return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
 }
 
@@ -127,8 +127,8 @@ write_node(JsonWriter *writer, const NodeCost *cost)
 static Status
 write_costs(Call *call, JsonWriter *writer, const Costs *costs, uint64_t step_count)
 {
-    const size_t count = map_count(costs->nodes);
-    NodeCost **const nodes = arena_alloc(costs->arena, (count + 1) * sizeof *nodes);
+    size_t count = map_count(costs->nodes);
+    NodeCost **nodes = arena_alloc(costs->arena, (count + 1) * sizeof *nodes);
     size_t cursor = 0;
     size_t index = 0;
     if (nodes == NULL) {
@@ -158,14 +158,14 @@ plan_costs_write(Call *call, JsonWriter *writer, TraceCache *traces, const PlanC
     assert(request->plan != NULL);
 
     AUTO_MAP nodes = map_new();
-    const Costs costs = {.arena = call->arena, .nodes = nodes};
+    Costs costs = {.arena = call->arena, .nodes = nodes};
     StepTrace *kept[PLAN_COSTS_TRACES_MAX];
     uint64_t step_count = 0;
     if (nodes == NULL) {
         return call_fail_memory(call, "the costs of a plan");
     }
     Status status = STATUS_OK;
-    const size_t count = trace_cache_newest(traces, request->tenant, kept, COUNT_OF(kept));
+    size_t count = trace_cache_newest(traces, request->tenant, kept, COUNT_OF(kept));
     for (size_t index = 0; index < count; index++) {
         if (status == STATUS_OK) {
             status = add_trace(call, &costs, request->plan, kept[index], &step_count);

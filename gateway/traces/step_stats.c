@@ -24,9 +24,9 @@ write_label(JsonWriter *writer, const WireTraceNode *node, const WireTraceRow *r
 static void
 write_times(JsonWriter *writer, uint64_t offset_ns, const WireTraceRow *row)
 {
-    const uint64_t start_ns = offset_ns + row->start_ns;
-    const uint64_t elapsed_ns = row->end_ns - row->start_ns;
-    const uint64_t scheduled_ns = offset_ns + row->scheduled_ns;
+    uint64_t start_ns = offset_ns + row->start_ns;
+    uint64_t elapsed_ns = row->end_ns - row->start_ns;
+    uint64_t scheduled_ns = offset_ns + row->scheduled_ns;
     json_member_uint64(writer, "scheduledMicros", scheduled_ns / CLOCK_NS_PER_US);
     json_member_uint64(writer, "scheduledNanos", scheduled_ns);
     json_member_uint64(writer, "allStartMicros", start_ns / CLOCK_NS_PER_US);
@@ -81,7 +81,7 @@ write_output(JsonWriter *writer, const WireTraceRow *row)
 static void
 write_node(JsonWriter *writer, const SlotRows *slot, const WireTraceRow *row, Buffer *scratch)
 {
-    const WireTraceNode *const node = &slot->trace.nodes[row->node];
+    const WireTraceNode *node = &slot->trace.nodes[row->node];
     json_write_object_begin(writer);
     json_member_slice(writer, "nodeName", node->name);
     write_label(writer, node, row, scratch);

@@ -11,9 +11,9 @@
 static TraceSlot
 slot_of(const StepReport *report, const SlotReport *slot)
 {
-    const uint64_t end_ns = report->elapsed_us * CLOCK_NS_PER_US;
-    const uint64_t sent_ns = slot->sent_ns - report->started_ns;
-    const uint64_t answered_ns = slot->answered_ns == 0 ? end_ns : slot->answered_ns - report->started_ns;
+    uint64_t end_ns = report->elapsed_us * CLOCK_NS_PER_US;
+    uint64_t sent_ns = slot->sent_ns - report->started_ns;
+    uint64_t answered_ns = slot->answered_ns == 0 ? end_ns : slot->answered_ns - report->started_ns;
     return (TraceSlot){
         .task = slot->task,
         .sent_ns = sent_ns,
@@ -30,7 +30,7 @@ step_trace_new(const TraceOrigin *origin, const StepReport *report)
     for (size_t index = 0; index < report->slot_count; index++) {
         text_size += report->slots[index].stats.trace.size;
     }
-    StepTrace *const trace = memory_new(1, sizeof *trace + text_size);
+    StepTrace *trace = memory_new(1, sizeof *trace + text_size);
     if (trace == NULL) {
         return NULL;
     }
@@ -43,12 +43,12 @@ step_trace_new(const TraceOrigin *origin, const StepReport *report)
     trace->size = sizeof *trace + text_size;
     char *text = trace->text;
     for (size_t index = 0; index < report->slot_count; index++) {
-        const SlotReport *const slot = &report->slots[index];
-        const Slice nodes = slot->stats.trace;
+        const SlotReport *slot = &report->slots[index];
+        Slice nodes = slot->stats.trace;
         if (slot->sent_ns == 0) {
             continue;
         }
-        TraceSlot *const kept = &trace->slots[trace->slot_count++];
+        TraceSlot *kept = &trace->slots[trace->slot_count++];
         *kept = slot_of(report, slot);
         kept->number = index;
         memcpy(kept->digest, origin->plan->partitions[index].digest, sizeof kept->digest);
@@ -85,7 +85,7 @@ step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows 
     assert(trace->slot_count <= SLOT_COUNT_MAX);
 
     for (size_t index = 0; index < trace->slot_count; index++) {
-        const TraceSlot *const slot = &trace->slots[index];
+        const TraceSlot *slot = &trace->slots[index];
         Call reading = {.arena = arena};
         ret_slots[index] =
             (SlotRows){.room_ns = slot->answered_ns - slot->sent_ns, .offset_ns = slot->sent_ns};

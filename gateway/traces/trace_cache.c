@@ -29,8 +29,8 @@ key_of(const StepId *id)
 TraceCache *
 trace_cache_new(size_t size_max)
 {
-    TraceCache *const cache = memory_new(1, sizeof *cache);
-    Map *const traces = map_new();
+    TraceCache *cache = memory_new(1, sizeof *cache);
+    Map *traces = map_new();
     if (cache == NULL || traces == NULL) {
         memory_free(cache);
         map_free(traces);
@@ -80,7 +80,7 @@ trace_cache_free(TraceCache *cache)
 static bool
 insert_trace(TraceCache *cache, Kept *kept, StepTrace *trace)
 {
-    Kept *const before = map_get(cache->traces, key_of(&trace->id));
+    Kept *before = map_get(cache->traces, key_of(&trace->id));
     if (before != NULL) {
         drop_trace(cache, before);
     }
@@ -99,12 +99,12 @@ trace_cache_put(TraceCache *cache, StepTrace *trace)
 {
     assert(trace->reference_count > 0 && trace->size > 0);
 
-    Kept *const kept = trace->size > cache->size_max ? NULL : memory_new(1, sizeof *kept);
+    Kept *kept = trace->size > cache->size_max ? NULL : memory_new(1, sizeof *kept);
     if (kept == NULL) {
         return;
     }
     mutex_lock(&cache->lock);
-    const bool is_inserted = insert_trace(cache, kept, trace);
+    bool is_inserted = insert_trace(cache, kept, trace);
     mutex_unlock(&cache->lock);
     if (!is_inserted) {
         memory_free(kept);
@@ -131,7 +131,7 @@ trace_cache_get(TraceCache *cache, TenantId tenant, SessionId session, StepId id
 {
     StepTrace *trace = NULL;
     mutex_lock(&cache->lock);
-    Kept *const kept = map_get(cache->traces, key_of(&id));
+    Kept *kept = map_get(cache->traces, key_of(&id));
     if (kept != NULL && is_owned(kept->trace, tenant, session)) {
         list_remove(&kept->link);
         list_append(&cache->recent, &kept->link);
@@ -148,7 +148,7 @@ trace_cache_newest(TraceCache *cache, TenantId tenant, StepTrace **ret_traces, s
     mutex_lock(&cache->lock);
     for (ListLink *link = cache->recent.previous; link != &cache->recent && count < count_max;
          link = link->previous) {
-        StepTrace *const trace = LIST_ITEM(link, Kept, link)->trace;
+        StepTrace *trace = LIST_ITEM(link, Kept, link)->trace;
         if (uuid_equal(trace->tenant.value, tenant.value)) {
             ret_traces[count++] = step_trace_ref(trace);
         }

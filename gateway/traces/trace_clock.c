@@ -22,7 +22,7 @@ rows_clamp(SlotRows *slot)
 {
     slot->trace.elapsed_ns = lesser_of(slot->trace.elapsed_ns, slot->room_ns);
     for (size_t index = 0; index < slot->trace.row_count; index++) {
-        WireTraceRow *const row = &slot->trace.rows[index];
+        WireTraceRow *row = &slot->trace.rows[index];
         row->end_ns = lesser_of(row->end_ns, slot->trace.elapsed_ns);
         row->start_ns = lesser_of(row->start_ns, row->end_ns);
         row->scheduled_ns = lesser_of(row->scheduled_ns, row->start_ns);
@@ -38,13 +38,13 @@ trace_is_transfer(const WireTrace *trace, const WireTraceRow *row, const char *o
 static bool
 sends_note(Map *sends, Arena *arena, const SlotRows *slots, size_t slot)
 {
-    const WireTrace *const trace = &slots[slot].trace;
+    const WireTrace *trace = &slots[slot].trace;
     for (size_t index = 0; index < trace->row_count; index++) {
-        const WireTraceRow *const row = &trace->rows[index];
+        const WireTraceRow *row = &trace->rows[index];
         if (!trace_is_transfer(trace, row, "_Send")) {
             continue;
         }
-        TraceSent *const sent = arena_alloc(arena, sizeof *sent);
+        TraceSent *sent = arena_alloc(arena, sizeof *sent);
         if (sent == NULL) {
             return false;
         }
@@ -79,14 +79,14 @@ lags_clear(Lags *lags)
 static void
 lags_note(Lags *lags, const Map *sends, const SlotRows *slots, size_t slot)
 {
-    const WireTrace *const trace = &slots[slot].trace;
+    const WireTrace *trace = &slots[slot].trace;
     for (size_t index = 0; index < trace->row_count; index++) {
-        const WireTraceRow *const row = &trace->rows[index];
-        const bool is_receive = trace_is_transfer(trace, row, "_Recv");
-        const TraceSent *const sent = is_receive ? map_get(sends, row->key) : NULL;
+        const WireTraceRow *row = &trace->rows[index];
+        bool is_receive = trace_is_transfer(trace, row, "_Recv");
+        const TraceSent *sent = is_receive ? map_get(sends, row->key) : NULL;
         if (sent != NULL && sent->slot != slot) {
-            int64_t *const lag = &lags->ns[sent->slot][slot];
-            const int64_t wanted = (int64_t)sent->row->start_ns - (int64_t)row->end_ns;
+            int64_t *lag = &lags->ns[sent->slot][slot];
+            int64_t wanted = (int64_t)sent->row->start_ns - (int64_t)row->end_ns;
             *lag = wanted > *lag ? wanted : *lag;
         }
     }
@@ -96,13 +96,13 @@ lags_note(Lags *lags, const Map *sends, const SlotRows *slots, size_t slot)
 static bool
 receiver_move(const Lags *lags, SlotRows *slots, const uint64_t *latest_ns, size_t sender, size_t receiver)
 {
-    const int64_t lag = lags->ns[sender][receiver];
+    int64_t lag = lags->ns[sender][receiver];
     if (lag == LAG_NONE) {
         return false;
     }
-    const int64_t wanted = (int64_t)slots[sender].offset_ns + lag;
-    const int64_t allowed = (int64_t)latest_ns[receiver];
-    const int64_t offset = wanted < allowed ? wanted : allowed;
+    int64_t wanted = (int64_t)slots[sender].offset_ns + lag;
+    int64_t allowed = (int64_t)latest_ns[receiver];
+    int64_t offset = wanted < allowed ? wanted : allowed;
     if (offset <= (int64_t)slots[receiver].offset_ns) {
         return false;
     }

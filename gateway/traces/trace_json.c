@@ -38,8 +38,7 @@ static void
 trace_event_time(JsonWriter *writer, const char *name, uint64_t time_ns)
 {
     char text[32];
-    const int size =
-        snprintf(text, sizeof text, "%" PRIu64 ".%03u", time_ns / 1000, (unsigned)(time_ns % 1000));
+    int size = snprintf(text, sizeof text, "%" PRIu64 ".%03u", time_ns / 1000, (unsigned)(time_ns % 1000));
     json_write_name(writer, name);
     json_write_raw(writer, slice_of(text, (size_t)size));
 }
@@ -57,7 +56,7 @@ typedef struct Flow {
 static const char *
 flow_way(const Flow *flow)
 {
-    const TraceSlot *const slots = flow->trace->slots;
+    const TraceSlot *slots = flow->trace->slots;
     if (slots[flow->sent->slot].task == slots[flow->receiver].task) {
         return "handed over";
     }
@@ -67,9 +66,9 @@ flow_way(const Flow *flow)
 static void
 flow_end(JsonWriter *writer, const Flow *flow, const char *phase, size_t slot, uint64_t time_ns)
 {
-    const bool is_start = slot == flow->sent->slot;
-    const WireTraceRow *const row = is_start ? flow->sent->row : flow->received;
-    const TraceTrack track = {.slot = flow->trace->slots[slot].number, .thread = row->thread};
+    bool is_start = slot == flow->sent->slot;
+    const WireTraceRow *row = is_start ? flow->sent->row : flow->received;
+    TraceTrack track = {.slot = flow->trace->slots[slot].number, .thread = row->thread};
     trace_event_begin(writer, phase, SLICE("tensor"), "flow", track);
     json_member_uint64(writer, "id", flow->id);
     trace_event_time(writer, "ts", flow->slots[slot].offset_ns + time_ns);
@@ -103,11 +102,11 @@ trace_flows_write(JsonWriter *writer, Arena *arena, const StepTrace *trace, cons
         return false;
     }
     for (size_t slot = 0; slot < trace->slot_count; slot++) {
-        const WireTrace *const rows = &slots[slot].trace;
+        const WireTrace *rows = &slots[slot].trace;
         for (size_t index = 0; index < rows->row_count; index++) {
-            const WireTraceRow *const row = &rows->rows[index];
-            const bool is_receive = trace_is_transfer(rows, row, "_Recv");
-            const TraceSent *const sent = is_receive ? map_get(sends, row->key) : NULL;
+            const WireTraceRow *row = &rows->rows[index];
+            bool is_receive = trace_is_transfer(rows, row, "_Recv");
+            const TraceSent *sent = is_receive ? map_get(sends, row->key) : NULL;
             if (sent != NULL && sent->slot != slot) {
                 flow_write(writer, &(Flow){trace, slots, sent, slot, row, ++count});
             }
@@ -119,8 +118,8 @@ trace_flows_write(JsonWriter *writer, Arena *arena, const StepTrace *trace, cons
 static int
 by_end(const void *left, const void *right)
 {
-    const WireTraceRow *const a = left;
-    const WireTraceRow *const b = right;
+    const WireTraceRow *a = left;
+    const WireTraceRow *b = right;
     return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
@@ -129,13 +128,13 @@ by_end(const void *left, const void *right)
 static void
 trace_memory_write(JsonWriter *writer, size_t slot, SlotRows *rows)
 {
-    const TraceTrack track = {.slot = slot};
+    TraceTrack track = {.slot = slot};
     uint64_t before = 0;
     if (rows->trace.row_count > 1) {
         qsort(rows->trace.rows, rows->trace.row_count, sizeof *rows->trace.rows, by_end);
     }
     for (size_t index = 0; index < rows->trace.row_count; index++) {
-        const WireTraceRow *const row = &rows->trace.rows[index];
+        const WireTraceRow *row = &rows->trace.rows[index];
         if (row->device_bytes == before) {
             continue;
         }
@@ -153,17 +152,17 @@ trace_memory_write(JsonWriter *writer, size_t slot, SlotRows *rows)
 static int
 by_start(const void *left, const void *right)
 {
-    const WireTraceRow *const a = left;
-    const WireTraceRow *const b = right;
+    const WireTraceRow *a = left;
+    const WireTraceRow *b = right;
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
 static int
 by_thread(const void *left, const void *right)
 {
-    const WireTraceRow *const a = left;
-    const WireTraceRow *const b = right;
-    const int order = (a->thread > b->thread) - (a->thread < b->thread);
+    const WireTraceRow *a = left;
+    const WireTraceRow *b = right;
+    int order = (a->thread > b->thread) - (a->thread < b->thread);
     return order == 0 ? by_start(left, right) : order;
 }
 
@@ -178,7 +177,7 @@ transfers_spread(WireTrace *rows)
     }
     qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_start);
     for (size_t index = 0; index < rows->row_count; index++) {
-        WireTraceRow *const row = &rows->rows[index];
+        WireTraceRow *row = &rows->rows[index];
         size_t thread = 0;
         if (row->key.size == 0) {
             continue;
@@ -195,7 +194,7 @@ transfers_spread(WireTrace *rows)
 static void
 write_name(JsonWriter *writer, const char *what, size_t slot, uint64_t thread, const char *name)
 {
-    const TraceTrack track = {.slot = slot, .thread = thread};
+    TraceTrack track = {.slot = slot, .thread = thread};
     trace_event_begin(writer, "M", slice_from_string(what), NULL, track);
     json_write_name(writer, "args");
     json_write_object_begin(writer);
@@ -220,7 +219,7 @@ write_thread_name(JsonWriter *writer, size_t slot, uint64_t thread)
 static void
 write_iteration(JsonWriter *writer, const WireTrace *trace, uint32_t iteration)
 {
-    const WireTraceIteration *const about = &trace->iterations[iteration - 1];
+    const WireTraceIteration *about = &trace->iterations[iteration - 1];
     json_member_slice(writer, "frame", trace->frames[about->frame]);
     json_member_uint64(writer, "iteration", about->number);
     if (about->around > 0) {
@@ -233,9 +232,9 @@ write_iteration(JsonWriter *writer, const WireTrace *trace, uint32_t iteration)
 static void
 write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTraceRow *row)
 {
-    const WireTraceNode *const node = &rows->trace.nodes[row->node];
-    const bool is_transfer = row->key.size > 0;
-    const TraceTrack track = {.slot = slot, .thread = row->thread};
+    const WireTraceNode *node = &rows->trace.nodes[row->node];
+    bool is_transfer = row->key.size > 0;
+    TraceTrack track = {.slot = slot, .thread = row->thread};
     trace_event_begin(writer, "X", node->name, is_transfer ? "transfer" : "node", track);
     trace_event_time(writer, "ts", rows->offset_ns + row->start_ns);
     trace_event_time(writer, "dur", row->end_ns - row->start_ns);
@@ -259,7 +258,7 @@ write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTrac
 static void
 write_run(JsonWriter *writer, const TraceSlot *slot, const WireTrace *trace)
 {
-    const TraceTrack track = {.slot = slot->number, .thread = RUN_THREAD};
+    TraceTrack track = {.slot = slot->number, .thread = RUN_THREAD};
     trace_event_begin(writer, "X", SLICE("run"), "slot", track);
     trace_event_time(writer, "ts", slot->sent_ns);
     trace_event_time(writer, "dur", slot->answered_ns - slot->sent_ns);
@@ -283,7 +282,7 @@ write_slot(JsonWriter *writer, const TraceSlot *slot, SlotRows *rows)
     trace_memory_write(writer, slot->number, rows);
     transfers_spread(&rows->trace);
     for (size_t at = 0; at < rows->trace.row_count; at++) {
-        const WireTraceRow *const row = &rows->trace.rows[at];
+        const WireTraceRow *row = &rows->trace.rows[at];
         if (at == 0 || row->thread != row[-1].thread) {
             write_thread_name(writer, slot->number, row->thread);
         }
@@ -322,7 +321,7 @@ trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
     for (size_t index = 0; index < trace->slot_count; index++) {
         write_slot(&writer, &trace->slots[index], &slots[index]);
     }
-    const bool is_told = trace_flows_write(&writer, arena, trace, slots);
+    bool is_told = trace_flows_write(&writer, arena, trace, slots);
     json_write_array_end(&writer);
     json_write_object_end(&writer);
     return is_told ? STATUS_OK : call_fail_memory(call, "the transfers of a trace");

@@ -30,7 +30,7 @@ address_write(const struct addrinfo *info, const char *port, char ret_text[ADDRE
     if (getnameinfo(info->ai_addr, info->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0) {
         return false;
     }
-    const bool is_v6 = info->ai_family == AF_INET6;
+    bool is_v6 = info->ai_family == AF_INET6;
     (void)snprintf(ret_text, ADDRESS_TEXT_SIZE, "%s%s%s:%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port);
     return true;
 }
@@ -39,17 +39,17 @@ static void
 resolve_name(Job *job, JobContext *context)
 {
     (void)context;
-    Resolution *const resolution = (Resolution *)(void *)job;
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    Resolution *resolution = (Resolution *)(void *)job;
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    const int code = getaddrinfo(resolution->name, resolution->port, &hints, &found);
+    int code = getaddrinfo(resolution->name, resolution->port, &hints, &found);
     if (code != 0) {
         resolution->error = gai_strerror(code);
         return;
     }
     for (const struct addrinfo *info = found; info != NULL && resolution->address_count < WORKER_COUNT_MAX;
          info = info->ai_next) {
-        char *const text = resolution->addresses[resolution->address_count];
+        char *text = resolution->addresses[resolution->address_count];
         resolution->address_count += address_write(info, resolution->port, text) ? 1 : 0;
     }
     freeaddrinfo(found);
@@ -58,7 +58,7 @@ resolve_name(Job *job, JobContext *context)
 static void
 tell_addresses(Job *job)
 {
-    Resolution *const resolution = (Resolution *)(void *)job;
+    Resolution *resolution = (Resolution *)(void *)job;
     Slice addresses[WORKER_COUNT_MAX];
     for (size_t index = 0; index < resolution->address_count; index++) {
         addresses[index] = slice_from_string(resolution->addresses[index]);
@@ -78,8 +78,8 @@ resolver_ask(const ResolverTarget *target, size_t entry, Slice name_and_port)
 {
     assert(target->loop != NULL && target->discovery != NULL);
 
-    Resolution *const resolution = memory_new(1, sizeof *resolution);
-    const size_t colon = slice_find_last(name_and_port, ':');
+    Resolution *resolution = memory_new(1, sizeof *resolution);
+    size_t colon = slice_find_last(name_and_port, ':');
     if (resolution == NULL) {
         return; /* discovery asks again in a few seconds */
     }

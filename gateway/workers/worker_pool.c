@@ -46,18 +46,18 @@ store_deadline_ns(void)
 static void
 find_task(Job *job, JobContext *context)
 {
-    TaskJob *const task_job = (TaskJob *)(void *)job;
+    TaskJob *task_job = (TaskJob *)(void *)job;
     AUTO_ARENA arena = arena_new(TASK_ARENA_SIZE_MAX);
     Call call = {.arena = arena, .deadline_ns = store_deadline_ns()};
     Store *store = NULL;
     WorkerRecord record;
-    const WorkerRecord seen = {
+    WorkerRecord seen = {
         .name = task_job->worker.name,
         .address = task_job->worker.address,
         .incarnation = task_job->worker.incarnation,
     };
-    const bool is_found = arena != NULL && job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
-                          workers_upsert(&call, store, &seen, &record) == STATUS_OK;
+    bool is_found = arena != NULL && job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
+                    workers_upsert(&call, store, &seen, &record) == STATUS_OK;
     if (is_found) {
         task_job->task = (int32_t)record.task;
         task_job->is_draining = record.is_draining;
@@ -69,8 +69,8 @@ find_task(Job *job, JobContext *context)
 static void
 tell_task(Job *job)
 {
-    TaskJob *const task_job = (TaskJob *)(void *)job;
-    Discovery *const discovery = task_job->pool->discovery;
+    TaskJob *task_job = (TaskJob *)(void *)job;
+    Discovery *discovery = task_job->pool->discovery;
     if (task_job->task >= 0 && discovery != NULL) {
         discovery_set_draining(discovery, task_job->worker.name, task_job->is_draining);
         discovery_set_task(discovery, task_job->worker.name, task_job->task);
@@ -81,14 +81,14 @@ tell_task(Job *job)
 static void
 worker_seen(void *context, const WorkerInfo *worker)
 {
-    WorkerPool *const pool = context;
-    TaskJob *const task_job = memory_new(1, sizeof *task_job);
+    WorkerPool *pool = context;
+    TaskJob *task_job = memory_new(1, sizeof *task_job);
     if (task_job == NULL) {
         return;
     }
     log_event(LOG_INFO, "worker found", log_text("worker", worker->name),
         log_text("address", worker->address), log_text("incarnation", worker->incarnation));
-    const Job job = {.loop = pool->loop, .run = find_task, .done = tell_task};
+    Job job = {.loop = pool->loop, .run = find_task, .done = tell_task};
     *task_job = (TaskJob){.job = job, .pool = pool, .worker = *worker, .task = -1};
     if (!job_submit(pool->jobs, &task_job->job)) {
         memory_free(task_job);
@@ -98,19 +98,19 @@ worker_seen(void *context, const WorkerInfo *worker)
 static void
 name_due(void *context, size_t entry, Slice name_and_port)
 {
-    WorkerPool *const pool = context;
-    const ResolverTarget target = {.jobs = pool->jobs, .loop = pool->loop, .discovery = &pool->discovery};
+    WorkerPool *pool = context;
+    ResolverTarget target = {.jobs = pool->jobs, .loop = pool->loop, .discovery = &pool->discovery};
     resolver_ask(&target, entry, name_and_port);
 }
 
 static void
 read_marks(Job *job, JobContext *context)
 {
-    WorkerPool *const pool = (WorkerPool *)(void *)job;
+    WorkerPool *pool = (WorkerPool *)(void *)job;
     Call call = {.arena = pool->arena, .deadline_ns = store_deadline_ns()};
     Store *store = NULL;
-    const bool is_read = job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
-                         workers_list(&call, store, &pool->workers) == STATUS_OK;
+    bool is_read = job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
+                   workers_list(&call, store, &pool->workers) == STATUS_OK;
     if (!is_read) {
         log_failure(LOG_WARNING, "the workers' drain marks could not be read", &call);
     }
@@ -140,9 +140,9 @@ look_at_marks(WorkerPool *pool)
 static void
 tell_marks(Job *job)
 {
-    WorkerPool *const pool = (WorkerPool *)(void *)job;
+    WorkerPool *pool = (WorkerPool *)(void *)job;
     for (size_t index = 0; index < pool->workers.count && !pool->has_stopped; index++) {
-        const WorkerRecord *const worker = &pool->workers.items[index];
+        const WorkerRecord *worker = &pool->workers.items[index];
         discovery_set_draining(pool->discovery, worker->name, worker->is_draining);
     }
     arena_free(pool->arena);
@@ -163,7 +163,7 @@ set_timer(WorkerPool *pool)
 static void
 look_when_due(Timer *timer)
 {
-    WorkerPool *const pool = LIST_ITEM(timer, WorkerPool, timer);
+    WorkerPool *pool = LIST_ITEM(timer, WorkerPool, timer);
     look_at_marks(pool);
     set_timer(pool);
 }
@@ -171,7 +171,7 @@ look_when_due(Timer *timer)
 static void
 look_on_loop(Task *task)
 {
-    WorkerPool *const pool = LIST_ITEM(task, WorkerPool, look);
+    WorkerPool *pool = LIST_ITEM(task, WorkerPool, look);
     atomic_store_release(&pool->is_posted, false);
     look_at_marks(pool);
 }
@@ -181,7 +181,7 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
 {
     assert(options->loop != NULL && options->jobs != NULL && options->directory != NULL);
 
-    WorkerPool *const pool = memory_new(1, sizeof *pool);
+    WorkerPool *pool = memory_new(1, sizeof *pool);
     if (pool == NULL) {
         return call_fail_memory(call, "the workers of a gateway");
     }
@@ -191,7 +191,7 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
     pool->timer.fire = look_when_due;
     pool->look.run = look_on_loop;
     *ret_pool = pool; /* job threads and discovery point to it from here on */
-    const DiscoveryOptions discovery = {
+    DiscoveryOptions discovery = {
         .addresses = options->addresses,
         .address_count = options->address_count,
         .upstream = options->upstream,
@@ -234,7 +234,7 @@ worker_pool_free(WorkerPool *pool)
 bool
 worker_pool_serves(Directory *directory)
 {
-    Roster *const roster = directory_take(directory);
+    Roster *roster = directory_take(directory);
     bool is_serving = false;
     for (size_t index = 0; index < roster->count; index++) {
         is_serving = is_serving || roster->workers[index].state == WORKER_SERVING;

@@ -54,7 +54,7 @@ static void
 chunks_free(Chunk *chunk)
 {
     while (chunk != NULL) {
-        Chunk *const previous = chunk->previous;
+        Chunk *previous = chunk->previous;
         memory_free(chunk);
         chunk = previous;
     }
@@ -96,10 +96,10 @@ arena_clear(Arena *arena)
 static Chunk *
 chunk_add(Arena *arena, size_t size)
 {
-    const size_t doubled = arena->chunk == NULL ? CHUNK_SIZE_MIN : arena->chunk->capacity * 2;
-    const size_t usual = doubled < CHUNK_SIZE_MAX ? doubled : CHUNK_SIZE_MAX;
-    const size_t capacity = size > usual ? size : usual;
-    Chunk *const chunk = memory_new(1, sizeof *chunk + capacity);
+    size_t doubled = arena->chunk == NULL ? CHUNK_SIZE_MIN : arena->chunk->capacity * 2;
+    size_t usual = doubled < CHUNK_SIZE_MAX ? doubled : CHUNK_SIZE_MAX;
+    size_t capacity = size > usual ? size : usual;
+    Chunk *chunk = memory_new(1, sizeof *chunk + capacity);
     if (chunk == NULL) {
         return NULL;
     }
@@ -118,8 +118,8 @@ arena_alloc(Arena *arena, size_t size)
     if (size > arena->size_max - arena->size) {
         return NULL;
     }
-    const size_t alignment = alignof(max_align_t);
-    const size_t rounded = (size + alignment - 1) / alignment * alignment;
+    size_t alignment = alignof(max_align_t);
+    size_t rounded = (size + alignment - 1) / alignment * alignment;
     Chunk *chunk = arena->chunk;
     if (chunk == NULL || rounded > chunk->capacity - chunk->used) {
         chunk = chunk_add(arena, rounded);
@@ -127,7 +127,7 @@ arena_alloc(Arena *arena, size_t size)
             return NULL;
         }
     }
-    void *const memory = chunk->bytes + chunk->used;
+    void *memory = chunk->bytes + chunk->used;
     chunk->used += rounded;
     arena->size += size;
     return memory;
@@ -138,7 +138,7 @@ arena_defer(Arena *arena, ArenaRelease release, void *resource)
 {
     assert(release != NULL);
 
-    Deferred *const deferred = arena_alloc(arena, sizeof *deferred);
+    Deferred *deferred = arena_alloc(arena, sizeof *deferred);
     if (deferred == NULL) {
         return NULL;
     }

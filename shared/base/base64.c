@@ -88,14 +88,14 @@ base64_encode(Slice bytes, char *ret_text)
     const unsigned char *source = (const unsigned char *)bytes.data;
     size_t left = bytes.size;
     for (; left >= 3; left -= 3, source += 3, ret_text += 4) {
-        const unsigned group = (unsigned)source[0] << 16 | (unsigned)source[1] << 8 | source[2];
+        unsigned group = (unsigned)source[0] << 16 | (unsigned)source[1] << 8 | source[2];
         ret_text[0] = alphabet[group >> 18];
         ret_text[1] = alphabet[group >> 12 & 63];
         ret_text[2] = alphabet[group >> 6 & 63];
         ret_text[3] = alphabet[group & 63];
     }
     if (left > 0) {
-        const unsigned group = (unsigned)source[0] << 16 | (left == 2 ? (unsigned)source[1] << 8 : 0);
+        unsigned group = (unsigned)source[0] << 16 | (left == 2 ? (unsigned)source[1] << 8 : 0);
         ret_text[0] = alphabet[group >> 18];
         ret_text[1] = alphabet[group >> 12 & 63];
         ret_text[2] = '=';
@@ -137,13 +137,13 @@ decode_tail(const unsigned char *source, size_t size, unsigned char *ret_bytes)
     if (size == 0) {
         return true;
     }
-    const unsigned first = digits[source[0]];
-    const unsigned second = digits[source[1]];
-    const unsigned third = size == 3 ? digits[source[2]] : 1;
+    unsigned first = digits[source[0]];
+    unsigned second = digits[source[1]];
+    unsigned third = size == 3 ? digits[source[2]] : 1;
     if (first == 0 || second == 0 || third == 0) {
         return false;
     }
-    const unsigned group = (first - 1) << 18 | (second - 1) << 12 | (third - 1) << 6;
+    unsigned group = (first - 1) << 18 | (second - 1) << 12 | (third - 1) << 6;
     ret_bytes[0] = (unsigned char)(group >> 16);
     if (size == 3) {
         ret_bytes[1] = (unsigned char)(group >> 8 & 0xff);
@@ -161,14 +161,14 @@ base64_decode(Slice text, void *ret_bytes)
     const unsigned char *source = (const unsigned char *)stripped.data;
     unsigned char *target = ret_bytes;
     for (size_t groups = stripped.size / 4; groups > 0; groups--, source += 4, target += 3) {
-        const unsigned first = digits[source[0]];
-        const unsigned second = digits[source[1]];
-        const unsigned third = digits[source[2]];
-        const unsigned fourth = digits[source[3]];
+        unsigned first = digits[source[0]];
+        unsigned second = digits[source[1]];
+        unsigned third = digits[source[2]];
+        unsigned fourth = digits[source[3]];
         if (first == 0 || second == 0 || third == 0 || fourth == 0) {
             return false;
         }
-        const unsigned group = (first - 1) << 18 | (second - 1) << 12 | (third - 1) << 6 | (fourth - 1);
+        unsigned group = (first - 1) << 18 | (second - 1) << 12 | (third - 1) << 6 | (fourth - 1);
         target[0] = (unsigned char)(group >> 16);
         target[1] = (unsigned char)(group >> 8 & 0xff);
         target[2] = (unsigned char)(group & 0xff);

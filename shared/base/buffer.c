@@ -29,7 +29,7 @@ capacity_raise(Buffer *buffer, size_t wanted)
     while (capacity < wanted) {
         capacity = capacity > SIZE_MAX / 2 ? wanted : capacity * 2;
     }
-    char *const data = memory_resize(buffer->data, capacity);
+    char *data = memory_resize(buffer->data, capacity);
     if (data == NULL) {
         return false;
     }
@@ -44,10 +44,10 @@ buffer_reserve(Buffer *buffer, size_t size)
     assert(buffer->size <= buffer->capacity);
 
     size_t wanted = 0;
-    const bool is_too_much = __builtin_add_overflow(buffer->size, size, &wanted) ||
-                             (buffer->size_max != 0 && wanted > buffer->size_max);
+    bool is_too_much = __builtin_add_overflow(buffer->size, size, &wanted) ||
+                       (buffer->size_max != 0 && wanted > buffer->size_max);
     /* Room for 0 bytes is room too: a buffer without memory gets some, since NULL would mean failure. */
-    const bool needs_room = wanted > buffer->capacity || buffer->data == NULL;
+    bool needs_room = wanted > buffer->capacity || buffer->data == NULL;
     if (buffer->has_failed || is_too_much || (needs_room && !capacity_raise(buffer, wanted))) {
         buffer->has_failed = true;
         return NULL;
@@ -70,7 +70,7 @@ buffer_append(Buffer *buffer, const void *data, size_t size)
     if (size == 0) {
         return;
     }
-    char *const room = buffer_reserve(buffer, size);
+    char *room = buffer_reserve(buffer, size);
     if (room != NULL) {
         memcpy(room, data, size);
         buffer->size += size;
@@ -123,9 +123,9 @@ buffer_append_format(Buffer *buffer, const char *format, ...)
     va_start(arguments, format);
     va_list again;
     va_copy(again, arguments);
-    const int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    char *const room = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length + 1);
+    char *room = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length + 1);
     if (room != NULL) {
         (void)vsnprintf(room, (size_t)length + 1, format, again);
         buffer->size += (size_t)length;
@@ -146,7 +146,7 @@ buffer_consume(Buffer *buffer, size_t size)
 const char *
 buffer_string(Buffer *buffer)
 {
-    char *const room = buffer_reserve(buffer, 1);
+    char *room = buffer_reserve(buffer, 1);
     if (room == NULL) {
         return NULL;
     }

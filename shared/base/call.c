@@ -37,10 +37,10 @@ call_wrap_with(Call *call, const char *format, ...)
 
     va_list arguments;
     va_start(arguments, format);
-    const int written = vsnprintf(call->error.message, ERROR_MESSAGE_SIZE, format, arguments);
+    int written = vsnprintf(call->error.message, ERROR_MESSAGE_SIZE, format, arguments);
     va_end(arguments);
     if (written >= 0 && written < ERROR_MESSAGE_SIZE) {
-        const int room = ERROR_MESSAGE_SIZE - written;
+        int room = ERROR_MESSAGE_SIZE - written;
         (void)snprintf(call->error.message + written, (size_t)room, ": %.*s", room, cause);
     }
     return call->error.code;
@@ -68,7 +68,7 @@ call_note(Call *call, const char *pointer, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(detail, sizeof detail, format, arguments);
     va_end(arguments);
-    const ErrorDetail noted = {
+    ErrorDetail noted = {
         .pointer = text_copy(call->arena, slice_from_string(pointer)),
         .detail = text_copy(call->arena, slice_from_string(detail)),
     };

@@ -86,7 +86,7 @@ uint64_t call_time_left_ns(const Call *call, uint64_t now_ns);
 
 #define TRY(expression)                                                                                      \
     do {                                                                                                     \
-        const Status try_status_ = (expression);                                                             \
+        Status try_status_ = (expression);                                                                   \
         if (try_status_ != STATUS_OK) {                                                                      \
             return try_status_;                                                                              \
         }                                                                                                    \

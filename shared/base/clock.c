@@ -37,7 +37,7 @@ digits_write(char *text, int count, unsigned value, char behind)
 void
 clock_stamp(uint64_t wall_us, char ret_stamp[CLOCK_STAMP_SIZE])
 {
-    const time_t seconds = (time_t)(wall_us / 1000000);
+    time_t seconds = (time_t)(wall_us / 1000000);
     struct tm date;
     (void)gmtime_r(&seconds, &date);
     char *text = digits_write(ret_stamp, 4, (unsigned)date.tm_year + 1900, '-');

@@ -28,7 +28,7 @@ fill_rows(void)
     }
     for (int row = 1; row < ROW_COUNT; row++) {
         for (int byte = 0; byte < BYTE_COUNT; byte++) {
-            const uint32_t before = rows[row - 1][byte];
+            uint32_t before = rows[row - 1][byte];
             rows[row][byte] = (before >> 8) ^ rows[0][before & 0xff];
         }
     }

@@ -21,9 +21,9 @@ failure_of(Status code, Slice node, const char *format, ...)
 Failure
 failure_of_call(const Call *call, Slice node)
 {
-    const Error *const error = &call->error;
-    const Slice culprit = error->node[0] == '\0' ? node : slice_from_string(error->node);
-    const Status code = error->code == STATUS_OK ? STATUS_UNKNOWN : error->code;
+    const Error *error = &call->error;
+    Slice culprit = error->node[0] == '\0' ? node : slice_from_string(error->node);
+    Status code = error->code == STATUS_OK ? STATUS_UNKNOWN : error->code;
     return failure_of(code, culprit, "%s", error->message);
 }
 
@@ -33,7 +33,7 @@ failure_raise(Call *call, const Failure *failure)
     if (failure->code == STATUS_OK) {
         return STATUS_OK;
     }
-    const Status status = call_fail(call, failure->code, "%s", failure->message);
+    Status status = call_fail(call, failure->code, "%s", failure->message);
     call_blame(call, slice_from_string(failure->node));
     return status;
 }

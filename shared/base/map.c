@@ -41,7 +41,7 @@ map_hash(Slice key)
     const char *bytes = key.data;
     size_t left = key.size;
     while (left > 0) {
-        const size_t part = left < 8 ? left : 8;
+        size_t part = left < 8 ? left : 8;
         uint64_t word = left;
         memcpy(&word, bytes, part);
         __extension__ const unsigned __int128 product =
@@ -100,7 +100,7 @@ slot_find(const Map *map, Slice key, uint64_t hash)
 
     size_t index = (size_t)hash & (map->capacity - 1);
     while (map->slots[index].entry.value != NULL) {
-        Slot *const slot = &map->slots[index];
+        Slot *slot = &map->slots[index];
         if (slot->hash == hash && slot_is_live(slot) && slice_equal(slot->entry.key, key)) {
             return slot;
         }
@@ -122,13 +122,13 @@ map_rebuild(Map *map)
     while (capacity < (map->count + 1) * 2) {
         capacity *= 2;
     }
-    Slot *const slots = memory_new(capacity, sizeof *slots);
+    Slot *slots = memory_new(capacity, sizeof *slots);
     if (slots == NULL) {
         return false;
     }
     Map larger = {.slots = slots, .capacity = capacity, .used = map->count, .count = map->count};
     for (size_t index = 0; index < map->capacity; index++) {
-        const Slot *const slot = &map->slots[index];
+        const Slot *slot = &map->slots[index];
         if (slot_is_live(slot)) {
             *slot_find(&larger, slot->entry.key, slot->hash) = *slot;
         }
@@ -144,16 +144,16 @@ map_put(Map *map, Slice key, void *value)
     assert(map != NULL);
     assert(value != NULL && value != &tombstone);
 
-    const uint64_t hash = map_hash(key);
+    uint64_t hash = map_hash(key);
     if ((map->used + 1) * 4 > map->capacity * 3 && !map_rebuild(map)) {
         return false;
     }
-    Slot *const slot = slot_find(map, key, hash);
+    Slot *slot = slot_find(map, key, hash);
     if (slot->entry.value != NULL) {
         slot->entry.value = value;
         return true;
     }
-    char *const copy = memory_new(1, key.size + 1);
+    char *copy = memory_new(1, key.size + 1);
     if (copy == NULL) {
         return false;
     }
@@ -174,8 +174,8 @@ map_remove(Map *map, Slice key)
     if (map->count == 0) {
         return NULL;
     }
-    Slot *const slot = slot_find(map, key, map_hash(key));
-    void *const value = slot->entry.value;
+    Slot *slot = slot_find(map, key, map_hash(key));
+    void *value = slot->entry.value;
     if (value == NULL) {
         return NULL;
     }
@@ -191,7 +191,7 @@ map_next(const Map *map, size_t *cursor)
     assert(cursor != NULL);
 
     while (map != NULL && *cursor < map->capacity) {
-        const Slot *const slot = &map->slots[(*cursor)++];
+        const Slot *slot = &map->slots[(*cursor)++];
         if (slot_is_live(slot)) {
             return &slot->entry;
         }

@@ -11,11 +11,11 @@ memory_new(size_t count, size_t size)
 void *
 memory_new_aligned(size_t size)
 {
-    const size_t line = MEMORY_CACHE_LINE;
+    size_t line = MEMORY_CACHE_LINE;
     if (size > (size_t)-1 - line) {
         return NULL;
     }
-    const size_t rounded = size == 0 ? line : (size + line - 1) / line * line;
+    size_t rounded = size == 0 ? line : (size + line - 1) / line * line;
     return aligned_alloc(line, rounded);
 }
 

@@ -8,14 +8,14 @@
 void
 mutex_init(Mutex *mutex)
 {
-    const int code = pthread_mutex_init(mutex, NULL);
+    int code = pthread_mutex_init(mutex, NULL);
     assert(code == 0);
 }
 
 void
 mutex_done(Mutex *mutex)
 {
-    const int code = pthread_mutex_destroy(mutex);
+    int code = pthread_mutex_destroy(mutex);
     assert(code == 0);
 }
 
@@ -33,37 +33,37 @@ condition_init(Condition *condition)
 void
 condition_done(Condition *condition)
 {
-    const int code = pthread_cond_destroy(condition);
+    int code = pthread_cond_destroy(condition);
     assert(code == 0);
 }
 
 void
 condition_signal(Condition *condition)
 {
-    const int code = pthread_cond_signal(condition);
+    int code = pthread_cond_signal(condition);
     assert(code == 0);
 }
 
 void
 condition_broadcast(Condition *condition)
 {
-    const int code = pthread_cond_broadcast(condition);
+    int code = pthread_cond_broadcast(condition);
     assert(code == 0);
 }
 
 void
 condition_wait(Condition *condition, Mutex *mutex)
 {
-    const int code = pthread_cond_wait(condition, mutex);
+    int code = pthread_cond_wait(condition, mutex);
     assert(code == 0);
 }
 
 bool
 condition_wait_until(Condition *condition, Mutex *mutex, uint64_t end_ns)
 {
-    const struct timespec end = {
+    struct timespec end = {
         .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S), .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S)};
-    const int code = pthread_cond_timedwait(condition, mutex, &end);
+    int code = pthread_cond_timedwait(condition, mutex, &end);
     assert(code == 0 || code == ETIMEDOUT);
     return code == 0;
 }

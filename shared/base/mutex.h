@@ -23,14 +23,14 @@ void mutex_done(Mutex *mutex);
 static inline void
 mutex_lock(Mutex *mutex)
 {
-    const int code = pthread_mutex_lock(mutex);
+    int code = pthread_mutex_lock(mutex);
     assert(code == 0);
 }
 
 static inline void
 mutex_unlock(Mutex *mutex)
 {
-    const int code = pthread_mutex_unlock(mutex);
+    int code = pthread_mutex_unlock(mutex);
     assert(code == 0);
 }
 

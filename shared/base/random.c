@@ -14,7 +14,7 @@ static void
 fill_from_kernel(unsigned char *bytes, size_t size)
 {
     while (size > 0) {
-        const ssize_t got = getrandom(bytes, size, 0);
+        ssize_t got = getrandom(bytes, size, 0);
         assert(got > 0);
         bytes += got;
         size -= (size_t)got;
@@ -24,7 +24,7 @@ fill_from_kernel(unsigned char *bytes, size_t size)
 void
 random_bytes(void *ret_bytes, size_t size)
 {
-    unsigned char *const bytes = ret_bytes;
+    unsigned char *bytes = ret_bytes;
     if (size > POOL_SIZE) {
         fill_from_kernel(bytes, size);
         return;

@@ -38,8 +38,8 @@ slice_ends_with(Slice slice, Slice suffix)
 int
 slice_compare(Slice left, Slice right)
 {
-    const size_t common = left.size < right.size ? left.size : right.size;
-    const int order = common == 0 ? 0 : memcmp(left.data, right.data, common);
+    size_t common = left.size < right.size ? left.size : right.size;
+    int order = common == 0 ? 0 : memcmp(left.data, right.data, common);
     if (order != 0) {
         return order;
     }
@@ -49,7 +49,7 @@ slice_compare(Slice left, Slice right)
 size_t
 slice_find(Slice slice, char byte)
 {
-    const char *const found = slice.size == 0 ? NULL : memchr(slice.data, byte, slice.size);
+    const char *found = slice.size == 0 ? NULL : memchr(slice.data, byte, slice.size);
     return found == NULL ? slice.size : (size_t)(found - slice.data);
 }
 
@@ -69,8 +69,8 @@ slice_part(Slice slice, size_t start, size_t size)
 {
     assert(slice.data != NULL || slice.size == 0);
 
-    const size_t begin = start < slice.size ? start : slice.size;
-    const size_t rest = slice.size - begin;
+    size_t begin = start < slice.size ? start : slice.size;
+    size_t rest = slice.size - begin;
     return slice_of(slice.data == NULL ? NULL : slice.data + begin, size < rest ? size : rest);
 }
 
@@ -94,7 +94,7 @@ slice_split(Slice *rest, char separator, Slice *ret_part)
     if (rest->data == NULL) {
         return false;
     }
-    const size_t end = slice_find(*rest, separator);
+    size_t end = slice_find(*rest, separator);
     *ret_part = slice_part(*rest, 0, end);
     *rest = end == rest->size ? slice_of(NULL, 0) : slice_part(*rest, end + 1, rest->size);
     return true;
@@ -107,7 +107,7 @@ slice_to_uint64(Slice slice, uint64_t *ret_value)
 
     uint64_t value = 0;
     for (size_t index = 0; index < slice.size; index++) {
-        const char digit = slice.data[index];
+        char digit = slice.data[index];
         if (digit < '0' || digit > '9' || __builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(digit - '0'), &value)) {
             return false;
@@ -123,8 +123,8 @@ slice_to_uint64(Slice slice, uint64_t *ret_value)
 bool
 slice_to_int64(Slice slice, int64_t *ret_value)
 {
-    const bool is_negative = slice.size > 0 && slice.data[0] == '-';
-    const uint64_t magnitude_max = (uint64_t)INT64_MAX + (is_negative ? 1 : 0);
+    bool is_negative = slice.size > 0 && slice.data[0] == '-';
+    uint64_t magnitude_max = (uint64_t)INT64_MAX + (is_negative ? 1 : 0);
     uint64_t magnitude = 0;
     if (!slice_to_uint64(slice_part(slice, is_negative ? 1 : 0, slice.size), &magnitude) ||
         magnitude > magnitude_max) {

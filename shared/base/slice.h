@@ -24,7 +24,7 @@ typedef struct Slice {
 static inline Slice
 slice_of(const void *data, size_t size)
 {
-    const Slice slice = {.data = (const char *)data, .size = size};
+    Slice slice = {.data = (const char *)data, .size = size};
     return slice;
 }
 

@@ -10,7 +10,7 @@ text_copy(Arena *arena, Slice slice)
 {
     assert(slice.data != NULL || slice.size == 0);
 
-    char *const copy = arena_alloc(arena, slice.size + 1);
+    char *copy = arena_alloc(arena, slice.size + 1);
     if (copy != NULL && slice.size > 0) {
         memcpy(copy, slice.data, slice.size);
     }
@@ -24,9 +24,9 @@ text_format(Arena *arena, const char *format, ...)
     va_start(arguments, format);
     va_list again;
     va_copy(again, arguments);
-    const int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    char *const text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
+    char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
     if (text != NULL) {
         (void)vsnprintf(text, (size_t)length + 1, format, again);
     }

@@ -44,14 +44,14 @@ is_continuation(char byte)
 size_t
 utf8_character_size(const char *text, const char *end)
 {
-    const LeadRange *const range = text < end ? range_of((unsigned char)*text) : NULL;
+    const LeadRange *range = text < end ? range_of((unsigned char)*text) : NULL;
     if (range == NULL || (size_t)(end - text) < range->size) {
         return 0;
     }
     if (range->size == 1) {
         return 1;
     }
-    const unsigned char second = (unsigned char)text[1];
+    unsigned char second = (unsigned char)text[1];
     if (second < range->second_min || second > range->second_max) {
         return 0;
     }
@@ -67,9 +67,9 @@ bool
 utf8_is_valid(Slice text)
 {
     const char *position = text.data;
-    const char *const end = text.data == NULL ? NULL : text.data + text.size;
+    const char *end = text.data == NULL ? NULL : text.data + text.size;
     while (position < end) {
-        const size_t size = utf8_character_size(position, end);
+        size_t size = utf8_character_size(position, end);
         if (size == 0) {
             return false;
         }
@@ -87,7 +87,7 @@ utf8_encode(uint32_t character, char ret_bytes[4])
         ret_bytes[0] = (char)character;
         return 1;
     }
-    const size_t size = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    size_t size = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
     for (size_t index = size - 1; index > 0; index--) {
         ret_bytes[index] = (char)(0x80 | (character & 0x3f));
         character >>= 6;

@@ -11,7 +11,7 @@ uuid_new(void)
 {
     Uuid uuid;
     random_bytes(uuid.bytes, sizeof uuid.bytes);
-    const uint64_t milliseconds = clock_wall_us() / 1000;
+    uint64_t milliseconds = clock_wall_us() / 1000;
     for (unsigned index = 0; index < 6; index++) {
         uuid.bytes[index] = (unsigned char)(milliseconds >> (40 - 8 * index));
     }
@@ -73,7 +73,7 @@ read_hex(Slice text, char skip, Uuid *ret_uuid)
         if (skip != '\0' && text.data[index] == skip) {
             continue;
         }
-        const int value = hex_value(text.data[index]);
+        int value = hex_value(text.data[index]);
         if (value < 0 || count == 32) {
             return false;
         }
@@ -110,7 +110,7 @@ uuid_from_text(Slice text, Uuid *ret_uuid)
 void
 id_to_text(const char *prefix, Uuid uuid, char ret_text[ID_TEXT_SIZE])
 {
-    const size_t length = strlen(prefix);
+    size_t length = strlen(prefix);
     assert(length <= ID_PREFIX_MAX);
 
     memcpy(ret_text, prefix, length);
@@ -121,7 +121,7 @@ id_to_text(const char *prefix, Uuid uuid, char ret_text[ID_TEXT_SIZE])
 bool
 id_from_text(const char *prefix, Slice text, Uuid *ret_uuid)
 {
-    const size_t length = strlen(prefix);
+    size_t length = strlen(prefix);
     return slice_starts_with(text, slice_from_string(prefix)) && text.size > length &&
            text.data[length] == '_' && read_hex(slice_part(text, length + 1, text.size), '\0', ret_uuid);
 }

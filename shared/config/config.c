@@ -65,7 +65,7 @@ is_secret_name(const ConfigTable *table, Slice name)
     assert(table->definitions != NULL);
 
     for (size_t index = 0; index < table->count; index++) {
-        const SettingDefinition *const definition = &table->definitions[index];
+        const SettingDefinition *definition = &table->definitions[index];
         if (definition->type == SETTING_SECRET && slice_equals_string(name, definition->name)) {
             return true;
         }
@@ -76,7 +76,7 @@ is_secret_name(const ConfigTable *table, Slice name)
 static size_t
 smallest(size_t first, size_t second, size_t third)
 {
-    const size_t smaller = first < second ? first : second;
+    size_t smaller = first < second ? first : second;
     return smaller < third ? smaller : third;
 }
 
@@ -92,8 +92,8 @@ edit_distance(Slice left, Slice right)
         size_t diagonal = row[0];
         row[0] = line;
         for (size_t column = 1; column <= right.size; column++) {
-            const size_t above = row[column];
-            const size_t change = left.data[line - 1] == right.data[column - 1] ? 0 : 1;
+            size_t above = row[column];
+            size_t change = left.data[line - 1] == right.data[column - 1] ? 0 : 1;
             row[column] = smallest(above + 1, row[column - 1] + 1, diagonal + change);
             diagonal = above;
         }
@@ -111,7 +111,7 @@ nearest_name(const ConfigTable *table, Slice name, char ret_nearest[SETTING_VARI
     for (size_t index = 0; index < table->count; index++) {
         char flag[SETTING_VARIABLE_SIZE];
         setting_flag(&table->definitions[index], flag);
-        const size_t distance = edit_distance(name, slice_from_string(flag));
+        size_t distance = edit_distance(name, slice_from_string(flag));
         if (distance < best) {
             best = distance;
             is_found = true;
@@ -143,7 +143,7 @@ unknown_name(Call *call, const ConfigTable *table, const char *prefix, Slice nam
 static bool
 is_same_kind(const char *left, const char *right)
 {
-    const size_t size = strcspn(left, " ");
+    size_t size = strcspn(left, " ");
     return size == strcspn(right, " ") && memcmp(left, right, size) == 0;
 }
 
@@ -151,8 +151,8 @@ is_same_kind(const char *left, const char *right)
 static Status
 items_join(Call *call, const Setting *before, Setting *setting)
 {
-    const size_t count = before->item_count + setting->item_count;
-    Slice *const items = arena_alloc(call->arena, count * sizeof *items);
+    size_t count = before->item_count + setting->item_count;
+    Slice *items = arena_alloc(call->arena, count * sizeof *items);
     if (items == NULL) {
         return call_fail_memory(call, "a setting");
     }
@@ -183,7 +183,7 @@ config_assign(
     } else if (definition == &version_definition) {
         config->wants_version = setting.integer != 0;
     } else {
-        Setting *const present = &config->settings[definition - config->table->definitions];
+        Setting *present = &config->settings[definition - config->table->definitions];
         if (definition->type == SETTING_REPEATED && is_same_kind(present->source, source)) {
             TRY(items_join(call, present, &setting));
         }
@@ -197,7 +197,7 @@ static Status
 load_defaults(Call *call, Config *config)
 {
     for (size_t index = 0; index < config->table->count; index++) {
-        const SettingDefinition *const definition = &config->table->definitions[index];
+        const SettingDefinition *definition = &config->table->definitions[index];
         config->settings[index].source = "default";
         if (definition->default_value != NULL) {
             TRY(config_assign(call, config, definition, definition->default_value, "default"));
@@ -210,7 +210,7 @@ load_defaults(Call *call, Config *config)
 static const char *
 variable_find(const ConfigInput *input, const char *name)
 {
-    const size_t length = strlen(name);
+    size_t length = strlen(name);
     for (const char *const *entry = input->environment; entry != NULL && *entry != NULL; entry++) {
         if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') {
             return (*entry)[length + 1] == '\0' ? NULL : *entry + length + 1;
@@ -224,7 +224,7 @@ load_variable(Call *call, Config *config, const ConfigInput *input, const Settin
 {
     char name[SETTING_VARIABLE_SIZE];
     setting_variable(definition, name);
-    const char *const text = variable_find(input, name);
+    const char *text = variable_find(input, name);
     if (text == NULL) {
         return STATUS_OK;
     }
@@ -245,8 +245,8 @@ static Status
 flag_value(Call *call, const SettingDefinition *definition, const ConfigInput *input, size_t *index,
     const char **ret_text)
 {
-    const char *const argument = input->arguments[*index];
-    const char *const equals = strchr(argument, '=');
+    const char *argument = input->arguments[*index];
+    const char *equals = strchr(argument, '=');
     if (equals != NULL) {
         *ret_text = equals + 1;
     } else if (definition->type == SETTING_BOOLEAN) {
@@ -263,10 +263,10 @@ flag_value(Call *call, const SettingDefinition *definition, const ConfigInput *i
 static Status
 load_flag(Call *call, Config *config, const ConfigInput *input, size_t *index, bool is_early)
 {
-    const char *const argument = input->arguments[*index];
-    const Slice whole = slice_from_string(argument + 2);
-    const Slice name = slice_part(whole, 0, slice_find(whole, '='));
-    const SettingDefinition *const definition = definition_find(config->table, name);
+    const char *argument = input->arguments[*index];
+    Slice whole = slice_from_string(argument + 2);
+    Slice name = slice_part(whole, 0, slice_find(whole, '='));
+    const SettingDefinition *definition = definition_find(config->table, name);
     if (definition == NULL) {
         return unknown_name(call, config->table, "--", name);
     }
@@ -287,7 +287,7 @@ load_flags(Call *call, Config *config, const ConfigInput *input, bool is_early)
     bool takes_flags = true;
     config->word_count = 0;
     for (size_t index = 0; index < input->argument_count; index++) {
-        const char *const argument = input->arguments[index];
+        const char *argument = input->arguments[index];
         if (takes_flags && strcmp(argument, "--") == 0) {
             takes_flags = false;
         } else if (takes_flags && strncmp(argument, "--", 2) == 0) {
@@ -303,7 +303,7 @@ static Slice
 without_comment(Slice line)
 {
     for (size_t index = 0; index < line.size; index++) {
-        const bool follows_space = index == 0 || line.data[index - 1] == ' ' || line.data[index - 1] == '\t';
+        bool follows_space = index == 0 || line.data[index - 1] == ' ' || line.data[index - 1] == '\t';
         if (line.data[index] == '#' && follows_space) {
             return slice_part(line, 0, index);
         }
@@ -314,24 +314,24 @@ without_comment(Slice line)
 static Status
 load_line(Call *call, Config *config, Slice line, int number)
 {
-    const size_t equals = slice_find(line, '=');
+    size_t equals = slice_find(line, '=');
     if (equals == line.size) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "file '%s' line %d: expected 'name = value', not '%.*s'", config->file_path, number,
             SLICE_PRINT(line));
     }
-    const Slice name = slice_trim(slice_part(line, 0, equals));
-    const Slice value = slice_trim(slice_part(line, equals + 1, line.size));
-    const SettingDefinition *const definition = definition_find(config->table, name);
+    Slice name = slice_trim(slice_part(line, 0, equals));
+    Slice value = slice_trim(slice_part(line, equals + 1, line.size));
+    const SettingDefinition *definition = definition_find(config->table, name);
     if (definition == NULL || is_built_in(definition)) {
         (void)unknown_name(call, config->table, "", name);
         return call_wrap(call, "file '%s' line %d", config->file_path, number);
     }
-    const char *const text = text_copy(call->arena, value);
+    const char *text = text_copy(call->arena, value);
     if (text == NULL) {
         return call_fail_memory(call, "a setting");
     }
-    const char *const source = text_format(call->arena, "file %s line %d", config->file_path, number);
+    const char *source = text_format(call->arena, "file %s line %d", config->file_path, number);
     return config_assign(call, config, definition, text, source);
 }
 
@@ -362,9 +362,9 @@ config_load(Call *call, const ConfigTable *table, const ConfigInput *input, Conf
     assert(table->count == 0 || table->definitions != NULL);
     assert(input->argument_count == 0 || input->arguments != NULL);
 
-    Config *const config = arena_alloc(call->arena, sizeof *config);
-    Setting *const settings = arena_alloc(call->arena, (table->count + 1) * sizeof *settings);
-    const char **const words = arena_alloc(call->arena, (input->argument_count + 1) * sizeof *words);
+    Config *config = arena_alloc(call->arena, sizeof *config);
+    Setting *settings = arena_alloc(call->arena, (table->count + 1) * sizeof *settings);
+    const char **words = arena_alloc(call->arena, (input->argument_count + 1) * sizeof *words);
     if (config == NULL || settings == NULL || words == NULL) {
         return call_fail_memory(call, "the settings");
     }
@@ -382,7 +382,7 @@ config_load(Call *call, const ConfigTable *table, const ConfigInput *input, Conf
 static const Setting *
 setting_find(const Config *config, const char *name, unsigned types)
 {
-    const SettingDefinition *const definitions = config->table->definitions;
+    const SettingDefinition *definitions = config->table->definitions;
     size_t index = 0;
     while (index < config->table->count && strcmp(definitions[index].name, name) != 0) {
         index++;
@@ -401,7 +401,7 @@ config_string(const Config *config, const char *name)
 int64_t
 config_integer(const Config *config, const char *name)
 {
-    const unsigned types = 1u << SETTING_INTEGER | 1u << SETTING_DURATION | 1u << SETTING_BYTES;
+    unsigned types = 1u << SETTING_INTEGER | 1u << SETTING_DURATION | 1u << SETTING_BYTES;
     return setting_find(config, name, types)->integer;
 }
 
@@ -414,7 +414,7 @@ config_boolean(const Config *config, const char *name)
 size_t
 config_list(const Config *config, const char *name, const Slice **ret_items)
 {
-    const Setting *const setting = setting_find(config, name, 1u << SETTING_LIST | 1u << SETTING_REPEATED);
+    const Setting *setting = setting_find(config, name, 1u << SETTING_LIST | 1u << SETTING_REPEATED);
     *ret_items = setting->items;
     return setting->item_count;
 }
@@ -468,8 +468,8 @@ void
 config_write(const Config *config, Buffer *buffer)
 {
     for (size_t index = 0; index < config->table->count; index++) {
-        const SettingDefinition *const definition = &config->table->definitions[index];
-        const Setting *const setting = &config->settings[index];
+        const SettingDefinition *definition = &config->table->definitions[index];
+        const Setting *setting = &config->settings[index];
         char flag[SETTING_VARIABLE_SIZE];
         setting_flag(definition, flag);
         if (definition->type == SETTING_REPEATED && setting->text != NULL) {

@@ -30,7 +30,7 @@ config_write_help(const ConfigTable *table, Buffer *buffer)
     assert(table->count == 0 || table->definitions != NULL);
 
     for (size_t index = 0; index < table->count; index++) {
-        const SettingDefinition *const definition = &table->definitions[index];
+        const SettingDefinition *definition = &table->definitions[index];
         char flag[SETTING_VARIABLE_SIZE];
         setting_flag(definition, flag);
         buffer_append_format(
@@ -58,7 +58,7 @@ config_write_markdown(const ConfigTable *table, Buffer *buffer)
     buffer_append_string(
         buffer, "| flag | environment | value | default | meaning |\n|---|---|---|---|---|\n");
     for (size_t index = 0; index < table->count; index++) {
-        const SettingDefinition *const definition = &table->definitions[index];
+        const SettingDefinition *definition = &table->definitions[index];
         char flag[SETTING_VARIABLE_SIZE];
         char variable[SETTING_VARIABLE_SIZE];
         setting_flag(definition, flag);

@@ -54,7 +54,7 @@ static bool
 number_read(const NumberForm *form, Slice text, int64_t *ret_value)
 {
     for (size_t index = 0; index < form->unit_count; index++) {
-        const Unit *const unit = &form->units[index];
+        const Unit *unit = &form->units[index];
         int64_t value = 0;
         if (slice_ends_with(text, unit->suffix) &&
             slice_to_int64(slice_part(text, 0, text.size - unit->suffix.size), &value)) {
@@ -67,17 +67,17 @@ number_read(const NumberForm *form, Slice text, int64_t *ret_value)
 static Status
 number_parse(Call *call, const SettingDefinition *definition, Slice text, Setting *setting)
 {
-    const NumberForm *const form = &number_forms[definition->type];
+    const NumberForm *form = &number_forms[definition->type];
     if (!number_read(form, text, &setting->integer)) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "expected %s, not '%.*s'", form->expected, SLICE_PRINT(text));
     }
-    const bool is_unbounded = definition->minimum == 0 && definition->maximum == 0;
-    const int64_t maximum = is_unbounded ? INT64_MAX : definition->maximum;
+    bool is_unbounded = definition->minimum == 0 && definition->maximum == 0;
+    int64_t maximum = is_unbounded ? INT64_MAX : definition->maximum;
     if (setting->integer < definition->minimum || setting->integer > maximum) {
-        const char *const unit = definition->type == SETTING_DURATION ? " ms"
-                                 : definition->type == SETTING_BYTES  ? " bytes"
-                                                                      : "";
+        const char *unit = definition->type == SETTING_DURATION ? " ms"
+                           : definition->type == SETTING_BYTES  ? " bytes"
+                                                                : "";
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is not between %lld and %lld%s",
             SLICE_PRINT(text), (long long)definition->minimum, (long long)maximum, unit);
     }
@@ -129,7 +129,7 @@ list_parse(Call *call, const SettingDefinition *definition, Slice text, Setting 
     for (size_t index = 0; index < text.size; index++) {
         capacity += text.data[index] == ',';
     }
-    Slice *const items = arena_alloc(call->arena, capacity * sizeof *items);
+    Slice *items = arena_alloc(call->arena, capacity * sizeof *items);
     if (items == NULL) {
         return call_fail_memory(call, "a setting");
     }
@@ -150,7 +150,7 @@ static Status
 item_parse(Call *call, const SettingDefinition *definition, Slice text, Setting *setting)
 {
     (void)definition;
-    Slice *const item = arena_alloc(call->arena, sizeof *item);
+    Slice *item = arena_alloc(call->arena, sizeof *item);
     if (item == NULL) {
         return call_fail_memory(call, "a setting");
     }
@@ -214,7 +214,7 @@ descriptor_read(Call *call, int descriptor, const char *path, size_t size_max, S
     for (;;) {
         enum { PART_SIZE = 4096 };
         char part[PART_SIZE];
-        const ssize_t size = read(descriptor, part, sizeof part);
+        ssize_t size = read(descriptor, part, sizeof part);
         if (size < 0 && errno == EINTR) {
             continue;
         }
@@ -231,7 +231,7 @@ descriptor_read(Call *call, int descriptor, const char *path, size_t size_max, S
                 call, STATUS_RESOURCE_EXHAUSTED, "file '%s' is larger than %zu bytes", path, size_max);
         }
     }
-    const char *const copy = text_copy(call->arena, buffer_slice(&buffer));
+    const char *copy = text_copy(call->arena, buffer_slice(&buffer));
     if (copy == NULL) {
         return call_fail_memory(call, "a file's content");
     }
@@ -242,12 +242,12 @@ descriptor_read(Call *call, int descriptor, const char *path, size_t size_max, S
 Status
 setting_read_file(Call *call, const char *path, size_t size_max, Slice *ret_content)
 {
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
         return call_fail(
             call, STATUS_NOT_FOUND, "file '%s' cannot be opened: %s", path, strerrordesc_np(errno));
     }
-    const Status status = descriptor_read(call, descriptor, path, size_max, ret_content);
+    Status status = descriptor_read(call, descriptor, path, size_max, ret_content);
     (void)close(descriptor);
     return status;
 }
@@ -256,7 +256,7 @@ void
 setting_flag(const SettingDefinition *definition, char ret_flag[SETTING_VARIABLE_SIZE])
 {
     assert(strlen(definition->name) <= SETTING_NAME_MAX);
-    const char *const suffix = definition->type == SETTING_SECRET ? "-file" : "";
+    const char *suffix = definition->type == SETTING_SECRET ? "-file" : "";
     (void)snprintf(ret_flag, SETTING_VARIABLE_SIZE, "%s%s", definition->name, suffix);
 }
 
@@ -265,9 +265,9 @@ setting_variable(const SettingDefinition *definition, char ret_variable[SETTING_
 {
     char flag[SETTING_VARIABLE_SIZE];
     setting_flag(definition, flag);
-    const int start = snprintf(ret_variable, SETTING_VARIABLE_SIZE, "SLUICE_");
+    int start = snprintf(ret_variable, SETTING_VARIABLE_SIZE, "SLUICE_");
     for (const char *from = flag, *end = flag + strlen(flag) + 1; from < end; from++) {
-        const bool is_letter = *from >= 'a' && *from <= 'z';
+        bool is_letter = *from >= 'a' && *from <= 'z';
         ret_variable[start + (from - flag)] = (char)(is_letter      ? *from - 'a' + 'A'
                                                      : *from == '-' ? '_'
                                                                     : *from);

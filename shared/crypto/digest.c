@@ -16,7 +16,7 @@ struct Sha256State {
 void
 sha256(Slice bytes, Sha256 *ret_digest)
 {
-    const int is_done = EVP_Digest(bytes.data, bytes.size, ret_digest->bytes, NULL, EVP_sha256(), NULL);
+    int is_done = EVP_Digest(bytes.data, bytes.size, ret_digest->bytes, NULL, EVP_sha256(), NULL);
     assert(is_done == 1);
     (void)is_done;
 }
@@ -25,10 +25,10 @@ void
 hmac_sha256(Slice key, Slice bytes, Sha256 *ret_digest)
 {
     static const unsigned char nothing[1] = {0};
-    const unsigned char *const data = bytes.size == 0 ? nothing : (const unsigned char *)bytes.data;
+    const unsigned char *data = bytes.size == 0 ? nothing : (const unsigned char *)bytes.data;
     assert(key.size <= INT32_MAX);
-    const void *const done = HMAC(EVP_sha256(), key.size == 0 ? (const char *)nothing : key.data,
-        (int)key.size, data, bytes.size, ret_digest->bytes, NULL);
+    const void *done = HMAC(EVP_sha256(), key.size == 0 ? (const char *)nothing : key.data, (int)key.size,
+        data, bytes.size, ret_digest->bytes, NULL);
     assert(done != NULL);
     (void)done;
 }
@@ -61,7 +61,7 @@ sha256_from_hex(Slice hex, Sha256 *ret_digest)
 Sha256State *
 sha256_begin(void)
 {
-    Sha256State *const state = memory_new(1, sizeof *state);
+    Sha256State *state = memory_new(1, sizeof *state);
     if (state == NULL) {
         return NULL;
     }
@@ -77,7 +77,7 @@ void
 sha256_update(Sha256State *state, Slice bytes)
 {
     assert(state != NULL);
-    const int is_done = EVP_DigestUpdate(state->context, bytes.data, bytes.size);
+    int is_done = EVP_DigestUpdate(state->context, bytes.data, bytes.size);
     assert(is_done == 1);
     (void)is_done;
 }
@@ -86,7 +86,7 @@ void
 sha256_end(Sha256State *state, Sha256 *ret_digest)
 {
     assert(state != NULL);
-    const int is_done = EVP_DigestFinal_ex(state->context, ret_digest->bytes, NULL);
+    int is_done = EVP_DigestFinal_ex(state->context, ret_digest->bytes, NULL);
     assert(is_done == 1);
     (void)is_done;
     sha256_abandon(state);

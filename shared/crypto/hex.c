@@ -18,7 +18,7 @@ hex_encode(Slice bytes, char *ret_text)
 
     static const char digits[] = "0123456789abcdef";
     for (size_t index = 0; index < bytes.size; index++) {
-        const unsigned char byte = (unsigned char)bytes.data[index];
+        unsigned char byte = (unsigned char)bytes.data[index];
         ret_text[2 * index] = digits[byte >> 4];
         ret_text[2 * index + 1] = digits[byte & 15];
     }
@@ -30,7 +30,7 @@ hex_decode(Slice text, void *ret_bytes, size_t size)
 {
     assert(ret_bytes != NULL || size == 0);
 
-    unsigned char *const bytes = ret_bytes;
+    unsigned char *bytes = ret_bytes;
     if (text.size != 2 * size) {
         return false;
     }
@@ -40,8 +40,8 @@ hex_decode(Slice text, void *ret_bytes, size_t size)
         }
     }
     for (size_t index = 0; index < size; index++) {
-        const int high = digit_value(text.data[2 * index]);
-        const int low = digit_value(text.data[2 * index + 1]);
+        int high = digit_value(text.data[2 * index]);
+        int low = digit_value(text.data[2 * index + 1]);
         bytes[index] = (unsigned char)(high * 16 + low);
     }
     return true;

@@ -52,7 +52,7 @@ Status
 builder_alloc(GraphBuilder *builder, size_t count, size_t size, void **ret_memory)
 {
     size_t total = 0;
-    void *const memory =
+    void *memory =
         __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(builder->def->arena, total);
     if (memory == NULL) {
         return call_fail_memory(builder->call, "the graph");
@@ -65,7 +65,7 @@ Status
 builder_take(GraphBuilder *builder, size_t mark, size_t item_size, const void **ret_items, size_t *ret_count)
 {
     assert(item_size > 0 && mark <= builder->stack.size);
-    const size_t size = builder->stack.size - mark;
+    size_t size = builder->stack.size - mark;
     void *items = NULL;
     if (size > 0) {
         TRY(builder_alloc(builder, 1, size, &items));
@@ -159,7 +159,7 @@ builder_string_tensor(
     int64_t count = 0;
     TRY(check_shape(builder, shape, &count));
     size_t size = 0;
-    const size_t total = (size_t)count;
+    size_t total = (size_t)count;
     if (__builtin_mul_overflow(total, sizeof(Slice), &size)) {
         size = SIZE_MAX;
     }
@@ -204,8 +204,8 @@ builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes
         VIEW_SIZE_MIN = 65536
     }; /* a smaller constant is copied, so that it does not keep the whole
         * source */
-    const size_t offset = source == NULL ? 0 : (size_t)(bytes.data - (const char *)source->data);
-    const uintptr_t address = (uintptr_t)bytes.data;
+    size_t offset = source == NULL ? 0 : (size_t)(bytes.data - (const char *)source->data);
+    uintptr_t address = (uintptr_t)bytes.data;
     Tensor tensor;
     if (source == NULL || bytes.size < VIEW_SIZE_MIN || address % dtype_size(dtype) != 0 ||
         !tensor_view(dtype, shape, source, (char *)source->data + offset, &tensor) ||
@@ -220,13 +220,13 @@ void
 tensor_repeat_last(const Tensor *tensor, int64_t given)
 {
     assert(given >= 0);
-    const size_t size = dtype_size(tensor->dtype);
-    const size_t total = (size_t)tensor_element_count(tensor) * size;
+    size_t size = dtype_size(tensor->dtype);
+    size_t total = (size_t)tensor_element_count(tensor) * size;
     size_t done = (size_t)given * size;
     if (done >= total) {
         return;
     }
-    char *const data = tensor->data;
+    char *data = tensor->data;
     if (given == 0) {
         memset(data, 0, total);
         return;

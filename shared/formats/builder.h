@@ -45,7 +45,7 @@ MUST_USE Status builder_copy(GraphBuilder *builder, Slice text, Slice *ret_copy)
 #define BUILDER_TAKE(builder, mark, ret_items, ret_count)                                                    \
     __extension__({                                                                                          \
         const void *taken_items_ = NULL;                                                                     \
-        const Status taken_ = builder_take(builder, mark, sizeof **(ret_items), &taken_items_, ret_count);   \
+        Status taken_ = builder_take(builder, mark, sizeof **(ret_items), &taken_items_, ret_count);         \
         *(ret_items) = taken_items_;                                                                         \
         taken_;                                                                                              \
     })

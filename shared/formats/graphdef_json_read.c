@@ -78,9 +78,9 @@ static const JsonTable list_table = {
 static Status
 read_list_form(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const AttrForm *const form = &attr_forms[member - list_members];
-    AttrValue *const list = target;
-    const size_t mark = builder_mark(reader->context);
+    const AttrForm *form = &attr_forms[member - list_members];
+    AttrValue *list = target;
+    size_t mark = builder_mark(reader->context);
     if (list->value.list.count > 0) {
         return call_fail(reader->call, STATUS_INVALID_ARGUMENT, "a list has items of two kinds");
     }
@@ -119,7 +119,7 @@ static Status read_attr_form(JsonReader *reader, const JsonMember *member, void 
 static Status
 read_attr_list(JsonReader *reader, const JsonMember *member, void *target)
 {
-    AttrReading *const reading = target;
+    AttrReading *reading = target;
     (void)member;
     TRY(take_only_value(reader, reading));
     *reading->value = (AttrValue){.is_list = true};
@@ -137,8 +137,8 @@ static const JsonTable attr_table = JSON_TABLE("AttrValue", attr_members);
 static Status
 read_attr_form(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const AttrForm *const form = &attr_forms[member - attr_members];
-    AttrReading *const reading = target;
+    const AttrForm *form = &attr_forms[member - attr_members];
+    AttrReading *reading = target;
     TRY(take_only_value(reader, reading));
     reading->value->kind = form->kind;
     return json_read_value(reader, &form->value, &reading->value->value);
@@ -166,7 +166,7 @@ static const JsonTable node_table = JSON_TABLE("NodeDef", node_members);
 static Status
 read_node(JsonReader *reader, const JsonMember *member, void *target)
 {
-    NodeDef *const node = target;
+    NodeDef *node = target;
     (void)member;
     node->name = node->op = node->device = SLICE("");
     if (json_read_object(reader, &node_table, node) != STATUS_OK) {
@@ -193,7 +193,7 @@ static const JsonTable argument_table = JSON_TABLE("ArgDef", argument_members);
 static Status
 read_argument(JsonReader *reader, const JsonMember *member, void *target)
 {
-    FunctionArgument *const argument = target;
+    FunctionArgument *argument = target;
     (void)member;
     *argument = (FunctionArgument){
         .name = SLICE(""), .type_attr = SLICE(""), .number_attr = SLICE(""), .type_list_attr = SLICE("")};
@@ -263,7 +263,7 @@ static const JsonTable function_table = JSON_TABLE("FunctionDef", function_membe
 static Status
 read_function(JsonReader *reader, const JsonMember *member, void *target)
 {
-    FunctionDef *const function = target;
+    FunctionDef *function = target;
     (void)member;
     function->name = SLICE("");
     if (json_read_object(reader, &function_table, function) != STATUS_OK) {

@@ -86,7 +86,7 @@ push_item(JsonReader *reader, const JsonList *list, Slice name)
         TRY(json_read_value(reader, &list->item, item.bytes));
         return builder_push(reader->context, item.bytes, list->item_size);
     }
-    Slice *const key = (Slice *)(void *)item.bytes;
+    Slice *key = (Slice *)(void *)item.bytes;
     TRY(builder_copy(reader->context, name, key));
     if (json_read_value(reader, &list->item, item.bytes) != STATUS_OK) {
         return call_wrap(reader->call, "'%.*s'", SLICE_PRINT(slice_part(*key, 0, 64)));
@@ -103,9 +103,9 @@ typedef struct List {
 Status
 graph_read_list(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const JsonList *const list = member->list;
-    List *const ret_list = target;
-    const size_t mark = builder_mark(reader->context);
+    const JsonList *list = member->list;
+    List *ret_list = target;
+    size_t mark = builder_mark(reader->context);
     Slice name = {0};
     assert(list->item_size <= GRAPH_ITEM_SIZE_MAX);
     if (!(list->is_map ? json_object_begin(reader->scanner) : json_array_begin(reader->scanner))) {
@@ -137,8 +137,8 @@ static const JsonTable dim_table = JSON_TABLE("Dim", dim_members);
 static Status
 read_dims(JsonReader *reader, const JsonMember *member, void *target)
 {
-    Shape *const shape = target;
-    Call *const call = reader->call;
+    Shape *shape = target;
+    Call *call = reader->call;
     (void)member;
     if (!json_array_begin(reader->scanner)) {
         return json_reader_fault(reader);
@@ -238,20 +238,19 @@ read_scalar(JsonScanner *scanner, Dtype dtype, void *element)
 static Status
 read_numbers(JsonReader *values, const Tensor *tensor)
 {
-    JsonScanner *const scanner = values->scanner;
-    const Dtype dtype = tensor->dtype;
-    const int64_t parts = dtype == DTYPE_COMPLEX64 || dtype == DTYPE_COMPLEX128 ? 2 : 1;
-    const size_t size = dtype_size(dtype) / (size_t)parts;
-    const int64_t room = tensor_element_count(tensor) * parts;
+    JsonScanner *scanner = values->scanner;
+    Dtype dtype = tensor->dtype;
+    int64_t parts = dtype == DTYPE_COMPLEX64 || dtype == DTYPE_COMPLEX128 ? 2 : 1;
+    size_t size = dtype_size(dtype) / (size_t)parts;
+    int64_t room = tensor_element_count(tensor) * parts;
     int64_t done = 0;
     if (!json_array_begin(scanner)) {
         return json_reader_fault(values);
     }
     while (json_array_next(scanner)) {
         Slice rest;
-        const bool is_read = done < room
-                                 ? read_scalar(scanner, dtype, (char *)tensor->data + (size_t)done * size)
-                                 : json_skip(scanner, &rest);
+        bool is_read = done < room ? read_scalar(scanner, dtype, (char *)tensor->data + (size_t)done * size)
+                                   : json_skip(scanner, &rest);
         if (!is_read) {
             return json_reader_fault(values);
         }
@@ -275,7 +274,7 @@ read_strings(JsonReader *values, const Shape *shape, Tensor *ret_tensor)
 static Status
 read_content(JsonReader *reader, const TensorMessage *message, Slice text, Tensor *ret_tensor)
 {
-    Call *const call = reader->call;
+    Call *call = reader->call;
     Tensor tensor;
     int64_t count = 0;
     size_t size = 0;
@@ -283,7 +282,7 @@ read_content(JsonReader *reader, const TensorMessage *message, Slice text, Tenso
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the tensor's content is not in base64");
     }
     TRY(builder_tensor(reader->context, message->dtype, &message->shape, &tensor, &count));
-    const size_t expected = (size_t)count * dtype_size(message->dtype);
+    size_t expected = (size_t)count * dtype_size(message->dtype);
     if (size != expected) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "the tensor's content has %zu bytes, its shape asks for %zu", size, expected);
@@ -298,7 +297,7 @@ read_content(JsonReader *reader, const TensorMessage *message, Slice text, Tenso
 static Status
 read_string_content(JsonReader *reader, const TensorMessage *message, Slice text, Tensor *ret_tensor)
 {
-    Call *const call = reader->call;
+    Call *call = reader->call;
     void *bytes = NULL;
     size_t size = 0;
     if (!base64_decoded_size(text, &size)) {
@@ -335,7 +334,7 @@ graph_read_tensor(JsonReader *reader, const JsonMember *member, void *target)
     (void)member;
     TensorMessage message = {0};
     TRY(json_read_object(reader, &tensor_table, &message));
-    const TensorField *const field = tensor_field(message.dtype);
+    const TensorField *field = tensor_field(message.dtype);
     if (field == NULL) {
         /* A dtype without elements here: only whoever needs the tensor finds it invalid. */
         *(Tensor *)target = (Tensor){.shape = message.shape};
@@ -354,7 +353,7 @@ graph_read_tensor(JsonReader *reader, const JsonMember *member, void *target)
         return message.dtype == DTYPE_STRING ? read_string_content(reader, &message, content, target)
                                              : read_content(reader, &message, content, target);
     }
-    const Slice values = message.values[field->number];
+    Slice values = message.values[field->number];
     return values.size > 0 ? read_values(reader, &message, values, target)
                            : builder_zeros(reader->context, message.dtype, &message.shape, target);
 }

@@ -88,7 +88,7 @@ write_tensor(JsonWriter *writer, const Tensor *tensor)
     write_dtype(writer, tensor->dtype);
     json_write_name(writer, "tensorShape");
     write_shape(writer, &tensor->shape);
-    const int64_t count = tensor->dtype == DTYPE_INVALID ? 0 : tensor_element_count(tensor);
+    int64_t count = tensor->dtype == DTYPE_INVALID ? 0 : tensor_element_count(tensor);
     if (count > 0 && tensor->dtype == DTYPE_STRING) {
         write_strings(writer, tensor->data, count);
     } else if (count > 0 && tensor->data != NULL) {
@@ -101,8 +101,8 @@ write_tensor(JsonWriter *writer, const Tensor *tensor)
 static int
 compare_attrs(const void *left, const void *right)
 {
-    const Attr *const a = *(const Attr *const *)left;
-    const Attr *const b = *(const Attr *const *)right;
+    const Attr *a = *(const Attr *const *)left;
+    const Attr *b = *(const Attr *const *)right;
     return slice_compare(a->name, b->name);
 }
 
@@ -295,7 +295,7 @@ write_arguments(JsonWriter *writer, const char *name, const FunctionArgument *ar
     json_write_name(writer, name);
     json_write_array_begin(writer);
     for (size_t index = 0; index < count; index++) {
-        const FunctionArgument *const argument = &arguments[index];
+        const FunctionArgument *argument = &arguments[index];
         json_write_object_begin(writer);
         member_text(writer, "name", argument->name);
         if (argument->dtype != DTYPE_INVALID) {
@@ -320,7 +320,7 @@ write_declared_attrs(JsonWriter *writer, const FunctionDef *function)
     json_write_name(writer, "attr");
     json_write_array_begin(writer);
     for (size_t index = 0; index < function->declared_attr_count; index++) {
-        const FunctionAttribute *const declared = &function->declared_attrs[index];
+        const FunctionAttribute *declared = &function->declared_attrs[index];
         json_write_object_begin(writer);
         member_text(writer, "name", declared->attr.name);
         member_text(writer, "type", declared->type);

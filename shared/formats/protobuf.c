@@ -16,7 +16,7 @@ read_varint(ProtobufReader *reader, uint64_t *ret_value)
         if (reader->position == reader->end) {
             return stop_reader(reader, "a number is cut short");
         }
-        const unsigned char byte = (unsigned char)*reader->position++;
+        unsigned char byte = (unsigned char)*reader->position++;
         value |= (uint64_t)(byte & 0x7f) << shift;
         if ((byte & 0x80) == 0) {
             *ret_value = value;

@@ -43,7 +43,7 @@ typedef struct ProtobufReader {
 static inline ProtobufReader
 protobuf_reader(Slice bytes)
 {
-    const char *const start = bytes.size == 0 ? "" : bytes.data;
+    const char *start = bytes.size == 0 ? "" : bytes.data;
     return (ProtobufReader){.position = start, .end = start + bytes.size};
 }
 
@@ -68,7 +68,7 @@ bool protobuf_numbers_next(ProtobufNumbers *numbers, uint64_t *ret_value);
 static inline float
 protobuf_float(uint64_t value)
 {
-    const uint32_t bits = (uint32_t)value;
+    uint32_t bits = (uint32_t)value;
     float number = 0;
     memcpy(&number, &bits, sizeof number);
     return number;

@@ -11,8 +11,8 @@ attr_suffix(Slice name, char ret_suffix[SUFFIX_SIZE])
 {
     size_t size = (size_t)snprintf(ret_suffix, SUFFIX_SIZE, "/attr/");
     for (size_t index = 0; index < name.size && size + 3 < SUFFIX_SIZE; index++) {
-        const char byte = name.data[index];
-        const bool is_special = byte == '~' || byte == '/';
+        char byte = name.data[index];
+        bool is_special = byte == '~' || byte == '/';
         ret_suffix[size++] = is_special ? '~' : byte;
         if (is_special) {
             ret_suffix[size++] = byte == '~' ? '0' : '1';
@@ -26,14 +26,14 @@ static void
 attr_fault(Linker *linker, const Node *node, Slice name, const char *reason)
 {
     char suffix[SUFFIX_SIZE];
-    const Slice shown = slice_part(name, 0, 64);
+    Slice shown = slice_part(name, 0, 64);
     link_fault(linker, node, attr_suffix(name, suffix), "attribute '%.*s' %s", SLICE_PRINT(shown), reason);
 }
 
 static bool
 kind_fits(const OpAttribute *declared, const AttrValue *given)
 {
-    const bool is_empty_list = given->is_list && given->value.list.count == 0;
+    bool is_empty_list = given->is_list && given->value.list.count == 0;
     return given->is_list == declared->is_list && (given->kind == declared->kind || is_empty_list);
 }
 
@@ -52,8 +52,8 @@ check_kind(Linker *linker, const Node *node, const OpAttribute *declared, const 
 static void
 check_fixed(Linker *linker, const Node *node, const OpAttribute *declared, const AttrValue *given)
 {
-    const bool are_empty = declared->is_list && declared->default_value.value.list.count == 0 &&
-                           given->is_list && given->value.list.count == 0;
+    bool are_empty = declared->is_list && declared->default_value.value.list.count == 0 && given->is_list &&
+                     given->value.list.count == 0;
     if (declared->is_fixed && !are_empty && !attr_value_equal(given, &declared->default_value)) {
         attr_fault(linker, node, declared->name, "may only have its default value here");
     }
@@ -62,7 +62,7 @@ check_fixed(Linker *linker, const Node *node, const OpAttribute *declared, const
 static void
 check_minimum(Linker *linker, const Node *node, const OpAttribute *declared, const AttrValue *given)
 {
-    const bool is_number = given->kind == ATTR_INT && !given->is_list;
+    bool is_number = given->kind == ATTR_INT && !given->is_list;
     if (declared->has_minimum && is_number && given->value.i < declared->minimum) {
         char suffix[SUFFIX_SIZE];
         link_fault(linker, node, attr_suffix(declared->name, suffix),
@@ -74,7 +74,7 @@ check_minimum(Linker *linker, const Node *node, const OpAttribute *declared, con
 static void
 bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Attr *attr)
 {
-    const AttrValue *const given = node_def_attr(node->def, declared->name);
+    const AttrValue *given = node_def_attr(node->def, declared->name);
     attr->name = declared->name;
     if (given != NULL) {
         check_kind(linker, node, declared, given);
@@ -111,7 +111,7 @@ check_colocation(Linker *linker, const Node *node, const AttrValue *value)
 {
     static const Slice prefix = {.data = "loc:@", .size = 5};
     for (size_t index = 0; value->is_list && index < value->value.list.count; index++) {
-        const AttrValue *const item = &value->value.list.items[index];
+        const AttrValue *item = &value->value.list.items[index];
         if (item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix) &&
             map_get(linker->graph->by_name, slice_part(item->value.s, prefix.size, SIZE_MAX)) == NULL) {
             attr_fault(linker, node, SLICE("_class"), "colocates with a node that does not exist");
@@ -125,8 +125,8 @@ static size_t
 bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
 {
     for (size_t index = 0; index < node->def->attr_count; index++) {
-        const Attr *const given = &node->def->attrs[index];
-        const bool is_free = given->name.size > 0 && given->name.data[0] == '_';
+        const Attr *given = &node->def->attrs[index];
+        bool is_free = given->name.size > 0 && given->name.data[0] == '_';
         if (node->op != NULL && op_declares(node->op, given->name)) {
             continue;
         }
@@ -150,10 +150,10 @@ check_counts(Linker *linker, const Node *node, const OpArgument *arguments, size
 {
     size_t total = 0;
     for (size_t index = 0; index < argument_total; index++) {
-        const size_t count = argument_count(node, &arguments[index]);
+        size_t count = argument_count(node, &arguments[index]);
         total += count > LINK_OUTPUT_COUNT_MAX ? LINK_OUTPUT_COUNT_MAX + 1 : count;
         if (total > LINK_OUTPUT_COUNT_MAX) {
-            const bool is_number = arguments[index].number_attr.size > 0;
+            bool is_number = arguments[index].number_attr.size > 0;
             attr_fault(linker, node,
                 is_number ? arguments[index].number_attr : arguments[index].type_list_attr,
                 "is no count of tensors");
@@ -180,8 +180,8 @@ check_absent_inputs(Linker *linker, const Node *node)
 {
     size_t position = 0;
     for (size_t index = 0; index < node->op->input_count; index++) {
-        const OpArgument *const argument = &node->op->inputs[index];
-        const size_t count = argument_count(node, argument);
+        const OpArgument *argument = &node->op->inputs[index];
+        size_t count = argument_count(node, argument);
         for (size_t item = 0; item < count && position < node->input_count; item++, position++) {
             if (node->inputs[position].node == NODE_NONE && !argument->is_optional) {
                 link_fault(linker, node, "/input", "input %zu ('%.*s') may not be absent", position,
@@ -198,7 +198,7 @@ add_absent_inputs(Linker *linker, Node *node, size_t expected)
     if (node->input_count == expected) {
         return STATUS_OK;
     }
-    Endpoint *const inputs = link_alloc(linker, expected, sizeof *inputs);
+    Endpoint *inputs = link_alloc(linker, expected, sizeof *inputs);
     if (inputs == NULL) {
         return call_fail_memory(linker->call, "the graph's edges");
     }
@@ -213,7 +213,7 @@ add_absent_inputs(Linker *linker, Node *node, size_t expected)
 static Status
 link_arity(Linker *linker, Node *node)
 {
-    const Op *const op = node->op;
+    const Op *op = node->op;
     if (!check_counts(linker, node, op->inputs, op->input_count) ||
         !check_counts(linker, node, op->outputs, op->output_count)) {
         return STATUS_OK;
@@ -222,7 +222,7 @@ link_arity(Linker *linker, Node *node)
     for (size_t index = 0; index < op->input_count; index++) {
         expected += argument_count(node, &op->inputs[index]);
     }
-    const size_t required = required_input_count(node);
+    size_t required = required_input_count(node);
     if (node->input_count > expected || node->input_count < required) {
         link_fault(linker, node, "/input", "has %u data input%s, op '%.*s' takes %zu", node->input_count,
             node->input_count == 1 ? "" : "s", SLICE_PRINT(op->name),
@@ -240,8 +240,8 @@ check_constant(Linker *linker, const Node *node)
     if (node->op == NULL || !slice_equal(node->def->op, SLICE("Const"))) {
         return;
     }
-    const Dtype claimed = node_attr_type(node, "dtype");
-    const Dtype actual = node_attr_tensor(node, "value")->dtype;
+    Dtype claimed = node_attr_type(node, "dtype");
+    Dtype actual = node_attr_tensor(node, "value")->dtype;
     if (claimed != actual) {
         link_fault(linker, node, "/attr/value", "attribute 'value' is %s, 'dtype' says %s",
             dtype_name(actual), dtype_name(claimed));
@@ -251,12 +251,12 @@ check_constant(Linker *linker, const Node *node)
 static Status
 link_node_attrs(Linker *linker, Node *node)
 {
-    const size_t declared = node->op == NULL ? 0 : node->op->attr_count;
-    Attr *const attrs = link_alloc(linker, declared + node->def->attr_count, sizeof *attrs);
+    size_t declared = node->op == NULL ? 0 : node->op->attr_count;
+    Attr *attrs = link_alloc(linker, declared + node->def->attr_count, sizeof *attrs);
     if (attrs == NULL) {
         return call_fail_memory(linker->call, "the graph's attributes");
     }
-    const size_t faults = linker->fault_count;
+    size_t faults = linker->fault_count;
     for (size_t index = 0; index < declared; index++) {
         bind_declared(linker, node, &node->op->attrs[index], &attrs[index]);
     }
@@ -266,7 +266,7 @@ link_node_attrs(Linker *linker, Node *node)
     if (linker->fault_count == faults) {
         check_constant(linker, node);
     }
-    const bool is_countable = node->op != NULL && node->inputs != NULL && linker->fault_count == faults;
+    bool is_countable = node->op != NULL && node->inputs != NULL && linker->fault_count == faults;
     return is_countable ? link_arity(linker, node) : STATUS_OK;
 }
 

@@ -80,11 +80,11 @@ merge_input_frame(const Finder *finder, const Node *node, uint32_t source_id, ui
     if (source_id == NODE_NONE) {
         return STATUS_OK;
     }
-    const Node *const source = &finder->graph->nodes[source_id];
+    const Node *source = &finder->graph->nodes[source_id];
     if (edge_is_back(source, node) || (node_is_loose_constant(source) && !node_is_merge(node))) {
         return STATUS_OK;
     }
-    const uint32_t other = finder->outputs[source_id];
+    uint32_t other = finder->outputs[source_id];
     if (*frame != NODE_NONE && *frame != other) {
         return refuse_mixture(finder, node, *frame, other);
     }
@@ -109,8 +109,8 @@ find_input_frame(const Finder *finder, const Node *node, uint32_t *ret_frame)
 static Status
 open_frame(Finder *finder, const Node *enter, uint32_t parent, uint32_t *ret_frame)
 {
-    const Slice name = node_attr_string(enter, "frame_name");
-    const int64_t parallel = node_attr_int(enter, "parallel_iterations");
+    Slice name = node_attr_string(enter, "frame_name");
+    int64_t parallel = node_attr_int(enter, "parallel_iterations");
     if (parallel < 1) {
         return call_fail(finder->call, STATUS_INVALID_ARGUMENT,
             "node '%.*s': parallel_iterations must be at least 1, not %" PRId64, SLICE_PRINT(enter->name),
@@ -158,7 +158,7 @@ refuse_outside(const Finder *finder, const Node *node)
 static Status
 find_output_frame(Finder *finder, const Node *node, uint32_t input, uint32_t *ret_frame)
 {
-    const FrameStep step = node_step(node);
+    FrameStep step = node_step(node);
     *ret_frame = input;
     if ((step == STEP_EXIT || step == STEP_NEXT) && input == FRAME_ROOT) {
         return refuse_outside(finder, node);
@@ -181,7 +181,7 @@ static Status
 check_back_edges(const Finder *finder, const Node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const uint32_t source = node->inputs[i].node;
+        uint32_t source = node->inputs[i].node;
         if (source != NODE_NONE && edge_is_back(&finder->graph->nodes[source], node) &&
             finder->outputs[source] != finder->inputs[node->id]) {
             return refuse_mixture(finder, node, finder->inputs[node->id], finder->outputs[source]);
@@ -193,9 +193,9 @@ check_back_edges(const Finder *finder, const Node *node)
 static Status
 find_all_frames(Finder *finder)
 {
-    const Graph *const graph = finder->graph;
+    const Graph *graph = finder->graph;
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        const Node *const node = &graph->nodes[graph->order[i]];
+        const Node *node = &graph->nodes[graph->order[i]];
         TRY(find_input_frame(finder, node, &finder->inputs[node->id]));
         TRY(find_output_frame(finder, node, finder->inputs[node->id], &finder->outputs[node->id]));
     }

@@ -17,8 +17,8 @@ typedef struct Fusion {
 static bool
 joins_reader(const Fusion *fusion, const Node *node)
 {
-    const uint32_t reader = fusion->readers[node->id];
-    const uint32_t *const slots = fusion->rule->slots;
+    uint32_t reader = fusion->readers[node->id];
+    const uint32_t *slots = fusion->rule->slots;
     return reader < READ_OUTSIDE && node->control_count == 0 &&
            (slots == NULL || slots[node->id] == slots[reader]) &&
            fusion->sizes[reader] + node->input_count <= FUSION_INPUTS_MAX;
@@ -27,15 +27,15 @@ joins_reader(const Fusion *fusion, const Node *node)
 static void
 note_reader(Fusion *fusion, uint32_t node, uint32_t reader)
 {
-    uint32_t *const known = &fusion->readers[node];
+    uint32_t *known = &fusion->readers[node];
     *known = *known == NODE_NONE || *known == reader ? reader : READ_OUTSIDE;
 }
 
 static void
 visit_node(Fusion *fusion, const Node *node)
 {
-    const bool may_join = fusion->rule->may_join(fusion->rule->context, node);
-    const uint32_t root = may_join && joins_reader(fusion, node) ? fusion->readers[node->id] : node->id;
+    bool may_join = fusion->rule->may_join(fusion->rule->context, node);
+    uint32_t root = may_join && joins_reader(fusion, node) ? fusion->readers[node->id] : node->id;
     fusion->roots[node->id] = root;
     fusion->sizes[root] += node->input_count;
     for (uint32_t index = 0; index < node->input_count; index++) {
@@ -52,7 +52,7 @@ Status
 graph_find_fusions(Call *call, const Graph *graph, const FusionRule *rule, uint32_t **ret_roots)
 {
     assert(rule->may_join != NULL);
-    const size_t size = (graph->node_count + 1) * sizeof(uint32_t);
+    size_t size = (graph->node_count + 1) * sizeof(uint32_t);
     Fusion fusion = {
         .rule = rule,
         .roots = arena_alloc(call->arena, size),

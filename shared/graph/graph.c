@@ -54,9 +54,9 @@ resolve_declared(const GraphDef *def, Slice text)
 static void
 resolve_expanded(const Graph *graph, NodeInput *input)
 {
-    const Node *const node = graph_find(graph, input->node);
-    const bool is_left_behind = node != NULL && slice_equals_string(node->def->op, "NoOp");
-    const AttrValue *const outputs = is_left_behind ? node_attr(node, "_outputs") : NULL;
+    const Node *node = graph_find(graph, input->node);
+    bool is_left_behind = node != NULL && slice_equals_string(node->def->op, "NoOp");
+    const AttrValue *outputs = is_left_behind ? node_attr(node, "_outputs") : NULL;
     NodeInput moved;
     if (outputs != NULL && outputs->is_list && outputs->kind == ATTR_STRING &&
         input->port < outputs->value.list.count &&
@@ -68,9 +68,9 @@ resolve_expanded(const Graph *graph, NodeInput *input)
 Status
 graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint)
 {
-    const Slice shown = slice_part(text, 0, 128);
+    Slice shown = slice_part(text, 0, 128);
     NodeInput input;
-    const bool is_endpoint = node_input_parse(resolve_declared(graph->def, text), &input);
+    bool is_endpoint = node_input_parse(resolve_declared(graph->def, text), &input);
     if (is_endpoint) {
         resolve_expanded(graph, &input);
     }
@@ -78,7 +78,7 @@ graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoin
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "'%.*s' is neither 'node' nor 'node:port'", SLICE_PRINT(shown));
     }
-    const Node *const node = graph_find(graph, input.node);
+    const Node *node = graph_find(graph, input.node);
     if (node == NULL) {
         return call_fail(call, STATUS_NOT_FOUND, "the graph has no node for '%.*s'", SLICE_PRINT(shown));
     }
@@ -93,7 +93,7 @@ graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoin
 const AttrValue *
 node_attr(const Node *node, const char *name)
 {
-    const Slice wanted = slice_from_string(name);
+    Slice wanted = slice_from_string(name);
     for (size_t index = 0; index < node->attr_count; index++) {
         if (slice_equal(node->attrs[index].name, wanted)) {
             return &node->attrs[index].value;
@@ -105,7 +105,7 @@ node_attr(const Node *node, const char *name)
 static const AttrValue *
 declared_attr(const Node *node, const char *name, AttrKind kind)
 {
-    const AttrValue *const value = node_attr(node, name);
+    const AttrValue *value = node_attr(node, name);
     assert(value != NULL && value->kind == kind && !value->is_list);
     return value;
 }
@@ -149,7 +149,7 @@ node_attr_tensor(const Node *node, const char *name)
 size_t
 node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity)
 {
-    const AttrValue *const value = node_attr(node, name);
+    const AttrValue *value = node_attr(node, name);
     if (value == NULL || value->value.list.count == 0) {
         return 0;
     }
@@ -164,7 +164,7 @@ bool
 node_keeps_state(const Node *node)
 {
     assert(node->op != NULL);
-    const unsigned flags = node->op->flags;
+    unsigned flags = node->op->flags;
     return (flags & OP_KEEPS_STATE) != 0 ||
            ((flags & OP_RANDOM) != 0 &&
                (node_attr_int(node, "seed") != 0 || node_attr_int(node, "seed2") != 0));

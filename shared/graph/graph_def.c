@@ -8,7 +8,7 @@ GraphDef *
 graph_def_new(size_t size_max)
 {
     AUTO_ARENA arena = arena_new(size_max);
-    GraphDef *const def = arena == NULL ? NULL : arena_alloc(arena, sizeof *def);
+    GraphDef *def = arena == NULL ? NULL : arena_alloc(arena, sizeof *def);
     if (def == NULL) {
         return NULL;
     }
@@ -30,8 +30,8 @@ graph_def_unref(GraphDef *def)
     if (def == NULL || !reference_count_drop(&def->reference_count)) {
         return;
     }
-    TensorBuffer *const source = def->source;
-    GraphDef *const origin = def->origin;
+    TensorBuffer *source = def->source;
+    GraphDef *origin = def->origin;
     for (size_t index = 0; index < def->part_count; index++) {
         graph_def_unref(def->parts[index]);
     }
@@ -74,9 +74,9 @@ node_name_is_valid(Slice name, bool allows_internal)
 {
     bool starts = true;
     for (size_t index = 0; index < name.size; index++) {
-        const char byte = name.data[index];
-        const bool is_inner = byte == '-' || byte == '/' || byte == '_';
-        const bool is_internal = allows_internal && index == 0 && byte == '_';
+        char byte = name.data[index];
+        bool is_inner = byte == '-' || byte == '/' || byte == '_';
+        bool is_internal = allows_internal && index == 0 && byte == '_';
         if (byte == '>' ? starts : !may_start_name(byte) && !is_internal && (starts || !is_inner)) {
             return false;
         }
@@ -92,12 +92,12 @@ node_input_parse(Slice text, NodeInput *ret_input)
         *ret_input = (NodeInput){.node = slice_part(text, 1, text.size), .is_control = true};
         return ret_input->node.size > 0 && slice_find(text, ':') == text.size;
     }
-    const size_t colon = slice_find_last(text, ':');
+    size_t colon = slice_find_last(text, ':');
     if (colon == text.size) {
         *ret_input = (NodeInput){.node = text};
         return text.size > 0;
     }
-    const Slice digits = slice_part(text, colon + 1, text.size);
+    Slice digits = slice_part(text, colon + 1, text.size);
     uint64_t port = 0;
     if (colon == 0 || !slice_to_uint64(digits, &port) || port > INT32_MAX ||
         (digits.size > 1 && digits.data[0] == '0')) {

@@ -20,10 +20,10 @@ static const Tensor *
 constant_value(const Inference *inference, const Node *node)
 {
     if (slice_equal(node->def->op, SLICE("Const"))) {
-        const AttrValue *const value = node_attr(node, "value");
+        const AttrValue *value = node_attr(node, "value");
         return value != NULL && value->kind == ATTR_TENSOR && !value->is_list ? &value->value.tensor : NULL;
     }
-    const bool is_identity =
+    bool is_identity =
         slice_equal(node->def->op, SLICE("Identity")) || slice_equal(node->def->op, SLICE("onnx::Identity"));
     if (is_identity && node->input_count == 1 && node->inputs[0].node != NODE_NONE &&
         node->inputs[0].port == 0) {
@@ -36,10 +36,10 @@ static void
 gather_inputs(Inference *inference, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint endpoint = node->inputs[index];
+        Endpoint endpoint = node->inputs[index];
         /* A value that comes back in a loop is not known yet. */
-        const bool is_known = endpoint.node != NODE_NONE && inference->shapes[endpoint.node] != NULL &&
-                              endpoint.port < inference->graph->nodes[endpoint.node].output_count;
+        bool is_known = endpoint.node != NODE_NONE && inference->shapes[endpoint.node] != NULL &&
+                        endpoint.port < inference->graph->nodes[endpoint.node].output_count;
         inference->input_shapes[index] =
             is_known ? inference->shapes[endpoint.node][endpoint.port] : shape_unknown();
         inference->input_values[index] =
@@ -77,11 +77,11 @@ static uint32_t
 apply_seeds(Inference *inference, const Node *node)
 {
     uint32_t applied = 0;
-    const ShapeSeed *const first = inference->seeds[node->id];
+    const ShapeSeed *first = inference->seeds[node->id];
     if (first == NULL) {
         return 0;
     }
-    const ShapeSeed *const end = inference->seed_list + inference->seed_count;
+    const ShapeSeed *end = inference->seed_list + inference->seed_count;
     for (const ShapeSeed *seed = first; seed < end; seed++) {
         if (seed->endpoint.node != node->id || seed->endpoint.port >= node->output_count) {
             continue;
@@ -98,7 +98,7 @@ apply_seeds(Inference *inference, const Node *node)
 static Status
 infer_node(Inference *inference, const Node *node)
 {
-    Shape *const outputs = arena_alloc(inference->call->arena, node->output_count * sizeof *outputs);
+    Shape *outputs = arena_alloc(inference->call->arena, node->output_count * sizeof *outputs);
     if (outputs == NULL) {
         return call_fail_memory(inference->call, "shapes");
     }
@@ -111,7 +111,7 @@ infer_node(Inference *inference, const Node *node)
         return STATUS_OK;
     }
     gather_inputs(inference, node);
-    const bool is_loop_merge = node_is_merge(node) && infer_loop_merge(inference, node, outputs);
+    bool is_loop_merge = node_is_merge(node) && infer_loop_merge(inference, node, outputs);
     if (is_loop_merge || node->op == NULL || node->op->infer_shapes == NULL) {
         (void)apply_seeds(inference, node);
         return STATUS_OK;
@@ -131,8 +131,8 @@ infer_node(Inference *inference, const Node *node)
 static bool
 inference_alloc(Inference *inference)
 {
-    const Graph *const graph = inference->graph;
-    Arena *const arena = inference->call->arena;
+    const Graph *graph = inference->graph;
+    Arena *arena = inference->call->arena;
     size_t input_max = 0;
     for (uint32_t id = 0; id < graph->node_count; id++) {
         input_max = graph->nodes[id].input_count > input_max ? graph->nodes[id].input_count : input_max;

@@ -8,10 +8,10 @@
 Status
 link_names(Linker *linker)
 {
-    Graph *const graph = linker->graph;
+    Graph *graph = linker->graph;
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        Node *const node = &graph->nodes[id];
-        const NodeDef *const def = &graph->def->nodes[id];
+        Node *node = &graph->nodes[id];
+        const NodeDef *def = &graph->def->nodes[id];
         *node = (Node){.id = id, .name = def->name, .op = linker->find(def->op), .def = def};
         if (!node_name_is_valid(node->name, linker->limits.allows_internal)) {
             link_fault(linker, node, "/name", "the name breaks the grammar [A-Za-z0-9.][A-Za-z0-9_.\\-/]*");
@@ -20,7 +20,7 @@ link_names(Linker *linker)
         if (def->op.size == 0) {
             link_fault(linker, node, "/op", "the op is missing");
         }
-        const Node *const other = map_get(graph->by_name, node->name);
+        const Node *other = map_get(graph->by_name, node->name);
         if (other != NULL) {
             link_fault(linker, node, "/name", "the name is already taken by node %u", other->id);
         } else if (!map_put(graph->by_name, node->name, node)) {
@@ -35,7 +35,7 @@ input_fault(Linker *linker, const Node *node, size_t index, const char *reason)
 {
     char suffix[40];
     (void)snprintf(suffix, sizeof suffix, "/input/%zu", index);
-    const Slice text = slice_part(node->def->inputs[index], 0, 128);
+    Slice text = slice_part(node->def->inputs[index], 0, 128);
     link_fault(linker, node, suffix, "input %zu '%.*s' %s", index, SLICE_PRINT(text), reason);
 }
 
@@ -51,7 +51,7 @@ resolve_input(const Graph *graph, const Node *node, Slice text, NodeInput *ret_p
     if (!node_input_parse(text, ret_parsed)) {
         return "is none of 'node', 'node:port' and '^node'";
     }
-    const Node *const source = map_get(graph->by_name, ret_parsed->node);
+    const Node *source = map_get(graph->by_name, ret_parsed->node);
     if (source == NULL) {
         return "names a node that does not exist";
     }
@@ -62,8 +62,8 @@ resolve_input(const Graph *graph, const Node *node, Slice text, NodeInput *ret_p
 static int
 compare_ids(const void *left, const void *right)
 {
-    const uint32_t a = *(const uint32_t *)left;
-    const uint32_t b = *(const uint32_t *)right;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
     return (a > b) - (a < b);
 }
 
@@ -87,17 +87,17 @@ sort_unique_ids(uint32_t *ids, uint32_t count)
 static Status
 link_node_inputs(Linker *linker, Node *node)
 {
-    const NodeDef *const def = node->def;
-    Endpoint *const inputs = link_alloc(linker, def->input_count, sizeof *inputs);
-    uint32_t *const controls = link_alloc(linker, def->input_count, sizeof *controls);
+    const NodeDef *def = node->def;
+    Endpoint *inputs = link_alloc(linker, def->input_count, sizeof *inputs);
+    uint32_t *controls = link_alloc(linker, def->input_count, sizeof *controls);
     if (inputs == NULL || controls == NULL) {
         return call_fail_memory(linker->call, "the graph's edges");
     }
-    const size_t faults = linker->fault_count;
+    size_t faults = linker->fault_count;
     for (size_t index = 0; index < def->input_count; index++) {
         NodeInput parsed;
         Endpoint endpoint;
-        const char *const reason = resolve_input(linker->graph, node, def->inputs[index], &parsed, &endpoint);
+        const char *reason = resolve_input(linker->graph, node, def->inputs[index], &parsed, &endpoint);
         if (reason != NULL) {
             input_fault(linker, node, index, reason);
         } else if (parsed.is_control) {
@@ -126,7 +126,7 @@ link_inputs(Linker *linker)
 static Status
 check_limits(Call *call, const GraphDef *def, const GraphLimits *limits)
 {
-    const size_t node_count_max = limits->node_count_max == 0 ? GRAPH_NODE_COUNT_MAX : limits->node_count_max;
+    size_t node_count_max = limits->node_count_max == 0 ? GRAPH_NODE_COUNT_MAX : limits->node_count_max;
     if (def->node_count > node_count_max || def->node_count >= NODE_NONE) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the graph has %zu nodes, at most %zu are allowed",
             def->node_count, node_count_max);
@@ -147,7 +147,7 @@ static Graph *
 graph_new(GraphDef *def)
 {
     AUTO_ARENA arena = arena_new(LINK_ARENA_SIZE_MAX);
-    Graph *const graph = arena == NULL ? NULL : arena_alloc(arena, sizeof *graph);
+    Graph *graph = arena == NULL ? NULL : arena_alloc(arena, sizeof *graph);
     if (graph == NULL) {
         return NULL;
     }

@@ -14,8 +14,8 @@ link_fault(Linker *linker, const Node *node, const char *suffix, const char *for
     va_end(arguments);
 
     char message[ERROR_MESSAGE_SIZE];
-    const Slice name = slice_part(node->name, 0, 128);
-    const int used = snprintf(message, sizeof message, "node '%.*s': ", SLICE_PRINT(name));
+    Slice name = slice_part(node->name, 0, 128);
+    int used = snprintf(message, sizeof message, "node '%.*s': ", SLICE_PRINT(name));
     (void)snprintf(message + used, sizeof message - (size_t)used, "%.*s", (int)sizeof message - used, reason);
 
     char pointer[ERROR_MESSAGE_SIZE];
@@ -60,7 +60,7 @@ node_is_onnx(const Node *node)
 Slice
 node_type_source(const Node *node)
 {
-    const AttrValue *const source = node_def_attr(node->def, SLICE("_type_of"));
+    const AttrValue *source = node_def_attr(node->def, SLICE("_type_of"));
     return source != NULL && source->kind == ATTR_STRING && !source->is_list ? source->value.s : SLICE("");
 }
 
@@ -74,12 +74,12 @@ node_binds_types(const Node *node)
 size_t
 argument_count(const Node *node, const OpArgument *argument)
 {
-    const Slice name = argument->number_attr.size > 0 ? argument->number_attr : argument->type_list_attr;
+    Slice name = argument->number_attr.size > 0 ? argument->number_attr : argument->type_list_attr;
     if (name.size == 0) {
         return 1;
     }
     for (size_t index = 0; index < node->attr_count; index++) {
-        const AttrValue *const value = &node->attrs[index].value;
+        const AttrValue *value = &node->attrs[index].value;
         if (slice_equal(node->attrs[index].name, name)) {
             return value->is_list ? value->value.list.count : (size_t)value->value.i;
         }

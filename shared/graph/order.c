@@ -29,8 +29,8 @@ heap_push(Walk *walk, uint32_t id)
 static uint32_t
 heap_pop(Walk *walk)
 {
-    const uint32_t top = walk->heap[0];
-    const uint32_t last = walk->heap[--walk->heap_count];
+    uint32_t top = walk->heap[0];
+    uint32_t last = walk->heap[--walk->heap_count];
     uint32_t at = 0;
     for (;;) {
         uint32_t child = 2 * at + 1;
@@ -54,7 +54,7 @@ edge_source(const Graph *graph, const Node *node, uint32_t index)
     if (index >= node->input_count) {
         return &graph->nodes[node->controls[index - node->input_count]];
     }
-    const uint32_t id = node->inputs[index].node;
+    uint32_t id = node->inputs[index].node;
     if (id == NODE_NONE || edge_is_back(&graph->nodes[id], node)) {
         return NULL;
     }
@@ -70,11 +70,11 @@ edge_count(const Node *node)
 static void
 count_edges(Walk *walk)
 {
-    const Graph *const graph = walk->graph;
+    const Graph *graph = walk->graph;
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        const Node *const node = &graph->nodes[id];
+        const Node *node = &graph->nodes[id];
         for (uint32_t index = 0; index < edge_count(node); index++) {
-            const Node *const source = edge_source(graph, node, index);
+            const Node *source = edge_source(graph, node, index);
             if (source != NULL) {
                 walk->starts[source->id + 1]++;
                 walk->pending[id]++;
@@ -90,11 +90,11 @@ count_edges(Walk *walk)
 static void
 fill_edges(Walk *walk)
 {
-    const Graph *const graph = walk->graph;
+    const Graph *graph = walk->graph;
     for (uint32_t id = graph->node_count; id-- > 0;) {
-        const Node *const node = &graph->nodes[id];
+        const Node *node = &graph->nodes[id];
         for (uint32_t index = 0; index < edge_count(node); index++) {
-            const Node *const source = edge_source(graph, node, index);
+            const Node *source = edge_source(graph, node, index);
             if (source != NULL) {
                 walk->targets[--walk->starts[source->id + 1]] = id;
             }
@@ -109,7 +109,7 @@ fill_edges(Walk *walk)
 static uint32_t
 walk_nodes(Walk *walk, uint32_t edge_total, uint32_t *order)
 {
-    const uint32_t node_count = walk->graph->node_count;
+    uint32_t node_count = walk->graph->node_count;
     for (uint32_t id = 0; id < node_count; id++) {
         if (walk->pending[id] == 0) {
             heap_push(walk, id);
@@ -117,9 +117,9 @@ walk_nodes(Walk *walk, uint32_t edge_total, uint32_t *order)
     }
     uint32_t done = 0;
     while (walk->heap_count > 0) {
-        const uint32_t id = heap_pop(walk);
+        uint32_t id = heap_pop(walk);
         order[done++] = id;
-        const uint32_t end = id + 1 < node_count ? walk->starts[id + 1] : edge_total;
+        uint32_t end = id + 1 < node_count ? walk->starts[id + 1] : edge_total;
         for (uint32_t edge = walk->starts[id]; edge < end; edge++) {
             if (--walk->pending[walk->targets[edge]] == 0) {
                 heap_push(walk, walk->targets[edge]);
@@ -132,7 +132,7 @@ walk_nodes(Walk *walk, uint32_t edge_total, uint32_t *order)
 static Status
 fail_cycle(Linker *linker, const Walk *walk, uint32_t done)
 {
-    const Graph *const graph = linker->graph;
+    const Graph *graph = linker->graph;
     Slice first = {.size = 0};
     for (uint32_t id = 0; id < graph->node_count; id++) {
         if (walk->pending[id] > 0) {
@@ -147,15 +147,15 @@ fail_cycle(Linker *linker, const Walk *walk, uint32_t done)
 Status
 link_order(Linker *linker)
 {
-    Graph *const graph = linker->graph;
+    Graph *graph = linker->graph;
     assert(linker->fault_count == 0);
-    const size_t node_count = graph->node_count;
+    size_t node_count = graph->node_count;
     size_t edge_total = 0;
     for (uint32_t id = 0; id < graph->node_count; id++) {
         edge_total += edge_count(&graph->nodes[id]);
     }
     AUTO_MEMORY uint32_t *memory = memory_new(3 * (node_count + 1) + edge_total, sizeof *memory);
-    uint32_t *const order = link_alloc(linker, node_count, sizeof *order);
+    uint32_t *order = link_alloc(linker, node_count, sizeof *order);
     if (memory == NULL || order == NULL || edge_total > UINT32_MAX) {
         return call_fail_memory(linker->call, "the graph's order");
     }
@@ -165,9 +165,9 @@ link_order(Linker *linker)
         .heap = memory + 2 * (node_count + 1),
         .targets = memory + 3 * (node_count + 1)};
     count_edges(&walk);
-    const uint32_t counted = walk.starts[node_count];
+    uint32_t counted = walk.starts[node_count];
     fill_edges(&walk);
-    const uint32_t done = walk_nodes(&walk, counted, order);
+    uint32_t done = walk_nodes(&walk, counted, order);
     if (done < node_count) {
         return fail_cycle(linker, &walk, done);
     }

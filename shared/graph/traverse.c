@@ -10,7 +10,7 @@ mark_sources(const Graph *graph, const Node *node, bool (*stops_at)(void *contex
 {
     bool went_back = false;
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint endpoint = node->inputs[index];
+        Endpoint endpoint = node->inputs[index];
         if (endpoint.node == NODE_NONE || needed[endpoint.node] ||
             (stops_at != NULL && stops_at(context, endpoint))) {
             continue;
@@ -38,7 +38,7 @@ graph_mark_needed(const Graph *graph, const uint32_t *roots, size_t root_count,
     while (went_back) {
         went_back = false;
         for (uint32_t index = graph->node_count; index-- > 0;) {
-            const Node *const node = &graph->nodes[graph->order[index]];
+            const Node *node = &graph->nodes[graph->order[index]];
             if (needed[node->id] && mark_sources(graph, node, stops_at, context, needed)) {
                 went_back = true;
             }

@@ -7,7 +7,7 @@
 static Attr *
 find_attr(const Linker *linker, const Node *node, Slice name)
 {
-    Attr *const attrs = linker->attrs[node->id];
+    Attr *attrs = linker->attrs[node->id];
     for (size_t index = 0; index < node->attr_count; index++) {
         if (slice_equal(attrs[index].name, name)) {
             return &attrs[index];
@@ -31,11 +31,11 @@ static Dtype
 argument_dtype(const Node *node, const OpArgument *argument, size_t index)
 {
     if (argument->type_list_attr.size > 0) {
-        const AttrValue *const types = attr_value(node, argument->type_list_attr);
+        const AttrValue *types = attr_value(node, argument->type_list_attr);
         return types == NULL ? DTYPE_INVALID : types->value.list.items[index].value.type;
     }
     if (argument->type_attr.size > 0) {
-        const AttrValue *const type = attr_value(node, argument->type_attr);
+        const AttrValue *type = attr_value(node, argument->type_attr);
         return type == NULL ? DTYPE_INVALID : type->value.type;
     }
     return argument->dtype;
@@ -64,10 +64,10 @@ tensor_count(const Node *node, const OpArgument *arguments, size_t argument_tota
 static Dtype *
 flatten_dtypes(Linker *linker, const Node *node, const OpArgument *arguments, size_t argument_total)
 {
-    Dtype *const dtypes = link_alloc(linker, tensor_count(node, arguments, argument_total), sizeof *dtypes);
+    Dtype *dtypes = link_alloc(linker, tensor_count(node, arguments, argument_total), sizeof *dtypes);
     size_t position = 0;
     for (size_t index = 0; dtypes != NULL && index < argument_total; index++) {
-        const size_t count = argument_count(node, &arguments[index]);
+        size_t count = argument_count(node, &arguments[index]);
         for (size_t item = 0; item < count; item++) {
             dtypes[position++] = argument_dtype(node, &arguments[index], item);
         }
@@ -81,10 +81,9 @@ bind_types(Linker *linker, const Node *node)
 {
     size_t position = 0;
     for (size_t index = 0; index < node->op->input_count; index++) {
-        const OpArgument *const argument = &node->op->inputs[index];
-        Attr *const attr =
-            argument->type_attr.size == 0 ? NULL : find_attr(linker, node, argument->type_attr);
-        const size_t count = argument_count(node, argument);
+        const OpArgument *argument = &node->op->inputs[index];
+        Attr *attr = argument->type_attr.size == 0 ? NULL : find_attr(linker, node, argument->type_attr);
+        size_t count = argument_count(node, argument);
         for (size_t item = 0; item < count; item++, position++) {
             if (attr != NULL && attr->value.value.type == DTYPE_INVALID) {
                 attr->value.value.type = endpoint_dtype(linker->graph, node->inputs[position]);
@@ -98,13 +97,13 @@ bind_types(Linker *linker, const Node *node)
 static void
 bind_type_source(Linker *linker, const Node *node)
 {
-    const Slice text = node_type_source(node);
+    Slice text = node_type_source(node);
     NodeInput input;
-    const Node *const source = text.size > 0 && node_input_parse(text, &input) && !input.is_control
-                                   ? map_get(linker->graph->by_name, input.node)
-                                   : NULL;
+    const Node *source = text.size > 0 && node_input_parse(text, &input) && !input.is_control
+                             ? map_get(linker->graph->by_name, input.node)
+                             : NULL;
     for (size_t index = 0; source != NULL && index < node->op->attr_count; index++) {
-        AttrValue *const value = &linker->attrs[node->id][index].value;
+        AttrValue *value = &linker->attrs[node->id][index].value;
         if (value->kind == ATTR_TYPE && !value->is_list && value->value.type == DTYPE_INVALID) {
             value->value.type =
                 endpoint_dtype(linker->graph, (Endpoint){.node = source->id, .port = input.port});
@@ -117,7 +116,7 @@ static bool
 is_typed(const Node *node)
 {
     for (size_t index = 0; node->op != NULL && index < node->op->attr_count; index++) {
-        const AttrValue *const value = &node->attrs[index].value;
+        const AttrValue *value = &node->attrs[index].value;
         if (value->kind == ATTR_TYPE && !value->is_list && value->value.type == DTYPE_INVALID) {
             return false;
         }
@@ -147,7 +146,7 @@ link_node_types(Linker *linker, Node *node)
         bind_types(linker, node);
         bind_type_source(linker, node);
     }
-    const Op *const op = node->op;
+    const Op *op = node->op;
     node->input_dtypes = flatten_dtypes(linker, node, op->inputs, op->input_count);
     node->output_dtypes = flatten_dtypes(linker, node, op->outputs, op->output_count);
     if (node->input_dtypes == NULL || node->output_dtypes == NULL) {
@@ -164,14 +163,14 @@ static Status
 bind_all_types(Linker *linker)
 {
     enum { TURNS_MAX = 32 };
-    const Graph *const graph = linker->graph;
+    const Graph *graph = linker->graph;
     size_t before = SIZE_MAX;
     size_t open = graph->node_count;
     for (int turn = 0; turn < TURNS_MAX && open > 0 && open < before; turn++) {
         before = open;
         open = 0;
         for (uint32_t index = 0; index < graph->node_count; index++) {
-            Node *const node = &graph->nodes[graph->order[index]];
+            Node *node = &graph->nodes[graph->order[index]];
             TRY(is_typed(node) ? STATUS_OK : link_node_types(linker, node));
             open += is_typed(node) ? 0 : 1;
         }
@@ -193,7 +192,7 @@ static const OpArgument *
 argument_at(const Node *node, const OpArgument *arguments, size_t argument_total, size_t position)
 {
     for (size_t index = 0; index < argument_total; index++) {
-        const size_t count = argument_count(node, &arguments[index]);
+        size_t count = argument_count(node, &arguments[index]);
         if (position < count) {
             return &arguments[index];
         }
@@ -205,7 +204,7 @@ argument_at(const Node *node, const OpArgument *arguments, size_t argument_total
 bool
 node_input_is_reference(const Node *node, uint32_t index)
 {
-    const OpArgument *const argument =
+    const OpArgument *argument =
         node->op == NULL ? NULL : argument_at(node, node->op->inputs, node->op->input_count, index);
     return argument != NULL && argument->is_reference;
 }
@@ -213,7 +212,7 @@ node_input_is_reference(const Node *node, uint32_t index)
 bool
 node_output_is_reference(const Node *node, uint32_t port)
 {
-    const OpArgument *const argument =
+    const OpArgument *argument =
         node->op == NULL ? NULL : argument_at(node, node->op->outputs, node->op->output_count, port);
     return argument != NULL && argument->is_reference;
 }
@@ -230,10 +229,10 @@ may_be_referenced(const Node *source, uint32_t port)
 static void
 edge_fault(Linker *linker, const Node *node, uint32_t index, const char *reason)
 {
-    const Node *const source = &linker->graph->nodes[node->inputs[index].node];
+    const Node *source = &linker->graph->nodes[node->inputs[index].node];
     char suffix[40];
     (void)snprintf(suffix, sizeof suffix, "/input/%u", index);
-    const Slice name = slice_part(source->name, 0, 128);
+    Slice name = slice_part(source->name, 0, 128);
     link_fault(linker, node, suffix, "input %u '%.*s:%u' %s", index, SLICE_PRINT(name),
         node->inputs[index].port, reason);
 }
@@ -241,11 +240,11 @@ edge_fault(Linker *linker, const Node *node, uint32_t index, const char *reason)
 static void
 check_edge(Linker *linker, const Node *node, uint32_t index)
 {
-    const Endpoint endpoint = node->inputs[index];
+    Endpoint endpoint = node->inputs[index];
     if (endpoint.node == NODE_NONE || linker->graph->nodes[endpoint.node].op == NULL) {
         return;
     }
-    const Node *const source = &linker->graph->nodes[endpoint.node];
+    const Node *source = &linker->graph->nodes[endpoint.node];
     char reason[128];
     if (endpoint.port >= source->output_count) {
         (void)snprintf(reason, sizeof reason, "does not exist: the node has %u output%s",
@@ -253,8 +252,8 @@ check_edge(Linker *linker, const Node *node, uint32_t index)
         edge_fault(linker, node, index, reason);
         return;
     }
-    const Dtype actual = source->output_dtypes[endpoint.port];
-    const Dtype expected = node->op == NULL ? DTYPE_INVALID : node->input_dtypes[index];
+    Dtype actual = source->output_dtypes[endpoint.port];
+    Dtype expected = node->op == NULL ? DTYPE_INVALID : node->input_dtypes[index];
     if (actual != DTYPE_INVALID && expected != DTYPE_INVALID && actual != expected) {
         (void)snprintf(reason, sizeof reason, "is %s, expected %s", dtype_name(actual), dtype_name(expected));
         edge_fault(linker, node, index, reason);
@@ -265,7 +264,7 @@ static void
 check_references(Linker *linker, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const uint32_t id = node->inputs[index].node;
+        uint32_t id = node->inputs[index].node;
         if (id == NODE_NONE || !node_input_is_reference(node, index)) {
             continue;
         }
@@ -289,11 +288,11 @@ takes_references(const Op *op)
 Status
 link_types(Linker *linker)
 {
-    Graph *const graph = linker->graph;
+    Graph *graph = linker->graph;
     assert(graph->order != NULL && linker->fault_count == 0);
     TRY(bind_all_types(linker));
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        const Node *const node = &graph->nodes[id];
+        const Node *node = &graph->nodes[id];
         check_outputs(linker, node);
         for (uint32_t index = 0; index < node->input_count; index++) {
             check_edge(linker, node, index);

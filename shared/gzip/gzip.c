@@ -34,7 +34,7 @@ static void
 feed_input(z_stream *stream, Slice *rest)
 {
     if (stream->avail_in == 0 && rest->size > 0) {
-        const size_t part = rest->size < UINT_MAX ? rest->size : UINT_MAX;
+        size_t part = rest->size < UINT_MAX ? rest->size : UINT_MAX;
         stream->next_in = (const Bytef *)rest->data;
         stream->avail_in = (uInt)part;
         *rest = slice_of(rest->data + part, rest->size - part);
@@ -44,13 +44,13 @@ feed_input(z_stream *stream, Slice *rest)
 static int
 deflate_piece(z_stream *stream, Buffer *output, bool is_last)
 {
-    char *const room = buffer_reserve(output, PIECE_SIZE);
+    char *room = buffer_reserve(output, PIECE_SIZE);
     if (room == NULL) {
         return Z_MEM_ERROR;
     }
     stream->next_out = (Bytef *)room;
     stream->avail_out = PIECE_SIZE;
-    const int result = deflate(stream, is_last ? Z_FINISH : Z_NO_FLUSH);
+    int result = deflate(stream, is_last ? Z_FINISH : Z_NO_FLUSH);
     buffer_grow(output, PIECE_SIZE - stream->avail_out);
     return result;
 }
@@ -121,17 +121,17 @@ static Outcome
 inflate_piece(Inflation *inflation)
 {
     /* One byte of room more than is left tells "just fits" from "too large". */
-    const size_t usual = inflation->output->size < PIECE_SIZE ? PIECE_SIZE_FIRST : PIECE_SIZE;
-    const size_t size = inflation->size_left < usual ? inflation->size_left + 1 : usual;
-    char *const room = buffer_reserve(inflation->output, size);
+    size_t usual = inflation->output->size < PIECE_SIZE ? PIECE_SIZE_FIRST : PIECE_SIZE;
+    size_t size = inflation->size_left < usual ? inflation->size_left + 1 : usual;
+    char *room = buffer_reserve(inflation->output, size);
     if (room == NULL) {
         return OUTCOME_NO_MEMORY;
     }
     feed_input(&inflation->stream, &inflation->rest);
     inflation->stream.next_out = (Bytef *)room;
     inflation->stream.avail_out = (uInt)size;
-    const int result = inflate(&inflation->stream, Z_NO_FLUSH);
-    const size_t made = size - inflation->stream.avail_out;
+    int result = inflate(&inflation->stream, Z_NO_FLUSH);
+    size_t made = size - inflation->stream.avail_out;
     if (made > inflation->size_left) {
         return OUTCOME_TOO_LARGE;
     }

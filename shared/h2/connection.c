@@ -69,8 +69,8 @@ static bool send_output(H2Connection *connection);
 static void
 on_finished(Session *session)
 {
-    H2Connection *const connection = connection_of_session(session);
-    const Status reason = session->reason;
+    H2Connection *connection = connection_of_session(session);
+    Status reason = session->reason;
     if (!connection->is_connecting) {
         (void)send_output(connection); /* the last words, if the socket takes them */
     }
@@ -84,7 +84,7 @@ on_finished(Session *session)
 static void
 on_wants_write(Session *session)
 {
-    H2Connection *const connection = connection_of_session(session);
+    H2Connection *connection = connection_of_session(session);
     loop_defer(connection->loop, &connection->flush);
 }
 
@@ -101,14 +101,14 @@ set_blocked(H2Connection *connection, bool is_blocked)
 static bool
 send_output(H2Connection *connection)
 {
-    Output *const output = &connection->session.output;
+    Output *output = &connection->session.output;
     while (output->size > 0) {
         struct iovec vectors[OUTPUT_VECTORS_MAX];
-        const struct msghdr message = {
+        struct msghdr message = {
             .msg_iov = vectors,
             .msg_iovlen = output_gather(output, vectors),
         };
-        const ssize_t sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL);
+        ssize_t sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL);
         if (sent >= 0) {
             output_advance(output, (size_t)sent);
         } else if (errno == EAGAIN) {
@@ -126,7 +126,7 @@ static void
 finish_when_over(Session *session)
 {
     if (session_is_over(session)) {
-        const Status without_error = session->is_shutting_down ? STATUS_OK : STATUS_UNAVAILABLE;
+        Status without_error = session->is_shutting_down ? STATUS_OK : STATUS_UNAVAILABLE;
         session_finish(session, session->reason == STATUS_OK ? without_error : session->reason);
     }
 }
@@ -135,8 +135,8 @@ finish_when_over(Session *session)
 static void
 flush_output(Task *task)
 {
-    H2Connection *const connection = CONNECTION_OF(task, flush);
-    Session *const session = &connection->session;
+    H2Connection *connection = CONNECTION_OF(task, flush);
+    Session *session = &connection->session;
     session_enter(session);
     if (!connection->is_connecting && !connection->is_blocked && send_output(connection)) {
         session_fill(session, WRITE_BUDGET);
@@ -151,7 +151,7 @@ flush_output(Task *task)
 static void
 read_input(H2Connection *connection)
 {
-    Session *const session = &connection->session;
+    Session *session = &connection->session;
     ssize_t size;
     do {
         size = recv(connection->fd, connection->buffer, READ_SIZE, 0);
@@ -167,7 +167,7 @@ read_input(H2Connection *connection)
 static void
 on_ready(Watch *watch, uint32_t events)
 {
-    H2Connection *const connection = CONNECTION_OF(watch, watch);
+    H2Connection *connection = CONNECTION_OF(watch, watch);
     session_enter(&connection->session);
     if ((events & EPOLLOUT) != 0 && connection->is_blocked) {
         set_blocked(connection, false);
@@ -184,8 +184,8 @@ on_ready(Watch *watch, uint32_t events)
 static void
 on_ping_due(Timer *timer)
 {
-    H2Connection *const connection = CONNECTION_OF(timer, timer);
-    Session *const session = &connection->session;
+    H2Connection *connection = CONNECTION_OF(timer, timer);
+    Session *session = &connection->session;
     session_enter(session);
     if (session->received != connection->received_at_ping) {
         connection->received_at_ping = session->received;
@@ -217,7 +217,7 @@ static void
 on_connected(Watch *watch, uint32_t events)
 {
     (void)events;
-    H2Connection *const connection = CONNECTION_OF(watch, watch);
+    H2Connection *connection = CONNECTION_OF(watch, watch);
     session_enter(&connection->session);
     if (socket_error(connection->fd) == 0) {
         start_session(connection);
@@ -230,7 +230,7 @@ on_connected(Watch *watch, uint32_t events)
 static void
 on_connect_timeout(Timer *timer)
 {
-    H2Connection *const connection = CONNECTION_OF(timer, timer);
+    H2Connection *connection = CONNECTION_OF(timer, timer);
     session_enter(&connection->session);
     session_finish(&connection->session, STATUS_UNAVAILABLE);
     session_leave(&connection->session);
@@ -247,9 +247,9 @@ static Status
 connection_new(
     Call *call, Loop *loop, int fd, const H2Options *options, bool is_server, H2Connection **ret_connection)
 {
-    H2Connection *const connection = memory_new(1, sizeof *connection);
-    char *const buffer = memory_new_aligned(READ_SIZE);
-    const SessionOptions session_options = {
+    H2Connection *connection = memory_new(1, sizeof *connection);
+    char *buffer = memory_new_aligned(READ_SIZE);
+    SessionOptions session_options = {
         .connection = connection,
         .handlers = options->handlers,
         .hooks = &session_hooks,
@@ -320,7 +320,7 @@ h2_stream_count(const H2Connection *connection)
 void
 h2_shutdown(H2Connection *connection)
 {
-    Session *const session = &connection->session;
+    Session *session = &connection->session;
     session_enter(session);
     if (!session->is_shutting_down && !session->is_finished) {
         session_shutdown_begin(session);

@@ -25,8 +25,8 @@ static int
 on_begin_frame(nghttp2_session *engine, const nghttp2_frame_hd *header, void *context)
 {
     (void)engine;
-    Session *const session = context;
-    const FloodKind kind = flood_kind(header->type, header->flags, header->length);
+    Session *session = context;
+    FloodKind kind = flood_kind(header->type, header->flags, header->length);
     if (!flood_take(&session->flood, kind, session->now_ns)) {
         calm_down(session);
     }
@@ -39,7 +39,7 @@ on_begin_headers(nghttp2_session *engine, const nghttp2_frame *frame, void *cont
 {
     (void)engine;
     (void)frame;
-    Session *const session = context;
+    Session *session = context;
     session_block_clear(&session->block);
     return callback_result(session);
 }
@@ -47,7 +47,7 @@ on_begin_headers(nghttp2_session *engine, const nghttp2_frame *frame, void *cont
 static Slice
 slice_of_rcbuf(nghttp2_rcbuf *text)
 {
-    const nghttp2_vec bytes = nghttp2_rcbuf_get_buf(text);
+    nghttp2_vec bytes = nghttp2_rcbuf_get_buf(text);
     return slice_of(bytes.base, bytes.len);
 }
 
@@ -59,9 +59,9 @@ on_header(nghttp2_session *engine, const nghttp2_frame *frame, nghttp2_rcbuf *na
     (void)frame;
     (void)flags;
     enum { FIELD_OVERHEAD = 32 };
-    Session *const session = context;
-    HeaderBlock *const block = &session->block;
-    const H2Header header = {slice_of_rcbuf(name), slice_of_rcbuf(value)};
+    Session *session = context;
+    HeaderBlock *block = &session->block;
+    H2Header header = {slice_of_rcbuf(name), slice_of_rcbuf(value)};
     block->size += header.name.size + header.value.size + FIELD_OVERHEAD;
     if (block->size > SESSION_HEADER_LIST_SIZE) {
         calm_down(session);
@@ -84,14 +84,14 @@ on_header(nghttp2_session *engine, const nghttp2_frame *frame, nghttp2_rcbuf *na
 static Stream *
 stream_of_headers(Session *session, const nghttp2_headers *frame)
 {
-    const int32_t id = frame->hd.stream_id;
+    int32_t id = frame->hd.stream_id;
     if (frame->cat != NGHTTP2_HCAT_REQUEST) {
         return session_stream_find(session, id);
     }
-    const bool is_too_much = session->block.has_too_many;
-    Stream *const stream = is_too_much ? NULL : session_stream_new(session, NULL);
+    bool is_too_much = session->block.has_too_many;
+    Stream *stream = is_too_much ? NULL : session_stream_new(session, NULL);
     if (stream == NULL) {
-        const uint32_t error_code = is_too_much ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_REFUSED_STREAM;
+        uint32_t error_code = is_too_much ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_REFUSED_STREAM;
         (void)nghttp2_submit_rst_stream(session->engine, NGHTTP2_FLAG_NONE, id, error_code);
         return NULL;
     }
@@ -115,7 +115,7 @@ is_interim(const HeaderBlock *block)
 static void
 headers_complete(Session *session, Stream *stream, bool is_last)
 {
-    HeaderBlock *const block = &session->block;
+    HeaderBlock *block = &session->block;
     if (stream->has_headers || is_interim(block)) {
         return;
     }
@@ -151,7 +151,7 @@ goaway_received(Session *session, const nghttp2_goaway *frame)
 static void
 ping_received(Session *session, const nghttp2_ping *frame)
 {
-    const bool is_answer = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
+    bool is_answer = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
     if (is_answer && session->is_shutting_down && session_ping_ends_shutdown(frame->opaque_data)) {
         session_shutdown_end(session);
     }
@@ -160,13 +160,13 @@ ping_received(Session *session, const nghttp2_ping *frame)
 static void
 message_received(Session *session, const nghttp2_frame *frame)
 {
-    const bool is_headers = frame->hd.type == NGHTTP2_HEADERS;
-    const bool is_last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    bool is_headers = frame->hd.type == NGHTTP2_HEADERS;
+    bool is_last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (!is_headers && !is_last) {
         return;
     }
-    Stream *const stream = is_headers ? stream_of_headers(session, &frame->headers)
-                                      : session_stream_find(session, frame->hd.stream_id);
+    Stream *stream = is_headers ? stream_of_headers(session, &frame->headers)
+                                : session_stream_find(session, frame->hd.stream_id);
     if (is_headers && stream != NULL) {
         headers_complete(session, stream, is_last);
     }
@@ -182,7 +182,7 @@ static int
 on_frame_received(nghttp2_session *engine, const nghttp2_frame *frame, void *context)
 {
     (void)engine;
-    Session *const session = context;
+    Session *session = context;
     if (frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS) {
         message_received(session, frame);
     } else if (frame->hd.type == NGHTTP2_PING) {
@@ -198,11 +198,11 @@ static int
 on_data(nghttp2_session *engine, uint8_t flags, int32_t id, const uint8_t *data, size_t size, void *context)
 {
     (void)flags;
-    Session *const session = context;
+    Session *session = context;
     if (nghttp2_session_consume_connection(engine, size) != 0) {
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    Stream *const stream = session_stream_find(session, id);
+    Stream *stream = session_stream_find(session, id);
     if (stream == NULL) {
         return callback_result(session);
     }
@@ -219,10 +219,9 @@ static int
 on_stream_close(nghttp2_session *engine, int32_t id, uint32_t error_code, void *context)
 {
     (void)engine;
-    Stream *const stream = session_stream_find(context, id);
+    Stream *stream = session_stream_find(context, id);
     if (stream != NULL) {
-        const bool is_complete =
-            error_code == NGHTTP2_NO_ERROR && stream->has_peer_ended && stream->is_end_sent;
+        bool is_complete = error_code == NGHTTP2_NO_ERROR && stream->has_peer_ended && stream->is_end_sent;
         session_stream_close(stream, is_complete ? STATUS_OK : h2_status_of_code(error_code), NULL);
     }
     return 0;
@@ -237,8 +236,8 @@ read_length(nghttp2_session *engine, uint8_t type, int32_t id, int32_t connectio
     (void)type;
     (void)id;
     (void)context;
-    const int32_t window = connection_window < stream_window ? connection_window : stream_window;
-    const int32_t size = frame_size_max < SESSION_FRAME_SIZE ? (int32_t)frame_size_max : SESSION_FRAME_SIZE;
+    int32_t window = connection_window < stream_window ? connection_window : stream_window;
+    int32_t size = frame_size_max < SESSION_FRAME_SIZE ? (int32_t)frame_size_max : SESSION_FRAME_SIZE;
     return window < size ? window : size;
 }
 
@@ -249,11 +248,11 @@ read_length(nghttp2_session *engine, uint8_t type, int32_t id, int32_t connectio
 static size_t
 move_front(Stream *stream, size_t size)
 {
-    Session *const session = stream->session;
-    Segment *const segment = stream->queue_first;
+    Session *session = stream->session;
+    Segment *segment = stream->queue_first;
     assert(segment != NULL); /* `queued` is the sum of the segments' unsent bytes */
-    const size_t left = segment->size - segment->sent;
-    const size_t part = size < left ? size : left;
+    size_t left = segment->size - segment->sent;
+    size_t part = size < left ? size : left;
     if (!output_add(&session->output, segment, part)) {
         return 0;
     }
@@ -270,7 +269,7 @@ static bool
 move_to_output(Stream *stream, size_t size)
 {
     while (size > 0) {
-        const size_t moved = move_front(stream, size);
+        size_t moved = move_front(stream, size);
         if (moved == 0) {
             return false;
         }
@@ -286,8 +285,8 @@ send_data(nghttp2_session *engine, nghttp2_frame *frame, const uint8_t *header, 
     (void)engine;
     (void)source;
     enum { FRAME_HEADER_SIZE = 9 };
-    Session *const session = context;
-    Stream *const stream = session_stream_find(session, frame->hd.stream_id);
+    Session *session = context;
+    Stream *stream = session_stream_find(session, frame->hd.stream_id);
     if (stream == NULL || !output_copy(&session->output, header, FRAME_HEADER_SIZE) ||
         !move_to_output(stream, size)) {
         session_finish(session, STATUS_RESOURCE_EXHAUSTED);
@@ -306,8 +305,8 @@ send_data(nghttp2_session *engine, nghttp2_frame *frame, const uint8_t *header, 
 static void
 reset_sent(Session *session, const nghttp2_rst_stream *frame)
 {
-    const bool is_refusal = frame->error_code == NGHTTP2_REFUSED_STREAM;
-    const void *const held = nghttp2_session_get_stream_user_data(session->engine, frame->hd.stream_id);
+    bool is_refusal = frame->error_code == NGHTTP2_REFUSED_STREAM;
+    const void *held = nghttp2_session_get_stream_user_data(session->engine, frame->hd.stream_id);
     if (held != session_reset_mark() &&
         !flood_take(&session->flood, is_refusal ? FLOOD_CONTROL : FLOOD_PROVOKED, session->now_ns)) {
         calm_down(session);
@@ -318,7 +317,7 @@ static int
 on_frame_sent(nghttp2_session *engine, const nghttp2_frame *frame, void *context)
 {
     (void)engine;
-    Session *const session = context;
+    Session *session = context;
     if (frame->hd.type == NGHTTP2_RST_STREAM) {
         reset_sent(session, &frame->rst_stream);
     } else if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR) {
@@ -333,7 +332,7 @@ static int
 on_frame_not_sent(nghttp2_session *engine, const nghttp2_frame *frame, int library_error, void *context)
 {
     (void)engine;
-    Stream *const stream =
+    Stream *stream =
         frame->hd.type == NGHTTP2_HEADERS ? session_stream_find(context, frame->hd.stream_id) : NULL;
     if (stream != NULL && (library_error == NGHTTP2_ERR_START_STREAM_NOT_ALLOWED ||
                               library_error == NGHTTP2_ERR_SESSION_CLOSING)) {
@@ -431,8 +430,7 @@ submit_settings(Session *session, uint32_t stream_count_max)
             ? (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, stream_count_max}
             : (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
     };
-    const int failure =
-        nghttp2_submit_settings(session->engine, NGHTTP2_FLAG_NONE, entries, COUNT_OF(entries));
+    int failure = nghttp2_submit_settings(session->engine, NGHTTP2_FLAG_NONE, entries, COUNT_OF(entries));
     return failure != 0 ? failure
                         : nghttp2_session_set_local_window_size(
                               session->engine, NGHTTP2_FLAG_NONE, 0, SESSION_CONNECTION_WINDOW_SIZE);
@@ -441,7 +439,7 @@ submit_settings(Session *session, uint32_t stream_count_max)
 Status
 session_init(Call *call, Session *session, const SessionOptions *options)
 {
-    const uint32_t stream_count_max =
+    uint32_t stream_count_max =
         options->stream_count_max == 0 ? SESSION_STREAMS_DEFAULT : options->stream_count_max;
     assert(options->handlers != NULL);
     *session = (Session){

@@ -21,7 +21,7 @@ void
 flood_init(Flood *flood, size_t stream_count_max, uint64_t now_ns)
 {
     for (size_t kind = 0; kind < FLOOD_KINDS; kind++) {
-        FloodBucket *const bucket = &flood->buckets[kind];
+        FloodBucket *bucket = &flood->buckets[kind];
         *bucket = buckets_of_kinds[kind];
         if (kind == FLOOD_RESET && stream_count_max > RESET_BURST_MIN) {
             bucket->burst = (double)stream_count_max;
@@ -47,8 +47,8 @@ flood_kind(uint8_t type, uint8_t flags, size_t length)
         [NGHTTP2_CONTINUATION] = FLOOD_NONE,
     };
     if (type == NGHTTP2_DATA) {
-        const bool is_empty = length == 0 || (flags & NGHTTP2_FLAG_PADDED) != 0;
-        const bool is_last = (flags & NGHTTP2_FLAG_END_STREAM) != 0;
+        bool is_empty = length == 0 || (flags & NGHTTP2_FLAG_PADDED) != 0;
+        bool is_last = (flags & NGHTTP2_FLAG_END_STREAM) != 0;
         return is_empty && !is_last ? FLOOD_CONTROL : FLOOD_NONE;
     }
     return type < COUNT_OF(kinds) ? kinds[type] : FLOOD_CONTROL;
@@ -71,7 +71,7 @@ flood_take(Flood *flood, FloodKind kind, uint64_t now_ns)
     if (kind == FLOOD_NONE) {
         return true;
     }
-    FloodBucket *const bucket = &flood->buckets[kind];
+    FloodBucket *bucket = &flood->buckets[kind];
     bucket_fill(bucket, (double)(now_ns - bucket->filled_ns) * 1e-9 * bucket->per_second);
     bucket->filled_ns = now_ns;
     bucket->tokens -= 1;

@@ -26,8 +26,8 @@ static Piece *
 add_piece(Output *output)
 {
     if (output->piece_count == output->piece_capacity) {
-        const size_t capacity = output->piece_capacity == 0 ? PIECES_FIRST : 2 * output->piece_capacity;
-        Piece *const grown = memory_resize(output->pieces, capacity * sizeof(Piece));
+        size_t capacity = output->piece_capacity == 0 ? PIECES_FIRST : 2 * output->piece_capacity;
+        Piece *grown = memory_resize(output->pieces, capacity * sizeof(Piece));
         if (grown == NULL) {
             return NULL;
         }
@@ -35,7 +35,7 @@ add_piece(Output *output)
         output->piece_capacity = capacity;
     }
     assert(output->pieces != NULL);
-    Piece *const piece = &output->pieces[output->piece_count++];
+    Piece *piece = &output->pieces[output->piece_count++];
     *piece = (Piece){.segment = NULL};
     return piece;
 }
@@ -49,8 +49,8 @@ last_piece(const Output *output)
 bool
 output_copy(Output *output, const void *data, size_t size)
 {
-    Piece *const last = last_piece(output);
-    Piece *const piece = last == NULL || last->segment != NULL ? add_piece(output) : last;
+    Piece *last = last_piece(output);
+    Piece *piece = last == NULL || last->segment != NULL ? add_piece(output) : last;
     buffer_append(&output->copied, data, size);
     if (piece == NULL || !buffer_is_ok(&output->copied)) {
         return false;
@@ -64,12 +64,12 @@ bool
 output_add(Output *output, Segment *segment, size_t size)
 {
     assert(size <= segment->size - segment->sent);
-    const char *const data = segment->data + segment->sent;
+    const char *data = segment->data + segment->sent;
     if (size <= COPY_SIZE_MAX) {
         segment->sent += size;
         return output_copy(output, data, size);
     }
-    Piece *const piece = add_piece(output);
+    Piece *piece = add_piece(output);
     if (piece == NULL) {
         return false;
     }
@@ -86,8 +86,8 @@ output_gather(const Output *output, struct iovec ret_vectors[OUTPUT_VECTORS_MAX]
     size_t count = 0;
     for (size_t index = output->piece_first; index < output->piece_count && count < OUTPUT_VECTORS_MAX;
          index++) {
-        const Piece *const piece = &output->pieces[index];
-        const char *const data = piece->segment == NULL ? copied : piece->data;
+        const Piece *piece = &output->pieces[index];
+        const char *data = piece->segment == NULL ? copied : piece->data;
         copied += piece->segment == NULL ? piece->size : 0;
         ret_vectors[count++] = (struct iovec){.iov_base = output_mutable(data), .iov_len = piece->size};
     }
@@ -114,8 +114,8 @@ output_advance(Output *output, size_t size)
 
     output->size -= size;
     while (size > 0) {
-        Piece *const piece = &output->pieces[output->piece_first];
-        const size_t part = size < piece->size ? size : piece->size;
+        Piece *piece = &output->pieces[output->piece_first];
+        size_t part = size < piece->size ? size : piece->size;
         size -= part;
         piece->size -= part;
         if (piece->segment == NULL) {

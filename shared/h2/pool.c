@@ -16,21 +16,21 @@ struct PoolItem {
 static size_t
 rounded_size(const Pool *pool)
 {
-    const size_t unit = sizeof(PoolItem);
+    size_t unit = sizeof(PoolItem);
     return (pool->item_size + unit - 1) / unit * unit;
 }
 
 static void
 add_slab(Pool *pool)
 {
-    const size_t size = rounded_size(pool);
-    PoolItem *const slab = memory_new(1, sizeof(PoolItem) + ITEMS_PER_SLAB * size);
+    size_t size = rounded_size(pool);
+    PoolItem *slab = memory_new(1, sizeof(PoolItem) + ITEMS_PER_SLAB * size);
     if (slab == NULL) {
         return;
     }
     slab->next = pool->slabs;
     pool->slabs = slab;
-    char *const first = (char *)(slab + 1);
+    char *first = (char *)(slab + 1);
     for (size_t index = ITEMS_PER_SLAB; index > 0; index--) {
         pool_give(pool, first + (index - 1) * size);
     }
@@ -44,7 +44,7 @@ pool_take(Pool *pool)
     if (pool->free_items == NULL) {
         add_slab(pool);
     }
-    PoolItem *const item = pool->free_items;
+    PoolItem *item = pool->free_items;
     if (item != NULL) {
         pool->free_items = item->next;
         memset(item, 0, pool->item_size);
@@ -57,7 +57,7 @@ pool_give(Pool *pool, void *item)
 {
     assert(item != NULL);
 
-    PoolItem *const freed = item;
+    PoolItem *freed = item;
     freed->next = pool->free_items;
     pool->free_items = freed;
 }
@@ -66,7 +66,7 @@ void
 pool_done(Pool *pool)
 {
     while (pool->slabs != NULL) {
-        PoolItem *const slab = pool->slabs;
+        PoolItem *slab = pool->slabs;
         pool->slabs = slab->next;
         memory_free(slab);
     }

@@ -26,7 +26,7 @@ segment_store_done(SegmentStore *store)
 Segment *
 segment_new(SegmentStore *store, Slice data, H2Release release, void *owner)
 {
-    Segment *const segment = pool_take(&store->pool);
+    Segment *segment = pool_take(&store->pool);
     if (segment != NULL) {
         segment->data = data.data;
         segment->size = data.size;
@@ -40,7 +40,7 @@ segment_new(SegmentStore *store, Slice data, H2Release release, void *owner)
 static Segment *
 new_block(SegmentStore *store, size_t capacity)
 {
-    Segment *const segment = segment_new(store, slice_of(NULL, 0), NULL, NULL);
+    Segment *segment = segment_new(store, slice_of(NULL, 0), NULL, NULL);
     if (segment == NULL) {
         return NULL;
     }
@@ -122,10 +122,10 @@ void
 segment_store_run_releases(SegmentStore *store)
 {
     while (store->released != NULL) {
-        Segment *const segment = store->released;
+        Segment *segment = store->released;
         store->released = segment->next;
-        const H2Release release = segment->release;
-        void *const owner = segment->owner;
+        H2Release release = segment->release;
+        void *owner = segment->owner;
         segment_recycle(store, segment);
         release(owner);
     }

@@ -23,7 +23,7 @@ session_receive(Session *session, Slice bytes, uint64_t now_ns)
 {
     session->now_ns = now_ns;
     session->received += bytes.size;
-    const ssize_t taken = nghttp2_session_mem_recv(session->engine, (const uint8_t *)bytes.data, bytes.size);
+    ssize_t taken = nghttp2_session_mem_recv(session->engine, (const uint8_t *)bytes.data, bytes.size);
     if (taken < 0) {
         session_fail(session, h2_code_of_failure((int)taken), h2_status_of_failure((int)taken));
     }
@@ -37,11 +37,11 @@ session_fill(Session *session, size_t budget)
 {
     assert(session->depth > 0);
 
-    Output *const output = &session->output;
+    Output *output = &session->output;
     session->fill_budget = budget;
     while (!session->is_finished && output->size < budget) {
         const uint8_t *frame = NULL;
-        const ssize_t size = nghttp2_session_mem_send(session->engine, &frame);
+        ssize_t size = nghttp2_session_mem_send(session->engine, &frame);
         if (size < 0) {
             session_fail(session, h2_code_of_failure((int)size), h2_status_of_failure((int)size));
         }
@@ -111,7 +111,7 @@ session_shutdown_end(Session *session)
 {
     assert(session->is_shutting_down);
 
-    const int32_t last_id = nghttp2_session_get_last_proc_stream_id(session->engine);
+    int32_t last_id = nghttp2_session_get_last_proc_stream_id(session->engine);
     if (nghttp2_submit_goaway(session->engine, NGHTTP2_FLAG_NONE, last_id, NGHTTP2_NO_ERROR, NULL, 0) != 0) {
         session_finish(session, STATUS_RESOURCE_EXHAUSTED);
         return;
@@ -149,7 +149,7 @@ session_fail(Session *session, uint32_t error_code, Status reason)
     uint8_t frame[FRAME_SIZE] = {[2] = PAYLOAD_SIZE, [3] = NGHTTP2_GOAWAY};
     put_uint32(frame + 9, (uint32_t)nghttp2_session_get_last_proc_stream_id(session->engine));
     put_uint32(frame + 13, error_code);
-    const bool is_told = output_copy(&session->output, frame, sizeof frame);
+    bool is_told = output_copy(&session->output, frame, sizeof frame);
     session_finish(session, is_told ? reason : STATUS_RESOURCE_EXHAUSTED);
 }
 
@@ -163,9 +163,9 @@ session_reset_mark(void)
 Stream *
 session_stream_new(Session *session, const H2Handlers *handlers)
 {
-    const H2Handlers *const told = handlers == NULL ? session->handlers : handlers;
+    const H2Handlers *told = handlers == NULL ? session->handlers : handlers;
     assert(told->on_close != NULL);
-    Stream *const stream = pool_take(&session->streams);
+    Stream *stream = pool_take(&session->streams);
     if (stream != NULL) {
         stream->session = session;
         stream->public.connection = session->connection;
@@ -182,7 +182,7 @@ session_stream_forget(Stream *stream)
 {
     assert(stream->session->stream_count > 0);
 
-    Session *const session = stream->session;
+    Session *session = stream->session;
     list_remove(&stream->siblings);
     list_remove(&stream->writable);
     session->stream_count--;
@@ -192,7 +192,7 @@ session_stream_forget(Stream *stream)
 Stream *
 session_stream_find(const Session *session, int32_t id)
 {
-    void *const found = nghttp2_session_get_stream_user_data(session->engine, id);
+    void *found = nghttp2_session_get_stream_user_data(session->engine, id);
     return found == session_reset_mark() ? NULL : found;
 }
 
@@ -202,7 +202,7 @@ session_stream_close(Stream *stream, Status reason, void *mark)
     if (stream->is_closing) {
         return;
     }
-    Session *const session = stream->session;
+    Session *session = stream->session;
     stream->is_closing = true;
     stream->reason = reason;
     list_remove(&stream->writable);
@@ -219,7 +219,7 @@ drop_queue(Stream *stream)
     stream->queue_last = NULL;
     stream->queued = 0;
     while (segment != NULL) {
-        Segment *const next = segment->next;
+        Segment *next = segment->next;
         segment_unref(&stream->session->segments, segment);
         segment = next;
     }

@@ -40,7 +40,7 @@ wake_writer(const Stream *stream)
 static void
 reset_later(Stream *stream, Status reason)
 {
-    Session *const session = stream->session;
+    Session *session = stream->session;
     if (stream->is_closing) {
         return;
     }
@@ -61,8 +61,8 @@ read_data(nghttp2_session *engine, int32_t id, uint8_t *buffer, size_t size, uin
     (void)engine;
     (void)buffer;
     (void)source;
-    const Session *const session = context;
-    Stream *const stream = session_stream_find(session, id);
+    const Session *session = context;
+    Stream *stream = session_stream_find(session, id);
     if (stream == NULL) {
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
@@ -96,12 +96,12 @@ open_request(
         nghttp2_session_check_request_allowed(session->engine) == 0) {
         return NULL;
     }
-    Stream *const stream = session_stream_new(session, handlers);
+    Stream *stream = session_stream_new(session, handlers);
     if (stream == NULL) {
         return NULL;
     }
-    const nghttp2_data_provider body = data_provider();
-    const int32_t id =
+    nghttp2_data_provider body = data_provider();
+    int32_t id =
         nghttp2_submit_request(session->engine, NULL, headers, count, is_last ? NULL : &body, stream);
     if (id < 0) {
         session_stream_forget(stream);
@@ -120,7 +120,7 @@ session_request(Session *session, const H2Header *headers, size_t count, bool is
     assert(count <= H2_HEADERS_MAX && !session->is_server);
     nghttp2_nv fields[H2_HEADERS_MAX];
     put_headers(fields, headers, count);
-    Stream *const stream = open_request(session, fields, count, is_last, handlers);
+    Stream *stream = open_request(session, fields, count, is_last, handlers);
     if (stream == NULL) {
         return NULL;
     }
@@ -141,7 +141,7 @@ put_status(char digits[3], int status)
 void
 h2_respond(H2Stream *stream, int status, const H2Header *headers, size_t count, bool is_last)
 {
-    Stream *const this = stream_of(stream);
+    Stream *this = stream_of(stream);
     assert(this->session->is_server && !this->has_responded && count < H2_HEADERS_MAX);
     if (this->is_closing) {
         return;
@@ -151,7 +151,7 @@ h2_respond(H2Stream *stream, int status, const H2Header *headers, size_t count, 
     nghttp2_nv fields[H2_HEADERS_MAX];
     fields[0] = engine_header(SLICE(":status"), slice_of(digits, sizeof digits));
     put_headers(fields + 1, headers, count);
-    const nghttp2_data_provider body = data_provider();
+    nghttp2_data_provider body = data_provider();
     this->has_responded = true;
     if (nghttp2_submit_response(
             this->session->engine, stream->id, fields, count + 1, is_last ? NULL : &body) != 0) {
@@ -202,10 +202,10 @@ can_write(const Stream *stream)
 bool
 h2_stream_write(H2Stream *stream, Slice data, H2Release release, void *owner)
 {
-    Stream *const this = stream_of(stream);
-    const bool is_open = can_write(this);
-    const bool is_empty = data.size == 0;
-    Segment *const segment =
+    Stream *this = stream_of(stream);
+    bool is_open = can_write(this);
+    bool is_empty = data.size == 0;
+    Segment *segment =
         is_open && !is_empty ? segment_new(&this->session->segments, data, release, owner) : NULL;
     if (segment == NULL) {
         if (is_open && !is_empty) {
@@ -224,7 +224,7 @@ h2_stream_write(H2Stream *stream, Slice data, H2Release release, void *owner)
 bool
 h2_stream_write_copy(H2Stream *stream, Slice data)
 {
-    Stream *const this = stream_of(stream);
+    Stream *this = stream_of(stream);
     if (!can_write(this)) {
         return false;
     }
@@ -232,7 +232,7 @@ h2_stream_write_copy(H2Stream *stream, Slice data)
         return true;
     }
     if (this->queue_last == NULL || !segment_append(this->queue_last, data)) {
-        Segment *const segment = segment_new_copy(&this->session->segments, data);
+        Segment *segment = segment_new_copy(&this->session->segments, data);
         if (segment == NULL) {
             reset_later(this, STATUS_RESOURCE_EXHAUSTED);
             return false;
@@ -252,7 +252,7 @@ h2_stream_queued(const H2Stream *stream)
 void
 h2_stream_end(H2Stream *stream)
 {
-    Stream *const this = stream_of(stream);
+    Stream *this = stream_of(stream);
     if (can_write(this)) {
         this->is_ended = true;
         resume_sending(this);
@@ -262,7 +262,7 @@ h2_stream_end(H2Stream *stream)
 void
 h2_stream_consume(H2Stream *stream, size_t size)
 {
-    Stream *const this = stream_of(stream);
+    Stream *this = stream_of(stream);
     assert(this->is_closing || size <= this->unconsumed);
     if (this->is_closing || size == 0) {
         return;
@@ -280,7 +280,7 @@ h2_stream_consume(H2Stream *stream, size_t size)
 void
 h2_stream_reset(H2Stream *stream, Status reason)
 {
-    Session *const session = stream_of(stream)->session;
+    Session *session = stream_of(stream)->session;
     session_enter(session);
     reset_later(stream_of(stream), reason);
     session_leave(session);

@@ -91,13 +91,13 @@ typedef struct Form {
 static size_t
 part_read(char *room, size_t size, size_t count, void *context)
 {
-    PartSource *const source = context;
-    const Slice left = slice_part(source->head, source->offset, size * count);
+    PartSource *source = context;
+    Slice left = slice_part(source->head, source->offset, size * count);
     ssize_t got = (ssize_t)left.size;
     if (left.size > 0) {
         memcpy(room, left.data, left.size);
     } else if (source->fd >= 0) {
-        const off_t at = (off_t)(source->offset - source->head.size);
+        off_t at = (off_t)(source->offset - source->head.size);
         do {
             got = pread(source->fd, room, size * count, at);
         } while (got < 0 && errno == EINTR);
@@ -113,7 +113,7 @@ part_read(char *room, size_t size, size_t count, void *context)
 static int
 part_seek(void *context, curl_off_t offset, int origin)
 {
-    PartSource *const source = context;
+    PartSource *source = context;
     if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > source->size) {
         return CURL_SEEKFUNC_FAIL;
     }
@@ -143,9 +143,9 @@ source_open(Call *call, const HttpClientPart *part, PartSource *ret_source)
 static Status
 part_add(Call *call, Form *form, const HttpClientPart *part)
 {
-    PartSource *const source = &form->sources[form->count++];
+    PartSource *source = &form->sources[form->count++];
     TRY(source_open(call, part, source));
-    curl_mimepart *const made = curl_mime_addpart(form->mime);
+    curl_mimepart *made = curl_mime_addpart(form->mime);
     if (made == NULL || curl_mime_name(made, part->name) != CURLE_OK ||
         curl_mime_type(made, part->content_type) != CURLE_OK ||
         curl_mime_data_cb(made, (curl_off_t)source->size, part_read, part_seek, NULL, source) != CURLE_OK) {
@@ -172,7 +172,7 @@ form_free(Form *form)
 static Status
 form_new(Call *call, CURL *easy, const HttpClientPart *parts, size_t part_count, Form **ret_form)
 {
-    Form *const form = memory_new(1, sizeof *form + part_count * sizeof form->sources[0]);
+    Form *form = memory_new(1, sizeof *form + part_count * sizeof form->sources[0]);
     if (form == NULL) {
         return call_fail_memory(call, "a form");
     }
@@ -214,9 +214,9 @@ typedef struct Transfer {
 static size_t
 header_take(char *line, size_t size, size_t count, void *context)
 {
-    Transfer *const transfer = context;
-    Buffer *const headers = &transfer->response->headers;
-    const Slice taken = slice_of(line, size * count);
+    Transfer *transfer = context;
+    Buffer *headers = &transfer->response->headers;
+    Slice taken = slice_of(line, size * count);
     if (slice_starts_with(taken, SLICE("HTTP/"))) {
         buffer_clear(headers);
     }
@@ -241,8 +241,8 @@ is_success(const Transfer *transfer)
 static Status
 body_keep(Transfer *transfer, Slice piece)
 {
-    Buffer *const body = &transfer->response->body;
-    const bool fits = piece.size <= body->size_max - body->size;
+    Buffer *body = &transfer->response->body;
+    bool fits = piece.size <= body->size_max - body->size;
     buffer_append_slice(body, piece);
     if (!fits) {
         return call_fail(
@@ -254,10 +254,10 @@ body_keep(Transfer *transfer, Slice piece)
 static size_t
 body_take(char *data, size_t size, size_t count, void *context)
 {
-    Transfer *const transfer = context;
-    const HttpClientRequest *const request = transfer->request;
-    const Slice piece = slice_of(data, size * count);
-    const bool has_sink = request->events != NULL && request->events->on_data != NULL;
+    Transfer *transfer = context;
+    const HttpClientRequest *request = transfer->request;
+    Slice piece = slice_of(data, size * count);
+    bool has_sink = request->events != NULL && request->events->on_data != NULL;
     transfer->status = has_sink && is_success(transfer)
                            ? request->events->on_data(transfer->call, request->context, piece)
                            : body_keep(transfer, piece);
@@ -267,7 +267,7 @@ body_take(char *data, size_t size, size_t count, void *context)
 static size_t
 file_read(char *room, size_t size, size_t count, void *context)
 {
-    Transfer *const transfer = context;
+    Transfer *transfer = context;
     ssize_t got = -1;
     do {
         got = read(transfer->body_fd, room, size * count);
@@ -284,7 +284,7 @@ file_read(char *room, size_t size, size_t count, void *context)
 static int
 file_seek(void *context, curl_off_t offset, int origin)
 {
-    const Transfer *const transfer = context;
+    const Transfer *transfer = context;
     return lseek(transfer->body_fd, offset, origin) < 0 ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
 }
 
@@ -294,7 +294,7 @@ header_add(Transfer *transfer, const char *header)
     if (strpbrk(header, "\r\n") != NULL) {
         return call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "a header holds a line end");
     }
-    struct curl_slist *const longer = curl_slist_append(transfer->headers, header);
+    struct curl_slist *longer = curl_slist_append(transfer->headers, header);
     if (longer == NULL) {
         return call_fail_memory(transfer->call, "a header");
     }
@@ -305,10 +305,10 @@ header_add(Transfer *transfer, const char *header)
 static Status
 headers_set(Transfer *transfer)
 {
-    const HttpClientRequest *const request = transfer->request;
+    const HttpClientRequest *request = transfer->request;
     /* An empty type keeps libcurl from sending its own guess. A form has none here: libcurl knows its
      * boundary. */
-    const char *const type = text_format(transfer->call->arena, "Content-Type:%s%s",
+    const char *type = text_format(transfer->call->arena, "Content-Type:%s%s",
         request->content_type == NULL ? "" : " ", request->content_type == NULL ? "" : request->content_type);
     if (type == NULL) {
         return call_fail_memory(transfer->call, "a header");
@@ -324,7 +324,7 @@ headers_set(Transfer *transfer)
 static Status
 body_file_set(Transfer *transfer)
 {
-    const char *const path = transfer->request->body_path;
+    const char *path = transfer->request->body_path;
     struct stat about;
     transfer->body_fd = open(path, O_RDONLY | O_CLOEXEC);
     if (transfer->body_fd < 0) {
@@ -347,7 +347,7 @@ body_file_set(Transfer *transfer)
 static Status
 body_set(Transfer *transfer, const char *method)
 {
-    const HttpClientRequest *const request = transfer->request;
+    const HttpClientRequest *request = transfer->request;
     if (request->parts != NULL) {
         (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_SIZE);
         TRY(form_new(transfer->call, transfer->easy, request->parts, request->part_count, &transfer->form));
@@ -371,8 +371,8 @@ body_set(Transfer *transfer, const char *method)
 static long
 timeout_ms(const Transfer *transfer)
 {
-    const uint64_t left_ns = call_time_left_ns(transfer->call, clock_monotonic_ns());
-    const uint64_t own_ms = transfer->request->timeout_ms;
+    uint64_t left_ns = call_time_left_ns(transfer->call, clock_monotonic_ns());
+    uint64_t own_ms = transfer->request->timeout_ms;
     uint64_t limit_ms = own_ms == 0 ? UINT64_MAX : own_ms;
     if (left_ns != UINT64_MAX && left_ns / CLOCK_NS_PER_MS < limit_ms) {
         limit_ms = left_ns / CLOCK_NS_PER_MS + 2;
@@ -383,14 +383,13 @@ timeout_ms(const Transfer *transfer)
 static void
 times_set(const Transfer *transfer, const HttpClientOptions *options)
 {
-    CURL *const easy = transfer->easy;
-    const uint32_t connect_ms =
-        options->connect_timeout_ms == 0 ? CONNECT_TIMEOUT_MS : options->connect_timeout_ms;
+    CURL *easy = transfer->easy;
+    uint32_t connect_ms = options->connect_timeout_ms == 0 ? CONNECT_TIMEOUT_MS : options->connect_timeout_ms;
     (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
     (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms(transfer));
     if (transfer->request->stall_timeout_ms > 0) {
         enum { MS_PER_S = 1000 };
-        const uint64_t stall_s = (transfer->request->stall_timeout_ms + MS_PER_S - 1) / MS_PER_S;
+        uint64_t stall_s = (transfer->request->stall_timeout_ms + MS_PER_S - 1) / MS_PER_S;
         (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
         (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)stall_s);
     }
@@ -399,8 +398,8 @@ times_set(const Transfer *transfer, const HttpClientOptions *options)
 static Status
 transfer_set(Transfer *transfer, const HttpClientOptions *options)
 {
-    CURL *const easy = transfer->easy;
-    const HttpClientRequest *const request = transfer->request;
+    CURL *easy = transfer->easy;
+    const HttpClientRequest *request = transfer->request;
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(easy, CURLOPT_URL, request->url);
@@ -431,11 +430,11 @@ bytes_of(const Transfer *transfer, CURLINFO info)
 static void
 tell_progress(const Transfer *transfer)
 {
-    const HttpClientEvents *const events = transfer->request->events;
+    const HttpClientEvents *events = transfer->request->events;
     if (events == NULL || events->on_progress == NULL) {
         return;
     }
-    const HttpClientProgress progress = {
+    HttpClientProgress progress = {
         .sent = bytes_of(transfer, CURLINFO_SIZE_UPLOAD_T),
         .send_total = bytes_of(transfer, CURLINFO_CONTENT_LENGTH_UPLOAD_T),
         .received = bytes_of(transfer, CURLINFO_SIZE_DOWNLOAD_T),
@@ -448,12 +447,12 @@ tell_progress(const Transfer *transfer)
 static Slice
 origin_of(const char *url)
 {
-    const Slice whole = slice_from_string(url);
-    const char *const scheme_end = strstr(url, "://");
-    const size_t start = scheme_end == NULL ? 0 : (size_t)(scheme_end - url) + 3;
-    const Slice rest = slice_part(whole, start, whole.size);
-    const Slice authority = slice_part(rest, 0, strcspn(rest.data, "/?#"));
-    const size_t at = slice_find_last(authority, '@');
+    Slice whole = slice_from_string(url);
+    const char *scheme_end = strstr(url, "://");
+    size_t start = scheme_end == NULL ? 0 : (size_t)(scheme_end - url) + 3;
+    Slice rest = slice_part(whole, start, whole.size);
+    Slice authority = slice_part(rest, 0, strcspn(rest.data, "/?#"));
+    size_t at = slice_find_last(authority, '@');
     return at == authority.size ? slice_part(whole, 0, start + authority.size)
                                 : slice_part(authority, at + 1, authority.size);
 }
@@ -462,14 +461,14 @@ static Status
 transfer_fail(const Transfer *transfer, CURLcode code)
 {
     /* The time of connecting itself is 0 for a connection that was kept. */
-    const bool was_connected = bytes_of(transfer, CURLINFO_PRETRANSFER_TIME_T) > 0;
-    const CurlMeaning meaning = curl_meaning(code, was_connected);
-    const Slice origin = origin_of(transfer->request->url);
+    bool was_connected = bytes_of(transfer, CURLINFO_PRETRANSFER_TIME_T) > 0;
+    CurlMeaning meaning = curl_meaning(code, was_connected);
+    Slice origin = origin_of(transfer->request->url);
     long number = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &number);
-    const char *const cause = number > 0 && code == CURLE_COULDNT_CONNECT ? strerrordesc_np((int)number)
-                              : transfer->error[0] != '\0'                ? transfer->error
-                                                                          : curl_easy_strerror(code);
+    const char *cause = number > 0 && code == CURLE_COULDNT_CONNECT ? strerrordesc_np((int)number)
+                        : transfer->error[0] != '\0'                ? transfer->error
+                                                                    : curl_easy_strerror(code);
     return call_fail(transfer->call, meaning.status, "'%.*s' %s: %s", SLICE_PRINT(origin), meaning.text,
         cause == NULL ? "no cause is known" : cause);
 }
@@ -494,7 +493,7 @@ static Status
 transfer_outcome(const Transfer *transfer, CURLM *multi)
 {
     int left = 0;
-    const CURLMsg *const message = curl_multi_info_read(multi, &left);
+    const CURLMsg *message = curl_multi_info_read(multi, &left);
     assert(message != NULL && message->msg == CURLMSG_DONE);
 
     if (transfer->status != STATUS_OK) {
@@ -530,7 +529,7 @@ http_client_send(
     assert(call->arena != NULL);
     assert(request->url != NULL);
 
-    const size_t size_max =
+    size_t size_max =
         request->response_size_max == 0 ? HTTP_CLIENT_RESPONSE_SIZE_MAX : request->response_size_max;
     *ret_response = (HttpClientResponse){
         .headers = {.size_max = HTTP_CLIENT_HEADERS_SIZE_MAX},
@@ -538,7 +537,7 @@ http_client_send(
     };
     Transfer transfer = {
         .call = call, .easy = client->easy, .request = request, .response = ret_response, .body_fd = -1};
-    const Status status = transfer_run(&transfer, client);
+    Status status = transfer_run(&transfer, client);
     if (transfer.body_fd >= 0) {
         (void)close(transfer.body_fd);
     }
@@ -560,7 +559,7 @@ http_client_new(const HttpClientOptions *options)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, library_init);
-    HttpClient *const client = memory_new(1, sizeof *client);
+    HttpClient *client = memory_new(1, sizeof *client);
     if (client == NULL) {
         return NULL;
     }
@@ -595,7 +594,7 @@ http_client_header(const HttpClientResponse *response, const char *name)
     Slice rest = buffer_slice(&response->headers);
     Slice line;
     while (slice_split(&rest, '\n', &line)) {
-        const size_t colon = slice_find(line, ':');
+        size_t colon = slice_find(line, ':');
         if (colon < line.size &&
             slice_equal_ignoring_case(slice_part(line, 0, colon), slice_from_string(name))) {
             Slice value = slice_trim(slice_part(line, colon + 1, line.size));

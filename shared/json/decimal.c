@@ -12,11 +12,11 @@ const double decimal_powers[DECIMAL_EXPONENT_MAX + 1] = {1e0, 1e1, 1e2, 1e3, 1e4
 static bool
 float_digits(double value, int magnitude, int digits, Decimal *ret_decimal)
 {
-    const int shift = digits - 1 - magnitude;
+    int shift = digits - 1 - magnitude;
     if (shift < -DECIMAL_EXPONENT_MAX || shift > DECIMAL_EXPONENT_MAX) {
         return false;
     }
-    const double scaled = shift < 0 ? value / decimal_powers[-shift] : value * decimal_powers[shift];
+    double scaled = shift < 0 ? value / decimal_powers[-shift] : value * decimal_powers[shift];
     *ret_decimal = (Decimal){.mantissa = (uint64_t)(int64_t)(scaled + 0.5), .exponent = -shift};
     return true;
 }
@@ -36,11 +36,11 @@ wide_scale(uint64_t mantissa, int exponent, int kept_bits, long double *ret_valu
     if (exponent < -DECIMAL_WIDE_EXPONENT_MAX || exponent > DECIMAL_WIDE_EXPONENT_MAX) {
         return false;
     }
-    const long double exact = (long double)mantissa;
-    const long double value = exponent < 0 ? exact / wide_powers[-exponent] : exact * wide_powers[exponent];
+    long double exact = (long double)mantissa;
+    long double value = exponent < 0 ? exact / wide_powers[-exponent] : exact * wide_powers[exponent];
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
-    const uint64_t half_way = UINT64_C(1) << (LDBL_MANT_DIG - kept_bits - 1);
+    uint64_t half_way = UINT64_C(1) << (LDBL_MANT_DIG - kept_bits - 1);
     *ret_value = value;
     return (bits & (half_way * 2 - 1)) != half_way;
 }
@@ -70,12 +70,12 @@ decimal_to_float_wide(uint64_t mantissa, int exponent, float *ret_value)
 static bool
 double_digits(double value, int magnitude, int digits, Decimal *ret_decimal)
 {
-    const int shift = digits - 1 - magnitude;
+    int shift = digits - 1 - magnitude;
     if (shift < -DECIMAL_WIDE_EXPONENT_MAX || shift > DECIMAL_WIDE_EXPONENT_MAX) {
         return false;
     }
-    const long double exact = (long double)value;
-    const long double scaled = shift < 0 ? exact / wide_powers[-shift] : exact * wide_powers[shift];
+    long double exact = (long double)value;
+    long double scaled = shift < 0 ? exact / wide_powers[-shift] : exact * wide_powers[shift];
     *ret_decimal = (Decimal){.mantissa = (uint64_t)(int64_t)(scaled + 0.5L), .exponent = -shift};
     return true;
 }
@@ -110,13 +110,13 @@ magnitude_of(double value)
 {
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
-    const int binary = (int)(bits >> 52) - 1023;
+    int binary = (int)(bits >> 52) - 1023;
     /* 78913 / 2^18 is log10(2), near enough for every exponent of a double. */
-    const int next = ((binary * 78913) >> 18) + 1;
+    int next = ((binary * 78913) >> 18) + 1;
     if (next < -DECIMAL_EXPONENT_MAX || next > DECIMAL_EXPONENT_MAX) {
         return next - 1;
     }
-    const bool is_next = next < 0 ? value * decimal_powers[-next] >= 1 : value >= decimal_powers[next];
+    bool is_next = next < 0 ? value * decimal_powers[-next] >= 1 : value >= decimal_powers[next];
     return is_next ? next : next - 1;
 }
 
@@ -135,7 +135,7 @@ bool
 decimal_from_double(double value, Decimal *ret_decimal)
 {
     assert(value > 0);
-    const int magnitude = magnitude_of(value);
+    int magnitude = magnitude_of(value);
     for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
         Decimal decimal;
         double back = 0;
@@ -156,7 +156,7 @@ bool
 decimal_from_float(float value, Decimal *ret_decimal)
 {
     assert(value > 0);
-    const int magnitude = magnitude_of((double)value);
+    int magnitude = magnitude_of((double)value);
     for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
         Decimal decimal;
         float back = 0;

@@ -29,7 +29,7 @@ decimal_is_narrow(uint64_t mantissa, int exponent)
 static inline double
 decimal_scale(uint64_t mantissa, int exponent)
 {
-    const double value = (double)mantissa;
+    double value = (double)mantissa;
     return exponent < 0 ? value / decimal_powers[-exponent] : value * decimal_powers[exponent];
 }
 
@@ -50,9 +50,9 @@ decimal_to_float(uint64_t mantissa, int exponent, float *ret_value)
     if (!decimal_is_narrow(mantissa, exponent)) {
         return decimal_to_float_wide(mantissa, exponent, ret_value);
     }
-    const double value = decimal_scale(mantissa, exponent);
-    const uint64_t lost_mask = (UINT64_C(1) << 29) - 1; /* a float keeps 24 of the 53 bits */
-    const uint64_t half_way = UINT64_C(1) << 28;
+    double value = decimal_scale(mantissa, exponent);
+    uint64_t lost_mask = (UINT64_C(1) << 29) - 1; /* a float keeps 24 of the 53 bits */
+    uint64_t half_way = UINT64_C(1) << 28;
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
     if ((bits & lost_mask) == half_way) {

@@ -16,8 +16,8 @@ level_of(JsonScanner *scanner)
 void
 json_names_begin(JsonScanner *scanner, bool is_object)
 {
-    JsonLevel *const level = level_of(scanner);
-    const JsonLevel *const outer = scanner->depth > 1 ? level - 1 : NULL;
+    JsonLevel *level = level_of(scanner);
+    const JsonLevel *outer = scanner->depth > 1 ? level - 1 : NULL;
     *level = (JsonLevel){
         .is_object = is_object,
         .first_name = (uint16_t)(outer == NULL ? 0 : outer->first_name + outer->name_count),
@@ -63,7 +63,7 @@ hash_of(Slice name)
 static bool
 is_same_name(const JsonScanner *scanner, const JsonName *noted, Slice name)
 {
-    const char *const start = scanner->start + noted->offset;
+    const char *start = scanner->start + noted->offset;
     JsonScanner again;
     json_scan_within(&again, scanner, slice_of(start, (size_t)(scanner->end - start)));
     char decoded[JSON_ESCAPED_NAMES_SIZE_MAX];
@@ -72,14 +72,14 @@ is_same_name(const JsonScanner *scanner, const JsonName *noted, Slice name)
     if (!json_string_scan(&again, start, &raw, &has_escapes)) {
         return false;
     }
-    const Slice text = has_escapes ? slice_of(decoded, json_string_decode(raw, decoded)) : raw;
+    Slice text = has_escapes ? slice_of(decoded, json_string_decode(raw, decoded)) : raw;
     return slice_equal(text, name);
 }
 
 static bool
 is_known(const JsonScanner *scanner, const JsonLevel *level, uint32_t hash, Slice name)
 {
-    const JsonName *const first = &scanner->names[level->first_name];
+    const JsonName *first = &scanner->names[level->first_name];
     for (const JsonName *noted = first; noted < first + level->name_count; noted++) {
         if (noted->hash == hash && is_same_name(scanner, noted, name)) {
             return true;
@@ -92,12 +92,12 @@ is_known(const JsonScanner *scanner, const JsonLevel *level, uint32_t hash, Slic
 static bool
 name_decode(JsonScanner *scanner, Slice raw, Slice *ret_name)
 {
-    JsonLevel *const level = level_of(scanner);
+    JsonLevel *level = level_of(scanner);
     if (raw.size > (size_t)(JSON_ESCAPED_NAMES_SIZE_MAX - level->first_byte)) {
         return json_stop(scanner, raw.data, "a name with escapes is too long");
     }
-    char *const decoded = scanner->name_bytes + level->first_byte;
-    const size_t size = json_string_decode(raw, decoded);
+    char *decoded = scanner->name_bytes + level->first_byte;
+    size_t size = json_string_decode(raw, decoded);
     if (memchr(decoded, '\0', size) != NULL) {
         return json_stop(scanner, raw.data, "a name holds the character 0");
     }
@@ -113,15 +113,15 @@ json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name
     if (has_escapes && !name_decode(scanner, raw, &name)) {
         return false;
     }
-    JsonLevel *const level = level_of(scanner);
-    const uint64_t hash = hash_of(name);
-    const uint64_t filter_bit = UINT64_C(1) << (hash & 63);
-    const uint32_t kept_hash = (uint32_t)(hash >> 32);
+    JsonLevel *level = level_of(scanner);
+    uint64_t hash = hash_of(name);
+    uint64_t filter_bit = UINT64_C(1) << (hash & 63);
+    uint32_t kept_hash = (uint32_t)(hash >> 32);
     if ((level->filter & filter_bit) != 0 && is_known(scanner, level, kept_hash, name)) {
         return json_stop(scanner, raw.data, "an object has this name twice");
     }
     if (level->name_count < JSON_NAMES_COMPARED_MAX) {
-        const int index = level->first_name + level->name_count;
+        int index = level->first_name + level->name_count;
         if (index >= JSON_OPEN_NAMES_MAX) {
             return json_stop(scanner, raw.data, "objects inside each other have too many names");
         }
@@ -138,8 +138,8 @@ bool
 json_name_keep(JsonScanner *scanner, Arena *arena, Slice *name)
 {
     assert(arena != NULL && name != NULL);
-    const bool is_in_text = name->data >= scanner->start && name->data < scanner->end;
-    const char *const kept = is_in_text ? name->data : text_copy(arena, *name);
+    bool is_in_text = name->data >= scanner->start && name->data < scanner->end;
+    const char *kept = is_in_text ? name->data : text_copy(arena, *name);
     if (kept == NULL) {
         return json_stop_memory(scanner, "no memory left for a name");
     }

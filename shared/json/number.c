@@ -40,8 +40,8 @@ digits_read(const char *position, const char *end, uint64_t *mantissa)
 static inline uint64_t
 eight_digits(uint64_t digits)
 {
-    const uint64_t mask = UINT64_C(0x000000ff000000ff);
-    const uint64_t pairs = digits * 10 + (digits >> 8);
+    uint64_t mask = UINT64_C(0x000000ff000000ff);
+    uint64_t pairs = digits * 10 + (digits >> 8);
     return ((pairs & mask) * ((UINT64_C(1000000) << 32) + 100) +
                ((pairs >> 16 & mask) * ((UINT64_C(10000) << 32) + 1))) >>
            32;
@@ -52,14 +52,14 @@ static inline const char *
 long_digits_read(const char *position, const char *end, uint64_t *mantissa)
 {
     static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t ones = UINT64_C(0x0101010101010101);
     while (end - position >= 8) {
         uint64_t word = 0;
         memcpy(&word, position, sizeof word);
-        const uint64_t digits = word ^ (ones * '0');
+        uint64_t digits = word ^ (ones * '0');
         /* A byte above 9 may carry into those behind it, so that only the lowest mark is exact. */
-        const uint64_t marks = ((digits + ones * (0x7f - 9)) | digits) & (ones * 0x80);
-        const int count = marks == 0 ? 8 : __builtin_ctzll(marks) >> 3;
+        uint64_t marks = ((digits + ones * (0x7f - 9)) | digits) & (ones * 0x80);
+        int count = marks == 0 ? 8 : __builtin_ctzll(marks) >> 3;
         if (count == 0) {
             return position;
         }
@@ -77,11 +77,11 @@ static const char *
 exponent_read(const char *position, const char *end, int *exponent)
 {
     position++;
-    const bool is_negative = position < end && *position == '-';
+    bool is_negative = position < end && *position == '-';
     if (position < end && (*position == '-' || *position == '+')) {
         position++;
     }
-    const char *const first = position;
+    const char *first = position;
     int value = 0;
     for (; position < end && is_digit(*position); position++) {
         value = value < EXPONENT_MAX ? value * 10 + (*position - '0') : EXPONENT_MAX;
@@ -98,7 +98,7 @@ number_parse(const char *position, const char *end, Number *number)
     number->is_negative = position < end && *position == '-';
     position += number->is_negative;
     number->mantissa = 0;
-    const char *const whole = position;
+    const char *whole = position;
     position = digits_read(position, end, &number->mantissa);
     ptrdiff_t digit_count = position - whole;
     if (digit_count == 0 || (digit_count > 1 && *whole == '0')) {
@@ -107,9 +107,9 @@ number_parse(const char *position, const char *end, Number *number)
     number->exponent = 0;
     number->is_integer = true;
     if (position < end && *position == '.') {
-        const char *const fraction = ++position;
+        const char *fraction = ++position;
         position = long_digits_read(position, end, &number->mantissa);
-        const ptrdiff_t fraction_count = position - fraction;
+        ptrdiff_t fraction_count = position - fraction;
         if (fraction_count == 0) {
             return NULL;
         }
@@ -130,7 +130,7 @@ number_parse(const char *position, const char *end, Number *number)
 static inline bool
 number_read(JsonScanner *scanner, Number *ret_number)
 {
-    const char *const start = json_value_start(scanner);
+    const char *start = json_value_start(scanner);
     if (start >= scanner->end || (*start != '-' && !is_digit(*start))) {
         (void)json_stop(scanner, start, "expected a number");
         return false;
@@ -168,7 +168,7 @@ json_number_text(JsonScanner *scanner, Slice *ret_text)
 static bool
 number_copy(const Number *number, char ret_text[NUMBER_SIZE_MAX + 1])
 {
-    const size_t size = (size_t)(number->end - number->start);
+    size_t size = (size_t)(number->end - number->start);
     if (size > NUMBER_SIZE_MAX) {
         return false;
     }
@@ -207,7 +207,7 @@ static const NamedDouble named_doubles[] = {
 static bool
 named_double_read(JsonScanner *scanner, double *ret_value)
 {
-    const char *const start = scanner->position;
+    const char *start = scanner->position;
     Slice raw;
     bool has_escapes = false;
     if (!json_string_scan(scanner, start + 1, &raw, &has_escapes)) {
@@ -226,7 +226,7 @@ named_double_read(JsonScanner *scanner, double *ret_value)
 static inline bool
 is_string_next(JsonScanner *scanner)
 {
-    const char *const start = json_value_start(scanner);
+    const char *start = json_value_start(scanner);
     return start < scanner->end && *start == '"';
 }
 
@@ -237,7 +237,7 @@ double_read_slowly(JsonScanner *scanner, const Number *number, double *ret_value
     if (!number_copy(number, text)) {
         return json_stop(scanner, number->start, "a number has more characters than 1024");
     }
-    const double value = strtod(text, NULL);
+    double value = strtod(text, NULL);
     if (isinf(value)) {
         return json_stop(scanner, number->start, "a number is too large for float64");
     }
@@ -308,7 +308,7 @@ json_float(JsonScanner *scanner, float *ret_value)
 static bool
 integer_text(JsonScanner *scanner, Slice *ret_text)
 {
-    const char *const start = json_value_start(scanner);
+    const char *start = json_value_start(scanner);
     if (is_string_next(scanner)) {
         bool has_escapes = false;
         if (!json_string_scan(scanner, start + 1, ret_text, &has_escapes)) {

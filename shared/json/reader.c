@@ -31,7 +31,7 @@ write_pointer(const char *parent, Slice name, char ret_pointer[POINTER_SIZE])
     size_t size = (size_t)snprintf(ret_pointer, POINTER_SIZE, "%s/", parent == NULL ? "" : parent);
     assert(size < POINTER_SIZE);
     for (size_t index = 0; index < name.size && size + 3 < POINTER_SIZE; index++) {
-        const char byte = name.data[index];
+        char byte = name.data[index];
         if (byte == '~' || byte == '/') {
             ret_pointer[size++] = '~';
             ret_pointer[size++] = byte == '~' ? '0' : '1';
@@ -53,7 +53,7 @@ note_member(Call *call, Slice name, const char *fault)
 Status
 json_reader_fault(JsonReader *reader)
 {
-    const Status status = json_scan_check(reader->call, reader->scanner);
+    Status status = json_scan_check(reader->call, reader->scanner);
     return status == STATUS_OK ? call_fail(reader->call, STATUS_INTERNAL, "the scanner has not stopped")
                                : status;
 }
@@ -100,7 +100,7 @@ take_string(JsonReader *reader, Slice *ret_text)
     if (reader->value == NULL) {
         return json_string(reader->scanner, reader->call->arena, ret_text);
     }
-    const cJSON *const item = reader->value->item;
+    const cJSON *item = reader->value->item;
     *ret_text = cJSON_IsString(item) ? slice_from_string(item->valuestring) : (Slice){0};
     return cJSON_IsString(item);
 }
@@ -137,7 +137,7 @@ take_double(JsonReader *reader, double *ret_value)
     if (reader->value == NULL) {
         return json_double(reader->scanner, ret_value);
     }
-    const cJSON *const item = reader->value->item;
+    const cJSON *item = reader->value->item;
     if (item == NULL || !cJSON_IsNumber(item) || isinf(item->valuedouble)) {
         return false;
     }
@@ -169,7 +169,7 @@ take_bounded_string(JsonReader *reader, const JsonMember *member, Slice *ret_tex
     if (!take_string(reader, ret_text)) {
         return refuse_kind(reader, member, "expected a string");
     }
-    const size_t size = ret_text->size;
+    size_t size = ret_text->size;
     if (is_bounded(member) && (size < (size_t)member->minimum || size > (size_t)member->maximum)) {
         return refuse_value(reader, member, "has %zu bytes, expected %lld to %lld", size,
             (long long)member->minimum, (long long)member->maximum);
@@ -209,7 +209,7 @@ read_string_copy(JsonReader *reader, const JsonMember *member, void *target)
     if (text.size > 0 && memchr(text.data, '\0', text.size) != NULL) {
         return refuse_value(reader, member, "holds the character 0");
     }
-    const char *const copy = text_copy(reader->call->arena, text);
+    const char *copy = text_copy(reader->call->arena, text);
     if (copy == NULL) {
         return call_fail_memory(reader->call, "a document's string");
     }
@@ -310,9 +310,9 @@ refuse_count(JsonReader *reader, const JsonList *list)
 static Status
 read_room(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const JsonList *const list = member->list;
-    char *const items = target;
-    size_t *const count = (size_t *)(void *)(items + list->item_size * list->count_max);
+    const JsonList *list = member->list;
+    char *items = target;
+    size_t *count = (size_t *)(void *)(items + list->item_size * list->count_max);
     assert(!list->is_map);
     if (!json_array_begin(reader->scanner)) {
         return json_reader_fault(reader);
@@ -345,7 +345,7 @@ Status
 json_read_value(JsonReader *reader, const JsonMember *member, void *target)
 {
     assert((size_t)member->type < COUNT_OF(reads));
-    const JsonRead read = member->type == JSON_BY_FUNCTION ? member->read : reads[member->type];
+    JsonRead read = member->type == JSON_BY_FUNCTION ? member->read : reads[member->type];
     return read(reader, member, (char *)target + member->offset);
 }
 
@@ -382,7 +382,7 @@ find_member(const JsonDialect *dialect, const JsonTable *table, Slice name, size
 {
     for (size_t looked_at = 0; looked_at < table->member_count; looked_at++) {
         *next = *next < table->member_count ? *next : 0;
-        const JsonMember *const member = &table->members[(*next)++];
+        const JsonMember *member = &table->members[(*next)++];
         if (has_name(dialect, member, name)) {
             return member;
         }
@@ -393,7 +393,7 @@ find_member(const JsonDialect *dialect, const JsonTable *table, Slice name, size
 static Status
 meet_unknown(JsonReader *reader, const JsonTable *table, Slice name)
 {
-    Call *const call = reader->call;
+    Call *call = reader->call;
     char pointer[POINTER_SIZE];
     Slice skipped;
     switch (reader->dialect->unknown) {
@@ -439,11 +439,11 @@ has_kind_of(JsonType type, JsonKind kind)
 static bool
 is_passed_over(JsonReader *reader, const JsonMember *member)
 {
-    const JsonDialect *const dialect = reader->dialect;
+    const JsonDialect *dialect = reader->dialect;
     if (!dialect->null_is_absent && !dialect->skips_other_kinds) {
         return false;
     }
-    const JsonKind kind = json_peek(reader->scanner);
+    JsonKind kind = json_peek(reader->scanner);
     return (dialect->null_is_absent && kind == JSON_NULL) ||
            (dialect->skips_other_kinds && !has_kind_of(member->type, kind));
 }
@@ -462,14 +462,14 @@ Status
 json_read_object(JsonReader *reader, const JsonTable *table, void *target)
 {
     assert(reader->value == NULL);
-    JsonScanner *const scanner = reader->scanner;
+    JsonScanner *scanner = reader->scanner;
     size_t next = 0;
     Slice name;
     if (!json_object_begin(scanner)) {
         return json_reader_fault(reader);
     }
     while (json_object_next(scanner, &name)) {
-        const JsonMember *const member = find_member(reader->dialect, table, name, &next);
+        const JsonMember *member = find_member(reader->dialect, table, name, &next);
         if (member == NULL) {
             TRY(meet_unknown(reader, table, name));
         } else {
@@ -484,10 +484,10 @@ json_list_grow(JsonReader *reader, const void *items, size_t count, size_t item_
 {
     assert(item_size > 0 && (items != NULL || count == 0));
     enum { CAPACITY_FIRST = 4 };
-    const bool is_full = count == 0 || (count >= CAPACITY_FIRST && (count & (count - 1)) == 0);
+    bool is_full = count == 0 || (count >= CAPACITY_FIRST && (count & (count - 1)) == 0);
     char *grown = without_const(items);
     if (is_full) {
-        const size_t capacity = count < CAPACITY_FIRST ? CAPACITY_FIRST : count * 2;
+        size_t capacity = count < CAPACITY_FIRST ? CAPACITY_FIRST : count * 2;
         grown = arena_alloc(reader->call->arena, capacity * item_size);
         if (grown == NULL) {
             (void)json_stop_memory(reader->scanner, "no memory left for a list");
@@ -516,11 +516,11 @@ append_item(JsonReader *reader, const JsonList *list, Slice name, void *target)
     if (in_struct.count == list->count_max) {
         return refuse_count(reader, list);
     }
-    char *const items = json_list_grow(reader, in_struct.items, in_struct.count, list->item_size);
+    char *items = json_list_grow(reader, in_struct.items, in_struct.count, list->item_size);
     if (items == NULL) {
         return json_reader_fault(reader);
     }
-    char *const item = items + in_struct.count * list->item_size;
+    char *item = items + in_struct.count * list->item_size;
     if (list->is_map) {
         if (!json_name_keep(reader->scanner, reader->call->arena, &name)) {
             return json_reader_fault(reader);
@@ -535,7 +535,7 @@ append_item(JsonReader *reader, const JsonList *list, Slice name, void *target)
 Status
 json_read_list(JsonReader *reader, const JsonList *list, void *target)
 {
-    JsonScanner *const scanner = reader->scanner;
+    JsonScanner *scanner = reader->scanner;
     Slice name = {0};
     assert(list->item_size > 0 && list->count_max > 0 && list->too_many != NULL);
     if (!(list->is_map ? json_object_begin(scanner) : json_array_begin(scanner))) {
@@ -582,10 +582,10 @@ cjson_deletep(cJSON **item)
 static bool
 holds_zero(Slice text)
 {
-    const Slice zero = SLICE("\\u0000");
+    Slice zero = SLICE("\\u0000");
     Slice rest = text;
     for (;;) {
-        const char *const found = memmem(rest.data, rest.size, zero.data, zero.size);
+        const char *found = memmem(rest.data, rest.size, zero.data, zero.size);
         if (found == NULL) {
             return false;
         }
@@ -606,7 +606,7 @@ read_document_value(JsonReader *reader, const JsonMember *member, Slice text, vo
     assert(member->type != JSON_BY_FUNCTION && member->type < JSON_STRUCT);
     JsonValue value = {.text = text};
     CLEANUP(cjson_deletep) cJSON *item = NULL;
-    const bool is_scalar = text.data[0] != '{' && text.data[0] != '[';
+    bool is_scalar = text.data[0] != '{' && text.data[0] != '[';
     if (is_scalar && member->type != JSON_TEXT) {
         if (holds_zero(text)) {
             note_member(reader->call, slice_from_string(member->name), "holds the character 0");
@@ -619,7 +619,7 @@ read_document_value(JsonReader *reader, const JsonMember *member, Slice text, vo
         value.item = item;
     }
     reader->value = &value;
-    const Status status = json_read_value(reader, member, target);
+    Status status = json_read_value(reader, member, target);
     reader->value = NULL;
     return status;
 }
@@ -628,16 +628,16 @@ read_document_value(JsonReader *reader, const JsonMember *member, Slice text, vo
 static Status
 find_document_texts(JsonReader *reader, const JsonTable *table, Slice *ret_texts)
 {
-    JsonScanner *const scanner = reader->scanner;
+    JsonScanner *scanner = reader->scanner;
     size_t next = 0;
     Slice name;
     Slice text;
     for (bool is_open = json_object_begin(scanner); is_open && json_object_next(scanner, &name);) {
-        const JsonMember *const member = find_member(reader->dialect, table, name, &next);
+        const JsonMember *member = find_member(reader->dialect, table, name, &next);
         if (member == NULL) {
             note_member(reader->call, name, "is not a member that is known here");
         }
-        const bool is_null = json_peek(scanner) == JSON_NULL;
+        bool is_null = json_peek(scanner) == JSON_NULL;
         if (json_skip(scanner, &text) && member != NULL && !is_null) {
             ret_texts[member - table->members] = text;
         }
@@ -651,7 +651,7 @@ sum_up_notes(Call *call)
     if (call->error.detail_count == 0) {
         return STATUS_OK;
     }
-    const ErrorDetail *const first = &call->error.details[0];
+    const ErrorDetail *first = &call->error.details[0];
     return call_fail(call, STATUS_INVALID_ARGUMENT, "%d fault%s in the document, first: %s: %s",
         call->error.detail_count, call->error.detail_count == 1 ? "" : "s", first->pointer, first->detail);
 }
@@ -665,14 +665,14 @@ json_document_read(Call *call, Slice text, const JsonTable *table, void *ret_str
     JsonScanner scanner;
     JsonReader reader = {.call = call, .scanner = &scanner, .dialect = &dialect};
     (void)pthread_once(&hooks_once, set_cjson_hooks);
-    Slice *const texts = arena_alloc(call->arena, table->member_count * sizeof *texts);
+    Slice *texts = arena_alloc(call->arena, table->member_count * sizeof *texts);
     if (texts == NULL) {
         return call_fail_memory(call, "a document's members");
     }
     json_scan_begin(&scanner, text, JSON_DEPTH_MAX);
     TRY(find_document_texts(&reader, table, texts));
     for (size_t index = 0; index < table->member_count; index++) {
-        const JsonMember *const member = &table->members[index];
+        const JsonMember *member = &table->members[index];
         if (texts[index].data != NULL) {
             TRY(read_document_value(&reader, member, texts[index], ret_struct));
         } else if (member->is_required) {

@@ -20,7 +20,7 @@ json_stop(JsonScanner *scanner, const char *position, const char *message)
 bool
 json_stop_memory(JsonScanner *scanner, const char *message)
 {
-    const bool is_first = scanner->fault == NULL;
+    bool is_first = scanner->fault == NULL;
     (void)json_stop(scanner, scanner->position, message);
     scanner->fault_status = is_first ? STATUS_RESOURCE_EXHAUSTED : scanner->fault_status;
     return false;
@@ -40,7 +40,7 @@ find_line_and_column(const JsonScanner *scanner, size_t *ret_line, size_t *ret_c
     size_t line = 1;
     size_t column = 1;
     for (const char *position = scanner->start; position < scanner->fault_position; position++) {
-        const bool is_continuation = ((unsigned char)*position & 0xc0) == 0x80;
+        bool is_continuation = ((unsigned char)*position & 0xc0) == 0x80;
         column = *position == '\n' ? 1 : column + (is_continuation ? 0 : 1);
         line += *position == '\n' ? 1 : 0;
     }
@@ -84,12 +84,12 @@ enum { FOUND_SIZE = 32 };
 static void
 found_describe(const JsonScanner *scanner, char ret_found[FOUND_SIZE])
 {
-    const char *const position = scanner->fault_position;
+    const char *position = scanner->fault_position;
     if (position >= scanner->end) {
         (void)snprintf(ret_found, FOUND_SIZE, "the end of the text");
         return;
     }
-    const unsigned char byte = (unsigned char)*position;
+    unsigned char byte = (unsigned char)*position;
     if (json_kinds[byte] != JSON_FAULT) {
         (void)snprintf(ret_found, FOUND_SIZE, "%s", kind_names[json_kinds[byte]]);
     } else if (byte > ' ' && byte < 0x7f) {
@@ -110,7 +110,7 @@ json_scan_check(Call *call, const JsonScanner *scanner)
     size_t column = 0;
     find_line_and_column(scanner, &line, &column);
     char found[FOUND_SIZE] = "";
-    const bool names_found = strncmp(scanner->fault, "expected ", strlen("expected ")) == 0;
+    bool names_found = strncmp(scanner->fault, "expected ", strlen("expected ")) == 0;
     if (names_found) {
         found_describe(scanner, found);
     }
@@ -141,7 +141,7 @@ scan_begin(JsonScanner *scanner, const char *start, Slice text, int depth_max)
 void
 json_scan_begin(JsonScanner *scanner, Slice text, int depth_max)
 {
-    const Slice something = text.data == NULL ? SLICE("") : text;
+    Slice something = text.data == NULL ? SLICE("") : text;
     scan_begin(scanner, something.data, something, depth_max);
 }
 
@@ -156,7 +156,7 @@ Status
 json_scan_end(Call *call, JsonScanner *scanner)
 {
     if (scanner->fault == NULL) {
-        const char *const position = json_value_start(scanner);
+        const char *position = json_value_start(scanner);
         if (scanner->depth > 0 || !scanner->needs_comma) {
             (void)json_stop(scanner, position, "expected a value");
         } else if (position < scanner->end) {

@@ -35,11 +35,11 @@ bool json_number_skip(JsonScanner *scanner);
 static inline uint64_t
 json_special_marks(uint64_t word)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t quotes = word ^ (ones * '"');
-    const uint64_t backslashes = word ^ (ones * '\\');
-    const uint64_t marks = ((quotes - ones) & ~quotes) | ((backslashes - ones) & ~backslashes) |
-                           ((word - ones * ' ') & ~word) | word;
+    uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t quotes = word ^ (ones * '"');
+    uint64_t backslashes = word ^ (ones * '\\');
+    uint64_t marks = ((quotes - ones) & ~quotes) | ((backslashes - ones) & ~backslashes) |
+                     ((word - ones * ' ') & ~word) | word;
     return marks & (ones * 0x80);
 }
 
@@ -51,7 +51,7 @@ json_plain_run_end(const char *position, const char *end)
     while (end - position >= 8) {
         uint64_t word = 0;
         memcpy(&word, position, sizeof word);
-        const uint64_t marks = json_special_marks(word);
+        uint64_t marks = json_special_marks(word);
         if (marks != 0) {
             return position + (__builtin_ctzll(marks) >> 3);
         }

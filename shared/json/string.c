@@ -22,8 +22,8 @@ unit_read(const char *position, const char *end)
     }
     int32_t unit = 0;
     for (int index = 0; index < 4; index++) {
-        const char byte = position[index];
-        const char letter = (char)(byte | 0x20);
+        char byte = position[index];
+        char letter = (char)(byte | 0x20);
         if (byte >= '0' && byte <= '9') {
             unit = unit * 16 + (byte - '0');
         } else if (letter >= 'a' && letter <= 'f') {
@@ -40,7 +40,7 @@ unit_read(const char *position, const char *end)
 static const char *
 unicode_escape_read(const char *position, const char *end, uint32_t *ret_character)
 {
-    const int32_t first = unit_read(position + 2, end);
+    int32_t first = unit_read(position + 2, end);
     if (first < 0 || (first >= 0xdc00 && first <= 0xdfff)) {
         return NULL;
     }
@@ -48,8 +48,8 @@ unicode_escape_read(const char *position, const char *end, uint32_t *ret_charact
         *ret_character = (uint32_t)first;
         return position + 6;
     }
-    const bool is_pair = end - position >= 12 && position[6] == '\\' && position[7] == 'u';
-    const int32_t second = is_pair ? unit_read(position + 8, end) : -1;
+    bool is_pair = end - position >= 12 && position[6] == '\\' && position[7] == 'u';
+    int32_t second = is_pair ? unit_read(position + 8, end) : -1;
     if (second < 0xdc00 || second > 0xdfff) {
         return NULL;
     }
@@ -64,7 +64,7 @@ escape_read(const char *position, const char *end, uint32_t *ret_character)
     if (end - position < 2) {
         return NULL;
     }
-    const unsigned char letter = (unsigned char)position[1];
+    unsigned char letter = (unsigned char)position[1];
     if (letter == 'u') {
         return unicode_escape_read(position, end, ret_character);
     }
@@ -79,7 +79,7 @@ static const char *
 escape_pass(JsonScanner *scanner, const char *position)
 {
     uint32_t character = 0;
-    const char *const behind = escape_read(position, scanner->end, &character);
+    const char *behind = escape_read(position, scanner->end, &character);
     if (behind == NULL) {
         (void)json_stop(scanner, position, "a string holds an escape that is none");
     }
@@ -89,7 +89,7 @@ escape_pass(JsonScanner *scanner, const char *position)
 static const char *
 beyond_ascii_pass(JsonScanner *scanner, const char *position)
 {
-    const size_t size = utf8_character_size(position, scanner->end);
+    size_t size = utf8_character_size(position, scanner->end);
     if (size == 0) {
         (void)json_stop(scanner, position, "a string is not UTF-8");
         return NULL;
@@ -100,7 +100,7 @@ beyond_ascii_pass(JsonScanner *scanner, const char *position)
 bool
 json_string_scan(JsonScanner *scanner, const char *position, Slice *ret_raw, bool *ret_has_escapes)
 {
-    const char *const start = position;
+    const char *start = position;
     bool has_escapes = false;
     for (;;) {
         position = json_plain_run_end(position, scanner->end);
@@ -132,11 +132,11 @@ size_t
 json_string_decode(Slice raw, char *ret_bytes)
 {
     const char *position = raw.data;
-    const char *const end = raw.data + raw.size;
+    const char *end = raw.data + raw.size;
     char *target = ret_bytes;
     while (position < end) {
-        const char *const backslash = memchr(position, '\\', (size_t)(end - position));
-        const char *const run_end = backslash == NULL ? end : backslash;
+        const char *backslash = memchr(position, '\\', (size_t)(end - position));
+        const char *run_end = backslash == NULL ? end : backslash;
         memcpy(target, position, (size_t)(run_end - position));
         target += run_end - position;
         position = run_end;
@@ -152,7 +152,7 @@ json_string_decode(Slice raw, char *ret_bytes)
 bool
 json_string(JsonScanner *scanner, Arena *arena, Slice *ret_value)
 {
-    const char *const start = json_value_start(scanner);
+    const char *start = json_value_start(scanner);
     if (start >= scanner->end || *start != '"') {
         return json_stop(scanner, start, "expected a string");
     }
@@ -166,7 +166,7 @@ json_string(JsonScanner *scanner, Arena *arena, Slice *ret_value)
         *ret_value = raw;
         return true;
     }
-    char *const decoded = arena_alloc(arena, raw.size);
+    char *decoded = arena_alloc(arena, raw.size);
     if (decoded == NULL) {
         scanner->position = start;
         return json_stop_memory(scanner, "no memory left for a string");

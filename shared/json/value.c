@@ -7,9 +7,8 @@
 JsonKind
 json_peek(JsonScanner *scanner)
 {
-    const char *const position = json_value_start(scanner);
-    const JsonKind kind =
-        position < scanner->end ? (JsonKind)json_kinds[(unsigned char)*position] : JSON_FAULT;
+    const char *position = json_value_start(scanner);
+    JsonKind kind = position < scanner->end ? (JsonKind)json_kinds[(unsigned char)*position] : JSON_FAULT;
     if (kind == JSON_FAULT) {
         (void)json_stop(scanner, position, "expected a value");
     }
@@ -19,7 +18,7 @@ json_peek(JsonScanner *scanner)
 static inline bool
 container_begin(JsonScanner *scanner, char opener, const char *message)
 {
-    const char *const position = json_value_start(scanner);
+    const char *position = json_value_start(scanner);
     if (position >= scanner->end || *position != opener) {
         return json_stop(scanner, position, message);
     }
@@ -45,7 +44,7 @@ container_end(JsonScanner *scanner, const char *position)
 static inline bool
 container_next(JsonScanner *scanner, char closer, const char *message)
 {
-    const char *const position = json_value_start(scanner);
+    const char *position = json_value_start(scanner);
     if (position >= scanner->end) {
         return json_stop(scanner, position, message);
     }
@@ -66,7 +65,7 @@ container_next(JsonScanner *scanner, char closer, const char *message)
 static bool
 name_read(JsonScanner *scanner, Slice *ret_name)
 {
-    const char *const position = json_value_start(scanner);
+    const char *position = json_value_start(scanner);
     if (position >= scanner->end || *position != '"') {
         return json_stop(scanner, position, "expected a name in quotes");
     }
@@ -76,7 +75,7 @@ name_read(JsonScanner *scanner, Slice *ret_name)
         !json_name_add(scanner, raw, has_escapes, ret_name)) {
         return false;
     }
-    const char *const colon = json_value_start(scanner);
+    const char *colon = json_value_start(scanner);
     if (colon >= scanner->end || *colon != ':') {
         return json_stop(scanner, colon, "expected ':' after the name");
     }
@@ -111,7 +110,7 @@ json_array_next(JsonScanner *scanner)
 static bool
 word_read(JsonScanner *scanner, const char *word, size_t size)
 {
-    const char *const position = json_value_start(scanner);
+    const char *position = json_value_start(scanner);
     if ((size_t)(scanner->end - position) < size || memcmp(position, word, size) != 0) {
         return false;
     }
@@ -122,7 +121,7 @@ word_read(JsonScanner *scanner, const char *word, size_t size)
 bool
 json_boolean(JsonScanner *scanner, bool *ret_value)
 {
-    const bool is_true = word_read(scanner, "true", 4);
+    bool is_true = word_read(scanner, "true", 4);
     if (!is_true && !word_read(scanner, "false", 5)) {
         return json_stop(scanner, scanner->position, "expected true or false");
     }
@@ -141,7 +140,7 @@ string_skip(JsonScanner *scanner)
 {
     Slice raw;
     bool has_escapes = false;
-    const bool is_read = json_string_scan(scanner, scanner->position + 1, &raw, &has_escapes);
+    bool is_read = json_string_scan(scanner, scanner->position + 1, &raw, &has_escapes);
     scanner->needs_comma = true;
     return is_read;
 }
@@ -183,8 +182,8 @@ skip_next(JsonScanner *scanner)
 bool
 json_skip(JsonScanner *scanner, Slice *ret_text)
 {
-    const int depth = scanner->depth;
-    const char *const start = json_value_start(scanner);
+    int depth = scanner->depth;
+    const char *start = json_value_start(scanner);
     do {
         if (!skip_step(scanner)) {
             return false;
@@ -205,7 +204,7 @@ json_strings(
 {
     assert(arena != NULL && count_max > 0);
     size_t count = 0;
-    Slice *const values = arena_alloc(arena, count_max * sizeof *values);
+    Slice *values = arena_alloc(arena, count_max * sizeof *values);
     if (values == NULL) {
         return json_stop_memory(scanner, "no memory left for a list of strings");
     }

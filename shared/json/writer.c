@@ -83,7 +83,7 @@ json_write_array_end(JsonWriter *writer)
 static bool
 is_hidden_character(const char *position, size_t size)
 {
-    const unsigned char *const bytes = (const unsigned char *)position;
+    const unsigned char *bytes = (const unsigned char *)position;
     return (size == 2 && bytes[0] == 0xc2 && bytes[1] <= 0x9f) ||
            (size == 3 && bytes[0] == 0xe2 && bytes[1] == 0x80 && (bytes[2] == 0xa8 || bytes[2] == 0xa9));
 }
@@ -91,11 +91,11 @@ is_hidden_character(const char *position, size_t size)
 static void
 beyond_ascii_write(Buffer *buffer, const char **position, const char *end)
 {
-    const size_t size = utf8_character_size(*position, end);
+    size_t size = utf8_character_size(*position, end);
     if (size == 0) {
         buffer_append_string(buffer, "\xef\xbf\xbd");
     } else if (is_hidden_character(*position, size)) {
-        const unsigned last = (unsigned char)(*position)[size - 1];
+        unsigned last = (unsigned char)(*position)[size - 1];
         buffer_append_format(buffer, "\\u%04x", size == 2 ? last : 0x2000 | (last & 0x3f));
     } else {
         buffer_append(buffer, *position, size);
@@ -117,7 +117,7 @@ static const char short_escapes[128] = {
 static void
 special_write(Buffer *buffer, const char **position, const char *end)
 {
-    const unsigned char byte = (unsigned char)**position;
+    unsigned char byte = (unsigned char)**position;
     if (byte >= 0x80) {
         beyond_ascii_write(buffer, position, end);
         return;
@@ -135,10 +135,10 @@ static void
 string_write(Buffer *buffer, Slice value)
 {
     const char *position = value.data;
-    const char *const end = value.size == 0 ? value.data : value.data + value.size;
+    const char *end = value.size == 0 ? value.data : value.data + value.size;
     buffer_append_byte(buffer, '"');
     while (position < end) {
-        const char *const run_end = json_plain_run_end(position, end);
+        const char *run_end = json_plain_run_end(position, end);
         buffer_append(buffer, position, (size_t)(run_end - position));
         position = run_end;
         if (position < end) {
@@ -185,8 +185,8 @@ json_write_base64(JsonWriter *writer, Slice bytes)
 {
     value_begin(writer);
     buffer_append_byte(writer->buffer, '"');
-    const size_t size = base64_encoded_size(bytes.size);
-    char *const text = buffer_reserve(writer->buffer, size);
+    size_t size = base64_encoded_size(bytes.size);
+    char *text = buffer_reserve(writer->buffer, size);
     if (text != NULL) {
         base64_encode(bytes, text);
         buffer_grow(writer->buffer, size);
@@ -228,13 +228,13 @@ scientific_write(const char *digits, int count, int point, char *ret_text)
         memcpy(text, digits + 1, (size_t)count - 1);
         text += count - 1;
     }
-    const int exponent = point - 1;
+    int exponent = point - 1;
     *text++ = 'e';
     if (exponent < 0) {
         *text++ = '-';
     }
     char exponent_digits[DIGITS_MAX];
-    const Slice magnitude = digits_write((uint64_t)abs(exponent), exponent_digits);
+    Slice magnitude = digits_write((uint64_t)abs(exponent), exponent_digits);
     memcpy(text, magnitude.data, magnitude.size);
     return (size_t)(text - ret_text) + magnitude.size;
 }
@@ -251,7 +251,7 @@ plain_write(const char *digits, int count, int point, char *ret_text)
         memcpy(text - point, digits, (size_t)count);
         return (size_t)(text - point + count - ret_text);
     }
-    const int before = count < point ? count : point;
+    int before = count < point ? count : point;
     memcpy(text, digits, (size_t)before);
     memset(text + before, '0', (size_t)(point - before));
     text += point;
@@ -267,9 +267,9 @@ static size_t
 decimal_write(Decimal decimal, char *ret_text)
 {
     char memory[DIGITS_MAX];
-    const Slice digits = digits_write(decimal.mantissa, memory);
-    const int count = (int)digits.size;
-    const int point = count + decimal.exponent;
+    Slice digits = digits_write(decimal.mantissa, memory);
+    int count = (int)digits.size;
+    int point = count + decimal.exponent;
     return point > PLAIN_POINT_MIN && point <= PLAIN_POINT_MAX
                ? plain_write(digits.data, count, point, ret_text)
                : scientific_write(digits.data, count, point, ret_text);
@@ -303,7 +303,7 @@ write_double_text(double value, char ret_text[NUMBER_TEXT_SIZE])
     Decimal decimal;
     if (fabs(value) >= DBL_MIN && decimal_from_double(fabs(value), &decimal)) {
         ret_text[0] = '-';
-        const size_t sign_size = value < 0 ? 1 : 0;
+        size_t sign_size = value < 0 ? 1 : 0;
         return sign_size + decimal_write(decimal, ret_text + sign_size);
     }
     /* Fewer digits than DBL_DIG are only needed for subnormal numbers: %g strips trailing zeros of the
@@ -327,7 +327,7 @@ write_float_text(float value, char ret_text[NUMBER_TEXT_SIZE])
     Decimal decimal;
     if (fabsf(value) >= FLT_MIN && decimal_from_float(fabsf(value), &decimal)) {
         ret_text[0] = '-';
-        const size_t sign_size = value < 0 ? 1 : 0;
+        size_t sign_size = value < 0 ? 1 : 0;
         return sign_size + decimal_write(decimal, ret_text + sign_size);
     }
     for (int digits = isnormal(value) ? FLT_DIG : 1; digits <= FLT_DECIMAL_DIG; digits++) {

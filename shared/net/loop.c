@@ -55,14 +55,14 @@ loop_wake(Loop *loop)
     if (!atomic_exchange_seq_cst(&loop->is_waiting, false)) {
         return;
     }
-    const uint64_t one = 1;
+    uint64_t one = 1;
     while (write(loop->wakeup.fd, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
 Status
 loop_new(Call *call, Loop **ret_loop)
 {
-    Loop *const loop = memory_new(1, sizeof *loop);
+    Loop *loop = memory_new(1, sizeof *loop);
     if (loop == NULL) {
         return call_fail_memory(call, "an event loop");
     }
@@ -135,13 +135,13 @@ run_mailbox(Loop *loop)
     Task *newest = atomic_exchange_acq_rel(&loop->mailbox, NULL);
     Task *oldest = NULL;
     while (newest != NULL) {
-        Task *const next = newest->next;
+        Task *next = newest->next;
         newest->next = oldest;
         oldest = newest;
         newest = next;
     }
     while (oldest != NULL) {
-        Task *const task = oldest;
+        Task *task = oldest;
         oldest = task->next;
         task->next = NULL;
         task->run(task);
@@ -188,7 +188,7 @@ run_deferred(Loop *loop)
     Task mark = {.next = NULL};
     loop_defer(loop, &mark);
     for (;;) {
-        Task *const task = loop->deferred.next;
+        Task *task = loop->deferred.next;
         loop_undefer(loop, task);
         if (task == &mark) {
             return;
@@ -208,7 +208,7 @@ static void
 heap_rise(Loop *loop, size_t position, Timer *timer)
 {
     while (position > 0) {
-        const size_t parent = (position - 1) / 2;
+        size_t parent = (position - 1) / 2;
         if (loop->timers[parent]->due_ns <= timer->due_ns) {
             break;
         }
@@ -244,8 +244,8 @@ heap_grow(Loop *loop)
     if (loop->timer_count < loop->timer_capacity) {
         return;
     }
-    const size_t capacity = loop->timer_capacity == 0 ? TIMERS_FIRST : 2 * loop->timer_capacity;
-    Timer **const grown = memory_resize(loop->timers, capacity * sizeof(Timer *));
+    size_t capacity = loop->timer_capacity == 0 ? TIMERS_FIRST : 2 * loop->timer_capacity;
+    Timer **grown = memory_resize(loop->timers, capacity * sizeof(Timer *));
     assert(grown != NULL);
     loop->timers = grown;
     loop->timer_capacity = capacity;
@@ -254,7 +254,7 @@ heap_grow(Loop *loop)
 void
 timer_set(Loop *loop, Timer *timer, uint64_t due_ns)
 {
-    const uint64_t due = due_ns == 0 ? 1 : due_ns; /* 0 means not set */
+    uint64_t due = due_ns == 0 ? 1 : due_ns; /* 0 means not set */
     if (timer->due_ns == 0) {
         heap_grow(loop);
         timer->due_ns = due;
@@ -274,10 +274,10 @@ timer_clear(Loop *loop, Timer *timer)
     if (timer->due_ns == 0) {
         return;
     }
-    const size_t position = timer->position;
-    Timer *const moved = loop->timers[--loop->timer_count];
+    size_t position = timer->position;
+    Timer *moved = loop->timers[--loop->timer_count];
     if (moved != timer) {
-        const bool is_earlier = moved->due_ns < timer->due_ns;
+        bool is_earlier = moved->due_ns < timer->due_ns;
         (is_earlier ? heap_rise : heap_sink)(loop, position, moved);
     }
     timer->due_ns = 0;
@@ -289,7 +289,7 @@ static void
 run_timers(Loop *loop)
 {
     for (size_t left = loop->timer_count; left > 0 && loop->timer_count > 0; left--) {
-        Timer *const timer = loop->timers[0];
+        Timer *timer = loop->timers[0];
         if (timer->due_ns > loop->now_ns) {
             break;
         }
@@ -324,7 +324,7 @@ watch_change(Watch *watch, uint32_t events)
     if (watch->loop == NULL || watch->events == events) {
         return;
     }
-    const int changed = watch_control(watch, EPOLL_CTL_MOD, events);
+    int changed = watch_control(watch, EPOLL_CTL_MOD, events);
     assert(changed == 0); /* fails only for a descriptor that is not watched */
     watch->events = events;
 }
@@ -332,7 +332,7 @@ watch_change(Watch *watch, uint32_t events)
 void
 watch_close(Watch *watch)
 {
-    Loop *const loop = watch->loop;
+    Loop *loop = watch->loop;
     if (loop == NULL) {
         return;
     }
@@ -349,8 +349,8 @@ static void
 run_watches(Loop *loop)
 {
     while (loop->event_next < loop->event_count) {
-        const struct epoll_event event = loop->events[loop->event_next++];
-        Watch *const watch = event.data.ptr;
+        struct epoll_event event = loop->events[loop->event_next++];
+        Watch *watch = event.data.ptr;
         if (watch != NULL) {
             watch->ready(watch, event.events);
         }
@@ -372,10 +372,10 @@ wait_time_ms(const Loop *loop, int timeout_ms)
     if (loop->timer_count == 0) {
         return timeout_ms;
     }
-    const uint64_t due_ns = loop->timers[0]->due_ns;
-    const uint64_t now_ns = clock_monotonic_ns();
-    const uint64_t left_ms = due_ns <= now_ns ? 0 : (due_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
-    const int timer_ms = left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+    uint64_t due_ns = loop->timers[0]->due_ns;
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t left_ms = due_ns <= now_ns ? 0 : (due_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
+    int timer_ms = left_ms > INT_MAX ? INT_MAX : (int)left_ms;
     return timeout_ms < 0 || timer_ms < timeout_ms ? timer_ms : timeout_ms;
 }
 
@@ -387,7 +387,7 @@ wait_for_events(Loop *loop, int timeout_ms)
         atomic_store_seq_cst(&loop->is_waiting, true);
         wait_ms = has_work(loop) ? 0 : wait_ms;
     }
-    const int count = epoll_wait(loop->epoll_fd, loop->events, EVENTS_PER_TURN, wait_ms);
+    int count = epoll_wait(loop->epoll_fd, loop->events, EVENTS_PER_TURN, wait_ms);
     assert(count >= 0 || errno == EINTR); /* a signal ends the wait, and the turn goes on without events */
     atomic_store_seq_cst(&loop->is_waiting, false);
     loop->event_next = 0;

@@ -32,9 +32,9 @@ is_port(Slice text)
 static bool
 split_address(Slice address, HostPort *ret_parts)
 {
-    const size_t colon = slice_find_last(address, ':');
+    size_t colon = slice_find_last(address, ':');
     Slice host = slice_part(address, 0, colon);
-    const Slice port = slice_part(address, colon + 1, address.size);
+    Slice port = slice_part(address, colon + 1, address.size);
     if (host.size >= 2 && host.data[0] == '[' && host.data[host.size - 1] == ']') {
         host = slice_part(host, 1, host.size - 2);
     } else if (slice_find(host, ':') < host.size) {
@@ -59,7 +59,7 @@ sockaddr_is_loopback(const struct sockaddr *address)
     if (address->sa_family == AF_INET6) {
         struct sockaddr_in6 v6;
         memcpy(&v6, address, sizeof v6);
-        const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) != 0;
+        bool is_mapped = IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) != 0;
         return is_mapped ? v6.sin6_addr.s6_addr[12] == IN_LOOPBACKNET
                          : IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
     }
@@ -148,7 +148,7 @@ open_socket(const struct addrinfo *found)
 static bool
 try_listen(int fd, const struct addrinfo *found, ListenOptions options)
 {
-    const int backlog = options.backlog == 0 ? BACKLOG : options.backlog;
+    int backlog = options.backlog == 0 ? BACKLOG : options.backlog;
     set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (options.is_shared) {
         set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
@@ -162,9 +162,9 @@ socket_listen(Call *call, const char *address, ListenOptions options, int *ret_f
     AUTO_ADDRINFO found = NULL;
     TRY(address_resolve(call, address, AI_PASSIVE, &found));
     assert(found != NULL);
-    const int fd = open_socket(found);
+    int fd = open_socket(found);
     if (fd < 0 || !try_listen(fd, found, options)) {
-        const int cause = errno;
+        int cause = errno;
         socket_close(fd);
         return call_fail(call, STATUS_UNAVAILABLE, "cannot listen on '%s': %s", address, strerror(cause));
     }
@@ -204,7 +204,7 @@ socket_connect(Call *call, const char *address, int *ret_fd)
     AUTO_ADDRINFO found = NULL;
     TRY(address_resolve(call, address, 0, &found));
     assert(found != NULL);
-    const int fd = open_socket(found);
+    int fd = open_socket(found);
     if (fd < 0) {
         return call_fail(
             call, STATUS_UNAVAILABLE, "no socket to connect to '%s': %s", address, strerror(errno));
@@ -212,7 +212,7 @@ socket_connect(Call *call, const char *address, int *ret_fd)
     tune_connection(fd, found->ai_addr);
     /* An interrupted connect goes on by itself. */
     if (connect(fd, found->ai_addr, found->ai_addrlen) < 0 && errno != EINPROGRESS && errno != EINTR) {
-        const int cause = errno;
+        int cause = errno;
         socket_close(fd);
         return call_fail(call, STATUS_UNAVAILABLE, "cannot connect to '%s': %s", address, strerror(cause));
     }
@@ -241,8 +241,8 @@ socket_local_address(int fd, char ret_text[ADDRESS_TEXT_SIZE])
             NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
         return;
     }
-    const char *const opening = local.ss_family == AF_INET6 ? "[" : "";
-    const char *const closing = local.ss_family == AF_INET6 ? "]" : "";
+    const char *opening = local.ss_family == AF_INET6 ? "[" : "";
+    const char *closing = local.ss_family == AF_INET6 ? "]" : "";
     (void)snprintf(ret_text, ADDRESS_TEXT_SIZE, "%s%s%s:%s", opening, host, closing, port);
 }
 

@@ -12,8 +12,8 @@ multiply_known(int64_t left, int64_t right)
 static Status
 divide_channels(Call *call, const Shape *filter, int64_t channels, Convolution *convolution)
 {
-    const int64_t taken = filter->dims[convolution->filter.input];
-    const int64_t made = filter->dims[convolution->filter.output];
+    int64_t taken = filter->dims[convolution->filter.input];
+    int64_t made = filter->dims[convolution->filter.output];
     if (convolution->filter.is_depthwise) {
         TRY(infer_equal(call, channels, taken, "the number of input channels", &convolution->groups));
         convolution->inputs = 1;
@@ -58,9 +58,8 @@ convolution_tensorflow(Call *call, const InferContext *context, int rank, Convol
     convolution.filter.is_depthwise = is_depthwise(context->node);
     TRY(window_tensorflow(call, context->node, &input, filter.dims, rank, &convolution.window));
     TRY(divide_channels(call, &filter, input.dims[convolution.window.channel], &convolution));
-    const int64_t made = filter.dims[rank + 1];
-    const int64_t channels =
-        convolution.filter.is_depthwise ? multiply_known(convolution.groups, made) : made;
+    int64_t made = filter.dims[rank + 1];
+    int64_t channels = convolution.filter.is_depthwise ? multiply_known(convolution.groups, made) : made;
     convolution.output = window_output(&convolution.window, &input, channels);
     TRY(infer_check_size(call, &convolution.output));
     *ret_convolution = convolution;
@@ -98,7 +97,7 @@ static Status
 read_forward(
     Call *call, const InferContext *context, const Shape shapes[2], int rank, Convolution *ret_convolution)
 {
-    const InferContext forward = {.node = context->node, .inputs = shapes};
+    InferContext forward = {.node = context->node, .inputs = shapes};
     TRY(convolution_tensorflow(call, &forward, rank, ret_convolution));
     Shape merged;
     if (!shape_merge(&ret_convolution->output, &context->inputs[2], &merged)) {
@@ -120,8 +119,7 @@ read_image(Call *call, const InferContext *context, int rank, Shape *ret_image)
     }
     int64_t sizes[SHAPE_RANK_MAX];
     size_t count = 0;
-    const bool is_channels_first =
-        slice_starts_with(node_attr_string(context->node, "data_format"), SLICE("NC"));
+    bool is_channels_first = slice_starts_with(node_attr_string(context->node, "data_format"), SLICE("NC"));
     TRY(infer_ints(call, context, 0, sizes, SHAPE_RANK_MAX, &count));
     Shape filter;
     TRY(infer_rank(call, context, 1, rank + 2, &filter));
@@ -157,7 +155,7 @@ static Status
 check_kernel_shape(Call *call, const Node *node, const Shape *filter, int rank)
 {
     int64_t sizes[WINDOW_RANK_MAX];
-    const size_t count = node_attr_ints(node, "kernel_shape", sizes, WINDOW_RANK_MAX);
+    size_t count = node_attr_ints(node, "kernel_shape", sizes, WINDOW_RANK_MAX);
     if (count != 0 && count != (size_t)rank) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "kernel_shape has %zu values, not %d", count, rank);
     }
@@ -171,8 +169,8 @@ check_kernel_shape(Call *call, const Node *node, const Shape *filter, int rank)
 static Status
 check_groups(Call *call, const Shape *input, const Shape *filter, Convolution *convolution)
 {
-    const int64_t groups = convolution->groups;
-    const int64_t made = filter->dims[0];
+    int64_t groups = convolution->groups;
+    int64_t made = filter->dims[0];
     if (groups < 1 || (made >= 0 && made % groups != 0)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld filters do not divide into %lld groups",
             (long long)made, (long long)groups);
@@ -189,8 +187,8 @@ Status
 convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convolution)
 {
     const Shape *input = &context->inputs[0];
-    const int rank = input->rank - 2;
-    const bool is_fused = slice_starts_with(context->node->op->name, SLICE("_Fused"));
+    int rank = input->rank - 2;
+    bool is_fused = slice_starts_with(context->node->op->name, SLICE("_Fused"));
     if (rank < 1 || rank > WINDOW_RANK_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "rank %d has no 1 to %d spatial dimensions",
             input->rank, WINDOW_RANK_MAX);

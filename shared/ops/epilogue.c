@@ -67,8 +67,8 @@ epilogue_is_transcendental(EpilogueActivation activation)
 bool
 epilogue_may_follow(Slice before, Slice step)
 {
-    const Step *const last = step_find(before);
-    const Step *const next = step_find(step);
+    const Step *last = step_find(before);
+    const Step *next = step_find(step);
     return next != NULL &&
            (last == NULL || (last->rank < next->rank && !(last->rank == RANK_ADDEND &&
                                                             epilogue_is_transcendental(next->activation))));
@@ -91,7 +91,7 @@ step_take(const Step *step, uint32_t operand, Epilogue *epilogue)
 Status
 epilogue_read(Call *call, const Node *node, Epilogue *ret_epilogue)
 {
-    const AttrValue *const names = node_attr(node, "fused_ops");
+    const AttrValue *names = node_attr(node, "fused_ops");
     Epilogue epilogue = {
         .alpha = node_attr_float(node, "leakyrelu_alpha"),
         .epsilon = node_attr_float(node, "epsilon"),
@@ -99,8 +99,8 @@ epilogue_read(Call *call, const Node *node, Epilogue *ret_epilogue)
     StepRank rank = RANK_NONE;
     uint32_t operand = EPILOGUE_FIRST_OPERAND;
     for (size_t index = 0; index < names->value.list.count; index++) {
-        const Slice name = names->value.list.items[index].value.s;
-        const Step *const step = step_find(name);
+        Slice name = names->value.list.items[index].value.s;
+        const Step *step = step_find(name);
         if (step == NULL || step->rank <= rank) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "fused_ops has '%.*s' as its step %zu%s",
                 SLICE_PRINT(name), index, step == NULL ? ", which is not known" : ", which comes too late");
@@ -130,7 +130,7 @@ epilogue_check(Call *call, const InferContext *context, const Shape *output, int
 {
     Epilogue epilogue;
     TRY(epilogue_read(call, context->node, &epilogue));
-    const int64_t channels = output->dims[channel];
+    int64_t channels = output->dims[channel];
     if (epilogue.bias != 0) {
         TRY(check_channels(call, context, epilogue.bias, channels));
     }

@@ -14,7 +14,7 @@ Status
 infer_unchanged(Call *call, InferContext *context)
 {
     (void)call;
-    const uint32_t inputs = context->node->input_count;
+    uint32_t inputs = context->node->input_count;
     for (uint32_t index = 0; index < context->node->output_count && index < inputs; index++) {
         context->outputs[index] = context->inputs[index];
     }
@@ -67,7 +67,7 @@ infer_ints(Call *call, const InferContext *context, uint32_t input, int64_t *ret
         return STATUS_OK;
     }
     const Tensor *tensor = context->values[input];
-    const int64_t count = tensor_element_count(tensor);
+    int64_t count = tensor_element_count(tensor);
     if (tensor->shape.rank > 1 || count > (int64_t)capacity) {
         char text[SHAPE_TEXT_SIZE];
         return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u has shape %s, not at most %zu values",
@@ -205,7 +205,7 @@ infer_shape_input(Call *call, InferContext *context, uint32_t input)
     TRY(infer_ints(call, context, input, shape.dims, SHAPE_RANK_MAX, &count));
     if (!infer_knows(context, input)) {
         const Shape *dims = &context->inputs[input];
-        const bool is_ranked = dims->rank == 1 && dims->dims[0] >= 0 && dims->dims[0] <= SHAPE_RANK_MAX;
+        bool is_ranked = dims->rank == 1 && dims->dims[0] >= 0 && dims->dims[0] <= SHAPE_RANK_MAX;
         context->outputs[0] = is_ranked ? shape_of_rank((int)dims->dims[0]) : shape_unknown();
         return STATUS_OK;
     }

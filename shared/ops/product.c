@@ -8,9 +8,9 @@ MatrixSize
 matrix_size(const Shape *shape, bool is_transposed)
 {
     assert(shape->rank >= 2);
-    const int64_t rows = shape->dims[shape->rank - 2];
-    const int64_t columns = shape->dims[shape->rank - 1];
-    const MatrixSize size = {is_transposed ? columns : rows, is_transposed ? rows : columns};
+    int64_t rows = shape->dims[shape->rank - 2];
+    int64_t columns = shape->dims[shape->rank - 1];
+    MatrixSize size = {is_transposed ? columns : rows, is_transposed ? rows : columns};
     return size;
 }
 
@@ -30,8 +30,8 @@ product_of_sizes(Call *call, const Shape *x, const Shape *y, const MatrixSize *l
 {
     int64_t depth = 0;
     TRY(infer_equal(call, left->columns, right->rows, "the inner dimension", &depth));
-    const Shape left_batch = batch_of(x);
-    const Shape right_batch = batch_of(y);
+    Shape left_batch = batch_of(x);
+    Shape right_batch = batch_of(y);
     Shape result;
     if (!shape_broadcast(&left_batch, &right_batch, &result)) {
         char left_text[SHAPE_TEXT_SIZE];
@@ -48,7 +48,7 @@ product_of_sizes(Call *call, const Shape *x, const Shape *y, const MatrixSize *l
 Status
 product_of_shapes(Call *call, const Shape *x, const Shape *y, Shape *ret_result)
 {
-    const MatrixSize left = matrix_size(x, false);
-    const MatrixSize right = matrix_size(y, false);
+    MatrixSize left = matrix_size(x, false);
+    MatrixSize right = matrix_size(y, false);
     return product_of_sizes(call, x, y, &left, &right, ret_result);
 }

@@ -52,7 +52,7 @@ count_definitions(void)
 static void
 fill_registry(void)
 {
-    const size_t count = count_definitions();
+    size_t count = count_definitions();
     registry_arena = arena_new(REGISTRY_SIZE_MAX);
     assert(registry_arena != NULL);
     registry_ops = arena_alloc(registry_arena, (count + 1) * sizeof *registry_ops);

@@ -27,7 +27,7 @@ take_group(Slice *rest, char open, char close, Slice *ret_inside)
     for (size_t index = 0; index < rest->size; index++) {
         depth += (rest->data[index] == open) - (rest->data[index] == close);
         if (depth == 0) {
-            const Slice inside = slice_part(*rest, 1, index - 1);
+            Slice inside = slice_part(*rest, 1, index - 1);
             *rest = slice_part(*rest, index + 1, SIZE_MAX);
             *ret_inside = inside;
             return true;
@@ -56,7 +56,7 @@ take_item(Slice *rest, Slice *ret_item)
     int depth = 0;
     size_t end = 0;
     for (; end < rest->size && (depth > 0 || rest->data[end] != ','); end++) {
-        const char byte = rest->data[end];
+        char byte = rest->data[end];
         depth += (byte == '[' || byte == '(') - (byte == ']' || byte == ')');
     }
     *ret_item = slice_trim(slice_part(*rest, 0, end));
@@ -96,10 +96,10 @@ static bool
 parse_kind(Parser *parser, Slice text, OpAttribute *attribute)
 {
     Slice name = text;
-    const bool is_listed = take_text(&name, SLICE("list")) && take_group(&name, '(', ')', &name);
+    bool is_listed = take_text(&name, SLICE("list")) && take_group(&name, '(', ')', &name);
     for (size_t index = 0; index < COUNT_OF(kind_names); index++) {
         const KindName *row = &kind_names[index];
-        const bool is_plural = !is_listed && slice_equals_string(text, row->plural);
+        bool is_plural = !is_listed && slice_equals_string(text, row->plural);
         if (is_plural || slice_equals_string(is_listed ? name : text, row->name)) {
             attribute->kind = row->kind;
             attribute->is_list = is_plural || is_listed;
@@ -131,7 +131,7 @@ parse_string(Parser *parser, Slice text, AttrValue *value)
     }
     size_t size = 0;
     for (size_t index = 0; index < text.size; index++) {
-        const bool is_escaped = text.data[index] == '\\' && index + 1 < text.size;
+        bool is_escaped = text.data[index] == '\\' && index + 1 < text.size;
         index += is_escaped ? 1 : 0;
         bytes[size] = text.data[index];
         if (is_escaped) {
@@ -209,7 +209,7 @@ parse_list(Parser *parser, Slice text, AttrKind kind, AttrValue *value)
     if (!take_group(&rest, '[', ']', &items) || rest.size > 0) {
         return refuse(parser, text);
     }
-    const size_t count = count_items(items);
+    size_t count = count_items(items);
     AttrValue *values = arena_alloc(parser->arena, (count + 1) * sizeof *values);
     if (values == NULL) {
         return refuse(parser, SLICE(""));
@@ -248,10 +248,10 @@ static bool
 parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
 {
     attribute->is_fixed = take_text(&text, SLICE("~"));
-    const size_t equals = slice_find(text, '=');
-    const bool is_minimum = equals > 0 && equals < text.size && text.data[equals - 1] == '>';
-    const Slice declared = slice_part(text, 0, is_minimum ? equals - 1 : equals);
-    const size_t colon = slice_find(declared, ':');
+    size_t equals = slice_find(text, '=');
+    bool is_minimum = equals > 0 && equals < text.size && text.data[equals - 1] == '>';
+    Slice declared = slice_part(text, 0, is_minimum ? equals - 1 : equals);
+    size_t colon = slice_find(declared, ':');
     attribute->name = slice_part(declared, 0, colon);
     if (colon == 0 || colon == declared.size) {
         return refuse(parser, text);
@@ -259,7 +259,7 @@ parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
     if (!parse_kind(parser, slice_part(declared, colon + 1, SIZE_MAX), attribute)) {
         return false;
     }
-    const Slice value = slice_part(text, equals + 1, SIZE_MAX);
+    Slice value = slice_part(text, equals + 1, SIZE_MAX);
     if (equals == text.size) {
         return !attribute->is_fixed || refuse(parser, text);
     }
@@ -269,7 +269,7 @@ parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
 static bool
 parse_attributes(Parser *parser, Slice list, Op *op)
 {
-    const size_t count = count_items(list);
+    size_t count = count_items(list);
     OpAttribute *attributes = arena_alloc(parser->arena, (count + 1) * sizeof *attributes);
     if (attributes == NULL) {
         return refuse(parser, SLICE(""));
@@ -317,7 +317,7 @@ parse_argument_type(Parser *parser, const Op *op, Slice text, OpArgument *argume
     if (argument->is_reference && !take_group(&type, '(', ')', &type)) {
         return refuse(parser, text);
     }
-    const size_t star = slice_find(type, '*');
+    size_t star = slice_find(type, '*');
     if (star < type.size) {
         argument->number_attr = slice_part(type, 0, star);
         type = slice_part(type, star + 1, SIZE_MAX);
@@ -339,7 +339,7 @@ parse_argument_type(Parser *parser, const Op *op, Slice text, OpArgument *argume
 static bool
 parse_argument(Parser *parser, const Op *op, Slice text, OpArgument *argument)
 {
-    const size_t colon = slice_find(text, ':');
+    size_t colon = slice_find(text, ':');
     Slice name = slice_part(text, 0, colon);
     argument->is_optional = slice_ends_with(name, SLICE("?"));
     argument->name = slice_part(name, 0, name.size - (argument->is_optional ? 1 : 0));
@@ -352,7 +352,7 @@ parse_argument(Parser *parser, const Op *op, Slice text, OpArgument *argument)
 static bool
 parse_arguments(Parser *parser, const Op *op, Slice list, const OpArgument **ret_arguments, size_t *ret_count)
 {
-    const size_t count = count_items(list);
+    size_t count = count_items(list);
     OpArgument *arguments = arena_alloc(parser->arena, (count + 1) * sizeof *arguments);
     if (arguments == NULL) {
         return refuse(parser, SLICE(""));

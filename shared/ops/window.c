@@ -23,7 +23,7 @@ static Status
 check_positive(Call *call, const Window *window)
 {
     for (int index = 0; index < window->rank; index++) {
-        const bool is_size_wrong = window->size[index] == 0 || window->size[index] < -1;
+        bool is_size_wrong = window->size[index] == 0 || window->size[index] < -1;
         if (window->stride[index] < 1 || window->dilation[index] < 1 || is_size_wrong) {
             return call_fail(call, STATUS_INVALID_ARGUMENT,
                 "a window of %lld with stride %lld and dilation %lld does not slide",
@@ -37,10 +37,10 @@ check_positive(Call *call, const Window *window)
 static Status
 position_same(int64_t input, int64_t extent, bool is_lower, int index, Window *window)
 {
-    const int64_t stride = window->stride[index];
-    const int64_t output = input / stride + (input % stride != 0 ? 1 : 0);
-    const int64_t missing = (output - 1) * stride + extent - input;
-    const int64_t total = missing < 0 || output == 0 ? 0 : missing;
+    int64_t stride = window->stride[index];
+    int64_t output = input / stride + (input % stride != 0 ? 1 : 0);
+    int64_t missing = (output - 1) * stride + extent - input;
+    int64_t total = missing < 0 || output == 0 ? 0 : missing;
     window->before[index] = is_lower ? total - total / 2 : total / 2;
     window->after[index] = total - window->before[index];
     window->output[index] = output;
@@ -50,8 +50,8 @@ position_same(int64_t input, int64_t extent, bool is_lower, int index, Window *w
 static Status
 position_explicit(Call *call, int64_t input, int64_t extent, bool rounds_up, int index, Window *window)
 {
-    const int64_t stride = window->stride[index];
-    const int64_t room = input + window->before[index] + window->after[index] - extent;
+    int64_t stride = window->stride[index];
+    int64_t room = input + window->before[index] + window->after[index] - extent;
     if (room < 0 && input == 0) {
         window->output[index] = 0;
         return STATUS_OK;
@@ -76,14 +76,13 @@ position(Call *call, const Shape *input, Padding padding, bool rounds_up, Window
 {
     TRY(check_positive(call, window));
     for (int index = 0; index < window->rank; index++) {
-        const int64_t available = input->dims[window->space + index];
+        int64_t available = input->dims[window->space + index];
         int64_t extent = 0;
         if (window->size[index] < 0 || available < 0) {
             window->output[index] = -1;
             continue;
         }
-        const bool is_too_large =
-            __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent);
+        bool is_too_large = __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent);
         if (is_too_large || extent >= EXTENT_MAX || window->before[index] > EXTENT_MAX ||
             window->after[index] > EXTENT_MAX || window->before[index] < 0 || window->after[index] < 0) {
             return call_fail(
@@ -102,7 +101,7 @@ position(Call *call, const Shape *input, Padding padding, bool rounds_up, Window
 static Status
 read_tensorflow_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
 {
-    const Slice text = node_attr_string(node, "padding");
+    Slice text = node_attr_string(node, "padding");
     int64_t pads[2 * (WINDOW_RANK_MAX + 2)];
     size_t count = 0;
     if (slice_equal(text, SLICE("SAME"))) {
@@ -145,8 +144,8 @@ Status
 window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window)
 {
-    const bool is_channels_first = node_attr(node, "data_format") != NULL &&
-                                   slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+    bool is_channels_first = node_attr(node, "data_format") != NULL &&
+                             slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
     Window window = {
         .rank = rank, .channel = is_channels_first ? 1 : rank + 1, .space = is_channels_first ? 2 : 1};
     for (int index = 0; index < rank; index++) {
@@ -167,7 +166,7 @@ window_tensorflow(
 static Status
 read_onnx_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
 {
-    const Slice text = node_attr_string(node, "auto_pad");
+    Slice text = node_attr_string(node, "auto_pad");
     int64_t pads[2 * WINDOW_RANK_MAX] = {0};
     size_t count = 0;
     if (slice_equal(text, SLICE("SAME_UPPER"))) {
@@ -205,7 +204,7 @@ window_onnx(
     TRY(read_list(call, node, "strides", (size_t)rank, window.stride, &count));
     TRY(read_list(call, node, "dilations", (size_t)rank, window.dilation, &count));
     TRY(read_onnx_padding(call, node, &window, &padding));
-    const bool rounds_up = node_attr(node, "ceil_mode") != NULL && node_attr_int(node, "ceil_mode") != 0;
+    bool rounds_up = node_attr(node, "ceil_mode") != NULL && node_attr_int(node, "ceil_mode") != 0;
     TRY(position(call, input, padding, rounds_up, &window));
     *ret_window = window;
     return STATUS_OK;

@@ -40,15 +40,14 @@ block_signals(void)
 static int
 wait_for_second_signal(void)
 {
-    const uint32_t closing_ms =
-        stopper.server.closing_ms == 0 ? PROGRAM_CLOSING_MS : stopper.server.closing_ms;
-    const uint64_t limit_ns =
+    uint32_t closing_ms = stopper.server.closing_ms == 0 ? PROGRAM_CLOSING_MS : stopper.server.closing_ms;
+    uint64_t limit_ns =
         clock_monotonic_ns() + (stopper.server.grace_ms + (uint64_t)closing_ms) * CLOCK_NS_PER_MS;
     int number = -1;
     do {
-        const uint64_t now_ns = clock_monotonic_ns();
-        const uint64_t left_ns = limit_ns > now_ns ? limit_ns - now_ns : 0;
-        const struct timespec left = {
+        uint64_t now_ns = clock_monotonic_ns();
+        uint64_t left_ns = limit_ns > now_ns ? limit_ns - now_ns : 0;
+        struct timespec left = {
             .tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S), .tv_nsec = (long)(left_ns % CLOCK_NS_PER_S)};
         number = sigtimedwait(&stopper.signals, NULL, &left);
     } while (number < 0 && errno == EINTR); /* a debugger interrupts the wait */
@@ -142,7 +141,7 @@ static Status
 run_program(Call *call, const Program *program, int argc, char **argv)
 {
     Config *config = NULL;
-    const ConfigInput input = {
+    ConfigInput input = {
         .arguments = (const char *const *)argv + 1,
         .argument_count = (size_t)argc - 1,
         .environment = (const char *const *)environ,
@@ -155,7 +154,7 @@ run_program(Call *call, const Program *program, int argc, char **argv)
         (void)printf("%s %s\n", program->name, config_version);
         return STATUS_OK;
     }
-    const char *const name = config_word(config, 0);
+    const char *name = config_word(config, 0);
     return name == NULL ? program->serve(call, config) : run_command(call, program, config, name);
 }
 

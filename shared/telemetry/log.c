@@ -75,7 +75,7 @@ static size_t
 decode_character(const unsigned char *bytes, size_t size, uint32_t *ret_code)
 {
     static const uint32_t minimum[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t length = character_length(bytes[0]);
+    size_t length = character_length(bytes[0]);
     if (length == 0 || length > size) {
         return 0;
     }
@@ -86,7 +86,7 @@ decode_character(const unsigned char *bytes, size_t size, uint32_t *ret_code)
         }
         code = code << 6 | (bytes[index] & 0x3fu);
     }
-    const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+    bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
     if (code < minimum[length] || code > 0x10ffff || is_surrogate) {
         return 0;
     }
@@ -138,9 +138,9 @@ append_text(LogLine *line, Slice text)
     bool fits = line_append(line, "\"", 1);
     size_t start = 0;
     while (fits && start < text.size && start < LOG_TEXT_SIZE_MAX) {
-        const Slice rest = slice_part(text, start, text.size);
-        const size_t plain = plain_length(slice_part(rest, 0, LOG_TEXT_SIZE_MAX - start));
-        const size_t taken = plain == 0 ? append_character(line, rest) : plain;
+        Slice rest = slice_part(text, start, text.size);
+        size_t plain = plain_length(slice_part(rest, 0, LOG_TEXT_SIZE_MAX - start));
+        size_t taken = plain == 0 ? append_character(line, rest) : plain;
         fits = plain == 0 ? taken > 0 : line_append(line, rest.data, plain);
         start += taken;
     }
@@ -188,10 +188,10 @@ line_begin(LogLine *line)
 static bool
 line_field(LogLine *line, const LogField *field)
 {
-    const size_t before = line->size;
-    const bool fits = line_append(line, ",", line->size > 1 ? 1 : 0) &&
-                      append_text(line, slice_from_string(field->name)) && line_append(line, ":", 1) &&
-                      append_value(line, field);
+    size_t before = line->size;
+    bool fits = line_append(line, ",", line->size > 1 ? 1 : 0) &&
+                append_text(line, slice_from_string(field->name)) && line_append(line, ":", 1) &&
+                append_value(line, field);
     if (!fits) {
         line->size = before;
     }
@@ -203,7 +203,7 @@ line_end(LogLine *line, bool is_cut)
 {
     assert(line->size <= sizeof line->bytes - END_ROOM);
 
-    const Slice end = is_cut ? SLICE(LINE_CUT "}\n") : SLICE("}\n");
+    Slice end = is_cut ? SLICE(LINE_CUT "}\n") : SLICE("}\n");
     memcpy(line->bytes + line->size, end.data, end.size);
     line->size += end.size;
 }
@@ -256,8 +256,8 @@ lines_send(const char *bytes, size_t size, size_t line_count)
 {
     struct pollfd target = {.fd = log_descriptor, .events = POLLOUT};
     mutex_lock(&write_mutex);
-    const bool is_sent = poll(&target, 1, 0) == 1 && (target.revents & POLLOUT) != 0 &&
-                         write(log_descriptor, bytes, size) == (ssize_t)size;
+    bool is_sent = poll(&target, 1, 0) == 1 && (target.revents & POLLOUT) != 0 &&
+                   write(log_descriptor, bytes, size) == (ssize_t)size;
     mutex_unlock(&write_mutex);
     if (!is_sent) {
         (void)atomic_add_relaxed(&dropped_count, line_count);
@@ -339,7 +339,7 @@ log_failure(LogLevel level, const char *message, const Call *call)
 {
     assert(call != NULL);
 
-    const Error *const error = &call->error;
+    const Error *error = &call->error;
     log_event(level, message, log_text("request_id", call->request_id),
         log_text("code", status_name(error->code)), log_text("error", error->message),
         log_text("file", error->file), log_integer("line", error->line));

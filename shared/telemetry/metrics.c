@@ -34,14 +34,14 @@ metric_set(const Metric *metric, size_t series, int64_t value)
 void
 metric_observe(const Metric *metric, size_t series, int64_t value)
 {
-    const size_t width = metric->bound_count + 2;
+    size_t width = metric->bound_count + 2;
     assert(metric->kind == METRIC_HISTOGRAM && (series + 1) * width <= metric->stride);
 
     size_t bucket = 0;
     while (bucket < metric->bound_count && value > metric->bounds[bucket]) {
         bucket++;
     }
-    int64_t *const cells = own_row(metric) + series * width;
+    int64_t *cells = own_row(metric) + series * width;
     (void)atomic_fetch_add_relaxed(&cells[bucket], 1);
     (void)atomic_fetch_add_relaxed(&cells[metric->bound_count + 1], value);
 }
@@ -136,8 +136,8 @@ scaled(const Metric *metric, int64_t value)
 static void
 write_histogram(Buffer *buffer, const Series *series)
 {
-    const Metric *const metric = series->metric;
-    const size_t start = series->index * (metric->bound_count + 2);
+    const Metric *metric = series->metric;
+    size_t start = series->index * (metric->bound_count + 2);
     int64_t count = 0;
     for (size_t bucket = 0; bucket <= metric->bound_count; bucket++) {
         char bound[32] = "+Inf";
@@ -160,13 +160,13 @@ write_histogram(Buffer *buffer, const Series *series)
 static void
 write_series(Buffer *buffer, const Series *series)
 {
-    const Metric *const metric = series->metric;
+    const Metric *metric = series->metric;
     if (metric->kind == METRIC_HISTOGRAM) {
         write_histogram(buffer, series);
         return;
     }
     append_name(buffer, series, "", NULL);
-    const int64_t value = metric_value(metric, series->index);
+    int64_t value = metric_value(metric, series->index);
     if (metric->scale > 0) {
         buffer_append_format(buffer, "%.15g\n", scaled(metric, value));
     } else {
@@ -186,8 +186,8 @@ write_metric(Buffer *buffer, const Metric *metric)
     };
     buffer_append_format(buffer, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
         kind_names[metric->kind]);
-    const size_t second_count = label_count(&metric->labels[1]);
-    const size_t series_count = label_count(&metric->labels[0]) * second_count;
+    size_t second_count = label_count(&metric->labels[1]);
+    size_t series_count = label_count(&metric->labels[0]) * second_count;
     for (size_t index = 0; index < series_count; index++) {
         const size_t positions[METRIC_LABELS_MAX] = {index / second_count, index % second_count};
         Series series = {.metric = metric, .index = index};

@@ -52,8 +52,8 @@ static bool
 hex_read(const char *digits, size_t size, unsigned char *ret_bytes)
 {
     for (size_t index = 0; index < size; index++) {
-        const int high = hex_value(digits[2 * index]);
-        const int low = hex_value(digits[2 * index + 1]);
+        int high = hex_value(digits[2 * index]);
+        int low = hex_value(digits[2 * index + 1]);
         if (high < 0 || low < 0) {
             return false;
         }
@@ -81,12 +81,11 @@ trace_parse(Slice text, TraceContext *ret_trace)
     TraceContext trace;
     unsigned char version = 0;
     unsigned char flags = 0;
-    const bool has_form = text.size >= SIZE && text.data[TRACE_AT - 1] == '-' &&
-                          text.data[SPAN_AT - 1] == '-' && text.data[FLAGS_AT - 1] == '-' &&
-                          hex_read(text.data, 1, &version) &&
-                          hex_read(text.data + TRACE_AT, TRACE_ID_SIZE, trace.trace_id) &&
-                          hex_read(text.data + SPAN_AT, SPAN_ID_SIZE, trace.span_id) &&
-                          hex_read(text.data + FLAGS_AT, 1, &flags);
+    bool has_form = text.size >= SIZE && text.data[TRACE_AT - 1] == '-' && text.data[SPAN_AT - 1] == '-' &&
+                    text.data[FLAGS_AT - 1] == '-' && hex_read(text.data, 1, &version) &&
+                    hex_read(text.data + TRACE_AT, TRACE_ID_SIZE, trace.trace_id) &&
+                    hex_read(text.data + SPAN_AT, SPAN_ID_SIZE, trace.span_id) &&
+                    hex_read(text.data + FLAGS_AT, 1, &flags);
     if (!has_form || version == VERSION_INVALID || is_zero(trace.trace_id, TRACE_ID_SIZE) ||
         is_zero(trace.span_id, SPAN_ID_SIZE)) {
         return false;
@@ -102,8 +101,8 @@ trace_parse(Slice text, TraceContext *ret_trace)
 void
 trace_format(const TraceContext *trace, char ret_text[TRACE_TEXT_SIZE])
 {
-    const unsigned char version = 0;
-    const unsigned char flags = trace->is_sampled ? FLAG_SAMPLED : 0;
+    unsigned char version = 0;
+    unsigned char flags = trace->is_sampled ? FLAG_SAMPLED : 0;
     char *text = hex_write(&version, 1, ret_text);
     *text++ = '-';
     text = hex_write(trace->trace_id, TRACE_ID_SIZE, text);

@@ -74,8 +74,8 @@ dtype_from_name(Slice name)
 Dtype
 dtype_from_tensorflow_name(Slice name)
 {
-    const Slice suffix = SLICE("_REF");
-    const Slice base = slice_ends_with(name, suffix) ? slice_part(name, 0, name.size - suffix.size) : name;
+    Slice suffix = SLICE("_REF");
+    Slice base = slice_ends_with(name, suffix) ? slice_part(name, 0, name.size - suffix.size) : name;
     for (Dtype dtype = DTYPE_INVALID + 1; dtype < DTYPE_COUNT; dtype++) {
         if (slice_equals_string(base, rows[dtype].tensorflow_name)) {
             return dtype;
@@ -87,7 +87,7 @@ dtype_from_tensorflow_name(Slice name)
 Dtype
 dtype_from_tensorflow_number(int64_t number)
 {
-    const int64_t base = number > TENSORFLOW_REFERENCE ? number - TENSORFLOW_REFERENCE : number;
+    int64_t base = number > TENSORFLOW_REFERENCE ? number - TENSORFLOW_REFERENCE : number;
     for (Dtype dtype = DTYPE_INVALID + 1; dtype < DTYPE_COUNT; dtype++) {
         if (rows[dtype].tensorflow_number == base) {
             return dtype;

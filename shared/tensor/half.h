@@ -31,7 +31,7 @@ bfloat16_to_float(uint16_t half)
 static inline uint16_t
 bfloat16_from_float(float value)
 {
-    const uint32_t bits = float_to_bits(value);
+    uint32_t bits = float_to_bits(value);
     if ((bits & 0x7fffffff) > 0x7f800000) {
         return (uint16_t)(bits >> 16 | 0x40);
     }
@@ -42,14 +42,14 @@ bfloat16_from_float(float value)
 static inline float
 half_to_float(uint16_t half)
 {
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    const uint32_t exponent = half >> 10 & 0x1f;
-    const uint32_t mantissa = half & 0x3ff;
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    uint32_t exponent = half >> 10 & 0x1f;
+    uint32_t mantissa = half & 0x3ff;
     if (exponent == 0) {
-        const float magnitude = (float)mantissa * 0x1p-24F;
+        float magnitude = (float)mantissa * 0x1p-24F;
         return float_from_bits(float_to_bits(magnitude) | sign);
     }
-    const uint32_t wide_exponent = exponent == 0x1f ? 0xff : exponent + (127 - 15);
+    uint32_t wide_exponent = exponent == 0x1f ? 0xff : exponent + (127 - 15);
     return float_from_bits(sign | wide_exponent << 23 | mantissa << 13);
 }
 
@@ -57,9 +57,9 @@ half_to_float(uint16_t half)
 static inline uint16_t
 half_from_float(float value)
 {
-    const uint32_t all_bits = float_to_bits(value);
-    const uint32_t sign = all_bits >> 16 & 0x8000;
-    const uint32_t bits = all_bits & 0x7fffffff;
+    uint32_t all_bits = float_to_bits(value);
+    uint32_t sign = all_bits >> 16 & 0x8000;
+    uint32_t bits = all_bits & 0x7fffffff;
     if (bits > 0x7f800000) {
         return (uint16_t)(sign | 0x7e00 | (bits >> 13 & 0x1ff));
     }
@@ -69,7 +69,7 @@ half_from_float(float value)
     if (bits < 0x38800000) { /* below 2^-14 */
         return (uint16_t)(sign | (float_to_bits(float_from_bits(bits) + 0.5F) - float_to_bits(0.5F)));
     }
-    const uint32_t rebiased = bits - ((127U - 15U) << 23);
+    uint32_t rebiased = bits - ((127U - 15U) << 23);
     return (uint16_t)(sign | (rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13);
 }
 
@@ -78,12 +78,12 @@ half_from_float(float value)
 static inline float
 float_round_to_odd(double value)
 {
-    const float nearest = (float)value;
+    float nearest = (float)value;
     if ((double)nearest == value || isnan(value)) {
         return nearest;
     }
-    const uint32_t bits = float_to_bits(nearest);
-    const uint32_t cut = fabs((double)nearest) > fabs(value) ? bits - 1 : bits;
+    uint32_t bits = float_to_bits(nearest);
+    uint32_t cut = fabs((double)nearest) > fabs(value) ? bits - 1 : bits;
     return float_from_bits(cut | 1);
 }
 

@@ -27,7 +27,7 @@ static bool
 token_take(Slice *text, const char *token)
 {
     space_skip(text);
-    const Slice expected = slice_from_string(token);
+    Slice expected = slice_from_string(token);
     if (!slice_starts_with(*text, expected)) {
         return false;
     }
@@ -42,8 +42,8 @@ quoted_take(Slice *text, Slice *ret_content)
     if (text->size == 0 || (text->data[0] != '\'' && text->data[0] != '"')) {
         return false;
     }
-    const Slice behind = slice_part(*text, 1, text->size);
-    const size_t end = slice_find(behind, text->data[0]);
+    Slice behind = slice_part(*text, 1, text->size);
+    size_t end = slice_find(behind, text->data[0]);
     if (end == behind.size) {
         return false;
     }
@@ -155,7 +155,7 @@ header_parse(Call *call, Slice text, Header *ret_header)
     bool is_open = token_take(&text, "{");
     while (is_open && !token_take(&text, "}")) {
         TRY(entry_take(call, &text, &header));
-        const bool has_comma = token_take(&text, ",");
+        bool has_comma = token_take(&text, ",");
         space_skip(&text);
         is_open = has_comma || (text.size > 0 && text.data[0] == '}');
     }
@@ -175,17 +175,17 @@ header_parse(Call *call, Slice text, Header *ret_header)
 static Status
 header_measure(Call *call, Slice bytes, size_t *ret_start, size_t *ret_size)
 {
-    const unsigned char *const data = (const unsigned char *)bytes.data;
+    const unsigned char *data = (const unsigned char *)bytes.data;
     if (bytes.size < PREAMBLE_SIZE || memcmp(data, magic, MAGIC_SIZE) != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the bytes are no .npy file: the magic is missing");
     }
-    const unsigned version = data[MAGIC_SIZE];
+    unsigned version = data[MAGIC_SIZE];
     if (version < 1 || version > 3) {
         return call_fail(
             call, STATUS_UNIMPLEMENTED, "version %u of .npy files is not supported, 1 to 3 are", version);
     }
-    const size_t size_start = MAGIC_SIZE + VERSION_SIZE;
-    const size_t size_size = version == 1 ? 2 : 4;
+    size_t size_start = MAGIC_SIZE + VERSION_SIZE;
+    size_t size_size = version == 1 ? 2 : 4;
     size_t header_size = 0;
     for (size_t index = 0; index < size_size && size_start + index < bytes.size; index++) {
         header_size |= (size_t)data[size_start + index] << (8 * index);
@@ -263,7 +263,7 @@ elements_measure(Call *call, const Header *header, size_t byte_size_max, Element
 {
     char text[SHAPE_TEXT_SIZE];
     size_t size = 0;
-    const Dtype dtype = dtype_from_npy(header->descr);
+    Dtype dtype = dtype_from_npy(header->descr);
     if (dtype == DTYPE_INVALID) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "the .npy type '%.*s' is not supported",
             SLICE_PRINT(slice_part(header->descr, 0, 32)));
@@ -372,7 +372,7 @@ header_take(Call *call, NpyReader *reader, Slice *piece, size_t byte_size_max)
     size_t missing = 0;
     TRY(header_missing(call, buffer_slice(&reader->header), &missing));
     while (missing > 0 && piece->size > 0) {
-        const Slice taken = slice_part(*piece, 0, missing);
+        Slice taken = slice_part(*piece, 0, missing);
         *piece = slice_part(*piece, taken.size, piece->size);
         buffer_append_slice(&reader->header, taken);
         if (!buffer_is_ok(&reader->header)) {
@@ -399,7 +399,7 @@ npy_reader_write(Call *call, NpyReader *reader, Slice piece, size_t byte_size_ma
     if (piece.size == 0) {
         return STATUS_OK;
     }
-    const Elements expected = elements_of(&reader->tensor);
+    Elements expected = elements_of(&reader->tensor);
     if (piece.size > expected.size - reader->filled) {
         return fail_size(call, &expected, reader->filled + piece.size, " or more");
     }
@@ -430,7 +430,7 @@ npy_reader_end(Call *call, NpyReader *reader, Tensor *ret_tensor)
         TRY(header_measure(call, buffer_slice(&reader->header), &start, &size));
         return fail_cut(call, size);
     }
-    const Elements expected = elements_of(&reader->tensor);
+    Elements expected = elements_of(&reader->tensor);
     if (reader->filled < expected.size) {
         return fail_size(call, &expected, reader->filled, "");
     }
@@ -447,12 +447,12 @@ Status
 npy_write_header(Call *call, const Tensor *tensor, Buffer *buffer)
 {
     assert(tensor->shape.rank >= 0 && tensor->shape.rank <= SHAPE_RANK_MAX);
-    const char *const descr = dtype_npy(tensor->dtype);
+    const char *descr = dtype_npy(tensor->dtype);
     if (*descr == '\0') {
         return call_fail(
             call, STATUS_UNIMPLEMENTED, "a .npy file cannot hold %s elements", dtype_name(tensor->dtype));
     }
-    const size_t start = buffer->size;
+    size_t start = buffer->size;
     buffer_append(buffer, magic, sizeof magic);
     buffer_append(buffer, "\x01\x00\x00\x00", 4);
     buffer_append_format(buffer, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
@@ -469,7 +469,7 @@ npy_write_header(Call *call, const Tensor *tensor, Buffer *buffer)
     if (!buffer_is_ok(buffer)) {
         return call_fail_memory(call, "a .npy header");
     }
-    const size_t header_size = buffer->size - start - PREAMBLE_SIZE;
+    size_t header_size = buffer->size - start - PREAMBLE_SIZE;
     buffer->data[start + PREAMBLE_SIZE - 2] = (char)(header_size & 0xff);
     buffer->data[start + PREAMBLE_SIZE - 1] = (char)(header_size >> 8 & 0xff);
     return STATUS_OK;

@@ -71,7 +71,7 @@ shape_merge(const Shape *left, const Shape *right, Shape *ret_merged)
     }
     Shape merged = *left;
     for (int index = 0; index < left->rank; index++) {
-        const int64_t other = right->dims[index];
+        int64_t other = right->dims[index];
         if (merged.dims[index] < 0) {
             merged.dims[index] = other;
         } else if (other >= 0 && other != merged.dims[index]) {
@@ -131,7 +131,7 @@ count_nonzero(const Shape *shape, int64_t *ret_product, bool *ret_is_empty)
     int64_t product = 1;
     bool is_empty = false;
     for (int index = 0; index < shape->rank; index++) {
-        const int64_t dim = shape->dims[index];
+        int64_t dim = shape->dims[index];
         is_empty = is_empty || dim == 0;
         if (dim < 0 || __builtin_mul_overflow(product, dim == 0 ? 1 : dim, &product)) {
             return false;
@@ -179,11 +179,11 @@ shape_text(const Shape *shape, char ret_text[SHAPE_TEXT_SIZE])
     size_t used = 0;
     ret_text[used++] = '[';
     for (int index = 0; index < shape->rank; index++) {
-        const int64_t dim = shape->dims[index];
-        const char *const comma = index == 0 ? "" : ",";
-        const size_t room = SHAPE_TEXT_SIZE - used;
-        const int written = dim < 0 ? snprintf(ret_text + used, room, "%s?", comma)
-                                    : snprintf(ret_text + used, room, "%s%ld", comma, (long)dim);
+        int64_t dim = shape->dims[index];
+        const char *comma = index == 0 ? "" : ",";
+        size_t room = SHAPE_TEXT_SIZE - used;
+        int written = dim < 0 ? snprintf(ret_text + used, room, "%s?", comma)
+                              : snprintf(ret_text + used, room, "%s%ld", comma, (long)dim);
         used += (size_t)written;
     }
     ret_text[used++] = ']';

@@ -20,7 +20,7 @@ tensor_buffer_new(size_t size)
     if (size > PTRDIFF_MAX - MEMORY_CACHE_LINE) {
         return NULL;
     }
-    TensorBuffer *const buffer = memory_new_aligned(MEMORY_CACHE_LINE + size);
+    TensorBuffer *buffer = memory_new_aligned(MEMORY_CACHE_LINE + size);
     if (buffer != NULL) {
         *buffer = (TensorBuffer){
             .reference_count = 1,
@@ -40,7 +40,7 @@ typedef struct WrappedBuffer {
 static void
 wrapped_release(TensorBuffer *buffer)
 {
-    WrappedBuffer *const wrapped = (WrappedBuffer *)buffer;
+    WrappedBuffer *wrapped = (WrappedBuffer *)buffer;
     if (wrapped->release != NULL) {
         wrapped->release(buffer);
     }
@@ -50,7 +50,7 @@ wrapped_release(TensorBuffer *buffer)
 TensorBuffer *
 tensor_buffer_wrap(void *data, size_t size, void (*release)(TensorBuffer *), void *owner)
 {
-    WrappedBuffer *const wrapped = memory_new(1, sizeof *wrapped);
+    WrappedBuffer *wrapped = memory_new(1, sizeof *wrapped);
     if (wrapped == NULL) {
         return NULL;
     }
@@ -73,7 +73,7 @@ tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor)
     if (!shape_byte_size(shape, dtype, &size)) {
         return false;
     }
-    TensorBuffer *const buffer = size == 0 ? NULL : tensor_buffer_new(size);
+    TensorBuffer *buffer = size == 0 ? NULL : tensor_buffer_new(size);
     if (buffer == NULL && size > 0) {
         return false;
     }
@@ -94,8 +94,8 @@ tensor_view(Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, T
         *ret_tensor = (Tensor){.dtype = dtype, .shape = *shape};
         return true;
     }
-    const uintptr_t start = buffer == NULL ? 0 : (uintptr_t)buffer->data;
-    const uintptr_t offset = (uintptr_t)data - start;
+    uintptr_t start = buffer == NULL ? 0 : (uintptr_t)buffer->data;
+    uintptr_t offset = (uintptr_t)data - start;
     if (buffer == NULL || (uintptr_t)data < start || offset > buffer->size || size > buffer->size - offset) {
         return false;
     }
@@ -127,11 +127,11 @@ tensor_fill_strings(const Shape *shape, const Slice *elements, TensorBuffer *buf
 {
     assert(buffer != NULL);
     Tensor tensor = {.dtype = DTYPE_STRING, .shape = *shape, .data = buffer->data, .buffer = buffer};
-    const int64_t count = tensor_element_count(&tensor);
-    Slice *const table = buffer->data;
+    int64_t count = tensor_element_count(&tensor);
+    Slice *table = buffer->data;
     char *bytes = (char *)(table + count);
     for (int64_t index = 0; index < count; index++) {
-        const Slice element = elements[index];
+        Slice element = elements[index];
         table[index] = slice_of(bytes, element.size);
         if (element.size > 0) {
             memcpy(bytes, element.data, element.size);
@@ -152,7 +152,7 @@ tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor
         *ret_tensor = (Tensor){.dtype = DTYPE_STRING, .shape = *shape};
         return true;
     }
-    TensorBuffer *const buffer = tensor_buffer_new(size);
+    TensorBuffer *buffer = tensor_buffer_new(size);
     if (buffer == NULL) {
         return false;
     }
@@ -179,19 +179,19 @@ int64_t
 tensor_element_count(const Tensor *tensor)
 {
     int64_t count = 0;
-    const bool is_known = tensor->dtype != DTYPE_INVALID && shape_element_count(&tensor->shape, &count);
+    bool is_known = tensor->dtype != DTYPE_INVALID && shape_element_count(&tensor->shape, &count);
     return is_known ? count : 0;
 }
 
 size_t
 tensor_byte_size(const Tensor *tensor)
 {
-    const int64_t count = tensor_element_count(tensor);
+    int64_t count = tensor_element_count(tensor);
     if (tensor->dtype != DTYPE_STRING) {
         return (size_t)count * dtype_size(tensor->dtype);
     }
     size_t size = (size_t)count * sizeof(uint64_t);
-    const Slice *const elements = tensor->data;
+    const Slice *elements = tensor->data;
     for (int64_t index = 0; index < count; index++) {
         size += elements[index].size;
     }
@@ -201,9 +201,9 @@ tensor_byte_size(const Tensor *tensor)
 static bool
 strings_equal(const Tensor *left, const Tensor *right)
 {
-    const int64_t count = tensor_element_count(left);
-    const Slice *const left_elements = left->data;
-    const Slice *const right_elements = right->data;
+    int64_t count = tensor_element_count(left);
+    const Slice *left_elements = left->data;
+    const Slice *right_elements = right->data;
     for (int64_t index = 0; index < count; index++) {
         if (!slice_equal(left_elements[index], right_elements[index])) {
             return false;
@@ -221,15 +221,15 @@ tensor_equal(const Tensor *left, const Tensor *right)
     if (left->dtype == DTYPE_STRING) {
         return strings_equal(left, right);
     }
-    const size_t size = tensor_byte_size(left);
+    size_t size = tensor_byte_size(left);
     return size == 0 || left->data == right->data || memcmp(left->data, right->data, size) == 0;
 }
 
 bool
 tensor_is_valid(const Tensor *tensor)
 {
-    const size_t size = tensor->dtype == DTYPE_BOOL ? tensor_byte_size(tensor) : 0;
-    const unsigned char *const bytes = tensor->data;
+    size_t size = tensor->dtype == DTYPE_BOOL ? tensor_byte_size(tensor) : 0;
+    const unsigned char *bytes = tensor->data;
     unsigned char seen = 0;
     for (size_t index = 0; index < size; index++) {
         seen |= bytes[index];
@@ -252,8 +252,8 @@ tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value)
     if (!dtype_is_integer(tensor->dtype) || index < 0 || index >= tensor_element_count(tensor)) {
         return false;
     }
-    const size_t size = dtype_size(tensor->dtype);
-    const uint64_t bits = element_bits(tensor, index, size);
+    size_t size = dtype_size(tensor->dtype);
+    uint64_t bits = element_bits(tensor, index, size);
     if (tensor->dtype >= DTYPE_UINT8) {
         if (bits > INT64_MAX) {
             return false;
@@ -261,7 +261,7 @@ tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value)
         *ret_value = (int64_t)bits;
         return true;
     }
-    const unsigned unused = (unsigned)(8 * (sizeof bits - size));
+    unsigned unused = (unsigned)(8 * (sizeof bits - size));
     *ret_value = (int64_t)(bits << unused) >> unused;
     return true;
 }

@@ -47,7 +47,7 @@ static inline TensorBuffer *
 tensor_buffer_ref(TensorBuffer *buffer)
 {
     if (buffer != NULL) {
-        const int32_t before = atomic_fetch_add_relaxed(&buffer->reference_count, 1);
+        int32_t before = atomic_fetch_add_relaxed(&buffer->reference_count, 1);
         assert(before > 0 && before < INT32_MAX);
         (void)before;
     }
@@ -107,7 +107,7 @@ tensor_copy(Tensor *to, const Tensor *from)
 static inline bool
 tensor_is_unique(const Tensor *tensor)
 {
-    const TensorBuffer *const buffer = tensor->buffer;
+    const TensorBuffer *buffer = tensor->buffer;
     return buffer != NULL && !buffer->is_view && atomic_load_acquire(&buffer->reference_count) == 1;
 }
 

@@ -99,10 +99,10 @@ int_read(Elements *elements, void *target)
     if (!json_int64(elements->scanner, &value)) {
         return false;
     }
-    const unsigned bits = 8 * (unsigned)elements->size;
-    const bool is_unsigned = elements->dtype >= DTYPE_UINT8;
-    const int64_t maximum = is_unsigned ? (INT64_C(1) << bits) - 1 : INT64_MAX >> (64 - bits);
-    const int64_t minimum = is_unsigned ? 0 : -maximum - 1;
+    unsigned bits = 8 * (unsigned)elements->size;
+    bool is_unsigned = elements->dtype >= DTYPE_UINT8;
+    int64_t maximum = is_unsigned ? (INT64_C(1) << bits) - 1 : INT64_MAX >> (64 - bits);
+    int64_t minimum = is_unsigned ? 0 : -maximum - 1;
     if (value < minimum || value > maximum) {
         return REFUSE(elements, "element %zu is %lld, but %s goes from %lld to %lld", elements->count,
             (long long)value, dtype_name(elements->dtype), (long long)minimum, (long long)maximum);
@@ -141,7 +141,7 @@ read_base64_bytes(Call *call, JsonScanner *scanner, Slice *ret_bytes)
     if (!json_string(scanner, call->arena, &text)) {
         return false;
     }
-    char *const bytes = base64_decoded_size(text, &size) ? arena_alloc(call->arena, size) : NULL;
+    char *bytes = base64_decoded_size(text, &size) ? arena_alloc(call->arena, size) : NULL;
     if (bytes == NULL || !base64_decode(text, bytes)) {
         json_fault(scanner, "'b64' is no base64, or too large");
         return false;
@@ -157,7 +157,7 @@ read_base64_bytes(Call *call, JsonScanner *scanner, Slice *ret_bytes)
 static bool
 string_read(Elements *elements, void *target)
 {
-    JsonScanner *const scanner = elements->scanner;
+    JsonScanner *scanner = elements->scanner;
     return json_peek(scanner) == JSON_OBJECT ? read_base64_bytes(elements->call, scanner, target)
                                              : json_string(scanner, elements->call->arena, target);
 }
@@ -188,7 +188,7 @@ static const struct {
 static bool
 storage_grow(Elements *elements, size_t size_wanted)
 {
-    TensorBuffer *const old = elements->storage;
+    TensorBuffer *old = elements->storage;
     if (size_wanted > elements->storage_size_max) {
         elements->status = call_fail(elements->call, STATUS_RESOURCE_EXHAUSTED,
             "a tensor has more than %zu bytes", elements->byte_size_max);
@@ -197,7 +197,7 @@ storage_grow(Elements *elements, size_t size_wanted)
     size_t size = old == NULL ? STORAGE_SIZE_MIN : old->size * 2;
     size = size < size_wanted ? size_wanted : size;
     size = size > elements->storage_size_max ? elements->storage_size_max : size;
-    TensorBuffer *const grown = tensor_buffer_new(size);
+    TensorBuffer *grown = tensor_buffer_new(size);
     if (grown == NULL) {
         elements->status = call_fail_memory(elements->call, "a tensor's elements");
         return false;
@@ -213,7 +213,7 @@ storage_grow(Elements *elements, size_t size_wanted)
 static bool
 element_read(Elements *elements)
 {
-    const size_t used = elements->count * elements->size;
+    size_t used = elements->count * elements->size;
     if ((elements->storage == NULL || elements->storage->size - used < elements->size) &&
         !storage_grow(elements, used + elements->size)) {
         return false;
@@ -229,8 +229,8 @@ element_read(Elements *elements)
 static bool
 array_close(Elements *elements)
 {
-    const int depth = elements->depth--;
-    const int64_t count = elements->counts[depth];
+    int depth = elements->depth--;
+    int64_t count = elements->counts[depth];
     if (elements->dims[depth] < 0) {
         elements->dims[depth] = count;
     } else if (elements->dims[depth] != count) {
@@ -328,7 +328,7 @@ static Status
 shape_of_nesting(Elements *elements, Shape *ret_shape)
 {
     int rank = elements->leaf_depth;
-    const bool is_complex = dtype_is_complex(elements->dtype);
+    bool is_complex = dtype_is_complex(elements->dtype);
     if (is_complex && elements->count > 0) {
         if (rank == 0 || elements->dims[rank] != 2) {
             return call_fail(elements->call, STATUS_INVALID_ARGUMENT,
@@ -352,14 +352,14 @@ tensor_make(Elements *elements, Tensor *ret_tensor)
 {
     Shape shape;
     TRY(shape_of_nesting(elements, &shape));
-    void *const data = elements->count == 0 ? NULL : elements->storage->data;
-    const bool is_made = elements->dtype == DTYPE_STRING
-                             ? tensor_new_strings(&shape, data, ret_tensor)
-                             : tensor_view(elements->dtype, &shape, elements->storage, data, ret_tensor);
+    void *data = elements->count == 0 ? NULL : elements->storage->data;
+    bool is_made = elements->dtype == DTYPE_STRING
+                       ? tensor_new_strings(&shape, data, ret_tensor)
+                       : tensor_view(elements->dtype, &shape, elements->storage, data, ret_tensor);
     if (!is_made) {
         return call_fail_memory(elements->call, "a tensor's elements");
     }
-    const size_t size = tensor_byte_size(ret_tensor);
+    size_t size = tensor_byte_size(ret_tensor);
     if (size > elements->byte_size_max) {
         tensor_unref(ret_tensor);
         return call_fail(elements->call, STATUS_RESOURCE_EXHAUSTED, "a tensor has %zu bytes, more than %zu",
@@ -373,11 +373,11 @@ tensor_make(Elements *elements, Tensor *ret_tensor)
 static bool
 storage_begin(Elements *elements, int64_t expected_count)
 {
-    const size_t believed = (size_t)(elements->scanner->end - elements->scanner->position);
+    size_t believed = (size_t)(elements->scanner->end - elements->scanner->position);
     if (expected_count <= 0 || (size_t)expected_count > believed) {
         return true;
     }
-    const size_t parts = dtype_is_complex(elements->dtype) ? 2 : 1;
+    size_t parts = dtype_is_complex(elements->dtype) ? 2 : 1;
     return storage_grow(elements, (size_t)expected_count * parts * elements->size);
 }
 
@@ -392,7 +392,7 @@ read_data_elements(Call *call, JsonScanner *scanner, Dtype dtype, int64_t expect
         return call_fail(call, STATUS_INVALID_ARGUMENT, "JSON cannot hold %s elements", dtype_name(dtype));
     }
     /* A string counts with its length of 8 bytes, but its Slice takes twice that. */
-    const bool is_doubled = dtype == DTYPE_STRING && byte_size_max <= SIZE_MAX / 2;
+    bool is_doubled = dtype == DTYPE_STRING && byte_size_max <= SIZE_MAX / 2;
     Elements elements = {
         .call = call,
         .scanner = scanner,
@@ -406,7 +406,7 @@ read_data_elements(Call *call, JsonScanner *scanner, Dtype dtype, int64_t expect
     for (int depth = 0; depth <= DEPTH_MAX; depth++) {
         elements.dims[depth] = -1;
     }
-    const bool is_read = storage_begin(&elements, expected_count) && nested_read(&elements);
+    bool is_read = storage_begin(&elements, expected_count) && nested_read(&elements);
     if (elements.status == STATUS_OK) {
         elements.status = is_read ? tensor_make(&elements, ret_tensor) : json_scan_check(call, scanner);
     }
@@ -451,7 +451,7 @@ scan_failure(Reading *reading)
 static Status
 read_dtype(JsonReader *reader, const JsonMember *member, void *target)
 {
-    Reading *const reading = target;
+    Reading *reading = target;
     (void)reader;
     (void)member;
     Slice name;
@@ -469,10 +469,10 @@ read_dtype(JsonReader *reader, const JsonMember *member, void *target)
 static Status
 read_shape(JsonReader *reader, const JsonMember *member, void *target)
 {
-    Reading *const reading = target;
+    Reading *reading = target;
     (void)reader;
     (void)member;
-    JsonScanner *const scanner = reading->scanner;
+    JsonScanner *scanner = reading->scanner;
     Shape shape = shape_scalar();
     int64_t dim = 0;
     (void)json_array_begin(scanner);
@@ -519,7 +519,7 @@ elements_read(Reading *reading, JsonScanner *scanner)
 static Status
 read_data(JsonReader *reader, const JsonMember *member, void *target)
 {
-    Reading *const reading = target;
+    Reading *reading = target;
     (void)reader;
     (void)member;
     reading->has_data = true;
@@ -545,8 +545,8 @@ members_read(Reading *reading)
     static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_REFUSED};
     JsonReader reader = {.call = reading->call, .scanner = reading->scanner, .dialect = &dialect};
     TRY(json_read_object(&reader, &table, reading));
-    const int forms = reading->has_data + (reading->b64.data != NULL) + (reading->npy.data != NULL) +
-                      (reading->reference.data != NULL);
+    int forms = reading->has_data + (reading->b64.data != NULL) + (reading->npy.data != NULL) +
+                (reading->reference.data != NULL);
     if (forms != 1) {
         return call_fail(reading->call, STATUS_INVALID_ARGUMENT,
             "a tensor has one of 'data', 'b64', 'npy' and 'ref', not %d", forms);
@@ -572,8 +572,8 @@ data_finish(Reading *reading)
 static Status
 b64_string_finish(Reading *reading)
 {
-    Call *const call = reading->call;
-    const Shape scalar = shape_scalar();
+    Call *call = reading->call;
+    Shape scalar = shape_scalar();
     size_t size = 0;
     if (reading->has_shape && reading->shape.rank != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
@@ -582,13 +582,13 @@ b64_string_finish(Reading *reading)
     if (!base64_decoded_size(reading->b64, &size)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'b64' is no base64");
     }
-    const size_t tensor_size = size + sizeof(uint64_t); /* a string's length counts too */
+    size_t tensor_size = size + sizeof(uint64_t); /* a string's length counts too */
     if (tensor_size > reading->options.byte_size_max) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "a tensor has %zu bytes, more than %zu",
             tensor_size, reading->options.byte_size_max);
     }
     AUTO_MEMORY void *bytes = memory_new_aligned(size);
-    const Slice element = slice_of(bytes, size);
+    Slice element = slice_of(bytes, size);
     if (bytes == NULL) {
         return call_fail_memory(call, "a tensor's elements");
     }
@@ -603,8 +603,8 @@ b64_string_finish(Reading *reading)
 static Status
 b64_finish(Reading *reading)
 {
-    Call *const call = reading->call;
-    const Dtype dtype = known_dtype(reading);
+    Call *call = reading->call;
+    Dtype dtype = known_dtype(reading);
     if (dtype == DTYPE_STRING) {
         return b64_string_finish(reading);
     }
@@ -643,8 +643,8 @@ b64_finish(Reading *reading)
 static Status
 npy_finish(Reading *reading)
 {
-    Call *const call = reading->call;
-    const size_t byte_size_max = reading->options.byte_size_max;
+    Call *call = reading->call;
+    size_t byte_size_max = reading->options.byte_size_max;
     size_t size = 0;
     if (!base64_decoded_size(reading->npy, &size)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'npy' is no base64");
@@ -667,7 +667,7 @@ npy_finish(Reading *reading)
 static Status
 agreement_check(Reading *reading)
 {
-    Tensor *const tensor = &reading->tensor;
+    Tensor *tensor = &reading->tensor;
     if (reading->dtype != DTYPE_INVALID && reading->dtype != tensor->dtype) {
         return call_fail(reading->call, STATUS_INVALID_ARGUMENT, "the elements are %s, but 'dtype' is %s",
             dtype_name(tensor->dtype), dtype_name(reading->dtype));
@@ -676,7 +676,7 @@ agreement_check(Reading *reading)
         return STATUS_OK;
     }
     int64_t count = 0;
-    const bool is_flat = reading->has_data && tensor->shape.rank == 1;
+    bool is_flat = reading->has_data && tensor->shape.rank == 1;
     if (!is_flat || !shape_element_count(&reading->shape, &count) || count != tensor->shape.dims[0]) {
         char found[SHAPE_TEXT_SIZE];
         char stated[SHAPE_TEXT_SIZE];
@@ -691,7 +691,7 @@ agreement_check(Reading *reading)
 static Status
 expectation_check(Reading *reading, Dtype dtype)
 {
-    const Dtype expected = reading->options.expected;
+    Dtype expected = reading->options.expected;
     if (expected != DTYPE_INVALID && dtype != DTYPE_INVALID && dtype != expected) {
         return call_fail(reading->call, STATUS_INVALID_ARGUMENT, "the tensor is %s, but %s is expected",
             dtype_name(dtype), dtype_name(expected));
@@ -734,8 +734,8 @@ tensor_json_read(
 {
     assert(scanner != NULL && ret_tensor != NULL && ret_ref != NULL);
     CLEANUP(reading_donep) Reading reading = {.call = call, .scanner = scanner, .options = options};
-    const bool is_object = json_peek(scanner) == JSON_OBJECT;
-    const Status status = is_object ? object_read(&reading) : bare_value_read(&reading);
+    bool is_object = json_peek(scanner) == JSON_OBJECT;
+    Status status = is_object ? object_read(&reading) : bare_value_read(&reading);
     if (status != STATUS_OK) {
         json_fault(scanner, "a tensor was refused");
         return status;

@@ -98,9 +98,9 @@ tensor_json_write(JsonWriter *writer, const Tensor *tensor)
     json_write_array_end(writer);
     json_write_name(writer, "data");
     json_write_array_begin(writer);
-    const ElementWrite write = writers[tensor->dtype].write;
-    const size_t size = writers[tensor->dtype].size;
-    const int64_t count = write == NULL ? 0 : tensor_element_count(tensor);
+    ElementWrite write = writers[tensor->dtype].write;
+    size_t size = writers[tensor->dtype].size;
+    int64_t count = write == NULL ? 0 : tensor_element_count(tensor);
     const char *element = tensor->data;
     for (int64_t index = 0; index < count && buffer_is_ok(writer->buffer); index++, element += size) {
         write(writer, element);

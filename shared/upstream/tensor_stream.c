@@ -23,8 +23,8 @@ stream_write_tensor(H2Stream *stream, Slice name, const Tensor *tensor)
 {
     AUTO_BUFFER head = {0};
     frame_write_tensor_head(&head, name, tensor);
-    const Slice payload = frame_tensor_payload(tensor);
-    const Slice padding = slice_of("\0\0\0\0\0\0\0", frame_padding(payload.size));
+    Slice payload = frame_tensor_payload(tensor);
+    Slice padding = slice_of("\0\0\0\0\0\0\0", frame_padding(payload.size));
     if (payload.size <= COPY_SIZE_MAX) {
         buffer_append_slice(&head, payload);
         buffer_append_slice(&head, padding);

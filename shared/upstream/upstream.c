@@ -71,7 +71,7 @@ upstream_call_free(UpstreamCall *call)
 static void
 upstream_call_end(UpstreamCall *call, Status status, const char *message)
 {
-    Upstream *const upstream = call->upstream;
+    Upstream *upstream = call->upstream;
     timer_clear(upstream->loop, &call->deadline);
     call->events->on_done(call, status, message);
     if (upstream->spare_count == SPARE_CALLS_MAX) {
@@ -88,13 +88,13 @@ static UpstreamCall *
 upstream_call_new(Upstream *upstream)
 {
     if (upstream->spare_count > 0) {
-        UpstreamCall *const spare = LIST_ITEM(upstream->spare_calls.next, UpstreamCall, link);
+        UpstreamCall *spare = LIST_ITEM(upstream->spare_calls.next, UpstreamCall, link);
         list_remove(&spare->link);
         upstream->spare_count--;
         return spare;
     }
-    UpstreamCall *const call = memory_new(1, sizeof *call);
-    Arena *const arena = arena_new(CALL_ARENA_SIZE_MAX);
+    UpstreamCall *call = memory_new(1, sizeof *call);
+    Arena *arena = arena_new(CALL_ARENA_SIZE_MAX);
     if (call == NULL || arena == NULL) {
         memory_free(call);
         arena_free(arena);
@@ -119,7 +119,7 @@ upstream_call_break(UpstreamCall *call, Status status, const char *message)
 static void
 expect_frames(UpstreamCall *call)
 {
-    const FrameLimits *const limits = &call->upstream->options.frames;
+    const FrameLimits *limits = &call->upstream->options.frames;
     if (call->reader == NULL) {
         call->reader = frame_reader_new(limits);
     } else {
@@ -135,7 +135,7 @@ static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
 {
     (void)is_last;
-    UpstreamCall *const call = stream->context;
+    UpstreamCall *call = stream->context;
     for (size_t index = 0; index < count; index++) {
         uint64_t status = 0;
         if (slice_equals_string(headers[index].name, ":status") &&
@@ -168,7 +168,7 @@ read_frames(UpstreamCall *call, Slice data)
 static void
 stream_on_data(H2Stream *stream, Slice data)
 {
-    UpstreamCall *const call = stream->context;
+    UpstreamCall *call = stream->context;
     if (call->has_frames) {
         read_frames(call, data);
     } else {
@@ -194,7 +194,7 @@ stream_on_end(H2Stream *stream)
 static void
 stream_on_close(H2Stream *stream, Status reason)
 {
-    UpstreamCall *const call = stream->context;
+    UpstreamCall *call = stream->context;
     if (call->failure != STATUS_OK) {
         upstream_call_end(call, call->failure, call->message);
     } else if (reason != STATUS_OK) {
@@ -210,7 +210,7 @@ static void
 connection_on_disconnect(H2Connection *connection, Status reason)
 {
     (void)reason;
-    Peer *const peer = h2_context(connection);
+    Peer *peer = h2_context(connection);
     if (peer->connection == connection) {
         peer->connection = NULL;
     }
@@ -247,7 +247,7 @@ static void
 header_add_number(RequestHeaders *list, const char *name, uint64_t number, char text[NUMBER_TEXT_SIZE])
 {
     if (number > 0) {
-        const int size = snprintf(text, NUMBER_TEXT_SIZE, "%llu", (unsigned long long)number);
+        int size = snprintf(text, NUMBER_TEXT_SIZE, "%llu", (unsigned long long)number);
         header_add(list, name, slice_of(text, (size_t)size));
     }
 }
@@ -258,7 +258,7 @@ static void
 request_headers_fill(
     RequestHeaders *ret_headers, const UpstreamHead *head, const char *address, const char *token)
 {
-    RequestHeaders *const list = ret_headers;
+    RequestHeaders *list = ret_headers;
     list->count = 0;
     header_add(list, ":method", slice_from_string(head->method));
     header_add(list, ":scheme", SLICE("http"));
@@ -280,18 +280,18 @@ request_headers_fill(
 static void
 deadline_passed(Timer *timer)
 {
-    UpstreamCall *const call = (UpstreamCall *)(void *)((char *)timer - offsetof(UpstreamCall, deadline));
+    UpstreamCall *call = (UpstreamCall *)(void *)((char *)timer - offsetof(UpstreamCall, deadline));
     upstream_call_break(call, STATUS_UNAVAILABLE, "the worker did not answer in time");
 }
 
 static void
 tell_failed(Task *task)
 {
-    Upstream *const upstream = (Upstream *)(void *)((char *)task - offsetof(Upstream, tell_failed));
+    Upstream *upstream = (Upstream *)(void *)((char *)task - offsetof(Upstream, tell_failed));
     while (!list_is_empty(&upstream->failed)) {
-        UpstreamCall *const call = LIST_ITEM(list_first(&upstream->failed), UpstreamCall, link);
+        UpstreamCall *call = LIST_ITEM(list_first(&upstream->failed), UpstreamCall, link);
         list_remove(&call->link);
-        const bool was_cancelled = call->failure == STATUS_CANCELLED;
+        bool was_cancelled = call->failure == STATUS_CANCELLED;
         upstream_call_end(call, was_cancelled ? STATUS_CANCELLED : STATUS_UNAVAILABLE, call->message);
     }
 }
@@ -299,7 +299,7 @@ tell_failed(Task *task)
 Upstream *
 upstream_new(Loop *loop, const UpstreamOptions *options)
 {
-    Upstream *const upstream = memory_new(1, sizeof *upstream);
+    Upstream *upstream = memory_new(1, sizeof *upstream);
     if (upstream == NULL) {
         return NULL;
     }
@@ -325,7 +325,7 @@ upstream_free(Upstream *upstream)
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(upstream->peers, &cursor); entry != NULL;
          entry = map_next(upstream->peers, &cursor)) {
-        Peer *const peer = entry->value;
+        Peer *peer = entry->value;
         if (peer->connection != NULL) {
             h2_abort(peer->connection);
         }
@@ -355,7 +355,7 @@ peers_sweep(Upstream *upstream)
     }
     for (const MapEntry *entry = map_next(upstream->peers, &cursor); entry != NULL;
          entry = map_next(upstream->peers, &cursor)) {
-        Peer *const peer = entry->value;
+        Peer *peer = entry->value;
         if (peer->connection == NULL) {
             (void)map_remove(upstream->peers, entry->key);
             memory_free(peer);
@@ -366,7 +366,7 @@ peers_sweep(Upstream *upstream)
 static Peer *
 peer_find(Upstream *upstream, const char *address)
 {
-    const Slice key = slice_from_string(address);
+    Slice key = slice_from_string(address);
     Peer *peer = map_get(upstream->peers, key);
     if (peer != NULL) {
         return peer;
@@ -388,7 +388,7 @@ peer_connect(Call *call, Peer *peer)
     if (peer->connection != NULL) {
         return STATUS_OK;
     }
-    const H2Options options = {
+    H2Options options = {
         .handlers = &upstream_handlers,
         .context = peer,
         .connect_timeout_ms = peer->upstream->options.connect_timeout_ms,
@@ -410,8 +410,8 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
     assert(head->method != NULL && head->address != NULL);
     assert(events->on_done != NULL);
 
-    Peer *const peer = peer_find(upstream, head->address);
-    UpstreamCall *const call = peer == NULL ? NULL : upstream_call_new(upstream);
+    Peer *peer = peer_find(upstream, head->address);
+    UpstreamCall *call = peer == NULL ? NULL : upstream_call_new(upstream);
     if (call == NULL) {
         return NULL;
     }
@@ -482,7 +482,7 @@ upstream_pause(UpstreamCall *call)
 void
 upstream_resume(UpstreamCall *call)
 {
-    const size_t owed = call->owed;
+    size_t owed = call->owed;
     call->is_paused = false;
     call->owed = 0;
     if (owed > 0 && call->failure == STATUS_OK) {

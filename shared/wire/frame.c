@@ -34,7 +34,7 @@ frame_head_used(size_t rank, size_t name_size)
 static inline size_t
 frame_head_size(size_t rank, size_t name_size)
 {
-    const size_t used = frame_head_used(rank, name_size);
+    size_t used = frame_head_used(rank, name_size);
     return (used + FRAME_ALIGNMENT - 1) / FRAME_ALIGNMENT * FRAME_ALIGNMENT;
 }
 
@@ -59,7 +59,7 @@ head_write(Buffer *buffer, FrameFixed fixed, const int64_t *dims, Slice name)
         buffer->has_failed = true;
         return;
     }
-    const uint32_t magic = FRAME_MAGIC;
+    uint32_t magic = FRAME_MAGIC;
     memcpy(fixed.magic, &magic, sizeof magic);
     fixed.name_size = (uint16_t)name.size;
     buffer_append(buffer, &fixed, sizeof fixed);
@@ -71,10 +71,10 @@ head_write(Buffer *buffer, FrameFixed fixed, const int64_t *dims, Slice name)
 static void
 strings_write(Buffer *buffer, const Tensor *tensor)
 {
-    const int64_t count = tensor_element_count(tensor);
-    const Slice *const elements = tensor->data;
+    int64_t count = tensor_element_count(tensor);
+    const Slice *elements = tensor->data;
     for (int64_t index = 0; index < count; index++) {
-        const uint64_t size = elements[index].size;
+        uint64_t size = elements[index].size;
         buffer_append(buffer, &size, sizeof size);
     }
     for (int64_t index = 0; index < count; index++) {
@@ -87,7 +87,7 @@ void
 frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor)
 {
     assert(tensor->shape.rank >= 0 && tensor->shape.rank <= SHAPE_RANK_MAX);
-    const FrameFixed fixed = {
+    FrameFixed fixed = {
         .kind = FRAME_TENSOR,
         .dtype = (uint8_t)tensor->dtype,
         .rank = (uint8_t)tensor->shape.rank,
@@ -110,7 +110,7 @@ size_t
 frame_tensor_size(Slice name, const Tensor *tensor)
 {
     assert(tensor->shape.rank >= 0 && tensor->shape.rank <= SHAPE_RANK_MAX);
-    const size_t payload_size = tensor_byte_size(tensor);
+    size_t payload_size = tensor_byte_size(tensor);
     return frame_head_size((size_t)tensor->shape.rank, name.size) + payload_size +
            frame_padding(payload_size);
 }
@@ -119,7 +119,7 @@ frame_tensor_size(Slice name, const Tensor *tensor)
 static void
 plain_write(Buffer *buffer, FrameKind kind, Slice name, Slice payload)
 {
-    const FrameFixed fixed = {.kind = (uint8_t)kind, .payload_size = payload.size};
+    FrameFixed fixed = {.kind = (uint8_t)kind, .payload_size = payload.size};
     head_write(buffer, fixed, NULL, name);
     buffer_append_slice(buffer, payload);
     zeros_append(buffer, frame_padding(payload.size));
@@ -190,7 +190,7 @@ stage_begin(FrameReader *reader, Stage stage, void *target, size_t size)
 FrameReader *
 frame_reader_new(const FrameLimits *limits)
 {
-    FrameReader *const reader = memory_new(1, sizeof *reader);
+    FrameReader *reader = memory_new(1, sizeof *reader);
     if (reader != NULL) {
         frame_reader_reset(reader, limits);
     }
@@ -285,9 +285,9 @@ kind_check(Call *call, const FrameFixed *fixed, const KindRow *kind)
 static Status
 limits_check(Call *call, FrameReader *reader, const KindRow *kind)
 {
-    const uint64_t size = reader->fixed.payload_size;
-    const FrameLimits *const limits = &reader->limits;
-    const uint64_t tensor_size_max =
+    uint64_t size = reader->fixed.payload_size;
+    const FrameLimits *limits = &reader->limits;
+    uint64_t tensor_size_max =
         limits->tensor_size_max < PAYLOAD_SIZE_MAX ? limits->tensor_size_max : PAYLOAD_SIZE_MAX;
     if (kind->has_elements && size > tensor_size_max) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "a tensor frame has %zu bytes, more than %zu",
@@ -304,13 +304,13 @@ limits_check(Call *call, FrameReader *reader, const KindRow *kind)
 static Status
 fixed_finish(Call *call, FrameReader *reader)
 {
-    FrameFixed *const fixed = &reader->fixed;
-    const uint32_t magic = FRAME_MAGIC;
+    FrameFixed *fixed = &reader->fixed;
+    uint32_t magic = FRAME_MAGIC;
     memcpy(fixed, reader->head, sizeof *fixed);
     if (memcmp(fixed->magic, &magic, sizeof magic) != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the bytes are no frame: the magic is missing");
     }
-    const KindRow *const kind = kind_of(fixed);
+    const KindRow *kind = kind_of(fixed);
     if (kind == NULL) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no kind %d of frames", fixed->kind);
     }
@@ -326,7 +326,7 @@ fixed_finish(Call *call, FrameReader *reader)
     reader->kind = kind;
     TRY(kind_check(call, fixed, kind));
     TRY(limits_check(call, reader, kind));
-    const size_t head_size = frame_head_size(fixed->rank, fixed->name_size);
+    size_t head_size = frame_head_size(fixed->rank, fixed->name_size);
     stage_begin(reader, STAGE_HEAD, reader->head + FRAME_FIXED_SIZE, head_size - FRAME_FIXED_SIZE);
     return STATUS_OK;
 }
@@ -334,10 +334,10 @@ fixed_finish(Call *call, FrameReader *reader)
 static Status
 shape_read(Call *call, FrameReader *reader)
 {
-    const FrameFixed *const fixed = &reader->fixed;
+    const FrameFixed *fixed = &reader->fixed;
     reader->shape = (Shape){.rank = fixed->rank};
     memcpy(reader->shape.dims, reader->head + FRAME_FIXED_SIZE, fixed->rank * sizeof(int64_t));
-    const Dtype dtype = (Dtype)fixed->dtype;
+    Dtype dtype = (Dtype)fixed->dtype;
     int64_t count = 0;
     size_t size = 0;
     if (dtype != DTYPE_STRING && !dtype_is_copyable(dtype)) {
@@ -348,9 +348,9 @@ shape_read(Call *call, FrameReader *reader)
         (dtype != DTYPE_STRING && !shape_byte_size(&reader->shape, dtype, &size))) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a tensor frame's shape is negative or too large");
     }
-    const bool has_room_for_sizes = (uint64_t)count <= fixed->payload_size / sizeof(uint64_t);
-    const bool fits = dtype == DTYPE_STRING ? has_room_for_sizes && (count > 0 || fixed->payload_size == 0)
-                                            : fixed->payload_size == size;
+    bool has_room_for_sizes = (uint64_t)count <= fixed->payload_size / sizeof(uint64_t);
+    bool fits = dtype == DTYPE_STRING ? has_room_for_sizes && (count > 0 || fixed->payload_size == 0)
+                                      : fixed->payload_size == size;
     if (!fits) {
         char text[SHAPE_TEXT_SIZE];
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a tensor frame of shape %s and %s has %zu bytes",
@@ -366,8 +366,7 @@ static size_t
 strings_shift(const FrameReader *reader)
 {
     int64_t count = 0;
-    const bool is_counted =
-        reader->fixed.dtype == DTYPE_STRING && shape_element_count(&reader->shape, &count);
+    bool is_counted = reader->fixed.dtype == DTYPE_STRING && shape_element_count(&reader->shape, &count);
     return is_counted ? (size_t)count * (sizeof(Slice) - sizeof(uint64_t)) : 0;
 }
 
@@ -375,14 +374,14 @@ static Status
 elements_begin(Call *call, FrameReader *reader)
 {
     TRY(shape_read(call, reader));
-    const FrameLimits *const limits = &reader->limits;
-    const size_t shift = strings_shift(reader);
-    const size_t size = reader->fixed.payload_size;
+    const FrameLimits *limits = &reader->limits;
+    size_t shift = strings_shift(reader);
+    size_t size = reader->fixed.payload_size;
     if (size == 0) {
         stage_begin(reader, STAGE_PAYLOAD, NULL, 0);
         return STATUS_OK;
     }
-    const bool is_heap = limits->allocate == NULL || reader->fixed.dtype == DTYPE_STRING;
+    bool is_heap = limits->allocate == NULL || reader->fixed.dtype == DTYPE_STRING;
     reader->buffer =
         is_heap ? tensor_buffer_new(shift + size) : limits->allocate(limits->allocate_context, size);
     if (reader->buffer == NULL) {
@@ -396,9 +395,9 @@ elements_begin(Call *call, FrameReader *reader)
 static Status
 head_finish(Call *call, FrameReader *reader)
 {
-    const FrameFixed *const fixed = &reader->fixed;
-    const KindRow *const kind = reader->kind;
-    const size_t used = frame_head_used(fixed->rank, fixed->name_size);
+    const FrameFixed *fixed = &reader->fixed;
+    const KindRow *kind = reader->kind;
+    size_t used = frame_head_used(fixed->rank, fixed->name_size);
     if (!is_zero(reader->head + used, frame_head_size(fixed->rank, fixed->name_size) - used)) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "the padding of a %s frame's head is not 0", kind->name);
@@ -411,7 +410,7 @@ head_finish(Call *call, FrameReader *reader)
         return STATUS_OK;
     }
     buffer_clear(&reader->json);
-    char *const room = buffer_reserve(&reader->json, fixed->payload_size);
+    char *room = buffer_reserve(&reader->json, fixed->payload_size);
     if (room == NULL) {
         return call_fail_memory(call, "a frame's JSON");
     }
@@ -428,8 +427,8 @@ strings_finish(Call *call, FrameReader *reader)
     if (!shape_element_count(&reader->shape, &count) || count == 0) {
         return STATUS_OK;
     }
-    char *const data = reader->buffer->data;
-    const char *const sizes = data + strings_shift(reader);
+    char *data = reader->buffer->data;
+    const char *sizes = data + strings_shift(reader);
     const char *bytes = data + (size_t)count * sizeof(Slice);
     size_t left = reader->fixed.payload_size - (size_t)count * sizeof(uint64_t);
     for (int64_t index = 0; index < count; index++) {
@@ -467,7 +466,7 @@ padding_finish(Call *call, FrameReader *reader)
     if (!is_zero(reader->padding, reader->size)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the padding of a frame's payload is not 0");
     }
-    const Tensor tensor = {
+    Tensor tensor = {
         .dtype = (Dtype)reader->fixed.dtype,
         .shape = reader->shape,
         .data = reader->buffer == NULL ? NULL : reader->buffer->data,
@@ -482,14 +481,14 @@ padding_finish(Call *call, FrameReader *reader)
 static Frame
 frame_take(FrameReader *reader)
 {
-    const FrameFixed *const fixed = &reader->fixed;
-    const KindRow *const kind = reader->kind;
+    const FrameFixed *fixed = &reader->fixed;
+    const KindRow *kind = reader->kind;
     Frame frame = {.kind = (FrameKind)fixed->kind};
     frame.name = slice_of(reader->head + FRAME_FIXED_SIZE + fixed->rank * sizeof(int64_t), fixed->name_size);
     if (kind->is_json) {
         frame.json = slice_of(reader->json.data, fixed->payload_size);
     } else if (kind->has_elements) {
-        TensorBuffer *const buffer = TAKE(reader->buffer);
+        TensorBuffer *buffer = TAKE(reader->buffer);
         frame.tensor = (Tensor){
             .dtype = (Dtype)fixed->dtype,
             .shape = reader->shape,
@@ -512,8 +511,8 @@ static Status (*const stage_finishes[])(Call *call, FrameReader *reader) = {
 static void
 bytes_take(FrameReader *reader, Slice *data)
 {
-    const size_t wanted = reader->size - reader->used;
-    const size_t taken = wanted < data->size ? wanted : data->size;
+    size_t wanted = reader->size - reader->used;
+    size_t taken = wanted < data->size ? wanted : data->size;
     if (taken > 0) {
         memcpy(reader->target + reader->used, data->data, taken);
         reader->used += taken;
@@ -534,8 +533,8 @@ frame_read(Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool 
         if (reader->used < reader->size) {
             return STATUS_OK;
         }
-        const Stage stage = reader->stage;
-        const Status status = stage_finishes[stage](call, reader);
+        Stage stage = reader->stage;
+        Status status = stage_finishes[stage](call, reader);
         if (status != STATUS_OK) {
             reader->is_broken = true;
             return status;

@@ -92,7 +92,7 @@ wire_run_write(Buffer *buffer, const WireRun *run)
         json_write_name(&writer, "peers");
         json_write_array_begin(&writer);
         for (size_t index = 0; index < run->peer_count; index++) {
-            const WirePeer *const peer = &run->peers[index];
+            const WirePeer *peer = &run->peers[index];
             json_write_object_begin(&writer);
             json_member_int64(&writer, "slot", peer->slot);
             json_member_slice(&writer, "address", peer->address);
@@ -114,9 +114,9 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "'partition' must be a sha256 digest of 64 hex digits");
     }
-    const bool is_in_range = run.attempt >= 1 && run.slot >= 0 && run.slot < SLOT_COUNT_MAX &&
-                             run.feed_count >= 0 && run.feed_count <= UINT16_MAX && run.fetch_count >= 0 &&
-                             run.fetch_count <= UINT16_MAX && run.memory_limit >= 0;
+    bool is_in_range = run.attempt >= 1 && run.slot >= 0 && run.slot < SLOT_COUNT_MAX &&
+                       run.feed_count >= 0 && run.feed_count <= UINT16_MAX && run.fetch_count >= 0 &&
+                       run.fetch_count <= UINT16_MAX && run.memory_limit >= 0;
     if (!is_in_range) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "'attempt', 'slot', 'feeds', 'fetches' or 'memory_limit' is missing or out of range");
@@ -337,7 +337,7 @@ wire_worker_write(Buffer *buffer, const WireWorker *worker)
     json_write_name(&writer, "devices");
     json_write_array_begin(&writer);
     for (size_t index = 0; index < worker->device_count; index++) {
-        const WireDevice *const device = &worker->devices[index];
+        const WireDevice *device = &worker->devices[index];
         json_write_object_begin(&writer);
         json_member_slice(&writer, "type", device->type);
         json_member_int64(&writer, "id", device->id);
@@ -386,7 +386,7 @@ static int
 hex_digit(char digit)
 {
     static const char digits[] = "0123456789ABCDEF";
-    const char *const found = digit == '\0' ? NULL : strchr(digits, digit);
+    const char *found = digit == '\0' ? NULL : strchr(digits, digit);
     return found == NULL ? -1 : (int)(found - digits);
 }
 
@@ -394,16 +394,16 @@ bool
 wire_key_decode(Arena *arena, Slice text, Slice *ret_key)
 {
     assert(arena != NULL && ret_key != NULL);
-    char *const key = text_copy(arena, text);
+    char *key = text_copy(arena, text);
     size_t size = 0;
     for (size_t index = 0; key != NULL && index < text.size; index++) {
         if (text.data[index] != '%') {
             key[size++] = text.data[index];
             continue;
         }
-        const Slice digits = slice_part(text, index + 1, 2);
-        const int high = digits.size == 2 ? hex_digit(digits.data[0]) : -1;
-        const int low = digits.size == 2 ? hex_digit(digits.data[1]) : -1;
+        Slice digits = slice_part(text, index + 1, 2);
+        int high = digits.size == 2 ? hex_digit(digits.data[0]) : -1;
+        int low = digits.size == 2 ? hex_digit(digits.data[1]) : -1;
         if (high < 0 || low < 0) {
             return false;
         }

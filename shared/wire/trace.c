@@ -75,7 +75,7 @@ write_rows(JsonWriter *writer, WireTrace *trace, size_t size_max)
     json_write_name(writer, "rows");
     json_write_array_begin(writer);
     while (count < trace->row_count) {
-        WireTraceNode *const node = &trace->nodes[trace->rows[count].node];
+        WireTraceNode *node = &trace->nodes[trace->rows[count].node];
         if (writer->buffer->size + row_size_max(node) > size_max) {
             break;
         }
@@ -111,7 +111,7 @@ void
 wire_trace_write(Buffer *buffer, WireTrace *trace)
 {
     assert(trace->rows != NULL || trace->row_count == 0);
-    const size_t before = buffer->size;
+    size_t before = buffer->size;
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_uint64(&writer, "elapsed_ns", trace->elapsed_ns);
@@ -120,7 +120,7 @@ wire_trace_write(Buffer *buffer, WireTrace *trace)
         buffer->size = before;
         return;
     }
-    const size_t count = write_rows(&writer, trace, before + WIRE_TRACE_SIZE_MAX);
+    size_t count = write_rows(&writer, trace, before + WIRE_TRACE_SIZE_MAX);
     json_member_uint64(&writer, "left_out", trace->left_out_count + (trace->row_count - count));
     json_member_uint64(&writer, "left_out_iterations", trace->left_out_iteration_count);
     json_write_object_end(&writer);
@@ -138,7 +138,7 @@ wire_trace_path(const WireTrace *trace, uint32_t iteration, Buffer *ret_path)
         iteration = path[depth++]->around;
     }
     while (depth-- > 0) {
-        const Slice frame = trace->frames[path[depth]->frame];
+        Slice frame = trace->frames[path[depth]->frame];
         buffer_append_format(
             ret_path, "%.*s:%" PRIu64 "%s", SLICE_PRINT(frame), path[depth]->number, depth > 0 ? "/" : "");
     }
@@ -156,7 +156,7 @@ row_name_key(Arena *arena, const WireTrace *trace, WireTraceRow *row)
     }
     buffer_append_slice(&text, row->key);
     wire_trace_path(trace, row->iteration, &text);
-    const char *const copy = buffer_is_ok(&text) ? text_copy(arena, buffer_slice(&text)) : NULL;
+    const char *copy = buffer_is_ok(&text) ? text_copy(arena, buffer_slice(&text)) : NULL;
     row->key = slice_of(copy, copy == NULL ? 0 : text.size);
     return copy != NULL;
 }
@@ -182,7 +182,7 @@ static bool
 take_index(JsonReader *reader, size_t count, uint32_t *ret_index)
 {
     uint64_t index = 0;
-    const bool is_taken = take_number(reader, &index) && index < count;
+    bool is_taken = take_number(reader, &index) && index < count;
     *ret_index = (uint32_t)index;
     return is_taken;
 }
@@ -191,13 +191,13 @@ static bool
 take_new_node(JsonReader *reader, WireTrace *trace)
 {
     WireTraceNode node = {0};
-    WireTraceNode *const nodes = GROW(reader, trace, node);
+    WireTraceNode *nodes = GROW(reader, trace, node);
     if (nodes == NULL) {
         return false;
     }
-    const bool is_taken = json_array_begin(reader->scanner) && take_text(reader, &node.name) &&
-                          take_text(reader, &node.op) && take_text(reader, &node.key) &&
-                          !json_array_next(reader->scanner);
+    bool is_taken = json_array_begin(reader->scanner) && take_text(reader, &node.name) &&
+                    take_text(reader, &node.op) && take_text(reader, &node.key) &&
+                    !json_array_next(reader->scanner);
     trace->nodes = nodes;
     trace->nodes[trace->node_count++] = node;
     return is_taken;
@@ -211,8 +211,8 @@ take_node(JsonReader *reader, WireTrace *trace, uint32_t *ret_node)
     if (!json_array_next(reader->scanner)) {
         return false;
     }
-    const bool is_new = json_peek(reader->scanner) == JSON_ARRAY;
-    const bool is_taken = is_new ? take_new_node(reader, trace) : json_uint64(reader->scanner, &index);
+    bool is_new = json_peek(reader->scanner) == JSON_ARRAY;
+    bool is_taken = is_new ? take_new_node(reader, trace) : json_uint64(reader->scanner, &index);
     index = is_new ? trace->node_count - 1 : index;
     *ret_node = (uint32_t)index;
     return is_taken && index < trace->node_count;
@@ -221,8 +221,8 @@ take_node(JsonReader *reader, WireTrace *trace, uint32_t *ret_node)
 static Status
 read_row(JsonReader *reader, const JsonMember *member, void *target)
 {
-    WireTrace *const trace = reader->context;
-    WireTraceRow *const row = target;
+    WireTrace *trace = reader->context;
+    WireTraceRow *row = target;
     (void)member;
     bool is_read = json_array_begin(reader->scanner) && take_node(reader, trace, &row->node) &&
                    take_index(reader, trace->iteration_count + 1, &row->iteration);
@@ -240,13 +240,13 @@ read_row(JsonReader *reader, const JsonMember *member, void *target)
 static Status
 read_iteration(JsonReader *reader, const JsonMember *member, void *target)
 {
-    const WireTrace *const trace = reader->context;
-    WireTraceIteration *const iteration = target;
+    const WireTrace *trace = reader->context;
+    WireTraceIteration *iteration = target;
     (void)member;
-    const bool is_read = json_array_begin(reader->scanner) &&
-                         take_index(reader, trace->frame_count, &iteration->frame) &&
-                         take_index(reader, trace->iteration_count, &iteration->around) &&
-                         take_number(reader, &iteration->number);
+    bool is_read = json_array_begin(reader->scanner) &&
+                   take_index(reader, trace->frame_count, &iteration->frame) &&
+                   take_index(reader, trace->iteration_count, &iteration->around) &&
+                   take_number(reader, &iteration->number);
     return is_read && !json_array_next(reader->scanner)
                ? json_scan_check(reader->call, reader->scanner)
                : json_reader_refuse(

@@ -58,7 +58,7 @@ run_once(Bench *bench, Partition *partition)
     TensorBuffer *buffer = bench->device->allocate(bench->device, sizeof(float));
     *(float *)buffer->data = 1;
     Tensor arg = {.dtype = DTYPE_FLOAT32, .shape = shape_vector(1), .data = buffer->data, .buffer = buffer};
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = &arg,
         .arg_count = 1,
         .callbacks = {.context = bench, .on_output = on_output, .on_done = on_done}};
@@ -79,11 +79,11 @@ measure_without(Bench *bench, const char *text, const Slice *passes_off, size_t 
     def->passes_off_count = passes_off_count;
     must(bench, partition_compile(&bench->call, def, bench->device, NULL, &missing, &partition));
     for (int round = 0; round < ROUNDS; round++) {
-        const uint64_t start_ns = clock_monotonic_ns();
+        uint64_t start_ns = clock_monotonic_ns();
         for (int i = 0; i < RUNS_A_ROUND; i++) {
             run_once(bench, partition);
         }
-        const double ns = (double)(clock_monotonic_ns() - start_ns) / RUNS_A_ROUND;
+        double ns = (double)(clock_monotonic_ns() - start_ns) / RUNS_A_ROUND;
         best = ns < best ? ns : best;
     }
     return best;
@@ -166,23 +166,23 @@ main(void)
     AUTO_BUFFER wide = {0};
     AUTO_BUFFER loop = {0};
     AUTO_BUFFER short_loop = {0};
-    const CpuDeviceOptions options = {.memory_limit = 1 << 30};
+    CpuDeviceOptions options = {.memory_limit = 1 << 30};
     must(&bench, cpu_device_new(&bench.call, &options, &bench.device));
     chain_text(&chain, COUNT);
     wide_text(&wide, COUNT);
-    const double chain_ns = measure(&bench, buffer_string(&chain));
-    const double fused_ns = measure_without(&bench, buffer_string(&chain), NULL, 0);
-    const double wide_ns = measure(&bench, buffer_string(&wide));
+    double chain_ns = measure(&bench, buffer_string(&chain));
+    double fused_ns = measure_without(&bench, buffer_string(&chain), NULL, 0);
+    double wide_ns = measure(&bench, buffer_string(&wide));
     while_text(&loop, COUNT);
     short_while_text(&short_loop, COUNT);
-    const double loop_ns = measure(&bench, buffer_string(&loop));
-    const double short_loop_ns = measure(&bench, buffer_string(&short_loop));
-    const double identity_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
-                                               "y = Identity(x) T=float32\n"
-                                               "out = _Retval(y) T=float32 index=0\n");
-    const double add_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
-                                          "y = Add(x, x) T=float32\n"
-                                          "out = _Retval(y) T=float32 index=0\n");
+    double loop_ns = measure(&bench, buffer_string(&loop));
+    double short_loop_ns = measure(&bench, buffer_string(&short_loop));
+    double identity_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
+                                         "y = Identity(x) T=float32\n"
+                                         "out = _Retval(y) T=float32 index=0\n");
+    double add_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
+                                    "y = Add(x, x) T=float32\n"
+                                    "out = _Retval(y) T=float32 index=0\n");
     report_value("chain of 1000 Adds", chain_ns / COUNT, "ns/node", "< 300");
     report_value("chain of 1000 Adds, fused", fused_ns / COUNT, "ns/node", "");
     report_value("1000 Adds side by side", wide_ns / COUNT, "ns/node", "< 300");

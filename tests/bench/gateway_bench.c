@@ -89,7 +89,7 @@ workers_cpu_us(const Cluster *cluster)
 static void
 run_load(Bench *bench, const Case *row, uint64_t duration_ms, LoadResult *ret_result)
 {
-    const Load load = {
+    Load load = {
         .address = bench->clusters[row->cluster].gateway.address,
         .request = buffer_slice(&bench->requests[row->cluster]),
         .status = 200,
@@ -105,12 +105,12 @@ static void
 measure_case(Bench *bench, const Case *row, Measured *measured)
 {
     LoadResult result;
-    const Cluster *const cluster = &bench->clusters[row->cluster];
+    const Cluster *cluster = &bench->clusters[row->cluster];
     run_load(bench, row, WARM_UP_MS, &result);
-    const double gateway_us = cpu_us(&cluster->gateway);
-    const double worker_us = workers_cpu_us(cluster);
+    double gateway_us = cpu_us(&cluster->gateway);
+    double worker_us = workers_cpu_us(cluster);
     run_load(bench, row, bench->duration_ms, &result);
-    const double count = (double)result.count;
+    double count = (double)result.count;
     series_add(&measured->gateway_cpu_us, (cpu_us(&cluster->gateway) - gateway_us) / count);
     series_add(&measured->worker_cpu_us, (workers_cpu_us(cluster) - worker_us) / count);
     series_add(&measured->p50_us, result.p50_us);
@@ -159,9 +159,9 @@ static uint64_t
 await_records(const Bench *bench, uint64_t timeout_ms)
 {
     static const char ended[] = "select count(*) from sluice.step_records where ended_at is not null";
-    const struct timespec pause = {.tv_nsec = 20000000};
-    const uint64_t end_ns = clock_monotonic_ns() + timeout_ms * CLOCK_NS_PER_MS;
-    Database *const database = bench->clusters[ONE_WORKER].database;
+    struct timespec pause = {.tv_nsec = 20000000};
+    uint64_t end_ns = clock_monotonic_ns() + timeout_ms * CLOCK_NS_PER_MS;
+    Database *database = bench->clusters[ONE_WORKER].database;
     uint64_t count = 0;
     while (count != bench->step_count && clock_monotonic_ns() < end_ns) {
         (void)nanosleep(&pause, NULL);
@@ -174,7 +174,7 @@ await_records(const Bench *bench, uint64_t timeout_ms)
 static void
 check_records(const Bench *bench)
 {
-    const uint64_t count = await_records(bench, 3000);
+    uint64_t count = await_records(bench, 3000);
     report_value("records in PostgreSQL, one for each step", (double)count, "records", "");
     if (count != bench->step_count) {
         (void)fprintf(stderr, "gateway_bench: %llu steps succeeded, %llu are recorded\n",
@@ -191,9 +191,9 @@ measure_queued(Bench *bench)
     AUTO_BUFFER request = {0};
     Series accepted = {0};
     Series ended = {0};
-    const Cluster *const cluster = &bench->clusters[ONE_WORKER];
+    const Cluster *cluster = &bench->clusters[ONE_WORKER];
     write_request(&request, cluster, "Prefer: respond-async\r\n", null_body);
-    const Load load = {
+    Load load = {
         .address = cluster->gateway.address,
         .request = buffer_slice(&request),
         .status = 202,
@@ -204,7 +204,7 @@ measure_queued(Bench *bench)
     };
     for (size_t round = 0; round < bench->round_count; round++) {
         LoadResult result;
-        const uint64_t start_ns = clock_monotonic_ns();
+        uint64_t start_ns = clock_monotonic_ns();
         load_run(&load, &result);
         bench->step_count += result.count;
         series_add(&accepted, (double)result.count / result.seconds);
@@ -236,7 +236,7 @@ run_large(Bench *bench, const char *accept, const char *what, StreamResult *ret_
     AUTO_BUFFER request = {0};
     AUTO_BUFFER headers = {0};
     AUTO_BUFFER body = {0};
-    const Cluster *const cluster = &bench->clusters[ONE_WORKER];
+    const Cluster *cluster = &bench->clusters[ONE_WORKER];
     buffer_append_format(&headers, "Accept: %s\r\nConnection: close\r\n", accept);
     buffer_append_format(&body, "{\"feeds\":{\"size\":[%d]},%s}", STREAM_BYTES / 4, what);
     write_request(&request, cluster, buffer_string(&headers), buffer_string(&body));
@@ -266,7 +266,7 @@ measure_stream(Bench *bench)
         run_large(bench, "application/json", "\"targets\":[\"y\"]", &computed);
         run_large(bench, "application/x-npy", "\"fetches\":[\"y\"]", &answer);
         stream_relay(STREAM_BYTES, &plain);
-        const double way_s = whole_seconds(&answer) - whole_seconds(&computed);
+        double way_s = whole_seconds(&answer) - whole_seconds(&computed);
         series_add(&direct, STREAM_BYTES * 1e-9 / way_s);
         series_add(&whole, STREAM_BYTES * 1e-9 / whole_seconds(&answer));
         series_add(&relay, STREAM_BYTES * 1e-9 / whole_seconds(&plain));
@@ -284,7 +284,7 @@ resident_mib(const Process *process)
     char path[64];
     unsigned long pages = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)process->pid);
-    FILE *const file = fopen(path, "re");
+    FILE *file = fopen(path, "re");
     if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1) {
         pages = 0;
     }
@@ -334,7 +334,7 @@ start_cluster(Bench *bench, int index)
         [TWO_WORKERS] = {"{\"slots\":2,\"placement\":\"spread\"}", cut_graph,
             "{\"feeds\":{\"x\":10.5},\"fetches\":[\"y\"]}"},
     };
-    Cluster *const cluster = &bench->clusters[index];
+    Cluster *cluster = &bench->clusters[index];
     if (!cluster_start(cluster, &(ClusterOptions){.worker_count = index == ONE_WORKER ? 1 : 2})) {
         (void)fprintf(stderr, "gateway_bench: the cluster does not come up\n");
         exit(1);

@@ -45,7 +45,7 @@ request_begin(Slice path, bool is_last)
 static void
 send_small(void)
 {
-    H2Stream *const stream = request_begin(SLICE("/small"), false);
+    H2Stream *stream = request_begin(SLICE("/small"), false);
     if (stream == NULL || !h2_stream_write(stream, slice_of(small, sizeof small), NULL, NULL)) {
         abort();
     }
@@ -155,15 +155,15 @@ measure_small(int depth, uint64_t duration_ns)
 {
     bench.is_open = true;
     bench.answered = 0;
-    const uint64_t start_ns = clock_monotonic_ns();
-    const double start_cpu = cpu_seconds();
+    uint64_t start_ns = clock_monotonic_ns();
+    double start_cpu = cpu_seconds();
     for (int count = 0; count < depth; count++) {
         send_small();
     }
     run_until(UINT64_MAX, start_ns + duration_ns);
-    const uint64_t answered = bench.answered;
-    const double seconds = seconds_since(start_ns);
-    const double cpu = cpu_seconds() - start_cpu;
+    uint64_t answered = bench.answered;
+    double seconds = seconds_since(start_ns);
+    double cpu = cpu_seconds() - start_cpu;
     bench.is_open = false;
     run_until(answered + (uint64_t)depth, UINT64_MAX);
     char name[48];
@@ -179,8 +179,8 @@ measure_large(const char *name, bool is_upload, uint64_t size)
     bench.answered = 0;
     bench.received = 0;
     bench.to_send = size;
-    const uint64_t start_ns = clock_monotonic_ns();
-    H2Stream *const stream = request_begin(SLICE("/large"), !is_upload);
+    uint64_t start_ns = clock_monotonic_ns();
+    H2Stream *stream = request_begin(SLICE("/large"), !is_upload);
     if (is_upload && stream != NULL) {
         pump_large(stream);
     }
@@ -191,8 +191,8 @@ measure_large(const char *name, bool is_upload, uint64_t size)
 static int
 compare_times(const void *left, const void *right)
 {
-    const uint64_t first = *(const uint64_t *)left;
-    const uint64_t second = *(const uint64_t *)right;
+    uint64_t first = *(const uint64_t *)left;
+    uint64_t second = *(const uint64_t *)right;
     return (first > second) - (first < second);
 }
 
@@ -203,10 +203,10 @@ measure_beside(uint64_t size)
     static uint64_t samples[SAMPLES_MAX];
     size_t count = 0;
     bench.to_send = size;
-    H2Stream *const stream = request_begin(SLICE("/large"), true);
+    H2Stream *stream = request_begin(SLICE("/large"), true);
     while (stream != NULL && bench.to_send > 0 && count < SAMPLES_MAX) {
         bench.answered = 0;
-        const uint64_t start_ns = clock_monotonic_ns();
+        uint64_t start_ns = clock_monotonic_ns();
         send_small();
         run_until(1, UINT64_MAX);
         samples[count++] = clock_monotonic_ns() - start_ns;
@@ -223,8 +223,8 @@ accept_one(Watch *watch, uint32_t events)
 {
     (void)events;
     Call call = {.arena = NULL};
-    const H2Options options = {.handlers = &SERVER};
-    const int fd = socket_accept(watch->fd);
+    H2Options options = {.handlers = &SERVER};
+    int fd = socket_accept(watch->fd);
     if (fd >= 0 && h2_accept(&call, bench.loop, fd, &options, &bench.server) != STATUS_OK) {
         abort();
     }
@@ -234,7 +234,7 @@ static Status
 connect_pair(Call *call, Watch *watch, int *ret_listener)
 {
     char address[ADDRESS_TEXT_SIZE];
-    const H2Options options = {.handlers = &CLIENT};
+    H2Options options = {.handlers = &CLIENT};
     TRY(loop_new(call, &bench.loop));
     TRY(socket_listen(call, "127.0.0.1:0", (ListenOptions){.backlog = 0}, ret_listener));
     socket_local_address(*ret_listener, address);

@@ -111,9 +111,9 @@ static void
 fill(const Tensor *tensor)
 {
     enum { PERIOD = 977 };
-    const int64_t count = tensor_element_count(tensor);
+    int64_t count = tensor_element_count(tensor);
     for (int64_t index = 0; index < count; index++) {
-        const double value = 8 * (double)(index % PERIOD) / PERIOD - 4;
+        double value = 8 * (double)(index % PERIOD) / PERIOD - 4;
         if (tensor->dtype == DTYPE_FLOAT64) {
             ((double *)tensor->data)[index] = value;
         } else {
@@ -130,11 +130,11 @@ run_once(Bench *bench, Partition *partition, const Row *row)
         exit(1);
     }
     fill(&arg);
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = &arg,
         .arg_count = 1,
         .callbacks = {.context = bench, .on_output = on_output, .on_done = on_done}};
-    const uint64_t start_ns = clock_monotonic_ns();
+    uint64_t start_ns = clock_monotonic_ns();
     must(bench, run_start(&bench->call, &request, NULL));
     while (sem_wait(&bench->done) != 0) {}
     return (double)(clock_monotonic_ns() - start_ns);
@@ -144,7 +144,7 @@ static double
 measure(Bench *bench, const Row *row, bool is_fused)
 {
     const Slice passes_off[] = {SLICE("elementwise_fusion")};
-    const char *const dtype = dtype_name(row->dtype);
+    const char *dtype = dtype_name(row->dtype);
     char text[2048];
     snprintf(text, sizeof text, "x = _Arg() T=%s index=0\n%sout = _Retval(y) T=%s index=0\n", dtype,
         row->text, dtype);
@@ -156,7 +156,7 @@ measure(Bench *bench, const Row *row, bool is_fused)
     def->passes_off_count = is_fused ? 0 : COUNT_OF(passes_off);
     must(bench, partition_compile(&bench->call, def, bench->device, NULL, &missing, &partition));
     for (int round = 0; round < ROUNDS; round++) {
-        const double ns = run_once(bench, partition, row);
+        double ns = run_once(bench, partition, row);
         best = ns < best ? ns : best;
     }
     return best;
@@ -166,7 +166,7 @@ static void
 report_products(Bench *bench)
 {
     for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-        const double ns = measure(bench, &ROWS[i], true);
+        double ns = measure(bench, &ROWS[i], true);
         char name[80];
         snprintf(name, sizeof name, "%s, %d threads", ROWS[i].name, bench->device->thread_count);
         report_value(name, ROWS[i].operations / ns, "GFLOP/s", "");
@@ -177,8 +177,8 @@ static void
 report_elementwise(Bench *bench)
 {
     for (size_t i = 0; i < 2 * COUNT_OF(ELEMENTWISE_ROWS); i++) {
-        const Row *const row = &ELEMENTWISE_ROWS[i / 2];
-        const bool is_fused = i % 2 == 0;
+        const Row *row = &ELEMENTWISE_ROWS[i / 2];
+        bool is_fused = i % 2 == 0;
         char name[80];
         snprintf(name, sizeof name, "%s, %s, %d threads", row->name, is_fused ? "fused" : "apart",
             bench->device->thread_count);
@@ -192,7 +192,7 @@ main(void)
     Bench bench = {.call.arena = arena_new(64 * 1024 * 1024)};
     sem_init(&bench.done, 0, 0);
     for (int threads = 1; threads >= 0; threads--) {
-        const CpuDeviceOptions options = {.thread_count = threads, .memory_limit = 1 << 30};
+        CpuDeviceOptions options = {.thread_count = threads, .memory_limit = 1 << 30};
         must(&bench, cpu_device_new(&bench.call, &options, &bench.device));
         report_products(&bench);
         report_elementwise(&bench);

@@ -46,7 +46,7 @@ give_up(const char *what, const Connection *connection)
 static void
 send_next(Run *run, Connection *connection)
 {
-    const Slice request = run->load->request;
+    Slice request = run->load->request;
     connection->size = 0;
     connection->sent_ns = clock_monotonic_ns();
     if (send(connection->fd, request.data, request.size, MSG_NOSIGNAL) != (ssize_t)request.size) {
@@ -68,13 +68,13 @@ static bool
 reply_is_whole(const Connection *connection)
 {
     static const char last_chunk[] = "\r\n0\r\n\r\n";
-    const char *const reply = connection->reply;
-    const char *const body = strstr(reply, "\r\n\r\n");
+    const char *reply = connection->reply;
+    const char *body = strstr(reply, "\r\n\r\n");
     if (body == NULL) {
         return false;
     }
-    const size_t head_size = (size_t)(body + 4 - reply);
-    const char *const length = strcasestr(reply, "\r\nContent-Length: ");
+    size_t head_size = (size_t)(body + 4 - reply);
+    const char *length = strcasestr(reply, "\r\nContent-Length: ");
     if (length != NULL && length < body) {
         return connection->size >= head_size + strtoul(length + 18, NULL, 10);
     }
@@ -85,7 +85,7 @@ reply_is_whole(const Connection *connection)
 static void
 check_reply(const Load *load, const Connection *connection)
 {
-    const int status = connection->size > 12 ? (int)strtol(connection->reply + 9, NULL, 10) : 0;
+    int status = connection->size > 12 ? (int)strtol(connection->reply + 9, NULL, 10) : 0;
     if (status != load->status || strstr(connection->reply, load->expected) == NULL) {
         give_up("not the expected reply", connection);
     }
@@ -94,8 +94,8 @@ check_reply(const Load *load, const Connection *connection)
 static void
 receive(Run *run, Connection *connection)
 {
-    const size_t room = sizeof connection->reply - 1 - connection->size;
-    const ssize_t got = recv(connection->fd, connection->reply + connection->size, room, 0);
+    size_t room = sizeof connection->reply - 1 - connection->size;
+    ssize_t got = recv(connection->fd, connection->reply + connection->size, room, 0);
     if (got < 0 && errno == EAGAIN) {
         return;
     }
@@ -107,7 +107,7 @@ receive(Run *run, Connection *connection)
     if (!reply_is_whole(connection)) {
         return;
     }
-    const uint64_t took_ns = clock_monotonic_ns() - connection->sent_ns;
+    uint64_t took_ns = clock_monotonic_ns() - connection->sent_ns;
     check_reply(run->load, connection);
     if (run->count < SAMPLES_MAX) {
         run->samples_ns[run->count] = (uint32_t)(took_ns < UINT32_MAX ? took_ns : UINT32_MAX);
@@ -123,7 +123,7 @@ static void
 connect_all(Run *run)
 {
     for (int index = 0; index < run->load->connection_count; index++) {
-        Connection *const connection = &run->connections[index];
+        Connection *connection = &run->connections[index];
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
         connection->fd = raw_open(run->load->address);
         if (connection->fd < 0 || fcntl(connection->fd, F_SETFL, O_NONBLOCK) != 0 ||
@@ -137,7 +137,7 @@ static void
 turn(Run *run)
 {
     struct epoll_event events[EVENTS_MAX];
-    const int count = epoll_wait(run->epoll_fd, events, EVENTS_MAX, STALL_MS);
+    int count = epoll_wait(run->epoll_fd, events, EVENTS_MAX, STALL_MS);
     if (count == 0) {
         give_up("no reply for ten seconds", &run->connections[0]);
     }
@@ -149,15 +149,15 @@ turn(Run *run)
 static int
 compare_samples(const void *left, const void *right)
 {
-    const uint32_t first = *(const uint32_t *)left;
-    const uint32_t second = *(const uint32_t *)right;
+    uint32_t first = *(const uint32_t *)left;
+    uint32_t second = *(const uint32_t *)right;
     return (first > second) - (first < second);
 }
 
 static void
 summarize(Run *run, uint64_t start_ns, LoadResult *ret_result)
 {
-    const uint64_t count = run->count < SAMPLES_MAX ? run->count : SAMPLES_MAX;
+    uint64_t count = run->count < SAMPLES_MAX ? run->count : SAMPLES_MAX;
     ret_result->count = run->count;
     ret_result->seconds = (double)(clock_monotonic_ns() - start_ns) * 1e-9;
     qsort(run->samples_ns, count, sizeof run->samples_ns[0], compare_samples);
@@ -176,7 +176,7 @@ load_run(const Load *load, LoadResult *ret_result)
         exit(1);
     }
     connect_all(&run);
-    const uint64_t start_ns = clock_monotonic_ns();
+    uint64_t start_ns = clock_monotonic_ns();
     run.end_ns = start_ns + load->duration_ms * CLOCK_NS_PER_MS;
     for (int index = 0; index < load->connection_count && has_time(&run); index++) {
         send_next(&run, &run.connections[index]);

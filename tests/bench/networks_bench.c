@@ -70,7 +70,7 @@ squares_of(const Tensor *tensor)
 static double
 measure(RunFixture *fixture, const Row *row, const char *passes, double *ret_squares)
 {
-    const PlanLiteral literal = {.graph = row->graph, .feeds = "x", .fetches = "r", .passes = passes};
+    PlanLiteral literal = {.graph = row->graph, .feeds = "x", .fetches = "r", .passes = passes};
     AUTO_PLAN plan = NULL;
     AUTO_PARTITION partition = NULL;
     uint64_t best_ns = UINT64_MAX;
@@ -107,8 +107,8 @@ main(void)
     fixture_begin(&fixture, 1);
     for (size_t index = 0; index < COUNT_OF(ROWS); index++) {
         double squares = 0;
-        const double written = measure(&fixture, &ROWS[index], NULL, &squares);
-        const double optimised = measure(&fixture, &ROWS[index], "*", &squares);
+        double written = measure(&fixture, &ROWS[index], NULL, &squares);
+        double optimised = measure(&fixture, &ROWS[index], "*", &squares);
         report(ROWS[index].name, "as written", written, "us");
         report(ROWS[index].name, "all passes", optimised, "us");
         report(ROWS[index].name, "written to passes", written / optimised, "ratio");

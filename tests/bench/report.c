@@ -14,8 +14,8 @@ series_add(Series *series, double value)
 static int
 compare_values(const void *left, const void *right)
 {
-    const double first = *(const double *)left;
-    const double second = *(const double *)right;
+    double first = *(const double *)left;
+    double second = *(const double *)right;
     return (first > second) - (first < second);
 }
 
@@ -30,14 +30,14 @@ sorted(const Series *series)
 double
 series_median(const Series *series)
 {
-    const Series copy = sorted(series);
+    Series copy = sorted(series);
     return copy.count == 0 ? 0 : (copy.values[(copy.count - 1) / 2] + copy.values[copy.count / 2]) / 2;
 }
 
 void
 report_series(const char *name, const Series *series, const char *unit, const char *goal)
 {
-    const Series copy = sorted(series);
+    Series copy = sorted(series);
     if (copy.count == 0) {
         report_note(name, "not measured");
         return;
@@ -50,7 +50,7 @@ report_series(const char *name, const Series *series, const char *unit, const ch
 void
 report_value(const char *name, double value, const char *unit, const char *goal)
 {
-    const Series series = {.values = {value}, .count = 1};
+    Series series = {.values = {value}, .count = 1};
     report_series(name, &series, unit, goal);
 }
 

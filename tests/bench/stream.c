@@ -26,7 +26,7 @@ give_up(const char *what)
 static void *
 buffer_new(size_t size)
 {
-    void *const buffer = memory_new(1, size);
+    void *buffer = memory_new(1, size);
     if (buffer == NULL) {
         give_up("no memory left");
         abort();
@@ -37,7 +37,7 @@ buffer_new(size_t size)
 static int
 connect_reno(const char *address)
 {
-    const int fd = raw_open(address);
+    int fd = raw_open(address);
     if (fd < 0) {
         give_up("no connection");
     }
@@ -48,7 +48,7 @@ connect_reno(const char *address)
 static void
 read_to_end(int fd, uint64_t start_ns, StreamResult *ret_result)
 {
-    char *const buffer = buffer_new(STREAM_BUFFER_SIZE);
+    char *buffer = buffer_new(STREAM_BUFFER_SIZE);
     uint64_t first_ns = 0;
     *ret_result = (StreamResult){.size = 0};
     for (ssize_t got = 1; got > 0;) {
@@ -59,7 +59,7 @@ read_to_end(int fd, uint64_t start_ns, StreamResult *ret_result)
         }
         ret_result->size += got > 0 ? (size_t)got : 0;
     }
-    const uint64_t end_ns = clock_monotonic_ns();
+    uint64_t end_ns = clock_monotonic_ns();
     ret_result->first_byte_s = (double)(first_ns - start_ns) * 1e-9;
     ret_result->gigabytes_per_s = (double)ret_result->size / (double)(end_ns - first_ns);
     memory_free(buffer);
@@ -68,8 +68,8 @@ read_to_end(int fd, uint64_t start_ns, StreamResult *ret_result)
 void
 stream_read(const char *address, Slice request, StreamResult *ret_result)
 {
-    const int fd = connect_reno(address);
-    const uint64_t start_ns = clock_monotonic_ns();
+    int fd = connect_reno(address);
+    uint64_t start_ns = clock_monotonic_ns();
     if (request.size > 0) {
         raw_send(fd, request.data, request.size);
     }
@@ -90,7 +90,7 @@ accept_blocking(int listener)
 {
     struct pollfd wait = {.fd = listener, .events = POLLIN};
     (void)poll(&wait, 1, -1);
-    const int fd = socket_accept(listener);
+    int fd = socket_accept(listener);
     if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0) {
         give_up("no connection came in");
     }
@@ -101,8 +101,8 @@ static void
 send_all(int fd, const char *data, size_t size)
 {
     while (size > 0) {
-        const size_t piece = size < STREAM_BUFFER_SIZE ? size : STREAM_BUFFER_SIZE;
-        const ssize_t sent = send(fd, data, piece, MSG_NOSIGNAL);
+        size_t piece = size < STREAM_BUFFER_SIZE ? size : STREAM_BUFFER_SIZE;
+        ssize_t sent = send(fd, data, piece, MSG_NOSIGNAL);
         if (sent <= 0) {
             give_up("a peer closed too early");
         }
@@ -114,9 +114,9 @@ send_all(int fd, const char *data, size_t size)
 static void *
 run_source(void *context)
 {
-    const Party *const source = context;
-    char *const data = buffer_new(source->size);
-    const int fd = accept_blocking(source->listener);
+    const Party *source = context;
+    char *data = buffer_new(source->size);
+    int fd = accept_blocking(source->listener);
     send_all(fd, data, source->size);
     (void)close(fd);
     memory_free(data);
@@ -126,10 +126,10 @@ run_source(void *context)
 static void *
 run_relay(void *context)
 {
-    const Party *const relay = context;
-    char *const buffer = buffer_new(STREAM_BUFFER_SIZE);
-    const int client = accept_blocking(relay->listener);
-    const int source = connect_reno(relay->source_address);
+    const Party *relay = context;
+    char *buffer = buffer_new(STREAM_BUFFER_SIZE);
+    int client = accept_blocking(relay->listener);
+    int source = connect_reno(relay->source_address);
     for (ssize_t got = 1; got > 0;) {
         got = recv(source, buffer, STREAM_BUFFER_SIZE, 0);
         if (got > 0) {

@@ -70,11 +70,11 @@ check_file(const char *path, ReadModel read, Tally *tally)
 {
     checked_path = path;
     Call call = {.arena = arena_new(1 << 30)};
-    TensorBuffer *const source = file_read(path);
+    TensorBuffer *source = file_read(path);
     GraphDef *def = NULL;
     assert_non_null(call.arena);
     assert_non_null(source);
-    const Status status = read(&call, source, &def);
+    Status status = read(&call, source, &def);
     if (status == STATUS_OK) {
         check_graph(&call, def);
         tally->read++;
@@ -106,9 +106,8 @@ committed_models_are_read(void **state)
     (void)state;
     Tally tensorflow = {0};
     Tally onnx = {0};
-    const size_t frozen =
-        files_each("tests/fuzz/corpus/graphdef_protobuf", ".pb", check_tensorflow, &tensorflow);
-    const size_t models = files_each("tests/fuzz/corpus/onnx", ".onnx", check_onnx, &onnx);
+    size_t frozen = files_each("tests/fuzz/corpus/graphdef_protobuf", ".pb", check_tensorflow, &tensorflow);
+    size_t models = files_each("tests/fuzz/corpus/onnx", ".onnx", check_onnx, &onnx);
     assert_int_equal(tensorflow.read, frozen);
     assert_true(frozen >= 7);
     assert_int_equal(onnx.read + onnx.refused, models);

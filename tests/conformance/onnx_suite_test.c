@@ -67,7 +67,7 @@ read_tensor(Call *call, const char *path, Tensor *ret_tensor)
     protobuf_put_bytes(&graph, 5, slice_of(bytes->data, bytes->size));
     TensorBuffer *model = onnx_model(&graph, 22);
     AUTO_GRAPH_DEF def = NULL;
-    const Status status = onnx_read(call, model, &def);
+    Status status = onnx_read(call, model, &def);
     if (status == STATUS_OK) {
         assert_int_equal(def->node_count, 1);
         *ret_tensor = tensor_ref(&node_def_attr(&def->nodes[0], SLICE("value"))->value.tensor);
@@ -86,7 +86,7 @@ read_graph(Case *subject, const char *path)
     AUTO_GRAPH_DEF expanded = NULL;
     status = status == STATUS_OK ? graph_expand(subject->call, def, UINT64_MAX, &expanded) : status;
     if (status == STATUS_OK) {
-        const GraphLimits limits = {0};
+        GraphLimits limits = {0};
         status = graph_link(subject->call, expanded, op_find, limits, &subject->graph);
         subject->has_control_flow = expanded != def;
     }
@@ -209,7 +209,7 @@ run_case(const char *path)
     AUTO_ARENA arena = arena_new(SUITE_ARENA_SIZE);
     Call call = {.arena = arena};
     Case subject = {.path = path, .call = &call};
-    const Outcome outcome = judge(&subject);
+    Outcome outcome = judge(&subject);
     if (outcome == SKIPPED && getenv("SUITE_VERBOSE") != NULL) {
         print_message("skipped %s: %s\n", strrchr(path, '/') + 1, call.error.message);
     }
@@ -233,14 +233,14 @@ run_all(const char *folder)
 {
     struct dirent **entries = NULL;
     size_t counts[3] = {0};
-    const int count = scandir(folder, &entries, NULL, alphasort);
+    int count = scandir(folder, &entries, NULL, alphasort);
     assert_true(count > 0 && count < CASE_COUNT_MAX);
     for (int index = 0; index < count; index++) {
         const char *name = entries[index]->d_name;
         char path[PATH_SIZE];
         (void)snprintf(path, sizeof path, "%s/%s", folder, name);
         if (name[0] != '.' && !is_random(name)) {
-            const Outcome outcome = run_case(path);
+            Outcome outcome = run_case(path);
             counts[outcome]++;
             if (outcome == FAILED) {
                 print_error("failed %s\n", name);
@@ -258,7 +258,7 @@ run_all(const char *folder)
 static int
 run_program(char *const *arguments)
 {
-    const pid_t pid = fork();
+    pid_t pid = fork();
     if (pid == 0) {
         (void)execvp(arguments[0], arguments);
         _exit(127);
@@ -301,7 +301,7 @@ run_one(Arena *arena, TensorBuffer *source, const Tensor *input)
     Tensor output = {0};
     Endpoint fetch;
     ReferenceFeed feed = {.tensor = *input};
-    const GraphLimits limits = {0};
+    GraphLimits limits = {0};
     assert_status(&call, STATUS_OK, onnx_read(&call, source, &def));
     tensor_buffer_unref(source);
     assert_status(&call, STATUS_OK, graph_link(&call, def, op_find, limits, &graph));
@@ -356,7 +356,7 @@ a_trained_classifier_gives_known_shares(void **state)
     AUTO_TENSOR output = run_one(arena, read_file(path), &input);
     assert_int_equal(tensor_element_count(&output), 214);
     for (size_t index = 0; index < COUNT_OF(expected); index++) {
-        const double share = (double)((const float *)output.data)[expected[index].index];
+        double share = (double)((const float *)output.data)[expected[index].index];
         assert_true(share > expected[index].share - 1e-5 && share < expected[index].share + 1e-5);
     }
 }
@@ -381,7 +381,7 @@ detect(Call *call, const Graph *graph, const Tensor *sound, Tensor *state, int64
             call, STATUS_OK, graph_endpoint(call, graph, graph->def->outputs[index].tensor, &fetches[index]));
     }
     assert_status(call, STATUS_OK, planned_run(call, &planned, graph, feeds, 3, fetches, 2, outputs));
-    const double probability = (double)*(const float *)outputs[0].data;
+    double probability = (double)*(const float *)outputs[0].data;
     tensor_unref(&outputs[0]);
     tensor_unref(state);
     *state = outputs[1];
@@ -420,7 +420,7 @@ a_model_of_nested_ifs_detects_voice(void **state)
             ((float *)sound.data)[n] = (float)((n * n / 7 + n * 3) % 97) / 97.0F - 0.5F;
         }
         for (size_t turn = 0; turn < 2; turn++) {
-            const double probability = detect(&call, subject.graph, &sound, &memory, expected[row].rate);
+            double probability = detect(&call, subject.graph, &sound, &memory, expected[row].rate);
             assert_true(fabs(probability - expected[row].probabilities[turn]) < 1e-5);
         }
     }
@@ -437,7 +437,7 @@ main(void)
         cmocka_unit_test(a_model_runs_node_by_node),
     };
     planned_run_begin(&planned);
-    const int failed = cmocka_run_group_tests_name("onnx suite", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("onnx suite", tests, NULL, NULL);
     planned_run_end(&planned);
     return failed;
 }

@@ -28,15 +28,15 @@ static const struct {
 static Slice
 family_of(const char *file)
 {
-    const char *const name = strrchr(file, '/');
-    const Slice folder = {.data = file, .size = (size_t)(name - file)};
+    const char *name = strrchr(file, '/');
+    Slice folder = {.data = file, .size = (size_t)(name - file)};
     return folder;
 }
 
 static Slice
 definition_name(const OpDefinition *definition)
 {
-    const Slice text = slice_from_string(definition->signature);
+    Slice text = slice_from_string(definition->signature);
     return slice_part(text, 0, strcspn(definition->signature, "!("));
 }
 
@@ -82,9 +82,9 @@ every_op_has_a_reference_kernel(void **state)
     (void)state;
     size_t lacking = 0;
     for (size_t index = 0; index < op_count(); index++) {
-        const Op *const op = op_at(index);
+        const Op *op = op_at(index);
         if (!is_done_by_the_runtime(op) && !has_kernel(reference_table, reference_table_count, op->name)) {
-            const char *const file = definition_file(op->name);
+            const char *file = definition_file(op->name);
             print_error("'%.*s' (%s) has no reference kernel: add a row to %.*s/kernel.c\n",
                 SLICE_PRINT(op->name), file, SLICE_PRINT(family_of(file)));
             lacking++;
@@ -99,10 +99,10 @@ every_reference_kernel_stands_beside_the_definition_of_its_op(void **state)
     (void)state;
     size_t lacking = 0;
     for (size_t family = 0; family < reference_table_count; family++) {
-        const KernelFamily *const kernels = reference_table[family];
+        const KernelFamily *kernels = reference_table[family];
         for (size_t index = 0; index < kernels->kernel_count; index++) {
-            const Slice op = slice_from_string(kernels->kernels[index].op);
-            const Slice folder = family_of(kernels->file);
+            Slice op = slice_from_string(kernels->kernels[index].op);
+            Slice folder = family_of(kernels->file);
             if (op_find(op) == NULL) {
                 print_error("'%.*s' has a kernel in %s, but is no op: add a row to %.*s/definition.c\n",
                     SLICE_PRINT(op), kernels->file, SLICE_PRINT(folder));
@@ -120,7 +120,7 @@ every_reference_kernel_stands_beside_the_definition_of_its_op(void **state)
 static void
 append_file(const char *path, void *context)
 {
-    TensorBuffer *const file = file_read(path);
+    TensorBuffer *file = file_read(path);
     assert_non_null(file);
     if (strstr(path, "reference_coverage_test.c") == NULL) {
         buffer_append(context, file->data, file->size);
@@ -147,7 +147,7 @@ is_form_of_named(const char *cases, Slice op)
     static const char *const prefixes[] = {
         "ResourceSparseApply", "ResourceApply", "SparseApply", "Apply", "Resource"};
     for (size_t index = 0; index < COUNT_OF(prefixes); index++) {
-        const Slice prefix = slice_from_string(prefixes[index]);
+        Slice prefix = slice_from_string(prefixes[index]);
         if (slice_starts_with(op, prefix) && is_named(cases, slice_part(op, prefix.size, SIZE_MAX))) {
             return true;
         }
@@ -173,17 +173,17 @@ every_op_has_a_test_case(void **state)
     AUTO_BUFFER text = {0};
     size_t lacking = 0;
     (void)files_each("tests/conformance", "_test.c", append_file, &text);
-    const char *const cases = buffer_string(&text);
+    const char *cases = buffer_string(&text);
     assert_non_null(cases);
     for (size_t index = 0; index < op_count(); index++) {
-        const Op *const op = op_at(index);
-        const bool is_tested = is_named(cases, op->name) || is_form_of_named(cases, op->name);
+        const Op *op = op_at(index);
+        bool is_tested = is_named(cases, op->name) || is_form_of_named(cases, op->name);
         if (is_tested && is_without_case(op->name)) {
             print_error("'%.*s' has a case: take it off the list in %s\n", SLICE_PRINT(op->name), __FILE__);
             lacking++;
         } else if (!is_tested && !is_done_by_the_runtime(op) && !is_without_case(op->name)) {
-            const Slice folder = family_of(definition_file(op->name));
-            const Slice family = slice_part(folder, strlen("shared/ops/"), SIZE_MAX);
+            Slice folder = family_of(definition_file(op->name));
+            Slice family = slice_part(folder, strlen("shared/ops/"), SIZE_MAX);
             print_error("'%.*s' has no test case: add one to tests/conformance/reference_%.*s_test.c\n",
                 SLICE_PRINT(op->name), SLICE_PRINT(family));
             lacking++;
@@ -195,9 +195,9 @@ every_op_has_a_test_case(void **state)
 static void
 append_op(Buffer *document, Slice family, const OpDefinition *definition)
 {
-    const Slice name = definition_name(definition);
-    const bool has_reference = has_kernel(reference_table, reference_table_count, name);
-    const bool is_fast = has_kernel(cpu_kernels_table, cpu_kernels_table_count, name);
+    Slice name = definition_name(definition);
+    bool has_reference = has_kernel(reference_table, reference_table_count, name);
+    bool is_fast = has_kernel(cpu_kernels_table, cpu_kernels_table_count, name);
     buffer_append_format(document, "| `%.*s` | %.*s | `%s` | %s |\n", SLICE_PRINT(name), SLICE_PRINT(family),
         definition->signature + name.size,
         is_fast         ? "CPU, fast"
@@ -218,8 +218,8 @@ write_document(Buffer *document)
                                    "\"the runtime\" runs has no kernel. `make docs` writes this page.\n\n"
                                    "| op | family | signature | device |\n|---|---|---|---|\n");
     for (size_t index = 0; index < op_family_table_count; index++) {
-        const OpFamily *const family = op_family_table[index];
-        const Slice name = slice_part(family_of(family->file), strlen("shared/ops/"), SIZE_MAX);
+        const OpFamily *family = op_family_table[index];
+        Slice name = slice_part(family_of(family->file), strlen("shared/ops/"), SIZE_MAX);
         for (size_t row = 0; row < family->definition_count; row++) {
             append_op(document, name, &family->definitions[row]);
         }
@@ -234,15 +234,15 @@ every_op_is_documented(void **state)
     AUTO_BUFFER document = {0};
     write_document(&document);
     if (getenv("WRITE_DOCS") != NULL) {
-        FILE *const file = fopen(DOCUMENT, "w");
+        FILE *file = fopen(DOCUMENT, "w");
         assert_non_null(file);
         assert_int_equal(fwrite(document.data, 1, document.size, file), document.size);
         assert_int_equal(fclose(file), 0);
         return;
     }
-    TensorBuffer *const page = file_read(DOCUMENT);
+    TensorBuffer *page = file_read(DOCUMENT);
     assert_non_null(page);
-    const bool is_same = page->size == document.size && memcmp(page->data, document.data, document.size) == 0;
+    bool is_same = page->size == document.size && memcmp(page->data, document.data, document.size) == 0;
     tensor_buffer_unref(page);
     if (!is_same) {
         fail_msg(DOCUMENT " does not show the ops as they are: 'make docs' writes it anew");

@@ -80,7 +80,7 @@ find_scalar(const char *scalars, Slice name)
     Slice rest = slice_from_string(scalars);
     Slice part;
     while (rest.size > 0 && slice_split(&rest, ' ', &part)) {
-        const size_t equals = slice_find(part, '=');
+        size_t equals = slice_find(part, '=');
         if (slice_equal(slice_part(part, 0, equals), name)) {
             return slice_part(part, equals + 1, SIZE_MAX);
         }
@@ -113,8 +113,8 @@ write_apply(const OptimizerCase *optimizer, const Op *op, int count, Buffer *tex
     int variable = 0;
     AUTO_BUFFER inputs = {0};
     for (size_t index = 0; index < op->input_count; index++) {
-        const Slice name = op->inputs[index].name;
-        const Slice scalar = find_scalar(optimizer->scalars, name);
+        Slice name = op->inputs[index].name;
+        Slice scalar = find_scalar(optimizer->scalars, name);
         buffer_append_string(&inputs, index == 0 ? "" : ", ");
         if (scalar.size > 0) {
             buffer_append_format(
@@ -139,12 +139,12 @@ check(const OptimizerCase *optimizer, const char *prefix, bool is_reference)
     AUTO_BUFFER text = {0};
     char name[64];
     (void)snprintf(name, sizeof name, "%s%s", prefix, optimizer->rule);
-    const Op *const op = op_find(slice_from_string(name));
+    const Op *op = op_find(slice_from_string(name));
     if (op == NULL && is_reference) {
         return; /* some have no form by reference */
     }
     assert_non_null(op);
-    const int count = write_variables(optimizer, is_reference, &text);
+    int count = write_variables(optimizer, is_reference, &text);
     write_apply(optimizer, op, count, &text);
     GraphCase graph_case = {0};
     for (int index = 0; index < count; index++) {

@@ -212,8 +212,8 @@ scatters_change_a_variable_by_reference_and_by_handle(void **state)
     (void)state;
 #define SCATTER_ARGS X "i = _Arg() T=int32 index=1\nu = _Arg() T=float32 index=2\n"
     for (size_t index = 0; index < COUNT_OF(scatter_cases); index++) {
-        const ScatterCase *const scatter = &scatter_cases[index];
-        const char *const type = strstr(scatter->op, "Nd") != NULL ? "T" : "dtype";
+        const ScatterCase *scatter = &scatter_cases[index];
+        const char *type = strstr(scatter->op, "Nd") != NULL ? "T" : "dtype";
         char by_reference[512];
         char by_handle[512];
         (void)snprintf(by_reference, sizeof by_reference,

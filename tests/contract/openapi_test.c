@@ -23,7 +23,7 @@ member(const cJSON *object, const char *name)
 static const char *
 text(const cJSON *object, const char *name)
 {
-    const cJSON *const found = member(object, name);
+    const cJSON *found = member(object, name);
     return cJSON_IsString(found) ? found->valuestring : "";
 }
 
@@ -69,9 +69,9 @@ operations_each(void (*visit)(const Operation *operation, void *context), void *
 static void
 assert_is_served(const Operation *operation, void *context)
 {
-    size_t *const count = context;
+    size_t *count = context;
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Handler *const handler = handler_table[index];
+        const Handler *handler = handler_table[index];
         if (strcmp(handler->path, operation->path) == 0 && strcmp(handler->method, operation->method) == 0) {
             assert_string_equal(text(operation->object, "operationId"), handler->operation_id);
             (*count)++;
@@ -88,8 +88,8 @@ every_route_is_described_and_every_description_is_served(void **state)
     size_t count = 0;
     operations_each(assert_is_served, &count);
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Handler *const handler = handler_table[index];
-        const cJSON *const item = member(member(document, "paths"), handler->path);
+        const Handler *handler = handler_table[index];
+        const cJSON *item = member(member(document, "paths"), handler->path);
         char method[8] = "";
         for (size_t letter = 0; handler->method[letter] != '\0'; letter++) {
             method[letter] = (char)(handler->method[letter] - 'A' + 'a');
@@ -107,12 +107,12 @@ assert_path_parameters(const Operation *operation, void *context)
 {
     (void)context;
     for (const char *brace = strchr(operation->path, '{'); brace != NULL; brace = strchr(brace + 1, '{')) {
-        const Slice name = slice_of(brace + 1, strcspn(brace + 1, "}"));
+        Slice name = slice_of(brace + 1, strcspn(brace + 1, "}"));
         bool is_described = false;
         const cJSON *given = NULL;
         cJSON_ArrayForEach(given, member(operation->item, "parameters"))
         {
-            const cJSON *const parameter = json_schema_resolve(document, given);
+            const cJSON *parameter = json_schema_resolve(document, given);
             is_described = is_described || (slice_equals_string(name, text(parameter, "name")) &&
                                                strcmp(text(parameter, "in"), "path") == 0);
         }
@@ -155,11 +155,11 @@ the_committed_json_is_what_the_yaml_says(void **state)
 {
     (void)state;
     char path[256];
-    const char *const out = getenv("OUT");
+    const char *out = getenv("OUT");
     (void)snprintf(path, sizeof path, "%s/gen/openapi/openapi.json", out == NULL ? "build/release" : out);
-    TensorBuffer *const converted = file_read(path);
+    TensorBuffer *converted = file_read(path);
     assert_non_null(converted);
-    const bool is_same = slice_equals_string(slice_of(converted->data, converted->size), openapi_json);
+    bool is_same = slice_equals_string(slice_of(converted->data, converted->size), openapi_json);
     tensor_buffer_unref(converted);
     if (!is_same) {
         fail_msg("openapi.json is not what openapi.yaml says: run `make openapi`");
@@ -210,7 +210,7 @@ parameter_example(const Operation *operation, Slice name)
     const cJSON *given = NULL;
     cJSON_ArrayForEach(given, member(operation->item, "parameters"))
     {
-        const cJSON *const parameter = json_schema_resolve(document, given);
+        const cJSON *parameter = json_schema_resolve(document, given);
         if (slice_equals_string(name, text(parameter, "name"))) {
             return text(parameter, "example");
         }
@@ -224,8 +224,8 @@ path_fill(Cluster *cluster, const Operation *operation, const char *query, char 
     AUTO_BUFFER path = {0};
     Slice rest = slice_from_string(operation->path);
     for (size_t open = slice_find(rest, '{'); open < rest.size; open = slice_find(rest, '{')) {
-        const size_t close = slice_find(rest, '}');
-        const Slice name = slice_part(rest, open + 1, close - open - 1);
+        size_t close = slice_find(rest, '}');
+        Slice name = slice_part(rest, open + 1, close - open - 1);
         char value[128];
         parameter_value(cluster, name, parameter_example(operation, name), value, sizeof value);
         buffer_append_slice(&path, slice_part(rest, 0, open));
@@ -242,10 +242,10 @@ static const cJSON *
 response_find(const Operation *operation, int status)
 {
     char name[8];
-    const cJSON *const responses = member(operation->object, "responses");
+    const cJSON *responses = member(operation->object, "responses");
     (void)snprintf(name, sizeof name, "%d", status);
-    const cJSON *const exact = member(responses, name);
-    const cJSON *const found = exact != NULL || status < 400 ? exact : member(responses, "default");
+    const cJSON *exact = member(responses, name);
+    const cJSON *found = exact != NULL || status < 400 ? exact : member(responses, "default");
     if (found == NULL) {
         fail_msg("%s %s: the status %d is not described", operation->method, operation->path, status);
     }
@@ -257,20 +257,20 @@ assert_as_described(const Operation *operation, RestResponse *response)
 {
     char type[128];
     char fault[FAULT_SIZE];
-    const cJSON *const content = member(response_find(operation, response->status), "content");
+    const cJSON *content = member(response_find(operation, response->status), "content");
     (void)snprintf(type, sizeof type, "%s", rest_header(response, "Content-Type"));
     type[strcspn(type, ";")] = '\0';
     if (content == NULL) {
         assert_int_equal(response->body.size, 0);
         return;
     }
-    const cJSON *const form = member(content, type);
+    const cJSON *form = member(content, type);
     if (form == NULL) {
         fail_msg("%s %s: the media type '%s' of a %d is not described", operation->method, operation->path,
             type, response->status);
     }
     if (strstr(type, "json") != NULL) {
-        cJSON *const body = cJSON_Parse(rest_text(response));
+        cJSON *body = cJSON_Parse(rest_text(response));
         if (!json_schema_check(document, member(form, "schema"), body, fault, sizeof fault)) {
             fail_msg("%s %s: %s in %s", operation->method, operation->path, fault, rest_text(response));
         }
@@ -304,8 +304,8 @@ try_send(Cluster *cluster, const Operation *operation, const Try *wanted)
     path_fill(cluster, operation, wanted->query, path);
     (void)snprintf(url, sizeof url, "http://%s%s", cluster->gateway.address, path);
     headers_fill(wanted->headers, lines, headers);
-    char *const body = wanted->body == NULL ? NULL : cJSON_PrintUnformatted(wanted->body);
-    const RestRequest request = {
+    char *body = wanted->body == NULL ? NULL : cJSON_PrintUnformatted(wanted->body);
+    RestRequest request = {
         .method = operation->method,
         .url = url,
         .content_type = wanted->content_type,
@@ -336,7 +336,7 @@ try_bodies(Cluster *cluster, const Operation *operation)
         const cJSON *example = NULL;
         cJSON_ArrayForEach(example, member(form, "examples"))
         {
-            const cJSON *const status = member(example, "x-try");
+            const cJSON *status = member(example, "x-try");
             char fault[FAULT_SIZE];
             if (status == NULL) {
                 continue;
@@ -345,7 +345,7 @@ try_bodies(Cluster *cluster, const Operation *operation)
                                               member(example, "value"), fault, sizeof fault)) {
                 fail_msg("%s, example '%s': %s", operation->path, example->string, fault);
             }
-            const Try wanted = {
+            Try wanted = {
                 .name = example->string,
                 .body = member(example, "value"),
                 .content_type = form->string,
@@ -363,12 +363,12 @@ try_bodies(Cluster *cluster, const Operation *operation)
 static void
 try_operation(const Operation *operation, void *context)
 {
-    Tries *const tries = context;
+    Tries *tries = context;
     size_t count = try_bodies(tries->cluster, operation);
     const cJSON *one = NULL;
     cJSON_ArrayForEach(one, member(operation->object, "x-try"))
     {
-        const Try wanted = {
+        Try wanted = {
             .name = "x-try",
             .query = text(one, "query"),
             .headers = member(one, "headers"),

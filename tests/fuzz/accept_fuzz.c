@@ -11,17 +11,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_ARENA arena = arena_new(1024 * 1024);
     Call call = {.arena = arena};
-    const Slice header = slice_of(data, size);
+    Slice header = slice_of(data, size);
 
     static const char *const offers[] = {"application/json", "text/html"};
-    const int quality = accept_quality(header, offers[0]);
+    int quality = accept_quality(header, offers[0]);
     assert(quality >= 0 && quality <= ACCEPT_QUALITY_MAX);
-    const int choice = accept_choose(header, offers, 2);
+    int choice = accept_choose(header, offers, 2);
     assert(choice >= -1 && choice < 2 && (choice != 0 || quality > 0));
     (void)accept_encoding(header, "gzip");
     (void)etag_list_has(header, SLICE("r1"));
 
-    const Preferences preferences = preferences_parse(header);
+    Preferences preferences = preferences_parse(header);
     assert(preferences.has_wait || preferences.wait_s == 0);
 
     Slice key = {0};

@@ -11,16 +11,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int
 run_file(const char *path)
 {
-    FILE *const file = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     if (file == NULL) {
         return -1;
     }
     enum { SIZE_MAX_ = 1 << 20 };
-    uint8_t *const bytes = malloc(SIZE_MAX_);
-    const size_t size = bytes == NULL ? 0 : fread(bytes, 1, SIZE_MAX_, file);
+    uint8_t *bytes = malloc(SIZE_MAX_);
+    size_t size = bytes == NULL ? 0 : fread(bytes, 1, SIZE_MAX_, file);
     (void)fclose(file);
     /* The copy has the exact size, so that a sanitizer sees a read past the end. */
-    uint8_t *const exact = malloc(size == 0 ? 1 : size);
+    uint8_t *exact = malloc(size == 0 ? 1 : size);
     if (exact != NULL && bytes != NULL) {
         memcpy(exact, bytes, size);
         (void)LLVMFuzzerTestOneInput(exact, size);
@@ -34,16 +34,16 @@ int
 main(int argc, char **argv)
 {
     (void)argc;
-    const char *const slash = strrchr(argv[0], '/');
+    const char *slash = strrchr(argv[0], '/');
     char name[128];
     char directory[256];
     (void)snprintf(name, sizeof name, "%s", slash == NULL ? argv[0] : slash + 1);
-    char *const suffix = strstr(name, "_fuzz");
+    char *suffix = strstr(name, "_fuzz");
     if (suffix != NULL) {
         *suffix = '\0';
     }
     (void)snprintf(directory, sizeof directory, "tests/fuzz/corpus/%s", name);
-    DIR *const entries = opendir(directory);
+    DIR *entries = opendir(directory);
     if (entries == NULL) {
         (void)printf("[  FAILED  ] %s_has_a_corpus\n", name);
         return 1;

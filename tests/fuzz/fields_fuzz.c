@@ -11,7 +11,7 @@ read_fields(Slice lines, Request *request)
 {
     Slice line;
     while (request->header_count < REQUEST_HEADERS_MAX && slice_split(&lines, '\n', &line)) {
-        const size_t colon = slice_find(line, ':');
+        size_t colon = slice_find(line, ':');
         request->headers[request->header_count++] =
             (Field){.name = slice_part(line, 0, colon), .value = slice_part(line, colon + 1, line.size)};
     }

@@ -13,7 +13,7 @@ static void
 tensor_write(Buffer *buffer, const Frame *frame)
 {
     frame_write_tensor_head(buffer, frame->name, &frame->tensor);
-    const Slice payload = frame_tensor_payload(&frame->tensor);
+    Slice payload = frame_tensor_payload(&frame->tensor);
     buffer_append_slice(buffer, payload);
     buffer_append(buffer, "\0\0\0\0\0\0\0", frame_padding(payload.size));
 }
@@ -65,12 +65,12 @@ piece_read(Call *call, FrameReader *reader, Slice piece, Buffer *written)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const FrameLimits limits = {.tensor_size_max = TENSOR_SIZE_MAX, .total_size_max = TENSOR_SIZE_MAX * 2};
-    FrameReader *const reader = frame_reader_new(&limits);
+    FrameLimits limits = {.tensor_size_max = TENSOR_SIZE_MAX, .total_size_max = TENSOR_SIZE_MAX * 2};
+    FrameReader *reader = frame_reader_new(&limits);
     Call call = {0};
     AUTO_BUFFER written = {0};
-    const size_t piece_size = size == 0 ? 1 : (size_t)data[0] + 1;
-    const Slice all = size == 0 ? SLICE("") : slice_of(data + 1, size - 1);
+    size_t piece_size = size == 0 ? 1 : (size_t)data[0] + 1;
+    Slice all = size == 0 ? SLICE("") : slice_of(data + 1, size - 1);
     Status status = STATUS_OK;
     for (size_t start = 0; start < all.size && status == STATUS_OK; start += piece_size) {
         status = piece_read(&call, reader, slice_part(all, start, piece_size), &written);

@@ -33,7 +33,7 @@ import_graph(GraphRead read, TensorBuffer *source)
 static inline int
 import_bytes(GraphRead read, const uint8_t *data, size_t size)
 {
-    TensorBuffer *const source = tensor_buffer_new(size);
+    TensorBuffer *source = tensor_buffer_new(size);
     if (source == NULL) {
         return 0;
     }

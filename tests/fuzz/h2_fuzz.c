@@ -105,7 +105,7 @@ open_requests(Session *session)
         {SLICE(":path"), SLICE("/")},
     };
     for (int count = 0; count < 2; count++) {
-        H2Stream *const stream = session_request(session, headers, COUNT_OF(headers), false, NULL, &streams);
+        H2Stream *stream = session_request(session, headers, COUNT_OF(headers), false, NULL, &streams);
         assert(stream != NULL);
         streams++;
         write_one(stream, SLICE("body"));
@@ -133,9 +133,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     static Session session;
     Call call = {.arena = NULL};
-    const bool is_client = (data[0] & 1) != 0;
-    const SessionOptions options = {
-        .handlers = &HANDLERS, .hooks = &HOOKS, .is_server = !is_client, .now_ns = 1};
+    bool is_client = (data[0] & 1) != 0;
+    SessionOptions options = {.handlers = &HANDLERS, .hooks = &HOOKS, .is_server = !is_client, .now_ns = 1};
     is_gone = false;
     if (session_init(&call, &session, &options) != STATUS_OK) {
         abort();
@@ -147,9 +146,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if ((data[0] & 2) != 0 && !is_client) {
         step(&session, SLICE("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"), now_ns);
     }
-    const size_t piece = (size_t)(data[0] >> 2) * 16 + 1;
+    size_t piece = (size_t)(data[0] >> 2) * 16 + 1;
     for (size_t position = 1; position < size && !is_gone; position += piece) {
-        const size_t left = size - position;
+        size_t left = size - position;
         step(&session, slice_of(data + position, left < piece ? left : piece), now_ns++);
     }
     if (!is_gone) {

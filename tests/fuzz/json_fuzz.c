@@ -28,8 +28,8 @@ number_check(Slice text)
     JsonScanner scanner;
     double real = 0;
     float single = 0;
-    const double real_expected = strtod(copy, NULL);
-    const float single_expected = strtof(copy, NULL);
+    double real_expected = strtod(copy, NULL);
+    float single_expected = strtof(copy, NULL);
     json_scan_begin(&scanner, text, 0);
     assert(json_double(&scanner, &real) == !isinf(real_expected));
     assert(isinf(real_expected) || memcmp(&real, &real_expected, sizeof real) == 0);
@@ -75,9 +75,9 @@ scalar_copy(Copying *copying, JsonKind kind)
 static void
 value_copy(Copying *copying)
 {
-    JsonScanner *const scanner = &copying->scanner;
-    JsonWriter *const writer = &copying->writer;
-    const JsonKind kind = json_peek(scanner);
+    JsonScanner *scanner = &copying->scanner;
+    JsonWriter *writer = &copying->writer;
+    JsonKind kind = json_peek(scanner);
     Slice name;
     if (kind == JSON_OBJECT && json_object_begin(scanner)) {
         json_write_object_begin(writer);
@@ -140,15 +140,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_ARENA arena = arena_new(64 << 20);
     Call call = {.arena = arena};
-    const Slice text = slice_of(data, size);
+    Slice text = slice_of(data, size);
     Document document = {0};
     if (json_document_read(&call, text, &table, &document) == STATUS_OK) {
         assert(document.c >= 0 && document.c <= 100 && (document.a == NULL || strlen(document.a) <= 8));
     }
     AUTO_BUFFER once = {0};
     AUTO_BUFFER twice = {0};
-    const bool is_valid = text_is_valid(&call, text);
-    const bool is_read = text_copy_to(&call, text, &once);
+    bool is_valid = text_is_valid(&call, text);
+    bool is_read = text_copy_to(&call, text, &once);
     assert(is_valid == is_read);
     if (is_valid) {
         assert(text_copy_to(&call, buffer_slice(&once), &twice));

@@ -42,7 +42,7 @@ choose_int(Choices *choices)
 {
     static const int64_t hostile[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, (int64_t)1 << 32,
         (int64_t)1 << 40, (int64_t)1 << 61, 255, -128, 65536, 1000000, -1000000};
-    const size_t kind = choose(choices, 16);
+    size_t kind = choose(choices, 16);
     return kind == 15 ? CHOOSE(choices, hostile) : kind < 4 ? -(int64_t)kind : (int64_t)kind - 4;
 }
 
@@ -84,7 +84,7 @@ choose_shape(Choices *choices, bool is_partial)
         return shape_unknown();
     }
     for (int dimension = 0; dimension < shape.rank; dimension++) {
-        const bool is_open = is_partial && choose(choices, 4) == 0;
+        bool is_open = is_partial && choose(choices, 4) == 0;
         shape.dims[dimension] = is_open ? -1 : CHOOSE(choices, sizes);
     }
     return shape;
@@ -93,12 +93,11 @@ choose_shape(Choices *choices, bool is_partial)
 static void
 fill(Choices *choices, Tensor *tensor)
 {
-    const int64_t count = tensor_element_count(tensor);
-    const size_t size = dtype_size(tensor->dtype);
+    int64_t count = tensor_element_count(tensor);
+    size_t size = dtype_size(tensor->dtype);
     for (int64_t n = 0; n < count; n++) {
-        const int64_t integer =
-            tensor->dtype == DTYPE_BOOL ? (int64_t)choose(choices, 2) : choose_int(choices);
-        char *const to = (char *)tensor->data + (size_t)n * size;
+        int64_t integer = tensor->dtype == DTYPE_BOOL ? (int64_t)choose(choices, 2) : choose_int(choices);
+        char *to = (char *)tensor->data + (size_t)n * size;
         if (tensor->dtype == DTYPE_FLOAT32) {
             *(float *)(void *)to = (float)choose_real(choices);
         } else if (tensor->dtype == DTYPE_FLOAT64) {
@@ -198,12 +197,12 @@ hash_name(Slice name)
 static const Op *
 choose_op(Choices *choices)
 {
-    const uint16_t place = (uint16_t)choose(choices, 1 << 16);
+    uint16_t place = (uint16_t)choose(choices, 1 << 16);
     const Op *nearest = op_at(0);
     uint16_t least = UINT16_MAX;
     for (size_t index = 0; index < op_count(); index++) {
-        const Op *const op = op_at(index);
-        const uint16_t distance = (uint16_t)(hash_name(op->name) - place);
+        const Op *op = op_at(index);
+        uint16_t distance = (uint16_t)(hash_name(op->name) - place);
         nearest = distance < least ? op : nearest;
         least = distance < least ? distance : least;
     }
@@ -229,7 +228,7 @@ release_buffer(void *buffer)
 static bool
 choose_item(Step *step, const OpAttribute *declared, AttrValue *ret_value)
 {
-    Choices *const choices = &step->program->choices;
+    Choices *choices = &step->program->choices;
     *ret_value = (AttrValue){.kind = declared->kind};
     switch ((int)declared->kind) {
     case ATTR_INT:
@@ -252,8 +251,8 @@ choose_item(Step *step, const OpAttribute *declared, AttrValue *ret_value)
         ret_value->value.shape = choose_shape(choices, true);
         return true;
     case ATTR_TENSOR: {
-        const Shape shape = choose_shape(choices, false);
-        Tensor *const tensor = &ret_value->value.tensor;
+        Shape shape = choose_shape(choices, false);
+        Tensor *tensor = &ret_value->value.tensor;
         return make_tensor(choices, choose_dtype(choices), &shape, tensor) &&
                (tensor->buffer == NULL || arena_defer(step->def->arena, release_buffer, tensor->buffer));
     }
@@ -265,8 +264,8 @@ choose_item(Step *step, const OpAttribute *declared, AttrValue *ret_value)
 static bool
 choose_list(Step *step, const OpAttribute *declared, AttrValue *ret_value)
 {
-    const size_t count = choose(&step->program->choices, ITEMS_MAX);
-    AttrValue *const items = arena_alloc(step->def->arena, ITEMS_MAX * sizeof *items);
+    size_t count = choose(&step->program->choices, ITEMS_MAX);
+    AttrValue *items = arena_alloc(step->def->arena, ITEMS_MAX * sizeof *items);
     for (size_t index = 0; index < count; index++) {
         if (items == NULL || !choose_item(step, declared, &items[index])) {
             return false;
@@ -282,8 +281,8 @@ static bool
 choose_attrs(Step *step)
 {
     for (size_t index = 0; index < step->op->attr_count; index++) {
-        const OpAttribute *const declared = &step->op->attrs[index];
-        Attr *const attr = &step->attrs[step->attr_count];
+        const OpAttribute *declared = &step->op->attrs[index];
+        Attr *attr = &step->attrs[step->attr_count];
         if (declared->has_default && (declared->is_fixed || choose(&step->program->choices, 2) == 0)) {
             continue;
         }
@@ -291,8 +290,8 @@ choose_attrs(Step *step)
             return false;
         }
         attr->name = declared->name;
-        const bool is_made = declared->is_list ? choose_list(step, declared, &attr->value)
-                                               : choose_item(step, declared, &attr->value);
+        bool is_made = declared->is_list ? choose_list(step, declared, &attr->value)
+                                         : choose_item(step, declared, &attr->value);
         if (!is_made) {
             return false;
         }
@@ -310,7 +309,7 @@ find_attr(const Step *step, Slice name)
         }
     }
     for (size_t index = 0; index < step->op->attr_count; index++) {
-        const OpAttribute *const declared = &step->op->attrs[index];
+        const OpAttribute *declared = &step->op->attrs[index];
         if (slice_equal(declared->name, name) && declared->has_default) {
             return &declared->default_value;
         }
@@ -322,13 +321,13 @@ find_attr(const Step *step, Slice name)
 static bool
 take_given(Program *program, Dtype dtype, Tensor *ret_tensor)
 {
-    const bool must = !dtype_is_copyable(dtype) && dtype != DTYPE_STRING;
+    bool must = !dtype_is_copyable(dtype) && dtype != DTYPE_STRING;
     if (program->tensor_count == 0 || (!must && choose(&program->choices, 4) > 0)) {
         return false;
     }
-    const size_t first = choose(&program->choices, program->tensor_count);
+    size_t first = choose(&program->choices, program->tensor_count);
     for (size_t index = 0; index < program->tensor_count; index++) {
-        const Tensor *const given = &program->tensors[(first + index) % program->tensor_count];
+        const Tensor *given = &program->tensors[(first + index) % program->tensor_count];
         if (given->dtype == dtype) {
             *ret_tensor = tensor_ref(given);
             return true;
@@ -340,26 +339,26 @@ take_given(Program *program, Dtype dtype, Tensor *ret_tensor)
 static bool
 add_input(Step *step, Dtype dtype, bool is_optional)
 {
-    Choices *const choices = &step->program->choices;
+    Choices *choices = &step->program->choices;
     if (step->input_count == ARGUMENTS_MAX) {
         return false;
     }
-    Tensor *const input = &step->inputs[step->input_count++];
+    Tensor *input = &step->inputs[step->input_count++];
     if ((is_optional && choose(choices, 3) == 0) || take_given(step->program, dtype, input)) {
         return true;
     }
-    const bool is_alike = step->input_count > 1 && choose(choices, 3) == 0;
-    const Shape shape = is_alike ? step->inputs[step->input_count - 2].shape : choose_shape(choices, false);
+    bool is_alike = step->input_count > 1 && choose(choices, 3) == 0;
+    Shape shape = is_alike ? step->inputs[step->input_count - 2].shape : choose_shape(choices, false);
     return make_tensor(choices, dtype, &shape, input);
 }
 
 static bool
 add_argument(Step *step, const OpArgument *argument)
 {
-    const AttrValue *const types = find_attr(step, argument->type_list_attr);
-    const AttrValue *const number = find_attr(step, argument->number_attr);
-    const AttrValue *const type = find_attr(step, argument->type_attr);
-    const Dtype dtype = type != NULL && type->kind == ATTR_TYPE ? type->value.type : argument->dtype;
+    const AttrValue *types = find_attr(step, argument->type_list_attr);
+    const AttrValue *number = find_attr(step, argument->number_attr);
+    const AttrValue *type = find_attr(step, argument->type_attr);
+    Dtype dtype = type != NULL && type->kind == ATTR_TYPE ? type->value.type : argument->dtype;
     if (argument->type_list_attr.size > 0) {
         bool is_added = types != NULL;
         for (size_t index = 0; is_added && index < types->value.list.count; index++) {
@@ -367,7 +366,7 @@ add_argument(Step *step, const OpArgument *argument)
         }
         return is_added;
     }
-    const int64_t count = argument->number_attr.size == 0 ? 1 : number == NULL ? 0 : number->value.i;
+    int64_t count = argument->number_attr.size == 0 ? 1 : number == NULL ? 0 : number->value.i;
     bool is_added = dtype != DTYPE_INVALID && !argument->is_reference;
     for (int64_t index = 0; is_added && index < count; index++) {
         is_added = add_input(step, dtype, argument->is_optional);
@@ -391,16 +390,16 @@ static const char *const source_names[ARGUMENTS_MAX] = {
 static bool
 make_graph(Step *step)
 {
-    Arena *const arena = step->def->arena;
-    NodeDef *const nodes = arena_alloc(arena, (ARGUMENTS_MAX + 1) * sizeof *nodes);
-    Slice *const inputs = arena_alloc(arena, ARGUMENTS_MAX * sizeof *inputs);
-    Attr *const types = arena_alloc(arena, ARGUMENTS_MAX * sizeof *types);
+    Arena *arena = step->def->arena;
+    NodeDef *nodes = arena_alloc(arena, (ARGUMENTS_MAX + 1) * sizeof *nodes);
+    Slice *inputs = arena_alloc(arena, ARGUMENTS_MAX * sizeof *inputs);
+    Attr *types = arena_alloc(arena, ARGUMENTS_MAX * sizeof *types);
     if (nodes == NULL || inputs == NULL || types == NULL) {
         return false;
     }
     size_t count = 0;
     for (uint32_t index = 0; index < step->input_count; index++) {
-        const Dtype dtype = step->inputs[index].dtype;
+        Dtype dtype = step->inputs[index].dtype;
         if (dtype == DTYPE_INVALID) {
             inputs[index] = SLICE("");
             continue;
@@ -439,7 +438,7 @@ check_outputs(const Step *step, const Node *node, const Tensor *outputs)
     Shape shapes[ARGUMENTS_MAX];
     const Tensor *values[ARGUMENTS_MAX] = {0};
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const bool is_there = step->inputs[index].dtype != DTYPE_INVALID;
+        bool is_there = step->inputs[index].dtype != DTYPE_INVALID;
         inputs[index] = is_there ? step->inputs[index].shape : shape_unknown();
     }
     for (uint32_t index = 0; index < node->output_count; index++) {
@@ -450,7 +449,7 @@ check_outputs(const Step *step, const Node *node, const Tensor *outputs)
         "computed, but the shape rule refuses it");
     for (uint32_t index = 0; index < node->output_count; index++) {
         Shape merged;
-        const Tensor *const output = &outputs[index];
+        const Tensor *output = &outputs[index];
         if (output->dtype == DTYPE_INVALID) {
             continue;
         }
@@ -472,7 +471,7 @@ static void
 keep_outputs(Program *program, Tensor *outputs, uint32_t count)
 {
     for (uint32_t index = 0; index < count; index++) {
-        const bool is_kept = outputs[index].dtype != DTYPE_INVALID && program->tensor_count < TENSORS_MAX;
+        bool is_kept = outputs[index].dtype != DTYPE_INVALID && program->tensor_count < TENSORS_MAX;
         if (is_kept) {
             program->tensors[program->tensor_count++] = outputs[index];
         } else {
@@ -498,7 +497,7 @@ compute_with(Step *step, const Node *node, const Kernel *kernel, const void *sta
         .input_count = node->input_count,
         .outputs = outputs,
         .output_count = node->output_count};
-    const Status status = kernel->compute(&context);
+    Status status = kernel->compute(&context);
     check(
         step, status == STATUS_OK || step->program->call.error.code == status, "a failure without a reason");
     if (status == STATUS_OK) {
@@ -516,7 +515,7 @@ compute_with(Step *step, const Node *node, const Kernel *kernel, const void *sta
 static void
 compute(Step *step, const Node *node)
 {
-    const Kernel *const kernel = node->output_count > ARGUMENTS_MAX ? NULL : kernel_find(node);
+    const Kernel *kernel = node->output_count > ARGUMENTS_MAX ? NULL : kernel_find(node);
     void *state = NULL;
     if (kernel == NULL || kernel->compute == NULL ||
         (kernel->create != NULL && kernel->create(&step->program->call, node, &state) != STATUS_OK)) {
@@ -531,7 +530,7 @@ compute(Step *step, const Node *node)
 static void
 run_step(Program *program)
 {
-    const GraphLimits limits = {.allows_internal = true};
+    GraphLimits limits = {.allows_internal = true};
     AUTO_GRAPH graph = NULL;
     AUTO_GRAPH_DEF def = graph_def_new(ARENA_SIZE);
     Step step = {.program = program, .op = choose_op(&program->choices), .def = def};

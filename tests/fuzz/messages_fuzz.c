@@ -16,7 +16,7 @@ static bool
 rewrite_run(Call *call, Slice json, Buffer *written)
 {
     WireRun run;
-    const bool is_read = wire_run_read(call, json, &run) == STATUS_OK;
+    bool is_read = wire_run_read(call, json, &run) == STATUS_OK;
     if (is_read) {
         assert(run.peer_count <= SLOT_COUNT_MAX);
         wire_run_write(written, &run);
@@ -28,7 +28,7 @@ static bool
 rewrite_status(Call *call, Slice json, Buffer *written)
 {
     WireStatus status;
-    const bool is_read = wire_status_read(call, json, &status) == STATUS_OK;
+    bool is_read = wire_status_read(call, json, &status) == STATUS_OK;
     if (is_read) {
         wire_status_write(written, &status);
     }
@@ -39,7 +39,7 @@ static bool
 rewrite_stats(Call *call, Slice json, Buffer *written)
 {
     WireStats stats;
-    const bool is_read = wire_stats_read(call, json, &stats) == STATUS_OK;
+    bool is_read = wire_stats_read(call, json, &stats) == STATUS_OK;
     if (is_read) {
         wire_stats_write(written, &stats);
     }
@@ -50,7 +50,7 @@ static bool
 rewrite_reset(Call *call, Slice json, Buffer *written)
 {
     WireReset reset;
-    const bool is_read = wire_reset_read(call, json, &reset) == STATUS_OK;
+    bool is_read = wire_reset_read(call, json, &reset) == STATUS_OK;
     if (is_read) {
         assert(reset.container_count <= WIRE_CONTAINERS_MAX);
         wire_reset_write(written, &reset);
@@ -62,7 +62,7 @@ static bool
 rewrite_reset_answer(Call *call, Slice json, Buffer *written)
 {
     int64_t resource_count = 0;
-    const bool is_read = wire_reset_answer_read(call, json, &resource_count) == STATUS_OK;
+    bool is_read = wire_reset_answer_read(call, json, &resource_count) == STATUS_OK;
     if (is_read) {
         wire_reset_answer_write(written, resource_count);
     }
@@ -73,7 +73,7 @@ static bool
 rewrite_trace(Call *call, Slice json, Buffer *written)
 {
     WireTrace trace;
-    const bool is_read = wire_trace_read(call, json, &trace) == STATUS_OK;
+    bool is_read = wire_trace_read(call, json, &trace) == STATUS_OK;
     if (is_read) {
         wire_trace_write(written, &trace);
     }
@@ -84,7 +84,7 @@ static bool
 rewrite_worker(Call *call, Slice json, Buffer *written)
 {
     WireWorker worker;
-    const bool is_read = wire_worker_read(call, json, &worker) == STATUS_OK;
+    bool is_read = wire_worker_read(call, json, &worker) == STATUS_OK;
     if (is_read) {
         assert(worker.device_count <= WIRE_DEVICE_COUNT_MAX);
         wire_worker_write(written, &worker);
@@ -101,7 +101,7 @@ check_document(Rewrite rewrite, Slice json)
     AUTO_BUFFER twice = {0};
     assert(arena != NULL);
     if (rewrite(&call, json, &once)) {
-        const bool is_read = rewrite(&call, buffer_slice(&once), &twice);
+        bool is_read = rewrite(&call, buffer_slice(&once), &twice);
         assert(is_read);
         assert(slice_equal(buffer_slice(&once), buffer_slice(&twice)));
     }
@@ -117,7 +117,7 @@ check_key(Slice text)
     assert(arena != NULL);
     if (wire_key_decode(arena, text, &key)) {
         wire_key_encode(&encoded, key);
-        const bool is_read = wire_key_decode(arena, buffer_slice(&encoded), &again);
+        bool is_read = wire_key_decode(arena, buffer_slice(&encoded), &again);
         assert(is_read);
         assert(slice_equal(key, again));
     }

@@ -37,7 +37,7 @@ read_pieces(Call *call, Slice body, size_t piece_size, Buffer *ret_notes)
 {
     static const MultipartEvents events = {
         .on_part = on_part, .on_data = on_data, .on_part_end = on_part_end};
-    const MultipartOptions options = {
+    MultipartOptions options = {
         .boundary = SLICE("b"),
         .part_count_max = 4,
         .part_limit = "parts",
@@ -59,9 +59,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_BUFFER whole = {0};
     AUTO_BUFFER bytes = {0};
     Call call = {.arena = arena};
-    const Slice body = slice_of(data, size);
-    const Status at_once = read_pieces(&call, body, size + 1, &whole);
-    const Status in_bytes = read_pieces(&call, body, 1, &bytes);
+    Slice body = slice_of(data, size);
+    Status at_once = read_pieces(&call, body, size + 1, &whole);
+    Status in_bytes = read_pieces(&call, body, 1, &bytes);
     assert(at_once == in_bytes);
     assert(slice_equal(buffer_slice(&whole), buffer_slice(&bytes)));
     Slice boundary;

@@ -30,16 +30,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_TENSOR same = {0};
     AUTO_TENSOR pieced = {0};
     AUTO_BUFFER file = {0};
-    const Status cut = read_cut(&call, slice_of(data, size), size / 2, &pieced);
+    Status cut = read_cut(&call, slice_of(data, size), size / 2, &pieced);
     if (npy_read(&call, slice_of(data, size), BYTE_SIZE_MAX, &tensor) != STATUS_OK) {
         assert(cut != STATUS_OK);
         return 0;
     }
     assert(cut == STATUS_OK && tensor_equal(&tensor, &pieced));
-    const Status written = npy_write_header(&call, &tensor, &file);
+    Status written = npy_write_header(&call, &tensor, &file);
     assert(written == STATUS_OK && file.size % 64 == 0);
     buffer_append(&file, tensor.data, tensor_byte_size(&tensor));
-    const Status read = npy_read(&call, buffer_slice(&file), BYTE_SIZE_MAX, &same);
+    Status read = npy_read(&call, buffer_slice(&file), BYTE_SIZE_MAX, &same);
     assert(read == STATUS_OK && tensor_equal(&tensor, &same));
     return 0;
 }

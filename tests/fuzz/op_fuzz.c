@@ -26,7 +26,7 @@ choose(Slice *bytes, size_t count)
     if (bytes->size == 0) {
         return 0;
     }
-    const unsigned byte = (unsigned char)bytes->data[0];
+    unsigned byte = (unsigned char)bytes->data[0];
     *bytes = slice_part(*bytes, 1, bytes->size);
     return (unsigned)(byte % count);
 }
@@ -52,7 +52,7 @@ choose_float(Slice *bytes)
 static Dtype
 choose_dtype(Slice *bytes)
 {
-    const unsigned choice = choose(bytes, 3 * DTYPE_COUNT);
+    unsigned choice = choose(bytes, 3 * DTYPE_COUNT);
     return choice < DTYPE_COUNT        ? DTYPE_FLOAT32
            : choice < 2 * DTYPE_COUNT  ? DTYPE_INT32
            : choice == 2 * DTYPE_COUNT ? DTYPE_BOOL
@@ -92,7 +92,7 @@ choose_wild_shape(Slice *bytes)
     Shape shape = choose_shape(bytes);
     if (choose(bytes, 4) == 1) {
         for (int axis = 0; axis < shape.rank; axis++) {
-            const int64_t dim = choose_int(bytes);
+            int64_t dim = choose_int(bytes);
             shape.dims[axis] = dim < -1 ? -1 : dim;
         }
     }
@@ -110,17 +110,17 @@ write_integer(char *element, size_t size, int64_t number)
 static void
 write_element(const Tensor *tensor, size_t index, Slice *bytes)
 {
-    const size_t size = dtype_size(tensor->dtype);
-    char *const element = (char *)tensor->data + index * size;
+    size_t size = dtype_size(tensor->dtype);
+    char *element = (char *)tensor->data + index * size;
     if (tensor->dtype == DTYPE_BOOL) {
         element[0] = (char)choose(bytes, 2);
     } else if (dtype_is_integer(tensor->dtype)) {
         write_integer(element, size, choose_int(bytes));
     } else if (tensor->dtype == DTYPE_FLOAT32) {
-        const float number = (float)choose_float(bytes);
+        float number = (float)choose_float(bytes);
         memcpy(element, &number, sizeof number);
     } else if (tensor->dtype == DTYPE_FLOAT64) {
-        const double number = choose_float(bytes);
+        double number = choose_float(bytes);
         memcpy(element, &number, sizeof number);
     } else {
         for (size_t byte = 0; byte < size; byte++) {
@@ -132,7 +132,7 @@ write_element(const Tensor *tensor, size_t index, Slice *bytes)
 static bool
 make_strings(Arena *arena, Slice *bytes, const Shape *shape, size_t count, Tensor *ret_tensor)
 {
-    Slice *const texts = arena_alloc(arena, (count + 1) * sizeof *texts);
+    Slice *texts = arena_alloc(arena, (count + 1) * sizeof *texts);
     for (size_t index = 0; texts != NULL && index < count; index++) {
         texts[index] = choose_word(bytes);
     }
@@ -149,15 +149,14 @@ release_tensor(void *tensor)
 static bool
 make_tensor(Arena *arena, Slice *bytes, Dtype dtype, Tensor **ret_tensor)
 {
-    const Shape shape = choose_shape(bytes);
+    Shape shape = choose_shape(bytes);
     int64_t count = 0;
-    Tensor *const tensor = arena_alloc(arena, sizeof *tensor);
+    Tensor *tensor = arena_alloc(arena, sizeof *tensor);
     if (tensor == NULL || !shape_element_count(&shape, &count)) {
         return false;
     }
-    const bool is_made = dtype == DTYPE_STRING
-                             ? make_strings(arena, bytes, &shape, (size_t)count, tensor)
-                             : dtype_is_copyable(dtype) && tensor_new(dtype, &shape, tensor);
+    bool is_made = dtype == DTYPE_STRING ? make_strings(arena, bytes, &shape, (size_t)count, tensor)
+                                         : dtype_is_copyable(dtype) && tensor_new(dtype, &shape, tensor);
     for (size_t index = 0; is_made && dtype != DTYPE_STRING && index < (size_t)count; index++) {
         write_element(tensor, index, bytes);
     }
@@ -206,8 +205,8 @@ choose_one(Arena *arena, Slice *bytes, AttrKind kind, AttrValue *ret_value)
 static bool
 choose_list(Arena *arena, Slice *bytes, AttrKind kind, AttrValue *ret_value)
 {
-    AttrValue *const items = arena_alloc(arena, ITEMS_MAX * sizeof *items);
-    const size_t count = choose(bytes, ITEMS_MAX + 1);
+    AttrValue *items = arena_alloc(arena, ITEMS_MAX * sizeof *items);
+    size_t count = choose(bytes, ITEMS_MAX + 1);
     bool is_made = items != NULL;
     for (size_t index = 0; is_made && index < count; index++) {
         is_made = choose_one(arena, bytes, kind, &items[index]);
@@ -275,12 +274,10 @@ static bool
 list_types(
     const Subject *subject, const OpArgument *argument, Dtype ret_types[TENSORS_MAX], size_t *ret_count)
 {
-    const AttrValue *const list = find_attr(subject, argument->type_list_attr);
-    const AttrValue *const number = find_attr(subject, argument->number_attr);
-    const AttrValue *const type = find_attr(subject, argument->type_attr);
-    const int64_t count = list != NULL     ? (int64_t)list->value.list.count
-                          : number != NULL ? number->value.i
-                                           : 1;
+    const AttrValue *list = find_attr(subject, argument->type_list_attr);
+    const AttrValue *number = find_attr(subject, argument->number_attr);
+    const AttrValue *type = find_attr(subject, argument->type_attr);
+    int64_t count = list != NULL ? (int64_t)list->value.list.count : number != NULL ? number->value.i : 1;
     if (count < 0 || count > TENSORS_MAX || argument->is_reference) {
         return false;
     }
@@ -297,9 +294,9 @@ list_types(
 static NodeDef *
 add_node(Subject *subject, const char *op, const char *type_name, Dtype dtype, Attr more)
 {
-    NodeDef *const node = &subject->nodes[subject->node_count];
-    Attr *const attrs = arena_alloc(subject->arena, 2 * sizeof *attrs);
-    const char *const name = text_format(subject->arena, "n%zu", subject->node_count);
+    NodeDef *node = &subject->nodes[subject->node_count];
+    Attr *attrs = arena_alloc(subject->arena, 2 * sizeof *attrs);
+    const char *name = text_format(subject->arena, "n%zu", subject->node_count);
     if (attrs == NULL || name == NULL) {
         return NULL;
     }
@@ -326,11 +323,10 @@ add_input(Subject *subject, Dtype dtype)
         !make_tensor(subject->arena, &subject->bytes, dtype, &tensor)) {
         return false;
     }
-    const bool is_constant = choose(&subject->bytes, 2) == 0;
-    const Attr value = {.name = SLICE("value"), .value.kind = ATTR_TENSOR, .value.value.tensor = *tensor};
-    const NodeDef *const node = is_constant
-                                    ? add_node(subject, "Const", "dtype", dtype, value)
-                                    : add_node(subject, "_Arg", "T", dtype, index_attr(subject->arg_count));
+    bool is_constant = choose(&subject->bytes, 2) == 0;
+    Attr value = {.name = SLICE("value"), .value.kind = ATTR_TENSOR, .value.value.tensor = *tensor};
+    const NodeDef *node = is_constant ? add_node(subject, "Const", "dtype", dtype, value)
+                                      : add_node(subject, "_Arg", "T", dtype, index_attr(subject->arg_count));
     if (!is_constant && node != NULL) {
         subject->args[subject->arg_count++] = tensor_ref(tensor);
     }
@@ -342,7 +338,7 @@ static bool
 add_inputs(Subject *subject)
 {
     for (size_t index = 0; index < subject->op->input_count; index++) {
-        const OpArgument *const argument = &subject->op->inputs[index];
+        const OpArgument *argument = &subject->op->inputs[index];
         Dtype types[TENSORS_MAX];
         size_t count = 0;
         if (!list_types(subject, argument, types, &count)) {
@@ -364,10 +360,9 @@ add_inputs(Subject *subject)
 static bool
 add_output(Subject *subject, size_t port, Dtype dtype)
 {
-    const char *const name = text_format(subject->arena, "subject:%zu", port);
-    Slice *const input = arena_alloc(subject->arena, sizeof *input);
-    NodeDef *const node =
-        port == TENSORS_MAX ? NULL : add_node(subject, "_Retval", "T", dtype, index_attr(port));
+    const char *name = text_format(subject->arena, "subject:%zu", port);
+    Slice *input = arena_alloc(subject->arena, sizeof *input);
+    NodeDef *node = port == TENSORS_MAX ? NULL : add_node(subject, "_Retval", "T", dtype, index_attr(port));
     if (name == NULL || input == NULL || node == NULL) {
         return false;
     }
@@ -425,7 +420,7 @@ infer(Call *call, GraphDef *def, Subject *subject)
 {
     AUTO_GRAPH graph = NULL;
     const Shape *const *shapes = NULL;
-    const GraphLimits limits = {.allows_internal = true};
+    GraphLimits limits = {.allows_internal = true};
     if (graph_link(call, def, op_find, limits, &graph) == STATUS_OK &&
         graph_infer_shapes(call, graph, NULL, 0, &shapes) == STATUS_OK) {
         subject->shapes = shapes[graph_find(graph, SLICE("subject"))->id];
@@ -435,7 +430,7 @@ infer(Call *call, GraphDef *def, Subject *subject)
 static void
 check_output(void *context, uint32_t index, const Tensor *tensor)
 {
-    const Subject *const subject = context;
+    const Subject *subject = context;
     Shape merged;
     assert(shape_is_known(&tensor->shape));
     assert(tensor_is_valid(tensor));
@@ -464,7 +459,7 @@ first_from(Slice name)
     size_t low = 0;
     size_t high = op_count() - 1;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        size_t middle = low + (high - low) / 2;
         if (slice_compare(op_at(middle)->name, name) < 0) {
             low = middle + 1;
         } else {

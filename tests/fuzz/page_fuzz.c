@@ -23,10 +23,10 @@ check_key(Call *call, Slice key)
     Request request = list_request(SLICE(""));
     PageQuery page;
     response_begin(&response, call->arena);
-    const char *const token = page_token(call, &request, &response, key);
+    const char *token = page_token(call, &request, &response, key);
     assert(token != NULL);
     request = list_request(slice_from_string(token));
-    const Status status = page_parse(call, &request, &page);
+    Status status = page_parse(call, &request, &page);
     assert(status == STATUS_OK && slice_equal(page.after, key));
     response_done(&response);
 }
@@ -37,7 +37,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum { KEY_SIZE_MAX = 600 };
     AUTO_ARENA arena = arena_new(1 << 20);
     Call call = {.arena = arena};
-    const Request request = list_request(slice_of(data, size));
+    Request request = list_request(slice_of(data, size));
     PageQuery page;
     assert(arena != NULL);
     if (page_parse(&call, &request, &page) == STATUS_OK) {

@@ -12,7 +12,7 @@ static TensorBuffer *
 find_blob(void *context, Slice sha256)
 {
     (void)context;
-    TensorBuffer *const blob = sha256.size > 4 ? tensor_buffer_new(BLOB_SIZE) : NULL;
+    TensorBuffer *blob = sha256.size > 4 ? tensor_buffer_new(BLOB_SIZE) : NULL;
     if (blob != NULL) {
         memset(blob->data, 0, BLOB_SIZE);
     }
@@ -23,12 +23,12 @@ find_blob(void *context, Slice sha256)
 static Tensor
 zeros(Dtype dtype)
 {
-    const Shape shape = shape_vector(2);
+    Shape shape = shape_vector(2);
     const Slice texts[] = {SLICE(""), SLICE("")};
     Tensor tensor = {0};
-    const bool is_made = dtype == DTYPE_STRING      ? tensor_new_strings(&shape, texts, &tensor)
-                         : dtype_is_copyable(dtype) ? tensor_new(dtype, &shape, &tensor)
-                                                    : true;
+    bool is_made = dtype == DTYPE_STRING      ? tensor_new_strings(&shape, texts, &tensor)
+                   : dtype_is_copyable(dtype) ? tensor_new(dtype, &shape, &tensor)
+                                              : true;
     assert(is_made);
     if (dtype_is_copyable(dtype)) {
         memset(tensor.data, 0, tensor_byte_size(&tensor));
@@ -40,7 +40,7 @@ static void
 run(Device *device, Partition *partition)
 {
     Tensor args[ONCE_ARGS_MAX] = {0};
-    const uint32_t count = partition_arg_count(partition);
+    uint32_t count = partition_arg_count(partition);
     OnceRun once = {.device = device};
     if (count > ONCE_ARGS_MAX) {
         return;
@@ -57,11 +57,11 @@ run(Device *device, Partition *partition)
 static void
 compile(Call *call, GraphDef *def)
 {
-    Device *const device = once_device();
-    const BlobSource blobs = {.find = find_blob};
+    Device *device = once_device();
+    BlobSource blobs = {.find = find_blob};
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
-    const Status status = partition_compile(call, def, device, &blobs, &missing, &partition);
+    Status status = partition_compile(call, def, device, &blobs, &missing, &partition);
     assert((status == STATUS_FAILED_PRECONDITION) == (missing.count > 0));
     if (status == STATUS_OK) {
         run(device, partition);

@@ -19,7 +19,7 @@ static inline Device *
 once_device(void)
 {
     static Device *device;
-    const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 8 << 20};
+    CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 8 << 20};
     Call call = {0};
     if (device == NULL && cpu_device_new(&call, &options, &device) != STATUS_OK) {
         abort();
@@ -37,7 +37,7 @@ typedef struct OnceRun {
 static inline void
 once_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 {
-    const OnceRun *const once = context;
+    const OnceRun *once = context;
     if (once->on_output != NULL && !is_dead) {
         once->on_output(once->context, index, tensor);
     }
@@ -46,7 +46,7 @@ once_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 static inline void
 once_done(void *context, const RunResult *result)
 {
-    OnceRun *const once = context;
+    OnceRun *once = context;
     assert(result->failure->code == STATUS_OK || result->failure->message[0] != '\0');
     (void)atomic_add_acq_rel(&once->done_count, 1);
 }
@@ -55,7 +55,7 @@ once_done(void *context, const RunResult *result)
 static inline void
 once_wait(OnceRun *once, Run *run)
 {
-    const struct timespec millisecond = {.tv_nsec = 1000 * 1000};
+    struct timespec millisecond = {.tv_nsec = 1000 * 1000};
     for (int waited_ms = 0; atomic_load_acquire(&once->done_count) == 0; waited_ms++) {
         if (waited_ms == ONCE_PATIENCE_MS) {
             run_cancel(run, STATUS_CANCELLED, "it takes too long");
@@ -85,10 +85,10 @@ once_run(OnceRun *once, Partition *partition, Tensor *args, uint32_t arg_count)
 {
     AUTO_ARENA arena = arena_new(1 << 20);
     Call call = {.arena = arena};
-    Rendezvous *const rendezvous = rendezvous_new(0, NULL);
-    ResourceContainer *const container = container_new();
+    Rendezvous *rendezvous = rendezvous_new(0, NULL);
+    ResourceContainer *container = container_new();
     Run *run = NULL;
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = args,
         .arg_count = arg_count,
         .rendezvous = rendezvous,

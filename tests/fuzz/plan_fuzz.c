@@ -24,8 +24,8 @@ read_names(Slice line, Slice *ret_names)
 static PlanOptions
 read_options(Slice line)
 {
-    const unsigned policy = line.size > 0 ? (unsigned char)line.data[0] : 0;
-    const unsigned slots = line.size > 1 ? (unsigned char)line.data[1] : 0;
+    unsigned policy = line.size > 0 ? (unsigned char)line.data[0] : 0;
+    unsigned slots = line.size > 1 ? (unsigned char)line.data[1] : 0;
     return (PlanOptions){.placement = policy % 2 == 0 ? PLACEMENT_LOCAL : PLACEMENT_SPREAD,
         .slot_count = slots % PLAN_SLOT_COUNT_MAX + 1,
         .has_soft_placement = policy % 3 == 0};
@@ -37,10 +37,10 @@ check_partitions(Call *call, const Plan *plan)
     for (size_t index = 0; index < plan->partition_count; index++) {
         AUTO_GRAPH_DEF def = NULL;
         AUTO_GRAPH graph = NULL;
-        const GraphLimits limits = {.node_count_max = SIZE_MAX, .allows_internal = true};
-        const Status read = graphdef_json_read(call, plan->partitions[index].document, &def);
+        GraphLimits limits = {.node_count_max = SIZE_MAX, .allows_internal = true};
+        Status read = graphdef_json_read(call, plan->partitions[index].document, &def);
         assert(read == STATUS_OK || read == STATUS_RESOURCE_EXHAUSTED);
-        const Status linked = read == STATUS_OK ? graph_link(call, def, op_find, limits, &graph) : STATUS_OK;
+        Status linked = read == STATUS_OK ? graph_link(call, def, op_find, limits, &graph) : STATUS_OK;
         assert(linked == STATUS_OK);
     }
 }
@@ -50,7 +50,7 @@ compile(Call *call, const Graph *graph, Slice lines[4])
 {
     Slice names[3][NAMES_MAX];
     SignatureFeed feeds[NAMES_MAX];
-    const Signature given = {
+    Signature given = {
         .feeds = feeds,
         .feed_count = read_names(lines[0], names[0]),
         .fetches = names[1],
@@ -67,7 +67,7 @@ compile(Call *call, const Graph *graph, Slice lines[4])
     if (signature_make(call, SLICE("g"), &given, &signature) != STATUS_OK) {
         return;
     }
-    const PlanRequest request = {.graph = graph, .signature = &signature};
+    PlanRequest request = {.graph = graph, .signature = &signature};
     if (plan_compile(call, &request, &plan) == STATUS_OK) {
         check_partitions(call, plan);
     }

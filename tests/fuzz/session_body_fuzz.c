@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const Limits limits = limits_default();
+    Limits limits = limits_default();
     AUTO_ARENA arena = arena_new(4 << 20);
     Call call = {.arena = arena};
     SessionBody body = {0};
@@ -21,7 +21,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     assert(body.name == NULL || strlen(body.name) <= limits.name_bytes);
     if (body.options != NULL) {
-        const Status status = session_options_read(&call, slice_from_string(body.options), &options);
+        Status status = session_options_read(&call, slice_from_string(body.options), &options);
         assert(status == STATUS_OK && options.plan.slot_count <= limits.session_slots);
     }
     return 0;

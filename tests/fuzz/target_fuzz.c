@@ -8,7 +8,7 @@ static void
 assert_clean(Slice text, const char *forbidden)
 {
     for (size_t index = 0; index < text.size; index++) {
-        const unsigned char byte = (unsigned char)text.data[index];
+        unsigned char byte = (unsigned char)text.data[index];
         assert(byte >= ' ' && byte != 0x7f && strchr(forbidden, byte) == NULL);
     }
 }
@@ -23,7 +23,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Target target;
     if (target_parse(&call, slice_of(data, size), &target) == STATUS_OK) {
         for (size_t index = 0; index < target.segment_count; index++) {
-            const Slice segment = target.segments[index];
+            Slice segment = target.segments[index];
             assert_clean(segment, "/\\");
             assert(!slice_equals_string(segment, ".") && !slice_equals_string(segment, ".."));
         }

@@ -13,7 +13,7 @@ tensor_read(Call *call, Slice text, Dtype expected, Tensor *ret_tensor, Slice *r
 {
     JsonScanner scanner;
     json_scan_begin(&scanner, text, JSON_DEPTH_MAX);
-    const TensorJsonOptions options = {.expected = expected, .byte_size_max = BYTE_SIZE_MAX};
+    TensorJsonOptions options = {.expected = expected, .byte_size_max = BYTE_SIZE_MAX};
     TRY(tensor_json_read(call, &scanner, options, ret_tensor, ret_reference));
     return json_scan_end(call, &scanner);
 }
@@ -26,12 +26,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     AUTO_ARENA arena = arena_new(64 << 20);
     Call call = {.arena = arena};
-    const Dtype expected = (Dtype)(data[0] % DTYPE_COUNT);
+    Dtype expected = (Dtype)(data[0] % DTYPE_COUNT);
     AUTO_TENSOR tensor = {0};
     AUTO_TENSOR same = {0};
     AUTO_BUFFER written = {0};
     Slice reference = {0};
-    const Status status = tensor_read(&call, slice_of(data + 1, size - 1), expected, &tensor, &reference);
+    Status status = tensor_read(&call, slice_of(data + 1, size - 1), expected, &tensor, &reference);
     if (status != STATUS_OK || tensor.dtype == DTYPE_INVALID) {
         return 0;
     }
@@ -39,7 +39,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(tensor_byte_size(&tensor) <= BYTE_SIZE_MAX);
     JsonWriter writer = json_writer(&written);
     tensor_json_write(&writer, &tensor);
-    const Status again = tensor_read(&call, buffer_slice(&written), expected, &same, &reference);
+    Status again = tensor_read(&call, buffer_slice(&written), expected, &same, &reference);
     assert(again == STATUS_OK);
     /* All NaNs are written as the same one. */
     AUTO_BUFFER rewritten = {0};

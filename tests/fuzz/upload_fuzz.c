@@ -19,7 +19,7 @@ typedef struct Reading {
 static Status
 upload(Reading *reading, const Request *request, Slice body, size_t piece_size)
 {
-    Call *const call = &reading->call;
+    Call *call = &reading->call;
     void *state = NULL;
     TRY(step_upload_begin(call, request, &limits, &state));
     reading->upload = state;
@@ -59,13 +59,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     limits.step_feeds = 3;
     limits.step_body_bytes = 1 << 16;
     limits.json_body_bytes = 64;
-    const Request request = {
+    Request request = {
         .headers = {{SLICE("Content-Type"), SLICE("multipart/form-data; boundary=b")},
             {SLICE("Idempotency-Key"), SLICE("k")}},
         .header_count = 2,
     };
-    const size_t piece_size = size == 0 ? 1 : (size_t)data[0] + 1;
-    const Slice body = size == 0 ? SLICE("") : slice_of(data + 1, size - 1);
+    size_t piece_size = size == 0 ? 1 : (size_t)data[0] + 1;
+    Slice body = size == 0 ? SLICE("") : slice_of(data + 1, size - 1);
     Reading whole = read_body(&request, body, body.size + 1);
     Reading pieces = read_body(&request, body, piece_size);
     compare(&whole, &pieces);

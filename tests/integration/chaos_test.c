@@ -60,7 +60,7 @@ fibonacci(int count)
     int previous = 1;
     int value = 2;
     for (int index = 2; index <= count; index++) {
-        const int next = value + previous;
+        int next = value + previous;
         previous = value;
         value = next;
     }
@@ -100,7 +100,7 @@ complain(Chaos *chaos, const char *what, RestResponse *response, uint64_t elapse
 static bool
 is_fair_refusal(RestResponse *response)
 {
-    const int status = response->status;
+    int status = response->status;
     return (status == 499 || status == 503 || status == 504 || status == 409) &&
            strcmp(rest_header(response, "Content-Type"), "application/problem+json") == 0;
 }
@@ -120,28 +120,28 @@ has_value(RestResponse *response, int x)
 static void
 client_step(Client *client)
 {
-    Chaos *const chaos = client->chaos;
+    Chaos *chaos = client->chaos;
     char url[CLUSTER_URL_SIZE];
     char body[128];
     AUTO_REST response = {0};
-    const int x = 1 + (int)(rand_r(&client->seed) % 9);
-    const int kind = chaos->is_calm ? 5 : (int)(rand_r(&client->seed) % 6);
-    const long usual_ms = chaos->is_calm ? CALM_TIMEOUT_MS : STEP_TIMEOUT_MS;
-    const long timeout_ms = kind < 2 ? 1 + (long)(rand_r(&client->seed) % 50) : usual_ms;
-    const long leaves_ms = kind == 2 ? 1 + (long)(rand_r(&client->seed) % 30) : timeout_ms + ANSWER_GRACE_MS;
+    int x = 1 + (int)(rand_r(&client->seed) % 9);
+    int kind = chaos->is_calm ? 5 : (int)(rand_r(&client->seed) % 6);
+    long usual_ms = chaos->is_calm ? CALM_TIMEOUT_MS : STEP_TIMEOUT_MS;
+    long timeout_ms = kind < 2 ? 1 + (long)(rand_r(&client->seed) % 50) : usual_ms;
+    long leaves_ms = kind == 2 ? 1 + (long)(rand_r(&client->seed) % 30) : timeout_ms + ANSWER_GRACE_MS;
     (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/steps", chaos->cluster->gateway.address,
         chaos->cluster->session);
     (void)snprintf(body, sizeof body,
         "{\"feeds\":{\"x\":%d},\"fetches\":[\"y\",\"s\"],\"options\":{\"timeout_ms\":%ld}}", x, timeout_ms);
-    const RestRequest request = {
+    RestRequest request = {
         .method = "POST",
         .url = url,
         .body = slice_from_string(body),
         .timeout_ms = leaves_ms,
     };
-    const uint64_t started_ns = clock_monotonic_ns();
+    uint64_t started_ns = clock_monotonic_ns();
     rest_send(&request, &response);
-    const uint64_t elapsed_ms = (clock_monotonic_ns() - started_ns) / CLOCK_NS_PER_MS;
+    uint64_t elapsed_ms = (clock_monotonic_ns() - started_ns) / CLOCK_NS_PER_MS;
     if (kind == 2 && response.curl_code == CURL_TIMED_OUT) {
         count_up(&chaos->left);
     } else if (response.curl_code != 0) {
@@ -160,7 +160,7 @@ client_step(Client *client)
 static void *
 client_run(void *context)
 {
-    Client *const client = context;
+    Client *client = context;
     while (!atomic_load_relaxed(&client->chaos->is_over)) {
         client_step(client);
     }
@@ -197,7 +197,7 @@ open_files(pid_t pid)
     char path[64];
     int count = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *const directory = opendir(path);
+    DIR *directory = opendir(path);
     while (directory != NULL && readdir(directory) != NULL) {
         count++;
     }
@@ -213,7 +213,7 @@ resident_mib(pid_t pid)
     char path[64];
     long pages = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    FILE *const file = fopen(path, "r");
+    FILE *file = fopen(path, "r");
     if (file != NULL) {
         if (fscanf(file, "%*d %ld", &pages) != 1) {
             pages = 0;
@@ -228,15 +228,15 @@ static bool
 is_idle(Cluster *cluster, int index)
 {
     enum { CONSTANTS_MAX = 16 * 1024 };
-    const WorkerUse use = cluster_worker_use(cluster, index);
+    WorkerUse use = cluster_worker_use(cluster, index);
     return use.running_count == 0 && use.memory_in_use <= CONSTANTS_MAX;
 }
 
 static unsigned
 seed_of_run(void)
 {
-    const char *const given = getenv("CHAOS_SEED");
-    const unsigned seed =
+    const char *given = getenv("CHAOS_SEED");
+    unsigned seed =
         given != NULL ? (unsigned)strtoul(given, NULL, 10) : (unsigned)(clock_wall_us() % 1000000);
     print_message("seed %u\n", seed);
     return seed;
@@ -273,7 +273,7 @@ warm_up(Cluster *cluster)
 static void
 kill_and_restart(Cluster *cluster, unsigned *seed)
 {
-    const int victim = (int)(rand_r(seed) % WORKER_COUNT);
+    int victim = (int)(rand_r(seed) % WORKER_COUNT);
     (void)process_stop(&cluster->workers[victim], SIGKILL);
     pause_ms((long)(rand_r(seed) % 300));
     assert_true(cluster_restart_worker(cluster, victim));
@@ -283,14 +283,14 @@ kill_and_restart(Cluster *cluster, unsigned *seed)
 static void
 every_request_has_one_right_answer_while_workers_die(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Chaos chaos = {.cluster = cluster};
     Client clients[CLIENT_COUNT];
     unsigned seed = seed_of_run();
     warm_up(cluster);
-    const int files_before = open_files(cluster->gateway.pid);
+    int files_before = open_files(cluster->gateway.pid);
     clients_start(&chaos, clients, seed);
-    const uint64_t until_ns = clock_monotonic_ns() + CHAOS_MS * CLOCK_NS_PER_MS;
+    uint64_t until_ns = clock_monotonic_ns() + CHAOS_MS * CLOCK_NS_PER_MS;
     while (clock_monotonic_ns() < until_ns) {
         kill_and_restart(cluster, &seed);
     }
@@ -311,14 +311,14 @@ static void
 a_worker_told_to_stop_under_load_fails_no_request(void **state)
 {
     enum { STEPS_BEFORE = 20, STEPS_BEHIND = 20 };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Chaos chaos = {.cluster = cluster, .is_calm = true};
     Client clients[CLIENT_COUNT];
     warm_up(cluster);
     clients_start(&chaos, clients, seed_of_run());
     AWAIT(succeeded_count(&chaos) >= STEPS_BEFORE);
     assert_int_equal(process_stop(&cluster->workers[1], SIGTERM), 0);
-    const int succeeded = succeeded_count(&chaos);
+    int succeeded = succeeded_count(&chaos);
     AWAIT(succeeded_count(&chaos) >= succeeded + STEPS_BEHIND);
     clients_join(&chaos, clients);
     print_message("%d succeeded, %d refused\n", chaos.succeeded, chaos.refused);
@@ -346,7 +346,7 @@ static void
 many_small_tensors_for_a_slow_receiver_are_announced(void **state)
 {
     enum { WIDTH = 100, WIDE_SIDE = 226 }; /* 200 KiB each, 20 MiB together */
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char wanted[32];
     (void)snprintf(wanted, sizeof wanted, "\"data\":[%d]", 1 + 2 * WIDTH);
     cluster_session(cluster, "{\"slots\":3,\"placement\":\"spread\"}");

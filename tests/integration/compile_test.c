@@ -54,15 +54,15 @@ planned(Cluster *cluster)
 static void
 the_first_step_needs_neither_plan_nor_registration(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     expect_compiled(cluster,
         "{\"feeds\":{\"x\":{\"dtype\":\"float32\",\"shape\":[1,2]}},\"fetches\":[\"y\"]}",
         "\"was_planned\":false", "\"was_registered\":false");
-    const int registered = registrations(cluster);
-    const int compiled = planned(cluster);
+    int registered = registrations(cluster);
+    int compiled = planned(cluster);
     assert_int_equal(registered, 2);
     assert_true(compiled > 0);
     cluster_step(cluster, STEP_BODY_AFFINE, &response);
@@ -76,7 +76,7 @@ the_first_step_needs_neither_plan_nor_registration(void **state)
 static void
 constants_go_ahead_too(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_BUFFER graph = {0};
     AUTO_REST first = {0};
     AUTO_REST again = {0};
@@ -95,7 +95,7 @@ constants_go_ahead_too(void **state)
     cluster_graph(cluster, buffer_string(&graph));
     compile(cluster, "{\"feeds\":{\"x\":{}},\"fetches\":[\"y\"]}", &first);
     cluster_expect(&first, 200, NULL);
-    const char *const uploaded = strstr(rest_text(&first), "\"uploaded_bytes\":");
+    const char *uploaded = strstr(rest_text(&first), "\"uploaded_bytes\":");
     assert_non_null(uploaded);
     assert_true(
         strtol(uploaded + sizeof "\"uploaded_bytes\":" - 1, NULL, 10) > WEIGHTS * (long)sizeof(float));
@@ -106,7 +106,7 @@ constants_go_ahead_too(void **state)
 static void
 what_the_session_keeps_has_its_place_before_the_first_step(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST session = {0};
     AUTO_REST response = {0};
     char path[PATH_SIZE];
@@ -124,7 +124,7 @@ what_the_session_keeps_has_its_place_before_the_first_step(void **state)
 static void
 a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     for (int turn = 0; turn < 2; turn++) {
@@ -147,7 +147,7 @@ a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
 static void
 a_plan_that_is_explained_leaves_nothing(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     AUTO_REST plan = {0};
     AUTO_REST session = {0};
@@ -164,7 +164,7 @@ a_plan_that_is_explained_leaves_nothing(void **state)
 static void
 another_order_is_the_same_signature(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     expect_compiled(cluster,

@@ -51,7 +51,7 @@ session_with_variables(Cluster *cluster)
 static void
 what_lies_in_other_containers_stays(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     reset(cluster, "{}", 200, "{\"workers\":[],\"resources\":0,\"failed\":0}");
     session_with_variables(cluster);
     reset(cluster, "{\"containers\":[\"nobody's\"]}", 200, "\"resources\":0,\"failed\":0");
@@ -68,7 +68,7 @@ what_lies_in_other_containers_stays(void **state)
 static void
 one_session_can_be_meant_alone(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char body[128];
     char first[sizeof cluster->session];
     session_with_variables(cluster);
@@ -101,11 +101,11 @@ read_of_first_worker(Cluster *cluster)
 static void
 a_worker_that_fails_is_told_of_and_the_others_are_reset(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, apart);
     cluster_expect_step(cluster, "{\"targets\":[\"set_v\",\"set_u\"]}", 200, "succeeded");
-    const char *const read = read_of_first_worker(cluster);
+    const char *read = read_of_first_worker(cluster);
     cluster_expect_step(cluster, read, 200, "\"data\":[5]");
     (void)process_stop(&cluster->workers[1], SIGKILL);
     reset(cluster, "{}", 200, "\"resources\":1,\"failed\":1");
@@ -129,7 +129,7 @@ what_makes_no_sense_is_refused(void **state)
         {"{\"session\":\"mine\"}", 404, "session 'mine' does not exist"},
         {"{\"session\":\"ses_01a1fe02d3577617b82d5dfb623f35b3\"}", 404, "does not exist"},
     };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char many[257 * 4 + 32] = "{\"containers\":[\"a\"";
     for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
         reset(cluster, cases[index].body, cases[index].status, cases[index].part);

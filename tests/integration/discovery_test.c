@@ -16,9 +16,9 @@ is_shown(Cluster *cluster, const char *text)
 static void
 a_name_stands_for_all_its_addresses(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char workers[128];
-    const char *const port = strrchr(cluster->workers[0].address, ':');
+    const char *port = strrchr(cluster->workers[0].address, ':');
     const char *const arguments[] = {"--listen", "127.0.0.1:0", "--auth", "off", "--database",
         cluster->conninfo, "--workers", workers, NULL};
     (void)snprintf(workers, sizeof workers, "dns:localhost%s", port);
@@ -31,14 +31,14 @@ a_name_stands_for_all_its_addresses(void **state)
 static void
 a_worker_that_dies_is_lost_and_keeps_its_task_when_it_comes_back(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     (void)process_stop(&cluster->workers[1], SIGKILL);
     AWAIT(is_shown(cluster, "\"state\":\"lost\""));
     assert_true(cluster_restart_worker(cluster, 1));
     AUTO_REST response = {0};
     cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);
-    const char *const first = strstr(rest_text(&response), "\"name\":\"w0\",\"task\":");
-    const char *const second = strstr(rest_text(&response), "\"name\":\"w1\",\"task\":");
+    const char *first = strstr(rest_text(&response), "\"name\":\"w0\",\"task\":");
+    const char *second = strstr(rest_text(&response), "\"name\":\"w1\",\"task\":");
     assert_true(first != NULL && second != NULL);
     assert_int_not_equal(
         first[strlen("\"name\":\"w0\",\"task\":")], second[strlen("\"name\":\"w1\",\"task\":")]);

@@ -62,7 +62,7 @@ get_graph(Cluster *cluster, const char *suffix, RestResponse *ret_response)
 static void
 new_nodes_read_the_variables_that_old_ones_made(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char old[64];
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     cluster_graph(cluster, base);
@@ -77,7 +77,7 @@ new_nodes_read_the_variables_that_old_ones_made(void **state)
 static void
 a_version_names_its_parent_and_shows_the_whole(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char parent[96];
     AUTO_REST graph = {0};
     AUTO_REST definition = {0};
@@ -98,7 +98,7 @@ a_version_names_its_parent_and_shows_the_whole(void **state)
 static void
 of_two_that_extend_one_graph_one_loses(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST graph = {0};
     AUTO_REST winner = {0};
     AUTO_REST loser = {0};
@@ -128,7 +128,7 @@ of_two_that_extend_one_graph_one_loses(void **state)
 static void
 every_name_that_is_taken_is_pointed_at(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
     cluster_graph(cluster, base);
@@ -141,7 +141,7 @@ every_name_that_is_taken_is_pointed_at(void **state)
 static void
 a_fault_of_the_whole_points_into_what_was_added(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
     cluster_graph(cluster, base);
@@ -154,7 +154,7 @@ a_fault_of_the_whole_points_into_what_was_added(void **state)
 static void
 a_version_stands_for_itself(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     cluster_session(cluster, "{}");
     cluster_graph(cluster, base);
@@ -175,7 +175,7 @@ a_version_stands_for_itself(void **state)
 static void
 a_key_gives_the_first_answer_again(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char *const headers[] = {"If-Match: *", "Idempotency-Key: one", NULL};
     AUTO_REST first = {0};
     AUTO_REST second = {0};
@@ -192,7 +192,7 @@ a_key_gives_the_first_answer_again(void **state)
 static void
 a_large_graph_grows_ten_times(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     enum { NODES = 10000, TURNS = 10 };
     AUTO_BUFFER large = {0};
     AUTO_REST graph = {0};

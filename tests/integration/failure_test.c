@@ -25,9 +25,9 @@ turns_of_two_seconds(Cluster *cluster)
 {
     enum { TRIED = 20000 };
     cluster_expect_step(cluster, step_of(1), 200, NULL); /* plans and compiles */
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     cluster_expect_step(cluster, step_of(TRIED), 200, NULL);
-    const uint64_t turns = 2 * CLOCK_NS_PER_S * TRIED / (clock_monotonic_ns() - begin_ns);
+    uint64_t turns = 2 * CLOCK_NS_PER_S * TRIED / (clock_monotonic_ns() - begin_ns);
     return turns < TURNS_ENDLESS ? turns : TURNS_ENDLESS;
 }
 
@@ -56,11 +56,11 @@ static int
 send_step(Cluster *cluster, const char *body)
 {
     char head[512];
-    const int size = snprintf(head, sizeof head,
+    int size = snprintf(head, sizeof head,
         "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"
         "Content-Length: %zu\r\n\r\n%s",
         cluster->session, strlen(body), body);
-    const int fd = raw_open(cluster->gateway.address);
+    int fd = raw_open(cluster->gateway.address);
     raw_send(fd, head, (size_t)size);
     AWAIT(running_worker(cluster) >= 0);
     return fd;
@@ -69,14 +69,14 @@ send_step(Cluster *cluster, const char *body)
 static void
 a_worker_killed_in_mid_step_fails_over_to_the_other(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static char answer[RAW_REPLY_SIZE];
     prepare(cluster);
-    const int fd = send_step(cluster, step_of(turns_of_two_seconds(cluster)));
-    const int victim = running_worker(cluster);
+    int fd = send_step(cluster, step_of(turns_of_two_seconds(cluster)));
+    int victim = running_worker(cluster);
     assert_true(victim >= 0);
     (void)process_stop(&cluster->workers[victim], SIGKILL);
-    const int status = raw_reply(fd, answer, 60000);
+    int status = raw_reply(fd, answer, 60000);
     (void)close(fd);
     assert_int_equal(status, 200);
     if (strstr(answer, "\"state\":\"succeeded\"") == NULL || strstr(answer, "\"attempts\":2") == NULL) {
@@ -87,7 +87,7 @@ a_worker_killed_in_mid_step_fails_over_to_the_other(void **state)
 static void
 with_no_worker_left_a_step_fails_with_one_clear_cause(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     prepare(cluster);
     (void)process_stop(&cluster->workers[0], SIGKILL);
@@ -113,9 +113,9 @@ are_workers_idle(Cluster *cluster)
 static void
 a_client_that_hangs_up_leaves_no_running_work(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     prepare(cluster);
-    const int fd = send_step(cluster, step_of(TURNS_ENDLESS));
+    int fd = send_step(cluster, step_of(TURNS_ENDLESS));
     (void)close(fd);
     AWAIT(are_workers_idle(cluster));
 }
@@ -123,7 +123,7 @@ a_client_that_hangs_up_leaves_no_running_work(void **state)
 static void
 a_deadline_ends_the_step_on_the_worker_too(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     prepare(cluster);
     cluster_expect_step(cluster,
         "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"v_exit\"],\"options\":{\"timeout_ms\":1000}}",

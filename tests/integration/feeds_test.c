@@ -35,8 +35,8 @@ form_send(Cluster *cluster, Buffer *form, const char *accept, RestResponse *ret_
 static void
 feeds_come_as_parts_of_a_form(void **state)
 {
-    Cluster *const cluster = *state;
-    const Slice request = SLICE("{\"fetches\":[\"product\"]}");
+    Cluster *cluster = *state;
+    Slice request = SLICE("{\"fetches\":[\"product\"]}");
     AUTO_BUFFER form = {0};
     AUTO_BUFFER x = {0};
     AUTO_BUFFER y = {0};
@@ -63,7 +63,7 @@ feeds_come_as_parts_of_a_form(void **state)
 static void
 json_and_parts_feed_one_step(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     AUTO_BUFFER form = {0};
     AUTO_BUFFER x = {0};
@@ -79,9 +79,9 @@ json_and_parts_feed_one_step(void **state)
 static void
 a_large_feed_goes_through_a_form_and_back(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     enum { COUNT = 3 << 20 };
-    float *const values = test_malloc(COUNT * sizeof *values);
+    float *values = test_malloc(COUNT * sizeof *values);
     AUTO_REST response = {0};
     AUTO_BUFFER form = {0};
     AUTO_BUFFER x = {0};
@@ -101,7 +101,7 @@ a_large_feed_goes_through_a_form_and_back(void **state)
 static void
 what_is_wrong_with_a_form_is_said(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
 #define PART(headers, body) "--" BOUNDARY "\r\n" headers "\r\n" body "\r\n"
 #define NAMED(name) "Content-Disposition: form-data; name=\"" name "\"\r\n"
 #define REQUEST PART(NAMED("request"), "{\"fetches\":[\"sum\"]}")
@@ -137,7 +137,7 @@ what_is_wrong_with_a_form_is_said(void **state)
 static void
 a_feed_of_another_dtype_is_refused(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     AUTO_BUFFER form = {0};
     AUTO_BUFFER x = {0};
@@ -168,7 +168,7 @@ send_feeds(Cluster *cluster, size_t count, RestResponse *ret_response)
 static void
 parts_are_counted(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST most = {0};
     AUTO_REST more = {0};
     forms_begin(cluster);
@@ -200,7 +200,7 @@ send_once(Cluster *cluster, const char *boundary, float value)
     (void)snprintf(
         url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
     (void)snprintf(type, sizeof type, "multipart/form-data; boundary=%s", boundary);
-    const RestRequest request = {
+    RestRequest request = {
         .method = "POST", .url = url, .content_type = type, .body = buffer_slice(&form), .headers = headers};
     rest_send(&request, &response);
     if (response.status != 200 && response.status != 422) {
@@ -212,7 +212,7 @@ send_once(Cluster *cluster, const char *boundary, float value)
 static void
 an_idempotency_key_stands_for_the_parts_of_a_form(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     forms_begin(cluster);
     assert_int_equal(send_once(cluster, "first", 1), 200);
     assert_int_equal(send_once(cluster, "second", 1), 200);
@@ -225,7 +225,7 @@ put_tensor(Cluster *cluster, Slice file, const char *hex, RestResponse *ret_resp
     char url[CLUSTER_URL_SIZE];
     const char *const headers[] = {cluster->key, NULL};
     (void)snprintf(url, sizeof url, "http://%s/api/v1/tensors/%s", cluster->gateway.address, hex);
-    const RestRequest request = {
+    RestRequest request = {
         .method = "PUT",
         .url = url,
         .content_type = "application/x-npy",
@@ -246,7 +246,7 @@ hex_of(Slice file, char ret_hex[SHA256_HEX_SIZE])
 static void
 an_uploaded_tensor_feeds_by_reference(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char hex[SHA256_HEX_SIZE];
     char path[128];
     char body[256];
@@ -313,7 +313,7 @@ feeds_by_reference_have_a_bound_together(void **state)
 static void
 what_is_wrong_with_a_reference_is_said(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char hex[SHA256_HEX_SIZE];
     char other[SHA256_HEX_SIZE];
     char body[256];
@@ -360,7 +360,7 @@ keys_teardown(void **state)
 static void
 another_tenants_tensor_is_not_there(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char *const tenants[] = {"one", "two"};
     char hex[SHA256_HEX_SIZE];
     char path[128];

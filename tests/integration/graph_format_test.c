@@ -50,7 +50,7 @@ expect_minus(Cluster *cluster, const char *fetch)
 static void
 a_binary_graphdef_runs(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_BUFFER graph = {0};
     put_node(&graph, "x", "Placeholder", NULL, "dtype");
     put_node(&graph, "y", "Neg", "x", "T");
@@ -63,13 +63,13 @@ a_binary_graphdef_runs(void **state)
 static void
 an_onnx_model_runs_by_its_own_names(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const int64_t dims[] = {1};
     AUTO_BUFFER graph = {0};
     onnx_put_node(&graph, "Neg", "x", "minus", NULL);
     onnx_put_value(&graph, GRAPH_INPUT, "x", ONNX_FLOAT, dims, 1);
     onnx_put_value(&graph, GRAPH_OUTPUT, "minus", ONNX_FLOAT, dims, 1);
-    TensorBuffer *const model = onnx_model(&graph, 15);
+    TensorBuffer *model = onnx_model(&graph, 15);
     cluster_session(cluster, "{}");
     push(cluster, "application/onnx", "", slice_of(model->data, model->size), 201);
     expect_minus(cluster, "minus");
@@ -100,7 +100,7 @@ expect_unsupported(Cluster *cluster, const char *listed, const char *explained)
 static void
 an_op_of_tensorflow_that_is_not_known_is_told_at_once_and_refused_when_needed(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_BUFFER graph = {0};
     put_node(&graph, "x", "Placeholder", NULL, "dtype");
     put_node(&graph, "minus", "Neg", "x", "T");
@@ -115,14 +115,14 @@ static void
 an_op_of_onnx_that_is_not_known_is_told_at_once_and_refused_when_needed(void **state)
 {
     static const int64_t dims[] = {1};
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_BUFFER graph = {0};
     onnx_put_node(&graph, "Neg", "x", "minus", NULL);
     onnx_put_node(&graph, "Twist", "x", "twisted", NULL);
     onnx_put_value(&graph, GRAPH_INPUT, "x", ONNX_FLOAT, dims, 1);
     onnx_put_value(&graph, GRAPH_OUTPUT, "minus", ONNX_FLOAT, dims, 1);
     onnx_put_value(&graph, GRAPH_OUTPUT, "twisted", ONNX_FLOAT, dims, 1);
-    TensorBuffer *const model = onnx_model(&graph, 15);
+    TensorBuffer *model = onnx_model(&graph, 15);
     cluster_session(cluster, "{}");
     push(cluster, "application/onnx", "", slice_of(model->data, model->size), 201);
     expect_unsupported(cluster, "\"unsupported_ops\": [\"onnx::Twist\"]",
@@ -133,7 +133,7 @@ an_op_of_onnx_that_is_not_known_is_told_at_once_and_refused_when_needed(void **s
 static void
 bytes_that_are_no_graph_are_refused(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, "{}");
     push(cluster, "application/x-protobuf", "", SLICE("\x0a\xff\xff\xff\xff\x0f no graph"), 400);
     push(cluster, "application/onnx", "", SLICE("\x0a\xff\xff\xff\xff\x0f no model"), 400);

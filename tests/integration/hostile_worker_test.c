@@ -165,7 +165,7 @@ static void
 answer_poll(H2Stream *stream)
 {
     AUTO_BUFFER json = {0};
-    const WireWorker worker = {
+    WireWorker worker = {
         .name = SLICE("hostile"),
         .incarnation = SLICE("1122334455667788"),
         .state = SLICE("serving"),
@@ -209,7 +209,7 @@ static void
 listener_ready(Watch *watch, uint32_t events)
 {
     static const H2Handlers handlers = {.on_headers = on_headers, .on_data = on_data, .on_close = on_close};
-    const H2Options options = {.handlers = &handlers};
+    H2Options options = {.handlers = &handlers};
     (void)events;
     for (int fd = socket_accept(watch->fd); fd >= 0; fd = socket_accept(watch->fd)) {
         Call accepting = {0};
@@ -256,9 +256,9 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     void *database = cluster->database;
-    const int code = process_stop(&cluster->gateway, SIGTERM);
+    int code = process_stop(&cluster->gateway, SIGTERM);
     loop_stop(hostile.loop);
     (void)pthread_join(hostile.thread, NULL);
     return database_teardown(&database) == 0 && code == 0 ? 0 : -1;
@@ -295,7 +295,7 @@ whatever_a_worker_answers_the_step_ends_in_time_with_a_reason(void **state)
         {"begins_and_falls_silent", begins_and_falls_silent},
         {"resets", resets},
     };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char body[128];
     AWAIT(has_worker(cluster));
     cluster_session(cluster, "{}");
@@ -307,9 +307,9 @@ whatever_a_worker_answers_the_step_ends_in_time_with_a_reason(void **state)
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         AUTO_REST response = {0};
         atomic_store_release(&hostile.answer, cases[index].answer);
-        const uint64_t started_ns = clock_monotonic_ns();
+        uint64_t started_ns = clock_monotonic_ns();
         cluster_step(cluster, body, &response);
-        const uint64_t elapsed_ms = (clock_monotonic_ns() - started_ns) / CLOCK_NS_PER_MS;
+        uint64_t elapsed_ms = (clock_monotonic_ns() - started_ns) / CLOCK_NS_PER_MS;
         if (response.status < 400 || elapsed_ms > ANSWER_MAX_MS ||
             strcmp(rest_header(&response, "Content-Type"), "application/problem+json") != 0) {
             fail_msg("%s: %d after %llu ms: %s", cases[index].name, response.status,

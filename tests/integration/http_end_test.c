@@ -10,9 +10,9 @@
 static void
 assert_hang_up_is_seen(const char *request)
 {
-    const uint64_t before = atomic_load_seq_cst(&http_site_seen.waiting);
+    uint64_t before = atomic_load_seq_cst(&http_site_seen.waiting);
     atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, 0);
-    const int fd = raw_open(http_site_usual());
+    int fd = raw_open(http_site_usual());
     raw_send_text(fd, request);
     http_servers_wait(&http_site_seen.waiting, before);
     close(fd);
@@ -33,7 +33,7 @@ a_client_that_half_closes_is_taken_as_gone(void **state)
 {
     (void)state;
     atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, 0);
-    const int fd = raw_open(http_site_usual());
+    int fd = raw_open(http_site_usual());
     raw_send_text(fd, "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
     shutdown(fd, SHUT_WR);
     http_servers_wait(&http_site_seen.cancelled_at_ns, 0);
@@ -44,8 +44,8 @@ a_client_that_half_closes_is_taken_as_gone(void **state)
 static void
 assert_dawdling_is_cut(const char *start, int status)
 {
-    const int fd = raw_open(http_site_impatient());
-    const uint64_t end_ns = clock_monotonic_ns() + HTTP_SITE_TIMEOUT_MS * CLOCK_NS_PER_MS;
+    int fd = raw_open(http_site_impatient());
+    uint64_t end_ns = clock_monotonic_ns() + HTTP_SITE_TIMEOUT_MS * CLOCK_NS_PER_MS;
     raw_send_text(fd, start);
     int got = -1;
     while (got == -1 && clock_monotonic_ns() < end_ns) {
@@ -75,7 +75,7 @@ static void
 idle_connections_are_closed(void **state)
 {
     (void)state;
-    const int fd = raw_open(http_site_impatient());
+    int fd = raw_open(http_site_impatient());
     raw_send_text(fd, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS), 200);
     assert_true(raw_is_closed(fd, HTTP_SITE_TIMEOUT_MS));
@@ -88,7 +88,7 @@ a_deadline_ends_a_handler_with_504(void **state)
     (void)state;
     static const char *const paths[] = {"/wait", "/wait-job"};
     for (size_t index = 0; index < COUNT_OF(paths); index++) {
-        const int fd = raw_open(http_site_impatient());
+        int fd = raw_open(http_site_impatient());
         raw_send_text(fd, "GET ");
         raw_send_text(fd, paths[index]);
         raw_send_text(fd, " HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -109,7 +109,7 @@ static void
 alone_open(Alone *alone, uint32_t connections_max)
 {
     *alone = (Alone){0};
-    const HttpOptions options = {.handlers = http_site_handlers, .connections_max = connections_max};
+    HttpOptions options = {.handlers = http_site_handlers, .connections_max = connections_max};
     assert_status(&alone->call, STATUS_OK, loop_new(&alone->call, &alone->loop));
     assert_status(&alone->call, STATUS_OK,
         http_server_new(&alone->call, alone->loop, "127.0.0.1:0", &options, &alone->server));
@@ -130,7 +130,7 @@ a_server_without_job_threads_says_503(void **state)
     (void)state;
     Alone alone;
     alone_open(&alone, 0);
-    const int fd = raw_open(alone.address);
+    int fd = raw_open(alone.address);
     raw_send_text(fd, "GET /fail HTTP/1.1\r\nHost: x\r\n\r\n");
     turn(&alone);
     assert_int_equal(raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS), 503);
@@ -146,8 +146,8 @@ connections_beyond_the_limit_get_503(void **state)
     (void)state;
     Alone alone;
     alone_open(&alone, 1);
-    const int first = raw_open(alone.address);
-    const int second = raw_open(alone.address);
+    int first = raw_open(alone.address);
+    int second = raw_open(alone.address);
     turn(&alone);
     assert_int_equal(raw_reply(second, http_site_reply, HTTP_SITE_TIMEOUT_MS), 503);
     raw_send_text(first, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -165,8 +165,8 @@ a_draining_server_answers_and_then_closes(void **state)
     (void)state;
     Alone alone;
     alone_open(&alone, 0);
-    const int idle = raw_open(alone.address);
-    const int busy = raw_open(alone.address);
+    int idle = raw_open(alone.address);
+    int busy = raw_open(alone.address);
     raw_send_text(idle, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
     raw_send_text(busy, "GET /hello HTTP/1.1\r\nHost: x\r\n");
     turn(&alone);
@@ -201,7 +201,7 @@ freeing_a_server_cancels_what_is_in_flight(void **state)
     }
     turn(&alone);
     assert_int_equal(http_server_active(alone.server), 3);
-    const uint64_t closed = atomic_load_seq_cst(&http_site_seen.stream_closed);
+    uint64_t closed = atomic_load_seq_cst(&http_site_seen.stream_closed);
     http_server_free(alone.server);
     assert_int_equal(atomic_load_seq_cst(&http_site_seen.stream_closed), closed + 1);
     for (size_t index = 0; index < COUNT_OF(requests); index++) {
@@ -217,7 +217,7 @@ an_address_that_cannot_be_read_is_refused(void **state)
 {
     (void)state;
     Alone alone = {0};
-    const HttpOptions options = {.handlers = http_site_handlers};
+    HttpOptions options = {.handlers = http_site_handlers};
     assert_status(&alone.call, STATUS_OK, loop_new(&alone.call, &alone.loop));
     assert_status(&alone.call, STATUS_INVALID_ARGUMENT,
         http_server_new(&alone.call, alone.loop, "nonsense", &options, &alone.server));

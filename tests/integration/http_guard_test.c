@@ -87,9 +87,9 @@ what_can_be_read_in_two_ways_is_refused_and_closes(void **state)
 {
     (void)state;
     for (size_t index = 0; index < COUNT_OF(smuggled); index++) {
-        const int fd = raw_open(http_site_usual());
+        int fd = raw_open(http_site_usual());
         raw_send(fd, smuggled[index].request.data, smuggled[index].request.size);
-        const int status = raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS);
+        int status = raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS);
         if (status != smuggled[index].status) {
             fail_msg("%s: status %d, expected %d", smuggled[index].what, status, smuggled[index].status);
         }
@@ -117,12 +117,12 @@ what_is_unusual_but_clear_is_taken(void **state)
 static int
 ask_padded(const char *before, size_t padding, const char *behind)
 {
-    const size_t size = strlen(before) + padding + strlen(behind);
-    char *const request = memory_new(1, size + 1);
+    size_t size = strlen(before) + padding + strlen(behind);
+    char *request = memory_new(1, size + 1);
     memcpy(request, before, strlen(before));
     memset(request + strlen(before), 'a', padding);
     memcpy(request + strlen(before) + padding, behind, strlen(behind));
-    const int status = raw_exchange(http_site_usual(), request, size, http_site_reply);
+    int status = raw_exchange(http_site_usual(), request, size, http_site_reply);
     memory_free(request);
     return status;
 }
@@ -151,8 +151,8 @@ the_largest_head_of_the_most_fields_leaves_room_for_a_body_and_a_reply(void **st
     memset(body, 'b', sizeof body);
     buffer_append_string(&request, opening);
     for (int field = 2; field < REQUEST_HEADERS_MAX; field++) {
-        const size_t used = request.size - strlen("POST ");
-        const size_t size = field + 1 < REQUEST_HEADERS_MAX ? LINE_SIZE : HEAD_SIZE - used;
+        size_t used = request.size - strlen("POST ");
+        size_t size = field + 1 < REQUEST_HEADERS_MAX ? LINE_SIZE : HEAD_SIZE - used;
         buffer_append_format(&request, "\r\nX-%02d: %0*d", field, (int)size - 8, 0);
     }
     buffer_append_string(&request, "\r\n\r\n");
@@ -182,7 +182,7 @@ static void
 a_small_refused_body_keeps_the_connection(void **state)
 {
     (void)state;
-    const int fd = raw_open(http_site_usual());
+    int fd = raw_open(http_site_usual());
     raw_send_text(fd, "POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
                       "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS), 404);
@@ -194,13 +194,13 @@ static void
 a_client_that_expects_continue_is_refused_before_its_body(void **state)
 {
     (void)state;
-    const int fd = raw_open(http_site_usual());
+    int fd = raw_open(http_site_usual());
     raw_send_text(
         fd, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9999999\r\n\r\n");
     assert_int_equal(raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS), 413);
     assert_true(raw_is_closed(fd, HTTP_SITE_TIMEOUT_MS));
     close(fd);
-    const int other = raw_open(http_site_usual());
+    int other = raw_open(http_site_usual());
     raw_send_text(
         other, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
     assert_int_equal(raw_reply(other, http_site_reply, HTTP_SITE_TIMEOUT_MS), 100);

@@ -63,9 +63,9 @@ options_and_head_need_no_handler(void **state)
     (void)state;
     assert_int_equal(http_site_ask("OPTIONS /hello HTTP/1.1\r\nHost: x\r\n\r\n"), 204);
     assert_non_null(strstr(http_site_reply, "Allow: GET, HEAD, OPTIONS\r\n"));
-    const int fd = raw_open(http_site_usual());
+    int fd = raw_open(http_site_usual());
     raw_send_text(fd, "HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    const long size = raw_drain(fd, http_site_reply, sizeof http_site_reply - 1, HTTP_SITE_TIMEOUT_MS);
+    long size = raw_drain(fd, http_site_reply, sizeof http_site_reply - 1, HTTP_SITE_TIMEOUT_MS);
     assert_true(size > 0);
     http_site_reply[size] = '\0';
     assert_non_null(strstr(http_site_reply, "HTTP/1.1 200 OK"));
@@ -149,7 +149,7 @@ static void
 pipelined_requests_are_answered_in_order(void **state)
 {
     (void)state;
-    const int fd = raw_open(http_site_usual());
+    int fd = raw_open(http_site_usual());
     for (int count = 0; count < 20; count++) {
         raw_send_text(fd, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\nGET /fail HTTP/1.1\r\nHost: x\r\n\r\n"
                           "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc");
@@ -167,7 +167,7 @@ static void
 every_request_is_logged_once(void **state)
 {
     (void)state;
-    const uint64_t before = atomic_load_seq_cst(&http_site_seen.logged);
+    uint64_t before = atomic_load_seq_cst(&http_site_seen.logged);
     assert_int_equal(http_site_ask("GET /fail HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
     http_servers_wait(&http_site_seen.logged, before);
     assert_int_equal(atomic_load_seq_cst(&http_site_seen.log_status), 400);

@@ -18,7 +18,7 @@ static Status
 echo(Call *call, const Request *request, Response *response)
 {
     (void)call;
-    const Slice type = request_header(request, "Content-Type");
+    Slice type = request_header(request, "Content-Type");
     response_header_format(response, "X-Type", "%.*s", SLICE_PRINT(type));
     buffer_append_slice(response_body(response, "application/octet-stream"), request->body);
     return STATUS_OK;
@@ -35,8 +35,8 @@ zeros(Call *call, const Request *request, Response *response)
     TRY(request_query_uint64(call, request, "size", BODY_SIZE_MAX, &size));
     TRY(request_query_uint64(call, request, "status", 599, &status));
     response_status(response, (int)status);
-    Buffer *const body = response_body(response, "application/octet-stream");
-    char *const room = buffer_reserve(body, size);
+    Buffer *body = response_body(response, "application/octet-stream");
+    char *room = buffer_reserve(body, size);
     if (room == NULL) {
         return call_fail_memory(call, "zeros");
     }
@@ -86,7 +86,7 @@ static void
 broken_start(Exchange *exchange)
 {
     static const HttpStreamEvents events = {.drained = broken_drained, .closed = broken_closed};
-    HttpStream *const stream = exchange_stream(exchange, "text/plain", &events, NULL);
+    HttpStream *stream = exchange_stream(exchange, "text/plain", &events, NULL);
     assert_true(http_stream_write(stream, SLICE("half of it"), NULL, NULL));
     http_stream_cut(stream);
     exchange_finish(exchange);
@@ -142,8 +142,8 @@ set_up(void **state)
         .client = http_client_new(&(HttpClientOptions){.connect_timeout_ms = 2000}),
         .path = "/tmp/httpclient_test.XXXXXX",
     };
-    const int fd = mkstemp(fixture.path);
-    const bool has_file = fd >= 0 && ftruncate(fd, LARGE_SIZE) == 0;
+    int fd = mkstemp(fixture.path);
+    bool has_file = fd >= 0 && ftruncate(fd, LARGE_SIZE) == 0;
     (void)close(fd);
     *state = &fixture;
     return fixture.client == NULL || !has_file;
@@ -152,7 +152,7 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     http_client_response_done(&fixture->response);
     http_client_free(fixture->client);
     arena_free(fixture->call.arena);
@@ -178,7 +178,7 @@ ask(Fixture *fixture, const char *address, const char *path, HttpClientRequest r
 static Status
 sink_take(Call *call, void *context, Slice piece)
 {
-    Fixture *const fixture = context;
+    Fixture *fixture = context;
     fixture->received += piece.size;
     return fixture->received <= LARGE_SIZE ? STATUS_OK
                                            : call_fail(call, STATUS_ABORTED, "the sink has had enough");
@@ -187,7 +187,7 @@ sink_take(Call *call, void *context, Slice piece)
 static void
 progress_note(void *context, const HttpClientProgress *progress)
 {
-    Fixture *const fixture = context;
+    Fixture *fixture = context;
     fixture->told++;
     fixture->progress = *progress;
 }
@@ -206,16 +206,16 @@ cancel_soon(void *context)
 static void
 requests_follow_each_other_on_one_connection(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     for (int count = 0; count < 20; count++) {
         assert_answer(
             fixture, http_servers_address(SINGLE), "/zeros?size=10&status=200", (HttpClientRequest){0});
         assert_int_equal(fixture->response.body.size, 10);
     }
     AUTO_HTTP_CLIENT other = http_client_new(&(HttpClientOptions){0});
-    HttpClient *const first = TAKE(fixture->client);
+    HttpClient *first = TAKE(fixture->client);
     fixture->client = other;
-    const Status status =
+    Status status =
         ask(fixture, http_servers_address(SINGLE), "/zeros?size=10&status=200", (HttpClientRequest){0});
     fixture->client = first;
     assert_true(status == STATUS_UNAVAILABLE || fixture->response.status == 503);
@@ -224,17 +224,16 @@ requests_follow_each_other_on_one_connection(void **state)
 static void
 bodies_go_up_from_memory_and_from_files(void **state)
 {
-    Fixture *const fixture = *state;
-    const HttpClientRequest small = {
-        .method = "POST", .content_type = "text/plain", .body = SLICE("some bytes")};
+    Fixture *fixture = *state;
+    HttpClientRequest small = {.method = "POST", .content_type = "text/plain", .body = SLICE("some bytes")};
     assert_answer(fixture, http_servers_address(USUAL), "/echo", small);
     assert_string_equal(buffer_string(&fixture->response.body), "some bytes");
     assert_true(slice_equals_string(http_client_header(&fixture->response, "x-type"), "text/plain"));
-    const HttpClientRequest none = {.method = "POST"};
+    HttpClientRequest none = {.method = "POST"};
     assert_answer(fixture, http_servers_address(USUAL), "/echo", none);
     assert_int_equal(fixture->response.body.size, 0);
     assert_int_equal(http_client_header(&fixture->response, "X-Type").size, 0);
-    const HttpClientRequest large = {.method = "POST",
+    HttpClientRequest large = {.method = "POST",
         .content_type = "application/octet-stream",
         .body_path = fixture->path,
         .events = &progress_events,
@@ -249,8 +248,8 @@ bodies_go_up_from_memory_and_from_files(void **state)
 static void
 an_answer_may_go_into_a_sink(void **state)
 {
-    Fixture *const fixture = *state;
-    const HttpClientRequest request = {.events = &all_events, .context = fixture};
+    Fixture *fixture = *state;
+    HttpClientRequest request = {.events = &all_events, .context = fixture};
     assert_answer(fixture, http_servers_address(USUAL), "/zeros?size=5000000&status=200", request);
     assert_int_equal(fixture->received, LARGE_SIZE);
     assert_int_equal(fixture->response.body.size, 0);
@@ -262,8 +261,8 @@ an_answer_may_go_into_a_sink(void **state)
 static void
 only_a_success_goes_into_the_sink(void **state)
 {
-    Fixture *const fixture = *state;
-    const HttpClientRequest request = {.events = &all_events, .context = fixture};
+    Fixture *fixture = *state;
+    HttpClientRequest request = {.events = &all_events, .context = fixture};
     assert_status(&fixture->call, STATUS_OK, ask(fixture, http_servers_address(USUAL), "/nowhere", request));
     assert_int_equal(fixture->response.status, 404);
     assert_int_equal(fixture->received, 0);
@@ -273,8 +272,8 @@ only_a_success_goes_into_the_sink(void **state)
 static void
 an_answer_above_its_limit_is_refused(void **state)
 {
-    Fixture *const fixture = *state;
-    const HttpClientRequest request = {.response_size_max = 1000};
+    Fixture *fixture = *state;
+    HttpClientRequest request = {.response_size_max = 1000};
     assert_answer(fixture, http_servers_address(USUAL), "/zeros?size=1000&status=200", request);
     assert_status(&fixture->call, STATUS_OUT_OF_RANGE,
         ask(fixture, http_servers_address(USUAL), "/zeros?size=1001&status=200", request));
@@ -284,7 +283,7 @@ an_answer_above_its_limit_is_refused(void **state)
 static void
 redirects_are_not_followed(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_status(&fixture->call, STATUS_OK,
         ask(fixture, http_servers_address(USUAL), "/elsewhere", (HttpClientRequest){0}));
     assert_int_equal(fixture->response.status, 302);
@@ -293,8 +292,8 @@ redirects_are_not_followed(void **state)
 static void
 a_connection_that_died_while_idle_is_replaced(void **state)
 {
-    Fixture *const fixture = *state;
-    const HttpClientRequest upload = {
+    Fixture *fixture = *state;
+    HttpClientRequest upload = {
         .method = "POST", .content_type = "application/octet-stream", .body_path = fixture->path};
     for (int count = 0; count < 3; count++) {
         assert_answer(fixture, http_servers_address(IMPATIENT), "/echo", upload);
@@ -306,8 +305,8 @@ a_connection_that_died_while_idle_is_replaced(void **state)
 static void
 a_request_waits_no_longer_than_its_times(void **state)
 {
-    Fixture *const fixture = *state;
-    const uint64_t begin_ns = clock_monotonic_ns();
+    Fixture *fixture = *state;
+    uint64_t begin_ns = clock_monotonic_ns();
     assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
         ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){.timeout_ms = 200}));
     fixture->call.deadline_ns = clock_monotonic_ns() + 200 * CLOCK_NS_PER_MS;
@@ -315,7 +314,7 @@ a_request_waits_no_longer_than_its_times(void **state)
         ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){0}));
     assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
         ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){0}));
-    const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
+    uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
     fixture->call.deadline_ns = 0;
     assert_answer(fixture, http_servers_address(USUAL), "/zeros?size=1&status=200", (HttpClientRequest){0});
     assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED, /* uses the connection that was kept */
@@ -326,7 +325,7 @@ a_request_waits_no_longer_than_its_times(void **state)
 static void
 a_stalled_request_is_given_up(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
         ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){.stall_timeout_ms = 1000}));
 }
@@ -334,13 +333,13 @@ a_stalled_request_is_given_up(void **state)
 static void
 a_cancelled_request_hangs_up_at_once(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     pthread_t canceller;
-    const HttpClientRequest request = {.events = &progress_events, .context = fixture};
+    HttpClientRequest request = {.events = &progress_events, .context = fixture};
     atomic_store_seq_cst(&waiting_count, 0);
     atomic_store_seq_cst(&gone_count, 0);
     assert_int_equal(pthread_create(&canceller, NULL, cancel_soon, &fixture->call), 0);
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     assert_status(
         &fixture->call, STATUS_CANCELLED, ask(fixture, http_servers_address(USUAL), "/wait", request));
     assert_true(clock_monotonic_ns() - begin_ns < AWAIT_MS * CLOCK_NS_PER_MS);
@@ -352,7 +351,7 @@ a_cancelled_request_hangs_up_at_once(void **state)
 static void
 an_answer_that_was_cut_is_told_from_a_whole_one(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_status(&fixture->call, STATUS_DATA_LOSS,
         ask(fixture, http_servers_address(USUAL), "/broken", (HttpClientRequest){0}));
     assert_int_equal(fixture->response.status, 200);
@@ -366,7 +365,7 @@ deaf_socket(char ret_address[ADDRESS_TEXT_SIZE])
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     (void)snprintf(ret_address, ADDRESS_TEXT_SIZE, "127.0.0.1:%d", ntohs(address.sin_port));
@@ -376,10 +375,10 @@ deaf_socket(char ret_address[ADDRESS_TEXT_SIZE])
 static void
 what_cannot_be_reached_says_why(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     char address[ADDRESS_TEXT_SIZE];
     char expected[256];
-    const int deaf = deaf_socket(address);
+    int deaf = deaf_socket(address);
     assert_status(&fixture->call, STATUS_UNAVAILABLE, ask(fixture, address, "/x?y", (HttpClientRequest){0}));
     (void)close(deaf);
     (void)snprintf(expected, sizeof expected, "'http://%s' cannot be reached: Connection refused", address);
@@ -389,11 +388,10 @@ what_cannot_be_reached_says_why(void **state)
 static void
 a_password_in_an_address_is_not_repeated(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     char address[ADDRESS_TEXT_SIZE];
-    const int deaf = deaf_socket(address);
-    const HttpClientRequest request = {
-        .url = text_format(fixture->call.arena, "http://user:hunter2@%s/", address)};
+    int deaf = deaf_socket(address);
+    HttpClientRequest request = {.url = text_format(fixture->call.arena, "http://user:hunter2@%s/", address)};
     assert_status(&fixture->call, STATUS_UNAVAILABLE,
         http_client_send(&fixture->call, fixture->client, &request, &fixture->response));
     (void)close(deaf);
@@ -403,7 +401,7 @@ a_password_in_an_address_is_not_repeated(void **state)
 static void
 what_is_no_request_is_not_sent(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     static const char *const two_lines[] = {"A: b\r\nC: d", NULL};
     static const struct {
         HttpClientRequest request;

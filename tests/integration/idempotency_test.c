@@ -41,7 +41,7 @@ assert_replayed(Cluster *cluster, const char *path, const char *const *headers, 
 static void
 a_step_sent_again_is_answered_again_and_runs_once(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char steps[PATH_SIZE];
     prepare(cluster, steps);
     assert_replayed(cluster, steps, keyed, STEP_BODY_AFFINE, 200);
@@ -52,7 +52,7 @@ a_step_sent_again_is_answered_again_and_runs_once(void **state)
 static void
 a_queued_step_sent_again_is_queued_once(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char steps[PATH_SIZE];
     prepare(cluster, steps);
     assert_replayed(cluster, steps, keyed_later, STEP_BODY_AFFINE, 202);
@@ -63,7 +63,7 @@ static void
 a_session_and_a_graph_sent_again_are_made_once(void **state)
 {
     static const char *const other[] = {"Idempotency-Key: two", NULL};
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char graphs[PATH_SIZE];
     assert_replayed(cluster, "/api/v1/sessions", keyed, "{\"name\":\"a\"}", 201);
     assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.sessions"), "1");
@@ -75,7 +75,7 @@ a_session_and_a_graph_sent_again_are_made_once(void **state)
 static void
 a_key_that_comes_with_another_request_is_refused(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char steps[PATH_SIZE];
     AUTO_REST first = {0};
     AUTO_REST second = {0};
@@ -94,7 +94,7 @@ a_key_that_comes_with_another_request_is_refused(void **state)
 static void
 a_request_that_failed_gives_its_key_back(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char steps[PATH_SIZE];
     AUTO_REST unprepared = {0};
     AUTO_REST failed = {0};
@@ -119,7 +119,7 @@ typedef struct Client {
 static void *
 run_client(void *context)
 {
-    Client *const client = context;
+    Client *client = context;
     AUTO_REST response = {0};
     cluster_send_with(client->cluster, "POST", client->path, keyed, STEP_BODY_AFFINE, &response);
     client->status = response.status;
@@ -129,7 +129,7 @@ run_client(void *context)
 static void
 a_request_sent_again_while_the_first_runs_is_a_conflict(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     pthread_t thread;
     char steps[PATH_SIZE];
     AUTO_REST again = {0};

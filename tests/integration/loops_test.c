@@ -11,7 +11,7 @@ run_steps(Cluster *cluster, const char *options, const char *graph, RestResponse
     cluster_graph_literal(cluster, graph);
     for (size_t i = 0; i < COUNT_OF(turns); i++) {
         char body[128];
-        RestResponse *const response = &(*responses)[i];
+        RestResponse *response = &(*responses)[i];
         (void)snprintf(body, sizeof body,
             "{\"feeds\":{\"x\":[0.25,-1.5,0.75],\"n\":%d},\"fetches\":[\"v_exit\"]}", turns[i]);
         cluster_step(cluster, body, response);
@@ -71,7 +71,7 @@ an_untaken_loop_over_several_workers_is_dead_on_all_of_them(void **state)
 static void
 a_fetch_inside_a_loop_is_refused(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
     cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
@@ -92,7 +92,7 @@ a_fetch_inside_a_loop_is_refused(void **state)
 static void
 a_target_inside_a_loop_runs_the_loop(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char *const options[] = {"{}", "{\"slots\":2,\"placement\":\"spread\"}"};
     for (size_t index = 0; index < COUNT_OF(options); index++) {
         cluster_session(cluster, options[index]);
@@ -107,7 +107,7 @@ a_target_inside_a_loop_runs_the_loop(void **state)
 static void
 the_error_of_a_late_step_names_loop_and_iteration(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     cluster_graph_literal(cluster, LOOP_CHAOTIC(""));

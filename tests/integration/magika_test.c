@@ -44,7 +44,7 @@ find_model(Model *ret_model)
 static void
 read_whole(const char *path, Buffer *ret_bytes)
 {
-    TensorBuffer *const file = file_read(path);
+    TensorBuffer *file = file_read(path);
     if (file == NULL) {
         fail_msg("'%s' cannot be read", path);
     } else {
@@ -81,7 +81,7 @@ append_numbers(Buffer *body, Slice bytes, size_t padding_before, size_t padding_
 static void
 append_features(Buffer *body, Slice file)
 {
-    const size_t block = file.size < BLOCK_SIZE ? file.size : BLOCK_SIZE;
+    size_t block = file.size < BLOCK_SIZE ? file.size : BLOCK_SIZE;
     Slice front = slice_part(file, 0, block);
     Slice back = slice_part(file, file.size - block, block);
     while (front.size > 0 && is_space(front.data[0])) {
@@ -91,7 +91,7 @@ append_features(Buffer *body, Slice file)
         back.size--;
     }
     front.size = front.size < END_SIZE ? front.size : END_SIZE;
-    const size_t kept = back.size < END_SIZE ? back.size : END_SIZE;
+    size_t kept = back.size < END_SIZE ? back.size : END_SIZE;
     back = slice_part(back, back.size - kept, kept);
     append_numbers(body, front, 0, END_SIZE - front.size);
     append_numbers(body, back, END_SIZE - kept, 0);
@@ -122,7 +122,7 @@ best_class(const char *response, double *ret_score)
     *ret_score = -1;
     for (size_t index = 0; *next != ']'; index++) {
         char *end = NULL;
-        const double score = strtod(next + 1, &end);
+        double score = strtod(next + 1, &end);
         assert_true(end > next + 1);
         if (score > *ret_score) {
             *ret_score = score;
@@ -205,7 +205,7 @@ check_files(Cluster *cluster, const char *configuration)
     char score[NUMBER_SIZE];
     int count = 0;
     (void)snprintf(path, sizeof path, "%s/labels.csv", samples);
-    FILE *const labels = fopen(path, "re");
+    FILE *labels = fopen(path, "re");
     assert_non_null(labels);
     assert_int_equal(fscanf(labels, "file,label,score\n"), 0);
     while (fscanf(labels, "%63[^,],%63[^,],%15s\n", file, label, score) == 3) {
@@ -219,7 +219,7 @@ check_files(Cluster *cluster, const char *configuration)
 static void
 magika_labels_ten_files_as_its_own_package_does_across_two_workers(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_BUFFER configuration = {0};
     Model model;
     if (!find_model(&model)) {

@@ -19,7 +19,7 @@ static void
 a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs(void **state)
 {
     static const char *const arguments[] = {"--step-memory=1MiB", NULL};
-    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
     Cluster cluster = {0};
     (void)state;
     assert_true(cluster_start(&cluster, &options));
@@ -54,7 +54,7 @@ a_session_lowers_what_its_steps_may_take(void **state)
         {"{\"step_memory_bytes\":6291456}", 200},
         {"{\"step_memory_bytes\":0}", 200},
     };
-    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
     Cluster cluster = {0};
     (void)state;
     assert_true(cluster_start(&cluster, &options));
@@ -82,7 +82,7 @@ static void
 a_session_raises_no_limit(void **state)
 {
     static const char *const arguments[] = {"--step-memory=1MiB", NULL};
-    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
     Cluster cluster = {0};
     AUTO_REST refused = {0};
     (void)state;
@@ -103,7 +103,7 @@ static void
 the_first_step_of_a_batch_is_planned_on_all_its_workers(void **state)
 {
     static const int rows[] = {256, 300}; /* large, since threads keep up to 64 KiB for themselves */
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, "{\"slots\":2}");
     cluster_graph_literal(cluster, BATCHES);
     for (size_t index = 0; index < COUNT_OF(rows); index++) {
@@ -119,7 +119,7 @@ the_first_step_of_a_batch_is_planned_on_all_its_workers(void **state)
         cluster_expect(&reply, 200, NULL);
         (void)snprintf(expected, sizeof expected, "\"planned_bytes\":%d,\"peak_bytes\":%d",
             rows[index] * 1024, rows[index] * 1024);
-        const char *const first = strstr(rest_text(&reply), expected);
+        const char *first = strstr(rest_text(&reply), expected);
         assert_non_null(first);
         assert_non_null(strstr(first + 1, expected));
     }
@@ -136,7 +136,7 @@ typedef struct Caller {
 static void *
 call(void *argument)
 {
-    Caller *const caller = argument;
+    Caller *caller = argument;
     AUTO_REST reply = {0};
     cluster_step(caller->cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"sum\"]}", &reply);
     caller->status = reply.status;
@@ -167,7 +167,7 @@ steps_that_find_no_room_wait_for_each_other(void **state)
 {
     enum { ROUNDS = 5 };
     static const char *const arguments[] = {"--memory=12MiB", NULL};
-    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
     Cluster cluster = {0};
     int served_rounds = 0;
     (void)state;
@@ -179,8 +179,8 @@ steps_that_find_no_room_wait_for_each_other(void **state)
                                     "y = Fill(dims, x) T=float32\n"
                                     "sum = Sum(y, axis) T=float32\n");
     for (int round = 0; round < ROUNDS; round++) {
-        const uint64_t begin_ns = clock_monotonic_ns();
-        const bool is_served = are_all_served(&cluster);
+        uint64_t begin_ns = clock_monotonic_ns();
+        bool is_served = are_all_served(&cluster);
         assert_true(is_served || clock_monotonic_ns() - begin_ns > CLOCK_NS_PER_S);
         served_rounds += is_served;
     }

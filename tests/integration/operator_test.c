@@ -36,7 +36,7 @@ tell(const char *first, const char *second, const char *third, const char *fourt
 {
     Told told = {0};
     const char *const arguments[] = {"--database", cluster.conninfo, first, second, third, fourth, NULL};
-    const ProcessOutput output = {told.out, sizeof told.out, told.error, sizeof told.error};
+    ProcessOutput output = {told.out, sizeof told.out, told.error, sizeof told.error};
     told.exit_code = process_capture("sluice-gateway", arguments, &output);
     return told;
 }
@@ -60,12 +60,12 @@ above_its_rate_a_tenant_is_told_when_to_come_again_and_others_go_on(void **state
     (void)snprintf(other, sizeof other, "%s", cluster.key);
     cluster_make_key(&cluster, "loud", NULL, cluster.key);
     assert_int_equal(tell("quota", "loud", "requests_per_second=3", NULL).exit_code, 0);
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     while (ask(&refused) == 200 && passed < 1000) {
         rest_response_done(&refused);
         passed++;
     }
-    const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
+    uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
     /* The burst of one second, and what the rate allowed meanwhile. */
     assert_in_range(passed, 3, 3 + 3 * elapsed_ms / 1000 + 1);
     cluster_expect(&refused, 429, NULL);
@@ -89,7 +89,7 @@ quotas_are_shown_and_set_by_name(void **state)
 {
     (void)state;
     cluster_make_key(&cluster, "held", NULL, cluster.key);
-    const Told shown = tell("quota", "held", NULL, NULL);
+    Told shown = tell("quota", "held", NULL, NULL);
     assert_string_equal(shown.out,
         "weight=1\nsessions_max=1000\ngraphs_max=10000\nqueued_steps_max=10000\nrunning_steps_max=64\n"
         "stored_bytes_max=10737418240\nrequests_per_second=10000\n");
@@ -108,9 +108,9 @@ keys_are_listed_and_revoked_by_their_id_or_themselves(void **state)
     char id[13];
     (void)state;
     cluster_make_key(&cluster, "holder", NULL, cluster.key);
-    const char *const key = strstr(cluster.key, "slk_");
+    const char *key = strstr(cluster.key, "slk_");
     (void)snprintf(id, sizeof id, "%.12s", key + strlen("slk_"));
-    const Told listed = tell("key", "list", "holder", NULL);
+    Told listed = tell("key", "list", "holder", NULL);
     assert_non_null(strstr(listed.out, id));
     assert_non_null(strstr(listed.out, " valid "));
     assert_null(strstr(listed.out, key));
@@ -131,7 +131,7 @@ a_gateway_that_wants_more_connections_than_there_are_says_so_and_does_not_start(
 {
     char out[TEXT_SIZE] = "";
     char error[TEXT_SIZE] = "";
-    const ProcessOutput output = {out, sizeof out, error, sizeof error};
+    ProcessOutput output = {out, sizeof out, error, sizeof error};
     const char *const arguments[] = {
         "--database", cluster.conninfo, "--listen", "127.0.0.1:0", "--job-threads", "256", NULL};
     (void)state;

@@ -15,7 +15,7 @@ static const char step[] = "{\"feeds\":{\"x\":2},\"fetches\":[\"y\"]}";
 static int
 run_tool(const char *verb)
 {
-    const pid_t pid = fork();
+    pid_t pid = fork();
     if (pid == 0) {
         (void)execl("tools/postgres_control", "postgres_control", verb, (char *)NULL);
         _exit(127);
@@ -43,7 +43,7 @@ takes_sessions(Cluster *cluster)
 static void
 cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST ready = {0};
     AUTO_REST session = {0};
     AUTO_REST alive = {0};
@@ -75,7 +75,7 @@ main(void)
     if (getenv("OUTAGE_TEST_OWN_POSTGRES") == NULL) {
         (void)setenv("OUTAGE_TEST_OWN_POSTGRES", "1", 1);
         char path[256];
-        const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+        ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
         path[size > 0 ? size : 0] = '\0';
         (void)execl("tools/with_postgres", "with_postgres", path, (char *)NULL);
         return EXIT_FAILURE;

@@ -14,7 +14,7 @@ enum { SHORT_MS = 4000, GATEWAY_GRACE_MS = 10000 /* the default of --grace */ };
 static void
 one_that_nobody_completes_expires_and_leaves_nothing(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{\"slots\":2,\"placement\":\"spread\"}",
         "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"d\"]," SHORT "}", path);
@@ -32,10 +32,10 @@ static int
 send_head(const Cluster *cluster, const char *path, size_t body_size, const char *more)
 {
     char head[PARTIAL_RUN_PATH_SIZE * 2];
-    const int size = snprintf(head, sizeof head,
+    int size = snprintf(head, sizeof head,
         "POST %s HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s\r\n",
         path, body_size, more);
-    const int fd = raw_open(cluster->gateway.address);
+    int fd = raw_open(cluster->gateway.address);
     raw_send(fd, head, (size_t)size);
     return fd;
 }
@@ -44,7 +44,7 @@ static void
 expect_answer(int fd, int status, const char *part)
 {
     static char answer[RAW_REPLY_SIZE];
-    const int came = raw_reply(fd, answer, AWAIT_MS);
+    int came = raw_reply(fd, answer, AWAIT_MS);
     (void)close(fd);
     if (came != status || strstr(answer, part) == NULL) {
         fail_msg("%d %s instead of %d %s", came, answer, status, part);
@@ -80,7 +80,7 @@ send_go_on(const Cluster *cluster, const char *path, const char *body)
 {
     char target[PARTIAL_RUN_PATH_SIZE + 16];
     (void)snprintf(target, sizeof target, "%s:continue", path);
-    const int fd = send_head(cluster, target, strlen(body), "");
+    int fd = send_head(cluster, target, strlen(body), "");
     raw_send_text(fd, body);
     return fd;
 }
@@ -92,7 +92,7 @@ wait_for_queue(Cluster *cluster, char ret_path[PARTIAL_RUN_PATH_SIZE])
     cluster_session(cluster, "{}");
     cluster_graph_literal(cluster, queued);
     partial_run_begun(cluster, "{\"feeds\":[\"x\",\"u\"],\"fetches\":[\"y\",\"t\"]}", ret_path);
-    const int fd = send_go_on(cluster, ret_path, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}");
+    int fd = send_go_on(cluster, ret_path, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}");
     AWAIT(is_shown(cluster, ret_path, "\"fetches\":[\"t\"]"));
     return fd;
 }
@@ -100,10 +100,10 @@ wait_for_queue(Cluster *cluster, char ret_path[PARTIAL_RUN_PATH_SIZE])
 static void
 one_that_is_deleted_ends_for_who_waits_too(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     AUTO_REST response = {0};
-    const int fd = wait_for_queue(cluster, path);
+    int fd = wait_for_queue(cluster, path);
     cluster_send(cluster, "DELETE", path, NULL, &response);
     cluster_expect(&response, 204, NULL);
     expect_answer(fd, 499, "the partial run was deleted");
@@ -114,9 +114,9 @@ one_that_is_deleted_ends_for_who_waits_too(void **state)
 static void
 while_one_fetch_is_computed_another_is_given(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    const int fd = wait_for_queue(cluster, path);
+    int fd = wait_for_queue(cluster, path);
     (void)close(fd);
     partial_run_expect(cluster, path, "{\"feeds\":{\"u\":4}}", 200, "\"outputs\":{}");
     partial_run_expect(cluster, path, "{\"fetches\":[\"t\"]}", 200, "\"data\":[-4]");
@@ -126,14 +126,14 @@ while_one_fetch_is_computed_another_is_given(void **state)
 static void
 who_came_before_the_last_need_not_wait_for_the_end(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     cluster_session(cluster, "{}");
     cluster_graph_literal(cluster, queued);
     partial_run_begun(cluster, "{\"feeds\":[\"x\"],\"fetches\":[\"half\",\"y\"]}", path);
-    const int first = send_go_on(cluster, path, "{\"feeds\":{\"x\":1},\"fetches\":[\"half\"]}");
+    int first = send_go_on(cluster, path, "{\"feeds\":{\"x\":1},\"fetches\":[\"half\"]}");
     AWAIT(is_shown(cluster, path, "\"fetches\":[\"y\"]"));
-    const int last = send_go_on(cluster, path, "{\"fetches\":[\"y\"]}");
+    int last = send_go_on(cluster, path, "{\"fetches\":[\"y\"]}");
     AWAIT(is_shown(cluster, path, "\"fetches\":[]"));
     cluster_expect_step(cluster, put_half_step, 200, NULL);
     expect_answer(first, 200, "\"state\":\"open\"");
@@ -144,9 +144,9 @@ who_came_before_the_last_need_not_wait_for_the_end(void **state)
 static void
 a_worker_that_dies_is_told_to_who_waits(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    const int fd = wait_for_queue(cluster, path);
+    int fd = wait_for_queue(cluster, path);
     (void)process_stop(&cluster->workers[partial_run_worker(cluster)], SIGKILL);
     expect_answer(fd, 503, "the partial run has ended and cannot be repeated");
 }
@@ -159,7 +159,7 @@ step_begun(const Cluster *cluster, size_t body_size)
     static char answer[RAW_REPLY_SIZE];
     char path[PARTIAL_RUN_PATH_SIZE];
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
-    const int fd = send_head(cluster, path, body_size, "Expect: 100-continue\r\n");
+    int fd = send_head(cluster, path, body_size, "Expect: 100-continue\r\n");
     assert_int_equal(raw_reply(fd, answer, AWAIT_MS), 100);
     return fd;
 }
@@ -175,10 +175,10 @@ takes_no_connection(Cluster *cluster)
 static void
 a_gateway_that_drains_serves_who_waits(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    const int fd = wait_for_queue(cluster, path);
-    const int step_fd = step_begun(cluster, sizeof put_step - 1);
+    int fd = wait_for_queue(cluster, path);
+    int step_fd = step_begun(cluster, sizeof put_step - 1);
     assert_int_equal(kill(cluster->gateway.pid, SIGTERM), 0);
     AWAIT(takes_no_connection(cluster));
     raw_send_text(step_fd, put_step);
@@ -191,7 +191,7 @@ a_gateway_that_drains_serves_who_waits(void **state)
 static void
 with_its_session_it_ends(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     char session[PARTIAL_RUN_PATH_SIZE];
     AUTO_REST response = {0};
@@ -207,7 +207,7 @@ with_its_session_it_ends(void **state)
 static void
 a_failing_node_ends_it_and_is_told_once(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]}", path);
     partial_run_expect(
@@ -225,10 +225,10 @@ a_failing_node_ends_it_and_is_told_once(void **state)
 static void
 a_failure_that_nobody_asks_for_goes_when_its_time_is_over(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_ready(cluster, "{}");
-    const uint64_t since_ns = clock_monotonic_ns();
+    uint64_t since_ns = clock_monotonic_ns();
     partial_run_begun(cluster, "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]," SHORT "}", path);
     partial_run_expect(cluster, path, "{\"feeds\":{\"k\":0}}", 200, NULL);
     partial_run_await_gone(cluster, path);
@@ -240,7 +240,7 @@ static void
 a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it(void **state)
 {
     static const char body[] = "{\"feeds\":[\"x\",\"p\"],\"fetches\":[\"side:0\",\"side:1\"]}";
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", body, path);
     partial_run_expect(
@@ -253,7 +253,7 @@ a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it(void **state)
 static void
 with_its_worker_it_ends_and_is_not_repeated(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{\"slots\":2,\"placement\":\"spread\"}",
         "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"b\",\"c\",\"d\"]}", path);
@@ -268,11 +268,11 @@ with_its_worker_it_ends_and_is_not_repeated(void **state)
 static void
 a_gateway_that_ends_takes_its_runs_with_it(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", TWO_STAGES, path);
     partial_run_await_slots(cluster, 1);
-    const uint64_t since_ns = clock_monotonic_ns();
+    uint64_t since_ns = clock_monotonic_ns();
     assert_int_equal(process_stop(&cluster->gateway, SIGTERM), 0);
     assert_true(
         clock_monotonic_ns() - since_ns < GATEWAY_GRACE_MS * CLOCK_NS_PER_MS); /* nobody waits for the run */
@@ -285,9 +285,9 @@ a_gateway_that_ends_takes_its_runs_with_it(void **state)
 static void
 a_client_that_hangs_up_can_ask_again(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    const int fd = wait_for_queue(cluster, path);
+    int fd = wait_for_queue(cluster, path);
     (void)close(fd);
     AWAIT(is_shown(cluster, path, "\"feeds\":[\"u\"],\"fetches\":[\"t\",\"y\"]"));
     cluster_expect_step(cluster, put_step, 200, NULL);

@@ -5,7 +5,7 @@
 static void
 each_request_gives_feeds_and_gets_fetches(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", TWO_STAGES, path);
     partial_run_expect_view(cluster, path, 200, "\"state\":\"open\"");
@@ -22,7 +22,7 @@ each_request_gives_feeds_and_gets_fetches(void **state)
 static void
 feeds_and_fetches_need_not_come_together(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", TWO_STAGES, path);
     partial_run_expect(cluster, path, "{\"feeds\":{\"y\":[3]}}", 200, "\"outputs\":{}");
@@ -36,7 +36,7 @@ feeds_and_fetches_need_not_come_together(void **state)
 static void
 one_output_under_two_names_is_asked_for_by_each(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", "{\"feeds\":[\"x\",\"y\"],\"fetches\":[\"a\",\"a:0\",\"c\"]}", path);
     partial_run_expect(
@@ -49,7 +49,7 @@ one_output_under_two_names_is_asked_for_by_each(void **state)
 static void
 stages_on_two_slots_meet(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{\"slots\":2,\"placement\":\"spread\"}",
         "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"b\",\"c\",\"d\"]}", path);
@@ -64,7 +64,7 @@ stages_on_two_slots_meet(void **state)
 static void
 what_a_stage_has_done_to_a_variable_is_seen_at_once(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_ready(cluster, "{}");
     cluster_expect_step(cluster, "{\"targets\":[\"init\"]}", 200, NULL);
@@ -79,7 +79,7 @@ what_a_stage_has_done_to_a_variable_is_seen_at_once(void **state)
 static void
 the_same_key_is_the_same_run(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     const char *const headers[] = {"Idempotency-Key: one", NULL};
     AUTO_REST first = {0};
@@ -118,7 +118,7 @@ a_request_that_is_refused_changes_nothing(void **state)
         {"{\"feeds\":", "does not continue a partial run"},
         {"", NULL},
     };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", TWO_STAGES, path);
     for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
@@ -151,7 +151,7 @@ a_setup_that_makes_no_sense_is_refused(void **state)
         {"{\"feeds\":[\"x\"],\"fetches\":[\"a\"],\"options\":{\"timeout_ms\":0}}", 400, "step_timeout_ms"},
         {"{\"graph\":\"grf_none\",\"feeds\":[\"x\"],\"fetches\":[\"a\"]}", 404, "graph 'grf_none'"},
     };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     partial_run_ready(cluster, "{}");
     for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
         AUTO_REST response;
@@ -164,14 +164,14 @@ a_setup_that_makes_no_sense_is_refused(void **state)
 static void
 ids_of_other_gateways_and_of_nobody_are_told_apart(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_start(cluster, "{}", TWO_STAGES, path);
-    char *const id = strstr(path, "prt_") + 4;
-    char *const time = &id[11];
+    char *id = strstr(path, "prt_") + 4;
+    char *time = &id[11];
     *time = *time == '0' ? '1' : '0';
     partial_run_expect_view(cluster, path, 404, "does not exist");
-    char *const gateway = &id[20];
+    char *gateway = &id[20];
     *gateway = *gateway == '0' ? '1' : '0';
     partial_run_expect(cluster, path, "{\"fetches\":[\"a\"]}", 409, "was made by another gateway");
     (void)snprintf(id, 8, "nothing");
@@ -183,7 +183,7 @@ many_are_open_at_once(void **state)
 {
     enum { COUNT = 64 };
     static char paths[COUNT][PARTIAL_RUN_PATH_SIZE];
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     partial_run_ready(cluster, "{}");
     for (int index = 0; index < COUNT; index++) {

@@ -51,7 +51,7 @@ start(Cluster *cluster, const char *const *gateway_arguments)
 static void
 a_queued_step_is_accepted_runs_and_keeps_its_outputs(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char output[PATH_SIZE * 2];
     AUTO_REST accepted = {0};
@@ -63,7 +63,7 @@ a_queued_step_is_accepted_runs_and_keeps_its_outputs(void **state)
     assert_string_equal(rest_header(&accepted, "Retry-After"), "1");
     assert_string_equal(rest_header(&accepted, "Preference-Applied"), "respond-async");
     assert_non_null(strstr(rest_text(&accepted), "\"state\":\"queued\""));
-    const char *const step = rest_header(&accepted, "Location");
+    const char *step = rest_header(&accepted, "Location");
     assert_memory_equal(step, path, strlen(path));
     (void)snprintf(output, sizeof output, "%s/outputs/y", step);
     char step_path[PATH_SIZE];
@@ -80,7 +80,7 @@ static void
 each_form_of_an_output_has_a_tag_of_its_own(void **state)
 {
     static const char *const npy[] = {"Accept: application/x-npy", NULL};
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char step[PATH_SIZE];
     char output[PATH_SIZE * 2];
@@ -107,7 +107,7 @@ static void
 an_output_that_no_npy_holds_is_not_acceptable(void **state)
 {
     static const char *const accept[] = {"Accept: application/x-npy", NULL};
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char step[PATH_SIZE];
     char output[PATH_SIZE * 2];
@@ -132,7 +132,7 @@ static void
 an_output_as_npy_is_equal_to_the_tensor(void **state)
 {
     static const char *const accept[] = {"Accept: application/x-npy", NULL};
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char step[PATH_SIZE];
     char output[PATH_SIZE * 2];
@@ -159,7 +159,7 @@ static void
 a_queued_step_that_ends_while_its_client_waits_is_answered_with_its_end(void **state)
 {
     static const char *const waiting[] = {"Prefer: respond-async, wait=10", NULL};
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     AUTO_REST response = {0};
     prepare(cluster, path);
@@ -175,7 +175,7 @@ static void
 a_look_at_a_step_waits_for_its_end_when_asked_to(void **state)
 {
     static const char *const waiting[] = {"Prefer: wait=10", NULL};
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char step[PATH_SIZE];
     prepare(cluster, path);
@@ -202,7 +202,7 @@ a_step_that_does_not_end_in_time_is_told_as_it_is(void **state)
     (void)state;
     assert_true(start(&cluster, none));
     prepare(&cluster, path);
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     cluster_send_with(&cluster, "POST", path, waiting, STEP_BODY_AFFINE, &accepted);
     cluster_expect(&accepted, 202, NULL);
     assert_true(clock_monotonic_ns() - begin_ns >= CLOCK_NS_PER_S);
@@ -218,7 +218,7 @@ a_step_that_does_not_end_in_time_is_told_as_it_is(void **state)
 static void
 a_step_that_cannot_run_is_refused_at_once(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     AUTO_REST response = {0};
     prepare(cluster, path);
@@ -231,7 +231,7 @@ a_step_that_cannot_run_is_refused_at_once(void **state)
 static void
 a_step_that_fails_says_which_node_and_is_not_tried_again(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char step[PATH_SIZE];
     AUTO_REST response = {0};
@@ -271,7 +271,7 @@ a_gateway_killed_after_a_202_the_step_runs_when_it_is_back(void **state)
 static void
 a_worker_killed_under_a_queued_step_the_step_succeeds_on_the_other(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char steps[8][PATH_SIZE];
     prepare(cluster, path);
@@ -343,7 +343,7 @@ a_step_cancelled_while_queued_never_runs(void **state)
 static void
 a_running_queued_step_is_cancelled_on_its_workers(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char step[PATH_SIZE];
     char cancel[PATH_SIZE + 16];
@@ -456,8 +456,8 @@ burst(const Cluster *cluster, int ret_statuses[BURST])
     int fds[BURST];
     for (int index = 0; index < BURST; index++) {
         char request[1024];
-        const char *const body = STEP_BODY_AFFINE;
-        const int size = snprintf(request, sizeof request,
+        const char *body = STEP_BODY_AFFINE;
+        int size = snprintf(request, sizeof request,
             "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: x\r\nPrefer: respond-async\r\n"
             "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
             cluster->session, strlen(body), body);
@@ -474,7 +474,7 @@ static void
 a_burst_is_queued_and_ended_together(void **state)
 {
     static const char ended[] = "select count(*) from sluice.step_records where state = 'succeeded'";
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     int statuses[BURST];
     prepare(cluster, path);
@@ -491,7 +491,7 @@ a_burst_is_queued_and_ended_together(void **state)
 static void
 a_burst_over_the_quota_is_queued_as_far_as_it_goes(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     int statuses[BURST];
     int accepted = 0;

@@ -29,7 +29,7 @@ static void
 records_equal_the_steps(void **state)
 {
     enum { STEPS = 50 };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char wanted[ANSWER_SIZE];
     prepare(cluster);
     for (int index = 0; index < STEPS; index++) {
@@ -56,7 +56,7 @@ records_equal_the_steps(void **state)
 static void
 what_was_not_written_yet_is_written_when_the_gateway_stops(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     prepare(cluster);
     cluster_step(cluster, STEP_BODY_AFFINE, &response);
@@ -68,7 +68,7 @@ what_was_not_written_yet_is_written_when_the_gateway_stops(void **state)
 static void
 a_step_is_found_at_once_by_the_location_of_its_answer(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     prepare(cluster);
     for (int index = 0; index < 10; index++) {
         char path[PATH_SIZE];
@@ -88,7 +88,7 @@ a_durable_step_is_in_the_database_before_it_runs(void **state)
 {
     static const char body[] =
         "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"record\":\"durable\"}}";
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     prepare(cluster);
     cluster_step(cluster, body, &response);
@@ -109,7 +109,7 @@ typedef struct Client {
 static void *
 run_client(void *context)
 {
-    Client *const client = context;
+    Client *client = context;
     AUTO_REST response = {0};
     cluster_step(client->cluster, client->body, &response);
     atomic_store_release(&client->status, response.status);
@@ -174,7 +174,7 @@ a_running_synchronous_step_is_durable_seen_and_cancelled(void **state)
 {
     static const char body[] =
         "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"record\":\"durable\"}}";
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Client client;
     char path[PATH_SIZE];
     char cancel[PATH_SIZE + 16];
@@ -202,15 +202,14 @@ a_running_synchronous_step_is_durable_seen_and_cancelled(void **state)
 static void
 a_step_whose_client_hangs_up_has_a_record_too(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char url[PATH_SIZE];
     AUTO_REST response = {0};
     prepare(cluster);
     cluster_signal_workers(cluster, SIGSTOP);
     (void)snprintf(
         url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
-    const RestRequest request = {
-        .method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 2000};
+    RestRequest request = {.method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 2000};
     rest_send(&request, &response);
     cluster_expect(&response, 0, NULL);
     AWAIT(database_says(cluster->database, "select state from sluice.step_records", "cancelled"));

@@ -38,7 +38,7 @@ set_up(void **state)
 {
     static Replicas replicas;
     replicas = (Replicas){0};
-    Cluster *const cluster = &replicas.cluster;
+    Cluster *cluster = &replicas.cluster;
     *state = &replicas;
     if (!cluster_start(cluster, &(ClusterOptions){0}) || !cluster_add_gateway(cluster, &replicas.second)) {
         return -1;
@@ -50,7 +50,7 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-    Replicas *const replicas = *state;
+    Replicas *replicas = *state;
     cluster_signal_workers(&replicas->cluster, SIGCONT);
     (void)process_stop(&replicas->second, SIGTERM);
     cluster_stop(&replicas->cluster);
@@ -90,7 +90,7 @@ ask_patiently(const Replicas *replicas, const char *method, const char *path, co
 static int
 begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
 {
-    Cluster *const cluster = &replicas->cluster;
+    Cluster *cluster = &replicas->cluster;
     char text[TEXT_SIZE] = "";
     size_t size = 0;
     AUTO_REST warm = {0};
@@ -99,7 +99,7 @@ begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
     cluster_step(cluster, body, &warm);
     cluster_expect(&warm, 200, NULL);
     (void)kill(cluster->workers[1].pid, SIGSTOP);
-    const int fd = raw_open(cluster->gateway.address);
+    int fd = raw_open(cluster->gateway.address);
     (void)snprintf(text, sizeof text,
         "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         "Accept: multipart/mixed\r\nContent-Length: %zu\r\n\r\n%s",
@@ -107,12 +107,12 @@ begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
     raw_send_text(fd, text);
     text[0] = '\0';
     while (size + 1 < sizeof text && strstr(text, "\r\n\r\n") == NULL) {
-        const ssize_t got = recv(fd, text + size, sizeof text - size - 1, 0);
+        ssize_t got = recv(fd, text + size, sizeof text - size - 1, 0);
         assert_true(got > 0);
         size += (size_t)got;
         text[size] = '\0';
     }
-    const char *const location = strstr(text, "Location: ");
+    const char *location = strstr(text, "Location: ");
     assert_non_null(location);
     assert_int_equal(sscanf(location, "Location: %255s", ret_path), 1);
     return fd;
@@ -123,7 +123,7 @@ static void
 assert_ends_with(int fd, const char *wanted)
 {
     char rest[TEXT_SIZE];
-    const long size = raw_drain(fd, rest, sizeof rest, AWAIT_MS);
+    long size = raw_drain(fd, rest, sizeof rest, AWAIT_MS);
     assert_true(size > 0);
     assert_non_null(memmem(rest, (size_t)size, wanted, strlen(wanted)));
     (void)close(fd);
@@ -132,12 +132,12 @@ assert_ends_with(int fd, const char *wanted)
 static void
 a_step_that_one_gateway_runs_is_seen_and_cancelled_through_the_other(void **state)
 {
-    Replicas *const replicas = *state;
+    Replicas *replicas = *state;
     char path[PATH_SIZE];
     AUTO_REST seen = {0};
     AUTO_REST cancelled = {0};
     AUTO_REST ended = {0};
-    const int fd = begin_step(replicas, path);
+    int fd = begin_step(replicas, path);
     ask_patiently(replicas, "GET", path, "", &seen);
     cluster_expect(&seen, 200, "\"state\":\"running\"");
     assert_non_null(strstr(rest_text(&seen), replicas->cluster.graph));
@@ -152,11 +152,11 @@ static void
 the_end_of_such_a_step_can_be_waited_for(void **state)
 {
     static const char *const waiting[] = {"Prefer: wait=10", NULL};
-    Replicas *const replicas = *state;
+    Replicas *replicas = *state;
     char path[PATH_SIZE];
     char url[3 * PATH_SIZE];
     AUTO_REST ended = {0};
-    const int fd = begin_step(replicas, path);
+    int fd = begin_step(replicas, path);
     (void)kill(replicas->cluster.workers[1].pid, SIGCONT);
     (void)snprintf(url, sizeof url, "%s%s", replicas->url, path);
     rest_send(&(RestRequest){.url = url, .headers = waiting}, &ended);
@@ -167,10 +167,10 @@ the_end_of_such_a_step_can_be_waited_for(void **state)
 static void
 a_session_deleted_through_one_ends_what_the_other_runs_of_it(void **state)
 {
-    Replicas *const replicas = *state;
+    Replicas *replicas = *state;
     char path[PATH_SIZE];
     AUTO_REST deleted = {0};
-    const int fd = begin_step(replicas, path);
+    int fd = begin_step(replicas, path);
     *strstr(path, "/steps/") = '\0';
     ask(replicas, "DELETE", path, "", &deleted);
     cluster_expect(&deleted, 204, NULL);
@@ -189,8 +189,8 @@ step_status(Cluster *cluster, const char *step)
 static void
 a_graph_deleted_through_one_is_forgotten_by_the_other(void **state)
 {
-    Replicas *const replicas = *state;
-    Cluster *const cluster = &replicas->cluster;
+    Replicas *replicas = *state;
+    Cluster *cluster = &replicas->cluster;
     char path[PATH_SIZE];
     char named[TEXT_SIZE];
     AUTO_REST deleted = {0};
@@ -208,18 +208,18 @@ a_graph_deleted_through_one_is_forgotten_by_the_other(void **state)
 static void
 name_another_step(char *path)
 {
-    char *const digit = path + strlen(path) - 5;
+    char *digit = path + strlen(path) - 5;
     *digit = *digit == 'a' ? 'b' : 'a';
 }
 
 static void
 a_step_of_nobody_is_404_at_either(void **state)
 {
-    Replicas *const replicas = *state;
+    Replicas *replicas = *state;
     char path[PATH_SIZE];
     AUTO_REST here = {0};
     AUTO_REST there = {0};
-    const int fd = begin_step(replicas, path);
+    int fd = begin_step(replicas, path);
     name_another_step(path);
     cluster_send(&replicas->cluster, "GET", path, NULL, &here);
     cluster_expect(&here, 404, NULL);
@@ -232,8 +232,8 @@ a_step_of_nobody_is_404_at_either(void **state)
 static void
 the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other(void **state)
 {
-    Replicas *const replicas = *state;
-    Cluster *const cluster = &replicas->cluster;
+    Replicas *replicas = *state;
+    Cluster *cluster = &replicas->cluster;
     AUTO_REST traced = {0};
     AUTO_REST untraced = {0};
     AUTO_REST here = {0};
@@ -259,8 +259,8 @@ the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other(void **state)
 static void
 a_trace_that_cannot_be_handed_on_is_not_called_missing(void **state)
 {
-    Replicas *const replicas = *state;
-    Cluster *const cluster = &replicas->cluster;
+    Replicas *replicas = *state;
+    Cluster *cluster = &replicas->cluster;
     AUTO_REST traced = {0};
     AUTO_REST there = {0};
     cluster_session(cluster, "{\"slots\":2}");
@@ -276,7 +276,7 @@ static uint64_t
 milliseconds_of(const Replicas *replicas, const char *path)
 {
     AUTO_REST response = {0};
-    const uint64_t since_ns = clock_monotonic_ns();
+    uint64_t since_ns = clock_monotonic_ns();
     ask(replicas, "GET", path, "", &response);
     cluster_expect(&response, 404, NULL);
     return (clock_monotonic_ns() - since_ns) / CLOCK_NS_PER_MS;
@@ -286,8 +286,8 @@ milliseconds_of(const Replicas *replicas, const char *path)
 static void
 who_polls_a_step_of_nobody_need_not_wait_each_time(void **state)
 {
-    Replicas *const replicas = *state;
-    Cluster *const cluster = &replicas->cluster;
+    Replicas *replicas = *state;
+    Cluster *cluster = &replicas->cluster;
     char path[PATH_SIZE];
     AUTO_REST ended = {0};
     cluster_session(cluster, "{\"slots\":2}");
@@ -303,8 +303,8 @@ who_polls_a_step_of_nobody_need_not_wait_each_time(void **state)
 static void
 the_trace_of_no_step_is_404_as_the_step_is(void **state)
 {
-    Replicas *const replicas = *state;
-    Cluster *const cluster = &replicas->cluster;
+    Replicas *replicas = *state;
+    Cluster *cluster = &replicas->cluster;
     char path[PATH_SIZE];
     AUTO_REST nowhere = {0};
     cluster_session(cluster, "{}");

@@ -34,7 +34,7 @@ send_with(Cluster *cluster, const char *method, const char *path, const char *he
 static void
 a_list_is_walked_page_by_page_without_repeats(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     enum { COUNT = 7 };
     char ids[COUNT][64];
     char path[PATH_SIZE] = "/api/v1/sessions?page_size=3";
@@ -64,7 +64,7 @@ a_list_is_walked_page_by_page_without_repeats(void **state)
 static void
 a_token_is_of_no_use_to_another_list(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char token[128];
     char path[PATH_SIZE];
     AUTO_REST page = {0};
@@ -81,7 +81,7 @@ a_token_is_of_no_use_to_another_list(void **state)
 static void
 of_two_changes_from_one_state_one_wins(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char condition[80];
     AUTO_REST read = {0};
@@ -105,7 +105,7 @@ of_two_changes_from_one_state_one_wins(void **state)
 static void
 new_options_count_from_the_next_step_on(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     AUTO_REST changed = {0};
     AUTO_REST plan = {0};
@@ -124,7 +124,7 @@ new_options_count_from_the_next_step_on(void **state)
 static void
 an_unknown_option_is_named(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_send(cluster, "POST", "/api/v1/sessions", "{\"options\":{\"speed\":9}}", &response);
     cluster_expect(&response, 400, "speed");
@@ -133,7 +133,7 @@ an_unknown_option_is_named(void **state)
 static void
 a_definition_comes_back_as_it_was_sent_and_in_other_forms(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     char condition[128];
     AUTO_REST source = {0};
@@ -159,7 +159,7 @@ a_definition_comes_back_as_it_was_sent_and_in_other_forms(void **state)
 static void
 a_deleted_graph_is_not_run_any_more(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[PATH_SIZE];
     AUTO_REST before = {0};
     AUTO_REST deleted = {0};
@@ -193,7 +193,7 @@ is_worker_in(const Process *gateway, const char *expected)
 static void
 a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char drain[] = "/api/v1/workers/w0:drain";
     Process second = {0};
     char task[24];
@@ -202,7 +202,7 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     assert_true(cluster_add_gateway(cluster, &second));
     cluster_send(cluster, "POST", drain, NULL, &drained);
     cluster_expect(&drained, 200, "\"state\":\"draining\"");
-    const char *const number = strstr(rest_text(&drained), "\"task\":");
+    const char *number = strstr(rest_text(&drained), "\"task\":");
     assert_non_null(number);
     (void)snprintf(task, sizeof task, "%.*s", (int)strcspn(number, ","), number);
     AWAIT(is_worker_in(&cluster->gateway, "draining"));
@@ -225,7 +225,7 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
 static void
 an_unknown_worker_is_not_found(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST read = {0};
     AUTO_REST drained = {0};
     cluster_send(cluster, "GET", "/api/v1/workers/nobody", NULL, &read);
@@ -237,16 +237,14 @@ an_unknown_worker_is_not_found(void **state)
 static void
 metrics_count_requests_steps_and_workers(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST fine = {0};
     AUTO_REST wrong = {0};
     cluster_session(cluster, "{}");
     cluster_graph(cluster, graph);
-    const double steps = cluster_metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}");
-    const double asked =
-        cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}");
-    const double refused =
-        cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}");
+    double steps = cluster_metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}");
+    double asked = cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}");
+    double refused = cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}");
     cluster_step(cluster, step, &fine);
     cluster_step(cluster, "{}", &wrong);
     cluster_expect(&fine, 200, NULL);
@@ -274,7 +272,7 @@ take(char *data, size_t size, size_t count, void *context)
 static void
 get_http2(const char *url, RestResponse *ret_response)
 {
-    CURL *const curl = curl_easy_init();
+    CURL *curl = curl_easy_init();
     (void)curl_easy_setopt(curl, CURLOPT_URL, url);
     (void)curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
@@ -294,7 +292,7 @@ worker_runs(const Cluster *cluster)
         AUTO_REST metrics = {0};
         (void)snprintf(url, sizeof url, "http://%s/worker/v1/metrics", cluster->workers[index].address);
         get_http2(url, &metrics);
-        const char *const found = strstr(rest_text(&metrics), series);
+        const char *found = strstr(rest_text(&metrics), series);
         assert_non_null(found);
         runs += strtod(found + sizeof series - 1, NULL);
         assert_non_null(strstr(rest_text(&metrics), "sluice_worker_cache_bytes{cache=\"partitions\"} "));
@@ -305,11 +303,11 @@ worker_runs(const Cluster *cluster)
 static void
 workers_count_what_they_run(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
     cluster_graph(cluster, graph);
-    const double before = worker_runs(cluster);
+    double before = worker_runs(cluster);
     cluster_step(cluster, step, &response);
     cluster_expect(&response, 200, NULL);
     assert_true(worker_runs(cluster) == before + 1);
@@ -318,7 +316,7 @@ workers_count_what_they_run(void **state)
 static void
 a_problem_leads_to_its_page(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char type[64];
     AUTO_REST problem = {0};
     AUTO_REST page = {0};
@@ -336,7 +334,7 @@ a_problem_leads_to_its_page(void **state)
 static void
 head_and_options_answer_on_every_path(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST head = {0};
     AUTO_REST options = {0};
     AUTO_REST wrong = {0};

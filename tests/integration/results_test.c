@@ -20,8 +20,7 @@ enum { PARTS_MAX = 8 };
 static Slice
 find(Slice bytes, Slice wanted)
 {
-    const char *const found =
-        bytes.size == 0 ? NULL : memmem(bytes.data, bytes.size, wanted.data, wanted.size);
+    const char *found = bytes.size == 0 ? NULL : memmem(bytes.data, bytes.size, wanted.data, wanted.size);
     return found == NULL ? (Slice){0} : slice_part(bytes, (size_t)(found - bytes.data), bytes.size);
 }
 
@@ -30,18 +29,18 @@ static size_t
 split_parts(RestResponse *response, Part parts[PARTS_MAX])
 {
     char delimiter[128] = "\r\n--";
-    const char *const boundary = strstr(rest_header(response, "Content-Type"), "boundary=");
+    const char *boundary = strstr(rest_header(response, "Content-Type"), "boundary=");
     assert_non_null(boundary);
     (void)snprintf(delimiter + 4, sizeof delimiter - 4, "%s", boundary + strlen("boundary="));
-    const Slice line = slice_from_string(delimiter);
+    Slice line = slice_from_string(delimiter);
     Slice rest = buffer_slice(&response->body);
     size_t count = 0;
     assert_true(slice_starts_with(rest, slice_part(line, 2, line.size)));
     rest = slice_part(rest, line.size - 2, rest.size);
     while (slice_starts_with(rest, SLICE("\r\n"))) {
-        const Slice behind = find(rest, line);
-        const Slice whole = slice_part(rest, 0, rest.size - behind.size);
-        const Slice body = find(whole, SLICE("\r\n\r\n"));
+        Slice behind = find(rest, line);
+        Slice whole = slice_part(rest, 0, rest.size - behind.size);
+        Slice body = find(whole, SLICE("\r\n\r\n"));
         assert_non_null(behind.data);
         assert_non_null(body.data);
         assert_true(count < PARTS_MAX);
@@ -70,7 +69,7 @@ body_has(const Part *part, const char *text)
 static void
 every_form_gives_the_same_tensors(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char both[] = "{" FORMS_FEEDS ",\"fetches\":[\"product\",\"sum\"]}";
     static const char one[] = "{" FORMS_FEEDS ",\"fetches\":[\"product\"]}";
     AUTO_REST json = {0};
@@ -98,7 +97,7 @@ every_form_gives_the_same_tensors(void **state)
     assert_int_equal(multipart.curl_code, 0);
     assert_string_equal(rest_header(&multipart, "Transfer-Encoding"), "chunked");
     assert_int_equal(split_parts(&multipart, parts), 3);
-    const size_t sum = part_has(&parts[0], "name=\"sum\"") ? 0 : 1;
+    size_t sum = part_has(&parts[0], "name=\"sum\"") ? 0 : 1;
     assert_true(part_has(&parts[sum], "Content-Type: application/x-npy\r\n"));
     assert_true(part_has(&parts[sum], "Content-Disposition: attachment; name=\"sum\"\r\n"));
     assert_true(part_has(&parts[1 - sum], "Content-Disposition: attachment; name=\"product\"\r\n"));
@@ -112,12 +111,12 @@ every_form_gives_the_same_tensors(void **state)
 static void
 frames_carry_the_tensors_by_name_and_a_status(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     AUTO_ARENA arena = arena_new(1 << 16);
     Call call = {.arena = arena};
-    const FrameLimits limits = {.tensor_size_max = 1 << 20};
-    FrameReader *const reader = frame_reader_new(&limits);
+    FrameLimits limits = {.tensor_size_max = 1 << 20};
+    FrameReader *reader = frame_reader_new(&limits);
     Frame frame;
     bool is_complete = false;
     size_t tensor_count = 0;
@@ -130,7 +129,7 @@ frames_carry_the_tensors_by_name_and_a_status(void **state)
     Slice rest = buffer_slice(&response.body);
     while (frame_read(&call, reader, &rest, &frame, &is_complete) == STATUS_OK && is_complete &&
            frame.kind == FRAME_TENSOR) {
-        const bool is_sum = slice_equals_string(frame.name, "sum:0");
+        bool is_sum = slice_equals_string(frame.name, "sum:0");
         assert_true(is_sum || slice_equals_string(frame.name, "product"));
         assert_memory_equal(frame.tensor.data, is_sum ? forms_sum : forms_product, 12);
         tensor_unref(&frame.tensor);
@@ -147,7 +146,7 @@ frames_carry_the_tensors_by_name_and_a_status(void **state)
 static void
 the_step_is_named_before_its_body(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char *const accepts[] = {
         "application/json", "multipart/mixed", "application/x-npy", "application/vnd.sluice.frames"};
     char prefix[128];
@@ -159,7 +158,7 @@ the_step_is_named_before_its_body(void **state)
             &(FormSend){.body = "{" FORMS_FEEDS ",\"fetches\":[\"sum\"]}", .accept = accepts[index]},
             &response);
         cluster_expect(&response, 200, NULL);
-        const Slice location = slice_from_string(rest_header(&response, "Location"));
+        Slice location = slice_from_string(rest_header(&response, "Location"));
         assert_true(slice_starts_with(location, slice_from_string(prefix)));
     }
 }
@@ -167,7 +166,7 @@ the_step_is_named_before_its_body(void **state)
 static void
 strings_come_as_json_parts(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char body[] = "{\"feeds\":{\"s\":[\"one\",\"zwei\"]},\"fetches\":[\"words\"]}";
     AUTO_REST multipart = {0};
     AUTO_REST npy = {0};
@@ -187,7 +186,7 @@ strings_come_as_json_parts(void **state)
 static void
 a_form_nobody_can_give_is_refused_before_the_run(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const struct {
         const char *accept;
         const char *fetches;
@@ -212,7 +211,7 @@ static const char failing[] = "{\"feeds\":{\"i\":[7],\"j\":[0]},\"fetches\":[\"q
 static void
 a_step_that_fails_behind_its_first_output_says_so_and_is_cut(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     Part parts[PARTS_MAX];
     forms_begin(cluster);
@@ -229,7 +228,7 @@ a_step_that_fails_behind_its_first_output_says_so_and_is_cut(void **state)
 static void
 a_step_that_fails_before_any_output_is_a_problem_in_every_form(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char *const accepts[] = {
         "multipart/mixed", "application/vnd.sluice.frames", "application/x-npy", "application/json"};
     forms_begin(cluster);
@@ -248,7 +247,7 @@ a_step_that_fails_before_any_output_is_a_problem_in_every_form(void **state)
 static void
 a_step_without_fetches_is_its_last_part(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     Part parts[PARTS_MAX];
     forms_begin(cluster);

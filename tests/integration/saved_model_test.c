@@ -23,7 +23,7 @@ static const char restore_step[] =
 static void
 push_model(Cluster *cluster, const char *path, RestResponse *ret_response)
 {
-    TensorBuffer *const archive = file_read(path);
+    TensorBuffer *archive = file_read(path);
     assert_non_null(archive);
     cluster_push_graph(
         cluster, "application/x-tar", "", slice_of(archive->data, archive->size), ret_response);
@@ -42,7 +42,7 @@ begin(Cluster *cluster, const char *options, const char *path)
 static void
 variables_begin_with_the_checkpoint_and_keep_what_steps_make_of_them(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin(cluster, "{}", training);
     cluster_expect_step(cluster, count_step, 200, "\"data\":[40]");
     cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
@@ -57,7 +57,7 @@ variables_begin_with_the_checkpoint_and_keep_what_steps_make_of_them(void **stat
 static void
 what_is_only_read_is_a_constant_also_when_it_is_read_in_part(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     char path[CLUSTER_URL_SIZE];
     AUTO_REST response = {0};
     begin(cluster, "{}", training);
@@ -72,7 +72,7 @@ what_is_only_read_is_a_constant_also_when_it_is_read_in_part(void **state)
 static void
 each_session_begins_anew(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin(cluster, "{}", training);
     cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
     begin(cluster, "{}", training);
@@ -92,7 +92,7 @@ a_graph_says_what_its_variables_are(void **state)
 static void
 the_models_own_restore_sets_them_back(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin(cluster, "{}", training);
     cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
     cluster_expect_step(cluster, train_step, 200, "\"data\":[8.5]");
@@ -104,7 +104,7 @@ the_models_own_restore_sets_them_back(void **state)
 static void
 reference_variables_in_parts_and_files_are_restored(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char read_step[] = "{\"feeds\":{\"x\":[[1,0,0,10]]},\"fetches\":[\"y\"]}";
     begin(cluster, "{\"slots\":2,\"placement\":\"spread\"}", slices);
     cluster_expect_step(cluster, GROW(1), 200, "\"data\":[6]");
@@ -122,7 +122,7 @@ is_told_lost(Cluster *cluster)
     AUTO_REST response;
     cluster_step(cluster, count_step, &response);
     assert_int_not_equal(response.status, 200);
-    const bool is_told = strstr(rest_text(&response), "variable 'count' is not initialised") != NULL;
+    bool is_told = strstr(rest_text(&response), "variable 'count' is not initialised") != NULL;
     if (is_told) {
         cluster_expect(&response, 400, "the session's variables were lost with worker");
     }
@@ -132,7 +132,7 @@ is_told_lost(Cluster *cluster)
 static void
 what_is_lost_with_its_worker_does_not_begin_anew_unasked(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin(cluster, "{}", training);
     cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
     for (int index = 0; index < 2; index++) {
@@ -147,7 +147,7 @@ what_is_lost_with_its_worker_does_not_begin_anew_unasked(void **state)
 static void
 who_would_write_a_checkpoint_hears_what_to_do(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin(cluster, "{}", slices);
     cluster_expect_step(cluster, "{\"fetches\":[\"save/Identity\"]}", 501,
         "workers have no files: fetch the variables instead");

@@ -89,13 +89,13 @@ static void
 assert_refused(const Cluster *cluster, const Vector *vector)
 {
     static char reply[RAW_REPLY_SIZE];
-    const int fd = raw_open(cluster->gateway.address);
+    int fd = raw_open(cluster->gateway.address);
     raw_send(fd, vector->request.data, vector->request.size);
-    const int status = raw_reply(fd, reply, TIMEOUT_MS);
+    int status = raw_reply(fd, reply, TIMEOUT_MS);
     if (status != vector->status) {
         fail_msg("%s: status %d, not %d", vector->what, status, vector->status);
     }
-    const long rest = raw_drain(fd, reply, sizeof reply - 1, TIMEOUT_MS);
+    long rest = raw_drain(fd, reply, sizeof reply - 1, TIMEOUT_MS);
     close(fd);
     if (rest < 0) {
         fail_msg("%s: the connection stays open", vector->what);
@@ -109,7 +109,7 @@ assert_refused(const Cluster *cluster, const Vector *vector)
 static void
 every_ambiguous_request_is_refused_and_hides_nothing(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     for (size_t index = 0; index < COUNT_OF(vectors); index++) {
         AUTO_REST sessions = {0};
         assert_refused(cluster, &vectors[index]);
@@ -125,7 +125,7 @@ every_ambiguous_request_is_refused_and_hides_nothing(void **state)
 static void
 the_hidden_request_alone_makes_a_session(void **state)
 {
-    const Cluster *const cluster = *state;
+    const Cluster *cluster = *state;
     static char reply[RAW_REPLY_SIZE];
     assert_int_equal(raw_exchange(cluster->gateway.address, HIDDEN, sizeof HIDDEN - 1, reply), 201);
     assert_non_null(strstr(reply, "smuggled"));
@@ -135,11 +135,11 @@ the_hidden_request_alone_makes_a_session(void **state)
 static void
 nothing_behind_a_chunked_request_is_run(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char request[] = POST "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" HIDDEN;
     static char reply[RAW_REPLY_SIZE];
     AUTO_REST sessions = {0};
-    const int fd = raw_open(cluster->gateway.address);
+    int fd = raw_open(cluster->gateway.address);
     raw_send(fd, request, sizeof request - 1);
     assert_int_equal(raw_reply(fd, reply, TIMEOUT_MS), 201);
     assert_true(raw_drain(fd, reply, sizeof reply, TIMEOUT_MS) >= 0);
@@ -151,14 +151,14 @@ nothing_behind_a_chunked_request_is_run(void **state)
 static void
 methods_that_are_not_served_are_405(void **state)
 {
-    const Cluster *const cluster = *state;
+    const Cluster *cluster = *state;
     static const char *const methods[] = {"TRACE", "CONNECT", "PUT", "BREW", "get"};
     for (size_t index = 0; index < COUNT_OF(methods); index++) {
         char request[128];
         static char reply[RAW_REPLY_SIZE];
-        const int size = snprintf(
+        int size = snprintf(
             request, sizeof request, "%s /api/v1/sessions HTTP/1.1\r\nHost: x\r\n\r\n", methods[index]);
-        const int status = raw_exchange(cluster->gateway.address, request, (size_t)size, reply);
+        int status = raw_exchange(cluster->gateway.address, request, (size_t)size, reply);
         if (status != 405 && status != 501) {
             fail_msg("%s: status %d", methods[index], status);
         }

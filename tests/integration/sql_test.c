@@ -6,17 +6,17 @@
 static void
 every_statement_prepares(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     assert_true(sql_table_count > 0);
     for (size_t index = 0; index < sql_table_count; index++) {
-        const Statement *const statement = sql_table[index];
+        const Statement *statement = sql_table[index];
         assert_int_equal(statement->index, index);
-        PGresult *const result = PQprepare(database->admin, statement->name, statement->text, 0, NULL);
+        PGresult *result = PQprepare(database->admin, statement->name, statement->text, 0, NULL);
         if (PQresultStatus(result) != PGRES_COMMAND_OK) {
             fail_msg("%s.sql: %s", statement->name, PQresultErrorMessage(result));
         }
         PQclear(result);
-        PGresult *const description = PQdescribePrepared(database->admin, statement->name);
+        PGresult *description = PQdescribePrepared(database->admin, statement->name);
         assert_int_equal(PQnparams(description), statement->parameter_count);
         PQclear(description);
     }

@@ -10,7 +10,7 @@ static const char spread[] = "{\"slots\":2,\"placement\":\"spread\"}";
 static void
 a_graph_cut_across_two_workers_gives_its_result(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
@@ -26,7 +26,7 @@ a_graph_cut_across_two_workers_gives_its_result(void **state)
 static void
 one_slot_and_two_slots_give_the_same_bits(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char body[] = "{\"feeds\":{\"x\":[[0.1,-3.7]]},\"fetches\":[\"y\"]}";
     AUTO_REST local = {0};
     AUTO_REST cut = {0};
@@ -44,7 +44,7 @@ one_slot_and_two_slots_give_the_same_bits(void **state)
 static void
 a_restarted_worker_is_invisible(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char body[] = "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"]}";
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
@@ -63,7 +63,7 @@ a_restarted_worker_is_invisible(void **state)
 static void
 what_is_wrong_with_a_step_is_said(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const struct {
         const char *body;
         int status;

@@ -139,7 +139,7 @@ tensor_make(void)
     sha256(slice_of(npy, sizeof npy - 1), &sum);
     sha256_to_hex(&sum, digest);
     (void)snprintf(url, sizeof url, "http://%s/api/v1/tensors/%s", cluster.gateway.address, digest);
-    const RestRequest request = {
+    RestRequest request = {
         .method = "PUT",
         .url = url,
         .content_type = "application/x-npy",
@@ -190,7 +190,7 @@ path_make(const Handler *handler, char ret_path[PATH_SIZE])
     for (const char *letter = handler->path; *letter != '\0'; letter++) {
         char value[KEY_SIZE] = {*letter, '\0'};
         if (*letter == '{') {
-            const Slice name = slice_of(letter + 1, strcspn(letter + 1, "}"));
+            Slice name = slice_of(letter + 1, strcspn(letter + 1, "}"));
             parameter_make(name, value);
             letter += name.size + 1;
         }
@@ -202,7 +202,7 @@ path_make(const Handler *handler, char ret_path[PATH_SIZE])
 static int
 ask(const Handler *handler, const char *path, const char *key, RestResponse *ret_response)
 {
-    const Case *const given = case_find(handler);
+    const Case *given = case_find(handler);
     char url[PATH_SIZE + 64];
     const char *headers[3] = {NULL};
     size_t count = 0;
@@ -213,7 +213,7 @@ ask(const Handler *handler, const char *path, const char *key, RestResponse *ret
     if (given->header != NULL) {
         headers[count++] = given->header;
     }
-    const RestRequest request = {
+    RestRequest request = {
         .method = handler->method,
         .url = url,
         .content_type = given->body.data == npy ? "application/x-npy" : NULL,
@@ -230,8 +230,8 @@ assert_answer(const Handler *handler, const char *key, int expected)
     char path[PATH_SIZE];
     AUTO_REST response = {0};
     path_make(handler, path);
-    const int status = ask(handler, path, key, &response);
-    const bool is_expected = expected == 200 ? status / 100 == 2 : status == expected;
+    int status = ask(handler, path, key, &response);
+    bool is_expected = expected == 200 ? status / 100 == 2 : status == expected;
     if (!is_expected) {
         fail_msg(
             "%s %s: status %d, not %d: %s", handler->method, path, status, expected, rest_text(&response));
@@ -243,7 +243,7 @@ every_case_is_a_route(void **state)
 {
     (void)state;
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Case *const given = case_find(handler_table[index]);
+        const Case *given = case_find(handler_table[index]);
         assert_int_equal(given->kind == PUBLIC, handler_table[index]->access == ACCESS_PUBLIC);
         assert_int_equal(given->kind == OPERATOR, handler_table[index]->access == ACCESS_OPERATOR);
     }
@@ -255,7 +255,7 @@ every_route_with_another_tenants_id_is_not_found(void **state)
 {
     (void)state;
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Handler *const handler = handler_table[index];
+        const Handler *handler = handler_table[index];
         if (case_find(handler)->kind == OWNED) {
             assert_answer(handler, stranger, 404);
             assert_answer(handler, operator_key, 404); /* an operator is not every tenant */
@@ -294,7 +294,7 @@ a_list_holds_nothing_of_another_tenant(void **state)
     parameter_make(SLICE("session"), session);
     cluster_queued_step(&cluster, step);
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Handler *const handler = handler_table[index];
+        const Handler *handler = handler_table[index];
         char path[PATH_SIZE];
         AUTO_REST response = {0};
         if (case_find(handler)->kind != OWN) {
@@ -318,8 +318,8 @@ every_route_but_the_public_asks_for_a_key(void **state)
         "Authorization: Digest username=\"a\"",
     };
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Handler *const handler = handler_table[index];
-        const bool is_public = case_find(handler)->kind == PUBLIC;
+        const Handler *handler = handler_table[index];
+        bool is_public = case_find(handler)->kind == PUBLIC;
         for (size_t key = 0; key < COUNT_OF(wrong); key++) {
             if (!is_public) {
                 assert_answer(handler, wrong[key], 401);
@@ -338,7 +338,7 @@ a_known_id_with_another_secret_is_refused(void **state)
     char own[KEY_SIZE];
     char mixed[KEY_SIZE];
     AUTO_REST response = {0};
-    const size_t id_start = sizeof "Authorization: Bearer slk_" - 1;
+    size_t id_start = sizeof "Authorization: Bearer slk_" - 1;
     (void)snprintf(own, sizeof own, "%s", owner);
     (void)snprintf(mixed, sizeof mixed, "%s", stranger);
     memcpy(mixed + id_start, own + id_start, 12);
@@ -353,7 +353,7 @@ operator_routes_are_not_there_for_tenants(void **state)
     (void)state;
     size_t count = 0;
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Handler *const handler = handler_table[index];
+        const Handler *handler = handler_table[index];
         if (case_find(handler)->kind == OPERATOR) {
             assert_answer(handler, owner, 404);
             assert_answer(handler, operator_key, 200);
@@ -368,7 +368,7 @@ what_all_tenants_share_is_the_same_for_all(void **state)
 {
     (void)state;
     for (size_t index = 0; index < handler_table_count; index++) {
-        const Handler *const handler = handler_table[index];
+        const Handler *handler = handler_table[index];
         if (case_find(handler)->kind == SHARED) {
             assert_answer(handler, owner, 200);
             assert_answer(handler, stranger, 200);
@@ -397,7 +397,7 @@ a_revoked_key_is_refused_within_five_seconds(void **state)
         "update sluice.api_keys set revoked_at = now() where id = '%.12s' returning id",
         key + sizeof "Authorization: Bearer slk_" - 1);
     assert_int_equal(strlen(database_ask(cluster.database, sql)), 12);
-    const uint64_t revoked_ns = clock_monotonic_ns();
+    uint64_t revoked_ns = clock_monotonic_ns();
     AWAIT(status_with(key) != 200);
     assert_true(clock_monotonic_ns() - revoked_ns < 10 * CLOCK_NS_PER_S); /* the machine may be slow */
     assert_int_equal(status_with(key), 401);

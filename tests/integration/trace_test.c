@@ -37,7 +37,7 @@ trace_get(Cluster *cluster, const Traced *traced)
     AUTO_REST response = {0};
     cluster_send(cluster, "GET", traced->path, NULL, &response);
     cluster_expect(&response, 200, NULL);
-    cJSON *const trace = cJSON_Parse(rest_text(&response));
+    cJSON *trace = cJSON_Parse(rest_text(&response));
     assert_non_null(trace);
     return trace;
 }
@@ -51,7 +51,7 @@ member(const cJSON *object, const char *name)
 static const char *
 text(const cJSON *object, const char *name)
 {
-    const char *const value = cJSON_GetStringValue(member(object, name));
+    const char *value = cJSON_GetStringValue(member(object, name));
     return value == NULL ? "" : value;
 }
 
@@ -76,7 +76,7 @@ events_count(const cJSON *trace, const char *category, int slot)
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
-        const bool is_counted = strcmp(text(event, "cat"), category) == 0;
+        bool is_counted = strcmp(text(event, "cat"), category) == 0;
         count += is_counted && (slot < 0 || (int)number(event, "pid") == slot);
     }
     return count;
@@ -88,7 +88,7 @@ transfer_find(const cJSON *trace, const char *op, const char *key)
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
-        const cJSON *const about = member(event, "args");
+        const cJSON *about = member(event, "args");
         if (strcmp(text(about, "op"), op) == 0 && strcmp(text(about, "key"), key) == 0) {
             return event;
         }
@@ -106,8 +106,8 @@ assert_every_node_is_there(const cJSON *trace, const cJSON *step)
     const cJSON *partition = NULL;
     cJSON_ArrayForEach(partition, member(step, "partitions"))
     {
-        const int slot = (int)number(partition, "slot");
-        const int events = events_count(trace, "node", slot) + events_count(trace, "transfer", slot);
+        int slot = (int)number(partition, "slot");
+        int events = events_count(trace, "node", slot) + events_count(trace, "transfer", slot);
         assert_int_equal(events, (int)number(partition, "nodes"));
     }
 }
@@ -117,11 +117,11 @@ assert_nodes_are_within_their_slots(const cJSON *trace)
 {
     double start[2] = {0};
     double end[2] = {0};
-    const double elapsed_us = number(member(trace, "otherData"), "elapsed_us");
+    double elapsed_us = number(member(trace, "otherData"), "elapsed_us");
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
-        const int slot = (int)number(event, "pid");
+        int slot = (int)number(event, "pid");
         assert_in_range(slot, 0, 1);
         if (strcmp(text(event, "ph"), "X") != 0) {
             continue;
@@ -144,9 +144,9 @@ assert_no_receive_ends_before_its_send_starts(const cJSON *trace)
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
-        const cJSON *const about = member(event, "args");
+        const cJSON *about = member(event, "args");
         if (strcmp(text(about, "op"), "_Recv") == 0) {
-            const cJSON *const sent = transfer_find(trace, "_Send", text(about, "key"));
+            const cJSON *sent = transfer_find(trace, "_Send", text(about, "key"));
             assert_int_not_equal((int)number(sent, "pid"), (int)number(event, "pid"));
             assert_true(end_of(event) >= number(sent, "ts") - tolerance_us);
         }
@@ -161,7 +161,7 @@ assert_events_of_a_thread_do_not_overlap(const cJSON *trace)
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
-        const bool is_run = strcmp(text(event, "ph"), "X") == 0;
+        bool is_run = strcmp(text(event, "ph"), "X") == 0;
         if (is_run && before != NULL && number(before, "pid") == number(event, "pid") &&
             number(before, "tid") == number(event, "tid")) {
             assert_true(number(event, "ts") >= end_of(before) - tolerance_us);
@@ -173,13 +173,13 @@ assert_events_of_a_thread_do_not_overlap(const cJSON *trace)
 static void
 every_node_of_both_slots_is_in_the_trace_on_one_clock(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Traced traced;
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     for (int round = 0; round < 5; round++) { /* the first round registers the partitions */
         step_run(cluster, STEP_BODY("node"), &traced);
-        cJSON *const trace = trace_get(cluster, &traced);
+        cJSON *trace = trace_get(cluster, &traced);
         assert_int_equal(events_count(trace, "slot", -1), 2);
         assert_true(events_count(trace, "transfer", -1) >= 2);
         assert_every_node_is_there(trace, traced.step);
@@ -213,7 +213,7 @@ iterations_count(const cJSON *trace, const char *node, int *ret_events, uint64_t
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
         if (strcmp(text(event, "name"), node) == 0) {
-            const cJSON *const about = member(event, "args");
+            const cJSON *about = member(event, "args");
             assert_string_equal(text(about, "frame"), "loop");
             *ret_iterations |= (uint64_t)1 << (unsigned)number(about, "iteration");
             (*ret_events)++;
@@ -259,9 +259,9 @@ assert_an_arrow_leads_to_every_receive(const cJSON *trace)
         }
     }
     for (int id = 1; id <= count; id++) {
-        const cJSON *const start = arrow_find(trace, "s", id);
-        const cJSON *const end = arrow_find(trace, "f", id);
-        const cJSON *const about = member(end, "args");
+        const cJSON *start = arrow_find(trace, "s", id);
+        const cJSON *end = arrow_find(trace, "f", id);
+        const cJSON *about = member(end, "args");
         assert_string_equal(text(end, "bp"), "e");
         assert_string_equal(text(about, "way"), "pushed");
         assert_string_equal(text(about, "key"), text(member(start, "args"), "key"));
@@ -276,13 +276,13 @@ static void
 every_iteration_of_a_loop_over_workers_is_in_the_trace(void **state)
 {
     enum { TURNS = 12 };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Traced traced;
     int events = 0;
     uint64_t iterations = 0;
     cluster_session(cluster, spread);
     loop_run(cluster, TURNS, &traced);
-    cJSON *const trace = trace_get(cluster, &traced);
+    cJSON *trace = trace_get(cluster, &traced);
     iterations_count(trace, "exp", &events, &iterations);
     assert_int_equal(events, TURNS);
     assert_int_equal(iterations, (1 << TURNS) - 1);
@@ -299,13 +299,13 @@ every_iteration_of_a_loop_over_workers_is_in_the_trace(void **state)
 static void
 a_trace_says_how_many_iterations_it_leaves_out(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Traced traced;
     double left_out = 0;
     double left_out_iterations = 0;
     cluster_session(cluster, "{}");
     loop_run(cluster, 20000, &traced);
-    cJSON *const trace = trace_get(cluster, &traced);
+    cJSON *trace = trace_get(cluster, &traced);
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
@@ -326,20 +326,20 @@ a_trace_says_how_many_iterations_it_leaves_out(void **state)
 static void
 a_trace_draws_the_memory_of_the_workers(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Traced traced;
     double bytes[2] = {0, 0};
     int counters = 0;
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     step_run(cluster, STEP_BODY("node"), &traced);
-    cJSON *const trace = trace_get(cluster, &traced);
+    cJSON *trace = trace_get(cluster, &traced);
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, member(trace, "traceEvents"))
     {
         if (strcmp(text(event, "ph"), "C") == 0) {
-            const double now = number(member(event, "args"), "bytes");
-            double *const before = &bytes[(int)number(event, "pid")];
+            double now = number(member(event, "args"), "bytes");
+            double *before = &bytes[(int)number(event, "pid")];
             assert_string_equal(text(event, "name"), "device memory");
             assert_true(now >= 0 && (now < *before || now > *before));
             *before = now;
@@ -359,7 +359,7 @@ plan_get(Cluster *cluster, const char *body)
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:plan", cluster->session, cluster->graph);
     cluster_send(cluster, "POST", path, body, &response);
     cluster_expect(&response, 200, NULL);
-    cJSON *const plan = cJSON_Parse(rest_text(&response));
+    cJSON *plan = cJSON_Parse(rest_text(&response));
     assert_non_null(plan);
     return plan;
 }
@@ -368,7 +368,7 @@ static void
 a_plan_tells_what_traced_steps_have_cost(void **state)
 {
     enum { STEPS = 3 };
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     for (int step = 0; step < STEPS; step++) {
@@ -376,9 +376,8 @@ a_plan_tells_what_traced_steps_have_cost(void **state)
         step_run(cluster, STEP_BODY("node"), &traced);
         cJSON_Delete(traced.step);
     }
-    cJSON *const plan =
-        plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw\"],\"costs\":true}");
-    const cJSON *const costs = member(plan, "costs");
+    cJSON *plan = plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw\"],\"costs\":true}");
+    const cJSON *costs = member(plan, "costs");
     const cJSON *node = NULL;
     bool is_found = false;
     assert_int_equal((int)number(costs, "steps"), STEPS);
@@ -397,7 +396,7 @@ a_plan_tells_what_traced_steps_have_cost(void **state)
     cJSON_Delete(plan);
     cluster_session(cluster, "{}"); /* one partition, which no step has run */
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
-    cJSON *const other = plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"costs\":true}");
+    cJSON *other = plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"costs\":true}");
     assert_int_equal((int)number(member(other, "costs"), "steps"), 0);
     cJSON_Delete(other);
 }
@@ -417,19 +416,19 @@ ops_count(const cJSON *graph, const char *op)
 static void
 a_plan_tells_the_graph_of_each_partition(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
-    cJSON *const plan =
+    cJSON *plan =
         plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw\"],\"partition_graphs\":true}");
-    const cJSON *const graphs = member(plan, "partition_graphs");
+    const cJSON *graphs = member(plan, "partition_graphs");
     int sends = 0;
     int receives = 0;
     assert_int_equal(cJSON_GetArraySize(graphs), 2);
     for (int slot = 0; slot < 2; slot++) {
-        const cJSON *const partition = cJSON_GetArrayItem(graphs, slot);
-        const cJSON *const about = cJSON_GetArrayItem(member(plan, "partitions"), slot);
-        const cJSON *const graph = member(partition, "graph");
+        const cJSON *partition = cJSON_GetArrayItem(graphs, slot);
+        const cJSON *about = cJSON_GetArrayItem(member(plan, "partitions"), slot);
+        const cJSON *graph = member(partition, "graph");
         assert_int_equal((int)number(partition, "slot"), slot);
         assert_int_equal(cJSON_GetArraySize(member(graph, "node")), (int)number(about, "nodes"));
         sends += ops_count(graph, "_Send");
@@ -444,12 +443,12 @@ a_plan_tells_the_graph_of_each_partition(void **state)
 static void
 partitions_alone_are_one_event_a_slot(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Traced traced;
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     step_run(cluster, STEP_BODY("partition"), &traced);
-    cJSON *const trace = trace_get(cluster, &traced);
+    cJSON *trace = trace_get(cluster, &traced);
     assert_int_equal(events_count(trace, "slot", -1), 2);
     assert_int_equal(events_count(trace, "node", -1) + events_count(trace, "transfer", -1), 0);
     assert_nodes_are_within_their_slots(trace);
@@ -460,7 +459,7 @@ partitions_alone_are_one_event_a_slot(void **state)
 static void
 a_step_that_asked_for_none_has_none(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Traced traced;
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
@@ -474,7 +473,7 @@ a_step_that_asked_for_none_has_none(void **state)
 static void
 a_trace_is_told_as_tensorflows_step_stats_too(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     Traced traced;
     int node_count = 0;
     const cJSON *device = NULL;
@@ -482,7 +481,7 @@ a_trace_is_told_as_tensorflows_step_stats_too(void **state)
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     step_run(cluster, STEP_BODY("node"), &traced);
     (void)snprintf(traced.path + strlen(traced.path), PATH_SIZE - strlen(traced.path), "?format=step_stats");
-    cJSON *const stats = trace_get(cluster, &traced);
+    cJSON *stats = trace_get(cluster, &traced);
     cJSON_ArrayForEach(device, member(stats, "devStats"))
     {
         const cJSON *node = NULL;

@@ -92,7 +92,7 @@ train(Cluster *cluster)
 static void
 a_model_is_trained_over_many_steps(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, model);
     {
@@ -111,7 +111,7 @@ a_model_is_trained_over_many_steps(void **state)
 static void
 variables_stay_on_one_worker_whatever_else_is_spread(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin_model(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     train(cluster);
     cluster_expect_step(cluster, read_step, 200, "\"data\":[3]");
@@ -120,10 +120,10 @@ variables_stay_on_one_worker_whatever_else_is_spread(void **state)
 static void
 what_is_lost_with_its_worker_is_said_and_can_be_made_again(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin_model(cluster, "{}");
     cluster_expect_step(cluster, train_step, 200, NULL);
-    const int index = keeper(cluster);
+    int index = keeper(cluster);
     (void)process_stop(&cluster->workers[index], SIGKILL);
     cluster_expect_step(cluster, read_step, 503, "keeps variables of this session");
     expect_lost(cluster);
@@ -135,9 +135,9 @@ what_is_lost_with_its_worker_is_said_and_can_be_made_again(void **state)
 static void
 a_restarted_worker_has_lost_what_it_kept(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin_model(cluster, "{}");
-    const int index = keeper(cluster);
+    int index = keeper(cluster);
     (void)process_stop(&cluster->workers[index], SIGKILL);
     assert_true(cluster_restart_worker(cluster, index));
     expect_lost(cluster);
@@ -148,7 +148,7 @@ a_restarted_worker_has_lost_what_it_kept(void **state)
 static void
 a_gateway_that_restarts_finds_the_variables_again(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin_model(cluster, "{}");
     train(cluster);
     (void)process_stop(&cluster->gateway, SIGTERM);
@@ -159,10 +159,10 @@ a_gateway_that_restarts_finds_the_variables_again(void **state)
 static void
 a_deleted_session_gives_its_memory_back(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     begin_model(cluster, "{}");
     cluster_expect_step(cluster, train_step, 200, NULL);
-    const int index = keeper(cluster);
+    int index = keeper(cluster);
     assert_true(cluster_worker_use(cluster, index).memory_in_use > 0);
     char path[128];
     AUTO_REST response;
@@ -186,14 +186,14 @@ keep_tensor(Cluster *cluster, char ret_handle[HANDLE_SIZE])
     AUTO_REST kept;
     cluster_step(cluster, "{\"feeds\":{\"x\":[1,2]},\"fetches\":[\"keep\"]}", &kept);
     cluster_expect(&kept, 200, "keep;");
-    const char *const handle = strstr(rest_text(&kept), "keep;");
+    const char *handle = strstr(rest_text(&kept), "keep;");
     (void)snprintf(ret_handle, HANDLE_SIZE, "%.*s", (int)strcspn(handle, "\""), handle);
 }
 
 static void
 a_tensor_stays_in_the_session_under_its_handle(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     cluster_graph(cluster, handles);
     char handle[HANDLE_SIZE];
@@ -223,7 +223,7 @@ static const char readers[] = "{\"node\":[" NODE(
 static void
 a_handle_says_where_its_tensor_is_and_serves_nodes_added_later(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char *const headers[] = {"If-Match: *", NULL};
     char body[256];
     char handle[HANDLE_SIZE];
@@ -257,7 +257,7 @@ static const char *const drawn[] = {
 static void
 a_seeded_sequence_goes_on_from_step_to_step_and_is_each_sessions_own(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     static const char *const steps[] = {
         "{\"fetches\":[\"r\"]}", "{\"fetches\":[\"q\"]}", "{\"fetches\":[\"q\",\"r\"]}"};
     for (int session = 0; session < 3; session++) {

@@ -42,9 +42,9 @@ output_find(const char *outputs, const char *name)
 {
     char key[64];
     (void)snprintf(key, sizeof key, "\"%s\":{", name);
-    const char *const start = strstr(outputs, key);
+    const char *start = strstr(outputs, key);
     assert_non_null(start);
-    const char *const end = strchr(start, '}');
+    const char *end = strchr(start, '}');
     assert_non_null(end);
     return slice_of(start, (size_t)(end - start));
 }
@@ -86,7 +86,7 @@ watched_tensors_are_those_of_the_graph_as_it_was_sent(void **state)
     static const char all[] =
         "\"folded\",\"same\",\"scaled\",\"grown\",\"shifted\",\"minus\",\"twin\",\"square\","
         "\"back\",\"sum\",\"y\"";
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     AUTO_REST unchanged = {0};
     const char *expected = NULL;
     cluster_session(cluster, "{\"passes_off\":[\"*\"]}");

@@ -43,14 +43,14 @@ typedef struct Answer {
 static void
 take_frame(UpstreamCall *call, Frame *frame)
 {
-    Answer *const answer = upstream_context(call);
+    Answer *answer = upstream_context(call);
     if (frame->kind == FRAME_TENSOR) {
         answer->output = frame->tensor;
         return;
     }
     if (frame->kind == FRAME_STATUS) {
         Call reading = {.arena = answer->arena};
-        const char *const json = text_copy(answer->arena, frame->json); /* outlives the frame */
+        const char *json = text_copy(answer->arena, frame->json); /* outlives the frame */
         assert_non_null(json);
         assert_status(
             &reading, STATUS_OK, wire_status_read(&reading, slice_of(json, frame->json.size), &answer->wire));
@@ -61,7 +61,7 @@ take_frame(UpstreamCall *call, Frame *frame)
 static void
 take_end(UpstreamCall *call, Status status, const char *message)
 {
-    Answer *const answer = upstream_context(call);
+    Answer *answer = upstream_context(call);
     (void)message;
     answer->is_done = true;
     answer->status = status;
@@ -75,10 +75,10 @@ static int
 setup(void **state)
 {
     static const char *const arguments[] = {"--listen", "127.0.0.1:0", "--name", "w0", NULL};
-    Fixture *const fixture = calloc(1, sizeof *fixture);
+    Fixture *fixture = calloc(1, sizeof *fixture);
     fixture->arena = arena_new(1 << 24);
     fixture->call.arena = fixture->arena;
-    const UpstreamOptions options = {.frames.tensor_size_max = 1 << 28};
+    UpstreamOptions options = {.frames.tensor_size_max = 1 << 28};
     *state = fixture;
     if (!process_start(&fixture->worker, "sluice-worker", arguments) ||
         loop_new(&fixture->call, &fixture->loop) != STATUS_OK) {
@@ -91,10 +91,10 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     upstream_free(fixture->upstream);
     loop_free(fixture->loop);
-    const int code = process_stop(&fixture->worker, SIGTERM);
+    int code = process_stop(&fixture->worker, SIGTERM);
     arena_free(fixture->arena);
     free(fixture);
     return code;
@@ -104,7 +104,7 @@ static UpstreamCall *
 begin_sized(Fixture *fixture, const char *method, const char *path, uint64_t body_size, Answer *answer)
 {
     *answer = (Answer){.arena = fixture->arena};
-    const UpstreamHead head = {
+    UpstreamHead head = {
         .method = method,
         .path = slice_from_string(path),
         .address = fixture->worker.address,
@@ -113,7 +113,7 @@ begin_sized(Fixture *fixture, const char *method, const char *path, uint64_t bod
         .tenant = SLICE("t"),
         .body_size = body_size,
     };
-    UpstreamCall *const call = upstream_begin(fixture->upstream, &head, &events, answer);
+    UpstreamCall *call = upstream_begin(fixture->upstream, &head, &events, answer);
     assert_non_null(call);
     return call;
 }
@@ -128,7 +128,7 @@ static void
 finish(Fixture *fixture, UpstreamCall *call, const Answer *answer)
 {
     upstream_end(call);
-    const uint64_t end_ns = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;
+    uint64_t end_ns = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;
     while (!answer->is_done) {
         assert_true(clock_monotonic_ns() < end_ns);
         loop_turn(fixture->loop, 100);
@@ -138,7 +138,7 @@ finish(Fixture *fixture, UpstreamCall *call, const Answer *answer)
 static void
 request(Fixture *fixture, const char *method, const char *path, const char *body, Answer *answer)
 {
-    UpstreamCall *const call = begin(fixture, method, path, answer);
+    UpstreamCall *call = begin(fixture, method, path, answer);
     if (body != NULL) {
         upstream_write_copy(call, slice_from_string(body));
     }
@@ -173,7 +173,7 @@ begin_run(Fixture *fixture, bool is_partial, Answer *answer)
 {
     AUTO_BUFFER json = {0};
     AUTO_BUFFER frame = {0};
-    const WireRun run = {
+    WireRun run = {
         .partition = slice_from_string(digest_of(partition)),
         .session = SLICE("s1"),
         .attempt = 1,
@@ -181,7 +181,7 @@ begin_run(Fixture *fixture, bool is_partial, Answer *answer)
         .fetch_count = 1,
         .is_partial = is_partial,
     };
-    UpstreamCall *const call = begin(fixture, "POST", "/worker/v1/steps/stp_1:run", answer);
+    UpstreamCall *call = begin(fixture, "POST", "/worker/v1/steps/stp_1:run", answer);
     wire_run_write(&json, &run);
     frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
     upstream_write_copy(call, buffer_slice(&frame));
@@ -193,7 +193,7 @@ static void
 write_feed(UpstreamCall *call, Dtype dtype)
 {
     AUTO_TENSOR x = {0};
-    const Shape shape = {.rank = 2, .dims = {1, 2}};
+    Shape shape = {.rank = 2, .dims = {1, 2}};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &x));
     ((float *)x.data)[0] = 1;
     ((float *)x.data)[1] = 2;
@@ -204,7 +204,7 @@ write_feed(UpstreamCall *call, Dtype dtype)
 static void
 run_partition(Fixture *fixture, int feed_count, Answer *answer)
 {
-    UpstreamCall *const call = begin_run(fixture, false, answer);
+    UpstreamCall *call = begin_run(fixture, false, answer);
     for (int index = 0; index < feed_count; index++) {
         write_feed(call, DTYPE_FLOAT32);
     }
@@ -214,7 +214,7 @@ run_partition(Fixture *fixture, int feed_count, Answer *answer)
 static void
 status_tells_who_it_is_and_what_it_has(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     WireWorker worker;
     request(fixture, "GET", "/worker/v1/status", NULL, &answer);
@@ -230,7 +230,7 @@ status_tells_who_it_is_and_what_it_has(void **state)
 static void
 a_registered_partition_computes_x_times_w_plus_b(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     put_partition(fixture);
     run_partition(fixture, 1, &answer);
@@ -245,7 +245,7 @@ a_registered_partition_computes_x_times_w_plus_b(void **state)
 static void
 an_unknown_partition_is_told_by_its_reason(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     run_partition(fixture, 1, &answer);
     assert_string_equal(status_name(answer.wire.failure.code), "NOT_FOUND");
@@ -255,7 +255,7 @@ an_unknown_partition_is_told_by_its_reason(void **state)
 static void
 a_run_with_a_feed_missing_or_twice_is_refused(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     put_partition(fixture);
     run_partition(fixture, 0, &answer);
@@ -287,17 +287,17 @@ await_running(Fixture *fixture, int64_t wanted)
 static void
 a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     put_partition(fixture);
-    UpstreamCall *const call = begin_run(fixture, true, &answer);
+    UpstreamCall *call = begin_run(fixture, true, &answer);
     await_running(fixture, 1);
     write_feed(call, DTYPE_FLOAT32);
     finish(fixture, call, &answer);
     assert_string_equal(status_name(answer.wire.failure.code), "OK");
     assert_true(((float *)answer.output.data)[0] == 17 && ((float *)answer.output.data)[1] == 30);
     tensor_unref(&answer.output);
-    UpstreamCall *const abandoned = begin_run(fixture, true, &answer);
+    UpstreamCall *abandoned = begin_run(fixture, true, &answer);
     await_running(fixture, 1);
     upstream_cancel(abandoned);
     await_running(fixture, 0);
@@ -307,7 +307,7 @@ a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open(void **state)
 static void
 a_wrong_body_of_a_partial_run_ends_it(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     put_partition(fixture);
     UpstreamCall *call = begin_run(fixture, true, &answer);
@@ -328,7 +328,7 @@ a_wrong_body_of_a_partial_run_ends_it(void **state)
 static void
 a_body_that_is_not_its_digest_is_refused(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     char path[256];
     Answer answer;
     request(fixture, "PUT", "/worker/v1/sessions/s1", "{}", &answer);
@@ -343,7 +343,7 @@ put_blob(Fixture *fixture, const char *content, const char *sent, size_t told_si
 {
     char path[256];
     (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s", digest_of(content));
-    UpstreamCall *const call = begin_sized(fixture, "PUT", path, told_size, answer);
+    UpstreamCall *call = begin_sized(fixture, "PUT", path, told_size, answer);
     upstream_write_copy(call, slice_from_string(sent));
     finish(fixture, call, answer);
 }
@@ -351,7 +351,7 @@ put_blob(Fixture *fixture, const char *content, const char *sent, size_t told_si
 static void
 a_blob_is_taken_as_long_as_told_and_with_its_digest(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     put_blob(fixture, "constants", "constants", 9, &answer);
     assert_int_equal(answer.http_status, 200);
@@ -370,7 +370,7 @@ a_blob_is_taken_as_long_as_told_and_with_its_digest(void **state)
 static void
 a_partition_needs_a_session_with_a_lease(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     char path[256];
     Answer answer;
     (void)snprintf(path, sizeof path, "/worker/v1/sessions/nobody/partitions/%s", digest_of(partition));
@@ -381,7 +381,7 @@ a_partition_needs_a_session_with_a_lease(void **state)
 static void
 unknown_methods_and_malformed_frames_are_refused(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     Answer answer;
     request(fixture, "GET", "/worker/v1/nothing", NULL, &answer);
     assert_int_equal(answer.http_status, 404);

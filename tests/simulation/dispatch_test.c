@@ -40,8 +40,8 @@ static void
 play_seeds(const Weather *weather, void (*check)(void))
 {
     uint64_t asked = 0;
-    const char *const text = getenv("SLUICE_SEED");
-    const bool is_asked = text != NULL && slice_to_uint64(slice_from_string(text), &asked);
+    const char *text = getenv("SLUICE_SEED");
+    bool is_asked = text != NULL && slice_to_uint64(slice_from_string(text), &asked);
     for (uint64_t turn = 1; turn <= (is_asked ? 1 : SEEDS); turn++) {
         chance_begin(is_asked ? asked : turn < SEEDS ? turn : random_uint64());
         world_open(weather);
@@ -61,8 +61,8 @@ static void
 check_causes(void)
 {
     for (size_t index = 0; index < STEPS; index++) {
-        const FakeStep *const step = &world.steps[index];
-        const Status wanted = step->failing_slot >= 0 ? STATUS_INVALID_ARGUMENT : STATUS_OK;
+        const FakeStep *step = &world.steps[index];
+        Status wanted = step->failing_slot >= 0 ? STATUS_INVALID_ARGUMENT : STATUS_OK;
         CHECK(step->status == wanted && step->attempt == 1, "step %zu ended as %s in attempt %lld", index,
             status_name(step->status), (long long)step->attempt);
     }
@@ -79,7 +79,7 @@ static void
 check_late(void)
 {
     for (size_t index = 0; index < STEPS; index++) {
-        const FakeStep *const step = &world.steps[index];
+        const FakeStep *step = &world.steps[index];
         CHECK(step->hangs == (step->status == STATUS_DEADLINE_EXCEEDED), "step %zu ended as %s", index,
             status_name(step->status));
     }
@@ -98,7 +98,7 @@ check_most_succeed(void)
     int pure = 0;
     int good = 0;
     for (size_t index = 0; index < STEPS; index++) {
-        const FakeStep *const step = &world.steps[index];
+        const FakeStep *step = &world.steps[index];
         if (step->is_pure && step->failing_slot < 0) {
             pure++;
             good += step->status == STATUS_OK ? 1 : 0;

@@ -43,7 +43,7 @@ event_add(Event event)
 static void
 later(UpstreamCall *call, uint64_t most_ms, void (*act)(UpstreamCall *call))
 {
-    const uint64_t pause_ns = chance(most_ms * 1000 + 1) * CLOCK_NS_PER_US;
+    uint64_t pause_ns = chance(most_ms * 1000 + 1) * CLOCK_NS_PER_US;
     event_add((Event){simulated_ns + pause_ns, call, act});
 }
 
@@ -102,7 +102,7 @@ siblings_abort(const UpstreamCall *failed)
 {
     LIST_EACH(&calls, link)
     {
-        UpstreamCall *const call = LIST_ITEM(link, UpstreamCall, link);
+        UpstreamCall *call = LIST_ITEM(link, UpstreamCall, link);
         if (call != failed && call->step != NULL && call->step == failed->step &&
             call->attempt == failed->attempt && call->has_begun) {
             later(call, 10, run_aborted);
@@ -114,7 +114,7 @@ static void
 run_ended(UpstreamCall *call)
 {
     AUTO_TENSOR tensor = {0};
-    const int slot = call->partition == 2 ? 1 : 0;
+    int slot = call->partition == 2 ? 1 : 0;
     if (call->is_over) {
         return;
     }
@@ -142,15 +142,15 @@ static void
 run_hangs(UpstreamCall *call)
 {
     enum { WORD_MS = DEADLINE_GRACE_MS - 20 };
-    const uint64_t due_ns = call->step->deadline_ns + (1 + chance(WORD_MS)) * CLOCK_NS_PER_MS;
-    const bool is_told = call->partition != 2 || one_in(2);
+    uint64_t due_ns = call->step->deadline_ns + (1 + chance(WORD_MS)) * CLOCK_NS_PER_MS;
+    bool is_told = call->partition != 2 || one_in(2);
     event_add((Event){due_ns, call, is_told ? run_late : run_aborted});
 }
 
 static void
 run_arrived(UpstreamCall *call)
 {
-    FakeWorker *const worker = call->worker;
+    FakeWorker *worker = call->worker;
     if (one_in(world.weather.forget)) {
         worker->knows[call->partition] = false;
     }
@@ -171,7 +171,7 @@ run_arrived(UpstreamCall *call)
 static void
 call_arrived(UpstreamCall *call)
 {
-    FakeWorker *const worker = call->worker;
+    FakeWorker *worker = call->worker;
     char incarnation[INCARNATION_TEXT_SIZE];
     (void)snprintf(incarnation, sizeof incarnation, "%016llx", (unsigned long long)worker->incarnation);
     if (call->is_over || one_in(world.weather.loss)) {
@@ -186,7 +186,7 @@ call_arrived(UpstreamCall *call)
     } else if (call->step != NULL) {
         run_arrived(call);
     } else {
-        const char *const digest = strstr(call->path, "/partitions/digest");
+        const char *digest = strstr(call->path, "/partitions/digest");
         if (digest != NULL) {
             worker->knows[digest[strlen("/partitions/digest")] - '0'] = true;
         }
@@ -214,7 +214,7 @@ upstream_free(Upstream *upstream)
 {
     LIST_EACH(&calls, link)
     {
-        UpstreamCall *const call = LIST_ITEM(link, UpstreamCall, link);
+        UpstreamCall *call = LIST_ITEM(link, UpstreamCall, link);
         call_over(call, STATUS_UNAVAILABLE, "the gateway is stopping");
         list_remove(&call->link);
         buffer_done(&call->body);
@@ -241,7 +241,7 @@ step_of_path(const char *path)
 UpstreamCall *
 upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context)
 {
-    UpstreamCall *const call = memory_new(1, sizeof *call);
+    UpstreamCall *call = memory_new(1, sizeof *call);
     (void)upstream;
     assert_non_null(call);
     call->events = events;
@@ -268,7 +268,7 @@ void
 upstream_write_copy(UpstreamCall *call, Slice data)
 {
     static const char name[] = "digest";
-    const char *const found = memmem(data.data, data.size, name, strlen(name));
+    const char *found = memmem(data.data, data.size, name, strlen(name));
     if (found != NULL) {
         call->partition = found[strlen(name)] - '0';
     }
@@ -350,7 +350,7 @@ fake_upstream_lose(const FakeWorker *worker)
 {
     LIST_EACH(&calls, link)
     {
-        UpstreamCall *const call = LIST_ITEM(link, UpstreamCall, link);
+        UpstreamCall *call = LIST_ITEM(link, UpstreamCall, link);
         if (call->worker == worker && !call->is_over) {
             later(call, 5, call_lost);
             siblings_abort(call);
@@ -362,7 +362,7 @@ void
 fake_upstream_turn(void)
 {
     for (size_t index = 0; index < pending_count;) {
-        const Event event = pending[index];
+        Event event = pending[index];
         if (event.due_ns > simulated_ns) {
             index++;
             continue;

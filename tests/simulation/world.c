@@ -43,11 +43,11 @@ static Plan plans[SLOTS_MAX] = {
 static void
 publish(void)
 {
-    Roster *const roster = roster_new(WORKERS);
+    Roster *roster = roster_new(WORKERS);
     assert_non_null(roster);
     for (int index = 0; index < WORKERS; index++) {
-        const FakeWorker *const worker = &world.workers[index];
-        WorkerInfo *const info = &roster->workers[index];
+        const FakeWorker *worker = &world.workers[index];
+        WorkerInfo *info = &roster->workers[index];
         info->task = index;
         info->state = WORKER_SERVING;
         (void)snprintf(info->name, sizeof info->name, "w%d", index);
@@ -73,13 +73,13 @@ static void
 workers_live(void)
 {
     if (one_in(world.weather.crash)) {
-        FakeWorker *const worker = &world.workers[chance(WORKERS)];
+        FakeWorker *worker = &world.workers[chance(WORKERS)];
         if (worker->is_up) {
             worker_crash(worker);
         }
     }
     for (size_t index = 0; index < WORKERS; index++) {
-        FakeWorker *const worker = &world.workers[index];
+        FakeWorker *worker = &world.workers[index];
         worker->is_up = worker->is_up || simulated_ns >= worker->up_ns;
         if (worker->told_ns != 0 && simulated_ns >= worker->told_ns) {
             worker->told_ns = 0;
@@ -91,7 +91,7 @@ workers_live(void)
 static void
 on_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
-    FakeStep *const step = context;
+    FakeStep *step = context;
     (void)tensor;
     step->outputs[fetch]++;
 }
@@ -99,7 +99,7 @@ on_output(void *context, uint32_t fetch, const Tensor *tensor)
 static void
 on_done(void *context, const StepReport *report)
 {
-    FakeStep *const step = context;
+    FakeStep *step = context;
     step->done_count++;
     step->end_ns = simulated_ns;
     step->status = report->failure.code;
@@ -131,7 +131,7 @@ static void
 step_begin(FakeStep *step)
 {
     static const StepEvents events = {.on_output = on_output, .on_done = on_done};
-    const StepRequest request = {
+    StepRequest request = {
         .id = step->id,
         .plan = &plans[step->slot_count - 1],
         .tenant = "t",
@@ -148,7 +148,7 @@ static void
 steps_live(void)
 {
     for (size_t index = 0; index < STEPS; index++) {
-        FakeStep *const step = &world.steps[index];
+        FakeStep *step = &world.steps[index];
         if (step->run == NULL && step->done_count == 0 && simulated_ns >= step->begin_ns) {
             step_begin(step);
         }

@@ -10,7 +10,7 @@ enum { AWAIT_MS = 20000, AWAIT_PAUSE_MS = 10 };
 
 #define AWAIT(condition)                                                                                     \
     do {                                                                                                     \
-        const uint64_t await_end_ns_ = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;                    \
+        uint64_t await_end_ns_ = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;                          \
         while (!(condition)) {                                                                               \
             if (clock_monotonic_ns() > await_end_ns_) {                                                      \
                 fail_msg("not within %d ms: %s", AWAIT_MS, #condition);                                      \

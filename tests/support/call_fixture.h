@@ -16,7 +16,7 @@ call_set_up(void **state)
 static inline int
 call_tear_down(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     arena_free(call->arena);
     return 0;
 }

@@ -66,15 +66,15 @@ count_of(const char *text, const char *part)
 static bool
 await_ready(Cluster *cluster)
 {
-    const uint64_t end_ns = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;
+    uint64_t end_ns = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;
     while (clock_monotonic_ns() < end_ns) {
         AUTO_REST ready = {0};
         AUTO_REST workers = {0};
         cluster_send(cluster, "GET", "/readyz", NULL, &ready);
         cluster_send(cluster, "GET", "/api/v1/workers", NULL, &workers);
-        const int serving = cluster->options.has_keys && cluster->key[0] == '\0'
-                                ? cluster->options.worker_count
-                                : count_of(rest_text(&workers), "\"state\":\"serving\"");
+        int serving = cluster->options.has_keys && cluster->key[0] == '\0'
+                          ? cluster->options.worker_count
+                          : count_of(rest_text(&workers), "\"state\":\"serving\"");
         if (ready.status == 200 && serving == cluster->options.worker_count &&
             strstr(rest_text(&workers), "\"task\":-1") == NULL) {
             return true;
@@ -157,7 +157,7 @@ cluster_restart_worker(Cluster *cluster, int index)
 int
 cluster_setup(void **state)
 {
-    Cluster *const cluster = memory_new(1, sizeof *cluster);
+    Cluster *cluster = memory_new(1, sizeof *cluster);
     *state = cluster;
     return cluster != NULL && cluster_start(cluster, &(ClusterOptions){0}) ? 0 : -1;
 }
@@ -173,7 +173,7 @@ cluster_teardown(void **state)
 static void
 take_use(UpstreamCall *call, Status status, const char *message)
 {
-    WorkerUse *const use = upstream_context(call);
+    WorkerUse *use = upstream_context(call);
     AUTO_ARENA arena = arena_new(1 << 20);
     Call reading = {.arena = arena};
     WireWorker worker;
@@ -189,8 +189,8 @@ WorkerUse
 cluster_worker_use(Cluster *cluster, int index)
 {
     static const UpstreamEvents events = {.on_done = take_use};
-    const UpstreamOptions options = {.frames.tensor_size_max = 1 << 20};
-    const UpstreamHead head = {
+    UpstreamOptions options = {.frames.tensor_size_max = 1 << 20};
+    UpstreamHead head = {
         .method = "GET",
         .path = SLICE("/worker/v1/status"),
         .address = cluster->workers[index].address,
@@ -200,8 +200,8 @@ cluster_worker_use(Cluster *cluster, int index)
     Loop *loop = NULL;
     Call call = {.arena = cluster->database->arena};
     assert_int_equal(loop_new(&call, &loop), STATUS_OK);
-    Upstream *const upstream = upstream_new(loop, &options);
-    UpstreamCall *const asked = upstream_begin(upstream, &head, &events, &use);
+    Upstream *upstream = upstream_new(loop, &options);
+    UpstreamCall *asked = upstream_begin(upstream, &head, &events, &use);
     upstream_end(asked);
     for (int turn = 0; turn < 100 && use.running_count == UNKNOWN; turn++) {
         loop_turn(loop, 50);
@@ -240,7 +240,7 @@ cluster_send_with(Cluster *cluster, const char *method, const char *path, const 
         all[count] = cluster->key;
     }
     (void)snprintf(url, sizeof url, "http://%s%s", cluster->gateway.address, path);
-    const RestRequest request = {
+    RestRequest request = {
         .method = method,
         .url = url,
         .body = slice_from_string(body),
@@ -267,8 +267,8 @@ cluster_metric(Cluster *cluster, const char *series)
     AUTO_REST metrics = {0};
     cluster_send(cluster, "GET", "/metrics", NULL, &metrics);
     assert_int_equal(metrics.status, 200);
-    const int size = snprintf(line, sizeof line, "\n%s ", series);
-    const char *const found = strstr(rest_text(&metrics), line);
+    int size = snprintf(line, sizeof line, "\n%s ", series);
+    const char *found = strstr(rest_text(&metrics), line);
     return found == NULL ? -1 : strtod(found + size, NULL);
 }
 
@@ -315,7 +315,7 @@ cluster_push_graph(
     char url[CLUSTER_URL_SIZE];
     (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/graphs%s", cluster->gateway.address,
         cluster->session, query);
-    const RestRequest request = {.method = "POST", .url = url, .content_type = content_type, .body = bytes};
+    RestRequest request = {.method = "POST", .url = url, .content_type = content_type, .body = bytes};
     rest_send(&request, ret_response);
 }
 

@@ -15,7 +15,7 @@
 
 #define assert_status(call, expected, expression)                                                            \
     do {                                                                                                     \
-        const Status actual_ = (expression);                                                                 \
+        Status actual_ = (expression);                                                                       \
         if (actual_ != (expected)) {                                                                         \
             fail_msg("%s is %s, not %s: %s", #expression, status_name(actual_), status_name(expected),       \
                 (call)->error.message);                                                                      \

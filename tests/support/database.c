@@ -12,9 +12,9 @@
 static int
 admin_execute(const char *sql)
 {
-    PGconn *const admin = PQconnectdb("dbname=postgres");
-    PGresult *const result = PQexec(admin, sql);
-    const int status = PQresultStatus(result) == PGRES_COMMAND_OK ? 0 : -1;
+    PGconn *admin = PQconnectdb("dbname=postgres");
+    PGresult *result = PQexec(admin, sql);
+    int status = PQresultStatus(result) == PGRES_COMMAND_OK ? 0 : -1;
     if (status != 0) {
         (void)fprintf(stderr, "%s: %s", sql, PQerrorMessage(admin));
     }
@@ -32,7 +32,7 @@ create(const char *template_name)
         (void)fprintf(stderr, "run under tools/with_postgres\n");
         return NULL;
     }
-    Database *const database = memory_new(1, sizeof *database);
+    Database *database = memory_new(1, sizeof *database);
     if (database == NULL) {
         return NULL;
     }
@@ -52,14 +52,14 @@ create(const char *template_name)
 static Status
 open_store(Database *database, StoreRole role, Store **ret_store)
 {
-    const StoreOptions options = {.conninfo = database->conninfo, .role = role};
+    StoreOptions options = {.conninfo = database->conninfo, .role = role};
     return store_open(&database->call, &options, ret_store);
 }
 
 int
 database_setup(void **state)
 {
-    Database *const database = create("template_app");
+    Database *database = create("template_app");
     if (database == NULL) {
         return -1;
     }
@@ -84,7 +84,7 @@ database_setup_empty(void **state)
 int
 database_teardown(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     char sql[160];
     (void)snprintf(sql, sizeof sql, "drop database %s with (force)", database->name);
     store_close(database->app);
@@ -100,8 +100,8 @@ const char *
 database_ask(Database *database, const char *sql)
 {
     static char text[1024];
-    PGresult *const result = PQexec(database->admin, sql);
-    const ExecStatusType status = PQresultStatus(result);
+    PGresult *result = PQexec(database->admin, sql);
+    ExecStatusType status = PQresultStatus(result);
     text[0] = '\0';
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         fail_msg("%s: %s", sql, PQerrorMessage(database->admin));
@@ -122,7 +122,7 @@ database_says(Database *database, const char *sql, const char *wanted)
 TenantId
 database_add_tenant(Database *database, const char *name)
 {
-    const TenantId tenant = {uuid_new()};
+    TenantId tenant = {uuid_new()};
     char id[UUID_TEXT_SIZE];
     char sql[256];
     uuid_to_text(tenant.value, id);
@@ -137,7 +137,7 @@ database_add_tenant(Database *database, const char *name)
 SessionId
 database_add_session(Database *database, TenantId tenant)
 {
-    const Session session = {.id = {uuid_new()}, .name = "", .options = "{}"};
+    Session session = {.id = {uuid_new()}, .name = "", .options = "{}"};
     Session stored;
     assert_status(&database->call, STATUS_OK,
         sessions_create(&database->call, database->app, tenant, &session, &stored));

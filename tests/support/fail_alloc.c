@@ -16,7 +16,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 static bool
 fails_now(void)
 {
-    const size_t at = atomic_load_relaxed(&fail_alloc_at);
+    size_t at = atomic_load_relaxed(&fail_alloc_at);
     return atomic_add_relaxed(&fail_alloc_count, 1) == at;
 }
 
@@ -45,12 +45,12 @@ assert_each_allocation_may_fail(bool (*run)(void), size_t at_least)
     assert_true(run());
     fail_alloc_count = 0;
     assert_true(run());
-    const size_t total = fail_alloc_count;
+    size_t total = fail_alloc_count;
     assert_true(total >= at_least);
     for (size_t index = 1; index <= total; index++) {
         fail_alloc_count = 0;
         fail_alloc_at = index;
-        const bool has_succeeded = run();
+        bool has_succeeded = run();
         fail_alloc_at = 0;
         assert_false(has_succeeded);
     }

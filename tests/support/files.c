@@ -11,7 +11,7 @@
 TensorBuffer *
 file_read(const char *path)
 {
-    FILE *const file = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     struct stat status;
     TensorBuffer *buffer = NULL;
     if (file != NULL && fstat(fileno(file), &status) == 0) {
@@ -43,7 +43,7 @@ note_file(const char *path, const struct stat *status, int type, struct FTW *pla
         return 0;
     }
     found.paths = realloc(found.paths, (found.count + 1) * sizeof *found.paths);
-    char *const copy = strdup(path);
+    char *copy = strdup(path);
     if (found.paths == NULL || copy == NULL) {
         abort();
     }
@@ -65,8 +65,8 @@ files_each(
     found.paths = NULL;
     found.suffix = suffix;
     (void)nftw(folder, note_file, 16, FTW_PHYS);
-    const size_t count = found.count;
-    char **const paths = found.paths;
+    size_t count = found.count;
+    char **paths = found.paths;
     if (count > 0) {
         qsort(paths, count, sizeof *paths, compare_paths);
     }
@@ -81,7 +81,7 @@ files_each(
 const char *
 corpus_path(const char *name, char *ret_path)
 {
-    const char *const corpus = getenv("CORPUS");
+    const char *corpus = getenv("CORPUS");
     if (corpus == NULL || corpus[0] == '\0') {
         return NULL;
     }
@@ -98,8 +98,8 @@ run(const char *const *arguments)
     for (size_t index = 0; arguments[index] != NULL && index + 1 < COUNT_OF(copies); index++) {
         copies[index] = strdup(arguments[index]);
     }
-    const bool is_done = posix_spawnp(&pid, copies[0], NULL, NULL, copies, environ) == 0 &&
-                         waitpid(pid, &status, 0) == pid && status == 0;
+    bool is_done = posix_spawnp(&pid, copies[0], NULL, NULL, copies, environ) == 0 &&
+                   waitpid(pid, &status, 0) == pid && status == 0;
     for (size_t index = 0; copies[index] != NULL; index++) {
         free(copies[index]);
     }
@@ -109,7 +109,7 @@ run(const char *const *arguments)
 bool
 archive_unpack(const char *archive, char ret_folder[FILE_PATH_SIZE])
 {
-    const char *const base = getenv("TMPDIR");
+    const char *base = getenv("TMPDIR");
     (void)snprintf(ret_folder, FILE_PATH_SIZE, "%s/sluice-test-XXXXXX", base == NULL ? "/tmp" : base);
     if (mkdtemp(ret_folder) == NULL) {
         return false;

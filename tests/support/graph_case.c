@@ -45,9 +45,9 @@ run_case(RunFixture *fixture, ResourceContainer *session, const GraphCase *graph
     for (; count < GRAPH_CASE_TENSORS_MAX && graph_case->feeds[count] != NULL; count++) {
         feeds[count] = tensor_literal(graph_case->feeds[count]);
     }
-    Partition *const partition = fixture_compile(fixture, graph_case->graph);
+    Partition *partition = fixture_compile(fixture, graph_case->graph);
     RunOutcome outcome = {0};
-    const RunRequest request = {
+    RunRequest request = {
         .partition = partition,
         .args = feeds,
         .arg_count = count,
@@ -65,7 +65,7 @@ graph_cases_run(const GraphCase *cases, size_t count)
 {
     RunFixture fixture;
     fixture_begin(&fixture, 2);
-    ResourceContainer *const session = container_new();
+    ResourceContainer *session = container_new();
     assert_non_null(session);
     for (size_t index = 0; index < count; index++) {
         run_case(&fixture, session, &cases[index]);

@@ -22,8 +22,8 @@ must(bool is_true)
 static Slice
 cut(Slice *rest, char separator)
 {
-    const size_t end = slice_find(*rest, separator);
-    const Slice part = slice_part(*rest, 0, end);
+    size_t end = slice_find(*rest, separator);
+    Slice part = slice_part(*rest, 0, end);
     *rest = slice_part(*rest, end + 1, SIZE_MAX);
     return slice_trim(part);
 }
@@ -31,7 +31,7 @@ cut(Slice *rest, char separator)
 static void *
 copy_of(Arena *arena, const void *items, size_t size)
 {
-    void *const copy = arena_alloc(arena, size);
+    void *copy = arena_alloc(arena, size);
     if (copy != NULL && size > 0) {
         memcpy(copy, items, size);
     }
@@ -65,7 +65,7 @@ read_number(Slice text, Dtype dtype, void *element)
 {
     int64_t number = 0;
     if (dtype == DTYPE_FLOAT32) {
-        const float value = strtof(text.data, NULL);
+        float value = strtof(text.data, NULL);
         memcpy(element, &value, sizeof value);
     } else {
         must(slice_to_int64(text, &number) && (dtype_is_integer(dtype) || dtype == DTYPE_BOOL));
@@ -77,11 +77,11 @@ static void
 read_tensor(Arena *arena, Slice text, Tensor *tensor)
 {
     Slice type = cut(&text, '(');
-    const Dtype dtype = dtype_from_name(cut(&type, '<'));
+    Dtype dtype = dtype_from_name(cut(&type, '<'));
     Shape shape;
     read_shape(cut(&type, '>'), &shape);
     if (tensor_new(dtype, &shape, tensor)) {
-        const Slice numbers = cut(&text, ')');
+        Slice numbers = cut(&text, ')');
         Slice rest = {0};
         for (int64_t i = 0; i < tensor_element_count(tensor); i++) {
             rest = rest.size == 0 ? numbers : rest;
@@ -112,7 +112,7 @@ static void
 read_function_ref(Arena *arena, Slice text, AttrValue *value)
 {
     value->kind = ATTR_FUNCTION;
-    FunctionRef *const function = &value->value.function;
+    FunctionRef *function = &value->value.function;
     function->name = cut(&text, '{');
     Slice bound = cut(&text, '}');
     Attr attrs[PARTS_MAX] = {0};
@@ -194,9 +194,9 @@ read_argument(Slice text, FunctionArgument *argument)
         argument->dtype = dtype_from_name(type);
         return;
     }
-    const size_t star = slice_find(type, '*');
-    const Slice first = slice_part(type, 1, star - 1);
-    const Slice second = slice_part(type, star + 1, SIZE_MAX);
+    size_t star = slice_find(type, '*');
+    Slice first = slice_part(type, 1, star - 1);
+    Slice second = slice_part(type, star + 1, SIZE_MAX);
     if (star == type.size) {
         argument->type_attr = first;
     } else if (first.size == 0) {
@@ -265,8 +265,8 @@ read_functions(GraphDef *def, Slice rest)
     static const Slice word = {.data = "function ", .size = 9};
     FunctionDef functions[PARTS_MAX] = {0};
     while (slice_starts_with(rest, word)) {
-        FunctionDef *const function = &functions[def->function_count++];
-        const Slice line = cut(&rest, '\n');
+        FunctionDef *function = &functions[def->function_count++];
+        Slice line = cut(&rest, '\n');
         read_signature(def->arena, slice_part(line, word.size, SIZE_MAX), function);
         function->node_count = read_nodes(def->arena, &rest, &function->nodes);
     }
@@ -277,7 +277,7 @@ read_functions(GraphDef *def, Slice rest)
 GraphDef *
 graph_literal(const char *text)
 {
-    GraphDef *const def = graph_def_new(1 << 20);
+    GraphDef *def = graph_def_new(1 << 20);
     if (def == NULL) {
         return NULL;
     }
@@ -286,9 +286,9 @@ graph_literal(const char *text)
     for (size_t index = 0; index < rest.size; index++) {
         capacity += rest.data[index] == '\n' ? 1 : 0;
     }
-    NodeDef *const nodes = arena_alloc(def->arena, capacity * sizeof *nodes);
+    NodeDef *nodes = arena_alloc(def->arena, capacity * sizeof *nodes);
     while (nodes != NULL && rest.size > 0) {
-        const Slice line = cut(&rest, '\n');
+        Slice line = cut(&rest, '\n');
         if (line.size > 0) {
             read_node(def->arena, line, &nodes[def->node_count++]);
         }
@@ -301,7 +301,7 @@ static void
 write_nodes(Buffer *text, const NodeDef *nodes, size_t count)
 {
     for (size_t index = 0; index < count; index++) {
-        const NodeDef *const node = &nodes[index];
+        const NodeDef *node = &nodes[index];
         buffer_append_format(text, "%.*s = %.*s(", SLICE_PRINT(node->name), SLICE_PRINT(node->op));
         for (size_t input = 0; input < node->input_count; input++) {
             buffer_append_format(text, "%s%.*s", input == 0 ? "" : ", ", SLICE_PRINT(node->inputs[input]));
@@ -323,7 +323,7 @@ graph_literal_library_text(Arena *arena, const GraphDef *def)
 {
     AUTO_BUFFER text = {0};
     for (size_t index = 0; index < def->function_count; index++) {
-        const FunctionDef *const function = &def->functions[index];
+        const FunctionDef *function = &def->functions[index];
         buffer_append_format(&text, "function %.*s:\n", SLICE_PRINT(function->name));
         write_nodes(&text, function->nodes, function->node_count);
     }
@@ -345,7 +345,7 @@ static Status
 infer_source(Call *call, InferContext *context)
 {
     (void)call;
-    const AttrValue *const value = node_attr(context->node, "value");
+    const AttrValue *value = node_attr(context->node, "value");
     context->outputs[0] =
         value == NULL ? node_attr(context->node, "shape")->value.shape : value->value.tensor.shape;
     return STATUS_OK;

@@ -13,8 +13,8 @@ static Call call;
 static void
 note(Probe *probe, char event)
 {
-    const size_t length = strlen(probe->log);
-    const bool is_repeated = length > 0 && probe->log[length - 1] == event && (event == 'd' || event == 'w');
+    size_t length = strlen(probe->log);
+    bool is_repeated = length > 0 && probe->log[length - 1] == event && (event == 'd' || event == 'w');
     if (!is_repeated && length + 1 < sizeof probe->log) {
         probe->log[length] = event;
         probe->log[length + 1] = '\0';
@@ -33,7 +33,7 @@ static Probe *
 new_probe(Side side)
 {
     assert_true(pair.probe_count[side] < PROBES_MAX);
-    Probe *const probe = &pair.probes[side][pair.probe_count[side]++];
+    Probe *probe = &pair.probes[side][pair.probe_count[side]++];
     *probe = (Probe){.side = side};
     return probe;
 }
@@ -43,7 +43,7 @@ read_headers(Probe *probe, const H2Header *headers, size_t count)
 {
     probe->header_count = count;
     for (size_t index = 0; index < count; index++) {
-        const H2Header *const header = &headers[index];
+        const H2Header *header = &headers[index];
         if (slice_equals_string(header->name, ":path")) {
             (void)snprintf(probe->path, sizeof probe->path, "%.*s", SLICE_PRINT(header->value));
         } else if (slice_equals_string(header->name, ":status")) {
@@ -57,8 +57,8 @@ read_headers(Probe *probe, const H2Header *headers, size_t count)
 static void
 on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
 {
-    const bool is_server = stream->connection != pair.connections[CLIENT];
-    Probe *const probe = is_server ? new_probe(SERVER) : stream->context;
+    bool is_server = stream->connection != pair.connections[CLIENT];
+    Probe *probe = is_server ? new_probe(SERVER) : stream->context;
     if (is_server) {
         probe->stream = stream;
         stream->context = probe;
@@ -72,7 +72,7 @@ on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last
 static void
 on_data(H2Stream *stream, Slice data)
 {
-    Probe *const probe = stream->context;
+    Probe *probe = stream->context;
     probe->received += data.size;
     if (tell(probe, 'd', data)) {
         return;
@@ -86,7 +86,7 @@ on_data(H2Stream *stream, Slice data)
 static void
 on_end(H2Stream *stream)
 {
-    Probe *const probe = stream->context;
+    Probe *probe = stream->context;
     if (!tell(probe, 'e', slice_of(NULL, 0)) && probe->side == SERVER) {
         h2_stream_end(stream);
     }
@@ -101,7 +101,7 @@ on_writable(H2Stream *stream)
 static void
 on_close(H2Stream *stream, Status reason)
 {
-    Probe *const probe = stream->context;
+    Probe *probe = stream->context;
     assert_ptr_equal(probe->stream, stream);
     probe->reason = reason;
     (void)tell(probe, 'c', slice_of(NULL, 0));
@@ -111,7 +111,7 @@ on_close(H2Stream *stream, Status reason)
 static void
 on_disconnect(H2Connection *connection, Status reason)
 {
-    const Side side = connection == pair.connections[CLIENT] ? CLIENT : SERVER;
+    Side side = connection == pair.connections[CLIENT] ? CLIENT : SERVER;
     assert_ptr_equal(h2_context(connection), &pair);
     assert_int_equal(h2_stream_count(connection), 0);
     pair.events++;
@@ -126,7 +126,7 @@ static void
 on_acceptable(Watch *watch, uint32_t events)
 {
     (void)events;
-    const int fd = socket_accept(watch->fd);
+    int fd = socket_accept(watch->fd);
     if (fd >= 0 && pair.connections[SERVER] != NULL) {
         socket_close(fd);
     } else if (fd >= 0) {
@@ -167,8 +167,8 @@ pair_close(void)
             h2_abort(pair.connections[side]);
         }
         for (size_t index = 0; index < pair.probe_count[side]; index++) {
-            const Probe *const probe = &pair.probes[side][index];
-            const char *const close = strchr(probe->log, 'c');
+            const Probe *probe = &pair.probes[side][index];
+            const char *close = strchr(probe->log, 'c');
             assert_null(probe->stream);
             assert_true(close != NULL && close[1] == '\0'); /* the close comes once, and last */
         }
@@ -212,9 +212,8 @@ pair_request(const char *path, bool is_last)
         {SLICE(":authority"), SLICE("test")},
         {SLICE(":path"), slice_from_string(path)},
     };
-    Probe *const probe = new_probe(CLIENT);
-    H2Stream *const stream =
-        h2_request(pair.connections[CLIENT], headers, COUNT_OF(headers), is_last, NULL, probe);
+    Probe *probe = new_probe(CLIENT);
+    H2Stream *stream = h2_request(pair.connections[CLIENT], headers, COUNT_OF(headers), is_last, NULL, probe);
     probe->stream = stream;
     if (stream == NULL) {
         pair.probe_count[CLIENT]--;

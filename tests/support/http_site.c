@@ -42,7 +42,7 @@ static Status
 show(Call *call, const Request *request, Response *response)
 {
     (void)call;
-    const Slice item = request_parameter(request, "item");
+    Slice item = request_parameter(request, "item");
     response_etag(response, "r1");
     buffer_append_format(response_json(response), "{\"item\":\"%.*s\"}", SLICE_PRINT(item));
     return STATUS_OK;
@@ -65,7 +65,7 @@ large(Call *call, const Request *request, Response *response)
 {
     (void)call;
     (void)request;
-    Buffer *const body = response_json(response);
+    Buffer *body = response_json(response);
     for (int index = 0; index < 1000; index++) {
         buffer_append_string(body, index == 0 ? "[0" : ",0");
     }
@@ -150,9 +150,9 @@ piece_released(void *resource)
 static void
 source_write(HttpStream *stream, void *owner)
 {
-    Source *const source = owner;
+    Source *source = owner;
     while (source->left > 0 && http_stream_queued(stream) < HTTP_SITE_QUEUED_MAX) {
-        const size_t size = source->left < HTTP_SITE_PIECE_SIZE ? source->left : HTTP_SITE_PIECE_SIZE;
+        size_t size = source->left < HTTP_SITE_PIECE_SIZE ? source->left : HTTP_SITE_PIECE_SIZE;
         source->left -= size;
         assert_true(http_stream_write(stream, slice_of(stream_piece, size), piece_released, source));
         if (http_stream_queued(stream) > http_site_seen.stream_queued_max) {
@@ -169,7 +169,7 @@ source_write(HttpStream *stream, void *owner)
 static void
 source_closed(void *owner, bool is_complete)
 {
-    Source *const source = owner;
+    Source *source = owner;
     assert_int_equal(is_complete, !source->aborts && source->left == 0 && !source->stays_open);
     atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, clock_monotonic_ns());
     atomic_add_acq_rel(&http_site_seen.stream_closed, 1);
@@ -180,9 +180,9 @@ static const HttpStreamEvents source_events = {.drained = source_write, .closed 
 static void
 stream_start(Exchange *exchange)
 {
-    const Request *const request = exchange_request(exchange);
-    Call *const call = exchange_call(exchange);
-    Source *const source = arena_alloc(call->arena, sizeof *source);
+    const Request *request = exchange_request(exchange);
+    Call *call = exchange_call(exchange);
+    Source *source = arena_alloc(call->arena, sizeof *source);
     Status status = request_query_uint64(call, request, "size", UINT64_MAX, &source->left);
     if (status == STATUS_OK) {
         status = request_query_boolean(call, request, "aborts", &source->aborts);
@@ -194,7 +194,7 @@ stream_start(Exchange *exchange)
         exchange_fail(exchange, status);
         return;
     }
-    HttpStream *const stream = exchange_stream(exchange, "application/octet-stream", &source_events, source);
+    HttpStream *stream = exchange_stream(exchange, "application/octet-stream", &source_events, source);
     source_write(stream, source);
     exchange_finish(exchange);
     atomic_add_acq_rel(&http_site_seen.waiting, 1);

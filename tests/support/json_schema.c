@@ -99,16 +99,16 @@ check_required(const Check *check, const cJSON *names, const cJSON *value, const
 static bool
 check_members(const Check *check, const cJSON *schema, const cJSON *value, const char *name)
 {
-    const cJSON *const properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
-    const cJSON *const additional = cJSON_GetObjectItemCaseSensitive(schema, "additionalProperties");
+    const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+    const cJSON *additional = cJSON_GetObjectItemCaseSensitive(schema, "additionalProperties");
     const cJSON *member = NULL;
     cJSON_ArrayForEach(member, value)
     {
-        const cJSON *const known = cJSON_GetObjectItemCaseSensitive(properties, member->string);
+        const cJSON *known = cJSON_GetObjectItemCaseSensitive(properties, member->string);
         if (known == NULL && cJSON_IsFalse(additional)) {
             return fail(check, name, "has a member that is not described:", member->string);
         }
-        const cJSON *const next = known != NULL ? known : additional;
+        const cJSON *next = known != NULL ? known : additional;
         if (cJSON_IsObject(next) && !check_value(check, next, member, member->string)) {
             return false;
         }
@@ -165,18 +165,18 @@ check_any(const Check *check, const cJSON *schemas, const cJSON *value, const ch
 static bool
 check_value(const Check *check, const cJSON *given, const cJSON *value, const char *name)
 {
-    const cJSON *const schema = json_schema_resolve(check->document, given);
+    const cJSON *schema = json_schema_resolve(check->document, given);
     if (schema == NULL) {
         return fail(check, name, "has a schema that leads nowhere:", name);
     }
-    const cJSON *const any = cJSON_GetObjectItemCaseSensitive(schema, "anyOf");
+    const cJSON *any = cJSON_GetObjectItemCaseSensitive(schema, "anyOf");
     if (any != NULL) {
         return check_any(check, any, value, name);
     }
-    const cJSON *const type = cJSON_GetObjectItemCaseSensitive(schema, "type");
-    const cJSON *const values = cJSON_GetObjectItemCaseSensitive(schema, "enum");
-    const cJSON *const items = cJSON_GetObjectItemCaseSensitive(schema, "items");
-    const cJSON *const minimum = cJSON_GetObjectItemCaseSensitive(schema, "minimum");
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(schema, "type");
+    const cJSON *values = cJSON_GetObjectItemCaseSensitive(schema, "enum");
+    const cJSON *items = cJSON_GetObjectItemCaseSensitive(schema, "items");
+    const cJSON *minimum = cJSON_GetObjectItemCaseSensitive(schema, "minimum");
     if (!check_known(check, schema, name) || (type != NULL && !check_type(check, type, value, name)) ||
         (values != NULL && !check_enum(check, values, value, name))) {
         return false;
@@ -185,7 +185,7 @@ check_value(const Check *check, const cJSON *given, const cJSON *value, const ch
         return fail(check, name, "is below its minimum", name);
     }
     if (cJSON_IsObject(value)) {
-        const cJSON *const required = cJSON_GetObjectItemCaseSensitive(schema, "required");
+        const cJSON *required = cJSON_GetObjectItemCaseSensitive(schema, "required");
         return check_required(check, required, value, name) && check_members(check, schema, value, name);
     }
     return items == NULL || !cJSON_IsArray(value) || check_items(check, items, value, name);
@@ -195,6 +195,6 @@ bool
 json_schema_check(
     const cJSON *document, const cJSON *schema, const cJSON *value, char *ret_fault, size_t fault_size)
 {
-    const Check check = {.document = document, .fault = ret_fault, .fault_size = fault_size};
+    Check check = {.document = document, .fault = ret_fault, .fault_size = fault_size};
     return check_value(&check, schema, value, "the document");
 }

@@ -10,11 +10,11 @@ limit_shown(Cluster *cluster, const char *name)
     AUTO_REST limits = {0};
     cluster_send(cluster, "GET", "/api/v1/limits", NULL, &limits);
     (void)snprintf(row, sizeof row, "{\"name\":\"%s\",\"value\":", name);
-    const char *const found = strstr(rest_text(&limits), row);
+    const char *found = strstr(rest_text(&limits), row);
     if (found == NULL) {
         fail_msg("the limit %s is not shown", name);
     }
-    const char *const digits = found + strlen(row);
+    const char *digits = found + strlen(row);
     assert_true(slice_to_uint64(slice_of(digits, strspn(digits, "0123456789")), &value));
     return value;
 }
@@ -25,7 +25,7 @@ limit_send(Cluster *cluster, const char *path, Slice body, const char *header, R
     char url[CLUSTER_URL_SIZE];
     const char *const headers[] = {header, NULL};
     (void)snprintf(url, sizeof url, "http://%s%s", cluster->gateway.address, path);
-    const RestRequest request = {.method = "POST", .url = url, .body = body, .headers = headers};
+    RestRequest request = {.method = "POST", .url = url, .body = body, .headers = headers};
     rest_send(&request, ret_response);
 }
 

@@ -45,7 +45,7 @@ find_given(const char *attrs, Slice name, Slice *ret_value)
     Slice part;
     while (rest.size > 0 && slice_split(&rest, ';', &part)) {
         part = slice_trim(part);
-        const size_t equals = slice_find(part, '=');
+        size_t equals = slice_find(part, '=');
         if (slice_equal(slice_part(part, 0, equals), name)) {
             *ret_value = slice_part(part, equals + 1, SIZE_MAX);
             return true;
@@ -83,7 +83,7 @@ read_default(Arena *arena, const OpAttribute *declared, Slice text)
     (void)snprintf(signature, sizeof signature,
         declared->is_list ? "A()->() {a:list(%s)=%.*s}" : "A()->() {a:%s=%.*s}", kinds[declared->kind],
         SLICE_PRINT(text));
-    const OpDefinition definition = {.signature = text_copy(arena, slice_from_string(signature))};
+    OpDefinition definition = {.signature = text_copy(arena, slice_from_string(signature))};
     Op op;
     Slice error = SLICE("");
     if (!signature_parse(arena, &definition, &op, &error)) {
@@ -119,7 +119,7 @@ count_numbered(const Run *run)
     for (size_t index = 0; index < run->op->input_count; index++) {
         numbered += run->op->inputs[index].number_attr.size > 0 ? 1 : 0;
     }
-    const uint32_t others = (uint32_t)run->op->input_count - numbered;
+    uint32_t others = (uint32_t)run->op->input_count - numbered;
     return numbered == 0 ? 0 : (run->input_count - others) / numbered;
 }
 
@@ -131,8 +131,8 @@ derive_attr(const Run *run, const OpAttribute *declared, AttrValue *value)
     uint32_t position = 0;
     for (size_t index = 0; index < op->input_count; index++) {
         const OpArgument *argument = &op->inputs[index];
-        const bool is_number = slice_equal(argument->number_attr, declared->name);
-        const uint32_t count = argument->number_attr.size > 0 ? count_numbered(run) : 1;
+        bool is_number = slice_equal(argument->number_attr, declared->name);
+        uint32_t count = argument->number_attr.size > 0 ? count_numbered(run) : 1;
         if (is_number) {
             *value = (AttrValue){.kind = ATTR_INT, .value.i = count};
             return true;
@@ -185,7 +185,7 @@ make_source(Run *run, uint32_t index, Knowledge knowledge)
         attrs[1].value = (AttrValue){
             .kind = ATTR_SHAPE, .value.shape = knowledge == KNOWS_SHAPES ? tensor->shape : shape_unknown()};
     }
-    const NodeDef node = {
+    NodeDef node = {
         .name = slice_from_string(text_format(arena, "input%u", index)),
         .op = knowledge == KNOWS_VALUES ? SLICE("Const") : SLICE("Placeholder"),
         .attrs = attrs,
@@ -227,7 +227,7 @@ link_and_infer(Run *run, Knowledge knowledge, Graph **ret_graph, const Shape **r
 {
     AUTO_GRAPH_DEF def = make_graph(run, knowledge);
     AUTO_GRAPH graph = NULL;
-    const GraphLimits limits = {.allows_internal = true};
+    GraphLimits limits = {.allows_internal = true};
     TRY(graph_link(run->call, def, op_find, limits, &graph));
     const Shape *const *shapes = NULL;
     TRY(graph_infer_shapes(run->call, graph, NULL, 0, &shapes));
@@ -261,8 +261,7 @@ check_outputs(const OpCase *op_case, const Node *node, const Tensor *outputs)
             continue; /* an output without an expectation */
         }
         AUTO_TENSOR expected = tensor_literal(op_case->outputs[index]);
-        const double tolerance =
-            op_case->tolerance > 0 ? op_case->tolerance : tensor_tolerance(expected.dtype);
+        double tolerance = op_case->tolerance > 0 ? op_case->tolerance : tensor_tolerance(expected.dtype);
         if (!tensor_is_near(&outputs[index], &expected, tolerance)) {
             print_error("… in output %u\n", index);
             return false;
@@ -292,7 +291,7 @@ check_compute(Run *run, const Node *node, const Shape *inferred, Knowledge knowl
     for (uint32_t index = 0; index < run->input_count; index++) {
         inputs[index] = tensor_ref(&run->inputs[index]);
     }
-    const Status status = reference_compute(run->call, node, inputs, outputs);
+    Status status = reference_compute(run->call, node, inputs, outputs);
     bool is_right = status == STATUS_OK ? run->op_case->error == NULL : check_error(run, status);
     if (status == STATUS_OK && is_right) {
         is_right = check_shapes(node, inferred, outputs, knowledge) &&
@@ -313,7 +312,7 @@ run_once(Run *run, Knowledge knowledge)
     run->call = &call;
     AUTO_GRAPH graph = NULL;
     const Shape *inferred = NULL;
-    const Status status = link_and_infer(run, knowledge, &graph, &inferred);
+    Status status = link_and_infer(run, knowledge, &graph, &inferred);
     if (status != STATUS_OK) {
         for (int index = 0; index < call.error.detail_count; index++) {
             print_error("%s: %s\n", call.error.details[index].pointer, call.error.details[index].detail);

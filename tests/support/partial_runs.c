@@ -98,7 +98,7 @@ slots_under_way(Cluster *cluster)
 {
     int count = 0;
     for (int index = 0; index < cluster->options.worker_count; index++) {
-        const int running = cluster_worker_running(cluster, index);
+        int running = cluster_worker_running(cluster, index);
         if (running < 0) {
             return -1;
         }

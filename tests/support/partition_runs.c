@@ -15,7 +15,7 @@ void
 fixture_begin(RunFixture *fixture, int thread_count)
 {
     *fixture = (RunFixture){.call.arena = arena_new(CALL_ARENA_MAX)};
-    const CpuDeviceOptions options = {.thread_count = thread_count, .memory_limit = DEVICE_MEMORY};
+    CpuDeviceOptions options = {.thread_count = thread_count, .memory_limit = DEVICE_MEMORY};
     assert_status(&fixture->call, STATUS_OK, cpu_device_new(&fixture->call, &options, &fixture->device));
 }
 
@@ -50,7 +50,7 @@ fixture_end(RunFixture *fixture)
 Partition *
 fixture_compile_without(RunFixture *fixture, const char *text, const char *pass)
 {
-    const Slice off = slice_from_string(pass);
+    Slice off = slice_from_string(pass);
     AUTO_GRAPH_DEF def = graph_literal(text);
     MissingBlobs missing = {0};
     Partition *partition = NULL;
@@ -100,7 +100,7 @@ typedef struct Mark {
 static void
 mark_met(DeviceWork *work)
 {
-    Mark *const mark = (Mark *)(void *)work;
+    Mark *mark = (Mark *)(void *)work;
     atomic_store_release(&mark->was_met, true);
 }
 
@@ -148,7 +148,7 @@ void
 fixture_run(RunFixture *fixture, Partition *partition, Rendezvous *rendezvous, Tensor *args,
     uint32_t arg_count, RunOutcome *outcome)
 {
-    const RunRequest request = {
+    RunRequest request = {
         .partition = partition,
         .args = args,
         .arg_count = arg_count,
@@ -173,7 +173,7 @@ fixture_floats(RunFixture *fixture, const Shape *shape, const float *values)
 Tensor
 fixture_vector(RunFixture *fixture, int64_t size, float value)
 {
-    const Shape shape = shape_vector(size);
+    Shape shape = shape_vector(size);
     TensorBuffer *buffer = fixture->device->allocate(fixture->device, (size_t)size * sizeof(float));
     assert_non_null(buffer);
     for (int64_t i = 0; i < size; i++) {

@@ -32,7 +32,7 @@ passes_without(const char *names)
     Slice passes[NAMES_MAX];
     PassSet all = 0;
     PassSet wanted = 0;
-    const size_t count = split_names(names, passes);
+    size_t count = split_names(names, passes);
     assert_true(pass_set_add(&all, SLICE("*")));
     for (size_t index = 0; index < count; index++) {
         assert_true(pass_set_add(&wanted, passes[index]));
@@ -47,12 +47,12 @@ make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
     Slice fetches[NAMES_MAX];
     Slice targets[NAMES_MAX];
     SignatureFeed feeds[NAMES_MAX];
-    const size_t feed_count = split_names(literal->feeds, feed_names);
+    size_t feed_count = split_names(literal->feeds, feed_names);
     for (size_t index = 0; index < feed_count; index++) {
         feeds[index] = (SignatureFeed){
             .name = feed_names[index], .dtype = literal->feed_dtype, .shape = shape_unknown()};
     }
-    const Signature given = {
+    Signature given = {
         .feeds = feeds,
         .feed_count = feed_count,
         .fetches = fetches,
@@ -72,14 +72,14 @@ plan_literal_of(Call *call, const PlanLiteral *literal, const Graph *graph, Plan
 {
     Signature signature;
     TRY(make_signature(call, literal, &signature));
-    const PlanRequest request = {.graph = graph, .signature = &signature};
+    PlanRequest request = {.graph = graph, .signature = &signature};
     return plan_compile(call, &request, ret_plan);
 }
 
 Status
 plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan)
 {
-    Graph *const graph = expand_literal(call, literal->graph);
+    Graph *graph = expand_literal(call, literal->graph);
     assert_non_null(arena_defer(call->arena, graph_release, graph));
     return plan_literal_of(call, literal, graph, ret_plan);
 }
@@ -89,7 +89,7 @@ plan_partition_text(Call *call, const Plan *plan, size_t partition)
 {
     AUTO_GRAPH_DEF def = NULL;
     assert_status(call, STATUS_OK, graphdef_json_read(call, plan->partitions[partition].document, &def));
-    const char *const nodes = graph_literal_text(call->arena, def);
+    const char *nodes = graph_literal_text(call->arena, def);
     return def->function_count == 0 ? nodes
                                     : text_format(call->arena, "%sgraph:\n%s",
                                           graph_literal_library_text(call->arena, def), nodes);
@@ -99,7 +99,7 @@ const char *
 plan_decision_text(Call *call, const Plan *plan, const char *node)
 {
     for (size_t index = 0; index < plan->decision_count; index++) {
-        const PlanDecision *const decision = &plan->decisions[index];
+        const PlanDecision *decision = &plan->decisions[index];
         if (slice_equals_string(decision->node, node)) {
             return text_format(call->arena, "%u %s%s%.*s%s", decision->slot, decision->why,
                 decision->subject.size == 0 ? "" : " '", SLICE_PRINT(decision->subject),

@@ -15,7 +15,7 @@ planned_run_begin(PlannedRun *run)
 {
     AUTO_ARENA arena = arena_new(1 << 20);
     Call call = {.arena = arena};
-    const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = UINT64_C(1) << 31};
+    CpuDeviceOptions options = {.thread_count = 1, .memory_limit = UINT64_C(1) << 31};
     *run = (PlannedRun){0};
     assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &run->device));
     run->session = container_new();
@@ -44,31 +44,31 @@ make_plan(Call *call, const PlannedRun *run, const Graph *graph, const Signature
 {
     SignatureFeed given_feeds[PORTS_MAX];
     Signature signature;
-    const size_t feed_count = wanted->feed_count;
+    size_t feed_count = wanted->feed_count;
     assert_true(feed_count <= PORTS_MAX);
     for (size_t index = 0; index < feed_count; index++) {
         given_feeds[index] = (SignatureFeed){.name = endpoint_text(call, graph, feeds[index].endpoint),
             .dtype = feeds[index].tensor.dtype,
             .shape = feeds[index].tensor.shape};
     }
-    const Signature given = {.feeds = given_feeds,
+    Signature given = {.feeds = given_feeds,
         .feed_count = feed_count,
         .fetches = wanted->fetches,
         .fetch_count = wanted->fetch_count,
         .options = {.slot_count = 1, .passes_off = run->passes_off}};
     TRY(signature_make(call, SLICE("graph"), &given, &signature));
-    const PlanRequest request = {.graph = graph, .signature = &signature};
+    PlanRequest request = {.graph = graph, .signature = &signature};
     return plan_compile(call, &request, ret_plan);
 }
 
 static TensorBuffer *
 find_blob(void *context, Slice sha256)
 {
-    const PlanPartition *const partition = context;
+    const PlanPartition *partition = context;
     for (size_t index = 0; index < partition->blob_count; index++) {
-        const Tensor *const tensor = &partition->blobs[index].tensor;
+        const Tensor *tensor = &partition->blobs[index].tensor;
         if (slice_equals_string(sha256, partition->blobs[index].sha256)) {
-            TensorBuffer *const bytes = tensor_buffer_new(tensor_byte_size(tensor));
+            TensorBuffer *bytes = tensor_buffer_new(tensor_byte_size(tensor));
             assert_non_null(bytes);
             memcpy(bytes->data, tensor->data, bytes->size);
             return bytes;
@@ -81,7 +81,7 @@ Status
 planned_partition(Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition)
 {
     AUTO_GRAPH_DEF def = NULL;
-    const BlobSource blobs = {.context = (PlanPartition *)(uintptr_t)planned, .find = find_blob};
+    BlobSource blobs = {.context = (PlanPartition *)(uintptr_t)planned, .find = find_blob};
     MissingBlobs missing = {0};
     TRY(graphdef_json_read(call, planned->document, &def));
     return partition_compile(call, def, device, &blobs, &missing, ret_partition);
@@ -105,10 +105,10 @@ run_partition(Call *call, const PlannedRun *run, const PlanPartition *planned, P
 {
     Tensor args[PORTS_MAX] = {0};
     for (size_t index = 0; index < planned->feed_count; index++) {
-        const size_t feed = find_name(feed_names, feed_count, plan->feeds[planned->feeds[index]]);
+        size_t feed = find_name(feed_names, feed_count, plan->feeds[planned->feeds[index]]);
         args[index] = tensor_ref(&feeds[feed].tensor);
     }
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = args,
         .arg_count = (uint32_t)planned->feed_count,
         .container = run->session,
@@ -151,9 +151,9 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     for (size_t index = 0; index < fetch_count; index++) {
         names[index] = endpoint_text(call, graph, fetches[index]);
     }
-    const Signature wanted = {.feed_count = feed_count, .fetches = names, .fetch_count = fetch_count};
+    Signature wanted = {.feed_count = feed_count, .fetches = names, .fetch_count = fetch_count};
     TRY(make_plan(call, run, graph, &wanted, feeds, &plan));
-    const PlanPartition *const planned = &plan->partitions[0];
+    const PlanPartition *planned = &plan->partitions[0];
     TRY(planned_partition(call, planned, run->device, &partition));
     Status status =
         run_partition(call, run, planned, partition, plan, feeds, feed_names, feed_count, &outcome);

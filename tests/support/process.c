@@ -18,7 +18,7 @@
 static void
 program_path(const char *program, char *path, size_t size)
 {
-    const char *const out = getenv("OUT");
+    const char *out = getenv("OUT");
     (void)snprintf(path, size, "%s/%s", out == NULL ? "build/release" : out, program);
 }
 
@@ -38,7 +38,7 @@ become(const char *program, const char *const *arguments, int output, int error)
     if (error >= 0) {
         (void)dup2(error, STDERR_FILENO);
     } else if (getenv("TEST_VERBOSE") == NULL) {
-        const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
         (void)dup2(nowhere, STDERR_FILENO);
     }
     (void)execv(path, argv);
@@ -52,7 +52,7 @@ start(const char *program, const char *const *arguments, int error, int *ret_out
     if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
         return -1;
     }
-    const pid_t pid = fork();
+    pid_t pid = fork();
     if (pid == 0) {
         become(program, arguments, pipe_fds[1], error);
     }
@@ -87,8 +87,8 @@ process_start(Process *process, const char *program, const char *const *argument
     char line[128];
     int output = -1;
     *process = (Process){.pid = start(program, arguments, -1, &output)};
-    const bool is_up = process->pid > 0 && read_line(output, line, sizeof line, 20000) &&
-                       strncmp(line, said, sizeof said - 1) == 0;
+    bool is_up = process->pid > 0 && read_line(output, line, sizeof line, 20000) &&
+                 strncmp(line, said, sizeof said - 1) == 0;
     /* The pipe stays open: a program that prints later must not die of it. */
     if (!is_up) {
         if (process->pid > 0) {
@@ -124,7 +124,7 @@ process_stop(Process *process, int signal_number)
         return -1;
     }
     (void)kill(process->pid, signal_number);
-    const int code = wait_for(process->pid);
+    int code = wait_for(process->pid);
     process->pid = 0;
     return code;
 }
@@ -136,7 +136,7 @@ read_text(int fd, char *text, size_t size)
     char spare[4096];
     size_t used = 0;
     for (ssize_t got = 1; got > 0;) {
-        const size_t room = used + 1 < size ? size - used - 1 : 0;
+        size_t room = used + 1 < size ? size - used - 1 : 0;
         got = room > 0 ? read(fd, text + used, room) : read(fd, spare, sizeof spare);
         used += room > 0 && got > 0 ? (size_t)got : 0;
     }
@@ -148,7 +148,7 @@ process_run(const char *program, const char *const *arguments, char *ret_output,
 {
     char spare[1];
     int output = -1;
-    const pid_t pid = start(program, arguments, -1, &output);
+    pid_t pid = start(program, arguments, -1, &output);
     read_text(output, ret_output == NULL ? spare : ret_output, ret_output == NULL ? 1 : output_size);
     (void)close(output);
     return pid > 0 ? wait_for(pid) : -1;
@@ -161,13 +161,13 @@ int
 process_capture(const char *program, const char *const *arguments, const ProcessOutput *ret_output)
 {
     int output = -1;
-    const int error = memfd_create("stderr", MFD_CLOEXEC);
-    const pid_t pid = start(program, arguments, error, &output);
+    int error = memfd_create("stderr", MFD_CLOEXEC);
+    pid_t pid = start(program, arguments, error, &output);
     atomic_store_seq_cst(&process_captured, pid);
     read_text(output, ret_output->out, ret_output->out_size);
     atomic_store_seq_cst(&process_captured, 0);
     (void)close(output);
-    const int code = pid > 0 ? wait_for(pid) : -1;
+    int code = pid > 0 ? wait_for(pid) : -1;
     (void)lseek(error, 0, SEEK_SET);
     read_text(error, ret_output->error, ret_output->error_size);
     (void)close(error);
@@ -177,6 +177,6 @@ process_capture(const char *program, const char *const *arguments, const Process
 void
 pause_ms(long milliseconds)
 {
-    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
     (void)nanosleep(&pause, NULL);
 }

@@ -188,7 +188,7 @@ onnx_model_with(Buffer *graph, int64_t opset, Buffer *functions)
     protobuf_put_varint(&import, 2, (uint64_t)opset);
     protobuf_put_message(&model, 8, &import);
     buffer_append_slice(&model, buffer_slice(functions));
-    TensorBuffer *const buffer = buffer_is_ok(&model) ? tensor_buffer_new(model.size) : NULL;
+    TensorBuffer *buffer = buffer_is_ok(&model) ? tensor_buffer_new(model.size) : NULL;
     if (buffer == NULL) {
         abort();
     }

@@ -15,13 +15,13 @@ enum { TIMEOUT_MS = 20000 };
 int
 raw_open(const char *address)
 {
-    const struct sockaddr_in peer = {
+    struct sockaddr_in peer = {
         .sin_family = AF_INET,
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
         .sin_port = htons((in_port_t)strtoul(strrchr(address, ':') + 1, NULL, 10)),
     };
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int connected = connect(fd, (const struct sockaddr *)&peer, sizeof peer);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int connected = connect(fd, (const struct sockaddr *)&peer, sizeof peer);
     assert(connected == 0);
     return fd;
 }
@@ -31,7 +31,7 @@ raw_send(int fd, const void *bytes, size_t size)
 {
     const char *rest = bytes;
     while (size > 0) {
-        const ssize_t sent = send(fd, rest, size, MSG_NOSIGNAL);
+        ssize_t sent = send(fd, rest, size, MSG_NOSIGNAL);
         if (sent < 0) {
             return; /* the server has closed: the reply tells why */
         }
@@ -54,7 +54,7 @@ receive(int fd, char *buffer, size_t size, int timeout_ms)
     if (poll(&ready, 1, timeout_ms) <= 0) {
         return -1;
     }
-    const ssize_t received = recv(fd, buffer, size, 0);
+    ssize_t received = recv(fd, buffer, size, 0);
     return received < 0 ? 0 : received; /* a reset is an end too */
 }
 
@@ -62,7 +62,7 @@ static size_t
 body_size(const char *head)
 {
     static const char name[] = "\nContent-Length:";
-    const char *const found = strcasestr(head, name);
+    const char *found = strcasestr(head, name);
     return found == NULL ? 0 : strtoul(found + sizeof name - 1, NULL, 10);
 }
 
@@ -74,15 +74,15 @@ raw_reply(int fd, char ret_reply[RAW_REPLY_SIZE], int timeout_ms)
     ret_reply[0] = '\0';
     while (wanted == 0 || size < wanted) {
         /* The head is read a byte at a time, since bytes behind the body belong to the next reply. */
-        const size_t step = wanted == 0 ? 1 : wanted - size;
+        size_t step = wanted == 0 ? 1 : wanted - size;
         assert(size + step < RAW_REPLY_SIZE);
-        const ssize_t received = receive(fd, ret_reply + size, step, timeout_ms);
+        ssize_t received = receive(fd, ret_reply + size, step, timeout_ms);
         if (received <= 0) {
             return (int)received;
         }
         size += (size_t)received;
         ret_reply[size] = '\0';
-        const bool has_head = wanted == 0 && size >= 4 && memcmp(ret_reply + size - 4, "\r\n\r\n", 4) == 0;
+        bool has_head = wanted == 0 && size >= 4 && memcmp(ret_reply + size - 4, "\r\n\r\n", 4) == 0;
         wanted = has_head ? size + body_size(ret_reply) : wanted;
     }
     return (int)strtol(ret_reply + strlen("HTTP/1.1 "), NULL, 10);
@@ -93,7 +93,7 @@ raw_drain(int fd, char *buffer, size_t size, int timeout_ms)
 {
     size_t total = 0;
     while (total < size) {
-        const ssize_t received = receive(fd, buffer + total, size - total, timeout_ms);
+        ssize_t received = receive(fd, buffer + total, size - total, timeout_ms);
         if (received < 0) {
             return -1;
         }
@@ -115,9 +115,9 @@ raw_is_closed(int fd, int timeout_ms)
 int
 raw_exchange(const char *address, const void *bytes, size_t size, char ret_reply[RAW_REPLY_SIZE])
 {
-    const int fd = raw_open(address);
+    int fd = raw_open(address);
     raw_send(fd, bytes, size);
-    const int status = raw_reply(fd, ret_reply, TIMEOUT_MS);
+    int status = raw_reply(fd, ret_reply, TIMEOUT_MS);
     close(fd);
     return status;
 }

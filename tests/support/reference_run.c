@@ -51,7 +51,7 @@ reference_compute(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
         .input_count = node->input_count,
         .outputs = outputs,
         .output_count = node->output_count};
-    const Status status = kernel->compute(&context);
+    Status status = kernel->compute(&context);
     if (kernel->destroy != NULL) {
         kernel->destroy(state);
     }
@@ -83,12 +83,12 @@ run_node(Run *run, const Node *node)
         return call_fail_memory(run->call, "a node's inputs");
     }
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint from = node->inputs[index];
+        Endpoint from = node->inputs[index];
         if (from.node != NODE_NONE) {
             inputs[index] = tensor_ref(&run->values[from.node][from.port]);
         }
     }
-    const Status status = reference_compute(run->call, node, inputs, run->values[node->id]);
+    Status status = reference_compute(run->call, node, inputs, run->values[node->id]);
     for (uint32_t index = 0; index < node->input_count; index++) {
         tensor_unref(&inputs[index]);
     }
@@ -115,11 +115,11 @@ static Status
 run_needed(Run *run, const ReferenceFeed *feeds, size_t feed_count, const bool *needed)
 {
     for (size_t index = 0; index < feed_count; index++) {
-        const Endpoint to = feeds[index].endpoint;
+        Endpoint to = feeds[index].endpoint;
         run->values[to.node][to.port] = tensor_ref(&feeds[index].tensor);
     }
     for (uint32_t index = 0; index < run->graph->node_count; index++) {
-        const uint32_t id = run->graph->order[index];
+        uint32_t id = run->graph->order[index];
         if (needed[id] && !is_fed(feeds, feed_count, id)) {
             TRY(run_node(run, &run->graph->nodes[id]));
         }
@@ -142,7 +142,7 @@ reference_run(Call *call, const Graph *graph, const ReferenceFeed *feeds, size_t
         roots[index] = fetches[index].node;
     }
     graph_mark_needed(graph, roots, fetch_count, NULL, NULL, needed);
-    const Status status = run_needed(&run, feeds, feed_count, needed);
+    Status status = run_needed(&run, feeds, feed_count, needed);
     for (size_t index = 0; index < fetch_count && status == STATUS_OK; index++) {
         ret_tensors[index] = tensor_ref(&run.values[fetches[index].node][fetches[index].port]);
     }

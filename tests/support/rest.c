@@ -34,9 +34,9 @@ header_list(const RestRequest *request)
 void
 rest_send(const RestRequest *request, RestResponse *ret_response)
 {
-    CURL *const curl = curl_easy_init();
-    struct curl_slist *const headers = header_list(request);
-    const char *const method = request->method == NULL ? "GET" : request->method;
+    CURL *curl = curl_easy_init();
+    struct curl_slist *headers = header_list(request);
+    const char *method = request->method == NULL ? "GET" : request->method;
     long status = 0;
     *ret_response = (RestResponse){0};
     (void)curl_easy_setopt(curl, CURLOPT_URL, request->url);
@@ -76,7 +76,7 @@ rest_header(RestResponse *response, const char *name)
     Slice line;
     value[0] = '\0';
     while (slice_split(&rest, '\n', &line)) {
-        const size_t colon = slice_find(line, ':');
+        size_t colon = slice_find(line, ':');
         if (colon == strlen(name) && strncasecmp(line.data, name, colon) == 0) {
             Slice found = slice_trim(slice_part(line, colon + 1, line.size));
             found.size -= found.size > 0 && found.data[found.size - 1] == '\r' ? 1 : 0;
@@ -90,13 +90,13 @@ bool
 rest_member(const RestResponse *response, const char *name, char *ret_value, size_t size)
 {
     char quoted[64];
-    const int length = snprintf(quoted, sizeof quoted, "\"%s\":\"", name);
-    const Slice body = buffer_slice(&response->body);
-    const char *const found = body.size == 0 ? NULL : memmem(body.data, body.size, quoted, (size_t)length);
+    int length = snprintf(quoted, sizeof quoted, "\"%s\":\"", name);
+    Slice body = buffer_slice(&response->body);
+    const char *found = body.size == 0 ? NULL : memmem(body.data, body.size, quoted, (size_t)length);
     if (found == NULL) {
         return false;
     }
-    const Slice value = slice_part(body, (size_t)(found - body.data) + (size_t)length, body.size);
+    Slice value = slice_part(body, (size_t)(found - body.data) + (size_t)length, body.size);
     (void)snprintf(ret_value, size, "%.*s", (int)slice_find(value, '"'), value.data);
     return true;
 }
@@ -104,6 +104,6 @@ rest_member(const RestResponse *response, const char *name, char *ret_value, siz
 const char *
 rest_text(RestResponse *response)
 {
-    const char *const text = buffer_string(&response->body);
+    const char *text = buffer_string(&response->body);
     return text == NULL ? "" : text;
 }

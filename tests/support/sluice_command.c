@@ -8,7 +8,7 @@
 int
 sluice_setup(void **state)
 {
-    SluiceFixture *const fixture = memory_new(1, sizeof *fixture);
+    SluiceFixture *fixture = memory_new(1, sizeof *fixture);
     *state = fixture;
     if (fixture == NULL || !cluster_start(&fixture->cluster, &(ClusterOptions){0})) {
         return -1;
@@ -22,7 +22,7 @@ sluice_setup(void **state)
 int
 sluice_teardown(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     folder_remove(fixture->folder);
     cluster_stop(&fixture->cluster);
     arena_free(fixture->call.arena);
@@ -37,14 +37,14 @@ sluice_run(SluiceFixture *fixture, const char *const *arguments)
     const char *all[PROCESS_ARGUMENTS_MAX] = {"--url", fixture->url};
     size_t count = 2;
     for (; *arguments != NULL && count + 1 < PROCESS_ARGUMENTS_MAX; arguments++, count++) {
-        const Slice argument = slice_from_string(*arguments);
-        const size_t mark = slice_find(argument, '%');
-        const bool has_mark = mark < argument.size;
+        Slice argument = slice_from_string(*arguments);
+        size_t mark = slice_find(argument, '%');
+        bool has_mark = mark < argument.size;
         (void)snprintf(expanded[count], sizeof expanded[count], "%.*s%s%s", (int)mark, argument.data,
             has_mark ? fixture->folder : "", has_mark ? argument.data + mark + 1 : "");
         all[count] = expanded[count];
     }
-    const ProcessOutput output = {fixture->out, sizeof fixture->out, fixture->error, sizeof fixture->error};
+    ProcessOutput output = {fixture->out, sizeof fixture->out, fixture->error, sizeof fixture->error};
     return process_capture("sluice", all, &output);
 }
 
@@ -53,7 +53,7 @@ sluice_write(const SluiceFixture *fixture, const char *name, Slice content)
 {
     char path[SLUICE_PATH_SIZE * 2];
     (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, name);
-    FILE *const file = fopen(path, "wb");
+    FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(content.data, 1, content.size, file), content.size);
     assert_int_equal(fclose(file), 0);
@@ -64,9 +64,9 @@ sluice_read(const SluiceFixture *fixture, const char *name, char *content, size_
 {
     char path[SLUICE_PATH_SIZE * 2];
     (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, name);
-    FILE *const file = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     assert_non_null(file);
-    const size_t got = fread(content, 1, size, file);
+    size_t got = fread(content, 1, size, file);
     assert_int_equal(fclose(file), 0);
     return got;
 }

@@ -27,7 +27,7 @@ int sluice_run(SluiceFixture *fixture, const char *const *arguments);
 
 #define assert_exit(expected, fixture, ...)                                                                  \
     do {                                                                                                     \
-        const int code_ = SLUICE_RUN(fixture, __VA_ARGS__);                                                  \
+        int code_ = SLUICE_RUN(fixture, __VA_ARGS__);                                                        \
         if (code_ != (expected)) {                                                                           \
             fail_msg("exit code %d, not %d: %s%s", code_, (expected), (fixture)->out, (fixture)->error);     \
         }                                                                                                    \

@@ -38,7 +38,7 @@ forms_send(Cluster *cluster, const FormSend *send, RestResponse *ret_response)
     (void)snprintf(
         url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
     (void)snprintf(accept, sizeof accept, "Accept: %s", send->accept == NULL ? "*/*" : send->accept);
-    const RestRequest request = {
+    RestRequest request = {
         .method = "POST",
         .url = url,
         .content_type = send->content_type,
@@ -53,7 +53,7 @@ npy_of(const float *values, size_t count, Buffer *ret_file)
 {
     Call call = {0};
     AUTO_TENSOR tensor = {0};
-    const Shape shape = {.rank = 1, .dims = {(int64_t)count}};
+    Shape shape = {.rank = 1, .dims = {(int64_t)count}};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
     memcpy(tensor.data, values, count * sizeof *values);
     buffer_clear(ret_file);

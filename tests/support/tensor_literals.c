@@ -13,7 +13,7 @@ number_of(Slice word)
     memcpy(text, word.data, word.size);
     text[word.size] = '\0';
     char *end = NULL;
-    const double value = strtod(text, &end);
+    double value = strtod(text, &end);
     if (*end != '\0') {
         fail_msg("'%s' is no number", text);
     }
@@ -25,9 +25,9 @@ write_element(Tensor *tensor, int64_t index, Slice word)
 {
     char *element = (char *)tensor->data + index * (int64_t)dtype_size(tensor->dtype);
     if (dtype_is_floating(tensor->dtype)) {
-        const double value = number_of(word);
-        const float single = (float)value;
-        const uint16_t half =
+        double value = number_of(word);
+        float single = (float)value;
+        uint16_t half =
             tensor->dtype == DTYPE_FLOAT16 ? half_from_float(single) : bfloat16_from_float(single);
         const void *bytes = tensor->dtype == DTYPE_FLOAT64   ? (const void *)&value
                             : tensor->dtype == DTYPE_FLOAT32 ? (const void *)&single
@@ -52,7 +52,7 @@ read_strings(const Shape *shape, Slice rest)
     while (rest.size > 0) {
         assert_true(rest.data[0] == '\'' && count < STRINGS_MAX);
         rest = slice_part(rest, 1, SIZE_MAX);
-        const size_t end = slice_find(rest, '\'');
+        size_t end = slice_find(rest, '\'');
         elements[count++] = slice_part(rest, 0, end);
         rest = slice_trim(slice_part(rest, end + 1, SIZE_MAX));
     }
@@ -92,13 +92,13 @@ Tensor
 tensor_literal(const char *text)
 {
     Slice rest = slice_from_string(text);
-    const size_t open = slice_find(rest, '[');
-    const size_t close = slice_find(rest, ']');
-    const Dtype dtype = dtype_from_name(slice_part(rest, 0, open));
+    size_t open = slice_find(rest, '[');
+    size_t close = slice_find(rest, ']');
+    Dtype dtype = dtype_from_name(slice_part(rest, 0, open));
     if (dtype == DTYPE_INVALID || close == rest.size) {
         fail_msg("'%s' is no tensor", text);
     }
-    const Shape shape = read_shape(slice_part(rest, open + 1, close - open - 1));
+    Shape shape = read_shape(slice_part(rest, open + 1, close - open - 1));
     rest = slice_trim(slice_part(rest, close + 1, SIZE_MAX));
     if (dtype == DTYPE_STRING) {
         return read_strings(&shape, rest);
@@ -106,12 +106,12 @@ tensor_literal(const char *text)
     Tensor tensor;
     assert_true(tensor_new(dtype, &shape, &tensor));
     Tensor parts = parts_of(&tensor);
-    const int64_t count = tensor_element_count(&parts);
+    int64_t count = tensor_element_count(&parts);
     int64_t index = 0;
     Slice word = SLICE("");
     Slice part;
     while (rest.size > 0 && slice_split(&rest, ' ', &part)) {
-        const bool repeats = slice_equals_string(part, "...");
+        bool repeats = slice_equals_string(part, "...");
         word = repeats ? word : part;
         for (const int64_t end = repeats ? count : index + 1; index < end; index++) {
             assert_true(index < count);
@@ -170,17 +170,17 @@ tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance)
         return false;
     }
     if (dtype_is_complex(actual->dtype)) {
-        const Tensor actual_parts = parts_of(actual);
-        const Tensor expected_parts = parts_of(expected);
+        Tensor actual_parts = parts_of(actual);
+        Tensor expected_parts = parts_of(expected);
         return tensor_is_near(&actual_parts, &expected_parts, tolerance);
     }
     if (!dtype_is_floating(actual->dtype) && tensor_equal(actual, expected)) {
         return true;
     }
-    const int64_t count = tensor_element_count(expected);
+    int64_t count = tensor_element_count(expected);
     for (int64_t index = 0; index < count; index++) {
-        const double got = element_of(actual, index);
-        const double want = element_of(expected, index);
+        double got = element_of(actual, index);
+        double want = element_of(expected, index);
         if (!is_near(got, want, tolerance)) {
             print_error("element %lld is %.9g, not %.9g\n", (long long)index, got, want);
             return false;

@@ -16,7 +16,7 @@
 static void
 read_text(const char *path, Buffer *ret_text)
 {
-    TensorBuffer *const file = file_read(path);
+    TensorBuffer *file = file_read(path);
     assert_non_null(file);
     buffer_append(ret_text, file->data, file->size);
     tensor_buffer_unref(file);
@@ -25,7 +25,7 @@ read_text(const char *path, Buffer *ret_text)
 static void
 write_text(const char *path, const Buffer *text)
 {
-    FILE *const file = fopen(path, "w");
+    FILE *file = fopen(path, "w");
     assert_non_null(file);
     assert_int_equal(fwrite(text->data, 1, text->size, file), text->size);
     assert_int_equal(fclose(file), 0);
@@ -40,19 +40,19 @@ check_table(const char *path, const char *name, const Buffer *table)
     char begin[64];
     char end[64];
     read_text(path, &page);
-    const Slice text = {.data = page.data, .size = page.size};
-    const int begin_size = snprintf(begin, sizeof begin, "<!-- begin: %s -->\n", name);
+    Slice text = {.data = page.data, .size = page.size};
+    int begin_size = snprintf(begin, sizeof begin, "<!-- begin: %s -->\n", name);
     (void)snprintf(end, sizeof end, "<!-- end: %s -->\n", name);
-    const char *const page_text = buffer_string(&page);
+    const char *page_text = buffer_string(&page);
     assert_non_null(page_text);
-    const char *const first = strstr(page_text, begin);
-    const char *const last = strstr(page_text, end);
+    const char *first = strstr(page_text, begin);
+    const char *last = strstr(page_text, end);
     if (first == NULL || last == NULL || last < first) {
         fail_msg("%s has no marks for '%s'", path, name);
         return;
     }
-    const size_t head_size = (size_t)(first - page_text) + (size_t)begin_size;
-    const size_t tail_start = (size_t)(last - page_text);
+    size_t head_size = (size_t)(first - page_text) + (size_t)begin_size;
+    size_t tail_start = (size_t)(last - page_text);
     buffer_append(&wanted, text.data, head_size);
     buffer_append(&wanted, table->data, table->size);
     buffer_append(&wanted, text.data + tail_start, text.size - tail_start);
@@ -82,7 +82,7 @@ limits_are_documented_with_their_defaults(void **state)
     (void)state;
     buffer_append_string(&table, "| limit | default | at most | unit | bounds |\n|---|---|---|---|---|\n");
     for (size_t index = 0; index < limit_table_count; index++) {
-        const LimitField *const row = &limit_table[index];
+        const LimitField *row = &limit_table[index];
         buffer_append_format(&table, "| `%s` | %" PRIu64 " | %" PRIu64 " | %s | %s |\n", row->name,
             row->default_value, row->maximum, row->unit, row->meaning);
     }
@@ -94,8 +94,8 @@ static void
 append_package(Buffer *table, char *line)
 {
     char *rest = NULL;
-    const char *const set = strtok_r(line, " ", &rest);
-    const char *const package = strtok_r(NULL, " ", &rest);
+    const char *set = strtok_r(line, " ", &rest);
+    const char *package = strtok_r(NULL, " ", &rest);
     if (set == NULL || package == NULL || set[0] == '#') {
         return;
     }

@@ -90,14 +90,14 @@ block_pop(BlockList *list)
 static uint32_t
 thread_list_max(uint32_t size_class)
 {
-    const size_t fitting = THREAD_BYTES_MAX / size_class_bytes(size_class);
+    size_t fitting = THREAD_BYTES_MAX / size_class_bytes(size_class);
     return fitting < THREAD_BLOCKS_MAX ? (uint32_t)fitting : THREAD_BLOCKS_MAX;
 }
 
 static void
 shared_put(Allocator *allocator, Block *block)
 {
-    const size_t bytes = size_class_bytes(block->size_class);
+    size_t bytes = size_class_bytes(block->size_class);
     if (allocator->cached + bytes > allocator->cache_max) {
         allocator->footprint -= bytes;
         memory_free(block);
@@ -144,7 +144,7 @@ thread_flush(ThreadCache *cache)
 static Block *
 system_take(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
 {
-    const size_t bytes = size_class_bytes(size_class);
+    size_t bytes = size_class_bytes(size_class);
     if (bytes > allocator->limit) {
         return NULL;
     }
@@ -170,7 +170,7 @@ system_take(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
 static void
 count_in_use(Allocator *allocator, int64_t change)
 {
-    const int64_t now = atomic_add_relaxed(&allocator->in_use, change);
+    int64_t now = atomic_add_relaxed(&allocator->in_use, change);
     int64_t peak = atomic_load_relaxed(&allocator->peak);
     while (now > peak && !atomic_compare_exchange_weak_relaxed(&allocator->peak, &peak, now)) {}
 }
@@ -182,8 +182,8 @@ count_drift(Allocator *allocator, ThreadCache *cache, int64_t change)
         count_in_use(allocator, change);
         return;
     }
-    const int64_t drift = cache->drift + change;
-    const bool is_large = drift > DRIFT_MAX || drift < -DRIFT_MAX;
+    int64_t drift = cache->drift + change;
+    bool is_large = drift > DRIFT_MAX || drift < -DRIFT_MAX;
     atomic_store_relaxed(&cache->drift, is_large ? 0 : drift);
     if (is_large) {
         count_in_use(allocator, drift);
@@ -213,7 +213,7 @@ charge_block(ThreadCache *cache, Block *block)
     if (block->account == NULL) {
         return;
     }
-    const int64_t charged = cache->charged + charged_bytes(&block->buffer);
+    int64_t charged = cache->charged + charged_bytes(&block->buffer);
     cache->charged = charged;
     if (charged > cache->charged_highest) {
         cache->charged_highest = charged;
@@ -229,7 +229,7 @@ discharge_block(ThreadCache *cache, const Block *block)
     if (block->account == NULL) {
         return;
     }
-    const int64_t bytes = charged_bytes(&block->buffer);
+    int64_t bytes = charged_bytes(&block->buffer);
     if (cache == NULL || cache->account != block->account) {
         memory_account_count(block->account, -bytes, 0);
         return;
@@ -380,7 +380,7 @@ allocator_allocate(Allocator *allocator, size_t size)
 MemoryAccount *
 allocator_charged(Allocator *allocator)
 {
-    const ThreadCache *const cache = pthread_getspecific(allocator->key);
+    const ThreadCache *cache = pthread_getspecific(allocator->key);
     return cache == NULL ? NULL : cache->account;
 }
 
@@ -388,7 +388,7 @@ MemoryAccount *
 allocator_charge(Allocator *allocator, MemoryAccount *account)
 {
     ThreadCache *cache = thread_cache(allocator);
-    MemoryAccount *const before = cache == NULL ? NULL : cache->account;
+    MemoryAccount *before = cache == NULL ? NULL : cache->account;
     if (cache != NULL && before != account) {
         tell_account(cache);
         cache->account = account;
@@ -401,9 +401,9 @@ allocator_adopt(Allocator *allocator, TensorBuffer *buffer)
 {
     ThreadCache *cache = thread_cache(allocator);
     Block *block = (Block *)(void *)buffer;
-    const bool is_ours = buffer->release == block_release && buffer->owner == allocator;
-    const bool may_be = is_ours && cache != NULL && cache->account != NULL && block->account == NULL &&
-                        atomic_load_acquire(&buffer->reference_count) == 1;
+    bool is_ours = buffer->release == block_release && buffer->owner == allocator;
+    bool may_be = is_ours && cache != NULL && cache->account != NULL && block->account == NULL &&
+                  atomic_load_acquire(&buffer->reference_count) == 1;
     if (may_be) {
         charge_block(cache, block);
     }
@@ -459,7 +459,7 @@ allocator_memory(Allocator *allocator, DeviceMemory *ret_memory)
         allocation_count += atomic_load_relaxed(&cache->allocation_count);
     }
     mutex_unlock(&allocator->lock);
-    const int64_t peak = atomic_load_relaxed(&allocator->peak);
+    int64_t peak = atomic_load_relaxed(&allocator->peak);
     ret_memory->limit = allocator->limit;
     ret_memory->in_use = in_use < 0 ? 0 : (uint64_t)in_use;
     ret_memory->peak = (uint64_t)(peak < in_use ? in_use : peak);

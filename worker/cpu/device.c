@@ -60,8 +60,8 @@ typedef struct ChargedLoop {
 static void
 charged_body(void *context, int64_t index)
 {
-    const ChargedLoop *const loop = context;
-    MemoryAccount *const before = allocator_charge(loop->allocator, loop->account);
+    const ChargedLoop *loop = context;
+    MemoryAccount *before = allocator_charge(loop->allocator, loop->account);
     loop->body(loop->context, index);
     (void)allocator_charge(loop->allocator, before);
 }
@@ -69,7 +69,7 @@ charged_body(void *context, int64_t index)
 static void
 cpu_parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context)
 {
-    CpuDevice *const cpu = cpu_device(device);
+    CpuDevice *cpu = cpu_device(device);
     ChargedLoop loop = {.allocator = cpu->allocator,
         .account = allocator_charged(cpu->allocator),
         .body = body,
@@ -119,7 +119,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
     if (made == NULL) {
         return call_fail_memory(call, "a device");
     }
-    const uint64_t limit = cpu_memory_limit(options->memory_limit);
+    uint64_t limit = cpu_memory_limit(options->memory_limit);
     made->device = (Device){
         .type = "CPU",
         .incarnation = random_nonzero_uint64(),

@@ -33,12 +33,12 @@ read_limit(const char *path)
 {
     char line[64] = "";
     uint64_t limit = UINT64_MAX;
-    FILE *const file = fopen(path, "re");
+    FILE *file = fopen(path, "re");
     if (file != NULL) {
-        const bool has_line = fgets(line, sizeof line, file) != NULL;
+        bool has_line = fgets(line, sizeof line, file) != NULL;
         (void)fclose(file);
-        const Slice text = slice_from_string(line);
-        const size_t end = has_line ? slice_find(text, '\n') : 0;
+        Slice text = slice_from_string(line);
+        size_t end = has_line ? slice_find(text, '\n') : 0;
         (void)slice_to_uint64(slice_part(text, 0, end), &limit);
     }
     return limit;
@@ -58,7 +58,7 @@ limit_of_group(const Hierarchy *hierarchy, const char *root, Slice group)
         if (group.size == 0) {
             return limit;
         }
-        const size_t last = slice_find_last(group, '/');
+        size_t last = slice_find_last(group, '/');
         group = slice_part(group, 0, last < group.size ? last : 0);
     }
 }
@@ -87,7 +87,7 @@ host_memory_cgroup_limit(const char *membership, const char *root)
     assert(membership != NULL && root != NULL);
     char line[LINE_SIZE];
     uint64_t limit = UINT64_MAX;
-    FILE *const file = fopen(membership, "re");
+    FILE *file = fopen(membership, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         limit = smaller_of(limit, limit_of_line(slice_from_string(line), root));
@@ -101,6 +101,6 @@ host_memory_cgroup_limit(const char *membership, const char *root)
 uint64_t
 host_memory(void)
 {
-    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     return smaller_of(machine, host_memory_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup"));
 }

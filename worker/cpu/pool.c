@@ -92,7 +92,7 @@ pool_open_loop(Pool *pool, Loop *loop)
     mutex_lock(&pool->lock);
     list_append(&pool->loops, &loop->link);
     atomic_add_relaxed(&pool->pending, 1);
-    const int64_t wanted = loop->count - 1 < pool->sleeping ? loop->count - 1 : pool->sleeping;
+    int64_t wanted = loop->count - 1 < pool->sleeping ? loop->count - 1 : pool->sleeping;
     mutex_unlock(&pool->lock);
     for (int64_t i = 0; i < wanted; i++) {
         condition_signal(&pool->has_work);
@@ -136,7 +136,7 @@ pool_schedule(Pool *pool, DeviceWork *work)
     }
     pool->last = work;
     atomic_add_relaxed(&pool->pending, 1);
-    const bool has_sleeper = pool->sleeping > 0;
+    bool has_sleeper = pool->sleeping > 0;
     mutex_unlock(&pool->lock);
     if (has_sleeper) {
         condition_signal(&pool->has_work);
@@ -208,7 +208,7 @@ pool_sleep(Pool *pool)
         condition_wait(&pool->has_work, &pool->lock);
         pool->sleeping--;
     }
-    const bool is_ending = pool->is_ending && !pool_has_work(pool);
+    bool is_ending = pool->is_ending && !pool_has_work(pool);
     mutex_unlock(&pool->lock);
     return !is_ending;
 }

@@ -17,7 +17,7 @@ size_class_bytes(uint32_t size_class)
     if (size_class < 4) {
         return (size_t)SIZE_CLASS_UNIT * (size_class + 1);
     }
-    const uint32_t doubling = size_class / 4 - 1;
+    uint32_t doubling = size_class / 4 - 1;
     return (size_t)SIZE_CLASS_UNIT * (size_class % 4 + 5) << doubling;
 }
 
@@ -25,14 +25,14 @@ size_class_bytes(uint32_t size_class)
 static inline bool
 size_class_find(size_t size, uint32_t *ret_size_class)
 {
-    const size_t units = size == 0 ? 1 : (size - 1) / SIZE_CLASS_UNIT + 1;
+    size_t units = size == 0 ? 1 : (size - 1) / SIZE_CLASS_UNIT + 1;
     if (units <= 4) {
         *ret_size_class = (uint32_t)units - 1;
         return true;
     }
-    const uint32_t doubling = 61 - (uint32_t)__builtin_clzl(units - 1);
-    const size_t step = ((units - 1) >> doubling) - 4; /* 0…3 */
-    const size_t size_class = 4 + (size_t)doubling * 4 + step;
+    uint32_t doubling = 61 - (uint32_t)__builtin_clzl(units - 1);
+    size_t step = ((units - 1) >> doubling) - 4; /* 0…3 */
+    size_t size_class = 4 + (size_t)doubling * 4 + step;
     *ret_size_class = (uint32_t)size_class;
     return size_class < SIZE_CLASS_COUNT;
 }

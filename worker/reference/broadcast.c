@@ -15,11 +15,11 @@ typedef struct Walk {
 static int64_t
 stride_of(const Shape *input, const Shape *output, int dimension, int64_t *size)
 {
-    const int own = dimension - (output->rank - input->rank);
+    int own = dimension - (output->rank - input->rank);
     if (own < 0 || input->dims[own] == 1) {
         return 0;
     }
-    const int64_t stride = *size;
+    int64_t stride = *size;
     *size *= input->dims[own];
     return stride;
 }
@@ -27,7 +27,7 @@ stride_of(const Shape *input, const Shape *output, int dimension, int64_t *size)
 static bool
 extends_last(const Walk *walk, const int64_t *strides, int input_count)
 {
-    const int last = walk->rank - 1;
+    int last = walk->rank - 1;
     for (int input = 0; input < input_count; input++) {
         if (strides[input] != walk->strides[input][last] * walk->dims[last]) {
             return false;
@@ -68,8 +68,8 @@ static bool
 walk_next(const Walk *walk, int input_count, int64_t *position, int64_t *offsets)
 {
     for (int dimension = 1; dimension < walk->rank; dimension++) {
-        const bool is_carried = ++position[dimension] == walk->dims[dimension];
-        const int64_t steps = is_carried ? 1 - walk->dims[dimension] : 1;
+        bool is_carried = ++position[dimension] == walk->dims[dimension];
+        int64_t steps = is_carried ? 1 - walk->dims[dimension] : 1;
         for (int input = 0; input < input_count; input++) {
             offsets[input] += steps * walk->strides[input][dimension];
         }
@@ -91,13 +91,13 @@ broadcast_run(
     }
     Walk walk;
     walk_init(&walk, inputs, input_count, &output->shape);
-    const int64_t output_step = walk.dims[0] * (int64_t)dtype_size(output->dtype);
+    int64_t output_step = walk.dims[0] * (int64_t)dtype_size(output->dtype);
     int64_t position[SHAPE_RANK_MAX] = {0};
     int64_t offsets[ELEMENT_INPUTS_MAX] = {0};
     ElementRun run = {.output = output->data, .count = walk.dims[0], .parameters = parameters};
     do {
         for (int input = 0; input < input_count; input++) {
-            const int64_t size = (int64_t)dtype_size(inputs[input]->dtype);
+            int64_t size = (int64_t)dtype_size(inputs[input]->dtype);
             run.inputs[input] = (const char *)inputs[input]->data + offsets[input] * size;
             run.strides[input] = walk.strides[input][0];
         }

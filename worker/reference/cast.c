@@ -110,10 +110,10 @@ void
 cast_elements(Dtype from, const void *input, Dtype to, void *output, int64_t count)
 {
     const Reader *reader = &readers[from];
-    const Store store = stores[reader->value_class][to];
+    Store store = stores[reader->value_class][to];
     Values values;
     for (int64_t first = 0; first < count; first += RUN_ELEMENTS) {
-        const int64_t size = count - first < RUN_ELEMENTS ? count - first : RUN_ELEMENTS;
+        int64_t size = count - first < RUN_ELEMENTS ? count - first : RUN_ELEMENTS;
         reader->load((const char *)input + first * (int64_t)dtype_size(from), size, &values);
         store(&values, size, (char *)output + first * (int64_t)dtype_size(to));
     }

@@ -15,8 +15,8 @@ typedef bool (*CombineLoop)(void *target, const void *source, int64_t stride, in
         storage *z = target;                                                                                 \
         const storage *y = source;                                                                           \
         for (int64_t n = 0; n < count; n++) {                                                                \
-            const compute a = read(z[n]);                                                                    \
-            const compute b = read(y[n * stride]);                                                           \
+            compute a = read(z[n]);                                                                          \
+            compute b = read(y[n * stride]);                                                                 \
             if (refused) {                                                                                   \
                 return false;                                                                                \
             }                                                                                                \
@@ -70,7 +70,7 @@ combine_elements(
     if (combine != COMBINE_SET) {
         return loops[combine][dtype](target, source, stride, count);
     }
-    const size_t size = dtype_size(dtype);
+    size_t size = dtype_size(dtype);
     if (stride == 1) {
         memcpy(target, source, (size_t)count * size);
         return true;

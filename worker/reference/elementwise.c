@@ -30,14 +30,14 @@ elementwise_check(KernelContext *context, const Elementwise *function)
     if (function->checks == 0 || !dtype_is_integer(input->dtype)) {
         return STATUS_OK;
     }
-    const int64_t count = tensor_element_count(input);
+    int64_t count = tensor_element_count(input);
     for (int64_t index = 0; index < count; index++) {
         int64_t value = 0;
         if (!tensor_to_int64(input, index, &value)) {
             continue; /* above INT64_MAX, hence neither zero nor negative */
         }
-        const bool is_refused = ((function->checks & ELEMENTWISE_REFUSES_ZERO) != 0 && value == 0) ||
-                                ((function->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 && value < 0);
+        bool is_refused = ((function->checks & ELEMENTWISE_REFUSES_ZERO) != 0 && value == 0) ||
+                          ((function->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 && value < 0);
         if (is_refused) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "element %lld of the second input is %lld, which is not allowed for %s integers",
@@ -107,7 +107,7 @@ elementwise_compute(KernelContext *context, const Elementwise *function)
     assert(context->input_count >= 1 && context->input_count <= ELEMENT_INPUTS_MAX);
     assert(function->loops[context->inputs[0].dtype] != NULL);
     TRY(elementwise_check(context, function));
-    const ElementLoop loop = function->loops[context->inputs[0].dtype];
+    ElementLoop loop = function->loops[context->inputs[0].dtype];
     float parameters[COUNT_OF(function->parameters)];
     read_parameters(context->node, function, parameters);
     Tensor *output = NULL;
@@ -128,7 +128,7 @@ elementwise_compute(KernelContext *context, const Elementwise *function)
         const storage *y = run->inputs[1];                                                                   \
         bool is_true = true;                                                                                 \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
-            const compute b = read(y[n * run->strides[1]]);                                                  \
+            compute b = read(y[n * run->strides[1]]);                                                        \
             is_true = is_true && (expression);                                                               \
         }                                                                                                    \
         return is_true;                                                                                      \
@@ -145,7 +145,7 @@ elementwise_describe(const Elementwise *function, const Node *node, ElementFunct
     if (!elementwise_supports(function, node)) {
         return false;
     }
-    const Dtype dtype = node->input_dtypes[0];
+    Dtype dtype = node->input_dtypes[0];
     *ret_function = (ElementFunction){
         .loop = function->loops[dtype],
         .accepts = (function->checks & ELEMENTWISE_REFUSES_ZERO) != 0       ? no_zero_tests[dtype]
@@ -171,11 +171,11 @@ elementwise_describe_fold(const Elementwise *function, const Node *node, Element
 static void
 fold_straight(const KernelContext *context, Tensor *output, ElementLoop loop)
 {
-    const size_t element_size = dtype_size(output->dtype);
-    const size_t size = (size_t)tensor_element_count(output) * element_size;
+    size_t element_size = dtype_size(output->dtype);
+    size_t size = (size_t)tensor_element_count(output) * element_size;
     for (size_t start = 0; start < size; start += TILE_SIZE) {
-        char *const tile = (char *)output->data + start;
-        const size_t left = size - start;
+        char *tile = (char *)output->data + start;
+        size_t left = size - start;
         ElementRun run = {
             .inputs = {(const char *)context->inputs[0].data + start},
             .strides = {1, 1},
@@ -204,12 +204,12 @@ Status
 elementwise_fold(KernelContext *context, const Elementwise *function)
 {
     assert(context->input_count >= 1);
-    const Tensor *const first = &context->inputs[0];
+    const Tensor *first = &context->inputs[0];
     if (context->input_count == 1) {
         kernel_alias(context, 0, 0, &first->shape);
         return STATUS_OK;
     }
-    const ElementLoop loop = function->loops[first->dtype];
+    ElementLoop loop = function->loops[first->dtype];
     Tensor *output = NULL;
     if (has_one_shape(context)) {
         TRY(kernel_output(context, 0, first->dtype, &first->shape, &output));

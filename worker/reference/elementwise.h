@@ -79,7 +79,7 @@ MUST_USE bool elementwise_describe_fold(
         const storage *x = run->inputs[0];                                                                   \
         storage *z = run->output;                                                                            \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
-            const compute a = read(x[n * run->strides[0]]);                                                  \
+            compute a = read(x[n * run->strides[0]]);                                                        \
             z[n] = write(expression);                                                                        \
         }                                                                                                    \
     }
@@ -92,8 +92,8 @@ MUST_USE bool elementwise_describe_fold(
         const storage *y = run->inputs[1];                                                                   \
         storage *z = run->output;                                                                            \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
-            const compute a = read(x[n * run->strides[0]]);                                                  \
-            const compute b = read(y[n * run->strides[1]]);                                                  \
+            compute a = read(x[n * run->strides[0]]);                                                        \
+            compute b = read(y[n * run->strides[1]]);                                                        \
             z[n] = write(expression);                                                                        \
         }                                                                                                    \
     }
@@ -105,8 +105,8 @@ MUST_USE bool elementwise_describe_fold(
         const storage *x = run->inputs[0];                                                                   \
         uint8_t *z = run->output;                                                                            \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
-            const compute a = read(x[n * run->strides[0]]);                                                  \
-            const bool is_true = (expression);                                                               \
+            compute a = read(x[n * run->strides[0]]);                                                        \
+            bool is_true = (expression);                                                                     \
             z[n] = is_true;                                                                                  \
         }                                                                                                    \
     }
@@ -119,9 +119,9 @@ MUST_USE bool elementwise_describe_fold(
         const storage *y = run->inputs[1];                                                                   \
         uint8_t *z = run->output;                                                                            \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
-            const compute a = read(x[n * run->strides[0]]);                                                  \
-            const compute b = read(y[n * run->strides[1]]);                                                  \
-            const bool is_true = (expression);                                                               \
+            compute a = read(x[n * run->strides[0]]);                                                        \
+            compute b = read(y[n * run->strides[1]]);                                                        \
+            bool is_true = (expression);                                                                     \
             z[n] = is_true;                                                                                  \
         }                                                                                                    \
     }

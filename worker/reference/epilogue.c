@@ -19,7 +19,7 @@ typedef double (*Activate)(double x, double alpha);
 static double
 clamp(double x, double low, double high)
 {
-    const double raised = x < low ? low : x;
+    double raised = x < low ? low : x;
     return raised > high ? high : raised;
 }
 
@@ -63,7 +63,7 @@ operands_done(Operands *operands)
 static double
 at(const Operands *operands, uint32_t input, int64_t index)
 {
-    const double *const values = operands->tensors[input - EPILOGUE_FIRST_OPERAND].data;
+    const double *values = operands->tensors[input - EPILOGUE_FIRST_OPERAND].data;
     assert(values != NULL);
     return values[index];
 }
@@ -71,13 +71,13 @@ at(const Operands *operands, uint32_t input, int64_t index)
 static double
 finish(const Epilogue *epilogue, const Operands *operands, double x, int64_t position, int64_t channel)
 {
-    const uint32_t norm = epilogue->norm;
+    uint32_t norm = epilogue->norm;
     if (epilogue->bias != 0) {
         x += at(operands, epilogue->bias, channel);
     }
     if (norm != 0) {
-        const double variance = at(operands, norm + 3, channel) + (double)epilogue->epsilon;
-        const double factor = at(operands, norm, channel) / sqrt(variance);
+        double variance = at(operands, norm + 3, channel) + (double)epilogue->epsilon;
+        double factor = at(operands, norm, channel) / sqrt(variance);
         x = (x - at(operands, norm + 2, channel)) * factor + at(operands, norm + 1, channel);
     }
     if (epilogue->addend != 0) {
@@ -105,9 +105,9 @@ epilogue_finish(KernelContext *context, int channel)
         TRY(scratch_cast(context, &context->inputs[index], DTYPE_FLOAT64,
             &operands.tensors[index - EPILOGUE_FIRST_OPERAND]));
     }
-    const Lines lines = lines_along(&output->shape, channel);
-    double *const results = values.data;
-    const int64_t count = tensor_element_count(output);
+    Lines lines = lines_along(&output->shape, channel);
+    double *results = values.data;
+    int64_t count = tensor_element_count(output);
     for (int64_t position = 0; position < count; position++) {
         results[position] =
             finish(&epilogue, &operands, results[position], position, position / lines.inner % lines.size);

@@ -38,7 +38,7 @@ fill_number(Tensor *tensor, int number)
 void
 fill_element(Tensor *tensor, const void *element)
 {
-    const size_t size = tensor_byte_size(tensor);
+    size_t size = tensor_byte_size(tensor);
     size_t done = dtype_size(tensor->dtype);
     if (size == 0) {
         return;
@@ -46,7 +46,7 @@ fill_element(Tensor *tensor, const void *element)
     char *data = tensor->data;
     memcpy(data, element, done);
     while (done < size) {
-        const size_t part = done < size - done ? done : size - done;
+        size_t part = done < size - done ? done : size - done;
         memcpy(data + done, data, part);
         done += part;
     }

@@ -17,11 +17,11 @@ typedef void (*MatrixLoop)(const MatrixProduct *product);
         storage *output = product->output;                                                                   \
         for (int64_t row = 0; row < product->rows; row++) {                                                  \
             for (int64_t first = 0; first < product->columns; first += BLOCK_COLUMNS) {                      \
-                const int64_t left = product->columns - first;                                               \
-                const int64_t width = left < BLOCK_COLUMNS ? left : BLOCK_COLUMNS;                           \
+                int64_t left = product->columns - first;                                                     \
+                int64_t width = left < BLOCK_COLUMNS ? left : BLOCK_COLUMNS;                                 \
                 accumulator sums[BLOCK_COLUMNS] = {0};                                                       \
                 for (int64_t k = 0; k < product->depth; k++) {                                               \
-                    const accumulator x =                                                                    \
+                    accumulator x =                                                                          \
                         (accumulator)read(a[row * product->a.row_step + k * product->a.column_step]);        \
                     const storage *y = &b[k * product->b.row_step + first * product->b.column_step];         \
                     for (int64_t column = 0; column < width; column++) {                                     \
@@ -50,8 +50,8 @@ matrix_supports(Dtype dtype)
 static MatrixView
 matrix_view(const Tensor *tensor, bool is_transposed)
 {
-    const int64_t width = tensor->shape.dims[tensor->shape.rank - 1];
-    const MatrixView view = {
+    int64_t width = tensor->shape.dims[tensor->shape.rank - 1];
+    MatrixView view = {
         .data = tensor->data,
         .row_step = is_transposed ? 1 : width,
         .column_step = is_transposed ? width : 1,
@@ -66,9 +66,9 @@ batch_offset(const Shape *input, const Shape *output, int64_t index)
     int64_t offset = 0;
     int64_t size = 1;
     for (int dimension = output->rank - 3; dimension >= 0; dimension--) {
-        const int64_t position = index % output->dims[dimension];
+        int64_t position = index % output->dims[dimension];
         index /= output->dims[dimension];
-        const int own = dimension - (output->rank - input->rank);
+        int own = dimension - (output->rank - input->rank);
         if (own >= 0) {
             offset += input->dims[own] == 1 ? 0 : position * size;
             size *= input->dims[own];
@@ -80,9 +80,9 @@ batch_offset(const Shape *input, const Shape *output, int64_t index)
 static const void *
 batch_data(const Tensor *input, const Shape *output, int64_t index)
 {
-    const int rank = input->shape.rank;
-    const int64_t size = input->shape.dims[rank - 1] * input->shape.dims[rank - 2];
-    const int64_t offset = batch_offset(&input->shape, output, index) * size;
+    int rank = input->shape.rank;
+    int64_t size = input->shape.dims[rank - 1] * input->shape.dims[rank - 2];
+    int64_t offset = batch_offset(&input->shape, output, index) * size;
     return (const char *)input->data + offset * (int64_t)dtype_size(input->dtype);
 }
 
@@ -90,7 +90,7 @@ void
 matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *product), const void *context,
     const Tensor *const inputs[2], const bool transposes[2], Tensor *output)
 {
-    const int64_t count = tensor_element_count(output);
+    int64_t count = tensor_element_count(output);
     if (count == 0) {
         return;
     }
@@ -104,7 +104,7 @@ matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *pr
         .columns = shape->dims[shape->rank - 1],
         .depth = inputs[0]->shape.dims[inputs[0]->shape.rank - (transposes[0] ? 2 : 1)],
     };
-    const int64_t size = product.rows * product.columns;
+    int64_t size = product.rows * product.columns;
     for (int64_t index = 0; index < count / size; index++) {
         product.a.data = batch_data(inputs[0], shape, index);
         product.b.data = batch_data(inputs[1], shape, index);
@@ -116,7 +116,7 @@ matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *pr
 static void
 multiply_plainly(const void *context, const MatrixProduct *product)
 {
-    const Dtype *const dtype = context;
+    const Dtype *dtype = context;
     multiply_loops[*dtype](product);
 }
 

@@ -9,17 +9,17 @@ Status
 naming_new(Call *call, const Node *node, void **ret_naming)
 {
     assert(node != NULL && ret_naming != NULL);
-    const Slice named = node_attr_string(node, "container");
-    const Slice container = slice_equals_string(named, DEFAULT_CONTAINER) ? SLICE("") : named;
-    const Slice shared = node_attr_string(node, "shared_name");
-    const Slice name = shared.size > 0 ? shared : node->name;
-    const size_t prefix = container.size > 0 ? container.size + 1 : 0;
-    const size_t size = prefix + name.size;
+    Slice named = node_attr_string(node, "container");
+    Slice container = slice_equals_string(named, DEFAULT_CONTAINER) ? SLICE("") : named;
+    Slice shared = node_attr_string(node, "shared_name");
+    Slice name = shared.size > 0 ? shared : node->name;
+    size_t prefix = container.size > 0 ? container.size + 1 : 0;
+    size_t size = prefix + name.size;
     if (size > NAMING_SIZE_MAX) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "the name has %zu bytes, more than %d", size, NAMING_SIZE_MAX);
     }
-    Naming *const naming = memory_new(1, sizeof *naming + size + 1);
+    Naming *naming = memory_new(1, sizeof *naming + size + 1);
     if (naming == NULL) {
         return call_fail_memory(call, "a name");
     }

@@ -8,7 +8,7 @@ static void
 tell(const KernelContext *context, Shape *shapes, const Tensor **values)
 {
     for (uint32_t index = 0; index < context->input_count; index++) {
-        const bool is_absent = context->inputs[index].dtype == DTYPE_INVALID;
+        bool is_absent = context->inputs[index].dtype == DTYPE_INVALID;
         shapes[index] = is_absent ? shape_unknown() : context->inputs[index].shape;
         values[index] = is_absent ? NULL : &context->inputs[index];
     }
@@ -94,7 +94,7 @@ Status
 output_forward_shaped(KernelContext *context, uint32_t input, const Shape *shape, Tensor **ret_output)
 {
     assert(input < context->input_count && context->output_count >= 1);
-    const Dtype dtype = context->node->output_dtypes[0];
+    Dtype dtype = context->node->output_dtypes[0];
     return context->inputs[input].dtype == dtype ? kernel_forward(context, input, 0, dtype, shape, ret_output)
                                                  : kernel_output(context, 0, dtype, shape, ret_output);
 }

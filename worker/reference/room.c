@@ -7,7 +7,7 @@ bool
 room_grow(Device *device, Room *room, size_t used, size_t size)
 {
     assert(used <= size && (used == 0 || *room != NULL));
-    TensorBuffer *const larger = device->allocate(device, size);
+    TensorBuffer *larger = device->allocate(device, size);
     if (larger == NULL) {
         return false;
     }

@@ -10,7 +10,7 @@ Tensor
 rows_part(const Tensor *tensor, int64_t offset, const Shape *shape)
 {
     assert(offset >= 0);
-    const size_t size = tensor->dtype == DTYPE_STRING ? sizeof(Slice) : dtype_size(tensor->dtype);
+    size_t size = tensor->dtype == DTYPE_STRING ? sizeof(Slice) : dtype_size(tensor->dtype);
     Tensor part = {.dtype = tensor->dtype, .shape = *shape};
     if (tensor_element_count(&part) > 0) {
         part.data = (char *)tensor->data + (size_t)offset * size;
@@ -28,10 +28,10 @@ join_strings(KernelContext *context, uint32_t index, const Shape *shape, const T
     }
     AUTO_TENSOR table = {0};
     TRY(scratch_array(context, total, sizeof(Slice), &table));
-    Slice *const elements = table.data;
+    Slice *elements = table.data;
     size_t position = 0;
     for (int64_t part = 0; part < count; part++) {
-        const size_t size = (size_t)tensor_element_count(&parts[part]);
+        size_t size = (size_t)tensor_element_count(&parts[part]);
         if (size > 0) {
             memcpy(&elements[position], parts[part].data, size * sizeof *elements);
         }
@@ -44,7 +44,7 @@ Status
 rows_join(KernelContext *context, uint32_t index, const Shape *shape, const Tensor *parts, int64_t part_count)
 {
     assert(index < context->output_count);
-    const Dtype dtype = context->node->output_dtypes[index];
+    Dtype dtype = context->node->output_dtypes[index];
     Tensor *output = NULL;
     if (dtype == DTYPE_STRING) {
         return join_strings(context, index, shape, parts, part_count);
@@ -52,7 +52,7 @@ rows_join(KernelContext *context, uint32_t index, const Shape *shape, const Tens
     TRY(kernel_output(context, index, dtype, shape, &output));
     char *target = output->data;
     for (int64_t part = 0; part < part_count; part++) {
-        const size_t size = tensor_byte_size(&parts[part]);
+        size_t size = tensor_byte_size(&parts[part]);
         if (size > 0) {
             memcpy(target, parts[part].data, size);
             target += size;
@@ -110,12 +110,12 @@ rows_free(Tensor *parts, int64_t count)
 Status
 rows_read_vector(KernelContext *context, uint32_t input, int64_t **ret_values, int64_t *ret_count)
 {
-    const Tensor *const tensor = &context->inputs[input];
+    const Tensor *tensor = &context->inputs[input];
     if (tensor->shape.rank != 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %u must be a vector", input);
     }
-    const int64_t count = tensor->shape.dims[0];
-    int64_t *const values = arena_alloc(context->call->arena, ((size_t)count + 1) * sizeof *values);
+    int64_t count = tensor->shape.dims[0];
+    int64_t *values = arena_alloc(context->call->arena, ((size_t)count + 1) * sizeof *values);
     size_t read = 0;
     if (values == NULL) {
         return call_fail_memory(context->call, "indices");

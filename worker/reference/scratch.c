@@ -24,7 +24,7 @@ Status
 scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array)
 {
     assert(size > 0);
-    const Shape bytes = {.rank = 2, .dims = {count, (int64_t)size}};
+    Shape bytes = {.rank = 2, .dims = {count, (int64_t)size}};
     TRY(scratch_new(context, DTYPE_UINT8, &bytes, ret_array));
     memset(ret_array->data, 0, tensor_byte_size(ret_array));
     return STATUS_OK;
@@ -36,7 +36,7 @@ scratch_heap_max(const KernelContext *context)
     enum { SHARE = 4 };
     DeviceMemory memory = {0};
     context->device->memory(context->device, &memory);
-    const uint64_t left = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
+    uint64_t left = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
     return memory.limit == 0 ? 0 : left < SHARE ? 1 : (size_t)(left / SHARE);
 }
 

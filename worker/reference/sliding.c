@@ -57,11 +57,11 @@ sliding_padded_count(const Sliding *sliding, const Walk *output)
     const Window *window = sliding->window;
     int64_t count = 1;
     for (int index = 0; index < window->rank; index++) {
-        const int64_t end = sliding->input_size[index] + window->after[index];
+        int64_t end = sliding->input_size[index] + window->after[index];
         int64_t inside = 0;
         for (int64_t element = 0; element < window->size[index]; element++) {
-            const int64_t position = output->position[index] * window->stride[index] - window->before[index] +
-                                     element * window->dilation[index];
+            int64_t position = output->position[index] * window->stride[index] - window->before[index] +
+                               element * window->dilation[index];
             inside += position < end ? 1 : 0;
         }
         count *= inside;

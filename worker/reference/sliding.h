@@ -36,8 +36,8 @@ sliding_offset(const Sliding *sliding, const Walk *output, const Walk *element)
     const Window *window = sliding->window;
     int64_t offset = 0;
     for (int index = 0; index < window->rank; index++) {
-        const int64_t position = output->position[index] * window->stride[index] - window->before[index] +
-                                 element->position[index] * window->dilation[index];
+        int64_t position = output->position[index] * window->stride[index] - window->before[index] +
+                           element->position[index] * window->dilation[index];
         if (position < 0 || position >= sliding->input_size[index]) {
             return -1;
         }

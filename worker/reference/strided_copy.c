@@ -45,14 +45,14 @@ simplify(const StridedCopy *copy, StridedCopy *ret_copy)
     assert(copy->rank >= 0 && copy->rank <= STRIDED_RANK_MAX);
     StridedCopy simple = {.from_offset = copy->from_offset, .to_offset = copy->to_offset};
     for (int dimension = 0; dimension < copy->rank; dimension++) {
-        const int64_t size = copy->dims[dimension];
-        const int last = simple.rank - 1;
+        int64_t size = copy->dims[dimension];
+        int last = simple.rank - 1;
         if (size == 1) {
             continue;
         }
-        const bool goes_on = last >= 0 && simple.from[last] == copy->from[dimension] * size &&
-                             simple.to[last] == copy->to[dimension] * size;
-        const int position = goes_on ? last : simple.rank++;
+        bool goes_on = last >= 0 && simple.from[last] == copy->from[dimension] * size &&
+                       simple.to[last] == copy->to[dimension] * size;
+        int position = goes_on ? last : simple.rank++;
         simple.dims[position] = goes_on ? simple.dims[last] * size : size;
         simple.from[position] = copy->from[dimension];
         simple.to[position] = copy->to[dimension];
@@ -83,9 +83,9 @@ strided_copy(const StridedCopy *copy, const Tensor *from, Tensor *to)
     }
     StridedCopy simple;
     simplify(copy, &simple);
-    const int64_t size = (int64_t)dtype_size(to->dtype);
-    const LineLoop loop = line_loops[size];
-    const int line = simple.rank - 1;
+    int64_t size = (int64_t)dtype_size(to->dtype);
+    LineLoop loop = line_loops[size];
+    int line = simple.rank - 1;
     int64_t position[STRIDED_RANK_MAX] = {0};
     int64_t source = simple.from_offset;
     int64_t target = simple.to_offset;

@@ -50,8 +50,8 @@ typedef void (*CombineLoop)(void *into, const void *from, int64_t count);
         storage *z = into;                                                                                   \
         const storage *y = from;                                                                             \
         for (int64_t n = 0; n < count; n++) {                                                                \
-            const compute a = (compute)z[n];                                                                 \
-            const compute b = (compute)y[n];                                                                 \
+            compute a = (compute)z[n];                                                                       \
+            compute b = (compute)y[n];                                                                       \
             z[n] = (storage)(expression);                                                                    \
         }                                                                                                    \
     }
@@ -108,7 +108,7 @@ wide_fill_neutral(WideCombination combination, Dtype dtype, Tensor *wide)
         fill_number(wide, combination == WIDE_MULTIPLY ? 1 : 0);
         return;
     }
-    const int end = combination == WIDE_MINIMUM ? 0 : 1;
+    int end = combination == WIDE_MINIMUM ? 0 : 1;
     const void *element = range->wide == DTYPE_FLOAT64 ? (const void *)&range->real[end]
                           : range->wide == DTYPE_INT64 ? (const void *)&range->integer[end]
                                                        : (const void *)&range->natural[end];

@@ -16,9 +16,9 @@ struct ResourceContainer {
 ResourceContainer *
 container_new(void)
 {
-    ResourceContainer *const container = memory_new(1, sizeof *container);
-    Map *const resources = map_new();
-    Map *const removed = map_new();
+    ResourceContainer *container = memory_new(1, sizeof *container);
+    Map *resources = map_new();
+    Map *removed = map_new();
     if (container == NULL || resources == NULL || removed == NULL) {
         memory_free(container);
         map_free(resources);
@@ -77,7 +77,7 @@ size_t
 container_count(ResourceContainer *container)
 {
     mutex_lock(&container->lock);
-    const size_t count = map_count(container->resources);
+    size_t count = map_count(container->resources);
     mutex_unlock(&container->lock);
     return count;
 }
@@ -86,7 +86,7 @@ static Status
 make_resource(
     Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
 {
-    const bool is_again = container->is_lost || map_get(container->removed, entry->name) != NULL;
+    bool is_again = container->is_lost || map_get(container->removed, entry->name) != NULL;
     return is_again && entry->make_again != NULL ? entry->make_again(call, entry->context, ret_resource)
                                                  : entry->make(call, entry->context, ret_resource);
 }
@@ -95,7 +95,7 @@ static Status
 insert_resource(
     Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
 {
-    Map *const resources = container->resources;
+    Map *resources = container->resources;
     Resource *resource = NULL;
     if (map_count(resources) >= CONTAINER_RESOURCE_COUNT_MAX) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the session keeps %d variables already",
@@ -135,7 +135,7 @@ container_obtain(
             SLICE_PRINT(entry->name));
     }
     mutex_lock(&container->lock);
-    const Status status = find_or_make(call, container, entry, ret_resource);
+    Status status = find_or_make(call, container, entry, ret_resource);
     mutex_unlock(&container->lock);
     return status;
 }
@@ -145,9 +145,9 @@ const char DEFAULT_CONTAINER[] = "localhost";
 static bool
 is_among(Slice resource, const Slice *names, size_t count)
 {
-    const size_t end = slice_find(resource, ';');
-    const bool is_named = end < resource.size;
-    const Slice container = is_named ? slice_part(resource, 0, end) : slice_from_string(DEFAULT_CONTAINER);
+    size_t end = slice_find(resource, ';');
+    bool is_named = end < resource.size;
+    Slice container = is_named ? slice_part(resource, 0, end) : slice_from_string(DEFAULT_CONTAINER);
     for (size_t index = 0; index < count; index++) {
         if (slice_equal(container, names[index])) {
             return true;
@@ -164,7 +164,7 @@ container_reset(ResourceContainer *container, const Slice *names, size_t count)
     mutex_lock(&container->lock);
     for (const MapEntry *entry = map_next(container->resources, &cursor); entry != NULL;
          entry = map_next(container->resources, &cursor)) {
-        Resource *const resource = entry->value;
+        Resource *resource = entry->value;
         if (is_among(entry->key, names, count)) {
             (void)take_out(container, entry->key);
             resource_unref(resource);
@@ -179,8 +179,8 @@ bool
 container_remove(ResourceContainer *container, Slice name, const Resource *resource)
 {
     mutex_lock(&container->lock);
-    const bool is_there = map_get(container->resources, name) == resource;
-    Resource *const removed = is_there ? take_out(container, name) : NULL;
+    bool is_there = map_get(container->resources, name) == resource;
+    Resource *removed = is_there ? take_out(container, name) : NULL;
     mutex_unlock(&container->lock);
     resource_unref(removed);
     return removed != NULL;

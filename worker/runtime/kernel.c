@@ -38,7 +38,7 @@ static Status
 fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Shape *shape, size_t size)
 {
     char text[SHAPE_TEXT_SIZE];
-    const MemoryAccount *const account = context->account;
+    const MemoryAccount *account = context->account;
     (void)shape_text(shape, text);
     if (account != NULL && memory_account_has_refused(account)) {
         return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
@@ -58,7 +58,7 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
 static TensorBuffer *
 kernel_allocate(const KernelContext *context, uint32_t index, size_t size)
 {
-    TensorBuffer *const planned =
+    TensorBuffer *planned =
         context->memory == NULL ? NULL : context->memory->take(context->memory, context->node, index, size);
     return planned != NULL ? planned : context->device->allocate(context->device, size);
 }
@@ -138,7 +138,7 @@ kernel_input_ints(
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %" PRIu32 " must be integers, not %s",
             input, dtype_name(tensor->dtype));
     }
-    const int64_t count = tensor_element_count(tensor);
+    int64_t count = tensor_element_count(tensor);
     if (count < 0 || (size_t)count > capacity) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "input %" PRIu32 " must have at most %zu elements, not %" PRId64, input, capacity, count);
@@ -157,7 +157,7 @@ static uint64_t
 wide_size(const Shape *shape, Dtype dtype)
 {
     size_t size = 0;
-    const bool is_complex = dtype == DTYPE_COMPLEX64 || dtype == DTYPE_COMPLEX128;
+    bool is_complex = dtype == DTYPE_COMPLEX64 || dtype == DTYPE_COMPLEX128;
     return shape_byte_size(shape, is_complex ? DTYPE_COMPLEX128 : DTYPE_FLOAT64, &size) ? size : 0;
 }
 
@@ -174,8 +174,8 @@ wide_sizes(uint32_t bits, const Shape *shapes, const Dtype *dtypes, uint32_t cou
 uint64_t
 kernel_wide_size(const KernelForecast *forecast, uint32_t inputs, uint32_t outputs)
 {
-    const InferContext *const shapes = &forecast->shapes;
-    const Node *const node = shapes->node;
+    const InferContext *shapes = &forecast->shapes;
+    const Node *node = shapes->node;
     return wide_sizes(inputs, shapes->inputs, node->input_dtypes, node->input_count) +
            wide_sizes(outputs, shapes->outputs, node->output_dtypes, node->output_count);
 }

@@ -36,7 +36,7 @@ kernel_row_compare(const void *left, const void *right)
 {
     const KernelRow *l = left;
     const KernelRow *r = right;
-    const int order = strcmp(l->kernel->op, r->kernel->op);
+    int order = strcmp(l->kernel->op, r->kernel->op);
     return order != 0 ? order : (l->rank > r->rank) - (l->rank < r->rank);
 }
 
@@ -55,7 +55,7 @@ kernel_first(Slice op)
     size_t low = 0;
     size_t high = kernel_row_count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        size_t middle = low + (high - low) / 2;
         if (slice_compare(slice_from_string(kernel_rows[middle].kernel->op), op) < 0) {
             low = middle + 1;
         } else {

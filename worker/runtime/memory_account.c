@@ -36,7 +36,7 @@ raise_peak(MemoryAccount *account, int64_t bytes)
 void
 memory_account_count(MemoryAccount *account, int64_t change, int64_t highest)
 {
-    const int64_t now = atomic_add_acq_rel(&account->counted, change);
+    int64_t now = atomic_add_acq_rel(&account->counted, change);
     if (now == 0) {
         memory_free(account);
     } else if (highest > 0) {
@@ -47,8 +47,8 @@ memory_account_count(MemoryAccount *account, int64_t change, int64_t highest)
 bool
 memory_account_admits(MemoryAccount *account, int64_t more)
 {
-    const int64_t then = atomic_load_relaxed(&account->counted) - OWNER + more;
-    const bool fits = account->limit == 0 || then <= 0 || (uint64_t)then <= account->limit;
+    int64_t then = atomic_load_relaxed(&account->counted) - OWNER + more;
+    bool fits = account->limit == 0 || then <= 0 || (uint64_t)then <= account->limit;
     if (!fits) {
         atomic_add_relaxed(&account->refusals, 1);
     }
@@ -58,7 +58,7 @@ memory_account_admits(MemoryAccount *account, int64_t more)
 uint64_t
 memory_account_in_use(const MemoryAccount *account)
 {
-    const int64_t bytes = atomic_load_relaxed(&account->counted) - OWNER;
+    int64_t bytes = atomic_load_relaxed(&account->counted) - OWNER;
     return bytes < 0 ? 0 : (uint64_t)bytes;
 }
 

@@ -45,7 +45,7 @@ typedef struct HandleBuffer {
 static void
 handle_release(TensorBuffer *buffer)
 {
-    HandleBuffer *const handle = (HandleBuffer *)(void *)buffer;
+    HandleBuffer *handle = (HandleBuffer *)(void *)buffer;
     resource_unref(handle->resource);
     memory_free(handle);
 }
@@ -53,15 +53,15 @@ handle_release(TensorBuffer *buffer)
 Resource *
 resource_of(const Tensor *handle, const ResourceType *type)
 {
-    const bool is_handle = handle->dtype == DTYPE_RESOURCE || handle->dtype == DTYPE_VARIANT;
-    Resource *const resource = is_handle && handle->data != NULL ? *(Resource **)handle->data : NULL;
+    bool is_handle = handle->dtype == DTYPE_RESOURCE || handle->dtype == DTYPE_VARIANT;
+    Resource *resource = is_handle && handle->data != NULL ? *(Resource **)handle->data : NULL;
     return resource != NULL && resource->type == type ? resource : NULL;
 }
 
 bool
 resource_handle(Resource *resource, Dtype dtype, Tensor *ret_handle)
 {
-    HandleBuffer *const handle = memory_new(1, sizeof *handle);
+    HandleBuffer *handle = memory_new(1, sizeof *handle);
     if (handle == NULL) {
         return false;
     }
@@ -80,7 +80,7 @@ resource_handle(Resource *resource, Dtype dtype, Tensor *ret_handle)
 Status
 kernel_resource(KernelContext *context, uint32_t input, const ResourceType *type, Resource **ret_resource)
 {
-    Resource *const resource = resource_of(&context->inputs[input], type);
+    Resource *resource = resource_of(&context->inputs[input], type);
     if (resource == NULL) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %" PRIu32 " is no handle of %s",
             input, type->name);

@@ -18,7 +18,7 @@ struct Variable {
 static void
 variable_free(Resource *resource)
 {
-    Variable *const variable = (Variable *)(void *)resource;
+    Variable *variable = (Variable *)(void *)resource;
     tensor_unref(&variable->value);
     mutex_done(&variable->lock);
     memory_free(variable);
@@ -29,8 +29,8 @@ const ResourceType variable_type = {.name = "a variable", .free = variable_free}
 Status
 variable_new(Call *call, const VariableDeclaration *declaration, Variable **ret_variable)
 {
-    const Slice name = slice_part(declaration->name, 0, VARIABLE_NAME_MAX);
-    Variable *const variable = memory_new(1, sizeof *variable + name.size + 1);
+    Slice name = slice_part(declaration->name, 0, VARIABLE_NAME_MAX);
+    Variable *variable = memory_new(1, sizeof *variable + name.size + 1);
     if (variable == NULL) {
         return call_fail_memory(call, "a variable");
     }
@@ -57,7 +57,7 @@ make_variable(Call *call, const void *context, Resource **ret_resource)
 static Status
 make_first(Call *call, const void *context, Resource **ret_resource)
 {
-    const VariableDeclaration *const declaration = context;
+    const VariableDeclaration *declaration = context;
     TRY(make_variable(call, context, ret_resource));
     if (declaration->first != NULL) {
         Tensor value = tensor_ref(declaration->first);
@@ -70,7 +70,7 @@ Status
 variable_obtain(KernelContext *context, const VariableDeclaration *declaration, Variable **ret_variable)
 {
     Resource *resource = NULL;
-    const ContainerEntry entry = {.name = declaration->name,
+    ContainerEntry entry = {.name = declaration->name,
         .type = &variable_type,
         .make = make_first,
         .make_again = make_variable,
@@ -80,9 +80,9 @@ variable_obtain(KernelContext *context, const VariableDeclaration *declaration, 
             "variable '%.*s' cannot hold handles of resources", SLICE_PRINT(declaration->name));
     }
     TRY(container_obtain(context->call, context->container, &entry, &resource));
-    Variable *const variable = (Variable *)(void *)resource;
+    Variable *variable = (Variable *)(void *)resource;
     if (variable->dtype != declaration->dtype) {
-        const Status status =
+        Status status =
             call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s in this session, not %s",
                 SLICE_PRINT(declaration->name), dtype_name(variable->dtype), dtype_name(declaration->dtype));
         resource_unref(resource);
@@ -123,7 +123,7 @@ bool
 variable_is_initialized(Variable *variable)
 {
     mutex_lock(&variable->lock);
-    const bool is_initialized = variable->value.dtype != DTYPE_INVALID;
+    bool is_initialized = variable->value.dtype != DTYPE_INVALID;
     mutex_unlock(&variable->lock);
     return is_initialized;
 }
@@ -132,7 +132,7 @@ Status
 variable_read(Call *call, Variable *variable, Tensor *ret_value)
 {
     mutex_lock(&variable->lock);
-    const Status status = check_initialized(call, variable);
+    Status status = check_initialized(call, variable);
     if (status == STATUS_OK) {
         *ret_value = tensor_ref(&variable->value);
     }
@@ -166,7 +166,7 @@ variables_lock(Variable *const *variables, size_t count)
 {
     Variable *sorted[VARIABLES_LOCKED_MAX + 1];
     assert(count <= VARIABLES_LOCKED_MAX);
-    const size_t distinct = sort_variables(variables, count, sorted);
+    size_t distinct = sort_variables(variables, count, sorted);
     for (size_t index = 0; index < distinct; index++) {
         mutex_lock(&sorted[index]->lock);
     }
@@ -198,8 +198,8 @@ variable_replace(Variable *variable, Tensor *value)
 static Status
 copy_value(KernelContext *context, Variable *variable)
 {
-    const size_t size = tensor_byte_size(&variable->value);
-    TensorBuffer *const buffer = context->device->allocate(context->device, size);
+    size_t size = tensor_byte_size(&variable->value);
+    TensorBuffer *buffer = context->device->allocate(context->device, size);
     if (buffer == NULL) {
         return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
             "no %zu bytes are left for a copy of variable '%.*s'", size,
@@ -231,7 +231,7 @@ variable_own(KernelContext *context, Variable *variable, Tensor **ret_value)
 static Status
 make_variable_of_value(KernelContext *context, Tensor *input, Variable **ret_variable)
 {
-    const VariableDeclaration declaration = {
+    VariableDeclaration declaration = {
         .name = context->node->name, .dtype = input->dtype, .shape = input->shape};
     Variable *variable = NULL;
     Tensor handle;
@@ -249,7 +249,7 @@ make_variable_of_value(KernelContext *context, Tensor *input, Variable **ret_var
 Status
 kernel_variable(KernelContext *context, uint32_t input, Variable **ret_variable)
 {
-    Tensor *const tensor = &context->inputs[input];
+    Tensor *tensor = &context->inputs[input];
     Resource *resource = NULL;
     if (tensor->dtype != DTYPE_RESOURCE) {
         return make_variable_of_value(context, tensor, ret_variable);
@@ -262,7 +262,7 @@ kernel_variable(KernelContext *context, uint32_t input, Variable **ret_variable)
 Status
 variable_dereference(Call *call, Tensor *input)
 {
-    Variable *const variable = (Variable *)(void *)resource_of(input, &variable_type);
+    Variable *variable = (Variable *)(void *)resource_of(input, &variable_type);
     Tensor value;
     if (variable == NULL) {
         return STATUS_OK;

@@ -50,7 +50,7 @@ worker_refuse(WorkerRequest *request, const Call *call)
         h2_stream_reset(request->stream, STATUS_INTERNAL); /* no place is left to say why */
         return;
     }
-    const WireStatus refusal = {
+    WireStatus refusal = {
         .failure = failure_of_call(call, (Slice){0}),
         .incarnation = slice_from_string(request->worker->incarnation),
     };

@@ -71,7 +71,7 @@ const CacheType blob_cache_type = {
 static Slice
 key_text(CacheKey key, char ret_text[CACHE_KEY_MAX])
 {
-    const size_t size = key.tenant.size + 1 + key.digest.size;
+    size_t size = key.tenant.size + 1 + key.digest.size;
     if (key.tenant.size > CACHE_KEY_MAX || key.digest.size > CACHE_KEY_MAX || size > CACHE_KEY_MAX) {
         return slice_of(ret_text, 0);
     }
@@ -153,7 +153,7 @@ void *
 cache_get(Cache *cache, CacheKey key)
 {
     char text[CACHE_KEY_MAX];
-    const Slice name = key_text(key, text);
+    Slice name = key_text(key, text);
     void *value = NULL;
     mutex_lock(&cache->lock);
     CacheEntry *entry = map_get(cache->entries, name);
@@ -174,9 +174,9 @@ bool
 cache_has(Cache *cache, CacheKey key)
 {
     char text[CACHE_KEY_MAX];
-    const Slice name = key_text(key, text);
+    Slice name = key_text(key, text);
     mutex_lock(&cache->lock);
-    const bool is_there = map_get(cache->entries, name) != NULL;
+    bool is_there = map_get(cache->entries, name) != NULL;
     mutex_unlock(&cache->lock);
     return is_there;
 }
@@ -210,8 +210,8 @@ Status
 cache_put(Call *call, Cache *cache, CacheKey key, void *value)
 {
     char text[CACHE_KEY_MAX];
-    const Slice name = key_text(key, text);
-    const uint64_t bytes = cache->type->size(value);
+    Slice name = key_text(key, text);
+    uint64_t bytes = cache->type->size(value);
     if (name.size == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "tenant and digest of a %s must have at most %d bytes together, not %zu", cache->type->name,
@@ -229,7 +229,7 @@ cache_put(Call *call, Cache *cache, CacheKey key, void *value)
     ListLink gone;
     list_init(&gone);
     mutex_lock(&cache->lock);
-    const bool is_new = map_get(cache->entries, name) == NULL;
+    bool is_new = map_get(cache->entries, name) == NULL;
     bool is_kept = false;
     if (is_new) {
         cache_evict(cache, bytes, &gone);
@@ -251,7 +251,7 @@ bool
 cache_remove(Cache *cache, CacheKey key)
 {
     char text[CACHE_KEY_MAX];
-    const Slice name = key_text(key, text);
+    Slice name = key_text(key, text);
     ListLink gone;
     list_init(&gone);
     mutex_lock(&cache->lock);

@@ -51,7 +51,7 @@ static const char *const lookups[] = {"hit", "miss"};
 static CacheStats
 cache_of(size_t kind)
 {
-    const Worker *const worker = watched_worker();
+    const Worker *worker = watched_worker();
     CacheStats stats = {0};
     if (worker != NULL && kind == PARTITIONS) {
         cache_stats(worker->partitions, &stats);
@@ -76,7 +76,7 @@ read_cache_entries(size_t kind)
 static int64_t
 read_cache_lookups(size_t series)
 {
-    const CacheStats stats = cache_of(series / COUNT_OF(lookups));
+    CacheStats stats = cache_of(series / COUNT_OF(lookups));
     return (int64_t)(series % COUNT_OF(lookups) == 0 ? stats.hits : stats.misses);
 }
 
@@ -84,7 +84,7 @@ static int64_t
 read_running(size_t series)
 {
     (void)series;
-    const Worker *const worker = watched_worker();
+    const Worker *worker = watched_worker();
     return worker == NULL ? 0 : atomic_load_relaxed(&worker->running_count);
 }
 
@@ -92,7 +92,7 @@ static int64_t
 read_steps(size_t series)
 {
     (void)series;
-    const Worker *const worker = watched_worker();
+    const Worker *worker = watched_worker();
     return worker == NULL ? 0 : (int64_t)step_table_count(worker->steps);
 }
 
@@ -100,7 +100,7 @@ static int64_t
 read_parked(size_t series)
 {
     (void)series;
-    const Worker *const worker = watched_worker();
+    const Worker *worker = watched_worker();
     return worker == NULL ? 0 : (int64_t)step_table_parked_bytes(worker->steps);
 }
 
@@ -108,7 +108,7 @@ static int64_t
 read_memory(size_t series)
 {
     (void)series;
-    const Worker *const worker = watched_worker();
+    const Worker *worker = watched_worker();
     DeviceMemory memory = {0};
     if (worker != NULL) {
         worker->device->memory(worker->device, &memory);
@@ -149,6 +149,6 @@ static const Metric *const metrics[] = {
 void
 worker_metrics_write(Buffer *buffer)
 {
-    const MetricTable table = {.metrics = metrics, .count = COUNT_OF(metrics)};
+    MetricTable table = {.metrics = metrics, .count = COUNT_OF(metrics)};
     metrics_write(&table, 1, buffer);
 }

@@ -29,7 +29,7 @@ request_free(WorkerRequest *request)
 static void
 request_end(WorkerRequest *request)
 {
-    WorkerLoop *const loop = request->loop;
+    WorkerLoop *loop = request->loop;
     list_remove(&request->link);
     loop->request_count--;
     if (loop->spare_count == SPARE_REQUESTS_MAX) {
@@ -47,13 +47,13 @@ static WorkerRequest *
 request_take(WorkerLoop *loop)
 {
     if (loop->spare_count > 0) {
-        WorkerRequest *const spare = LIST_ITEM(loop->spare_requests.next, WorkerRequest, link);
+        WorkerRequest *spare = LIST_ITEM(loop->spare_requests.next, WorkerRequest, link);
         list_remove(&spare->link);
         loop->spare_count--;
         return spare;
     }
-    WorkerRequest *const request = memory_new(1, sizeof *request);
-    Arena *const arena = arena_new(WORKER_ARENA_SIZE_MAX);
+    WorkerRequest *request = memory_new(1, sizeof *request);
+    Arena *arena = arena_new(WORKER_ARENA_SIZE_MAX);
     if (request == NULL || arena == NULL) {
         memory_free(request);
         arena_free(arena);
@@ -134,7 +134,7 @@ read_number(Call *call, Slice text, const char *name, uint64_t maximum, uint64_t
 static Status
 copy_header(Call *call, Slice value, Slice *ret_copy)
 {
-    const char *const copy = text_copy(call->arena, value);
+    const char *copy = text_copy(call->arena, value);
     if (copy == NULL) {
         return call_fail_memory(call, "a request's headers");
     }
@@ -145,7 +145,7 @@ copy_header(Call *call, Slice value, Slice *ret_copy)
 static Status
 request_read_head(WorkerRequest *request, const H2Header *headers, size_t count)
 {
-    Call *const call = &request->call;
+    Call *call = &request->call;
     uint64_t deadline_ms = 0;
     uint64_t attempt = 0;
     uint64_t slot = 0;
@@ -177,7 +177,7 @@ request_find_method(WorkerRequest *request, const H2Header *headers, size_t coun
 {
     /* The headers go when the callback returns; the parameters must stay. */
     Slice path = {0};
-    const Slice verb = header_find(headers, count, ":method");
+    Slice verb = header_find(headers, count, ":method");
     TRY(copy_header(&request->call, header_find(headers, count, ":path"), &path));
     request->method = route_find(verb, path, request->parameters);
     if (request->method == NULL) {
@@ -190,15 +190,15 @@ request_find_method(WorkerRequest *request, const H2Header *headers, size_t coun
 static TensorBuffer *
 allocate_on_device(void *context, size_t size)
 {
-    Device *const device = context;
+    Device *device = context;
     return device->allocate(device, size);
 }
 
 FrameLimits
 request_frame_limits(Worker *worker, size_t tensor_size_max)
 {
-    const size_t worker_max = worker->options.tensor_size_max;
-    const bool is_narrower = tensor_size_max != 0 && tensor_size_max < worker_max;
+    size_t worker_max = worker->options.tensor_size_max;
+    bool is_narrower = tensor_size_max != 0 && tensor_size_max < worker_max;
     return (FrameLimits){
         .tensor_size_max = is_narrower ? tensor_size_max : worker_max,
         .allocate = allocate_on_device,
@@ -209,7 +209,7 @@ request_frame_limits(Worker *worker, size_t tensor_size_max)
 static Status
 request_open_frames(WorkerRequest *request)
 {
-    const FrameLimits limits = request_frame_limits(request->worker, request->method->body_size_max);
+    FrameLimits limits = request_frame_limits(request->worker, request->method->body_size_max);
     request->has_frames = true;
     if (request->reader != NULL) {
         frame_reader_reset(request->reader, &limits);
@@ -229,12 +229,12 @@ body_too_long(WorkerRequest *request, uint64_t size_max)
 static Status
 request_open_body(WorkerRequest *request)
 {
-    const WorkerMethod *const method = request->method;
+    const WorkerMethod *method = request->method;
     request->body.size_max = method->body_size_max;
     if (method->body == BODY_FRAMES) {
         return request_open_frames(request);
     }
-    const bool is_too_long = method->body != BODY_NONE && request->body_size > method->body_size_max;
+    bool is_too_long = method->body != BODY_NONE && request->body_size > method->body_size_max;
     return is_too_long ? body_too_long(request, method->body_size_max) : STATUS_OK;
 }
 
@@ -295,7 +295,7 @@ request_finish(WorkerRequest *request)
 static WorkerRequest *
 request_new(WorkerLoop *loop, H2Stream *stream)
 {
-    WorkerRequest *const request = request_take(loop);
+    WorkerRequest *request = request_take(loop);
     if (request == NULL) {
         return NULL;
     }
@@ -315,7 +315,7 @@ request_new(WorkerLoop *loop, H2Stream *stream)
 void
 request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *headers, size_t count)
 {
-    WorkerRequest *const request = request_new(loop, stream);
+    WorkerRequest *request = request_new(loop, stream);
     if (request == NULL) {
         h2_stream_reset(stream, STATUS_UNAVAILABLE);
         return;
@@ -328,7 +328,7 @@ request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *headers, 
 void
 request_on_data(H2Stream *stream, Slice data)
 {
-    WorkerRequest *const request = stream->context;
+    WorkerRequest *request = stream->context;
     if (request != NULL && !request->is_over) {
         if (request_read_body(request, data) != STATUS_OK) {
             worker_refuse(request, &request->call);
@@ -340,7 +340,7 @@ request_on_data(H2Stream *stream, Slice data)
 void
 request_on_end(H2Stream *stream)
 {
-    WorkerRequest *const request = stream->context;
+    WorkerRequest *request = stream->context;
     if (request != NULL && !request->is_over) {
         if (request_finish(request) != STATUS_OK) {
             worker_refuse(request, &request->call);
@@ -352,7 +352,7 @@ void
 request_on_close(H2Stream *stream, Status reason)
 {
     (void)reason;
-    WorkerRequest *const request = stream->context;
+    WorkerRequest *request = stream->context;
     if (request == NULL) {
         return;
     }

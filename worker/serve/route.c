@@ -14,7 +14,7 @@ pattern_match(Slice pattern, Slice path, Slice *parameters)
             at++;
             continue;
         }
-        const size_t start = at;
+        size_t start = at;
         while (at < path.size && path.data[at] != '/' && path.data[at] != ':') {
             at++;
         }
@@ -31,7 +31,7 @@ const WorkerMethod *
 route_find(Slice verb, Slice path, Slice ret_parameters[WORKER_PARAMETERS_MAX])
 {
     for (size_t index = 0; index < worker_method_table_count; index++) {
-        const WorkerMethod *const method = worker_method_table[index];
+        const WorkerMethod *method = worker_method_table[index];
         if (slice_equals_string(verb, method->verb) &&
             pattern_match(slice_from_string(method->path), path, ret_parameters)) {
             return method;

@@ -27,7 +27,7 @@ void
 run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor)
 {
     char name[24];
-    const int size = snprintf(name, sizeof name, "%u", index);
+    int size = snprintf(name, sizeof name, "%u", index);
     worker_frames_begin(request);
     if (tensor != NULL) {
         worker_frames_tensor(request, slice_of(name, (size_t)size), tensor);
@@ -41,7 +41,7 @@ run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor)
 void
 run_answer_unknown(WorkerRequest *request, Slice digest)
 {
-    const WireStatus status = {
+    WireStatus status = {
         .failure = failure_of(
             STATUS_NOT_FOUND, (Slice){0}, "partition %.*s is not registered here", SLICE_PRINT(digest)),
         .reason = SLICE("unknown_partition"),

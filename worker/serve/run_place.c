@@ -5,7 +5,7 @@
 Status
 run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_entry)
 {
-    const StepClaim claim = {
+    StepClaim claim = {
         .step = request->parameters[0],
         .slot = header->slot,
         .attempt = header->attempt,
@@ -17,7 +17,7 @@ run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_en
         return STATUS_OK;
     }
     TRY(step_table_enter(&request->call, request->worker->steps, &claim, ret_entry));
-    TransportStep *const transport = transport_step_new(request->loop->transport, claim.step, header);
+    TransportStep *transport = transport_step_new(request->loop->transport, claim.step, header);
     if (transport == NULL) {
         return call_fail_memory(&request->call, "the peers of a step");
     }
@@ -32,7 +32,7 @@ run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_en
 Status
 run_find_state(WorkerRequest *request, const WireRun *header, ResourceContainer **ret_state)
 {
-    const StatePlace place = {
+    StatePlace place = {
         .tenant = request->tenant,
         .session = header->session,
         .place = header->state_place,

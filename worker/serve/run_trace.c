@@ -9,10 +9,10 @@
 static int
 longest_first(const void *left, const void *right)
 {
-    const WireTraceRow *const a = left;
-    const WireTraceRow *const b = right;
-    const uint64_t a_ns = a->end_ns - a->start_ns;
-    const uint64_t b_ns = b->end_ns - b->start_ns;
+    const WireTraceRow *a = left;
+    const WireTraceRow *b = right;
+    uint64_t a_ns = a->end_ns - a->start_ns;
+    uint64_t b_ns = b->end_ns - b->start_ns;
     return (a_ns < b_ns) - (a_ns > b_ns);
 }
 
@@ -42,13 +42,13 @@ row_of(const NodeTrace *trace, uint64_t start_ns)
 static WireTrace *
 wire_trace_new(const Partition *partition, const RunTrace *run)
 {
-    const uint32_t node_count = partition_node_count(partition);
-    const uint32_t frame_count = partition_frame_count(partition);
+    uint32_t node_count = partition_node_count(partition);
+    uint32_t frame_count = partition_frame_count(partition);
     size_t row_count = 0;
     for (const IterationTrace *at = run->root; at != NULL; at = at->next) {
         row_count += at->node_count;
     }
-    WireTrace *const trace = memory_new(
+    WireTrace *trace = memory_new(
         1, sizeof *trace + row_count * sizeof *trace->rows + run->count * sizeof *trace->iterations +
                node_count * sizeof *trace->nodes + frame_count * sizeof *trace->frames);
     if (trace != NULL) {
@@ -66,7 +66,7 @@ static void
 tell_partition(WireTrace *trace, const Partition *partition)
 {
     for (uint32_t index = 0; index < trace->node_count; index++) {
-        const PartitionNode node = partition_node(partition, index);
+        PartitionNode node = partition_node(partition, index);
         trace->nodes[index] = (WireTraceNode){.name = node.name, .op = node.op, .key = node.key};
     }
     for (uint32_t index = 0; index < trace->frame_count; index++) {
@@ -86,7 +86,7 @@ tell_iteration(WireTrace *trace, const IterationTrace *record, uint64_t start_ns
     }
     for (uint32_t cell = 0; cell < record->node_count; cell++) {
         if (record->nodes[cell].end_ns != 0) {
-            WireTraceRow *const row = &trace->rows[trace->row_count++];
+            WireTraceRow *row = &trace->rows[trace->row_count++];
             *row = row_of(&record->nodes[cell], start_ns);
             row->node = record->numbers[cell];
             row->iteration = record->index;

@@ -26,7 +26,7 @@ static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
 {
     (void)is_last;
-    const ServerConnection *const connection = h2_context(stream->connection);
+    const ServerConnection *connection = h2_context(stream->connection);
     request_on_headers(connection->loop, stream, headers, count);
 }
 
@@ -34,7 +34,7 @@ static void
 connection_on_disconnect(H2Connection *h2, Status reason)
 {
     (void)reason;
-    ServerConnection *const connection = h2_context(h2);
+    ServerConnection *connection = h2_context(h2);
     list_remove(&connection->link);
     memory_free(connection);
 }
@@ -50,12 +50,12 @@ static const H2Handlers handlers = {
 static void
 connection_accept(WorkerLoop *loop, int fd)
 {
-    ServerConnection *const connection = memory_new(1, sizeof *connection);
+    ServerConnection *connection = memory_new(1, sizeof *connection);
     if (connection == NULL) {
         socket_close(fd);
         return;
     }
-    const H2Options options = {.handlers = &handlers, .context = connection, .stream_count_max = 4096};
+    H2Options options = {.handlers = &handlers, .context = connection, .stream_count_max = 4096};
     Call accepting = {0};
     connection->loop = loop;
     list_append(&loop->connections, &connection->link);
@@ -69,7 +69,7 @@ static void
 listener_ready(Watch *watch, uint32_t events)
 {
     (void)events;
-    WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)watch - offsetof(WorkerLoop, listener));
+    WorkerLoop *loop = (WorkerLoop *)(void *)((char *)watch - offsetof(WorkerLoop, listener));
     for (int fd = socket_accept(watch->fd); fd >= 0; fd = socket_accept(watch->fd)) {
         connection_accept(loop, fd);
     }
@@ -98,8 +98,8 @@ static void
 drain_check(Timer *timer)
 {
     enum { CHECK_MS = 20 };
-    WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)timer - offsetof(WorkerLoop, drained));
-    const bool is_late = loop->grace_ms < CHECK_MS;
+    WorkerLoop *loop = (WorkerLoop *)(void *)((char *)timer - offsetof(WorkerLoop, drained));
+    bool is_late = loop->grace_ms < CHECK_MS;
     if (!loop->is_closing && (is_late || is_worker_idle(loop->worker))) {
         close_begin(loop);
     }
@@ -114,7 +114,7 @@ drain_check(Timer *timer)
 static void
 drain_begin(Task *task)
 {
-    WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)task - offsetof(WorkerLoop, drain));
+    WorkerLoop *loop = (WorkerLoop *)(void *)((char *)task - offsetof(WorkerLoop, drain));
     drain_check(&loop->drained);
 }
 
@@ -122,7 +122,7 @@ static void
 sweep_due(Timer *timer)
 {
     enum { SWEEP_MS = 5000 };
-    WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)timer - offsetof(WorkerLoop, sweep));
+    WorkerLoop *loop = (WorkerLoop *)(void *)((char *)timer - offsetof(WorkerLoop, sweep));
     step_table_sweep(loop->worker->steps, loop_now_ns(loop->loop));
     timer_set(loop->loop, timer, loop_now_ns(loop->loop) + SWEEP_MS * CLOCK_NS_PER_MS);
 }
@@ -139,7 +139,7 @@ listener_open(Call *call, WorkerLoop *loop, const char *address)
 {
     int fd = -1;
     TRY(socket_listen(call, address, (ListenOptions){.is_shared = true}, &fd));
-    const Status status = watch_open(call, &loop->listener, loop->loop, fd, EPOLLIN, listener_ready);
+    Status status = watch_open(call, &loop->listener, loop->loop, fd, EPOLLIN, listener_ready);
     if (status != STATUS_OK) {
         socket_close(fd);
     }
@@ -177,7 +177,7 @@ close_loop(WorkerLoop *loop)
 static Status
 open_loop(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop)
 {
-    WorkerLoop *const loop = memory_new(1, sizeof *loop);
+    WorkerLoop *loop = memory_new(1, sizeof *loop);
     if (loop == NULL) {
         return call_fail_memory(call, "a loop");
     }
@@ -207,8 +207,8 @@ open_loop(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop
 static Rendezvous *
 find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_token)
 {
-    Worker *const worker = context;
-    const StepClaim claim = {
+    Worker *worker = context;
+    StepClaim claim = {
         .step = step,
         .slot = slot,
         .attempt = attempt,
@@ -221,7 +221,7 @@ find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_
     if (step_table_enter(&entering, worker->steps, &claim, &entry) != STATUS_OK) {
         return NULL;
     }
-    Rendezvous *const rendezvous = rendezvous_ref(entry->rendezvous);
+    Rendezvous *rendezvous = rendezvous_ref(entry->rendezvous);
     step_entry_unref(entry);
     return rendezvous;
 }
@@ -232,7 +232,7 @@ loop_add(Call *call, Worker *worker, const char *address)
     WorkerLoop *loop = NULL;
     TRY(open_loop(call, worker, address, &loop));
     worker->loops[worker->loop_count++] = loop;
-    const TransportOptions options = {
+    TransportOptions options = {
         .upstream = {.token = worker->options.token, .frames = request_frame_limits(worker, 0)},
         .incarnation = worker->incarnation,
         .find_local = find_local,
@@ -260,7 +260,7 @@ Status
 worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker)
 {
     assert(device != NULL && options->loop_count > 0 && options->loop_count <= WORKER_LOOP_COUNT_MAX);
-    Worker *const worker = memory_new(1, sizeof *worker);
+    Worker *worker = memory_new(1, sizeof *worker);
     if (worker == NULL) {
         return call_fail_memory(call, "the worker");
     }
@@ -273,9 +273,9 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
     worker->steps = step_table_new();
     worker->sessions = session_table_new();
     worker->states = state_table_new();
-    const bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
-                         worker->sessions != NULL && worker->states != NULL;
-    const Status status = has_all ? loops_open(call, worker) : call_fail_memory(call, "the worker's tables");
+    bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
+                   worker->sessions != NULL && worker->states != NULL;
+    Status status = has_all ? loops_open(call, worker) : call_fail_memory(call, "the worker's tables");
     if (status != STATUS_OK) {
         worker_close(worker);
         return status;
@@ -290,7 +290,7 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
 static void *
 run_loop(void *context)
 {
-    WorkerLoop *const loop = context;
+    WorkerLoop *loop = context;
     loop_run(loop->loop);
     return NULL;
 }

@@ -17,7 +17,7 @@ struct SessionTable {
 SessionTable *
 session_table_new(void)
 {
-    SessionTable *const table = memory_new(1, sizeof *table);
+    SessionTable *table = memory_new(1, sizeof *table);
     if (table == NULL) {
         return NULL;
     }
@@ -37,7 +37,7 @@ leases_drop(Map *leases, uint64_t now_ns)
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(leases, &cursor); entry != NULL;
          entry = map_next(leases, &cursor)) {
-        Lease *const lease = entry->value;
+        Lease *lease = entry->value;
         if (lease->expires_ns <= now_ns) {
             (void)map_remove(leases, entry->key);
             memory_free(lease);
@@ -82,7 +82,7 @@ Status
 session_table_put(Call *call, SessionTable *table, Slice session, uint64_t now_ns)
 {
     mutex_lock(&table->lock);
-    const Status status = lease_put(call, table->leases, session, now_ns);
+    Status status = lease_put(call, table->leases, session, now_ns);
     mutex_unlock(&table->lock);
     return status;
 }
@@ -99,8 +99,8 @@ bool
 session_table_renew(SessionTable *table, Slice session, uint64_t now_ns)
 {
     mutex_lock(&table->lock);
-    Lease *const lease = map_get(table->leases, session);
-    const bool stands = lease != NULL && lease->expires_ns > now_ns;
+    Lease *lease = map_get(table->leases, session);
+    bool stands = lease != NULL && lease->expires_ns > now_ns;
     if (stands) {
         lease->expires_ns = now_ns + SESSION_LEASE_S * CLOCK_NS_PER_S;
     }

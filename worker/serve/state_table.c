@@ -26,8 +26,8 @@ struct StateTable {
 StateTable *
 state_table_new(void)
 {
-    StateTable *const table = memory_new(1, sizeof *table);
-    Map *const states = map_new();
+    StateTable *table = memory_new(1, sizeof *table);
+    Map *states = map_new();
     if (table == NULL || states == NULL) {
         memory_free(table);
         map_free(states);
@@ -52,7 +52,7 @@ states_drop(Map *states, Slice prefix, bool only_forgotten)
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(states, &cursor); entry != NULL;
          entry = map_next(states, &cursor)) {
-        State *const state = entry->value;
+        State *state = entry->value;
         if (slice_starts_with(entry->key, prefix) && !(only_forgotten && state->container != NULL)) {
             (void)map_remove(states, entry->key);
             state_free(state);
@@ -67,7 +67,7 @@ states_forget(Map *states, uint64_t since_ns)
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(states, &cursor); entry != NULL;
          entry = map_next(states, &cursor)) {
-        State *const state = entry->value;
+        State *state = entry->value;
         if (state->used_ns <= since_ns) {
             container_unref(state->container);
             state->container = NULL;
@@ -104,7 +104,7 @@ state_add(Call *call, Map *states, Slice key, State **ret_state)
         return call_fail(
             call, STATUS_RESOURCE_EXHAUSTED, "%d sessions keep something here already", STATE_COUNT_MAX);
     }
-    State *const state = memory_new(1, sizeof *state);
+    State *state = memory_new(1, sizeof *state);
     if (state == NULL || !map_put(states, key, state)) {
         memory_free(state);
         return call_fail_memory(call, "what a session keeps");
@@ -117,7 +117,7 @@ state_add(Call *call, Map *states, Slice key, State **ret_state)
 static Status
 begin_epoch(Call *call, State *state, int64_t epoch)
 {
-    ResourceContainer *const container = container_new();
+    ResourceContainer *container = container_new();
     if (container == NULL) {
         return call_fail_memory(call, "what a session keeps");
     }
@@ -151,7 +151,7 @@ obtain_state(Call *call, Map *states, Slice key, const StatePlace *place, State 
 static void
 sweep_states(StateTable *table, uint64_t now_ns)
 {
-    const uint64_t idle_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
+    uint64_t idle_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
     if (now_ns >= table->sweep_due_ns) {
         table->sweep_due_ns = now_ns + SWEEP_INTERVAL_NS;
         if (now_ns > idle_ns) {
@@ -166,7 +166,7 @@ state_table_obtain(
 {
     char text[KEY_SIZE];
     State *state = NULL;
-    const int size = snprintf(text, sizeof text, "%.*s/%.*s/%lld", SLICE_PRINT(place->tenant),
+    int size = snprintf(text, sizeof text, "%.*s/%.*s/%lld", SLICE_PRINT(place->tenant),
         SLICE_PRINT(place->session), (long long)place->place);
     if (size < 0 || size >= KEY_SIZE || place->epoch < 1) {
         return call_fail(
@@ -174,7 +174,7 @@ state_table_obtain(
     }
     mutex_lock(&table->lock);
     sweep_states(table, now_ns);
-    const Status status = obtain_state(call, table->states, slice_of(text, (size_t)size), place, &state);
+    Status status = obtain_state(call, table->states, slice_of(text, (size_t)size), place, &state);
     if (status == STATUS_OK) {
         state->used_ns = now_ns;
         *ret_state = container_ref(state->container);
@@ -187,7 +187,7 @@ void
 state_table_remove(StateTable *table, Slice tenant, Slice session)
 {
     char text[KEY_SIZE];
-    const int size = snprintf(text, sizeof text, "%.*s/%.*s/", SLICE_PRINT(tenant), SLICE_PRINT(session));
+    int size = snprintf(text, sizeof text, "%.*s/%.*s/", SLICE_PRINT(tenant), SLICE_PRINT(session));
     if (size > 0 && size < KEY_SIZE) {
         mutex_lock(&table->lock);
         states_drop(table->states, slice_of(text, (size_t)size), false);
@@ -201,7 +201,7 @@ state_table_reset(StateTable *table, const StateReset *reset)
     char text[KEY_SIZE];
     size_t cursor = 0;
     size_t count = 0;
-    const int size = snprintf(text, sizeof text, "%.*s/%.*s%s", SLICE_PRINT(reset->tenant),
+    int size = snprintf(text, sizeof text, "%.*s/%.*s%s", SLICE_PRINT(reset->tenant),
         SLICE_PRINT(reset->session), reset->session.size > 0 ? "/" : "");
     if (size <= 0 || size >= KEY_SIZE) {
         return 0;
@@ -209,7 +209,7 @@ state_table_reset(StateTable *table, const StateReset *reset)
     mutex_lock(&table->lock);
     for (const MapEntry *entry = map_next(table->states, &cursor); entry != NULL;
          entry = map_next(table->states, &cursor)) {
-        const State *const state = entry->value;
+        const State *state = entry->value;
         if (state->container != NULL && slice_starts_with(entry->key, slice_of(text, (size_t)size))) {
             count += container_reset(state->container, reset->containers, reset->container_count);
         }

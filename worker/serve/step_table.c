@@ -34,16 +34,16 @@ entry_remote(const StepEntry *entry)
 static Status
 entry_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 {
-    const RendezvousRemote remote = entry_remote(context);
+    RendezvousRemote remote = entry_remote(context);
     return remote.send(remote.context, call, key, tensor, is_dead);
 }
 
 static void
 entry_pull(void *context, Slice key)
 {
-    const StepEntry *const entry = context;
+    const StepEntry *entry = context;
     if (atomic_load_acquire(&entry->transport) != NULL) {
-        const RendezvousRemote remote = entry_remote(entry);
+        RendezvousRemote remote = entry_remote(entry);
         remote.pull(remote.context, key);
     }
 }
@@ -51,11 +51,11 @@ entry_pull(void *context, Slice key)
 static StepEntry *
 entry_new(const StepClaim *claim, const char *key)
 {
-    StepEntry *const entry = memory_new(1, sizeof *entry);
+    StepEntry *entry = memory_new(1, sizeof *entry);
     if (entry == NULL) {
         return NULL;
     }
-    const RendezvousRemote remote = {.context = entry, .send = entry_send, .pull = entry_pull};
+    RendezvousRemote remote = {.context = entry, .send = entry_send, .pull = entry_pull};
     entry->reference_count = 1;
     list_init(&entry->over);
     entry->attempt = claim->attempt;
@@ -101,7 +101,7 @@ step_entry_unref(StepEntry *entry)
 StepTable *
 step_table_new(void)
 {
-    StepTable *const table = memory_new(1, sizeof *table);
+    StepTable *table = memory_new(1, sizeof *table);
     if (table == NULL) {
         return NULL;
     }
@@ -131,7 +131,7 @@ static void
 abort_reaped(StepEntry *reaped, const char *reason)
 {
     while (reaped != NULL) {
-        StepEntry *const next = reaped->reaped;
+        StepEntry *next = reaped->reaped;
         rendezvous_abort(reaped->rendezvous, STATUS_ABORTED, reason);
         step_entry_unref(reaped);
         reaped = next;
@@ -145,7 +145,7 @@ drop_expired(StepTable *table, uint64_t now_ns, StepEntry **reaped)
     size_t cursor = 0;
     for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
          item = map_next(table->entries, &cursor)) {
-        StepEntry *const entry = item->value;
+        StepEntry *entry = item->value;
         if (entry->expires_ns <= now_ns) {
             (void)map_remove(table->entries, item->key);
             reap_entry(table, reaped, entry);
@@ -190,7 +190,7 @@ step_table_free(StepTable *table)
 static Slice
 claim_key(const StepClaim *claim, char key[STEP_KEY_SIZE])
 {
-    const int size = snprintf(
+    int size = snprintf(
         key, STEP_KEY_SIZE, "%.*s/%lld", SLICE_PRINT(slice_part(claim->step, 0, 40)), (long long)claim->slot);
     return slice_of(key, (size_t)size);
 }
@@ -219,11 +219,11 @@ static Status
 entry_insert(Call *call, StepTable *table, const StepClaim *claim, StepEntry *previous, StepEntry **ret_entry)
 {
     char key[STEP_KEY_SIZE];
-    const Slice key_slice = claim_key(claim, key);
+    Slice key_slice = claim_key(claim, key);
     if (previous == NULL && map_count(table->entries) >= STEP_COUNT_MAX) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%d steps are known already", STEP_COUNT_MAX);
     }
-    StepEntry *const entry = entry_new(claim, key);
+    StepEntry *entry = entry_new(claim, key);
     if (entry == NULL || !map_put(table->entries, key_slice, entry)) {
         step_entry_unref(entry);
         return call_fail_memory(call, "a step");
@@ -241,15 +241,15 @@ table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **re
         TRY(entry_check(call, entry, claim));
     }
     if (entry == NULL || claim->attempt > entry->attempt) {
-        StepEntry *const previous = entry;
+        StepEntry *previous = entry;
         TRY(entry_insert(call, table, claim, previous, &entry));
         if (previous != NULL) {
             reap_entry(table, reaped, previous);
         }
     }
     assert(entry != NULL);
-    const uint64_t until_ns = claim->deadline_ns != 0 ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
-                                                      : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
+    uint64_t until_ns = claim->deadline_ns != 0 ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
+                                                : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
     entry->expires_ns = until_ns > entry->expires_ns ? until_ns : entry->expires_ns;
     *ret_entry = entry_ref(entry);
     return STATUS_OK;
@@ -260,7 +260,7 @@ step_table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry
 {
     StepEntry *reaped = NULL;
     mutex_lock(&table->lock);
-    const Status status = table_enter(call, table, claim, &reaped, ret_entry);
+    Status status = table_enter(call, table, claim, &reaped, ret_entry);
     mutex_unlock(&table->lock);
     abort_reaped(reaped, "a later attempt of the step has begun");
     return status;
@@ -273,8 +273,8 @@ step_table_find(StepTable *table, const StepClaim *claim)
     Call checking = {0};
     mutex_lock(&table->lock);
     StepEntry *entry = map_get(table->entries, claim_key(claim, key));
-    const bool is_this = entry != NULL && claim->attempt == entry->attempt &&
-                         entry_check(&checking, entry, claim) == STATUS_OK;
+    bool is_this = entry != NULL && claim->attempt == entry->attempt &&
+                   entry_check(&checking, entry, claim) == STATUS_OK;
     entry = is_this ? entry_ref(entry) : NULL;
     mutex_unlock(&table->lock);
     return entry;
@@ -287,7 +287,7 @@ bury_entry(StepTable *table, StepEntry *entry, StepEntry **reaped)
     entry->is_over = true;
     list_append(&table->over, &entry->over);
     if (++table->over_count > TOMBSTONE_COUNT_MAX) {
-        StepEntry *const oldest = LIST_ITEM(table->over.next, StepEntry, over);
+        StepEntry *oldest = LIST_ITEM(table->over.next, StepEntry, over);
         (void)map_remove(table->entries, slice_from_string(oldest->key));
         reap_entry(table, reaped, oldest);
     }
@@ -302,8 +302,8 @@ step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
     mutex_lock(&table->lock);
     for (int64_t slot = 0; slot < SLOT_COUNT_MAX; slot++) {
         char key[STEP_KEY_SIZE];
-        const StepClaim claim = {.step = step, .slot = slot};
-        StepEntry *const entry = map_get(table->entries, claim_key(&claim, key));
+        StepClaim claim = {.step = step, .slot = slot};
+        StepEntry *entry = map_get(table->entries, claim_key(&claim, key));
         if (entry != NULL && entry->attempt <= attempt && !entry->is_over) {
             over[over_count++] = entry_ref(entry);
             bury_entry(table, entry, &reaped);
@@ -321,7 +321,7 @@ size_t
 step_table_count(StepTable *table)
 {
     mutex_lock(&table->lock);
-    const size_t count = map_count(table->entries);
+    size_t count = map_count(table->entries);
     mutex_unlock(&table->lock);
     return count;
 }
@@ -330,7 +330,7 @@ size_t
 step_table_live_count(StepTable *table)
 {
     mutex_lock(&table->lock);
-    const size_t count = map_count(table->entries) - table->over_count;
+    size_t count = map_count(table->entries) - table->over_count;
     mutex_unlock(&table->lock);
     return count;
 }
@@ -343,7 +343,7 @@ step_table_parked_bytes(StepTable *table)
     mutex_lock(&table->lock);
     for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
          item = map_next(table->entries, &cursor)) {
-        const StepEntry *const entry = item->value;
+        const StepEntry *entry = item->value;
         bytes += entry->rendezvous == NULL ? 0 : rendezvous_parked_bytes(entry->rendezvous);
     }
     mutex_unlock(&table->lock);

@@ -75,7 +75,7 @@ TransportStep *
 transport_step_new(Transport *transport, Slice id, const WireRun *run)
 {
     assert(run->peer_count <= SLOT_COUNT_MAX);
-    TransportStep *const step = memory_new(1, sizeof *step);
+    TransportStep *step = memory_new(1, sizeof *step);
     if (step == NULL) {
         return NULL;
     }
@@ -86,7 +86,7 @@ transport_step_new(Transport *transport, Slice id, const WireRun *run)
     mutex_init(&step->lock);
     step->peer_count = run->peer_count;
     for (size_t index = 0; index < run->peer_count; index++) {
-        Peer *const peer = &step->peers[index];
+        Peer *peer = &step->peers[index];
         peer->slot = run->peers[index].slot;
         peer->is_local = slice_equals_string(run->peers[index].incarnation, transport->options.incarnation);
         copy_text(peer->address, sizeof peer->address, run->peers[index].address);
@@ -131,7 +131,7 @@ static Rendezvous *
 transport_step_rendezvous(TransportStep *step)
 {
     mutex_lock(&step->lock);
-    Rendezvous *const rendezvous = step->rendezvous == NULL ? NULL : rendezvous_ref(step->rendezvous);
+    Rendezvous *rendezvous = step->rendezvous == NULL ? NULL : rendezvous_ref(step->rendezvous);
     mutex_unlock(&step->lock);
     return rendezvous;
 }
@@ -139,7 +139,7 @@ transport_step_rendezvous(TransportStep *step)
 static void
 transport_step_abort(TransportStep *step, const Peer *peer, Status status, Slice reason)
 {
-    Rendezvous *const rendezvous = transport_step_rendezvous(step);
+    Rendezvous *rendezvous = transport_step_rendezvous(step);
     if (rendezvous != NULL) {
         char message[ERROR_MESSAGE_SIZE];
         (void)snprintf(message, sizeof message, "slot %s at %s: %.*s", peer->slot_text, peer->address,
@@ -160,7 +160,7 @@ message_free(Message *message)
 static Message *
 message_new(TransportStep *step, const Peer *peer, MessageKind kind, Slice key)
 {
-    Message *const message = memory_new(1, sizeof *message + key.size);
+    Message *message = memory_new(1, sizeof *message + key.size);
     if (message != NULL) {
         message->step = transport_step_ref(step);
         message->peer = peer;
@@ -180,10 +180,10 @@ message_key(const Message *message)
 static void
 message_post(Message *message)
 {
-    Transport *const transport = message->step->transport;
+    Transport *transport = message->step->transport;
     mutex_lock(&transport->lock);
     list_append(&transport->queue, &message->link);
-    const bool was_posted = transport->is_posted;
+    bool was_posted = transport->is_posted;
     transport->is_posted = true;
     mutex_unlock(&transport->lock);
     if (!was_posted) {
@@ -202,7 +202,7 @@ typedef struct Delivery {
 static Delivery *
 delivery_new(const Message *message, Slice key)
 {
-    Delivery *const delivery = memory_new(1, sizeof *delivery + key.size);
+    Delivery *delivery = memory_new(1, sizeof *delivery + key.size);
     if (delivery != NULL) {
         delivery->step = transport_step_ref(message->step);
         delivery->peer = message->peer;
@@ -217,9 +217,9 @@ delivery_new(const Message *message, Slice key)
 static void
 pulled_frame(UpstreamCall *call, Frame *frame)
 {
-    Delivery *const delivery = upstream_context(call);
-    Rendezvous *const rendezvous = transport_step_rendezvous(delivery->step);
-    const bool has_value = frame->kind == FRAME_TENSOR || frame->kind == FRAME_DEAD;
+    Delivery *delivery = upstream_context(call);
+    Rendezvous *rendezvous = transport_step_rendezvous(delivery->step);
+    bool has_value = frame->kind == FRAME_TENSOR || frame->kind == FRAME_DEAD;
     if (rendezvous != NULL && has_value && !delivery->is_delivered) {
         AUTO_ARENA arena = arena_new(DELIVER_ARENA_SIZE_MAX);
         Call delivering = {.arena = arena};
@@ -235,9 +235,9 @@ pulled_frame(UpstreamCall *call, Frame *frame)
 static void
 delivery_done(UpstreamCall *call, Status status, const char *message)
 {
-    Delivery *const delivery = upstream_context(call);
-    const int http_status = upstream_http_status(call);
-    const bool was_pull = delivery->key_size > 0;
+    Delivery *delivery = upstream_context(call);
+    int http_status = upstream_http_status(call);
+    bool was_pull = delivery->key_size > 0;
     if (status != STATUS_OK) {
         transport_step_abort(delivery->step, delivery->peer, status, slice_from_string(message));
     } else if (http_status / 100 != 2) {
@@ -247,7 +247,7 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
         if (arena != NULL) {
             (void)!wire_status_read(&reading, upstream_body(call), &answer);
         }
-        const Failure *const failure = &answer.failure;
+        const Failure *failure = &answer.failure;
         transport_step_abort(delivery->step, delivery->peer,
             failure->code == STATUS_OK ? STATUS_INTERNAL : failure->code,
             slice_from_string(failure->message));
@@ -266,7 +266,7 @@ static UpstreamCall *
 request_begin(
     const Message *message, const char *method, Slice path, const UpstreamEvents *events, Delivery *delivery)
 {
-    const UpstreamHead head = {
+    UpstreamHead head = {
         .method = method,
         .path = path,
         .address = message->peer->address,
@@ -275,7 +275,7 @@ request_begin(
         .push_token = slice_from_string(message->peer->push_token),
         .slot = slice_from_string(message->peer->slot_text),
     };
-    UpstreamCall *const call =
+    UpstreamCall *call =
         delivery == NULL ? NULL : upstream_begin(message->step->transport->upstream, &head, events, delivery);
     if (call == NULL) {
         transport_step_abort(
@@ -294,7 +294,7 @@ message_pull(const Message *message)
     AUTO_BUFFER path = {0};
     buffer_append_format(&path, "/worker/v1/steps/%s/tensors/", message->step->id);
     wire_key_encode(&path, message_key(message));
-    UpstreamCall *const call = request_begin(
+    UpstreamCall *call = request_begin(
         message, "GET", buffer_slice(&path), &pull_events, delivery_new(message, message_key(message)));
     if (call != NULL) {
         upstream_end(call);
@@ -326,8 +326,8 @@ static void
 messages_push(Message *first, ListLink *messages)
 {
     char path[PATH_SIZE];
-    const int size = snprintf(path, sizeof path, "/worker/v1/steps/%s/tensors", first->step->id);
-    UpstreamCall *const call = request_begin(
+    int size = snprintf(path, sizeof path, "/worker/v1/steps/%s/tensors", first->step->id);
+    UpstreamCall *call = request_begin(
         first, "POST", slice_of(path, (size_t)size), &push_events, delivery_new(first, slice_of(NULL, 0)));
     if (call == NULL) {
         return;
@@ -335,7 +335,7 @@ messages_push(Message *first, ListLink *messages)
     message_write(call, first);
     LIST_EACH(messages, link)
     {
-        Message *const message = LIST_ITEM(link, Message, link);
+        Message *message = LIST_ITEM(link, Message, link);
         if (message->step == first->step && message->peer == first->peer && message->kind != MESSAGE_PULL) {
             message_write(call, message);
             list_remove(&message->link);
@@ -348,19 +348,19 @@ messages_push(Message *first, ListLink *messages)
 static void
 messages_send(Task *task)
 {
-    Transport *const transport = (Transport *)(void *)((char *)task - offsetof(Transport, task));
+    Transport *transport = (Transport *)(void *)((char *)task - offsetof(Transport, task));
     ListLink messages;
     list_init(&messages);
     mutex_lock(&transport->lock);
     while (!list_is_empty(&transport->queue)) {
-        ListLink *const link = list_first(&transport->queue);
+        ListLink *link = list_first(&transport->queue);
         list_remove(link);
         list_append(&messages, link);
     }
     transport->is_posted = false;
     mutex_unlock(&transport->lock);
     while (!list_is_empty(&messages)) {
-        Message *const message = LIST_ITEM(list_first(&messages), Message, link);
+        Message *message = LIST_ITEM(list_first(&messages), Message, link);
         list_remove(&message->link);
         if (message->kind == MESSAGE_PULL) {
             message_pull(message);
@@ -385,7 +385,7 @@ key_slot(Slice key, int part)
     if (!slice_starts_with(device, SLICE("/slot:"))) {
         return -1;
     }
-    const Slice rest = slice_part(device, SLICE("/slot:").size, device.size);
+    Slice rest = slice_part(device, SLICE("/slot:").size, device.size);
     return slice_to_int64(slice_part(rest, 0, slice_find(rest, '/')), &slot) ? slot : -1;
 }
 
@@ -403,13 +403,13 @@ peer_find(TransportStep *step, int64_t slot)
 static Status
 send_local(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor *tensor, bool is_dead)
 {
-    const TransportOptions *const options = &step->transport->options;
-    Rendezvous *const rendezvous = options->find_local(options->context, slice_from_string(step->id),
-        step->attempt, peer->slot, slice_from_string(peer->push_token));
+    const TransportOptions *options = &step->transport->options;
+    Rendezvous *rendezvous = options->find_local(options->context, slice_from_string(step->id), step->attempt,
+        peer->slot, slice_from_string(peer->push_token));
     if (rendezvous == NULL) {
         return call_fail(call, STATUS_ABORTED, "slot %s of this step has ended", peer->slot_text);
     }
-    const Status status = rendezvous_deliver(call, rendezvous, key, tensor, is_dead);
+    Status status = rendezvous_deliver(call, rendezvous, key, tensor, is_dead);
     rendezvous_unref(rendezvous);
     return status;
 }
@@ -418,8 +418,8 @@ send_local(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor 
 static Status
 send_announced(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor *tensor)
 {
-    Message *const message = message_new(step, peer, MESSAGE_ANNOUNCE, key);
-    Rendezvous *const rendezvous = transport_step_rendezvous(step);
+    Message *message = message_new(step, peer, MESSAGE_ANNOUNCE, key);
+    Rendezvous *rendezvous = transport_step_rendezvous(step);
     if (message == NULL || rendezvous == NULL) {
         rendezvous_unref(rendezvous);
         if (message != NULL) {
@@ -428,7 +428,7 @@ send_announced(Call *call, TransportStep *step, const Peer *peer, Slice key, Ten
         return call_fail(call, STATUS_ABORTED, "the step has ended");
     }
     message->byte_size = tensor_byte_size(tensor);
-    const Status status = rendezvous_deliver(call, rendezvous, key, tensor, false);
+    Status status = rendezvous_deliver(call, rendezvous, key, tensor, false);
     rendezvous_unref(rendezvous);
     if (status != STATUS_OK) {
         message_free(message);
@@ -445,15 +445,15 @@ may_push(const TransportStep *step, Peer *peer, uint64_t size)
     if (size > PUSH_SIZE_MAX) {
         return false;
     }
-    const uint64_t pushed_size = atomic_add_relaxed(&peer->pushed_size, size);
+    uint64_t pushed_size = atomic_add_relaxed(&peer->pushed_size, size);
     return pushed_size <= PARKED_SIZE_MAX / step->peer_count;
 }
 
 static Status
 step_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 {
-    TransportStep *const step = context;
-    Peer *const peer = peer_find(step, key_slot(key, 1));
+    TransportStep *step = context;
+    Peer *peer = peer_find(step, key_slot(key, 1));
     if (peer == NULL) {
         return call_fail(
             call, STATUS_INTERNAL, "key '%.*s' is for a slot this step does not have", SLICE_PRINT(key));
@@ -464,7 +464,7 @@ step_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
     if (!is_dead && !may_push(step, peer, tensor_byte_size(tensor))) {
         return send_announced(call, step, peer, key, tensor);
     }
-    Message *const message = message_new(step, peer, is_dead ? MESSAGE_DEAD : MESSAGE_TENSOR, key);
+    Message *message = message_new(step, peer, is_dead ? MESSAGE_DEAD : MESSAGE_TENSOR, key);
     if (message == NULL) {
         return call_fail_memory(call, "a transfer");
     }
@@ -479,9 +479,9 @@ step_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 static void
 step_pull(void *context, Slice key)
 {
-    TransportStep *const step = context;
-    const Peer *const peer = peer_find(step, key_slot(key, 0));
-    Message *const message = peer == NULL ? NULL : message_new(step, peer, MESSAGE_PULL, key);
+    TransportStep *step = context;
+    const Peer *peer = peer_find(step, key_slot(key, 0));
+    Message *message = peer == NULL ? NULL : message_new(step, peer, MESSAGE_PULL, key);
     if (message != NULL) {
         message_post(message);
     } else if (peer != NULL) {
@@ -498,7 +498,7 @@ transport_step_remote(TransportStep *step)
 Transport *
 transport_new(Loop *loop, const TransportOptions *options)
 {
-    Transport *const transport = memory_new(1, sizeof *transport);
+    Transport *transport = memory_new(1, sizeof *transport);
     if (transport == NULL) {
         return NULL;
     }
@@ -522,7 +522,7 @@ transport_free(Transport *transport)
         return;
     }
     while (!list_is_empty(&transport->queue)) {
-        Message *const message = LIST_ITEM(list_first(&transport->queue), Message, link);
+        Message *message = LIST_ITEM(list_first(&transport->queue), Message, link);
         list_remove(&message->link);
         message_free(message);
     }

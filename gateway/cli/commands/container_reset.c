@@ -55,10 +55,9 @@ reset_container(Cli *cli)
     AUTO_REPLY reply = {0};
     TRY(session_find(cli, cli_argument(cli, 0), session));
     write_request(&body, cli, session);
-    const ApiRequest request = {
-        .method = "POST", .path = "/api/v1/containers:reset", .body = buffer_slice(&body)};
+    ApiRequest request = {.method = "POST", .path = "/api/v1/containers:reset", .body = buffer_slice(&body)};
     TRY(api_send(cli, &request, &reply));
-    const Slice json = buffer_slice(&reply.body);
+    Slice json = buffer_slice(&reply.body);
     return cli->is_json ? screen_write_json(cli, json) : show_outcome(cli, json);
 }
 

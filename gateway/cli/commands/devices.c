@@ -24,7 +24,7 @@ device_row(Call *call, void *context, Slice json)
         {"memory_limit", JSON_INT64, .offset = offsetof(DeviceRow, memory_limit)},
         {"memory_in_use", JSON_INT64, .offset = offsetof(DeviceRow, memory_in_use)},
     };
-    ScreenTable *const table = context;
+    ScreenTable *table = context;
     DeviceRow row = {0};
     TRY(reply_read(call, json, members, COUNT_OF(members), &row));
     screen_table_cell(table, row.name);
@@ -41,7 +41,7 @@ static Status
 list_devices(Cli *cli)
 {
     static const char *const titles[] = {"DEVICE", "TYPE", "ISA", "WORKER", "THREADS", "IN USE", "MEMORY"};
-    const List list = {.path = "/api/v1/devices",
+    List list = {.path = "/api/v1/devices",
         .member = "devices",
         .titles = titles,
         .column_count = COUNT_OF(titles),

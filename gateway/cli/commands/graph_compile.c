@@ -6,7 +6,7 @@
 static Status
 compile_graph(Cli *cli)
 {
-    const PlanQuestion question = {.suffix = ":compile", .accept = "application/json"};
+    PlanQuestion question = {.suffix = ":compile", .accept = "application/json"};
     AUTO_REPLY reply = {0};
     TRY(plan_request(cli, &question, &reply));
     return compilation_show(cli, buffer_slice(&reply.body));

@@ -18,7 +18,7 @@ graph_row(Call *call, void *context, Slice json)
         {"created_at", JSON_SLICE, .offset = offsetof(GraphRow, created)},
         {"media_type", JSON_SLICE, .offset = offsetof(GraphRow, media_type)},
     };
-    ScreenTable *const table = context;
+    ScreenTable *table = context;
     GraphRow row = {0};
     TRY(reply_read(call, json, members, COUNT_OF(members), &row));
     screen_table_cell(table, row.id);
@@ -33,12 +33,11 @@ list_graphs(Cli *cli)
     static const char *const titles[] = {"GRAPH", "CREATED", "FORMAT"};
     char session[ID_TEXT_SIZE];
     TRY(session_resolve(cli, false, session));
-    const char *const path =
-        text_format(cli->call->arena, "/api/v1/sessions/%s/graphs?page_size=1000", session);
+    const char *path = text_format(cli->call->arena, "/api/v1/sessions/%s/graphs?page_size=1000", session);
     if (path == NULL) {
         return call_fail_memory(cli->call, "a request");
     }
-    const List list = {.path = path,
+    List list = {.path = path,
         .member = "graphs",
         .titles = titles,
         .column_count = COUNT_OF(titles),

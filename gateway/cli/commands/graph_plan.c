@@ -7,8 +7,8 @@
 static Status
 plan_graph(Cli *cli)
 {
-    const bool is_dot = config_boolean(cli->config, "dot");
-    const PlanQuestion question = {
+    bool is_dot = config_boolean(cli->config, "dot");
+    PlanQuestion question = {
         .suffix = ":plan",
         .accept = is_dot ? "text/vnd.graphviz" : "application/json",
         .wants_costs = !is_dot,

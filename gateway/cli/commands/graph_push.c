@@ -37,10 +37,10 @@ has_extension(const GraphFormat *format, Slice path)
 static const GraphFormat *
 format_find(const Cli *cli, const char *path)
 {
-    const char *const given = config_string(cli->config, "format");
-    const char *const name = given == NULL && path_is_directory(path) ? "saved_model" : given;
+    const char *given = config_string(cli->config, "format");
+    const char *name = given == NULL && path_is_directory(path) ? "saved_model" : given;
     for (size_t index = 0; index < COUNT_OF(formats); index++) {
-        const GraphFormat *const format = &formats[index];
+        const GraphFormat *format = &formats[index];
         if (name == NULL ? has_extension(format, slice_from_string(path)) : strcmp(name, format->name) == 0) {
             return format;
         }
@@ -56,11 +56,11 @@ send_graph(
     if (path_is_directory(path)) {
         TRY(pack_saved_model(cli->call, path, &packed));
     }
-    const char *const target = text_format(cli->call->arena, "/api/v1/sessions/%s/graphs", session);
+    const char *target = text_format(cli->call->arena, "/api/v1/sessions/%s/graphs", session);
     if (target == NULL) {
         return call_fail_memory(cli->call, "a request");
     }
-    const ApiRequest request = {
+    ApiRequest request = {
         .method = "POST",
         .path = target,
         .content_type = media_type,
@@ -73,8 +73,8 @@ send_graph(
 static Status
 push_graph(Cli *cli)
 {
-    const char *const path = cli_argument(cli, 0);
-    const GraphFormat *const format = format_find(cli, path);
+    const char *path = cli_argument(cli, 0);
+    const GraphFormat *format = format_find(cli, path);
     char session[ID_TEXT_SIZE];
     AUTO_REPLY reply = {0};
     if (format == NULL) {

@@ -35,7 +35,7 @@ static Status
 write_feeds(Cli *cli, StepForm *form, JsonWriter *writer)
 {
     const Slice *texts = NULL;
-    const size_t count = config_list(cli->config, "feed", &texts);
+    size_t count = config_list(cli->config, "feed", &texts);
     form->parts = arena_alloc(cli->call->arena, (count + 1) * sizeof *form->parts);
     if (form->parts == NULL) {
         return call_fail_memory(cli->call, "the feeds");
@@ -74,7 +74,7 @@ write_options(const Cli *cli, JsonWriter *writer)
 static Status
 write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, StepForm *form)
 {
-    const char *const graph = config_string(cli->config, "graph");
+    const char *graph = config_string(cli->config, "graph");
     JsonWriter writer = json_writer(&form->json);
     json_write_object_begin(&writer);
     if (graph != NULL) {
@@ -106,12 +106,12 @@ send_step(
 {
     static const char *const async_headers[] = {"Prefer: respond-async", NULL};
     static const char *const npy_headers[] = {"Accept: application/x-npy", NULL};
-    const int64_t timeout_ms = config_integer(cli->config, "timeout");
-    const char *const path = text_format(cli->call->arena, "/api/v1/sessions/%s/steps", session);
+    int64_t timeout_ms = config_integer(cli->config, "timeout");
+    const char *path = text_format(cli->call->arena, "/api/v1/sessions/%s/steps", session);
     if (path == NULL) {
         return call_fail_memory(cli->call, "a request");
     }
-    const ApiRequest request = {
+    ApiRequest request = {
         .method = "POST",
         .path = path,
         .body = buffer_slice(&form->json),
@@ -147,7 +147,7 @@ show_result(Cli *cli, const Fetch *fetches, size_t fetch_count, Slice json)
     AUTO_BUFFER text = {0};
     Step step;
     TRY(cli_step_read(cli->call, json, &step));
-    const Status status =
+    Status status =
         fetches_deliver(cli->call, fetches, fetch_count, step.outputs, cli->is_json ? NULL : &text);
     if (status != STATUS_OK) {
         return status == STATUS_DATA_LOSS ? status : cli_fail(cli, EXIT_USAGE, status);
@@ -164,8 +164,8 @@ static Status
 show_saved(Cli *cli, const Fetch *fetch, const HttpClientResponse *reply)
 {
     AUTO_BUFFER text = {0};
-    const Slice location = http_client_header(reply, "Location");
-    const size_t slash = slice_find_last(location, '/');
+    Slice location = http_client_header(reply, "Location");
+    size_t slash = slice_find_last(location, '/');
     screen_append(&text, fetch->name);
     buffer_append_format(&text, " in %s\n", fetch->path);
     if (slash < location.size) {
@@ -197,14 +197,14 @@ run_step(Cli *cli)
     AUTO_REPLY reply = {0};
     TRY(fetches_parse(cli, &fetches, &fetch_count));
     TRY(check_signature(cli, fetches, fetch_count));
-    const Status status = write_body(cli, fetches, fetch_count, &form);
+    Status status = write_body(cli, fetches, fetch_count, &form);
     if (status != STATUS_OK) {
         return cli_fail(cli, EXIT_USAGE, status);
     }
-    const bool is_saved = is_download(cli, fetches, fetch_count);
+    bool is_saved = is_download(cli, fetches, fetch_count);
     TRY(session_resolve(cli, true, session));
     TRY(send_step(cli, session, &form, is_saved ? fetches[0].path : NULL, &reply));
-    const Slice json = buffer_slice(&reply.body);
+    Slice json = buffer_slice(&reply.body);
     if (is_saved) {
         return show_saved(cli, &fetches[0], &reply);
     }

@@ -21,13 +21,13 @@ options_check(Cli *cli, const char *options)
 static Status
 create_session(Cli *cli)
 {
-    const char *const options = config_string(cli->config, "options");
+    const char *options = config_string(cli->config, "options");
     AUTO_REPLY reply = {0};
     AUTO_BUFFER text = {0};
     Slice id = {0};
     TRY(options_check(cli, options));
     TRY(session_make(cli, cli_argument(cli, 0), options, &reply));
-    const Slice body = buffer_slice(&reply.body);
+    Slice body = buffer_slice(&reply.body);
     if (cli->is_json) {
         return screen_write_json(cli, body);
     }

@@ -10,7 +10,7 @@ delete_session(Cli *cli)
     char id[ID_TEXT_SIZE];
     AUTO_REPLY reply = {0};
     TRY(session_find(cli, cli_argument(cli, 0), id));
-    const char *const path = text_format(cli->call->arena, "/api/v1/sessions/%s", id);
+    const char *path = text_format(cli->call->arena, "/api/v1/sessions/%s", id);
     if (path == NULL) {
         return call_fail_memory(cli->call, "a request");
     }

@@ -17,7 +17,7 @@ session_row(Call *call, void *context, Slice json)
         {"name", JSON_SLICE, .offset = offsetof(SessionRow, name)},
         {"created_at", JSON_SLICE, .offset = offsetof(SessionRow, created)},
     };
-    ScreenTable *const table = context;
+    ScreenTable *table = context;
     SessionRow row = {0};
     TRY(reply_read(call, json, members, COUNT_OF(members), &row));
     screen_table_cell(table, row.id);
@@ -30,7 +30,7 @@ static Status
 list_sessions(Cli *cli)
 {
     static const char *const titles[] = {"SESSION", "CREATED", "NAME"};
-    const List list = {.path = sessions_path,
+    List list = {.path = sessions_path,
         .member = "sessions",
         .titles = titles,
         .column_count = COUNT_OF(titles),

@@ -22,14 +22,14 @@ output_get(Cli *cli, const char *step, const Fetch *fetch)
     AUTO_BUFFER text = {0};
     AUTO_REPLY reply = {0};
     TRY(output_path(cli, step, fetch->name, &path));
-    const ApiRequest request = {
+    ApiRequest request = {
         .path = path.data,
         .headers = fetch->path == NULL ? NULL : npy_headers,
         .save_path = fetch->path,
         .label = fetch->path,
     };
     TRY(api_send(cli, &request, &reply));
-    const Slice json = buffer_slice(&reply.body);
+    Slice json = buffer_slice(&reply.body);
     if (cli->is_json) {
         return fetch->path == NULL ? screen_write_json(cli, json) : STATUS_OK;
     }

@@ -16,7 +16,7 @@ static const uint64_t tick_ms = 50;
 static Status
 watch_fail(Cli *cli, Status status)
 {
-    const bool is_late =
+    bool is_late =
         status == STATUS_DEADLINE_EXCEEDED && call_time_left_ns(cli->call, clock_monotonic_ns()) == 0;
     if (is_late) {
         return cli_fail(
@@ -33,9 +33,9 @@ static Status
 pause_ms(Call *call, Progress *progress, uint64_t duration_ms)
 {
     static const HttpClientProgress nothing = {0};
-    const uint64_t end_ns = clock_monotonic_ns() + duration_ms * CLOCK_NS_PER_MS;
+    uint64_t end_ns = clock_monotonic_ns() + duration_ms * CLOCK_NS_PER_MS;
     while (clock_monotonic_ns() < end_ns) {
-        const struct timespec tick = {.tv_nsec = (long)(tick_ms * CLOCK_NS_PER_MS)};
+        struct timespec tick = {.tv_nsec = (long)(tick_ms * CLOCK_NS_PER_MS)};
         (void)nanosleep(&tick, NULL);
         progress_show(progress, &nothing);
         TRY(call_check(call, clock_monotonic_ns()));
@@ -49,7 +49,7 @@ static Status
 await_end(Cli *cli, const char *path, Progress *progress, HttpClientResponse *reply, Step *step)
 {
     static const char *const headers[] = {"Prefer: wait=20", NULL};
-    const ApiRequest request = {.path = path, .headers = headers, .progress = progress};
+    ApiRequest request = {.path = path, .headers = headers, .progress = progress};
     for (uint64_t wait_ms = pause_first_ms;; wait_ms = wait_ms < pause_max_ms ? wait_ms * 2 : pause_max_ms) {
         http_client_response_done(reply);
         TRY(api_send(cli, &request, reply));
@@ -75,7 +75,7 @@ watch_step(Cli *cli)
             clock_monotonic_ns() + (uint64_t)config_integer(cli->config, "timeout") * CLOCK_NS_PER_MS;
     }
     Progress progress = progress_begin(cli_argument(cli, 0));
-    const Status status = await_end(cli, path, &progress, &reply, &step);
+    Status status = await_end(cli, path, &progress, &reply, &step);
     progress_end(&progress);
     if (status != STATUS_OK) {
         return watch_fail(cli, status);

@@ -20,7 +20,7 @@ worker_row(Call *call, void *context, Slice json)
         {"state", JSON_SLICE, .offset = offsetof(WorkerRow, state)},
         {"running", JSON_INT64, .offset = offsetof(WorkerRow, running)},
     };
-    ScreenTable *const table = context;
+    ScreenTable *table = context;
     WorkerRow row = {0};
     TRY(reply_read(call, json, members, COUNT_OF(members), &row));
     screen_table_number(table, row.task);
@@ -35,7 +35,7 @@ static Status
 list_workers(Cli *cli)
 {
     static const char *const titles[] = {"TASK", "NAME", "ADDRESS", "STATE", "RUNNING"};
-    const List list = {.path = "/api/v1/workers",
+    List list = {.path = "/api/v1/workers",
         .member = "workers",
         .titles = titles,
         .column_count = COUNT_OF(titles),

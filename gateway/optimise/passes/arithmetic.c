@@ -59,10 +59,10 @@ is_all(const Tensor *tensor, double value)
     if (reader == NULL) {
         return false;
     }
-    const size_t size = dtype_size(tensor->dtype);
-    const int64_t count = tensor_element_count(tensor);
+    size_t size = dtype_size(tensor->dtype);
+    int64_t count = tensor_element_count(tensor);
     for (int64_t index = 0; index < count; index++) {
-        const double element = reader->read((const char *)tensor->data + (size_t)index * size);
+        double element = reader->read((const char *)tensor->data + (size_t)index * size);
         if (element < value || element > value || isnan(element) || signbit(element) != 0) {
             return false;
         }
@@ -73,15 +73,14 @@ is_all(const Tensor *tensor, double value)
 static bool
 is_neutral(const Rewrite *rewrite, uint32_t id, const NeutralRule *rule, uint32_t constant_index)
 {
-    const Endpoint operand = rewrite_input(rewrite, id, 1 - constant_index);
-    const Tensor *const constant = rewrite_constant(rewrite, rewrite_input(rewrite, id, constant_index));
+    Endpoint operand = rewrite_input(rewrite, id, 1 - constant_index);
+    const Tensor *constant = rewrite_constant(rewrite, rewrite_input(rewrite, id, constant_index));
     if (constant == NULL || operand.node == NODE_NONE) {
         return false;
     }
-    const Shape *const before = rewrite_shape(rewrite, operand);
-    const Shape *const after = rewrite_shape(rewrite, (Endpoint){.node = id});
-    const bool keeps_shape =
-        constant->shape.rank == 0 || (shape_is_known(before) && shape_equal(before, after));
+    const Shape *before = rewrite_shape(rewrite, operand);
+    const Shape *after = rewrite_shape(rewrite, (Endpoint){.node = id});
+    bool keeps_shape = constant->shape.rank == 0 || (shape_is_known(before) && shape_equal(before, after));
     return keeps_shape && !(rule->is_integer_only && dtype_is_floating(constant->dtype)) &&
            is_all(constant, rule->neutral);
 }
@@ -90,11 +89,11 @@ static bool
 find_unchanged_operand(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operand)
 {
     for (size_t index = 0; index < COUNT_OF(neutral_rules); index++) {
-        const NeutralRule *const rule = &neutral_rules[index];
+        const NeutralRule *rule = &neutral_rules[index];
         if (!rewrite_is(rewrite, id, rule->op)) {
             continue;
         }
-        const uint32_t last = is_neutral(rewrite, id, rule, 1);
+        uint32_t last = is_neutral(rewrite, id, rule, 1);
         if (last || (rule->is_commutative && is_neutral(rewrite, id, rule, 0))) {
             *ret_operand = rewrite_input(rewrite, id, last ? 0 : 1);
             return rewrite_rests_on(rewrite, id, last ? 0 : 1);
@@ -117,7 +116,7 @@ static bool
 find_twice_inverted(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operand)
 {
     for (size_t index = 0; index < COUNT_OF(involutions); index++) {
-        const Endpoint inner = rewrite_input(rewrite, id, 0);
+        Endpoint inner = rewrite_input(rewrite, id, 0);
         if (rewrite_is(rewrite, id, involutions[index]) && inner.node != NODE_NONE &&
             rewrite_is(rewrite, inner.node, involutions[index]) &&
             rewrite_node(rewrite, inner.node)->control_count == 0) {
@@ -132,13 +131,13 @@ static Status
 arithmetic(Rewrite *rewrite)
 {
     for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
-        const uint32_t id = rewrite->graph->order[position];
-        const Endpoint output = {.node = id};
+        uint32_t id = rewrite->graph->order[position];
+        Endpoint output = {.node = id};
         Endpoint operand;
         if (rewrite_node(rewrite, id)->output_count != 1 || rewrite_resolve(rewrite, output).node != id) {
             continue;
         }
-        const bool is_found =
+        bool is_found =
             find_unchanged_operand(rewrite, id, &operand) || find_twice_inverted(rewrite, id, &operand);
         if (is_found && rewrite_may_give_way(rewrite, id, operand)) {
             rewrite_redirect(rewrite, output, operand);

@@ -37,7 +37,7 @@ find_norm(const Rewrite *rewrite, uint32_t id)
 static bool
 is_training(const Node *node, const NormOp *op)
 {
-    const AttrValue *const value = node_attr(node, op->training);
+    const AttrValue *value = node_attr(node, op->training);
     return value->kind == ATTR_INT ? value->value.i != 0 : value->value.b;
 }
 
@@ -45,12 +45,12 @@ is_training(const Node *node, const NormOp *op)
 static bool
 is_foldable(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id)
 {
-    const NormOp *const op = find_norm(rewrite, id);
+    const NormOp *op = find_norm(rewrite, id);
     bool is_fit = op != NULL && !is_training(rewrite_node(rewrite, id), op) && counts[id][0] > 0 &&
                   !rewrite_is_in_loop(rewrite, id) &&
                   rewrite_shape(rewrite, rewrite_input(rewrite, id, NORM_X))->rank >= 2;
     for (uint32_t input = NORM_X; is_fit && input < NORM_INPUTS; input++) {
-        const Endpoint endpoint = rewrite_input(rewrite, id, input);
+        Endpoint endpoint = rewrite_input(rewrite, id, input);
         is_fit = rewrite_dtype(rewrite, endpoint) == DTYPE_FLOAT32 &&
                  (input == NORM_X || rewrite_is_fixed(rewrite, endpoint));
     }
@@ -67,7 +67,7 @@ static Status
 add_op(Rewrite *rewrite, uint32_t id, const char *op, Endpoint left, Endpoint right, Endpoint *ret_result)
 {
     const Endpoint inputs[] = {left, right};
-    const RewriteOp becomes = {
+    RewriteOp becomes = {
         .op = op,
         .inputs = inputs,
         .input_count = right.node == NODE_NONE ? 1 : 2,
@@ -81,7 +81,7 @@ static Status
 add_epsilon(Rewrite *rewrite, uint32_t id, Endpoint *ret_constant)
 {
     AUTO_TENSOR value = {0};
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     if (!tensor_new(DTYPE_FLOAT32, &scalar, &value)) {
         return rewrite_no_memory(rewrite);
     }
@@ -93,7 +93,7 @@ add_epsilon(Rewrite *rewrite, uint32_t id, Endpoint *ret_constant)
 static Status
 add_factors(Rewrite *rewrite, uint32_t id, Endpoint *ret_factor, Endpoint *ret_addend)
 {
-    const Endpoint none = {.node = NODE_NONE};
+    Endpoint none = {.node = NODE_NONE};
     Endpoint value = none;
     TRY(add_epsilon(rewrite, id, &value));
     TRY(add_op(rewrite, id, "AddV2", rewrite_input(rewrite, id, NORM_VARIANCE), value, &value));
@@ -107,8 +107,8 @@ add_factors(Rewrite *rewrite, uint32_t id, Endpoint *ret_factor, Endpoint *ret_a
 static Shape
 channels_shape(const Rewrite *rewrite, uint32_t id, Endpoint vector)
 {
-    const int rank = rewrite_shape(rewrite, rewrite_input(rewrite, id, NORM_X))->rank;
-    const bool is_onnx = rewrite_is(rewrite, id, "onnx::BatchNormalization");
+    int rank = rewrite_shape(rewrite, rewrite_input(rewrite, id, NORM_X))->rank;
+    bool is_onnx = rewrite_is(rewrite, id, "onnx::BatchNormalization");
     Shape shape = {.rank = rank - (is_onnx ? 1 : linear_channel_axis(rewrite, id))};
     for (int dimension = 1; dimension < shape.rank; dimension++) {
         shape.dims[dimension] = 1;
@@ -123,12 +123,12 @@ fold_norm(Rewrite *rewrite, uint32_t id)
     Endpoint factor = {.node = NODE_NONE};
     Endpoint addend = {.node = NODE_NONE};
     TRY(add_factors(rewrite, id, &factor, &addend));
-    const Shape shape = channels_shape(rewrite, id, factor);
+    Shape shape = channels_shape(rewrite, id, factor);
     TRY(linear_reshape(rewrite, id, factor, &shape, &factor));
     TRY(linear_reshape(rewrite, id, addend, &shape, &addend));
     TRY(add_op(rewrite, id, "Mul", rewrite_input(rewrite, id, NORM_X), factor, &factor));
     const Endpoint inputs[] = {factor, addend};
-    const RewriteOp sum = {
+    RewriteOp sum = {
         .op = "AddV2", .inputs = inputs, .input_count = 2, .attrs = &float_attr, .attr_count = 1};
     return rewrite_replace(rewrite, id, &sum);
 }

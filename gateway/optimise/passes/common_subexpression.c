@@ -11,7 +11,7 @@ typedef struct Candidate {
 static bool
 is_comparable(const RewriteNode *candidate)
 {
-    const Node *const node = &candidate->node;
+    const Node *node = &candidate->node;
     return (node->op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 && node->control_count == 0 &&
            node->output_count > 0 && node->op->name.data[0] != '_' && !candidate->is_assigned;
 }
@@ -21,7 +21,7 @@ static void
 write_constant_key(Buffer *key, const Tensor *value)
 {
     enum { SAMPLE_SIZE = 64 };
-    const size_t size = value->dtype == DTYPE_STRING ? 0 : tensor_byte_size(value);
+    size_t size = value->dtype == DTYPE_STRING ? 0 : tensor_byte_size(value);
     buffer_append(key, &value->dtype, sizeof value->dtype);
     buffer_append_uint64(key, size);
     buffer_append(key, value->data, size < SAMPLE_SIZE ? size : SAMPLE_SIZE);
@@ -44,18 +44,18 @@ is_commutative(const Node *node)
 static void
 write_inputs_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
 {
-    const Node *const node = rewrite_node(rewrite, id);
+    const Node *node = rewrite_node(rewrite, id);
     Endpoint first = rewrite_input(rewrite, id, 0);
     Endpoint second = rewrite_input(rewrite, id, 1);
     uint32_t written = 0;
     if (is_commutative(node)) {
-        const bool is_swapped = endpoint_is_before(second, first);
+        bool is_swapped = endpoint_is_before(second, first);
         buffer_append(key, is_swapped ? &second : &first, sizeof first);
         buffer_append(key, is_swapped ? &first : &second, sizeof first);
         written = 2;
     }
     for (uint32_t index = written; index < node->input_count; index++) {
-        const Endpoint input = rewrite_input(rewrite, id, index);
+        Endpoint input = rewrite_input(rewrite, id, index);
         buffer_append(key, &input, sizeof input);
     }
 }
@@ -63,8 +63,8 @@ write_inputs_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
 static void
 write_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
 {
-    const Node *const node = rewrite_node(rewrite, id);
-    const Tensor *const value = rewrite_constant(rewrite, (Endpoint){.node = id});
+    const Node *node = rewrite_node(rewrite, id);
+    const Tensor *value = rewrite_constant(rewrite, (Endpoint){.node = id});
     buffer_clear(key);
     buffer_append(key, &node->op, sizeof(const Op *));
     buffer_append_slice(key, node->def->device);
@@ -110,7 +110,7 @@ static void
 redirect_outputs(Rewrite *rewrite, uint32_t from, uint32_t to)
 {
     for (uint32_t port = 0; port < rewrite_node(rewrite, from)->output_count; port++) {
-        const Endpoint output = {.node = from, .port = port};
+        Endpoint output = {.node = from, .port = port};
         if (rewrite_resolve(rewrite, output).node == from) {
             rewrite_redirect(rewrite, output, (Endpoint){.node = to, .port = port});
         }
@@ -120,13 +120,13 @@ redirect_outputs(Rewrite *rewrite, uint32_t from, uint32_t to)
 static Status
 merge_or_keep(Rewrite *rewrite, Map *candidates, Slice key, uint32_t id)
 {
-    Candidate *const first = map_get(candidates, key);
-    const Candidate *const equal = find_equal(rewrite, first, id);
+    Candidate *first = map_get(candidates, key);
+    const Candidate *equal = find_equal(rewrite, first, id);
     if (equal != NULL && rewrite_may_give_way(rewrite, id, (Endpoint){.node = equal->node})) {
         redirect_outputs(rewrite, id, equal->node);
         return STATUS_OK;
     }
-    Candidate *const candidate = arena_alloc(rewrite->call->arena, sizeof *candidate);
+    Candidate *candidate = arena_alloc(rewrite->call->arena, sizeof *candidate);
     if (candidate == NULL) {
         return rewrite_no_memory(rewrite);
     }
@@ -143,7 +143,7 @@ common_subexpression(Rewrite *rewrite)
         return rewrite_no_memory(rewrite);
     }
     for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
-        const uint32_t id = rewrite->graph->order[position];
+        uint32_t id = rewrite->graph->order[position];
         if (!is_comparable(rewrite->nodes[id]) ||
             rewrite_resolve(rewrite, (Endpoint){.node = id}).node != id) {
             continue;

@@ -103,8 +103,8 @@ is_tangents_operand(const Match *match, Endpoint endpoint)
         !take_number(match, endpoint, M_2_SQRTPI * M_SQRT1_2, &sum) || !IS_ANY_OF(match, sum, sums)) {
         return false;
     }
-    const Endpoint left = operand_input(match, sum, 0);
-    const Endpoint right = operand_input(match, sum, 1);
+    Endpoint left = operand_input(match, sum, 0);
+    Endpoint right = operand_input(match, sum, 1);
     return (is_x(match, left) && is_cubic_term(match, right)) ||
            (is_x(match, right) && is_cubic_term(match, left));
 }
@@ -119,7 +119,7 @@ find_form(const Match *match, Endpoint endpoint)
         !is_private(match, function, endpoint.node)) {
         return NULL;
     }
-    const Endpoint operand = operand_input(match, function, 0);
+    Endpoint operand = operand_input(match, function, 0);
     if (operand.node == NODE_NONE || !is_private(match, operand, function.node)) {
         return NULL;
     }
@@ -136,7 +136,7 @@ static bool
 find_factors(const Match *match, uint32_t id, Endpoint ret_factors[FACTORS])
 {
     for (uint32_t index = 0; index < 2; index++) {
-        const Endpoint inner = rewrite_input(match->rewrite, id, index);
+        Endpoint inner = rewrite_input(match->rewrite, id, index);
         if (IS_ANY_OF(match, inner, products) && is_private(match, inner, id)) {
             ret_factors[0] = rewrite_input(match->rewrite, id, 1 - index);
             ret_factors[1] = operand_input(match, inner, 0);
@@ -161,7 +161,7 @@ static const char *
 find_gelu(Match *match, uint32_t id)
 {
     static const int orders[][FACTORS] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    const Endpoint output = {.node = id};
+    Endpoint output = {.node = id};
     Endpoint factors[FACTORS];
     if (!rewrite_is_any_of(match->rewrite, id, products, COUNT_OF(products)) || match->counts[id][0] == 0 ||
         rewrite_dtype(match->rewrite, output) != DTYPE_FLOAT32 || !find_factors(match, id, factors)) {
@@ -171,9 +171,8 @@ find_gelu(Match *match, uint32_t id)
     for (size_t index = 0; form == NULL && index < COUNT_OF(orders); index++) {
         form = match_factors(match, factors, orders[index][0], orders[index][1], orders[index][2]);
     }
-    const int rank = rewrite_shape(match->rewrite, output)->rank;
-    const bool keeps_shape =
-        form != NULL && rank >= 0 && rank == rewrite_shape(match->rewrite, match->x)->rank;
+    int rank = rewrite_shape(match->rewrite, output)->rank;
+    bool keeps_shape = form != NULL && rank >= 0 && rank == rewrite_shape(match->rewrite, match->x)->rank;
     return keeps_shape ? form : NULL;
 }
 
@@ -184,7 +183,7 @@ gelu(Rewrite *rewrite)
     TRY(rewrite_count_readers(rewrite, &counts));
     for (uint32_t id = 0; id < rewrite->graph->node_count; id++) {
         Match match = {.rewrite = rewrite, .counts = counts};
-        const char *const form = find_gelu(&match, id);
+        const char *form = find_gelu(&match, id);
         if (form == NULL) {
             continue;
         }
@@ -193,7 +192,7 @@ gelu(Rewrite *rewrite)
                 .value = {.kind = ATTR_STRING, .value.s = slice_from_string(form)}},
             {.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}},
         };
-        const RewriteOp becomes = {
+        RewriteOp becomes = {
             .op = "onnx::Gelu", .inputs = &match.x, .input_count = 1, .attrs = attrs, .attr_count = 2};
         TRY(rewrite_replace(rewrite, id, &becomes));
     }

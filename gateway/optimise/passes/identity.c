@@ -23,14 +23,14 @@ static Status
 identity(Rewrite *rewrite)
 {
     for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
-        const uint32_t id = rewrite->graph->order[position];
+        uint32_t id = rewrite->graph->order[position];
         if (!rewrite_is_any_of(rewrite, id, copies, COUNT_OF(copies))) {
             continue;
         }
         for (uint32_t port = 0; port < rewrite_node(rewrite, id)->output_count; port++) {
-            const Endpoint input = rewrite_input(rewrite, id, port);
-            const Endpoint output = {.node = id, .port = port};
-            const Endpoint reading = rewrite_resolve(rewrite, output);
+            Endpoint input = rewrite_input(rewrite, id, port);
+            Endpoint output = {.node = id, .port = port};
+            Endpoint reading = rewrite_resolve(rewrite, output);
             if (input.node != NODE_NONE && reading.node == id && !reads_state(rewrite, input) &&
                 rewrite_rests_on(rewrite, id, port) && rewrite_may_give_way(rewrite, id, input)) {
                 rewrite_redirect(rewrite, output, input);

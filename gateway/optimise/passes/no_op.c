@@ -4,8 +4,8 @@
 static bool
 keeps_shape(const Rewrite *rewrite, uint32_t id)
 {
-    const Shape *const before = rewrite_shape(rewrite, rewrite_input(rewrite, id, 0));
-    const Shape *const after = rewrite_shape(rewrite, (Endpoint){.node = id});
+    const Shape *before = rewrite_shape(rewrite, rewrite_input(rewrite, id, 0));
+    const Shape *after = rewrite_shape(rewrite, (Endpoint){.node = id});
     return shape_is_known(before) && shape_equal(before, after);
 }
 
@@ -72,8 +72,8 @@ static Status
 no_op(Rewrite *rewrite)
 {
     for (uint32_t id = 0; id < rewrite->graph->node_count; id++) {
-        const Endpoint output = {.node = id};
-        const Endpoint input = rewrite_input(rewrite, id, 0);
+        Endpoint output = {.node = id};
+        Endpoint input = rewrite_input(rewrite, id, 0);
         if (input.node != NODE_NONE && rewrite_may_give_way(rewrite, id, input) &&
             rewrite_node(rewrite, id)->output_count == 1 && rewrite_resolve(rewrite, output).node == id &&
             does_nothing(rewrite, id) && rewrite_rests_on(rewrite, id, 0)) {

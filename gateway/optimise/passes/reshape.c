@@ -39,7 +39,7 @@ sets_whole_shape(const Rewrite *rewrite, uint32_t id)
     if (rewrite_is(rewrite, id, "Reshape")) {
         return true;
     }
-    const Tensor *const shape = rewrite_constant(rewrite, rewrite_input(rewrite, id, 1));
+    const Tensor *shape = rewrite_constant(rewrite, rewrite_input(rewrite, id, 1));
     return rewrite_is(rewrite, id, "onnx::Reshape") && shape != NULL && !has_zero(shape);
 }
 
@@ -47,8 +47,8 @@ static Status
 reshape(Rewrite *rewrite)
 {
     for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
-        const uint32_t id = rewrite->graph->order[position];
-        const Endpoint input = rewrite_input(rewrite, id, 0);
+        uint32_t id = rewrite->graph->order[position];
+        Endpoint input = rewrite_input(rewrite, id, 0);
         if (input.node == NODE_NONE || !sets_whole_shape(rewrite, id) ||
             !only_reshapes(rewrite, input.node)) {
             continue;

@@ -21,8 +21,8 @@ typedef struct Scaled {
 static bool
 is_scalable(const Rewrite *rewrite, const Scaled *scaled)
 {
-    const uint32_t id = scaled->linear;
-    const bool has_bias = scaled->op->has_bias && rewrite_input(rewrite, id, LINEAR_BIAS).node != NODE_NONE;
+    uint32_t id = scaled->linear;
+    bool has_bias = scaled->op->has_bias && rewrite_input(rewrite, id, LINEAR_BIAS).node != NODE_NONE;
     return rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, LINEAR_WEIGHTS)) &&
            (!has_bias || rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, LINEAR_BIAS))) &&
            rewrite_is_fixed(rewrite, scaled->multiplier) &&
@@ -33,7 +33,7 @@ is_scalable(const Rewrite *rewrite, const Scaled *scaled)
 static bool
 find_linear(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t reader, Scaled *scaled)
 {
-    const LinearOp *const op = id == NODE_NONE ? NULL : linear_find(rewrite, id);
+    const LinearOp *op = id == NODE_NONE ? NULL : linear_find(rewrite, id);
     scaled->linear = id;
     scaled->op = op;
     return op != NULL && !linear_is_fused(op) && rewrite_is_private(rewrite, counts, id, reader) &&
@@ -48,7 +48,7 @@ find_sum(const Rewrite *rewrite, uint32_t *const *counts, Scaled *scaled, uint32
         return true;
     }
     for (uint32_t bias = 0; bias < 2; bias++) {
-        const Endpoint other = rewrite_input(rewrite, id, 1 - bias);
+        Endpoint other = rewrite_input(rewrite, id, 1 - bias);
         if (find_linear(rewrite, counts, other.node, id, scaled) &&
             rewrite_is_private(rewrite, counts, id, scaled->product) &&
             linear_is_bias(rewrite, other.node, id, bias)) {
@@ -64,7 +64,7 @@ static bool
 find_scaled(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, Scaled *ret_scaled)
 {
     for (uint32_t index = 0; index < 2; index++) {
-        const Endpoint sum = rewrite_input(rewrite, id, index);
+        Endpoint sum = rewrite_input(rewrite, id, index);
         Scaled scaled = {
             .product = id, .multiplier = rewrite_input(rewrite, id, 1 - index), .sum = NODE_NONE};
         if (rewrite_may_give_way(rewrite, id, sum) && find_sum(rewrite, counts, &scaled, sum.node)) {
@@ -82,9 +82,8 @@ scale_input(Rewrite *rewrite, uint32_t id, uint32_t index, Endpoint multiplier, 
     const Attr attrs[] = {{.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}}};
     Endpoint inputs[LINEAR_BIAS + 1] = {0};
     Endpoint factors[] = {rewrite_input(rewrite, id, index), multiplier};
-    const RewriteOp product = {
-        .op = "Mul", .inputs = factors, .input_count = 2, .attrs = attrs, .attr_count = 1};
-    const uint32_t input_count = rewrite_node(rewrite, id)->input_count;
+    RewriteOp product = {.op = "Mul", .inputs = factors, .input_count = 2, .attrs = attrs, .attr_count = 1};
+    uint32_t input_count = rewrite_node(rewrite, id)->input_count;
     for (uint32_t input = 0; input < input_count; input++) {
         inputs[input] = rewrite_input(rewrite, id, input);
     }
@@ -96,21 +95,21 @@ scale_input(Rewrite *rewrite, uint32_t id, uint32_t index, Endpoint multiplier, 
 static Status
 fold_scale(Rewrite *rewrite, uint32_t *const *counts, const Scaled *scaled)
 {
-    const uint32_t id = scaled->linear;
-    const int64_t channels = linear_channels(rewrite, id);
-    const Shape vector = shape_vector(channels);
-    const Shape factor = scaled->op->factor(rewrite, id, channels);
+    uint32_t id = scaled->linear;
+    int64_t channels = linear_channels(rewrite, id);
+    Shape vector = shape_vector(channels);
+    Shape factor = scaled->op->factor(rewrite, id, channels);
     TRY(scale_input(rewrite, id, LINEAR_WEIGHTS, scaled->multiplier, &factor));
     if (scaled->op->has_bias && rewrite_input(rewrite, id, LINEAR_BIAS).node != NODE_NONE) {
         TRY(scale_input(rewrite, id, LINEAR_BIAS, scaled->multiplier, &vector));
     }
     if (scaled->sum != NODE_NONE) {
-        const Endpoint bias = rewrite_input(rewrite, scaled->sum, scaled->sum_bias);
+        Endpoint bias = rewrite_input(rewrite, scaled->sum, scaled->sum_bias);
         TRY(scale_input(
             rewrite, scaled->sum, scaled->sum_bias, scaled->multiplier, rewrite_shape(rewrite, bias)));
     }
-    const Endpoint from = {.node = scaled->product};
-    const Endpoint to = {.node = scaled->sum == NODE_NONE ? id : scaled->sum};
+    Endpoint from = {.node = scaled->product};
+    Endpoint to = {.node = scaled->sum == NODE_NONE ? id : scaled->sum};
     rewrite_redirect(rewrite, from, to);
     counts[to.node][0] = counts[from.node][0];
     return STATUS_OK;
@@ -121,7 +120,7 @@ scale_folding(Rewrite *rewrite)
 {
     uint32_t **counts = NULL;
     TRY(rewrite_count_readers(rewrite, &counts));
-    const uint32_t node_count = rewrite->node_count;
+    uint32_t node_count = rewrite->node_count;
     for (uint32_t id = 0; id < node_count; id++) {
         Scaled scaled;
         if (rewrite_is_any_of(rewrite, id, products, COUNT_OF(products)) &&

@@ -15,7 +15,7 @@ make_integers(Rewrite *rewrite, const Shape *shape, Dtype dtype, const int64_t *
     if (!tensor_new(dtype, shape, ret_value)) {
         return rewrite_no_memory(rewrite);
     }
-    const int64_t count = tensor_element_count(ret_value);
+    int64_t count = tensor_element_count(ret_value);
     for (int64_t index = 0; index < count; index++) {
         if (dtype == DTYPE_INT32) {
             ((int32_t *)ret_value->data)[index] = (int32_t)values[index];
@@ -29,22 +29,22 @@ make_integers(Rewrite *rewrite, const Shape *shape, Dtype dtype, const int64_t *
 static Status
 answer_shape(Rewrite *rewrite, const Shape *shape, Dtype dtype, Tensor *ret_value)
 {
-    const Shape vector = shape_vector(shape->rank);
+    Shape vector = shape_vector(shape->rank);
     return make_integers(rewrite, &vector, dtype, shape->dims, ret_value);
 }
 
 static Status
 answer_rank(Rewrite *rewrite, const Shape *shape, Dtype dtype, Tensor *ret_value)
 {
-    const Shape scalar = shape_scalar();
-    const int64_t rank = shape->rank;
+    Shape scalar = shape_scalar();
+    int64_t rank = shape->rank;
     return make_integers(rewrite, &scalar, dtype, &rank, ret_value);
 }
 
 static Status
 answer_size(Rewrite *rewrite, const Shape *shape, Dtype dtype, Tensor *ret_value)
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     int64_t count = 0;
     (void)shape_element_count(shape, &count);
     return make_integers(rewrite, &scalar, dtype, &count, ret_value);
@@ -82,13 +82,13 @@ static Status
 shape_constant(Rewrite *rewrite)
 {
     for (uint32_t id = 0; id < rewrite->graph->node_count && !rewrite->has_control_flow; id++) {
-        const Question *const question = find_question(rewrite, id);
+        const Question *question = find_question(rewrite, id);
         if (question == NULL || rewrite_node(rewrite, id)->control_count > 0 ||
             rewrite->nodes[id]->has_effects) {
             continue;
         }
-        const Shape *const shape = rewrite_shape(rewrite, rewrite_input(rewrite, id, 0));
-        const Dtype dtype = rewrite_dtype(rewrite, (Endpoint){.node = id});
+        const Shape *shape = rewrite_shape(rewrite, rewrite_input(rewrite, id, 0));
+        Dtype dtype = rewrite_dtype(rewrite, (Endpoint){.node = id});
         if (fits_dtype(shape, dtype)) {
             AUTO_TENSOR value = {0};
             TRY(question->answer(rewrite, shape, dtype, &value));

@@ -9,13 +9,13 @@ typedef struct Permutation {
 static bool
 read_values(const Tensor *values, Permutation *ret_permutation)
 {
-    const int64_t count = values == NULL ? -1 : tensor_element_count(values);
+    int64_t count = values == NULL ? -1 : tensor_element_count(values);
     if (count < 0 || count > SHAPE_RANK_MAX) {
         return false;
     }
     ret_permutation->rank = (int)count;
     for (int64_t index = 0; index < count; index++) {
-        int64_t *const axis = &ret_permutation->axes[index];
+        int64_t *axis = &ret_permutation->axes[index];
         if (!tensor_to_int64(values, index, axis)) {
             return false;
         }
@@ -77,7 +77,7 @@ find_untransposed(const Rewrite *rewrite, uint32_t id, Endpoint *ret_endpoint)
     if (!read_permutation(rewrite, id, &outer)) {
         return false;
     }
-    const Endpoint input = rewrite_input(rewrite, id, 0);
+    Endpoint input = rewrite_input(rewrite, id, 0);
     if (is_identity(&outer)) {
         *ret_endpoint = input;
         return true;
@@ -86,7 +86,7 @@ find_untransposed(const Rewrite *rewrite, uint32_t id, Endpoint *ret_endpoint)
         rewrite_node(rewrite, input.node)->control_count > 0 || !rewrite_rests_on(rewrite, input.node, 0)) {
         return false;
     }
-    const Permutation both = compose_permutations(&inner, &outer);
+    Permutation both = compose_permutations(&inner, &outer);
     *ret_endpoint = rewrite_input(rewrite, input.node, 0);
     return is_identity(&both);
 }
@@ -95,8 +95,8 @@ static Status
 transpose(Rewrite *rewrite)
 {
     for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
-        const uint32_t id = rewrite->graph->order[position];
-        const Endpoint output = {.node = id};
+        uint32_t id = rewrite->graph->order[position];
+        Endpoint output = {.node = id};
         Endpoint untransposed;
         if (find_untransposed(rewrite, id, &untransposed) && rewrite_resolve(rewrite, output).node == id &&
             rewrite_rests_on(rewrite, id, 0) && rewrite_may_give_way(rewrite, id, untransposed)) {

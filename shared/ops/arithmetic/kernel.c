@@ -27,7 +27,7 @@ remainder_signed(int64_t a, int64_t b)
 static int64_t
 floor_divide_signed(int64_t a, int64_t b)
 {
-    const int64_t quotient = divide_signed(a, b);
+    int64_t quotient = divide_signed(a, b);
     return remainder_signed(a, b) != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
@@ -35,7 +35,7 @@ floor_divide_signed(int64_t a, int64_t b)
 static int64_t
 floor_remainder_signed(int64_t a, int64_t b)
 {
-    const int64_t rest = remainder_signed(a, b);
+    int64_t rest = remainder_signed(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
@@ -158,8 +158,8 @@ bias_compute(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_forward(context, 0, &output));
     Tensor bias = context->inputs[1];
-    const int rank = output->shape.rank;
-    const int axis = bias_is_channels_first(context->node) ? 1 : rank - 1;
+    int rank = output->shape.rank;
+    int axis = bias_is_channels_first(context->node) ? 1 : rank - 1;
     bias.shape.rank = rank - axis;
     for (int index = 1; index < bias.shape.rank; index++) {
         bias.shape.dims[index] = 1;
@@ -205,10 +205,9 @@ onnx_power_mixed(KernelContext *context)
 {
     Shape shape;
     TRY(output_shapes(context, &shape));
-    const Dtype dtype =
-        dtype_is_integer(context->inputs[0].dtype) && dtype_is_integer(context->inputs[1].dtype)
-            ? DTYPE_INT64
-            : DTYPE_FLOAT64;
+    Dtype dtype = dtype_is_integer(context->inputs[0].dtype) && dtype_is_integer(context->inputs[1].dtype)
+                      ? DTYPE_INT64
+                      : DTYPE_FLOAT64;
     AUTO_TENSOR base = {0};
     AUTO_TENSOR exponent = {0};
     AUTO_TENSOR result = {0};
@@ -231,7 +230,7 @@ onnx_power_compute(KernelContext *context)
 static uint64_t
 onnx_power_scratch(const KernelForecast *told)
 {
-    const Dtype *const dtypes = told->shapes.node->input_dtypes;
+    const Dtype *dtypes = told->shapes.node->input_dtypes;
     return dtypes[0] == dtypes[1] ? 0 : kernel_wide_size(told, 3, 1);
 }
 
@@ -252,7 +251,7 @@ mean_compute(KernelContext *context)
     if (context->input_count == 1) {
         return STATUS_OK;
     }
-    const float count = (float)context->input_count;
+    float count = (float)context->input_count;
     const Tensor *inputs[] = {&context->outputs[0]};
     broadcast_run(inputs, 1, &context->outputs[0], &count, divide_by_parameter_loops[inputs[0]->dtype]);
     return STATUS_OK;

@@ -7,7 +7,7 @@ static Status
 fail_assertion(KernelContext *context)
 {
     AUTO_BUFFER text = {0};
-    const int64_t entries = node_attr_int(context->node, "summarize");
+    int64_t entries = node_attr_int(context->node, "summarize");
     for (uint32_t index = 1; index < context->input_count; index++) {
         buffer_append_string(&text, index > 1 ? " [" : "[");
         summary_append(&text, &context->inputs[index], entries);

@@ -38,7 +38,7 @@ append_string(Buffer *buffer, const Slice *element)
     static const char escaped[] = "\n\r\t\"'\\";
     static const char letters[] = "nrt\"'\\";
     for (size_t index = 0; index < element->size; index++) {
-        const char byte = element->data[index];
+        char byte = element->data[index];
         const char *found = byte == '\0' ? NULL : strchr(escaped, byte);
         if (found != NULL) {
             buffer_append_byte(buffer, '\\');
@@ -60,7 +60,7 @@ append_string(Buffer *buffer, const Slice *element)
 #define APPEND_FLOAT(name, unused, upper, lower, storage, compute, read, write)                              \
     static void name##_##lower(Buffer *buffer, const void *data, int64_t index)                              \
     {                                                                                                        \
-        const compute a = read(((const storage *)data)[index]);                                              \
+        compute a = read(((const storage *)data)[index]);                                                    \
         if (sizeof a == sizeof(double)) {                                                                    \
             append_double(buffer, (double)a);                                                                \
         } else {                                                                                             \
@@ -124,7 +124,7 @@ append_dimension(Summary *summary, int dimension) /* NOLINT(misc-no-recursion): 
 void
 summary_append(Buffer *buffer, const Tensor *tensor, int64_t entries)
 {
-    const int64_t count = tensor_element_count(tensor);
+    int64_t count = tensor_element_count(tensor);
     Summary summary = {.buffer = buffer,
         .tensor = tensor,
         .append = append_loops[tensor->dtype],

@@ -28,7 +28,7 @@ typedef struct Invocation {
 static void
 invocation_unref(void *context)
 {
-    Invocation *const invocation = context;
+    Invocation *invocation = context;
     if (reference_count_drop(&invocation->reference_count)) {
         mutex_done(&invocation->lock);
         memory_free(invocation);
@@ -39,7 +39,7 @@ invocation_unref(void *context)
 static Invocation *
 invocation_new(KernelPromise *promise)
 {
-    Invocation *const invocation = memory_new(1, sizeof *invocation);
+    Invocation *invocation = memory_new(1, sizeof *invocation);
     if (invocation == NULL) {
         return NULL;
     }
@@ -64,7 +64,7 @@ end_call(const Invocation *invocation, Status status)
 static void
 take_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 {
-    const Invocation *const invocation = context;
+    const Invocation *invocation = context;
     if (!is_dead) {
         invocation->promise->context.outputs[index] = *tensor;
         *tensor = (Tensor){0};
@@ -74,10 +74,10 @@ take_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 static void
 run_done(void *context, const RunResult *result)
 {
-    Invocation *const invocation = context;
-    KernelPromise *const promise = invocation->promise;
+    Invocation *invocation = context;
+    KernelPromise *promise = invocation->promise;
     mutex_lock(&invocation->lock);
-    Run *const run = TAKE(invocation->run);
+    Run *run = TAKE(invocation->run);
     invocation->is_done = true;
     mutex_unlock(&invocation->lock);
     run_unref(run);
@@ -89,7 +89,7 @@ static void
 keep_run(Invocation *invocation, Run *run)
 {
     mutex_lock(&invocation->lock);
-    const bool is_cancelled = invocation->is_cancelled && !invocation->is_done;
+    bool is_cancelled = invocation->is_cancelled && !invocation->is_done;
     if (!invocation->is_done) {
         invocation->run = run_ref(run);
     }
@@ -104,11 +104,11 @@ keep_run(Invocation *invocation, Run *run)
 static uint64_t
 memory_left(const KernelContext *context)
 {
-    const MemoryAccount *const account = context->account;
+    const MemoryAccount *account = context->account;
     if (account == NULL || account->limit == 0) {
         return 0;
     }
-    const uint64_t taken = memory_account_in_use(account);
+    uint64_t taken = memory_account_in_use(account);
     uint64_t left = taken < account->limit ? account->limit - taken : 1;
     for (uint32_t index = 1; index < context->input_count; index++) {
         left += tensor_byte_size(&context->inputs[index]);
@@ -119,13 +119,13 @@ memory_left(const KernelContext *context)
 static Status
 run_function(Invocation *invocation, Partition *partition)
 {
-    KernelContext *const context = &invocation->promise->context;
+    KernelContext *context = &invocation->promise->context;
     if (partition_retval_count(partition) != context->output_count) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "function '%.*s' has %" PRIu32 " outputs, the node has %" PRIu32,
             SLICE_PRINT(invocation->function), partition_retval_count(partition), context->output_count);
     }
-    const RunRequest request = {
+    RunRequest request = {
         .partition = partition,
         .args = context->inputs + 1,
         .arg_count = context->input_count - 1,
@@ -144,7 +144,7 @@ run_function(Invocation *invocation, Partition *partition)
 static void
 run_compiled(Invocation *invocation, Partition *partition)
 {
-    const Status status = run_function(invocation, partition);
+    Status status = run_function(invocation, partition);
     if (status != STATUS_OK) {
         end_call(invocation, status);
     }
@@ -154,10 +154,10 @@ run_compiled(Invocation *invocation, Partition *partition)
 static void
 compile_and_run(DeviceWork *work)
 {
-    Invocation *const invocation = (Invocation *)(void *)((char *)work - offsetof(Invocation, compiling));
-    const KernelContext *const context = &invocation->promise->context;
+    Invocation *invocation = (Invocation *)(void *)((char *)work - offsetof(Invocation, compiling));
+    const KernelContext *context = &invocation->promise->context;
     Partition *partition = NULL;
-    const Status status = library_obtain(context->call, context->library, invocation->function, &partition);
+    Status status = library_obtain(context->call, context->library, invocation->function, &partition);
     if (status == STATUS_OK) {
         run_compiled(invocation, partition);
     } else {
@@ -172,7 +172,7 @@ static char cancelled_early;
 static bool
 branch_supports(const Node *node)
 {
-    const Dtype dtype = node_attr_type(node, "Tindex");
+    Dtype dtype = node_attr_type(node, "Tindex");
     return dtype == DTYPE_BOOL || dtype == DTYPE_INT32;
 }
 
@@ -180,9 +180,9 @@ branch_supports(const Node *node)
 static Status
 choose_branch(const KernelContext *context, Slice *ret_function)
 {
-    const AttrValue *const branches = node_attr(context->node, "branches");
-    const size_t count = branches->value.list.count;
-    const Tensor *const index = &context->inputs[0];
+    const AttrValue *branches = node_attr(context->node, "branches");
+    size_t count = branches->value.list.count;
+    const Tensor *index = &context->inputs[0];
     if (tensor_element_count(index) != 1 || count == 0) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "one element says which of %zu branches is taken, not %" PRId64, count,
@@ -213,8 +213,8 @@ check_start(const KernelContext *context)
 static void
 begin_or_compile(Invocation *invocation)
 {
-    const KernelContext *const context = &invocation->promise->context;
-    Partition *const partition =
+    const KernelContext *context = &invocation->promise->context;
+    Partition *partition =
         context->call_depth == 0 ? library_find(context->library, invocation->function) : NULL;
     if (partition != NULL) {
         run_compiled(invocation, partition);
@@ -227,12 +227,12 @@ begin_or_compile(Invocation *invocation)
 static Status
 start_call(KernelPromise *promise)
 {
-    KernelContext *const context = &promise->context;
+    KernelContext *context = &promise->context;
     Slice function;
     TRY(check_start(context));
     TRY(choose_branch(context, &function));
     TRY(library_begin_call(context->call, context->library));
-    Invocation *const invocation = invocation_new(promise);
+    Invocation *invocation = invocation_new(promise);
     if (invocation == NULL) {
         library_end_call(context->library);
         return call_fail_memory(context->call, "a call");
@@ -250,7 +250,7 @@ start_call(KernelPromise *promise)
 static void
 branch_start(KernelPromise *promise)
 {
-    const Status status = start_call(promise);
+    Status status = start_call(promise);
     if (status != STATUS_OK) {
         kernel_complete(promise, status);
     }
@@ -264,10 +264,10 @@ branch_cancel(KernelPromise *promise)
     if (atomic_compare_exchange_acq_rel(&promise->waiting, &waiting, &cancelled_early)) {
         return;
     }
-    Invocation *const invocation = waiting;
+    Invocation *invocation = waiting;
     mutex_lock(&invocation->lock);
     invocation->is_cancelled = true;
-    Run *const run = invocation->run == NULL ? NULL : run_ref(invocation->run);
+    Run *run = invocation->run == NULL ? NULL : run_ref(invocation->run);
     mutex_unlock(&invocation->lock);
     if (run != NULL) {
         run_cancel(run, STATUS_CANCELLED, "the caller has ended");

@@ -7,8 +7,8 @@ static Status
 infer_bitcast(Call *call, InferContext *context)
 {
     Shape shape = context->inputs[0];
-    const int64_t from = (int64_t)dtype_size(context->node->input_dtypes[0]);
-    const int64_t to = (int64_t)dtype_size(context->node->output_dtypes[0]);
+    int64_t from = (int64_t)dtype_size(context->node->input_dtypes[0]);
+    int64_t to = (int64_t)dtype_size(context->node->output_dtypes[0]);
     if (shape.rank < 0 || from == to || from == 0 || to == 0) {
         return infer_unchanged(call, context);
     }

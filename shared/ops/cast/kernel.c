@@ -5,8 +5,8 @@
 static bool
 supports_cast(const Node *node)
 {
-    const Dtype from = node->input_dtypes[0];
-    const Dtype to = node->output_dtypes[0];
+    Dtype from = node->input_dtypes[0];
+    Dtype to = node->output_dtypes[0];
     return from == to || cast_supports(from, to);
 }
 
@@ -35,8 +35,8 @@ cast_loop(const ElementRun *run)
 static bool
 describe_cast(const Node *node, ElementFunction *ret_function)
 {
-    const Dtype from = node->input_dtypes[0];
-    const Dtype to = node->output_dtypes[0];
+    Dtype from = node->input_dtypes[0];
+    Dtype to = node->output_dtypes[0];
     *ret_function = (ElementFunction){.loop = cast_loop, .parameters = {(float)from, (float)to}};
     return from != to;
 }

@@ -46,7 +46,7 @@ join_somewhere(Call *call, InferContext *context, uint32_t axis_input, uint32_t 
     if (is_known) {
         return join_shapes(call, context, first, context->node->input_count - 1, axis);
     }
-    const int rank = context->inputs[first].rank;
+    int rank = context->inputs[first].rank;
     context->outputs[0] = rank < 0 ? shape_unknown() : shape_of_rank(rank);
     return STATUS_OK;
 }
@@ -161,7 +161,7 @@ infer_split(Call *call, InferContext *context)
     }
     int position = 0;
     TRY(infer_axis(call, axis, part.rank, &position));
-    const int64_t count = context->node->output_count;
+    int64_t count = context->node->output_count;
     if (part.dims[position] >= 0 && part.dims[position] % count != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of %lld is not a multiple of %lld",
             position, (long long)part.dims[position], (long long)count);
@@ -196,9 +196,9 @@ position_sizes(Call *call, InferContext *context, const Shape *input, int axis, 
 {
     int64_t total = 0;
     int64_t *rest = NULL;
-    const uint32_t count = context->node->output_count;
+    uint32_t count = context->node->output_count;
     TRY(add_sizes(call, sizes, count, &total, &rest));
-    const int64_t available = input->dims[axis];
+    int64_t available = input->dims[axis];
     if (available >= 0 && (rest == NULL ? total != available : total > available)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts sum up to %lld, not %lld",
             (long long)total, (long long)available);
@@ -221,7 +221,7 @@ split_by_values(Call *call, InferContext *context, const Shape *input, uint32_t 
     int64_t sizes[PARTS_MAX];
     size_t count = 0;
     bool is_known = false;
-    const Shape unknown = shape_of_rank(input->rank);
+    Shape unknown = shape_of_rank(input->rank);
     fill_parts(context, &unknown);
     TRY(infer_ints(call, context, sizes_input, sizes, PARTS_MAX, &count));
     is_known = infer_knows(context, sizes_input);
@@ -263,9 +263,9 @@ infer_onnx_split(Call *call, InferContext *context)
     if (infer_has_input(context, 1)) {
         return split_by_values(call, context, input, 1, axis);
     }
-    const int64_t count = context->node->output_count;
+    int64_t count = context->node->output_count;
     int64_t left = input->dims[axis];
-    const int64_t size = left / count + (left % count > 0);
+    int64_t size = left / count + (left % count > 0);
     Shape part = *input;
     for (int64_t index = 0; index < count; index++) {
         part.dims[axis] = left < 0 ? -1 : left < size ? left : size;

@@ -23,7 +23,7 @@ part_copy(const Shape *large, const Shape *part, int axis, int64_t offset, bool 
     memcpy(copy.dims, part->dims, sizeof part->dims);
     strides_dense(large, is_into ? copy.to : copy.from);
     strides_dense(part, is_into ? copy.from : copy.to);
-    const int64_t step = is_into ? copy.to[axis] : copy.from[axis];
+    int64_t step = is_into ? copy.to[axis] : copy.from[axis];
     *(is_into ? &copy.to_offset : &copy.from_offset) = offset * step;
     return copy;
 }
@@ -39,11 +39,11 @@ join_inputs(KernelContext *context, uint32_t first, uint32_t count, int64_t axis
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const int position = normal_axis(axis, output->shape.rank);
+    int position = normal_axis(axis, output->shape.rank);
     int64_t offset = 0;
     for (uint32_t index = first; index < first + count; index++) {
         const Tensor *input = &context->inputs[index];
-        const StridedCopy copy = part_copy(&output->shape, &input->shape, position, offset, true);
+        StridedCopy copy = part_copy(&output->shape, &input->shape, position, offset, true);
         strided_copy(&copy, input, output);
         offset += input->shape.dims[position];
     }
@@ -97,10 +97,10 @@ pack_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const int axis = normal_axis(node_attr_int(context->node, "axis"), output->shape.rank);
-    const Shape slice = slice_shape(&output->shape, axis);
+    int axis = normal_axis(node_attr_int(context->node, "axis"), output->shape.rank);
+    Shape slice = slice_shape(&output->shape, axis);
     for (uint32_t index = 0; index < context->input_count; index++) {
-        const StridedCopy copy = part_copy(&output->shape, &slice, axis, index, true);
+        StridedCopy copy = part_copy(&output->shape, &slice, axis, index, true);
         strided_copy(&copy, &context->inputs[index], output);
     }
     return STATUS_OK;
@@ -115,12 +115,12 @@ unpack_compute(KernelContext *context)
         return call_fail_memory(context->call, "the parts' shapes");
     }
     TRY(output_shapes(context, shapes));
-    const int axis = normal_axis(node_attr_int(context->node, "axis"), input->shape.rank);
-    const Shape slice = slice_shape(&input->shape, axis);
+    int axis = normal_axis(node_attr_int(context->node, "axis"), input->shape.rank);
+    Shape slice = slice_shape(&input->shape, axis);
     for (uint32_t index = 0; index < context->output_count; index++) {
         Tensor *output = NULL;
         TRY(kernel_output(context, index, input->dtype, &shapes[index], &output));
-        const StridedCopy copy = part_copy(&input->shape, &slice, axis, index, false);
+        StridedCopy copy = part_copy(&input->shape, &slice, axis, index, false);
         strided_copy(&copy, input, output);
     }
     return STATUS_OK;
@@ -134,12 +134,12 @@ cut_input(KernelContext *context, const Tensor *input, int64_t axis)
         return call_fail_memory(context->call, "the parts' shapes");
     }
     TRY(output_shapes(context, shapes));
-    const int position = normal_axis(axis, input->shape.rank);
+    int position = normal_axis(axis, input->shape.rank);
     int64_t offset = 0;
     for (uint32_t index = 0; index < context->output_count; index++) {
         Tensor *output = NULL;
         TRY(kernel_output(context, index, input->dtype, &shapes[index], &output));
-        const StridedCopy copy = part_copy(&input->shape, &shapes[index], position, offset, false);
+        StridedCopy copy = part_copy(&input->shape, &shapes[index], position, offset, false);
         strided_copy(&copy, input, output);
         offset += shapes[index].dims[position];
     }
@@ -183,8 +183,8 @@ tile_compute(KernelContext *context)
     strides_dense(&output->shape, to);
     StridedCopy copy = {.rank = 2 * input->shape.rank};
     for (int dimension = 0; dimension < input->shape.rank; dimension++) {
-        const int64_t size = input->shape.dims[dimension];
-        const int which = 2 * dimension;
+        int64_t size = input->shape.dims[dimension];
+        int which = 2 * dimension;
         copy.dims[which] = size == 0 ? 0 : output->shape.dims[dimension] / size;
         copy.to[which] = to[dimension] * size;
         copy.dims[which + 1] = size;

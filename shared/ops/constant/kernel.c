@@ -88,9 +88,9 @@ ones_like_compute(KernelContext *context)
     static bool name##_##lower(const Tensor *tensor)                                                         \
     {                                                                                                        \
         const storage *x = tensor->data;                                                                     \
-        const int64_t count = tensor_element_count(tensor);                                                  \
+        int64_t count = tensor_element_count(tensor);                                                        \
         for (int64_t n = 0; n < count; n++) {                                                                \
-            const compute a = read(x[n]);                                                                    \
+            compute a = read(x[n]);                                                                          \
             if (a - a != 0) {                                                                                \
                 return false;                                                                                \
             }                                                                                                \

@@ -38,7 +38,7 @@ static Status
 infer_fused_conv2d(Call *call, InferContext *context)
 {
     Convolution convolution;
-    const AttrValue *const format = node_attr(context->node, "filter_format");
+    const AttrValue *format = node_attr(context->node, "filter_format");
     if (format != NULL && !slice_equals_string(format->value.s, "HWIO")) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "filter_format '%.*s'", SLICE_PRINT(format->value.s));
     }

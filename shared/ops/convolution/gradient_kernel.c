@@ -40,7 +40,7 @@ static void
 add_to_filter(const Gradient *gradient, Meeting meeting)
 {
     for (int64_t k = 0; k < gradient->convolution->inputs; k++) {
-        const double pixel = meeting.image[k * gradient->sliding.input.channel];
+        double pixel = meeting.image[k * gradient->sliding.input.channel];
         double *weights = meeting.filter + k * gradient->steps.input;
         for (int64_t n = 0; n < gradient->convolution->outputs; n++) {
             weights[n * gradient->steps.output] +=
@@ -70,8 +70,8 @@ visit_all(const Gradient *gradient, MeetingVisit visit)
     for (int64_t batch = 0; batch < sliding->batch; batch++) {
         do {
             do {
-                const int64_t offset = sliding_offset(sliding, &output, &element);
-                const Meeting meeting = {gradient->image + batch * sliding->input.batch + offset,
+                int64_t offset = sliding_offset(sliding, &output, &element);
+                Meeting meeting = {gradient->image + batch * sliding->input.batch + offset,
                     gradient->filter + element.offset,
                     gradient->output + batch * sliding->output.batch + output.offset};
                 if (offset >= 0) {

@@ -33,13 +33,13 @@ typedef struct Position {
         const Convolution *convolution = convolve->convolution;                                              \
         const Sliding *sliding = &convolve->sliding;                                                         \
         const storage *bias = convolve->bias;                                                                \
-        const int64_t channel = group * convolution->outputs + first;                                        \
+        int64_t channel = group * convolution->outputs + first;                                              \
         double sums[BLOCK_CHANNELS] = {0};                                                                   \
         for (int64_t n = 0; bias != NULL && n < width; n++) {                                                \
             sums[n] = (double)read(bias[channel + n]);                                                       \
         }                                                                                                    \
         do {                                                                                                 \
-            const int64_t offset = sliding_offset(sliding, &position->output, &position->filter);            \
+            int64_t offset = sliding_offset(sliding, &position->output, &position->filter);                  \
             if (offset < 0) {                                                                                \
                 continue;                                                                                    \
             }                                                                                                \
@@ -48,7 +48,7 @@ typedef struct Position {
             const storage *w = (const storage *)convolve->filter + position->filter.offset +                 \
                                group * convolve->steps.group + first * convolve->steps.output;               \
             for (int64_t k = 0; k < convolution->inputs; k++) {                                              \
-                const double a = (double)read(x[k * sliding->input.channel]);                                \
+                double a = (double)read(x[k * sliding->input.channel]);                                      \
                 for (int64_t n = 0; n < width; n++) {                                                        \
                     sums[n] += a * (double)read(w[k * convolve->steps.input + n * convolve->steps.output]);  \
                 }                                                                                            \
@@ -69,7 +69,7 @@ typedef struct Position {
             do {                                                                                             \
                 for (int64_t group = 0; group < convolution->groups; group++) {                              \
                     for (int64_t n = 0; n < convolution->outputs; n += BLOCK_CHANNELS) {                     \
-                        const int64_t left = convolution->outputs - n;                                       \
+                        int64_t left = convolution->outputs - n;                                             \
                         name##_block_##lower(convolve, &position, batch, group, n,                           \
                             left < BLOCK_CHANNELS ? left : BLOCK_CHANNELS);                                  \
                     }                                                                                        \

@@ -44,7 +44,7 @@ infer_dense_bincount(Call *call, InferContext *context)
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "elements of rank %d are no vector or matrix", elements->rank);
     }
-    const int64_t bins = context->outputs[0].dims[0];
+    int64_t bins = context->outputs[0].dims[0];
     if (elements->rank == 2) {
         context->outputs[0] = (Shape){.rank = 2, .dims = {elements->dims[0], bins}};
     }
@@ -72,7 +72,7 @@ infer_nth_element(Call *call, InferContext *context)
     if (shape.rank == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a scalar has no n-th element");
     }
-    const int64_t size = shape.rank < 1 ? -1 : shape.dims[shape.rank - 1];
+    int64_t size = shape.rank < 1 ? -1 : shape.dims[shape.rank - 1];
     if (is_known && (n < 0 || (size >= 0 && n >= size))) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "n is %lld, not within %lld elements", (long long)n,
             (long long)size);

@@ -35,8 +35,8 @@ static Status
 bins_begin(KernelContext *context, const Shape *shape, Bins *bins)
 {
     const Tensor *numbers = &context->inputs[0];
-    const Dtype wide = wide_dtype(context->node->output_dtypes[0]);
-    const bool is_weighted = tensor_element_count(&context->inputs[2]) > 0 && !bins->is_binary;
+    Dtype wide = wide_dtype(context->node->output_dtypes[0]);
+    bool is_weighted = tensor_element_count(&context->inputs[2]) > 0 && !bins->is_binary;
     TRY(scratch_new(context, wide, shape, &bins->sums));
     TRY(scratch_cast(context, is_weighted ? &context->inputs[2] : numbers, wide, &bins->weights));
     if (!is_weighted) {
@@ -51,8 +51,8 @@ bins_begin(KernelContext *context, const Shape *shape, Bins *bins)
 static void
 bins_add(Bins *bins, int64_t n, int64_t bin)
 {
-    const size_t size = dtype_size(bins->sums.dtype);
-    char *const sum = (char *)bins->sums.data + (size_t)(n / bins->row * bins->count + bin) * size;
+    size_t size = dtype_size(bins->sums.dtype);
+    char *sum = (char *)bins->sums.data + (size_t)(n / bins->row * bins->count + bin) * size;
     wide_combine(bins->is_binary ? WIDE_REPLACE : WIDE_ADD, bins->sums.dtype, sum,
         (const char *)bins->weights.data + (size_t)n * size, 1);
 }
@@ -115,11 +115,11 @@ histogram_compute(KernelContext *context)
         return call_fail(
             context->call, STATUS_INVALID_ARGUMENT, "the range ends at %g, not above %g", ends[1], ends[0]);
     }
-    const double last = (double)(shape.dims[0] - 1);
-    const double width = (ends[1] - ends[0]) / (double)shape.dims[0];
+    double last = (double)(shape.dims[0] - 1);
+    double width = (ends[1] - ends[0]) / (double)shape.dims[0];
     for (int64_t n = 0; n < tensor_element_count(&values); n++) {
-        const double value = ((const double *)values.data)[n];
-        const double bin = value > ends[0] ? (value - ends[0]) / width : 0;
+        double value = ((const double *)values.data)[n];
+        double bin = value > ends[0] ? (value - ends[0]) / width : 0;
         ((double *)bins.data)[(int64_t)(bin < last ? bin : last)]++;
     }
     return scratch_finish(context, 0, &bins);
@@ -141,7 +141,7 @@ bucketize_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &values));
     TRY(output_new(context, &output));
     for (int64_t n = 0; n < tensor_element_count(&values); n++) {
-        const double value = ((const double *)values.data)[n];
+        double value = ((const double *)values.data)[n];
         int32_t bucket = 0;
         while ((size_t)bucket < boundaries->value.list.count &&
                !(value < (double)boundaries->value.list.items[bucket].value.f)) {
@@ -155,8 +155,8 @@ bucketize_compute(KernelContext *context)
 #define NTH_LOOP(name, unused, upper, lower, storage, compute, read, write)                                  \
     static int name##_compare_##lower(const void *left, const void *right)                                   \
     {                                                                                                        \
-        const compute a = read(*(const storage *)left);                                                      \
-        const compute b = read(*(const storage *)right);                                                     \
+        compute a = read(*(const storage *)left);                                                            \
+        compute b = read(*(const storage *)right);                                                           \
         return (a > b) - (a < b);                                                                            \
     }
 
@@ -177,8 +177,8 @@ nth_element_compute(KernelContext *context)
     TRY(output_new(context, &output));
     TRY(kernel_input_ints(context, 1, &position, 1, &count));
     TRY(scratch_cast(context, input, input->dtype, &sorted));
-    const int64_t line = input->shape.dims[input->shape.rank - 1];
-    const size_t size = dtype_size(input->dtype);
+    int64_t line = input->shape.dims[input->shape.rank - 1];
+    size_t size = dtype_size(input->dtype);
     position = node_attr_bool(context->node, "reverse") ? line - 1 - position : position;
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
         char *elements = (char *)sorted.data + (size_t)(n * line) * size;
@@ -193,9 +193,9 @@ static Status
 invert_permutation_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
-    const int64_t count = tensor_element_count(input);
+    int64_t count = tensor_element_count(input);
     AUTO_TENSOR positions = {0};
-    const Shape vector = shape_vector(count);
+    Shape vector = shape_vector(count);
     TRY(scratch_new(context, DTYPE_INT64, &vector, &positions));
     int64_t *inverse = positions.data;
     for (int64_t n = 0; n < count; n++) {

@@ -21,16 +21,16 @@ mix_hash(uint64_t hash, uint64_t value)
 #define KIND_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
     static uint64_t name##_hash_##lower(const void *element)                                                 \
     {                                                                                                        \
-        const compute a = read(*(const storage *)element);                                                   \
-        const compute value = a == 0 ? (compute)0 : a;                                                       \
+        compute a = read(*(const storage *)element);                                                         \
+        compute value = a == 0 ? (compute)0 : a;                                                             \
         uint64_t bits = 0;                                                                                   \
         memcpy(&bits, &value, sizeof value);                                                                 \
         return bits;                                                                                         \
     }                                                                                                        \
     static bool name##_equal_##lower(const void *left, const void *right)                                    \
     {                                                                                                        \
-        const compute a = read(*(const storage *)left);                                                      \
-        const compute b = read(*(const storage *)right);                                                     \
+        compute a = read(*(const storage *)left);                                                            \
+        compute b = read(*(const storage *)right);                                                           \
         return a == b;                                                                                       \
     }
 
@@ -82,7 +82,7 @@ static const void *
 element_of(const Unique *unique, int64_t slice, int64_t n)
 {
     const Lines *lines = &unique->lines;
-    const int64_t element = (n / lines->inner * lines->size + slice) * lines->inner + n % lines->inner;
+    int64_t element = (n / lines->inner * lines->size + slice) * lines->inner + n % lines->inner;
     return unique->data + (size_t)element * unique->size;
 }
 
@@ -142,7 +142,7 @@ store_strings(KernelContext *context, const Unique *unique, const Shape *shape)
 {
     AUTO_TENSOR table = {0};
     TRY(scratch_array(context, unique->found, sizeof(Slice), &table));
-    Slice *const strings = table.data;
+    Slice *strings = table.data;
     for (int64_t position = 0; position < unique->found; position++) {
         strings[position] = *(const Slice *)element_of(unique, unique->firsts[position], 0);
     }
@@ -152,7 +152,7 @@ store_strings(KernelContext *context, const Unique *unique, const Shape *shape)
 static Status
 store_numbers(KernelContext *context, uint32_t index, const int64_t *numbers, int64_t count)
 {
-    const Shape shape = shape_vector(count);
+    Shape shape = shape_vector(count);
     Tensor *output = NULL;
     TRY(kernel_output(context, index, context->node->output_dtypes[index], &shape, &output));
     for (int64_t n = 0; n < count; n++) {
@@ -192,7 +192,7 @@ read_axis(KernelContext *context, int *ret_axis)
     if (context->input_count > 1) {
         TRY(kernel_input_ints(context, 1, &axis, 1, &count));
     }
-    const int rank = context->inputs[0].shape.rank;
+    int rank = context->inputs[0].shape.rank;
     *ret_axis = (int)(axis < 0 ? axis + rank : axis);
     return context->inputs[0].dtype == DTYPE_STRING && rank != 1
                ? call_fail(
@@ -211,7 +211,7 @@ compute_unique(KernelContext *context)
         .size = input->dtype == DTYPE_STRING ? sizeof(Slice) : dtype_size(input->dtype),
         .lines = lines_along(&input->shape, axis)};
     unique.table_size = 2 * unique.lines.size + 1;
-    const size_t count = (size_t)unique.lines.size;
+    size_t count = (size_t)unique.lines.size;
     AUTO_MEMORY int64_t *numbers = memory_new(3 * count + (size_t)unique.table_size, sizeof *numbers);
     if (numbers == NULL) {
         return call_fail_memory(context->call, "a table of unique elements");

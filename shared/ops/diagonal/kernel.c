@@ -33,13 +33,13 @@ static void
 copy_diagonal(const Sides *sides, int64_t diagonal, int64_t matrix, int64_t packed)
 {
     const Diagonals *diagonals = sides->diagonals;
-    const int64_t length = diagonals_length(diagonals, diagonal);
-    const bool is_right = diagonal >= 0 ? diagonals->is_upper_right : diagonals->is_lower_right;
-    const int64_t row = packed + (diagonals->upper - diagonal) * diagonals->length_max +
-                        (is_right ? diagonals->length_max - length : 0);
-    const int64_t first = matrix + (diagonal >= 0 ? diagonal : -diagonal * diagonals->columns);
+    int64_t length = diagonals_length(diagonals, diagonal);
+    bool is_right = diagonal >= 0 ? diagonals->is_upper_right : diagonals->is_lower_right;
+    int64_t row = packed + (diagonals->upper - diagonal) * diagonals->length_max +
+                  (is_right ? diagonals->length_max - length : 0);
+    int64_t first = matrix + (diagonal >= 0 ? diagonal : -diagonal * diagonals->columns);
     for (int64_t n = 0; n < length; n++) {
-        const int64_t position = first + n * (diagonals->columns + 1);
+        int64_t position = first + n * (diagonals->columns + 1);
         if (sides->to_matrix) {
             copy_element(&sides->packs, row + n, &sides->matrices, position);
         } else {
@@ -51,10 +51,10 @@ copy_diagonal(const Sides *sides, int64_t diagonal, int64_t matrix, int64_t pack
 static void
 copy_all(const Diagonals *diagonals, const Tensor *matrices, const Tensor *packs, bool to_matrix)
 {
-    const size_t size = dtype_size(matrices->dtype);
-    const Sides sides = {diagonals, {matrices->data, size}, {packs->data, size}, to_matrix};
-    const int64_t area = diagonals->rows * diagonals->columns;
-    const int64_t band = (diagonals->upper - diagonals->lower + 1) * diagonals->length_max;
+    size_t size = dtype_size(matrices->dtype);
+    Sides sides = {diagonals, {matrices->data, size}, {packs->data, size}, to_matrix};
+    int64_t area = diagonals->rows * diagonals->columns;
+    int64_t band = (diagonals->upper - diagonals->lower + 1) * diagonals->length_max;
     int64_t count = 1;
     for (int index = 0; index < diagonals->batch.rank; index++) {
         count *= diagonals->batch.dims[index];
@@ -148,16 +148,16 @@ band_part_compute(KernelContext *context)
     int64_t lower = 0;
     int64_t upper = 0;
     TRY(output_new(context, &output));
-    const int64_t columns = input->shape.dims[input->shape.rank - 1];
-    const int64_t rows = input->shape.dims[input->shape.rank - 2];
+    int64_t columns = input->shape.dims[input->shape.rank - 1];
+    int64_t rows = input->shape.dims[input->shape.rank - 2];
     TRY(read_width(context, 1, rows, &lower));
     TRY(read_width(context, 2, columns, &upper));
     fill_zero(output);
-    const Bytes from = {input->data, dtype_size(input->dtype)};
-    const Bytes to = {output->data, from.size};
-    const int64_t count = tensor_element_count(input);
+    Bytes from = {input->data, dtype_size(input->dtype)};
+    Bytes to = {output->data, from.size};
+    int64_t count = tensor_element_count(input);
     for (int64_t element = 0; element < count; element++) {
-        const int64_t below = element / columns % rows - element % columns;
+        int64_t below = element / columns % rows - element % columns;
         if ((lower < 0 || below <= lower) && (upper < 0 || -below <= upper)) {
             copy_element(&from, element, &to, element);
         }
@@ -171,9 +171,9 @@ diag_square_compute(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     fill_zero(output);
-    const int64_t count = tensor_element_count(&context->inputs[0]);
-    const Bytes from = {context->inputs[0].data, dtype_size(output->dtype)};
-    const Bytes to = {output->data, from.size};
+    int64_t count = tensor_element_count(&context->inputs[0]);
+    Bytes from = {context->inputs[0].data, dtype_size(output->dtype)};
+    Bytes to = {output->data, from.size};
     for (int64_t n = 0; n < count; n++) {
         copy_element(&from, n, &to, n * (count + 1));
     }
@@ -185,9 +185,9 @@ diag_square_part_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const int64_t count = tensor_element_count(output);
-    const Bytes from = {context->inputs[0].data, dtype_size(output->dtype)};
-    const Bytes to = {output->data, from.size};
+    int64_t count = tensor_element_count(output);
+    Bytes from = {context->inputs[0].data, dtype_size(output->dtype)};
+    Bytes to = {output->data, from.size};
     for (int64_t n = 0; n < count; n++) {
         copy_element(&from, n * (count + 1), &to, n);
     }

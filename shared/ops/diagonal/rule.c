@@ -44,7 +44,7 @@ static Status
 read_align(Call *call, const Node *node, Diagonals *diagonals)
 {
     static const char *const names[] = {"LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"};
-    const Slice align =
+    Slice align =
         node_attr(node, "align") == NULL ? slice_from_string(names[0]) : node_attr_string(node, "align");
     for (unsigned index = 0; index < COUNT_OF(names); index++) {
         if (slice_equals_string(align, names[index])) {
@@ -85,8 +85,8 @@ packed_shape(const Diagonals *diagonals)
 static Status
 check_within(Call *call, Diagonals *diagonals)
 {
-    const bool is_outside = (diagonals->lower <= -diagonals->rows && diagonals->lower != 0) ||
-                            (diagonals->upper >= diagonals->columns && diagonals->upper != 0);
+    bool is_outside = (diagonals->lower <= -diagonals->rows && diagonals->lower != 0) ||
+                      (diagonals->upper >= diagonals->columns && diagonals->upper != 0);
     if (is_outside) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "diagonals %lld to %lld are not within a matrix of %lld by %lld", (long long)diagonals->lower,
@@ -100,8 +100,8 @@ check_within(Call *call, Diagonals *diagonals)
 Status
 diagonals_of_matrix(Call *call, const InferContext *context, Diagonals *ret_diagonals)
 {
-    const bool is_set = context->node->op->name.size >= 9 &&
-                        slice_equal(slice_part(context->node->op->name, 6, 3), SLICE("Set"));
+    bool is_set = context->node->op->name.size >= 9 &&
+                  slice_equal(slice_part(context->node->op->name, 6, 3), SLICE("Set"));
     const Shape *matrix = &context->inputs[0];
     Diagonals diagonals = {.output = is_set ? *matrix : shape_unknown()};
     TRY(read_band(call, context, is_set ? 2 : 1, &diagonals));
@@ -116,7 +116,7 @@ diagonals_of_matrix(Call *call, const InferContext *context, Diagonals *ret_diag
         diagonals.columns = matrix->dims[matrix->rank - 1];
         diagonals.batch = without_last(matrix, 2);
         TRY(check_within(call, &diagonals));
-        const Shape packed = packed_shape(&diagonals);
+        Shape packed = packed_shape(&diagonals);
         Shape merged;
         if (is_set && !shape_merge(&packed, &context->inputs[1], &merged)) {
             char left[SHAPE_TEXT_SIZE];
@@ -134,9 +134,9 @@ diagonals_of_matrix(Call *call, const InferContext *context, Diagonals *ret_diag
 static Status
 size_matrix(Call *call, int64_t rows, int64_t columns, Diagonals *diagonals)
 {
-    const int64_t rows_min = diagonals->length_max - smaller(diagonals->upper, 0);
-    const int64_t columns_min = diagonals->length_max + larger(diagonals->lower, 0);
-    const bool is_square = rows == -1 && columns == -1;
+    int64_t rows_min = diagonals->length_max - smaller(diagonals->upper, 0);
+    int64_t columns_min = diagonals->length_max + larger(diagonals->lower, 0);
+    bool is_square = rows == -1 && columns == -1;
     diagonals->rows = is_square ? larger(rows_min, columns_min) : rows == -1 ? rows_min : rows;
     diagonals->columns = is_square ? diagonals->rows : columns == -1 ? columns_min : columns;
     if (diagonals->rows < rows_min || diagonals->columns < columns_min ||
@@ -153,8 +153,8 @@ size_matrix(Call *call, int64_t rows, int64_t columns, Diagonals *diagonals)
 static Status
 read_packed(Call *call, const Shape *packed, Diagonals *diagonals)
 {
-    const int64_t count = diagonals->upper - diagonals->lower + 1;
-    const int own = count == 1 ? 1 : 2;
+    int64_t count = diagonals->upper - diagonals->lower + 1;
+    int own = count == 1 ? 1 : 2;
     if (packed->rank < own) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "rank %d is too small for packed diagonals", packed->rank);

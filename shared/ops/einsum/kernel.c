@@ -36,7 +36,7 @@ static void
 add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int *positions)
 {
     for (int index = 0; index < term->rank; index++) {
-        const int label = term->labels[index];
+        int label = term->labels[index];
         if (positions[label] < 0) {
             positions[label] = products->rank;
             products->dims[products->rank++] = einsum->sizes[label];
@@ -53,7 +53,7 @@ add_strides(
     int64_t dense[SHAPE_RANK_MAX];
     strides_dense(shape, dense);
     for (int index = 0; index < term->rank; index++) {
-        const int64_t stride = shape->dims[index] == 1 ? 0 : dense[index];
+        int64_t stride = shape->dims[index] == 1 ? 0 : dense[index];
         products->strides[positions[term->labels[index]]][operand] += stride;
     }
 }
@@ -61,12 +61,12 @@ add_strides(
 static void
 find_indices(Products *products, const Einsum *einsum)
 {
-    const uint32_t last = einsum->operand_count;
+    uint32_t last = einsum->operand_count;
     int positions[EINSUM_LABELS_MAX];
     memset(positions, -1, sizeof positions);
     add_labels(products, einsum, &einsum->output, positions);
     for (uint32_t index = 0; index < last; index++) {
-        const EinsumTerm *const term = &einsum->operands[index];
+        const EinsumTerm *term = &einsum->operands[index];
         add_labels(products, einsum, term, positions);
         add_strides(products, term, &products->tensors[index].shape, positions, index);
     }
@@ -79,7 +79,7 @@ typedef void (*ProductLoop)(const Products *products, const int64_t *steps, int6
 #define PRODUCT_LOOP(name, storage)                                                                          \
     static void product_##name(const Products *products, const int64_t *steps, int64_t count)                \
     {                                                                                                        \
-        const uint32_t last = products->operand_count;                                                       \
+        uint32_t last = products->operand_count;                                                             \
         storage *sums = (storage *)products->tensors[last].data + products->offsets[last];                   \
         for (int64_t n = 0; n < count; n++) {                                                                \
             storage product = 1;                                                                             \
@@ -129,7 +129,7 @@ static void
 sum_products(Products *products, ProductLoop loop)
 {
     static const int64_t nowhere[POSITIONS_MAX] = {0};
-    const int last = products->rank - 1;
+    int last = products->rank - 1;
     for (int index = 0; index <= last; index++) {
         if (products->dims[index] == 0) {
             return;
@@ -143,7 +143,7 @@ sum_products(Products *products, ProductLoop loop)
 static Status
 einsum_compute(KernelContext *context)
 {
-    const Dtype wide = wide_dtype(context->node->output_dtypes[0]);
+    Dtype wide = wide_dtype(context->node->output_dtypes[0]);
     AUTO_PRODUCTS products = {.operand_count = context->input_count};
     KernelInference inference;
     Einsum einsum;
@@ -156,7 +156,7 @@ einsum_compute(KernelContext *context)
     for (uint32_t index = 0; index < context->input_count; index++) {
         TRY(scratch_cast(context, &context->inputs[index], wide, &products.tensors[index]));
     }
-    Tensor *const sums = &products.tensors[context->input_count];
+    Tensor *sums = &products.tensors[context->input_count];
     TRY(scratch_new(context, wide, &shape, sums));
     fill_zero(sums);
     find_indices(&products, &einsum);

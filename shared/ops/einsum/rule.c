@@ -59,7 +59,7 @@ read_term(const Reader *reader, Slice text, int ellipsis_rank, EinsumTerm *term)
 {
     bool has_ellipsis = false;
     for (size_t index = 0; index < text.size; index++) {
-        const char byte = text.data[index];
+        char byte = text.data[index];
         if (isalpha((unsigned char)byte)) {
             TRY(push_label(reader, term, letter_label(byte)));
         } else if (slice_starts_with(slice_part(text, index, SIZE_MAX), SLICE("...")) && !has_ellipsis) {
@@ -76,8 +76,8 @@ read_term(const Reader *reader, Slice text, int ellipsis_rank, EinsumTerm *term)
 static Status
 merge_size(Reader *reader, int label, int64_t size)
 {
-    int64_t *const known = &reader->einsum->sizes[label];
-    const bool broadcasts = label >= EINSUM_LETTERS;
+    int64_t *known = &reader->einsum->sizes[label];
+    bool broadcasts = label >= EINSUM_LETTERS;
     if (!reader->has_size[label] || *known < 0 || (broadcasts && *known == 1)) {
         *known = reader->has_size[label] && size < 0 ? *known : size;
         reader->has_size[label] = true;
@@ -94,7 +94,7 @@ merge_size(Reader *reader, int label, int64_t size)
 static Status
 read_operand(Reader *reader, Slice text, const Shape *shape, EinsumTerm *term)
 {
-    const int ellipsis_rank = shape->rank - count_letters(text);
+    int ellipsis_rank = shape->rank - count_letters(text);
     TRY(read_term(reader, text, ellipsis_rank < 0 ? 0 : ellipsis_rank, term));
     if (term->rank != shape->rank) {
         char shown[SHAPE_TEXT_SIZE];
@@ -106,7 +106,7 @@ read_operand(Reader *reader, Slice text, const Shape *shape, EinsumTerm *term)
         reader->uses[term->labels[index]]++;
         TRY(merge_size(reader, term->labels[index], shape->dims[index]));
         if (term->labels[index] >= EINSUM_LETTERS) {
-            const int rank = term->labels[index] - EINSUM_LETTERS + 1;
+            int rank = term->labels[index] - EINSUM_LETTERS + 1;
             reader->ellipsis_rank = rank > reader->ellipsis_rank ? rank : reader->ellipsis_rank;
         }
     }
@@ -116,7 +116,7 @@ read_operand(Reader *reader, Slice text, const Shape *shape, EinsumTerm *term)
 static Status
 read_operands(Reader *reader, Slice list, const InferContext *context)
 {
-    Einsum *const einsum = reader->einsum;
+    Einsum *einsum = reader->einsum;
     Slice text;
     bool has_more = true;
     while (has_more) {
@@ -139,10 +139,10 @@ read_operands(Reader *reader, Slice list, const InferContext *context)
 static Status
 imply_output(const Reader *reader)
 {
-    EinsumTerm *const output = &reader->einsum->output;
+    EinsumTerm *output = &reader->einsum->output;
     TRY(push_ellipsis(reader, output, reader->ellipsis_rank));
     for (int position = 0; position < EINSUM_LETTERS; position++) {
-        const int label = (position + EINSUM_LETTERS / 2) % EINSUM_LETTERS;
+        int label = (position + EINSUM_LETTERS / 2) % EINSUM_LETTERS;
         if (reader->uses[label] == 1) {
             TRY(push_label(reader, output, label));
         }
@@ -153,7 +153,7 @@ imply_output(const Reader *reader)
 static Status
 read_output(const Reader *reader, Slice text)
 {
-    EinsumTerm *const output = &reader->einsum->output;
+    EinsumTerm *output = &reader->einsum->output;
     TRY(read_term(reader, text, reader->ellipsis_rank, output));
     for (int index = 0; index < output->rank; index++) {
         if (reader->uses[output->labels[index]] == 0) {
@@ -180,7 +180,7 @@ einsum_read(Call *call, Slice equation, const InferContext *context, Einsum *ret
     Einsum einsum = {0};
     Reader reader = {.call = call, .equation = equation, .einsum = &einsum};
     size_t arrow = slice_find(equation, '>');
-    const bool has_arrow = arrow < equation.size && arrow > 0 && equation.data[arrow - 1] == '-';
+    bool has_arrow = arrow < equation.size && arrow > 0 && equation.data[arrow - 1] == '-';
     TRY(read_operands(&reader, slice_part(equation, 0, has_arrow ? arrow - 1 : SIZE_MAX), context));
     TRY(has_arrow ? read_output(&reader, slice_part(equation, arrow + 1, SIZE_MAX)) : imply_output(&reader));
     *ret_einsum = einsum;

@@ -58,7 +58,7 @@ infer_gather_nd(Call *call, InferContext *context)
 {
     const Shape *params = &context->inputs[0];
     const Shape *indices = &context->inputs[1];
-    const int batch =
+    int batch =
         node_attr(context->node, "batch_dims") == NULL ? 0 : (int)node_attr_int(context->node, "batch_dims");
     if (params->rank < 0 || indices->rank < 0) {
         return STATUS_OK;
@@ -67,7 +67,7 @@ infer_gather_nd(Call *call, InferContext *context)
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "indices of rank %d have no coordinates", indices->rank);
     }
-    const int64_t depth = indices->dims[indices->rank - 1];
+    int64_t depth = indices->dims[indices->rank - 1];
     if (depth < 0) {
         return STATUS_OK;
     }
@@ -123,7 +123,7 @@ insert_depth(Call *call, InferContext *context, int64_t depth)
     int axis = 0;
     TRY(infer_axis(call, node_attr_int(context->node, "axis"), indices->rank + 1, &axis));
     Shape output = shape_scalar();
-    const Shape depth_shape = shape_vector(depth);
+    Shape depth_shape = shape_vector(depth);
     TRY(infer_append(call, indices, 0, axis, &output));
     TRY(infer_append(call, &depth_shape, 0, 1, &output));
     TRY(infer_append(call, indices, axis, indices->rank, &output));

@@ -21,8 +21,8 @@ static Status
 read_index(KernelContext *context, const Tensor *indices, int64_t element, int64_t size, int64_t *ret_index)
 {
     int64_t index = 0;
-    const bool is_read = tensor_to_int64(indices, element, &index);
-    const int64_t given = index;
+    bool is_read = tensor_to_int64(indices, element, &index);
+    int64_t given = index;
     index += index < 0 && counts_from_end(context->node) ? size : 0;
     if (!is_read || index < 0 || index >= size) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "index %lld at %lld is not within %lld",
@@ -37,11 +37,11 @@ static Status
 take_rows(KernelContext *context, Lines lines, int64_t batches, int64_t count, Tensor *output)
 {
     const Tensor *params = &context->inputs[0];
-    const size_t row = (size_t)lines.inner * dtype_size(params->dtype);
-    const int64_t outer = batches == 0 ? 0 : lines.outer / batches; /* of one batch */
+    size_t row = (size_t)lines.inner * dtype_size(params->dtype);
+    int64_t outer = batches == 0 ? 0 : lines.outer / batches; /* of one batch */
     char *target = output->data;
     for (int64_t line = 0; line < lines.outer; line++) {
-        const int64_t first = line / outer * count;
+        int64_t first = line / outer * count;
         for (int64_t n = 0; n < count; n++) {
             int64_t index = 0;
             TRY(read_index(context, &context->inputs[1], first + n, lines.size, &index));
@@ -66,8 +66,8 @@ take_along(KernelContext *context, int64_t axis, int64_t batch_dims)
     for (int index = 0; index < (int)batch_dims; index++) {
         batches *= indices->shape.dims[index];
     }
-    const Lines lines = lines_along(&params->shape, (int)(axis < 0 ? axis + params->shape.rank : axis));
-    const int64_t count = batches == 0 ? 0 : tensor_element_count(indices) / batches;
+    Lines lines = lines_along(&params->shape, (int)(axis < 0 ? axis + params->shape.rank : axis));
+    int64_t count = batches == 0 ? 0 : tensor_element_count(indices) / batches;
     return take_rows(context, lines, batches, count, output);
 }
 
@@ -99,11 +99,11 @@ gather_elements_compute(KernelContext *context)
     const Tensor *indices = &context->inputs[1];
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const int rank = data->shape.rank;
-    const int64_t given = node_attr_int(context->node, "axis");
-    const int axis = (int)(given < 0 ? given + rank : given);
-    const size_t size = dtype_size(data->dtype);
-    const int64_t count = tensor_element_count(indices);
+    int rank = data->shape.rank;
+    int64_t given = node_attr_int(context->node, "axis");
+    int axis = (int)(given < 0 ? given + rank : given);
+    size_t size = dtype_size(data->dtype);
+    int64_t count = tensor_element_count(indices);
     for (int64_t element = 0; element < count; element++) {
         int64_t rest = element;
         int64_t stride = 1;
@@ -131,7 +131,7 @@ read_coordinates(KernelContext *context, int64_t tuple, int batch, int64_t depth
     int64_t slice = 0;
     for (int64_t n = 0; n < depth; n++) {
         int64_t index = 0;
-        const int64_t size = params->dims[batch + n];
+        int64_t size = params->dims[batch + n];
         TRY(read_index(context, &context->inputs[1], tuple * depth + n, size, &index));
         slice = slice * size + index;
     }
@@ -146,9 +146,9 @@ gather_nd_compute(KernelContext *context)
     const Shape *indices = &context->inputs[1].shape;
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const int batch =
+    int batch =
         node_attr(context->node, "batch_dims") == NULL ? 0 : (int)node_attr_int(context->node, "batch_dims");
-    const int64_t depth = indices->dims[indices->rank - 1];
+    int64_t depth = indices->dims[indices->rank - 1];
     int64_t batches = 1;
     int64_t tuples = 1; /* in one batch */
     int64_t slices = 1; /* in one batch of the params */
@@ -164,7 +164,7 @@ gather_nd_compute(KernelContext *context)
         int64_t slice = 0;
         TRY(read_coordinates(context, tuple, batch, depth, &slice));
         if (size > 0) {
-            const int64_t source = tuple / tuples * slices + slice;
+            int64_t source = tuple / tuples * slices + slice;
             memcpy((char *)output->data + (size_t)tuple * size,
                 (const char *)params->data + (size_t)source * size, size);
         }
@@ -191,15 +191,15 @@ one_hot_compute(KernelContext *context)
         }
     }
     fill_element(output, context->inputs[3].data);
-    const int64_t given = node_attr_int(context->node, "axis");
-    const int axis = (int)(given < 0 ? given + output->shape.rank : given);
-    const Lines lines = lines_along(&output->shape, axis);
-    const size_t size = dtype_size(output->dtype);
-    const int64_t count = tensor_element_count(indices);
+    int64_t given = node_attr_int(context->node, "axis");
+    int axis = (int)(given < 0 ? given + output->shape.rank : given);
+    Lines lines = lines_along(&output->shape, axis);
+    size_t size = dtype_size(output->dtype);
+    int64_t count = tensor_element_count(indices);
     for (int64_t n = 0; n < count; n++) {
         int64_t chosen = -1;
         if (tensor_to_int64(indices, n, &chosen) && chosen >= 0 && chosen < lines.size) {
-            const int64_t position = (n / lines.inner * lines.size + chosen) * lines.inner + n % lines.inner;
+            int64_t position = (n / lines.inner * lines.size + chosen) * lines.inner + n % lines.inner;
             memcpy((char *)output->data + (size_t)position * size, context->inputs[2].data, size);
         }
     }

@@ -40,8 +40,8 @@ constant_of_shape_compute(KernelContext *context)
 #define RANGE_LOOP(name, unused, upper, lower, storage, compute, read, write)                                \
     static void name##_##lower(const void *start, const void *delta, void *output, int64_t count)            \
     {                                                                                                        \
-        const compute first = read(*(const storage *)start);                                                 \
-        const compute step = read(*(const storage *)delta);                                                  \
+        compute first = read(*(const storage *)start);                                                       \
+        compute step = read(*(const storage *)delta);                                                        \
         storage *z = output;                                                                                 \
         for (int64_t n = 0; n < count; n++) {                                                                \
             z[n] = write(first + (compute)n * step);                                                         \
@@ -93,11 +93,11 @@ lin_space_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &start));
     TRY(scratch_cast(context, &context->inputs[1], DTYPE_FLOAT64, &stop));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &values));
-    const double first = *(const double *)start.data;
-    const double last = *(const double *)stop.data;
-    const int64_t count = shape.dims[0];
+    double first = *(const double *)start.data;
+    double last = *(const double *)stop.data;
+    int64_t count = shape.dims[0];
     for (int64_t n = 0; n < count; n++) {
-        const double part = count == 1 ? 0 : (double)n / (double)(count - 1);
+        double part = count == 1 ? 0 : (double)n / (double)(count - 1);
         ((double *)values.data)[n] = n > 0 && n == count - 1 ? last : first + (last - first) * part;
     }
     return scratch_finish(context, 0, &values);

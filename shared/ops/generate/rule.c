@@ -8,15 +8,14 @@ count_integers(Call *call, int64_t start, int64_t limit, int64_t delta, int64_t 
     if (delta == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "delta is 0");
     }
-    const bool is_rising = delta > 0;
+    bool is_rising = delta > 0;
     if (is_rising ? start >= limit : start <= limit) {
         *ret_count = start == limit ? 0 : -1;
         return STATUS_OK;
     }
-    const uint64_t distance =
-        is_rising ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
-    const uint64_t step = is_rising ? (uint64_t)delta : 0 - (uint64_t)delta;
-    const uint64_t count = distance / step + (distance % step != 0 ? 1 : 0);
+    uint64_t distance = is_rising ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+    uint64_t step = is_rising ? (uint64_t)delta : 0 - (uint64_t)delta;
+    uint64_t count = distance / step + (distance % step != 0 ? 1 : 0);
     if (count > INT64_MAX) {
         return call_fail(
             call, STATUS_RESOURCE_EXHAUSTED, "%llu elements are too many", (unsigned long long)count);
@@ -28,8 +27,8 @@ count_integers(Call *call, int64_t start, int64_t limit, int64_t delta, int64_t 
 static Status
 count_floats(Call *call, double start, double limit, double delta, int64_t *ret_count)
 {
-    const double steps = (limit - start) / delta;
-    const double count = ceil(steps);
+    double steps = (limit - start) / delta;
+    double count = ceil(steps);
     if (delta == 0 || isnan(count)) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "a range from %g to %g by %g has no count", start, limit, delta);

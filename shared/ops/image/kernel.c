@@ -38,9 +38,9 @@ typedef struct Between {
 static Between
 between_at(const Scale *scale, int64_t position)
 {
-    const float source = scale->is_half_pixel ? ((float)position + 0.5F) * scale->factor - 0.5F
-                                              : (float)position * scale->factor;
-    const float below = floorf(source);
+    float source = scale->is_half_pixel ? ((float)position + 0.5F) * scale->factor - 0.5F
+                                        : (float)position * scale->factor;
+    float below = floorf(source);
     Between between = {(int64_t)below, (int64_t)ceilf(source), (double)(source - below)};
     between.lower = between.lower < 0 ? 0 : between.lower;
     between.upper = between.upper > scale->input - 1 ? scale->input - 1 : between.upper;
@@ -50,8 +50,8 @@ between_at(const Scale *scale, int64_t position)
 static int64_t
 nearest_at(const Scale *scale, int64_t position)
 {
-    const float source = ((float)position + (scale->is_half_pixel ? 0.5F : 0)) * scale->factor;
-    const int64_t nearest = (int64_t)(scale->aligns_corners ? roundf(source) : floorf(source));
+    float source = ((float)position + (scale->is_half_pixel ? 0.5F : 0)) * scale->factor;
+    int64_t nearest = (int64_t)(scale->aligns_corners ? roundf(source) : floorf(source));
     return nearest < 0 ? 0 : nearest > scale->input - 1 ? scale->input - 1 : nearest;
 }
 
@@ -107,15 +107,14 @@ static void
 visit_bilinear(const Node *node, const Tensor *images, const Tensor *resized, VisitPixel visit)
 {
     const Shape *large = &resized->shape;
-    const Scale rows = scale_of(node, images->shape.dims[1], large->dims[1]);
-    const Scale columns = scale_of(node, images->shape.dims[2], large->dims[2]);
-    const int64_t channels = large->dims[3];
-    const int64_t pixels = large->dims[0] * large->dims[1] * large->dims[2];
+    Scale rows = scale_of(node, images->shape.dims[1], large->dims[1]);
+    Scale columns = scale_of(node, images->shape.dims[2], large->dims[2]);
+    int64_t channels = large->dims[3];
+    int64_t pixels = large->dims[0] * large->dims[1] * large->dims[2];
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
-        const Between row = between_at(&rows, pixel / large->dims[2] % large->dims[1]);
-        const Between column = between_at(&columns, pixel % large->dims[2]);
-        const Corners corners =
-            corners_of(&images->shape, pixel / large->dims[2] / large->dims[1], &row, &column);
+        Between row = between_at(&rows, pixel / large->dims[2] % large->dims[1]);
+        Between column = between_at(&columns, pixel % large->dims[2]);
+        Corners corners = corners_of(&images->shape, pixel / large->dims[2] / large->dims[1], &row, &column);
         visit(&corners, channels, images->data, (double *)resized->data + pixel * channels);
     }
 }
@@ -158,9 +157,9 @@ bilinear_gradient_compute(KernelContext *context)
 static int64_t
 nearest_offset(const Scale scales[2], const Shape *images, int64_t pixel)
 {
-    const int64_t row = nearest_at(&scales[0], pixel / scales[1].output % scales[0].output);
-    const int64_t column = nearest_at(&scales[1], pixel % scales[1].output);
-    const int64_t batch = pixel / scales[1].output / scales[0].output;
+    int64_t row = nearest_at(&scales[0], pixel / scales[1].output % scales[0].output);
+    int64_t column = nearest_at(&scales[1], pixel % scales[1].output);
+    int64_t batch = pixel / scales[1].output / scales[0].output;
     return ((batch * images->dims[1] + row) * images->dims[2] + column) * images->dims[3];
 }
 
@@ -179,9 +178,9 @@ nearest_compute(KernelContext *context)
     const Shape *shape = &output->shape;
     const Scale scales[2] = {scale_of(context->node, images->shape.dims[1], shape->dims[1]),
         scale_of(context->node, images->shape.dims[2], shape->dims[2])};
-    const size_t size = dtype_size(output->dtype);
-    const size_t bytes = (size_t)shape->dims[3] * size;
-    const int64_t pixels = bytes == 0 ? 0 : shape->dims[0] * shape->dims[1] * shape->dims[2];
+    size_t size = dtype_size(output->dtype);
+    size_t bytes = (size_t)shape->dims[3] * size;
+    int64_t pixels = bytes == 0 ? 0 : shape->dims[0] * shape->dims[1] * shape->dims[2];
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
         memcpy((char *)output->data + (size_t)pixel * bytes,
             (const char *)images->data + (size_t)nearest_offset(scales, &images->shape, pixel) * size, bytes);
@@ -192,8 +191,8 @@ nearest_compute(KernelContext *context)
 static Status
 nearest_gradient_compute(KernelContext *context)
 {
-    const Dtype wide = wide_dtype(context->inputs[0].dtype);
-    const size_t size = dtype_size(wide);
+    Dtype wide = wide_dtype(context->inputs[0].dtype);
+    size_t size = dtype_size(wide);
     Shape shape;
     AUTO_TENSOR gradients = {0};
     AUTO_TENSOR sums = {0};
@@ -204,8 +203,8 @@ nearest_gradient_compute(KernelContext *context)
     const Shape *large = &gradients.shape;
     const Scale scales[2] = {scale_of(context->node, shape.dims[1], large->dims[1]),
         scale_of(context->node, shape.dims[2], large->dims[2])};
-    const int64_t channels = large->dims[3];
-    const int64_t pixels = large->dims[0] * large->dims[1] * large->dims[2];
+    int64_t channels = large->dims[3];
+    int64_t pixels = large->dims[0] * large->dims[1] * large->dims[2];
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
         wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)nearest_offset(scales, &shape, pixel) * size,
             (const char *)gradients.data + (size_t)(pixel * channels) * size, channels);
@@ -220,7 +219,7 @@ crop_position(float first, float last, int64_t size, int64_t count, int64_t n)
     if (count <= 1) {
         return 0.5F * (first + last) * (float)(size - 1);
     }
-    const float step = (last - first) * (float)(size - 1) / (float)(count - 1);
+    float step = (last - first) * (float)(size - 1) / (float)(count - 1);
     return first * (float)(size - 1) + (float)n * step;
 }
 
@@ -233,9 +232,9 @@ is_inside(float source, int64_t size)
 static Between
 between_of(float source, bool is_nearest)
 {
-    const float below = is_nearest ? roundf(source) : floorf(source);
-    const float above = is_nearest ? below : ceilf(source);
-    const Between between = {(int64_t)below, (int64_t)above, is_nearest ? 0 : (double)(source - below)};
+    float below = is_nearest ? roundf(source) : floorf(source);
+    float above = is_nearest ? below : ceilf(source);
+    Between between = {(int64_t)below, (int64_t)above, is_nearest ? 0 : (double)(source - below)};
     return between;
 }
 
@@ -251,11 +250,11 @@ typedef struct Crop {
 static void
 crop_box(const Crop *crop, const Shape *output, double *crops)
 {
-    const int64_t channels = output->dims[3];
+    int64_t channels = output->dims[3];
     for (int64_t pixel = 0; pixel < output->dims[1] * output->dims[2]; pixel++) {
-        const float row = crop_position(
+        float row = crop_position(
             crop->box[0], crop->box[2], crop->shape->dims[1], output->dims[1], pixel / output->dims[2]);
-        const float column = crop_position(
+        float column = crop_position(
             crop->box[1], crop->box[3], crop->shape->dims[2], output->dims[2], pixel % output->dims[2]);
         double *to = &crops[pixel * channels];
         if (!is_inside(row, crop->shape->dims[1]) || !is_inside(column, crop->shape->dims[2])) {
@@ -264,9 +263,9 @@ crop_box(const Crop *crop, const Shape *output, double *crops)
             }
             continue;
         }
-        const Between rows = between_of(row, crop->is_nearest);
-        const Between columns = between_of(column, crop->is_nearest);
-        const Corners corners = corners_of(crop->shape, crop->batch, &rows, &columns);
+        Between rows = between_of(row, crop->is_nearest);
+        Between columns = between_of(column, crop->is_nearest);
+        Corners corners = corners_of(crop->shape, crop->batch, &rows, &columns);
         read_corners(&corners, channels, crop->images, to);
     }
 }

@@ -18,7 +18,7 @@ copy_patch(
     const Sliding *sliding, const Walk *output, Walk *element, const char *image, char *patch, size_t bytes)
 {
     do {
-        const int64_t offset = sliding_offset(sliding, output, element);
+        int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0) {
             memcpy(patch, image + (size_t)(offset / sliding->input.space[1]) * bytes, bytes);
         }
@@ -40,11 +40,11 @@ patches_compute(KernelContext *context)
         return STATUS_OK;
     }
     fill_zero(output);
-    const Sliding sliding = sliding_over(&window, &images->shape, &output->shape);
+    Sliding sliding = sliding_over(&window, &images->shape, &output->shape);
     Walk walk = sliding_outputs(&sliding);
     Walk element = sliding_window(&sliding, NULL);
-    const size_t size = dtype_size(images->dtype);
-    const size_t bytes = (size_t)images->shape.dims[3] * size;
+    size_t size = dtype_size(images->dtype);
+    size_t bytes = (size_t)images->shape.dims[3] * size;
     for (int64_t batch = 0; batch < sliding.batch; batch++) {
         do {
             copy_patch(&sliding, &walk, &element,
@@ -69,8 +69,8 @@ largest_sum(
 {
     double largest = -(double)INFINITY;
     do {
-        const int64_t offset = sliding_offset(sliding, output, element);
-        const double sum = offset < 0 ? (double)-INFINITY : image[offset] + filter[element->offset];
+        int64_t offset = sliding_offset(sliding, output, element);
+        double sum = offset < 0 ? (double)-INFINITY : image[offset] + filter[element->offset];
         largest = sum > largest ? sum : largest;
     } while (walk_next(element));
     return largest;
@@ -85,14 +85,14 @@ dilation_compute(KernelContext *context)
     const Shape *filter = &context->inputs[1].shape;
     TRY(window_tensorflow(context->call, context->node, &context->inputs[0].shape, filter->dims, 2, &window));
     const Shape *shape = &doubles.outputs[0].shape;
-    const Sliding sliding = sliding_over(&window, &context->inputs[0].shape, shape);
+    Sliding sliding = sliding_over(&window, &context->inputs[0].shape, shape);
     const int64_t steps[2] = {filter->dims[1] * filter->dims[2], filter->dims[2]};
     Walk walk = sliding_outputs(&sliding);
     Walk element = sliding_window(&sliding, steps);
-    const int64_t count = tensor_element_count(&doubles.outputs[0]);
+    int64_t count = tensor_element_count(&doubles.outputs[0]);
     for (int64_t n = 0; n < count; n++) {
-        const int64_t batch = n / sliding.output.batch;
-        const int64_t channel = n % shape->dims[3];
+        int64_t batch = n / sliding.output.batch;
+        int64_t channel = n % shape->dims[3];
         doubles_out(&doubles, 0)[n] = largest_sum(&sliding, &walk, &element,
             doubles_in(&doubles, 0) + batch * sliding.input.batch + channel,
             doubles_in(&doubles, 1) + channel);

@@ -5,7 +5,7 @@
 static Status
 check_matrix(Call *call, const InferContext *context, uint32_t input)
 {
-    const int rank = context->inputs[input].rank;
+    int rank = context->inputs[input].rank;
     return rank == 0 || rank == 1 ? call_fail(call, STATUS_INVALID_ARGUMENT, "rank %d is no matrix", rank)
                                   : STATUS_OK;
 }
@@ -97,10 +97,10 @@ infer_svd(Call *call, InferContext *context)
     if (input->rank < 2) {
         return STATUS_OK;
     }
-    const int64_t rows = input->dims[input->rank - 2];
-    const int64_t columns = input->dims[input->rank - 1];
-    const int64_t least = rows < columns ? rows : columns; /* -1 when one is not known */
-    const bool is_full = node_attr_bool(context->node, "full_matrices");
+    int64_t rows = input->dims[input->rank - 2];
+    int64_t columns = input->dims[input->rank - 1];
+    int64_t least = rows < columns ? rows : columns; /* -1 when one is not known */
+    bool is_full = node_attr_bool(context->node, "full_matrices");
     context->outputs[0] = *input;
     context->outputs[0].rank--;
     context->outputs[0].dims[input->rank - 2] = least;

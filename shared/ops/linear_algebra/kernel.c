@@ -43,8 +43,8 @@ batch_open(KernelContext *context, Batch *batch)
     }
     const Shape *right = &context->inputs[context->input_count - 1].shape;
     batch->columns = right->dims[right->rank - 1];
-    const Shape work = {.rank = 2, .dims = {batch->size, batch->size}};
-    const Shape rows = shape_vector(batch->size);
+    Shape work = {.rank = 2, .dims = {batch->size, batch->size}};
+    Shape rows = shape_vector(batch->size);
     TRY(scratch_new(context, DTYPE_FLOAT64, &work, &batch->work));
     return scratch_new(context, DTYPE_INT64, &rows, &batch->rows);
 }
@@ -54,7 +54,7 @@ static uint64_t
 scratch_for_matrix(const KernelForecast *told)
 {
     const Shape *shape = &told->shapes.inputs[0];
-    const uint64_t size = (uint64_t)shape->dims[shape->rank - 1];
+    uint64_t size = (uint64_t)shape->dims[shape->rank - 1];
     return kernel_wide_size(told, KERNEL_WIDENS_ALL, KERNEL_WIDENS_ALL) +
            (2 * size * size + size) * sizeof(double);
 }
@@ -63,7 +63,7 @@ scratch_for_matrix(const KernelForecast *told)
 static double *
 load_matrix(const Batch *batch, int64_t n, bool is_transposed)
 {
-    const int64_t size = batch->size;
+    int64_t size = batch->size;
     const double *from = &doubles_in(&batch->doubles, 0)[n * size * size];
     double *to = batch->work.data;
     for (int64_t k = 0; k < size * size; k++) {
@@ -83,7 +83,7 @@ cholesky_compute(KernelContext *context)
 {
     AUTO_BATCH batch = {0};
     TRY(batch_open(context, &batch));
-    const int64_t area = batch.size * batch.size;
+    int64_t area = batch.size * batch.size;
     for (int64_t n = 0; n < batch.count && area > 0; n++) {
         double *matrix = load_matrix(&batch, n, false);
         if (!matrices_cholesky(matrix, batch.size)) {
@@ -102,7 +102,7 @@ log_determinant(const double *factors, int64_t size, int permutation, double *re
     double sum = 0;
     double sign = permutation;
     for (int64_t k = 0; k < size; k++) {
-        const double factor = factors[k * (size + 1)];
+        double factor = factors[k * (size + 1)];
         sum += log(fabs(factor));
         sign = factor < 0 ? -sign : sign;
     }
@@ -133,7 +133,7 @@ log_determinant_compute(KernelContext *context)
     TRY(batch_open(context, &batch));
     for (int64_t n = 0; n < batch.count; n++) {
         double *matrix = load_matrix(&batch, n, false);
-        const int permutation = matrices_factor(matrix, batch.rows.data, batch.size);
+        int permutation = matrices_factor(matrix, batch.rows.data, batch.size);
         doubles_out(&batch.doubles, 1)[n] =
             log_determinant(matrix, batch.size, permutation, &doubles_out(&batch.doubles, 0)[n]);
     }
@@ -144,7 +144,7 @@ log_determinant_compute(KernelContext *context)
 static Status
 solve_all(KernelContext *context, const Batch *batch, const double *right, int64_t right_step)
 {
-    const bool is_adjoint = node_attr_bool(context->node, "adjoint");
+    bool is_adjoint = node_attr_bool(context->node, "adjoint");
     for (int64_t n = 0; n < batch->count && batch->size * batch->columns > 0; n++) {
         double *matrix = load_matrix(batch, n, is_adjoint);
         if (matrices_factor(matrix, batch->rows.data, batch->size) == 0) {
@@ -184,9 +184,9 @@ triangular_solve_compute(KernelContext *context)
 {
     AUTO_BATCH batch = {0};
     TRY(batch_open(context, &batch));
-    const bool is_adjoint = node_attr_bool(context->node, "adjoint");
-    const bool is_lower = node_attr_bool(context->node, "lower") != is_adjoint;
-    const int64_t step = batch.size * batch.columns;
+    bool is_adjoint = node_attr_bool(context->node, "adjoint");
+    bool is_lower = node_attr_bool(context->node, "lower") != is_adjoint;
+    int64_t step = batch.size * batch.columns;
     for (int64_t n = 0; n < batch.count && step > 0; n++) {
         const double *matrix = load_matrix(&batch, n, is_adjoint);
         for (int64_t k = 0; k < batch.size; k++) {
@@ -208,8 +208,8 @@ eigen_compute(KernelContext *context)
     AUTO_TENSOR vectors = {0};
     TRY(batch_open(context, &batch));
     TRY(scratch_new(context, DTYPE_FLOAT64, &batch.work.shape, &vectors));
-    const bool keeps_vectors = node_attr_bool(context->node, "compute_v");
-    const int64_t area = batch.size * batch.size;
+    bool keeps_vectors = node_attr_bool(context->node, "compute_v");
+    int64_t area = batch.size * batch.size;
     for (int64_t n = 0; n < batch.count && area > 0; n++) {
         matrices_eigen(load_matrix(&batch, n, false), batch.size,
             &doubles_out(&batch.doubles, 0)[n * batch.size], vectors.data);

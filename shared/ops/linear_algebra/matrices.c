@@ -28,11 +28,11 @@ matrices_cholesky(double *a, int64_t size)
 static void
 swap_rows(double *a, int64_t *rows, int64_t size, int64_t first, int64_t second)
 {
-    const int64_t row = rows[first];
+    int64_t row = rows[first];
     rows[first] = rows[second];
     rows[second] = row;
     for (int64_t k = 0; k < size; k++) {
-        const double element = a[first * size + k];
+        double element = a[first * size + k];
         a[first * size + k] = a[second * size + k];
         a[second * size + k] = element;
     }
@@ -58,7 +58,7 @@ matrices_factor(double *a, int64_t *rows, int64_t size)
         rows[row] = row;
     }
     for (int64_t column = 0; column < size; column++) {
-        const int64_t pivot = find_pivot(a, size, column);
+        int64_t pivot = find_pivot(a, size, column);
         if (a[pivot * size + column] == 0) {
             sign = 0;
             continue;
@@ -68,7 +68,7 @@ matrices_factor(double *a, int64_t *rows, int64_t size)
             sign = -sign;
         }
         for (int64_t row = column + 1; row < size; row++) {
-            const double factor = a[row * size + column] / a[column * size + column];
+            double factor = a[row * size + column] / a[column * size + column];
             a[row * size + column] = factor;
             for (int64_t k = column + 1; k < size; k++) {
                 a[row * size + k] -= factor * a[column * size + k];
@@ -82,7 +82,7 @@ matrices_factor(double *a, int64_t *rows, int64_t size)
 static void
 substitute_row(const double *a, bool is_lower, int64_t size, int64_t row, double *x, int64_t columns)
 {
-    const int64_t last = is_lower ? row : size;
+    int64_t last = is_lower ? row : size;
     for (int64_t k = is_lower ? 0 : row + 1; k < last; k++) {
         for (int64_t column = 0; column < columns; column++) {
             x[row * columns + column] -= a[row * size + k] * x[k * columns + column];
@@ -115,7 +115,7 @@ void
 matrices_solve_triangular(const double *a, bool is_lower, int64_t size, double *b, int64_t columns)
 {
     for (int64_t n = 0; n < size; n++) {
-        const int64_t row = is_lower ? n : size - 1 - n;
+        int64_t row = is_lower ? n : size - 1 - n;
         substitute_row(a, is_lower, size, row, b, columns);
         divide_row(a[row * size + row], &b[row * columns], columns);
     }
@@ -130,7 +130,7 @@ rotate_columns(double *a, int64_t rows, int64_t columns, const int64_t pair[2], 
     for (int64_t row = 0; row < rows; row++) {
         double *p = &a[row * columns + pair[0]];
         double *q = &a[row * columns + pair[1]];
-        const double left = *p;
+        double left = *p;
         *p = cosine * left - sine * *q;
         *q = sine * left + cosine * *q;
     }
@@ -141,7 +141,7 @@ rotate_columns(double *a, int64_t rows, int64_t columns, const int64_t pair[2], 
 static double
 tangent_of(double alpha, double beta, double gamma)
 {
-    const double zeta = (beta - alpha) / (2 * gamma);
+    double zeta = (beta - alpha) / (2 * gamma);
     return (zeta < 0 ? -1 : 1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
 }
 
@@ -167,14 +167,14 @@ fill_identity(double *a, int64_t size)
 static bool
 orthogonalize_columns(double *a, int64_t rows, int64_t columns, const int64_t pair[2], double *v)
 {
-    const double alpha = column_product(a, rows, columns, pair[0], pair[0]);
-    const double beta = column_product(a, rows, columns, pair[1], pair[1]);
-    const double gamma = column_product(a, rows, columns, pair[0], pair[1]);
+    double alpha = column_product(a, rows, columns, pair[0], pair[0]);
+    double beta = column_product(a, rows, columns, pair[1], pair[1]);
+    double gamma = column_product(a, rows, columns, pair[0], pair[1]);
     if (gamma == 0 || fabs(gamma) <= 1e-16 * sqrt(alpha * beta)) {
         return false;
     }
-    const double tangent = tangent_of(alpha, beta, gamma);
-    const double cosine = 1 / sqrt(1 + tangent * tangent);
+    double tangent = tangent_of(alpha, beta, gamma);
+    double cosine = 1 / sqrt(1 + tangent * tangent);
     rotate_columns(a, rows, columns, pair, cosine, cosine * tangent);
     rotate_columns(v, columns, columns, pair, cosine, cosine * tangent);
     return true;
@@ -184,7 +184,7 @@ static void
 swap_columns(double *a, int64_t rows, int64_t columns, int64_t p, int64_t q)
 {
     for (int64_t row = 0; row < rows; row++) {
-        const double element = a[row * columns + p];
+        double element = a[row * columns + p];
         a[row * columns + p] = a[row * columns + q];
         a[row * columns + q] = element;
     }
@@ -200,7 +200,7 @@ sort_columns(double *values, int64_t columns, bool ascends, double *left, int64_
         for (int64_t n = position + 1; n < columns; n++) {
             best = (ascends ? values[n] < values[best] : values[n] > values[best]) ? n : best;
         }
-        const double value = values[position];
+        double value = values[position];
         values[position] = values[best];
         values[best] = value;
         swap_columns(left, rows, columns, position, best);
@@ -246,7 +246,7 @@ project_axis(double *q, int64_t size, int64_t column, int64_t axis)
     }
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t other = 0; other < column; other++) {
-            const double part = column_product(q, size, size, other, column);
+            double part = column_product(q, size, size, other, column);
             for (int64_t row = 0; row < size; row++) {
                 q[row * size + column] -= part * q[row * size + other];
             }
@@ -262,11 +262,11 @@ matrices_complete(double *q, int64_t size, int64_t count)
         int64_t best = 0;
         double longest = -1;
         for (int64_t axis = 0; axis < size; axis++) {
-            const double length = project_axis(q, size, column, axis);
+            double length = project_axis(q, size, column, axis);
             best = length > longest ? axis : best;
             longest = length > longest ? length : longest;
         }
-        const double length = project_axis(q, size, column, best);
+        double length = project_axis(q, size, column, best);
         for (int64_t row = 0; row < size; row++) {
             q[row * size + column] /= length;
         }
@@ -280,7 +280,7 @@ rotate_rows(double *a, int64_t size, const int64_t pair[2], double cosine, doubl
     for (int64_t column = 0; column < size; column++) {
         double *p = &a[pair[0] * size + column];
         double *q = &a[pair[1] * size + column];
-        const double upper = *p;
+        double upper = *p;
         *p = cosine * upper - sine * *q;
         *q = sine * upper + cosine * *q;
     }
@@ -310,8 +310,8 @@ matrices_eigen(double *a, int64_t size, double *values, double *vectors)
                 if (a[p * size + q] == 0) {
                     continue;
                 }
-                const double tangent = tangent_of(a[p * size + p], a[q * size + q], a[p * size + q]);
-                const double cosine = 1 / sqrt(1 + tangent * tangent);
+                double tangent = tangent_of(a[p * size + p], a[q * size + q], a[p * size + q]);
+                double cosine = 1 / sqrt(1 + tangent * tangent);
                 rotate_columns(a, size, size, pair, cosine, cosine * tangent);
                 rotate_rows(a, size, pair, cosine, cosine * tangent);
                 rotate_columns(vectors, size, size, pair, cosine, cosine * tangent);

@@ -32,14 +32,14 @@ static Status
 svd_open(KernelContext *context, Svd *svd)
 {
     const Shape *shape = &context->inputs[0].shape;
-    const int64_t rows = shape->dims[shape->rank - 2];
-    const int64_t columns = shape->dims[shape->rank - 1];
+    int64_t rows = shape->dims[shape->rank - 2];
+    int64_t columns = shape->dims[shape->rank - 1];
     svd->is_turned = rows < columns;
     svd->rows = svd->is_turned ? columns : rows;
     svd->columns = svd->is_turned ? rows : columns;
-    const Shape tall = {.rank = 2, .dims = {svd->rows, svd->columns}};
-    const Shape square = {.rank = 2, .dims = {svd->columns, svd->columns}};
-    const Shape basis = {.rank = 2, .dims = {svd->rows, svd->rows}};
+    Shape tall = {.rank = 2, .dims = {svd->rows, svd->columns}};
+    Shape square = {.rank = 2, .dims = {svd->columns, svd->columns}};
+    Shape basis = {.rank = 2, .dims = {svd->rows, svd->rows}};
     TRY(scratch_new(context, DTYPE_FLOAT64, &tall, &svd->tall));
     TRY(scratch_new(context, DTYPE_FLOAT64, &square, &svd->square));
     return scratch_new(context, DTYPE_FLOAT64, &basis, &svd->basis);
@@ -49,10 +49,10 @@ static uint64_t
 scratch_for_svd(const KernelForecast *told)
 {
     const Shape *shape = &told->shapes.inputs[0];
-    const uint64_t rows = (uint64_t)shape->dims[shape->rank - 2];
-    const uint64_t columns = (uint64_t)shape->dims[shape->rank - 1];
-    const uint64_t most = rows > columns ? rows : columns;
-    const uint64_t least = rows + columns - most;
+    uint64_t rows = (uint64_t)shape->dims[shape->rank - 2];
+    uint64_t columns = (uint64_t)shape->dims[shape->rank - 1];
+    uint64_t most = rows > columns ? rows : columns;
+    uint64_t least = rows + columns - most;
     return kernel_wide_size(told, KERNEL_WIDENS_ALL, KERNEL_WIDENS_ALL) +
            (most * least + least * least + most * most) * sizeof(double);
 }
@@ -80,8 +80,8 @@ decompose_matrix(Svd *svd, const double *matrix, double *values)
 {
     double *tall = svd->tall.data;
     for (int64_t k = 0; k < svd->rows * svd->columns; k++) {
-        const int64_t row = k / svd->columns;
-        const int64_t column = k % svd->columns;
+        int64_t row = k / svd->columns;
+        int64_t column = k % svd->columns;
         tall[k] = svd->is_turned ? matrix[column * svd->rows + row] : matrix[k];
     }
     matrices_svd(tall, svd->rows, svd->columns, values, svd->square.data);
@@ -92,9 +92,9 @@ decompose_matrix(Svd *svd, const double *matrix, double *values)
 static void
 store_basis(const Tensor *basis, Tensor *output, int64_t n)
 {
-    const int64_t rows = output->shape.dims[output->shape.rank - 2];
-    const int64_t columns = output->shape.dims[output->shape.rank - 1];
-    const int64_t stride = basis->shape.dims[1];
+    int64_t rows = output->shape.dims[output->shape.rank - 2];
+    int64_t columns = output->shape.dims[output->shape.rank - 1];
+    int64_t stride = basis->shape.dims[1];
     double *to = (double *)output->data + n * rows * columns;
     for (int64_t k = 0; k < rows * columns; k++) {
         to[k] = ((const double *)basis->data)[k / columns * stride + k % columns];
@@ -108,8 +108,8 @@ compute_svd(KernelContext *context)
     AUTO_SVD svd = {0};
     TRY(doubles_begin(context, &doubles));
     TRY(svd_open(context, &svd));
-    const int64_t area = svd.rows * svd.columns;
-    const int64_t count = area == 0 ? 0 : tensor_element_count(&context->inputs[0]) / area;
+    int64_t area = svd.rows * svd.columns;
+    int64_t count = area == 0 ? 0 : tensor_element_count(&context->inputs[0]) / area;
     for (int64_t n = 0; n < count; n++) {
         decompose_matrix(
             &svd, &doubles_in(&doubles, 0)[n * area], &doubles_out(&doubles, 0)[n * svd.columns]);

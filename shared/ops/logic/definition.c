@@ -26,8 +26,8 @@ infer_select(Call *call, InferContext *context)
     if (condition->rank <= 0 || branch.rank < 0) {
         return STATUS_OK;
     }
-    const bool picks_rows = condition->rank == 1 && branch.rank > 1;
-    const Shape rows = shape_vector(picks_rows ? branch.dims[0] : -1);
+    bool picks_rows = condition->rank == 1 && branch.rank > 1;
+    Shape rows = shape_vector(picks_rows ? branch.dims[0] : -1);
     Shape merged;
     if (!shape_merge(condition, picks_rows ? &rows : &branch, &merged)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a condition of shape %s does not choose within %s",

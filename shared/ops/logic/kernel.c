@@ -140,7 +140,7 @@ static Status
 select_compute(KernelContext *context)
 {
     Tensor condition = context->inputs[0];
-    const int rank = context->inputs[1].shape.rank;
+    int rank = context->inputs[1].shape.rank;
     if (condition.shape.rank == 1 && rank > 1) {
         condition.shape.rank = rank;
         for (int index = 1; index < rank; index++) {
@@ -161,11 +161,11 @@ select_compute(KernelContext *context)
         for (int64_t n = 0; n < run->count; n++) {                                                           \
             compute a = read(x[n * run->strides[0]]);                                                        \
             if (low != NULL) {                                                                               \
-                const compute least = read(low[n * run->strides[1]]);                                        \
+                compute least = read(low[n * run->strides[1]]);                                              \
                 a = a < least ? least : a;                                                                   \
             }                                                                                                \
             if (high != NULL) {                                                                              \
-                const compute most = read(high[n * run->strides[2]]);                                        \
+                compute most = read(high[n * run->strides[2]]);                                              \
                 a = a > most ? most : a;                                                                     \
             }                                                                                                \
             z[n] = write(a);                                                                                 \
@@ -181,10 +181,10 @@ select_compute(KernelContext *context)
         const storage *high = run->inputs[2];                                                                \
         storage *z = run->output;                                                                            \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
-            const compute a = read(x[n * run->strides[0]]);                                                  \
-            const compute least = read(low[n * run->strides[1]]);                                            \
-            const compute most = read(high[n * run->strides[2]]);                                            \
-            const compute b = a > most ? most : a;                                                           \
+            compute a = read(x[n * run->strides[0]]);                                                        \
+            compute least = read(low[n * run->strides[1]]);                                                  \
+            compute most = read(high[n * run->strides[2]]);                                                  \
+            compute b = a > most ? most : a;                                                                 \
             z[n] = write(b < least ? least : b);                                                             \
         }                                                                                                    \
     }
@@ -231,7 +231,7 @@ clip_compute(KernelContext *context)
     }
     Tensor *output = NULL;
     TRY(output_forward(context, 0, &output));
-    const ElementRun run = {
+    ElementRun run = {
         .inputs = {context->inputs[0].data, context->input_count > 1 ? context->inputs[1].data : NULL,
             context->input_count > 2 ? context->inputs[2].data : NULL},
         .strides = {1, 0, 0},

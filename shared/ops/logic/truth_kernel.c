@@ -16,9 +16,9 @@ is_zero(const Tensor *scalar)
 {
     static const unsigned char zeros[16] = {0};
     unsigned char bytes[16] = {0};
-    const size_t size = dtype_size(scalar->dtype);
+    size_t size = dtype_size(scalar->dtype);
     memcpy(bytes, scalar->data, size);
-    const bool is_complex = scalar->dtype == DTYPE_COMPLEX64 || scalar->dtype == DTYPE_COMPLEX128;
+    bool is_complex = scalar->dtype == DTYPE_COMPLEX64 || scalar->dtype == DTYPE_COMPLEX128;
     if (is_complex || dtype_is_floating(scalar->dtype)) {
         bytes[size - 1] &= 0x7f;
         bytes[size / 2 - 1] &= is_complex ? 0x7f : 0xff;
@@ -38,7 +38,7 @@ is_true(const Tensor *tensor)
 static Status
 truth_compute(KernelContext *context)
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     Tensor *output = NULL;
     TRY(kernel_output(context, 0, DTYPE_BOOL, &scalar, &output));
     *(bool *)output->data = is_true(&context->inputs[0]);

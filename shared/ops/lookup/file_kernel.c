@@ -60,11 +60,11 @@ read_number(Slice text, Dtype dtype, Buffer *elements)
     }
     memcpy(digits, text.data, text.size);
     digits[text.size] = '\0';
-    const double real = strtod(digits, &end);
-    const float single = (float)real;
+    double real = strtod(digits, &end);
+    float single = (float)real;
     int64_t integer = 0;
-    const bool is_integer = slice_to_int64(text, &integer);
-    const int32_t narrow = (int32_t)integer;
+    bool is_integer = slice_to_int64(text, &integer);
+    int32_t narrow = (int32_t)integer;
     switch ((int)dtype) {
     case DTYPE_INT64:
         buffer_append(elements, &integer, sizeof integer);
@@ -93,7 +93,7 @@ read_element(Column *column, const TextLines *lines)
 {
     Slice part = lines->line;
     if (column->index == LINE_NUMBER) {
-        const int64_t number = lines->number - 1;
+        int64_t number = lines->number - 1;
         buffer_append(&column->elements, &number, sizeof number);
         return column->dtype == DTYPE_INT64;
     }
@@ -110,7 +110,7 @@ read_element(Column *column, const TextLines *lines)
 static Status
 finish_column(KernelContext *context, const Column *column, int64_t count, Tensor *ret_tensor)
 {
-    const Shape vector = shape_vector(count);
+    Shape vector = shape_vector(count);
     if (!buffer_is_ok(&column->elements)) {
         return call_fail_memory(context->call, "a table's rows");
     }
@@ -127,7 +127,7 @@ finish_column(KernelContext *context, const Column *column, int64_t count, Tenso
 static Status
 fill_from_lines(KernelContext *context, Table *table, TextLines lines, Column *keys, Column *values)
 {
-    const int64_t wanted = node_attr_int(context->node, "vocab_size");
+    int64_t wanted = node_attr_int(context->node, "vocab_size");
     AUTO_TENSOR key_tensor = {0};
     AUTO_TENSOR value_tensor = {0};
     while ((wanted < 0 || lines.number < wanted) && next_line(&lines)) {
@@ -150,8 +150,8 @@ fill_from_lines(KernelContext *context, Table *table, TextLines lines, Column *k
 static Status
 fill_from_text(KernelContext *context, Table *table, Slice text)
 {
-    const Slice delimiter = node_attr_string(context->node, "delimiter");
-    const char byte = delimiter.size == 0 ? '\t' : delimiter.data[0];
+    Slice delimiter = node_attr_string(context->node, "delimiter");
+    char byte = delimiter.size == 0 ? '\t' : delimiter.data[0];
     Column keys = {.index = node_attr_int(context->node, "key_index"),
         .delimiter = byte,
         .dtype = table_key_dtype(table),
@@ -165,7 +165,7 @@ fill_from_text(KernelContext *context, Table *table, Slice text)
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "a table from %s to %s is not read from a text",
             dtype_name(keys.dtype), dtype_name(values.dtype));
     }
-    const Status status = fill_from_lines(context, table, (TextLines){.rest = text}, &keys, &values);
+    Status status = fill_from_lines(context, table, (TextLines){.rest = text}, &keys, &values);
     buffer_done(&keys.elements);
     buffer_done(&values.elements);
     return status;
@@ -175,7 +175,7 @@ static Status
 file_compute(KernelContext *context)
 {
     static const Slice mark = {.data = GRAPH_ASSET_MARK, .size = sizeof GRAPH_ASSET_MARK - 1};
-    const Tensor *const source = &context->inputs[1];
+    const Tensor *source = &context->inputs[1];
     Table *table = NULL;
     TRY(kernel_table(context, &table));
     if (tensor_element_count(source) != 1 || !slice_starts_with(string_at(source, 0), mark)) {

@@ -7,9 +7,9 @@
 static bool
 table_supports(const Node *node)
 {
-    const Dtype key = node_attr_type(node, "key_dtype");
-    const Dtype value = node_attr_type(node, "value_dtype");
-    const bool holds_tensors = node_attr(node, "value_shape") != NULL;
+    Dtype key = node_attr_type(node, "key_dtype");
+    Dtype value = node_attr_type(node, "value_dtype");
+    bool holds_tensors = node_attr(node, "value_shape") != NULL;
     return (dtype_is_copyable(key) || key == DTYPE_STRING) &&
            (dtype_is_copyable(value) || (value == DTYPE_STRING && !holds_tensors));
 }
@@ -17,9 +17,9 @@ table_supports(const Node *node)
 static Status
 declare_table(KernelContext *context, bool is_fixed)
 {
-    const Naming *const naming = context->state;
-    const AttrValue *const shape = node_attr(context->node, "value_shape");
-    const TableDeclaration declaration = {
+    const Naming *naming = context->state;
+    const AttrValue *shape = node_attr(context->node, "value_shape");
+    TableDeclaration declaration = {
         .name = naming->name,
         .key_dtype = node_attr_type(context->node, "key_dtype"),
         .value_dtype = node_attr_type(context->node, "value_dtype"),
@@ -56,7 +56,7 @@ insert_compute(KernelContext *context)
 static Status
 import_compute(KernelContext *context)
 {
-    const Tensor *const keys = &context->inputs[1];
+    const Tensor *keys = &context->inputs[1];
     Table *table = NULL;
     TRY(kernel_table(context, &table));
     if (!table_was_filled_from(table, keys)) {
@@ -85,7 +85,7 @@ find_compute(KernelContext *context)
 static Status
 size_compute(KernelContext *context)
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     Table *table = NULL;
     Tensor *output = NULL;
     int64_t size = 0;

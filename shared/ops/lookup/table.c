@@ -29,7 +29,7 @@ struct Table {
 static Slice
 row_value(const TensorBuffer *buffer)
 {
-    const Row *const row = buffer->data;
+    const Row *row = buffer->data;
     return slice_of(row->bytes, row->size);
 }
 
@@ -52,7 +52,7 @@ rows_free_all(Map *rows)
 static void
 table_free(Resource *resource)
 {
-    Table *const table = as_table(resource);
+    Table *table = as_table(resource);
     rows_free_all(table->rows);
     tensor_unref(&table->source);
     mutex_done(&table->lock);
@@ -64,9 +64,9 @@ const ResourceType table_type = {.name = "a table", .free = table_free};
 static Status
 make_table(Call *call, const void *context, Resource **ret_resource)
 {
-    const TableDeclaration *const declaration = context;
-    Table *const table = memory_new(1, sizeof *table + declaration->name.size);
-    Map *const rows = map_new();
+    const TableDeclaration *declaration = context;
+    Table *table = memory_new(1, sizeof *table + declaration->name.size);
+    Map *rows = map_new();
     if (table == NULL || rows == NULL) {
         memory_free(table);
         map_free(rows);
@@ -107,11 +107,11 @@ check_declared(Call *call, const Table *table, const TableDeclaration *declarati
 Status
 table_output(KernelContext *context, const TableDeclaration *declaration)
 {
-    const ContainerEntry entry = {
+    ContainerEntry entry = {
         .name = declaration->name, .type = &table_type, .make = make_table, .context = declaration};
     Resource *resource = NULL;
     TRY(container_obtain(context->call, context->container, &entry, &resource));
-    const Status status = check_declared(context->call, as_table(resource), declaration);
+    Status status = check_declared(context->call, as_table(resource), declaration);
     if (status != STATUS_OK) {
         resource_unref(resource);
         return status;
@@ -147,7 +147,7 @@ elements_at(const Tensor *tensor, int64_t index, int64_t count)
     if (tensor->dtype == DTYPE_STRING) {
         return string_at(tensor, index);
     }
-    const size_t size = dtype_size(tensor->dtype) * (size_t)count;
+    size_t size = dtype_size(tensor->dtype) * (size_t)count;
     return slice_of((const char *)tensor->data + (size_t)index * size, size);
 }
 
@@ -212,14 +212,13 @@ put_row(KernelContext *context, Map *rows, Slice key, Slice value)
         return call_fail(
             context->call, STATUS_RESOURCE_EXHAUSTED, "a table of more than %d rows", TABLE_ROW_COUNT_MAX);
     }
-    TensorBuffer *const buffer =
-        context->device->allocate(context->device, sizeof(Row) + value.size + key.size);
-    TensorBuffer *const old = map_get(rows, key);
+    TensorBuffer *buffer = context->device->allocate(context->device, sizeof(Row) + value.size + key.size);
+    TensorBuffer *old = map_get(rows, key);
     if (buffer == NULL || !map_put(rows, key, buffer)) {
         tensor_buffer_unref(buffer);
         return call_fail_memory(context->call, "a table's row");
     }
-    Row *const row = buffer->data;
+    Row *row = buffer->data;
     row->size = value.size;
     if (value.size > 0) {
         memcpy(row->bytes, value.data, value.size);
@@ -231,7 +230,7 @@ put_row(KernelContext *context, Map *rows, Slice key, Slice value)
 static Status
 put_rows(KernelContext *context, const Table *table, Map *rows, const Tensor *keys, const Tensor *values)
 {
-    const int64_t count = tensor_element_count(keys);
+    int64_t count = tensor_element_count(keys);
     for (int64_t n = 0; n < count; n++) {
         TRY(put_row(context, rows, elements_at(keys, n, 1), elements_at(values, n, value_count(table))));
     }
@@ -254,11 +253,11 @@ check_filled(KernelContext *context, const Table *table, const Tensor *keys)
 static Status
 replace_all(KernelContext *context, Table *table, const Tensor *keys, const Tensor *values)
 {
-    Map *const rows = map_new();
+    Map *rows = map_new();
     if (rows == NULL) {
         return call_fail_memory(context->call, "a table");
     }
-    const Status status = put_rows(context, table, rows, keys, values);
+    Status status = put_rows(context, table, rows, keys, values);
     if (status != STATUS_OK) {
         rows_free_all(rows);
         return status;
@@ -288,7 +287,7 @@ table_put(KernelContext *context, Table *table, const Tensor *keys, const Tensor
 {
     TRY(check_rows(context, table, keys, values));
     mutex_lock(&table->lock);
-    const Status status = put_locked(context, table, keys, values, change);
+    Status status = put_locked(context, table, keys, values, change);
     mutex_unlock(&table->lock);
     return status;
 }
@@ -297,9 +296,8 @@ bool
 table_was_filled_from(Table *table, const Tensor *source)
 {
     mutex_lock(&table->lock);
-    const bool is_same = table->is_fixed && source->buffer != NULL &&
-                         table->source.buffer == source->buffer && table->source.data == source->data &&
-                         shape_equal(&table->source.shape, &source->shape);
+    bool is_same = table->is_fixed && source->buffer != NULL && table->source.buffer == source->buffer &&
+                   table->source.data == source->data && shape_equal(&table->source.shape, &source->shape);
     mutex_unlock(&table->lock);
     return is_same;
 }
@@ -351,7 +349,7 @@ Status
 table_size(KernelContext *context, Table *table, int64_t *ret_size)
 {
     mutex_lock(&table->lock);
-    const Status status = size_locked(context, table, ret_size);
+    Status status = size_locked(context, table, ret_size);
     mutex_unlock(&table->lock);
     return status;
 }
@@ -400,14 +398,14 @@ static Status
 find_locked(KernelContext *context, const Table *table, const Tensor *keys, const Tensor *otherwise,
     bool is_one_for_all)
 {
-    const int64_t count = value_count(table);
+    int64_t count = value_count(table);
     AUTO_VALUES values = {0};
     Shape shape;
     TRY(check_readable(context, table));
     TRY(values_shape(context, table, &keys->shape, &shape));
     TRY(values_begin(context, 0, table->value_dtype, &shape, &values));
     for (int64_t n = 0; n < tensor_element_count(keys); n++) {
-        const TensorBuffer *const row = map_get(table->rows, elements_at(keys, n, 1));
+        const TensorBuffer *row = map_get(table->rows, elements_at(keys, n, 1));
         values_add(
             &values, row != NULL ? row_value(row) : elements_at(otherwise, is_one_for_all ? 0 : n, count));
     }
@@ -417,14 +415,14 @@ find_locked(KernelContext *context, const Table *table, const Tensor *keys, cons
 Status
 table_find(KernelContext *context, Table *table, const Tensor *keys, const Tensor *otherwise)
 {
-    const bool is_one_for_all = tensor_element_count(otherwise) == value_count(table);
+    bool is_one_for_all = tensor_element_count(otherwise) == value_count(table);
     TRY(check_keys(context, table, keys));
     TRY(check_dtype(context, table, "values", otherwise->dtype, table->value_dtype));
     if (!is_one_for_all) {
         TRY(check_rows(context, table, keys, otherwise));
     }
     mutex_lock(&table->lock);
-    const Status status = find_locked(context, table, keys, otherwise, is_one_for_all);
+    Status status = find_locked(context, table, keys, otherwise, is_one_for_all);
     mutex_unlock(&table->lock);
     return status;
 }
@@ -434,7 +432,7 @@ export_locked(KernelContext *context, const Table *table)
 {
     AUTO_VALUES keys = {0};
     AUTO_VALUES values = {0};
-    const Shape vector = shape_vector((int64_t)map_count(table->rows));
+    Shape vector = shape_vector((int64_t)map_count(table->rows));
     Shape shape;
     size_t cursor = 0;
     TRY(check_readable(context, table));
@@ -454,7 +452,7 @@ Status
 table_export(KernelContext *context, Table *table)
 {
     mutex_lock(&table->lock);
-    const Status status = export_locked(context, table);
+    Status status = export_locked(context, table);
     mutex_unlock(&table->lock);
     return status;
 }

@@ -37,9 +37,9 @@ typedef struct Rows {
 static Rows
 rows_of(const Tensor *tensor)
 {
-    const int rank = tensor->shape.rank;
-    const int64_t columns = rank < 1 ? 1 : tensor->shape.dims[rank - 1];
-    const Rows rows = {.data = tensor->data,
+    int rank = tensor->shape.rank;
+    int64_t columns = rank < 1 ? 1 : tensor->shape.dims[rank - 1];
+    Rows rows = {.data = tensor->data,
         .row_stride = rank < 2 || tensor->shape.dims[0] == 1 ? 0 : columns,
         .column_stride = columns == 1 ? 0 : 1};
     return rows;
@@ -56,19 +56,19 @@ cross_entropy_compute(KernelContext *context)
 {
     AUTO_DOUBLES doubles = {0};
     TRY(doubles_begin(context, &doubles));
-    const Rows features = rows_of(&doubles.inputs[0]);
-    const Rows labels = rows_of(&doubles.inputs[1]);
-    const int64_t batch = doubles.outputs[1].shape.dims[0];
-    const int64_t classes = doubles.outputs[1].shape.dims[1];
+    Rows features = rows_of(&doubles.inputs[0]);
+    Rows labels = rows_of(&doubles.inputs[1]);
+    int64_t batch = doubles.outputs[1].shape.dims[0];
+    int64_t classes = doubles.outputs[1].shape.dims[1];
     for (int64_t n = 0; n < batch; n++) {
         double *x = &doubles_out(&doubles, 1)[n * classes];
         double loss = 0;
         for (int64_t k = 0; k < classes; k++) {
             x[k] = rows_at(&features, n, k);
         }
-        const double logarithm = center_features(x, classes);
+        double logarithm = center_features(x, classes);
         for (int64_t k = 0; k < classes; k++) {
-            const double label = rows_at(&labels, n, k);
+            double label = rows_at(&labels, n, k);
             loss += label * (logarithm - x[k]);
             x[k] = exp(x[k] - logarithm) - label;
         }
@@ -94,14 +94,14 @@ sparse_cross_entropy_compute(KernelContext *context)
 {
     AUTO_DOUBLES doubles = {0};
     TRY(doubles_begin(context, &doubles));
-    const int64_t batch = doubles.outputs[1].shape.dims[0];
-    const int64_t classes = doubles.outputs[1].shape.dims[1];
+    int64_t batch = doubles.outputs[1].shape.dims[0];
+    int64_t classes = doubles.outputs[1].shape.dims[1];
     for (int64_t n = 0; n < batch; n++) {
         int64_t label = 0;
         double *x = &doubles_out(&doubles, 1)[n * classes];
         TRY(read_label(context, n, classes, &label));
         memcpy(x, &doubles_in(&doubles, 0)[n * classes], (size_t)classes * sizeof *x);
-        const double logarithm = center_features(x, classes);
+        double logarithm = center_features(x, classes);
         doubles_out(&doubles, 0)[n] = logarithm - x[label];
         for (int64_t k = 0; k < classes; k++) {
             x[k] = exp(x[k] - logarithm) - (k == label ? 1 : 0);
@@ -133,7 +133,7 @@ in_top(KernelContext *context, int64_t k)
     const Tensor *predictions = &context->inputs[0];
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const int64_t classes = predictions->shape.dims[1];
+    int64_t classes = predictions->shape.dims[1];
     for (int64_t n = 0; n < output->shape.dims[0]; n++) {
         int64_t target = -1;
         if (!tensor_to_int64(&context->inputs[1], n, &target)) {

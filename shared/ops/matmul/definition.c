@@ -12,8 +12,8 @@ infer_matmul(Call *call, InferContext *context)
     Shape b;
     TRY(infer_rank(call, context, 0, 2, &a));
     TRY(infer_rank(call, context, 1, 2, &b));
-    const MatrixSize left = matrix_size(&a, node_attr_bool(node, "transpose_a"));
-    const MatrixSize right = matrix_size(&b, node_attr_bool(node, "transpose_b"));
+    MatrixSize left = matrix_size(&a, node_attr_bool(node, "transpose_a"));
+    MatrixSize right = matrix_size(&b, node_attr_bool(node, "transpose_b"));
     int64_t depth = 0;
     TRY(infer_equal(call, left.columns, right.rows, "the inner dimension", &depth));
     context->outputs[0] = shape_of_rank(2);
@@ -38,8 +38,8 @@ infer_batch_matmul(Call *call, InferContext *context)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "shapes %s and %s are not both of matrices",
             shape_text(x, left), shape_text(y, right));
     }
-    const MatrixSize left = matrix_size(x, node_attr_bool(context->node, "adj_x"));
-    const MatrixSize right = matrix_size(y, node_attr_bool(context->node, "adj_y"));
+    MatrixSize left = matrix_size(x, node_attr_bool(context->node, "adj_x"));
+    MatrixSize right = matrix_size(y, node_attr_bool(context->node, "adj_y"));
     return product_of_sizes(call, x, y, &left, &right, &context->outputs[0]);
 }
 
@@ -72,8 +72,8 @@ infer_onnx_matmul(Call *call, InferContext *context)
     if (a.rank == 0 || b.rank == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "scalars have no matrix product");
     }
-    const bool is_row = a.rank == 1;
-    const bool is_column = b.rank == 1;
+    bool is_row = a.rank == 1;
+    bool is_column = b.rank == 1;
     if (is_row) {
         a = (Shape){.rank = 2, .dims = {1, a.dims[0]}};
     }
@@ -86,7 +86,7 @@ infer_onnx_matmul(Call *call, InferContext *context)
         result.rank--;
     }
     if (is_row) {
-        const int row = result.rank - (is_column ? 1 : 2);
+        int row = result.rank - (is_column ? 1 : 2);
         result.rank--;
         for (int index = row; index < result.rank; index++) {
             result.dims[index] = result.dims[index + 1];
@@ -104,8 +104,8 @@ infer_gemm(Call *call, InferContext *context)
     Shape b;
     TRY(infer_rank(call, context, 0, 2, &a));
     TRY(infer_rank(call, context, 1, 2, &b));
-    const MatrixSize left = matrix_size(&a, node_attr_int(context->node, "transA") != 0);
-    const MatrixSize right = matrix_size(&b, node_attr_int(context->node, "transB") != 0);
+    MatrixSize left = matrix_size(&a, node_attr_int(context->node, "transA") != 0);
+    MatrixSize right = matrix_size(&b, node_attr_int(context->node, "transB") != 0);
     int64_t depth = 0;
     TRY(infer_equal(call, left.columns, right.rows, "the inner dimension", &depth));
     Shape product = shape_of_rank(2);

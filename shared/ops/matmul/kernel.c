@@ -15,7 +15,7 @@ matmul_supports(const Node *node)
 static bool
 batch_matmul_supports(const Node *node)
 {
-    const Dtype dtype = node->input_dtypes[0];
+    Dtype dtype = node->input_dtypes[0];
     return matrix_supports(dtype) && dtype != DTYPE_COMPLEX64 && dtype != DTYPE_COMPLEX128;
 }
 
@@ -77,10 +77,10 @@ onnx_matmul_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const Tensor a = as_matrix(&context->inputs[0], true);
-    const Tensor b = as_matrix(&context->inputs[1], false);
+    Tensor a = as_matrix(&context->inputs[0], true);
+    Tensor b = as_matrix(&context->inputs[1], false);
     Tensor product = *output;
-    const int columns = b.shape.rank - 1;
+    int columns = b.shape.rank - 1;
     if (context->inputs[0].shape.rank == 1 || context->inputs[1].shape.rank == 1) {
         product.shape = a.shape.rank > b.shape.rank ? a.shape : b.shape;
         product.shape.dims[product.shape.rank - 2] = a.shape.dims[a.shape.rank - 2];
@@ -97,8 +97,8 @@ onnx_matmul_compute(KernelContext *context)
         const storage *y = run->inputs[1];                                                                   \
         storage *z = run->output;                                                                            \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
-            const double product = (double)read(x[n * run->strides[0]]) * (double)run->parameters[0];        \
-            const double added =                                                                             \
+            double product = (double)read(x[n * run->strides[0]]) * (double)run->parameters[0];              \
+            double added =                                                                                   \
                 y == NULL ? 0 : (double)read(y[n * run->strides[1]]) * (double)run->parameters[1];           \
             z[n] = write((compute)(product + added));                                                        \
         }                                                                                                    \
@@ -121,7 +121,7 @@ gemm_compute(KernelContext *context)
     TRY(output_new(context, &output));
     matrix_multiply(&context->inputs[0], node_attr_int(node, "transA") != 0, &context->inputs[1],
         node_attr_int(node, "transB") != 0, output);
-    const bool has_addend = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    bool has_addend = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
     const float factors[] = {node_attr_float(node, "alpha"), node_attr_float(node, "beta")};
     const Tensor *inputs[] = {output, has_addend ? &context->inputs[2] : output};
     const float without[] = {factors[0], 0};

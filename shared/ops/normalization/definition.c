@@ -14,7 +14,7 @@ infer_bias_add_grad(Call *call, InferContext *context)
 {
     (void)call;
     const Shape *value = &context->inputs[0];
-    const bool is_known = value->rank >= 2;
+    bool is_known = value->rank >= 2;
     context->outputs[0] =
         shape_vector(is_known ? value->dims[is_channels_first(context->node) ? 1 : value->rank - 1] : -1);
     return STATUS_OK;
@@ -27,7 +27,7 @@ infer_fused_batch_norm(Call *call, InferContext *context)
     Shape x;
     TRY(infer_rank(call, context, 0, 4, &x));
     int64_t *channels = &x.dims[is_channels_first(context->node) ? 1 : 3];
-    const bool is_training = node_attr_bool(context->node, "is_training");
+    bool is_training = node_attr_bool(context->node, "is_training");
     for (uint32_t index = 1; index <= 4; index++) {
         Shape vector;
         TRY(infer_rank(call, context, index, 1, &vector));

@@ -41,7 +41,7 @@ sum_channel(const Channel *channel)
     Sums sums = {0};
     for (int64_t outer = 0; outer < channel->lines.outer; outer++) {
         for (int64_t inner = 0; inner < channel->lines.inner; inner++) {
-            const int64_t n = element_of(channel, outer, inner);
+            int64_t n = element_of(channel, outer, inner);
             sums.dy += channel->dy[n];
             sums.product += channel->dy[n] * (channel->x[n] - channel->mean) * channel->factor;
         }
@@ -54,8 +54,8 @@ spread_channel(const Channel *channel, double scale, Sums means, double *ret_dx)
 {
     for (int64_t outer = 0; outer < channel->lines.outer; outer++) {
         for (int64_t inner = 0; inner < channel->lines.inner; inner++) {
-            const int64_t n = element_of(channel, outer, inner);
-            const double normal = (channel->x[n] - channel->mean) * channel->factor;
+            int64_t n = element_of(channel, outer, inner);
+            double normal = (channel->x[n] - channel->mean) * channel->factor;
             ret_dx[n] = scale * channel->factor * (channel->dy[n] - means.dy - normal * means.product);
         }
     }
@@ -67,19 +67,18 @@ batch_norm_compute(KernelContext *context)
     const Node *node = context->node;
     AUTO_DOUBLES doubles = {0};
     TRY(doubles_begin(context, &doubles));
-    const bool is_channels_first = slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+    bool is_channels_first = slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
     Channel channel = {.lines = lines_along(&context->inputs[1].shape, is_channels_first ? 1 : 3),
         .dy = doubles_in(&doubles, 0),
         .x = doubles_in(&doubles, 1)};
-    const double count = node_attr_bool(node, "is_training")
-                             ? (double)(channel.lines.outer * channel.lines.inner)
-                             : (double)INFINITY;
+    double count = node_attr_bool(node, "is_training") ? (double)(channel.lines.outer * channel.lines.inner)
+                                                       : (double)INFINITY;
     for (; channel.index < channel.lines.size; channel.index++) {
-        const int64_t k = channel.index;
+        int64_t k = channel.index;
         channel.mean = doubles_in(&doubles, 3)[k];
         channel.factor = 1 / sqrt(doubles_in(&doubles, 4)[k] + (double)node_attr_float(node, "epsilon"));
-        const Sums sums = sum_channel(&channel);
-        const Sums means = {sums.dy / count, sums.product / count};
+        Sums sums = sum_channel(&channel);
+        Sums means = {sums.dy / count, sums.product / count};
         spread_channel(&channel, doubles_in(&doubles, 2)[k], means, doubles_out(&doubles, 0));
         doubles_out(&doubles, 1)[k] = sums.product;
         doubles_out(&doubles, 2)[k] = sums.dy;
@@ -102,16 +101,15 @@ spread_response(
     const Response *response, const double *gradients, const double *x, const double *y, double *ret)
 {
     for (int64_t j = 0; j < response->depth; j++) {
-        const int64_t first = j > response->radius ? j - response->radius : 0;
-        const int64_t last =
-            j + response->radius < response->depth ? j + response->radius : response->depth - 1;
+        int64_t first = j > response->radius ? j - response->radius : 0;
+        int64_t last = j + response->radius < response->depth ? j + response->radius : response->depth - 1;
         double squares = 0;
         for (int64_t k = first; k <= last; k++) {
             squares += x[k] * x[k];
         }
-        const double norm = response->bias + response->alpha * squares;
+        double norm = response->bias + response->alpha * squares;
         for (int64_t k = first; k <= last; k++) {
-            const double own = k == j ? pow(norm, -response->beta) : 0;
+            double own = k == j ? pow(norm, -response->beta) : 0;
             ret[k] += gradients[j] * (own - 2 * response->alpha * response->beta * x[k] * y[j] / norm);
         }
     }
@@ -122,16 +120,16 @@ lrn_compute(KernelContext *context)
 {
     const Node *node = context->node;
     AUTO_DOUBLES doubles = {0};
-    const int64_t depth = context->inputs[0].shape.dims[3];
+    int64_t depth = context->inputs[0].shape.dims[3];
     int64_t radius = 0;
     TRY(response_radius(context, depth, &radius));
     TRY(doubles_begin(context, &doubles));
-    const Response response = {.depth = depth,
+    Response response = {.depth = depth,
         .radius = radius,
         .bias = (double)node_attr_float(node, "bias"),
         .alpha = (double)node_attr_float(node, "alpha"),
         .beta = (double)node_attr_float(node, "beta")};
-    const int64_t count = tensor_element_count(&context->inputs[0]);
+    int64_t count = tensor_element_count(&context->inputs[0]);
     for (int64_t n = 0; n < count; n += response.depth) {
         spread_response(&response, doubles_in(&doubles, 0) + n, doubles_in(&doubles, 1) + n,
             doubles_in(&doubles, 2) + n, doubles_out(&doubles, 0) + n);

@@ -27,22 +27,22 @@ is_channels_first(const Node *node)
 static Moments
 moments_of(const double *values, const Lines *lines, int64_t channel)
 {
-    const double count = (double)(lines->outer * lines->inner);
+    double count = (double)(lines->outer * lines->inner);
     double sum = 0;
     for (int64_t outer = 0; outer < lines->outer; outer++) {
         for (int64_t inner = 0; inner < lines->inner; inner++) {
             sum += values[(outer * lines->size + channel) * lines->inner + inner];
         }
     }
-    const double mean = sum / count;
+    double mean = sum / count;
     double squares = 0;
     for (int64_t outer = 0; outer < lines->outer; outer++) {
         for (int64_t inner = 0; inner < lines->inner; inner++) {
-            const double distance = values[(outer * lines->size + channel) * lines->inner + inner] - mean;
+            double distance = values[(outer * lines->size + channel) * lines->inner + inner] - mean;
             squares += distance * distance;
         }
     }
-    const Moments moments = {.mean = mean, .variance = squares / count};
+    Moments moments = {.mean = mean, .variance = squares / count};
     return moments;
 }
 
@@ -50,7 +50,7 @@ static void
 normalize_channel(
     double *values, const Lines *lines, int64_t channel, Moments moments, double scale, double bias)
 {
-    const double factor = scale / sqrt(moments.variance);
+    double factor = scale / sqrt(moments.variance);
     for (int64_t outer = 0; outer < lines->outer; outer++) {
         double *line = &values[(outer * lines->size + channel) * lines->inner];
         for (int64_t inner = 0; inner < lines->inner; inner++) {
@@ -105,7 +105,7 @@ finish_fused(KernelContext *context, const Tensor *y, const Tensor *statistics)
         TRY(scratch_finish(context, index + 1, &statistics[index]));
     }
     if (context->output_count > STATISTICS + 1) {
-        const Shape scalar = shape_scalar();
+        Shape scalar = shape_scalar();
         Tensor *reserve = NULL;
         TRY(kernel_output(
             context, STATISTICS + 1, context->node->output_dtypes[STATISTICS + 1], &scalar, &reserve));
@@ -118,15 +118,15 @@ static Status
 run_fused(KernelContext *context, Tensor *inputs, Tensor *statistics)
 {
     const Node *node = context->node;
-    const bool is_training = node_attr_bool(node, "is_training");
-    const double epsilon = (double)node_attr_float(node, "epsilon");
+    bool is_training = node_attr_bool(node, "is_training");
+    double epsilon = (double)node_attr_float(node, "epsilon");
     TRY(widen_inputs(context, inputs, NORM_INPUTS));
-    const Lines lines = lines_along(&inputs[0].shape, is_channels_first(node) ? 1 : 3);
-    const Shape vector = shape_vector(lines.size);
+    Lines lines = lines_along(&inputs[0].shape, is_channels_first(node) ? 1 : 3);
+    Shape vector = shape_vector(lines.size);
     for (size_t index = 0; index < STATISTICS; index++) {
         TRY(scratch_new(context, DTYPE_FLOAT64, &vector, &statistics[index]));
     }
-    const double count = (double)(lines.outer * lines.inner);
+    double count = (double)(lines.outer * lines.inner);
     for (int64_t channel = 0; channel < lines.size; channel++) {
         Moments moments;
         if (is_training) {
@@ -149,7 +149,7 @@ fused_batch_norm_compute(KernelContext *context)
     TRY(output_shapes(context, shapes));
     Tensor inputs[NORM_INPUTS] = {0};
     Tensor statistics[STATISTICS] = {0};
-    const Status status = run_fused(context, inputs, statistics);
+    Status status = run_fused(context, inputs, statistics);
     release_tensors(inputs, NORM_INPUTS);
     release_tensors(statistics, STATISTICS);
     return status;
@@ -164,11 +164,11 @@ batch_normalization_supports(const Node *node)
 static Status
 run_batch_normalization(KernelContext *context, Tensor *inputs)
 {
-    const double epsilon = (double)node_attr_float(context->node, "epsilon");
+    double epsilon = (double)node_attr_float(context->node, "epsilon");
     TRY(widen_inputs(context, inputs, NORM_INPUTS));
-    const Lines lines = lines_along(&inputs[0].shape, 1);
+    Lines lines = lines_along(&inputs[0].shape, 1);
     for (int64_t channel = 0; channel < lines.size; channel++) {
-        const Moments moments = {double_at(&inputs[3], channel), double_at(&inputs[4], channel) + epsilon};
+        Moments moments = {double_at(&inputs[3], channel), double_at(&inputs[4], channel) + epsilon};
         normalize_channel(inputs[0].data, &lines, channel, moments, double_at(&inputs[1], channel),
             double_at(&inputs[2], channel));
     }
@@ -185,7 +185,7 @@ batch_normalization_compute(KernelContext *context)
     Shape shapes[3];
     TRY(output_shapes(context, shapes));
     Tensor inputs[NORM_INPUTS] = {0};
-    const Status status = run_batch_normalization(context, inputs);
+    Status status = run_batch_normalization(context, inputs);
     release_tensors(inputs, NORM_INPUTS);
     return status;
 }
@@ -194,10 +194,10 @@ batch_normalization_compute(KernelContext *context)
 static Status
 run_instance_normalization(KernelContext *context, Tensor *inputs)
 {
-    const double epsilon = (double)node_attr_float(context->node, "epsilon");
+    double epsilon = (double)node_attr_float(context->node, "epsilon");
     TRY(widen_inputs(context, inputs, 3));
-    const Lines all = lines_along(&inputs[0].shape, 1);
-    const Lines one = {.outer = 1, .size = all.size, .inner = all.inner};
+    Lines all = lines_along(&inputs[0].shape, 1);
+    Lines one = {.outer = 1, .size = all.size, .inner = all.inner};
     for (int64_t batch = 0; batch < all.outer; batch++) {
         double *values = (double *)inputs[0].data + batch * all.size * all.inner;
         for (int64_t channel = 0; channel < all.size; channel++) {
@@ -216,7 +216,7 @@ instance_normalization_compute(KernelContext *context)
     Shape shape;
     TRY(output_shapes(context, &shape));
     Tensor inputs[3] = {0};
-    const Status status = run_instance_normalization(context, inputs);
+    Status status = run_instance_normalization(context, inputs);
     release_tensors(inputs, COUNT_OF(inputs));
     return status;
 }
@@ -237,8 +237,7 @@ bias_add_grad_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &values));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &sums));
     fill_zero(&sums);
-    const Lines lines =
-        lines_along(&values.shape, is_channels_first(context->node) ? 1 : values.shape.rank - 1);
+    Lines lines = lines_along(&values.shape, is_channels_first(context->node) ? 1 : values.shape.rank - 1);
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t channel = 0; channel < lines.size; channel++) {
             const double *line = (const double *)values.data + (outer * lines.size + channel) * lines.inner;

@@ -23,8 +23,8 @@ typedef struct LayerNorm {
 static void
 normalize_rows(LayerNorm *norm, double epsilon)
 {
-    const int64_t rows = tensor_element_count(&norm->mean);
-    const int64_t size = rows == 0 ? 0 : tensor_element_count(&norm->x) / rows;
+    int64_t rows = tensor_element_count(&norm->mean);
+    int64_t size = rows == 0 ? 0 : tensor_element_count(&norm->x) / rows;
     for (int64_t row = 0; row < rows; row++) {
         double *values = (double *)norm->x.data + row * size;
         double sum = 0;
@@ -32,12 +32,12 @@ normalize_rows(LayerNorm *norm, double epsilon)
         for (int64_t n = 0; n < size; n++) {
             sum += values[n];
         }
-        const double mean = sum / (double)size;
+        double mean = sum / (double)size;
         for (int64_t n = 0; n < size; n++) {
             values[n] -= mean;
             squares += values[n] * values[n];
         }
-        const double deviation = 1 / sqrt(squares / (double)size + epsilon);
+        double deviation = 1 / sqrt(squares / (double)size + epsilon);
         for (int64_t n = 0; n < size; n++) {
             values[n] *= deviation;
         }
@@ -67,7 +67,7 @@ add_doubles(const ElementRun *run)
 static Status
 run_layer_norm(KernelContext *context, const Shape *shapes, LayerNorm *norm)
 {
-    const bool has_bias = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    bool has_bias = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &norm->x));
     TRY(scratch_cast(context, &context->inputs[1], DTYPE_FLOAT64, &norm->scale));
     if (has_bias) {
@@ -93,7 +93,7 @@ layer_norm_compute(KernelContext *context)
     Shape shapes[3];
     TRY(output_shapes(context, shapes));
     LayerNorm norm = {0};
-    const Status status = run_layer_norm(context, shapes, &norm);
+    Status status = run_layer_norm(context, shapes, &norm);
     tensor_unref(&norm.x);
     tensor_unref(&norm.mean);
     tensor_unref(&norm.deviation);
@@ -116,8 +116,8 @@ static void
 compute_response(const Response *response, const double *x, double *z, const Lines *lines)
 {
     for (int64_t channel = 0; channel < lines->size; channel++) {
-        const int64_t first = channel - response->before;
-        const int64_t last = channel + response->after;
+        int64_t first = channel - response->before;
+        int64_t last = channel + response->after;
         double squares = 0;
         for (int64_t n = first < 0 ? 0 : first; n <= last && n < lines->size; n++) {
             squares += x[n * lines->inner] * x[n * lines->inner];
@@ -134,10 +134,10 @@ run_response(KernelContext *context, const Response *response, int axis)
     AUTO_TENSOR output = {0};
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &input));
     TRY(scratch_new(context, DTYPE_FLOAT64, &input.shape, &output));
-    const Lines lines = lines_along(&input.shape, axis);
+    Lines lines = lines_along(&input.shape, axis);
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t inner = 0; inner < lines.inner; inner++) {
-            const int64_t offset = outer * lines.size * lines.inner + inner;
+            int64_t offset = outer * lines.size * lines.inner + inner;
             compute_response(
                 response, (const double *)input.data + offset, (double *)output.data + offset, &lines);
         }
@@ -148,7 +148,7 @@ run_response(KernelContext *context, const Response *response, int axis)
 static Status
 check_channels(KernelContext *context, int rank_min)
 {
-    const int rank = context->inputs[0].shape.rank;
+    int rank = context->inputs[0].shape.rank;
     if (rank < rank_min) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an input of rank %d has no channels", rank);
     }
@@ -161,9 +161,9 @@ lrn_compute(KernelContext *context)
     const Node *node = context->node;
     int64_t radius = 0;
     TRY(check_channels(context, 1));
-    const int channels = context->inputs[0].shape.rank - 1;
+    int channels = context->inputs[0].shape.rank - 1;
     TRY(response_radius(context, context->inputs[0].shape.dims[channels], &radius));
-    const Response response = {
+    Response response = {
         .before = radius,
         .after = radius,
         .bias = (double)node_attr_float(node, "bias"),
@@ -179,11 +179,11 @@ onnx_lrn_compute(KernelContext *context)
 {
     const Node *node = context->node;
     TRY(check_channels(context, 2));
-    const int64_t size = node_attr_int(node, "size");
+    int64_t size = node_attr_int(node, "size");
     if (size < 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "size is %lld", (long long)size);
     }
-    const Response response = {
+    Response response = {
         .before = (size - 1) / 2,
         .after = size - 1 - (size - 1) / 2,
         .bias = (double)node_attr_float(node, "bias"),

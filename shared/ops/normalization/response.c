@@ -3,7 +3,7 @@
 Status
 response_radius(const KernelContext *context, int64_t channels, int64_t *ret_radius)
 {
-    const int64_t radius = node_attr_int(context->node, "depth_radius");
+    int64_t radius = node_attr_int(context->node, "depth_radius");
     *ret_radius = radius < channels ? radius : channels;
     return radius >= 0 ? STATUS_OK
                        : call_fail(context->call, STATUS_INVALID_ARGUMENT,

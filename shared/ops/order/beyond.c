@@ -5,8 +5,8 @@
 #define BEYOND_LOOP(name, unused, upper, lower, storage, compute, read, write)                               \
     static bool name##_##lower(const void *line, int64_t left, int64_t right, bool largest)                  \
     {                                                                                                        \
-        const compute a = read(((const storage *)line)[left]);                                               \
-        const compute b = read(((const storage *)line)[right]);                                              \
+        compute a = read(((const storage *)line)[left]);                                                     \
+        compute b = read(((const storage *)line)[right]);                                                    \
         return (largest ? a > b : a < b) || (a != a && b == b);                                              \
     }
 

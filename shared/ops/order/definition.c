@@ -57,7 +57,7 @@ static Status
 infer_non_zero(Call *call, InferContext *context)
 {
     (void)call;
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     context->outputs[0] = shape_of_rank(2);
     context->outputs[0].dims[0] = rank;
     return STATUS_OK;
@@ -94,7 +94,7 @@ infer_arg(Call *call, InferContext *context)
     if (is_known) {
         return drop_axis(call, context, axis, false);
     }
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     context->outputs[0] = rank <= 0 ? shape_unknown() : shape_of_rank(rank - 1);
     return STATUS_OK;
 }

@@ -7,7 +7,7 @@
 static bool
 supports_extremes(const Node *node)
 {
-    const Dtype indices = node->output_dtypes[node->output_count - 1];
+    Dtype indices = node->output_dtypes[node->output_count - 1];
     return is_beyond_of(node->input_dtypes[0]) != NULL && (indices == DTYPE_INT32 || indices == DTYPE_INT64);
 }
 
@@ -16,9 +16,9 @@ find_extreme(IsBeyond is_beyond, const void *line, const Lines *lines, bool larg
 {
     int64_t found = 0;
     for (int64_t n = 1; n < lines->size; n++) {
-        const int64_t here = n * lines->inner;
-        const int64_t there = found * lines->inner;
-        const bool is_found = is_beyond(line, here, there, largest);
+        int64_t here = n * lines->inner;
+        int64_t there = found * lines->inner;
+        bool is_found = is_beyond(line, here, there, largest);
         found = is_found || (last && !is_beyond(line, there, here, largest)) ? n : found;
     }
     return found;
@@ -30,8 +30,8 @@ compute_extremes(KernelContext *context, int64_t axis, bool largest, bool last)
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const Lines lines = lines_along(&input->shape, (int)(axis < 0 ? axis + input->shape.rank : axis));
-    const int64_t size = (int64_t)dtype_size(input->dtype);
+    Lines lines = lines_along(&input->shape, (int)(axis < 0 ? axis + input->shape.rank : axis));
+    int64_t size = (int64_t)dtype_size(input->dtype);
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             const char *line = (const char *)input->data + (outer * lines.size * lines.inner + inner) * size;
@@ -76,7 +76,7 @@ typedef bool (*IsZero)(const void *data, int64_t element);
 #define ZERO_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
     static bool name##_##lower(const void *data, int64_t element)                                            \
     {                                                                                                        \
-        const compute a = read(((const storage *)data)[element]);                                            \
+        compute a = read(((const storage *)data)[element]);                                                  \
         return a == 0;                                                                                       \
     }
 
@@ -95,14 +95,14 @@ static Status
 find_non_zero(KernelContext *context, bool in_columns)
 {
     const Tensor *input = &context->inputs[0];
-    const IsZero is_zero = is_zero_loops[input->dtype];
-    const int64_t count = tensor_element_count(input);
-    const int rank = input->shape.rank;
+    IsZero is_zero = is_zero_loops[input->dtype];
+    int64_t count = tensor_element_count(input);
+    int rank = input->shape.rank;
     int64_t found = 0;
     for (int64_t element = 0; element < count; element++) {
         found += is_zero(input->data, element) ? 0 : 1;
     }
-    const Shape shape = {.rank = 2, .dims = {in_columns ? rank : found, in_columns ? found : rank}};
+    Shape shape = {.rank = 2, .dims = {in_columns ? rank : found, in_columns ? found : rank}};
     Tensor *output = NULL;
     TRY(kernel_output(context, 0, DTYPE_INT64, &shape, &output));
     int64_t *coordinates = output->data;

@@ -27,9 +27,9 @@ typedef struct Heap {
 static bool
 comes_before(const Heap *heap, int64_t left, int64_t right)
 {
-    const TopK *const top = heap->top;
-    const int64_t here = left * top->lines.inner;
-    const int64_t there = right * top->lines.inner;
+    const TopK *top = heap->top;
+    int64_t here = left * top->lines.inner;
+    int64_t there = right * top->lines.inner;
     return top->is_beyond(heap->line, here, there, top->largest) ||
            (left < right && !top->is_beyond(heap->line, there, here, top->largest));
 }
@@ -39,8 +39,8 @@ comes_before(const Heap *heap, int64_t left, int64_t right)
 static void
 heap_sink(const Heap *heap, int64_t hole, int64_t position)
 {
-    int64_t *const positions = heap->positions;
-    const int64_t top = hole;
+    int64_t *positions = heap->positions;
+    int64_t top = hole;
     for (int64_t child = 2 * hole + 1; child < heap->count; child = 2 * hole + 1) {
         if (child + 1 < heap->count && !comes_before(heap, positions[child + 1], positions[child])) {
             child++;
@@ -69,7 +69,7 @@ static void
 heap_pop(Heap *heap)
 {
     heap->count--;
-    const int64_t last = heap->positions[heap->count];
+    int64_t last = heap->positions[heap->count];
     heap->positions[heap->count] = heap->positions[0];
     heap_sink(heap, 0, last);
 }
@@ -78,8 +78,8 @@ heap_pop(Heap *heap)
 static void
 select_positions(Heap *heap)
 {
-    const int64_t k = heap->top->k;
-    const int64_t size = heap->top->lines.size;
+    int64_t k = heap->top->k;
+    int64_t size = heap->top->lines.size;
     for (heap->count = 0; heap->count < size && heap->count <= k; heap->count++) {
         heap->positions[heap->count] = heap->count;
     }
@@ -101,12 +101,12 @@ static void
 top_line(
     const TopK *top, const Tensor *input, int64_t first, int64_t target, int64_t *positions, Tensor *outputs)
 {
-    const size_t size = dtype_size(input->dtype);
-    const char *const line = (const char *)input->data + (size_t)first * size;
+    size_t size = dtype_size(input->dtype);
+    const char *line = (const char *)input->data + (size_t)first * size;
     Heap heap = {.top = top, .line = line, .positions = positions};
     select_positions(&heap);
     for (int64_t n = 0; n < top->k; n++) {
-        const int64_t position = target + n * top->lines.inner;
+        int64_t position = target + n * top->lines.inner;
         memcpy((char *)outputs[0].data + (size_t)position * size,
             line + (size_t)(positions[n] * top->lines.inner) * size, size);
         write_index(&outputs[1], position, positions[n]);
@@ -123,15 +123,15 @@ run_top_k(KernelContext *context, int64_t axis, bool largest, bool is_sorted)
     TRY(output_shapes(context, shapes));
     TRY(kernel_output(context, 0, input->dtype, &shapes[0], &ignored));
     TRY(kernel_output(context, 1, context->node->output_dtypes[1], &shapes[1], &ignored));
-    const int position = (int)(axis < 0 ? axis + input->shape.rank : axis);
-    const TopK top = {
+    int position = (int)(axis < 0 ? axis + input->shape.rank : axis);
+    TopK top = {
         .is_beyond = is_beyond_of(input->dtype),
         .lines = lines_along(&input->shape, position),
         .k = shapes[0].dims[position],
         .largest = largest,
         .is_sorted = is_sorted,
     };
-    const Shape vector = shape_vector(top.k + 1);
+    Shape vector = shape_vector(top.k + 1);
     TRY(scratch_new(context, DTYPE_INT64, &vector, &positions));
     for (int64_t outer = 0; outer < top.lines.outer && top.k > 0; outer++) {
         for (int64_t inner = 0; inner < top.lines.inner; inner++) {
@@ -151,7 +151,7 @@ top_k_compute(KernelContext *context)
 static Status
 onnx_top_k_compute(KernelContext *context)
 {
-    const Node *const node = context->node;
+    const Node *node = context->node;
     return run_top_k(context, node_attr_int(node, "axis"), node_attr_int(node, "largest") != 0, true);
 }
 

@@ -16,8 +16,8 @@ cut_border(Call *call, const Tensor *paddings, int64_t dimension, bool is_symmet
 {
     int64_t before = 0;
     int64_t after = 0;
-    const bool are_numbers = tensor_to_int64(paddings, 2 * dimension, &before) &&
-                             tensor_to_int64(paddings, 2 * dimension + 1, &after);
+    bool are_numbers = tensor_to_int64(paddings, 2 * dimension, &before) &&
+                       tensor_to_int64(paddings, 2 * dimension + 1, &after);
     if (!are_numbers || before < 0 || after < 0 || before > INT32_MAX || after > INT32_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "paddings of dimension %lld are not within 0 to %d",
             (long long)dimension, INT32_MAX);
@@ -25,8 +25,8 @@ cut_border(Call *call, const Tensor *paddings, int64_t dimension, bool is_symmet
     if (*size < 0) {
         return STATUS_OK;
     }
-    const int64_t inner = *size - before - after;
-    const int64_t most = is_symmetric ? inner : inner - 1;
+    int64_t inner = *size - before - after;
+    int64_t most = is_symmetric ? inner : inner - 1;
     if (inner < 0 || before > most || after > most) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "dimension %lld of %lld is no mirror padded by %lld and %lld", (long long)dimension,
@@ -51,7 +51,7 @@ infer_mirror_pad_grad(Call *call, InferContext *context)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "paddings have shape %s, not [%d,2]",
             shape_text(&borders, text), shape.rank);
     }
-    const bool is_symmetric = slice_equal(node_attr_string(context->node, "mode"), SLICE("SYMMETRIC"));
+    bool is_symmetric = slice_equal(node_attr_string(context->node, "mode"), SLICE("SYMMETRIC"));
     for (int index = 0; index < shape.rank; index++) {
         TRY(cut_border(call, context->values[1], index, is_symmetric, &shape.dims[index]));
     }

@@ -21,8 +21,8 @@ copy_middle(const PaddingPlan *plan, const Tensor *input, Tensor *output)
     strides_dense(&input->shape, copy.from);
     strides_dense(&output->shape, copy.to);
     for (int index = 0; index < copy.rank; index++) {
-        const int64_t cut_before = plan->before[index] < 0 ? -plan->before[index] : 0;
-        const int64_t cut_after = plan->after[index] < 0 ? -plan->after[index] : 0;
+        int64_t cut_before = plan->before[index] < 0 ? -plan->before[index] : 0;
+        int64_t cut_after = plan->after[index] < 0 ? -plan->after[index] : 0;
         size = input->shape.dims[index] - cut_before - cut_after;
         copy.dims[index] = size < 0 ? 0 : size;
         copy.from_offset += cut_before * copy.from[index];
@@ -42,10 +42,10 @@ source_of(PaddingMode mode, int64_t position, int64_t size)
         return position < 0 ? 0 : size - 1;
     }
     if (mode == PADDING_WRAP) {
-        const int64_t rest = position % size;
+        int64_t rest = position % size;
         return rest < 0 ? rest + size : rest;
     }
-    const int64_t shift = mode == PADDING_SYMMETRIC ? 1 : 0;
+    int64_t shift = mode == PADDING_SYMMETRIC ? 1 : 0;
     return position < 0 ? -position - shift : 2 * size - 2 + shift - position;
 }
 
@@ -53,15 +53,15 @@ source_of(PaddingMode mode, int64_t position, int64_t size)
 static void
 copy_mapped(const PaddingPlan *plan, const Tensor *input, Tensor *output)
 {
-    const size_t size = dtype_size(input->dtype);
-    const int64_t count = tensor_element_count(output);
+    size_t size = dtype_size(input->dtype);
+    int64_t count = tensor_element_count(output);
     int64_t strides[SHAPE_RANK_MAX];
     strides_dense(&input->shape, strides);
     for (int64_t element = 0; element < count; element++) {
         int64_t rest = element;
         int64_t source = 0;
         for (int index = output->shape.rank - 1; index >= 0; index--) {
-            const int64_t position = rest % output->shape.dims[index] - plan->before[index];
+            int64_t position = rest % output->shape.dims[index] - plan->before[index];
             rest /= output->shape.dims[index];
             source += source_of(plan->mode, position, input->shape.dims[index]) * strides[index];
         }
@@ -110,7 +110,7 @@ mirror_gradient_supports(const Node *node)
 static int64_t
 mirrored_position(int64_t position, int64_t size, int64_t shift)
 {
-    const int64_t front = position < 0 ? -position - shift : position;
+    int64_t front = position < 0 ? -position - shift : position;
     return front >= size ? 2 * size - 2 + shift - front : front;
 }
 
@@ -120,7 +120,7 @@ inner_element(const Tensor *padded, const Shape *inner, const int64_t *before, i
     int64_t offset = 0;
     int64_t stride = 1;
     for (int dimension = inner->rank - 1; dimension >= 0; dimension--) {
-        const int64_t position = element % padded->shape.dims[dimension] - before[dimension];
+        int64_t position = element % padded->shape.dims[dimension] - before[dimension];
         element /= padded->shape.dims[dimension];
         offset += mirrored_position(position, inner->dims[dimension], shift) * stride;
         stride *= inner->dims[dimension];
@@ -132,9 +132,9 @@ static Status
 mirror_pad_gradient_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
-    const Dtype wide = wide_dtype(input->dtype);
-    const size_t size = dtype_size(wide);
-    const int64_t shift = slice_equal(node_attr_string(context->node, "mode"), SLICE("SYMMETRIC")) ? 1 : 0;
+    Dtype wide = wide_dtype(input->dtype);
+    size_t size = dtype_size(wide);
+    int64_t shift = slice_equal(node_attr_string(context->node, "mode"), SLICE("SYMMETRIC")) ? 1 : 0;
     int64_t paddings[2 * SHAPE_RANK_MAX];
     int64_t before[SHAPE_RANK_MAX] = {0};
     size_t count = 0;
@@ -150,7 +150,7 @@ mirror_pad_gradient_compute(KernelContext *context)
     TRY(scratch_new(context, wide, &shape, &sums));
     fill_zero(&sums);
     for (int64_t n = 0; n < tensor_element_count(input); n++) {
-        const int64_t offset = inner_element(&gradients, &shape, before, shift, n);
+        int64_t offset = inner_element(&gradients, &shape, before, shift, n);
         wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)offset * size,
             (const char *)gradients.data + (size_t)n * size, 1);
     }

@@ -21,7 +21,7 @@ read_mode(Call *call, const Node *node, PaddingMode *ret_mode)
     if (node_attr(node, "mode") == NULL) {
         return STATUS_OK;
     }
-    const Slice text = node_attr_string(node, "mode");
+    Slice text = node_attr_string(node, "mode");
     for (size_t index = 0; index < COUNT_OF(mode_names); index++) {
         if (slice_equals_string(text, mode_names[index].name)) {
             *ret_mode = mode_names[index].mode;
@@ -36,7 +36,7 @@ static Status
 read_rows(Call *call, const InferContext *context, PaddingPlan *plan)
 {
     const Tensor *paddings = context->values[1];
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     plan->is_known = paddings != NULL && rank >= 0;
     if (!plan->is_known) {
         return STATUS_OK;
@@ -48,9 +48,9 @@ read_rows(Call *call, const InferContext *context, PaddingPlan *plan)
             shape_text(shape, text), rank);
     }
     for (int index = 0; index < rank; index++) {
-        const int64_t row = 2 * (int64_t)index;
-        const bool is_integer = tensor_to_int64(paddings, row, &plan->before[index]) &&
-                                tensor_to_int64(paddings, row + 1, &plan->after[index]);
+        int64_t row = 2 * (int64_t)index;
+        bool is_integer = tensor_to_int64(paddings, row, &plan->before[index]) &&
+                          tensor_to_int64(paddings, row + 1, &plan->after[index]);
         if (!is_integer || plan->before[index] < 0 || plan->after[index] < 0) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is padded by %lld and %lld", index,
                 (long long)plan->before[index], (long long)plan->after[index]);
@@ -65,7 +65,7 @@ enum { PADS_MAX = 2 * SHAPE_RANK_MAX };
 static Status
 read_halves(Call *call, const InferContext *context, PaddingPlan *plan)
 {
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     int64_t pads[PADS_MAX];
     int64_t axes[SHAPE_RANK_MAX];
     size_t pad_count = 0;
@@ -119,8 +119,8 @@ static Status
 grow_dimension(Call *call, int index, PaddingPlan *plan)
 {
     int64_t *size = &plan->output.dims[index];
-    const int64_t before = plan->before[index];
-    const int64_t after = plan->after[index];
+    int64_t before = plan->before[index];
+    int64_t after = plan->after[index];
     int64_t grown = 0;
     if (*size < 0) {
         return STATUS_OK;
@@ -130,7 +130,7 @@ grow_dimension(Call *call, int index, PaddingPlan *plan)
             "%lld elements padded by %lld and %lld are too many", (long long)*size, (long long)before,
             (long long)after);
     }
-    const bool is_cut_away =
+    bool is_cut_away =
         grown < 0 || *size + (before < 0 ? before : 0) < 0 || *size + (after < 0 ? after : 0) < 0;
     if (is_cut_away || !mode_allows(plan->mode, *size, before) || !mode_allows(plan->mode, *size, after)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
@@ -146,7 +146,7 @@ padding_read(Call *call, const InferContext *context, PaddingPlan *ret_plan)
 {
     const Shape *input = &context->inputs[0];
     PaddingPlan plan = {.output = *input};
-    const bool is_onnx = slice_starts_with(context->node->op->name, SLICE("onnx::"));
+    bool is_onnx = slice_starts_with(context->node->op->name, SLICE("onnx::"));
     TRY(read_mode(call, context->node, &plan.mode));
     TRY(is_onnx ? read_halves(call, context, &plan) : read_rows(call, context, &plan));
     if (!plan.is_known) {

@@ -40,7 +40,7 @@ stitched_count(const InferContext *context, uint32_t pairs)
         }
         const Tensor *indices = context->values[pair];
         for (int64_t n = 0; n < tensor_element_count(indices); n++) {
-            const int64_t index = ((const int32_t *)indices->data)[n];
+            int64_t index = ((const int32_t *)indices->data)[n];
             count = index >= count ? index + 1 : count;
         }
     }
@@ -75,7 +75,7 @@ merge_slice(Call *call, const InferContext *context, uint32_t pair, uint32_t pai
 static Status
 infer_stitch(Call *call, InferContext *context)
 {
-    const uint32_t pairs = context->node->input_count / 2;
+    uint32_t pairs = context->node->input_count / 2;
     Shape slice = shape_unknown();
     for (uint32_t pair = 0; pair < pairs; pair++) {
         TRY(merge_slice(call, context, pair, pairs, &slice));

@@ -25,7 +25,7 @@ static Status
 count_parts(KernelContext *context, const Tensor *partitions, int64_t *counts)
 {
     for (int64_t n = 0; n < tensor_element_count(partitions); n++) {
-        const int32_t part = ((const int32_t *)partitions->data)[n];
+        int32_t part = ((const int32_t *)partitions->data)[n];
         if (part < 0 || (uint32_t)part >= context->output_count) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "partition %d at %lld is not within %u",
                 part, (long long)n, context->output_count);
@@ -47,9 +47,9 @@ deal_out(KernelContext *context, Shape *shapes, int64_t *counts)
         TRY(kernel_output(context, index, data->dtype, &shapes[index], &output));
         counts[index] = 0;
     }
-    const size_t size = slice_size(data, partitions->shape.rank);
+    size_t size = slice_size(data, partitions->shape.rank);
     for (int64_t n = 0; n < tensor_element_count(partitions) && size > 0; n++) {
-        const int32_t part = ((const int32_t *)partitions->data)[n];
+        int32_t part = ((const int32_t *)partitions->data)[n];
         memcpy((char *)context->outputs[part].data + (size_t)counts[part]++ * size,
             (const char *)data->data + (size_t)n * size, size);
     }
@@ -71,9 +71,9 @@ partition_compute(KernelContext *context)
 static Status
 stitch_one(KernelContext *context, const Tensor *indices, const Tensor *data, Tensor *output)
 {
-    const size_t size = slice_size(output, 1);
+    size_t size = slice_size(output, 1);
     for (int64_t n = 0; n < tensor_element_count(indices); n++) {
-        const int32_t index = ((const int32_t *)indices->data)[n];
+        int32_t index = ((const int32_t *)indices->data)[n];
         if (index < 0) {
             return call_fail(
                 context->call, STATUS_INVALID_ARGUMENT, "index %d at %lld is below 0", index, (long long)n);
@@ -89,7 +89,7 @@ stitch_one(KernelContext *context, const Tensor *indices, const Tensor *data, Te
 static Status
 stitch_compute(KernelContext *context)
 {
-    const uint32_t pairs = context->input_count / 2;
+    uint32_t pairs = context->input_count / 2;
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     fill_zero(output);

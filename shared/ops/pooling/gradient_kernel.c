@@ -22,7 +22,7 @@ spread_to_largest(
 {
     int64_t found = -1;
     do {
-        const int64_t offset = sliding_offset(sliding, output, element);
+        int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0 && (found < 0 || plane->image[offset] > plane->image[found])) {
             found = offset;
         }
@@ -39,11 +39,11 @@ spread_to_every_largest(
 {
     double largest = -(double)INFINITY;
     do {
-        const int64_t offset = sliding_offset(sliding, output, element);
+        int64_t offset = sliding_offset(sliding, output, element);
         largest = offset >= 0 && plane->image[offset] > largest ? plane->image[offset] : largest;
     } while (walk_next(element));
     do {
-        const int64_t offset = sliding_offset(sliding, output, element);
+        int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0 && plane->image[offset] == largest) {
             plane->gradient[offset] += gradient;
         }
@@ -58,7 +58,7 @@ spread_evenly(const Sliding *sliding, const Plane *plane, const Walk *output, Wa
         count += sliding_offset(sliding, output, element) >= 0 ? 1 : 0;
     } while (walk_next(element));
     do {
-        const int64_t offset = sliding_offset(sliding, output, element);
+        int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0) {
             plane->gradient[offset] += gradient / (double)count;
         }
@@ -72,8 +72,8 @@ spread_all(const Sliding *sliding, const Plane *all, const double *gradients, Sp
     Walk element = sliding_window(sliding, NULL);
     for (int64_t batch = 0; batch < sliding->batch; batch++) {
         for (int64_t channel = 0; channel < sliding->channels; channel++) {
-            const int64_t first = batch * sliding->input.batch + channel * sliding->input.channel;
-            const Plane plane = {all->image == NULL ? NULL : all->image + first, all->gradient + first};
+            int64_t first = batch * sliding->input.batch + channel * sliding->input.channel;
+            Plane plane = {all->image == NULL ? NULL : all->image + first, all->gradient + first};
             do {
                 spread(sliding, &plane, &output, &element,
                     gradients[batch * sliding->output.batch + channel * sliding->output.channel +
@@ -101,8 +101,8 @@ compute_gradient(KernelContext *context, SpreadGradient spread)
     TRY(pooling_gradient(context->call, &inference.context, &pooling, &input));
     const Tensor *gradients = &doubles.inputs[context->input_count - 1];
     if (tensor_element_count(gradients) > 0) {
-        const Sliding sliding = sliding_over(&pooling.window, &input, &gradients->shape);
-        const Plane plane = {doubles.inputs[0].data, doubles_out(&doubles, 0)};
+        Sliding sliding = sliding_over(&pooling.window, &input, &gradients->shape);
+        Plane plane = {doubles.inputs[0].data, doubles_out(&doubles, 0)};
         spread_all(&sliding, &plane, gradients->data, spread);
     }
     return doubles_finish(context, &doubles);

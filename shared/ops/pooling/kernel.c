@@ -31,7 +31,7 @@ typedef void (*PoolLoop)(const Pool *pool);
             for (int64_t channel = 0; channel < sliding->channels; channel++) {                              \
                 const storage *x = (const storage *)pool->input + batch * sliding->input.batch +             \
                                    channel * sliding->input.channel;                                         \
-                const int64_t first = batch * sliding->output.batch + channel * sliding->output.channel;     \
+                int64_t first = batch * sliding->output.batch + channel * sliding->output.channel;           \
                 do {                                                                                         \
                     name##_one_##lower(pool, x, &output, &element, first + output.offset,                    \
                         (batch * sliding->channels + channel) * pool->plane);                                \
@@ -68,11 +68,11 @@ plane_index(const Pool *pool, int64_t offset)
         compute largest = (compute)(lowest);                                                                 \
         int64_t found = -1;                                                                                  \
         do {                                                                                                 \
-            const int64_t offset = sliding_offset(&pool->sliding, output, element);                          \
+            int64_t offset = sliding_offset(&pool->sliding, output, element);                                \
             if (offset < 0) {                                                                                \
                 continue;                                                                                    \
             }                                                                                                \
-            const compute a = read(x[offset]);                                                               \
+            compute a = read(x[offset]);                                                                     \
             if (found < 0 || a > largest || (a != a && largest == largest)) {                                \
                 largest = a;                                                                                 \
                 found = offset;                                                                              \
@@ -98,7 +98,7 @@ static const PoolLoop largest_loops[DTYPE_COUNT] = {REAL_LOOPS(largest)};
         double sum = 0;                                                                                      \
         int64_t count = 0;                                                                                   \
         do {                                                                                                 \
-            const int64_t offset = sliding_offset(&pool->sliding, output, element);                          \
+            int64_t offset = sliding_offset(&pool->sliding, output, element);                                \
             if (offset >= 0) {                                                                               \
                 sum += (double)read(x[offset]);                                                              \
                 count++;                                                                                     \

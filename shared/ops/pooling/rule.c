@@ -4,19 +4,19 @@
 static int
 spatial_rank(const Node *node)
 {
-    const Slice name = node->op->name;
+    Slice name = node->op->name;
     return slice_starts_with(slice_part(name, strlen("AvgPool"), SIZE_MAX), SLICE("3D")) ? 3 : 2;
 }
 
 static Status
 pool_shape(Call *call, const Node *node, const Shape *input, Pooling *ret_pooling)
 {
-    const int rank = spatial_rank(node);
+    int rank = spatial_rank(node);
     int64_t sizes[WINDOW_RANK_MAX + 2];
     if (node_attr_ints(node, "ksize", sizes, COUNT_OF(sizes)) != (size_t)rank + 2) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "ksize has not %d values", rank + 2);
     }
-    const bool is_channels_first = slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+    bool is_channels_first = slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
     if (sizes[0] != 1 || sizes[is_channels_first ? 1 : rank + 1] != 1) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "ksize must be 1 for batch and channels");
     }
@@ -53,7 +53,7 @@ check_gradient(Call *call, const InferContext *context, const Shape *output)
 Status
 pooling_gradient(Call *call, const InferContext *context, Pooling *ret_pooling, Shape *ret_input)
 {
-    const int rank = spatial_rank(context->node) + 2;
+    int rank = spatial_rank(context->node) + 2;
     Shape input = shape_of_rank(rank);
     size_t count = 0;
     if (context->node->input_count == 3) {
@@ -73,7 +73,7 @@ pooling_gradient(Call *call, const InferContext *context, Pooling *ret_pooling, 
 static Status
 check_rank(Call *call, const Shape *input)
 {
-    const int rank = input->rank - 2;
+    int rank = input->rank - 2;
     if (rank < 1 || rank > WINDOW_RANK_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "rank %d has no 1 to %d spatial dimensions",
             input->rank, WINDOW_RANK_MAX);
@@ -87,8 +87,8 @@ pooling_onnx(Call *call, const InferContext *context, Pooling *ret_pooling)
     const Shape *input = &context->inputs[0];
     int64_t sizes[WINDOW_RANK_MAX];
     TRY(check_rank(call, input));
-    const int rank = input->rank - 2;
-    const size_t count = node_attr_ints(context->node, "kernel_shape", sizes, WINDOW_RANK_MAX);
+    int rank = input->rank - 2;
+    size_t count = node_attr_ints(context->node, "kernel_shape", sizes, WINDOW_RANK_MAX);
     if (count != (size_t)rank) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "kernel_shape has %zu values, not %d", count, rank);
     }

@@ -18,8 +18,8 @@ infer_dynamic(Call *call, InferContext *context)
 static Status
 infer_matrices(Call *call, InferContext *context, uint32_t right)
 {
-    const Shape *const a = &context->inputs[0];
-    const Shape *const b = &context->inputs[right];
+    const Shape *a = &context->inputs[0];
+    const Shape *b = &context->inputs[right];
     if (a->rank < 0 || b->rank < 0) {
         return STATUS_OK;
     }

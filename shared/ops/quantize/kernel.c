@@ -27,9 +27,9 @@ scaling_done(Scaling *scaling)
 static Status
 read_scaling(KernelContext *context, const Shape *shape, uint32_t first, int64_t axis, Scaling *scaling)
 {
-    const Tensor *const scale = &context->inputs[first];
-    const Tensor *const zero = &context->inputs[first + 1];
-    const int64_t count = tensor_element_count(scale);
+    const Tensor *scale = &context->inputs[first];
+    const Tensor *zero = &context->inputs[first + 1];
+    int64_t count = tensor_element_count(scale);
     scaling->lines = (Lines){.outer = 1, .size = 1, .inner = INT64_MAX};
     if (scale->shape.rank > 0 && count != 1) {
         int position = 0;
@@ -55,7 +55,7 @@ read_scaling(KernelContext *context, const Shape *shape, uint32_t first, int64_t
 static double
 scale_at(const Scaling *scaling, int64_t n, double *ret_zero_point)
 {
-    const int64_t position = n / scaling->lines.inner % scaling->lines.size;
+    int64_t position = n / scaling->lines.inner % scaling->lines.size;
     *ret_zero_point =
         scaling->zero_points.data == NULL ? 0 : ((const double *)scaling->zero_points.data)[position];
     return ((const double *)scaling->scales.data)[position];
@@ -88,19 +88,19 @@ is_quantised(Dtype dtype)
 static double
 quantised(double value, double zero_point, Range range)
 {
-    const double whole = nearbyint(value) + zero_point;
+    double whole = nearbyint(value) + zero_point;
     return !(whole > range.least) ? range.least : whole > range.most ? range.most : whole;
 }
 
 static void
 quantize_all(const Scaling *scaling, Dtype dtype, Tensor *values)
 {
-    double *const elements = values->data;
+    double *elements = values->data;
     for (int64_t n = 0; n < tensor_element_count(values); n++) {
         double zero_point = 0;
-        const double scale = scale_at(scaling, n, &zero_point);
-        const float quotient = (float)elements[n] / (float)scale; /* in float, as ONNX says: it decides which
-                                                                   * quotients are halves */
+        double scale = scale_at(scaling, n, &zero_point);
+        float quotient = (float)elements[n] / (float)scale; /* in float, as ONNX says: it decides which
+                                                             * quotients are halves */
         elements[n] = quantised((double)quotient, zero_point, integer_range(dtype));
     }
 }
@@ -108,10 +108,10 @@ quantize_all(const Scaling *scaling, Dtype dtype, Tensor *values)
 static void
 dequantize_all(const Scaling *scaling, Tensor *values)
 {
-    double *const elements = values->data;
+    double *elements = values->data;
     for (int64_t n = 0; n < tensor_element_count(values); n++) {
         double zero_point = 0;
-        const double scale = scale_at(scaling, n, &zero_point);
+        double scale = scale_at(scaling, n, &zero_point);
         elements[n] = (elements[n] - zero_point) * scale;
     }
 }
@@ -132,7 +132,7 @@ quantize_supports(const Node *node)
 static Status
 quantize_compute(KernelContext *context)
 {
-    const Tensor *const input = &context->inputs[0];
+    const Tensor *input = &context->inputs[0];
     AUTO_SCALING scaling = {0};
     AUTO_TENSOR values = {0};
     TRY(read_scaling(context, &input->shape, 1, node_attr_int(context->node, "axis"), &scaling));
@@ -144,7 +144,7 @@ quantize_compute(KernelContext *context)
 static bool
 dequantize_supports(const Node *node)
 {
-    const Dtype dtype = node->input_dtypes[0];
+    Dtype dtype = node->input_dtypes[0];
     return is_plain(node) && (is_quantised(dtype) || dtype == DTYPE_INT32) &&
            dtype_is_floating(node->output_dtypes[0]);
 }
@@ -152,7 +152,7 @@ dequantize_supports(const Node *node)
 static Status
 dequantize_compute(KernelContext *context)
 {
-    const Tensor *const input = &context->inputs[0];
+    const Tensor *input = &context->inputs[0];
     AUTO_SCALING scaling = {0};
     AUTO_TENSOR values = {0};
     TRY(read_scaling(context, &input->shape, 1, node_attr_int(context->node, "axis"), &scaling));
@@ -166,9 +166,9 @@ dequantize_compute(KernelContext *context)
 static Status
 dynamic_compute(KernelContext *context)
 {
-    const Tensor *const input = &context->inputs[0];
-    const float *const elements = input->data;
-    const Shape scalar = shape_scalar();
+    const Tensor *input = &context->inputs[0];
+    const float *elements = input->data;
+    Shape scalar = shape_scalar();
     Tensor *output = NULL;
     Tensor *scale = NULL;
     Tensor *zero_point = NULL;
@@ -181,9 +181,9 @@ dynamic_compute(KernelContext *context)
     TRY(kernel_output(context, 0, DTYPE_UINT8, &input->shape, &output));
     TRY(kernel_output(context, 1, DTYPE_FLOAT32, &scalar, &scale));
     TRY(kernel_output(context, 2, DTYPE_UINT8, &scalar, &zero_point));
-    const Range range = integer_range(DTYPE_UINT8);
-    const float step = most > least ? (most - least) / (float)range.most : 1;
-    const double zero = quantised((double)(-least / step), 0, range);
+    Range range = integer_range(DTYPE_UINT8);
+    float step = most > least ? (most - least) / (float)range.most : 1;
+    double zero = quantised((double)(-least / step), 0, range);
     *(float *)scale->data = step;
     *(uint8_t *)zero_point->data = (uint8_t)zero;
     for (int64_t n = 0; n < tensor_element_count(input); n++) {
@@ -203,15 +203,15 @@ integer_supports(const Node *node)
 static Status
 without_zero_point(KernelContext *context, uint32_t input, int axis, Tensor *ret_integers)
 {
-    const Tensor *const zero = &context->inputs[input + 2];
-    const Shape *const shape = &context->inputs[input].shape;
+    const Tensor *zero = &context->inputs[input + 2];
+    const Shape *shape = &context->inputs[input].shape;
     TRY(scratch_cast(context, &context->inputs[input], DTYPE_INT32, ret_integers));
     if (zero->dtype == DTYPE_INVALID) {
         return STATUS_OK;
     }
-    const int64_t count = tensor_element_count(zero);
-    const Lines lines = count == 1 || shape->rank < axis ? (Lines){.outer = 1, .size = 1, .inner = INT64_MAX}
-                                                         : lines_along(shape, shape->rank - axis);
+    int64_t count = tensor_element_count(zero);
+    Lines lines = count == 1 || shape->rank < axis ? (Lines){.outer = 1, .size = 1, .inner = INT64_MAX}
+                                                   : lines_along(shape, shape->rank - axis);
     if (count != lines.size) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld zero points for %lld",
             (long long)count, (long long)lines.size);

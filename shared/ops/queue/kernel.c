@@ -13,10 +13,10 @@ typedef struct QueueKind {
 static Status
 read_components(KernelContext *context, QueueDeclaration *declaration)
 {
-    const AttrValue *const types = node_attr(context->node, "component_types");
-    const AttrValue *const shapes = node_attr(context->node, "shapes");
-    const size_t count = types->value.list.count;
-    const size_t shape_count = shapes->value.list.count;
+    const AttrValue *types = node_attr(context->node, "component_types");
+    const AttrValue *shapes = node_attr(context->node, "shapes");
+    size_t count = types->value.list.count;
+    size_t shape_count = shapes->value.list.count;
     if (count == 0 || count > QUEUE_COMPONENTS_MAX || (shape_count > 0 && shape_count != count)) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "a queue of %zu components with %zu shapes, where there may be 1 to %d", count, shape_count,
@@ -48,7 +48,7 @@ read_shuffling(const Node *node, QueueDeclaration *declaration)
 static Status
 declare_queue(KernelContext *context, QueueKind kind)
 {
-    const Naming *const naming = context->state;
+    const Naming *naming = context->state;
     QueueDeclaration declaration = {
         .name = naming->name,
         .device = context->device,
@@ -112,7 +112,7 @@ close_compute(KernelContext *context)
 static Status
 size_compute(KernelContext *context)
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TensorQueue *queue = NULL;
     Tensor *output = NULL;
     TRY(kernel_tensor_queue(context, &queue));
@@ -124,7 +124,7 @@ size_compute(KernelContext *context)
 static Status
 is_closed_compute(KernelContext *context)
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TensorQueue *queue = NULL;
     Tensor *output = NULL;
     TRY(kernel_tensor_queue(context, &queue));

@@ -28,7 +28,7 @@ queue_request_fail(const Request *request, Status status, const char *what)
 static Status
 check_component(const Request *request, uint32_t component, const Tensor *value, bool is_row)
 {
-    const QueueDeclaration *const declaration = request->declaration;
+    const QueueDeclaration *declaration = request->declaration;
     Shape shape = value->shape;
     Shape merged;
     if (is_row) {
@@ -52,14 +52,14 @@ check_component(const Request *request, uint32_t component, const Tensor *value,
 static Status
 check_components(const Request *request, bool are_rows)
 {
-    const KernelContext *const context = &request->promise->context;
-    const uint32_t count = request->declaration->component_count;
+    const KernelContext *context = &request->promise->context;
+    uint32_t count = request->declaration->component_count;
     if (context->input_count != count + 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%u components for a queue of %u",
             context->input_count - 1, count);
     }
     for (uint32_t component = 0; component < count; component++) {
-        const Tensor *const value = &context->inputs[component + 1];
+        const Tensor *value = &context->inputs[component + 1];
         TRY(check_component(request, component, value, are_rows));
         if (are_rows && value->shape.dims[0] != context->inputs[1].shape.dims[0]) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "component %u has %lld rows, not %lld",
@@ -86,8 +86,8 @@ component_of(const Tensor *value, int64_t row, bool is_row)
 static Status
 prepare_put(Request *request)
 {
-    const KernelContext *const context = &request->promise->context;
-    const bool are_rows = request->kind == QUEUE_PUT_MANY;
+    const KernelContext *context = &request->promise->context;
+    bool are_rows = request->kind == QUEUE_PUT_MANY;
     TRY(check_components(request, are_rows));
     request->wanted = are_rows ? context->inputs[1].shape.dims[0] : 1;
     if (!tuples_reserve(&request->tuples, request->wanted)) {
@@ -106,8 +106,8 @@ prepare_put(Request *request)
 static Status
 prepare_take(Request *request)
 {
-    KernelContext *const context = &request->promise->context;
-    const QueueDeclaration *const declaration = request->declaration;
+    KernelContext *context = &request->promise->context;
+    const QueueDeclaration *declaration = request->declaration;
     size_t count = 0;
     request->wanted = 1;
     if (request->kind != QUEUE_TAKE) {
@@ -129,7 +129,7 @@ Status
 queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
     const QueueDeclaration *declaration, Request **ret_request)
 {
-    Request *const request = memory_new(1, sizeof *request);
+    Request *request = memory_new(1, sizeof *request);
     if (request == NULL) {
         return call_fail_memory(promise->context.call, "a request to a queue");
     }
@@ -140,7 +140,7 @@ queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
         .kind = kind,
         .tuples = {.device = promise->context.device, .component_count = declaration->component_count}};
     list_init(&request->link);
-    const Status status = queue_request_takes(request) ? prepare_take(request) : prepare_put(request);
+    Status status = queue_request_takes(request) ? prepare_take(request) : prepare_put(request);
     if (status != STATUS_OK) {
         queue_request_unref(request);
         return status;
@@ -157,7 +157,7 @@ padded_shape(const Tensor *parts, int64_t count)
     Shape shape = parts[0].shape;
     for (int64_t index = 1; index < count; index++) {
         for (int dimension = 0; dimension < shape.rank; dimension++) {
-            const int64_t size = parts[index].shape.dims[dimension];
+            int64_t size = parts[index].shape.dims[dimension];
             shape.dims[dimension] = size > shape.dims[dimension] ? size : shape.dims[dimension];
         }
     }
@@ -168,7 +168,7 @@ padded_shape(const Tensor *parts, int64_t count)
 static Status
 pad_parts(KernelContext *context, Tensor *parts, int64_t count)
 {
-    const Shape shape = count > 0 ? padded_shape(parts, count) : shape_scalar();
+    Shape shape = count > 0 ? padded_shape(parts, count) : shape_scalar();
     for (int64_t index = 0; index < count; index++) {
         if (shape_equal(&parts[index].shape, &shape) || parts[index].dtype == DTYPE_STRING) {
             continue;
@@ -192,9 +192,9 @@ pad_parts(KernelContext *context, Tensor *parts, int64_t count)
 static Status
 stack_parts(const Request *request, uint32_t component, Tensor *parts)
 {
-    KernelContext *const context = &request->promise->context;
-    const QueueDeclaration *const declaration = request->declaration;
-    const int64_t count = request->tuples.size;
+    KernelContext *context = &request->promise->context;
+    const QueueDeclaration *declaration = request->declaration;
+    int64_t count = request->tuples.size;
     Shape shape;
     if (declaration->pads) {
         TRY(pad_parts(context, parts, count));
@@ -209,8 +209,8 @@ stack_parts(const Request *request, uint32_t component, Tensor *parts)
 static Status
 output_component(const Request *request, uint32_t component)
 {
-    KernelContext *const context = &request->promise->context;
-    const int64_t count = request->tuples.size;
+    KernelContext *context = &request->promise->context;
+    int64_t count = request->tuples.size;
     Tensor *parts = NULL;
     if (request->kind == QUEUE_TAKE) {
         context->outputs[component] = tensor_ref(&tuples_at(&request->tuples, 0)[component]);
@@ -220,7 +220,7 @@ output_component(const Request *request, uint32_t component)
     for (int64_t index = 0; index < count; index++) {
         parts[index] = tensor_ref(&tuples_at(&request->tuples, index)[component]);
     }
-    const Status status = stack_parts(request, component, parts);
+    Status status = stack_parts(request, component, parts);
     rows_free(parts, count);
     return status;
 }

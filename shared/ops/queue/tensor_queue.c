@@ -34,7 +34,7 @@ as_queue(Resource *resource)
 static void
 queue_free(Resource *resource)
 {
-    TensorQueue *const queue = as_queue(resource);
+    TensorQueue *queue = as_queue(resource);
     tuples_done(&queue->tuples);
     mutex_done(&queue->lock);
     memory_free(queue);
@@ -45,8 +45,8 @@ const ResourceType tensor_queue_type = {.name = "a queue", .free = queue_free};
 static Status
 make_queue(Call *call, const void *context, Resource **ret_resource)
 {
-    const QueueDeclaration *const declaration = context;
-    TensorQueue *const queue = memory_new(1, sizeof *queue + declaration->name.size);
+    const QueueDeclaration *declaration = context;
+    TensorQueue *queue = memory_new(1, sizeof *queue + declaration->name.size);
     if (queue == NULL) {
         return call_fail_memory(call, "a queue");
     }
@@ -78,7 +78,7 @@ is_declared_alike(const QueueDeclaration *left, const QueueDeclaration *right)
 Status
 tensor_queue_output(KernelContext *context, const QueueDeclaration *declaration)
 {
-    const ContainerEntry entry = {
+    ContainerEntry entry = {
         .name = declaration->name, .type = &tensor_queue_type, .make = make_queue, .context = declaration};
     Resource *resource = NULL;
     TRY(container_obtain(context->call, context->container, &entry, &resource));
@@ -103,7 +103,7 @@ int64_t
 tensor_queue_size(TensorQueue *queue)
 {
     mutex_lock(&queue->lock);
-    const int64_t size = queue->tuples.size;
+    int64_t size = queue->tuples.size;
     mutex_unlock(&queue->lock);
     return size;
 }
@@ -112,7 +112,7 @@ bool
 tensor_queue_is_closed(TensorQueue *queue)
 {
     mutex_lock(&queue->lock);
-    const bool is_closed = queue->is_closed;
+    bool is_closed = queue->is_closed;
     mutex_unlock(&queue->lock);
     return is_closed;
 }
@@ -121,8 +121,8 @@ tensor_queue_is_closed(TensorQueue *queue)
 static void
 queue_request_complete(Request *request)
 {
-    KernelPromise *const promise = request->promise;
-    void *const waiting = atomic_exchange_acq_rel(&promise->waiting, &settled);
+    KernelPromise *promise = request->promise;
+    void *waiting = atomic_exchange_acq_rel(&promise->waiting, &settled);
     Status status = request->status;
     if (status == STATUS_OK && queue_request_takes(request)) {
         status = queue_request_output(request);
@@ -190,7 +190,7 @@ serve_put(TensorQueue *queue, Request *request)
 static int64_t
 next_index(TensorQueue *queue)
 {
-    const bool shuffles = queue->declaration.shuffles && queue->tuples.size > 1;
+    bool shuffles = queue->declaration.shuffles && queue->tuples.size > 1;
     return shuffles ? (int64_t)(philox_stream_next(&queue->random) % (uint64_t)queue->tuples.size) : 0;
 }
 
@@ -215,7 +215,7 @@ give_back(TensorQueue *queue, Request *request)
 static Progress
 serve_take(TensorQueue *queue, Request *request)
 {
-    const int64_t kept = queue->is_closed ? 0 : queue->declaration.kept;
+    int64_t kept = queue->is_closed ? 0 : queue->declaration.kept;
     Progress progress = STUCK;
     while (request->tuples.size < request->wanted && queue->tuples.size > kept) {
         Tensor tuple[QUEUE_COMPONENTS_MAX];
@@ -245,13 +245,12 @@ serve_take(TensorQueue *queue, Request *request)
 static bool
 serve_first(TensorQueue *queue, ListLink *list, ListLink *done)
 {
-    ListLink *const link = list_first(list);
+    ListLink *link = list_first(list);
     if (link == NULL) {
         return false;
     }
-    Request *const request = LIST_ITEM(link, Request, link);
-    const Progress progress =
-        queue_request_takes(request) ? serve_take(queue, request) : serve_put(queue, request);
+    Request *request = LIST_ITEM(link, Request, link);
+    Progress progress = queue_request_takes(request) ? serve_take(queue, request) : serve_put(queue, request);
     if (progress == DONE) {
         leave_list(request, done);
     }
@@ -263,8 +262,8 @@ serve_lists(TensorQueue *queue, ListLink *done)
 {
     bool gets_on = true;
     while (gets_on) {
-        const bool has_put = serve_first(queue, &queue->puts, done);
-        const bool has_taken = serve_first(queue, &queue->takes, done);
+        bool has_put = serve_first(queue, &queue->puts, done);
+        bool has_taken = serve_first(queue, &queue->takes, done);
         gets_on = has_put || has_taken;
     }
 }
@@ -278,7 +277,7 @@ tensor_queue_close(TensorQueue *queue, bool cancels_puts)
     queue->is_closed = true;
     LIST_EACH(&queue->puts, link)
     {
-        Request *const request = LIST_ITEM(link, Request, link);
+        Request *request = LIST_ITEM(link, Request, link);
         if (cancels_puts) {
             request->status = queue_request_fail(request, STATUS_CANCELLED, "was closed");
             leave_list(request, &done);
@@ -328,7 +327,7 @@ tensor_queue_start(KernelPromise *promise, QueueRequest kind)
         kernel_complete(promise, status);
         return;
     }
-    Resource *const kept = resource_ref(&queue->resource);
+    Resource *kept = resource_ref(&queue->resource);
     list_init(&done);
     mutex_lock(&queue->lock);
     enter_list(queue, request, &done);
@@ -341,13 +340,13 @@ tensor_queue_start(KernelPromise *promise, QueueRequest kind)
 void
 tensor_queue_cancel(KernelPromise *promise)
 {
-    Request *const request = atomic_exchange_acq_rel(&promise->waiting, &settled);
+    Request *request = atomic_exchange_acq_rel(&promise->waiting, &settled);
     ListLink done;
     if (request == NULL || (void *)request == &settled) {
         return;
     }
-    TensorQueue *const queue = as_queue(request->queue);
-    Resource *const kept = resource_ref(&queue->resource);
+    TensorQueue *queue = as_queue(request->queue);
+    Resource *kept = resource_ref(&queue->resource);
     list_init(&done);
     mutex_lock(&queue->lock);
     if (request->is_waiting) {

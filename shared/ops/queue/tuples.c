@@ -18,12 +18,12 @@ tuples_reserve(Tuples *tuples, int64_t size)
     if (size <= tuples->room) {
         return true;
     }
-    const int64_t room = size > 2 * tuples->room ? size + ROOM_FIRST : 2 * tuples->room;
+    int64_t room = size > 2 * tuples->room ? size + ROOM_FIRST : 2 * tuples->room;
     Room memory = NULL;
     if (!room_grow(tuples->device, &memory, 0, (size_t)room * tuples->component_count * sizeof(Tensor))) {
         return false;
     }
-    Tensor *const components = room_data(memory);
+    Tensor *components = room_data(memory);
     for (int64_t index = 0; index < tuples->size; index++) {
         memcpy(components + index * tuples->component_count, tuple_at(tuples, index),
             tuples->component_count * sizeof *components);
@@ -56,7 +56,7 @@ tuples_put_first(Tuples *tuples, const Tensor *tuple)
 void
 tuples_take(Tuples *tuples, int64_t index, Tensor *ret_tuple)
 {
-    const size_t size = tuples->component_count * sizeof *ret_tuple;
+    size_t size = tuples->component_count * sizeof *ret_tuple;
     memcpy(ret_tuple, tuple_at(tuples, index), size);
     if (index == 0) {
         tuples->first = (tuples->first + 1) % tuples->room;
@@ -76,7 +76,7 @@ void
 tuples_done(Tuples *tuples)
 {
     for (int64_t index = 0; index < tuples->size; index++) {
-        Tensor *const tuple = tuple_at(tuples, index);
+        Tensor *tuple = tuple_at(tuples, index);
         for (uint32_t component = 0; component < tuples->component_count; component++) {
             tensor_unref(&tuple[component]);
         }

@@ -92,7 +92,7 @@ draw_truncated_float(Philox *philox, double ret_values[GROUP_MAX])
 {
     PhiloxStream stream = philox_stream(*philox);
     for (int count = 0; count < GROUP_MAX;) {
-        const uint32_t first = philox_stream_next(&stream);
+        uint32_t first = philox_stream_next(&stream);
         const uint32_t words[2] = {first, philox_stream_next(&stream)};
         float normals[2];
         philox_to_normals(words, normals);
@@ -180,15 +180,14 @@ fill_output(KernelContext *context, Philox start, const Shape *shape)
     const Distribution *distribution = find_distribution(context->node);
     AUTO_TENSOR values = {0};
     TRY(scratch_new(context, DTYPE_FLOAT64, shape, &values));
-    const int64_t count = tensor_element_count(&values);
-    const int64_t apart =
-        distribution->draws_again ? distribution->group * WORDS_PER_OUTPUT / PHILOX_WORDS : 1;
+    int64_t count = tensor_element_count(&values);
+    int64_t apart = distribution->draws_again ? distribution->group * WORDS_PER_OUTPUT / PHILOX_WORDS : 1;
     for (int64_t n = 0; n < count; n += distribution->group) {
         double group[GROUP_MAX];
         Philox philox = start;
         philox_skip(&philox, (uint64_t)(n / distribution->group * apart));
         distribution->draw(&philox, group);
-        const int64_t left = count - n < distribution->group ? count - n : distribution->group;
+        int64_t left = count - n < distribution->group ? count - n : distribution->group;
         memcpy((double *)values.data + n, group, (size_t)left * sizeof *group);
     }
     return scratch_finish(context, 0, &values);
@@ -253,13 +252,13 @@ read_range(KernelContext *context, uint32_t low, int64_t *ret_minimum, uint64_t 
 static void
 fill_integers(Philox philox, int64_t minimum, uint64_t range, Tensor *output)
 {
-    const int64_t count = tensor_element_count(output);
-    const bool is_wide = output->dtype == DTYPE_INT64;
+    int64_t count = tensor_element_count(output);
+    bool is_wide = output->dtype == DTYPE_INT64;
     PhiloxStream stream = philox_stream(philox);
     for (int64_t n = 0; n < count; n++) {
-        const uint64_t low = philox_stream_next(&stream);
+        uint64_t low = philox_stream_next(&stream);
         if (is_wide) {
-            const uint64_t word = low | (uint64_t)philox_stream_next(&stream) << 32;
+            uint64_t word = low | (uint64_t)philox_stream_next(&stream) << 32;
             ((int64_t *)output->data)[n] = (int64_t)((uint64_t)minimum + word % range);
         } else {
             ((int32_t *)output->data)[n] = (int32_t)(minimum + (int64_t)(low % range));
@@ -312,8 +311,8 @@ shuffle_order(Philox philox, int64_t *order, int64_t count)
         order[n] = n;
     }
     for (int64_t n = 0; n + 1 < count; n++) {
-        const int64_t other = n + philox_stream_next(&stream) % (uint32_t)(count - n);
-        const int64_t chosen = order[other];
+        int64_t other = n + philox_stream_next(&stream) % (uint32_t)(count - n);
+        int64_t chosen = order[other];
         order[other] = order[n];
         order[n] = chosen;
     }
@@ -323,7 +322,7 @@ static Status
 shuffle_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
-    const int64_t count = tensor_element_count(input);
+    int64_t count = tensor_element_count(input);
     if (count <= 1 || input->shape.dims[0] <= 1) {
         kernel_alias(context, 0, 0, &input->shape);
         return STATUS_OK;
@@ -331,12 +330,12 @@ shuffle_compute(KernelContext *context)
     Tensor *output = NULL;
     AUTO_TENSOR order = {0};
     Philox start;
-    const Shape vector = shape_vector(input->shape.dims[0]);
+    Shape vector = shape_vector(input->shape.dims[0]);
     TRY(output_new(context, &output));
     TRY(scratch_new(context, DTYPE_INT64, &vector, &order));
     TRY(random_sequence_reserve(context, (uint64_t)(count + PHILOX_WORDS - 1) / PHILOX_WORDS, &start));
     shuffle_order(start, order.data, vector.dims[0]);
-    const size_t size = (size_t)(count / vector.dims[0]) * dtype_size(input->dtype);
+    size_t size = (size_t)(count / vector.dims[0]) * dtype_size(input->dtype);
     for (int64_t n = 0; n < vector.dims[0]; n++) {
         memcpy((char *)output->data + (size_t)n * size,
             (const char *)input->data + (size_t)((const int64_t *)order.data)[n] * size, size);
@@ -385,21 +384,21 @@ multinomial_compute(KernelContext *context)
     AUTO_TENSOR logits = {0};
     TRY(output_new(context, &output));
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &logits));
-    const int64_t samples = output->shape.dims[1];
-    const int64_t classes = logits.shape.dims[1];
+    int64_t samples = output->shape.dims[1];
+    int64_t classes = logits.shape.dims[1];
     if (classes == 0 && tensor_element_count(output) > 0) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "there must be at least one class");
     }
-    const int64_t words = (samples + 3) / 4 * 4 * 2 * output->shape.dims[0];
+    int64_t words = (samples + 3) / 4 * 4 * 2 * output->shape.dims[0];
     Philox start;
     TRY(reserve_outputs(context, words, &start));
     PhiloxStream stream = philox_stream(start);
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
         double *sums = (double *)logits.data + n / samples * classes;
-        const double total = n % samples == 0 ? accumulate_classes(sums, classes) : sums[classes - 1];
-        const uint32_t low = philox_stream_next(&stream);
-        const double wanted = philox_to_double(low, philox_stream_next(&stream)) * total;
-        const int64_t chosen = choose_class(sums, classes, wanted);
+        double total = n % samples == 0 ? accumulate_classes(sums, classes) : sums[classes - 1];
+        uint32_t low = philox_stream_next(&stream);
+        double wanted = philox_to_double(low, philox_stream_next(&stream)) * total;
+        int64_t chosen = choose_class(sums, classes, wanted);
         if (output->dtype == DTYPE_INT64) {
             ((int64_t *)output->data)[n] = chosen;
         } else {

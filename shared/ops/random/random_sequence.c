@@ -35,8 +35,8 @@ static const ResourceType sequence_type = {.name = "a random sequence", .free = 
 static Status
 sequence_make(Call *call, const void *context, Resource **ret_resource)
 {
-    const Philox *const start = context;
-    Sequence *const sequence = memory_new(1, sizeof *sequence);
+    const Philox *start = context;
+    Sequence *sequence = memory_new(1, sizeof *sequence);
     if (sequence == NULL) {
         return call_fail_memory(call, "a random sequence");
     }
@@ -49,8 +49,8 @@ sequence_make(Call *call, const void *context, Resource **ret_resource)
 static RandomNode *
 random_node_new(const Node *node, const uint64_t seeds[2])
 {
-    const size_t capacity = node->name.size + KEY_EXTRA_SIZE;
-    RandomNode *const random = memory_new(1, sizeof *random + capacity);
+    size_t capacity = node->name.size + KEY_EXTRA_SIZE;
+    RandomNode *random = memory_new(1, sizeof *random + capacity);
     if (random != NULL) {
         random->is_seeded = seeds[0] != 0 || seeds[1] != 0;
         random->key_size = (size_t)snprintf(random->key, capacity, "%.*s:%llu:%llu", SLICE_PRINT(node->name),
@@ -64,15 +64,15 @@ random_sequence_create(Call *call, const Node *node, void **ret_state)
 {
     uint64_t seeds[2] = {(uint64_t)node_attr_int(node, "seed"), (uint64_t)node_attr_int(node, "seed2")};
     Resource *own = NULL;
-    RandomNode *const random = random_node_new(node, seeds);
+    RandomNode *random = random_node_new(node, seeds);
     if (random == NULL) {
         return call_fail_memory(call, "a random sequence");
     }
     if (!random->is_seeded) {
         random_bytes(seeds, sizeof seeds);
     }
-    const Philox start = philox_seeded(seeds[0], seeds[1]);
-    const Status status = sequence_make(call, &start, &own);
+    Philox start = philox_seeded(seeds[0], seeds[1]);
+    Status status = sequence_make(call, &start, &own);
     if (status != STATUS_OK) {
         memory_free(random);
         return status;
@@ -85,7 +85,7 @@ random_sequence_create(Call *call, const Node *node, void **ret_state)
 void
 random_sequence_destroy(void *state)
 {
-    RandomNode *const random = state;
+    RandomNode *random = state;
     if (random != NULL) {
         resource_unref(&random->own->resource);
         memory_free(random);
@@ -96,14 +96,14 @@ random_sequence_destroy(void *state)
 static Status
 sequence_of(KernelContext *context, Sequence **ret_sequence)
 {
-    const RandomNode *const random = context->state;
+    const RandomNode *random = context->state;
     Resource *resource = NULL;
     if (!random->is_seeded || context->container == NULL) {
         *ret_sequence = random->own;
         (void)resource_ref(&random->own->resource);
         return STATUS_OK;
     }
-    const ContainerEntry entry = {
+    ContainerEntry entry = {
         .name = slice_of(random->key, random->key_size),
         .type = &sequence_type,
         .make = sequence_make,

@@ -78,7 +78,7 @@ infer_gru_cell(Call *call, InferContext *context)
     TRY(infer_rank(call, context, 1, 2, &h));
     TRY(infer_equal(call, x.dims[0], h.dims[0], "the batch", &h.dims[0]));
     TRY(infer_multiply(call, h.dims[1], 2, &gates));
-    const int64_t sum = x.dims[1] < 0 || h.dims[1] < 0 ? -1 : x.dims[1] + h.dims[1];
+    int64_t sum = x.dims[1] < 0 || h.dims[1] < 0 ? -1 : x.dims[1] + h.dims[1];
     for (uint32_t index = 2; index < 4; index++) {
         TRY(infer_rank(call, context, index, 2, &shape));
         TRY(infer_equal(call, sum, shape.dims[0], "the rows of the weights", &rows));

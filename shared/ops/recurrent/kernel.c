@@ -72,15 +72,15 @@ lstm_step(const Lstm *lstm, const LstmStep *step)
 {
     linear_row(&lstm->linear, step->x, step->h_prev, lstm->row);
     for (int64_t k = 0; k < lstm->linear.cell; k++) {
-        const double i = sigmoid(lstm->row[lstm->columns[0] + k] + peephole_term(lstm, 0, step->cs_prev, k));
-        const double ci = tanh(lstm->row[lstm->columns[1] + k]);
-        const double f = sigmoid(
+        double i = sigmoid(lstm->row[lstm->columns[0] + k] + peephole_term(lstm, 0, step->cs_prev, k));
+        double ci = tanh(lstm->row[lstm->columns[1] + k]);
+        double f = sigmoid(
             lstm->row[lstm->columns[2] + k] + lstm->forget_bias + peephole_term(lstm, 1, step->cs_prev, k));
         double cs = ci * i + step->cs_prev[k] * f;
         cs = lstm->clip > 0 && cs > lstm->clip ? lstm->clip : cs;
         cs = lstm->clip > 0 && cs < -lstm->clip ? -lstm->clip : cs;
         step->outputs[GATE_CS][k] = cs;
-        const double o =
+        double o =
             sigmoid(lstm->row[lstm->columns[3] + k] + peephole_term(lstm, 2, step->outputs[GATE_CS], k));
         step->outputs[GATE_I][k] = i;
         step->outputs[GATE_F][k] = f;
@@ -97,8 +97,8 @@ lstm_read(const KernelContext *context, const Doubles *doubles, int first, const
 {
     const Node *node = context->node;
     const Shape *weights = &context->inputs[first + 2].shape;
-    const int64_t cell = weights->dims[1] / 4;
-    const bool is_second = slice_ends_with(node->op->name, SLICE("V2"));
+    int64_t cell = weights->dims[1] / 4;
+    bool is_second = slice_ends_with(node->op->name, SLICE("V2"));
     Lstm lstm = {
         .linear = {.weights = doubles_in(doubles, first + 2),
             .biases = doubles_in(doubles, first + 6),
@@ -122,13 +122,13 @@ lstm_run(KernelContext *context, Doubles *doubles, int first, int64_t times)
 {
     AUTO_TENSOR row = {0};
     const Shape *state = &context->inputs[first].shape;
-    const Shape gates = shape_vector(4 * state->dims[1]);
+    Shape gates = shape_vector(4 * state->dims[1]);
     TRY(scratch_new(context, DTYPE_FLOAT64, &gates, &row));
-    const Lstm lstm = lstm_read(context, doubles, first, &row);
-    const int64_t batch = state->dims[0];
-    const int64_t cell = state->dims[1];
+    Lstm lstm = lstm_read(context, doubles, first, &row);
+    int64_t batch = state->dims[0];
+    int64_t cell = state->dims[1];
     for (int64_t n = 0; n < times * batch; n++) {
-        const bool is_first = n < batch;
+        bool is_first = n < batch;
         LstmStep step = {.x = doubles_in(doubles, first - 1) + n * lstm.linear.inputs};
         for (int gate = 0; gate < GATES; gate++) {
             step.outputs[gate] = doubles_out(doubles, gate) + n * cell;
@@ -160,7 +160,7 @@ lstm_compute(KernelContext *context)
     size_t count = 0;
     TRY(doubles_begin(context, &doubles));
     TRY(kernel_input_ints(context, 0, &length, 1, &count));
-    const int64_t time = context->inputs[1].shape.dims[0];
+    int64_t time = context->inputs[1].shape.dims[0];
     if (count != 1 || length < 0 || length > time) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "seq_len_max is %lld, not within %lld",
             (long long)length, (long long)time);
@@ -177,14 +177,14 @@ gru_cell_compute(KernelContext *context)
     AUTO_DOUBLES doubles = {0};
     AUTO_TENSOR row = {0};
     TRY(doubles_begin(context, &doubles));
-    const int64_t inputs = context->inputs[0].shape.dims[1];
-    const int64_t cell = context->inputs[1].shape.dims[1];
-    const Shape gates = shape_vector(3 * cell);
+    int64_t inputs = context->inputs[0].shape.dims[1];
+    int64_t cell = context->inputs[1].shape.dims[1];
+    Shape gates = shape_vector(3 * cell);
     TRY(scratch_new(context, DTYPE_FLOAT64, &gates, &row));
     double *sums = row.data;
     double *kept = sums + 2 * cell; /* the last state after the reset gate */
-    const Linear both = {doubles_in(&doubles, 2), doubles_in(&doubles, 4), inputs, cell, 2 * cell};
-    const Linear candidate = {doubles_in(&doubles, 3), doubles_in(&doubles, 5), inputs, cell, cell};
+    Linear both = {doubles_in(&doubles, 2), doubles_in(&doubles, 4), inputs, cell, 2 * cell};
+    Linear candidate = {doubles_in(&doubles, 3), doubles_in(&doubles, 5), inputs, cell, cell};
     for (int64_t n = 0; n < context->inputs[0].shape.dims[0]; n++) {
         const double *x = doubles_in(&doubles, 0) + n * inputs;
         const double *h_prev = doubles_in(&doubles, 1) + n * cell;
@@ -200,7 +200,7 @@ gru_cell_compute(KernelContext *context)
         }
         linear_row(&candidate, x, kept, sums);
         for (int64_t k = 0; k < cell; k++) {
-            const double u = outputs[GRU_U][k];
+            double u = outputs[GRU_U][k];
             outputs[GRU_C][k] = tanh(sums[k]);
             outputs[GRU_H][k] = u * h_prev[k] + (1 - u) * outputs[GRU_C][k];
         }

@@ -6,7 +6,7 @@
 static int64_t
 known_dimension(const InferContext *context, uint32_t input, int axis)
 {
-    const Shape *const shape = &context->inputs[input];
+    const Shape *shape = &context->inputs[input];
     return shape->rank > axis ? shape->dims[axis] : -1;
 }
 
@@ -27,7 +27,7 @@ check_weights(Call *call, InferContext *context, int64_t gates, int64_t *ret_dir
     int64_t expected = 0;
     TRY(infer_multiply(call, gates, *ret_hidden, &expected));
     TRY(infer_equal(call, rows, expected, "gates times hidden units", &rows));
-    const bool is_both = slice_equals_string(node_attr_string(context->node, "direction"), "bidirectional");
+    bool is_both = slice_equals_string(node_attr_string(context->node, "direction"), "bidirectional");
     return infer_equal(call, *ret_directions, is_both ? 2 : 1, "directions", ret_directions);
 }
 
@@ -36,7 +36,7 @@ check_weights(Call *call, InferContext *context, int64_t gates, int64_t *ret_dir
 static Status
 check_options(Call *call, InferContext *context, int64_t gates, const Shape *states, int64_t batch)
 {
-    const int64_t hidden = states->dims[2];
+    int64_t hidden = states->dims[2];
     int64_t size = 0;
     int64_t ignored = 0;
     Shape shape;
@@ -68,11 +68,11 @@ infer_recurrent(Call *call, InferContext *context, int64_t gates)
     Shape input;
     int64_t directions = -1;
     int64_t hidden = -1;
-    const bool is_batch_first = node_attr_int(context->node, "layout") == 1;
+    bool is_batch_first = node_attr_int(context->node, "layout") == 1;
     TRY(infer_rank(call, context, 0, 3, &input));
     TRY(check_weights(call, context, gates, &directions, &hidden));
-    const int64_t time = input.dims[is_batch_first ? 1 : 0];
-    const int64_t batch = input.dims[is_batch_first ? 0 : 1];
+    int64_t time = input.dims[is_batch_first ? 1 : 0];
+    int64_t batch = input.dims[is_batch_first ? 0 : 1];
     Shape output = shape_of_rank(4);
     Shape states = shape_of_rank(3);
     output.dims[0] = is_batch_first ? batch : time;

@@ -44,7 +44,7 @@ struct Recurrence {
 static double
 apply_activation(const Recurrence *run, size_t activation, double x)
 {
-    const double clipped = run->clip > 0 ? fmin(fmax(x, -run->clip), run->clip) : x;
+    double clipped = run->clip > 0 ? fmin(fmax(x, -run->clip), run->clip) : x;
     return activate(&run->activations[activation], clipped);
 }
 
@@ -81,9 +81,9 @@ rnn_step(const Recurrence *run)
 static void
 gru_step(const Recurrence *run)
 {
-    const int64_t hidden = run->hidden;
-    const double *const bias = run->biases == NULL ? NULL : &run->biases[5 * hidden];
-    double *const candidates = &run->turned[2 * hidden];
+    int64_t hidden = run->hidden;
+    const double *bias = run->biases == NULL ? NULL : &run->biases[5 * hidden];
+    double *candidates = &run->turned[2 * hidden];
     for (int64_t n = 0; n < hidden; n++) {
         run->scratch[n] = apply_activation(run, 0, run->sums[hidden + n] + run->turned[hidden + n]);
         candidates[n] *= run->scratch[n];
@@ -94,8 +94,8 @@ gru_step(const Recurrence *run)
             &run->recurrence[2 * hidden * hidden], run->scratch, bias, hidden, hidden, candidates);
     }
     for (int64_t n = 0; n < hidden; n++) {
-        const double update = apply_activation(run, 0, run->sums[n] + run->turned[n]);
-        const double candidate = apply_activation(run, 1, run->sums[2 * hidden + n] + candidates[n]);
+        double update = apply_activation(run, 0, run->sums[n] + run->turned[n]);
+        double candidate = apply_activation(run, 1, run->sums[2 * hidden + n] + candidates[n]);
         run->state[n] = (1 - update) * candidate + update * run->state[n];
     }
 }
@@ -109,18 +109,18 @@ peephole_term(const Recurrence *run, int64_t gate, int64_t n, double memory)
 static void
 lstm_step(const Recurrence *run)
 {
-    const int64_t hidden = run->hidden;
+    int64_t hidden = run->hidden;
     for (int64_t n = 0; n < hidden; n++) {
-        const double before = run->memory[n];
+        double before = run->memory[n];
         double gates[GATES_MAX];
         for (int64_t gate = 0; gate < GATES_MAX; gate++) {
             gates[gate] = run->sums[gate * hidden + n] + run->turned[gate * hidden + n];
         }
-        const double input = apply_activation(run, 0, gates[0] + peephole_term(run, 0, n, before));
-        const double forget =
+        double input = apply_activation(run, 0, gates[0] + peephole_term(run, 0, n, before));
+        double forget =
             run->has_flag ? 1 - input : apply_activation(run, 0, gates[2] + peephole_term(run, 2, n, before));
-        const double memory = forget * before + input * apply_activation(run, 1, gates[3]);
-        const double output = apply_activation(run, 0, gates[1] + peephole_term(run, 1, n, memory));
+        double memory = forget * before + input * apply_activation(run, 1, gates[3]);
+        double output = apply_activation(run, 0, gates[1] + peephole_term(run, 1, n, memory));
         run->memory[n] = memory;
         run->state[n] = output * apply_activation(run, 2, memory);
     }
@@ -143,7 +143,7 @@ typedef struct Layout {
 static size_t
 item_count(const Node *node, const char *name)
 {
-    const AttrValue *const list = node_attr(node, name);
+    const AttrValue *list = node_attr(node, name);
     return list == NULL ? 0 : list->value.list.count;
 }
 
@@ -159,13 +159,12 @@ set_number(const Node *node, const char *name, size_t index, double *number)
 static Status
 find_activations(const Layout *layout, int64_t direction, Recurrence *run)
 {
-    const Node *const node = layout->context->node;
-    const size_t given = item_count(node, "activations");
+    const Node *node = layout->context->node;
+    size_t given = item_count(node, "activations");
     for (size_t index = 0; index < run->cell->activation_count; index++) {
-        const size_t position = (size_t)direction * run->cell->activation_count + index;
-        const Slice name = position < given
-                               ? node_attr(node, "activations")->value.list.items[position].value.s
-                               : slice_from_string(run->cell->activations[index]);
+        size_t position = (size_t)direction * run->cell->activation_count + index;
+        Slice name = position < given ? node_attr(node, "activations")->value.list.items[position].value.s
+                                      : slice_from_string(run->cell->activations[index]);
         if (!activation_find(name, &run->activations[index])) {
             return call_fail(layout->context->call, STATUS_UNIMPLEMENTED, "there is no activation '%.*s'",
                 SLICE_PRINT(slice_part(name, 0, 64)));
@@ -184,7 +183,7 @@ parameter_of(const Layout *layout, int input, int64_t direction)
         layout->context->inputs[input].dtype == DTYPE_INVALID) {
         return NULL;
     }
-    const Tensor *const tensor = &layout->doubles->inputs[input];
+    const Tensor *tensor = &layout->doubles->inputs[input];
     return (const double *)tensor->data + direction * (tensor_element_count(tensor) / layout->directions);
 }
 
@@ -198,8 +197,8 @@ state_position(const Layout *layout, int64_t direction, int64_t sequence)
 static void
 load_state(const Layout *layout, int input, int64_t position, int64_t hidden, double *state)
 {
-    const bool is_there = (uint32_t)input < layout->context->input_count &&
-                          layout->context->inputs[input].dtype != DTYPE_INVALID;
+    bool is_there = (uint32_t)input < layout->context->input_count &&
+                    layout->context->inputs[input].dtype != DTYPE_INVALID;
     for (int64_t n = 0; n < hidden; n++) {
         state[n] = is_there ? doubles_in(layout->doubles, input)[position * hidden + n] : 0;
     }
@@ -214,23 +213,23 @@ store_state(const Layout *layout, int output, int64_t position, int64_t hidden, 
 static int64_t
 sequence_length(const Layout *layout, int64_t sequence)
 {
-    const KernelContext *const context = layout->context;
+    const KernelContext *context = layout->context;
     if (context->input_count <= 4 || context->inputs[4].dtype == DTYPE_INVALID) {
         return layout->time;
     }
-    const int64_t length = ((const int32_t *)context->inputs[4].data)[sequence];
+    int64_t length = ((const int32_t *)context->inputs[4].data)[sequence];
     return length < 0 ? 0 : length < layout->time ? length : layout->time;
 }
 
 static void
 run_step(const Layout *layout, const Recurrence *run, int64_t direction, int64_t sequence, int64_t moment)
 {
-    const int64_t rows = run->cell->gates * run->hidden;
-    const int64_t position =
+    int64_t rows = run->cell->gates * run->hidden;
+    int64_t position =
         layout->is_batch_first ? sequence * layout->time + moment : moment * layout->batch + sequence;
-    const int64_t output = layout->is_batch_first
-                               ? position * layout->directions + direction
-                               : (moment * layout->directions + direction) * layout->batch + sequence;
+    int64_t output = layout->is_batch_first
+                         ? position * layout->directions + direction
+                         : (moment * layout->directions + direction) * layout->batch + sequence;
     multiply_vector(run->weights, &doubles_in(layout->doubles, 0)[position * run->inputs], run->biases, rows,
         run->inputs, run->sums);
     multiply_vector(run->recurrence, run->state, run->biases == NULL ? NULL : &run->biases[rows], rows,
@@ -243,8 +242,8 @@ static void
 run_sequence(
     const Layout *layout, const Recurrence *run, int64_t direction, int64_t sequence, bool is_reverse)
 {
-    const int64_t length = sequence_length(layout, sequence);
-    const int64_t position = state_position(layout, direction, sequence);
+    int64_t length = sequence_length(layout, sequence);
+    int64_t position = state_position(layout, direction, sequence);
     load_state(layout, 5, position, run->hidden, run->state);
     load_state(layout, 6, position, run->hidden, run->memory);
     for (int64_t turn = 0; turn < length; turn++) {
@@ -259,9 +258,8 @@ run_sequence(
 static Status
 run_direction(const Layout *layout, Recurrence *run, int64_t direction)
 {
-    const Node *const node = layout->context->node;
-    const bool is_reverse =
-        direction == 1 || slice_equals_string(node_attr_string(node, "direction"), "reverse");
+    const Node *node = layout->context->node;
+    bool is_reverse = direction == 1 || slice_equals_string(node_attr_string(node, "direction"), "reverse");
     run->weights = parameter_of(layout, 1, direction);
     run->recurrence = parameter_of(layout, 2, direction);
     run->biases = parameter_of(layout, 3, direction);
@@ -276,19 +274,19 @@ run_direction(const Layout *layout, Recurrence *run, int64_t direction)
 static Status
 recurrent_compute(KernelContext *context, const Cell *cell, const char *flag)
 {
-    const Node *const node = context->node;
+    const Node *node = context->node;
     AUTO_DOUBLES doubles = {0};
     TRY(doubles_begin(context, &doubles));
-    const Shape *const input = &context->inputs[0].shape;
-    const bool is_batch_first = node_attr_int(node, "layout") == 1;
-    const Layout layout = {.context = context,
+    const Shape *input = &context->inputs[0].shape;
+    bool is_batch_first = node_attr_int(node, "layout") == 1;
+    Layout layout = {.context = context,
         .doubles = &doubles,
         .time = input->dims[is_batch_first ? 1 : 0],
         .batch = input->dims[is_batch_first ? 0 : 1],
         .directions = context->inputs[1].shape.dims[0],
         .is_batch_first = is_batch_first};
-    const int64_t hidden = context->inputs[2].shape.dims[2];
-    const size_t rows = (size_t)(cell->gates * hidden);
+    int64_t hidden = context->inputs[2].shape.dims[2];
+    size_t rows = (size_t)(cell->gates * hidden);
     AUTO_MEMORY double *memory = memory_new(2 * rows + 3 * (size_t)hidden + 1, sizeof *memory);
     if (memory == NULL) {
         return call_fail_memory(context->call, "a recurrent network's state");

@@ -18,14 +18,14 @@ typedef void (*RunningLoop)(const Running *running);
     {                                                                                                        \
         const Lines *lines = &running->lines;                                                                \
         for (int64_t line = 0; line < lines->outer * lines->inner; line++) {                                 \
-            const int64_t first = line / lines->inner * lines->size * lines->inner + line % lines->inner;    \
+            int64_t first = line / lines->inner * lines->size * lines->inner + line % lines->inner;          \
             const storage *x = (const storage *)running->input + first;                                      \
             storage *z = (storage *)running->output + first;                                                 \
             accumulator total = initial;                                                                     \
             for (int64_t n = 0; n < lines->size; n++) {                                                      \
-                const int64_t position = (running->is_reverse ? lines->size - 1 - n : n) * lines->inner;     \
-                const accumulator a = (accumulator)read(x[position]);                                        \
-                const accumulator before = total;                                                            \
+                int64_t position = (running->is_reverse ? lines->size - 1 - n : n) * lines->inner;           \
+                accumulator a = (accumulator)read(x[position]);                                              \
+                accumulator before = total;                                                                  \
                 step;                                                                                        \
                 z[position] = write((compute)(running->is_exclusive ? before : total));                      \
             }                                                                                                \
@@ -55,7 +55,7 @@ compute_cumulative(KernelContext *context, const RunningLoop *loops, bool is_exc
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     TRY(kernel_input_ints(context, 1, &axis, 1, &count));
-    const Running running = {
+    Running running = {
         .input = input->data,
         .output = output->data,
         .lines = lines_along(&input->shape, (int)(axis < 0 ? axis + input->shape.rank : axis)),
@@ -99,15 +99,15 @@ l2_loss_supports(const Node *node)
 static Status
 l2_loss_compute(KernelContext *context)
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     AUTO_TENSOR values = {0};
     AUTO_TENSOR loss = {0};
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &values));
     TRY(scratch_new(context, DTYPE_FLOAT64, &scalar, &loss));
-    const int64_t count = tensor_element_count(&values);
+    int64_t count = tensor_element_count(&values);
     double sum = 0;
     for (int64_t n = 0; n < count; n++) {
-        const double value = ((const double *)values.data)[n];
+        double value = ((const double *)values.data)[n];
         sum += value * value;
     }
     *(double *)loss.data = sum / 2;

@@ -28,14 +28,14 @@ typedef void (*ReduceLoop)(Reduce *reduce);
         typedef storage Storage __attribute__((unused));                                                     \
         const storage *x = reduce->input;                                                                    \
         storage *z = reduce->output;                                                                         \
-        const int64_t count = reduce->count;                                                                 \
+        int64_t count = reduce->count;                                                                       \
         (void)count;                                                                                         \
         for (int64_t n = 0; n < reduce->output_count; n++, (void)walk_next(&reduce->kept)) {                 \
             accumulator sum = initial;                                                                       \
             for (bool goes_on = count > 0; goes_on; goes_on = walk_next(&reduce->lines)) {                   \
                 const storage *line = &x[reduce->kept.offset + reduce->lines.offset];                        \
                 for (int64_t k = 0; k < reduce->line_count; k++) {                                           \
-                    const compute a = read(line[k * reduce->line_stride]);                                   \
+                    compute a = read(line[k * reduce->line_stride]);                                         \
                     step;                                                                                    \
                 }                                                                                            \
             }                                                                                                \
@@ -141,7 +141,7 @@ plan_reduction(const Tensor *input, const Reduction *reduction, Tensor *output)
     }
     reduce.count = walk_count(&reduce.lines);
     if (reduce.lines.rank > 0) {
-        const int last = --reduce.lines.rank;
+        int last = --reduce.lines.rank;
         reduce.line_count = reduce.lines.dims[last];
         reduce.line_stride = reduce.lines.strides[last];
     }

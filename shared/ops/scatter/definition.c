@@ -10,7 +10,7 @@ check_updates(Call *call, const Shape *target, const Shape *indices, const Shape
     if (target->rank < 0 || indices->rank < 0 || updates->rank < 0) {
         return STATUS_OK;
     }
-    const int64_t depth = indices->rank == 0 ? -1 : indices->dims[indices->rank - 1];
+    int64_t depth = indices->rank == 0 ? -1 : indices->dims[indices->rank - 1];
     if (indices->rank == 0 || depth > target->rank) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld coordinates for a tensor of rank %d",
             (long long)depth, target->rank);

@@ -47,11 +47,11 @@ static Status
 read_tuple(
     KernelContext *context, const Tensor *indices, const Shape *target, int64_t tuple, int64_t *ret_slice)
 {
-    const int64_t depth = indices->shape.dims[indices->shape.rank - 1];
+    int64_t depth = indices->shape.dims[indices->shape.rank - 1];
     int64_t slice = 0;
     for (int64_t n = 0; n < depth; n++) {
         int64_t index = -1;
-        const bool is_number = tensor_to_int64(indices, tuple * depth + n, &index);
+        bool is_number = tensor_to_int64(indices, tuple * depth + n, &index);
         if (!is_number || index < 0 || index >= target->dims[n]) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "index %lld at %lld is not within %lld",
                 (long long)index, (long long)(tuple * depth + n), (long long)target->dims[n]);
@@ -73,7 +73,7 @@ static Status
 scatter_slices(KernelContext *context, const Scatter *scatter, WideCombination combination)
 {
     const Shape *shape = &scatter->indices->shape;
-    const int64_t depth = shape->dims[shape->rank - 1];
+    int64_t depth = shape->dims[shape->rank - 1];
     int64_t slice_count = 1;
     int64_t tuples = 1;
     for (int64_t n = depth; n < scatter->target->shape.rank; n++) {
@@ -82,7 +82,7 @@ scatter_slices(KernelContext *context, const Scatter *scatter, WideCombination c
     for (int index = 0; index < shape->rank - 1; index++) {
         tuples *= shape->dims[index];
     }
-    const size_t bytes = (size_t)slice_count * dtype_size(scatter->target->dtype);
+    size_t bytes = (size_t)slice_count * dtype_size(scatter->target->dtype);
     for (int64_t tuple = 0; tuple < tuples && slice_count > 0; tuple++) {
         int64_t slice = 0;
         TRY(read_tuple(context, scatter->indices, &scatter->target->shape, tuple, &slice));
@@ -105,21 +105,21 @@ update_compute(KernelContext *context)
     if (tensor_element_count(output) > 0) {
         memcpy(output->data, context->inputs[0].data, tensor_byte_size(output));
     }
-    const Scatter scatter = {&context->inputs[1], &context->inputs[2], output};
+    Scatter scatter = {&context->inputs[1], &context->inputs[2], output};
     return scatter_slices(context, &scatter, WIDE_COUNT);
 }
 
 static Status
 combine_compute(KernelContext *context)
 {
-    const Dtype wide = wide_dtype(context->inputs[0].dtype);
+    Dtype wide = wide_dtype(context->inputs[0].dtype);
     AUTO_TENSOR target = {0};
     AUTO_TENSOR updates = {0};
     Shape shape;
     TRY(output_shapes(context, &shape));
     TRY(scratch_cast(context, &context->inputs[0], wide, &target));
     TRY(scratch_cast(context, &context->inputs[2], wide, &updates));
-    const Scatter scatter = {&context->inputs[1], &updates, &target};
+    Scatter scatter = {&context->inputs[1], &updates, &target};
     TRY(scatter_slices(context, &scatter, find_combination(context->node)));
     return scratch_finish(context, 0, &target);
 }
@@ -128,7 +128,7 @@ combine_compute(KernelContext *context)
 static Status
 scatter_nd_compute(KernelContext *context)
 {
-    const Dtype wide = wide_dtype(context->inputs[1].dtype);
+    Dtype wide = wide_dtype(context->inputs[1].dtype);
     AUTO_TENSOR target = {0};
     AUTO_TENSOR updates = {0};
     Shape shape;
@@ -136,7 +136,7 @@ scatter_nd_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[1], wide, &updates));
     TRY(scratch_new(context, wide, &shape, &target));
     fill_zero(&target);
-    const Scatter scatter = {&context->inputs[0], &updates, &target};
+    Scatter scatter = {&context->inputs[0], &updates, &target};
     TRY(scatter_slices(context, &scatter, WIDE_ADD));
     return scratch_finish(context, 0, &target);
 }

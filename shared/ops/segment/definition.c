@@ -48,7 +48,7 @@ infer_segment(Call *call, InferContext *context)
     int64_t count = 0;
     TRY(infer_rank(call, context, 1, 1, &ids));
     TRY(check_data(call, context));
-    const int64_t rows = context->inputs[0].rank < 0 ? -1 : context->inputs[0].dims[0];
+    int64_t rows = context->inputs[0].rank < 0 ? -1 : context->inputs[0].dims[0];
     TRY(infer_equal(call, rows, ids.dims[0], "the number of segment ids", &size));
     TRY(count_sorted(call, context, 1, &count));
     return rows_of(call, context, count, 1);

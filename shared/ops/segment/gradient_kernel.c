@@ -46,8 +46,8 @@ count_rows(KernelContext *context, int64_t segments, double *counts)
 static Status
 spread_gradient(KernelContext *context, SegmentDivisor divisor)
 {
-    const int64_t segments = context->inputs[0].shape.dims[0];
-    const Shape vector = shape_vector(segments);
+    int64_t segments = context->inputs[0].shape.dims[0];
+    Shape vector = shape_vector(segments);
     Shape shape;
     AUTO_TENSOR from = {0};
     AUTO_TENSOR to = {0};
@@ -59,13 +59,13 @@ spread_gradient(KernelContext *context, SegmentDivisor divisor)
     fill_zero(&to);
     fill_zero(&counts);
     TRY(count_rows(context, segments, counts.data));
-    const int64_t slice = lines_along(&shape, 0).inner;
+    int64_t slice = lines_along(&shape, 0).inner;
     for (int64_t n = 0; n < tensor_element_count(&context->inputs[2]); n++) {
         int64_t segment = 0;
         int64_t row = 0;
         TRY(read_index(context, 2, n, segments, &segment));
         TRY(read_index(context, 1, n, shape.dims[0], &row));
-        const double scale = 1 / divisor(((const double *)counts.data)[segment]);
+        double scale = 1 / divisor(((const double *)counts.data)[segment]);
         for (int64_t element = 0; element < slice; element++) {
             ((double *)to.data)[row * slice + element] +=
                 ((const double *)from.data)[segment * slice + element] * scale;

@@ -70,7 +70,7 @@ read_segment(const Fold *fold, int64_t position, int64_t previous, int64_t *ret_
 {
     Call *call = fold->context->call;
     int64_t segment = -1;
-    const bool is_number = tensor_to_int64(fold->ids, position, &segment);
+    bool is_number = tensor_to_int64(fold->ids, position, &segment);
     if (is_number && fold->op->kind == UNSORTED && segment < 0) {
         *ret_segment = -1;
         return STATUS_OK;
@@ -94,7 +94,7 @@ read_slice(const Fold *fold, int64_t position, int64_t *ret_slice)
     if (fold->indices == NULL) {
         return STATUS_OK;
     }
-    const int64_t rows = fold->data.shape.dims[0];
+    int64_t rows = fold->data.shape.dims[0];
     if (!tensor_to_int64(fold->indices, position, ret_slice) || *ret_slice < 0 || *ret_slice >= rows) {
         return call_fail(fold->context->call, STATUS_INVALID_ARGUMENT,
             "index %lld at %lld is not within %lld", (long long)*ret_slice, (long long)position,
@@ -106,8 +106,8 @@ read_slice(const Fold *fold, int64_t position, int64_t *ret_slice)
 static Status
 fold_slices(Fold *fold)
 {
-    const int64_t count = tensor_element_count(fold->ids);
-    const size_t bytes = (size_t)fold->slice * dtype_size(fold->data.dtype);
+    int64_t count = tensor_element_count(fold->ids);
+    size_t bytes = (size_t)fold->slice * dtype_size(fold->data.dtype);
     int64_t previous = 0;
     for (int64_t position = 0; position < count; position++) {
         int64_t segment = 0;
@@ -129,15 +129,15 @@ fold_slices(Fold *fold)
 static void
 finish_segments(Fold *fold)
 {
-    const size_t bytes = (size_t)fold->slice * dtype_size(fold->data.dtype);
+    size_t bytes = (size_t)fold->slice * dtype_size(fold->data.dtype);
     for (int64_t segment = 0; segment < fold->segments; segment++) {
         char *sums = (char *)fold->sums.data + (size_t)segment * bytes;
-        const int64_t count = ((const int64_t *)fold->counts.data)[segment];
+        int64_t count = ((const int64_t *)fold->counts.data)[segment];
         if (count == 0 && fold->op->kind != UNSORTED) {
             Tensor empty = {.dtype = fold->sums.dtype, .shape = shape_vector(fold->slice), .data = sums};
             fill_number(&empty, fold->op->empty);
         } else if (count > 0 && fold->op->divisor != DIVIDE_NOT) {
-            const double divisor = fold->op->divisor == DIVIDE_BY_ROOT ? sqrt((double)count) : (double)count;
+            double divisor = fold->op->divisor == DIVIDE_BY_ROOT ? sqrt((double)count) : (double)count;
             wide_divide(fold->sums.dtype, sums, divisor, fold->slice);
         }
     }
@@ -147,8 +147,8 @@ static Status
 fold_segments(Fold *fold)
 {
     KernelContext *context = fold->context;
-    const Dtype dtype = context->inputs[0].dtype;
-    const Dtype wide = wide_dtype(dtype);
+    Dtype dtype = context->inputs[0].dtype;
+    Dtype wide = wide_dtype(dtype);
     Shape shape;
     TRY(output_shapes(context, &shape));
     fold->segments = shape.dims[0];
@@ -156,7 +156,7 @@ fold_segments(Fold *fold)
     for (int index = 1; index < shape.rank; index++) {
         fold->slice *= shape.dims[index];
     }
-    const Shape counts = shape_vector(fold->segments);
+    Shape counts = shape_vector(fold->segments);
     TRY(scratch_cast(context, &context->inputs[0], wide, &fold->data));
     TRY(scratch_new(context, wide, &shape, &fold->sums));
     TRY(scratch_new(context, DTYPE_INT64, &counts, &fold->counts));
@@ -175,7 +175,7 @@ compute_segments(KernelContext *context)
         .op = op,
         .ids = &context->inputs[op->kind == SPARSE ? 2 : 1],
         .indices = op->kind == SPARSE ? &context->inputs[1] : NULL};
-    const Status status = fold_segments(&fold);
+    Status status = fold_segments(&fold);
     tensor_unref(&fold.data);
     tensor_unref(&fold.sums);
     tensor_unref(&fold.counts);

@@ -47,8 +47,8 @@ infer_cross(Call *call, InferContext *context)
     Shape merged;
     char left[SHAPE_TEXT_SIZE];
     char right[SHAPE_TEXT_SIZE];
-    const bool are_alike = shape_merge(&context->inputs[0], &context->inputs[1], &merged);
-    const int64_t last = are_alike && merged.rank > 0 ? merged.dims[merged.rank - 1] : -1;
+    bool are_alike = shape_merge(&context->inputs[0], &context->inputs[1], &merged);
+    int64_t last = are_alike && merged.rank > 0 ? merged.dims[merged.rank - 1] : -1;
     if (!are_alike || merged.rank == 0 || (last >= 0 && last != 3)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "shapes %s and %s are no vectors of 3 alike",
             shape_text(&context->inputs[0], left), shape_text(&context->inputs[1], right));

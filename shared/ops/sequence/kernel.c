@@ -30,8 +30,8 @@ reverse_sequence_compute(KernelContext *context)
     TRY(output_new(context, &output));
     const int64_t given[2] = {
         node_attr_int(context->node, "batch_dim"), node_attr_int(context->node, "seq_dim")};
-    const int batch = (int)(given[0] < 0 ? given[0] + shape->rank : given[0]);
-    const int sequence = (int)(given[1] < 0 ? given[1] + shape->rank : given[1]);
+    int batch = (int)(given[0] < 0 ? given[0] + shape->rank : given[0]);
+    int sequence = (int)(given[1] < 0 ? given[1] + shape->rank : given[1]);
     StridedCopy copy = {.rank = shape->rank};
     memcpy(copy.dims, shape->dims, sizeof shape->dims);
     strides_dense(shape, copy.from);
@@ -70,12 +70,12 @@ read_shifts(KernelContext *context, int64_t *ret_shifts)
     TRY(kernel_input_ints(context, 1, shifts, ROLLS_MAX, &counts[0]));
     TRY(kernel_input_ints(context, 2, axes, ROLLS_MAX, &counts[1]));
     for (size_t n = 0; n < counts[0] && n < counts[1]; n++) {
-        const int64_t axis = axes[n] < 0 ? axes[n] + shape->rank : axes[n];
+        int64_t axis = axes[n] < 0 ? axes[n] + shape->rank : axes[n];
         if (axis < 0 || axis >= shape->rank) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "axis %lld is not within a tensor of rank %d", (long long)axes[n], shape->rank);
         }
-        const int64_t size = shape->dims[axis] > 0 ? shape->dims[axis] : 1;
+        int64_t size = shape->dims[axis] > 0 ? shape->dims[axis] : 1;
         ret_shifts[axis] = ((ret_shifts[axis] + shifts[n] % size) % size + size) % size;
     }
     return STATUS_OK;
@@ -90,8 +90,8 @@ roll_part(const Tensor *input, Tensor *output, const int64_t *shifts, uint32_t p
     strides_dense(shape, copy.from);
     memcpy(copy.to, copy.from, sizeof copy.from);
     for (int index = 0; index < shape->rank; index++) {
-        const int64_t rest = shape->dims[index] - shifts[index];
-        const bool is_behind = (part >> index & 1) != 0;
+        int64_t rest = shape->dims[index] - shifts[index];
+        bool is_behind = (part >> index & 1) != 0;
         copy.dims[index] = is_behind ? shifts[index] : rest;
         copy.from_offset += is_behind ? rest * copy.from[index] : 0;
         copy.to_offset += is_behind ? 0 : shifts[index] * copy.to[index];
@@ -123,8 +123,8 @@ typedef void (*CrossLoop)(const void *a, const void *b, void *product, int64_t c
         for (int64_t n = 0; n < count; n++) {                                                                \
             const storage *x = (const storage *)a + n / 3 * 3;                                               \
             const storage *y = (const storage *)b + n / 3 * 3;                                               \
-            const int64_t next = (n + 1) % 3;                                                                \
-            const int64_t last = (n + 2) % 3;                                                                \
+            int64_t next = (n + 1) % 3;                                                                      \
+            int64_t last = (n + 2) % 3;                                                                      \
             const compute left[2] = {read(x[next]), read(x[last])};                                          \
             const compute right[2] = {read(y[next]), read(y[last])};                                         \
             ((storage *)product)[n] = write(left[0] * right[1] - left[1] * right[0]);                        \

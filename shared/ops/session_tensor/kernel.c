@@ -9,11 +9,11 @@
 static Status
 read_handle(KernelContext *context, const char **ret_name)
 {
-    const Tensor *const handle = &context->inputs[0];
+    const Tensor *handle = &context->inputs[0];
     if (tensor_element_count(handle) != 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "a handle is one string");
     }
-    const Slice text = slice_part(*(const Slice *)handle->data, 0, VARIABLE_NAME_MAX / 2);
+    Slice text = slice_part(*(const Slice *)handle->data, 0, VARIABLE_NAME_MAX / 2);
     *ret_name = text_format(context->call->arena, "handle;%.*s", SLICE_PRINT(text));
     return *ret_name != NULL ? STATUS_OK : call_fail_memory(context->call, "a handle");
 }
@@ -31,7 +31,7 @@ static Status
 find_value(KernelContext *context, const char *name, Variable **ret_variable)
 {
     Resource *resource = NULL;
-    const ContainerEntry entry = {
+    ContainerEntry entry = {
         .name = slice_from_string(name), .type = &variable_type, .make = fail_missing, .context = name};
     TRY(container_obtain(context->call, context->container, &entry, &resource));
     *ret_variable = (Variable *)(void *)resource;
@@ -44,8 +44,8 @@ enum { DEVICE_SIZE_MAX = 128 };
 static Slice
 requested_device(const Node *node)
 {
-    const AttrValue *const device = node_attr(node, "_requested_device");
-    const bool is_text = device != NULL && device->kind == ATTR_STRING && !device->is_list;
+    const AttrValue *device = node_attr(node, "_requested_device");
+    bool is_text = device != NULL && device->kind == ATTR_STRING && !device->is_list;
     return is_text ? slice_part(device->value.s, 0, DEVICE_SIZE_MAX) : SLICE("");
 }
 
@@ -54,19 +54,19 @@ static Status
 keep_compute(KernelContext *context)
 {
     Variable *variable = NULL;
-    const char *const name = text_format(context->call->arena, "handle;%.*s;%016" PRIx64 ";%.*s",
+    const char *name = text_format(context->call->arena, "handle;%.*s;%016" PRIx64 ";%.*s",
         SLICE_PRINT(slice_part(context->node->name, 0, VARIABLE_NAME_MAX / 4)), random_uint64(),
         SLICE_PRINT(requested_device(context->node)));
     if (name == NULL) {
         return call_fail_memory(context->call, "a handle");
     }
-    const VariableDeclaration declaration = {
+    VariableDeclaration declaration = {
         .name = slice_from_string(name),
         .dtype = context->inputs[0].dtype,
         .shape = context->inputs[0].shape,
     };
-    const Shape scalar = shape_scalar();
-    const Slice handle = slice_from_string(name + sizeof "handle;" - 1);
+    Shape scalar = shape_scalar();
+    Slice handle = slice_from_string(name + sizeof "handle;" - 1);
     if (!tensor_new_strings(&scalar, &handle, &context->outputs[0])) {
         return call_fail_memory(context->call, "a handle");
     }
@@ -82,7 +82,7 @@ keep_compute(KernelContext *context)
 static Status
 get_compute(KernelContext *context)
 {
-    const Dtype wanted = context->node->output_dtypes[0];
+    Dtype wanted = context->node->output_dtypes[0];
     const char *name = NULL;
     Variable *variable = NULL;
     TRY(read_handle(context, &name));

@@ -9,7 +9,7 @@ infer_broadcast_args(Call *call, InferContext *context)
     Shape right;
     TRY(infer_rank(call, context, 0, 1, &left));
     TRY(infer_rank(call, context, 1, 1, &right));
-    const bool is_known = left.dims[0] >= 0 && right.dims[0] >= 0;
+    bool is_known = left.dims[0] >= 0 && right.dims[0] >= 0;
     context->outputs[0] = shape_vector(!is_known                      ? -1
                                        : left.dims[0] > right.dims[0] ? left.dims[0]
                                                                       : right.dims[0]);

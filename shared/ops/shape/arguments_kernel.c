@@ -12,7 +12,7 @@ supports_ints(const Node *node)
 static Status
 store_vector(KernelContext *context, uint32_t index, const int64_t *values, int64_t count)
 {
-    const Shape shape = shape_vector(count);
+    Shape shape = shape_vector(count);
     Tensor *output = NULL;
     TRY(kernel_output(context, index, context->node->output_dtypes[index], &shape, &output));
     for (int64_t n = 0; n < count; n++) {
@@ -43,14 +43,14 @@ read_pair(KernelContext *context, Pair *pair)
     }
     pair->rank = (int)(counts[0] > counts[1] ? counts[0] : counts[1]);
     for (size_t side = 0; side < 2; side++) {
-        const int missing = pair->rank - (int)counts[side];
+        int missing = pair->rank - (int)counts[side];
         for (int index = 0; index < pair->rank; index++) {
             pair->dims[side][index] = index < missing ? 1 : given[side][index - missing];
         }
     }
     for (int index = 0; index < pair->rank; index++) {
-        const int64_t left = pair->dims[0][index];
-        const int64_t right = pair->dims[1][index];
+        int64_t left = pair->dims[0][index];
+        int64_t right = pair->dims[1][index];
         if (left != right && left != 1 && right != 1) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "dimensions of %lld and %lld do not broadcast", (long long)left, (long long)right);
@@ -100,7 +100,7 @@ gradient_args_compute(KernelContext *context)
 static Status
 check_joins(KernelContext *context, uint32_t input, const int64_t *first, const int64_t *shape, size_t axis)
 {
-    const size_t rank = (size_t)context->inputs[input].shape.dims[0];
+    size_t rank = (size_t)context->inputs[input].shape.dims[0];
     for (size_t index = 0; index < rank; index++) {
         if (index != axis && shape[index] != first[index]) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
@@ -126,7 +126,7 @@ concat_offset_compute(KernelContext *context)
     TRY(output_rule(context, shapes));
     TRY(kernel_input_ints(context, 0, &given, 1, &count));
     TRY(kernel_input_ints(context, 1, first, SHAPE_RANK_MAX, &count));
-    const int64_t axis = given < 0 ? given + (int64_t)count : given;
+    int64_t axis = given < 0 ? given + (int64_t)count : given;
     if (axis < 0 || axis >= (int64_t)count) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "axis %lld is not within a tensor of rank %zu", (long long)given, count);

@@ -8,7 +8,7 @@ infer_shape_of(Call *call, InferContext *context)
 {
     (void)call;
     for (uint32_t index = 0; index < context->node->output_count; index++) {
-        const int rank = context->inputs[index].rank;
+        int rank = context->inputs[index].rank;
         context->outputs[index] = shape_vector(rank);
     }
     return STATUS_OK;
@@ -37,7 +37,7 @@ static Status
 infer_squeeze(Call *call, InferContext *context)
 {
     int64_t axes[SHAPE_RANK_MAX];
-    const size_t count = node_attr_ints(context->node, "squeeze_dims", axes, SHAPE_RANK_MAX);
+    size_t count = node_attr_ints(context->node, "squeeze_dims", axes, SHAPE_RANK_MAX);
     return reshape_squeeze(call, context, axes, count);
 }
 
@@ -51,7 +51,7 @@ infer_expand_dims(Call *call, InferContext *context)
     if (is_known) {
         return reshape_unsqueeze(call, context, &axis, 1);
     }
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     context->outputs[0] = rank < 0 || rank == SHAPE_RANK_MAX ? shape_unknown() : shape_of_rank(rank + 1);
     return STATUS_OK;
 }

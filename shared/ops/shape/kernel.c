@@ -32,11 +32,11 @@ check_int(KernelContext *context, int64_t value)
 static Status
 write_dimensions(KernelContext *context, uint32_t index, int first, int64_t count)
 {
-    const Shape shape = shape_vector(count);
+    Shape shape = shape_vector(count);
     Tensor *output = NULL;
     TRY(kernel_output(context, index, context->node->output_dtypes[index], &shape, &output));
     for (int64_t dimension = 0; dimension < count; dimension++) {
-        const int64_t size = context->inputs[index].shape.dims[first + dimension];
+        int64_t size = context->inputs[index].shape.dims[first + dimension];
         TRY(check_int(context, size));
         write_int(output, dimension, size);
     }
@@ -57,16 +57,16 @@ onnx_shape_compute(KernelContext *context)
 {
     Shape shape;
     TRY(output_shapes(context, &shape));
-    const int rank = context->inputs[0].shape.rank;
-    const int64_t start = node_attr_int(context->node, "start");
-    const int64_t first = start < -rank ? 0 : start < 0 ? start + rank : start > rank ? rank : start;
+    int rank = context->inputs[0].shape.rank;
+    int64_t start = node_attr_int(context->node, "start");
+    int64_t first = start < -rank ? 0 : start < 0 ? start + rank : start > rank ? rank : start;
     return write_dimensions(context, 0, (int)first, shape.dims[0]);
 }
 
 static Status
 write_scalar(KernelContext *context, int64_t value)
 {
-    const Shape shape = shape_scalar();
+    Shape shape = shape_scalar();
     Tensor *output = NULL;
     TRY(check_int(context, value));
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &shape, &output));
@@ -113,7 +113,7 @@ broadcast_compute(KernelContext *context)
     StridedCopy copy = {.rank = output->shape.rank};
     strides_dense(&output->shape, copy.to);
     for (int dimension = 0; dimension < copy.rank; dimension++) {
-        const int own = dimension - (copy.rank - input->shape.rank);
+        int own = dimension - (copy.rank - input->shape.rank);
         copy.dims[dimension] = output->shape.dims[dimension];
         copy.from[dimension] = own < 0 || input->shape.dims[own] == 1 ? 0 : strides[own];
     }

@@ -16,11 +16,11 @@ static Status
 infer_shape_of(Call *call, InferContext *context)
 {
     (void)call;
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     context->outputs[0] = shape_of_rank(1);
     if (rank >= 0) {
-        const int64_t start = clamp_axis(node_attr_int(context->node, "start"), rank);
-        const int64_t end = clamp_axis(node_attr_int(context->node, "end"), rank);
+        int64_t start = clamp_axis(node_attr_int(context->node, "start"), rank);
+        int64_t end = clamp_axis(node_attr_int(context->node, "end"), rank);
         context->outputs[0].dims[0] = end > start ? end - start : 0;
     }
     return STATUS_OK;

@@ -123,7 +123,7 @@ reshape_squeeze(Call *call, InferContext *context, const int64_t *axes, size_t c
     TRY(mark_axes(call, axes, count, input->rank, is_dropped));
     Shape output = shape_scalar();
     for (int index = 0; index < input->rank; index++) {
-        const int64_t size = input->dims[index];
+        int64_t size = input->dims[index];
         if (count == 0 && size < 0) {
             return STATUS_OK; /* the dimension may be dropped: the rank is unknown */
         }
@@ -146,7 +146,7 @@ reshape_unsqueeze(Call *call, InferContext *context, const int64_t *axes, size_t
     if (input->rank < 0) {
         return STATUS_OK;
     }
-    const int rank = input->rank + (int)count;
+    int rank = input->rank + (int)count;
     bool is_new[SHAPE_RANK_MAX] = {false};
     if (rank > SHAPE_RANK_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a rank of %d is above %d", rank, SHAPE_RANK_MAX);

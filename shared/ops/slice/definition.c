@@ -44,7 +44,7 @@ infer_strided_slice_grad(Call *call, InferContext *context)
     }
     shape.rank = (int)count;
     TRY(infer_check_size(call, &shape));
-    const InferContext forward = {.node = context->node, .inputs = &shape, .values = context->values};
+    InferContext forward = {.node = context->node, .inputs = &shape, .values = context->values};
     Slicing slicing;
     Shape merged;
     TRY(slicing_strided(call, &forward, &slicing));

@@ -20,7 +20,7 @@ clamp_bound(int64_t value, int64_t low, int64_t high)
 static int64_t
 step_count(int64_t begin, int64_t end, int64_t step)
 {
-    const int64_t distance = end - begin;
+    int64_t distance = end - begin;
     if (distance == 0 || (distance < 0) != (step < 0)) {
         return 0;
     }
@@ -31,15 +31,15 @@ step_count(int64_t begin, int64_t end, int64_t step)
 static Status
 take_plain(Call *call, const Shape *input, int dimension, int64_t size, Slicing *slicing)
 {
-    const int64_t begin = slicing->begin[dimension];
-    const int64_t available = input->dims[dimension];
+    int64_t begin = slicing->begin[dimension];
+    int64_t available = input->dims[dimension];
     if (available < 0) {
         slicing->size[dimension] = size;
         return begin >= 0 ? STATUS_OK
                           : call_fail(call, STATUS_INVALID_ARGUMENT,
                                 "the slice begins at %lld in dimension %d", (long long)begin, dimension);
     }
-    const bool fits = begin >= 0 && begin <= available && size >= -1 && size <= available - begin;
+    bool fits = begin >= 0 && begin <= available && size >= -1 && size <= available - begin;
     if (!fits) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "%lld elements from %lld on are not within dimension %d of %lld", (long long)size,
@@ -130,7 +130,7 @@ read_spec(Call *call, const InferContext *context, StridedSpec *spec, bool *ret_
 static Status
 take_index(Call *call, int64_t index, int64_t available, int dimension, Slicing *slicing)
 {
-    const int64_t begin = index + (index < 0 ? available : 0);
+    int64_t begin = index + (index < 0 ? available : 0);
     if (begin < 0 || begin >= available) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "index %lld is not within dimension %d of %lld",
             (long long)index, dimension, (long long)available);
@@ -143,15 +143,15 @@ take_index(Call *call, int64_t index, int64_t available, int dimension, Slicing 
 static void
 take_range(const StridedSpec *spec, int entry, int64_t available, int dimension, Slicing *slicing)
 {
-    const int64_t step = spec->step[entry];
-    const int64_t low = step > 0 ? 0 : -1;
-    const int64_t high = step > 0 ? available : available - 1;
-    const int64_t given_begin = spec->begin[entry] + (spec->begin[entry] < 0 ? available : 0);
-    const int64_t given_end = spec->end[entry] + (spec->end[entry] < 0 ? available : 0);
-    const int64_t first = step > 0 ? low : high;
-    const int64_t last = step > 0 ? high : low;
-    const int64_t begin = has_bit(spec->begin_mask, entry) ? first : clamp_bound(given_begin, low, high);
-    const int64_t end = has_bit(spec->end_mask, entry) ? last : clamp_bound(given_end, low, high);
+    int64_t step = spec->step[entry];
+    int64_t low = step > 0 ? 0 : -1;
+    int64_t high = step > 0 ? available : available - 1;
+    int64_t given_begin = spec->begin[entry] + (spec->begin[entry] < 0 ? available : 0);
+    int64_t given_end = spec->end[entry] + (spec->end[entry] < 0 ? available : 0);
+    int64_t first = step > 0 ? low : high;
+    int64_t last = step > 0 ? high : low;
+    int64_t begin = has_bit(spec->begin_mask, entry) ? first : clamp_bound(given_begin, low, high);
+    int64_t end = has_bit(spec->end_mask, entry) ? last : clamp_bound(given_end, low, high);
     slicing->begin[dimension] = begin;
     slicing->size[dimension] = step_count(begin, end, step);
 }
@@ -160,8 +160,8 @@ take_range(const StridedSpec *spec, int entry, int64_t available, int dimension,
 static Status
 take_entry(Call *call, const StridedSpec *spec, int entry, int64_t available, int dimension, Slicing *slicing)
 {
-    const int64_t step = spec->step[entry];
-    const bool shrinks = has_bit(spec->shrink_mask, entry);
+    int64_t step = spec->step[entry];
+    bool shrinks = has_bit(spec->shrink_mask, entry);
     if (step == 0 || (shrinks && step < 0)) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "stride %lld of entry %d is not allowed", (long long)step, entry);
@@ -206,7 +206,7 @@ apply_spec(Call *call, const StridedSpec *spec, const Shape *input, Slicing *sli
     for (int entry = 0; entry < spec->count; entry++) {
         entries += !has_bit(spec->ellipsis_mask, entry) && !has_bit(spec->new_axis_mask, entry) ? 1 : 0;
     }
-    const int rest = input->rank - entries;
+    int rest = input->rank - entries;
     if (rest < 0 || (spec->ellipsis_mask & (spec->ellipsis_mask - 1)) != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%d entries do not slice a tensor of rank %d",
             entries, input->rank);
@@ -303,20 +303,20 @@ take_onnx(Call *call, const OnnxSpec *spec, size_t entry, const Shape *input, Sl
 {
     int axis = 0;
     TRY(infer_axis(call, spec->axes[entry], input->rank, &axis));
-    const int64_t step = spec->steps[entry];
+    int64_t step = spec->steps[entry];
     if (step == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "step 0 along axis %d", axis);
     }
-    const int64_t available = input->dims[axis];
+    int64_t available = input->dims[axis];
     slicing->step[axis] = step;
     slicing->size[axis] = available == 0 ? 0 : -1;
     if (available <= 0) {
         return STATUS_OK;
     }
-    const int64_t start = spec->starts[entry] + (spec->starts[entry] < 0 ? available : 0);
-    const int64_t end = spec->ends[entry] + (spec->ends[entry] < 0 ? available : 0);
-    const int64_t low = step > 0 ? 0 : -1;
-    const int64_t begin = clamp_bound(start, 0, step > 0 ? available : available - 1);
+    int64_t start = spec->starts[entry] + (spec->starts[entry] < 0 ? available : 0);
+    int64_t end = spec->ends[entry] + (spec->ends[entry] < 0 ? available : 0);
+    int64_t low = step > 0 ? 0 : -1;
+    int64_t begin = clamp_bound(start, 0, step > 0 ? available : available - 1);
     slicing->begin[axis] = begin;
     slicing->size[axis] = step_count(begin, clamp_bound(end, low, available), step);
     return STATUS_OK;

@@ -30,8 +30,8 @@ sum_of_exponentials(const double *scores, int64_t count, int64_t step, double la
 static void
 softmax_line(double *scores, int64_t count, int64_t step)
 {
-    const double largest = largest_of(scores, count, step);
-    const double sum = sum_of_exponentials(scores, count, step, largest);
+    double largest = largest_of(scores, count, step);
+    double sum = sum_of_exponentials(scores, count, step, largest);
     for (int64_t n = 0; n < count; n++) {
         scores[n * step] = exp(scores[n * step] - largest) / sum;
     }
@@ -40,8 +40,8 @@ softmax_line(double *scores, int64_t count, int64_t step)
 static void
 log_softmax_line(double *scores, int64_t count, int64_t step)
 {
-    const double largest = largest_of(scores, count, step);
-    const double logarithm = log(sum_of_exponentials(scores, count, step, largest));
+    double largest = largest_of(scores, count, step);
+    double logarithm = log(sum_of_exponentials(scores, count, step, largest));
     for (int64_t n = 0; n < count; n++) {
         scores[n * step] = scores[n * step] - largest - logarithm;
     }
@@ -51,10 +51,10 @@ log_softmax_line(double *scores, int64_t count, int64_t step)
 static void
 hardmax_line(double *scores, int64_t count, int64_t step)
 {
-    const double largest = largest_of(scores, count, step);
+    double largest = largest_of(scores, count, step);
     bool is_found = false;
     for (int64_t n = 0; n < count; n++) {
-        const bool is_chosen = !is_found && scores[n * step] == largest;
+        bool is_chosen = !is_found && scores[n * step] == largest;
         is_found = is_found || is_chosen;
         scores[n * step] = is_chosen ? 1 : 0;
     }
@@ -73,7 +73,7 @@ compute_lines(KernelContext *context, int64_t axis, LineFunction function)
     TRY(output_shapes(context, &shape));
     AUTO_TENSOR scores = {0};
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &scores));
-    const Lines lines = lines_along(&shape, (int)(axis < 0 ? axis + shape.rank : axis));
+    Lines lines = lines_along(&shape, (int)(axis < 0 ? axis + shape.rank : axis));
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             double *line = (double *)scores.data + outer * lines.size * lines.inner + inner;

@@ -24,10 +24,10 @@ static void
 plan_dimension(const Blocks *blocks, int index, int64_t position, Sides *sides)
 {
     StridedCopy *copy = &sides->copy;
-    const int dimension = index + 1;
-    const int64_t block = blocks->size[index];
-    const int64_t rest = position - blocks->before[index];
-    const int64_t first = first_block(rest, block);
+    int dimension = index + 1;
+    int64_t block = blocks->size[index];
+    int64_t rest = position - blocks->before[index];
+    int64_t first = first_block(rest, block);
     int64_t last = first_block(rest - sides->space->dims[dimension], block);
     last = last < sides->batch->dims[dimension] ? last : sides->batch->dims[dimension];
     copy->dims[dimension] = last > first ? last - first : 0;
@@ -72,7 +72,7 @@ static Status
 compute_blocks(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
-    const bool to_batch = blocks_go_to_batch(context->node);
+    bool to_batch = blocks_go_to_batch(context->node);
     KernelInference inference;
     Blocks blocks;
     Tensor *output = NULL;
@@ -91,7 +91,7 @@ compute_blocks(KernelContext *context)
         .batch = to_batch ? &output->shape : &input->shape};
     for (int64_t number = 0; number < positions && tensor_element_count(input) > 0; number++) {
         plan_position(&blocks, number, &sides);
-        const StridedCopy copy = to_batch ? sides.copy : reverse_copy(&sides.copy);
+        StridedCopy copy = to_batch ? sides.copy : reverse_copy(&sides.copy);
         strided_copy(&copy, input, output);
     }
     return STATUS_OK;

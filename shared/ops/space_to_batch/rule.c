@@ -63,7 +63,7 @@ divide_dimension(Call *call, int64_t value, int64_t divisor, int64_t *ret_quotie
 static Status
 resize_dimension(Call *call, bool to_batch, int index, const Blocks *blocks, int64_t *dimension)
 {
-    const int64_t border = blocks->before[index] + blocks->after[index];
+    int64_t border = blocks->before[index] + blocks->after[index];
     if (to_batch) {
         return divide_dimension(
             call, *dimension < 0 ? -1 : *dimension + border, blocks->size[index], dimension);
@@ -80,7 +80,7 @@ resize_dimension(Call *call, bool to_batch, int index, const Blocks *blocks, int
 static Status
 size_output(Call *call, const InferContext *context, Blocks *blocks)
 {
-    const bool to_batch = blocks_go_to_batch(context->node);
+    bool to_batch = blocks_go_to_batch(context->node);
     Shape output = context->inputs[0];
     int64_t block = 1;
     if (output.rank < blocks->rank + 1) {
@@ -101,7 +101,7 @@ Status
 blocks_read(Call *call, const InferContext *context, Blocks *ret_blocks)
 {
     Blocks blocks = {.output = shape_unknown()};
-    const uint32_t borders = context->node->input_count - 1;
+    uint32_t borders = context->node->input_count - 1;
     blocks.is_known = context->inputs[0].rank >= 0 && infer_knows(context, borders) &&
                       (borders == 1 || infer_knows(context, 1));
     if (borders == 1) {

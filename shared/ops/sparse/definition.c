@@ -72,8 +72,8 @@ infer_sparse_matmul(Call *call, InferContext *context)
     if (infer_knows(context, 2) && count != 2) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the sparse tensor has rank %zu, not 2", count);
     }
-    const bool turns_a = node_attr_bool(context->node, "adjoint_a");
-    const bool turns_b = node_attr_bool(context->node, "adjoint_b");
+    bool turns_a = node_attr_bool(context->node, "adjoint_a");
+    bool turns_b = node_attr_bool(context->node, "adjoint_b");
     TRY(infer_equal(call, sizes[turns_a ? 0 : 1], b.dims[turns_b ? 1 : 0], "the inner dimension", &inner));
     context->outputs[0] = shape_of_rank(2);
     context->outputs[0].dims[0] = sizes[turns_a ? 1 : 0];

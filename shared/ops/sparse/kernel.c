@@ -22,7 +22,7 @@ static Status
 read_coordinate(
     KernelContext *context, int64_t n, int depth, int dimension, const Shape *shape, int64_t *ret_index)
 {
-    const int64_t size = shape->dims[dimension];
+    int64_t size = shape->dims[dimension];
     *ret_index = -1;
     if (!tensor_to_int64(&context->inputs[0], n * depth + dimension, ret_index) || *ret_index < 0 ||
         *ret_index >= size) {
@@ -51,7 +51,7 @@ static Status
 check_depth(KernelContext *context, const Shape *shape)
 {
     const Shape *indices = &context->inputs[0].shape;
-    const int64_t depth = indices->rank == 2 ? indices->dims[1] : 1;
+    int64_t depth = indices->rank == 2 ? indices->dims[1] : 1;
     return depth == shape->rank
                ? STATUS_OK
                : call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld coordinates for a tensor of rank %d",
@@ -61,8 +61,8 @@ check_depth(KernelContext *context, const Shape *shape)
 static Status
 dense_add_compute(KernelContext *context)
 {
-    const Dtype wide = wide_dtype(context->inputs[1].dtype);
-    const size_t size = dtype_size(wide);
+    Dtype wide = wide_dtype(context->inputs[1].dtype);
+    size_t size = dtype_size(wide);
     Shape shape;
     AUTO_TENSOR values = {0};
     AUTO_TENSOR sums = {0};
@@ -85,18 +85,18 @@ to_dense_compute(KernelContext *context)
 {
     const Tensor *indices = &context->inputs[0];
     const Tensor *values = &context->inputs[2];
-    const bool is_checked = node_attr_bool(context->node, "validate_indices");
+    bool is_checked = node_attr_bool(context->node, "validate_indices");
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     TRY(check_depth(context, &output->shape));
-    const int64_t count = indices->shape.rank == 0 ? 1 : indices->shape.dims[0];
+    int64_t count = indices->shape.rank == 0 ? 1 : indices->shape.dims[0];
     if (tensor_element_count(&context->inputs[3]) != 1 ||
         (values->shape.rank == 1 && values->shape.dims[0] != count)) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "there must be one default value and one value for each of %lld indices", (long long)count);
     }
     fill_element(output, context->inputs[3].data);
-    const size_t size = dtype_size(output->dtype);
+    size_t size = dtype_size(output->dtype);
     int64_t previous = -1;
     for (int64_t n = 0; n < count; n++) {
         int64_t position = 0;
@@ -134,10 +134,10 @@ matmul_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[3], DTYPE_FLOAT64, &b));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &product));
     fill_zero(&product);
-    const int row = node_attr_bool(context->node, "adjoint_a") ? 1 : 0;
-    const bool turns_b = node_attr_bool(context->node, "adjoint_b");
-    const int64_t inner_step = turns_b ? 1 : b.shape.dims[1];
-    const int64_t column_step = turns_b ? b.shape.dims[1] : 1;
+    int row = node_attr_bool(context->node, "adjoint_a") ? 1 : 0;
+    bool turns_b = node_attr_bool(context->node, "adjoint_b");
+    int64_t inner_step = turns_b ? 1 : b.shape.dims[1];
+    int64_t column_step = turns_b ? b.shape.dims[1] : 1;
     for (int64_t n = 0; n < tensor_element_count(&values); n++) {
         int64_t position[2];
         TRY(read_coordinate(context, n, 2, 0, &sizes, &position[0]));

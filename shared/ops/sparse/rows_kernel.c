@@ -32,7 +32,7 @@ read_new_shape(KernelContext *context, const Shape *old, Shape *ret_shape)
     TRY(kernel_input_ints(context, 2, shape.dims, SHAPE_RANK_MAX, &rank));
     shape.rank = (int)rank;
     for (int index = 0; index < shape.rank; index++) {
-        const bool is_open = shape.dims[index] == -1;
+        bool is_open = shape.dims[index] == -1;
         if (shape.dims[index] < -1 || (is_open && open >= 0)) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "dimension %d of the new shape is %lld",
                 index, (long long)shape.dims[index]);
@@ -42,7 +42,7 @@ read_new_shape(KernelContext *context, const Shape *old, Shape *ret_shape)
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the new shape has too many elements");
         }
     }
-    const bool is_counted = shape_element_count(old, &count);
+    bool is_counted = shape_element_count(old, &count);
     if (open >= 0 && product > 0) {
         shape.dims[open] = count / product;
         product *= shape.dims[open];
@@ -61,7 +61,7 @@ read_new_shape(KernelContext *context, const Shape *old, Shape *ret_shape)
 static Status
 reshape_compute(KernelContext *context)
 {
-    const Tensor *const indices = &context->inputs[0];
+    const Tensor *indices = &context->inputs[0];
     Shape from = shape_scalar();
     Shape to;
     Shape expected[2];
@@ -76,17 +76,17 @@ reshape_compute(KernelContext *context)
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "indices have shape %s, not [?,%d]",
             shape_text(&indices->shape, text), from.rank);
     }
-    const Shape matrix = {.rank = 2, .dims = {indices->shape.dims[0], to.rank}};
+    Shape matrix = {.rank = 2, .dims = {indices->shape.dims[0], to.rank}};
     TRY(kernel_output(context, 0, DTYPE_INT64, &matrix, &output));
     for (int64_t n = 0; n < matrix.dims[0]; n++) {
-        const int64_t *const position = (const int64_t *)indices->data + n * from.rank;
-        int64_t *const moved = (int64_t *)output->data + n * to.rank;
+        const int64_t *position = (const int64_t *)indices->data + n * from.rank;
+        int64_t *moved = (int64_t *)output->data + n * to.rank;
         uint64_t offset = 0;
         for (int dimension = 0; dimension < from.rank; dimension++) {
             offset = offset * (uint64_t)from.dims[dimension] + (uint64_t)position[dimension];
         }
         for (int dimension = to.rank - 1; dimension >= 0; dimension--) {
-            const uint64_t size = to.dims[dimension] > 0 ? (uint64_t)to.dims[dimension] : 1;
+            uint64_t size = to.dims[dimension] > 0 ? (uint64_t)to.dims[dimension] : 1;
             moved[dimension] = (int64_t)(offset % size);
             offset /= size;
         }
@@ -109,9 +109,9 @@ read_slice(KernelContext *context, const Shape *whole, int64_t *ret_start, Shape
     }
     *ret_shape = *whole;
     for (int dimension = 0; dimension < whole->rank; dimension++) {
-        const int64_t start = ret_start[dimension];
-        const int64_t left = start < 0 || start > whole->dims[dimension] ? 0 : whole->dims[dimension] - start;
-        const int64_t taken = size[dimension] < left ? size[dimension] : left;
+        int64_t start = ret_start[dimension];
+        int64_t left = start < 0 || start > whole->dims[dimension] ? 0 : whole->dims[dimension] - start;
+        int64_t taken = size[dimension] < left ? size[dimension] : left;
         ret_shape->dims[dimension] = taken < 0 ? 0 : taken;
     }
     return STATUS_OK;
@@ -152,7 +152,7 @@ slice_compute(KernelContext *context)
 static Status
 join_part(KernelContext *context, const Sparse *part, int axis, Shape *shape, SparseResult *result)
 {
-    const int64_t offset = shape->dims[axis];
+    int64_t offset = shape->dims[axis];
     for (int64_t n = 0; n < part->count; n++) {
         int64_t position[SHAPE_RANK_MAX];
         memcpy(position, sparse_position(part, n), (size_t)part->shape.rank * sizeof *position);
@@ -177,14 +177,14 @@ join_part(KernelContext *context, const Sparse *part, int axis, Shape *shape, Sp
 static Status
 concat_compute(KernelContext *context)
 {
-    const uint32_t count = context->input_count / 3;
-    const int64_t given = node_attr_int(context->node, "concat_dim");
+    uint32_t count = context->input_count / 3;
+    int64_t given = node_attr_int(context->node, "concat_dim");
     AUTO_SPARSE_RESULT result = sparse_result(context, 0);
     Shape shape = shape_unknown();
     for (uint32_t index = 0; index < count; index++) {
         Sparse part;
         TRY(sparse_read(context, index, count + index, 2 * count + index, &part));
-        const int64_t axis = given + (given < 0 ? part.shape.rank : 0);
+        int64_t axis = given + (given < 0 ? part.shape.rank : 0);
         if (axis < 0 || axis >= part.shape.rank || (index > 0 && part.shape.rank != shape.rank)) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "dimension %lld joins no sparse tensors of rank %d", (long long)given, part.shape.rank);
@@ -205,18 +205,18 @@ concat_compute(KernelContext *context)
 static Status
 add_rows(KernelContext *context, const Sparse *sparse, int64_t *reverse, SparseResult *result)
 {
-    const int64_t rows = sparse->shape.dims[0];
-    const Shape vector = shape_vector(rows);
+    int64_t rows = sparse->shape.dims[0];
+    Shape vector = shape_vector(rows);
     Tensor *are_empty = NULL;
     TRY(kernel_output(context, 2, DTYPE_BOOL, &vector, &are_empty));
     AUTO_TENSOR table = {0};
     TRY(scratch_array(context, rows + 1, sizeof(int64_t), &table));
-    int64_t *const next = table.data;
+    int64_t *next = table.data;
     for (int64_t n = 0; n < sparse->count; n++) {
         next[sparse_position(sparse, n)[0] + 1]++;
     }
     for (int64_t row = 0; row < rows; row++) {
-        const bool is_empty = next[row + 1] == 0;
+        bool is_empty = next[row + 1] == 0;
         ((uint8_t *)are_empty->data)[row] = is_empty;
         next[row + 1] += next[row] + (is_empty ? 1 : 0);
         if (is_empty) {
@@ -225,7 +225,7 @@ add_rows(KernelContext *context, const Sparse *sparse, int64_t *reverse, SparseR
         }
     }
     for (int64_t n = 0; n < sparse->count; n++) {
-        const int64_t *const position = sparse_position(sparse, n);
+        const int64_t *position = sparse_position(sparse, n);
         sparse_add(result, position, sparse->values, n);
         reverse[n] = next[position[0]]++;
     }
@@ -238,7 +238,7 @@ fill_rows_compute(KernelContext *context)
     Sparse sparse;
     Tensor *reverse = NULL;
     TRY(sparse_read(context, 0, 1, 2, &sparse));
-    const Shape vector = shape_vector(sparse.count);
+    Shape vector = shape_vector(sparse.count);
     AUTO_SPARSE_RESULT result = sparse_result(context, sparse.shape.rank);
     if (tensor_element_count(&context->inputs[3]) != 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the default value must be one element");
@@ -253,9 +253,9 @@ fill_rows_compute(KernelContext *context)
 static Status
 fill_rows_gradient_compute(KernelContext *context)
 {
-    const Dtype wide = wide_dtype(context->inputs[1].dtype);
-    const size_t size = dtype_size(wide);
-    const int64_t count = tensor_element_count(&context->inputs[1]);
+    Dtype wide = wide_dtype(context->inputs[1].dtype);
+    size_t size = dtype_size(wide);
+    int64_t count = tensor_element_count(&context->inputs[1]);
     Shape shapes[2];
     AUTO_TENSOR from = {0};
     AUTO_TENSOR values = {0};
@@ -266,10 +266,10 @@ fill_rows_gradient_compute(KernelContext *context)
     TRY(scratch_new(context, wide, &shapes[0], &values));
     TRY(scratch_new(context, wide, &shapes[1], &rest));
     TRY(scratch_array(context, count, sizeof(bool), &taken));
-    bool *const is_taken = taken.data;
+    bool *is_taken = taken.data;
     fill_zero(&rest);
     for (int64_t n = 0; n < shapes[0].dims[0]; n++) {
-        const int64_t position = ((const int64_t *)context->inputs[0].data)[n];
+        int64_t position = ((const int64_t *)context->inputs[0].data)[n];
         if (position < 0 || position >= count) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "element %lld of the reverse map is %lld, not within %lld", (long long)n, (long long)position,
@@ -297,7 +297,7 @@ gradient_supports(const Node *node)
 static bool
 values_supports(const Node *node)
 {
-    const Dtype dtype = node->output_dtypes[1];
+    Dtype dtype = node->output_dtypes[1];
     return dtype_is_copyable(dtype) || dtype == DTYPE_STRING;
 }
 

@@ -15,7 +15,7 @@ check_positions(KernelContext *context, const Sparse *sparse)
 {
     for (int64_t n = 0; n < sparse->count; n++) {
         for (int dimension = 0; dimension < sparse->shape.rank; dimension++) {
-            const int64_t index = sparse_position(sparse, n)[dimension];
+            int64_t index = sparse_position(sparse, n)[dimension];
             if (index < 0 || index >= sparse->shape.dims[dimension]) {
                 return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                     "coordinate %d of sparse element %lld is %lld, not within %lld", dimension, (long long)n,
@@ -29,8 +29,8 @@ check_positions(KernelContext *context, const Sparse *sparse)
 Status
 sparse_read(KernelContext *context, uint32_t indices, uint32_t values, uint32_t shape, Sparse *ret_sparse)
 {
-    const Tensor *const positions = &context->inputs[indices];
-    const Tensor *const elements = &context->inputs[values];
+    const Tensor *positions = &context->inputs[indices];
+    const Tensor *elements = &context->inputs[values];
     Sparse sparse = {
         .positions = positions->data, .values = elements, .count = tensor_element_count(elements)};
     size_t rank = 0;
@@ -52,14 +52,14 @@ sparse_read(KernelContext *context, uint32_t indices, uint32_t values, uint32_t 
 SparseResult
 sparse_result(const KernelContext *context, int rank)
 {
-    const size_t size_max = scratch_heap_max(context);
+    size_t size_max = scratch_heap_max(context);
     return (SparseResult){.rank = rank, .positions.size_max = size_max, .elements.size_max = size_max};
 }
 
 void
 sparse_add(SparseResult *result, const int64_t *position, const Tensor *values, int64_t index)
 {
-    const Element element = {.values = values, .index = index};
+    Element element = {.values = values, .index = index};
     buffer_append(&result->positions, position, (size_t)result->rank * sizeof *position);
     buffer_append(&result->elements, &element, sizeof element);
 }
@@ -85,8 +85,8 @@ typedef struct Sortable {
 static int
 compare_positions(const void *left, const void *right)
 {
-    const Sortable *const a = left;
-    const Sortable *const b = right;
+    const Sortable *a = left;
+    const Sortable *b = right;
     for (int dimension = 0; dimension < a->dimensions; dimension++) {
         if (a->position[dimension] != b->position[dimension]) {
             return a->position[dimension] < b->position[dimension] ? -1 : 1;
@@ -98,25 +98,25 @@ compare_positions(const void *left, const void *right)
 Status
 sparse_sort(KernelContext *context, SparseResult *result, int dimensions)
 {
-    const int64_t count = result_count(result);
+    int64_t count = result_count(result);
     AUTO_TENSOR table = {0};
     AUTO_SPARSE_RESULT sorted = sparse_result(context, result->rank);
     TRY(scratch_array(context, count, sizeof(Sortable), &table));
-    Sortable *const order = table.data;
+    Sortable *order = table.data;
     if (!is_whole(result)) {
         return call_fail_memory(context->call, "sparse elements");
     }
-    const int64_t *const positions = (const int64_t *)(const void *)result->positions.data;
-    const Element *const elements = (const Element *)(const void *)result->elements.data;
+    const int64_t *positions = (const int64_t *)(const void *)result->positions.data;
+    const Element *elements = (const Element *)(const void *)result->elements.data;
     for (int64_t n = 0; n < count; n++) {
         order[n] = (Sortable){.position = positions + n * result->rank, .dimensions = dimensions, .index = n};
     }
     qsort(order, (size_t)count, sizeof *order, compare_positions);
     for (int64_t n = 0; n < count; n++) {
-        const Element *const element = &elements[order[n].index];
+        const Element *element = &elements[order[n].index];
         sparse_add(&sorted, order[n].position, element->values, element->index);
     }
-    const SparseResult unsorted = *result;
+    SparseResult unsorted = *result;
     *result = sorted;
     sorted = unsorted;
     return STATUS_OK;
@@ -127,7 +127,7 @@ finish_strings(KernelContext *context, uint32_t index, const Shape *shape, const
 {
     AUTO_TENSOR table = {0};
     TRY(scratch_array(context, shape->dims[0], sizeof(Slice), &table));
-    Slice *const strings = table.data;
+    Slice *strings = table.data;
     for (int64_t n = 0; n < shape->dims[0]; n++) {
         strings[n] = ((const Slice *)elements[n].values->data)[elements[n].index];
     }
@@ -137,8 +137,8 @@ finish_strings(KernelContext *context, uint32_t index, const Shape *shape, const
 static Status
 finish_elements(KernelContext *context, uint32_t index, const Shape *shape, const Element *elements)
 {
-    const Dtype dtype = context->node->output_dtypes[index];
-    const size_t size = dtype_size(dtype);
+    Dtype dtype = context->node->output_dtypes[index];
+    size_t size = dtype_size(dtype);
     Tensor *output = NULL;
     if (dtype == DTYPE_STRING) {
         return finish_strings(context, index, shape, elements);
@@ -154,8 +154,8 @@ finish_elements(KernelContext *context, uint32_t index, const Shape *shape, cons
 Status
 sparse_finish(KernelContext *context, uint32_t index, const SparseResult *result)
 {
-    const Shape vector = shape_vector(result_count(result));
-    const Shape matrix = {.rank = 2, .dims = {vector.dims[0], result->rank}};
+    Shape vector = shape_vector(result_count(result));
+    Shape matrix = {.rank = 2, .dims = {vector.dims[0], result->rank}};
     Tensor *positions = NULL;
     if (!is_whole(result)) {
         return call_fail_memory(context->call, "sparse elements");
@@ -177,7 +177,7 @@ sparse_result_done(SparseResult *result)
 Status
 sparse_shape_output(KernelContext *context, uint32_t index, const Shape *shape)
 {
-    const Shape vector = shape_vector(shape->rank);
+    Shape vector = shape_vector(shape->rank);
     Tensor *output = NULL;
     TRY(kernel_output(context, index, DTYPE_INT64, &vector, &output));
     if (shape->rank > 0) {

@@ -15,7 +15,7 @@ digamma_asymptotic(double x)
     static const double terms[] = {8.33333333333333333333e-2, -8.33333333333333333333e-3,
         3.96825396825396825397e-3, -4.16666666666666666667e-3, 7.57575757575757575758e-3,
         -2.10927960927960927961e-2, 8.33333333333333333333e-2};
-    const double square = 1 / (x * x);
+    double square = 1 / (x * x);
     double power = square;
     double sum = 0;
     for (int n = 0; n < 7; n++) {
@@ -37,7 +37,7 @@ special_digamma(double x)
         x = 1 - x;
     }
     double sum = 0;
-    const int steps = x < 10 ? (int)ceil(10 - x) : 0;
+    int steps = x < 10 ? (int)ceil(10 - x) : 0;
     for (int n = 0; n < steps; n++) {
         sum += 1 / (x + n);
     }
@@ -57,7 +57,7 @@ zeta_rest(double x, double w, double last, double sum)
     for (int n = 0; n < 12; n++) {
         factor *= x + 2 * n;
         power /= w;
-        const double term = factor * power / divisors[n];
+        double term = factor * power / divisors[n];
         sum += term;
         if (fabs(term / sum) < DBL_EPSILON / 2) {
             break;
@@ -142,7 +142,7 @@ igammac_fraction(double a, double x)
     double d = 1 / away_from_zero(b);
     double result = d;
     for (int n = 1; n < TERMS_MAX; n++) {
-        const double numerator = -n * (n - a);
+        double numerator = -n * (n - a);
         b += 2;
         d = 1 / away_from_zero(numerator * d + b);
         c = away_from_zero(b + numerator / c);
@@ -185,8 +185,8 @@ betainc_fraction(double a, double b, double x)
     double d = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
     double result = d;
     for (int n = 1; n < TERMS_MAX; n++) {
-        const double even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n));
-        const double odd = -(a + n) * (a + b + n) * x / ((a + 2 * n) * (a + 2 * n + 1));
+        double even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n));
+        double odd = -(a + n) * (a + b + n) * x / ((a + 2 * n) * (a + 2 * n + 1));
         d = 1 / away_from_zero(1 + even * d);
         c = away_from_zero(1 + even / c);
         result *= d * c;
@@ -209,7 +209,7 @@ special_betainc(double a, double b, double x)
     if (x == 0 || x == 1) {
         return x;
     }
-    const double factor = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    double factor = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
     return x < (a + 1) / (a + b + 2) ? factor * betainc_fraction(a, b, x) / a
                                      : 1 - factor * betainc_fraction(b, a, 1 - x) / b;
 }

@@ -33,7 +33,7 @@ stack_clear(Stack *stack)
 static void
 stack_free(Resource *resource)
 {
-    Stack *const stack = (Stack *)(void *)resource;
+    Stack *stack = (Stack *)(void *)resource;
     stack_clear(stack);
     mutex_done(&stack->lock);
     memory_free(stack);
@@ -47,7 +47,7 @@ new_compute(KernelContext *context)
     int64_t size_max = -1;
     size_t count = 0;
     TRY(kernel_input_ints(context, 0, &size_max, 1, &count));
-    Stack *const stack = memory_new(1, sizeof *stack);
+    Stack *stack = memory_new(1, sizeof *stack);
     if (stack == NULL) {
         return call_fail_memory(context->call, "a stack");
     }
@@ -82,8 +82,8 @@ make_room(Call *call, Stack *stack)
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the stack is full: it takes %lld elements",
             (long long)(stack->size_max < STACK_SIZE_MAX ? stack->size_max : STACK_SIZE_MAX));
     }
-    const size_t used = (size_t)stack->size * sizeof(Tensor);
-    const size_t available = stack->room == NULL ? 0 : stack->room->size;
+    size_t used = (size_t)stack->size * sizeof(Tensor);
+    size_t available = stack->room == NULL ? 0 : stack->room->size;
     if (used + sizeof(Tensor) > available) {
         if (!room_grow(stack->device, &stack->room, used, used == 0 ? STACK_BYTES_FIRST : 2 * used)) {
             return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory for a stack of %lld elements",
@@ -116,7 +116,7 @@ push_compute(KernelContext *context)
     Stack *stack = NULL;
     TRY(find_stack(context, &stack));
     mutex_lock(&stack->lock);
-    const Status status = push_tensor(context->call, stack, &context->inputs[1]);
+    Status status = push_tensor(context->call, stack, &context->inputs[1]);
     mutex_unlock(&stack->lock);
     TRY(status);
     kernel_alias(context, 1, 0, &context->inputs[1].shape);
@@ -140,7 +140,7 @@ pop_compute(KernelContext *context)
     Stack *stack = NULL;
     TRY(find_stack(context, &stack));
     mutex_lock(&stack->lock);
-    const Status status = pop_tensor(context->call, stack, &context->outputs[0]);
+    Status status = pop_tensor(context->call, stack, &context->outputs[0]);
     mutex_unlock(&stack->lock);
     return status;
 }

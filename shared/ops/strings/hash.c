@@ -42,26 +42,26 @@ shift_mix(uint64_t word)
 static uint64_t
 farm_pair(uint64_t first, uint64_t second, uint64_t multiplier)
 {
-    const uint64_t mixed = shift_mix((first ^ second) * multiplier);
+    uint64_t mixed = shift_mix((first ^ second) * multiplier);
     return shift_mix((second ^ mixed) * multiplier) * multiplier;
 }
 
 static uint64_t
 farm_to_16(const char *bytes, size_t size)
 {
-    const uint64_t multiplier = farm_k2 + size * 2;
+    uint64_t multiplier = farm_k2 + size * 2;
     if (size >= 8) {
-        const uint64_t a = fetch64(bytes) + farm_k2;
-        const uint64_t b = fetch64(bytes + size - 8);
-        const uint64_t c = rotate_right(b, 37) * multiplier + a;
+        uint64_t a = fetch64(bytes) + farm_k2;
+        uint64_t b = fetch64(bytes + size - 8);
+        uint64_t c = rotate_right(b, 37) * multiplier + a;
         return farm_pair(c, (rotate_right(a, 25) + b) * multiplier, multiplier);
     }
     if (size >= 4) {
         return farm_pair(size + (fetch32(bytes) << 3), fetch32(bytes + size - 4), multiplier);
     }
     if (size > 0) {
-        const uint64_t y = (unsigned char)bytes[0] + ((uint64_t)(unsigned char)bytes[size >> 1] << 8);
-        const uint64_t z = size + ((uint64_t)(unsigned char)bytes[size - 1] << 2);
+        uint64_t y = (unsigned char)bytes[0] + ((uint64_t)(unsigned char)bytes[size >> 1] << 8);
+        uint64_t z = size + ((uint64_t)(unsigned char)bytes[size - 1] << 2);
         return shift_mix(y * farm_k2 ^ z * farm_k0) * farm_k2;
     }
     return farm_k2;
@@ -71,31 +71,31 @@ farm_to_16(const char *bytes, size_t size)
 static Pair
 farm_ends(const char *bytes, size_t size, uint64_t multiplier, uint64_t a)
 {
-    const uint64_t b = fetch64(bytes + 8);
-    const uint64_t c = fetch64(bytes + size - 8) * multiplier;
-    const uint64_t d = fetch64(bytes + size - 16) * farm_k2;
+    uint64_t b = fetch64(bytes + 8);
+    uint64_t c = fetch64(bytes + size - 8) * multiplier;
+    uint64_t d = fetch64(bytes + size - 16) * farm_k2;
     return (Pair){rotate_right(a + b, 43) + rotate_right(c, 30) + d, a + rotate_right(b + farm_k2, 18) + c};
 }
 
 static uint64_t
 farm_to_32(const char *bytes, size_t size)
 {
-    const uint64_t multiplier = farm_k2 + size * 2;
-    const Pair ends = farm_ends(bytes, size, multiplier, fetch64(bytes) * farm_k1);
+    uint64_t multiplier = farm_k2 + size * 2;
+    Pair ends = farm_ends(bytes, size, multiplier, fetch64(bytes) * farm_k1);
     return farm_pair(ends.first, ends.second, multiplier);
 }
 
 static uint64_t
 farm_to_64(const char *bytes, size_t size)
 {
-    const uint64_t multiplier = farm_k2 + size * 2;
-    const uint64_t a = fetch64(bytes) * farm_k2;
-    const Pair ends = farm_ends(bytes, size, multiplier, a);
-    const uint64_t z = farm_pair(ends.first, ends.second, multiplier);
-    const uint64_t e = fetch64(bytes + 16) * multiplier;
-    const uint64_t f = fetch64(bytes + 24);
-    const uint64_t g = (ends.first + fetch64(bytes + size - 32)) * multiplier;
-    const uint64_t h = (z + fetch64(bytes + size - 24)) * multiplier;
+    uint64_t multiplier = farm_k2 + size * 2;
+    uint64_t a = fetch64(bytes) * farm_k2;
+    Pair ends = farm_ends(bytes, size, multiplier, a);
+    uint64_t z = farm_pair(ends.first, ends.second, multiplier);
+    uint64_t e = fetch64(bytes + 16) * multiplier;
+    uint64_t f = fetch64(bytes + 24);
+    uint64_t g = (ends.first + fetch64(bytes + size - 32)) * multiplier;
+    uint64_t h = (z + fetch64(bytes + size - 24)) * multiplier;
     return farm_pair(
         rotate_right(e + f, 43) + rotate_right(g, 30) + h, e + rotate_right(f + a, 18) + g, multiplier);
 }
@@ -103,10 +103,10 @@ farm_to_64(const char *bytes, size_t size)
 static Pair
 farm_weak(const char *bytes, uint64_t a, uint64_t b)
 {
-    const uint64_t z = fetch64(bytes + 24);
+    uint64_t z = fetch64(bytes + 24);
     a += fetch64(bytes);
     b = rotate_right(b + a + z, 21);
-    const uint64_t c = a;
+    uint64_t c = a;
     a += fetch64(bytes + 8) + fetch64(bytes + 16);
     b += rotate_right(a, 44);
     return (Pair){a + z, b + c};
@@ -131,7 +131,7 @@ farm_block(FarmState *state, const char *bytes, uint64_t multiplier, uint64_t we
     state->z = rotate_right(state->z + state->w.first, 33) * multiplier;
     state->v = farm_weak(bytes, state->v.second * multiplier, state->x + state->w.first);
     state->w = farm_weak(bytes + 32, state->z + state->w.second, state->y + fetch64(bytes + 16));
-    const uint64_t x = state->x;
+    uint64_t x = state->x;
     state->x = state->z;
     state->z = x;
 }
@@ -139,16 +139,16 @@ farm_block(FarmState *state, const char *bytes, uint64_t multiplier, uint64_t we
 static uint64_t
 farm_long(const char *bytes, size_t size)
 {
-    const uint64_t seed = 81;
-    const uint64_t y = seed * farm_k1 + 113;
+    uint64_t seed = 81;
+    uint64_t y = seed * farm_k1 + 113;
     FarmState state = {
         .x = seed * farm_k2 + fetch64(bytes), .y = y, .z = shift_mix(y * farm_k2 + 113) * farm_k2};
-    const size_t end = (size - 1) / 64 * 64;
-    const size_t rest = (size - 1) & 63;
+    size_t end = (size - 1) / 64 * 64;
+    size_t rest = (size - 1) & 63;
     for (size_t position = 0; position < end; position += 64) {
         farm_block(&state, bytes + position, farm_k1, 1);
     }
-    const uint64_t multiplier = farm_k1 + ((state.z & 0xff) << 1);
+    uint64_t multiplier = farm_k1 + ((state.z & 0xff) << 1);
     state.w.first += rest;
     state.v.first += state.w.first;
     state.w.first += state.v.first;
@@ -173,7 +173,7 @@ hash_farm(Slice bytes)
 uint64_t
 hash_murmur(Slice bytes, uint64_t seed)
 {
-    const uint64_t multiplier = 0xc6a4a7935bd1e995;
+    uint64_t multiplier = 0xc6a4a7935bd1e995;
     uint64_t hash = seed ^ bytes.size * multiplier;
     size_t position = 0;
     for (; position + 8 <= bytes.size; position += 8) {

@@ -9,7 +9,7 @@ typedef uint64_t (*HashString)(const Node *node, Slice string);
 static Status
 hash_strings(KernelContext *context, HashString hash)
 {
-    const int64_t buckets = node_attr_int(context->node, "num_buckets");
+    int64_t buckets = node_attr_int(context->node, "num_buckets");
     Tensor *output = NULL;
     if (buckets < 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "num_buckets is %lld, not at least 1",
@@ -17,7 +17,7 @@ hash_strings(KernelContext *context, HashString hash)
     }
     TRY(output_new(context, &output));
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
-        const uint64_t number = hash(context->node, string_at(&context->inputs[0], n));
+        uint64_t number = hash(context->node, string_at(&context->inputs[0], n));
         ((int64_t *)output->data)[n] = (int64_t)(number % (uint64_t)buckets);
     }
     return STATUS_OK;

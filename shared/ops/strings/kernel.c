@@ -43,9 +43,9 @@ write_joined(KernelContext *context, int64_t n, Buffer *text)
 static Status
 write_lower(KernelContext *context, int64_t n, Buffer *text)
 {
-    const Slice string = string_at(&context->inputs[0], n);
+    Slice string = string_at(&context->inputs[0], n);
     for (size_t index = 0; index < string.size; index++) {
-        const char byte = string.data[index];
+        char byte = string.data[index];
         buffer_append_byte(text, byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte);
     }
     return STATUS_OK;
@@ -54,9 +54,9 @@ write_lower(KernelContext *context, int64_t n, Buffer *text)
 static Status
 write_upper(KernelContext *context, int64_t n, Buffer *text)
 {
-    const Slice string = string_at(&context->inputs[0], n);
+    Slice string = string_at(&context->inputs[0], n);
     for (size_t index = 0; index < string.size; index++) {
-        const char byte = string.data[index];
+        char byte = string.data[index];
         buffer_append_byte(text, byte >= 'a' && byte <= 'z' ? (char)(byte - 'a' + 'A') : byte);
     }
     return STATUS_OK;
@@ -87,8 +87,8 @@ enum { NUMBER_SIZE = 512, PRECISION_MAX = 100, WIDTH_MAX = 1000 };
 static void
 format_float(const Node *node, double value, char *ret_number)
 {
-    const int64_t given = node_attr_int(node, "precision");
-    const int precision = given < 0 ? -1 : given > PRECISION_MAX ? PRECISION_MAX : (int)given;
+    int64_t given = node_attr_int(node, "precision");
+    int precision = given < 0 ? -1 : given > PRECISION_MAX ? PRECISION_MAX : (int)given;
     if (node_attr_bool(node, "scientific")) {
         (void)snprintf(ret_number, NUMBER_SIZE, "%.*e", precision, value);
     } else if (node_attr_bool(node, "shortest")) {
@@ -129,15 +129,15 @@ static Status
 write_number(KernelContext *context, int64_t n, Buffer *text)
 {
     const Node *node = context->node;
-    const Slice fill = node_attr_string(node, "fill");
-    const int64_t given = node_attr_int(node, "width");
-    const bool is_truth = context->inputs[0].dtype == DTYPE_BOOL;
-    const int64_t width = is_truth || given < 0 ? 0 : given > WIDTH_MAX ? WIDTH_MAX : given;
+    Slice fill = node_attr_string(node, "fill");
+    int64_t given = node_attr_int(node, "width");
+    bool is_truth = context->inputs[0].dtype == DTYPE_BOOL;
+    int64_t width = is_truth || given < 0 ? 0 : given > WIDTH_MAX ? WIDTH_MAX : given;
     char storage[NUMBER_SIZE];
     format_element(node, &context->inputs[0], n, storage);
     Slice number = slice_from_string(storage);
-    const int64_t missing = width - (int64_t)number.size;
-    const char kind = fill.size > 0 ? fill.data[0] : ' ';
+    int64_t missing = width - (int64_t)number.size;
+    char kind = fill.size > 0 ? fill.data[0] : ' ';
     if (kind == '0' && number.data[0] == '-') {
         buffer_append_byte(text, '-');
         number = slice_part(number, 1, SIZE_MAX);
@@ -151,7 +151,7 @@ write_number(KernelContext *context, int64_t n, Buffer *text)
 static bool
 as_string_supports(const Node *node)
 {
-    const Dtype dtype = node->input_dtypes[0];
+    Dtype dtype = node->input_dtypes[0];
     return (dtype_is_integer(dtype) && dtype != DTYPE_UINT64) || dtype == DTYPE_BOOL ||
            dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT64;
 }
@@ -168,7 +168,7 @@ read_float(KernelContext *context, Slice string, double *ret_value)
 {
     char text[NUMBER_SIZE];
     char *end = NULL;
-    const Slice inner = stripped(string);
+    Slice inner = stripped(string);
     if (inner.size == 0 || inner.size >= sizeof text) {
         return fail_number(context, string);
     }
@@ -186,7 +186,7 @@ to_number_compute(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     for (int64_t n = 0; n < tensor_element_count(input); n++) {
-        const Slice string = string_at(input, n);
+        Slice string = string_at(input, n);
         int64_t integer = 0;
         double value = 0;
         if (dtype_is_floating(output->dtype)) {
@@ -211,7 +211,7 @@ to_number_compute(KernelContext *context)
 static bool
 to_number_supports(const Node *node)
 {
-    const Dtype dtype = node->output_dtypes[0];
+    Dtype dtype = node->output_dtypes[0];
     return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT64 || dtype == DTYPE_INT32 || dtype == DTYPE_INT64;
 }
 
@@ -219,11 +219,11 @@ to_number_supports(const Node *node)
 static Status
 length_compute(KernelContext *context)
 {
-    const bool are_bytes = slice_equal(node_attr_string(context->node, "unit"), SLICE("BYTE"));
+    bool are_bytes = slice_equal(node_attr_string(context->node, "unit"), SLICE("BYTE"));
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
-        const Slice string = string_at(&context->inputs[0], n);
+        Slice string = string_at(&context->inputs[0], n);
         size_t length = 0;
         for (size_t index = 0; index < string.size; index++) {
             length += are_bytes || ((unsigned char)string.data[index] & 0xc0) != 0x80 ? 1 : 0;

@@ -19,7 +19,7 @@ infer_split(Call *call, InferContext *context)
 static Status
 infer_reduce_join(Call *call, InferContext *context)
 {
-    const Shape *const input = &context->inputs[0];
+    const Shape *input = &context->inputs[0];
     int64_t axes[SHAPE_RANK_MAX];
     bool is_joined[SHAPE_RANK_MAX] = {0};
     size_t count = 0;

@@ -19,7 +19,7 @@ typedef struct Parts {
 static Parts
 parts_new(const KernelContext *context)
 {
-    const size_t size_max = scratch_heap_max(context);
+    size_t size_max = scratch_heap_max(context);
     return (Parts){.strings.size_max = size_max, .positions.size_max = size_max};
 }
 
@@ -43,10 +43,10 @@ add_part(Parts *parts, Slice part)
 static Status
 finish_parts(KernelContext *context, const Parts *parts)
 {
-    const int64_t count = (int64_t)(parts->strings.size / sizeof(Slice));
-    const Shape matrix = {.rank = 2, .dims = {count, 2}};
-    const Shape vector = shape_vector(count);
-    const Shape pair = shape_vector(2);
+    int64_t count = (int64_t)(parts->strings.size / sizeof(Slice));
+    Shape matrix = {.rank = 2, .dims = {count, 2}};
+    Shape vector = shape_vector(count);
+    Shape pair = shape_vector(2);
     Tensor *positions = NULL;
     Tensor *shape = NULL;
     if (!buffer_is_ok(&parts->strings) || !buffer_is_ok(&parts->positions)) {
@@ -118,14 +118,14 @@ split_at_space(Parts *parts, Slice text, int64_t most)
 static Status
 split_v2_compute(KernelContext *context)
 {
-    const Tensor *const input = &context->inputs[0];
-    const int64_t most = node_attr_int(context->node, "maxsplit");
+    const Tensor *input = &context->inputs[0];
+    int64_t most = node_attr_int(context->node, "maxsplit");
     Shape shapes[3];
     AUTO_PARTS parts = parts_new(context);
     TRY(output_rule(context, shapes));
-    const Slice separator = string_at(&context->inputs[1], 0);
+    Slice separator = string_at(&context->inputs[1], 0);
     for (; parts.row < tensor_element_count(input); parts.row++) {
-        const Slice text = string_at(input, parts.row);
+        Slice text = string_at(input, parts.row);
         parts.column = 0;
         if (separator.size == 0) {
             split_at_space(&parts, text, most);
@@ -142,10 +142,10 @@ split_at_bytes(Parts *parts, Slice text, Slice delimiter, bool skips_empty)
 {
     size_t begin = 0;
     for (size_t index = 0; text.size > 0 && index <= text.size; index++) {
-        const bool is_end = index == text.size;
-        const bool parts_here =
-            delimiter.size == 0 ? index > begin
-                                : is_end || memchr(delimiter.data, text.data[index], delimiter.size) != NULL;
+        bool is_end = index == text.size;
+        bool parts_here = delimiter.size == 0
+                              ? index > begin
+                              : is_end || memchr(delimiter.data, text.data[index], delimiter.size) != NULL;
         if (parts_here) {
             if (index > begin || !skips_empty) {
                 add_part(parts, slice_part(text, begin, index - begin));
@@ -158,12 +158,12 @@ split_at_bytes(Parts *parts, Slice text, Slice delimiter, bool skips_empty)
 static Status
 split_compute(KernelContext *context)
 {
-    const Tensor *const input = &context->inputs[0];
-    const bool skips_empty = node_attr_bool(context->node, "skip_empty");
+    const Tensor *input = &context->inputs[0];
+    bool skips_empty = node_attr_bool(context->node, "skip_empty");
     Shape shapes[3];
     AUTO_PARTS parts = parts_new(context);
     TRY(output_rule(context, shapes));
-    const Slice delimiter = string_at(&context->inputs[1], 0);
+    Slice delimiter = string_at(&context->inputs[1], 0);
     for (; parts.row < tensor_element_count(input); parts.row++) {
         parts.column = 0;
         split_at_bytes(&parts, string_at(input, parts.row), delimiter, skips_empty);
@@ -207,17 +207,17 @@ character_offset(Slice text, int64_t character)
 static Status
 cut_text(KernelContext *context, Slice text, int64_t position, int64_t length, Slice *ret_part)
 {
-    const bool are_bytes = slice_equal(node_attr_string(context->node, "unit"), SLICE("BYTE"));
-    const int64_t size = are_bytes ? (int64_t)text.size : count_characters(text);
-    const int64_t begin = position < 0 ? position + size : position;
+    bool are_bytes = slice_equal(node_attr_string(context->node, "unit"), SLICE("BYTE"));
+    int64_t size = are_bytes ? (int64_t)text.size : count_characters(text);
+    int64_t begin = position < 0 ? position + size : position;
     if (begin < 0 || begin > size) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "position %lld lies outside of a string of length %lld", (long long)position, (long long)size);
     }
-    const int64_t left = size - begin;
-    const int64_t taken = length < 0 ? (are_bytes ? left : 0) : length < left ? length : left;
-    const size_t first = are_bytes ? (size_t)begin : character_offset(text, begin);
-    const size_t last = are_bytes ? (size_t)(begin + taken) : character_offset(text, begin + taken);
+    int64_t left = size - begin;
+    int64_t taken = length < 0 ? (are_bytes ? left : 0) : length < left ? length : left;
+    size_t first = are_bytes ? (size_t)begin : character_offset(text, begin);
+    size_t last = are_bytes ? (size_t)(begin + taken) : character_offset(text, begin + taken);
     *ret_part = slice_part(text, first, last - first);
     return STATUS_OK;
 }
@@ -229,7 +229,7 @@ broadcast_strides(const Shape *input, const Shape *shape, int64_t *ret_strides)
     int64_t dense[SHAPE_RANK_MAX];
     strides_dense(input, dense);
     for (int index = 0; index < shape->rank; index++) {
-        const int own = index - (shape->rank - input->rank);
+        int own = index - (shape->rank - input->rank);
         ret_strides[index] = own < 0 || input->dims[own] == 1 ? 0 : dense[own];
     }
 }
@@ -280,7 +280,7 @@ add_dimension(Walk *walk, const Shape *shape, const int64_t *strides, int64_t di
 static Status
 read_joining(KernelContext *context, Joining *joining)
 {
-    const Shape *const shape = &context->inputs[0].shape;
+    const Shape *shape = &context->inputs[0].shape;
     int64_t axes[SHAPE_RANK_MAX];
     int64_t strides[SHAPE_RANK_MAX];
     size_t count = 0;
@@ -288,7 +288,7 @@ read_joining(KernelContext *context, Joining *joining)
     TRY(kernel_input_ints(context, 1, axes, SHAPE_RANK_MAX, &count));
     strides_dense(shape, strides);
     for (size_t index = count; index-- > 0;) {
-        const int64_t axis = axes[index] + (axes[index] < 0 ? shape->rank : 0);
+        int64_t axis = axes[index] + (axes[index] < 0 ? shape->rank : 0);
         is_joined[axis] = true;
         add_dimension(&joining->joined, shape, strides, axis);
     }
@@ -303,7 +303,7 @@ read_joining(KernelContext *context, Joining *joining)
 static Status
 reduce_join_compute(KernelContext *context)
 {
-    const Slice separator = node_attr_string(context->node, "separator");
+    Slice separator = node_attr_string(context->node, "separator");
     Joining joining = {0};
     Shape shape;
     AUTO_TEXTS texts = {0};
@@ -313,7 +313,7 @@ reduce_join_compute(KernelContext *context)
     for (bool has_more = walk_count(&joining.kept) > 0; has_more; has_more = walk_next(&joining.kept)) {
         bool has_next = walk_count(&joining.joined) > 0;
         while (has_next) {
-            const int64_t position = joining.kept.offset + joining.joined.offset;
+            int64_t position = joining.kept.offset + joining.joined.offset;
             buffer_append_slice(&texts.bytes, string_at(&context->inputs[0], position));
             has_next = walk_next(&joining.joined);
             buffer_append_slice(&texts.bytes, has_next ? separator : SLICE(""));

@@ -14,7 +14,7 @@ infer_first(Call *call, InferContext *context)
 static Status
 infer_gather(Call *call, InferContext *context)
 {
-    const Shape *const element = &node_attr(context->node, "element_shape")->value.shape;
+    const Shape *element = &node_attr(context->node, "element_shape")->value.shape;
     Shape indices;
     TRY(infer_rank(call, context, 1, 1, &indices));
     if (element->rank < 0 || element->rank == SHAPE_RANK_MAX) {
@@ -32,7 +32,7 @@ static Status
 infer_concat(Call *call, InferContext *context)
 {
     (void)call;
-    const Shape *const rest = &node_attr(context->node, "element_shape_except0")->value.shape;
+    const Shape *rest = &node_attr(context->node, "element_shape_except0")->value.shape;
     context->outputs[1] = shape_of_rank(1);
     if (rest->rank < 0 || rest->rank == SHAPE_RANK_MAX) {
         return STATUS_OK;

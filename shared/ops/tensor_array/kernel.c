@@ -24,8 +24,8 @@ read_int(KernelContext *context, uint32_t input, const char *what, int64_t *ret_
 static Status
 new_compute(KernelContext *context)
 {
-    const Node *const node = context->node;
-    const TensorArrayOptions options = {
+    const Node *node = context->node;
+    TensorArrayOptions options = {
         .device = context->device,
         .dtype = node_attr_type(node, "dtype"),
         .element_shape = node_attr(node, "element_shape")->value.shape,
@@ -36,7 +36,7 @@ new_compute(KernelContext *context)
     int64_t size = 0;
     Tensor *flow = NULL;
     TensorArray *array = NULL;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TRY(read_int(context, 0, "the size", &size));
     TRY(kernel_output(context, 1, DTYPE_FLOAT32, &scalar, &flow));
     fill_zero(flow);
@@ -71,7 +71,7 @@ size_compute(KernelContext *context)
     TensorArray *array = NULL;
     int64_t size = 0;
     Tensor *output = NULL;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TRY(kernel_tensor_array(context, &array));
     TRY(tensor_array_size(context->call, array, &size));
     TRY(kernel_output(context, 0, DTYPE_INT32, &scalar, &output));
@@ -103,7 +103,7 @@ make_gradient(KernelContext *context, const Shape *prefix)
 static Status
 gradient_compute(KernelContext *context)
 {
-    const Shape none = shape_scalar();
+    Shape none = shape_scalar();
     return make_gradient(context, &none);
 }
 

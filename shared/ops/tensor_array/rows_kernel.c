@@ -12,7 +12,7 @@ flow_output(KernelContext *context, uint32_t input)
 static Status
 write_part(KernelContext *context, TensorArray *array, int64_t index, Tensor *part)
 {
-    const Status status = tensor_array_write(context, array, index, part);
+    Status status = tensor_array_write(context, array, index, part);
     tensor_unref(part);
     return status;
 }
@@ -20,7 +20,7 @@ write_part(KernelContext *context, TensorArray *array, int64_t index, Tensor *pa
 static Status
 scatter_compute(KernelContext *context)
 {
-    const Tensor *const value = &context->inputs[2];
+    const Tensor *value = &context->inputs[2];
     TensorArray *array = NULL;
     int64_t *indices = NULL;
     int64_t count = 0;
@@ -33,7 +33,7 @@ scatter_compute(KernelContext *context)
     }
     Shape row = shape_of_rank(value->shape.rank - 1);
     memcpy(row.dims, &value->shape.dims[1], (size_t)row.rank * sizeof *row.dims);
-    const int64_t size = count == 0 ? 0 : tensor_element_count(value) / count;
+    int64_t size = count == 0 ? 0 : tensor_element_count(value) / count;
     for (int64_t n = 0; n < count; n++) {
         Tensor part = rows_part(value, n * size, &row);
         TRY(write_part(context, array, indices[n], &part));
@@ -46,7 +46,7 @@ scatter_compute(KernelContext *context)
 static Status
 check_lengths(KernelContext *context, TensorArray *array, const int64_t *lengths, int64_t count)
 {
-    const Shape *const shape = &context->inputs[1].shape;
+    const Shape *shape = &context->inputs[1].shape;
     int64_t size = 0;
     int64_t left = shape->rank < 1 ? -1 : shape->dims[0];
     TRY(tensor_array_size(context->call, array, &size));
@@ -68,15 +68,15 @@ check_lengths(KernelContext *context, TensorArray *array, const int64_t *lengths
 static Status
 split_compute(KernelContext *context)
 {
-    const Tensor *const value = &context->inputs[1];
+    const Tensor *value = &context->inputs[1];
     TensorArray *array = NULL;
     int64_t *lengths = NULL;
     int64_t count = 0;
     TRY(kernel_tensor_array(context, &array));
     TRY(rows_read_vector(context, 2, &lengths, &count));
     TRY(check_lengths(context, array, lengths, count));
-    const int64_t rows = value->shape.dims[0];
-    const int64_t size = rows == 0 ? 0 : tensor_element_count(value) / rows;
+    int64_t rows = value->shape.dims[0];
+    int64_t size = rows == 0 ? 0 : tensor_element_count(value) / rows;
     int64_t offset = 0;
     for (int64_t n = 0; n < count; n++) {
         Shape shape = value->shape;
@@ -104,7 +104,7 @@ declared_shape(
     KernelContext *context, TensorArray *array, const char *attr, bool skips_first, Shape *ret_shape)
 {
     Shape shape = tensor_array_element_shape(array);
-    const Shape *const given = &node_attr(context->node, attr)->value.shape;
+    const Shape *given = &node_attr(context->node, attr)->value.shape;
     if (skips_first && shape.rank > 0) {
         shape.rank--;
         memmove(shape.dims, &shape.dims[1], (size_t)shape.rank * sizeof *shape.dims);
@@ -155,7 +155,7 @@ join_elements(KernelContext *context, TensorArray *array, const Tensor *parts, i
 {
     Shape shape = shape_scalar();
     Tensor *lengths = NULL;
-    const Shape vector = shape_vector(count);
+    Shape vector = shape_vector(count);
     TRY(kernel_output(context, 1, DTYPE_INT64, &vector, &lengths));
     int64_t rows = 0;
     if (count == 0) {

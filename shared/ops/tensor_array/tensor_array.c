@@ -50,10 +50,10 @@ elements_clear(TensorArray *array)
 static void
 array_free(Resource *resource)
 {
-    TensorArray *const array = (TensorArray *)(void *)resource;
+    TensorArray *array = (TensorArray *)(void *)resource;
     elements_clear(array);
     while (array->gradients != NULL) {
-        Gradient *const gradient = array->gradients;
+        Gradient *gradient = array->gradients;
         array->gradients = gradient->next;
         resource_unref(tensor_array_resource(gradient->array));
         memory_free(gradient);
@@ -68,9 +68,9 @@ const ResourceType tensor_array_type = {.name = "a tensor array", .free = array_
 static Status
 make_room(Call *call, TensorArray *array, int64_t size)
 {
-    const size_t used = (size_t)array->size * sizeof(Element);
+    size_t used = (size_t)array->size * sizeof(Element);
     size_t wanted = (size_t)size * sizeof(Element);
-    const size_t available = array->room == NULL ? 0 : array->room->size;
+    size_t available = array->room == NULL ? 0 : array->room->size;
     if (wanted > available) {
         wanted = wanted > 2 * used ? wanted : 2 * used;
         if (!room_grow(array->options.device, &array->room, used, wanted)) {
@@ -101,17 +101,17 @@ array_grow(Call *call, TensorArray *array, int64_t size)
 Status
 tensor_array_new(Call *call, const TensorArrayOptions *options, int64_t size, TensorArray **ret_array)
 {
-    TensorArray *const array = memory_new(1, sizeof *array);
+    TensorArray *array = memory_new(1, sizeof *array);
     if (array == NULL) {
         return call_fail_memory(call, "a tensor array");
     }
     resource_init(&array->resource, &tensor_array_type);
     mutex_init(&array->lock);
     array->options = *options;
-    const Status status = size < 0    ? call_fail(call, STATUS_INVALID_ARGUMENT,
-                                            "the size of a tensor array is %lld", (long long)size)
-                          : size == 0 ? STATUS_OK
-                                      : array_grow(call, array, size);
+    Status status = size < 0 ? call_fail(call, STATUS_INVALID_ARGUMENT, "the size of a tensor array is %lld",
+                                   (long long)size)
+                    : size == 0 ? STATUS_OK
+                                : array_grow(call, array, size);
     if (status != STATUS_OK) {
         resource_unref(&array->resource);
         return status;
@@ -149,7 +149,7 @@ Status
 tensor_array_size(Call *call, TensorArray *array, int64_t *ret_size)
 {
     mutex_lock(&array->lock);
-    const Status status = check_open(call, array);
+    Status status = check_open(call, array);
     *ret_size = array->size;
     mutex_unlock(&array->lock);
     return status;
@@ -165,7 +165,7 @@ Shape
 tensor_array_element_shape(TensorArray *array)
 {
     mutex_lock(&array->lock);
-    const Shape shape = array->options.element_shape;
+    Shape shape = array->options.element_shape;
     mutex_unlock(&array->lock);
     return shape;
 }
@@ -224,7 +224,7 @@ accumulate_write(KernelContext *context, Element *element, const Tensor *value)
         tensor_unref(&element->value);
         element->value = sum;
     }
-    const bool is_done = combine_elements(
+    bool is_done = combine_elements(
         COMBINE_ADD, value->dtype, element->value.data, value->data, 1, tensor_element_count(value));
     return is_done ? STATUS_OK : call_fail(context->call, STATUS_INTERNAL, "a sum was refused");
 }
@@ -235,7 +235,7 @@ put_element(KernelContext *context, TensorArray *array, int64_t index, const Ten
     TRY(check_open(context->call, array));
     TRY(reach_element(context->call, array, index));
     TRY(check_value(context->call, array, value));
-    Element *const element = &array->elements[index];
+    Element *element = &array->elements[index];
     if (element->is_read) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "index %lld of the tensor array cannot be written: it has been read", (long long)index);
@@ -256,7 +256,7 @@ Status
 tensor_array_write(KernelContext *context, TensorArray *array, int64_t index, const Tensor *value)
 {
     mutex_lock(&array->lock);
-    const Status status = put_element(context, array, index, value);
+    Status status = put_element(context, array, index, value);
     mutex_unlock(&array->lock);
     return status;
 }
@@ -264,7 +264,7 @@ tensor_array_write(KernelContext *context, TensorArray *array, int64_t index, co
 static Status
 read_zeros(KernelContext *context, const TensorArray *array, int64_t index, Tensor *ret_value)
 {
-    const Element *const element = &array->elements[index];
+    const Element *element = &array->elements[index];
     Shape shape = array->options.element_shape;
     (void)!shape_merge(&shape, &element->shape, &shape); /* where they differ, the array's element shape is
                                                           * the one */
@@ -287,7 +287,7 @@ take_element(KernelContext *context, TensorArray *array, int64_t index, Tensor *
             "index %lld cannot be read from a tensor array of %lld elements", (long long)index,
             (long long)array->size);
     }
-    Element *const element = &array->elements[index];
+    Element *element = &array->elements[index];
     if (element->is_cleared) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "index %lld of the tensor array was cleared by a read before (clear_after_read)",
@@ -310,7 +310,7 @@ Status
 tensor_array_read(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value)
 {
     mutex_lock(&array->lock);
-    const Status status = take_element(context, array, index, ret_value);
+    Status status = take_element(context, array, index, ret_value);
     mutex_unlock(&array->lock);
     return status;
 }
@@ -336,9 +336,9 @@ static Status
 copy_shapes(Call *call, const TensorArray *array, const Shape *prefix, const TensorArray *gradient)
 {
     for (int64_t index = 0; index < array->size; index++) {
-        const Element *const element = &array->elements[index];
-        const bool has_value = element->is_written && !element->is_cleared;
-        const Shape *const shape = has_value ? &element->value.shape : &element->shape;
+        const Element *element = &array->elements[index];
+        bool has_value = element->is_written && !element->is_cleared;
+        const Shape *shape = has_value ? &element->value.shape : &element->shape;
         TRY(join_shapes(call, prefix, shape, &gradient->elements[index].shape));
     }
     return STATUS_OK;
@@ -347,7 +347,7 @@ copy_shapes(Call *call, const TensorArray *array, const Shape *prefix, const Ten
 static Status
 gradient_new(Call *call, TensorArray *array, Slice source, const Shape *prefix, TensorArray **ret_gradient)
 {
-    Gradient *const entry = memory_new(1, sizeof *entry + source.size);
+    Gradient *entry = memory_new(1, sizeof *entry + source.size);
     if (entry == NULL) {
         return call_fail_memory(call, "a tensor array's gradient");
     }
@@ -397,7 +397,7 @@ tensor_array_gradient(
 {
     mutex_lock(&array->lock);
     TensorArray *gradient = NULL;
-    const Status status = gradient_find(call, array, source, prefix, &gradient);
+    Status status = gradient_find(call, array, source, prefix, &gradient);
     if (status == STATUS_OK) {
         (void)resource_ref(tensor_array_resource(gradient));
         *ret_gradient = gradient;

@@ -45,7 +45,7 @@ length_compute(KernelContext *context)
 {
     const TensorList *list = NULL;
     Tensor *output = NULL;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TRY(kernel_list(context, 0, &list));
     TRY(kernel_output(context, 0, DTYPE_INT32, &scalar, &output));
     *(int32_t *)output->data = (int32_t)list->size;
@@ -74,8 +74,8 @@ element_shape_compute(KernelContext *context)
     const TensorList *list = NULL;
     Tensor *output = NULL;
     TRY(kernel_list(context, 0, &list));
-    const Shape *const element = &list->element_shape;
-    const Shape shape = element->rank < 0 ? shape_scalar() : shape_vector(element->rank);
+    const Shape *element = &list->element_shape;
+    Shape shape = element->rank < 0 ? shape_scalar() : shape_vector(element->rank);
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &shape, &output));
     for (int dimension = 0; dimension < element->rank; dimension++) {
         write_int(output, dimension, element->dims[dimension]);
@@ -148,7 +148,7 @@ join_compute(KernelContext *context)
     const TensorList *more = NULL;
     TRY(kernel_list(context, 1, &more));
     TRY(kernel_list_change(context, 0, 0, &list));
-    const int64_t first = list->size;
+    int64_t first = list->size;
     TRY(tensor_list_resize(context->call, list, first + more->size));
     for (int64_t index = 0; index < more->size; index++) {
         if (more->elements[index].dtype != DTYPE_INVALID) {

@@ -18,12 +18,12 @@ check_rows(KernelContext *context, const Tensor *tensor, int64_t count)
 static Status
 set_rows(KernelContext *context, TensorList *list, const Tensor *tensor, const int64_t *indices)
 {
-    const int64_t count = tensor->shape.dims[0];
-    const int64_t size = count == 0 ? 0 : tensor_element_count(tensor) / count;
+    int64_t count = tensor->shape.dims[0];
+    int64_t size = count == 0 ? 0 : tensor_element_count(tensor) / count;
     Shape row = shape_of_rank(tensor->shape.rank - 1);
     memcpy(row.dims, &tensor->shape.dims[1], (size_t)row.rank * sizeof *row.dims);
     for (int64_t n = 0; n < count; n++) {
-        const int64_t index = indices == NULL ? n : indices[n];
+        int64_t index = indices == NULL ? n : indices[n];
         if (index >= list->size) {
             TRY(tensor_list_resize(context->call, list, index + 1));
         }
@@ -55,7 +55,7 @@ new_list(KernelContext *context, uint32_t shape_input, int64_t size, TensorList 
 static Status
 from_tensor_compute(KernelContext *context)
 {
-    const Tensor *const tensor = &context->inputs[0];
+    const Tensor *tensor = &context->inputs[0];
     TensorList *list = NULL;
     TRY(check_rows(context, tensor, -1));
     TRY(new_list(context, 1, tensor->shape.dims[0], &list));
@@ -65,7 +65,7 @@ from_tensor_compute(KernelContext *context)
 static Status
 scatter_rows(KernelContext *context, int64_t size)
 {
-    const Tensor *const tensor = &context->inputs[0];
+    const Tensor *tensor = &context->inputs[0];
     TensorList *list = NULL;
     int64_t *indices = NULL;
     int64_t count = 0;
@@ -93,7 +93,7 @@ scatter_v2_compute(KernelContext *context)
 static Status
 scatter_existing_compute(KernelContext *context)
 {
-    const Tensor *const tensor = &context->inputs[1];
+    const Tensor *tensor = &context->inputs[1];
     TensorList *list = NULL;
     int64_t *indices = NULL;
     int64_t count = 0;
@@ -106,8 +106,8 @@ scatter_existing_compute(KernelContext *context)
 static Status
 split_parts(KernelContext *context, TensorList *list, const Tensor *tensor, const int64_t *lengths)
 {
-    const int64_t rows = tensor->shape.dims[0];
-    const int64_t size = rows == 0 ? 0 : tensor_element_count(tensor) / rows;
+    int64_t rows = tensor->shape.dims[0];
+    int64_t size = rows == 0 ? 0 : tensor_element_count(tensor) / rows;
     int64_t offset = 0;
     for (int64_t n = 0; n < list->size; n++) {
         Shape shape = tensor->shape;
@@ -128,7 +128,7 @@ split_parts(KernelContext *context, TensorList *list, const Tensor *tensor, cons
 static Status
 split_compute(KernelContext *context)
 {
-    const Tensor *const tensor = &context->inputs[0];
+    const Tensor *tensor = &context->inputs[0];
     TensorList *list = NULL;
     int64_t *lengths = NULL;
     int64_t count = 0;
@@ -186,7 +186,7 @@ stack_elements(KernelContext *context, const Shape *element, const Tensor *parts
 static Status
 stack_compute(KernelContext *context)
 {
-    const int64_t expected = node_attr_int(context->node, "num_elements");
+    int64_t expected = node_attr_int(context->node, "num_elements");
     const TensorList *list = NULL;
     Shape shape;
     TRY(kernel_shape(context, 1, &shape));
@@ -215,7 +215,7 @@ concat_elements(KernelContext *context, const Shape *element, const Tensor *part
     Shape shape;
     Tensor *lengths = NULL;
     int64_t rows = 0;
-    const Shape vector = shape_vector(count);
+    Shape vector = shape_vector(count);
     Shape rest = *element;
     if (rest.rank > 0) {
         rest.dims[0] = 0;
@@ -236,7 +236,7 @@ concat_elements(KernelContext *context, const Shape *element, const Tensor *part
 static Status
 concat_compute(KernelContext *context)
 {
-    const Shape *const shape = &node_attr(context->node, "element_shape")->value.shape;
+    const Shape *shape = &node_attr(context->node, "element_shape")->value.shape;
     return join_elements(context, NULL, 0, shape, concat_elements);
 }
 

@@ -7,7 +7,7 @@
 static void
 list_free(Resource *resource)
 {
-    TensorList *const list = (TensorList *)(void *)resource;
+    TensorList *list = (TensorList *)(void *)resource;
     for (int64_t index = 0; index < list->size; index++) {
         tensor_unref(&list->elements[index]);
     }
@@ -24,7 +24,7 @@ tensor_list_new(
     if (dtype == DTYPE_RESOURCE) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "a list holds no handles of resources");
     }
-    TensorList *const list = memory_new(1, sizeof *list);
+    TensorList *list = memory_new(1, sizeof *list);
     if (list == NULL) {
         return call_fail_memory(context->call, "a list of tensors");
     }
@@ -33,7 +33,7 @@ tensor_list_new(
     list->dtype = dtype;
     list->element_shape = *element_shape;
     list->size_max = TENSOR_LIST_SIZE_MAX;
-    const Status status = tensor_list_resize(context->call, list, size);
+    Status status = tensor_list_resize(context->call, list, size);
     if (status != STATUS_OK) {
         resource_unref(&list->resource);
         return status;
@@ -68,12 +68,12 @@ copy_list(KernelContext *context, const TensorList *list, TensorList **ret_copy)
 Status
 kernel_list_change(KernelContext *context, uint32_t input, uint32_t index, TensorList **ret_list)
 {
-    Tensor *const handle = &context->inputs[input];
+    Tensor *handle = &context->inputs[input];
     Resource *resource = NULL;
     TRY(kernel_resource(context, input, &tensor_list_type, &resource));
     TensorList *list = (TensorList *)(void *)resource;
     if (tensor_is_unique(handle) && resource_is_unique(resource)) {
-        const Shape scalar = shape_scalar();
+        Shape scalar = shape_scalar();
         kernel_alias(context, input, index, &scalar);
     } else {
         TRY(copy_list(context, list, &list));
@@ -86,8 +86,8 @@ kernel_list_change(KernelContext *context, uint32_t input, uint32_t index, Tenso
 static Status
 make_room(Call *call, TensorList *list, int64_t size)
 {
-    const size_t used = (size_t)list->size * sizeof(Tensor);
-    const size_t wanted = (size_t)size * sizeof(Tensor);
+    size_t used = (size_t)list->size * sizeof(Tensor);
+    size_t wanted = (size_t)size * sizeof(Tensor);
     if (list->room != NULL && wanted <= list->room->size) {
         return STATUS_OK;
     }
@@ -130,8 +130,8 @@ check_index(Call *call, const TensorList *list, int64_t index)
 static Status
 check_depth(Call *call, TensorList *list, const Tensor *value)
 {
-    const Resource *const inner = resource_of(value, &tensor_list_type);
-    const uint32_t depth = inner == NULL ? 0 : ((const TensorList *)(const void *)inner)->depth + 1;
+    const Resource *inner = resource_of(value, &tensor_list_type);
+    uint32_t depth = inner == NULL ? 0 : ((const TensorList *)(const void *)inner)->depth + 1;
     if (depth > TENSOR_LIST_DEPTH_MAX) {
         return call_fail(
             call, STATUS_RESOURCE_EXHAUSTED, "lists in lists are more than %d deep", TENSOR_LIST_DEPTH_MAX);
@@ -157,7 +157,7 @@ tensor_list_set(Call *call, TensorList *list, int64_t index, const Tensor *value
             shape_text(&value->shape, given), shape_text(&list->element_shape, wanted));
     }
     TRY(check_depth(call, list, value));
-    const Tensor reference = tensor_ref(value);
+    Tensor reference = tensor_ref(value);
     tensor_unref(&list->elements[index]);
     list->elements[index] = reference;
     return STATUS_OK;
@@ -185,7 +185,7 @@ tensor_list_get(
     char wanted[SHAPE_TEXT_SIZE];
     Shape merged;
     TRY(check_index(context->call, list, index));
-    const Tensor *const element = &list->elements[index];
+    const Tensor *element = &list->elements[index];
     if (element->dtype != DTYPE_INVALID) {
         if (!shape_merge(&element->shape, shape, &merged)) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "element %lld is of shape %s, not %s",

@@ -31,7 +31,7 @@ infer_transpose(Call *call, InferContext *context)
     int64_t order[SHAPE_RANK_MAX];
     size_t count = 0;
     bool is_known = false;
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     TRY(infer_ints(call, context, 1, order, SHAPE_RANK_MAX, &count));
     is_known = infer_knows(context, 1);
     if (is_known && rank >= 0) {
@@ -48,7 +48,7 @@ static Status
 infer_onnx_transpose(Call *call, InferContext *context)
 {
     int64_t order[SHAPE_RANK_MAX];
-    const int rank = context->inputs[0].rank;
+    int rank = context->inputs[0].rank;
     if (rank < 0) {
         return STATUS_OK;
     }
@@ -88,9 +88,9 @@ typedef struct BlockPlace {
 static BlockPlace
 block_position(const Node *node)
 {
-    const bool is_channels_first = slice_starts_with(node->op->name, SLICE("onnx::")) ||
-                                   slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
-    const BlockPlace position = is_channels_first ? (BlockPlace){2, 3, 1} : (BlockPlace){1, 2, 3};
+    bool is_channels_first = slice_starts_with(node->op->name, SLICE("onnx::")) ||
+                             slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+    BlockPlace position = is_channels_first ? (BlockPlace){2, 3, 1} : (BlockPlace){1, 2, 3};
     return position;
 }
 
@@ -130,7 +130,7 @@ infer_depth_to_space(Call *call, InferContext *context)
     Shape shape = shape_unknown();
     int64_t block = 0;
     TRY(read_block(call, context, block_name(context->node), &shape, &block));
-    const BlockPlace position = block_position(context->node);
+    BlockPlace position = block_position(context->node);
     TRY(infer_multiply(call, shape.dims[position.height], block, &shape.dims[position.height]));
     TRY(infer_multiply(call, shape.dims[position.width], block, &shape.dims[position.width]));
     TRY(divide_dimension(call, shape.dims[position.channel], block * block, &shape.dims[position.channel]));
@@ -144,7 +144,7 @@ infer_space_to_depth(Call *call, InferContext *context)
     Shape shape = shape_unknown();
     int64_t block = 0;
     TRY(read_block(call, context, block_name(context->node), &shape, &block));
-    const BlockPlace position = block_position(context->node);
+    BlockPlace position = block_position(context->node);
     TRY(divide_dimension(call, shape.dims[position.height], block, &shape.dims[position.height]));
     TRY(divide_dimension(call, shape.dims[position.width], block, &shape.dims[position.width]));
     TRY(infer_multiply(call, shape.dims[position.channel], block * block, &shape.dims[position.channel]));

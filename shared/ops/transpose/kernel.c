@@ -49,7 +49,7 @@ static Status
 onnx_transpose_compute(KernelContext *context)
 {
     int64_t order[SHAPE_RANK_MAX] = {0};
-    const int rank = context->inputs[0].shape.rank;
+    int rank = context->inputs[0].shape.rank;
     if (node_attr_ints(context->node, "perm", order, SHAPE_RANK_MAX) == 0) {
         for (int index = 0; index < rank; index++) {
             order[index] = rank - 1 - index;
@@ -72,7 +72,7 @@ reverse_compute(KernelContext *context)
     strides_dense(&input->shape, copy.to);
     memcpy(copy.dims, input->shape.dims, sizeof input->shape.dims);
     for (size_t index = 0; index < count; index++) {
-        const int axis = normal_axis(axes[index], copy.rank);
+        int axis = normal_axis(axes[index], copy.rank);
         copy.from_offset += (copy.dims[axis] - 1) * copy.from[axis];
         copy.from[axis] = -copy.from[axis];
     }
@@ -95,18 +95,18 @@ static void
 block_strides(const Blocks *blocks, int64_t *dims, int64_t *flat, int64_t *deep)
 {
     const int64_t *size = blocks->flat->dims;
-    const int64_t rows = size[blocks->is_channels_first ? 2 : 1];
-    const int64_t columns = size[blocks->is_channels_first ? 3 : 2];
-    const int64_t channels = size[blocks->is_channels_first ? 1 : 3];
-    const int64_t b = blocks->size;
-    const int64_t deep_plane = rows / b * (columns / b);
-    const int64_t flat_space = blocks->is_channels_first ? 1 : channels;
-    const int64_t deep_space = blocks->is_channels_first ? 1 : channels * b * b;
-    const int64_t deep_channel = blocks->is_channels_first ? deep_plane : 1;
+    int64_t rows = size[blocks->is_channels_first ? 2 : 1];
+    int64_t columns = size[blocks->is_channels_first ? 3 : 2];
+    int64_t channels = size[blocks->is_channels_first ? 1 : 3];
+    int64_t b = blocks->size;
+    int64_t deep_plane = rows / b * (columns / b);
+    int64_t flat_space = blocks->is_channels_first ? 1 : channels;
+    int64_t deep_space = blocks->is_channels_first ? 1 : channels * b * b;
+    int64_t deep_channel = blocks->is_channels_first ? deep_plane : 1;
     const int64_t all_dims[BLOCK_DIMS] = {size[0], rows / b, b, columns / b, b, channels};
     const int64_t all_flat[BLOCK_DIMS] = {rows * columns * channels, b * columns * flat_space,
         columns * flat_space, b * flat_space, flat_space, blocks->is_channels_first ? rows * columns : 1};
-    const int64_t inner = blocks->is_depth_outer ? 1 : channels;
+    int64_t inner = blocks->is_depth_outer ? 1 : channels;
     const int64_t all_deep[BLOCK_DIMS] = {rows * columns * channels, columns / b * deep_space,
         b * inner * deep_channel, deep_space, inner * deep_channel,
         (blocks->is_depth_outer ? b * b : 1) * deep_channel};
@@ -118,8 +118,8 @@ block_strides(const Blocks *blocks, int64_t *dims, int64_t *flat, int64_t *deep)
 static Blocks
 read_blocks(const Node *node, const Shape *flat)
 {
-    const bool is_onnx = node_attr(node, "blocksize") != NULL;
-    const Blocks blocks = {
+    bool is_onnx = node_attr(node, "blocksize") != NULL;
+    Blocks blocks = {
         .flat = flat,
         .size = node_attr_int(node, is_onnx ? "blocksize" : "block_size"),
         .is_channels_first = is_onnx || slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC")),
@@ -134,7 +134,7 @@ depth_to_space_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const Blocks blocks = read_blocks(context->node, &output->shape);
+    Blocks blocks = read_blocks(context->node, &output->shape);
     StridedCopy copy = {.rank = BLOCK_DIMS};
     block_strides(&blocks, copy.dims, copy.to, copy.from);
     strided_copy(&copy, &context->inputs[0], output);
@@ -146,7 +146,7 @@ space_to_depth_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const Blocks blocks = read_blocks(context->node, &context->inputs[0].shape);
+    Blocks blocks = read_blocks(context->node, &context->inputs[0].shape);
     StridedCopy copy = {.rank = BLOCK_DIMS};
     block_strides(&blocks, copy.dims, copy.from, copy.to);
     strided_copy(&copy, &context->inputs[0], output);

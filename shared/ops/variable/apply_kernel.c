@@ -24,7 +24,7 @@ find_rule(Slice name)
 {
     static const char *const prefixes[] = {"ResourceSparseApply", "ResourceApply", "SparseApply", "Apply"};
     for (size_t index = 0; index < COUNT_OF(prefixes); index++) {
-        const Slice prefix = slice_from_string(prefixes[index]);
+        Slice prefix = slice_from_string(prefixes[index]);
         if (slice_starts_with(name, prefix)) {
             return optimize_rule(slice_part(name, prefix.size, SIZE_MAX));
         }
@@ -58,14 +58,14 @@ read_flag(const Node *node)
 static bool
 supports_apply(const Node *node)
 {
-    const OptimizeRule *const rule = find_rule(node->def->op);
+    const OptimizeRule *rule = find_rule(node->def->op);
     return rule != NULL && rule->loops[node_attr_type(node, "T")] != NULL;
 }
 
 static Status
 create_apply(Call *call, const Node *node, void **ret_state)
 {
-    Apply *const apply = memory_new(1, sizeof *apply);
+    Apply *apply = memory_new(1, sizeof *apply);
     if (apply == NULL) {
         return call_fail_memory(call, "an optimiser");
     }
@@ -78,7 +78,7 @@ create_apply(Call *call, const Node *node, void **ret_state)
     for (size_t index = 0; index < OPTIMIZE_SCALARS_MAX; index++) {
         apply->scalars[index] = find_input(node, apply->rule->scalars[index]);
     }
-    const uint32_t delta = find_input(node, "delta");
+    uint32_t delta = find_input(node, "delta");
     apply->gradient = delta != INPUT_NONE ? delta : find_input(node, "grad");
     apply->indices = find_input(node, "indices");
     apply->has_flag = read_flag(node);
@@ -93,7 +93,7 @@ take_scalars(KernelContext *context, const Apply *apply, OptimizeRun *run)
         if (apply->scalars[index] == INPUT_NONE) {
             continue;
         }
-        const Tensor *const scalar = &context->inputs[apply->scalars[index]];
+        const Tensor *scalar = &context->inputs[apply->scalars[index]];
         if (scalar->shape.rank != 0) {
             char text[SHAPE_TEXT_SIZE];
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%s is of shape %s, not a scalar",
@@ -118,7 +118,7 @@ static Status
 take_variables(KernelContext *context, const Apply *apply, Variable *const *variables, OptimizeRun *run,
     Shape *ret_shape)
 {
-    const Dtype dtype = context->inputs[apply->gradient].dtype;
+    Dtype dtype = context->inputs[apply->gradient].dtype;
     for (size_t index = 0; index < apply->variable_count; index++) {
         Tensor *value = NULL;
         if (variable_dtype(variables[index]) != dtype) {
@@ -140,7 +140,7 @@ take_variables(KernelContext *context, const Apply *apply, Variable *const *vari
 static Status
 apply_all(KernelContext *context, const Apply *apply, OptimizeRun *run, const Shape *shape)
 {
-    const Tensor *const gradient = &context->inputs[apply->gradient];
+    const Tensor *gradient = &context->inputs[apply->gradient];
     if (!shape_equal(&gradient->shape, shape)) {
         return fail_shapes(context, "the gradient", &gradient->shape, shape);
     }
@@ -154,8 +154,8 @@ apply_all(KernelContext *context, const Apply *apply, OptimizeRun *run, const Sh
 static Status
 apply_rows(KernelContext *context, const Apply *apply, OptimizeRun *run, const Shape *shape)
 {
-    const Tensor *const gradient = &context->inputs[apply->gradient];
-    const size_t size = dtype_size(gradient->dtype);
+    const Tensor *gradient = &context->inputs[apply->gradient];
+    size_t size = dtype_size(gradient->dtype);
     OptimizeRun row = *run;
     Positions positions;
     Shape expected;
@@ -166,7 +166,7 @@ apply_rows(KernelContext *context, const Apply *apply, OptimizeRun *run, const S
     }
     row.count = positions.inner;
     for (int64_t n = 0; n < positions.count && positions.inner > 0; n++) {
-        const size_t offset = (size_t)(positions_at(&positions, n) * positions.inner) * size;
+        size_t offset = (size_t)(positions_at(&positions, n) * positions.inner) * size;
         for (size_t index = 0; index < apply->variable_count; index++) {
             row.variables[index] = (char *)run->variables[index] + offset;
         }
@@ -190,17 +190,17 @@ apply_locked(KernelContext *context, const Apply *apply, Variable *const *variab
 static Status
 compute_apply(KernelContext *context)
 {
-    const Apply *const apply = context->state;
+    const Apply *apply = context->state;
     Variable *variables[OPTIMIZE_VARIABLES_MAX] = {NULL};
     for (size_t index = 0; index < apply->variable_count; index++) {
         TRY(kernel_variable(context, apply->variables[index], &variables[index]));
     }
     variables_lock(variables, OPTIMIZE_VARIABLES_MAX);
-    const Status status = apply_locked(context, apply, variables);
+    Status status = apply_locked(context, apply, variables);
     variables_unlock(variables, OPTIMIZE_VARIABLES_MAX);
     TRY(status);
     if (context->output_count > 0) {
-        const Shape scalar = shape_scalar();
+        Shape scalar = shape_scalar();
         kernel_alias(context, 0, 0, &scalar);
     }
     return STATUS_OK;

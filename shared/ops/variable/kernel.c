@@ -11,7 +11,7 @@ static void
 pass_reference(KernelContext *context)
 {
     if (context->output_count > 0) {
-        const Shape scalar = shape_scalar();
+        Shape scalar = shape_scalar();
         kernel_alias(context, 0, 0, &scalar);
     }
 }
@@ -20,8 +20,8 @@ pass_reference(KernelContext *context)
 static Status
 variable_compute(KernelContext *context)
 {
-    const Naming *const naming = context->state;
-    const VariableDeclaration declaration = {
+    const Naming *naming = context->state;
+    VariableDeclaration declaration = {
         .name = naming->name,
         .dtype = node_attr_type(context->node, "dtype"),
         .shape = node_attr(context->node, "shape")->value.shape,
@@ -46,7 +46,7 @@ temporary_supports(const Node *node)
 static Status
 temporary_compute(KernelContext *context)
 {
-    const VariableDeclaration declaration = {
+    VariableDeclaration declaration = {
         .name = context->node->name,
         .dtype = node_attr_type(context->node, "dtype"),
         .shape = node_attr(context->node, "shape")->value.shape,
@@ -91,7 +91,7 @@ static Status
 read_compute(KernelContext *context)
 {
     Variable *variable = NULL;
-    const Dtype wanted = context->node->output_dtypes[0];
+    Dtype wanted = context->node->output_dtypes[0];
     TRY(kernel_variable(context, 0, &variable));
     if (variable_dtype(variable) != wanted) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, not %s",
@@ -105,7 +105,7 @@ is_initialized_compute(KernelContext *context)
 {
     Variable *variable = NULL;
     Tensor *output = NULL;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TRY(kernel_variable(context, 0, &variable));
     TRY(kernel_output(context, 0, DTYPE_BOOL, &scalar, &output));
     *(uint8_t *)output->data = variable_is_initialized(variable);
@@ -126,7 +126,7 @@ shape_compute(KernelContext *context)
     AUTO_TENSOR value = {0};
     TRY(kernel_variable(context, 0, &variable));
     TRY(variable_read(context->call, variable, &value));
-    const Shape vector = shape_vector(value.shape.rank);
+    Shape vector = shape_vector(value.shape.rank);
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &vector, &output));
     for (int dimension = 0; dimension < value.shape.rank; dimension++) {
         if (output->dtype == DTYPE_INT64) {
@@ -141,7 +141,7 @@ shape_compute(KernelContext *context)
 static Status
 check_dtype(KernelContext *context, const Variable *variable)
 {
-    const Dtype dtype = context->inputs[1].dtype;
+    Dtype dtype = context->inputs[1].dtype;
     return variable_dtype(variable) == dtype
                ? STATUS_OK
                : call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the value is %s",
@@ -152,7 +152,7 @@ check_dtype(KernelContext *context, const Variable *variable)
 static Status
 check_shape(KernelContext *context, const Variable *variable, const Shape *expected)
 {
-    const Shape *const shape = &context->inputs[1].shape;
+    const Shape *shape = &context->inputs[1].shape;
     char wanted[SHAPE_TEXT_SIZE];
     char given[SHAPE_TEXT_SIZE];
     Shape merged;
@@ -176,7 +176,7 @@ replace_value(KernelContext *context, Variable *variable)
 {
     TRY(check_dtype(context, variable));
     if (validates_shape(context->node)) {
-        const Tensor *const old = variable_value(variable);
+        const Tensor *old = variable_value(variable);
         TRY(check_shape(
             context, variable, old->dtype == DTYPE_INVALID ? variable_shape(variable) : &old->shape));
     }
@@ -191,7 +191,7 @@ assign_compute(KernelContext *context)
     Variable *variable = NULL;
     TRY(kernel_variable(context, 0, &variable));
     variables_lock(&variable, 1);
-    const Status status = replace_value(context, variable);
+    Status status = replace_value(context, variable);
     variables_unlock(&variable, 1);
     TRY(status);
     pass_reference(context);
@@ -201,7 +201,7 @@ assign_compute(KernelContext *context)
 static Status
 combine_value(KernelContext *context, Variable *variable, Combine how)
 {
-    const Tensor *const value = &context->inputs[1];
+    const Tensor *value = &context->inputs[1];
     Tensor *target = NULL;
     TRY(check_dtype(context, variable));
     TRY(variable_own(context, variable, &target));
@@ -216,7 +216,7 @@ assign_combined(KernelContext *context, Combine how)
     Variable *variable = NULL;
     TRY(kernel_variable(context, 0, &variable));
     variables_lock(&variable, 1);
-    const Status status = combine_value(context, variable, how);
+    Status status = combine_value(context, variable, how);
     variables_unlock(&variable, 1);
     TRY(status);
     pass_reference(context);
@@ -250,7 +250,7 @@ count_supports(const Node *node)
 static Status
 count_up(KernelContext *context, Variable *variable, Tensor *output)
 {
-    const int64_t limit = node_attr_int(context->node, "limit");
+    int64_t limit = node_attr_int(context->node, "limit");
     Tensor *target = NULL;
     int64_t count = 0;
     TRY(variable_own(context, variable, &target));
@@ -276,11 +276,11 @@ count_compute(KernelContext *context)
 {
     Variable *variable = NULL;
     Tensor *output = NULL;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TRY(kernel_variable(context, 0, &variable));
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &scalar, &output));
     variables_lock(&variable, 1);
-    const Status status = count_up(context, variable, output);
+    Status status = count_up(context, variable, output);
     variables_unlock(&variable, 1);
     return status;
 }

@@ -13,8 +13,8 @@
         storage *variables[OPTIMIZE_VARIABLES_MAX];                                                          \
         compute h[OPTIMIZE_SCALARS_MAX];                                                                     \
         const storage *gradient = run->gradient;                                                             \
-        const bool flag = run->has_flag;                                                                     \
-        const compute one = 1;                                                                               \
+        bool flag = run->has_flag;                                                                           \
+        compute one = 1;                                                                                     \
         for (int n = 0; n < OPTIMIZE_VARIABLES_MAX; n++) {                                                   \
             variables[n] = run->variables[run->variables[n] == NULL ? 0 : n];                                \
         }                                                                                                    \
@@ -27,7 +27,7 @@
             compute b = read(variables[1][n]);                                                               \
             compute c = read(variables[2][n]);                                                               \
             compute d = read(variables[3][n]);                                                               \
-            const compute g = read(gradient[n]);                                                             \
+            compute g = read(gradient[n]);                                                                   \
             body;                                                                                            \
             variables[3][n] = write(d);                                                                      \
             variables[2][n] = write(c);                                                                      \

@@ -6,9 +6,9 @@ static Status
 check_indices(Call *call, const Positions *positions)
 {
     for (int64_t element = 0; element < positions->count * positions->depth; element++) {
-        const int64_t size = positions->shape->dims[element % positions->depth];
+        int64_t size = positions->shape->dims[element % positions->depth];
         int64_t index = -1;
-        const bool is_read = tensor_to_int64(positions->indices, element, &index);
+        bool is_read = tensor_to_int64(positions->indices, element, &index);
         if (!is_read || index < 0 || index >= size) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "index %lld at %lld is not within %lld",
                 (long long)index, (long long)element, (long long)size);
@@ -20,7 +20,7 @@ check_indices(Call *call, const Positions *positions)
 Status
 positions_find(Call *call, const Shape *shape, const Tensor *indices, bool is_nd, Positions *ret_positions)
 {
-    const Shape *const given = &indices->shape;
+    const Shape *given = &indices->shape;
     if (is_nd && given->rank < 1) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "indices of rank 0 have no coordinates");
     }
@@ -64,7 +64,7 @@ positions_shape(Call *call, const Positions *positions, Shape *ret_shape)
 {
     Shape shape = positions->indices->shape;
     shape.rank -= positions->is_nd ? 1 : 0;
-    const int rest = positions->shape->rank - (int)positions->depth;
+    int rest = positions->shape->rank - (int)positions->depth;
     if (shape.rank + rest > SHAPE_RANK_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
     }

@@ -25,9 +25,9 @@ static const ScatterOp scatter_ops[] = {
 static const ScatterOp *
 find_op(const Node *node)
 {
-    const Slice prefix = SLICE("Resource");
-    const Slice name = node->def->op;
-    const Slice bare = slice_starts_with(name, prefix) ? slice_part(name, prefix.size, SIZE_MAX) : name;
+    Slice prefix = SLICE("Resource");
+    Slice name = node->def->op;
+    Slice bare = slice_starts_with(name, prefix) ? slice_part(name, prefix.size, SIZE_MAX) : name;
     for (size_t index = 0; index < COUNT_OF(scatter_ops); index++) {
         if (slice_equals_string(bare, scatter_ops[index].op)) {
             return &scatter_ops[index];
@@ -39,7 +39,7 @@ find_op(const Node *node)
 static bool
 supports_scatter(const Node *node)
 {
-    const ScatterOp *const op = find_op(node);
+    const ScatterOp *op = find_op(node);
     return op != NULL && dtype_is_integer(node->input_dtypes[1]) &&
            combine_supports(op->combine, node->input_dtypes[2]);
 }
@@ -48,7 +48,7 @@ supports_scatter(const Node *node)
 static Status
 check_updates(KernelContext *context, const Positions *positions, bool allows_scalar)
 {
-    const Tensor *const updates = &context->inputs[2];
+    const Tensor *updates = &context->inputs[2];
     Shape expected;
     TRY(positions_shape(context->call, positions, &expected));
     if (shape_equal(&updates->shape, &expected) || (allows_scalar && updates->shape.rank == 0)) {
@@ -63,9 +63,9 @@ check_updates(KernelContext *context, const Positions *positions, bool allows_sc
 static Status
 check_divisors(KernelContext *context, Combine combine)
 {
-    const Tensor *const updates = &context->inputs[2];
-    const bool is_checked = combine == COMBINE_DIV && dtype_is_integer(updates->dtype);
-    const int64_t count = is_checked ? tensor_element_count(updates) : 0;
+    const Tensor *updates = &context->inputs[2];
+    bool is_checked = combine == COMBINE_DIV && dtype_is_integer(updates->dtype);
+    int64_t count = is_checked ? tensor_element_count(updates) : 0;
     for (int64_t element = 0; element < count; element++) {
         int64_t value = 1;
         if (tensor_to_int64(updates, element, &value) && value == 0) {
@@ -78,8 +78,8 @@ check_divisors(KernelContext *context, Combine combine)
 static Status
 scatter_parts(KernelContext *context, Variable *variable, bool is_nd)
 {
-    const Combine combine = find_op(context->node)->combine;
-    const Tensor *const updates = &context->inputs[2];
+    Combine combine = find_op(context->node)->combine;
+    const Tensor *updates = &context->inputs[2];
     Tensor *target = NULL;
     Positions positions;
     if (variable_dtype(variable) != updates->dtype) {
@@ -91,12 +91,11 @@ scatter_parts(KernelContext *context, Variable *variable, bool is_nd)
     TRY(positions_find(context->call, &target->shape, &context->inputs[1], is_nd, &positions));
     TRY(check_updates(context, &positions, !is_nd));
     TRY(check_divisors(context, combine));
-    const size_t size = dtype_size(target->dtype);
-    const bool is_scalar = updates->shape.rank == 0 && !is_nd;
+    size_t size = dtype_size(target->dtype);
+    bool is_scalar = updates->shape.rank == 0 && !is_nd;
     const char *source = updates->data;
     for (int64_t n = 0; n < positions.count; n++) {
-        char *const row =
-            (char *)target->data + (size_t)(positions_at(&positions, n) * positions.inner) * size;
+        char *row = (char *)target->data + (size_t)(positions_at(&positions, n) * positions.inner) * size;
         (void)!combine_elements(combine, target->dtype, row, source, is_scalar ? 0 : 1, positions.inner);
         source += is_scalar ? 0 : (size_t)positions.inner * size;
     }
@@ -109,11 +108,11 @@ scatter_any(KernelContext *context, bool is_nd)
     Variable *variable = NULL;
     TRY(kernel_variable(context, 0, &variable));
     variables_lock(&variable, 1);
-    const Status status = scatter_parts(context, variable, is_nd);
+    Status status = scatter_parts(context, variable, is_nd);
     variables_unlock(&variable, 1);
     TRY(status);
     if (context->output_count > 0) {
-        const Shape scalar = shape_scalar();
+        Shape scalar = shape_scalar();
         kernel_alias(context, 0, 0, &scalar);
     }
     return STATUS_OK;
@@ -150,7 +149,7 @@ gather_parts(KernelContext *context, const Tensor *value, bool is_nd)
     TRY(positions_find(context->call, &value->shape, &context->inputs[1], is_nd, &positions));
     TRY(positions_shape(context->call, &positions, &shape));
     TRY(kernel_output(context, 0, value->dtype, &shape, &output));
-    const size_t size = dtype_size(value->dtype) * (size_t)positions.inner;
+    size_t size = dtype_size(value->dtype) * (size_t)positions.inner;
     for (int64_t n = 0; n < positions.count && size > 0; n++) {
         memcpy((char *)output->data + (size_t)n * size,
             (const char *)value->data + (size_t)positions_at(&positions, n) * size, size);

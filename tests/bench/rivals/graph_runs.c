@@ -32,7 +32,7 @@ compile(RunFixture *fixture, const char *path)
     MissingBlobs missing = {0};
     AUTO_GRAPH_DEF def = NULL;
     Partition *partition = NULL;
-    TensorBuffer *const text = file_read(path);
+    TensorBuffer *text = file_read(path);
     must(&call, graphdef_json_read(&call, (Slice){.data = text->data, .size = text->size}, &def));
     must(&call, partition_compile(&call, def, fixture->device, NULL, &missing, &partition));
     tensor_buffer_unref(text);
@@ -44,14 +44,14 @@ static float
 run_once(RunFixture *fixture, Partition *partition, uint64_t *ret_node_count)
 {
     RunOutcome outcome = {0};
-    const Shape scalar = {0};
+    Shape scalar = {0};
     Tensor arg = fixture_floats(fixture, &scalar, (const float[]){1});
     fixture_run(fixture, partition, NULL, &arg, 1, &outcome);
     if (outcome.code != STATUS_OK || outcome.output_count != 1) {
         (void)fprintf(stderr, "graph_runs: %s\n", outcome.message);
         exit(1);
     }
-    const float value = tensor_float(&outcome.outputs[0], 0);
+    float value = tensor_float(&outcome.outputs[0], 0);
     *ret_node_count = outcome.stats.node_count;
     outcome_clear(&outcome);
     return value;
@@ -62,11 +62,11 @@ answer(RunFixture *fixture, Partition *partition, uint64_t count)
 {
     float value = 0;
     uint64_t node_count = 0;
-    const uint64_t start_ns = clock_monotonic_ns();
+    uint64_t start_ns = clock_monotonic_ns();
     for (uint64_t index = 0; index < count; index++) {
         value = run_once(fixture, partition, &node_count);
     }
-    const double elapsed_ns = (double)(clock_monotonic_ns() - start_ns);
+    double elapsed_ns = (double)(clock_monotonic_ns() - start_ns);
     (void)printf(
         "%.1f\t%.9g\t%llu\n", elapsed_ns / (double)count, (double)value, (unsigned long long)node_count);
     (void)fflush(stdout);
@@ -82,7 +82,7 @@ main(int argc, char **argv)
         return 2;
     }
     fixture_begin(&fixture, 1);
-    Partition *const partition = compile(&fixture, argv[1]);
+    Partition *partition = compile(&fixture, argv[1]);
     while (fgets(line, sizeof line, stdin) != NULL) {
         answer(&fixture, partition, strtoull(line, NULL, 10));
     }

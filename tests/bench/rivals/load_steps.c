@@ -26,7 +26,7 @@ main(int argc, char **argv)
         "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
         "Content-Length: %zu\r\n\r\n%s",
         argv[2], strlen(argv[3]), argv[3]);
-    const Load load = {
+    Load load = {
         .address = argv[1],
         .request = buffer_slice(&request),
         .status = 200,

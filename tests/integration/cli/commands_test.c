@@ -11,7 +11,7 @@ static void
 npy_of(SluiceFixture *fixture, const float *row, Buffer *bytes)
 {
     AUTO_TENSOR tensor = {0};
-    const Shape shape = {.rank = 2, .dims = {1, 2}};
+    Shape shape = {.rank = 2, .dims = {1, 2}};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
     memcpy(tensor.data, row, 2 * sizeof *row);
     assert_status(&fixture->call, STATUS_OK, npy_write_header(&fixture->call, &tensor, bytes));
@@ -22,7 +22,7 @@ npy_of(SluiceFixture *fixture, const float *row, Buffer *bytes)
 static void
 a_pushed_graph_runs_with_a_feed_in_json(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     sluice_push_affine(fixture);
     assert_int_equal(strncmp(fixture->out, "grf_", 4), 0);
     assert_holds(fixture->out, "5 nodes");
@@ -37,7 +37,7 @@ a_pushed_graph_runs_with_a_feed_in_json(void **state)
 static void
 a_saved_models_directory_is_pushed_and_runs(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     char folder[FILE_PATH_SIZE];
     assert_true(archive_unpack("tests/unit/gateway/expand/data/affine.tar", folder));
     assert_exit(0, fixture, "session", "create", "saved");
@@ -54,7 +54,7 @@ a_saved_models_directory_is_pushed_and_runs(void **state)
 static void
 files_are_fed_and_fetched_bit_by_bit(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     static const float row[] = {1, 2};
     static const float expected[] = {17, 30};
     AUTO_BUFFER fed = {0};
@@ -71,7 +71,7 @@ files_are_fed_and_fetched_bit_by_bit(void **state)
         assert_exit(0, fixture, "run", "--feed", feeds[index], "--fetch", "y=%/y.npy");
         assert_holds(fixture->out, "y in /tmp/");
         assert_holds(fixture->out, " succeeded\n");
-        const size_t size = sluice_read(fixture, "y.npy", got, sizeof got);
+        size_t size = sluice_read(fixture, "y.npy", got, sizeof got);
         assert_int_equal(size, wanted.size);
         assert_memory_equal(got, wanted.data, size);
         sluice_write(fixture, "y.npy", SLICE(""));
@@ -88,7 +88,7 @@ static void
 large_files_are_fed_as_they_are(void **state)
 {
     enum { ROWS = 1 << 18, NPY_HEADER = 128 };
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     AUTO_BUFFER fed = {0};
     AUTO_MEMORY float *rows = memory_new((size_t)ROWS * 2, sizeof *rows);
     static float got[NPY_HEADER / sizeof(float) + ROWS * 2];
@@ -96,12 +96,12 @@ large_files_are_fed_as_they_are(void **state)
     for (int index = 0; index < ROWS * 2; index++) {
         rows[index] = (float)(index % 1000);
     }
-    const Slice raw = slice_of(rows, (size_t)ROWS * 2 * sizeof *rows);
+    Slice raw = slice_of(rows, (size_t)ROWS * 2 * sizeof *rows);
     AUTO_TENSOR tensor = {0};
     Shape shape = {.rank = 2, .dims = {ROWS, 2}};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
     assert_status(&fixture->call, STATUS_OK, npy_write_header(&fixture->call, &tensor, &fed));
-    const size_t header_size = fed.size;
+    size_t header_size = fed.size;
     buffer_append_slice(&fed, raw);
     sluice_push_affine(fixture);
     sluice_write(fixture, "x.npy", buffer_slice(&fed));
@@ -109,10 +109,10 @@ large_files_are_fed_as_they_are(void **state)
     static const char *const feeds[] = {"x=@%/x.npy", "x:0=@%/x.raw:float32:262144x2"};
     for (size_t index = 0; index < COUNT_OF(feeds); index++) {
         assert_exit(0, fixture, "run", "--feed", feeds[index], "--fetch", "y=%/y.npy");
-        const size_t size = sluice_read(fixture, "y.npy", (char *)got, sizeof got);
+        size_t size = sluice_read(fixture, "y.npy", (char *)got, sizeof got);
         assert_int_equal(size, fed.size);
-        const float *const last = got + (header_size + raw.size) / sizeof(float) - 2;
-        const float *const row = rows + (size_t)ROWS * 2 - 2;
+        const float *last = got + (header_size + raw.size) / sizeof(float) - 2;
+        const float *row = rows + (size_t)ROWS * 2 - 2;
         assert_true(last[0] == row[0] + 3 * row[1] + 10 && last[1] == 2 * row[0] + 4 * row[1] + 20);
         sluice_write(fixture, "y.npy", SLICE(""));
     }
@@ -123,7 +123,7 @@ large_files_are_fed_as_they_are(void **state)
 static void
 scripts_get_the_json_of_the_api(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     sluice_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
     assert_exit(0, fixture, "--json", "graph", "push", "%/affine.json");
     assert_is_json(fixture, fixture->out);
@@ -146,7 +146,7 @@ scripts_get_the_json_of_the_api(void **state)
 static void
 a_queued_step_is_awaited_and_leaves_its_outputs(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     char id[SLUICE_PATH_SIZE];
     char got[512];
     sluice_push_affine(fixture);
@@ -167,7 +167,7 @@ a_queued_step_is_awaited_and_leaves_its_outputs(void **state)
 static void
 a_step_run_with_a_trace_leaves_it(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     char id[SLUICE_PATH_SIZE];
     sluice_push_affine(fixture);
     assert_exit(0, fixture, "run", "--async", "--trace", "node", "--feed", "x=[[1,2]]", "--fetch", "y");
@@ -185,7 +185,7 @@ a_step_run_with_a_trace_leaves_it(void **state)
 static void
 a_queued_step_that_fails_gives_4_when_it_is_awaited(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     char id[SLUICE_PATH_SIZE];
     sluice_push_affine(fixture);
     assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2,3]]", "--fetch", "y");
@@ -197,7 +197,7 @@ a_queued_step_that_fails_gives_4_when_it_is_awaited(void **state)
 static void
 the_pool_is_shown_as_tables(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "devices");
     assert_holds(fixture->out, "DEVICE ");
     assert_holds(fixture->out, "/job:worker/replica:0/task:1/device:CPU:0  CPU ");
@@ -219,7 +219,7 @@ static const char variable[] =
 static void
 containers_are_reset(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "session", "create", "kept");
     sluice_write(fixture, "affine.json", slice_from_string(variable));
     assert_exit(0, fixture, "graph", "push", "%/affine.json", "--session", "kept");
@@ -235,7 +235,7 @@ containers_are_reset(void **state)
 static void
 sessions_are_named(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     char id[SLUICE_PATH_SIZE];
     assert_exit(0, fixture, "session", "create", "cut", "--options={\"slots\":2,\"placement\":\"spread\"}");
     (void)snprintf(id, sizeof id, "%.36s", fixture->out);
@@ -261,7 +261,7 @@ sessions_are_named(void **state)
 static void
 help_names_commands_settings_and_exit_codes(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "--help");
     assert_holds(fixture->out, "graph push FILE ");
     assert_holds(fixture->out, "--key-file <path>");
@@ -275,7 +275,7 @@ help_names_commands_settings_and_exit_codes(void **state)
 static void
 the_command_tells_its_version(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "--version");
     assert_true(strncmp(fixture->out, "sluice 0.", strlen("sluice 0.")) == 0);
 }

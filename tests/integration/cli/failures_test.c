@@ -11,7 +11,7 @@
 static void
 a_wrong_graph_is_explained_on_one_line(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     sluice_write(
         fixture, "wrong.json", SLICE("{\"node\":[{\"name\":\"y\",\"op\":\"Neg\",\"input\":[\"nowhere\"]}]}"));
     assert_exit(1, fixture, "graph", "push", "%/wrong.json");
@@ -26,7 +26,7 @@ a_wrong_graph_is_explained_on_one_line(void **state)
 static void
 a_step_that_fails_gives_4_and_leaves_no_file(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     sluice_push_affine(fixture);
     assert_exit(4, fixture, "run", "--feed", "x=[[1,2,3]]", "--fetch", "y=%/none.npy");
     assert_holds(fixture->error, "node 'xw'");
@@ -41,10 +41,10 @@ a_step_that_fails_gives_4_and_leaves_no_file(void **state)
 static void
 a_step_that_takes_too_long_gives_5(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     sluice_push_affine(fixture);
     cluster_signal_workers(&fixture->cluster, SIGSTOP);
-    const int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y", "--timeout", "300ms");
+    int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y", "--timeout", "300ms");
     cluster_signal_workers(&fixture->cluster, SIGCONT);
     assert_int_equal(code, 5);
     assert_holds(fixture->error, "(DEADLINE_EXCEEDED, request ");
@@ -53,7 +53,7 @@ a_step_that_takes_too_long_gives_5(void **state)
 static void
 a_step_is_cancelled(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     char id[SLUICE_PATH_SIZE];
     sluice_push_affine(fixture);
     cluster_signal_workers(&fixture->cluster, SIGSTOP);
@@ -63,7 +63,7 @@ a_step_is_cancelled(void **state)
     assert_holds(fixture->error, "the step has not ended in time; it goes on\n");
     assert_exit(0, fixture, "step", "cancel", id);
     assert_exit(0, fixture, "step", "cancel", id);
-    const int code = SLUICE_RUN(fixture, "step", "watch", id, "--timeout", "20s");
+    int code = SLUICE_RUN(fixture, "step", "watch", id, "--timeout", "20s");
     cluster_signal_workers(&fixture->cluster, SIGCONT);
     assert_int_equal(code, 4);
     assert_holds(fixture->error, " cancelled");
@@ -72,22 +72,22 @@ a_step_is_cancelled(void **state)
 static void *
 interrupt_run(void *context)
 {
-    SluiceFixture *const fixture = context;
+    SluiceFixture *fixture = context;
     AWAIT(cluster_metric(&fixture->cluster, "sluice_steps_running") == 1);
-    const pid_t pid = atomic_load_seq_cst(&process_captured);
+    pid_t pid = atomic_load_seq_cst(&process_captured);
     return pid > 0 && kill(pid, SIGINT) == 0 ? NULL : context;
 }
 
 static void
 an_interrupted_run_gives_130(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     pthread_t interrupter;
     void *failure = NULL;
     sluice_push_affine(fixture);
     cluster_signal_workers(&fixture->cluster, SIGSTOP);
     assert_int_equal(pthread_create(&interrupter, NULL, interrupt_run, fixture), 0);
-    const int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y");
+    int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y");
     assert_int_equal(pthread_join(interrupter, &failure), 0);
     cluster_signal_workers(&fixture->cluster, SIGCONT);
     assert_null(failure);
@@ -98,7 +98,7 @@ an_interrupted_run_gives_130(void **state)
 static void
 a_gateway_that_is_not_there_gives_3(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     (void)process_stop(&fixture->cluster.gateway, SIGTERM);
     assert_exit(3, fixture, "devices");
     assert_holds(fixture->error, "cannot be reached: Connection refused\n");
@@ -108,7 +108,7 @@ a_gateway_that_is_not_there_gives_3(void **state)
 static void
 a_wrong_command_line_gives_2(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     static const struct {
         const char *arguments[6];
         const char *message;
@@ -135,7 +135,7 @@ a_wrong_command_line_gives_2(void **state)
 static void
 a_key_is_read_from_its_file(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     (void)process_stop(&fixture->cluster.gateway, SIGTERM);
     fixture->cluster.options.has_keys = true;
     assert_true(cluster_restart_gateway(&fixture->cluster));

@@ -48,7 +48,7 @@ set_up(void **state)
     if (sluice_setup(state) != 0) {
         return -1;
     }
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     sluice_write(fixture, "two_tasks.json", slice_from_string(two_tasks));
     if (SLUICE_RUN(fixture, "graph", "push", "%/two_tasks.json") != 0) {
         return -1;
@@ -60,7 +60,7 @@ set_up(void **state)
 static void
 a_plan_is_tables_of_slots_transfers_changes_and_reasons(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "graph", "plan", graph, "--feed", "x", "--fetch", "y");
     assert_line(fixture->out, graph);
     assert_line(fixture->out, "SLOT DEVICE TASK MEMORY OPERATIONS");
@@ -78,7 +78,7 @@ a_plan_is_tables_of_slots_transfers_changes_and_reasons(void **state)
 static void
 what_traced_steps_have_measured_is_told(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(
         0, fixture, "run", "--graph", graph, "--feed", "x=[[1,2]]", "--fetch", "y", "--trace", "node");
     assert_exit(0, fixture, "graph", "plan", graph, "--feed", "x=[[1,2]]", "--fetch", "y");
@@ -88,7 +88,7 @@ what_traced_steps_have_measured_is_told(void **state)
 static void
 a_plan_is_drawn_for_graphviz(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "graph", "plan", graph, "--feed", "x", "--fetch", "y", "--dot");
     assert_line(fixture->out, "digraph plan {");
     assert_line(fixture->out, "label=\"slot 1\";");
@@ -99,7 +99,7 @@ a_plan_is_drawn_for_graphviz(void **state)
 static void
 as_json_a_plan_is_what_the_api_says(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "graph", "plan", graph, "--feed", "x", "--fetch", "y", "--json");
     assert_is_json(fixture, fixture->out);
 }
@@ -107,7 +107,7 @@ as_json_a_plan_is_what_the_api_says(void **state)
 static void
 a_graph_is_compiled_ahead_once(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(0, fixture, "graph", "compile", graph, "--feed", "x=float32", "--fetch", "xw");
     assert_line(fixture->out, "SLOT TASK NODES MEMORY KNOWN UPLOADED TIME DIGEST");
     assert_holds(fixture->out, " planned in ");
@@ -118,7 +118,7 @@ a_graph_is_compiled_ahead_once(void **state)
 static void
 what_cannot_be_planned_is_refused(void **state)
 {
-    SluiceFixture *const fixture = *state;
+    SluiceFixture *fixture = *state;
     assert_exit(1, fixture, "graph", "plan", graph, "--fetch", "nobody");
     assert_holds(fixture->error, "nobody");
     assert_exit(1, fixture, "graph", "compile", graph, "--feed", "x=int32", "--fetch", "y");

@@ -19,13 +19,13 @@ static char reply[RAW_REPLY_SIZE];
 static int
 open_from(uint32_t host)
 {
-    const struct sockaddr_in own = {
+    struct sockaddr_in own = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl((INADDR_LOOPBACK & 0xffffff00U) | host)};
     struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     uint64_t port = 0;
     assert_true(slice_to_uint64(slice_from_string(strrchr(few.gateway.address, ':') + 1), &port));
     peer.sin_port = htons((in_port_t)port);
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (const struct sockaddr *)&own, sizeof own), 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&peer, sizeof peer), 0);
     return fd;
@@ -87,7 +87,7 @@ static int
 set_up(void **state)
 {
     (void)state;
-    const bool is_up =
+    bool is_up =
         cluster_start(&few, &(ClusterOptions){.worker_count = 1, .gateway_arguments = few_connections});
     if (!is_up) {
         return -1;

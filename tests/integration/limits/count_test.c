@@ -10,7 +10,7 @@ static void
 limit_graph_nodes(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&counts, "graph_nodes");
+    uint64_t count = limit_shown(&counts, "graph_nodes");
     AUTO_BUFFER last = {0};
     AUTO_BUFFER over = {0};
     cluster_session(&counts, "{}");
@@ -25,7 +25,7 @@ static void
 limit_graph_versions(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&counts, "graph_versions");
+    uint64_t count = limit_shown(&counts, "graph_versions");
     cluster_session(&counts, "{}");
     cluster_graph(&counts, "{\"node\":[{\"name\":\"n1\",\"op\":\"NoOp\"}]}");
     for (uint64_t version = 2; version <= count + 1; version++) {
@@ -55,7 +55,7 @@ static void
 limit_step_feeds(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&counts, "step_feeds");
+    uint64_t count = limit_shown(&counts, "step_feeds");
     limit_pairs_create(&counts, count + 1);
     assert_step(count, 1, 200);
     assert_step(count + 1, 1, 400);
@@ -65,7 +65,7 @@ static void
 limit_step_fetches(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&counts, "step_fetches");
+    uint64_t count = limit_shown(&counts, "step_fetches");
     assert_true(count < limit_shown(&counts, "step_feeds"));
     limit_pairs_create(&counts, count + 1);
     assert_step(count + 1, count, 200);
@@ -79,7 +79,7 @@ static void
 limit_partial_runs(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&counts, "partial_runs");
+    uint64_t count = limit_shown(&counts, "partial_runs");
     limit_pairs_create(&counts, 1);
     for (uint64_t index = 0; index < count; index++) {
         limit_expect(&counts, limit_session_path(&counts, "partial-runs"), SLICE(partial_run), NULL, 201);
@@ -159,7 +159,7 @@ static void
 limit_partial_run_bytes(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&counts, "partial_run_bytes") / sizeof(float);
+    uint64_t count = limit_shown(&counts, "partial_run_bytes") / sizeof(float);
     char path[CLUSTER_URL_SIZE];
     limit_pairs_create(&counts, 1);
     feed_partial_run(partial_run, count, "\"y0\"", 200, path);
@@ -192,7 +192,7 @@ static void
 limit_session_slots(void **state)
 {
     (void)state;
-    const unsigned count = (unsigned)limit_shown(&counts, "session_slots");
+    unsigned count = (unsigned)limit_shown(&counts, "session_slots");
     assert_session(&counts, 201, "{\"options\":{\"slots\":%u}}", count);
     assert_session(&counts, 400, "{\"options\":{\"slots\":%u}}", count + 1);
 }
@@ -201,7 +201,7 @@ static void
 limit_name_bytes(void **state)
 {
     (void)state;
-    const int size = (int)limit_shown(&counts, "name_bytes");
+    int size = (int)limit_shown(&counts, "name_bytes");
     assert_session(&counts, 201, "{\"name\":\"%0*d\"}", size, 0);
     assert_session(&counts, 400, "{\"name\":\"%0*d\"}", size + 1, 0);
 }
@@ -210,7 +210,7 @@ static void
 limit_idempotency_key_bytes(void **state)
 {
     (void)state;
-    const int size = (int)limit_shown(&counts, "idempotency_key_bytes");
+    int size = (int)limit_shown(&counts, "idempotency_key_bytes");
     char last[300];
     char over[300];
     (void)snprintf(last, sizeof last, "Idempotency-Key: %0*d", size, 0);
@@ -244,7 +244,7 @@ static void
 limit_page_size(void **state)
 {
     (void)state;
-    const uint64_t size = limit_shown(&counts, "page_size");
+    uint64_t size = limit_shown(&counts, "page_size");
     bool has_next = false;
     for (uint64_t index = 0; index < size + 1; index++) {
         assert_session(&counts, 201, "{}");
@@ -264,7 +264,7 @@ static int
 set_up(void **state)
 {
     (void)state;
-    const bool is_up =
+    bool is_up =
         cluster_start(&counts, &(ClusterOptions){.worker_count = 1, .gateway_arguments = small_counts});
     return is_up ? 0 : -1;
 }

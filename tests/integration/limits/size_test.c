@@ -27,7 +27,7 @@ limit_header_bytes(void **state)
     (void)state;
     static const char head[] = "GET /livez HTTP/1.1\r\nHost: x\r\nX: ";
     /* The limit counts from the target to the end of the last value. */
-    const uint64_t padding = limit_shown(&sizes, "header_bytes") - (sizeof head - 1 - strlen("GET "));
+    uint64_t padding = limit_shown(&sizes, "header_bytes") - (sizeof head - 1 - strlen("GET "));
     assert_int_equal(ask_padded(head, padding, "\r\n\r\n"), 200);
     assert_int_equal(ask_padded(head, padding + 1, "\r\n\r\n"), 431);
 }
@@ -36,7 +36,7 @@ static void
 limit_uri_bytes(void **state)
 {
     (void)state;
-    const uint64_t padding = limit_shown(&sizes, "uri_bytes") - strlen("/livez?a=");
+    uint64_t padding = limit_shown(&sizes, "uri_bytes") - strlen("/livez?a=");
     assert_int_equal(ask_padded("GET /livez?a=", padding, " HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
     assert_int_equal(ask_padded("GET /livez?a=", padding + 1, " HTTP/1.1\r\nHost: x\r\n\r\n"), 414);
 }
@@ -69,7 +69,7 @@ send_form(uint64_t size)
     buffer_append_string(&form, tail);
     (void)snprintf(
         url, sizeof url, "http://%s%s", sizes.gateway.address, limit_session_path(&sizes, "steps"));
-    const RestRequest request = {
+    RestRequest request = {
         .method = "POST",
         .url = url,
         .content_type = "multipart/form-data; boundary=b",
@@ -83,7 +83,7 @@ static void
 limit_step_body_bytes(void **state)
 {
     (void)state;
-    const uint64_t size = limit_shown(&sizes, "step_body_bytes");
+    uint64_t size = limit_shown(&sizes, "step_body_bytes");
     limit_pairs_create(&sizes, 1);
     assert_int_equal(send_form(size), 200);
     assert_int_equal(send_form(size + 1), 413);
@@ -106,7 +106,7 @@ static void
 all_versions_of_a_graph_have_twice_the_bytes_of_one(void **state)
 {
     (void)state;
-    const uint64_t size = limit_shown(&sizes, "graph_body_bytes");
+    uint64_t size = limit_shown(&sizes, "graph_body_bytes");
     AUTO_BUFFER base = {0};
     AUTO_BUFFER added = {0};
     cluster_session(&sizes, "{}");
@@ -137,7 +137,7 @@ static void
 limit_inflated_ratio(void **state)
 {
     (void)state;
-    const uint64_t ratio = limit_shown(&sizes, "inflated_ratio");
+    uint64_t ratio = limit_shown(&sizes, "inflated_ratio");
     AUTO_BUFFER text = {0};
     AUTO_BUFFER packed = {0};
     AUTO_BUFFER last = {0};
@@ -167,7 +167,7 @@ limit_json_depth(void **state)
 {
     (void)state;
     /* The body and "feeds" take two levels, arrays the others. */
-    const uint64_t arrays = limit_shown(&sizes, "json_depth") - 2;
+    uint64_t arrays = limit_shown(&sizes, "json_depth") - 2;
     assert_true(arrays <= limit_shown(&sizes, "tensor_rank"));
     limit_pairs_create(&sizes, 1);
     assert_nested_step(arrays, 200);
@@ -178,7 +178,7 @@ static void
 limit_tensor_rank(void **state)
 {
     (void)state;
-    const uint64_t rank = limit_shown(&others, "tensor_rank");
+    uint64_t rank = limit_shown(&others, "tensor_rank");
     AUTO_BUFFER last = {0};
     AUTO_BUFFER over = {0};
     limit_pairs_create(&others, 1);
@@ -219,7 +219,7 @@ static void
 limit_idempotency_answer_bytes(void **state)
 {
     (void)state;
-    const uint64_t size = limit_shown(&sizes, "idempotency_answer_bytes");
+    uint64_t size = limit_shown(&sizes, "idempotency_answer_bytes");
     assert_kept_answer(2, true);
     assert_kept_answer(size / sizeof(float), false);
     assert_kept_answer(size / sizeof(float) + 1, false);
@@ -235,7 +235,7 @@ static int
 set_up(void **state)
 {
     (void)state;
-    const bool is_up =
+    bool is_up =
         cluster_start(&sizes, &(ClusterOptions){.worker_count = 1, .gateway_arguments = small_sizes}) &&
         cluster_start(&others, &(ClusterOptions){.worker_count = 1, .gateway_arguments = other_sizes});
     return is_up ? 0 : -1;

@@ -8,10 +8,10 @@
 static void
 look_for(const char *path, void *context)
 {
-    const char *const *const test = context;
-    TensorBuffer *const file = file_read(path);
+    const char *const *test = context;
+    TensorBuffer *file = file_read(path);
     assert_non_null(file);
-    const bool is_there = memmem(file->data, file->size, *test, strlen(*test)) != NULL;
+    bool is_there = memmem(file->data, file->size, *test, strlen(*test)) != NULL;
     tensor_buffer_unref(file);
     if (is_there) {
         *(const char **)context = "";
@@ -31,9 +31,9 @@ has_test(const char *limit)
 static void
 every_limit_is_shown_and_has_a_test(void **state)
 {
-    Cluster *const cluster = *state;
+    Cluster *cluster = *state;
     for (size_t index = 0; index < limit_table_count; index++) {
-        const LimitField *const limit = &limit_table[index];
+        const LimitField *limit = &limit_table[index];
         assert_int_equal(limit_shown(cluster, limit->name), limit->default_value);
         if (!has_test(limit->name)) {
             fail_msg("the limit %s has no test here", limit->name);

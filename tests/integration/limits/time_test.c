@@ -52,7 +52,7 @@ static void
 limit_step_timeout_ms(void **state)
 {
     (void)state;
-    const uint64_t most_ms = limit_shown(&times, "step_timeout_ms");
+    uint64_t most_ms = limit_shown(&times, "step_timeout_ms");
     limit_pairs_create(&times, 1);
     assert_step_timeout(most_ms, 200);
     assert_step_timeout(most_ms + 1, 400);
@@ -63,9 +63,9 @@ static uint64_t
 send_to_stopped(const char *body, const char *header, RestResponse *ret_response)
 {
     (void)kill(times.workers[0].pid, SIGSTOP);
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     limit_send(&times, limit_session_path(&times, "steps"), slice_from_string(body), header, ret_response);
-    const uint64_t took_ms = elapsed_ms(begin_ns);
+    uint64_t took_ms = elapsed_ms(begin_ns);
     (void)kill(times.workers[0].pid, SIGCONT);
     return took_ms;
 }
@@ -99,7 +99,7 @@ limit_queued_timeout_default_ms(void **state)
     AUTO_REST accepted = {0};
     limit_pairs_create(&times, 1);
     cluster_queued_step(&times, step); /* within its time */
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     (void)kill(times.workers[0].pid, SIGSTOP);
     limit_send(&times, limit_session_path(&times, "steps"), slice_from_string(step), "Prefer: respond-async",
         &accepted);
@@ -118,7 +118,7 @@ limit_step_wait_ms(void **state)
         "{\"feeds\":{\"p0\":1},\"fetches\":[\"y0\"],\"options\":{\"timeout_ms\":60000}}";
     enum { ASKED_MAX_MS = 20000 };
     static const char *const asked[] = {"Prefer: respond-async, wait=1", "Prefer: respond-async, wait=20"};
-    const uint64_t most_ms = limit_shown(&times, "step_wait_ms");
+    uint64_t most_ms = limit_shown(&times, "step_wait_ms");
     limit_pairs_create(&times, 1);
     for (size_t index = 0; index < COUNT_OF(asked); index++) {
         AUTO_REST response = {0};
@@ -132,11 +132,11 @@ limit_step_wait_ms(void **state)
 static int
 ask_slowly(const char *first, long pause, const char *second)
 {
-    const int fd = raw_open(times.gateway.address);
+    int fd = raw_open(times.gateway.address);
     raw_send_text(fd, first);
     pause_ms(pause);
     raw_send_text(fd, second);
-    const int status = raw_reply(fd, reply, AWAIT_MS);
+    int status = raw_reply(fd, reply, AWAIT_MS);
     close(fd);
     return status;
 }
@@ -146,8 +146,8 @@ ask_slowly(const char *first, long pause, const char *second)
 static uint64_t
 wait_for_end(const char *beginning)
 {
-    const uint64_t begin_ns = clock_monotonic_ns();
-    const int fd = raw_open(times.gateway.address);
+    uint64_t begin_ns = clock_monotonic_ns();
+    int fd = raw_open(times.gateway.address);
     raw_send_text(fd, beginning);
     assert_true(raw_drain(fd, reply, sizeof reply, AWAIT_MS) >= 0);
     close(fd);
@@ -159,7 +159,7 @@ limit_header_timeout_ms(void **state)
 {
     (void)state;
     static const char beginning[] = "GET /livez HTTP/1.1\r\nHost: x\r\n";
-    const long time_ms = (long)limit_shown(&times, "header_timeout_ms");
+    long time_ms = (long)limit_shown(&times, "header_timeout_ms");
     AWAIT(ask_slowly(beginning, time_ms / 4, "\r\n") == 200);
     assert_ended_by("header_timeout_ms", wait_for_end(beginning));
 }
@@ -175,14 +175,14 @@ ask_in_pieces(size_t piece_size, int pause)
 {
     char body[601];
     (void)snprintf(body, sizeof body, "{}%598s", "");
-    const int fd = raw_open(times.gateway.address);
+    int fd = raw_open(times.gateway.address);
     bool is_open = true;
     raw_send_text(fd, BODY_OF_600);
     for (size_t sent = 0; sent < 600 && is_open; sent += piece_size) {
         is_open = !raw_is_closed(fd, pause);
         raw_send(fd, body + sent, piece_size);
     }
-    const int status = is_open ? raw_reply(fd, reply, AWAIT_MS) : 0;
+    int status = is_open ? raw_reply(fd, reply, AWAIT_MS) : 0;
     close(fd);
     return status;
 }
@@ -200,7 +200,7 @@ static void
 limit_body_bytes_per_second(void **state)
 {
     (void)state;
-    const uint64_t rate = limit_shown(&times, "body_bytes_per_second");
+    uint64_t rate = limit_shown(&times, "body_bytes_per_second");
     assert_true(600 * 1000 / (3 * rate) > limit_shown(&times, "body_grace_ms"));
     AWAIT(ask_in_pieces(60, (int)(60 * 1000 / (3 * rate))) == 201);
     assert_int_not_equal(ask_in_pieces(60, (int)(60 * 1000 * 2 / rate)), 201);
@@ -211,11 +211,11 @@ limit_idle_timeout_ms(void **state)
 {
     (void)state;
     static const char request[] = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
-    const int fd = raw_open(times.gateway.address);
+    int fd = raw_open(times.gateway.address);
     raw_send_text(fd, request);
     assert_int_equal(raw_reply(fd, reply, AWAIT_MS), 200);
     pause_ms((long)limit_shown(&times, "idle_timeout_ms") / 4);
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     raw_send_text(fd, request);
     assert_int_equal(raw_reply(fd, reply, AWAIT_MS), 200);
     assert_true(raw_is_closed(fd, AWAIT_MS));
@@ -232,7 +232,7 @@ static int
 set_up(void **state)
 {
     (void)state;
-    const bool is_up =
+    bool is_up =
         cluster_start(&times, &(ClusterOptions){.worker_count = 1, .gateway_arguments = short_times});
     return is_up ? 0 : -1;
 }

@@ -28,7 +28,7 @@ is_ready(void *context)
 static bool
 run(void *context, const StepRecord *step)
 {
-    Heard *const heard = context;
+    Heard *heard = context;
     heard->hold = (StepHold){.tenant = step->tenant, .id = step->id, .fence = step->fence};
     (void)atomic_add_acq_rel(&heard->claimed_count, 1);
     return true;
@@ -37,7 +37,7 @@ run(void *context, const StepRecord *step)
 static void
 cancel(void *context, int loop_index, const StepHold *hold)
 {
-    Heard *const heard = context;
+    Heard *heard = context;
     (void)hold;
     heard->cancelled_loop = loop_index;
     (void)atomic_add_acq_rel(&heard->cancelled_count, 1);
@@ -52,7 +52,7 @@ count(const int *number)
 static QueueRunner *
 runner_of(Database *database, Heard *heard)
 {
-    const QueueRunnerOptions options = {
+    QueueRunnerOptions options = {
         .conninfo = database->conninfo,
         .owner = "gateway-1",
         .slot_count = 4,
@@ -70,7 +70,7 @@ runner_of(Database *database, Heard *heard)
 static void
 enqueue(Database *database)
 {
-    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
+    StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     assert_status(
         &database->call, STATUS_OK, queue_enqueue(&database->call, database->app, TENANT_DEFAULT, &step));
 }
@@ -78,10 +78,10 @@ enqueue(Database *database)
 static void
 a_cancellation_that_comes_before_a_loop_runs_the_step_is_heard_behind_that(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     Heard heard = {0};
     StepRecord step;
-    QueueRunner *const runner = runner_of(database, &heard);
+    QueueRunner *runner = runner_of(database, &heard);
     enqueue(database);
     queue_runner_wake(runner);
     AWAIT(count(&heard.claimed_count) == 1);

@@ -21,7 +21,7 @@ static void
 put_blob(Database *database, TenantId tenant, const char *text)
 {
     Sha256 digest;
-    const Slice bytes = slice_from_string(text);
+    Slice bytes = slice_from_string(text);
     sha256(bytes, &digest);
     assert_status(
         &database->call, STATUS_OK, blobs_put(&database->call, database->app, tenant, &digest, bytes));
@@ -31,7 +31,7 @@ static void
 take_key(Database *database, TenantId tenant, const char *key)
 {
     Idempotency idempotency;
-    const IdempotencyRequest request = {.key = key, .held_ms = 1000};
+    IdempotencyRequest request = {.key = key, .held_ms = 1000};
     assert_status(&database->call, STATUS_OK,
         idempotency_begin(&database->call, database->app, tenant, &request, &idempotency));
 }
@@ -39,7 +39,7 @@ take_key(Database *database, TenantId tenant, const char *key)
 static void
 what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     Upkeep *upkeep = NULL;
     const TenantId tenants[] = {TENANT_DEFAULT, database_add_tenant(database, "other")};
     for (size_t index = 0; index < 2; index++) {
@@ -60,7 +60,7 @@ what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
         "from blobs where sha256 <> sha256('old') and sha256 <> sha256('new')");
     (void)database_ask(
         database, "update blobs set used_at = now() - interval '2 h' where sha256 <> sha256('new')");
-    const UpkeepOptions options = options_of(database, "gw_1");
+    UpkeepOptions options = options_of(database, "gw_1");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
     AWAIT(database_says(database, "select count(*) from blobs", "4"));
     upkeep_free(upkeep);
@@ -78,14 +78,14 @@ what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
 static void
 many_tenants_are_gone_through_batch_by_batch(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     Upkeep *upkeep = NULL;
     (void)database_ask(database, "insert into tenants (id, name) select gen_random_uuid(), 't' || number "
                                  "from generate_series(1, 150) as number");
     (void)database_ask(database,
         "insert into idempotency_keys (tenant_id, key, request_sha256, owner, held_until, expires_at) "
         "select id, 'old', sha256('x'), id, now(), now() - interval '1 s' from tenants");
-    const UpkeepOptions options = options_of(database, "gw_1");
+    UpkeepOptions options = options_of(database, "gw_1");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
     AWAIT(database_says(database, "select count(*) from idempotency_keys", "0"));
     upkeep_free(upkeep);
@@ -94,11 +94,11 @@ many_tenants_are_gone_through_batch_by_batch(void **state)
 static void
 of_two_gateways_one_does_it(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     Upkeep *first = NULL;
     Upkeep *second = NULL;
-    const UpkeepOptions one = options_of(database, "gw_1");
-    const UpkeepOptions two = options_of(database, "gw_2");
+    UpkeepOptions one = options_of(database, "gw_1");
+    UpkeepOptions two = options_of(database, "gw_2");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &one, &first));
     AWAIT(database_says(database, "select owner from leases where name = 'upkeep'", "gw_1"));
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &two, &second));
@@ -114,7 +114,7 @@ of_two_gateways_one_does_it(void **state)
 static void
 a_database_that_cannot_be_reached_is_tried_again_and_does_not_keep_the_end_waiting(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     Upkeep *upkeep = NULL;
     UpkeepOptions options = options_of(database, "gw_1");
     options.conninfo = "host=127.0.0.1 port=1 dbname=none";

@@ -18,9 +18,9 @@ fill(char *bytes, size_t size)
 static void
 assert_round_trip(Database *database, size_t size)
 {
-    Call *const call = &database->call;
+    Call *call = &database->call;
     AUTO_MEMORY char *bytes = memory_new(size + 1, 1);
-    const Slice sent = slice_of(bytes, size);
+    Slice sent = slice_of(bytes, size);
     Sha256 digest;
     Slice received;
     uint64_t stored = 0;
@@ -47,7 +47,7 @@ bytes_survive_around_the_edges_of_a_chunk(void **state)
 static Status
 put_all(Database *database, BlobPut *blobs, size_t count)
 {
-    Call *const call = &database->call;
+    Call *call = &database->call;
     TRY(store_begin(call, database->app, TENANT_DEFAULT));
     AUTO_TRANSACTION transaction = database->app;
     TRY(blobs_put_all(call, database->app, TENANT_DEFAULT, blobs, count));
@@ -60,8 +60,8 @@ static void
 many_blobs_are_stored_at_once_and_each_once(void **state)
 {
     enum { LARGE = 5 * BLOB_CHUNK_SIZE + 3, COUNT = 5 };
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     AUTO_MEMORY char *bytes = memory_new(LARGE, 1);
     const Slice sent[COUNT] = {
         SLICE("there"), slice_of(bytes, LARGE), SLICE("twice"), SLICE(""), SLICE("twice")};
@@ -88,9 +88,9 @@ many_blobs_are_stored_at_once_and_each_once(void **state)
 static void
 a_blob_has_a_largest_size(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Sha256 digest = {{1}};
+    Database *database = *state;
+    Call *call = &database->call;
+    Sha256 digest = {{1}};
     AUTO_MEMORY char *bytes = memory_new(BLOB_SIZE_MAX + 1, 1);
     assert_round_trip(database, BLOB_SIZE_MAX);
     assert_status(call, STATUS_OUT_OF_RANGE,
@@ -101,9 +101,9 @@ a_blob_has_a_largest_size(void **state)
 static void
 a_range_crosses_chunks_and_stops_at_the_end(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const size_t size = 2 * BLOB_CHUNK_SIZE + 100;
+    Database *database = *state;
+    Call *call = &database->call;
+    size_t size = 2 * BLOB_CHUNK_SIZE + 100;
     AUTO_MEMORY char *bytes = memory_new(size, 1);
     AUTO_BUFFER part = {0};
     Sha256 digest;
@@ -126,7 +126,7 @@ a_range_crosses_chunks_and_stops_at_the_end(void **state)
 static void
 the_same_bytes_are_stored_and_counted_once(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     assert_round_trip(database, 1000);
     assert_round_trip(database, 1000);
     assert_string_equal(database_ask(database, "select count(*) from blobs"), "1");
@@ -136,9 +136,9 @@ the_same_bytes_are_stored_and_counted_once(void **state)
 static void
 another_tenant_has_bytes_of_its_own(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
     AUTO_BUFFER bytes = {0};
     Sha256 digest;
     uint64_t size = 0;
@@ -155,8 +155,8 @@ another_tenant_has_bytes_of_its_own(void **state)
 static void
 the_quota_of_stored_bytes_is_kept_and_freed(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Quota quota;
     Sha256 digest;
     uint64_t removed = 0;
@@ -180,8 +180,8 @@ the_quota_of_stored_bytes_is_kept_and_freed(void **state)
 static void
 a_put_inside_a_transaction_ends_with_it(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Sha256 digest;
     uint64_t size = 0;
     sha256(SLICE("x"), &digest);

@@ -38,8 +38,8 @@ kill_backends(Database *database, const char *role)
 static Session
 begin_with_session(Database *database)
 {
-    Call *const call = &database->call;
-    const Session session = example();
+    Call *call = &database->call;
+    Session session = example();
     Session stored;
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
     assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
@@ -49,9 +49,9 @@ begin_with_session(Database *database)
 static void
 a_transaction_that_is_not_committed_leaves_nothing(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = example();
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = example();
     Session stored;
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
     {
@@ -67,9 +67,9 @@ a_transaction_that_is_not_committed_leaves_nothing(void **state)
 static void
 a_committed_transaction_stays(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = begin_with_session(database);
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = begin_with_session(database);
     Session stored;
     assert_status(call, STATUS_OK, store_commit(call, database->app));
     assert_status(call, STATUS_OK, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
@@ -78,8 +78,8 @@ a_committed_transaction_stays(void **state)
 static void
 an_empty_transaction_asks_the_database_nothing(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     kill_backends(database, "sluice_app");
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
     assert_status(call, STATUS_OK, store_commit(call, database->app));
@@ -91,9 +91,9 @@ an_empty_transaction_asks_the_database_nothing(void **state)
 static void
 a_failed_statement_spoils_its_transaction_only(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = example();
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = example();
     Session stored;
     assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
@@ -107,14 +107,14 @@ a_failed_statement_spoils_its_transaction_only(void **state)
 static void
 a_statement_stops_at_the_deadline_and_the_connection_stays(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const uint64_t begin_ns = clock_monotonic_ns();
+    Database *database = *state;
+    Call *call = &database->call;
+    uint64_t begin_ns = clock_monotonic_ns();
     AUTO_ROWS rows = {0};
     AUTO_ROWS again = {0};
     Values values = {0};
     Values none = {0};
-    const char *const pid_before =
+    const char *pid_before =
         "select pid::text from pg_stat_activity where usename = 'sluice_app' and datname = "
         "current_database()";
     char pid[32];
@@ -134,8 +134,8 @@ a_statement_stops_at_the_deadline_and_the_connection_stays(void **state)
 static void
 a_call_that_was_cancelled_sends_nothing(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Session stored;
     call_cancel(call);
     assert_status(
@@ -146,9 +146,9 @@ a_call_that_was_cancelled_sends_nothing(void **state)
 static void
 a_connection_that_ended_while_idle_is_made_again(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = example();
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = example();
     Session stored;
     kill_backends(database, "sluice_app");
     assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
@@ -157,9 +157,9 @@ a_connection_that_ended_while_idle_is_made_again(void **state)
 static void
 a_connection_lost_in_a_transaction_is_unavailable_until_its_end(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = begin_with_session(database);
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = begin_with_session(database);
     Session stored;
     kill_backends(database, "sluice_app");
     assert_status(
@@ -174,9 +174,9 @@ a_connection_lost_in_a_transaction_is_unavailable_until_its_end(void **state)
 static void
 a_commit_whose_reply_is_lost_is_unknown(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = begin_with_session(database);
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = begin_with_session(database);
     Session stored;
     kill_backends(database, "sluice_app");
     assert_status(call, STATUS_UNKNOWN, store_commit(call, database->app));
@@ -189,9 +189,9 @@ a_commit_whose_reply_is_lost_is_unknown(void **state)
 static void
 a_commit_with_a_warning_is_unknown(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = example();
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = example();
     Session stored;
     (void)database_ask(database, "create function warn() returns trigger language plpgsql as $$begin raise "
                                  "warning 'not replicated'; return "
@@ -209,9 +209,9 @@ a_commit_with_a_warning_is_unknown(void **state)
 static void
 a_database_that_is_away_is_unavailable(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StoreOptions options = {.conninfo = "host=/nonexistent dbname=x", .role = STORE_ROLE_APP};
+    Database *database = *state;
+    Call *call = &database->call;
+    StoreOptions options = {.conninfo = "host=/nonexistent dbname=x", .role = STORE_ROLE_APP};
     Store *store = NULL;
     assert_status(call, STATUS_UNAVAILABLE, store_open(call, &options, &store));
     assert_null(store);
@@ -222,21 +222,21 @@ a_database_that_is_away_is_unavailable(void **state)
 static void
 a_server_that_says_nothing_costs_the_deadline_only(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     char directory[] = "/tmp/store_test.XXXXXX";
     char conninfo[128];
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     assert_non_null(mkdtemp(directory));
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.5432", directory);
     (void)snprintf(conninfo, sizeof conninfo, "host=%s dbname=x", directory);
-    const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(listener, 1), 0);
 
-    const StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
+    StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
     Store *store = NULL;
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     call->deadline_ns = begin_ns + 100 * CLOCK_NS_PER_MS;
     assert_status(call, STATUS_DEADLINE_EXCEEDED, store_open(call, &options, &store));
     assert_true(clock_monotonic_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
@@ -248,9 +248,9 @@ a_server_that_says_nothing_costs_the_deadline_only(void **state)
 static void
 a_user_who_sees_past_row_security_is_refused(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP, .user = "postgres"};
+    Database *database = *state;
+    Call *call = &database->call;
+    StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP, .user = "postgres"};
     Store *store = NULL;
     assert_status(call, STATUS_FAILED_PRECONDITION, store_open(call, &options, &store));
     assert_null(store);
@@ -262,8 +262,8 @@ a_user_who_sees_past_row_security_is_refused(void **state)
 static void
 statements_are_prepared_once_a_connection(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Session stored;
     for (int turn = 0; turn < 3; turn++) {
         assert_status(call, STATUS_NOT_FOUND,

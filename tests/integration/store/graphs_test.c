@@ -14,7 +14,7 @@ example(Database *database, TenantId tenant, SessionId session, const char *sour
         .version = 1,
         .media_type = "application/json",
         .summary = "{\"nodes\": 3}"};
-    const Slice bytes = slice_from_string(source);
+    Slice bytes = slice_from_string(source);
     sha256(bytes, &graph.source);
     graph.digest = graph.source;
     assert_status(
@@ -25,7 +25,7 @@ example(Database *database, TenantId tenant, SessionId session, const char *sour
 static StoredGraph
 create(Database *database, TenantId tenant, SessionId session, const char *source)
 {
-    const StoredGraph graph = example(database, tenant, session, source);
+    StoredGraph graph = example(database, tenant, session, source);
     StoredGraph stored;
     bool is_new = false;
     assert_status(&database->call, STATUS_OK,
@@ -37,10 +37,10 @@ create(Database *database, TenantId tenant, SessionId session, const char *sourc
 static void
 a_graph_is_found_as_it_was_created(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StoredGraph created = create(database, TENANT_DEFAULT, session, "{}");
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph created = create(database, TENANT_DEFAULT, session, "{}");
     StoredGraph found;
     assert_status(
         call, STATUS_OK, graphs_find(call, database->app, TENANT_DEFAULT, session, created.id, &found));
@@ -55,11 +55,11 @@ a_graph_is_found_as_it_was_created(void **state)
 static void
 the_same_bytes_are_one_graph_in_a_session(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StoredGraph first = create(database, TENANT_DEFAULT, session, "{}");
-    const StoredGraph again = example(database, TENANT_DEFAULT, session, "{}");
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph first = create(database, TENANT_DEFAULT, session, "{}");
+    StoredGraph again = example(database, TENANT_DEFAULT, session, "{}");
     StoredGraph stored;
     bool is_new = true;
     assert_status(
@@ -74,9 +74,9 @@ the_same_bytes_are_one_graph_in_a_session(void **state)
 static void
 one_whose_like_has_just_gone_was_deleted(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
     StoredGraph graph = example(database, TENANT_DEFAULT, session, "other");
     StoredGraph stored;
     bool is_new = false;
@@ -89,10 +89,10 @@ one_whose_like_has_just_gone_was_deleted(void **state)
 static void
 of_two_that_extend_a_graph_one_loses(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
     StoredGraph winner = example(database, TENANT_DEFAULT, session, "winner");
     StoredGraph loser = example(database, TENANT_DEFAULT, session, "loser");
     StoredGraph stored;
@@ -114,10 +114,10 @@ of_two_that_extend_a_graph_one_loses(void **state)
 static void
 an_extended_graph_keeps_the_parts_of_a_deleted_parent(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
     StoredGraph child = example(database, TENANT_DEFAULT, session, "child");
     const GraphPart *parts = NULL;
     StoredGraph stored;
@@ -139,10 +139,10 @@ an_extended_graph_keeps_the_parts_of_a_deleted_parent(void **state)
 static void
 a_parent_that_is_gone_cannot_be_extended(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
     StoredGraph child = example(database, TENANT_DEFAULT, session, "child");
     StoredGraph stored;
     bool is_new = false;
@@ -156,12 +156,12 @@ a_parent_that_is_gone_cannot_be_extended(void **state)
 static void
 another_tenant_sees_and_changes_nothing(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StoredGraph graph = create(database, TENANT_DEFAULT, session, "{}");
-    const StoredGraph stolen = example(database, other, session, "{}");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph graph = create(database, TENANT_DEFAULT, session, "{}");
+    StoredGraph stolen = example(database, other, session, "{}");
     StoredGraph found;
     GraphPage page;
     bool is_new = false;
@@ -177,9 +177,9 @@ another_tenant_sees_and_changes_nothing(void **state)
 static void
 lists_are_of_one_session_and_newest_first(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
     GraphPage page;
     (void)create(database, TENANT_DEFAULT, session, "1");
     (void)create(database, TENANT_DEFAULT, session, "2");
@@ -187,7 +187,7 @@ lists_are_of_one_session_and_newest_first(void **state)
     assert_status(call, STATUS_OK,
         graphs_list(call, database->app, TENANT_DEFAULT, session, &(Page){.size = 1}, &page));
     assert_true(page.count == 1 && page.has_more);
-    const Page rest = {.before = page.items[0].id.value, .size = 1};
+    Page rest = {.before = page.items[0].id.value, .size = 1};
     assert_status(call, STATUS_OK, graphs_list(call, database->app, TENANT_DEFAULT, session, &rest, &page));
     assert_true(page.count == 1 && !page.has_more);
     assert_true(memcmp(page.items[0].id.value.bytes, rest.before.bytes, sizeof rest.before.bytes) < 0);
@@ -196,10 +196,10 @@ lists_are_of_one_session_and_newest_first(void **state)
 static void
 a_deleted_graph_is_gone_and_its_source_may_go(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StoredGraph graph = create(database, TENANT_DEFAULT, session, "{}");
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph graph = create(database, TENANT_DEFAULT, session, "{}");
     uint64_t removed = 9;
     (void)database_ask(database, "update blobs set used_at = now() - interval '1 day'");
     assert_status(call, STATUS_OK, blobs_collect(call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
@@ -214,9 +214,9 @@ a_deleted_graph_is_gone_and_its_source_may_go(void **state)
 static void
 the_quota_of_graphs_is_kept(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
     Quota quota;
     StoredGraph stored;
     bool is_new = false;
@@ -224,7 +224,7 @@ the_quota_of_graphs_is_kept(void **state)
     quota.graphs_max = 1;
     assert_status(call, STATUS_OK, quotas_update(call, database->app, TENANT_DEFAULT, &quota));
     (void)create(database, TENANT_DEFAULT, session, "1");
-    const StoredGraph second = example(database, TENANT_DEFAULT, session, "2");
+    StoredGraph second = example(database, TENANT_DEFAULT, session, "2");
     assert_status(call, STATUS_RESOURCE_EXHAUSTED,
         graphs_create(call, database->app, TENANT_DEFAULT, &second, &stored, &is_new));
 }

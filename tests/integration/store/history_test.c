@@ -24,9 +24,9 @@ ended(TenantId tenant)
 static void
 a_batch_of_many_tenants_is_one_statement(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
     StepRecord steps[] = {ended(TENANT_DEFAULT), ended(other), ended(TENANT_DEFAULT)};
     StepRecord found;
     steps[1].state = STEP_FAILED;
@@ -52,9 +52,9 @@ a_batch_of_many_tenants_is_one_statement(void **state)
 static void
 a_batch_may_be_written_again(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepRecord step = ended(TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    StepRecord step = ended(TENANT_DEFAULT);
     assert_status(call, STATUS_OK, history_record(call, database->queue, &step, 1));
     assert_status(call, STATUS_OK, history_record(call, database->queue, &step, 1));
     assert_status(call, STATUS_OK, history_record(call, database->queue, NULL, 0));
@@ -64,10 +64,10 @@ a_batch_may_be_written_again(void **state)
 static void
 a_step_says_when_it_was_created_by_its_id(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const uint64_t before_us = clock_wall_us();
-    const StepRecord step = ended(TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    uint64_t before_us = clock_wall_us();
+    StepRecord step = ended(TENANT_DEFAULT);
     StepRecord found;
     assert_status(call, STATUS_OK, history_record(call, database->queue, &step, 1));
     assert_status(call, STATUS_OK, steps_find(call, database->app, TENANT_DEFAULT, step.id, &found));
@@ -78,8 +78,8 @@ a_step_says_when_it_was_created_by_its_id(void **state)
 static void
 one_find_looks_into_one_partition(void **state)
 {
-    Database *const database = *state;
-    const StepRecord step = ended(TENANT_DEFAULT);
+    Database *database = *state;
+    StepRecord step = ended(TENANT_DEFAULT);
     char id[UUID_TEXT_SIZE];
     char sql[256];
     uuid_to_text(step.id.value, id);
@@ -93,14 +93,14 @@ one_find_looks_into_one_partition(void **state)
 static void
 an_ended_step_moves_out_of_the_hot_table(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     step.request = "{\"a\": 1}";
     StepHold hold;
     StepRecord found;
     uint64_t moved = 0;
-    const StepEnd end = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
+    StepEnd end = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
     assert_status(call, STATUS_OK, queue_begin(call, database->app, TENANT_DEFAULT, &step, "g", &hold));
     assert_status(call, STATUS_OK, history_archive(call, database->queue, 0, 100, &moved));
     assert_int_equal(moved, 0);
@@ -119,8 +119,8 @@ an_ended_step_moves_out_of_the_hot_table(void **state)
 static void
 partitions_come_and_go_by_one_function(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     (void)database_ask(database,
         "create table sluice.step_history_20200101 partition of sluice.step_history for "
         "values from ('2020-01-01 00:00:00+00') to ('2020-01-02 00:00:00+00')");
@@ -137,8 +137,8 @@ partitions_come_and_go_by_one_function(void **state)
 static void
 a_record_older_than_every_partition_is_refused(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     StepRecord step = ended(TENANT_DEFAULT);
     memset(step.id.value.bytes, 0, 6);
     assert_status(call, STATUS_INVALID_ARGUMENT, history_record(call, database->queue, &step, 1));

@@ -16,7 +16,7 @@ request(const char *key, Slice body)
 static Idempotency
 begin(Database *database, TenantId tenant, const char *key, Slice body)
 {
-    const IdempotencyRequest made = request(key, body);
+    IdempotencyRequest made = request(key, body);
     Idempotency begun;
     assert_status(
         &database->call, STATUS_OK, idempotency_begin(&database->call, database->app, tenant, &made, &begun));
@@ -29,16 +29,16 @@ static const IdempotencyAnswer created = {
 static void
 the_first_answer_is_given_again(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
+    Database *database = *state;
+    Call *call = &database->call;
+    Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
     assert_int_equal(first.outcome, IDEMPOTENCY_FRESH);
     assert_int_equal(begin(database, TENANT_DEFAULT, "k", SLICE("body")).outcome, IDEMPOTENCY_RUNNING);
     IdempotencyAnswer answer = created;
     answer.body = slice_of("{\0}", 3);
     assert_status(
         call, STATUS_OK, idempotency_finish(call, database->app, TENANT_DEFAULT, "k", first.owner, &answer));
-    const Idempotency again = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
+    Idempotency again = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
     assert_int_equal(again.outcome, IDEMPOTENCY_REPLAY);
     assert_int_equal(again.answer.http_status, 201);
     assert_string_equal(again.answer.location, created.location);
@@ -49,7 +49,7 @@ the_first_answer_is_given_again(void **state)
 static void
 another_body_under_the_same_key_is_a_mismatch(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     (void)begin(database, TENANT_DEFAULT, "k", SLICE("body"));
     assert_int_equal(begin(database, TENANT_DEFAULT, "k", SLICE("other")).outcome, IDEMPOTENCY_MISMATCH);
 }
@@ -57,11 +57,11 @@ another_body_under_the_same_key_is_a_mismatch(void **state)
 static void
 another_tenant_has_keys_of_its_own(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
-    const Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
-    const Idempotency second = begin(database, other, "k", SLICE("other"));
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
+    Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
+    Idempotency second = begin(database, other, "k", SLICE("other"));
     assert_int_equal(second.outcome, IDEMPOTENCY_FRESH);
     assert_status(
         call, STATUS_ABORTED, idempotency_finish(call, database->app, other, "k", first.owner, &created));
@@ -70,9 +70,9 @@ another_tenant_has_keys_of_its_own(void **state)
 static void
 an_abandoned_key_may_be_used_again(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
+    Database *database = *state;
+    Call *call = &database->call;
+    Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
     assert_status(
         call, STATUS_OK, idempotency_abandon(call, database->app, TENANT_DEFAULT, "k", first.owner));
     assert_int_equal(begin(database, TENANT_DEFAULT, "k", SLICE("other")).outcome, IDEMPOTENCY_FRESH);
@@ -81,9 +81,9 @@ an_abandoned_key_may_be_used_again(void **state)
 static void
 the_key_of_a_crashed_holder_is_taken_over_by_the_same_request(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
+    Database *database = *state;
+    Call *call = &database->call;
+    Idempotency first = begin(database, TENANT_DEFAULT, "k", SLICE("body"));
     (void)database_ask(database, "update idempotency_keys set held_until = now() - interval '1 second'");
     assert_int_equal(begin(database, TENANT_DEFAULT, "k", SLICE("other")).outcome, IDEMPOTENCY_MISMATCH);
     assert_int_equal(begin(database, TENANT_DEFAULT, "k", SLICE("body")).outcome, IDEMPOTENCY_FRESH);
@@ -95,8 +95,8 @@ the_key_of_a_crashed_holder_is_taken_over_by_the_same_request(void **state)
 static void
 an_old_key_is_forgotten(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     uint64_t removed = 0;
     (void)begin(database, TENANT_DEFAULT, "old", SLICE("body"));
     (void)begin(database, TENANT_DEFAULT, "new", SLICE("body"));
@@ -111,10 +111,10 @@ an_old_key_is_forgotten(void **state)
 static void
 a_step_and_its_key_are_accepted_together(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const IdempotencyRequest made = request("k", SLICE("body"));
-    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
+    Database *database = *state;
+    Call *call = &database->call;
+    IdempotencyRequest made = request("k", SLICE("body"));
+    StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     Idempotency begun;
     for (int turn = 0; turn < 2; turn++) {
         assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));

@@ -11,7 +11,7 @@ static const Slice pepper = {.data = "pepper", .size = 6};
 static ApiKey
 create(Database *database, TenantId tenant, const KeyInfo *info)
 {
-    const ApiKey key = api_key_new();
+    ApiKey key = api_key_new();
     assert_status(
         &database->call, STATUS_OK, keys_create(&database->call, database->app, tenant, &key, pepper, info));
     return key;
@@ -20,12 +20,12 @@ create(Database *database, TenantId tenant, const KeyInfo *info)
 static void
 a_key_gives_its_tenant_and_scopes(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId tenant = database_add_tenant(database, "acme");
-    const uint64_t expires_us = clock_wall_us() + 1000000000;
-    const KeyInfo info = {.name = "ci", .scopes = "steps:write graphs:read", .expires_us = expires_us};
-    const ApiKey key = create(database, tenant, &info);
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId tenant = database_add_tenant(database, "acme");
+    uint64_t expires_us = clock_wall_us() + 1000000000;
+    KeyInfo info = {.name = "ci", .scopes = "steps:write graphs:read", .expires_us = expires_us};
+    ApiKey key = create(database, tenant, &info);
     KeyRecord record;
     assert_status(call, STATUS_OK, keys_verify(call, database->auth, &key, pepper, &record));
     assert_true(uuid_equal(record.tenant.value, tenant.value));
@@ -37,13 +37,13 @@ a_key_gives_its_tenant_and_scopes(void **state)
 static void
 whatever_is_wrong_is_said_in_the_same_words(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const KeyInfo info = {.name = "", .scopes = ""};
-    const KeyInfo expired = {.name = "", .scopes = "", .expires_us = 1};
-    const ApiKey good = create(database, TENANT_DEFAULT, &info);
-    const ApiKey old = create(database, TENANT_DEFAULT, &expired);
-    const ApiKey unknown = api_key_new();
+    Database *database = *state;
+    Call *call = &database->call;
+    KeyInfo info = {.name = "", .scopes = ""};
+    KeyInfo expired = {.name = "", .scopes = "", .expires_us = 1};
+    ApiKey good = create(database, TENANT_DEFAULT, &info);
+    ApiKey old = create(database, TENANT_DEFAULT, &expired);
+    ApiKey unknown = api_key_new();
     ApiKey wrong_secret = unknown;
     KeyRecord record;
     memcpy(wrong_secret.id, good.id, sizeof good.id);
@@ -63,11 +63,11 @@ whatever_is_wrong_is_said_in_the_same_words(void **state)
 static void
 a_revoked_key_is_no_key(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const KeyInfo info = {.name = "laptop", .scopes = "all"};
-    const ApiKey key = create(database, TENANT_DEFAULT, &info);
-    const TenantId other = database_add_tenant(database, "other");
+    Database *database = *state;
+    Call *call = &database->call;
+    KeyInfo info = {.name = "laptop", .scopes = "all"};
+    ApiKey key = create(database, TENANT_DEFAULT, &info);
+    TenantId other = database_add_tenant(database, "other");
     KeyRecord record;
     KeyList list;
     assert_status(call, STATUS_NOT_FOUND, keys_revoke(call, database->app, other, key.id));
@@ -86,10 +86,10 @@ a_revoked_key_is_no_key(void **state)
 static void
 the_keys_of_a_disabled_tenant_are_no_keys(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const KeyInfo info = {.name = "", .scopes = ""};
-    const ApiKey key = create(database, TENANT_DEFAULT, &info);
+    Database *database = *state;
+    Call *call = &database->call;
+    KeyInfo info = {.name = "", .scopes = ""};
+    ApiKey key = create(database, TENANT_DEFAULT, &info);
     KeyRecord record;
     (void)database_ask(database, "update tenants set disabled_at = now()");
     assert_status(call, STATUS_UNAUTHENTICATED, keys_verify(call, database->auth, &key, pepper, &record));
@@ -98,10 +98,10 @@ the_keys_of_a_disabled_tenant_are_no_keys(void **state)
 static void
 the_secret_is_nowhere_in_the_database(void **state)
 {
-    Database *const database = *state;
-    const KeyInfo info = {.name = "", .scopes = ""};
-    const ApiKey key = create(database, TENANT_DEFAULT, &info);
-    const char *const row = database_ask(database, "select api_keys::text from api_keys");
+    Database *database = *state;
+    KeyInfo info = {.name = "", .scopes = ""};
+    ApiKey key = create(database, TENANT_DEFAULT, &info);
+    const char *row = database_ask(database, "select api_keys::text from api_keys");
     assert_non_null(strstr(row, key.id));
     assert_null(strstr(row, key.secret));
 }
@@ -109,8 +109,8 @@ the_secret_is_nowhere_in_the_database(void **state)
 static void
 the_auth_role_may_do_nothing_else(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     KeyList keys;
     TenantList tenants;
     KeyRecord record;

@@ -9,17 +9,17 @@
 static void
 a_queued_step_wakes_who_listens(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepNew first = database_step(database_add_session(database, TENANT_DEFAULT));
-    const StepNew second = database_step(database_add_session(database, TENANT_DEFAULT));
+    Database *database = *state;
+    Call *call = &database->call;
+    StepNew first = database_step(database_add_session(database, TENANT_DEFAULT));
+    StepNew second = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = true;
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     assert_status(call, STATUS_OK, listener_wait(call, database->queue, 20, NULL, &is_woken));
     assert_false(is_woken);
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &first));
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &second));
-    const uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t begin_ns = clock_monotonic_ns();
     assert_status(call, STATUS_OK, listener_wait(call, database->queue, 10000, NULL, &is_woken));
     assert_true(is_woken);
     assert_true(clock_monotonic_ns() - begin_ns < 5 * CLOCK_NS_PER_S);
@@ -28,9 +28,9 @@ a_queued_step_wakes_who_listens(void **state)
 static void
 a_step_that_was_rolled_back_wakes_nobody(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
+    Database *database = *state;
+    Call *call = &database->call;
+    StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = true;
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
@@ -49,11 +49,11 @@ keep_text(void *context, const char *text)
 static void
 what_gateways_tell_each_other_wakes_nobody_and_is_heard(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     char heard[64] = "";
     bool is_woken = true;
-    const MailBox box = {.receive = keep_text, .context = heard};
+    MailBox box = {.receive = keep_text, .context = heard};
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     assert_status(call, STATUS_OK, mail_send(call, database->app, "how are you"));
     for (int turn = 0; heard[0] == '\0' && turn < 400; turn++) { /* 20 s */
@@ -69,9 +69,9 @@ what_gateways_tell_each_other_wakes_nobody_and_is_heard(void **state)
 static void
 a_lost_listener_says_so_and_can_begin_again(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
+    Database *database = *state;
+    Call *call = &database->call;
+    StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = false;
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     (void)database_ask(database,

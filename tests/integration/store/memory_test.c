@@ -11,7 +11,7 @@ static Status
 open_and_close(Database *database, Arena *arena)
 {
     Call call = {.arena = arena};
-    const StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP};
+    StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP};
     AUTO_STORE store = NULL;
     return store_open(&call, &options, &store);
 }
@@ -28,7 +28,7 @@ static Status
 record_step(Database *database, Arena *arena)
 {
     Call call = {.arena = arena};
-    const StepRecord step = {.tenant = TENANT_DEFAULT,
+    StepRecord step = {.tenant = TENANT_DEFAULT,
         .id = {uuid_new()},
         .session = {uuid_new()},
         .graph = {uuid_new()},
@@ -42,7 +42,7 @@ static Status
 beat(Database *database, Arena *arena)
 {
     Call call = {.arena = arena};
-    const StepHold hold = {.tenant = TENANT_DEFAULT, .id = {uuid_new()}, .fence = 1};
+    StepHold hold = {.tenant = TENANT_DEFAULT, .id = {uuid_new()}, .fence = 1};
     StepBeat answer;
     return queue_heartbeat(&call, database->queue, &hold, 1, 30000, &answer);
 }
@@ -57,18 +57,18 @@ run(Database *database, Status (*work)(Database *database, Arena *arena))
 static void
 every_failed_allocation_is_told_and_survived(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     Status (*const works[])(Database *, Arena *) = {open_and_close, find_session, record_step, beat};
     (void)database_add_session(database, TENANT_DEFAULT);
     for (size_t index = 0; index < COUNT_OF(works); index++) {
         fail_alloc_count = 0;
         assert_int_equal(run(database, works[index]), STATUS_OK);
-        const size_t total = fail_alloc_count;
+        size_t total = fail_alloc_count;
         assert_true(total >= 2);
         for (size_t allocation = 1; allocation <= total; allocation++) {
             fail_alloc_count = 0;
             fail_alloc_at = allocation;
-            const Status status = run(database, works[index]);
+            Status status = run(database, works[index]);
             fail_alloc_at = 0;
             assert_int_equal(status, STATUS_RESOURCE_EXHAUSTED);
         }

@@ -7,8 +7,8 @@
 static Status
 open_and_check(Database *database)
 {
-    Call *const call = &database->call;
-    const StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP};
+    Call *call = &database->call;
+    StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP};
     AUTO_STORE store = NULL;
     TRY(store_open(call, &options, &store));
     return migrate_check(call, store);
@@ -17,8 +17,8 @@ open_and_check(Database *database)
 static void
 an_empty_database_is_migrated_once(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     size_t applied = 0;
     assert_status(call, STATUS_FAILED_PRECONDITION, open_and_check(database));
     assert_status(call, STATUS_OK, migrate_apply(call, database->conninfo, &applied));
@@ -42,15 +42,15 @@ versions_count_from_one_without_gap(void **state)
 static void
 the_files_and_the_embedded_texts_are_the_same(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     assert_status(&database->call, STATUS_OK, migrate_check(&database->call, database->app));
 }
 
 static void
 a_schema_that_is_newer_is_refused(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     size_t applied = 7;
     (void)database_ask(database,
         "insert into schema_version (version, name, checksum) values (9999, '9999_new', "
@@ -65,8 +65,8 @@ a_schema_that_is_newer_is_refused(void **state)
 static void
 a_schema_that_is_older_is_refused(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     (void)database_ask(database, "delete from schema_version where version > 1");
     assert_status(call, STATUS_FAILED_PRECONDITION, migrate_check(call, database->app));
     assert_string_equal(
@@ -76,8 +76,8 @@ a_schema_that_is_older_is_refused(void **state)
 static void
 a_migration_that_was_edited_is_refused(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     (void)database_ask(
         database, "update schema_version set checksum = decode(repeat('00', 32), 'hex') where version = 1");
     assert_status(call, STATUS_FAILED_PRECONDITION, migrate_check(call, database->app));
@@ -88,8 +88,8 @@ a_migration_that_was_edited_is_refused(void **state)
 static void
 a_migration_that_fails_leaves_nothing(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     size_t applied = 0;
     (void)database_ask(database, "create schema sluice");
     assert_status(call, STATUS_INTERNAL, migrate_apply(call, database->conninfo, &applied));
@@ -101,8 +101,8 @@ a_migration_that_fails_leaves_nothing(void **state)
 static void
 a_second_migration_waits_for_the_first(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     size_t applied = 0;
     (void)database_ask(database, "select pg_advisory_lock(hashtextextended('sluice.migrate', 0))");
     call->deadline_ns = clock_monotonic_ns() + 200 * CLOCK_NS_PER_MS;

@@ -8,7 +8,7 @@
 static SessionId
 add_session(Database *database)
 {
-    const Session session = {.id = {uuid_new()}, .name = "", .options = "{}"};
+    Session session = {.id = {uuid_new()}, .name = "", .options = "{}"};
     Session stored;
     assert_status(&database->call, STATUS_OK,
         sessions_create(&database->call, database->app, TENANT_DEFAULT, &session, &stored));
@@ -27,17 +27,17 @@ list(Database *database, TenantId tenant, SessionId session)
 static void
 the_first_to_bind_a_place_has_it(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = add_session(database);
-    const SessionPlace first = {.task = PLACE_TASK_NONE, .worker = "w0", .incarnation = "aa"};
-    const SessionPlace second = {.task = PLACE_TASK_NONE, .worker = "w1", .incarnation = "bb"};
-    const SessionPlace other = {.task = 3, .worker = "w3", .incarnation = "cc"};
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = add_session(database);
+    SessionPlace first = {.task = PLACE_TASK_NONE, .worker = "w0", .incarnation = "aa"};
+    SessionPlace second = {.task = PLACE_TASK_NONE, .worker = "w1", .incarnation = "bb"};
+    SessionPlace other = {.task = 3, .worker = "w3", .incarnation = "cc"};
     assert_int_equal(list(database, TENANT_DEFAULT, session).count, 0);
     assert_status(call, STATUS_OK, places_bind(call, database->app, TENANT_DEFAULT, session, &first));
     assert_status(call, STATUS_OK, places_bind(call, database->app, TENANT_DEFAULT, session, &second));
     assert_status(call, STATUS_OK, places_bind(call, database->app, TENANT_DEFAULT, session, &other));
-    const SessionPlaces places = list(database, TENANT_DEFAULT, session);
+    SessionPlaces places = list(database, TENANT_DEFAULT, session);
     assert_int_equal(places.count, 2);
     assert_int_equal(places.items[0].task, PLACE_TASK_NONE);
     assert_string_equal(places.items[0].worker, "w0");
@@ -53,16 +53,16 @@ the_first_to_bind_a_place_has_it(void **state)
 static void
 a_place_is_bound_anew_once_an_epoch(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const SessionId session = add_session(database);
-    const SessionPlace first = {.task = 0, .worker = "w0", .incarnation = "aa"};
-    const SessionPlace second = {.task = 0, .worker = "w1", .incarnation = "bb"};
-    const SessionPlace third = {.task = 0, .worker = "w2", .incarnation = "cc"};
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = add_session(database);
+    SessionPlace first = {.task = 0, .worker = "w0", .incarnation = "aa"};
+    SessionPlace second = {.task = 0, .worker = "w1", .incarnation = "bb"};
+    SessionPlace third = {.task = 0, .worker = "w2", .incarnation = "cc"};
     assert_status(call, STATUS_OK, places_bind(call, database->app, TENANT_DEFAULT, session, &first));
     assert_status(call, STATUS_OK, places_rebind(call, database->app, TENANT_DEFAULT, session, &second, 1));
     assert_status(call, STATUS_OK, places_rebind(call, database->app, TENANT_DEFAULT, session, &third, 1));
-    const SessionPlaces places = list(database, TENANT_DEFAULT, session);
+    SessionPlaces places = list(database, TENANT_DEFAULT, session);
     assert_int_equal(places.count, 1);
     assert_string_equal(places.items[0].worker, "w1");
     assert_string_equal(places.items[0].lost_worker, "w0");
@@ -72,11 +72,11 @@ a_place_is_bound_anew_once_an_epoch(void **state)
 static void
 places_go_with_their_session_and_are_nobody_elses(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
-    const SessionId session = add_session(database);
-    const SessionPlace place = {.task = 0, .worker = "w0", .incarnation = "aa"};
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
+    SessionId session = add_session(database);
+    SessionPlace place = {.task = 0, .worker = "w0", .incarnation = "aa"};
     assert_status(call, STATUS_OK, places_bind(call, database->app, TENANT_DEFAULT, session, &place));
     assert_int_equal(list(database, other, session).count, 0);
     assert_status(call, STATUS_OK, sessions_delete(call, database->app, TENANT_DEFAULT, session, 0));

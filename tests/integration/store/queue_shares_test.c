@@ -11,7 +11,7 @@ enum { LEASE_MS = 30000 };
 static void
 enqueue_many(Database *database, TenantId tenant, int priority, int count)
 {
-    const SessionId session = database_add_session(database, tenant);
+    SessionId session = database_add_session(database, tenant);
     for (int index = 0; index < count; index++) {
         StepNew step = database_step(session);
         step.priority = priority;
@@ -25,10 +25,10 @@ enqueue_many(Database *database, TenantId tenant, int priority, int count)
 static void
 tenants_share_by_weight_whatever_they_queue(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId second = database_add_tenant(database, "second");
-    const TenantId heavy = database_add_tenant(database, "heavy");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId second = database_add_tenant(database, "second");
+    TenantId heavy = database_add_tenant(database, "heavy");
     Quota quota;
     StepList steps;
     int counts[3] = {0};
@@ -42,7 +42,7 @@ tenants_share_by_weight_whatever_they_queue(void **state)
         assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 20, LEASE_MS, &steps));
         assert_int_equal(steps.count, 20);
         for (size_t index = 0; index < steps.count; index++) {
-            const Uuid tenant = steps.items[index].tenant.value;
+            Uuid tenant = steps.items[index].tenant.value;
             counts[0] += uuid_equal(tenant, TENANT_DEFAULT.value);
             counts[1] += uuid_equal(tenant, second.value);
             counts[2] += uuid_equal(tenant, heavy.value);
@@ -57,8 +57,8 @@ tenants_share_by_weight_whatever_they_queue(void **state)
 static void
 priorities_share_and_nothing_starves(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     StepList steps;
     int counts[3] = {0};
     for (int priority = STEP_PRIORITY_LOW; priority <= STEP_PRIORITY_HIGH; priority++) {
@@ -78,9 +78,9 @@ priorities_share_and_nothing_starves(void **state)
 static void
 idleness_saves_no_credit(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId idle = database_add_tenant(database, "idle");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId idle = database_add_tenant(database, "idle");
     StepList steps;
     int of_idle = 0;
     enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 60);
@@ -96,8 +96,8 @@ idleness_saves_no_credit(void **state)
 static void
 inside_a_tenant_the_oldest_goes_first(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     StepList steps;
     enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 10);
     assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 10, LEASE_MS, &steps));
@@ -110,8 +110,8 @@ inside_a_tenant_the_oldest_goes_first(void **state)
 static void
 the_quota_of_running_steps_holds_claims_back(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Quota quota;
     StepList steps;
     assert_status(call, STATUS_OK, quotas_find(call, database->app, TENANT_DEFAULT, &quota));

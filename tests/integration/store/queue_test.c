@@ -12,7 +12,7 @@ enum { LEASE_MS = 30000 };
 static StepNew
 enqueue(Database *database, TenantId tenant)
 {
-    const StepNew step = database_step(database_add_session(database, tenant));
+    StepNew step = database_step(database_add_session(database, tenant));
     assert_status(&database->call, STATUS_OK, queue_enqueue(&database->call, database->app, tenant, &step));
     return step;
 }
@@ -32,7 +32,7 @@ claim_one(Database *database)
 static StepHold
 start_one(Database *database)
 {
-    const StepHold hold = claim_one(database);
+    StepHold hold = claim_one(database);
     assert_status(&database->call, STATUS_OK, queue_start(&database->call, database->queue, &hold));
     return hold;
 }
@@ -77,8 +77,8 @@ put_blob(Database *database, Slice bytes)
 static void
 a_step_goes_from_the_queue_to_its_end(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     StepTensor feed = {.name = "x:0", .dtype = "float32", .dims = {1, 224, 3}, .rank = 3};
     StepTensor output = {.name = "y:0", .dtype = "int64", .rank = 0};
     feed.sha256 = put_blob(database, SLICE("feed"));
@@ -89,7 +89,7 @@ a_step_goes_from_the_queue_to_its_end(void **state)
     assert_depth(database, TENANT_DEFAULT, 1, 0);
 
     StepTensors feeds;
-    const StepHold hold = start_one(database);
+    StepHold hold = start_one(database);
     assert_depth(database, TENANT_DEFAULT, 0, 1);
     assert_status(call, STATUS_OK, steps_feeds(call, database->queue, TENANT_DEFAULT, step.id, &feeds));
     assert_int_equal(feeds.count, 1);
@@ -98,7 +98,7 @@ a_step_goes_from_the_queue_to_its_end(void **state)
     assert_int_equal(feeds.items[0].dims[1], 224);
     assert_true(sha256_equal(&feeds.items[0].sha256, &feed.sha256));
 
-    const StepEnd end = {.state = STEP_SUCCEEDED,
+    StepEnd end = {.state = STEP_SUCCEEDED,
         .stats = "{\"nodes\": 7}",
         .device_seconds = 0.5,
         .outputs = {.items = &output, .count = 1}};
@@ -109,7 +109,7 @@ a_step_goes_from_the_queue_to_its_end(void **state)
     assert_int_equal(outputs.items[0].rank, 0);
     assert_string_equal(outputs.items[0].dtype, "int64");
 
-    const StepRecord ended = find(database, TENANT_DEFAULT, step.id);
+    StepRecord ended = find(database, TENANT_DEFAULT, step.id);
     assert_int_equal(ended.state, STEP_SUCCEEDED);
     assert_string_equal(ended.stats, "{\"nodes\": 7}");
     assert_string_equal(ended.error_code, "");
@@ -121,10 +121,10 @@ a_step_goes_from_the_queue_to_its_end(void **state)
 static void
 a_stale_fence_changes_nothing(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepNew step = enqueue(database, TENANT_DEFAULT);
-    const StepHold old = start_one(database);
+    Database *database = *state;
+    Call *call = &database->call;
+    StepNew step = enqueue(database, TENANT_DEFAULT);
+    StepHold old = start_one(database);
     uint64_t swept = 0;
     StepBeat beats[2];
     StepState moved = STEP_STATE_COUNT;
@@ -132,11 +132,11 @@ a_stale_fence_changes_nothing(void **state)
     assert_status(call, STATUS_OK, queue_sweep(call, database->queue, &swept));
     assert_int_equal(swept, 1);
     (void)database_ask(database, "update steps set run_after = now()");
-    const StepHold current = start_one(database);
+    StepHold current = start_one(database);
     assert_int_equal(current.fence, old.fence + 1);
 
-    const StepEnd end = {.state = STEP_SUCCEEDED, .stats = "{\"zombie\": true}"};
-    const StepEnd failure = {.error_code = "INTERNAL"};
+    StepEnd end = {.state = STEP_SUCCEEDED, .stats = "{\"zombie\": true}"};
+    StepEnd failure = {.error_code = "INTERNAL"};
     assert_status(call, STATUS_ABORTED, queue_end(call, database->app, &old, &end));
     assert_status(call, STATUS_ABORTED, queue_start(call, database->queue, &old));
     assert_status(call, STATUS_ABORTED, queue_retry(call, database->queue, &old, &failure, true, &moved));
@@ -144,7 +144,7 @@ a_stale_fence_changes_nothing(void **state)
     assert_status(call, STATUS_OK, queue_heartbeat(call, database->queue, both, 2, LEASE_MS, beats));
     assert_false(beats[0].is_held);
     assert_true(beats[1].is_held);
-    const StepRecord found = find(database, TENANT_DEFAULT, step.id);
+    StepRecord found = find(database, TENANT_DEFAULT, step.id);
     assert_int_equal(found.state, STEP_RUNNING);
     assert_int_equal(found.attempts, 2);
     assert_string_equal(found.stats, "{}");
@@ -154,7 +154,7 @@ a_stale_fence_changes_nothing(void **state)
 static Status
 enqueue_all(Database *database, const StepNew *const *steps, size_t count)
 {
-    Call *const call = &database->call;
+    Call *call = &database->call;
     TRY(store_begin(call, database->app, TENANT_DEFAULT));
     AUTO_TRANSACTION transaction = database->app;
     TRY(queue_enqueue_all(call, database->app, TENANT_DEFAULT, steps, count));
@@ -164,10 +164,10 @@ enqueue_all(Database *database, const StepNew *const *steps, size_t count)
 static void
 steps_are_queued_together_or_not_at_all(void **state)
 {
-    Database *const database = *state;
-    const StepNew first = database_step(database_add_session(database, TENANT_DEFAULT));
-    const StepNew second = database_step(first.session);
-    const StepNew stray = database_step((SessionId){uuid_new()});
+    Database *database = *state;
+    StepNew first = database_step(database_add_session(database, TENANT_DEFAULT));
+    StepNew second = database_step(first.session);
+    StepNew stray = database_step((SessionId){uuid_new()});
     const StepNew *const steps[] = {&first, &second, &stray};
     assert_status(&database->call, STATUS_NOT_FOUND, enqueue_all(database, steps, 3));
     assert_string_equal(database_ask(database, "select count(*) from steps"), "0");
@@ -179,7 +179,7 @@ steps_are_queued_together_or_not_at_all(void **state)
 static Status
 end_all(Database *database, const StepEnding *endings, size_t count)
 {
-    Call *const call = &database->call;
+    Call *call = &database->call;
     TRY(store_begin(call, database->app, TENANT_DEFAULT));
     AUTO_TRANSACTION transaction = database->app;
     TRY(queue_end_all(call, database->app, endings, count));
@@ -189,13 +189,13 @@ end_all(Database *database, const StepEnding *endings, size_t count)
 static void
 steps_are_ended_together_or_not_at_all(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     (void)enqueue(database, TENANT_DEFAULT);
     (void)enqueue(database, TENANT_DEFAULT);
     const StepHold holds[] = {start_one(database), start_one(database)};
-    const StepHold lost = {.tenant = TENANT_DEFAULT, .id = holds[1].id, .fence = holds[1].fence + 1};
-    const StepEnd success = {.state = STEP_SUCCEEDED, .device_seconds = 0.5};
-    const StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
+    StepHold lost = {.tenant = TENANT_DEFAULT, .id = holds[1].id, .fence = holds[1].fence + 1};
+    StepEnd success = {.state = STEP_SUCCEEDED, .device_seconds = 0.5};
+    StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
     const StepEnding stale[] = {{&holds[0], &success}, {&lost, &failure}};
     const StepEnding endings[] = {{&holds[0], &success}, {&holds[1], &failure}};
     assert_status(&database->call, STATUS_ABORTED, end_all(database, stale, 2));
@@ -210,12 +210,12 @@ steps_are_ended_together_or_not_at_all(void **state)
 static void
 ending_again_in_the_same_way_is_fine(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     (void)enqueue(database, TENANT_DEFAULT);
-    const StepHold hold = start_one(database);
-    const StepEnd success = {.state = STEP_SUCCEEDED};
-    const StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL"};
+    StepHold hold = start_one(database);
+    StepEnd success = {.state = STEP_SUCCEEDED};
+    StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL"};
     assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &success));
     assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &success));
     assert_status(call, STATUS_ABORTED, queue_end(call, database->app, &hold, &failure));
@@ -224,11 +224,11 @@ ending_again_in_the_same_way_is_fine(void **state)
 static void
 a_move_that_is_not_in_the_table_is_refused(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     (void)enqueue(database, TENANT_DEFAULT);
-    const StepHold leased = claim_one(database);
-    const StepEnd success = {.state = STEP_SUCCEEDED};
+    StepHold leased = claim_one(database);
+    StepEnd success = {.state = STEP_SUCCEEDED};
     assert_status(call, STATUS_FAILED_PRECONDITION, queue_end(call, database->app, &leased, &success));
     assert_string_equal(call->error.message,
         "the statement 'step_end' failed: a step cannot move from 'leased' to 'succeeded'");
@@ -238,7 +238,7 @@ a_move_that_is_not_in_the_table_is_refused(void **state)
 static void
 the_database_knows_the_same_states_and_moves(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     char sql[256];
     int count = 0;
     for (StepState from = STEP_QUEUED; from < STEP_STATE_COUNT; from++) {
@@ -267,11 +267,10 @@ the_database_knows_the_same_states_and_moves(void **state)
 static void
 a_failure_is_tried_again_until_the_last_attempt(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepNew step = enqueue(database, TENANT_DEFAULT);
-    const StepEnd reason = {
-        .error_code = "UNAVAILABLE", .error_message = "the worker died", .error_node = "conv1"};
+    Database *database = *state;
+    Call *call = &database->call;
+    StepNew step = enqueue(database, TENANT_DEFAULT);
+    StepEnd reason = {.error_code = "UNAVAILABLE", .error_message = "the worker died", .error_node = "conv1"};
     StepState moved = STEP_STATE_COUNT;
     StepList none;
     StepHold hold = start_one(database);
@@ -283,7 +282,7 @@ a_failure_is_tried_again_until_the_last_attempt(void **state)
     hold = start_one(database);
     assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, true, &moved));
     assert_int_equal(moved, STEP_DEAD);
-    const StepRecord dead = find(database, TENANT_DEFAULT, step.id);
+    StepRecord dead = find(database, TENANT_DEFAULT, step.id);
     assert_int_equal(dead.attempts, 2);
     assert_string_equal(dead.error_message, "the worker died");
     assert_string_equal(dead.error_node, "conv1");
@@ -297,13 +296,13 @@ a_failure_is_tried_again_until_the_last_attempt(void **state)
 static void
 a_retry_without_charge_costs_no_attempt_and_no_pause(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepEnd reason = {.error_code = "UNAVAILABLE"};
+    Database *database = *state;
+    Call *call = &database->call;
+    StepEnd reason = {.error_code = "UNAVAILABLE"};
     StepState moved = STEP_STATE_COUNT;
-    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    StepNew step = enqueue(database, TENANT_DEFAULT);
     for (int turn = 0; turn < 5; turn++) {
-        const StepHold hold = start_one(database);
+        StepHold hold = start_one(database);
         assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, false, &moved));
         assert_int_equal(moved, STEP_QUEUED);
     }
@@ -313,16 +312,16 @@ a_retry_without_charge_costs_no_attempt_and_no_pause(void **state)
 static void
 a_gateway_that_drains_gives_its_steps_back(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     uint64_t released = 0;
-    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    StepNew step = enqueue(database, TENANT_DEFAULT);
     (void)start_one(database);
     assert_status(call, STATUS_OK, queue_release(call, database->queue, "gateway-2", &released));
     assert_int_equal(released, 0);
     assert_status(call, STATUS_OK, queue_release(call, database->queue, "gateway-1", &released));
     assert_int_equal(released, 1);
-    const StepRecord found = find(database, TENANT_DEFAULT, step.id);
+    StepRecord found = find(database, TENANT_DEFAULT, step.id);
     assert_int_equal(found.state, STEP_QUEUED);
     assert_int_equal(found.attempts, 0);
     assert_int_equal(claim_one(database).fence, 2);
@@ -331,12 +330,12 @@ a_gateway_that_drains_gives_its_steps_back(void **state)
 static void
 a_sweep_ends_what_nobody_holds(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     uint64_t swept = 0;
     StepHold hold;
-    const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StepNew synchronous = database_step(session);
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StepNew synchronous = database_step(session);
     StepNew late = database_step(session);
     late.timeout_ms = 0;
     assert_status(
@@ -345,8 +344,8 @@ a_sweep_ends_what_nobody_holds(void **state)
     let_leases_lapse(database);
     assert_status(call, STATUS_OK, queue_sweep(call, database->queue, &swept));
     assert_int_equal(swept, 2);
-    const StepRecord failed = find(database, TENANT_DEFAULT, synchronous.id);
-    const StepRecord expired = find(database, TENANT_DEFAULT, late.id);
+    StepRecord failed = find(database, TENANT_DEFAULT, synchronous.id);
+    StepRecord expired = find(database, TENANT_DEFAULT, late.id);
     assert_int_equal(failed.state, STEP_FAILED);
     assert_string_equal(failed.error_message, "the gateway that ran it went away");
     assert_int_equal(expired.state, STEP_EXPIRED);
@@ -358,13 +357,13 @@ a_sweep_ends_what_nobody_holds(void **state)
 static void
 a_queued_step_is_cancelled_at_once_and_a_running_one_on_request(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     StepRecord step;
     StepBeat beat;
-    const StepNew first = enqueue(database, TENANT_DEFAULT);
-    const StepHold hold = start_one(database);
-    const StepNew second = enqueue(database, TENANT_DEFAULT);
+    StepNew first = enqueue(database, TENANT_DEFAULT);
+    StepHold hold = start_one(database);
+    StepNew second = enqueue(database, TENANT_DEFAULT);
     assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, second.id, &step));
     assert_int_equal(step.state, STEP_CANCELLED);
     assert_true(step.ended_us > 0);
@@ -384,14 +383,14 @@ static void
 a_step_that_is_to_be_cancelled_does_not_go_back_into_the_queue(void **state)
 {
     static const char *const messages[] = {"cancelled before it ran", "cancelled while it ran"};
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepEnd reason = {.error_code = "UNAVAILABLE", .error_message = "the worker died"};
+    Database *database = *state;
+    Call *call = &database->call;
+    StepEnd reason = {.error_code = "UNAVAILABLE", .error_message = "the worker died"};
     for (int is_charged = 0; is_charged < 2; is_charged++) {
         StepRecord step;
         StepState moved = STEP_STATE_COUNT;
-        const StepNew asked = enqueue(database, TENANT_DEFAULT);
-        const StepHold hold = start_one(database);
+        StepNew asked = enqueue(database, TENANT_DEFAULT);
+        StepHold hold = start_one(database);
         assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, asked.id, &step));
         assert_status(
             call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, is_charged == 1, &moved));
@@ -407,11 +406,11 @@ a_step_that_is_to_be_cancelled_does_not_go_back_into_the_queue(void **state)
 static void
 a_gateway_that_drains_cancels_what_was_to_be(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     StepRecord step;
     uint64_t released = 0;
-    const StepNew asked = enqueue(database, TENANT_DEFAULT);
+    StepNew asked = enqueue(database, TENANT_DEFAULT);
     (void)start_one(database);
     assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, asked.id, &step));
     assert_status(call, STATUS_OK, queue_release(call, database->queue, "gateway-1", &released));
@@ -425,10 +424,10 @@ a_gateway_that_drains_cancels_what_was_to_be(void **state)
 static void
 another_tenant_can_neither_see_nor_touch_a_step(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
-    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
+    StepNew step = enqueue(database, TENANT_DEFAULT);
     StepHold hold = start_one(database);
     StepRecord found;
     StepPage page;
@@ -441,7 +440,7 @@ another_tenant_can_neither_see_nor_touch_a_step(void **state)
     assert_int_equal(tensors.count, 0);
     assert_depth(database, other, 0, 0);
     hold.tenant = other;
-    const StepEnd end = {.state = STEP_SUCCEEDED};
+    StepEnd end = {.state = STEP_SUCCEEDED};
     assert_status(call, STATUS_NOT_FOUND, queue_end(call, database->app, &hold, &end));
     StepNew stolen = database_step(step.session);
     assert_status(call, STATUS_NOT_FOUND, queue_enqueue(call, database->app, other, &stolen));
@@ -451,15 +450,15 @@ another_tenant_can_neither_see_nor_touch_a_step(void **state)
 static void
 the_quota_of_queued_steps_is_kept(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Quota quota;
     assert_status(call, STATUS_OK, quotas_find(call, database->app, TENANT_DEFAULT, &quota));
     quota.queued_steps_max = 2;
     assert_status(call, STATUS_OK, quotas_update(call, database->app, TENANT_DEFAULT, &quota));
     (void)enqueue(database, TENANT_DEFAULT);
     (void)enqueue(database, TENANT_DEFAULT);
-    const StepNew third = database_step(database_add_session(database, TENANT_DEFAULT));
+    StepNew third = database_step(database_add_session(database, TENANT_DEFAULT));
     StepRecord found;
     assert_status(
         call, STATUS_RESOURCE_EXHAUSTED, queue_enqueue(call, database->app, TENANT_DEFAULT, &third));
@@ -471,10 +470,10 @@ the_quota_of_queued_steps_is_kept(void **state)
 static void
 lists_filter_by_session_and_state(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepNew first = enqueue(database, TENANT_DEFAULT);
-    const StepNew second = enqueue(database, TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    StepNew first = enqueue(database, TENANT_DEFAULT);
+    StepNew second = enqueue(database, TENANT_DEFAULT);
     StepRecord cancelled;
     StepPage page;
     assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, first.id, &cancelled));
@@ -491,11 +490,11 @@ lists_filter_by_session_and_state(void **state)
 static void
 deleting_a_session_cancels_its_steps(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    Database *database = *state;
+    Call *call = &database->call;
+    StepNew step = enqueue(database, TENANT_DEFAULT);
     assert_status(call, STATUS_OK, sessions_delete(call, database->app, TENANT_DEFAULT, step.session, 0));
-    const StepRecord found = find(database, TENANT_DEFAULT, step.id);
+    StepRecord found = find(database, TENANT_DEFAULT, step.id);
     assert_int_equal(found.state, STEP_CANCELLED);
     assert_string_equal(found.error_message, "the session was deleted");
 }

@@ -21,9 +21,9 @@ static Status
 end_claimed(Call *call, Store *queue, Store *app, const StepList *steps)
 {
     for (size_t index = 0; index < steps->count; index++) {
-        const StepRecord *const step = &steps->items[index];
-        const StepHold hold = {.tenant = step->tenant, .id = step->id, .fence = step->fence};
-        const StepEnd end = {.state = STEP_SUCCEEDED, .device_seconds = 2};
+        const StepRecord *step = &steps->items[index];
+        StepHold hold = {.tenant = step->tenant, .id = step->id, .fence = step->fence};
+        StepEnd end = {.state = STEP_SUCCEEDED, .device_seconds = 2};
         StepBeat beat;
         TRY(queue_start(call, queue, &hold));
         TRY(queue_heartbeat(call, queue, &hold, 1, 30000, &beat));
@@ -51,7 +51,7 @@ work(Call *call, Gateway *gateway, Store *queue, Store *app)
 static void *
 run_gateway(void *argument)
 {
-    Gateway *const gateway = argument;
+    Gateway *gateway = argument;
     AUTO_ARENA arena = arena_new((size_t)64 << 20);
     AUTO_STORE queue = NULL;
     AUTO_STORE app = NULL;
@@ -72,7 +72,7 @@ enqueue_all(Database *database)
     tenants[1] = database_add_tenant(database, "second");
     tenants[2] = database_add_tenant(database, "third");
     for (size_t tenant = 0; tenant < TENANTS; tenant++) {
-        const SessionId session = database_add_session(database, tenants[tenant]);
+        SessionId session = database_add_session(database, tenants[tenant]);
         for (int index = 0; index < STEPS_EACH; index++) {
             StepNew step = database_step(session);
             step.priority = index % 3;
@@ -86,7 +86,7 @@ enqueue_all(Database *database)
 static void
 every_step_ends_once_whoever_takes_it(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     Gateway gateways[GATEWAYS] = {0};
     int ended = 0;
     enqueue_all(database);

@@ -8,7 +8,7 @@
 static void
 every_table_of_tenants_forces_row_security(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     static const char of_tenants[] = "from pg_class where relnamespace = 'sluice'::regnamespace and relkind "
                                      "in ('r', 'p') and not relispartition and "
                                      "(relname = 'tenants' or exists (select from pg_attribute where "
@@ -32,7 +32,7 @@ every_table_of_tenants_forces_row_security(void **state)
 static void
 every_primary_key_of_tenants_begins_with_the_tenant(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     assert_string_equal(
         database_ask(database, "select string_agg(indrelid::regclass::text, ' ') from pg_index join "
                                "pg_attribute on attrelid = indrelid and "
@@ -45,7 +45,7 @@ every_primary_key_of_tenants_begins_with_the_tenant(void **state)
 static void
 nobody_has_rights_on_a_partition_or_owns_a_table(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     assert_string_equal(
         database_ask(database, "select count(*) from pg_class, (values ('sluice_app'), ('sluice_queue'), "
                                "('sluice_auth')) as role (name) where "
@@ -69,7 +69,7 @@ nobody_has_rights_on_a_partition_or_owns_a_table(void **state)
 static void
 the_auth_role_may_execute_one_function(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     assert_string_equal(
         database_ask(database,
             "select string_agg(proname, ' ') from pg_proc where pronamespace = 'sluice'::regnamespace and "
@@ -104,9 +104,9 @@ count_sessions(Database *database, TenantId tenant)
 static void
 a_forgotten_condition_shows_and_changes_nothing_of_others(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
     uint64_t changed = 9;
     Values target = {0};
     (void)database_add_session(database, TENANT_DEFAULT);
@@ -125,8 +125,8 @@ a_forgotten_condition_shows_and_changes_nothing_of_others(void **state)
 static void
 the_tenant_does_not_outlive_its_transaction(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     (void)database_add_session(database, TENANT_DEFAULT);
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
     assert_int_equal(count_sessions(database, TENANT_DEFAULT), 1);
@@ -137,7 +137,7 @@ the_tenant_does_not_outlive_its_transaction(void **state)
 static void
 the_queue_role_sees_no_sessions_or_blobs(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     AUTO_ROWS rows = {0};
     assert_status(&database->call, STATUS_PERMISSION_DENIED,
         store_query(&database->call, database->queue, NO_TENANT, &reading, &(Values){0}, &rows));

@@ -8,7 +8,7 @@
 static Session
 create(Database *database, TenantId tenant, const char *name)
 {
-    const Session session = {.id = {uuid_new()}, .name = name, .options = "{\"slots\": 2}"};
+    Session session = {.id = {uuid_new()}, .name = name, .options = "{\"slots\": 2}"};
     Session stored;
     assert_status(&database->call, STATUS_OK,
         sessions_create(&database->call, database->app, tenant, &session, &stored));
@@ -18,9 +18,9 @@ create(Database *database, TenantId tenant, const char *name)
 static void
 a_session_is_found_as_it_was_created(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session created = create(database, TENANT_DEFAULT, "résumé 'x'; --");
+    Database *database = *state;
+    Call *call = &database->call;
+    Session created = create(database, TENANT_DEFAULT, "résumé 'x'; --");
     Session found;
     assert_status(call, STATUS_OK, sessions_find(call, database->app, TENANT_DEFAULT, created.id, &found));
     assert_true(uuid_equal(found.id.value, created.id.value));
@@ -33,10 +33,10 @@ a_session_is_found_as_it_was_created(void **state)
 static void
 another_tenant_sees_and_changes_nothing(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
-    const Session session = create(database, TENANT_DEFAULT, "mine");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
+    Session session = create(database, TENANT_DEFAULT, "mine");
     Session found;
     SessionPage page;
     assert_status(call, STATUS_NOT_FOUND, sessions_find(call, database->app, other, session.id, &found));
@@ -50,10 +50,10 @@ another_tenant_sees_and_changes_nothing(void **state)
 static void
 the_same_id_may_serve_two_tenants(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId other = database_add_tenant(database, "other");
-    const Session session = create(database, TENANT_DEFAULT, "mine");
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId other = database_add_tenant(database, "other");
+    Session session = create(database, TENANT_DEFAULT, "mine");
     Session stored;
     assert_status(
         call, STATUS_ALREADY_EXISTS, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
@@ -63,8 +63,8 @@ the_same_id_may_serve_two_tenants(void **state)
 static void
 pages_follow_each_other_without_gap_or_repeat(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     for (int index = 0; index < 5; index++) {
         (void)create(database, TENANT_DEFAULT, "s");
     }
@@ -75,7 +75,7 @@ pages_follow_each_other_without_gap_or_repeat(void **state)
     while (page.has_more) {
         assert_status(call, STATUS_OK, sessions_list(call, database->app, TENANT_DEFAULT, &asked, &page));
         for (size_t index = 0; index < page.count; index++, seen++) {
-            const Uuid id = page.items[index].id.value;
+            Uuid id = page.items[index].id.value;
             assert_true(seen == 0 || memcmp(id.bytes, last.bytes, sizeof id.bytes) < 0);
             last = id;
         }
@@ -87,8 +87,8 @@ pages_follow_each_other_without_gap_or_repeat(void **state)
 static void
 an_update_needs_the_version_it_saw(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Session session = create(database, TENANT_DEFAULT, "old");
     Session updated;
     session.name = "new";
@@ -109,9 +109,9 @@ an_update_needs_the_version_it_saw(void **state)
 static void
 the_quota_of_sessions_is_kept(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const Session session = {.id = {uuid_new()}, .name = "", .options = "{}"};
+    Database *database = *state;
+    Call *call = &database->call;
+    Session session = {.id = {uuid_new()}, .name = "", .options = "{}"};
     Session stored;
     Quota quota;
     assert_status(call, STATUS_OK, quotas_find(call, database->app, TENANT_DEFAULT, &quota));

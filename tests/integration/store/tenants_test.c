@@ -6,9 +6,9 @@
 static void
 a_new_tenant_has_default_quotas(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId id = {uuid_new()};
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId id = {uuid_new()};
     TenantList list;
     Quota quota;
     assert_status(call, STATUS_OK, tenants_create(call, database->app, id, "acme"));
@@ -23,8 +23,8 @@ a_new_tenant_has_default_quotas(void **state)
 static void
 the_default_tenant_is_there_from_the_start(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     TenantList list;
     Quota quota;
     assert_status(call, STATUS_OK, tenants_list(call, database->queue, NULL, &list));
@@ -37,9 +37,9 @@ the_default_tenant_is_there_from_the_start(void **state)
 static void
 names_are_unique_and_of_a_strict_form(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId id = {uuid_new()};
+    Database *database = *state;
+    Call *call = &database->call;
+    TenantId id = {uuid_new()};
     static const char *const bad[] = {"", "A", "-a", "a-", "a b", "a_b", "é",
         "0123456789012345678901234567890123456789012345678901234567890123"};
     for (size_t index = 0; index < COUNT_OF(bad); index++) {
@@ -51,8 +51,8 @@ names_are_unique_and_of_a_strict_form(void **state)
 static void
 a_request_path_sees_its_own_tenant_only(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     TenantList list;
     Quota quota;
     (void)database_add_tenant(database, "other");

@@ -9,7 +9,7 @@
 static WorkerRecord
 upsert(Database *database, const char *name, const char *incarnation)
 {
-    const WorkerRecord seen = {.name = name, .address = "10.0.0.1:4711", .incarnation = incarnation};
+    WorkerRecord seen = {.name = name, .address = "10.0.0.1:4711", .incarnation = incarnation};
     WorkerRecord worker;
     assert_status(
         &database->call, STATUS_OK, workers_upsert(&database->call, database->queue, &seen, &worker));
@@ -19,12 +19,12 @@ upsert(Database *database, const char *name, const char *incarnation)
 static void
 a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     assert_int_equal(upsert(database, "a", "1").task, 0);
     assert_int_equal(upsert(database, "b", "1").task, 1);
     assert_int_equal(upsert(database, "c", "1").task, 2);
-    const WorkerRecord again = upsert(database, "b", "2");
+    WorkerRecord again = upsert(database, "b", "2");
     assert_int_equal(again.task, 1);
     assert_string_equal(again.incarnation, "2");
     assert_string_equal(again.address, "10.0.0.1:4711");
@@ -38,15 +38,15 @@ a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free(void **state)
 static void *
 upsert_from_thread(void *argument)
 {
-    const Database *const database = argument;
+    const Database *database = argument;
     Call call = {.arena = arena_new(1 << 20)};
-    const StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_QUEUE};
+    StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_QUEUE};
     Store *store = NULL;
     Status status = store_open(&call, &options, &store);
     for (int index = 0; index < 20 && status == STATUS_OK; index++) {
         char name[32];
         (void)snprintf(name, sizeof name, "%lx-%d", (unsigned long)pthread_self(), index);
-        const WorkerRecord seen = {.name = name, .address = "a", .incarnation = "1"};
+        WorkerRecord seen = {.name = name, .address = "a", .incarnation = "1"};
         WorkerRecord worker;
         status = workers_upsert(&call, store, &seen, &worker);
     }
@@ -58,7 +58,7 @@ upsert_from_thread(void *argument)
 static void
 workers_that_come_at_once_get_numbers_without_gap(void **state)
 {
-    Database *const database = *state;
+    Database *database = *state;
     pthread_t threads[3];
     for (size_t index = 0; index < COUNT_OF(threads); index++) {
         assert_int_equal(pthread_create(&threads[index], NULL, upsert_from_thread, database), 0);
@@ -75,8 +75,8 @@ workers_that_come_at_once_get_numbers_without_gap(void **state)
 static void
 a_drain_mark_stays_over_restarts(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     WorkerRecord worker;
     WorkerList list;
     (void)upsert(database, "b", "1");
@@ -97,12 +97,12 @@ a_drain_mark_stays_over_restarts(void **state)
 static void
 one_at_a_time_holds_a_lease(void **state)
 {
-    Database *const database = *state;
-    Call *const call = &database->call;
+    Database *database = *state;
+    Call *call = &database->call;
     Lease lease;
     assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "a", 60000, &lease));
     assert_true(lease.is_held);
-    const int64_t fence = lease.fence;
+    int64_t fence = lease.fence;
     assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "b", 60000, &lease));
     assert_false(lease.is_held);
     assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "a", 60000, &lease));

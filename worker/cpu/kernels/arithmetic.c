@@ -26,7 +26,7 @@ source_open(Source *source, const ElementRun *run, int input)
     source->values = run->inputs[input];
     source->step = run->strides[input];
     if (source->step == 0) {
-        const float value = source->values[0];
+        float value = source->values[0];
         source->repeated = (Four){value, value, value, value};
         source->values = (const float *)&source->repeated;
     }
@@ -44,7 +44,7 @@ load_four(const Source *source, int64_t index)
 static Four
 load_rest(const Source *source, int64_t index, int64_t count)
 {
-    const float *const rest = source->values + index * source->step;
+    const float *rest = source->values + index * source->step;
     return (Four){rest[0], count > 1 ? rest[1] : 0, count > 2 ? rest[2] : 0, 0};
 }
 
@@ -94,11 +94,11 @@ static const Four SIX = {6, 6, 6, 6};
         Source y;                                                                                            \
         source_open(&x, run, 0);                                                                             \
         source_open(&y, run, (input_count)-1);                                                               \
-        float *const output = run->output;                                                                   \
+        float *output = run->output;                                                                         \
         int64_t n = 0;                                                                                       \
         for (; n + EIGHT <= run->count; n += EIGHT) {                                                        \
-            const Four first = name##_four(load_four(&x, n), load_four(&y, n));                              \
-            const Four second = name##_four(load_four(&x, n + FOUR), load_four(&y, n + FOUR));               \
+            Four first = name##_four(load_four(&x, n), load_four(&y, n));                                    \
+            Four second = name##_four(load_four(&x, n + FOUR), load_four(&y, n + FOUR));                     \
             store_four(output, n, first);                                                                    \
             store_four(output, n + FOUR, second);                                                            \
         }                                                                                                    \
@@ -106,7 +106,7 @@ static const Four SIX = {6, 6, 6, 6};
             store_four(output, n, name##_four(load_four(&x, n), load_four(&y, n)));                          \
         }                                                                                                    \
         if (n < run->count) {                                                                                \
-            const int64_t count = run->count - n;                                                            \
+            int64_t count = run->count - n;                                                                  \
             store_rest(output, n, count, name##_four(load_rest(&x, n, count), load_rest(&y, n, count)));     \
         }                                                                                                    \
     }
@@ -132,7 +132,7 @@ UNARY_FOURS(relu6, select_lanes(a < ZERO, ZERO, select_lanes(a > SIX, SIX, a)))
 static bool
 supports_float(const Node *node)
 {
-    const AttrValue *const format = node_attr(node, "data_format");
+    const AttrValue *format = node_attr(node, "data_format");
     bool is_supported = format == NULL || !slice_starts_with(format->value.s, SLICE("NC"));
     for (uint32_t index = 0; index < node->input_count; index++) {
         is_supported = is_supported && node->input_dtypes[index] == DTYPE_FLOAT32;
@@ -150,8 +150,8 @@ run_chunk(void *context, int64_t index)
 {
     const ChunkedRun *chunked = context;
     const ElementRun *whole = chunked->run;
-    const int64_t start = index * CHUNK;
-    const int64_t left = whole->count - start;
+    int64_t start = index * CHUNK;
+    int64_t left = whole->count - start;
     ElementRun run = *whole;
     run.inputs[0] = (const float *)whole->inputs[0] + start * whole->strides[0];
     run.inputs[1] = (const float *)whole->inputs[1] + start * whole->strides[1];
@@ -164,7 +164,7 @@ static Status
 output_of_broadcast(KernelContext *context, Tensor **ret_output)
 {
     const Tensor *inputs = context->inputs;
-    const bool is_second_larger = tensor_element_count(&inputs[0]) < tensor_element_count(&inputs[1]);
+    bool is_second_larger = tensor_element_count(&inputs[0]) < tensor_element_count(&inputs[1]);
     return output_forward(context, is_second_larger ? 1 : 0, ret_output);
 }
 
@@ -173,7 +173,7 @@ static Status
 output_of_equal_shapes(KernelContext *context, Tensor **ret_output)
 {
     const Tensor *inputs = context->inputs;
-    const uint32_t reused = tensor_is_unique(&inputs[0]) ? 0 : context->input_count - 1;
+    uint32_t reused = tensor_is_unique(&inputs[0]) ? 0 : context->input_count - 1;
     return kernel_forward(context, reused, 0, DTYPE_FLOAT32, &inputs[0].shape, ret_output);
 }
 
@@ -182,14 +182,14 @@ fill_output(KernelContext *context, ElementLoop loop, bool is_equal, Tensor *out
 {
     const Tensor *a = &context->inputs[0];
     const Tensor *b = &context->inputs[context->input_count - 1];
-    const int64_t count = tensor_element_count(output);
-    const int64_t a_count = is_equal ? count : tensor_element_count(a);
-    const int64_t b_count = is_equal ? count : tensor_element_count(b);
+    int64_t count = tensor_element_count(output);
+    int64_t a_count = is_equal ? count : tensor_element_count(a);
+    int64_t b_count = is_equal ? count : tensor_element_count(b);
     if (!is_equal && a_count != 1 && b_count != 1) {
         broadcast_run((const Tensor *const[]){a, b}, 2, output, NULL, loop);
         return;
     }
-    const ElementRun run = {
+    ElementRun run = {
         .inputs = {a->data, b->data},
         .strides = {a_count == count, b_count == count},
         .output = output->data,
@@ -207,7 +207,7 @@ static Status
 compute_loop(KernelContext *context, ElementLoop loop)
 {
     const Tensor *inputs = context->inputs;
-    const bool is_equal = shape_equal(&inputs[0].shape, &inputs[context->input_count - 1].shape);
+    bool is_equal = shape_equal(&inputs[0].shape, &inputs[context->input_count - 1].shape);
     Tensor *output = NULL;
     TRY(is_equal ? output_of_equal_shapes(context, &output) : output_of_broadcast(context, &output));
     fill_output(context, loop, is_equal, output);

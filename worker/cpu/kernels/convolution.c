@@ -46,7 +46,7 @@ read_epilogue(Call *call, const Node *node, Epilogue *ret_epilogue)
     if (node_attr(node, "fused_ops") != NULL) {
         return epilogue_read(call, node, ret_epilogue);
     }
-    const bool has_bias = node->input_count > 2 && node->inputs[2].node != NODE_NONE;
+    bool has_bias = node->input_count > 2 && node->inputs[2].node != NODE_NONE;
     *ret_epilogue = (Epilogue){.bias = has_bias ? 2 : 0};
     return STATUS_OK;
 }
@@ -107,7 +107,7 @@ static void
 fill_space(const Convolution *convolution, const Shape *input, const Shape *filter, ConvolveShape *shape)
 {
     const Window *window = &convolution->window;
-    const int shift = window->rank == 1 ? 1 : 0;
+    int shift = window->rank == 1 ? 1 : 0;
     shape->rank = window->rank + shift;
     if (shift == 1) {
         shape->input[0] = shape->output[0] = shape->size[0] = shape->stride[0] = shape->dilation[0] = 1;
@@ -168,8 +168,8 @@ run_convolution(KernelContext *context, const Convolution *convolution)
     if (input->data == NULL || filter->data == NULL) {
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "a convolution over nothing but padding");
     }
-    const ConvolveShape shape = shape_of(state, convolution, &input->shape, &filter->shape);
-    const ConvolveOperands operands = {
+    ConvolveShape shape = shape_of(state, convolution, &input->shape, &filter->shape);
+    ConvolveOperands operands = {
         .input = input->data,
         .filter = filter->data,
         .bias = finish_operand(context, epilogue->bias),
@@ -230,7 +230,7 @@ forecast_scratch(const KernelForecast *told, const Convolution *convolution)
     if (is_empty(&convolution->output) || is_empty(input) || is_empty(filter)) {
         return 0;
     }
-    const ConvolveShape shape = shape_of(state, convolution, input, filter);
+    ConvolveShape shape = shape_of(state, convolution, input, filter);
     return convolve_scratch(told->call, state->convolve, told->device, &shape);
 }
 
@@ -238,7 +238,7 @@ static uint64_t
 tensorflow_scratch(const KernelForecast *told, int rank)
 {
     Convolution convolution;
-    const Status status = convolution_tensorflow(told->call, &told->shapes, rank, &convolution);
+    Status status = convolution_tensorflow(told->call, &told->shapes, rank, &convolution);
     return status == STATUS_OK ? forecast_scratch(told, &convolution) : 0;
 }
 
@@ -258,8 +258,8 @@ static uint64_t
 onnx_scratch(const KernelForecast *told)
 {
     Convolution convolution;
-    const Status status = convolution_onnx(told->call, &told->shapes, &convolution);
-    const bool is_ours = status == STATUS_OK && convolution.window.rank <= CONVOLVE_RANK_MAX;
+    Status status = convolution_onnx(told->call, &told->shapes, &convolution);
+    bool is_ours = status == STATUS_OK && convolution.window.rank <= CONVOLVE_RANK_MAX;
     return is_ours ? forecast_scratch(told, &convolution) : 0;
 }
 

@@ -59,9 +59,9 @@ static float *
 pixel_of(const Patches *patches, float *image, int64_t position, int64_t row, int64_t column)
 {
     const Window *window = patches->window;
-    const int64_t y =
+    int64_t y =
         position / window->output[1] * window->stride[0] - window->before[0] + row * window->dilation[0];
-    const int64_t x =
+    int64_t x =
         position % window->output[1] * window->stride[1] - window->before[1] + column * window->dilation[1];
     if (y < 0 || x < 0 || y >= patches->size[0] || x >= patches->size[1]) {
         return NULL;
@@ -79,7 +79,7 @@ lay_out_image(void *context, int64_t index)
         for (int64_t row = 0; row < patches->window->size[0]; row++) {
             for (int64_t column = 0; column < patches->window->size[1]; column++) {
                 const float *pixel = pixel_of(patches, image, position, row, column);
-                const size_t bytes = (size_t)patches->inputs * sizeof *to;
+                size_t bytes = (size_t)patches->inputs * sizeof *to;
                 if (pixel == NULL) {
                     memset(to, 0, bytes);
                 } else {
@@ -152,8 +152,8 @@ patches_of(const Convolution *convolution, const Shape *image)
         .outputs = convolution->outputs,
         .patch = window->size[0] * window->size[1] * convolution->inputs,
         .positions = window->output[0] * window->output[1]};
-    const int64_t batch = image->dims[0];
-    const int64_t fitting = PATCHES_MAX / (patches.patch * patches.positions);
+    int64_t batch = image->dims[0];
+    int64_t fitting = PATCHES_MAX / (patches.patch * patches.positions);
     patches.images = fitting < 1 ? 1 : fitting > batch ? batch : fitting;
     return patches;
 }
@@ -170,15 +170,15 @@ work_open(Work *work, const Shape *image)
     Patches *patches = &work->patches;
     *patches = patches_of(work->convolution, image);
     work->batch = image->dims[0];
-    const int64_t rows = patches->images * patches->positions;
-    const Shape laid_out = matrix_shape(rows, patches->patch);
+    int64_t rows = patches->images * patches->positions;
+    Shape laid_out = matrix_shape(rows, patches->patch);
     TRY(scratch_new(work->context, DTYPE_FLOAT32, &laid_out, &work->laid_out));
     patches->laid_out = work->laid_out.data;
     if (work->convolution->groups == 1) {
         return STATUS_OK;
     }
-    const Shape gradients = matrix_shape(rows, patches->outputs);
-    const Shape filter = matrix_shape(patches->patch, patches->outputs);
+    Shape gradients = matrix_shape(rows, patches->outputs);
+    Shape filter = matrix_shape(patches->patch, patches->outputs);
     TRY(scratch_new(work->context, DTYPE_FLOAT32, &gradients, &work->group_gradients));
     return scratch_new(work->context, DTYPE_FLOAT32, &filter, &work->group_filter);
 }
@@ -188,7 +188,7 @@ static const float *
 group_gradients(Work *work, int64_t first, int64_t images)
 {
     const Patches *patches = &work->patches;
-    const int64_t width = work->convolution->groups * patches->outputs;
+    int64_t width = work->convolution->groups * patches->outputs;
     const float *from =
         work->gradients + first * patches->positions * width + patches->group * patches->outputs;
     if (work->convolution->groups == 1) {
@@ -216,7 +216,7 @@ filter_of_images(Work *work, int64_t first, int64_t images, float *filter)
     Patches *patches = &work->patches;
     Device *device = work->context->device;
     device->parallel_for(device, images, lay_out_image, patches);
-    const ProductShape shape = filter_product(patches, images, first > 0);
+    ProductShape shape = filter_product(patches, images, first > 0);
     ProductOperands operands = {.a = patches->laid_out, .b = group_gradients(work, first, images)};
     operands.output = filter;
     return product_run(work->context->call, without_const(work->context->state), device, &shape, &operands);
@@ -226,12 +226,12 @@ static Status
 filter_groups(Work *work, float *image, float *filter)
 {
     Patches *patches = &work->patches;
-    const int64_t groups = work->convolution->groups;
-    const int64_t area = patches->size[0] * patches->size[1] * patches->channels;
+    int64_t groups = work->convolution->groups;
+    int64_t area = patches->size[0] * patches->size[1] * patches->channels;
     for (patches->group = 0; patches->group < groups; patches->group++) {
         float *own = groups == 1 ? filter : work->group_filter.data;
         for (int64_t first = 0; first < work->batch; first += patches->images) {
-            const int64_t left = work->batch - first;
+            int64_t left = work->batch - first;
             patches->image = image + first * area;
             TRY(filter_of_images(work, first, left < patches->images ? left : patches->images, own));
         }
@@ -283,8 +283,8 @@ image_of_images(Work *work, int64_t first, int64_t images, const float *filter)
 {
     Patches *patches = &work->patches;
     Device *device = work->context->device;
-    const ProductShape shape = image_product(patches, images);
-    const ProductOperands operands = {
+    ProductShape shape = image_product(patches, images);
+    ProductOperands operands = {
         .a = group_gradients(work, first, images), .b = filter, .output = patches->laid_out};
     TRY(product_run(work->context->call, without_const(work->context->state), device, &shape, &operands));
     device->parallel_for(device, images, add_back_image, patches);
@@ -295,8 +295,8 @@ static Status
 image_groups(Work *work, float *image)
 {
     Patches *patches = &work->patches;
-    const int64_t groups = work->convolution->groups;
-    const int64_t area = patches->size[0] * patches->size[1] * patches->channels;
+    int64_t groups = work->convolution->groups;
+    int64_t area = patches->size[0] * patches->size[1] * patches->channels;
     for (patches->group = 0; patches->group < groups; patches->group++) {
         const float *own = work->filter;
         if (groups > 1) {
@@ -305,7 +305,7 @@ image_groups(Work *work, float *image)
             own = work->group_filter.data;
         }
         for (int64_t first = 0; first < work->batch; first += patches->images) {
-            const int64_t left = work->batch - first;
+            int64_t left = work->batch - first;
             patches->image = image + first * area;
             TRY(image_of_images(work, first, left < patches->images ? left : patches->images, own));
         }
@@ -340,8 +340,8 @@ static uint64_t
 forecast_scratch(const KernelForecast *told, const Convolution *convolution, const Patches *patches,
     const ProductShape *product)
 {
-    const int64_t rows = patches->images * patches->positions;
-    const int64_t of_group = convolution->groups == 1 ? 0 : (rows + patches->patch) * patches->outputs;
+    int64_t rows = patches->images * patches->positions;
+    int64_t of_group = convolution->groups == 1 ? 0 : (rows + patches->patch) * patches->outputs;
     return (uint64_t)(rows * patches->patch + of_group) * sizeof(float) +
            product_scratch(told->call, without_const(told->state), told->device, product, 1);
 }
@@ -363,8 +363,8 @@ filter_scratch(const KernelForecast *told)
         is_empty_shape(image) || is_empty_shape(&filter) || is_empty_shape(&told->shapes.inputs[2])) {
         return 0;
     }
-    const Patches patches = patches_of(&convolution, image);
-    const ProductShape product = filter_product(&patches, patches.images, false);
+    Patches patches = patches_of(&convolution, image);
+    ProductShape product = filter_product(&patches, patches.images, false);
     return forecast_scratch(told, &convolution, &patches, &product);
 }
 
@@ -378,8 +378,8 @@ image_scratch(const KernelForecast *told)
         is_empty_shape(&told->shapes.inputs[2])) {
         return 0;
     }
-    const Patches patches = patches_of(&convolution, &image);
-    const ProductShape product = image_product(&patches, patches.images);
+    Patches patches = patches_of(&convolution, &image);
+    ProductShape product = image_product(&patches, patches.images);
     return forecast_scratch(told, &convolution, &patches, &product);
 }
 

@@ -136,10 +136,10 @@ static void
 batch_strides(const Shape *shape, int rank, int64_t *ret_strides)
 {
     int64_t step = 1;
-    const int own = batch_rank(shape);
+    int own = batch_rank(shape);
     for (int i = rank - 1; i >= 0; i--) {
-        const int axis = i - (rank - own);
-        const int64_t size = axis < 0 ? 1 : shape->dims[axis];
+        int axis = i - (rank - own);
+        int64_t size = axis < 0 ? 1 : shape->dims[axis];
         ret_strides[i] = size == 1 ? 0 : step;
         step *= size;
     }
@@ -148,16 +148,16 @@ batch_strides(const Shape *shape, int rank, int64_t *ret_strides)
 static void
 read_batches(const Shape *a, const Shape *b, ProductOperands *operands)
 {
-    const int left = batch_rank(a);
-    const int right = batch_rank(b);
+    int left = batch_rank(a);
+    int right = batch_rank(b);
     operands->batch_rank = left > right ? left : right;
     batch_strides(a, operands->batch_rank, operands->a_strides);
     batch_strides(b, operands->batch_rank, operands->b_strides);
     for (int i = 0; i < operands->batch_rank; i++) {
-        const int a_axis = i - (operands->batch_rank - left);
-        const int b_axis = i - (operands->batch_rank - right);
-        const int64_t a_size = a_axis < 0 ? 1 : a->dims[a_axis];
-        const int64_t b_size = b_axis < 0 ? 1 : b->dims[b_axis];
+        int a_axis = i - (operands->batch_rank - left);
+        int b_axis = i - (operands->batch_rank - right);
+        int64_t a_size = a_axis < 0 ? 1 : a->dims[a_axis];
+        int64_t b_size = b_axis < 0 ? 1 : b->dims[b_axis];
         operands->batch_dims[i] = a_size == 1 ? b_size : a_size;
     }
 }
@@ -218,12 +218,12 @@ shape_of(
 static void
 fill_with_c(const Tensor *c, float beta, Tensor *output)
 {
-    const int64_t rows = output->shape.dims[0];
-    const int64_t columns = output->shape.dims[1];
-    const int rank = c->shape.rank;
-    const bool has_columns = rank >= 1 && c->shape.dims[rank - 1] != 1;
-    const bool has_rows = rank == 2 && c->shape.dims[0] != 1;
-    const int64_t row_step = has_rows ? c->shape.dims[1] : 0;
+    int64_t rows = output->shape.dims[0];
+    int64_t columns = output->shape.dims[1];
+    int rank = c->shape.rank;
+    bool has_columns = rank >= 1 && c->shape.dims[rank - 1] != 1;
+    bool has_rows = rank == 2 && c->shape.dims[0] != 1;
+    int64_t row_step = has_rows ? c->shape.dims[1] : 0;
     const float *from = c->data;
     float *to = output->data;
     for (int64_t row = 0; row < rows; row++) {
@@ -264,7 +264,7 @@ compute_product(KernelContext *context)
         .addend = finish_operand(context, state->epilogue.addend),
         .output = output->data,
     };
-    const ProductShape shape = shape_of(state, context->node, &a->shape, &b->shape, &operands);
+    ProductShape shape = shape_of(state, context->node, &a->shape, &b->shape, &operands);
     if (shape.accumulates) {
         fill_with_c(&context->inputs[2], state->beta, output);
     }
@@ -277,13 +277,13 @@ product_scratch_bytes(const KernelForecast *told)
 {
     const MatmulState *state = told->state;
     ProductOperands operands = {0};
-    const ProductShape shape =
+    ProductShape shape =
         shape_of(state, told->shapes.node, &told->shapes.inputs[0], &told->shapes.inputs[1], &operands);
     int64_t batch = 1;
     for (int i = 0; i < operands.batch_rank; i++) {
         batch *= operands.batch_dims[i];
     }
-    const bool is_empty = batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0;
+    bool is_empty = batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0;
     return is_empty ? 0 : product_scratch(told->call, state->product, told->device, &shape, batch);
 }
 

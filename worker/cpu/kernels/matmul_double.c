@@ -95,8 +95,8 @@ typedef struct Lines {
 static void
 pack_side_by_side(const Lines *lines, int64_t first, int width, int64_t depth, double *to)
 {
-    const double *const from = lines->first + first * lines->line_step;
-    const int64_t count = smaller_of(width, lines->count - first);
+    const double *from = lines->first + first * lines->line_step;
+    int64_t count = smaller_of(width, lines->count - first);
     for (int64_t k = 0; k < depth; k++) {
         for (int64_t line = 0; line < width; line++) {
             to[k * width + line] = line < count ? from[line * lines->line_step + k * lines->step] : 0;
@@ -124,11 +124,10 @@ typedef struct Block {
 static void
 move_sums(const Block *block, int64_t row, int64_t column, double *sums, bool is_back)
 {
-    double *const output = block->product->output;
-    const size_t size = (size_t)smaller_of(COLUMNS, block->columns - column) * sizeof *sums;
+    double *output = block->product->output;
+    size_t size = (size_t)smaller_of(COLUMNS, block->columns - column) * sizeof *sums;
     for (int64_t index = 0; index < smaller_of(ROWS, block->rows - row); index++) {
-        double *const line =
-            output + (block->row + row + index) * block->product->columns + block->column + column;
+        double *line = output + (block->row + row + index) * block->product->columns + block->column + column;
         memcpy(is_back ? line : sums + index * COLUMNS, is_back ? sums + index * COLUMNS : line, size);
     }
 }
@@ -136,15 +135,15 @@ move_sums(const Block *block, int64_t row, int64_t column, double *sums, bool is
 static void
 multiply_part(const Block *block, int64_t first, int64_t depth, MultiplyTile multiply, Packed *packed)
 {
-    const MatrixView *const a = &block->product->a;
-    const MatrixView *const b = &block->product->b;
-    const Lines rows = {
+    const MatrixView *a = &block->product->a;
+    const MatrixView *b = &block->product->b;
+    Lines rows = {
         .first = (const double *)a->data + block->row * a->row_step + first * a->column_step,
         .line_step = a->row_step,
         .step = a->column_step,
         .count = block->rows,
     };
-    const Lines columns = {
+    Lines columns = {
         .first = (const double *)b->data + block->column * b->column_step + first * b->row_step,
         .line_step = b->column_step,
         .step = b->row_step,
@@ -173,8 +172,8 @@ typedef struct BlockedProduct {
 static void
 multiply_block(void *context, int64_t index)
 {
-    const BlockedProduct *const blocked = context;
-    const MatrixProduct *const product = blocked->product;
+    const BlockedProduct *blocked = context;
+    const MatrixProduct *product = blocked->product;
     Packed packed;
     Block block = {
         .product = product,
@@ -191,13 +190,13 @@ multiply_block(void *context, int64_t index)
 static void
 multiply_matrices(const void *context, const MatrixProduct *product)
 {
-    const KernelContext *const kernel = context;
+    const KernelContext *kernel = context;
     BlockedProduct blocked = {
         .product = product,
         .across = (product->columns + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS,
         .multiply = choose_multiply_tile(),
     };
-    const int64_t count = blocked.across * ((product->rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
+    int64_t count = blocked.across * ((product->rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
     if (product->depth == 0) {
         memset(product->output, 0, (size_t)(product->rows * product->columns) * sizeof(double));
     } else if (count == 1) {

@@ -74,7 +74,7 @@ plan_pack(Call *call, Convolve *convolve, Device *device, ConvolvePlan *plan)
     if (filter == NULL) {
         return call_fail_memory(call, "a packed filter");
     }
-    const Status status =
+    Status status =
         convolve_plan_pack(call, device, plan, convolve->filter, packed_new_shared, &filter->packed);
     if (status != STATUS_OK) {
         memory_free(filter);
@@ -146,7 +146,7 @@ typedef struct ConvolveRun {
 static dnnl_status_t
 tile_compute(const ConvolveRun *run, const ConvolveTile *tile, int64_t image, PrimitiveData output)
 {
-    const int64_t row = image * run->plan->shape.input[0] + tile->input_start;
+    int64_t row = image * run->plan->shape.input[0] + tile->input_start;
     const PrimitiveData data[] = {
         {.data = run->input + row * run->input_row * run->input_channels},
         {.packed = run->filter},
@@ -169,9 +169,9 @@ finish_values(const ConvolveRun *run, int64_t offset, int64_t count)
 static dnnl_status_t
 tile_compute_rows(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
 {
-    const int64_t row = image * run->plan->shape.output[0] + tile->output_start;
-    const int64_t offset = row * run->output_row * run->output_channels;
-    const dnnl_status_t status =
+    int64_t row = image * run->plan->shape.output[0] + tile->output_start;
+    int64_t offset = row * run->output_row * run->output_channels;
+    dnnl_status_t status =
         tile_compute(run, tile, image, (PrimitiveData){.data = run->operands->output + offset});
     finish_values(run, offset, tile->output_rows * run->output_row * run->output_channels);
     return status;
@@ -181,15 +181,14 @@ tile_compute_rows(const ConvolveRun *run, const ConvolveTile *tile, int64_t imag
 static dnnl_status_t
 tile_compute_transposed(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
 {
-    const int64_t positions = tile->output_rows * run->output_row;
-    const int64_t image_positions = run->plan->shape.output[0] * run->output_row;
+    int64_t positions = tile->output_rows * run->output_row;
+    int64_t image_positions = run->plan->shape.output[0] * run->output_row;
     TensorBuffer *scratch = run->device->allocate(run->device, convolve_plan_transposed(run->plan, tile));
     if (scratch == NULL) {
         return dnnl_out_of_memory;
     }
-    const dnnl_status_t status = tile_compute(run, tile, image, (PrimitiveData){.data = scratch->data});
-    const int64_t offset =
-        image * image_positions * run->output_channels + tile->output_start * run->output_row;
+    dnnl_status_t status = tile_compute(run, tile, image, (PrimitiveData){.data = scratch->data});
+    int64_t offset = image * image_positions * run->output_channels + tile->output_start * run->output_row;
     transpose(scratch->data, positions, run->output_channels, run->output_channels,
         run->operands->output + offset, image_positions);
     tensor_buffer_unref(scratch);
@@ -205,9 +204,9 @@ run_tile(void *context, int64_t index)
     ConvolveRun *run = context;
     const ConvolveShape *shape = &run->plan->shape;
     const ConvolveTile *tile = &run->plan->tiles[index % run->plan->tile_count];
-    const int64_t image = index / run->plan->tile_count;
-    const dnnl_status_t status = shape->is_channels_last ? tile_compute_rows(run, tile, image)
-                                                         : tile_compute_transposed(run, tile, image);
+    int64_t image = index / run->plan->tile_count;
+    dnnl_status_t status = shape->is_channels_last ? tile_compute_rows(run, tile, image)
+                                                   : tile_compute_transposed(run, tile, image);
     if (status != dnnl_success) {
         atomic_store_relaxed(&run->status, (int)status);
     }
@@ -224,9 +223,9 @@ transpose_row(void *context, int64_t index)
 {
     const TransposedInput *transposed = context;
     const ConvolveRun *run = transposed->run;
-    const int64_t rows = run->plan->shape.input[0];
-    const int64_t image = index / rows * rows * run->input_row * run->input_channels;
-    const int64_t row = index % rows * run->input_row;
+    int64_t rows = run->plan->shape.input[0];
+    int64_t image = index / rows * rows * run->input_row * run->input_channels;
+    int64_t row = index % rows * run->input_row;
     transpose(run->operands->input + image + row, run->input_channels, run->input_row, rows * run->input_row,
         transposed->output + image + row * run->input_channels, run->input_channels);
 }
@@ -248,7 +247,7 @@ run_plan(Call *call, ConvolveRun *run)
     TensorBuffer *transposed = NULL;
     run->input = run->operands->input;
     if (!shape->is_channels_last) {
-        const size_t size = transposed_input_size(shape);
+        size_t size = transposed_input_size(shape);
         transposed = device->allocate(device, size);
         if (transposed == NULL) {
             return call_fail(
@@ -297,17 +296,15 @@ convolve_scratch(Call *call, Convolve *convolve, const Device *device, const Con
 {
     ConvolvePlan *plan = NULL;
     mutex_lock(&convolve->lock);
-    const Status status = plan_get(call, convolve, shape, &plan);
+    Status status = plan_get(call, convolve, shape, &plan);
     mutex_unlock(&convolve->lock);
     if (status != STATUS_OK) {
         return 0;
     }
-    const int64_t tiles = shape->batch * plan->tile_count;
-    const uint64_t threads = (uint64_t)(tiles < device->thread_count ? tiles : device->thread_count);
-    const uint64_t filter =
-        convolve->filter == NULL ? dnnl_memory_desc_get_size(convolve_plan_filter(plan)) : 0;
-    const uint64_t size =
-        filter + transposed_input_size(shape) + threads * (uint64_t)convolve_plan_scratch(plan);
+    int64_t tiles = shape->batch * plan->tile_count;
+    uint64_t threads = (uint64_t)(tiles < device->thread_count ? tiles : device->thread_count);
+    uint64_t filter = convolve->filter == NULL ? dnnl_memory_desc_get_size(convolve_plan_filter(plan)) : 0;
+    uint64_t size = filter + transposed_input_size(shape) + threads * (uint64_t)convolve_plan_scratch(plan);
     plan_put(plan);
     return size;
 }

@@ -22,7 +22,7 @@ static dnnl_status_t
 image_layout(
     const ConvolveShape *shape, int64_t channels, const int64_t *space, int64_t rows, dnnl_memory_desc_t *ret)
 {
-    const int rank = (int)shape->rank;
+    int rank = (int)shape->rank;
     dnnl_dims_t dims = {1, channels, rows};
     dnnl_dims_t strides = {0, 1};
     int64_t step = channels;
@@ -41,12 +41,12 @@ filter_layout(const ConvolveShape *shape, bool is_plain, dnnl_memory_desc_t *ret
 {
     dnnl_dims_t dims = {shape->groups, shape->outputs, shape->inputs};
     dnnl_dims_t strides = {shape->filter_group, shape->filter_output, shape->filter_input};
-    const int first = shape->groups == 1 ? 1 : 0;
+    int first = shape->groups == 1 ? 1 : 0;
     for (int i = 0; i < shape->rank; i++) {
         dims[i + 3] = shape->size[i];
         strides[i + 3] = shape->filter_space[i];
     }
-    const int rank = (int)shape->rank + 3 - first;
+    int rank = (int)shape->rank + 3 - first;
     return is_plain ? dnnl_memory_desc_init_by_strides(ret, rank, dims + first, dnnl_f32, strides + first)
                     : dnnl_memory_desc_init_by_tag(ret, rank, dims + first, dnnl_f32, dnnl_format_tag_any);
 }
@@ -73,8 +73,8 @@ window_reach(const ConvolveShape *shape, int axis, int64_t output)
 static void
 tile_cut(const ConvolveShape *shape, int64_t output_start, int64_t output_rows, ConvolveTile *ret_tile)
 {
-    const int64_t start = output_start * shape->stride[0] - shape->before[0];
-    const int64_t end = start + window_reach(shape, 0, output_rows);
+    int64_t start = output_start * shape->stride[0] - shape->before[0];
+    int64_t end = start + window_reach(shape, 0, output_rows);
     ret_tile->output_start = output_start;
     ret_tile->output_rows = output_rows;
     ret_tile->input_start = smaller_of(larger_of(start, 0), shape->input[0]);
@@ -87,7 +87,7 @@ static bool
 tiles_cut(const ConvolveShape *shape, int64_t rows, ConvolvePlan *plan)
 {
     for (int64_t i = 0; i < plan->tile_count; i++) {
-        const bool is_last = i == plan->tile_count - 1;
+        bool is_last = i == plan->tile_count - 1;
         tile_cut(shape, i * rows, is_last ? shape->output[0] - i * rows : rows, &plan->tiles[i]);
         if (plan->tiles[i].input_rows < 1) {
             return false;
@@ -109,10 +109,10 @@ static Status
 plan_cut(Call *call, ConvolvePlan *plan)
 {
     const ConvolveShape *shape = &plan->shape;
-    const int64_t row_work = convolve_product(shape->output, 1, shape->rank) *
-                             convolve_product(shape->size, 0, shape->rank) * shape->inputs * shape->outputs *
-                             shape->groups;
-    const int64_t rows = smaller_of(shape->output[0], (TILE_WORK_MIN + row_work - 1) / row_work);
+    int64_t row_work = convolve_product(shape->output, 1, shape->rank) *
+                       convolve_product(shape->size, 0, shape->rank) * shape->inputs * shape->outputs *
+                       shape->groups;
+    int64_t rows = smaller_of(shape->output[0], (TILE_WORK_MIN + row_work - 1) / row_work);
     plan->tile_count = shape->output[0] / rows;
     plan->tiles = memory_new((size_t)plan->tile_count, sizeof *plan->tiles);
     if (plan->tiles == NULL) {
@@ -133,14 +133,14 @@ tile_operation(const ConvolveShape *shape, const ConvolveTile *tile, const dnnl_
     dnnl_memory_desc_t output;
     dnnl_memory_desc_t filter;
     dnnl_memory_desc_t bias;
-    const dnnl_dims_t channels = {shape->groups * shape->outputs};
+    dnnl_dims_t channels = {shape->groups * shape->outputs};
     dnnl_dims_t strides = {0};
     dnnl_dims_t dilates = {0};
     dnnl_dims_t before = {0};
     dnnl_dims_t after = {0};
     for (int i = 0; i < shape->rank; i++) {
-        const int64_t input_size = i == 0 ? tile->input_rows : shape->input[i];
-        const int64_t output_size = i == 0 ? tile->output_rows : shape->output[i];
+        int64_t input_size = i == 0 ? tile->input_rows : shape->input[i];
+        int64_t output_size = i == 0 ? tile->output_rows : shape->output[i];
         strides[i] = shape->stride[i];
         dilates[i] = shape->dilation[i] - 1;
         before[i] = i == 0 ? tile->before : shape->before[i];
@@ -172,13 +172,13 @@ tile_make(Call *call, const ConvolvePlan *plan, const dnnl_memory_desc_t *chosen
     dnnl_primitive_attr_t attributes = NULL;
     TRY(onednn_status(call, tile_operation(&plan->shape, tile, chosen, &operation), "a convolution"));
     TRY(onednn_status(call, finish_attributes(&plan->shape.finish, false, &attributes), "a convolution"));
-    const PrimitiveOptions options = {
+    PrimitiveOptions options = {
         .operation = &operation,
         .attributes = attributes,
         .arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
         .argument_count = plan->shape.has_bias ? 4 : 3,
     };
-    const Status status = primitive_new(call, &options, &tile->primitive);
+    Status status = primitive_new(call, &options, &tile->primitive);
     dnnl_primitive_attr_destroy(attributes);
     tile->is_owner = status == STATUS_OK;
     return status;
@@ -299,7 +299,7 @@ convolve_plan_scratch(const ConvolvePlan *plan)
     size_t most = 0;
     for (int64_t i = 0; i < plan->tile_count; i++) {
         const ConvolveTile *tile = &plan->tiles[i];
-        const size_t size = primitive_scratch(tile->primitive) + convolve_plan_transposed(plan, tile);
+        size_t size = primitive_scratch(tile->primitive) + convolve_plan_transposed(plan, tile);
         most = size > most ? size : most;
     }
     return most;

@@ -23,8 +23,8 @@ static const PostOp post_op_table[] = {
 static bool
 is_done_by_onednn(EpilogueActivation activation)
 {
-    const bool keeps_nan = activation != EPILOGUE_SIGMOID ||
-                           (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
+    bool keeps_nan = activation != EPILOGUE_SIGMOID ||
+                     (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
     return epilogue_is_transcendental(activation) && keeps_nan;
 }
 
@@ -40,7 +40,7 @@ finish_supports(const Node *node)
 Finish
 finish_of(const Epilogue *epilogue)
 {
-    const bool has_alpha = epilogue->activation == EPILOGUE_LEAKY_RELU;
+    bool has_alpha = epilogue->activation == EPILOGUE_LEAKY_RELU;
     return (Finish){.activation = (int32_t)epilogue->activation,
         .alpha_bits = has_alpha ? float_to_bits(epilogue->alpha) : 0};
 }
@@ -54,8 +54,8 @@ finish_operand(const KernelContext *context, uint32_t input)
 static dnnl_status_t
 append_steps(const Finish *finish, bool accumulates, dnnl_post_ops_t post_ops)
 {
-    const EpilogueActivation activation = (EpilogueActivation)finish->activation;
-    const PostOp *const post_op = &post_op_table[activation];
+    EpilogueActivation activation = (EpilogueActivation)finish->activation;
+    const PostOp *post_op = &post_op_table[activation];
     dnnl_status_t status = accumulates ? dnnl_post_ops_append_sum(post_ops, 1.0F) : dnnl_success;
     if (status == dnnl_success && is_done_by_onednn(activation)) {
         status = dnnl_post_ops_append_eltwise(post_ops, 1, post_op->kind, post_op->alpha, 0);
@@ -109,7 +109,7 @@ fill_lanes(float value)
 static Four
 clamp_lanes(Four a, float low, float high)
 {
-    const Four raised = select_lanes(a < low, fill_lanes(low), a);
+    Four raised = select_lanes(a < low, fill_lanes(low), a);
     return select_lanes(raised > high, fill_lanes(high), raised);
 }
 
@@ -131,8 +131,8 @@ load_sum(const float *addend, const float *values, int64_t n, size_t size)
     static inline void name##_at(const float *addend, float alpha, float *values, int64_t n, size_t size)    \
     {                                                                                                        \
         (void)alpha;                                                                                         \
-        const Four a = load_sum(addend, values, n, size);                                                    \
-        const Four result = (expression);                                                                    \
+        Four a = load_sum(addend, values, n, size);                                                          \
+        Four result = (expression);                                                                          \
         memcpy(values + n, &result, size);                                                                   \
     }                                                                                                        \
     static void name(const float *addend, float alpha, float *values, int64_t count)                         \
@@ -155,7 +155,7 @@ finish_sigmoid(const float *addend, float alpha, float *values, int64_t count)
 {
     (void)alpha;
     for (int64_t n = 0; n < count; n++) {
-        const double sum = (double)values[n] + (addend == NULL ? 0 : (double)addend[n]);
+        double sum = (double)values[n] + (addend == NULL ? 0 : (double)addend[n]);
         values[n] = (float)(1 / (1 + exp(-sum)));
     }
 }
@@ -173,8 +173,8 @@ void
 finish_run(const Finish *finish, const float *addend, float *values, int64_t count)
 {
     assert(values != NULL || count == 0);
-    const EpilogueActivation activation = (EpilogueActivation)finish->activation;
-    const FinishLoop loop = is_done_by_onednn(activation) ? NULL : finish_loops[activation];
+    EpilogueActivation activation = (EpilogueActivation)finish->activation;
+    FinishLoop loop = is_done_by_onednn(activation) ? NULL : finish_loops[activation];
     if (loop != NULL) {
         loop(addend, float_from_bits(finish->alpha_bits), values, count);
     } else if (addend != NULL) {

@@ -101,7 +101,7 @@ lane_free(Lane *lane)
 static dnnl_status_t
 lane_make(const Primitive *primitive, Lane *lane)
 {
-    const dnnl_engine_t engine = onednn_engine();
+    dnnl_engine_t engine = onednn_engine();
     dnnl_status_t status = dnnl_stream_create(&lane->stream, engine, dnnl_stream_default_flags);
     for (int i = 0; i < primitive->argument_count && status == dnnl_success; i++) {
         status = dnnl_memory_create(&lane->memories[i], primitive_layout(primitive, primitive->arguments[i]),
@@ -117,11 +117,11 @@ lane_make(const Primitive *primitive, Lane *lane)
 static dnnl_status_t
 lane_new(const Primitive *primitive, Lane **ret_lane)
 {
-    Lane *const lane = memory_new(1, sizeof *lane);
+    Lane *lane = memory_new(1, sizeof *lane);
     if (lane == NULL) {
         return dnnl_out_of_memory;
     }
-    const dnnl_status_t status = lane_make(primitive, lane);
+    dnnl_status_t status = lane_make(primitive, lane);
     if (status != dnnl_success) {
         lane_free(lane);
         return status;
@@ -135,7 +135,7 @@ lane_take(Primitive *primitive, Lane **ret_lane)
 {
     dnnl_status_t status = dnnl_success;
     mutex_lock(&primitive->lock);
-    Lane *const lane = primitive->idle;
+    Lane *lane = primitive->idle;
     if (lane != NULL) {
         primitive->idle = lane->next;
     } else if (primitive->primitive == NULL) {
@@ -183,7 +183,7 @@ primitive_new(Call *call, const PrimitiveOptions *options, Primitive **ret_primi
     mutex_init(&primitive->lock);
     primitive->argument_count = options->argument_count;
     memcpy(primitive->arguments, options->arguments, sizeof primitive->arguments);
-    const Status status = primitive_describe(call, options, primitive);
+    Status status = primitive_describe(call, options, primitive);
     if (status != STATUS_OK) {
         primitive_free(primitive);
         return status;
@@ -239,7 +239,7 @@ lane_run(const Primitive *primitive, Lane *lane, const PrimitiveData *data, void
     dnnl_status_t status = dnnl_success;
     int count = 0;
     for (; count < primitive->argument_count && status == dnnl_success; count++) {
-        const bool is_packed = data[count].packed != NULL;
+        bool is_packed = data[count].packed != NULL;
         if (!is_packed) {
             status = dnnl_memory_set_data_handle(lane->memories[count], without_const(data[count].data));
         }
@@ -282,7 +282,7 @@ static dnnl_status_t
 reorder_bytes(const dnnl_memory_desc_t *from, dnnl_memory_t source, const dnnl_memory_desc_t *to,
     dnnl_memory_t destination)
 {
-    const dnnl_engine_t engine = onednn_engine();
+    dnnl_engine_t engine = onednn_engine();
     dnnl_primitive_desc_t description = NULL;
     dnnl_primitive_t primitive = NULL;
     dnnl_stream_t stream = NULL;
@@ -309,7 +309,7 @@ reorder_bytes(const dnnl_memory_desc_t *from, dnnl_memory_t source, const dnnl_m
 static dnnl_status_t
 packed_fill(Packed *packed, const dnnl_memory_desc_t *from, const void *data)
 {
-    const dnnl_engine_t engine = onednn_engine();
+    dnnl_engine_t engine = onednn_engine();
     dnnl_memory_t source = NULL;
     dnnl_status_t status = dnnl_memory_create(&source, from, engine, without_const(data));
     if (status == dnnl_success) {
@@ -327,17 +327,16 @@ packed_new(Call *call, Device *device, const dnnl_memory_desc_t *from, const voi
     const dnnl_memory_desc_t *to, Packed **ret_packed)
 {
     assert(from != NULL && to != NULL && data != NULL);
-    const size_t size = dnnl_memory_desc_get_size(to);
+    size_t size = dnnl_memory_desc_get_size(to);
     Packed *packed = memory_new(1, sizeof *packed);
     if (packed == NULL) {
         return call_fail_memory(call, "packed weights");
     }
     packed->layout = *to;
     packed->buffer = device->allocate(device, size);
-    const Status status =
-        packed->buffer == NULL
-            ? call_fail(call, STATUS_RESOURCE_EXHAUSTED, "packed weights need %zu bytes", size)
-            : onednn_status(call, packed_fill(packed, from, data), "a reorder");
+    Status status = packed->buffer == NULL
+                        ? call_fail(call, STATUS_RESOURCE_EXHAUSTED, "packed weights need %zu bytes", size)
+                        : onednn_status(call, packed_fill(packed, from, data), "a reorder");
     if (status != STATUS_OK) {
         packed_free(packed);
         return status;
@@ -350,8 +349,8 @@ Status
 packed_new_shared(Call *call, Device *device, const dnnl_memory_desc_t *from, const void *data,
     const dnnl_memory_desc_t *to, Packed **ret_packed)
 {
-    MemoryAccount *const before = device->charge(device, NULL);
-    const Status status = packed_new(call, device, from, data, to, ret_packed);
+    MemoryAccount *before = device->charge(device, NULL);
+    Status status = packed_new(call, device, from, data, to, ret_packed);
     (void)device->charge(device, before);
     return status;
 }

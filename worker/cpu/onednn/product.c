@@ -103,7 +103,7 @@ smaller_of(int64_t left, int64_t right)
 static Cut
 cut_into(int64_t whole, int64_t size)
 {
-    const int64_t count = (whole + size - 1) / size;
+    int64_t count = (whole + size - 1) / size;
     return (Cut){.size = size, .count = count, .last = whole - (count - 1) * size};
 }
 
@@ -120,16 +120,16 @@ plan_cut(Plan *plan)
 {
     const ProductShape *shape = &plan->shape;
     plan->columns = cut_into(shape->n, smaller_of(shape->n, TILE_COLUMNS));
-    const int64_t row_work = plan->columns.size * shape->k;
-    const int64_t wanted = (TILE_WORK_MIN / TILE_ROWS + row_work - 1) / row_work;
+    int64_t row_work = plan->columns.size * shape->k;
+    int64_t wanted = (TILE_WORK_MIN / TILE_ROWS + row_work - 1) / row_work;
     plan->rows = cut_into(shape->m, smaller_of(shape->m, TILE_ROWS * (wanted < 1 ? 1 : wanted)));
 }
 
 static dnnl_status_t
 tile_attributes(const ProductShape *shape, dnnl_primitive_attr_t *ret_attributes)
 {
-    const dnnl_status_t status = finish_attributes(&shape->finish, shape->accumulates, ret_attributes);
-    const bool is_scaled = shape->alpha < 1 || shape->alpha > 1;
+    dnnl_status_t status = finish_attributes(&shape->finish, shape->accumulates, ret_attributes);
+    bool is_scaled = shape->alpha < 1 || shape->alpha > 1;
     return status == dnnl_success && is_scaled
                ? dnnl_primitive_attr_set_output_scales(*ret_attributes, 1, 0, &shape->alpha)
                : status;
@@ -138,8 +138,8 @@ tile_attributes(const ProductShape *shape, dnnl_primitive_attr_t *ret_attributes
 static dnnl_status_t
 matrix_layout(int64_t rows, int64_t columns, int64_t row_step, int64_t column_step, dnnl_memory_desc_t *ret)
 {
-    const dnnl_dims_t dims = {rows, columns};
-    const dnnl_dims_t strides = {row_step, column_step};
+    dnnl_dims_t dims = {rows, columns};
+    dnnl_dims_t strides = {row_step, column_step};
     return dnnl_memory_desc_init_by_strides(ret, 2, dims, dnnl_f32, strides);
 }
 
@@ -159,7 +159,7 @@ tile_operation(const ProductShape *shape, int64_t rows, int64_t columns, const d
     dnnl_memory_desc_t b;
     dnnl_memory_desc_t bias;
     dnnl_memory_desc_t output;
-    const dnnl_dims_t b_dims = {shape->k, columns};
+    dnnl_dims_t b_dims = {shape->k, columns};
     dnnl_status_t status = shape->transposes_a ? matrix_layout(rows, shape->k, 1, shape->m, &a)
                                                : matrix_layout(rows, shape->k, shape->k, 1, &a);
     if (status == dnnl_success) {
@@ -188,14 +188,14 @@ tile_new(Call *call, const Plan *plan, int64_t rows, int64_t columns, const dnnl
     if (status == dnnl_success) {
         status = tile_attributes(&plan->shape, &attributes);
     }
-    const PrimitiveOptions options = {
+    PrimitiveOptions options = {
         .operation = &operation,
         .attributes = attributes,
         .arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
         .argument_count = plan->shape.has_bias ? 4 : 3,
     };
-    const Status result = status == dnnl_success ? primitive_new(call, &options, ret_tile)
-                                                 : onednn_status(call, status, "a matrix product");
+    Status result = status == dnnl_success ? primitive_new(call, &options, ret_tile)
+                                           : onednn_status(call, status, "a matrix product");
     dnnl_primitive_attr_destroy(attributes);
     return result;
 }
@@ -205,14 +205,14 @@ tile_new(Call *call, const Plan *plan, int64_t rows, int64_t columns, const dnnl
 static Status
 plan_column_tiles(Call *call, Plan *plan, bool is_last, bool is_packed)
 {
-    const int64_t columns = is_last ? plan->columns.last : plan->columns.size;
+    int64_t columns = is_last ? plan->columns.last : plan->columns.size;
     dnnl_memory_desc_t layout;
     const dnnl_memory_desc_t *chosen = NULL;
     if (!is_packed) {
         TRY(onednn_status(call, weights_layout(&plan->shape, columns, &layout), "a layout"));
         chosen = &layout;
     }
-    const bool has_full = plan->rows.count > 1;
+    bool has_full = plan->rows.count > 1;
     if (has_full) {
         TRY(tile_new(call, plan, plan->rows.size, columns, chosen, &plan->tiles[0][is_last]));
         layout = *primitive_layout(plan->tiles[0][is_last], DNNL_ARG_WEIGHTS);
@@ -226,7 +226,7 @@ pack_tile(
     Call *call, Product *product, Device *device, const Plan *plan, int64_t column, const Packed **ret_packed)
 {
     const ProductShape *shape = &plan->shape;
-    const bool is_last = column == plan->columns.count - 1;
+    bool is_last = column == plan->columns.count - 1;
     const dnnl_memory_desc_t *wanted = primitive_layout(plan->tiles[1][is_last], DNNL_ARG_WEIGHTS);
     for (PackedTile *tile = product->packed; tile != NULL; tile = tile->next) {
         if (tile->column == column && dnnl_memory_desc_equal(packed_layout(tile->packed), wanted)) {
@@ -239,7 +239,7 @@ pack_tile(
         return call_fail_memory(call, "packed weights");
     }
     dnnl_memory_desc_t plain;
-    const int64_t first = column * plan->columns.size;
+    int64_t first = column * plan->columns.size;
     const float *weights = product->weights + (shape->transposes_b ? first * shape->k : first);
     Status status =
         onednn_status(call, weights_layout(shape, cut_size(&plan->columns, column), &plain), "a layout");
@@ -274,7 +274,7 @@ plan_pack(Call *call, Product *product, Device *device, Plan *plan)
 static Status
 plan_make(Call *call, const Product *product, Plan *plan)
 {
-    const bool is_packed = product->weights != NULL;
+    bool is_packed = product->weights != NULL;
     plan_cut(plan);
     TRY(plan_column_tiles(call, plan, true, is_packed));
     return plan->columns.count > 1 ? plan_column_tiles(call, plan, false, is_packed) : STATUS_OK;
@@ -305,7 +305,7 @@ plan_get(Call *call, Product *product, const ProductShape *shape, Plan **ret_pla
         return call_fail_memory(call, "a plan of a matrix product");
     }
     plan->shape = *shape;
-    const Status status = plan_make(call, product, plan);
+    Status status = plan_make(call, product, plan);
     if (status != STATUS_OK) {
         plan_free(plan);
         return status;
@@ -367,9 +367,9 @@ static void
 finish_rows(const ProductRun *run, int64_t offset, int64_t rows, int64_t columns)
 {
     const ProductOperands *operands = run->operands;
-    const bool is_one_run = columns == run->plan->shape.n;
-    const int64_t run_count = is_one_run ? 1 : rows;
-    const int64_t size = is_one_run ? rows * columns : columns;
+    bool is_one_run = columns == run->plan->shape.n;
+    int64_t run_count = is_one_run ? 1 : rows;
+    int64_t size = is_one_run ? rows * columns : columns;
     for (int64_t index = 0; index < run_count; index++, offset += run->plan->shape.n) {
         finish_run(&run->plan->shape.finish, operands->addend == NULL ? NULL : operands->addend + offset,
             operands->output + offset, size);
@@ -382,14 +382,14 @@ run_tile(const ProductRun *run, int64_t index)
     const Plan *plan = run->plan;
     const ProductShape *shape = &plan->shape;
     const ProductOperands *operands = run->operands;
-    const int64_t column = index % plan->columns.count;
-    const int64_t row = index / plan->columns.count % plan->rows.count;
-    const int64_t entry = index / plan->columns.count / plan->rows.count;
-    const int64_t m = row * plan->rows.size;
-    const int64_t n = column * plan->columns.size;
+    int64_t column = index % plan->columns.count;
+    int64_t row = index / plan->columns.count % plan->rows.count;
+    int64_t entry = index / plan->columns.count / plan->rows.count;
+    int64_t m = row * plan->rows.size;
+    int64_t n = column * plan->columns.size;
     const float *a = operands->a + batch_offset(operands, operands->a_strides, entry) * shape->m * shape->k;
     const float *b = operands->b + batch_offset(operands, operands->b_strides, entry) * shape->k * shape->n;
-    const int64_t offset = (entry * shape->m + m) * shape->n + n;
+    int64_t offset = (entry * shape->m + m) * shape->n + n;
     const PrimitiveData data[] = {
         {.data = a + (shape->transposes_a ? m : m * shape->k)},
         {.data = b + (shape->transposes_b ? n * shape->k : n),
@@ -398,7 +398,7 @@ run_tile(const ProductRun *run, int64_t index)
         {.data = shape->has_bias ? operands->bias + n : NULL},
     };
     Primitive *tile = plan->tiles[row == plan->rows.count - 1][column == plan->columns.count - 1];
-    const dnnl_status_t status = primitive_run(tile, run->device, data);
+    dnnl_status_t status = primitive_run(tile, run->device, data);
     finish_rows(run, offset, cut_size(&plan->rows, row), cut_size(&plan->columns, column));
     return status;
 }
@@ -407,9 +407,9 @@ static void
 run_group(void *context, int64_t index)
 {
     ProductRun *run = context;
-    const int64_t end = smaller_of((index + 1) * run->group, run->tile_count);
+    int64_t end = smaller_of((index + 1) * run->group, run->tile_count);
     for (int64_t tile = index * run->group; tile < end; tile++) {
-        const dnnl_status_t status = run_tile(run, tile);
+        dnnl_status_t status = run_tile(run, tile);
         if (status != dnnl_success) {
             atomic_store_relaxed(&run->status, (int)status);
         }
@@ -420,7 +420,7 @@ run_group(void *context, int64_t index)
 static int64_t
 plan_group(const Plan *plan)
 {
-    const int64_t work = plan->rows.size * plan->columns.size * plan->shape.k;
+    int64_t work = plan->rows.size * plan->columns.size * plan->shape.k;
     return work >= TILE_WORK_MIN ? 1 : (TILE_WORK_MIN + work - 1) / work;
 }
 
@@ -457,7 +457,7 @@ tile_scratch(const Plan *plan)
     size_t most = 0;
     for (int i = 0; i < 4; i++) {
         const Primitive *tile = plan->tiles[i / 2][i % 2];
-        const size_t size = tile == NULL ? 0 : primitive_scratch(tile);
+        size_t size = tile == NULL ? 0 : primitive_scratch(tile);
         most = size > most ? size : most;
     }
     return most;
@@ -468,14 +468,14 @@ product_scratch(Call *call, Product *product, const Device *device, const Produc
 {
     Plan *plan = NULL;
     mutex_lock(&product->lock);
-    const Status status = plan_get(call, product, shape, &plan);
+    Status status = plan_get(call, product, shape, &plan);
     mutex_unlock(&product->lock);
     if (status != STATUS_OK) {
         return 0;
     }
-    const int64_t tiles = batch * plan->rows.count * plan->columns.count;
-    const int64_t loops = (tiles + plan_group(plan) - 1) / plan_group(plan);
-    const uint64_t size = (uint64_t)smaller_of(loops, device->thread_count) * tile_scratch(plan);
+    int64_t tiles = batch * plan->rows.count * plan->columns.count;
+    int64_t loops = (tiles + plan_group(plan) - 1) / plan_group(plan);
+    uint64_t size = (uint64_t)smaller_of(loops, device->thread_count) * tile_scratch(plan);
     plan_put(plan);
     return size;
 }

@@ -13,10 +13,10 @@ transpose_block(const float *input, int64_t input_step, float *output, int64_t o
     for (int i = 0; i < BLOCK; i++) {
         memcpy(&rows[i], input + i * input_step, sizeof rows[i]);
     }
-    const Four a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
-    const Four b = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
-    const Four c = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
-    const Four d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+    Four a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+    Four b = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+    Four c = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+    Four d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
     const Four columns[BLOCK] = {
         __builtin_shufflevector(a, b, 0, 1, 4, 5),
         __builtin_shufflevector(a, b, 2, 3, 6, 7),
@@ -43,8 +43,8 @@ void
 transpose(
     const float *input, int64_t rows, int64_t columns, int64_t input_step, float *output, int64_t output_step)
 {
-    const int64_t whole_rows = rows / BLOCK * BLOCK;
-    const int64_t whole_columns = columns / BLOCK * BLOCK;
+    int64_t whole_rows = rows / BLOCK * BLOCK;
+    int64_t whole_columns = columns / BLOCK * BLOCK;
     for (int64_t column = 0; column < whole_columns; column += BLOCK) {
         for (int64_t row = 0; row < whole_rows; row += BLOCK) {
             transpose_block(input + row * input_step + column, input_step,

@@ -43,12 +43,12 @@ typedef struct Ending {
 static void
 ending_apply(Ending *ending)
 {
-    const Layout *const layout = ending->layout;
+    const Layout *layout = ending->layout;
     flow_sweep_run(&ending->sweep);
     for (uint32_t other = 0; other < layout->count; other++) {
-        const uint64_t before = ending->sweep.before[layout->buffers[other].maker];
+        uint64_t before = ending->sweep.before[layout->buffers[other].maker];
         for (uint32_t i = 0; i < ending->use_count; i++) {
-            const SweptUses *const uses = &ending->uses[i];
+            const SweptUses *uses = &ending->uses[i];
             if ((uses->mask & ~before) != 0) {
                 layout->ended[uses->buffer * layout->row_words + other / 64] &= ~((uint64_t)1 << other % 64);
             }
@@ -79,7 +79,7 @@ find_ends(Layout *layout)
         .layout = layout,
         .uses = arena_alloc(layout->arena, ((size_t)layout->count + 1) * sizeof *ending.uses),
     };
-    const size_t ended_size = layout->count * layout->row_words * sizeof *layout->ended;
+    size_t ended_size = layout->count * layout->row_words * sizeof *layout->ended;
     layout->ended = arena_alloc(layout->arena, ended_size + 1);
     if (ending.uses == NULL || layout->ended == NULL ||
         !flow_sweep_new(layout->arena, layout->flow, &ending.sweep)) {
@@ -87,7 +87,7 @@ find_ends(Layout *layout)
     }
     memset(layout->ended, 0xff, ended_size);
     for (uint32_t buffer = 0; buffer < layout->count; buffer++) {
-        const LayoutBuffer *const at = &layout->buffers[buffer];
+        const LayoutBuffer *at = &layout->buffers[buffer];
         ending_add(&ending, buffer, at->last_maker);
         for (uint32_t i = 0; i < at->use_count; i++) {
             ending_add(&ending, buffer, at->uses[i]);
@@ -100,11 +100,11 @@ find_ends(Layout *layout)
 static int
 compare_sizes(const void *left, const void *right, void *context)
 {
-    const Layout *const layout = context;
-    const uint32_t a = *(const uint32_t *)left;
-    const uint32_t b = *(const uint32_t *)right;
-    const uint64_t size_a = layout->buffers[a].size;
-    const uint64_t size_b = layout->buffers[b].size;
+    const Layout *layout = context;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    uint64_t size_a = layout->buffers[a].size;
+    uint64_t size_b = layout->buffers[b].size;
     if (size_a != size_b) {
         return size_a > size_b ? -1 : 1;
     }
@@ -115,12 +115,12 @@ compare_sizes(const void *left, const void *right, void *context)
 static uint64_t
 find_offset(const Layout *layout, uint32_t buffer, uint32_t placed_count)
 {
-    const uint64_t size = layout->buffers[buffer].size;
+    uint64_t size = layout->buffers[buffer].size;
     uint64_t end = 0;
     uint64_t best = UINT64_MAX;
     uint64_t best_gap = UINT64_MAX;
     for (uint32_t i = 0; i < placed_count; i++) {
-        const LayoutBuffer *const other = &layout->buffers[layout->placed[i]];
+        const LayoutBuffer *other = &layout->buffers[layout->placed[i]];
         if (!may_meet(layout, buffer, layout->placed[i])) {
             continue;
         }
@@ -128,7 +128,7 @@ find_offset(const Layout *layout, uint32_t buffer, uint32_t placed_count)
             best = end;
             best_gap = other->offset - end;
         }
-        const uint64_t other_end = other->offset + other->size;
+        uint64_t other_end = other->offset + other->size;
         end = other_end > end ? other_end : end;
     }
     return best == UINT64_MAX ? end : best;
@@ -139,8 +139,8 @@ place_all(Layout *layout)
 {
     uint64_t size = 0;
     for (uint32_t count = 0; count < layout->count; count++) {
-        const uint32_t buffer = layout->by_size[count];
-        LayoutBuffer *const at = &layout->buffers[buffer];
+        uint32_t buffer = layout->by_size[count];
+        LayoutBuffer *at = &layout->buffers[buffer];
         at->offset = find_offset(layout, buffer, count);
         size = at->offset + at->size > size ? at->offset + at->size : size;
         uint32_t place = count;
@@ -173,7 +173,7 @@ take_over(Owners *owners, uint32_t buffer, uint64_t begin, uint64_t end)
     uint32_t count = 0;
     owners->former_count = 0;
     for (uint32_t i = 0; i < owners->count; i++) {
-        const Owned *const owned = &owners->list[i];
+        const Owned *owned = &owners->list[i];
         if (owned->begin < begin) {
             owners->next[count++] = (Owned){.begin = owned->begin,
                 .end = owned->end < begin ? owned->end : begin,
@@ -185,13 +185,13 @@ take_over(Owners *owners, uint32_t buffer, uint64_t begin, uint64_t end)
     }
     owners->next[count++] = (Owned){.begin = begin, .end = end, .buffer = buffer};
     for (uint32_t i = 0; i < owners->count; i++) {
-        const Owned *const owned = &owners->list[i];
+        const Owned *owned = &owners->list[i];
         if (owned->end > end) {
             owners->next[count++] = (Owned){
                 .begin = owned->begin > end ? owned->begin : end, .end = owned->end, .buffer = owned->buffer};
         }
     }
-    Owned *const before = owners->list;
+    Owned *before = owners->list;
     owners->list = owners->next;
     owners->next = before;
     owners->count = count;
@@ -201,7 +201,7 @@ static bool
 find_former(const Layout *layout)
 {
     /* Each buffer may cut another in two. */
-    const size_t owned_max = (size_t)layout->count * 2 + 1;
+    size_t owned_max = (size_t)layout->count * 2 + 1;
     Owners owners = {
         .list = arena_alloc(layout->arena, owned_max * sizeof *owners.list),
         .next = arena_alloc(layout->arena, owned_max * sizeof *owners.next),
@@ -211,9 +211,9 @@ find_former(const Layout *layout)
         return false;
     }
     for (uint32_t buffer = 0; buffer < layout->count; buffer++) {
-        LayoutBuffer *const at = &layout->buffers[buffer];
+        LayoutBuffer *at = &layout->buffers[buffer];
         take_over(&owners, buffer, at->offset, at->offset + at->size);
-        uint32_t *const former = arena_alloc(layout->arena, (owners.former_count + 1) * sizeof *former);
+        uint32_t *former = arena_alloc(layout->arena, (owners.former_count + 1) * sizeof *former);
         if (former == NULL) {
             return false;
         }

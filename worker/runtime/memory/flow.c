@@ -13,7 +13,7 @@ fill_row(const Partition *partition, const ScheduleNode *node, uint32_t *row)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const uint32_t from = node->node->inputs[i].node;
+        uint32_t from = node->node->inputs[i].node;
         if (is_edge(partition, from, node)) {
             if (row != NULL) {
                 row[count] = from;
@@ -35,12 +35,12 @@ fill_row(const Partition *partition, const ScheduleNode *node, uint32_t *row)
 bool
 flow_new(Arena *arena, const Partition *partition, Flow *ret_flow)
 {
-    const uint32_t node_count = partition->node_count;
-    uint32_t *const starts = arena_alloc(arena, ((size_t)node_count + 1) * sizeof *starts);
+    uint32_t node_count = partition->node_count;
+    uint32_t *starts = arena_alloc(arena, ((size_t)node_count + 1) * sizeof *starts);
     for (uint32_t i = 0; starts != NULL && i < node_count; i++) {
         starts[i + 1] = starts[i] + fill_row(partition, &partition->nodes[i], NULL);
     }
-    uint32_t *const before =
+    uint32_t *before =
         starts == NULL ? NULL : arena_alloc(arena, ((size_t)starts[node_count] + 1) * sizeof *before);
     for (uint32_t i = 0; before != NULL && i < node_count; i++) {
         (void)fill_row(partition, &partition->nodes[i], before + starts[i]);
@@ -78,9 +78,9 @@ flow_sweep_mark(FlowSweep *sweep, uint32_t node)
 void
 flow_sweep_run(FlowSweep *sweep)
 {
-    const Flow *const flow = sweep->flow;
+    const Flow *flow = sweep->flow;
     for (uint32_t place = 0; place < flow->node_count; place++) {
-        const uint32_t node = flow->order[place];
+        uint32_t node = flow->order[place];
         uint64_t mask = sweep->bits[node] == 0 ? 0 : flow_sweep_bit(sweep, node);
         for (uint32_t i = flow->starts[node]; i < flow->starts[node + 1]; i++) {
             mask |= sweep->before[flow->before[i]];

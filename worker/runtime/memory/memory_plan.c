@@ -41,9 +41,9 @@ typedef struct Planning {
 static bool
 find_owners(Planning *planning)
 {
-    const uint32_t count = planning->values.count;
-    MemoryValue *const values = planning->values.values;
-    uint32_t *const owners = arena_alloc(planning->scratch, ((size_t)count + 1) * sizeof *owners);
+    uint32_t count = planning->values.count;
+    MemoryValue *values = planning->values.values;
+    uint32_t *owners = arena_alloc(planning->scratch, ((size_t)count + 1) * sizeof *owners);
     planning->lasts = arena_alloc(planning->scratch, ((size_t)count + 1) * sizeof *planning->lasts);
     planning->buffers = arena_alloc(planning->scratch, ((size_t)count + 1) * sizeof *planning->buffers);
     if (owners == NULL || planning->lasts == NULL || planning->buffers == NULL) {
@@ -88,7 +88,7 @@ has_control_flow(const Partition *partition)
 static bool
 may_be_placed(const Planning *planning, uint32_t value)
 {
-    const MemoryValue *const at = &planning->values.values[value];
+    const MemoryValue *at = &planning->values.values[value];
     return is_allocated(at) && at->kind == VALUE_NEW && at->is_known && !at->is_kept &&
            at->size >= ARENA_TENSOR_MIN &&
            planning->values.values[planning->lasts[value]].use_count <= ARENA_USES_MAX;
@@ -97,8 +97,8 @@ may_be_placed(const Planning *planning, uint32_t value)
 static int
 compare_descending(const void *left, const void *right)
 {
-    const uint64_t a = *(const uint64_t *)left;
-    const uint64_t b = *(const uint64_t *)right;
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
     return (a < b) - (a > b);
 }
 
@@ -106,8 +106,7 @@ compare_descending(const void *left, const void *right)
 static bool
 find_threshold(const Planning *planning, uint64_t *ret_threshold)
 {
-    uint64_t *const sizes =
-        arena_alloc(planning->scratch, ((size_t)planning->values.count + 1) * sizeof *sizes);
+    uint64_t *sizes = arena_alloc(planning->scratch, ((size_t)planning->values.count + 1) * sizeof *sizes);
     uint32_t count = 0;
     for (uint32_t i = 0; sizes != NULL && i < planning->values.count; i++) {
         if (may_be_placed(planning, i)) {
@@ -132,11 +131,11 @@ choose_buffers(Planning *planning)
         return false;
     }
     for (uint32_t i = 0; i < planning->values.count; i++) {
-        const MemoryValue *const value = &planning->values.values[i];
+        const MemoryValue *value = &planning->values.values[i];
         if (!may_be_placed(planning, i) || value->size < threshold) {
             continue;
         }
-        const MemoryValue *const last = &planning->values.values[planning->lasts[i]];
+        const MemoryValue *last = &planning->values.values[planning->lasts[i]];
         total += value->size;
         planning->buffers[i] = planning->layout_count;
         planning->layout[planning->layout_count++] = (LayoutBuffer){.maker = value->node,
@@ -156,12 +155,11 @@ choose_buffers(Planning *planning)
 static bool
 keep_buffers(const Planning *planning)
 {
-    MemoryPlan *const plan = planning->plan;
-    PlannedBuffer *const buffers =
-        arena_alloc(plan->arena, ((size_t)planning->layout_count + 1) * sizeof *buffers);
+    MemoryPlan *plan = planning->plan;
+    PlannedBuffer *buffers = arena_alloc(plan->arena, ((size_t)planning->layout_count + 1) * sizeof *buffers);
     for (uint32_t i = 0; buffers != NULL && i < planning->layout_count; i++) {
-        const LayoutBuffer *const from = &planning->layout[i];
-        uint32_t *const former = arena_alloc(plan->arena, ((size_t)from->former_count + 1) * sizeof *former);
+        const LayoutBuffer *from = &planning->layout[i];
+        uint32_t *former = arena_alloc(plan->arena, ((size_t)from->former_count + 1) * sizeof *former);
         if (former == NULL) {
             return false;
         }
@@ -177,18 +175,18 @@ keep_buffers(const Planning *planning)
 static bool
 keep_outputs(const Planning *planning)
 {
-    MemoryPlan *const plan = planning->plan;
-    const uint32_t node_count = planning->partition->node_count;
-    const size_t output_count = planning->values.starts[node_count];
-    uint32_t *const starts = arena_alloc(plan->arena, ((size_t)node_count + 1) * sizeof *starts);
-    uint32_t *const outputs = arena_alloc(plan->arena, (output_count + 1) * sizeof *outputs);
+    MemoryPlan *plan = planning->plan;
+    uint32_t node_count = planning->partition->node_count;
+    size_t output_count = planning->values.starts[node_count];
+    uint32_t *starts = arena_alloc(plan->arena, ((size_t)node_count + 1) * sizeof *starts);
+    uint32_t *outputs = arena_alloc(plan->arena, (output_count + 1) * sizeof *outputs);
     if (starts == NULL || outputs == NULL) {
         return false;
     }
     memcpy(starts, planning->values.starts, ((size_t)node_count + 1) * sizeof *starts);
     memset(outputs, 0xff, output_count * sizeof *outputs);
     for (uint32_t i = 0; i < planning->values.count; i++) {
-        const MemoryValue *const value = &planning->values.values[i];
+        const MemoryValue *value = &planning->values.values[i];
         outputs[starts[value->node] + value->port] =
             value->from == VALUE_NONE ? planning->buffers[i] : BUFFER_INPUT;
     }
@@ -216,10 +214,10 @@ plan_arena(Planning *planning)
 static uint32_t
 last_position(const Planning *planning, uint32_t value)
 {
-    const MemoryValue *const last = &planning->values.values[planning->lasts[value]];
+    const MemoryValue *last = &planning->values.values[planning->lasts[value]];
     uint32_t position = planning->positions[last->node];
     for (uint32_t i = 0; i < last->use_count; i++) {
-        const uint32_t use = planning->positions[last->uses[i]];
+        uint32_t use = planning->positions[last->uses[i]];
         position = use > position ? use : position;
     }
     return position;
@@ -232,7 +230,7 @@ first_position(const Planning *planning, const MemoryValue *value)
 {
     uint32_t position = planning->positions[value->node];
     for (uint32_t i = 0; value->kind == VALUE_RECEIVED && i < value->use_count; i++) {
-        const uint32_t use = planning->positions[value->uses[i]];
+        uint32_t use = planning->positions[value->uses[i]];
         position = i == 0 || use < position ? use : position;
     }
     return position;
@@ -242,14 +240,14 @@ first_position(const Planning *planning, const MemoryValue *value)
 static bool
 plan_loose(Planning *planning)
 {
-    const uint32_t node_count = planning->partition->node_count;
-    uint64_t *const made = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *made);
-    uint64_t *const ended = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *ended);
+    uint32_t node_count = planning->partition->node_count;
+    uint64_t *made = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *made);
+    uint64_t *ended = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *ended);
     if (made == NULL || ended == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < planning->values.count; i++) {
-        const MemoryValue *const value = &planning->values.values[i];
+        const MemoryValue *value = &planning->values.values[i];
         if (is_allocated(value) && planning->buffers[i] == BUFFER_NONE) {
             made[first_position(planning, value)] += value->size;
             ended[value->is_held ? node_count : last_position(planning, i)] += value->size;
@@ -258,7 +256,7 @@ plan_loose(Planning *planning)
     uint64_t live = 0;
     for (uint32_t position = 0; position < node_count; position++) {
         live += made[position];
-        const uint64_t most = live + planning->scratch_sizes[planning->flow.order[position]];
+        uint64_t most = live + planning->scratch_sizes[planning->flow.order[position]];
         planning->plan->loose_bytes = most > planning->plan->loose_bytes ? most : planning->plan->loose_bytes;
         live -= ended[position];
     }
@@ -270,7 +268,7 @@ note_largest(MemoryPlan *plan, PlannedTensor tensor)
 {
     for (uint32_t i = 0; i < LARGEST_COUNT; i++) {
         if (tensor.bytes > plan->largest[i].bytes) {
-            const PlannedTensor smaller = plan->largest[i];
+            PlannedTensor smaller = plan->largest[i];
             plan->largest[i] = tensor;
             tensor = smaller;
         }
@@ -280,15 +278,15 @@ note_largest(MemoryPlan *plan, PlannedTensor tensor)
 static void
 sum_up(const Planning *planning)
 {
-    MemoryPlan *const plan = planning->plan;
+    MemoryPlan *plan = planning->plan;
     /* A function that is called plans its own memory, which is not known here. */
     plan->is_exact = plan->is_exact && !has_kind(planning->partition, SCHEDULE_PROMISE);
     for (uint32_t i = 0; i < planning->values.count; i++) {
-        const MemoryValue *const value = &planning->values.values[i];
+        const MemoryValue *value = &planning->values.values[i];
         if (value->kind == VALUE_FED) {
             plan->fed_bytes += value->size;
         } else if (is_allocated(value)) {
-            const Slice node = planning->partition->nodes[value->node].node->name;
+            Slice node = planning->partition->nodes[value->node].node->name;
             note_largest(plan, (PlannedTensor){.node = node, .bytes = value->size});
         }
         plan->is_exact = plan->is_exact && (value->is_known || value->kind == VALUE_ELSEWHERE);
@@ -298,7 +296,7 @@ sum_up(const Planning *planning)
 static bool
 find_positions(Planning *planning)
 {
-    const uint32_t node_count = planning->partition->node_count;
+    uint32_t node_count = planning->partition->node_count;
     planning->positions =
         arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *planning->positions);
     for (uint32_t position = 0; planning->positions != NULL && position < node_count; position++) {
@@ -318,7 +316,7 @@ find_scratch(Planning *planning)
 static bool
 plan_memory(Planning *planning)
 {
-    MemoryPlan *const plan = planning->plan;
+    MemoryPlan *plan = planning->plan;
     plan->is_exact = memory_shapes_find(planning->scratch, planning->partition, &planning->shapes);
     plan->grows = planning->shapes.grow;
     if (!plan->is_exact) {
@@ -338,8 +336,8 @@ static MemoryPlan *
 plan_begin(const Partition *partition, const Tensor *feeds, int64_t open_size)
 {
     AUTO_ARENA arena = arena_new(PLAN_SIZE_MAX);
-    MemoryPlan *const plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
-    Shape *const shapes =
+    MemoryPlan *plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
+    Shape *shapes =
         plan == NULL ? NULL : arena_alloc(arena, ((size_t)partition->arg_count + 1) * sizeof *shapes);
     if (shapes == NULL) {
         return NULL;
@@ -357,7 +355,7 @@ MemoryPlan *
 memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_size)
 {
     AUTO_ARENA scratch = arena_new(SCRATCH_SIZE_MAX);
-    MemoryPlan *const plan = scratch == NULL ? NULL : plan_begin(partition, feeds, open_size);
+    MemoryPlan *plan = scratch == NULL ? NULL : plan_begin(partition, feeds, open_size);
     Planning planning = {.scratch = scratch,
         .partition = partition,
         .shapes = {.feeds = feeds, .open_size = open_size},
@@ -405,15 +403,15 @@ memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds, int64_t open_size)
 void
 memory_plan_learn(MemoryPlan *plan, uint64_t peak)
 {
-    const uint64_t base = plan->fed_bytes + plan->arena_bytes + plan->loose_bytes;
-    const uint64_t seen = peak > base ? peak - base : 0;
-    const uint64_t before = atomic_load_relaxed(&plan->learnt_bytes);
-    const uint32_t runs = atomic_load_relaxed(&plan->learnt_runs);
+    uint64_t base = plan->fed_bytes + plan->arena_bytes + plan->loose_bytes;
+    uint64_t seen = peak > base ? peak - base : 0;
+    uint64_t before = atomic_load_relaxed(&plan->learnt_bytes);
+    uint32_t runs = atomic_load_relaxed(&plan->learnt_runs);
     if (runs <= 1) {
         atomic_store_relaxed(&plan->learnt_runs, runs + 1);
     }
     if (runs <= 1 || seen != before) {
-        const uint64_t next = runs <= 1 || seen > before ? seen : (seen + before) / 2;
+        uint64_t next = runs <= 1 || seen > before ? seen : (seen + before) / 2;
         atomic_store_relaxed(&plan->learnt_bytes, next);
     }
 }

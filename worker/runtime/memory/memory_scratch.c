@@ -13,7 +13,7 @@ telling_new(Arena *arena, const Partition *partition, Telling *ret_telling)
 {
     size_t input_max = 0;
     for (uint32_t id = 0; id < partition->node_count; id++) {
-        const size_t count = partition->nodes[id].node->input_count;
+        size_t count = partition->nodes[id].node->input_count;
         input_max = count > input_max ? count : input_max;
     }
     ret_telling->shapes = arena_alloc(arena, (input_max + 1) * sizeof *ret_telling->shapes);
@@ -26,7 +26,7 @@ static bool
 tell_inputs(const Telling *telling, const Partition *partition, const Shape *const *shapes, const Node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const Endpoint from = node->inputs[i];
+        Endpoint from = node->inputs[i];
         telling->shapes[i] = shape_unknown();
         telling->values[i] = NULL;
         if (from.node == NODE_NONE) {
@@ -59,18 +59,18 @@ takes_scratch(const ScheduleNode *node)
 uint64_t *
 memory_scratch_find(Arena *arena, const Partition *partition, const Shape *const *shapes)
 {
-    uint64_t *const sizes = arena_alloc(arena, ((size_t)partition->node_count + 1) * sizeof *sizes);
+    uint64_t *sizes = arena_alloc(arena, ((size_t)partition->node_count + 1) * sizeof *sizes);
     Telling telling;
     if (sizes == NULL || !telling_new(arena, partition, &telling)) {
         return NULL;
     }
     for (uint32_t id = 0; id < partition->node_count; id++) {
-        const ScheduleNode *const node = &partition->nodes[id];
+        const ScheduleNode *node = &partition->nodes[id];
         if (!takes_scratch(node) || !tell_inputs(&telling, partition, shapes, node->node)) {
             continue;
         }
         Call call = {.arena = arena};
-        const KernelForecast told = {
+        KernelForecast told = {
             .call = &call,
             .device = partition->device,
             .state = node->state,

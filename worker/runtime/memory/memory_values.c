@@ -77,7 +77,7 @@ value_of(const Finding *finding, Endpoint endpoint)
 static uint32_t
 passed_value(const Finding *finding, const ScheduleNode *node, uint32_t port)
 {
-    const Node *const at = node->node;
+    const Node *at = node->node;
     if (OUTPUT_RULES[node->kind] == OUTPUT_PASSED && (port == 0 || node->kind == SCHEDULE_SWITCH)) {
         uint32_t passed = VALUE_NONE;
         for (uint32_t i = 0; i < at->input_count && passed == VALUE_NONE; i++) {
@@ -85,33 +85,32 @@ passed_value(const Finding *finding, const ScheduleNode *node, uint32_t port)
         }
         return passed;
     }
-    const bool passes = node->kind == SCHEDULE_KERNEL && node->kernel->sharing == KERNEL_PASSES &&
-                        port < at->input_count && at->inputs[port].node != NODE_NONE &&
-                        at->input_dtypes[port] == at->output_dtypes[port];
+    bool passes = node->kind == SCHEDULE_KERNEL && node->kernel->sharing == KERNEL_PASSES &&
+                  port < at->input_count && at->inputs[port].node != NODE_NONE &&
+                  at->input_dtypes[port] == at->output_dtypes[port];
     return passes ? value_of(finding, at->inputs[port]) : VALUE_NONE;
 }
 
 static ValueKind
 new_kind(const ScheduleNode *node, uint32_t port)
 {
-    const OutputRule rule = OUTPUT_RULES[node->kind];
+    OutputRule rule = OUTPUT_RULES[node->kind];
     if (rule == OUTPUT_FED || rule == OUTPUT_RECEIVED) {
         return rule == OUTPUT_FED ? VALUE_FED : VALUE_RECEIVED;
     }
-    const bool is_made = rule == OUTPUT_KERNEL && node->kernel->sharing != KERNEL_LENDS &&
-                         !is_handle(node->node->output_dtypes[port]) &&
-                         !node_output_is_reference(node->node, port);
+    bool is_made = rule == OUTPUT_KERNEL && node->kernel->sharing != KERNEL_LENDS &&
+                   !is_handle(node->node->output_dtypes[port]) && !node_output_is_reference(node->node, port);
     return is_made ? VALUE_NEW : VALUE_ELSEWHERE;
 }
 
 static uint32_t
 add_value(Finding *finding, const ScheduleNode *node, uint32_t port)
 {
-    const uint32_t id = node->node->id;
-    const Shape *const shape = &finding->shapes[id][port];
-    const Dtype dtype = node->node->output_dtypes[port];
+    uint32_t id = node->node->id;
+    const Shape *shape = &finding->shapes[id][port];
+    Dtype dtype = node->node->output_dtypes[port];
     size_t size = 0;
-    const bool is_known = dtype_is_copyable(dtype) && shape_byte_size(shape, dtype, &size);
+    bool is_known = dtype_is_copyable(dtype) && shape_byte_size(shape, dtype, &size);
     finding->values[finding->count] = (MemoryValue){
         .kind = new_kind(node, port),
         .is_known = is_known,
@@ -127,9 +126,9 @@ static void
 find_values(Finding *finding)
 {
     for (uint32_t place = 0; place < finding->partition->node_count; place++) {
-        const ScheduleNode *const node = &finding->partition->nodes[finding->flow->order[place]];
+        const ScheduleNode *node = &finding->partition->nodes[finding->flow->order[place]];
         for (uint32_t port = 0; port < node->node->output_count; port++) {
-            const uint32_t passed = passed_value(finding, node, port);
+            uint32_t passed = passed_value(finding, node, port);
             finding->outputs[finding->starts[node->node->id] + port] =
                 passed != VALUE_NONE ? passed : add_value(finding, node, port);
         }
@@ -147,9 +146,9 @@ read_count(const ScheduleNode *node)
 static void
 count_uses(const Finding *finding, const ScheduleNode *node)
 {
-    const bool is_keeper = keeps_inputs(node);
+    bool is_keeper = keeps_inputs(node);
     for (uint32_t i = 0; i < read_count(node); i++) {
-        const uint32_t value = value_of(finding, node->node->inputs[i]);
+        uint32_t value = value_of(finding, node->node->inputs[i]);
         if (value != VALUE_NONE) {
             finding->values[value].use_count++;
             finding->values[value].is_kept = finding->values[value].is_kept || is_keeper;
@@ -167,8 +166,8 @@ find_uses(const Finding *finding)
         count_uses(finding, &finding->partition->nodes[id]);
         total += read_count(&finding->partition->nodes[id]);
     }
-    uint32_t *const all = arena_alloc(finding->arena, (total + 1) * sizeof *all);
-    uint32_t **const rows = arena_alloc(finding->arena, (finding->count + 1) * sizeof *rows);
+    uint32_t *all = arena_alloc(finding->arena, (total + 1) * sizeof *all);
+    uint32_t **rows = arena_alloc(finding->arena, (finding->count + 1) * sizeof *rows);
     if (all == NULL || rows == NULL) {
         return false;
     }
@@ -179,9 +178,9 @@ find_uses(const Finding *finding)
         next += finding->values[value].use_count;
     }
     for (uint32_t id = 0; id < finding->partition->node_count; id++) {
-        const ScheduleNode *const node = &finding->partition->nodes[id];
+        const ScheduleNode *node = &finding->partition->nodes[id];
         for (uint32_t i = 0; i < read_count(node); i++) {
-            const uint32_t value = value_of(finding, node->node->inputs[i]);
+            uint32_t value = value_of(finding, node->node->inputs[i]);
             if (value != VALUE_NONE) {
                 *rows[value]++ = id;
             }
@@ -200,14 +199,14 @@ typedef struct Claim {
 static const Shape *
 input_shape(const Finding *finding, const Node *node, uint32_t input)
 {
-    const Endpoint from = node->inputs[input];
+    Endpoint from = node->inputs[input];
     return from.node == NODE_NONE ? NULL : &finding->shapes[from.node][from.port];
 }
 
 static int64_t
 input_elements(const Finding *finding, const Node *node, uint32_t input)
 {
-    const Shape *const shape = input < node->input_count ? input_shape(finding, node, input) : NULL;
+    const Shape *shape = input < node->input_count ? input_shape(finding, node, input) : NULL;
     int64_t count = 0;
     return shape != NULL && shape_element_count(shape, &count) ? count : -1;
 }
@@ -226,12 +225,12 @@ reads_once(const MemoryValue *value, uint32_t node)
 static bool
 find_claim(const Finding *finding, const ScheduleNode *node, Claim *ret_claim)
 {
-    const Node *const at = node->node;
+    const Node *at = node->node;
     if (node->kind != SCHEDULE_KERNEL || node->kernel->sharing != KERNEL_FORWARDS || at->input_count == 0) {
         return false;
     }
-    const uint32_t input = input_elements(finding, at, 0) < input_elements(finding, at, 1) ? 1 : 0;
-    const uint32_t from = value_of(finding, at->inputs[input]);
+    uint32_t input = input_elements(finding, at, 0) < input_elements(finding, at, 1) ? 1 : 0;
+    uint32_t from = value_of(finding, at->inputs[input]);
     int64_t elements = 0;
     *ret_claim = (Claim){.value = finding->outputs[finding->starts[at->id]], .from = from, .node = at->id};
     return from != VALUE_NONE && at->input_dtypes[input] == at->output_dtypes[0] &&
@@ -257,10 +256,10 @@ is_direct(const Flow *flow, uint32_t before, uint32_t node)
 static bool
 claim_holds(const Finding *finding, const FlowSweep *sweep, const Claim *claim)
 {
-    const MemoryValue *const from = &finding->values[claim->from];
+    const MemoryValue *from = &finding->values[claim->from];
     bool holds = true;
     for (uint32_t i = 0; i < from->use_count && holds; i++) {
-        const uint32_t use = from->uses[i];
+        uint32_t use = from->uses[i];
         holds = use == claim->node || is_direct(finding->flow, use, claim->node) ||
                 (sweep->bits[use] != 0 && (sweep->before[claim->node] & flow_sweep_bit(sweep, use)) != 0);
     }
@@ -270,10 +269,10 @@ claim_holds(const Finding *finding, const FlowSweep *sweep, const Claim *claim)
 static bool
 claim_mark(const Finding *finding, FlowSweep *sweep, const Claim *claim)
 {
-    const MemoryValue *const from = &finding->values[claim->from];
+    const MemoryValue *from = &finding->values[claim->from];
     bool is_marked = true;
     for (uint32_t i = 0; i < from->use_count && is_marked; i++) {
-        const uint32_t use = from->uses[i];
+        uint32_t use = from->uses[i];
         is_marked =
             use == claim->node || is_direct(finding->flow, use, claim->node) || flow_sweep_mark(sweep, use);
     }
@@ -297,8 +296,8 @@ settle_claims(Finding *finding, FlowSweep *sweep, const Claim *claims, uint32_t 
 static bool
 find_forwards(Finding *finding)
 {
-    const uint32_t node_count = finding->partition->node_count;
-    Claim *const claims = arena_alloc(finding->arena, ((size_t)node_count + 1) * sizeof *claims);
+    uint32_t node_count = finding->partition->node_count;
+    Claim *claims = arena_alloc(finding->arena, ((size_t)node_count + 1) * sizeof *claims);
     FlowSweep sweep;
     uint32_t count = 0;
     if (claims == NULL || !flow_sweep_new(finding->arena, finding->flow, &sweep)) {
@@ -309,7 +308,7 @@ find_forwards(Finding *finding)
             continue;
         }
         if (!claim_mark(finding, &sweep, &claims[count])) {
-            const Claim last = claims[count];
+            Claim last = claims[count];
             settle_claims(finding, &sweep, claims, count);
             claims[0] = last;
             count = 0;
@@ -325,13 +324,13 @@ bool
 memory_values_find(Arena *arena, const Partition *partition, const Flow *flow, const Shape *const *shapes,
     MemoryValues *ret_values)
 {
-    const uint32_t node_count = partition->node_count;
+    uint32_t node_count = partition->node_count;
     Finding finding = {.arena = arena, .partition = partition, .flow = flow, .shapes = shapes};
     finding.starts = arena_alloc(arena, ((size_t)node_count + 1) * sizeof *finding.starts);
     for (uint32_t id = 0; finding.starts != NULL && id < node_count; id++) {
         finding.starts[id + 1] = finding.starts[id] + partition->nodes[id].node->output_count;
     }
-    const size_t output_count = finding.starts == NULL ? 0 : finding.starts[node_count];
+    size_t output_count = finding.starts == NULL ? 0 : finding.starts[node_count];
     finding.outputs = arena_alloc(arena, (output_count + 1) * sizeof *finding.outputs);
     finding.values = arena_alloc(arena, (output_count + 1) * sizeof *finding.values);
     if (finding.starts == NULL || finding.outputs == NULL || finding.values == NULL) {
@@ -339,7 +338,7 @@ memory_values_find(Arena *arena, const Partition *partition, const Flow *flow, c
     }
     memset(finding.outputs, 0xff, output_count * sizeof *finding.outputs);
     find_values(&finding);
-    const bool is_found = find_uses(&finding) && find_forwards(&finding);
+    bool is_found = find_uses(&finding) && find_forwards(&finding);
     *ret_values = (MemoryValues){.values = finding.values,
         .count = finding.count,
         .starts = finding.starts,

@@ -31,7 +31,7 @@ static bool
 is_free(const RunMemory *memory, const PlannedBuffer *planned)
 {
     for (uint32_t i = 0; i < planned->former_count; i++) {
-        const RunBuffer *const former = &memory->buffers[planned->former[i]];
+        const RunBuffer *former = &memory->buffers[planned->former[i]];
         if (!former->is_used || atomic_load_acquire(&former->buffer.reference_count) > 0) {
             return false;
         }
@@ -42,15 +42,15 @@ is_free(const RunMemory *memory, const PlannedBuffer *planned)
 static TensorBuffer *
 take_buffer(PlannedMemory *planned_memory, const Node *node, uint32_t port, size_t size)
 {
-    RunMemory *const memory = (RunMemory *)(void *)planned_memory;
-    const MemoryPlan *const plan = memory->plan;
+    RunMemory *memory = (RunMemory *)(void *)planned_memory;
+    const MemoryPlan *plan = memory->plan;
     assert(memory->block != NULL);
-    const uint32_t index = plan->outputs[plan->starts[node->id] + port];
+    uint32_t index = plan->outputs[plan->starts[node->id] + port];
     if (index >= plan->buffer_count) {
         return NULL; /* none of its own: it was perhaps to take an input's over, and could not */
     }
-    const PlannedBuffer *const planned = &plan->buffers[index];
-    RunBuffer *const own = &memory->buffers[index];
+    const PlannedBuffer *planned = &plan->buffers[index];
+    RunBuffer *own = &memory->buffers[index];
     if (size > planned->size || own->is_used || !is_free(memory, planned)) {
         return NULL;
     }
@@ -71,8 +71,8 @@ static bool
 may_pass_buffer(
     const PlannedMemory *planned_memory, const Node *node, uint32_t port, const TensorBuffer *buffer)
 {
-    const MemoryPlan *const plan = ((const RunMemory *)(const void *)planned_memory)->plan;
-    const uint32_t planned = plan->outputs[plan->starts[node->id] + port];
+    const MemoryPlan *plan = ((const RunMemory *)(const void *)planned_memory)->plan;
+    uint32_t planned = plan->outputs[plan->starts[node->id] + port];
     return planned == BUFFER_INPUT || (planned == BUFFER_NONE && buffer->release != release_buffer);
 }
 
@@ -80,7 +80,7 @@ RunMemory *
 run_memory_new(MemoryPlan *plan)
 {
     assert(plan != NULL && plan->buffer_count > 0);
-    RunMemory *const memory = memory_new(1, sizeof *memory + plan->buffer_count * sizeof memory->buffers[0]);
+    RunMemory *memory = memory_new(1, sizeof *memory + plan->buffer_count * sizeof memory->buffers[0]);
     if (memory != NULL) {
         memory->planned = (PlannedMemory){.take = take_buffer, .may_pass = may_pass_buffer};
         memory->reference_count = 1;
@@ -120,7 +120,7 @@ run_memory_begin(RunMemory *memory, Device *device)
 bool
 run_memory_end(RunMemory *memory)
 {
-    const bool is_alone = atomic_load_acquire(&memory->reference_count) == 1;
+    bool is_alone = atomic_load_acquire(&memory->reference_count) == 1;
     if (is_alone) {
         tensor_buffer_unref(TAKE(memory->block));
     } else {

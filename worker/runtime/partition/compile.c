@@ -62,7 +62,7 @@ begin_partition(Call *call, GraphDef *def, Device *device, Partition **ret_parti
 static Status
 find_kernel(Call *call, ScheduleNode *node)
 {
-    const Slice op = node->node->def->op;
+    Slice op = node->node->def->op;
     if (node->node->op == NULL) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "node '%.*s': op '%.*s' does not exist",
             SLICE_PRINT(node->node->name), SLICE_PRINT(op));
@@ -155,7 +155,7 @@ index_nodes(Call *call, Partition *partition, ScheduleKind kind, uint32_t count,
         if (node->kind != kind) {
             continue;
         }
-        const int64_t position = node_attr_int(node->node, "index");
+        int64_t position = node_attr_int(node->node, "index");
         if (position < 0 || position >= count || index[position] != NODE_NONE) {
             return call_fail(call, STATUS_INVALID_ARGUMENT,
                 "node '%.*s': index %" PRId64 " must be one of 0…%" PRIu32 ", each used once",
@@ -178,7 +178,7 @@ static Status
 blob_tensor(Call *call, const Node *node, TensorBuffer *blob, Tensor *ret_tensor)
 {
     const Shape *shape = &node_attr(node, "shape")->value.shape;
-    const Dtype dtype = node_attr_type(node, "dtype");
+    Dtype dtype = node_attr_type(node, "dtype");
     size_t size = 0;
     char text[SHAPE_TEXT_SIZE];
     if (!dtype_is_copyable(dtype) || !shape_is_known(shape) || !shape_byte_size(shape, dtype, &size) ||
@@ -197,14 +197,14 @@ static Status
 bind_blob(
     Call *call, Partition *partition, ScheduleNode *node, const BlobSource *blobs, MissingBlobs *missing)
 {
-    const Slice sha256 = node_attr_string(node->node, "sha256");
+    Slice sha256 = node_attr_string(node->node, "sha256");
     TensorBuffer *blob = blobs == NULL ? NULL : blobs->find(blobs->context, sha256);
     if (blob == NULL) {
         return missing_blobs_add(call, sha256, missing);
     }
     Tensor *tensor = arena_alloc(partition->arena, sizeof *tensor);
-    const bool is_kept = tensor != NULL && arena_defer(partition->arena, tensor_release, tensor) != NULL;
-    const Status status =
+    bool is_kept = tensor != NULL && arena_defer(partition->arena, tensor_release, tensor) != NULL;
+    Status status =
         is_kept ? blob_tensor(call, node->node, blob, tensor) : call_fail_memory(call, "a constant");
     tensor_buffer_unref(blob);
     node->value = tensor;
@@ -363,8 +363,7 @@ static Status
 add_library(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
 {
     AUTO_LIBRARY library = NULL;
-    const LibraryOptions options = {
-        .device = partition->device, .blobs = blobs, .compile_body = compile_body};
+    LibraryOptions options = {.device = partition->device, .blobs = blobs, .compile_body = compile_body};
     TRY(library_new(call, partition->graph->def, &options, missing, &library));
     if (library == NULL) {
         return STATUS_OK;

@@ -9,7 +9,7 @@ static bool
 reads_constants_alone(const Partition *partition, const Node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const uint32_t producer = node->inputs[i].node;
+        uint32_t producer = node->inputs[i].node;
         if (producer == NODE_NONE || partition->nodes[producer].kind != SCHEDULE_STATIC) {
             return false;
         }
@@ -45,7 +45,7 @@ typedef struct Folding {
 static Status
 make_state(const Folding *folding, const ScheduleNode *node, const Tensor *const *values, void **ret_state)
 {
-    const Kernel *const kernel = node->kernel;
+    const Kernel *kernel = node->kernel;
     if (kernel->create != NULL) {
         TRY(kernel->create(folding->call, node->node, ret_state));
     }
@@ -106,7 +106,7 @@ is_plain(Dtype dtype)
 static bool
 is_wanted(const Partition *partition, const Node *node, const Tensor *result)
 {
-    const size_t size = tensor_byte_size(result);
+    size_t size = tensor_byte_size(result);
     return is_plain(result->dtype) && result->dtype == node->output_dtypes[0] &&
            (size <= RESULT_SIZE_MAX || size <= inputs_size(partition, node));
 }
@@ -121,7 +121,7 @@ release_tensor(void *tensor)
 static Status
 keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
 {
-    Tensor *const value = arena_alloc(partition->arena, sizeof *value);
+    Tensor *value = arena_alloc(partition->arena, sizeof *value);
     if (value == NULL || arena_defer(partition->arena, release_tensor, value) == NULL) {
         return call_fail_memory(call, "a folded constant");
     }
@@ -139,17 +139,17 @@ static Status
 fold_node(Call *call, const Folding *folding, ScheduleNode *node)
 {
     AUTO_TENSOR result = {0};
-    Tensor *const inputs = memory_new(node->node->input_count, sizeof *inputs);
+    Tensor *inputs = memory_new(node->node->input_count, sizeof *inputs);
     if (inputs == NULL) {
         return call_fail_memory(call, "a folded constant");
     }
-    const Status status = compute_node(folding, node, inputs, &result);
+    Status status = compute_node(folding, node, inputs, &result);
     for (uint32_t i = 0; i < node->node->input_count; i++) {
         tensor_unref(&inputs[i]);
     }
     memory_free(inputs);
     arena_clear(folding->call->arena);
-    const bool is_kept = status == STATUS_OK && is_wanted(folding->partition, node->node, &result);
+    bool is_kept = status == STATUS_OK && is_wanted(folding->partition, node->node, &result);
     return is_kept ? keep_result(call, folding->partition, node, &result) : STATUS_OK;
 }
 
@@ -157,12 +157,12 @@ Status
 fold_constants(Call *call, Partition *partition)
 {
     AUTO_ARENA scratch = arena_new(FOLD_SCRATCH_MAX);
-    bool *const is_read_by_merge = arena_alloc(call->arena, (partition->node_count + 1) * sizeof(bool));
+    bool *is_read_by_merge = arena_alloc(call->arena, (partition->node_count + 1) * sizeof(bool));
     if (scratch == NULL || is_read_by_merge == NULL) {
         return call_fail_memory(call, "folding constants");
     }
     Call kernel_call = {.arena = scratch};
-    const Folding folding = {.partition = partition, .call = &kernel_call};
+    Folding folding = {.partition = partition, .call = &kernel_call};
     mark_read_by_merge(partition, is_read_by_merge);
     for (uint32_t position = 0; position < partition->node_count; position++) {
         ScheduleNode *node = &partition->nodes[partition->graph->order[position]];

@@ -11,7 +11,7 @@ static bool
 reads_values(const Partition *partition, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const Endpoint from = node->inputs[index];
+        Endpoint from = node->inputs[index];
         if (from.node == NODE_NONE || !dtype_is_copyable(node->input_dtypes[index]) ||
             node_output_is_reference(&partition->graph->nodes[from.node], from.port)) {
             return false;
@@ -23,8 +23,8 @@ reads_values(const Partition *partition, const Node *node)
 static bool
 may_join(const void *context, const Node *node)
 {
-    const Partition *const partition = context;
-    const ScheduleNode *const scheduled = &partition->nodes[node->id];
+    const Partition *partition = context;
+    const ScheduleNode *scheduled = &partition->nodes[node->id];
     ElementFunction function;
     return scheduled->kind == SCHEDULE_KERNEL && scheduled->kernel->element != NULL &&
            reads_values(partition, node) && scheduled->kernel->element(node, &function);
@@ -56,13 +56,13 @@ groups_new(Call *call, const Graph *graph, Groups *ret_groups)
 static Status
 find_groups(Call *call, const Partition *partition, Groups *ret_groups)
 {
-    const Graph *const graph = partition->graph;
-    const FusionRule rule = {.context = partition, .may_join = may_join};
+    const Graph *graph = partition->graph;
+    FusionRule rule = {.context = partition, .may_join = may_join};
     TRY(groups_new(call, graph, ret_groups));
     TRY(graph_find_fusions(call, graph, &rule, &ret_groups->roots));
     for (uint32_t left = graph->node_count; left > 0; left--) {
-        const uint32_t id = graph->order[left - 1];
-        const uint32_t root = ret_groups->roots[id];
+        uint32_t id = graph->order[left - 1];
+        uint32_t root = ret_groups->roots[id];
         ret_groups->nexts[id] = id == root ? NODE_NONE : ret_groups->firsts[root];
         ret_groups->firsts[root] = id;
         ret_groups->counts[root]++;
@@ -121,7 +121,7 @@ value_of(const Fusing *fusing, Endpoint from)
 static Status
 find_inputs(Fusing *fusing)
 {
-    Arena *const arena = fusing->partition->arena;
+    Arena *arena = fusing->partition->arena;
     fusing->inputs = arena_alloc(arena, FUSION_INPUTS_MAX * sizeof *fusing->inputs);
     fusing->dtypes = arena_alloc(arena, FUSION_INPUTS_MAX * sizeof *fusing->dtypes);
     if (fusing->inputs == NULL || fusing->dtypes == NULL) {
@@ -130,7 +130,7 @@ find_inputs(Fusing *fusing)
     uint32_t position = 0;
     for (uint32_t id = fusing->groups->firsts[fusing->root]; id != NODE_NONE;
          id = fusing->groups->nexts[id]) {
-        const Node *const node = &fusing->partition->graph->nodes[id];
+        const Node *node = &fusing->partition->graph->nodes[id];
         fusing->groups->positions[id] = position++;
         for (uint32_t index = 0; index < node->input_count; index++) {
             if (!is_inside(fusing, node->inputs[index])) {
@@ -144,9 +144,9 @@ find_inputs(Fusing *fusing)
 static Status
 make_step(const Fusing *fusing, const ScheduleNode *scheduled)
 {
-    const Node *const node = scheduled->node;
-    FusedStep *const step = &fusing->steps[fusing->groups->positions[node->id]];
-    uint32_t *const values = arena_alloc(fusing->partition->arena, node->input_count * sizeof *values);
+    const Node *node = scheduled->node;
+    FusedStep *step = &fusing->steps[fusing->groups->positions[node->id]];
+    uint32_t *values = arena_alloc(fusing->partition->arena, node->input_count * sizeof *values);
     if (values == NULL) {
         return no_memory(fusing);
     }
@@ -154,7 +154,7 @@ make_step(const Fusing *fusing, const ScheduleNode *scheduled)
         values[index] = value_of(fusing, node->inputs[index]);
     }
     *step = (FusedStep){.node = node, .kernel = scheduled->kernel, .values = values};
-    const bool is_told = scheduled->kernel->element(node, &step->function);
+    bool is_told = scheduled->kernel->element(node, &step->function);
     assert(is_told);
     return STATUS_OK;
 }
@@ -162,7 +162,7 @@ make_step(const Fusing *fusing, const ScheduleNode *scheduled)
 static Status
 make_steps(Fusing *fusing)
 {
-    const uint32_t count = fusing->groups->counts[fusing->root];
+    uint32_t count = fusing->groups->counts[fusing->root];
     fusing->steps = arena_alloc(fusing->partition->arena, count * sizeof *fusing->steps);
     if (fusing->steps == NULL) {
         return no_memory(fusing);
@@ -181,14 +181,13 @@ make_op(const Fusing *fusing, Op **ret_op)
     AUTO_BUFFER name = {0};
     buffer_append_string(&name, "_Fused(");
     for (uint32_t index = 0; index < fusing->groups->counts[fusing->root]; index++) {
-        const Node *const node = fusing->steps[index].node;
+        const Node *node = fusing->steps[index].node;
         buffer_append_format(&name, "%s%.*s: %.*s", index == 0 ? "" : ", ", SLICE_PRINT(node->name),
             SLICE_PRINT(node->op->name));
     }
     buffer_append_string(&name, ")");
-    Op *const op = arena_alloc(fusing->partition->arena, sizeof *op);
-    const char *const text =
-        buffer_is_ok(&name) ? text_copy(fusing->partition->arena, buffer_slice(&name)) : NULL;
+    Op *op = arena_alloc(fusing->partition->arena, sizeof *op);
+    const char *text = buffer_is_ok(&name) ? text_copy(fusing->partition->arena, buffer_slice(&name)) : NULL;
     if (op == NULL || text == NULL) {
         return no_memory(fusing);
     }
@@ -201,7 +200,7 @@ make_op(const Fusing *fusing, Op **ret_op)
 static Status
 make_node(const Fusing *fusing, const Node **ret_node)
 {
-    Node *const node = arena_alloc(fusing->partition->arena, sizeof *node);
+    Node *node = arena_alloc(fusing->partition->arena, sizeof *node);
     Op *op = NULL;
     if (node == NULL) {
         return no_memory(fusing);
@@ -219,8 +218,8 @@ make_node(const Fusing *fusing, const Node **ret_node)
 static Status
 make_state(const Fusing *fusing, Fused **ret_fused)
 {
-    Fused *const fused = arena_alloc(fusing->partition->arena, sizeof *fused);
-    const FusedPlan **const plans =
+    Fused *fused = arena_alloc(fusing->partition->arena, sizeof *fused);
+    const FusedPlan **plans =
         arena_alloc(fusing->partition->arena, FUSED_PLAN_COUNT * sizeof(const FusedPlan *));
     if (fused == NULL || plans == NULL) {
         return no_memory(fusing);
@@ -246,12 +245,12 @@ fuse_group(Fusing *fusing)
     TRY(make_node(fusing, &node));
     TRY(make_state(fusing, &fused));
     for (uint32_t index = 0; index + 1 < fused->step_count; index++) {
-        ScheduleNode *const inside = &fusing->partition->nodes[fused->steps[index].node->id];
+        ScheduleNode *inside = &fusing->partition->nodes[fused->steps[index].node->id];
         inside->kind = SCHEDULE_STATIC;
         inside->is_cheap = true;
         inside->kernel = NULL;
     }
-    ScheduleNode *const last = &fusing->partition->nodes[fusing->root];
+    ScheduleNode *last = &fusing->partition->nodes[fusing->root];
     last->node = node;
     last->kernel = &fused_kernel;
     last->state = fused;

@@ -25,14 +25,14 @@ typedef struct FusedRun {
 static const Tensor *
 value_tensor(const FusedRun *run, uint32_t value)
 {
-    const uint32_t input_count = run->fused->input_count;
+    uint32_t input_count = run->fused->input_count;
     return value < input_count ? &run->context->inputs[value] : &run->results[value - input_count];
 }
 
 static Status
 compute_whole(const FusedRun *run, uint32_t index)
 {
-    const FusedStep *const step = &run->fused->steps[index];
+    const FusedStep *step = &run->fused->steps[index];
     Tensor inputs[FUSION_INPUTS_MAX];
     for (uint32_t input = 0; input < step->node->input_count; input++) {
         inputs[input] = tensor_ref(value_tensor(run, step->values[input]));
@@ -43,7 +43,7 @@ compute_whole(const FusedRun *run, uint32_t index)
     context.inputs = inputs;
     context.input_count = step->node->input_count;
     context.outputs = &run->results[index];
-    const Status status = step->kernel->compute(&context);
+    Status status = step->kernel->compute(&context);
     for (uint32_t input = 0; input < step->node->input_count; input++) {
         tensor_unref(&inputs[input]);
     }
@@ -57,7 +57,7 @@ compute_whole(const FusedRun *run, uint32_t index)
 static Status
 make_room(FusedRun *run)
 {
-    const FusedPlan *const plan = run->plan;
+    const FusedPlan *plan = run->plan;
     if (plan->whole_count == 0 && plan->operation_count > 0 && !plan->may_refuse) {
         return STATUS_OK;
     }
@@ -77,8 +77,8 @@ release_results(const FusedRun *run)
 #define REPEAT(size, storage)                                                                                \
     static void repeat_##size(const void *from, void *to, int64_t count)                                     \
     {                                                                                                        \
-        const storage value = *(const storage *)from;                                                        \
-        storage *const target = to;                                                                          \
+        storage value = *(const storage *)from;                                                              \
+        storage *target = to;                                                                                \
         for (int64_t n = 0; n < count; n++) {                                                                \
             target[n] = value;                                                                               \
         }                                                                                                    \
@@ -138,12 +138,12 @@ static void
 walk_copy(const FusedOperand *operand, const char *value, int64_t offset, int64_t *positions, ElementRun *run,
     char *to)
 {
-    const FusedWalk *const walk = operand->walk;
-    const int64_t size = (int64_t)operand->size;
+    const FusedWalk *walk = operand->walk;
+    int64_t size = (int64_t)operand->size;
     for (int64_t done = 0; done < run->count;) {
-        const int64_t left = walk->dims[0] - positions[0];
-        const int64_t count = left < run->count - done ? left : run->count - done;
-        const char *const from = value + offset * size;
+        int64_t left = walk->dims[0] - positions[0];
+        int64_t count = left < run->count - done ? left : run->count - done;
+        const char *from = value + offset * size;
         if (walk->strides[0] == 0) {
             repeat_element(from, to + done * size, count, operand->size);
         } else {
@@ -161,9 +161,9 @@ static void
 bind_walk(
     const FusedOperand *operand, const char *value, int64_t start, ElementRun *run, int index, char *room)
 {
-    const FusedWalk *const walk = operand->walk;
+    const FusedWalk *walk = operand->walk;
     int64_t positions[SHAPE_RANK_MAX] = {0};
-    const int64_t offset = walk_seek(walk, start, positions);
+    int64_t offset = walk_seek(walk, start, positions);
     if (positions[0] + run->count <= walk->dims[0]) {
         run->inputs[index] = value + offset * (int64_t)operand->size;
         run->strides[index] = walk->strides[0];
@@ -184,11 +184,10 @@ bind_operands(const FusedRun *fused, const FusedOperation *operation, int64_t st
     ElementRun *run)
 {
     for (uint32_t index = 0; index < operation->operand_count; index++) {
-        const FusedOperand *const operand = &operation->operands[index];
-        const char *const value = operand->kind == FUSED_REGISTER
-                                      ? registers->tiles[operand->source]
-                                      : value_tensor(fused, operand->source)->data;
-        const bool is_line = operand->kind == FUSED_LINE;
+        const FusedOperand *operand = &operation->operands[index];
+        const char *value = operand->kind == FUSED_REGISTER ? registers->tiles[operand->source]
+                                                            : value_tensor(fused, operand->source)->data;
+        bool is_line = operand->kind == FUSED_LINE;
         run->inputs[index] = is_line ? value + start * (int64_t)operand->size : value;
         run->strides[index] = operand->kind != FUSED_SCALAR;
         if (operand->kind == FUSED_WALK) {
@@ -201,11 +200,11 @@ bind_operands(const FusedRun *fused, const FusedOperation *operation, int64_t st
 static bool
 compute_tile(const FusedRun *fused, int64_t start, int64_t count, Registers *registers)
 {
-    const FusedPlan *const plan = fused->plan;
-    char *const output = fused->output + start * (int64_t)fused->output_size;
+    const FusedPlan *plan = fused->plan;
+    char *output = fused->output + start * (int64_t)fused->output_size;
     for (uint32_t index = 0; index < plan->operation_count; index++) {
-        const FusedOperation *const operation = &plan->operations[index];
-        const ElementFunction *const function = operation->function;
+        const FusedOperation *operation = &plan->operations[index];
+        const ElementFunction *function = operation->function;
         ElementRun run = {.count = count, .parameters = function->parameters};
         bind_operands(fused, operation, start, registers, &run);
         if (function->accepts != NULL && !function->accepts(&run)) {
@@ -220,14 +219,14 @@ compute_tile(const FusedRun *fused, int64_t start, int64_t count, Registers *reg
 static void
 compute_tiles(void *context, int64_t index)
 {
-    FusedRun *const run = context;
-    const FusedPlan *const plan = run->plan;
+    FusedRun *run = context;
+    const FusedPlan *plan = run->plan;
     Registers registers;
-    const int64_t size = plan->tile * TILES_AT_ONCE;
-    const int64_t first = index * size;
-    const int64_t end = plan->count - first < size ? plan->count : first + size;
+    int64_t size = plan->tile * TILES_AT_ONCE;
+    int64_t first = index * size;
+    int64_t end = plan->count - first < size ? plan->count : first + size;
     for (int64_t start = first; start < end; start += plan->tile) {
-        const int64_t count = end - start < plan->tile ? end - start : plan->tile;
+        int64_t count = end - start < plan->tile ? end - start : plan->tile;
         if (!compute_tile(run, start, count, &registers)) {
             atomic_store_relaxed(&run->has_refused, true);
             return;
@@ -240,11 +239,11 @@ compute_tiles(void *context, int64_t index)
 static Status
 make_output(KernelContext *context, const FusedPlan *plan, Tensor **ret_output)
 {
-    const Dtype dtype = context->node->output_dtypes[0];
-    const size_t size = dtype_size(dtype);
+    Dtype dtype = context->node->output_dtypes[0];
+    size_t size = dtype_size(dtype);
     for (uint32_t index = 0; index < context->input_count && !plan->may_refuse; index++) {
-        const Tensor *const input = &context->inputs[index];
-        const bool is_alike = tensor_element_count(input) == plan->count && dtype_size(input->dtype) == size;
+        const Tensor *input = &context->inputs[index];
+        bool is_alike = tensor_element_count(input) == plan->count && dtype_size(input->dtype) == size;
         if (is_alike && tensor_is_unique(input)) {
             return kernel_forward(context, index, 0, dtype, &plan->shape, ret_output);
         }
@@ -255,13 +254,13 @@ make_output(KernelContext *context, const FusedPlan *plan, Tensor **ret_output)
 static Status
 compute_all_tiles(FusedRun *run)
 {
-    KernelContext *const context = run->context;
-    const FusedPlan *const plan = run->plan;
+    KernelContext *context = run->context;
+    const FusedPlan *plan = run->plan;
     Tensor *output = NULL;
     TRY(make_output(context, plan, &output));
     run->output = output->data;
     run->output_size = dtype_size(output->dtype);
-    const int64_t size = plan->tile * TILES_AT_ONCE;
+    int64_t size = plan->tile * TILES_AT_ONCE;
     if (plan->count <= size) {
         compute_tiles(run, 0);
     } else {
@@ -274,7 +273,7 @@ compute_all_tiles(FusedRun *run)
 static Status
 compute_nodes(const FusedRun *run)
 {
-    const uint32_t last = run->fused->step_count - 1;
+    uint32_t last = run->fused->step_count - 1;
     for (uint32_t step = 0; step <= last; step++) {
         TRY(compute_whole(run, step));
     }
@@ -286,7 +285,7 @@ compute_nodes(const FusedRun *run)
 static Status
 compute_result(FusedRun *run)
 {
-    const FusedPlan *const plan = run->plan;
+    const FusedPlan *plan = run->plan;
     if (plan->operation_count == 0) {
         return compute_nodes(run);
     }
@@ -351,7 +350,7 @@ fused_compute_dead(KernelContext *context)
 static void
 fused_destroy(void *state)
 {
-    const Fused *const fused = state;
+    const Fused *fused = state;
     for (int i = 0; i < FUSED_PLAN_COUNT; i++) {
         fused_plan_free(fused->plans[i]);
     }

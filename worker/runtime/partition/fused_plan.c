@@ -36,7 +36,7 @@ infer_step(const Planning *planning, const FusedStep *step, Shape *ret_shape)
 static bool
 infer_steps(const Planning *planning)
 {
-    const Fused *const fused = planning->fused;
+    const Fused *fused = planning->fused;
     for (uint32_t step = 0; step < fused->step_count; step++) {
         if (!infer_step(planning, &fused->steps[step], &planning->shapes[fused->input_count + step])) {
             return false;
@@ -50,12 +50,12 @@ infer_steps(const Planning *planning)
 static bool
 choose_tiled(const Planning *planning)
 {
-    const Fused *const fused = planning->fused;
+    const Fused *fused = planning->fused;
     for (uint32_t step = 0; step < fused->step_count; step++) {
-        const Shape *const shape = &planning->shapes[fused->input_count + step];
+        const Shape *shape = &planning->shapes[fused->input_count + step];
         planning->is_tiled[step] = shape_equal(shape, &planning->plan->shape);
         for (uint32_t index = 0; index < fused->steps[step].node->input_count; index++) {
-            const uint32_t value = fused->steps[step].values[index];
+            uint32_t value = fused->steps[step].values[index];
             if (value < fused->input_count) {
                 continue;
             }
@@ -74,7 +74,7 @@ walk_stride(const Shape *shape, int dimension, int64_t *size)
     if (dimension < 0 || dimension >= shape->rank || shape->dims[dimension] == 1) {
         return 0;
     }
-    const int64_t stride = *size;
+    int64_t stride = *size;
     *size *= shape->dims[dimension];
     return stride;
 }
@@ -99,11 +99,11 @@ walk_make(FusedWalk *walk, const Shape *shape, const Shape *result, int first)
 {
     int64_t size = 1;
     for (int dimension = result->rank - 1; dimension >= 0; dimension--) {
-        const int last = walk->rank - 1;
+        int last = walk->rank - 1;
         if (result->dims[dimension] == 1) {
             continue;
         }
-        const int64_t stride = walk_stride(shape, dimension - first, &size);
+        int64_t stride = walk_stride(shape, dimension - first, &size);
         if (last >= 0 && stride == walk->strides[last] * walk->dims[last]) {
             walk->dims[last] *= result->dims[dimension];
         } else {
@@ -116,9 +116,9 @@ walk_make(FusedWalk *walk, const Shape *shape, const Shape *result, int first)
 static bool
 bind_walk(const Planning *planning, const Shape *shape, int axis, FusedOperand *operand)
 {
-    const Shape *const result = &planning->plan->shape;
-    const int first = axis > 0 ? axis - 1 : result->rank - shape->rank;
-    FusedWalk *const walk = arena_alloc(planning->plan->arena, sizeof *walk);
+    const Shape *result = &planning->plan->shape;
+    int first = axis > 0 ? axis - 1 : result->rank - shape->rank;
+    FusedWalk *walk = arena_alloc(planning->plan->arena, sizeof *walk);
     if (walk == NULL || !is_broadcast(shape, result, first)) {
         return false;
     }
@@ -131,7 +131,7 @@ bind_walk(const Planning *planning, const Shape *shape, int axis, FusedOperand *
 static Dtype
 value_dtype(const Fused *fused, const FusedStep *reader, uint32_t index)
 {
-    const uint32_t value = reader->values[index];
+    uint32_t value = reader->values[index];
     return value < fused->input_count ? reader->node->input_dtypes[index]
                                       : fused->steps[value - fused->input_count].node->output_dtypes[0];
 }
@@ -139,10 +139,10 @@ value_dtype(const Fused *fused, const FusedStep *reader, uint32_t index)
 static bool
 bind_operand(Planning *planning, const FusedStep *step, uint32_t index, FusedOperand *operand)
 {
-    const Fused *const fused = planning->fused;
-    const uint32_t value = step->values[index];
-    const int axis = step->function.is_fold ? 0 : step->function.axes[index];
-    const Shape *const shape = &planning->shapes[value];
+    const Fused *fused = planning->fused;
+    uint32_t value = step->values[index];
+    int axis = step->function.is_fold ? 0 : step->function.axes[index];
+    const Shape *shape = &planning->shapes[value];
     int64_t count = 0;
     *operand = (FusedOperand){.source = value, .size = dtype_size(value_dtype(fused, step, index))};
     planning->size_max = operand->size > planning->size_max ? operand->size : planning->size_max;
@@ -174,10 +174,10 @@ take_register(Planning *planning, uint32_t *ret_register)
 static void
 give_registers_back(Planning *planning, uint32_t step)
 {
-    const Fused *const fused = planning->fused;
+    const Fused *fused = planning->fused;
     for (uint32_t index = 0; index < fused->steps[step].node->input_count; index++) {
-        const uint32_t value = fused->steps[step].values[index];
-        const uint32_t producer = value - fused->input_count;
+        uint32_t value = fused->steps[step].values[index];
+        uint32_t producer = value - fused->input_count;
         if (value >= fused->input_count && planning->is_tiled[producer] &&
             planning->last_uses[producer] == step) {
             planning->is_busy[planning->registers[producer]] = false;
@@ -188,7 +188,7 @@ give_registers_back(Planning *planning, uint32_t step)
 static FusedOperation *
 add_operation(Planning *planning, const FusedStep *step, uint32_t target)
 {
-    FusedOperation *const operation = &planning->operations[planning->plan->operation_count++];
+    FusedOperation *operation = &planning->operations[planning->plan->operation_count++];
     operation->function = &step->function;
     planning->plan->may_refuse = planning->plan->may_refuse || step->function.accepts != NULL;
     operation->target = target;
@@ -199,13 +199,13 @@ add_operation(Planning *planning, const FusedStep *step, uint32_t target)
 static bool
 add_fold(Planning *planning, const FusedStep *step, uint32_t target)
 {
-    const uint32_t last = step->node->input_count - 1;
+    uint32_t last = step->node->input_count - 1;
     uint32_t sum = target;
     if (target == FUSED_OUTPUT && !take_register(planning, &sum)) {
         return false;
     }
     for (uint32_t index = 1; index <= last; index++) {
-        FusedOperation *const operation = add_operation(planning, step, index == last ? target : sum);
+        FusedOperation *operation = add_operation(planning, step, index == last ? target : sum);
         operation->operand_count = 2;
         operation->operands[0] = (FusedOperand){.kind = FUSED_REGISTER, .source = sum};
         if ((index == 1 && !bind_operand(planning, step, 0, &operation->operands[0])) ||
@@ -219,7 +219,7 @@ add_fold(Planning *planning, const FusedStep *step, uint32_t target)
 static bool
 add_function(Planning *planning, const FusedStep *step, uint32_t target)
 {
-    FusedOperation *const operation = add_operation(planning, step, target);
+    FusedOperation *operation = add_operation(planning, step, target);
     operation->operand_count = step->node->input_count;
     for (uint32_t index = 0; index < operation->operand_count; index++) {
         if (!bind_operand(planning, step, index, &operation->operands[index])) {
@@ -234,16 +234,16 @@ add_function(Planning *planning, const FusedStep *step, uint32_t target)
 static bool
 add_step(Planning *planning, uint32_t index)
 {
-    const FusedStep *const step = &planning->fused->steps[index];
-    const bool is_result = index + 1 == planning->fused->step_count;
-    const size_t size = dtype_size(step->node->output_dtypes[0]);
+    const FusedStep *step = &planning->fused->steps[index];
+    bool is_result = index + 1 == planning->fused->step_count;
+    size_t size = dtype_size(step->node->output_dtypes[0]);
     uint32_t target = FUSED_OUTPUT;
     planning->size_max = size > planning->size_max ? size : planning->size_max;
     if (!is_result && !take_register(planning, &target)) {
         return false;
     }
     planning->registers[index] = target;
-    const bool is_bound =
+    bool is_bound =
         step->function.is_fold ? add_fold(planning, step, target) : add_function(planning, step, target);
     give_registers_back(planning, index);
     return is_bound;
@@ -252,8 +252,8 @@ add_step(Planning *planning, uint32_t index)
 static bool
 add_steps(Planning *planning)
 {
-    FusedPlan *const plan = planning->plan;
-    uint32_t *const whole = arena_alloc(plan->arena, planning->fused->step_count * sizeof *whole);
+    FusedPlan *plan = planning->plan;
+    uint32_t *whole = arena_alloc(plan->arena, planning->fused->step_count * sizeof *whole);
     for (uint32_t step = 0; whole != NULL && step < planning->fused->step_count; step++) {
         if (!planning->is_tiled[step]) {
             whole[plan->whole_count++] = step;
@@ -269,8 +269,8 @@ add_steps(Planning *planning)
 static bool
 plan_tiles(Planning *planning)
 {
-    FusedPlan *const plan = planning->plan;
-    const Fused *const fused = planning->fused;
+    FusedPlan *plan = planning->plan;
+    const Fused *fused = planning->fused;
     if (!infer_steps(planning)) {
         return false;
     }
@@ -282,10 +282,10 @@ plan_tiles(Planning *planning)
 static Status
 plan_fill(Planning *planning, const Tensor *inputs)
 {
-    const Fused *const fused = planning->fused;
-    FusedPlan *const plan = planning->plan;
-    Arena *const scratch = planning->call->arena;
-    const size_t step_size = fused->step_count * sizeof(uint32_t);
+    const Fused *fused = planning->fused;
+    FusedPlan *plan = planning->plan;
+    Arena *scratch = planning->call->arena;
+    size_t step_size = fused->step_count * sizeof(uint32_t);
     planning->shapes = arena_alloc(plan->arena, (fused->input_count + fused->step_count) * sizeof(Shape));
     planning->is_tiled = arena_alloc(scratch, fused->step_count * sizeof(bool));
     planning->registers = arena_alloc(scratch, step_size);
@@ -310,7 +310,7 @@ static Status
 plan_new(Call *call, const Fused *fused, const Tensor *inputs, const FusedPlan **ret_plan)
 {
     AUTO_ARENA arena = arena_new(PLAN_SIZE_MAX);
-    FusedPlan *const plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
+    FusedPlan *plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
     if (plan == NULL) {
         return call_fail_memory(call, "a plan of fused nodes");
     }
@@ -359,7 +359,7 @@ fused_plan_get(
     Call *call, const Fused *fused, const Tensor *inputs, const FusedPlan **ret_plan, bool *ret_is_kept)
 {
     for (int i = 0; i < FUSED_PLAN_COUNT; i++) {
-        const FusedPlan *const plan = atomic_load_acquire(&fused->plans[i]);
+        const FusedPlan *plan = atomic_load_acquire(&fused->plans[i]);
         if (plan == NULL) {
             break;
         }

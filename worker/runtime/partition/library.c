@@ -51,10 +51,10 @@ library_free(Library *library)
 static Status
 check_attr(Call *call, const Library *library, const NodeDef *node, const AttrValue *value)
 {
-    const AttrValue *const items = value->is_list ? value->value.list.items : value;
-    const size_t count = value->is_list ? value->value.list.count : 1;
+    const AttrValue *items = value->is_list ? value->value.list.items : value;
+    size_t count = value->is_list ? value->value.list.count : 1;
     for (size_t index = 0; value->kind == ATTR_FUNCTION && index < count; index++) {
-        const Slice name = items[index].value.function.name;
+        Slice name = items[index].value.function.name;
         if (map_get(library->by_name, name) == NULL) {
             return call_fail(call, STATUS_INVALID_ARGUMENT,
                 "node '%.*s' calls function '%.*s', which does not exist", SLICE_PRINT(node->name),
@@ -79,13 +79,13 @@ static Status
 index_functions(Call *call, Library *library)
 {
     for (size_t index = 0; index < library->function_count; index++) {
-        LibraryFunction *const function = &library->functions[index];
+        LibraryFunction *function = &library->functions[index];
         if (!map_put(library->by_name, function->def->name, function)) {
             return call_fail_memory(call, "a library of functions");
         }
     }
     for (size_t index = 0; index < library->function_count; index++) {
-        const FunctionDef *const def = library->functions[index].def;
+        const FunctionDef *def = library->functions[index].def;
         TRY(check_calls(call, library, def->nodes, def->node_count));
     }
     return check_calls(call, library, library->def->nodes, library->def->node_count);
@@ -97,7 +97,7 @@ bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, M
     if (map_get(library->blobs, sha256) != NULL) {
         return STATUS_OK;
     }
-    TensorBuffer *const blob = blobs == NULL ? NULL : blobs->find(blobs->context, sha256);
+    TensorBuffer *blob = blobs == NULL ? NULL : blobs->find(blobs->context, sha256);
     if (blob == NULL) {
         return missing_blobs_add(call, sha256, missing);
     }
@@ -114,7 +114,7 @@ bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, M
 static const AttrValue *
 blob_digest(const NodeDef *node)
 {
-    const AttrValue *const digest =
+    const AttrValue *digest =
         slice_equals_string(node->op, "_BlobConst") ? node_def_attr(node, SLICE("sha256")) : NULL;
     return digest != NULL && digest->kind == ATTR_STRING && !digest->is_list ? digest : NULL;
 }
@@ -126,7 +126,7 @@ make_room(Call *call, const Library *library, MissingBlobs *missing)
     for (size_t index = 0; index < library->function_count; index++) {
         count += library->functions[index].def->node_count;
     }
-    const char **const room = arena_alloc(call->arena, count * sizeof *room);
+    const char **room = arena_alloc(call->arena, count * sizeof *room);
     if (room == NULL) {
         return call_fail_memory(call, "the missing blobs");
     }
@@ -142,9 +142,9 @@ bind_blobs(Call *call, Library *library, const BlobSource *blobs, MissingBlobs *
 {
     TRY(make_room(call, library, missing));
     for (size_t index = 0; index < library->function_count; index++) {
-        const FunctionDef *const function = library->functions[index].def;
+        const FunctionDef *function = library->functions[index].def;
         for (size_t node = 0; node < function->node_count; node++) {
-            const AttrValue *const digest = blob_digest(&function->nodes[node]);
+            const AttrValue *digest = blob_digest(&function->nodes[node]);
             TRY(digest == NULL ? STATUS_OK : bind_blob(call, library, digest->value.s, blobs, missing));
         }
     }
@@ -154,8 +154,8 @@ bind_blobs(Call *call, Library *library, const BlobSource *blobs, MissingBlobs *
 static TensorBuffer *
 find_blob(void *context, Slice sha256)
 {
-    const Library *const library = context;
-    TensorBuffer *const blob = map_get(library->blobs, sha256);
+    const Library *library = context;
+    TensorBuffer *blob = map_get(library->blobs, sha256);
     return blob == NULL ? NULL : tensor_buffer_ref(blob);
 }
 
@@ -168,8 +168,7 @@ library_size(const Library *library)
 static Library *
 library_alloc(GraphDef *def, const LibraryOptions *options)
 {
-    Library *const library =
-        memory_new(1, sizeof *library + def->function_count * sizeof *library->functions);
+    Library *library = memory_new(1, sizeof *library + def->function_count * sizeof *library->functions);
     if (library == NULL) {
         return NULL;
     }
@@ -225,7 +224,7 @@ library_end_call(Library *library)
 Partition *
 library_find(Library *library, Slice function)
 {
-    LibraryFunction *const found = map_get(library->by_name, function);
+    LibraryFunction *found = map_get(library->by_name, function);
     return found == NULL ? NULL : atomic_load_acquire(&found->partition);
 }
 
@@ -244,14 +243,14 @@ compile_function(Call *call, Library *library, const FunctionDef *function, Part
     body->min_consumer = library->def->min_consumer;
     body->passes_off = library->def->passes_off;
     body->passes_off_count = library->def->passes_off_count;
-    const BlobSource blobs = {.context = library, .find = find_blob};
+    BlobSource blobs = {.context = library, .find = find_blob};
     return library->options.compile_body(call, body, library->options.device, &blobs, library, ret_partition);
 }
 
 Status
 library_obtain(Call *call, Library *library, Slice function, Partition **ret_partition)
 {
-    LibraryFunction *const found = map_get(library->by_name, function);
+    LibraryFunction *found = map_get(library->by_name, function);
     if (found == NULL) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "function '%.*s' does not exist", SLICE_PRINT(function));

@@ -124,7 +124,7 @@ PartitionNode
 partition_node(const Partition *partition, uint32_t index)
 {
     assert(index < partition->node_count);
-    const ScheduleNode *const node = &partition->nodes[index];
+    const ScheduleNode *node = &partition->nodes[index];
     return (PartitionNode){.name = node->node->name, .op = node->node->op->name, .key = node->key};
 }
 

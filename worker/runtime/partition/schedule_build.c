@@ -12,7 +12,7 @@ enum {
 static size_t
 path_size(const ScheduleFrame *frames, const ScheduleFrame *frame)
 {
-    const size_t own = frame->name.size + 1 + NUMBER_DIGITS;
+    size_t own = frame->name.size + 1 + NUMBER_DIGITS;
     return frame->parent == FRAME_ROOT ? own : frames[frame->parent].path_size + 1 + own;
 }
 
@@ -52,7 +52,7 @@ is_dynamic_node(const ScheduleNode *node)
 static Status
 check_root(Call *call, const Partition *partition, const ScheduleNode *node)
 {
-    const bool is_border = node->kind == SCHEDULE_ARG || node->kind == SCHEDULE_RETVAL;
+    bool is_border = node->kind == SCHEDULE_ARG || node->kind == SCHEDULE_RETVAL;
     if (!is_border || node->frame == FRAME_ROOT) {
         return STATUS_OK;
     }
@@ -95,15 +95,15 @@ static Status
 alloc_lists(Call *call, const Partition *partition, ScheduleFrame *frame)
 {
     Arena *arena = partition->arena;
-    const size_t count = frame->cell_count + 1;
+    size_t count = frame->cell_count + 1;
     frame->nodes = arena_alloc(arena, count * sizeof *frame->nodes);
     frame->initial = arena_alloc(arena, count * sizeof *frame->initial);
     frame->receives = arena_alloc(arena, count * sizeof *frame->receives);
     frame->exits = arena_alloc(arena, count * sizeof *frame->exits);
     frame->nexts = arena_alloc(arena, count * sizeof *frame->nexts);
     frame->constants = arena_alloc(arena, (frame->enter_count + 1) * sizeof *frame->constants);
-    const bool is_all = frame->nodes != NULL && frame->initial != NULL && frame->receives != NULL &&
-                        frame->exits != NULL && frame->nexts != NULL && frame->constants != NULL;
+    bool is_all = frame->nodes != NULL && frame->initial != NULL && frame->receives != NULL &&
+                  frame->exits != NULL && frame->nexts != NULL && frame->constants != NULL;
     return is_all ? STATUS_OK : call_fail_memory(call, "a partition's loops");
 }
 
@@ -126,7 +126,7 @@ list_node(Partition *partition, uint32_t id)
     } else if (node->kind == SCHEDULE_NEXT) {
         node->index = append_node(frame->nexts, &frame->next_count, id);
     } else if (node->kind == SCHEDULE_ENTER) {
-        const bool is_constant = node_attr_bool(node->node, "is_constant");
+        bool is_constant = node_attr_bool(node->node, "is_constant");
         node->index = is_constant ? append_node(child->constants, &child->constant_count, id) : SLOT_NONE;
     } else if (node->kind == SCHEDULE_SEND) {
         node->index = frame->transfer_count++;
@@ -166,7 +166,7 @@ make_key(Call *call, const Partition *partition, ScheduleNode *node)
         return call_fail_memory(call, "a partition's transfers");
     }
     node->key = slice_from_string(key);
-    const size_t size = node->key.size + frame->path_size;
+    size_t size = node->key.size + frame->path_size;
     frame->key_size = size > frame->key_size ? size : frame->key_size;
     return STATUS_OK;
 }
@@ -198,7 +198,7 @@ initial_word(const Partition *partition, const ScheduleNode *node)
     uint64_t data = 0;
     uint64_t controls = 0;
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const uint32_t producer = node->node->inputs[i].node;
+        uint32_t producer = node->node->inputs[i].node;
         data += producer != NODE_NONE && is_dynamic(partition, producer);
     }
     for (uint32_t i = 0; i < node->node->control_count; i++) {
@@ -212,7 +212,7 @@ bind_constants(Call *call, Partition *partition, ScheduleNode *node)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const uint32_t producer = node->node->inputs[i].node;
+        uint32_t producer = node->node->inputs[i].node;
         count += producer != NODE_NONE && !is_dynamic(partition, producer);
     }
     if (count == 0) {
@@ -224,7 +224,7 @@ bind_constants(Call *call, Partition *partition, ScheduleNode *node)
     }
     node->constants = constants;
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const uint32_t producer = node->node->inputs[i].node;
+        uint32_t producer = node->node->inputs[i].node;
         if (producer != NODE_NONE && !is_dynamic(partition, producer)) {
             constants[node->constant_count++] =
                 (ScheduleConstant){.input = i, .value = partition->nodes[producer].value};
@@ -239,9 +239,9 @@ find_references(Call *call, const Partition *partition, ScheduleNode *node)
 {
     uint32_t *references = NULL;
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const Endpoint from = node->node->inputs[i];
-        const bool is_read = from.node != NODE_NONE && !node_input_is_reference(node->node, i) &&
-                             node_output_is_reference(&partition->graph->nodes[from.node], from.port);
+        Endpoint from = node->node->inputs[i];
+        bool is_read = from.node != NODE_NONE && !node_input_is_reference(node->node, i) &&
+                       node_output_is_reference(&partition->graph->nodes[from.node], from.port);
         if (!is_read) {
             continue;
         }
@@ -292,7 +292,7 @@ visit_data_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
     for (uint32_t i = 0; i < partition->node_count; i++) {
         const ScheduleNode *consumer = &partition->nodes[i];
         for (uint32_t k = 0; k < consumer->node->input_count && is_dynamic(partition, i); k++) {
-            const Endpoint from = consumer->node->inputs[k];
+            Endpoint from = consumer->node->inputs[k];
             if (from.node != NODE_NONE && is_dynamic(partition, from.node)) {
                 visit(partition, edges, from.node,
                     (ScheduleEdge){.cell = consumer->cell,
@@ -311,7 +311,7 @@ visit_control_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
     for (uint32_t i = 0; i < partition->node_count; i++) {
         const ScheduleNode *consumer = &partition->nodes[i];
         for (uint32_t k = 0; k < consumer->node->control_count && is_dynamic(partition, i); k++) {
-            const uint32_t producer = consumer->node->controls[k];
+            uint32_t producer = consumer->node->controls[k];
             if (is_dynamic(partition, producer)) {
                 visit(partition, edges, producer,
                     (ScheduleEdge){.cell = consumer->cell,
@@ -359,7 +359,7 @@ make_edges(Call *call, Partition *partition)
     visit_data_edges(partition, NULL, count_edge);
     visit_control_edges(partition, NULL, count_edge);
     for (uint32_t i = 0; i < partition->node_count; i++) {
-        const uint32_t ports = partition->nodes[i].node->output_count;
+        uint32_t ports = partition->nodes[i].node->output_count;
         total += partition->nodes[i].edge_count;
         port_max = ports > port_max ? ports : port_max;
     }
@@ -392,7 +392,7 @@ connect_nodes(Call *call, Partition *partition)
     }
     TRY(number_slots(call, partition));
     for (uint32_t i = 0; i < partition->node_count; i++) {
-        const bool is_measured = !partition->nodes[i].is_cheap;
+        bool is_measured = !partition->nodes[i].is_cheap;
         partition->costs[i] = is_measured ? COST_UNKNOWN : 0;
         partition->total_cost += is_measured ? COST_GUESS : 0;
     }

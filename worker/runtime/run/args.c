@@ -39,7 +39,7 @@ pass_arg(Ticket *ticket, Activation *activation)
 static void
 pass_late_arg(Ticket *ticket, Resumption *resumption)
 {
-    NodeTrace *const trace = trace_of(ticket, resumption->activation);
+    NodeTrace *trace = trace_of(ticket, resumption->activation);
     if (trace != NULL) {
         trace->start_ns = clock_monotonic_ns();
     }
@@ -54,7 +54,7 @@ await_feed(Ticket *ticket, Activation *activation, const ScheduleNode *node)
     Run *run = ticket->run;
     LateArg *late = &run->late_args[node->index];
     mutex_lock(&run->lock);
-    const bool is_absent = run->args[node->index].dtype == DTYPE_INVALID;
+    bool is_absent = run->args[node->index].dtype == DTYPE_INVALID;
     if (is_absent && !run->has_failed) {
         late->resumption.activation = activation;
         late->resumption.resume = pass_late_arg;
@@ -80,7 +80,7 @@ check_feed(Call *call, const Run *run, uint32_t index, const Tensor *tensor)
     if (run->late_args == NULL || index >= run->partition->arg_count) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the run takes no feed %" PRIu32 " later", index);
     }
-    const Dtype wanted = partition_arg_dtype(run->partition, index);
+    Dtype wanted = partition_arg_dtype(run->partition, index);
     return tensor->dtype == wanted
                ? STATUS_OK
                : call_fail(call, STATUS_INVALID_ARGUMENT, "feed %" PRIu32 " must be of type %s, not %s",
@@ -112,7 +112,7 @@ late_args_take(Call *call, Run *run, uint32_t index, Tensor *tensor)
     bool is_awaited = false;
     TRY(check_feed(call, run, index, tensor));
     mutex_lock(&run->lock);
-    const Status status = take_feed(call, run, index, tensor, &is_awaited);
+    Status status = take_feed(call, run, index, tensor, &is_awaited);
     mutex_unlock(&run->lock);
     if (is_awaited) {
         run_go_on(run, &run->late_args[index].resumption);
@@ -123,10 +123,10 @@ late_args_take(Call *call, Run *run, uint32_t index, Tensor *tensor)
 void
 late_args_give_up(Run *run)
 {
-    const uint32_t count = run->late_args == NULL ? 0 : run->partition->arg_count;
+    uint32_t count = run->late_args == NULL ? 0 : run->partition->arg_count;
     for (uint32_t i = 0; i < count; i++) {
         mutex_lock(&run->lock);
-        const bool was_awaited = run->late_args[i].is_awaited;
+        bool was_awaited = run->late_args[i].is_awaited;
         run->late_args[i].is_awaited = false;
         mutex_unlock(&run->lock);
         if (was_awaited) {
@@ -139,11 +139,11 @@ void
 late_args_describe(Run *run, Buffer *text)
 {
     uint32_t count = 0;
-    const uint32_t arg_count = run->late_args == NULL ? 0 : run->partition->arg_count;
+    uint32_t arg_count = run->late_args == NULL ? 0 : run->partition->arg_count;
     mutex_lock(&run->lock);
     for (uint32_t i = 0; i < arg_count; i++) {
         if (run->late_args[i].is_awaited && count++ < NAMED_MAX) {
-            const Slice name = run->partition->nodes[run->partition->args[i]].node->name;
+            Slice name = run->partition->nodes[run->partition->args[i]].node->name;
             buffer_append_format(
                 text, "%s'%.*s'", count == 1 ? "; waiting for feeds: " : ", ", SLICE_PRINT(name));
         }

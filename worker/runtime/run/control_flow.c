@@ -24,7 +24,7 @@ switch_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
         return;
     }
     Tensor *outputs = outputs_begin(ticket, activation, node);
-    const uint32_t port = *(const uint8_t *)predicate->data != 0;
+    uint32_t port = *(const uint8_t *)predicate->data != 0;
     tensor_copy(&outputs[port], &inputs[0]);
     inputs[0].buffer = NULL;
     tensors_release(inputs, 2);
@@ -52,7 +52,7 @@ make_index(Ticket *ticket, const ScheduleNode *merge, Tensor *outputs, uint32_t 
         .output_count = merge->node->output_count,
     };
     Tensor *index = NULL;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     TRY(kernel_output(&context, 1, DTYPE_INT32, &scalar, &index));
     *(int32_t *)index->data = (int32_t)winner;
     return STATUS_OK;
@@ -63,7 +63,7 @@ void
 merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
     (void)is_dead;
-    const uint32_t winner = (uint32_t)(atomic_load_relaxed(&activation->word) >> 48);
+    uint32_t winner = (uint32_t)(atomic_load_relaxed(&activation->word) >> 48);
     if (winner == 0) {
         ticket_propagate(ticket, activation->iteration, node, NULL, true);
         return;

@@ -42,8 +42,8 @@ begin_node(Ticket *ticket, Iteration *iteration)
 static void
 settle_node(Ticket *ticket, Iteration *iteration)
 {
-    Frame *const frame = iteration->frame;
-    const int32_t change = ticket->readied - 1;
+    Frame *frame = iteration->frame;
+    int32_t change = ticket->readied - 1;
     if (frame == NULL) {
         return;
     }
@@ -56,7 +56,7 @@ settle_node(Ticket *ticket, Iteration *iteration)
 static void
 run_ready_node(Ticket *ticket, Activation *activation)
 {
-    Iteration *const iteration = activation->iteration;
+    Iteration *iteration = activation->iteration;
     ticket->node_count++;
     ticket->loop_node_count += iteration->frame != NULL;
     begin_node(ticket, iteration);
@@ -79,7 +79,7 @@ executor_run(Ticket *ticket)
         }
     }
     Arena *arena = ticket->call.arena;
-    Device *const device = ticket->partition->device;
+    Device *device = ticket->partition->device;
     (void)device->charge(device, ticket->charged);
     atomic_add_relaxed(&run->node_count, ticket->node_count);
     if (ticket->loop_node_count > 0) {
@@ -103,7 +103,7 @@ void
 executor_go_on(DeviceWork *work)
 {
     Resumption *resumption = (Resumption *)(void *)work;
-    Iteration *const iteration = resumption->activation->iteration;
+    Iteration *iteration = resumption->activation->iteration;
     Ticket ticket;
     ticket_begin(&ticket, iteration->run, arena_new(SCRATCH_MAX));
     begin_node(&ticket, iteration);

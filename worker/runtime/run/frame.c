@@ -22,7 +22,7 @@ node_at(const Run *run, uint32_t id)
 static void
 frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Iteration *iteration)
 {
-    const bool is_dead = frame->constants[index].dtype == DTYPE_INVALID;
+    bool is_dead = frame->constants[index].dtype == DTYPE_INVALID;
     Tensor value;
     tensor_copy(&value, &frame->constants[index]);
     (void)tensor_buffer_ref(value.buffer);
@@ -59,7 +59,7 @@ iteration_trace(const Run *run, Iteration *iteration)
         iteration->trace = NULL;
         return;
     }
-    const TraceScope loop = iteration_trace_scope(iteration);
+    TraceScope loop = iteration_trace_scope(iteration);
     iteration->trace =
         run_trace_iteration(run->trace, &loop, iteration->frame->parent->trace, iteration->number);
 }
@@ -242,7 +242,7 @@ frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Ten
     Frame *frame = iteration->frame;
     bool is_ok = true;
     mutex_lock(&run->frames_lock);
-    const bool waits = iteration->newer == NULL && is_full(run, frame);
+    bool waits = iteration->newer == NULL && is_full(run, frame);
     if (waits) {
         tensor_copy(&frame->waiting[next->index], output);
         frame->waiting_count++;
@@ -264,7 +264,7 @@ frame_settle(Ticket *ticket, Frame *frame)
 {
     assert(frame != NULL);
     mutex_lock(&ticket->run->frames_lock);
-    const bool is_ok = frame_sweep(ticket, frame);
+    bool is_ok = frame_sweep(ticket, frame);
     mutex_unlock(&ticket->run->frames_lock);
     if (!is_ok) {
         fail_without_memory(ticket);

@@ -7,7 +7,7 @@
 static size_t
 reserve_items(size_t *size, size_t count, size_t item)
 {
-    const size_t offset = (*size + MEMORY_CACHE_LINE - 1) / MEMORY_CACHE_LINE * MEMORY_CACHE_LINE;
+    size_t offset = (*size + MEMORY_CACHE_LINE - 1) / MEMORY_CACHE_LINE * MEMORY_CACHE_LINE;
     *size = offset + count * item;
     return offset;
 }
@@ -36,11 +36,11 @@ iteration_new(Run *run, const Partition *partition, uint32_t frame)
     assert(frame < partition->frame_count);
     const ScheduleFrame *schedule = &partition->frames[frame];
     size_t size = sizeof(Iteration);
-    const size_t activations = reserve_items(&size, schedule->cell_count, sizeof(Activation));
-    const size_t slots = reserve_items(&size, schedule->slot_count, sizeof(Tensor));
-    const size_t transfers = reserve_items(&size, schedule->transfer_count, sizeof(Transfer));
-    const size_t children = reserve_items(&size, schedule->child_count, sizeof(Frame *));
-    const size_t keys =
+    size_t activations = reserve_items(&size, schedule->cell_count, sizeof(Activation));
+    size_t slots = reserve_items(&size, schedule->slot_count, sizeof(Tensor));
+    size_t transfers = reserve_items(&size, schedule->transfer_count, sizeof(Transfer));
+    size_t children = reserve_items(&size, schedule->child_count, sizeof(Frame *));
+    size_t keys =
         reserve_items(&size, frame == FRAME_ROOT ? 0 : schedule->transfer_count, schedule->key_size);
     char *bytes = memory_new(1, size);
     if (bytes == NULL) {
@@ -68,7 +68,7 @@ void
 iteration_reset(Iteration *iteration)
 {
     const ScheduleFrame *schedule = iteration->schedule;
-    Activation *const activations = iteration->activations;
+    Activation *activations = iteration->activations;
     for (uint32_t cell = 0; cell < schedule->cell_count; cell++) {
         activations[cell].word = schedule->initial[cell];
     }
@@ -143,8 +143,8 @@ iteration_key(Iteration *iteration, const ScheduleNode *node)
 Frame *
 frame_new(const ScheduleFrame *schedule)
 {
-    const size_t tensors = (size_t)schedule->next_count + schedule->constant_count;
-    const size_t flags = (size_t)schedule->exit_count + schedule->constant_count;
+    size_t tensors = (size_t)schedule->next_count + schedule->constant_count;
+    size_t flags = (size_t)schedule->exit_count + schedule->constant_count;
     Frame *frame = memory_new(1, sizeof *frame + tensors * sizeof(Tensor) + flags * sizeof(bool));
     if (frame != NULL) {
         frame->schedule = schedule;

@@ -8,7 +8,7 @@ is_reference_right(Call *call, const Node *node, uint32_t index, Dtype made)
     if (made == DTYPE_RESOURCE && node_output_is_reference(node, index)) {
         return true;
     }
-    const Status status =
+    Status status =
         call_fail(call, STATUS_INTERNAL, "the kernel made output %" PRIu32 " of type %s instead of %s", index,
             dtype_name(made), dtype_name(node->output_dtypes[index]));
     (void)status;

@@ -17,7 +17,7 @@ static bool
 is_measured(const Ticket *ticket, uint32_t id)
 {
     const ScheduleNode *node = &ticket->partition->nodes[id];
-    const uint32_t cost = atomic_load_relaxed(&ticket->partition->costs[id]);
+    uint32_t cost = atomic_load_relaxed(&ticket->partition->costs[id]);
     return !node->is_cheap && (cost == COST_UNKNOWN || cost > CLOCK_NS_PER_US || ticket->run->measures_all);
 }
 
@@ -26,10 +26,10 @@ static void
 note_cost(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
 {
     Partition *partition = ticket->run->partition;
-    const uint32_t old = atomic_load_relaxed(&partition->costs[id]);
-    const int64_t now = elapsed_ns < COST_UNKNOWN ? (int64_t)elapsed_ns : COST_UNKNOWN - 1;
-    const int64_t next = old == COST_UNKNOWN ? now : old + (now - old) / AVERAGE_WEIGHT;
-    const int64_t change = next - (old == COST_UNKNOWN ? COST_GUESS : (int64_t)old);
+    uint32_t old = atomic_load_relaxed(&partition->costs[id]);
+    int64_t now = elapsed_ns < COST_UNKNOWN ? (int64_t)elapsed_ns : COST_UNKNOWN - 1;
+    int64_t next = old == COST_UNKNOWN ? now : old + (now - old) / AVERAGE_WEIGHT;
+    int64_t change = next - (old == COST_UNKNOWN ? COST_GUESS : (int64_t)old);
     atomic_store_relaxed(&partition->costs[id], (uint32_t)next);
     atomic_add_relaxed(&partition->total_cost, (uint64_t)change);
 }
@@ -55,13 +55,13 @@ context_of(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *out
 static bool
 kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs)
 {
-    const uint32_t id = activation->node;
+    uint32_t id = activation->node;
     Tensor *inputs = inputs_take(activation, node);
     KernelContext context = context_of(ticket, node, inputs, outputs);
-    const bool is_timed = is_measured(ticket, id);
-    const uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
+    bool is_timed = is_measured(ticket, id);
+    uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
     running_begin(ticket->run, id, start_ns);
-    const Status status = node->kernel->compute(&context);
+    Status status = node->kernel->compute(&context);
     running_end();
     if (is_timed) {
         note_cost(ticket, id, clock_monotonic_ns() - start_ns);
@@ -76,7 +76,7 @@ static bool
 kernel_compute_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
     KernelContext context = context_of(ticket, node, inputs_take(activation, node), NULL);
-    const Status status = node->kernel->compute_dead(&context);
+    Status status = node->kernel->compute_dead(&context);
     if (status != STATUS_OK) {
         run_fail(ticket->run, failure_of_call(&ticket->call, node->node->name));
     }
@@ -86,7 +86,7 @@ kernel_compute_dead(Ticket *ticket, Activation *activation, const ScheduleNode *
 static void
 kernel_run_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
-    const bool is_right = node->kernel->compute_dead == NULL || kernel_compute_dead(ticket, activation, node);
+    bool is_right = node->kernel->compute_dead == NULL || kernel_compute_dead(ticket, activation, node);
     tensors_release(inputs_of(activation, node), node->node->input_count);
     if (is_right) {
         ticket_propagate(ticket, activation->iteration, node, NULL, true);
@@ -175,20 +175,20 @@ void
 node_run(Ticket *ticket, Activation *activation)
 {
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
-    const uint64_t word = atomic_load_relaxed(&activation->word);
-    const bool is_dead = word >> 32 != 0 && node->kind != SCHEDULE_TRIGGER;
-    const bool is_reading = !is_dead || node->kind == SCHEDULE_MERGE;
+    uint64_t word = atomic_load_relaxed(&activation->word);
+    bool is_dead = word >> 32 != 0 && node->kind != SCHEDULE_TRIGGER;
+    bool is_reading = !is_dead || node->kind == SCHEDULE_MERGE;
     if (node->reference_count > 0 && is_reading &&
         !references_read(ticket, node, inputs_of(activation, node))) {
         return;
     }
-    NodeTrace *const trace = is_reading ? trace_of(ticket, activation) : NULL;
+    NodeTrace *trace = is_reading ? trace_of(ticket, activation) : NULL;
     if (trace != NULL) {
         trace->start_ns = clock_monotonic_ns();
     }
     NODE_RUNS[node->kind](ticket, activation, node, is_dead);
     /* Nodes that end later, perhaps on another thread, note their end themselves. */
-    const bool ends_here =
+    bool ends_here =
         node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE && node->kind != SCHEDULE_ARG;
     if (trace != NULL && ends_here && trace->end_ns == 0) {
         trace_end(trace, ticket->partition->device, NULL, 0);

@@ -72,7 +72,7 @@ promise_complete(KernelPromise *kernel, Status status)
 static Promise *
 promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
-    const uint32_t output_count = node->node->output_count;
+    uint32_t output_count = node->node->output_count;
     Promise *promise = memory_new(1, sizeof *promise + output_count * sizeof(Tensor));
     if (promise == NULL) {
         return NULL;

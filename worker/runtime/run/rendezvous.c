@@ -85,8 +85,8 @@ table_append(Rendezvous *rendezvous, RendezvousItem *item)
 static void
 table_grow(Rendezvous *rendezvous)
 {
-    const size_t count = rendezvous->bucket_count;
-    RendezvousItem **const old = rendezvous->buckets;
+    size_t count = rendezvous->bucket_count;
+    RendezvousItem **old = rendezvous->buckets;
     RendezvousItem **buckets = count < BUCKETS_MAX ? memory_new(count * 4, sizeof *buckets) : NULL;
     if (buckets == NULL) {
         return;
@@ -210,20 +210,20 @@ static uint32_t
 key_receiver(const Rendezvous *rendezvous, Slice key)
 {
     uint64_t slot = 0;
-    const Slice device = slice_part(key, slice_find(key, ';') + 1, key.size);
-    const Slice prefix = SLICE("/slot:");
+    Slice device = slice_part(key, slice_find(key, ';') + 1, key.size);
+    Slice prefix = SLICE("/slot:");
     if (!slice_starts_with(device, prefix)) {
         return rendezvous->slot;
     }
-    const Slice rest = slice_part(device, prefix.size, device.size);
-    const bool is_number = slice_to_uint64(slice_part(rest, 0, slice_find(rest, '/')), &slot);
+    Slice rest = slice_part(device, prefix.size, device.size);
+    bool is_number = slice_to_uint64(slice_part(rest, 0, slice_find(rest, '/')), &slot);
     return is_number && slot <= UINT32_MAX ? (uint32_t)slot : rendezvous->slot;
 }
 
 Status
 rendezvous_send(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead)
 {
-    const uint32_t receiver = key_receiver(rendezvous, key);
+    uint32_t receiver = key_receiver(rendezvous, key);
     if (receiver == rendezvous->slot) {
         return rendezvous_deliver(call, rendezvous, key, tensor, is_dead);
     }
@@ -300,10 +300,10 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
         return call_fail_memory(call, "an announced tensor");
     }
     mutex_lock(&rendezvous->lock);
-    const Status code = rendezvous->code;
+    Status code = rendezvous->code;
     RendezvousItem **link = table_find(rendezvous, key, parked->item.hash);
-    const bool is_awaited = code == STATUS_OK && *link != NULL && (*link)->kind == ITEM_WAITER;
-    const bool is_full = rendezvous->item_count >= RENDEZVOUS_ITEMS_MAX;
+    bool is_awaited = code == STATUS_OK && *link != NULL && (*link)->kind == ITEM_WAITER;
+    bool is_full = rendezvous->item_count >= RENDEZVOUS_ITEMS_MAX;
     if (is_awaited) {
         ((RendezvousWaiter *)(void *)*link)->is_pulled = true;
     }
@@ -348,7 +348,7 @@ rendezvous_receive(
 {
     waiter->item = (RendezvousItem){.hash = map_hash(key), .key = key, .kind = ITEM_WAITER};
     mutex_lock(&rendezvous->lock);
-    const Status code = rendezvous->code;
+    Status code = rendezvous->code;
     Parked *parked = code == STATUS_OK ? table_take(rendezvous, waiter) : NULL;
     mutex_unlock(&rendezvous->lock);
     if (code != STATUS_OK) {
@@ -358,7 +358,7 @@ rendezvous_receive(
     if (parked == NULL) {
         return false;
     }
-    const bool is_value = parked->item.kind == ITEM_VALUE;
+    bool is_value = parked->item.kind == ITEM_VALUE;
     if (is_value) {
         *ret_message = (RendezvousMessage){.is_dead = parked->is_dead};
         move_tensor(&parked->tensor, &ret_message->tensor);
@@ -378,7 +378,7 @@ rendezvous_forget(Rendezvous *rendezvous, RendezvousWaiter *waiter)
     while (*link != NULL && *link != &waiter->item) {
         link = &(*link)->next;
     }
-    const bool is_found = *link != NULL;
+    bool is_found = *link != NULL;
     if (is_found) {
         table_remove(rendezvous, link);
     }
@@ -395,7 +395,7 @@ rendezvous_abort(Rendezvous *rendezvous, Status code, const char *message)
         mutex_unlock(&rendezvous->lock);
         return;
     }
-    const Slice text = slice_part(slice_from_string(message), 0, sizeof rendezvous->error - 1);
+    Slice text = slice_part(slice_from_string(message), 0, sizeof rendezvous->error - 1);
     memcpy(rendezvous->error, text.data, text.size);
     rendezvous->code = code;
     RendezvousItem *items = table_clear(rendezvous);
@@ -407,7 +407,7 @@ uint64_t
 rendezvous_parked_bytes(Rendezvous *rendezvous)
 {
     mutex_lock(&rendezvous->lock);
-    const uint64_t bytes = rendezvous->parked_bytes;
+    uint64_t bytes = rendezvous->parked_bytes;
     mutex_unlock(&rendezvous->lock);
     return bytes;
 }

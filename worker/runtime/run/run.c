@@ -42,7 +42,7 @@ Failure
 run_failure(Run *run)
 {
     mutex_lock(&run->lock);
-    const Failure failure = run->failure;
+    Failure failure = run->failure;
     mutex_unlock(&run->lock);
     return failure;
 }
@@ -87,7 +87,7 @@ run_check_all_ran(Run *run, uint64_t node_count)
     while (cell + 1 < root->cell_count && (uint32_t)run->root->activations[cell].word == 0) {
         cell++;
     }
-    const Failure failure = failure_of(STATUS_INTERNAL, run->partition->nodes[root->nodes[cell]].node->name,
+    Failure failure = failure_of(STATUS_INTERNAL, run->partition->nodes[root->nodes[cell]].node->name,
         "the run ended, but the node never got all its inputs");
     (void)run_note_failure(run, &failure);
 }
@@ -96,7 +96,7 @@ run_check_all_ran(Run *run, uint64_t node_count)
 static void
 finish_run(Run *run)
 {
-    const uint64_t node_count = atomic_load_relaxed(&run->node_count);
+    uint64_t node_count = atomic_load_relaxed(&run->node_count);
     run_check_all_ran(run, node_count);
     mutex_lock(&run->lock);
     run->is_done = true;
@@ -125,8 +125,8 @@ check_request(Call *call, const RunRequest *request)
             partition->arg_count, request->arg_count);
     }
     for (uint32_t i = 0; i < request->arg_count; i++) {
-        const Dtype wanted = partition_arg_dtype(partition, i);
-        const bool may_lack = request->feeds_come_late && request->args[i].dtype == DTYPE_INVALID;
+        Dtype wanted = partition_arg_dtype(partition, i);
+        bool may_lack = request->feeds_come_late && request->args[i].dtype == DTYPE_INVALID;
         if (request->args[i].dtype != wanted && !may_lack) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "feed %" PRIu32 " must be of type %s, not %s", i,
                 dtype_name(wanted), dtype_name(request->args[i].dtype));
@@ -183,7 +183,7 @@ static_assert((int)COST_GUESS > (int)INLINE_IDLE_COST_NS, "what is not known to 
 static bool
 is_run_inline(const RunRequest *request)
 {
-    const uint64_t cost_max_ns = request->caller_is_idle ? INLINE_IDLE_COST_NS : INLINE_COST_NS;
+    uint64_t cost_max_ns = request->caller_is_idle ? INLINE_IDLE_COST_NS : INLINE_COST_NS;
     return request->partition->frame_count == 1 && partition_cost_ns(request->partition) <= cost_max_ns;
 }
 
@@ -196,9 +196,9 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     if (run == NULL) {
         return call_fail_memory(call, "a run");
     }
-    const bool has_room = (!request->traces_nodes || run_state_trace(run)) &&
-                          (!request->feeds_come_late || late_args_expect(run));
-    const Status status =
+    bool has_room = (!request->traces_nodes || run_state_trace(run)) &&
+                    (!request->feeds_come_late || late_args_expect(run));
+    Status status =
         has_room ? run_admit(call, run, request) : call_fail_memory(call, "a run's traces or late feeds");
     if (status != STATUS_OK) {
         run_state_put(run);

@@ -21,7 +21,7 @@ find_plan(Partition *partition, const RunRequest *request)
     MemoryPlan *found = NULL;
     mutex_lock(&partition->pool.lock);
     for (uint32_t i = 0; i < PARTITION_PLANS_MAX && found == NULL; i++) {
-        MemoryPlan *const plan = partition->pool.plans[i];
+        MemoryPlan *plan = partition->pool.plans[i];
         found = plan != NULL && memory_plan_fits(plan, request->args, request->open_size)
                     ? memory_plan_ref(plan)
                     : NULL;
@@ -34,8 +34,8 @@ static void
 keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
 {
     mutex_lock(&partition->pool.lock);
-    MemoryPlan **const kept = &partition->pool.plans[partition->pool.next_plan];
-    MemoryPlan *const dropped = *kept;
+    MemoryPlan **kept = &partition->pool.plans[partition->pool.next_plan];
+    MemoryPlan *dropped = *kept;
     *kept = memory_plan_ref(plan);
     partition->pool.next_plan = (partition->pool.next_plan + 1) % PARTITION_PLANS_MAX;
     partition->pool.planning_ns += elapsed_ns;
@@ -47,9 +47,9 @@ keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
 static bool
 is_planning_worthwhile(Partition *partition)
 {
-    const uint64_t runs = atomic_load_relaxed(&partition->run_count);
+    uint64_t runs = atomic_load_relaxed(&partition->run_count);
     mutex_lock(&partition->pool.lock);
-    const uint64_t planning_ns = partition->pool.planning_ns;
+    uint64_t planning_ns = partition->pool.planning_ns;
     mutex_unlock(&partition->pool.lock);
     return planning_ns < PLANNING_FREE_NS + runs * partition_cost_ns(partition) / PLANNING_SHARE;
 }
@@ -60,7 +60,7 @@ obtain_plan(Partition *partition, const RunRequest *request)
 {
     MemoryPlan *plan = find_plan(partition, request);
     if (plan == NULL && is_planning_worthwhile(partition)) {
-        const uint64_t start_ns = clock_monotonic_ns();
+        uint64_t start_ns = clock_monotonic_ns();
         plan = memory_plan_new(partition, request->args, request->open_size);
         if (plan != NULL) {
             keep_plan(partition, plan, clock_monotonic_ns() - start_ns);
@@ -93,7 +93,7 @@ plan_text(const MemoryPlan *plan, Buffer *text)
         buffer_append_format(text, "%s'%.*s' %" PRIu64, i == 0 ? ", the largest tensors " : ", ",
             SLICE_PRINT(slice_part(plan->largest[i].node, 0, 64)), plan->largest[i].bytes);
     }
-    const char *const whole = buffer_string(text);
+    const char *whole = buffer_string(text);
     return whole == NULL ? "more" : whole;
 }
 
@@ -122,15 +122,15 @@ note_crowd(const RunRequest *request, uint64_t wanted, uint64_t limit)
 static Status
 reserve_memory(Call *call, Run *run, const RunRequest *request)
 {
-    Device *const device = run->partition->device;
-    const uint64_t wanted = memory_plan_allocated(run->plan);
+    Device *device = run->partition->device;
+    uint64_t wanted = memory_plan_allocated(run->plan);
     if (wanted < RESERVED_SIZE_MIN) {
         return STATUS_OK;
     }
     DeviceMemory memory;
     device->memory(device, &memory);
-    const uint64_t reserved = atomic_add_relaxed(&device->reserved, wanted);
-    const uint64_t taken = memory.in_use > reserved - wanted ? memory.in_use : reserved - wanted;
+    uint64_t reserved = atomic_add_relaxed(&device->reserved, wanted);
+    uint64_t taken = memory.in_use > reserved - wanted ? memory.in_use : reserved - wanted;
     if (wanted <= memory.limit && taken <= memory.limit - wanted) {
         run->reserved = wanted;
         return STATUS_OK;
@@ -159,12 +159,12 @@ prepare_account(Run *run, uint64_t limit)
 static Status
 begin_arena(Call *call, Run *run, const RunRequest *request)
 {
-    Device *const device = run->partition->device;
+    Device *device = run->partition->device;
     if (run->memory == NULL) {
         return STATUS_OK;
     }
-    MemoryAccount *const before = device->charge(device, run->account);
-    const bool is_there = run_memory_begin(run->memory, device);
+    MemoryAccount *before = device->charge(device, run->account);
+    bool is_there = run_memory_begin(run->memory, device);
     (void)device->charge(device, before);
     if (is_there) {
         return STATUS_OK;
@@ -202,9 +202,8 @@ run_admit(Call *call, Run *run, const RunRequest *request)
         TRY(check_limit(call, run->plan, request->memory_limit));
         TRY(reserve_memory(call, run, request));
     }
-    const Status status = prepare_account(run, request->memory_limit)
-                              ? begin_arena(call, run, request)
-                              : call_fail_memory(call, "a run's account");
+    Status status = prepare_account(run, request->memory_limit) ? begin_arena(call, run, request)
+                                                                : call_fail_memory(call, "a run's account");
     if (status != STATUS_OK) {
         release_reservation(run);
     }
@@ -214,7 +213,7 @@ run_admit(Call *call, Run *run, const RunRequest *request)
 void
 run_settle(Run *run, RunStats *ret_stats)
 {
-    const uint64_t fed = atomic_load_relaxed(&run->fed_bytes);
+    uint64_t fed = atomic_load_relaxed(&run->fed_bytes);
     ret_stats->peak_bytes = memory_account_peak(run->account) + fed;
     ret_stats->planned_bytes = run->planned_bytes;
     ret_stats->is_plan_exact = run->plan != NULL && run->plan->is_exact;

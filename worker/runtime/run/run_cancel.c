@@ -83,7 +83,7 @@ run_cancel(Run *run, Status code, const char *message)
     }
     const char *whole = buffer_string(&text);
     const char *told = whole == NULL ? message : whole;
-    const Failure failure = failure_of(code, (Slice){0}, "%s", told);
+    Failure failure = failure_of(code, (Slice){0}, "%s", told);
     if (run_note_failure(run, &failure)) {
         run->hooks->wake(run, code, told);
     }

@@ -11,7 +11,7 @@ run_note_failure(Run *run, const Failure *failure)
 {
     assert(failure->code != STATUS_OK);
     mutex_lock(&run->lock);
-    const bool is_first = !run->has_failed && !run->is_done;
+    bool is_first = !run->has_failed && !run->is_done;
     if (is_first) {
         run->failure = *failure;
         atomic_store_release(&run->has_failed, true);

@@ -192,7 +192,7 @@ run_state_get(Partition *partition)
         return NULL;
     }
     assert(list_is_empty(&run->promises) && list_is_empty(&run->live_frames));
-    const uint32_t count = atomic_fetch_add_relaxed(&partition->run_count, 1);
+    uint32_t count = atomic_fetch_add_relaxed(&partition->run_count, 1);
     iteration_reset(run->root);
     run->reference_count = 1;
     run->ticket_count = 1;
@@ -217,7 +217,7 @@ run_state_put(Run *run)
     run->root->trace = NULL;
     trim_stocks(run, IDLE_ITERATIONS_MAX);
     mutex_lock(&pool->lock);
-    const bool is_kept = pool->idle_count < IDLE_MAX;
+    bool is_kept = pool->idle_count < IDLE_MAX;
     if (is_kept) {
         run->next_idle = pool->idle;
         pool->idle = run;
@@ -232,7 +232,7 @@ run_state_put(Run *run)
 bool
 run_state_trace(Run *run)
 {
-    const TraceScope root = iteration_trace_scope(run->root);
+    TraceScope root = iteration_trace_scope(run->root);
     run->trace = run_trace_new(&root);
     run->root->trace = run->trace == NULL ? NULL : run->trace->root;
     return run->trace != NULL;

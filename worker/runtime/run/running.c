@@ -86,7 +86,7 @@ read_one(const Running *running, const Run *run, uint32_t *ret_node, uint64_t *r
 static void
 append_node(const Run *run, uint32_t node, uint64_t start_ns, Buffer *text)
 {
-    const PartitionNode about = partition_node(run->partition, node);
+    PartitionNode about = partition_node(run->partition, node);
     buffer_append_format(text, "'%.*s' (%.*s)", SLICE_PRINT(about.name), SLICE_PRINT(about.op));
     if (start_ns > 0) {
         buffer_append_format(

@@ -53,8 +53,8 @@ count_ready(Ticket *ticket, Iteration *iteration, bool stays)
 void
 ticket_ready(Ticket *ticket, Activation *activation)
 {
-    NodeTrace *const trace = trace_of(ticket, activation);
-    const bool is_long = is_expensive(ticket->partition, activation->node);
+    NodeTrace *trace = trace_of(ticket, activation);
+    bool is_long = is_expensive(ticket->partition, activation->node);
     if (trace != NULL) {
         trace->scheduled_ns = clock_monotonic_ns();
     }
@@ -74,7 +74,7 @@ add_to_word(const Ticket *ticket, Activation *activation, uint64_t change)
     if (!ticket_is_alone(ticket)) {
         return atomic_add_acq_rel(&activation->word, change);
     }
-    const uint64_t after = atomic_load_relaxed(&activation->word) + change;
+    uint64_t after = atomic_load_relaxed(&activation->word) + change;
     atomic_store_relaxed(&activation->word, after);
     return after;
 }
@@ -82,8 +82,8 @@ add_to_word(const Ticket *ticket, Activation *activation, uint64_t change)
 static void
 fire_edge(Ticket *ticket, Activation *activation, bool is_dead)
 {
-    const uint64_t change = (is_dead ? DEAD_INPUT : 0) - 1;
-    const uint64_t word = add_to_word(ticket, activation, change);
+    uint64_t change = (is_dead ? DEAD_INPUT : 0) - 1;
+    uint64_t word = add_to_word(ticket, activation, change);
     if ((uint32_t)word == 0) {
         ticket_ready(ticket, activation);
     }
@@ -104,8 +104,8 @@ merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, b
         return word - 2;
     }
     if (is_dead) {
-        const uint32_t missing = merge->node->input_count - merge_dead_inputs(word);
-        const uint32_t more = edge->is_entry || missing == 0 ? missing : 1;
+        uint32_t missing = merge->node->input_count - merge_dead_inputs(word);
+        uint32_t more = edge->is_entry || missing == 0 ? missing : 1;
         return word + DEAD_INPUT * more;
     }
     return (word & 1) == 0 ? word : word - 1 + MERGE_WINNER * (edge->slot - merge->slot + 1);
@@ -114,7 +114,7 @@ merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, b
 static bool
 merge_is_ready(const ScheduleNode *merge, uint64_t word)
 {
-    const uint32_t pending = (uint32_t)word;
+    uint32_t pending = (uint32_t)word;
     return pending == 0 || (pending == 1 && merge_dead_inputs(word) == merge->node->input_count);
 }
 
@@ -133,7 +133,7 @@ fire_merge_edge(Ticket *ticket, Iteration *iteration, const ScheduleEdge *edge, 
             after = merge_word(merge, edge, before, is_dead);
         }
     }
-    const bool is_late = edge->slot != SLOT_NONE && !is_dead && (before & 1) == 0;
+    bool is_late = edge->slot != SLOT_NONE && !is_dead && (before & 1) == 0;
     if (is_late) {
         tensor_unref(&iteration->slots[edge->slot]);
     } else if (merge_is_ready(merge, after) && !merge_is_ready(merge, before)) {
@@ -158,7 +158,7 @@ ticket_propagate(
     Ticket *ticket, Iteration *iteration, const ScheduleNode *node, Tensor *outputs, bool is_dead)
 {
     const ScheduleEdge *edges = node->edges;
-    const uint32_t edge_count = node->edge_count;
+    uint32_t edge_count = node->edge_count;
     for (uint32_t i = 0; i < edge_count; i++) {
         const ScheduleEdge *edge = &edges[i];
         bool is_absent = is_dead;

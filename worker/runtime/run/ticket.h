@@ -86,8 +86,8 @@ ticket_push(Ticket *ticket, Activation *activation)
 static inline Activation *
 ticket_next(Ticket *ticket)
 {
-    Activation *const kept = TAKE(ticket->kept);
-    Activation *const first = ticket->first;
+    Activation *kept = TAKE(ticket->kept);
+    Activation *first = ticket->first;
     if (first == NULL) {
         return kept;
     }
@@ -113,7 +113,7 @@ ticket_count_outstanding(const Ticket *ticket, Iteration *iteration, int32_t cha
     if (!ticket_is_alone(ticket)) {
         return atomic_add_acq_rel(&iteration->outstanding, change);
     }
-    const int32_t after = atomic_load_relaxed(&iteration->outstanding) + change;
+    int32_t after = atomic_load_relaxed(&iteration->outstanding) + change;
     atomic_store_relaxed(&iteration->outstanding, after);
     return after;
 }
@@ -122,7 +122,7 @@ ticket_count_outstanding(const Ticket *ticket, Iteration *iteration, int32_t cha
 static inline NodeTrace *
 trace_of(const Ticket *ticket, const Activation *activation)
 {
-    const Iteration *const iteration = activation->iteration;
+    const Iteration *iteration = activation->iteration;
     return ticket->run->trace == NULL || iteration->trace == NULL
                ? NULL
                : &iteration->trace->nodes[activation - iteration->activations];

@@ -13,7 +13,7 @@ record_size(const TraceScope *scope)
 static IterationTrace *
 record_append(RunTrace *trace, const TraceScope *scope, const IterationTrace *around, uint64_t number)
 {
-    IterationTrace *const record = memory_new(1, record_size(scope));
+    IterationTrace *record = memory_new(1, record_size(scope));
     if (record == NULL) {
         return NULL;
     }
@@ -31,7 +31,7 @@ record_append(RunTrace *trace, const TraceScope *scope, const IterationTrace *ar
 RunTrace *
 run_trace_new(const TraceScope *root)
 {
-    RunTrace *const trace = memory_new(1, sizeof *trace);
+    RunTrace *trace = memory_new(1, sizeof *trace);
     if (trace != NULL && record_append(trace, root, NULL, 0) == NULL) {
         memory_free(trace);
         return NULL;
@@ -53,9 +53,9 @@ run_trace_free(RunTrace *trace)
 IterationTrace *
 run_trace_iteration(RunTrace *trace, const TraceScope *loop, const IterationTrace *around, uint64_t number)
 {
-    const size_t size = record_size(loop);
-    const bool has_room = around != NULL && trace->loop_bytes + size <= TRACE_LOOP_BYTES_MAX;
-    IterationTrace *const record = has_room ? record_append(trace, loop, around, number) : NULL;
+    size_t size = record_size(loop);
+    bool has_room = around != NULL && trace->loop_bytes + size <= TRACE_LOOP_BYTES_MAX;
+    IterationTrace *record = has_room ? record_append(trace, loop, around, number) : NULL;
     if (record == NULL) {
         trace->left_out_count++;
     } else {
@@ -116,7 +116,7 @@ trace_kernel(NodeTrace *trace, const KernelContext *context)
     trace_end(trace, context->device, context->outputs, context->output_count);
     trace->scratch_bytes = context->call->arena == NULL ? 0 : arena_size(context->call->arena);
     for (uint32_t i = 0; i < context->output_count; i++) {
-        const Tensor *const output = &context->outputs[i];
+        const Tensor *output = &context->outputs[i];
         trace->allocated_bytes += is_allocated(context, output) ? tensor_byte_size(output) : 0;
     }
 }

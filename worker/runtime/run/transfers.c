@@ -24,9 +24,9 @@ send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool 
     if (is_dead) {
         tensor_unref(input);
     }
-    const Slice key = key_of(activation, node);
+    Slice key = key_of(activation, node);
     trace_end(is_dead ? NULL : trace_of(ticket, activation), ticket->partition->device, input, 1);
-    const Status status = rendezvous_send(&ticket->call, ticket->run->rendezvous, key, input, is_dead);
+    Status status = rendezvous_send(&ticket->call, ticket->run->rendezvous, key, input, is_dead);
     tensors_release(input, 1);
     if (status == STATUS_OK) {
         ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
@@ -38,9 +38,9 @@ send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool 
 static void
 trace_received(const Ticket *ticket, const Activation *activation, bool is_dead, const Tensor *value)
 {
-    NodeTrace *const trace = is_dead ? NULL : trace_of(ticket, activation);
+    NodeTrace *trace = is_dead ? NULL : trace_of(ticket, activation);
     if (trace != NULL) {
-        const ScheduleNode *const node = &ticket->partition->nodes[activation->node];
+        const ScheduleNode *node = &ticket->partition->nodes[activation->node];
         trace->was_pulled = transfer_of(activation, node)->waiter.is_pulled;
         trace_end(trace, ticket->partition->device, value, 1);
     }
@@ -50,7 +50,7 @@ trace_received(const Ticket *ticket, const Activation *activation, bool is_dead,
 static void
 count_received(Run *run, const Tensor *value)
 {
-    Device *const device = run->partition->device;
+    Device *device = run->partition->device;
     if (value->buffer != NULL && !device->adopt(device, value->buffer)) {
         atomic_add_relaxed(&run->fed_bytes, value->buffer->size);
     }
@@ -64,8 +64,8 @@ receive_finish(Ticket *ticket, Resumption *resumption)
     const Activation *activation = resumption->activation;
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
     RendezvousMessage *message = &transfer_of(activation, node)->message;
-    const Dtype wanted = node->node->output_dtypes[0];
-    const Dtype came = message->tensor.dtype;
+    Dtype wanted = node->node->output_dtypes[0];
+    Dtype came = message->tensor.dtype;
     if (message->code != STATUS_OK) {
         run_fail(ticket->run, failure_of(message->code, node->node->name, "%s", message->error));
     } else if (!message->is_dead && came != wanted) {
@@ -113,7 +113,7 @@ receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     }
     Transfer *transfer = transfer_of(activation, node);
     RendezvousMessage message;
-    const Slice key = key_of(activation, node);
+    Slice key = key_of(activation, node);
     transfer->waiter.done = receive_done;
     atomic_store_release(&transfer->is_waiting, true);
     ticket_wait(ticket);

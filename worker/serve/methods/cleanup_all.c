@@ -5,7 +5,7 @@
 static size_t
 reset_containers(WorkerRequest *request, const WireReset *wanted)
 {
-    const StateReset state = {
+    StateReset state = {
         .tenant = request->tenant,
         .session = wanted->session,
         .containers = wanted->containers,

@@ -4,7 +4,7 @@
 static Status
 cleanup_step(WorkerRequest *request)
 {
-    const int64_t attempt = request->attempt == 0 ? INT64_MAX : request->attempt;
+    int64_t attempt = request->attempt == 0 ? INT64_MAX : request->attempt;
     step_table_cleanup(request->worker->steps, request->parameters[0], attempt);
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;

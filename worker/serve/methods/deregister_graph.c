@@ -4,7 +4,7 @@
 static Status
 forget_partition(WorkerRequest *request)
 {
-    const CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
+    CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
     (void)cache_remove(request->worker->partitions, key);
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;

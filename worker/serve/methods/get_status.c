@@ -5,14 +5,14 @@
 static Status
 answer_status(WorkerRequest *request)
 {
-    Worker *const worker = request->worker;
-    Device *const device = worker->device;
+    Worker *worker = request->worker;
+    Device *device = worker->device;
     DeviceMemory memory;
     CacheStats partitions;
     device->memory(device, &memory);
     cache_stats(worker->partitions, &partitions);
-    const bool is_draining = atomic_load_acquire(&worker->is_draining);
-    const WireWorker status = {
+    bool is_draining = atomic_load_acquire(&worker->is_draining);
+    WireWorker status = {
         .name = slice_from_string(worker->name),
         .incarnation = slice_from_string(worker->incarnation),
         .state = is_draining ? SLICE("draining") : SLICE("serving"),

@@ -6,7 +6,7 @@
 static Status
 find_step(WorkerRequest *request)
 {
-    const StepClaim claim = {
+    StepClaim claim = {
         .step = request->parameters[0],
         .slot = request->slot,
         .attempt = request->attempt,
@@ -22,7 +22,7 @@ find_step(WorkerRequest *request)
 static Status
 take_value(WorkerRequest *request, Frame *frame)
 {
-    StepEntry *const entry = request->context;
+    StepEntry *entry = request->context;
     AUTO_TENSOR tensor = frame->tensor;
     if (frame->kind == FRAME_ANNOUNCE) {
         return rendezvous_announce(&request->call, entry->rendezvous, frame->name);
@@ -33,7 +33,7 @@ take_value(WorkerRequest *request, Frame *frame)
     }
     /* Counts every byte pushed in this step, not what is still parked: senders count the same way, and cannot
      * know what has been consumed. */
-    const uint64_t size = tensor_byte_size(&tensor);
+    uint64_t size = tensor_byte_size(&tensor);
     if (atomic_add_relaxed(&entry->pushed_size, size) > PARKED_SIZE_MAX) {
         return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
             "more than %d bytes were pushed to this slot: announce instead", PARKED_SIZE_MAX);

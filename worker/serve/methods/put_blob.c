@@ -16,8 +16,8 @@ typedef struct Upload {
 static Status
 begin_upload(WorkerRequest *request)
 {
-    Device *const device = request->worker->device;
-    Upload *const upload = arena_alloc(request->call.arena, sizeof *upload);
+    Device *device = request->worker->device;
+    Upload *upload = arena_alloc(request->call.arena, sizeof *upload);
     if (upload == NULL) {
         return call_fail_memory(&request->call, "an upload");
     }
@@ -34,8 +34,8 @@ begin_upload(WorkerRequest *request)
 static Status
 take_bytes(WorkerRequest *request, Slice bytes)
 {
-    const Upload *const upload = request->context;
-    char *const end = (char *)upload->blob->data + request->body_seen;
+    const Upload *upload = request->context;
+    char *end = (char *)upload->blob->data + request->body_seen;
     memcpy(end - bytes.size, bytes.data, bytes.size);
     sha256_update(upload->digest, bytes);
     return STATUS_OK;
@@ -44,8 +44,8 @@ take_bytes(WorkerRequest *request, Slice bytes)
 static Status
 keep_blob(WorkerRequest *request)
 {
-    Upload *const upload = request->context;
-    const Slice expected = request->parameters[0];
+    Upload *upload = request->context;
+    Slice expected = request->parameters[0];
     Sha256 actual;
     char actual_text[SHA256_HEX_SIZE];
     sha256_end(TAKE(upload->digest), &actual);
@@ -63,7 +63,7 @@ keep_blob(WorkerRequest *request)
 static void
 end_upload(WorkerRequest *request)
 {
-    Upload *const upload = request->context;
+    Upload *upload = request->context;
     if (upload != NULL) {
         sha256_abandon(upload->digest);
         tensor_buffer_unref(upload->blob);

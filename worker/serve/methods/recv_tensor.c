@@ -41,7 +41,7 @@ static void
 answer_value(WorkerRequest *request, const Wait *wait)
 {
     if (wait->code != STATUS_OK) {
-        const WireStatus refusal = {.failure = failure_of(wait->code, (Slice){0}, "%s", wait->error)};
+        WireStatus refusal = {.failure = failure_of(wait->code, (Slice){0}, "%s", wait->error)};
         worker_answer_status(request, &refusal);
         return;
     }
@@ -60,9 +60,9 @@ answer_value(WorkerRequest *request, const Wait *wait)
 static void
 answer_on_loop(Task *task)
 {
-    Wait *const wait = (Wait *)(void *)((char *)task - offsetof(Wait, task));
+    Wait *wait = (Wait *)(void *)((char *)task - offsetof(Wait, task));
     if (wait->request != NULL) {
-        WorkerRequest *const request = wait->request;
+        WorkerRequest *request = wait->request;
         request->context = NULL;
         answer_value(request, wait);
     }
@@ -72,7 +72,7 @@ answer_on_loop(Task *task)
 static void
 value_came(RendezvousWaiter *waiter, RendezvousMessage *message)
 {
-    Wait *const wait = (Wait *)(void *)waiter;
+    Wait *wait = (Wait *)(void *)waiter;
     wait_take(wait, message);
     loop_post(wait->loop, &wait->task);
 }
@@ -80,8 +80,8 @@ value_came(RendezvousWaiter *waiter, RendezvousMessage *message)
 static Status
 receive_tensor(WorkerRequest *request)
 {
-    Call *const call = &request->call;
-    const StepClaim claim = {
+    Call *call = &request->call;
+    StepClaim claim = {
         .step = request->parameters[0],
         .slot = request->slot,
         .attempt = request->attempt,
@@ -91,11 +91,11 @@ receive_tensor(WorkerRequest *request)
     if (!wire_key_decode(call->arena, request->parameters[1], &key)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the tensor's key is not percent-encoded");
     }
-    StepEntry *const entry = step_table_find(request->worker->steps, &claim);
+    StepEntry *entry = step_table_find(request->worker->steps, &claim);
     if (entry == NULL) {
         return call_fail(call, STATUS_ABORTED, "this attempt of the step is not known here, or is over");
     }
-    Wait *const wait = memory_new(1, sizeof *wait);
+    Wait *wait = memory_new(1, sizeof *wait);
     if (wait == NULL) {
         step_entry_unref(entry);
         return call_fail_memory(call, "a waiting receiver");
@@ -118,7 +118,7 @@ receive_tensor(WorkerRequest *request)
 static void
 forget_request(WorkerRequest *request)
 {
-    Wait *const wait = request->context;
+    Wait *wait = request->context;
     if (wait == NULL) {
         return;
     }

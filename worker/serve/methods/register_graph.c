@@ -38,10 +38,10 @@ registration_free(Registration *registration)
 static Status
 registration_new(WorkerRequest *request, CacheKey key, Registration **ret_registration)
 {
-    Registration *const registration = memory_new(1, sizeof *registration);
-    Arena *const arena = arena_new(WORKER_ARENA_SIZE_MAX);
-    const char *const tenant = arena == NULL ? NULL : text_copy(arena, key.tenant);
-    const char *const digest = arena == NULL ? NULL : text_copy(arena, key.digest);
+    Registration *registration = memory_new(1, sizeof *registration);
+    Arena *arena = arena_new(WORKER_ARENA_SIZE_MAX);
+    const char *tenant = arena == NULL ? NULL : text_copy(arena, key.tenant);
+    const char *digest = arena == NULL ? NULL : text_copy(arena, key.digest);
     if (registration == NULL || tenant == NULL || digest == NULL) {
         memory_free(registration);
         arena_free(arena);
@@ -77,10 +77,10 @@ check_digest(Registration *registration)
 static Status
 compile_partition(Registration *registration)
 {
-    Call *const call = &registration->call;
-    Worker *const worker = registration->worker;
+    Call *call = &registration->call;
+    Worker *worker = registration->worker;
     TenantBlobs tenant = {.cache = worker->blobs, .tenant = registration->key.tenant};
-    const BlobSource blobs = tenant_blobs_source(&tenant);
+    BlobSource blobs = tenant_blobs_source(&tenant);
     AUTO_GRAPH_DEF def = NULL;
     AUTO_PARTITION partition = NULL;
     TRY(check_digest(registration));
@@ -92,7 +92,7 @@ compile_partition(Registration *registration)
 static void
 compile_on_device(DeviceWork *work)
 {
-    Registration *const registration = (Registration *)(void *)work;
+    Registration *registration = (Registration *)(void *)work;
     registration->status = compile_partition(registration);
     loop_post(registration->loop, &registration->task);
 }
@@ -100,14 +100,14 @@ compile_on_device(DeviceWork *work)
 static Status
 answer_missing(WorkerRequest *request, Call *call, const MissingBlobs *missing)
 {
-    Slice *const digests = arena_alloc(call->arena, missing->count * sizeof *digests);
+    Slice *digests = arena_alloc(call->arena, missing->count * sizeof *digests);
     if (digests == NULL) {
         return call_fail_memory(call, "a list of blobs");
     }
     for (size_t index = 0; index < missing->count; index++) {
         digests[index] = slice_from_string(missing->sha256[index]);
     }
-    const WireStatus status = {
+    WireStatus status = {
         .failure = failure_of(
             STATUS_FAILED_PRECONDITION, (Slice){0}, "constants of this partition are not here yet"),
         .reason = SLICE("missing_blobs"),
@@ -135,7 +135,7 @@ answer_registration(WorkerRequest *request, Registration *registration)
 static void
 answer_on_loop(Task *task)
 {
-    Registration *const registration = (Registration *)(void *)((char *)task - offsetof(Registration, task));
+    Registration *registration = (Registration *)(void *)((char *)task - offsetof(Registration, task));
     if (registration->request != NULL) {
         registration->request->context = NULL;
         answer_registration(registration->request, registration);
@@ -147,8 +147,8 @@ answer_on_loop(Task *task)
 static Status
 begin_registration(WorkerRequest *request)
 {
-    Worker *const worker = request->worker;
-    const CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
+    Worker *worker = request->worker;
+    CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
     Registration *registration = NULL;
     if (!session_table_renew(worker->sessions, request->parameters[0], loop_now_ns(request->loop->loop))) {
         return call_fail(&request->call, STATUS_NOT_FOUND, "session '%.*s' has no lease here",
@@ -171,7 +171,7 @@ begin_registration(WorkerRequest *request)
 static void
 forget_request(WorkerRequest *request)
 {
-    Registration *const registration = request->context;
+    Registration *registration = request->context;
     if (registration != NULL) {
         registration->request = NULL;
     }

@@ -71,7 +71,7 @@ static void
 outputs_free(Output *outputs)
 {
     while (outputs != NULL) {
-        Output *const next = outputs->next;
+        Output *next = outputs->next;
         tensor_unref(&outputs->tensor);
         memory_free(outputs);
         outputs = next;
@@ -99,14 +99,14 @@ graph_run_free(GraphRun *graph_run)
 static void
 graph_run_end(GraphRun *graph_run)
 {
-    WorkerRequest *const request = graph_run->request;
+    WorkerRequest *request = graph_run->request;
     (void)atomic_sub_relaxed(&graph_run->worker->running_count, 1);
     if (graph_run->has_lost_output && graph_run->failure.code == STATUS_OK) {
         graph_run->failure =
             failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for an output");
     }
     if (request != NULL) {
-        const WireStatus status = {.failure = graph_run->failure};
+        WireStatus status = {.failure = graph_run->failure};
         request->context = NULL;
         metrics_count_tensor(TENSOR_FETCHED, (size_t)graph_run->stats.bytes_out);
         run_answer_status(request, &status);
@@ -124,11 +124,11 @@ static void
 graph_run_flush(GraphRun *graph_run)
 {
     mutex_lock(&graph_run->lock);
-    Output *const outputs = graph_run->outputs;
+    Output *outputs = graph_run->outputs;
     graph_run->outputs = NULL;
     graph_run->outputs_end = &graph_run->outputs;
     graph_run->is_posted = false;
-    const bool is_done = graph_run->is_done;
+    bool is_done = graph_run->is_done;
     mutex_unlock(&graph_run->lock);
     for (const Output *output = outputs; output != NULL && graph_run->request != NULL;
          output = output->next) {
@@ -150,7 +150,7 @@ flush_on_loop(Task *task)
 static bool
 claim_post(GraphRun *graph_run)
 {
-    const bool must_post = !graph_run->is_posted;
+    bool must_post = !graph_run->is_posted;
     graph_run->is_posted = true;
     return must_post;
 }
@@ -158,8 +158,8 @@ claim_post(GraphRun *graph_run)
 static void
 run_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 {
-    GraphRun *const graph_run = context;
-    Output *const output = memory_new(1, sizeof *output);
+    GraphRun *graph_run = context;
+    Output *output = memory_new(1, sizeof *output);
     if (output == NULL) {
         mutex_lock(&graph_run->lock);
         graph_run->has_lost_output = true;
@@ -174,7 +174,7 @@ run_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     *graph_run->outputs_end = output;
     graph_run->outputs_end = &output->next;
     graph_run->stats.bytes_out += is_dead ? 0 : (int64_t)tensor_byte_size(&output->tensor);
-    const bool must_post = claim_post(graph_run);
+    bool must_post = claim_post(graph_run);
     mutex_unlock(&graph_run->lock);
     if (must_post) {
         loop_post(graph_run->loop, &graph_run->task);
@@ -184,7 +184,7 @@ run_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 static void
 run_done(void *context, const RunResult *result)
 {
-    GraphRun *const graph_run = context;
+    GraphRun *graph_run = context;
     run_trace_write(&graph_run->trace, graph_run->partition, &result->stats);
     mutex_lock(&graph_run->lock);
     graph_run->is_done = true;
@@ -193,7 +193,7 @@ run_done(void *context, const RunResult *result)
     graph_run->stats.node_count = (int64_t)result->stats.node_count;
     graph_run->stats.planned_bytes = (int64_t)result->stats.planned_bytes;
     graph_run->stats.peak_bytes = (int64_t)result->stats.peak_bytes;
-    const bool must_post = claim_post(graph_run);
+    bool must_post = claim_post(graph_run);
     mutex_unlock(&graph_run->lock);
     if (must_post) {
         loop_post(graph_run->loop, &graph_run->task);
@@ -205,12 +205,12 @@ run_done(void *context, const RunResult *result)
 static void
 answer_unfinished(Timer *timer)
 {
-    GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
-    WorkerRequest *const request = graph_run->request;
+    GraphRun *graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
+    WorkerRequest *request = graph_run->request;
     if (request == NULL) {
         return;
     }
-    const WireStatus status = {.failure = run_failure(graph_run->run)};
+    WireStatus status = {.failure = run_failure(graph_run->run)};
     if (status.failure.code == STATUS_OK) {
         return; /* it has ended just now, and is about to say so */
     }
@@ -223,7 +223,7 @@ answer_unfinished(Timer *timer)
 static void
 deadline_passed(Timer *timer)
 {
-    GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
+    GraphRun *graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
     run_cancel(graph_run->run, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
     graph_run->deadline.fire = answer_unfinished;
     timer_set(graph_run->loop, &graph_run->deadline,
@@ -234,8 +234,8 @@ deadline_passed(Timer *timer)
 static uint64_t
 memory_limit(const GraphRun *graph_run)
 {
-    const uint64_t own = graph_run->worker->options.step_memory;
-    const uint64_t wanted = (uint64_t)graph_run->header.memory_limit;
+    uint64_t own = graph_run->worker->options.step_memory;
+    uint64_t wanted = (uint64_t)graph_run->header.memory_limit;
     return own == 0 || (wanted != 0 && wanted < own) ? wanted : own;
 }
 
@@ -244,8 +244,8 @@ memory_limit(const GraphRun *graph_run)
 static bool
 is_loop_idle(WorkerLoop *loop)
 {
-    const uint64_t now_ns = loop_now_ns(loop->loop);
-    const bool is_first = loop->run_ns != now_ns;
+    uint64_t now_ns = loop_now_ns(loop->loop);
+    bool is_first = loop->run_ns != now_ns;
     loop->run_ns = now_ns;
     return is_first && loop->request_count == 1;
 }
@@ -255,8 +255,8 @@ static Status start_run(GraphRun *graph_run);
 static void
 start_again(Timer *timer)
 {
-    GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
-    WorkerRequest *const request = graph_run->request;
+    GraphRun *graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
+    WorkerRequest *request = graph_run->request;
     if (start_run(graph_run) != STATUS_OK) {
         worker_refuse(request, &request->call);
     }
@@ -266,9 +266,9 @@ start_again(Timer *timer)
 static bool
 wait_for_room(GraphRun *graph_run)
 {
-    const uint64_t now_ns = loop_now_ns(graph_run->loop);
-    const uint64_t again_ns = now_ns + ROOM_POLL_MS * CLOCK_NS_PER_MS;
-    const uint64_t deadline_ns = graph_run->request->call.deadline_ns;
+    uint64_t now_ns = loop_now_ns(graph_run->loop);
+    uint64_t again_ns = now_ns + ROOM_POLL_MS * CLOCK_NS_PER_MS;
+    uint64_t deadline_ns = graph_run->request->call.deadline_ns;
     if (graph_run->room_until_ns == 0) {
         graph_run->room_until_ns = now_ns + ROOM_WAIT_MS * CLOCK_NS_PER_MS;
     }
@@ -283,9 +283,9 @@ wait_for_room(GraphRun *graph_run)
 static Status
 start_run(GraphRun *graph_run)
 {
-    Call *const call = &graph_run->request->call;
+    Call *call = &graph_run->request->call;
     bool is_crowded = false;
-    const RunRequest run = {
+    RunRequest run = {
         .partition = graph_run->partition,
         .args = graph_run->args,
         .arg_count = (uint32_t)graph_run->header.feed_count,
@@ -301,7 +301,7 @@ start_run(GraphRun *graph_run)
         .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},
     };
     graph_run->is_posted = true; /* what happens inside run_start() is flushed below */
-    const Status status = run_start(call, &run, &graph_run->run);
+    Status status = run_start(call, &run, &graph_run->run);
     if (status != STATUS_OK) {
         return is_crowded && wait_for_room(graph_run) ? STATUS_OK : status;
     }
@@ -325,25 +325,25 @@ launch_run(WorkerRequest *request, GraphRun *graph_run)
 static Status
 take_header(WorkerRequest *request, const Frame *frame)
 {
-    Call *const call = &request->call;
+    Call *call = &request->call;
     WireRun header;
     if (atomic_load_acquire(&request->worker->is_draining)) {
         return call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", request->worker->name);
     }
     /* The frame goes with the next read; the header's texts must stay. */
-    const char *const json = text_copy(call->arena, frame->json);
+    const char *json = text_copy(call->arena, frame->json);
     if (json == NULL) {
         return call_fail_memory(call, "a run");
     }
     TRY(wire_run_read(call, slice_of(json, frame->json.size), &header));
-    const CacheKey key = {.tenant = request->tenant, .digest = header.partition};
-    Partition *const partition = cache_get(request->worker->partitions, key);
+    CacheKey key = {.tenant = request->tenant, .digest = header.partition};
+    Partition *partition = cache_get(request->worker->partitions, key);
     if (partition == NULL) {
         run_answer_unknown(request, header.partition);
         return STATUS_OK;
     }
-    GraphRun *const graph_run = memory_new(1, sizeof *graph_run);
-    Tensor *const args = memory_new((size_t)header.feed_count + 1, sizeof *args);
+    GraphRun *graph_run = memory_new(1, sizeof *graph_run);
+    Tensor *args = memory_new((size_t)header.feed_count + 1, sizeof *args);
     if (graph_run == NULL || args == NULL) {
         memory_free(graph_run);
         memory_free(args);
@@ -368,16 +368,16 @@ take_header(WorkerRequest *request, const Frame *frame)
 static Status
 take_feed(WorkerRequest *request, Frame *frame)
 {
-    GraphRun *const graph_run = request->context;
+    GraphRun *graph_run = request->context;
     AUTO_TENSOR tensor = frame->tensor;
     int64_t index = 0;
-    const bool is_index = slice_to_int64(frame->name, &index) && index < graph_run->header.feed_count;
+    bool is_index = slice_to_int64(frame->name, &index) && index < graph_run->header.feed_count;
     if (!is_index || index < 0 || graph_run->args[index].dtype != DTYPE_INVALID) {
         return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
             "feed '%.*s' is none of the %lld feeds that the header announced, or has come twice",
             SLICE_PRINT(frame->name), (long long)graph_run->header.feed_count);
     }
-    const size_t size = tensor_byte_size(&tensor);
+    size_t size = tensor_byte_size(&tensor);
     metrics_count_tensor(TENSOR_FED, size);
     graph_run->stats.bytes_in += (int64_t)size;
     graph_run->arg_count++;
@@ -393,7 +393,7 @@ take_feed(WorkerRequest *request, Frame *frame)
 static Status
 fail_running(WorkerRequest *request, Status status)
 {
-    const GraphRun *const graph_run = request->context;
+    const GraphRun *graph_run = request->context;
     if (status == STATUS_OK || graph_run->run == NULL) {
         return status;
     }
@@ -420,8 +420,8 @@ take_frame(WorkerRequest *request, Frame *frame)
 static Status
 finish_body(WorkerRequest *request)
 {
-    GraphRun *const graph_run = request->context;
-    Call *const call = &request->call;
+    GraphRun *graph_run = request->context;
+    Call *call = &request->call;
     if (graph_run == NULL) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the body holds no header frame");
     }
@@ -436,7 +436,7 @@ finish_body(WorkerRequest *request)
 static void
 forget_request(WorkerRequest *request)
 {
-    GraphRun *const graph_run = request->context;
+    GraphRun *graph_run = request->context;
     if (graph_run == NULL) {
         return;
     }

@@ -11,7 +11,7 @@ load(Call *call, const char *const *arguments)
     while (arguments[count] != NULL) {
         count++;
     }
-    const ConfigInput input = {.arguments = arguments, .argument_count = count};
+    ConfigInput input = {.arguments = arguments, .argument_count = count};
     assert_status(call, STATUS_OK, config_load(call, &cli_settings, &input, &config));
     return config;
 }
@@ -21,10 +21,10 @@ load(Call *call, const char *const *arguments)
 static void
 every_command_explains_itself_and_names_settings_that_exist(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     assert_true(command_table_count > 0);
     for (size_t index = 0; index < command_table_count; index++) {
-        const Command *const command = command_table[index];
+        const Command *command = command_table[index];
         assert_non_null(command->run);
         assert_true(strlen(command->summary) > 0);
         assert_true(command_word_count(command) <= 2);
@@ -45,7 +45,7 @@ every_setting_is_taken_by_some_command(void **state)
 {
     (void)state;
     for (size_t setting = 0; setting < cli_settings.count; setting++) {
-        const char *const name = cli_settings.definitions[setting].name;
+        const char *name = cli_settings.definitions[setting].name;
         bool is_taken = cli_settings_contain(cli_global_settings, name);
         for (size_t index = 0; index < command_table_count && !is_taken; index++) {
             is_taken = cli_settings_contain(command_table[index]->settings, name);
@@ -59,8 +59,8 @@ every_setting_is_taken_by_some_command(void **state)
 static void
 a_command_is_found_by_its_words(void **state)
 {
-    Call *const call = *state;
-    const Command *const push = command_find(LOAD(call, "graph", "push", "a.onnx"), 0);
+    Call *call = *state;
+    const Command *push = command_find(LOAD(call, "graph", "push", "a.onnx"), 0);
     assert_non_null(push);
     assert_string_equal(push->name, "graph push");
     assert_string_equal(command_find(LOAD(call, "--json", "run", "--fetch", "y"), 0)->name, "run");
@@ -73,9 +73,9 @@ a_command_is_found_by_its_words(void **state)
 static void
 feeds_and_fetches_are_collected_in_their_order(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     const Slice *items = NULL;
-    const Config *const config =
+    const Config *config =
         LOAD(call, "run", "--feed", "x=[1,2]", "--fetch", "y", "--feed=z={\"a\":1}", "--timeout", "2s");
     assert_int_equal(config_list(config, "feed", &items), 2);
     assert_true(slice_equals_string(items[0], "x=[1,2]"));

@@ -24,7 +24,7 @@ assert_written(Call *call, const char *text, const char *expected)
 {
     AUTO_BUFFER json = {0};
     JsonWriter writer = json_writer(&json);
-    const Feed feed = parse(call, text);
+    Feed feed = parse(call, text);
     assert_status(call, STATUS_OK, feed_write(call, &feed, &writer));
     assert_string_equal(buffer_string(&json), expected);
 }
@@ -32,13 +32,13 @@ assert_written(Call *call, const char *text, const char *expected)
 static void
 a_value_is_json(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const values[] = {"3", "-1.5e3", "[[1,2],[3,4]]", "\"text\"", "true",
         "{\"dtype\":\"int8\",\"shape\":[1],\"data\":[7]}", "\"a=b\"", "\"@home\""};
     for (size_t index = 0; index < COUNT_OF(values); index++) {
         char text[128];
         (void)snprintf(text, sizeof text, "x:0=%s", values[index]);
-        const Feed feed = parse(call, text);
+        Feed feed = parse(call, text);
         assert_true(slice_equals_string(feed.name, "x:0"));
         assert_null(feed.path);
         assert_written(call, text, values[index]);
@@ -48,14 +48,14 @@ a_value_is_json(void **state)
 static void
 a_file_is_told_by_its_name(void **state)
 {
-    Call *const call = *state;
-    const Feed npy = parse(call, "x=@a/b.npy");
+    Call *call = *state;
+    Feed npy = parse(call, "x=@a/b.npy");
     assert_int_equal(npy.kind, FEED_NPY);
     assert_string_equal(npy.path, "a/b.npy");
-    const Feed json = parse(call, "x=@b.json");
+    Feed json = parse(call, "x=@b.json");
     assert_int_equal(json.kind, FEED_JSON);
     assert_string_equal(json.path, "b.json");
-    const Feed raw = parse(call, "x=@c:d.bin:int16:2x3");
+    Feed raw = parse(call, "x=@c:d.bin:int16:2x3");
     assert_int_equal(raw.kind, FEED_RAW);
     assert_string_equal(raw.path, "c:d.bin");
     assert_int_equal(raw.dtype, DTYPE_INT16);
@@ -64,7 +64,7 @@ a_file_is_told_by_its_name(void **state)
 static void
 a_raw_file_has_a_dtype_and_a_shape(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const struct {
         const char *text;
         const char *shape;
@@ -80,7 +80,7 @@ a_raw_file_has_a_dtype_and_a_shape(void **state)
     };
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         char shape[SHAPE_TEXT_SIZE];
-        const Feed feed = parse(call, cases[index].text);
+        Feed feed = parse(call, cases[index].text);
         assert_string_equal(shape_text(&feed.shape, shape), cases[index].shape);
     }
 }
@@ -88,7 +88,7 @@ a_raw_file_has_a_dtype_and_a_shape(void **state)
 static void
 what_is_no_feed_is_refused_with_a_reason(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char expected[] =
         "expected NAME=VALUE, NAME=@FILE.npy, NAME=@FILE.json or NAME=@FILE:DTYPE:SHAPE";
     char message[256];
@@ -115,11 +115,11 @@ what_is_no_feed_is_refused_with_a_reason(void **state)
 static void
 files_become_json(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     char path[] = "/tmp/feed_test.XXXXXX.json";
     char text[128];
     char message[256];
-    const int fd = mkstemps(path, 5);
+    int fd = mkstemps(path, 5);
     assert_int_equal(write(fd, "[1]\n", 4), 4);
     (void)close(fd);
     (void)snprintf(text, sizeof text, "x=@%s", path);
@@ -129,7 +129,7 @@ files_become_json(void **state)
     (void)snprintf(text, sizeof text, "x=@%s:string:", path);
     assert_written(call, text, "{\"dtype\":\"string\",\"shape\":[],\"b64\":\"WzFdCg==\"}");
     (void)snprintf(text, sizeof text, "x=@%s:float32:2", path);
-    const Feed feed = parse(call, text);
+    Feed feed = parse(call, text);
     AUTO_BUFFER json = {0};
     JsonWriter writer = json_writer(&json);
     assert_status(call, STATUS_INVALID_ARGUMENT, feed_write(call, &feed, &writer));

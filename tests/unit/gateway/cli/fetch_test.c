@@ -12,7 +12,7 @@ assert_shown(Call *call, const char *tensor, const char *expected)
 static void
 elements_are_nested_as_the_shape_says(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     assert_shown(call, "{\"dtype\":\"float32\",\"shape\":[],\"data\":[1.5]}", "1.5\n");
     assert_shown(call, "{\"dtype\":\"float32\",\"shape\":[3],\"data\":[1,\"NaN\",-3]}", "[1, \"NaN\", -3]\n");
     assert_shown(call, "{\"dtype\":\"int8\",\"shape\":[2,2],\"data\":[1,2,3,4]}", "[[1, 2],\n [3, 4]]\n");
@@ -25,7 +25,7 @@ elements_are_nested_as_the_shape_says(void **state)
 static void
 no_elements_are_shown_as_none(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     assert_shown(call, "{\"dtype\":\"int8\",\"shape\":[0],\"data\":[]}", "[]\n");
     assert_shown(call, "{\"dtype\":\"int8\",\"shape\":[2,0],\"data\":[]}", "[[],\n []]\n");
     assert_shown(call, "{\"dtype\":\"int8\",\"shape\":[0,2],\"data\":[]}", "[]\n");
@@ -34,7 +34,7 @@ no_elements_are_shown_as_none(void **state)
 static void
 of_a_large_tensor_the_edges_are_shown(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_BUFFER tensor = {0};
     buffer_append_string(&tensor, "{\"dtype\":\"int32\",\"shape\":[2,600],\"data\":[0");
     for (int index = 1; index < 1200; index++) {
@@ -48,7 +48,7 @@ of_a_large_tensor_the_edges_are_shown(void **state)
 static void
 elements_that_are_missing_are_an_error(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const tensors[] = {
         "{\"dtype\":\"int8\",\"shape\":[2],\"data\":[1]}",
         "{\"dtype\":\"int8\",\"shape\":[2]}",

@@ -42,7 +42,7 @@ amounts_have_the_unit_that_leaves_at_least_one(void **state)
 static void
 columns_are_as_wide_as_their_widest_cell(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const titles[] = {"ID", "NAME"};
     AUTO_BUFFER text = {0};
     ScreenTable table;
@@ -60,7 +60,7 @@ columns_are_as_wide_as_their_widest_cell(void **state)
 static void
 assert_line(const HttpClientProgress *transferred, uint64_t elapsed_ms, const char *expected)
 {
-    const Progress progress = {.label = "model.onnx", .begin_ns = 1000};
+    Progress progress = {.label = "model.onnx", .begin_ns = 1000};
     AUTO_BUFFER line = {0};
     progress_write(&progress, transferred, 1000 + elapsed_ms * CLOCK_NS_PER_MS, &line);
     assert_string_equal(buffer_string(&line), expected);

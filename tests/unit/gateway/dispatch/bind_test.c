@@ -16,10 +16,10 @@ static StepRun step;
 static Roster *
 roster_of(const WorkerState states[WORKERS])
 {
-    Roster *const roster = roster_new(WORKERS);
+    Roster *roster = roster_new(WORKERS);
     assert_non_null(roster);
     for (int index = 0; index < WORKERS; index++) {
-        WorkerInfo *const worker = &roster->workers[index];
+        WorkerInfo *worker = &roster->workers[index];
         worker->task = index;
         worker->state = states[index];
         (void)snprintf(worker->name, sizeof worker->name, "w%d", index);
@@ -113,7 +113,7 @@ static void
 what_another_loop_has_registered_counts_here_too(void **state)
 {
     static Plan compiled;
-    const StepReport report = {.slot_count = SLOTS, .slots = {{.task = 2}, {.task = 7}}};
+    StepReport report = {.slot_count = SLOTS, .slots = {{.task = 2}, {.task = 7}}};
     compiled = plan;
     compiled.partitions = partitions;
     dispatcher_note_registered(&dispatcher, &compiled, &report);
@@ -168,7 +168,7 @@ a_fixed_task_gets_its_worker(void **state)
 static void
 a_fixed_task_that_is_not_serving_is_refused(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     plan_slots[1].task = 2;
     publish(WORKER_SERVING, WORKER_SERVING, WORKER_DRAINING);
     assert_int_equal(bind_slots(call, &step), STATUS_UNAVAILABLE);
@@ -178,7 +178,7 @@ a_fixed_task_that_is_not_serving_is_refused(void **state)
 static void
 nobody_serving_is_said(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     publish(WORKER_DRAINING, WORKER_LOST, WORKER_LOST);
     assert_int_equal(bind_slots(call, &step), STATUS_UNAVAILABLE);
     assert_string_equal(call->error.message, "no worker is serving (3 known)");
@@ -187,7 +187,7 @@ nobody_serving_is_said(void **state)
 static void
 a_slot_that_keeps_state_goes_to_that_life_of_its_worker_or_nowhere(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     StepPin pins[SLOTS] = {{0}, {.epoch = 1}};
     plan_slots[1].keeps_state = true;
     bind(call, 0, 1);

@@ -8,10 +8,10 @@
 static Roster *
 roster_of(const char *address, const char *incarnation, size_t count)
 {
-    Roster *const roster = roster_new(count);
+    Roster *roster = roster_new(count);
     assert_non_null(roster);
     for (size_t index = 0; index < count; index++) {
-        WorkerInfo *const worker = &roster->workers[index];
+        WorkerInfo *worker = &roster->workers[index];
         worker->task = (int32_t)index;
         (void)snprintf(worker->address, sizeof worker->address, "%s%zu", address, index);
         (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%s", incarnation);
@@ -23,8 +23,8 @@ static void
 a_directory_begins_with_an_empty_list(void **state)
 {
     (void)state;
-    Directory *const directory = directory_new();
-    Roster *const roster = directory_take(directory);
+    Directory *directory = directory_new();
+    Roster *roster = directory_take(directory);
     assert_non_null(roster);
     assert_int_equal(roster->count, 0);
     assert_null(roster_find(roster, "anything"));
@@ -36,12 +36,12 @@ static void
 a_publication_moves_the_version_and_leaves_old_snapshots_alone(void **state)
 {
     (void)state;
-    Directory *const directory = directory_new();
-    const uint64_t before = directory_version(directory);
-    Roster *const old = directory_take(directory);
+    Directory *directory = directory_new();
+    uint64_t before = directory_version(directory);
+    Roster *old = directory_take(directory);
     directory_publish(directory, roster_of("w", "a", 2));
     assert_true(directory_version(directory) > before);
-    Roster *const present = directory_take(directory);
+    Roster *present = directory_take(directory);
     assert_int_equal(old->count, 0);
     assert_int_equal(present->count, 2);
     directory_free(directory);
@@ -55,8 +55,8 @@ static void
 another_incarnation_makes_another_list(void **state)
 {
     (void)state;
-    Roster *const roster = roster_of("w", "aaaa", 3);
-    Roster *const changed = roster_with_incarnation(roster, "w1", SLICE("bbbb"));
+    Roster *roster = roster_of("w", "aaaa", 3);
+    Roster *changed = roster_with_incarnation(roster, "w1", SLICE("bbbb"));
     assert_int_equal(changed->count, 3);
     assert_string_equal(roster_find(changed, "w1")->incarnation, "bbbb");
     assert_string_equal(roster_find(changed, "w2")->incarnation, "aaaa");
@@ -71,7 +71,7 @@ static void *
 publish_many(void *context)
 {
     for (size_t index = 0; index < PUBLICATIONS; index++) {
-        Roster *const roster = roster_of("w", "a", 1 + index % 3);
+        Roster *roster = roster_of("w", "a", 1 + index % 3);
         directory_publish(context, roster);
     }
     return NULL;
@@ -82,16 +82,16 @@ static void
 lists_are_read_while_others_are_published(void **state)
 {
     (void)state;
-    Directory *const directory = directory_new();
-    const uint64_t first = directory_version(directory);
+    Directory *directory = directory_new();
+    uint64_t first = directory_version(directory);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, publish_many, directory), 0);
     uint64_t version = first;
     while (version < first + PUBLICATIONS) {
-        const uint64_t now = directory_version(directory);
+        uint64_t now = directory_version(directory);
         assert_true(now >= version);
         version = now;
-        Roster *const roster = directory_take(directory);
+        Roster *roster = directory_take(directory);
         for (size_t index = 0; index < roster->count; index++) {
             assert_int_equal(roster->workers[index].task, index);
         }

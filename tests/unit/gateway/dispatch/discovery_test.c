@@ -64,7 +64,7 @@ set_up(void **state)
     seen = (struct Seen){0};
     pair_open(worker_hook);
     addresses[0] = slice_from_string(pair.address);
-    const DiscoveryOptions options = {
+    DiscoveryOptions options = {
         .addresses = addresses,
         .address_count = 1,
         .interval_ms = INTERVAL_MS,
@@ -90,8 +90,8 @@ tear_down(void **state)
 static int
 worker_state(void)
 {
-    Roster *const roster = directory_take(directory);
-    const int state = roster->count == 0 ? -1 : (int)roster->workers[0].state;
+    Roster *roster = directory_take(directory);
+    int state = roster->count == 0 ? -1 : (int)roster->workers[0].state;
     roster_unref(roster);
     return state;
 }
@@ -102,8 +102,8 @@ a_worker_is_listed_once_it_has_answered(void **state)
     (void)state;
     assert_int_equal(worker_state(), -1);
     PAIR_UNTIL(worker_state() == WORKER_SERVING);
-    Roster *const roster = directory_take(directory);
-    const WorkerInfo *const info = &roster->workers[0];
+    Roster *roster = directory_take(directory);
+    const WorkerInfo *info = &roster->workers[0];
     assert_int_equal(roster->count, 1);
     assert_string_equal(info->name, "w1");
     assert_string_equal(info->address, pair.address);
@@ -155,7 +155,7 @@ a_worker_without_a_task_number_is_announced_until_it_has_one(void **state)
     (void)state;
     PAIR_UNTIL(seen.count == 3);
     discovery_set_task(discovery, "w1", 0);
-    const int until = worker.poll_count + 25;
+    int until = worker.poll_count + 25;
     PAIR_UNTIL(worker.poll_count >= until);
     assert_int_equal(seen.count, 3);
 }
@@ -177,7 +177,7 @@ draining_is_told_by_the_worker_or_by_an_operator(void **state)
 static void
 await_polls(int count)
 {
-    const int until = worker.poll_count + count;
+    int until = worker.poll_count + count;
     PAIR_UNTIL(worker.poll_count >= until);
 }
 
@@ -219,9 +219,9 @@ a_worker_that_breaks_the_connection_is_reached_again(void **state)
 static void
 too_many_workers_are_refused(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const Slice addresses[WORKER_COUNT_MAX + 1];
-    const DiscoveryOptions options = {.addresses = addresses, .address_count = COUNT_OF(addresses)};
+    DiscoveryOptions options = {.addresses = addresses, .address_count = COUNT_OF(addresses)};
     Discovery *none = NULL;
     assert_int_equal(discovery_start(call, NULL, NULL, &options, &none), STATUS_RESOURCE_EXHAUSTED);
     assert_string_equal(call->error.message, "257 workers are configured, at most 256 are possible");

@@ -5,10 +5,10 @@ static void
 the_table_and_the_struct_agree(void **state)
 {
     (void)state;
-    const Limits limits = limits_default();
+    Limits limits = limits_default();
     assert_int_equal(limit_table_count * sizeof(uint64_t), sizeof limits);
     for (size_t index = 0; index < limit_table_count; index++) {
-        const LimitField *const field = &limit_table[index];
+        const LimitField *field = &limit_table[index];
         assert_true(field->default_value > 0);
         assert_true(field->default_value <= field->maximum);
         assert_int_equal(limit_value(&limits, field), field->default_value);
@@ -32,7 +32,7 @@ one_limit_can_be_set_by_name(void **state)
 static void
 a_setting_is_read_or_refused_with_its_reason(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const struct {
         const char *setting;
         const char *message;

@@ -32,7 +32,7 @@ who_waits_as_long_as_told_may_send_again(void **state)
     (void)state;
     RequestRate rate = {.per_second = 3};
     assert_int_equal(take_many(&rate, start_ns, 3), 3);
-    const uint64_t wait_ns = request_rate_take(&rate, start_ns);
+    uint64_t wait_ns = request_rate_take(&rate, start_ns);
     assert_int_equal(request_rate_take(&rate, start_ns + wait_ns - 1), 1);
     assert_int_equal(request_rate_take(&rate, start_ns + wait_ns), 0);
     assert_int_not_equal(request_rate_take(&rate, start_ns + wait_ns), 0);
@@ -65,7 +65,7 @@ enum { THREADS = 4, TAKES = 20000 };
 static void *
 take_on_a_thread(void *context)
 {
-    RequestRate *const rate = context;
+    RequestRate *rate = context;
     return (void *)(intptr_t)take_many(rate, start_ns, TAKES); // NOLINT(performance-no-int-to-ptr)
 }
 

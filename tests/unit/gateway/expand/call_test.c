@@ -17,7 +17,7 @@
 static void
 a_graph_without_functions_stays_itself(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH_DEF def = graph_literal(X);
     AUTO_GRAPH_DEF result = NULL;
     assert_status(call, STATUS_OK, graph_expand(call, def, 1000, &result));
@@ -39,7 +39,7 @@ a_call_becomes_the_functions_body(void **state)
 static void
 a_function_that_calls_itself_is_called_where_the_circle_closes(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH_DEF def = graph_literal("function g(x:float32) -> (y:float32) y=c:output:0\n"
                                        "n = Neg(x) T=float32\n"
                                        "c = PartitionedCall(n:y:0) f=@h\n"
@@ -77,13 +77,13 @@ a_function_that_calls_itself_is_called_where_the_circle_closes(void **state)
 static void
 a_call_of_itself_that_has_effects_keeps_them_in_order(void **state)
 {
-    const char *const text = expand_text(*state, "function g(v:resource) -> (y:float32) y=c:output:0\n"
-                                                 "a = AssignAddVariableOp(v, r:value:0) dtype=float32\n"
-                                                 "r = ReadVariableOp(v) dtype=float32\n"
-                                                 "c = PartitionedCall(v, ^a) f=@g\n"
-                                                 "end\n"
-                                                 "v = VarHandleOp() dtype=float32 shape=<>\n"
-                                                 "f = PartitionedCall(v) f=@g\n");
+    const char *text = expand_text(*state, "function g(v:resource) -> (y:float32) y=c:output:0\n"
+                                           "a = AssignAddVariableOp(v, r:value:0) dtype=float32\n"
+                                           "r = ReadVariableOp(v) dtype=float32\n"
+                                           "c = PartitionedCall(v, ^a) f=@g\n"
+                                           "end\n"
+                                           "v = VarHandleOp() dtype=float32 shape=<>\n"
+                                           "f = PartitionedCall(v) f=@g\n");
     assert_non_null(strstr(text, "f/c/call/index = Const(^f/a)\n"));
     assert_non_null(strstr(text, "f/c/call = _StateBranch(f/c/call/index, f/c/input_0)\n"));
     assert_non_null(strstr(text, "f/c = NoOp(^f/c/output_0, ^f/c/call)\n"));
@@ -165,7 +165,7 @@ effects_that_nobody_asks_for_are_a_call_by_names(void **state)
     (void)snprintf(graph, sizeof graph, "%sf = PartitionedCall(v, x) f=@g\n", function);
     assert_non_null(strstr(expand_text(*state, graph), "f/after_effects_0 = Identity(x, ^f/a)\n"));
     (void)snprintf(graph, sizeof graph, "%sf = g(v, x)\n", function);
-    const char *const by_name = expand_text(*state, graph);
+    const char *by_name = expand_text(*state, graph);
     assert_non_null(strstr(by_name, "f/effects = NoOp(^f/a, ^f/b)\n"));
     assert_non_null(strstr(by_name, "f/after_effects_0 = Identity(x, ^f/effects)\n"));
 }
@@ -223,8 +223,8 @@ frames_and_colocations_get_the_callers_name(void **state)
                                               "a = Enter(x) T=float32 frame_name='loop'\n"
                                               "b = Exit(a:output:0) T=float32 _class=['loc:@a','loc:@q']\n"
                                               "end\n" X "c = PartitionedCall(x) f=@f\n");
-    const Node *const enter = graph_find(graph, SLICE("c/a"));
-    const AttrValue *const classes = node_attr(graph_find(graph, SLICE("c/b")), "_class");
+    const Node *enter = graph_find(graph, SLICE("c/a"));
+    const AttrValue *classes = node_attr(graph_find(graph, SLICE("c/b")), "_class");
     assert_true(slice_equals_string(node_attr_string(enter, "frame_name"), "c/loop"));
     assert_int_equal(classes->value.list.count, 1);
     assert_true(slice_equals_string(classes->value.list.items[0].value.s, "loc:@c/a"));
@@ -247,7 +247,7 @@ names_that_are_taken_are_left_to_their_owners(void **state)
 static void
 a_calls_name_still_means_its_outputs(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH graph =
         expand_literal(call, SCALE X "f = PartitionedCall(x, x) f=@scale{T:float32} Tout=[float32]\n");
     Endpoint endpoint;
@@ -318,7 +318,7 @@ a_function_that_doubles_itself_meets_the_limit(void **state)
 static void
 a_bodys_loop_keeps_its_constants(void **state)
 {
-    const char *const text =
+    const char *text =
         expand_text(*state, "function turn(x:int32) -> (y:int32) y=q:output:0\n"
                             "e = Enter(x) T=int32 frame_name='loop'\n"
                             "m = Merge(e:output:0, n:output:0) T=int32 N=2\n"

@@ -54,8 +54,8 @@ the_frame_has_the_loops_name_and_width(void **state)
 {
     AUTO_GRAPH graph =
         expand_literal(*state, FUNCTIONS INPUTS "f = While(i, x, x, ^i) parallel_iterations=3 " WHILE "\n");
-    const Node *const changing = graph_find(graph, SLICE("f/enter_1"));
-    const Node *const constant = graph_find(graph, SLICE("f/enter_2"));
+    const Node *changing = graph_find(graph, SLICE("f/enter_1"));
+    const Node *constant = graph_find(graph, SLICE("f/enter_2"));
     assert_true(slice_equals_string(node_attr_string(changing, "frame_name"), "f"));
     assert_int_equal(node_attr_int(changing, "parallel_iterations"), 3);
     assert_false(node_attr_bool(changing, "is_constant"));
@@ -71,8 +71,8 @@ two_uses_of_one_loop_have_a_frame_each(void **state)
                                          "w = While(i, x, x) " WHILE "\n"
                                          "end\n" INPUTS "f = loop(i, x)\n"
                                          "g = loop(i, f)\n");
-    const Node *const one = graph_find(graph, SLICE("f/w/enter_0"));
-    const Node *const other = graph_find(graph, SLICE("g/w/enter_0"));
+    const Node *one = graph_find(graph, SLICE("f/w/enter_0"));
+    const Node *other = graph_find(graph, SLICE("g/w/enter_0"));
     assert_true(slice_equals_string(node_attr_string(one, "frame_name"), "f/w"));
     assert_true(slice_equals_string(node_attr_string(other, "frame_name"), "g/w"));
 }
@@ -112,13 +112,13 @@ a_loop_inside_a_branch_inside_a_loop(void **state)
         "end\n"
         "p = Placeholder() dtype=bool\n"
         "f = While(p) T=[bool] cond=@go body=@choose\n");
-    const Node *const enter = graph_find(graph, SLICE("f/body/b/then/w/enter_0"));
+    const Node *enter = graph_find(graph, SLICE("f/body/b/then/w/enter_0"));
     assert_true(slice_equals_string(node_attr_string(enter, "frame_name"), "f/body/b/then/w"));
     assert_true(slice_equals_string(enter->def->inputs[0], "f/body/b/switch_0:1"));
-    const Node *const merge = graph_find(graph, SLICE("f/body/b/output_0"));
+    const Node *merge = graph_find(graph, SLICE("f/body/b/output_0"));
     assert_true(slice_equals_string(merge->def->inputs[0], "f/body/b/then/w/output_0"));
     assert_true(slice_equals_string(merge->def->inputs[1], "f/body/b/else/n"));
-    const Node *const next = graph_find(graph, SLICE("f/next_0"));
+    const Node *next = graph_find(graph, SLICE("f/next_0"));
     assert_true(slice_equals_string(next->def->inputs[0], "f/body/b/output_0"));
 }
 

@@ -13,9 +13,9 @@ static const char *const training = "tests/unit/gateway/expand/data/training.tar
 static TensorBuffer *
 read_archive(const char *path)
 {
-    FILE *const file = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     assert_non_null(file);
-    TensorBuffer *const buffer = tensor_buffer_new(1 << 17);
+    TensorBuffer *buffer = tensor_buffer_new(1 << 17);
     assert_non_null(buffer);
     buffer->size = fread(buffer->data, 1, buffer->size, file);
     (void)fclose(file);
@@ -25,9 +25,9 @@ read_archive(const char *path)
 static Graph *
 import_model(Call *call, const char *path)
 {
-    TensorBuffer *const source = read_archive(path);
+    TensorBuffer *source = read_archive(path);
     Graph *graph = NULL;
-    const Status status = graph_import(call, GRAPH_FORMAT_SAVED_MODEL, source, 10000, &graph);
+    Status status = graph_import(call, GRAPH_FORMAT_SAVED_MODEL, source, 10000, &graph);
     tensor_buffer_unref(source);
     assert_status(call, STATUS_OK, status);
     return graph;
@@ -122,16 +122,16 @@ a_variable_that_is_changed_has_its_value_as_an_input(void **state)
     AUTO_GRAPH graph = import_model(*state, training);
     const char *const names[] = {"by@add", NULL};
     const char *const values[] = {"int64[] 2"};
-    const Node *const count = graph_find(graph, SLICE("count"));
+    const Node *count = graph_find(graph, SLICE("count"));
     assert_non_null(count);
     assert_true(slice_equals_string(count->def->op, "_RestoredVarHandleOp"));
     assert_true(slice_equals_string(count->def->inputs[0], "count/restored"));
     expect_output(*state, graph, names, values, "after@add", "int64[] 42");
     expect_output(*state, graph, names, values, "before@add", "int64[] 40");
-    const Node *const restore = graph_find(graph, SLICE("StatefulPartitionedCall_5/RestoreV2"));
+    const Node *restore = graph_find(graph, SLICE("StatefulPartitionedCall_5/RestoreV2"));
     assert_non_null(restore);
     assert_true(slice_equals_string(restore->def->op, "IdentityN"));
-    const Node *const nothing = graph_find(graph, SLICE("StatefulPartitionedCall_5/AssignVariableOp_3"));
+    const Node *nothing = graph_find(graph, SLICE("StatefulPartitionedCall_5/AssignVariableOp_3"));
     assert_non_null(nothing);
     assert_true(slice_equals_string(nothing->def->op, "NoOp"));
 }
@@ -139,7 +139,7 @@ a_variable_that_is_changed_has_its_value_as_an_input(void **state)
 static void
 an_import_without_memory_is_refused_and_leaks_nothing(void **state)
 {
-    TensorBuffer *const source = read_archive(training);
+    TensorBuffer *source = read_archive(training);
     Status status = STATUS_RESOURCE_EXHAUSTED;
     for (size_t at = 1; status != STATUS_OK; at++) {
         AUTO_GRAPH graph = NULL;
@@ -156,9 +156,9 @@ an_import_without_memory_is_refused_and_leaks_nothing(void **state)
 static void
 a_model_is_extended_by_nodes_that_read_its_outputs(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH model = import_model(call, affine);
-    const GraphDef *const author = graph_def_author(model->def);
+    const GraphDef *author = graph_def_author(model->def);
     AUTO_BUFFER json = {0};
     AUTO_GRAPH extended = NULL;
     const char *const names[] = {"x", "times"};
@@ -167,10 +167,10 @@ a_model_is_extended_by_nodes_that_read_its_outputs(void **state)
         "{\"versions\":{\"producer\":%lld},\"node\":[{\"name\":\"minus\",\"op\":\"Neg\",\"input\":[\"%.*s\"],"
         "\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}",
         (long long)author->producer, SLICE_PRINT(author->outputs[0].tensor));
-    TensorBuffer *const source = tensor_buffer_new(json.size);
+    TensorBuffer *source = tensor_buffer_new(json.size);
     assert_non_null(source);
     memcpy(source->data, json.data, json.size);
-    const GraphSource added = {GRAPH_FORMAT_JSON, source};
+    GraphSource added = {GRAPH_FORMAT_JSON, source};
     assert_status(call, STATUS_OK, graph_extend(call, model, &added, 10000, &extended));
     tensor_buffer_unref(source);
     expect_output(call, extended, names, values, "minus", "float32[1,2] -21.5 -30.5");
@@ -181,7 +181,7 @@ a_model_is_extended_by_nodes_that_read_its_outputs(void **state)
 static void
 expect_refused(Call *call, size_t place, const char *message)
 {
-    TensorBuffer *const source = read_archive(affine);
+    TensorBuffer *source = read_archive(affine);
     Graph *graph = NULL;
     ((char *)source->data)[place] ^= 1;
     assert_int_equal(
@@ -194,14 +194,14 @@ expect_refused(Call *call, size_t place, const char *message)
 static size_t
 offset_of_file(Call *call, const char *name)
 {
-    TensorBuffer *const source = read_archive(affine);
+    TensorBuffer *source = read_archive(affine);
     TarReader reader = {.rest = slice_of(source->data, source->size)};
     TarFile file = {.name = SLICE("")};
     bool is_found = true;
     while (is_found && !slice_equals_string(file.name, name)) {
         assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
     }
-    const size_t offset = (size_t)(file.content.data - (const char *)source->data);
+    size_t offset = (size_t)(file.content.data - (const char *)source->data);
     tensor_buffer_unref(source);
     return offset;
 }
@@ -223,7 +223,7 @@ a_tar_header_reads_back(void **state)
     TarReader reader = {.rest = slice_of(archive, sizeof archive)};
     TarFile file;
     bool is_found = false;
-    Call *const call = *state;
+    Call *call = *state;
     assert_true(tar_is(reader.rest));
     assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
     assert_true(is_found && slice_equals_string(file.name, "variables/variables.index"));

@@ -26,14 +26,14 @@ append_file(Buffer *archive, const TarFile *file, const Change *change)
 {
     static const char zeros[TAR_BLOCK_SIZE] = {0};
     char header[TAR_BLOCK_SIZE];
-    const bool is_changed = change->name != NULL && slice_equals_string(file->name, change->name);
-    const size_t size = file->content.size - (is_changed ? change->size_less : 0);
+    bool is_changed = change->name != NULL && slice_equals_string(file->name, change->name);
+    size_t size = file->content.size - (is_changed ? change->size_less : 0);
     if (is_changed && change->is_left_out) {
         return;
     }
     assert_true(tar_header(file->name, size, header));
     buffer_append(archive, header, sizeof header);
-    const size_t start = archive->size;
+    size_t start = archive->size;
     buffer_append(archive, file->content.data, size);
     if (is_changed) {
         archive->data[start + change->offset] ^= change->bits;
@@ -45,7 +45,7 @@ static TensorBuffer *
 changed_archive(Call *call, const char *path, const Change *change)
 {
     static const char end[2 * TAR_BLOCK_SIZE] = {0};
-    TensorBuffer *const source = file_read(path);
+    TensorBuffer *source = file_read(path);
     AUTO_BUFFER archive = {0};
     assert_non_null(source);
     TarReader reader = {.rest = slice_of(source->data, source->size)};
@@ -58,7 +58,7 @@ changed_archive(Call *call, const char *path, const Change *change)
     }
     buffer_append(&archive, end, sizeof end);
     tensor_buffer_unref(source);
-    TensorBuffer *const changed = tensor_buffer_new(archive.size);
+    TensorBuffer *changed = tensor_buffer_new(archive.size);
     assert_true(buffer_is_ok(&archive) && changed != NULL);
     memcpy(changed->data, archive.data, archive.size);
     return changed;
@@ -67,8 +67,8 @@ changed_archive(Call *call, const char *path, const Change *change)
 static Status
 read_changed(Call *call, const char *path, Change change, GraphDef **ret_def)
 {
-    TensorBuffer *const archive = changed_archive(call, path, &change);
-    const Status status = saved_model_read(call, archive, ret_def);
+    TensorBuffer *archive = changed_archive(call, path, &change);
+    Status status = saved_model_read(call, archive, ret_def);
     tensor_buffer_unref(archive);
     return status;
 }
@@ -97,7 +97,7 @@ expect_tensor(const GraphDef *def, const char *name, const char *expected)
 static void
 tensors_of_several_files_come_by_name_and_slices_by_theirs(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH_DEF def = NULL;
     assert_status(call, STATUS_OK, read_changed(call, slices, (Change){.name = NULL}, &def));
     assert_int_equal(def->checkpoint_count, 3);
@@ -140,7 +140,7 @@ keys_of_slices_are_decoded(void **state)
     };
     for (size_t index = 0; index < COUNT_OF(keys); index++) {
         AUTO_BUFFER name = {0};
-        const bool is_slice = checkpoint_slice_name(slice_of(keys[index].key, keys[index].size), &name);
+        bool is_slice = checkpoint_slice_name(slice_of(keys[index].key, keys[index].size), &name);
         assert_int_equal(is_slice, keys[index].name != NULL);
         if (is_slice) {
             assert_string_equal(buffer_string(&name), keys[index].name);
@@ -165,8 +165,8 @@ strings_have_checksums_too(void **state)
     static const char shard[] = "variables/variables.data-00000-of-00001";
     for (size_t offset = 0; offset < 40; offset++) {
         AUTO_GRAPH_DEF def = NULL;
-        Call *const call = *state;
-        const Change change = {.name = shard, .offset = offset, .bits = 1};
+        Call *call = *state;
+        Change change = {.name = shard, .offset = offset, .bits = 1};
         assert_status(call, STATUS_INVALID_ARGUMENT, read_changed(call, training, change, &def));
         assert_non_null(strstr(call->error.message, "' of the checkpoint is damaged: "));
     }
@@ -188,8 +188,8 @@ every_byte_of_the_index_counts(void **state)
     enum { INDEX_SIZE = 222, FOOTER_SIZE = 48 };
     for (size_t offset = 0; offset < INDEX_SIZE - FOOTER_SIZE; offset++) {
         AUTO_GRAPH_DEF def = NULL;
-        const Change change = {.name = "variables/variables.index", .offset = offset, .bits = 1};
-        const Status status = read_changed(*state, slices, change, &def);
+        Change change = {.name = "variables/variables.index", .offset = offset, .bits = 1};
+        Status status = read_changed(*state, slices, change, &def);
         assert_true(
             status == STATUS_INVALID_ARGUMENT || status == STATUS_UNIMPLEMENTED || status == STATUS_OK);
         if (status == STATUS_OK) {
@@ -202,7 +202,7 @@ every_byte_of_the_index_counts(void **state)
 static void
 without_memory_nothing_leaks(void **state)
 {
-    TensorBuffer *const archive = file_read(slices);
+    TensorBuffer *archive = file_read(slices);
     Status status = STATUS_RESOURCE_EXHAUSTED;
     assert_non_null(archive);
     for (size_t at = 1; status != STATUS_OK; at++) {

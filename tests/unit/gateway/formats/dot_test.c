@@ -30,7 +30,7 @@ static void
 texts_cannot_leave_their_quotes(void **state)
 {
     (void)state;
-    const NodeDef node = {.name = SLICE("a\"b\\c\nd"), .op = SLICE("Op"), .device = SLICE("/cpu:0")};
+    NodeDef node = {.name = SLICE("a\"b\\c\nd"), .op = SLICE("Op"), .device = SLICE("/cpu:0")};
     AUTO_GRAPH_DEF def = graph_def_new(4096);
     AUTO_BUFFER buffer = {0};
     assert_non_null(def);

@@ -28,7 +28,7 @@ tear_down(void **state)
 static Status
 read_message(Call *reading, Buffer *message, GraphDef **ret_def)
 {
-    TensorBuffer *const source = tensor_buffer_new(message->size);
+    TensorBuffer *source = tensor_buffer_new(message->size);
     if (source == NULL) {
         return call_fail_memory(reading, "the test");
     }
@@ -36,7 +36,7 @@ read_message(Call *reading, Buffer *message, GraphDef **ret_def)
         memcpy(source->data, message->data, message->size);
     }
     source->size = message->size;
-    const Status status = graphdef_protobuf_read(reading, source, ret_def);
+    Status status = graphdef_protobuf_read(reading, source, ret_def);
     tensor_buffer_unref(source);
     return status;
 }
@@ -431,7 +431,7 @@ run(void)
     protobuf_put_varint(&list, 3, 3);
     protobuf_put_message(&value, 1, &list);
     put_one_attr(&graph, &value);
-    const bool is_ok =
+    bool is_ok =
         local.arena != NULL && buffer_is_ok(&graph) && read_message(&local, &graph, &def) == STATUS_OK;
     arena_free(local.arena);
     /* A message that a failed allocation cut short may still be a message. */

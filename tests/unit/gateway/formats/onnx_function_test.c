@@ -19,9 +19,9 @@ static GraphDef *
 import_model(Call *call, Buffer *graph, Buffer *functions)
 {
     AUTO_BUFFER none = {0};
-    TensorBuffer *const source = onnx_model_with(graph, 17, functions == NULL ? &none : functions);
+    TensorBuffer *source = onnx_model_with(graph, 17, functions == NULL ? &none : functions);
     GraphDef *def = NULL;
-    const Status status = onnx_read(call, source, &def);
+    Status status = onnx_read(call, source, &def);
     tensor_buffer_unref(source);
     assert_status(call, STATUS_OK, status);
     return def;
@@ -31,9 +31,9 @@ static void
 expect_refused(Call *call, Buffer *graph, Buffer *functions, const char *message)
 {
     AUTO_BUFFER none = {0};
-    TensorBuffer *const source = onnx_model_with(graph, 17, functions == NULL ? &none : functions);
+    TensorBuffer *source = onnx_model_with(graph, 17, functions == NULL ? &none : functions);
     GraphDef *def = NULL;
-    const Status status = onnx_read(call, source, &def);
+    Status status = onnx_read(call, source, &def);
     tensor_buffer_unref(source);
     assert_int_not_equal(status, STATUS_OK);
     assert_string_equal(call->error.message, message);
@@ -76,8 +76,8 @@ branches_take_what_they_use_from_around_them(void **state)
                                                                           "p = Placeholder()\n"
                                                                           "n = onnx::Neg(x)\n"
                                                                           "y = onnx::If(p, x, n)\n");
-    const FunctionDef *const then = find_function(def, "y_then_branch");
-    const FunctionDef *const other = find_function(def, "y_else_branch");
+    const FunctionDef *then = find_function(def, "y_then_branch");
+    const FunctionDef *other = find_function(def, "y_else_branch");
     assert_int_equal(then->input_count, 2);
     assert_int_equal(other->input_count, 2);
     assert_true(slice_equal(then->inputs[1].name, other->nodes[0].inputs[0]));
@@ -102,7 +102,7 @@ subgraphs_nest(void **state)
     onnx_put_node(&graph, "If", "p", "y", &attributes);
     AUTO_GRAPH_DEF def = import_model(*state, &graph, NULL);
     assert_int_equal(def->function_count, 4);
-    const FunctionDef *const outer = find_function(def, "y_then_branch");
+    const FunctionDef *outer = find_function(def, "y_then_branch");
     assert_int_equal(outer->input_count, 2);
     assert_int_equal(outer->nodes[0].input_count, 2);
     assert_true(slice_equal(outer->nodes[0].inputs[0], outer->inputs[1].name));
@@ -136,7 +136,7 @@ subgraphs_too_deep_are_refused(void **state)
     put_inputs(&graph);
     buffer_append_slice(&graph, buffer_slice(&branch));
     AUTO_BUFFER none = {0};
-    TensorBuffer *const source = onnx_model_with(&graph, 17, &none);
+    TensorBuffer *source = onnx_model_with(&graph, 17, &none);
     GraphDef *def = NULL;
     assert_int_equal(onnx_read(*state, source, &def), STATUS_RESOURCE_EXHAUSTED);
     tensor_buffer_unref(source);
@@ -167,7 +167,7 @@ put_function(Buffer *functions, const char *name, const char *type, bool has_def
     onnx_put_node(&nodes, type, "z", "b", NULL);
     /* Nodes are field 1 of a graph and field 7 of a function. */
     for (size_t index = 0; index < nodes.size;) {
-        const size_t size = (size_t)(unsigned char)nodes.data[index + 1];
+        size_t size = (size_t)(unsigned char)nodes.data[index + 1];
         protobuf_put_bytes(&function, 7, slice_of(nodes.data + index + 2, size));
         index += 2 + size;
     }
@@ -216,7 +216,7 @@ find_node(const GraphDef *def, const char *name)
 static void
 expect_alpha(const GraphDef *def, const char *node, float expected)
 {
-    const AttrValue *const alpha = node_def_attr(find_node(def, node), SLICE("alpha"));
+    const AttrValue *alpha = node_def_attr(find_node(def, node), SLICE("alpha"));
     assert_non_null(alpha);
     assert_true(alpha->kind == ATTR_FLOAT && alpha->value.f == expected);
 }
@@ -224,7 +224,7 @@ expect_alpha(const GraphDef *def, const char *node, float expected)
 static void
 each_use_of_a_function_is_written_out(void **state)
 {
-    const float slope = 0.5F;
+    float slope = 0.5F;
     AUTO_BUFFER graph = {0};
     AUTO_BUFFER functions = {0};
     put_inputs(&graph);

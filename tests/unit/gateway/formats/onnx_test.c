@@ -29,8 +29,8 @@ tear_down(void **state)
 static Status
 read_graph(Buffer *graph, int64_t opset, GraphDef **ret_def)
 {
-    TensorBuffer *const source = onnx_model(graph, opset);
-    const Status status = onnx_read(&call, source, ret_def);
+    TensorBuffer *source = onnx_model(graph, opset);
+    Status status = onnx_read(&call, source, ret_def);
     tensor_buffer_unref(source);
     return status;
 }
@@ -75,7 +75,7 @@ find_node(const GraphDef *def, const char *name)
 static void
 expect_node(const GraphDef *def, const char *name, const char *expected)
 {
-    const NodeDef *const node = find_node(def, name);
+    const NodeDef *node = find_node(def, name);
     AUTO_BUFFER text = {0};
     buffer_append_slice(&text, node->op);
     buffer_append_byte(&text, '(');
@@ -90,7 +90,7 @@ expect_node(const GraphDef *def, const char *name, const char *expected)
 static void
 expect_ints(const GraphDef *def, const char *name, const int64_t *values, size_t count)
 {
-    const Tensor *const tensor = &node_def_attr(find_node(def, name), SLICE("value"))->value.tensor;
+    const Tensor *tensor = &node_def_attr(find_node(def, name), SLICE("value"))->value.tensor;
     assert_int_equal(tensor->dtype, DTYPE_INT64);
     assert_int_equal(tensor_element_count(tensor), count);
     assert_memory_equal(tensor->data, values, count * sizeof *values);
@@ -99,7 +99,7 @@ expect_ints(const GraphDef *def, const char *name, const int64_t *values, size_t
 static void
 expect_text(const GraphDef *def, const char *name, const char *attr, const char *expected)
 {
-    const AttrValue *const value = node_def_attr(find_node(def, name), slice_from_string(attr));
+    const AttrValue *value = node_def_attr(find_node(def, name), slice_from_string(attr));
     assert_non_null(value);
     assert_true(slice_equals_string(value->value.s, expected));
 }
@@ -121,11 +121,11 @@ a_model_becomes_placeholders_constants_and_nodes(void **state)
     expect_node(def, "w", "Const()");
     expect_node(def, "product", "onnx::Mul(x,w)");
     expect_node(def, "y", "onnx::Relu(product)");
-    const Shape *const shape = &node_def_attr(find_node(def, "x"), SLICE("shape"))->value.shape;
+    const Shape *shape = &node_def_attr(find_node(def, "x"), SLICE("shape"))->value.shape;
     assert_int_equal(shape->rank, 2);
     assert_int_equal(shape->dims[0], -1);
     assert_int_equal(shape->dims[1], 3);
-    const Tensor *const value = &node_def_attr(find_node(def, "w"), SLICE("value"))->value.tensor;
+    const Tensor *value = &node_def_attr(find_node(def, "w"), SLICE("value"))->value.tensor;
     assert_memory_equal(value->data, weights, sizeof weights);
     assert_string_equal(def->nodes[2].pointer, "/graph/node/0");
     assert_int_equal(def->input_count, 1);
@@ -260,7 +260,7 @@ bounds_and_padding_take_scalars(void **state)
     onnx_put_node(&graph, "Pad", "y", "z", &attributes);
     AUTO_GRAPH_DEF def = import_graph(&graph, 10);
     expect_node(def, "y", "onnx::Clip(x,,y/max)");
-    const Tensor *const max = &node_def_attr(find_node(def, "y/max"), SLICE("value"))->value.tensor;
+    const Tensor *max = &node_def_attr(find_node(def, "y/max"), SLICE("value"))->value.tensor;
     assert_int_equal(max->shape.rank, 0);
     assert_true(*(const float *)max->data == 6.0F);
     expect_node(def, "z", "onnx::Pad(y,z/pads,z/value)");
@@ -341,7 +341,7 @@ element_types_are_types(void **state)
     onnx_put_int(&attributes, "to", INT64);
     onnx_put_node(&graph, "Cast", "x", "y", &attributes);
     AUTO_GRAPH_DEF def = import_graph(&graph, 15);
-    const AttrValue *const to = node_def_attr(find_node(def, "y"), SLICE("to"));
+    const AttrValue *to = node_def_attr(find_node(def, "y"), SLICE("to"));
     assert_int_equal(to->kind, ATTR_TYPE);
     assert_int_equal(to->value.type, DTYPE_INT64);
 }
@@ -354,9 +354,9 @@ a_fill_without_a_value_is_a_float_zero(void **state)
     onnx_put_value(&graph, INPUT, "s", INT64, (const int64_t[]){2}, 1);
     onnx_put_node(&graph, "ConstantOfShape", "s", "y", NULL);
     AUTO_GRAPH_DEF def = import_graph(&graph, 9);
-    const NodeDef *const node = find_node(def, "y");
+    const NodeDef *node = find_node(def, "y");
     assert_int_equal(node_def_attr(node, SLICE("dtype"))->value.type, DTYPE_FLOAT32);
-    const Tensor *const value = &node_def_attr(node, SLICE("value"))->value.tensor;
+    const Tensor *value = &node_def_attr(node, SLICE("value"))->value.tensor;
     assert_int_equal(tensor_element_count(value), 1);
     assert_true(*(const float *)value->data == 0.0F);
 }
@@ -376,9 +376,9 @@ constants_come_in_many_forms(void **state)
     onnx_put_node(&graph, "Constant", "", "real", &attributes);
     AUTO_GRAPH_DEF def = import_graph(&graph, 13);
     expect_ints(def, "ints", numbers, 2);
-    const Tensor *const text = &node_def_attr(find_node(def, "text"), SLICE("value"))->value.tensor;
+    const Tensor *text = &node_def_attr(find_node(def, "text"), SLICE("value"))->value.tensor;
     assert_true(slice_equal(*(const Slice *)text->data, SLICE("hello")));
-    const Tensor *const real = &node_def_attr(find_node(def, "real"), SLICE("value"))->value.tensor;
+    const Tensor *real = &node_def_attr(find_node(def, "real"), SLICE("value"))->value.tensor;
     assert_true(*(const float *)real->data == 2.5F);
 }
 
@@ -409,10 +409,10 @@ large_initializers_stay_where_they_are(void **state)
     for (size_t index = 0; index < COUNT_OF(names); index++) {
         AUTO_BUFFER graph = {0};
         onnx_put_floats_initializer(&graph, names[index], weights, COUNT_OF(weights));
-        TensorBuffer *const source = onnx_model(&graph, 15);
+        TensorBuffer *source = onnx_model(&graph, 15);
         AUTO_GRAPH_DEF def = NULL;
         assert_status(&call, STATUS_OK, onnx_read(&call, source, &def));
-        const Tensor *const tensor = &node_def_attr(&def->nodes[0], SLICE("value"))->value.tensor;
+        const Tensor *tensor = &node_def_attr(&def->nodes[0], SLICE("value"))->value.tensor;
         assert_int_equal((uintptr_t)tensor->data % sizeof(float), 0);
         assert_memory_equal(tensor->data, weights, sizeof weights);
         shared += tensor->buffer == source ? 1 : 0;
@@ -469,7 +469,7 @@ static void
 other_bytes_are_no_model(void **state)
 {
     (void)state;
-    TensorBuffer *const source = tensor_buffer_new(4);
+    TensorBuffer *source = tensor_buffer_new(4);
     GraphDef *def = NULL;
     assert_non_null(source);
     memcpy(source->data, "GIF8", 4);

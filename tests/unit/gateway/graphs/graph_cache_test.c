@@ -46,7 +46,7 @@ put(GraphCache *cache, GraphSnapshot identity, Graph *graph)
 static void
 put_new(Call *call, GraphCache *cache, GraphSnapshot identity)
 {
-    Graph *const graph = graph_of(call);
+    Graph *graph = graph_of(call);
     put(cache, identity, graph);
     graph_unref(graph);
 }
@@ -54,7 +54,7 @@ put_new(Call *call, GraphCache *cache, GraphSnapshot identity)
 static size_t
 cost_of(const Graph *graph)
 {
-    const size_t cost = graph_cost(graph);
+    size_t cost = graph_cost(graph);
     assert_true(cost > sizeof(Node)); /* counts the nodes too */
     return cost;
 }
@@ -62,7 +62,7 @@ cost_of(const Graph *graph)
 static bool
 is_cached(GraphCache *cache, GraphSnapshot identity)
 {
-    GraphSnapshot *const found = graph_cache_find(cache, identity.tenant, identity.session, identity.id);
+    GraphSnapshot *found = graph_cache_find(cache, identity.tenant, identity.session, identity.id);
     graph_snapshot_unref(found);
     return found != NULL;
 }
@@ -70,10 +70,10 @@ is_cached(GraphCache *cache, GraphSnapshot identity)
 static void
 a_graph_belongs_to_its_session_and_tenant(void **state)
 {
-    Graph *const graph = graph_of(*state);
-    GraphCache *const cache = graph_cache_new(cost_of(graph));
+    Graph *graph = graph_of(*state);
+    GraphCache *cache = graph_cache_new(cost_of(graph));
     put(cache, identity_of(1, 1, 1), graph);
-    GraphSnapshot *const found =
+    GraphSnapshot *found =
         graph_cache_find(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
     assert_non_null(found);
     assert_ptr_equal(found->graph, graph);
@@ -95,8 +95,8 @@ remember(void *context, const GraphSnapshot *graph)
 static void
 the_least_recently_used_graph_leaves(void **state)
 {
-    Graph *const graph = graph_of(*state);
-    GraphCache *const cache = graph_cache_new(3 * cost_of(graph));
+    Graph *graph = graph_of(*state);
+    GraphCache *cache = graph_cache_new(3 * cost_of(graph));
     GraphId evicted = {0};
     graph_cache_on_evict(cache, remember, &evicted);
     for (uint8_t index = 1; index <= 3; index++) {
@@ -109,7 +109,7 @@ the_least_recently_used_graph_leaves(void **state)
     assert_true(is_cached(cache, identity_of(1, 1, 3)));
     assert_true(is_cached(cache, identity_of(1, 1, 4)));
     assert_true(uuid_equal(evicted.value, uuid_of(2)));
-    const GraphCacheStats stats = graph_cache_stats(cache);
+    GraphCacheStats stats = graph_cache_stats(cache);
     assert_int_equal(stats.eviction_count, 1);
     assert_int_equal(stats.graph_count, 3);
     assert_int_equal(stats.byte_size, 3 * cost_of(graph));
@@ -127,13 +127,13 @@ note_one(void *context, const GraphSnapshot *graph)
 static void
 one_that_is_larger_than_the_cache_drives_nobody_out(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     Graph *large = NULL;
-    Graph *const small = graph_of(call);
+    Graph *small = graph_of(call);
     AUTO_GRAPH_DEF def = graph_literal(
         "x = Placeholder() dtype=float32\ny = Placeholder() dtype=float32\nz = Placeholder() dtype=float32");
     assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &large));
-    GraphCache *const cache = graph_cache_new(cost_of(large) - 1);
+    GraphCache *cache = graph_cache_new(cost_of(large) - 1);
     int told = 0;
     graph_cache_on_evict(cache, note_one, &told);
     put(cache, identity_of(1, 1, 1), small);
@@ -172,19 +172,19 @@ what_versions_of_a_graph_share_counts_once(void **state)
             (size_t)snprintf(text + used, sizeof text - used, "n%d = Placeholder() dtype=float32\n", node);
     }
     parts[0] = graph_literal(text);
-    const size_t part_size = arena_size(parts[0]->arena);
-    GraphCache *const cache = graph_cache_new((size_t)1 << 30);
+    size_t part_size = arena_size(parts[0]->arena);
+    GraphCache *cache = graph_cache_new((size_t)1 << 30);
     size_t alone = 0;
     for (uint8_t count = 1; count <= VERSIONS; count++) {
-        char *const line = lines[count - 1];
+        char *line = lines[count - 1];
         (void)snprintf(line, sizeof lines[0], "v%d = Placeholder() dtype=float32", count);
         parts[count - 1] = count == 1 ? parts[0] : graph_literal(line);
-        Graph *const graph = version_of(*state, parts, count);
+        Graph *graph = version_of(*state, parts, count);
         alone += cost_of(graph);
         put(cache, identity_of(1, 1, count), graph);
         graph_unref(graph);
     }
-    const size_t together = graph_cache_stats(cache).byte_size;
+    size_t together = graph_cache_stats(cache).byte_size;
     assert_true(together <= alone - (VERSIONS - 1) * part_size);
     for (uint8_t count = 1; count <= VERSIONS; count++) {
         graph_cache_drop(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(count)});
@@ -197,12 +197,12 @@ what_versions_of_a_graph_share_counts_once(void **state)
 static void
 a_snapshot_outlives_the_cache(void **state)
 {
-    Graph *const graph = graph_of(*state);
-    GraphCache *const cache = graph_cache_new(cost_of(graph));
+    Graph *graph = graph_of(*state);
+    GraphCache *cache = graph_cache_new(cost_of(graph));
     put(cache, identity_of(1, 1, 1), graph);
     put(cache, identity_of(1, 1, 1), graph); /* a second time */
     graph_unref(graph);
-    GraphSnapshot *const found =
+    GraphSnapshot *found =
         graph_cache_find(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
     put_new(*state, cache, identity_of(1, 1, 2));
     assert_false(is_cached(cache, identity_of(1, 1, 1)));
@@ -225,7 +225,7 @@ put_and_find(void *context)
 {
     (void)context;
     for (int turn = 0; turn < TURNS; turn++) {
-        const uint8_t graph = (uint8_t)(turn * 7 % GRAPHS);
+        uint8_t graph = (uint8_t)(turn * 7 % GRAPHS);
         if (!is_cached(crowd.cache, identity_of(1, 1, graph))) {
             put(crowd.cache, identity_of(1, 1, graph), crowd.graphs[graph]);
         }
@@ -259,11 +259,11 @@ threads_share_the_cache(void **state)
 static void
 without_memory_nothing_is_kept(void **state)
 {
-    Graph *const graph = graph_of(*state);
+    Graph *graph = graph_of(*state);
     for (size_t at = 1; at < 16; at++) {
         fail_alloc_count = 0;
         fail_alloc_at = at;
-        GraphCache *const cache = graph_cache_new(cost_of(graph));
+        GraphCache *cache = graph_cache_new(cost_of(graph));
         if (cache != NULL) {
             put(cache, identity_of(1, 1, 1), graph);
         }

@@ -22,7 +22,7 @@ static Status
 join(Call *call, GraphDef *first, GraphDef *second, GraphDef **ret_def)
 {
     GraphDef *const parts[] = {first, second};
-    const Status status = graph_join(call, parts, COUNT_OF(parts), ret_def);
+    Status status = graph_join(call, parts, COUNT_OF(parts), ret_def);
     graph_def_unref(first);
     graph_def_unref(second);
     return status;
@@ -45,7 +45,7 @@ expect_detail(const Call *call, int index, const char *pointer, const char *deta
 static void
 nodes_come_behind_and_equal_functions_stand_once(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH_DEF def = NULL;
     assert_status(call, STATUS_OK, join_literals(call, base, more, &def));
     assert_string_equal(
@@ -60,7 +60,7 @@ nodes_come_behind_and_equal_functions_stand_once(void **state)
 static void
 nothing_can_be_added_and_functions_alone(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH_DEF same = NULL;
     AUTO_GRAPH_DEF more_functions = NULL;
     assert_status(call, STATUS_OK, join_literals(call, base, "", &same));
@@ -74,7 +74,7 @@ nothing_can_be_added_and_functions_alone(void **state)
 static void
 one_part_is_itself(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH_DEF only = graph_literal(base);
     AUTO_GRAPH_DEF def = NULL;
     assert_status(call, STATUS_OK, graph_join(call, &only, 1, &def));
@@ -84,7 +84,7 @@ one_part_is_itself(void **state)
 static void
 a_name_that_is_taken_is_refused_wherever_it_stands(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     GraphDef *def = NULL;
     assert_status(call, STATUS_INVALID_ARGUMENT,
         join_literals(call, base, "a = NoOp()\ny = NoOp()\na = NoOp()\n", &def));
@@ -97,7 +97,7 @@ a_name_that_is_taken_is_refused_wherever_it_stands(void **state)
 static void
 a_function_of_a_known_name_must_be_the_same(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     GraphDef *def = NULL;
     assert_status(call, STATUS_INVALID_ARGUMENT,
         join_literals(call, base,
@@ -109,9 +109,9 @@ a_function_of_a_known_name_must_be_the_same(void **state)
 static void
 producers_must_be_equal_and_the_strictest_consumer_counts(void **state)
 {
-    Call *const call = *state;
-    GraphDef *const old = graph_literal(base);
-    GraphDef *const young = graph_literal(more);
+    Call *call = *state;
+    GraphDef *old = graph_literal(base);
+    GraphDef *young = graph_literal(more);
     AUTO_GRAPH_DEF def = NULL;
     old->producer = 134;
     old->min_consumer = 3;
@@ -120,7 +120,7 @@ producers_must_be_equal_and_the_strictest_consumer_counts(void **state)
     assert_status(call, STATUS_OK, join(call, old, young, &def));
     assert_int_equal(def->producer, 134);
     assert_int_equal(def->min_consumer, 12);
-    GraphDef *const other = graph_literal("z = NoOp()\n");
+    GraphDef *other = graph_literal("z = NoOp()\n");
     GraphDef *none = NULL;
     assert_status(call, STATUS_INVALID_ARGUMENT, join(call, graph_def_ref(def), other, &none));
     assert_string_equal(
@@ -136,7 +136,7 @@ typedef struct Parts {
 static Status
 join_parts(void *context)
 {
-    const Parts *const parts = context;
+    const Parts *parts = context;
     AUTO_GRAPH_DEF def = NULL;
     return graph_join(parts->call, parts->defs, COUNT_OF(parts->defs), &def);
 }

@@ -22,11 +22,11 @@ static PlanRequest
 request_of(Call *call, const char *fetch)
 {
     AUTO_GRAPH_DEF def = graph_literal("x = Placeholder() dtype=float32\ny = Add(x, x) T=float32");
-    Signature *const signature = arena_alloc(call->arena, sizeof *signature);
+    Signature *signature = arena_alloc(call->arena, sizeof *signature);
     Graph *graph = NULL;
     const Slice fetches[] = {slice_from_string(fetch)};
     const SignatureFeed feeds[] = {{.name = SLICE("x"), .dtype = DTYPE_FLOAT32, .shape = shape_unknown()}};
-    const Signature given = {
+    Signature given = {
         .feeds = feeds,
         .feed_count = COUNT_OF(feeds),
         .fetches = fetches,
@@ -44,9 +44,9 @@ request_of(Call *call, const char *fetch)
 static void
 a_plan_is_compiled_once_and_found_then(void **state)
 {
-    Call *const call = *state;
-    PlanCache *const cache = plan_cache_new(CACHE_SIZE);
-    const PlanRequest request = request_of(call, "y");
+    Call *call = *state;
+    PlanCache *cache = plan_cache_new(CACHE_SIZE);
+    PlanRequest request = request_of(call, "y");
     AUTO_PLAN first = NULL;
     AUTO_PLAN second = NULL;
     assert_status(call, STATUS_OK, plan_obtain(call, cache, &request, &first));
@@ -59,9 +59,9 @@ a_plan_is_compiled_once_and_found_then(void **state)
 static void
 a_failure_is_told_and_not_remembered(void **state)
 {
-    Call *const call = *state;
-    PlanCache *const cache = plan_cache_new(CACHE_SIZE);
-    const PlanRequest request = request_of(call, "nothing");
+    Call *call = *state;
+    PlanCache *cache = plan_cache_new(CACHE_SIZE);
+    PlanRequest request = request_of(call, "nothing");
     Plan *plan = NULL;
     for (uint64_t turn = 1; turn <= 2; turn++) {
         assert_int_equal(plan_obtain(call, cache, &request, &plan), STATUS_NOT_FOUND);
@@ -85,7 +85,7 @@ typedef struct Guest {
 static void *
 guest_run(void *context)
 {
-    Guest *const guest = context;
+    Guest *guest = context;
     AUTO_ARENA arena = arena_new(16 << 20);
     Call call = {.arena = arena, .deadline_ns = guest->deadline_ns};
     guest->status = plan_obtain(&call, guest->cache, guest->request, &guest->plan);
@@ -113,9 +113,9 @@ guests_wait(PlanCache *cache, const PlanRequest *request, Guest *guests, uint64_
 static void
 everybody_who_waits_gets_the_plan(void **state)
 {
-    Call *const call = *state;
-    PlanCache *const cache = plan_cache_new(CACHE_SIZE);
-    const PlanRequest request = request_of(call, "y");
+    Call *call = *state;
+    PlanCache *cache = plan_cache_new(CACHE_SIZE);
+    PlanRequest request = request_of(call, "y");
     Guest guests[THREADS] = {0};
     AUTO_PLAN plan = NULL;
     guests_wait(cache, &request, guests, THREADS);
@@ -134,9 +134,9 @@ everybody_who_waits_gets_the_plan(void **state)
 static void
 everybody_who_waits_hears_of_the_failure(void **state)
 {
-    Call *const call = *state;
-    PlanCache *const cache = plan_cache_new(CACHE_SIZE);
-    const PlanRequest request = request_of(call, "y");
+    Call *call = *state;
+    PlanCache *cache = plan_cache_new(CACHE_SIZE);
+    PlanRequest request = request_of(call, "y");
     Guest guests[THREADS] = {0};
     guests_wait(cache, &request, guests, THREADS);
     (void)!call_fail(call, STATUS_INVALID_ARGUMENT, "no good");
@@ -152,9 +152,9 @@ everybody_who_waits_hears_of_the_failure(void **state)
 static void
 one_of_those_who_wait_compiles_when_the_first_gives_up(void **state)
 {
-    Call *const call = *state;
-    PlanCache *const cache = plan_cache_new(CACHE_SIZE);
-    const PlanRequest request = request_of(call, "y");
+    Call *call = *state;
+    PlanCache *cache = plan_cache_new(CACHE_SIZE);
+    PlanRequest request = request_of(call, "y");
     Guest guests[THREADS] = {0};
     guests_wait(cache, &request, guests, THREADS);
     plan_cache_fail(cache, request.signature->key, &(Error){.code = STATUS_CANCELLED});
@@ -172,9 +172,9 @@ one_of_those_who_wait_compiles_when_the_first_gives_up(void **state)
 static void
 who_has_no_time_left_stops_waiting(void **state)
 {
-    Call *const call = *state;
-    PlanCache *const cache = plan_cache_new(CACHE_SIZE);
-    const PlanRequest request = request_of(call, "y");
+    Call *call = *state;
+    PlanCache *cache = plan_cache_new(CACHE_SIZE);
+    PlanRequest request = request_of(call, "y");
     Guest guest = {.deadline_ns = clock_monotonic_ns() + 5 * CLOCK_NS_PER_MS};
     guests_wait(cache, &request, &guest, 1);
     assert_int_equal(pthread_join(guest.thread, NULL), 0);

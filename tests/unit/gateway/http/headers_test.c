@@ -48,7 +48,7 @@ the_most_specific_range_decides(void **state)
         {"application/", "application/json", 0},
     };
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
-        const int quality = accept_quality(slice_from_string(cases[index].accept), cases[index].media_type);
+        int quality = accept_quality(slice_from_string(cases[index].accept), cases[index].media_type);
         if (quality != cases[index].quality) {
             fail_msg("'%s' gives %d, not %d", cases[index].accept, quality, cases[index].quality);
         }
@@ -91,10 +91,10 @@ static void
 preferences_are_read_and_unknown_ones_ignored(void **state)
 {
     (void)state;
-    const Preferences async = preferences_parse(SLICE("respond-async, wait=5; foo=bar, other"));
+    Preferences async = preferences_parse(SLICE("respond-async, wait=5; foo=bar, other"));
     assert_true(async.responds_async && async.has_wait);
     assert_int_equal(async.wait_s, 5);
-    const Preferences minimal = preferences_parse(SLICE("Return=minimal, wait=-1"));
+    Preferences minimal = preferences_parse(SLICE("Return=minimal, wait=-1"));
     assert_true(minimal.wants_minimal);
     assert_false(minimal.has_wait || minimal.responds_async);
     assert_int_equal(preferences_parse(SLICE("wait=1, wait=2")).wait_s, 1);

@@ -37,7 +37,7 @@ static Status
 read_cut(Call *call, Slice body, size_t cut, Buffer *ret_notes)
 {
     Multipart *multipart = NULL;
-    const MultipartOptions options = {
+    MultipartOptions options = {
         .boundary = SLICE("b-1"),
         .part_count_max = PARTS_MAX,
         .part_limit = "step_feeds",
@@ -56,7 +56,7 @@ read_cut(Call *call, Slice body, size_t cut, Buffer *ret_notes)
 static void
 a_body_reads_the_same_wherever_it_is_cut(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char body[] = "--b-1\r\n" HEAD(
         "request") "\r\n{\"a\":1}\r\n"
                    "--b-1\r\n" HEAD(
@@ -80,7 +80,7 @@ a_body_reads_the_same_wherever_it_is_cut(void **state)
 static void
 the_last_line_end_may_be_missing(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_BUFFER notes = {0};
     assert_int_equal(read_cut(call, SLICE("--b-1\r\n" HEAD("x") "\r\n1\r\n--b-1--"), 5, &notes), STATUS_OK);
     assert_string_equal(buffer_string(&notes), "[x|]1;");
@@ -91,7 +91,7 @@ the_last_line_end_may_be_missing(void **state)
 static void
 names_lose_both_kinds_of_escapes(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_BUFFER notes = {0};
     static const char body[] = "--b-1\r\n" HEAD("a\\\"\\\\b%22%0D%0A%41") "\r\n\r\n--b-1--\r\n";
     assert_int_equal(read_cut(call, slice_from_string(body), 0, &notes), STATUS_OK);
@@ -101,7 +101,7 @@ names_lose_both_kinds_of_escapes(void **state)
 static void
 what_is_wrong_is_said_with_its_part_and_byte(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const struct {
         const char *body;
         const char *message;
@@ -143,7 +143,7 @@ what_is_wrong_is_said_with_its_part_and_byte(void **state)
     };
     AUTO_BUFFER notes = {0};
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
-        const Slice body = slice_from_string(cases[index].body);
+        Slice body = slice_from_string(cases[index].body);
         for (size_t cut = 0; cut <= body.size; cut++) {
             assert_int_equal(read_cut(call, body, cut, &notes), STATUS_INVALID_ARGUMENT);
             assert_true(strncmp(call->error.message, "the multipart body: ", 20) == 0);
@@ -157,7 +157,7 @@ what_is_wrong_is_said_with_its_part_and_byte(void **state)
 static void
 parts_are_counted(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char body[] = "--b-1\r\n" HEAD("x") "\r\n\r\n--b-1\r\n" HEAD("x") "\r\n\r\n--b-1\r\n" HEAD(
         "x") "\r\n\r\n--b-1\r\n" HEAD("x") "\r\n\r\n--b-1--";
     static const char fourth[] = "--b-1\r\n" HEAD("x") "\r\n\r\n";
@@ -165,14 +165,14 @@ parts_are_counted(void **state)
     assert_int_equal(read_cut(call, slice_from_string(body), 9, &notes), STATUS_OUT_OF_RANGE);
     assert_string_equal(
         call->error.message, "the multipart body has more than 3 parts: the limit step_feeds");
-    const Slice three = slice_from_string(body + sizeof fourth - 1);
+    Slice three = slice_from_string(body + sizeof fourth - 1);
     assert_int_equal(read_cut(call, three, 9, &notes), STATUS_OK);
 }
 
 static void
 headers_have_a_limit(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_BUFFER body = {0};
     AUTO_BUFFER notes = {0};
     for (size_t more = 0; more < 2; more++) {
@@ -201,11 +201,11 @@ refuse(Call *call, void *context, const MultipartPart *part)
 static void
 a_failed_event_ends_the_reading(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const MultipartEvents refusing = {
         .on_part = refuse, .on_data = note_data, .on_part_end = note_end};
     Multipart *multipart = NULL;
-    const MultipartOptions options = {
+    MultipartOptions options = {
         .boundary = SLICE("b"), .part_count_max = 1, .part_limit = "parts", .events = &refusing};
     assert_int_equal(multipart_new(call, &options, &multipart), STATUS_OK);
     assert_int_equal(multipart_write(call, multipart, SLICE("--b\r\n" HEAD("x") "\r\n1")), STATUS_NOT_FOUND);
@@ -215,7 +215,7 @@ a_failed_event_ends_the_reading(void **state)
 static void
 the_boundary_is_found(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const struct {
         const char *type;
         const char *boundary; /* NULL: the header is refused */
@@ -237,7 +237,7 @@ the_boundary_is_found(void **state)
     };
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         Slice boundary = {0};
-        const Status status = multipart_boundary(call, slice_from_string(cases[index].type), &boundary);
+        Status status = multipart_boundary(call, slice_from_string(cases[index].type), &boundary);
         assert_int_equal(status, cases[index].boundary == NULL ? STATUS_INVALID_ARGUMENT : STATUS_OK);
         assert_true(slice_equals_string(boundary, cases[index].boundary));
     }

@@ -46,8 +46,8 @@ a_page_token_comes_back_only_to_the_same_list(void **state)
     request.query[1] = (Field){.name = SLICE("page_size"), .value = SLICE("10")};
     Response response = {0};
     response_begin(&response, arena);
-    const Slice key = slice_of("\x00\xff\xfe key", 7);
-    const char *const token = page_token(&call, &request, &response, key);
+    Slice key = slice_of("\x00\xff\xfe key", 7);
+    const char *token = page_token(&call, &request, &response, key);
     assert_non_null(token);
     assert_int_equal(
         strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), strlen(token));

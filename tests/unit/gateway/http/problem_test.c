@@ -22,7 +22,7 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     response_done(&fixture->response);
     arena_free(fixture->arena);
     return 0;
@@ -31,7 +31,7 @@ teardown(void **state)
 static void
 the_code_chooses_status_type_and_title(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_int_equal(
         call_fail(&fixture->call, STATUS_NOT_FOUND, "graph '%s' does not exist", "g\n1"), STATUS_NOT_FOUND);
     problem_write(&fixture->call, SLICE("/graphs/g1"), &fixture->response);
@@ -46,8 +46,8 @@ the_code_chooses_status_type_and_title(void **state)
 static void
 http_only_failures_keep_their_status(void **state)
 {
-    Fixture *const fixture = *state;
-    const Status status = response_fail(&fixture->call, &fixture->response, 412, "a race was lost");
+    Fixture *fixture = *state;
+    Status status = response_fail(&fixture->call, &fixture->response, 412, "a race was lost");
     assert_int_equal(status, STATUS_FAILED_PRECONDITION);
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
     assert_int_equal(fixture->response.status, 412);
@@ -57,7 +57,7 @@ http_only_failures_keep_their_status(void **state)
 static void
 what_a_handler_wrote_before_it_failed_is_dropped(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     response_status(&fixture->response, 201);
     response_etag(&fixture->response, "r1");
     response_header(&fixture->response, "Location", "/x");
@@ -74,7 +74,7 @@ what_a_handler_wrote_before_it_failed_is_dropped(void **state)
 static void
 inner_failures_are_not_told_to_clients(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_int_equal(
         call_fail(&fixture->call, STATUS_INTERNAL, "relation \"steps\" does not exist"), STATUS_INTERNAL);
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
@@ -84,7 +84,7 @@ inner_failures_are_not_told_to_clients(void **state)
 static void
 clients_are_told_when_to_come_back_and_how_to_show_who_they_are(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_int_equal(call_fail(&fixture->call, STATUS_UNAVAILABLE, "no worker is ready"), STATUS_UNAVAILABLE);
     response_header(&fixture->response, "Retry-After", "7");
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
@@ -103,7 +103,7 @@ clients_are_told_when_to_come_back_and_how_to_show_who_they_are(void **state)
 static void
 headers_are_replaced_joined_and_kept_clean(void **state)
 {
-    Response *const response = &((Fixture *)*state)->response;
+    Response *response = &((Fixture *)*state)->response;
     response_header(response, "Location", "/a");
     response_header_format(response, "location", "/%d", 7);
     assert_int_equal(response->header_count, 1);
@@ -129,7 +129,7 @@ count_release(void *resource)
 static void
 a_borrowed_body_is_released_once(void **state)
 {
-    Response *const response = &((Fixture *)*state)->response;
+    Response *response = &((Fixture *)*state)->response;
     release_count = 0;
     response_borrow(response, "application/x-npy", SLICE("bytes"), count_release, response);
     assert_int_equal(release_count, 0);
@@ -147,7 +147,7 @@ a_problem_without_memory_says_so_and_does_not_crash(void **state)
     bool has_failed = true;
     while (has_failed) {
         fail_alloc_count = 0;
-        const size_t at = fail_alloc_at;
+        size_t at = fail_alloc_at;
         fail_alloc_at = 0;
         AUTO_ARENA arena = arena_new(64 * 1024);
         Call call = {.arena = arena};

@@ -49,7 +49,7 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     router_free(fixture->router);
     arena_free(fixture->arena);
     return 0;
@@ -67,7 +67,7 @@ find(Fixture *fixture, const char *path)
 static void
 assert_found(Fixture *fixture, const char *method, const char *path, const Handler *expected)
 {
-    const Route *const route = find(fixture, path);
+    const Route *route = find(fixture, path);
     assert_non_null(route);
     assert_ptr_equal(route_handler(route, method), expected);
 }
@@ -95,7 +95,7 @@ a_branch_that_leads_nowhere_is_left_again(void **state)
 static void
 parameters_are_decoded_and_named(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_found(fixture, "GET", "/graphs/g%201/outputs/probs:0", &get_output);
     assert_int_equal(fixture->parameter_count, 2);
     assert_true(slice_equals_string(fixture->parameters[0].name, "graph"));
@@ -121,7 +121,7 @@ static void
 methods_are_listed_for_allow(void **state)
 {
     char allow[ROUTE_ALLOW_SIZE];
-    const Route *const route = find(*state, "/graphs/g");
+    const Route *route = find(*state, "/graphs/g");
     route_allow(route, allow);
     assert_string_equal(allow, "GET, HEAD, DELETE, OPTIONS");
     assert_ptr_equal(route_handler(route, "HEAD"), &get_graph);
@@ -132,7 +132,7 @@ methods_are_listed_for_allow(void **state)
 static void
 clashing_routes_are_refused(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     ROUTE(twin, "GET", "/graphs/{graph}");
     ROUTE(other_name, "GET", "/graphs/{id}/more");
     ROUTE(no_method, "FETCH", "/fetch");

@@ -46,7 +46,7 @@ setup(void **state)
 {
     static Fixture fixture;
     Call call = {0};
-    const JobPoolOptions options = {.thread_count = 2};
+    JobPoolOptions options = {.thread_count = 2};
     gate = 0;
     batch_count = 0;
     done_count = 0;
@@ -63,7 +63,7 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     job_pool_free(fixture->jobs);
     batcher_free(fixture->batcher);
     loop_free(fixture->loop);

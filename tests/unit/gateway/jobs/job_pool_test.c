@@ -20,7 +20,7 @@ static int gate; /* jobs wait until it is opened */
 static Status
 context_new(Call *call, const void *owner, JobContext **ret_context)
 {
-    const int limit = *(const int *)owner;
+    int limit = *(const int *)owner;
     if (atomic_load_seq_cst(&contexts.count) == limit) {
         return call_fail(call, STATUS_UNAVAILABLE, "only %d connections", limit);
     }
@@ -59,7 +59,7 @@ jobs_run_on_a_thread_and_come_back_to_their_loop(void **state)
     Loop *loop = NULL;
     JobPool *pool = NULL;
     int limit = 2;
-    const JobPoolOptions options = {.thread_count = 2,
+    JobPoolOptions options = {.thread_count = 2,
         .queue_max = 100,
         .context_new = context_new,
         .context_free = context_free,
@@ -122,7 +122,7 @@ a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others(void **state)
     Call call = {0};
     JobPool *pool = NULL;
     int limit = 1;
-    const JobPoolOptions options = {
+    JobPoolOptions options = {
         .thread_count = 3, .context_new = context_new, .context_free = context_free, .owner = &limit};
     assert_status(&call, STATUS_UNAVAILABLE, job_pool_new(&call, &options, &pool));
     assert_string_equal(call.error.message, "only 1 connections");

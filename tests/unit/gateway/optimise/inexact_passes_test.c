@@ -138,7 +138,7 @@ static const Rewriting GIVEN[] = {
 static const char *
 rewritten(Call *call, const Rewriting *rewriting)
 {
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = rewriting->graph,
         .feeds = "x",
         .fetches = rewriting->fetches == NULL ? "r" : rewriting->fetches,
@@ -163,7 +163,7 @@ static void
 assert_rewritten(Call *call, const Rewriting *rewritings, size_t count)
 {
     for (size_t index = 0; index < count; index++) {
-        const char *const text = rewritten(call, &rewritings[index]);
+        const char *text = rewritten(call, &rewritings[index]);
         if (strcmp(text, rewritings[index].becomes) != 0) {
             fail_msg(
                 "%s\nbecame\n%s\ninstead of\n%s", rewritings[index].graph, text, rewritings[index].becomes);
@@ -319,11 +319,11 @@ static const Folding FOLDED[] = {
 static void
 factors_of_channels_go_into_the_weights(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     for (size_t index = 0; index < COUNT_OF(FOLDED); index++) {
-        const Rewriting rewriting = {.graph = FOLDED[index].graph};
-        const char *const text = rewritten(call, &rewriting);
-        const char *const wanted = text_format(call->arena, "r = %s(", FOLDED[index].op);
+        Rewriting rewriting = {.graph = FOLDED[index].graph};
+        const char *text = rewritten(call, &rewriting);
+        const char *wanted = text_format(call->arena, "r = %s(", FOLDED[index].op);
         if (strstr(text, wanted) == NULL) {
             fail_msg("no %s in\n%s", wanted, text);
         }
@@ -333,7 +333,7 @@ factors_of_channels_go_into_the_weights(void **state)
 static Tensor
 input_of(const Graph *graph)
 {
-    const Shape *const shape = &node_attr(graph_find(graph, SLICE("x")), "shape")->value.shape;
+    const Shape *shape = &node_attr(graph_find(graph, SLICE("x")), "shape")->value.shape;
     Tensor tensor = {0};
     assert_true(tensor_new(DTYPE_FLOAT32, shape, &tensor));
     for (int64_t index = 0; index < tensor_element_count(&tensor); index++) {
@@ -350,8 +350,8 @@ result_of(Call *call, const char *text, bool is_optimised, uint64_t *ret_node_co
     assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
     Tensor result = {0};
     AUTO_TENSOR input = input_of(graph);
-    const ReferenceFeed feed = {.endpoint = {.node = graph_find(graph, SLICE("x"))->id}, .tensor = input};
-    const Endpoint fetch = {.node = graph_find(graph, SLICE("r"))->id};
+    ReferenceFeed feed = {.endpoint = {.node = graph_find(graph, SLICE("x"))->id}, .tensor = input};
+    Endpoint fetch = {.node = graph_find(graph, SLICE("r"))->id};
     PlannedRun run;
     planned_run_begin(&run);
     run.node_count = ret_node_count;
@@ -370,10 +370,10 @@ result_of(Call *call, const char *text, bool is_optimised, uint64_t *ret_node_co
 static void
 assert_close(const char *graph, const Tensor *left, const Tensor *right)
 {
-    const double tolerance = 1e-4;
+    double tolerance = 1e-4;
     assert_true(shape_equal(&left->shape, &right->shape));
     for (int64_t index = 0; index < tensor_element_count(left); index++) {
-        const double distance =
+        double distance =
             fabs((double)((const float *)left->data)[index] - (double)((const float *)right->data)[index]);
         if (!(distance <= tolerance)) {
             fail_msg("element %lld is %g off in\n%s", (long long)index, distance, graph);
@@ -409,7 +409,7 @@ folded_weights_compute_the_same_and_only_once(void **state)
 {
     enum { FEED_AND_FETCH = 2 };
     for (size_t index = 0; index < COUNT_OF(FOLDED); index++) {
-        const uint64_t count = assert_computes_the_same(*state, FOLDED[index].graph);
+        uint64_t count = assert_computes_the_same(*state, FOLDED[index].graph);
         if (count != FOLDED[index].node_count + FEED_AND_FETCH) {
             fail_msg("%llu nodes ran of\n%s", (unsigned long long)count, FOLDED[index].graph);
         }

@@ -5,7 +5,7 @@
 static const char *
 optimised(Call *call, const char *graph, const char *fetches, const char *passes)
 {
-    const PlanLiteral literal = {.graph = graph, .feeds = "x", .fetches = fetches, .passes = passes};
+    PlanLiteral literal = {.graph = graph, .feeds = "x", .fetches = fetches, .passes = passes};
     AUTO_PLAN plan = NULL;
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->partition_count, 1);
@@ -205,7 +205,7 @@ the_shape_of_a_known_shape_is_a_constant(void **state)
 static void
 every_change_is_told_with_its_pass(void **state)
 {
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = INPUT "a = Identity(x) T=float32\nb = Neg(a) T=float32\nc = Neg(b) T=float32\n"
                        "d = Relu(c) T=float32\n",
         .feeds = "x",
@@ -213,7 +213,7 @@ every_change_is_told_with_its_pass(void **state)
         .passes = "*",
     };
     AUTO_PLAN plan = NULL;
-    Call *const call = *state;
+    Call *call = *state;
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->change_count, 2);
     assert_string_equal(plan->changes[0].pass, "identity");

@@ -6,7 +6,7 @@
 static const char *
 optimised(Call *call, const char *graph, const char *feeds, const char *fetches)
 {
-    const PlanLiteral literal = {.graph = graph, .feeds = feeds, .fetches = fetches, .passes = "*"};
+    PlanLiteral literal = {.graph = graph, .feeds = feeds, .fetches = fetches, .passes = "*"};
     AUTO_PLAN plan = NULL;
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->partition_count, 1);
@@ -208,11 +208,11 @@ a_maximum_takes_its_zero_from_one_side(void **state)
 static void
 a_product_in_a_loop_stays_in_it(void **state)
 {
-    const char *const graph = COUNTER "taken = Identity(turn:1) T=int32\n"
-                                      "one = Const(^taken) dtype=int32 value=int32(1)\n"
-                                      "five = Const() dtype=int32 value=int32(5)\n"
-                                      "m = Mul(five, one) T=int32\n"
-                                      "next = NextIteration(m) T=int32\n";
+    const char *graph = COUNTER "taken = Identity(turn:1) T=int32\n"
+                                "one = Const(^taken) dtype=int32 value=int32(1)\n"
+                                "five = Const() dtype=int32 value=int32(5)\n"
+                                "m = Mul(five, one) T=int32\n"
+                                "next = NextIteration(m) T=int32\n";
     assert_non_null(strstr(optimised(*state, graph, NULL, "out"), "m = Mul(five, one)\n"));
 }
 
@@ -220,23 +220,23 @@ a_product_in_a_loop_stays_in_it(void **state)
 static void
 weights_in_a_loop_are_not_scaled(void **state)
 {
-    const char *const graph = INPUT COUNTER "one = Const() dtype=int32 value=int32(1)\n"
-                                            "sum = Add(turn:1, one) T=int32\n"
-                                            "next = NextIteration(sum) T=int32\n"
-                                            "e = Enter(x) T=float32 frame_name='f'\n"
-                                            "m = Merge(e, back) N=2 T=float32\n"
-                                            "s = Switch(m, again) T=float32\n"
-                                            "shape = Const() dtype=int32 value=int32<2>(2;3)\n"
-                                            "w = Const() dtype=float32 value=float32<3,3>(0.5)\n"
-                                            "factors = Const() dtype=float32 value=float32<1,3>(1.5)\n"
-                                            "given = Reshape(s:1, shape) T=float32 Tshape=int32\n"
-                                            "product = MatMul(given, w) T=float32\n"
-                                            "scaled = Mul(product, factors) T=float32\n"
-                                            "first = Add(product, factors) T=float32\n"
-                                            "second = Add(first, factors) T=float32\n"
-                                            "both = Add(scaled, second) T=float32\n"
-                                            "back = NextIteration(both) T=float32\n"
-                                            "result = Exit(s) T=float32\n";
+    const char *graph = INPUT COUNTER "one = Const() dtype=int32 value=int32(1)\n"
+                                      "sum = Add(turn:1, one) T=int32\n"
+                                      "next = NextIteration(sum) T=int32\n"
+                                      "e = Enter(x) T=float32 frame_name='f'\n"
+                                      "m = Merge(e, back) N=2 T=float32\n"
+                                      "s = Switch(m, again) T=float32\n"
+                                      "shape = Const() dtype=int32 value=int32<2>(2;3)\n"
+                                      "w = Const() dtype=float32 value=float32<3,3>(0.5)\n"
+                                      "factors = Const() dtype=float32 value=float32<1,3>(1.5)\n"
+                                      "given = Reshape(s:1, shape) T=float32 Tshape=int32\n"
+                                      "product = MatMul(given, w) T=float32\n"
+                                      "scaled = Mul(product, factors) T=float32\n"
+                                      "first = Add(product, factors) T=float32\n"
+                                      "second = Add(first, factors) T=float32\n"
+                                      "both = Add(scaled, second) T=float32\n"
+                                      "back = NextIteration(both) T=float32\n"
+                                      "result = Exit(s) T=float32\n";
     assert_non_null(strstr(optimised(*state, graph, "x", "result out"), "product = MatMul(given, w)\n"));
 }
 

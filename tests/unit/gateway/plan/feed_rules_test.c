@@ -60,12 +60,12 @@ static void
 check(Call *call, const Rule *rule)
 {
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = GRAPH, .feeds = rule->feeds, .fetches = rule->fetches, .targets = rule->targets};
-    const Status status = plan_literal(call, &literal, &plan);
-    const char *const found =
+    Status status = plan_literal(call, &literal, &plan);
+    const char *found =
         status == STATUS_OK ? plan_partition_text(call, plan, 0) : (const char *)call->error.message;
-    const char *const expected = rule->runs != NULL ? rule->runs : rule->error;
+    const char *expected = rule->runs != NULL ? rule->runs : rule->error;
     if ((status == STATUS_OK) != (rule->runs != NULL) || strcmp(found, expected) != 0) {
         fail_msg("%s: %s", rule->name, found);
     }
@@ -100,7 +100,7 @@ feeds_fetches_and_targets_follow_tensorflows_rules(void **state)
 static void
 no_tensor_of_a_loop_is_fed_or_fetched_whatever_its_node(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const inside[] = {
         "enter", "step", "merge", "less", "cond", "switch", "switch:1", "body", "sum", "next"};
     for (size_t index = 0; index < COUNT_OF(inside); index++) {
@@ -127,7 +127,7 @@ no_tensor_of_a_loop_is_fed_or_fetched_whatever_its_node(void **state)
 static void
 the_borders_of_a_loop_are_open(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN fed = NULL;
     AUTO_PLAN fetched = NULL;
     AUTO_PLAN entered = NULL;
@@ -145,11 +145,11 @@ the_borders_of_a_loop_are_open(void **state)
 static void
 a_target_may_be_inside_a_loop(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const targets[] = {"enter", "merge", "body", "sum", "next", "exit"};
     for (size_t index = 0; index < COUNT_OF(targets); index++) {
         AUTO_PLAN plan = NULL;
-        const PlanLiteral literal = {.graph = LOOP, .feeds = "x", .targets = targets[index]};
+        PlanLiteral literal = {.graph = LOOP, .feeds = "x", .targets = targets[index]};
         assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     }
 }

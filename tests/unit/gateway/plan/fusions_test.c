@@ -24,9 +24,9 @@ fused_into(const Plan *plan, const char *node)
 static void
 a_plan_tells_what_workers_compute_together(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = CHAIN, .feeds = "x", .fetches = "c", .passes = "elementwise_fusion constant_folding"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_true(slice_equals_string(fused_into(plan, "a"), "c"));
@@ -37,9 +37,9 @@ a_plan_tells_what_workers_compute_together(void **state)
 static void
 what_is_fetched_stays(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = CHAIN, .feeds = "x", .fetches = "b c", .passes = "elementwise_fusion constant_folding"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_true(slice_equals_string(fused_into(plan, "a"), "b"));
@@ -49,13 +49,13 @@ what_is_fetched_stays(void **state)
 static void
 what_another_slot_reads_stays(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {.graph = "x = Placeholder() dtype=float32 shape=<2,2>\n"
-                                          "a = Neg(x) T=float32 @/job:worker/task:0\n"
-                                          "b = Tanh(a) T=float32 @/job:worker/task:0\n"
-                                          "c = Relu(b) T=float32 @/job:worker/task:1\n"
-                                          "d = Neg(c) T=float32 @/job:worker/task:1\n",
+    PlanLiteral literal = {.graph = "x = Placeholder() dtype=float32 shape=<2,2>\n"
+                                    "a = Neg(x) T=float32 @/job:worker/task:0\n"
+                                    "b = Tanh(a) T=float32 @/job:worker/task:0\n"
+                                    "c = Relu(b) T=float32 @/job:worker/task:1\n"
+                                    "d = Neg(c) T=float32 @/job:worker/task:1\n",
         .feeds = "x",
         .fetches = "d",
         .slot_count = 2,
@@ -69,13 +69,13 @@ what_another_slot_reads_stays(void **state)
 static void
 a_partition_names_what_its_session_does_not_want(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = CHAIN, .feeds = "x", .fetches = "c", .passes = "constant_folding memory_plan"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->change_count, 0);
-    const char *const document = plan->partitions[0].document.data;
+    const char *document = plan->partitions[0].document.data;
     assert_non_null(strstr(document, "\"passesOff\":[\"elementwise_fusion\"]"));
 }
 

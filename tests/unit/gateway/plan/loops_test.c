@@ -47,7 +47,7 @@ assert_partitions_are_right(Call *call, const Plan *plan, uint32_t frame_count)
 static void
 a_part_of_a_loop_on_another_slot_is_driven_by_a_control_loop(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = CUT, .feeds = "x n", .fetches = "v_exit"});
     assert_partitions_are_right(call, plan, 2);
     assert_string_equal(plan_partition_text(call, plan, 1),
@@ -64,10 +64,10 @@ a_part_of_a_loop_on_another_slot_is_driven_by_a_control_loop(void **state)
         "_send_m_0_0 = _Send(m)\n");
     assert_int_equal(plan->transfer_count, 4);
     for (size_t i = 0; i < plan->transfer_count; i++) {
-        const bool is_before = slice_equals_string(plan->transfers[i].node, "w");
+        bool is_before = slice_equals_string(plan->transfers[i].node, "w");
         assert_true(slice_equals_string(plan->transfers[i].loop, is_before ? "" : "loop"));
     }
-    const char *const first = plan_partition_text(call, plan, 0);
+    const char *first = plan_partition_text(call, plan, 0);
     assert_non_null(strstr(first, "_cloop_switch_i_enter = Switch(_cloop_merge_i_enter, i_cond)\n"));
     assert_non_null(strstr(first, "_recv_m_0 = _Recv(^_cloop_merge_i_enter)\n"));
     assert_non_null(strstr(first, "_send_i_cond_0_1 = _Send(i_cond)\n"));
@@ -77,7 +77,7 @@ a_part_of_a_loop_on_another_slot_is_driven_by_a_control_loop(void **state)
 static void
 an_invariant_that_asks_for_a_task_is_sent_in_every_iteration(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const graph = FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "") LOOP_VARIABLE(
         "v", "i", "loop", "x", "") "k = Enter(x) T=float32 frame_name='loop' is_constant=true @/task:1\n"
                                    "v_new = Mul(v_body, k) T=float32 @/task:0\n";
@@ -91,7 +91,7 @@ an_invariant_that_asks_for_a_task_is_sent_in_every_iteration(void **state)
 static void
 a_loop_on_one_slot_has_no_control_loop(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const graph = FEEDS LOOP_COUNTER(
         "i", "loop", "zero", "n", "") "y = Neg(i_exit) T=int32 @/task:1\nz = Neg(n) T=int32 @/task:0\n";
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = graph, .feeds = "n", .fetches = "y z"});
@@ -105,7 +105,7 @@ a_loop_on_one_slot_has_no_control_loop(void **state)
 static void
 what_does_not_carry_a_value_in_every_iteration_is_not_cut(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const graph =
         FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "") LOOP_VARIABLE("v", "i", "loop", "x", "")
             LOOP_VARIABLE("u", "i", "loop", "x", "") "v_new = Add(v_body, u_body) T=float32\n"
@@ -134,7 +134,7 @@ what_does_not_carry_a_value_in_every_iteration_is_not_cut(void **state)
 static void
 an_inner_loop_brings_the_control_loops_of_those_around_it(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = NESTED, .feeds = "x n", .fetches = "v_exit"});
     assert_partitions_are_right(call, plan, 3);
     assert_string_equal(plan_partition_text(call, plan, 1),
@@ -163,7 +163,7 @@ a_loop_without_a_predicate_is_kept_whole(void **state)
                                      "b = Neg(a) T=float32 @/task:1\n"
                                      "y = Exit(b) T=float32\n";
     Plan *plan = NULL;
-    const PlanLiteral literal = {.graph = graph, .feeds = "x", .fetches = "y"};
+    PlanLiteral literal = {.graph = graph, .feeds = "x", .fetches = "y"};
     assert_status((Call *)*state, STATUS_INVALID_ARGUMENT, plan_literal(*state, &literal, &plan));
     assert_string_equal(((const Call *)*state)->error.message,
         "nodes 'a' and 'b' must be together, but ask for '/task:0' and '/task:1'");
@@ -172,14 +172,14 @@ a_loop_without_a_predicate_is_kept_whole(void **state)
 static void
 what_is_inside_a_loop_is_neither_fed_nor_fetched(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     Plan *plan = NULL;
-    const PlanLiteral fed = {.graph = CUT, .feeds = "x n m", .fetches = "v_exit"};
+    PlanLiteral fed = {.graph = CUT, .feeds = "x n m", .fetches = "v_exit"};
     assert_status(call, STATUS_INVALID_ARGUMENT, plan_literal(call, &fed, &plan));
     assert_string_equal(call->error.message, "feed 'm' is inside loop 'loop': it has a value for each "
                                              "iteration; only what enters a loop can be fed, "
                                              "and what leaves it fetched");
-    const PlanLiteral fetched = {.graph = CUT, .feeds = "x n", .fetches = "v_exit m"};
+    PlanLiteral fetched = {.graph = CUT, .feeds = "x n", .fetches = "v_exit m"};
     assert_status(call, STATUS_INVALID_ARGUMENT, plan_literal(call, &fetched, &plan));
     assert_string_equal(call->error.message, "fetch 'm' is inside loop 'loop': it has a value for each "
                                              "iteration; only what enters a loop can be fed, "

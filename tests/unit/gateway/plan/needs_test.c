@@ -23,8 +23,8 @@ assert_need(Call *call, const PlanLiteral *literal, const char *given, const cha
     for (uint32_t fetch = 0; fetch < plan->fetch_count; fetch++) {
         fetches[fetch] = fetch;
     }
-    const PlanFed fed = {.plan = plan, .is_fed = is_fed};
-    const Status status = plan_check_fed(call, graph, &fed, fetches, plan->fetch_count);
+    PlanFed fed = {.plan = plan, .is_fed = is_fed};
+    Status status = plan_check_fed(call, graph, &fed, fetches, plan->fetch_count);
     if (message == NULL) {
         assert_status(call, STATUS_OK, status);
     } else {
@@ -43,8 +43,8 @@ assert_need(Call *call, const PlanLiteral *literal, const char *given, const cha
 static void
 a_fetch_needs_what_lies_before_it(void **state)
 {
-    const PlanLiteral first = {.graph = STAGES, .feeds = "x y", .fetches = "a"};
-    const PlanLiteral last = {.graph = STAGES, .feeds = "x y", .fetches = "c"};
+    PlanLiteral first = {.graph = STAGES, .feeds = "x y", .fetches = "a"};
+    PlanLiteral last = {.graph = STAGES, .feeds = "x y", .fetches = "c"};
     assert_need(*state, &first, "+-", NULL);
     assert_need(*state, &first, "-+", "fetch 'a' needs feed 'x', which has not been given yet");
     assert_need(*state, &last, "++", NULL);
@@ -54,7 +54,7 @@ a_fetch_needs_what_lies_before_it(void **state)
 static void
 of_several_fetches_the_one_that_lacks_something_is_named(void **state)
 {
-    const PlanLiteral both = {.graph = STAGES, .feeds = "x y", .fetches = "a b"};
+    PlanLiteral both = {.graph = STAGES, .feeds = "x y", .fetches = "a b"};
     assert_need(*state, &both, "+-", "fetch 'b' needs feed 'y', which has not been given yet");
 }
 
@@ -62,7 +62,7 @@ of_several_fetches_the_one_that_lacks_something_is_named(void **state)
 static void
 behind_a_fed_tensor_nothing_is_needed(void **state)
 {
-    const PlanLiteral cut = {.graph = STAGES, .feeds = "b:0 x", .fetches = "c"};
+    PlanLiteral cut = {.graph = STAGES, .feeds = "b:0 x", .fetches = "c"};
     assert_need(*state, &cut, "+-", NULL);
     assert_need(*state, &cut, "-+", "fetch 'c' needs feed 'b:0', which has not been given yet");
 }
@@ -70,9 +70,9 @@ behind_a_fed_tensor_nothing_is_needed(void **state)
 static void
 a_control_edge_needs_the_node_not_what_stands_in_for_its_output(void **state)
 {
-    const PlanLiteral placeholder = {
+    PlanLiteral placeholder = {
         .graph = STAGES "late = Neg(x, ^y) T=float32\n", .feeds = "x y", .fetches = "late"};
-    const PlanLiteral inner = {
+    PlanLiteral inner = {
         .graph = STAGES "late = Neg(x, ^b) T=float32\n", .feeds = "b:0 x y", .fetches = "late"};
     assert_need(*state, &placeholder, "+-", "fetch 'late' needs feed 'y', which has not been given yet");
     assert_need(*state, &inner, "++-", "fetch 'late' needs feed 'y', which has not been given yet");
@@ -82,7 +82,7 @@ a_control_edge_needs_the_node_not_what_stands_in_for_its_output(void **state)
 static void
 loops_are_walked_round_once(void **state)
 {
-    const PlanLiteral loop = {
+    PlanLiteral loop = {
         .graph = "x = Placeholder() dtype=float32\n"
                  "limit = Placeholder() dtype=float32\n"
                  "e = Enter(x) T=float32 frame_name='loop'\n"

@@ -42,7 +42,7 @@ expect_partition(Call *call, PlanLiteral literal, const char *expected)
 static void
 an_if_becomes_one_node(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call,
         (PlanLiteral){.graph = FUNCTIONS INPUTS
                       "f = StatelessIf(p, x, w) Tcond=bool then_branch=@scale else_branch=@same " LAZY "\n"
@@ -77,7 +77,7 @@ an_if_becomes_one_node(void **state)
 static void
 a_session_can_switch_it_off(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(
         call, (PlanLiteral){.graph = FUNCTIONS INPUTS
                             "f = If(p, x, w) Tcond=bool then_branch=@scale else_branch=@same " LAZY "\n",
@@ -223,7 +223,7 @@ what_is_looked_into_stays_lowered(void **state)
 static void
 expect_nodes_lowered(Call *call, const char *nodes)
 {
-    const char *const graph = text_format(call->arena, "%s%s%s", FUNCTIONS, INPUTS, nodes);
+    const char *graph = text_format(call->arena, "%s%s%s", FUNCTIONS, INPUTS, nodes);
     expect_lowered(call, (PlanLiteral){.graph = graph, .feeds = "p i x", .fetches = "y"});
 }
 
@@ -277,7 +277,7 @@ what_is_light_stays_lowered(void **state)
 static void
 what_is_heavy_is_called(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = HEAVY, .feeds = "p x", .fetches = "f"});
     assert_string_equal(plan_partition_text(call, plan, 0), "function f/call_0:\n"
                                                             "f/then/big = _BlobConst()\n"
@@ -305,7 +305,7 @@ what_is_heavy_is_called(void **state)
 static void
 what_has_effects_keeps_its_order(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(
         call, (PlanLiteral){.graph = "function add(x:float32) -> (y:float32) y=r:value:0 {done=a}\n"
                                      "v = VarHandleOp() dtype=float32 shape=<> shared_name='v'\n"

@@ -17,7 +17,7 @@ static void
 assert_partitions_link(Call *call, const Plan *plan)
 {
     for (size_t index = 0; index < plan->partition_count; index++) {
-        const PlanPartition *const partition = &plan->partitions[index];
+        const PlanPartition *partition = &plan->partitions[index];
         AUTO_GRAPH_DEF def = NULL;
         AUTO_GRAPH graph = NULL;
         assert_status(call, STATUS_OK, graphdef_json_read(call, partition->document, &def));
@@ -42,7 +42,7 @@ assert_partitions_link(Call *call, const Plan *plan)
 static void
 a_tensor_read_twice_on_another_slot_is_sent_once(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = SHARED, .feeds = "x", .fetches = "c"});
     assert_partitions_link(call, plan);
     assert_string_equal(plan_partition_text(call, plan, 0), "_arg_x_0 = _Arg()\n"
@@ -55,7 +55,7 @@ a_tensor_read_twice_on_another_slot_is_sent_once(void **state)
                                                             "c = Add(_recv_a_0, b)\n"
                                                             "_retval_c_0 = _Retval(c)\n");
     assert_int_equal(plan->transfer_count, 1);
-    const PlanTransfer *const transfer = &plan->transfers[0];
+    const PlanTransfer *transfer = &plan->transfers[0];
     assert_string_equal(transfer->tensor_name, "edge_0_a");
     assert_int_equal(transfer->from, 0);
     assert_int_equal(transfer->to, 1);
@@ -81,13 +81,13 @@ attr_of(Call *call, const Plan *plan, size_t partition, const char *node, const 
 static void
 both_ends_of_a_transfer_agree_on_its_key(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = SHARED, .feeds = "x", .fetches = "c"});
     static const char *const names[] = {"tensor_name", "send_device", "recv_device"};
     static const char *const values[] = {"edge_0_a", "/slot:0/device:CPU:0", "/slot:1/device:CPU:0"};
     for (size_t index = 0; index < COUNT_OF(names); index++) {
-        const AttrValue *const sent = attr_of(call, plan, 0, "_send_a_0_1", names[index]);
-        const AttrValue *const received = attr_of(call, plan, 1, "_recv_a_0", names[index]);
+        const AttrValue *sent = attr_of(call, plan, 0, "_send_a_0_1", names[index]);
+        const AttrValue *received = attr_of(call, plan, 1, "_recv_a_0", names[index]);
         assert_true(slice_equals_string(sent->value.s, values[index]));
         assert_true(slice_equals_string(received->value.s, values[index]));
     }
@@ -97,8 +97,8 @@ both_ends_of_a_transfer_agree_on_its_key(void **state)
 static void
 a_receive_says_as_much_of_its_shape_as_is_known(void **state)
 {
-    Call *const call = *state;
-    const Shape known = {.rank = 2, .dims = {2, 2}};
+    Call *call = *state;
+    Shape known = {.rank = 2, .dims = {2, 2}};
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = SHARED, .feeds = "x", .fetches = "c"});
     assert_true(shape_equal(&attr_of(call, plan, 1, "_recv_a_0", "shape")->value.shape, &known));
     assert_null(attr_of(call, plan, 0, "_send_a_0_1", "shape"));
@@ -113,7 +113,7 @@ a_receive_says_as_much_of_its_shape_as_is_known(void **state)
 static void
 a_control_edge_across_slots_sends_an_empty_constant(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = "x = Placeholder() dtype=float32 shape=<2>\n"
                                                           "a = Neg(x) T=float32 @/task:0\n"
                                                           "b = Neg(x, ^a) T=float32 @/task:1\n"
@@ -137,7 +137,7 @@ a_control_edge_across_slots_sends_an_empty_constant(void **state)
 static void
 outputs_behind_the_first_travel_by_their_port(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = "x = Placeholder() dtype=float32 shape=<2>\n"
                                                           "p = Placeholder() dtype=bool shape=<1>\n"
                                                           "s = Switch(x, p) T=float32 @/task:0\n"
@@ -173,7 +173,7 @@ outputs_behind_the_first_travel_by_their_port(void **state)
 static void
 constants_over_4_kib_become_blobs_named_by_their_bytes(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = WEIGHTS, .feeds = "x", .fetches = "c small"});
     assert_partitions_link(call, plan);
     assert_string_equal(plan_partition_text(call, plan, 1), "_recv_a_0 = _Recv()\n"
@@ -185,7 +185,7 @@ constants_over_4_kib_become_blobs_named_by_their_bytes(void **state)
     /* Equal bytes are one blob; 4,096 bytes stay inside the partition. */
     assert_int_equal(plan->partitions[1].blob_count, 1);
     assert_int_equal(plan->partitions[0].blob_count, 1);
-    const PlanBlob *const blob = &plan->partitions[0].blobs[0];
+    const PlanBlob *blob = &plan->partitions[0].blobs[0];
     assert_int_equal(tensor_byte_size(&blob->tensor), 64 * 64 * 4);
     assert_true(slice_equals_string(attr_of(call, plan, 0, "w", "sha256")->value.s, blob->sha256));
     assert_int_equal(attr_of(call, plan, 0, "w", "shape")->value.shape.dims[1], 64);
@@ -205,7 +205,7 @@ constants_over_4_kib_become_blobs_named_by_their_bytes(void **state)
 static void
 a_partition_that_is_the_same_in_two_plans_has_one_digest(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN first = plan_of(call, (PlanLiteral){.graph = BRANCHES, .feeds = "x", .fetches = "b"});
     AUTO_PLAN again = plan_of(call, (PlanLiteral){.graph = BRANCHES, .feeds = "x", .fetches = "b"});
     AUTO_PLAN wider = plan_of(call, (PlanLiteral){.graph = BRANCHES, .feeds = "y x", .fetches = "c b"});
@@ -222,7 +222,7 @@ a_partition_that_is_the_same_in_two_plans_has_one_digest(void **state)
 static void
 positions_of_feeds_and_fetches_are_the_signatures(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = BRANCHES, .feeds = "y x", .fetches = "c b a"});
     assert_true(slice_equals_string(plan->feeds[0], "x"));
     assert_true(slice_equals_string(plan->fetches[2], "c"));
@@ -236,14 +236,14 @@ positions_of_feeds_and_fetches_are_the_signatures(void **state)
 static void
 a_plan_is_explained(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = SHARED, .feeds = "x", .fetches = "c"});
     AUTO_BUFFER buffer = {0};
     JsonWriter writer = json_writer(&buffer);
     json_write_object_begin(&writer);
     plan_write_json(&writer, plan);
     json_write_object_end(&writer);
-    const char *const text = buffer_string(&buffer);
+    const char *text = buffer_string(&buffer);
     assert_non_null(strstr(text, "\"slots\":[{\"slot\":0,\"device_type\":\"CPU\",\"task\":0,"));
     assert_non_null(strstr(text, "\"transfers\":[{\"tensor\":\"edge_0_a\",\"node\":\"a\",\"from\":0,\"to\":1,"
                                  "\"control\":false,\"dtype\":\"float32\",\"shape\":[2,2],\"bytes\":16}]"));
@@ -270,8 +270,8 @@ random_graph(unsigned *seed, Buffer *text)
     static const char *const devices[] = {"", "", "", " @/task:1", " @/task:0"};
     buffer_append_string(text, "n0 = Placeholder() dtype=float32 shape=<2>\n");
     for (unsigned node = 1; node < RANDOM_NODES; node++) {
-        const unsigned left = next_random(seed) % node;
-        const unsigned right = next_random(seed) % node;
+        unsigned left = next_random(seed) % node;
+        unsigned right = next_random(seed) % node;
         buffer_append_format(text, "n%u = Add(n%u, n%u", node, left, right);
         if (node % 3 == 0) {
             buffer_append_format(text, ", ^n%u", next_random(seed) % node);
@@ -293,7 +293,7 @@ count_of(const char *text, const char *part)
 static void
 partitions_of_random_graphs_fit_together(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     unsigned seed = 7;
     for (int round = 0; round < 40; round++) {
         AUTO_BUFFER graph = {0};
@@ -309,7 +309,7 @@ partitions_of_random_graphs_fit_together(void **state)
         size_t receives = 0;
         size_t fetches = 0;
         for (size_t slot = 0; slot < plan->partition_count; slot++) {
-            const char *const text = plan_partition_text(call, plan, slot);
+            const char *text = plan_partition_text(call, plan, slot);
             sends += count_of(text, "= _Send(");
             receives += count_of(text, "= _Recv(");
             fetches += count_of(text, "= _Retval(");

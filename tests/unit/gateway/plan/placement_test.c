@@ -34,7 +34,7 @@ assert_placed(Call *call, const PlacedPlan *expected)
     assert_int_equal(plan->partition_count, expected->slot_count);
     assert_int_equal(plan->transfer_count, expected->transfer_count);
     for (const Placed *placed = expected->nodes; placed->node != NULL; placed++) {
-        const char *const text = plan_decision_text(call, plan, placed->node);
+        const char *text = plan_decision_text(call, plan, placed->node);
         assert_non_null(text);
         assert_string_equal(text, placed->decision);
     }
@@ -53,7 +53,7 @@ assert_placed(Call *call, const PlacedPlan *expected)
 static void
 local_keeps_everything_on_one_slot(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = CHAIN, .feeds = "x", .fetches = "d", .slot_count = 4},
         .slot_count = 1,
         .nodes =
@@ -71,7 +71,7 @@ local_keeps_everything_on_one_slot(void **state)
 static void
 spread_gives_compute_nodes_to_the_slots_in_turn(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal =
             {.graph = CHAIN, .feeds = "x", .fetches = "d", .placement = PLACEMENT_SPREAD, .slot_count = 2},
         .slot_count = 2,
@@ -91,9 +91,9 @@ spread_gives_compute_nodes_to_the_slots_in_turn(void **state)
 static void
 a_slot_that_nobody_uses_does_not_exist(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = CHAIN, .feeds = "x", .fetches = "b", .placement = PLACEMENT_SPREAD, .slot_count = 16};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->slot_count, 2);
@@ -103,7 +103,7 @@ a_slot_that_nobody_uses_does_not_exist(void **state)
 static void
 a_requested_task_is_honoured_and_what_follows_stays_there(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
                              "a = Neg(x) T=float32 @/job:worker/task:10\n"
                              "b = Neg(x) T=float32 @/task:2/device:CPU:0\n"
@@ -130,7 +130,7 @@ a_requested_task_is_honoured_and_what_follows_stays_there(void **state)
 static void
 most_bytes_decide_which_input_is_nearest(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = "x = Placeholder() dtype=float32 shape=<1>\n"
                              "y = Placeholder() dtype=float32 shape=<100,1>\n"
                              "a = Neg(x) T=float32 @/task:0\n"
@@ -168,7 +168,7 @@ a_light_node_on_a_feed_goes_to_its_reader(void **state)
 static void
 a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
 #define ASKING(device) "x = Placeholder() dtype=float32 shape=<4>\na = Neg(x) T=float32 @" device "\n"
     assert_refused(call, &(PlanLiteral){.graph = ASKING("/device:GPU:0"), .feeds = "x", .fetches = "a"},
         "node 'a' asks for device '/device:GPU:0', but workers have devices of type 'CPU' only");
@@ -183,7 +183,7 @@ a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
         "part of "
         "that");
     AUTO_PLAN plan = NULL;
-    const PlanLiteral soft = {
+    PlanLiteral soft = {
         .graph = ASKING("/job:ps/task:3/gpu:0"), .feeds = "x", .fetches = "a", .has_soft_placement = true};
     assert_status(call, STATUS_OK, plan_literal(call, &soft, &plan));
     assert_int_equal(plan->slots[0].task, PLAN_TASK_NONE);
@@ -200,7 +200,7 @@ a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
 static void
 colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = TOGETHER(""),
             .feeds = "x",
             .fetches = "c d",
@@ -257,7 +257,7 @@ colocated_nodes_that_ask_for_two_tasks_are_refused(void **state)
 static void
 an_edge_that_carries_a_variable_and_two_tasks_are_refused(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const graphs[] = {
         "x = Placeholder() dtype=float32\nv = VariableV2() dtype=float32 shape=<2> @/task:1\n"
         "a = Assign(v, x) T=float32 @/task:2\n",
@@ -275,7 +275,7 @@ an_edge_that_carries_a_variable_and_two_tasks_are_refused(void **state)
 static void
 several_classes_make_one_group_and_other_words_none(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
                              "a = Neg(x) T=float32 @/task:1\n"
                              "b = Neg(x) T=float32\n"
@@ -298,7 +298,7 @@ several_classes_make_one_group_and_other_words_none(void **state)
 static void
 a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = LOOP("@/task:7"), .feeds = "x", .fetches = "after", .slot_count = 3},
         .slot_count = 1,
         .nodes =
@@ -316,7 +316,7 @@ a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several(void **state)
 static void
 a_loop_that_is_spread_keeps_what_comes_round_together(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = LOOP("@/task:7"),
             .feeds = "x",
             .fetches = "after",
@@ -343,9 +343,9 @@ a_loop_that_is_spread_keeps_what_comes_round_together(void **state)
 static void
 slots_have_estimates(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "d"};
+    PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "d"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     /* x and w are held for the whole run, and two products at a time: one read, one written. */
     assert_int_equal(plan->slots[0].memory, 4 * 16);
@@ -366,11 +366,11 @@ slots_have_estimates(void **state)
 static void
 variables_share_a_slot_whichever_a_step_needs(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const fetches[] = {"a t", "t", "a"};
     for (size_t index = 0; index < COUNT_OF(fetches); index++) {
         AUTO_PLAN plan = NULL;
-        const PlanLiteral literal = {.graph = TWO_VARIABLES,
+        PlanLiteral literal = {.graph = TWO_VARIABLES,
             .feeds = "x",
             .fetches = fetches[index],
             .placement = PLACEMENT_SPREAD,
@@ -386,7 +386,7 @@ variables_share_a_slot_whichever_a_step_needs(void **state)
 static void
 a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const seeds[] = {"seed=7", "seed2=7", "seed=0 seed2=0"};
     for (size_t index = 0; index < COUNT_OF(seeds); index++) {
         AUTO_PLAN plan = NULL;
@@ -394,7 +394,7 @@ a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not(void **s
         (void)snprintf(graph, sizeof graph,
             "s = Const() dtype=int32 value=int32<1>(2)\nr = RandomUniform(s) dtype=float32 T=int32 %s\n",
             seeds[index]);
-        const PlanLiteral literal = {.graph = graph, .fetches = "r"};
+        PlanLiteral literal = {.graph = graph, .fetches = "r"};
         assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
         assert_int_equal(plan->slots[0].keeps_state, index < 2);
         assert_false(plan->is_pure);
@@ -404,7 +404,7 @@ a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not(void **s
 static void
 a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own(void **state)
 {
-    const PlacedPlan expected = {
+    PlacedPlan expected = {
         .literal = {.graph = "v = VariableV2() dtype=float32 shape=<2> @/task:3\n"
                              "w = VariableV2() dtype=float32 shape=<2>\n"
                              "a = Identity(v) T=float32\n"
@@ -426,9 +426,9 @@ a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own(void **stat
 static void
 a_step_with_a_tensor_array_may_be_tried_again(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = "n = Const() dtype=int32 value=int32(2)\n"
                  "a = TensorArrayV3(n) dtype=float32 element_shape=<1>\n"
                  "r = TensorArrayReadV3(a, n, a:1) dtype=float32\n",

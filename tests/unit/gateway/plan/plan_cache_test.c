@@ -10,9 +10,9 @@ enum { PLAN_SIZE = 1000 };
 static Plan *
 plan_of_size(size_t size)
 {
-    Arena *const arena = arena_new(1 << 20);
+    Arena *arena = arena_new(1 << 20);
     assert_non_null(arena);
-    Plan *const plan = arena_alloc(arena, sizeof *plan);
+    Plan *plan = arena_alloc(arena, sizeof *plan);
     assert_non_null(plan);
     *plan = (Plan){.reference_count = 1, .arena = arena, .byte_size = size};
     return plan;
@@ -31,7 +31,7 @@ is_cached(PlanCache *cache, const char *key)
 {
     AUTO_PLAN plan = NULL;
     PlanWaiter waiter = {0};
-    const PlanLookup lookup = plan_cache_get(cache, slice_from_string(key), &waiter, &plan);
+    PlanLookup lookup = plan_cache_get(cache, slice_from_string(key), &waiter, &plan);
     if (lookup == PLAN_COMPILE) {
         plan_cache_fail(cache, slice_from_string(key), &(Error){.code = STATUS_CANCELLED});
     }
@@ -50,7 +50,7 @@ typedef struct Guest {
 static void
 guest_called(PlanWaiter *waiter, const PlanOutcome *outcome)
 {
-    Guest *const guest = LIST_ITEM(waiter, Guest, waiter);
+    Guest *guest = LIST_ITEM(waiter, Guest, waiter);
     guest->call_count++;
     guest->lookup = outcome->lookup;
     guest->plan = outcome->plan;
@@ -70,7 +70,7 @@ static void
 the_least_recently_used_plan_goes_first(void **state)
 {
     (void)state;
-    PlanCache *const cache = plan_cache_new(3 * (PLAN_SIZE + 100));
+    PlanCache *cache = plan_cache_new(3 * (PLAN_SIZE + 100));
     put(cache, "a");
     put(cache, "b");
     put(cache, "c");
@@ -80,7 +80,7 @@ the_least_recently_used_plan_goes_first(void **state)
     assert_true(is_cached(cache, "a"));
     assert_true(is_cached(cache, "c"));
     assert_true(is_cached(cache, "d"));
-    const PlanCacheStats stats = plan_cache_stats(cache);
+    PlanCacheStats stats = plan_cache_stats(cache);
     assert_int_equal(stats.plan_count, 3);
     assert_int_equal(stats.eviction_count, 1);
     assert_true(stats.byte_size <= 3 * (PLAN_SIZE + 100));
@@ -91,7 +91,7 @@ static void
 a_plan_larger_than_the_cache_is_passed_on_and_not_kept(void **state)
 {
     (void)state;
-    PlanCache *const cache = plan_cache_new(PLAN_SIZE);
+    PlanCache *cache = plan_cache_new(PLAN_SIZE);
     Guest first = {0};
     Guest second = {0};
     assert_int_equal(ask(cache, &first), PLAN_COMPILE);
@@ -108,7 +108,7 @@ static void
 one_compiles_while_the_others_wait(void **state)
 {
     (void)state;
-    PlanCache *const cache = plan_cache_new(1 << 20);
+    PlanCache *cache = plan_cache_new(1 << 20);
     Guest guests[4] = {0};
     assert_int_equal(ask(cache, &guests[0]), PLAN_COMPILE);
     assert_int_equal(ask(cache, &guests[1]), PLAN_WAIT);
@@ -133,7 +133,7 @@ static void
 a_failure_is_told_to_all_and_not_remembered(void **state)
 {
     (void)state;
-    PlanCache *const cache = plan_cache_new(1 << 20);
+    PlanCache *cache = plan_cache_new(1 << 20);
     Guest guests[3] = {0};
     assert_int_equal(ask(cache, &guests[0]), PLAN_COMPILE);
     assert_int_equal(ask(cache, &guests[1]), PLAN_WAIT);
@@ -153,7 +153,7 @@ static void
 who_gives_up_hands_the_work_to_the_next_in_line(void **state)
 {
     (void)state;
-    PlanCache *const cache = plan_cache_new(1 << 20);
+    PlanCache *cache = plan_cache_new(1 << 20);
     Guest guests[3] = {0};
     assert_int_equal(ask(cache, &guests[0]), PLAN_COMPILE);
     assert_int_equal(ask(cache, &guests[1]), PLAN_WAIT);
@@ -171,10 +171,10 @@ who_gives_up_hands_the_work_to_the_next_in_line(void **state)
 static void
 a_deleted_graphs_plans_are_forgotten(void **state)
 {
-    Call *const call = *state;
-    PlanCache *const cache = plan_cache_new(1 << 20);
-    const Slice fetch = SLICE("y");
-    const Signature given = {.fetches = &fetch, .fetch_count = 1, .options = {.slot_count = 1}};
+    Call *call = *state;
+    PlanCache *cache = plan_cache_new(1 << 20);
+    Slice fetch = SLICE("y");
+    Signature given = {.fetches = &fetch, .fetch_count = 1, .options = {.slot_count = 1}};
     Signature kept;
     Signature dropped;
     assert_status(call, STATUS_OK, signature_make(call, SLICE("graph1"), &given, &kept));
@@ -194,16 +194,16 @@ without_memory_the_cache_forgets_and_nothing_fails(void **state)
 {
     (void)state;
     for (size_t failing = 1; failing < 8; failing++) {
-        PlanCache *const cache = plan_cache_new(1 << 20);
+        PlanCache *cache = plan_cache_new(1 << 20);
         Guest guest = {0};
         AUTO_PLAN plan = plan_of_size(PLAN_SIZE);
         fail_alloc_count = 0;
         fail_alloc_at = failing;
-        const PlanLookup lookup = ask(cache, &guest);
+        PlanLookup lookup = ask(cache, &guest);
         plan_cache_put(cache, SLICE("k"), plan);
         fail_alloc_at = 0;
         assert_int_equal(lookup, PLAN_COMPILE);
-        const PlanLookup again = ask(cache, &guest);
+        PlanLookup again = ask(cache, &guest);
         assert_true(again == PLAN_FOUND || again == PLAN_COMPILE);
         plan_unref(guest.plan);
         plan_cache_put(cache, SLICE("k"), plan);
@@ -225,7 +225,7 @@ typedef struct Racer {
 static void
 racer_called(PlanWaiter *waiter, const PlanOutcome *outcome)
 {
-    Racer *const racer = LIST_ITEM(waiter, Racer, waiter);
+    Racer *racer = LIST_ITEM(waiter, Racer, waiter);
     mutex_lock(&racer->mutex);
     racer->outcome = *outcome;
     racer->is_called = true;
@@ -241,7 +241,7 @@ racer_await(Racer *racer)
         condition_wait(&racer->called, &racer->mutex);
     }
     racer->is_called = false;
-    const PlanOutcome outcome = racer->outcome;
+    PlanOutcome outcome = racer->outcome;
     mutex_unlock(&racer->mutex);
     return outcome;
 }
@@ -249,10 +249,10 @@ racer_await(Racer *racer)
 static void *
 race(void *argument)
 {
-    Racer *const racer = argument;
+    Racer *racer = argument;
     for (int round = 0; round < ROUNDS; round++) {
-        const char byte = (char)('a' + round % KEYS);
-        const Slice key = slice_of(&byte, 1);
+        char byte = (char)('a' + round % KEYS);
+        Slice key = slice_of(&byte, 1);
         PlanOutcome outcome = {0};
         outcome.lookup = plan_cache_get(racer->cache, key, &racer->waiter, &outcome.plan);
         if (outcome.lookup == PLAN_WAIT) {
@@ -274,7 +274,7 @@ static void
 threads_share_a_small_cache(void **state)
 {
     (void)state;
-    PlanCache *const cache = plan_cache_new(3 * (PLAN_SIZE + 100));
+    PlanCache *cache = plan_cache_new(3 * (PLAN_SIZE + 100));
     pthread_t threads[THREADS];
     Racer racers[THREADS] = {0};
     for (int index = 0; index < THREADS; index++) {
@@ -289,7 +289,7 @@ threads_share_a_small_cache(void **state)
         mutex_done(&racers[index].mutex);
         condition_done(&racers[index].called);
     }
-    const PlanCacheStats stats = plan_cache_stats(cache);
+    PlanCacheStats stats = plan_cache_stats(cache);
     assert_true(stats.plan_count <= 3);
     assert_true(stats.hit_count + stats.miss_count + stats.wait_count >= THREADS * ROUNDS);
     plan_cache_free(cache);

@@ -116,7 +116,7 @@ graph_release(void *graph)
 static Graph *
 linked(Call *call, const PlanLiteral *literal)
 {
-    Graph *const graph = expand_literal(call, literal->graph);
+    Graph *graph = expand_literal(call, literal->graph);
     assert_non_null(arena_defer(call->arena, graph_release, graph));
     return graph;
 }
@@ -131,7 +131,7 @@ fail_each(const PlanLiteral *literal, const Graph *graph)
         Call call = {.arena = arena};
         fail_alloc_count = 0;
         fail_alloc_at = failing;
-        const Status status = plan_literal_of(&call, literal, graph, &plan);
+        Status status = plan_literal_of(&call, literal, graph, &plan);
         fail_alloc_at = 0;
         total = failing == 0 ? fail_alloc_count : total;
         if (status != (failing == 0 ? STATUS_OK : STATUS_RESOURCE_EXHAUSTED)) {
@@ -145,9 +145,9 @@ fail_each(const PlanLiteral *literal, const Graph *graph)
 static void
 every_failed_allocation_is_survived(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     for (size_t index = 0; index < COUNT_OF(literals); index++) {
-        const Graph *const graph = linked(call, literals[index]);
+        const Graph *graph = linked(call, literals[index]);
         AUTO_PLAN plan = NULL; /* the first plan makes what lives as long as the process */
         assert_status(call, STATUS_OK, plan_literal_of(call, literals[index], graph, &plan));
         fail_each(literals[index], graph);
@@ -162,7 +162,7 @@ shrink_arena(const PlanLiteral *literal, const Graph *graph)
         AUTO_PLAN plan = NULL;
         AUTO_ARENA arena = arena_new(size);
         Call call = {.arena = arena};
-        const Status status = plan_literal_of(&call, literal, graph, &plan);
+        Status status = plan_literal_of(&call, literal, graph, &plan);
         assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
         has_failed = has_failed || status != STATUS_OK;
     }

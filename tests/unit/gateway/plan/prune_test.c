@@ -28,7 +28,7 @@ assert_refused(Call *call, const PlanLiteral *literal, Status status, const char
 static void
 only_what_a_fetch_needs_is_kept(void **state)
 {
-    const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "b"};
+    PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "b"};
     assert_string_equal(first_partition(*state, &literal), "_arg_x_0 = _Arg()\n"
                                                            "w = Const()\n"
                                                            "a = MatMul(_arg_x_0, w)\n"
@@ -39,7 +39,7 @@ only_what_a_fetch_needs_is_kept(void **state)
 static void
 a_fed_inner_edge_cuts_its_producers_off(void **state)
 {
-    const PlanLiteral literal = {.graph = CHAIN, .feeds = "a:0", .fetches = "c"};
+    PlanLiteral literal = {.graph = CHAIN, .feeds = "a:0", .fetches = "c"};
     assert_string_equal(first_partition(*state, &literal), "_arg_a_0 = _Arg()\n"
                                                            "b = Relu(_arg_a_0)\n"
                                                            "c = Neg(b)\n"
@@ -49,7 +49,7 @@ a_fed_inner_edge_cuts_its_producers_off(void **state)
 static void
 one_fed_output_of_several_leaves_the_others_computed(void **state)
 {
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = "x = Placeholder() dtype=float32 shape=<4>\n"
                  "s = Switch(x, p) T=float32\n"
                  "p = Placeholder() dtype=bool\n"
@@ -68,7 +68,7 @@ one_fed_output_of_several_leaves_the_others_computed(void **state)
 static void
 a_control_edge_still_runs_a_fed_node_but_not_a_fed_placeholder(void **state)
 {
-    const PlanLiteral literal = {
+    PlanLiteral literal = {
         .graph = CHAIN "d = Neg(b, ^a, ^x) T=float32\n",
         .feeds = "a x",
         .fetches = "d",
@@ -85,7 +85,7 @@ a_control_edge_still_runs_a_fed_node_but_not_a_fed_placeholder(void **state)
 static void
 targets_run_without_being_fetched(void **state)
 {
-    const PlanLiteral literal = {.graph = CHAIN "t = NoOp(^b)\n", .feeds = "x", .targets = "^t a:0"};
+    PlanLiteral literal = {.graph = CHAIN "t = NoOp(^b)\n", .feeds = "x", .targets = "^t a:0"};
     assert_string_equal(first_partition(*state, &literal), "_arg_x_0 = _Arg()\n"
                                                            "w = Const()\n"
                                                            "a = MatMul(_arg_x_0, w)\n"
@@ -96,9 +96,9 @@ targets_run_without_being_fetched(void **state)
 static void
 a_feed_that_nothing_reads_is_allowed(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {.graph = CHAIN, .feeds = "a x", .fetches = "b"};
+    PlanLiteral literal = {.graph = CHAIN, .feeds = "a x", .fetches = "b"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->feed_count, 2);
     assert_int_equal(plan->partitions[0].feed_count, 1);
@@ -108,11 +108,10 @@ a_feed_that_nothing_reads_is_allowed(void **state)
 static void
 a_tensor_fetched_under_two_names_arrives_under_both(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = NULL;
     /* The fetches stay apart even where the name of another node's output would be "_retval_b_0_1". */
-    const PlanLiteral literal = {
-        .graph = CHAIN "b_0 = Switch(b, p) T=float32\np = Placeholder() dtype=bool\n",
+    PlanLiteral literal = {.graph = CHAIN "b_0 = Switch(b, p) T=float32\np = Placeholder() dtype=bool\n",
         .feeds = "x p",
         .fetches = "b:0 b b_0:1"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
@@ -123,7 +122,7 @@ a_tensor_fetched_under_two_names_arrives_under_both(void **state)
 static void
 wrong_names_are_refused_by_name(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .feeds = "x"}, STATUS_INVALID_ARGUMENT,
         "a step needs at least one fetch or target");
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .feeds = "z", .fetches = "b"}, STATUS_NOT_FOUND,
@@ -143,7 +142,7 @@ wrong_names_are_refused_by_name(void **state)
 static void
 an_unfed_placeholder_and_an_unknown_op_are_told_before_anything_runs(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .fetches = "b"}, STATUS_INVALID_ARGUMENT,
         "placeholder 'x' must be fed, with float32 [2,2]");
     static const char unknown[] = CHAIN "u = Frobnicate(a)\nv = com.acme::Twist(a)\n";
@@ -157,7 +156,7 @@ an_unfed_placeholder_and_an_unknown_op_are_told_before_anything_runs(void **stat
 static void
 a_feed_may_stand_in_for_an_unknown_op(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char graph[] = "u = onnx::Frobnicate()\n"
                                 "r = onnx::Relu(u)\n"
                                 "s = onnx::Relu(r)\n"
@@ -167,7 +166,7 @@ a_feed_may_stand_in_for_an_unknown_op(void **state)
     assert_refused(call, &(PlanLiteral){.graph = graph, .feeds = "r", .targets = "t"},
         STATUS_INVALID_ARGUMENT,
         "feed 'r' must say its dtype, for the graph does not: it depends on an unknown op");
-    const PlanLiteral literal = {.graph = graph, .feeds = "r", .targets = "t", .feed_dtype = DTYPE_FLOAT32};
+    PlanLiteral literal = {.graph = graph, .feeds = "r", .targets = "t", .feed_dtype = DTYPE_FLOAT32};
     assert_string_equal(first_partition(call, &literal), "_arg_r_0 = _Arg()\n"
                                                          "s = onnx::Relu(_arg_r_0)\n"
                                                          "t = NoOp(^s)\n");

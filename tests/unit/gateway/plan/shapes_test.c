@@ -24,7 +24,7 @@ static Plan *
 plan_of(Call *call, const char *graph, const char *feeds, const char *fetches)
 {
     Plan *plan = NULL;
-    const PlanLiteral literal = {.graph = graph, .feeds = feeds, .fetches = fetches};
+    PlanLiteral literal = {.graph = graph, .feeds = feeds, .fetches = fetches};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     return plan;
 }
@@ -39,12 +39,12 @@ rules_of(Call *call, const Plan *plan, const char *node)
     text[0] = '\0';
     assert_status(call, STATUS_OK, graphdef_json_read(call, plan->partitions[1].document, &def));
     for (size_t index = 0; index < def->node_count; index++) {
-        const AttrValue *const grows = node_def_attr(&def->nodes[index], SLICE("grows"));
+        const AttrValue *grows = node_def_attr(&def->nodes[index], SLICE("grows"));
         if (grows == NULL || !slice_equals_string(def->nodes[index].name, node)) {
             continue;
         }
         for (size_t item = 0; item < grows->value.list.count; item += 2) {
-            const AttrValue *const pair = &grows->value.list.items[item];
+            const AttrValue *pair = &grows->value.list.items[item];
             size += (size_t)snprintf(text + size, sizeof text - size, "%s%lld×+%lld", item == 0 ? "" : " ",
                 (long long)pair[0].value.i, (long long)pair[1].value.i);
         }
@@ -56,7 +56,7 @@ rules_of(Call *call, const Plan *plan, const char *node)
 static void
 a_receive_tells_how_it_follows_from_the_batch(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call, BATCHES, "x", "a b c d");
     assert_true(plan->grows);
     assert_string_equal(rules_of(call, plan, "_recv_product_0"), "1×+0 0×+3");
@@ -68,7 +68,7 @@ a_receive_tells_how_it_follows_from_the_batch(void **state)
 static void
 nothing_is_told_where_all_is_known_or_on_one_slot(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN known = plan_of(call,
         "x = Placeholder() dtype=float32 shape=<4,2>\n"
         "a = Neg(x) T=float32 @/task:0\n"
@@ -86,7 +86,7 @@ nothing_is_told_where_all_is_known_or_on_one_slot(void **state)
 static void
 feeds_have_one_open_size_or_none(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_PLAN plan = plan_of(call,
         "x = Placeholder() dtype=float32 shape=<-1,2>\n"
         "y = Placeholder() dtype=float32 shape=<-1,-1>\n"

@@ -28,13 +28,13 @@ make(Call *call, const char *graph, const Signature *given)
 static void
 order_and_repetition_do_not_matter(void **state)
 {
-    const Signature left = make(*state, "g",
+    Signature left = make(*state, "g",
         &(Signature){.feeds = feeds,
             .feed_count = 2,
             .fetches = fetches,
             .fetch_count = 4,
             .options = {.slot_count = 1}});
-    const Signature right = make(*state, "g",
+    Signature right = make(*state, "g",
         &(Signature){.feeds = sorted_feeds,
             .feed_count = 2,
             .fetches = sorted,
@@ -101,7 +101,7 @@ whatever_changes_the_plan_changes_the_key(void **state)
 static void
 what_makes_no_step_is_refused(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     Signature signature;
     static const SignatureFeed twice[] = {{.name = NAME("x")}, {.name = NAME("x")}};
     assert_status(call, STATUS_INVALID_ARGUMENT,

@@ -24,17 +24,17 @@ count_of(Call *call, HeldSteps *steps)
 static void
 a_step_is_held_until_it_is_removed_under_the_same_fence(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     HeldSteps steps;
-    const HeldStep first = step_of(1, 1);
-    const HeldStep again = step_of(1, 2);
+    HeldStep first = step_of(1, 1);
+    HeldStep again = step_of(1, 2);
     held_steps_init(&steps);
     assert_true(held_steps_add(&steps, &first));
     assert_true(held_steps_add(&steps, &again));
     held_steps_remove(&steps, &first.hold);
     held_steps_remove(&steps, &first.hold);
     size_t count = 0;
-    const HeldStep *const left = held_steps_copy(&steps, call->arena, &count);
+    const HeldStep *left = held_steps_copy(&steps, call->arena, &count);
     assert_int_equal(count, 1);
     assert_int_equal(left[0].hold.fence, 2);
     held_steps_done(&steps);
@@ -46,7 +46,7 @@ only_claimed_steps_are_counted_as_such(void **state)
     (void)state;
     HeldSteps steps;
     HeldStep claimed = step_of(1, 1);
-    const HeldStep synchronous = step_of(2, 1);
+    HeldStep synchronous = step_of(2, 1);
     claimed.is_claimed = true;
     held_steps_init(&steps);
     assert_true(held_steps_add(&steps, &claimed));
@@ -62,16 +62,16 @@ only_claimed_steps_are_counted_as_such(void **state)
 static void
 what_is_noted_stays_with_the_step(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     HeldSteps steps;
-    const HeldStep step = step_of(1, 1);
-    const HeldStep other = step_of(2, 1);
+    HeldStep step = step_of(1, 1);
+    HeldStep other = step_of(2, 1);
     size_t count = 0;
     held_steps_init(&steps);
     assert_true(held_steps_add(&steps, &step));
     held_steps_note(&steps, &step.hold, 3, true);
     held_steps_note(&steps, &other.hold, 5, true); /* ignored: the step is not held */
-    const HeldStep *const held = held_steps_copy(&steps, call->arena, &count);
+    const HeldStep *held = held_steps_copy(&steps, call->arena, &count);
     assert_int_equal(count, 1);
     assert_int_equal(held[0].loop_index, 3);
     assert_true(held[0].may_repeat);
@@ -85,11 +85,11 @@ more_than_the_limit_are_refused(void **state)
     HeldSteps steps;
     held_steps_init(&steps);
     for (uint32_t number = 0; number < HELD_STEPS_MAX; number++) {
-        const HeldStep step = step_of(number, 1);
+        HeldStep step = step_of(number, 1);
         assert_true(held_steps_add(&steps, &step));
     }
-    const HeldStep one_more = step_of(HELD_STEPS_MAX, 1);
-    const HeldStep last = step_of(HELD_STEPS_MAX - 1, 1);
+    HeldStep one_more = step_of(HELD_STEPS_MAX, 1);
+    HeldStep last = step_of(HELD_STEPS_MAX - 1, 1);
     assert_false(held_steps_add(&steps, &one_more));
     held_steps_remove(&steps, &last.hold);
     assert_true(held_steps_add(&steps, &one_more));
@@ -99,15 +99,15 @@ more_than_the_limit_are_refused(void **state)
 static void
 without_memory_a_step_is_refused_and_the_others_stay(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     enum { FIRST = 64 };
     HeldSteps steps;
     held_steps_init(&steps);
     for (uint32_t number = 0; number < FIRST; number++) {
-        const HeldStep step = step_of(number, 1);
+        HeldStep step = step_of(number, 1);
         assert_true(held_steps_add(&steps, &step));
     }
-    const HeldStep one_more = step_of(FIRST, 1);
+    HeldStep one_more = step_of(FIRST, 1);
     fail_alloc_count = 0;
     fail_alloc_at = 1;
     assert_false(held_steps_add(&steps, &one_more));

@@ -17,9 +17,9 @@ static void
 a_session_that_was_never_loaded_must_be(void **state)
 {
     (void)state;
-    SessionCache *const cache = session_cache_new();
-    const TenantId tenant = {uuid_of(1)};
-    const SessionId session = {uuid_of(1)};
+    SessionCache *cache = session_cache_new();
+    TenantId tenant = {uuid_of(1)};
+    SessionId session = {uuid_of(1)};
     assert_null(session_cache_find(cache, tenant, session, 0));
     assert_null(session_cache_find_stale(cache, tenant, session));
     session_cache_drop(cache, tenant, session);
@@ -29,7 +29,7 @@ a_session_that_was_never_loaded_must_be(void **state)
 static void
 put_session(SessionCache *cache, uint32_t number, uint64_t loaded_ns)
 {
-    SessionSnapshot *const session = memory_new(1, sizeof *session);
+    SessionSnapshot *session = memory_new(1, sizeof *session);
     assert_non_null(session);
     session->reference_count = 1;
     session->tenant.value = uuid_of(1);
@@ -44,8 +44,8 @@ sessions_too_old_for_any_use_leave(void **state)
 {
     (void)state;
     enum { MANY = 5000, FEW = 100 };
-    SessionCache *const cache = session_cache_new();
-    const uint64_t later_ns = 2 * SESSION_STALE_MS * CLOCK_NS_PER_MS;
+    SessionCache *cache = session_cache_new();
+    uint64_t later_ns = 2 * SESSION_STALE_MS * CLOCK_NS_PER_MS;
     for (uint32_t number = 0; number < MANY; number++) {
         put_session(cache, number, 1);
     }
@@ -58,7 +58,7 @@ sessions_too_old_for_any_use_leave(void **state)
     uint32_t last = 2 * MANY;
     SessionId id = {{{0}}};
     memcpy(id.value.bytes, &last, sizeof last);
-    SessionSnapshot *const found = session_cache_find(cache, (TenantId){uuid_of(1)}, id, later_ns);
+    SessionSnapshot *found = session_cache_find(cache, (TenantId){uuid_of(1)}, id, later_ns);
     assert_non_null(found);
     session_snapshot_unref(found);
     session_cache_free(cache);

@@ -6,7 +6,7 @@
 static void
 what_is_not_said_has_a_default(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     SessionOptions options;
     assert_status(call, STATUS_OK, session_options_read(call, SLICE("{}"), &options));
     assert_int_equal(options.plan.placement, PLACEMENT_LOCAL);
@@ -19,7 +19,7 @@ what_is_not_said_has_a_default(void **state)
 static void
 every_option_is_read(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     SessionOptions options;
     PassSet identity = 0;
     assert_true(pass_set_add(&identity, SLICE("identity")));
@@ -38,7 +38,7 @@ every_option_is_read(void **state)
 static void
 a_star_is_all_passes(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     SessionOptions options;
     assert_status(call, STATUS_OK, session_options_read(call, SLICE("{\"passes_off\":[\"*\"]}"), &options));
     PassSet identity = 0;
@@ -50,7 +50,7 @@ a_star_is_all_passes(void **state)
 static void
 wrong_options_are_refused_and_change_nothing(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     static const char *const wrong[] = {
         "{\"slots\":0}",
         "{\"slots\":17}",

@@ -26,7 +26,7 @@ refuse(Call *call, Status status, const char *json, const char *message)
 static void
 a_whole_request_is_read(void **state)
 {
-    const StepBody body =
+    StepBody body =
         read_ok(*state, "{\"graph\":\"grf_1\",\"feeds\":{\"x\":[1, "
                         "2],\"y:1\":{\"dtype\":\"int8\"}},\"fetches\":[\"a\",\"b\"],"
                         "\"targets\":[\"t\"],\"options\":{\"timeout_ms\":5,\"trace\":\"node\",\"priority\":2,"
@@ -51,7 +51,7 @@ a_whole_request_is_read(void **state)
 static void
 names_with_escapes_stay(void **state)
 {
-    const StepBody body =
+    StepBody body =
         read_ok(*state, "{\"feeds\":{\"a\\/x\":1,\"b\\u002fy\":2,\"c/z\":3},\"fetches\":[\"d\\/w\"]}");
     assert_int_equal(body.feed_count, 3);
     assert_true(slice_equals_string(body.feeds[0].name, "a/x"));
@@ -63,7 +63,7 @@ names_with_escapes_stay(void **state)
 static void
 what_is_not_given_has_its_default(void **state)
 {
-    const StepBody body = read_ok(*state, "{\"options\":{\"trace\":\"partition\",\"record\":\"batched\"}}");
+    StepBody body = read_ok(*state, "{\"options\":{\"trace\":\"partition\",\"record\":\"batched\"}}");
     assert_int_equal(body.graph.size, 0);
     assert_int_equal(body.feed_count + body.fetch_count + body.target_count, 0);
     assert_true(body.timeout_ms == limits.step_timeout_default_ms);
@@ -76,16 +76,16 @@ what_is_not_given_has_its_default(void **state)
 static void
 lists_grow_to_their_limit_and_not_past_it(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_BUFFER json = {0};
     buffer_append_string(&json, "{\"fetches\":[\"f0\"");
     for (uint64_t index = 1; index < limits.step_fetches; index++) {
         buffer_append_format(&json, ",\"f%d\"", (int)index);
     }
-    const size_t size = json.size;
+    size_t size = json.size;
     buffer_append_string(&json, "]}");
     buffer_append_byte(&json, '\0');
-    const StepBody body = read_ok(call, json.data);
+    StepBody body = read_ok(call, json.data);
     assert_true(body.fetch_count == limits.step_fetches);
     assert_true(slice_equals_string(body.fetches[0], "f0"));
     assert_true(slice_equals_string(body.fetches[1023], "f1023"));
@@ -125,7 +125,7 @@ what_is_no_step_is_refused(void **state)
         "{} {}",
     };
     for (size_t index = 0; index < COUNT_OF(texts); index++) {
-        Call *const call = *state;
+        Call *call = *state;
         StepBody body;
         assert_int_equal(
             step_body_read(call, slice_from_string(texts[index]), &limits, &body), STATUS_INVALID_ARGUMENT);
@@ -136,7 +136,7 @@ what_is_no_step_is_refused(void **state)
 static void
 an_unknown_member_is_named(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     StepBody body;
     assert_int_equal(step_body_read(call, SLICE("{\"fetch\":[]}"), &limits, &body), STATUS_INVALID_ARGUMENT);
     assert_non_null(strstr(call->error.message, "unknown member"));
@@ -158,7 +158,7 @@ refuse_as(Call *call, StepBodyKind kind, const char *json, const char *part)
 static void
 a_partial_run_names_its_feeds_and_their_tensors_come_later(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     StepBody body = {0};
     assert_status(call, STATUS_OK,
         step_body_read_as(call, STEP_BODY_PARTIAL_RUN,

@@ -42,7 +42,7 @@ static void
 only_its_tenant_and_session_find_a_trace(void **state)
 {
     (void)state;
-    TraceCache *const cache = trace_cache_new(SIZE);
+    TraceCache *cache = trace_cache_new(SIZE);
     put(cache, 3, 10, 7);
     assert_int_equal(get(cache, 1, 2, 3), 7);
     assert_int_equal(get(cache, 9, 2, 3), 0);
@@ -55,7 +55,7 @@ static void
 the_one_not_asked_for_longest_makes_room(void **state)
 {
     (void)state;
-    TraceCache *const cache = trace_cache_new(SIZE);
+    TraceCache *cache = trace_cache_new(SIZE);
     put(cache, 1, 40, 1);
     put(cache, 2, 40, 1);
     assert_int_equal(get(cache, 1, 2, 1), 1);
@@ -70,7 +70,7 @@ static void
 one_that_is_larger_than_the_cache_is_not_kept(void **state)
 {
     (void)state;
-    TraceCache *const cache = trace_cache_new(SIZE);
+    TraceCache *cache = trace_cache_new(SIZE);
     put(cache, 1, SIZE, 1);
     put(cache, 2, SIZE + 1, 1);
     assert_int_equal(get(cache, 1, 2, 1), 1);
@@ -82,7 +82,7 @@ static void
 a_later_trace_of_a_step_replaces_the_one_before(void **state)
 {
     (void)state;
-    TraceCache *const cache = trace_cache_new(SIZE);
+    TraceCache *cache = trace_cache_new(SIZE);
     put(cache, 1, 60, 1);
     put(cache, 1, 60, 2);
     assert_int_equal(get(cache, 1, 2, 1), 2);
@@ -95,7 +95,7 @@ static void
 the_newest_of_a_tenant_come_first_and_only_so_many(void **state)
 {
     (void)state;
-    TraceCache *const cache = trace_cache_new(SIZE);
+    TraceCache *cache = trace_cache_new(SIZE);
     StepTrace *newest[2];
     put(cache, 1, 10, 1);
     put(cache, 2, 10, 2);

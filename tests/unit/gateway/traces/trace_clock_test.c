@@ -21,7 +21,7 @@ static WireTraceNode nodes[] = {{.op = {"_Send", 5}}, {.op = {"_Recv", 5}}, {.op
 static void
 a_slot_begins_when_it_was_asked_for(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     WireTraceRow rows[] = {{.node = 2, .start_ns = 1, .end_ns = 4}};
     SlotRows slot = {.trace = {.nodes = nodes, .elapsed_ns = 5, .rows = rows, .row_count = 1},
         .room_ns = 20,
@@ -33,7 +33,7 @@ a_slot_begins_when_it_was_asked_for(void **state)
 static void
 a_receiver_is_put_behind_its_sender(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     WireTraceRow sends[] = {SEND("k", 80, 81)};
     WireTraceRow receives[] = {RECEIVE("k", 0, 10)};
     SlotRows slots[] = {
@@ -53,7 +53,7 @@ a_receiver_is_put_behind_its_sender(void **state)
 static void
 slots_push_each_other_along_a_chain(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     WireTraceRow first[] = {RECEIVE("b", 0, 5)};
     WireTraceRow second[] = {RECEIVE("a", 0, 5), SEND("b", 6, 7)};
     WireTraceRow third[] = {SEND("a", 50, 51)};
@@ -72,7 +72,7 @@ slots_push_each_other_along_a_chain(void **state)
 static void
 what_contradicts_stays_between_request_and_answer(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     WireTraceRow first[] = {RECEIVE("a", 0, 1), SEND("b", 90, UINT64_MAX)};
     WireTraceRow second[] = {RECEIVE("b", 0, 1), SEND("a", 90, 91)};
     SlotRows slots[] = {
@@ -93,7 +93,7 @@ what_contradicts_stays_between_request_and_answer(void **state)
 static void
 rows_out_of_order_are_put_in_order(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     WireTraceRow rows[] = {{.node = 2, .scheduled_ns = 9, .start_ns = 8, .end_ns = 7}};
     SlotRows slot = {
         .trace = {.nodes = nodes, .elapsed_ns = 10, .rows = rows, .row_count = 1}, .room_ns = 10};
@@ -124,7 +124,7 @@ typedef struct World {
 static void
 world_tell(World *world, size_t slot, uint64_t start_ns, WireTraceRow row)
 {
-    SlotRows *const rows = &world->slots[slot];
+    SlotRows *rows = &world->slots[slot];
     row.start_ns -= start_ns;
     row.end_ns -= start_ns;
     world->rows[slot][rows->trace.row_count++] = row;
@@ -137,7 +137,7 @@ world_make(World *world, uint64_t *random)
 {
     uint64_t start_ns[WORLD_SLOTS];
     for (size_t slot = 0; slot < WORLD_SLOTS; slot++) {
-        const uint64_t sent_ns = random_below(random, 5000);
+        uint64_t sent_ns = random_below(random, 5000);
         start_ns[slot] = sent_ns + random_below(random, 20000);
         world->slots[slot] = (SlotRows){
             .trace = {.nodes = nodes, .rows = world->rows[slot], .elapsed_ns = WORLD_NS - start_ns[slot]},
@@ -146,11 +146,11 @@ world_make(World *world, uint64_t *random)
         };
     }
     for (size_t index = 0; index < WORLD_TRANSFERS; index++) {
-        const size_t from = (size_t)random_below(random, WORLD_SLOTS);
-        const size_t to = (from + 1 + (size_t)random_below(random, WORLD_SLOTS - 1)) % WORLD_SLOTS;
-        const uint64_t sent_ns = 25000 + random_below(random, WORLD_NS - 27000);
-        const uint64_t came_ns = sent_ns + random_below(random, WORLD_NS - sent_ns);
-        char *const key = world->keys[index];
+        size_t from = (size_t)random_below(random, WORLD_SLOTS);
+        size_t to = (from + 1 + (size_t)random_below(random, WORLD_SLOTS - 1)) % WORLD_SLOTS;
+        uint64_t sent_ns = 25000 + random_below(random, WORLD_NS - 27000);
+        uint64_t came_ns = sent_ns + random_below(random, WORLD_NS - sent_ns);
+        char *key = world->keys[index];
         (void)snprintf(key, sizeof world->keys[index], "%zu", index);
         world_tell(world, from, start_ns[from],
             (WireTraceRow){.node = 0, .start_ns = sent_ns, .end_ns = sent_ns, .key = slice_from_string(key)});
@@ -166,11 +166,11 @@ assert_causal(Arena *arena, const SlotRows *slots)
     assert_non_null(sends);
     assert_true(trace_sends_find(arena, slots, WORLD_SLOTS, sends));
     for (size_t slot = 0; slot < WORLD_SLOTS; slot++) {
-        const WireTrace *const trace = &slots[slot].trace;
+        const WireTrace *trace = &slots[slot].trace;
         for (size_t index = 0; index < trace->row_count; index++) {
-            const WireTraceRow *const row = &trace->rows[index];
+            const WireTraceRow *row = &trace->rows[index];
             if (trace_is_transfer(trace, row, "_Recv")) {
-                const TraceSent *const sent = map_get(sends, row->key);
+                const TraceSent *sent = map_get(sends, row->key);
                 assert_non_null(sent);
                 assert_true(
                     slots[sent->slot].offset_ns + sent->row->start_ns <= slots[slot].offset_ns + row->end_ns);
@@ -183,7 +183,7 @@ assert_causal(Arena *arena, const SlotRows *slots)
 static void
 whatever_the_clocks_say_no_slot_hears_before_another_speaks(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     uint64_t random = 7;
     for (int round = 0; round < 200; round++) {
         World world;
@@ -197,7 +197,7 @@ whatever_the_clocks_say_no_slot_hears_before_another_speaks(void **state)
         assert_true(trace_clock_align(call->arena, world.slots, WORLD_SLOTS));
         assert_causal(call->arena, world.slots);
         for (size_t slot = 0; slot < WORLD_SLOTS; slot++) {
-            const SlotRows *const rows = &world.slots[slot];
+            const SlotRows *rows = &world.slots[slot];
             assert_true(rows->offset_ns >= asked_ns[slot]);
             assert_true(rows->offset_ns + rows->trace.elapsed_ns <= asked_ns[slot] + room_ns[slot]);
         }

@@ -9,7 +9,7 @@
 static StepTrace *
 trace_of(const char *first, const char *second)
 {
-    StepTrace *const trace = memory_new(1, sizeof *trace);
+    StepTrace *trace = memory_new(1, sizeof *trace);
     assert_non_null(trace);
     *trace = (StepTrace){
         .reference_count = 1,
@@ -47,7 +47,7 @@ step_stats_are_as_tensorflow_writes_them(void **state)
     AUTO_STEP_TRACE trace = usual_trace();
     AUTO_BUFFER json = {0};
     Call call = {0};
-    const TraceForm *const form = trace_form_find(SLICE("step_stats"));
+    const TraceForm *form = trace_form_find(SLICE("step_stats"));
     assert_non_null(form);
     assert_status(&call, STATUS_OK, form->write(&call, trace, &json));
     assert_string_equal(buffer_string(&json),
@@ -78,7 +78,7 @@ what_a_worker_told_wrongly_is_refused_in_every_form(void **state)
     for (size_t index = 0; index < COUNT_OF(names); index++) {
         AUTO_BUFFER json = {0};
         Call call = {0};
-        const TraceForm *const form = trace_form_find(slice_from_string(names[index]));
+        const TraceForm *form = trace_form_find(slice_from_string(names[index]));
         assert_non_null(form);
         assert_int_equal(form->write(&call, trace, &json), STATUS_INTERNAL);
         assert_non_null(strstr(call.error.message, "the trace of slot 1 cannot be read: "));
@@ -91,14 +91,14 @@ static const TraceForm *subject;
 static bool
 write_subject(void)
 {
-    const size_t at = fail_alloc_at;
+    size_t at = fail_alloc_at;
     fail_alloc_at = 0;
     AUTO_STEP_TRACE trace = usual_trace();
     AUTO_BUFFER json = {0};
     Call call = {0};
     fail_alloc_count = 0;
     fail_alloc_at = at;
-    const Status status = subject->write(&call, trace, &json);
+    Status status = subject->write(&call, trace, &json);
     fail_alloc_at = 0;
     assert_true(status == STATUS_OK || call.error.message[0] != '\0');
     return status == STATUS_OK && buffer_is_ok(&json);

@@ -10,7 +10,7 @@ every_character_is_encoded_well_formed(void **state)
             continue;
         }
         char bytes[4];
-        const size_t size = utf8_encode(character, bytes);
+        size_t size = utf8_encode(character, bytes);
         if (utf8_character_size(bytes, bytes + size) != size) {
             fail_msg("U+%04X is encoded wrongly", character);
         }

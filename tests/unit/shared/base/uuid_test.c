@@ -8,7 +8,7 @@ static void
 ids_survive_both_forms(void **state)
 {
     (void)state;
-    const Uuid uuid = uuid_new();
+    Uuid uuid = uuid_new();
     Uuid read;
     char id[ID_TEXT_SIZE];
     char text[UUID_TEXT_SIZE];
@@ -23,10 +23,10 @@ static void
 an_id_tells_when_it_was_made(void **state)
 {
     (void)state;
-    const Uuid written = {{0x01, 0x9a, 0xa5, 0x00, 0x12, 0x34, 0x70}};
+    Uuid written = {{0x01, 0x9a, 0xa5, 0x00, 0x12, 0x34, 0x70}};
     assert_true(uuid_time_ms(written) == UINT64_C(0x019aa5001234));
-    const uint64_t before_ms = clock_wall_us() / 1000;
-    const uint64_t made_ms = uuid_time_ms(uuid_new());
+    uint64_t before_ms = clock_wall_us() / 1000;
+    uint64_t made_ms = uuid_time_ms(uuid_new());
     assert_true(made_ms >= before_ms && made_ms <= clock_wall_us() / 1000 + 1);
 }
 
@@ -47,10 +47,10 @@ static void
 newer_ids_sort_behind_older_ones(void **state)
 {
     (void)state;
-    const Uuid older = uuid_new();
+    Uuid older = uuid_new();
     struct timespec pause = {.tv_nsec = 2000000};
     (void)nanosleep(&pause, NULL);
-    const Uuid newer = uuid_new();
+    Uuid newer = uuid_new();
     assert_true(memcmp(older.bytes, newer.bytes, 6) < 0);
 }
 

@@ -46,7 +46,7 @@ set_up(void **state)
 {
     static Fixture fixture;
     fixture = (Fixture){.call = {.arena = arena_new(1 << 20)}, .path = "/tmp/config_test.XXXXXX"};
-    const int descriptor = mkstemp(fixture.path);
+    int descriptor = mkstemp(fixture.path);
     (void)close(descriptor);
     *state = &fixture;
     return descriptor < 0;
@@ -55,7 +55,7 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     (void)unlink(fixture->path);
     arena_free(fixture->call.arena);
     return 0;
@@ -64,7 +64,7 @@ tear_down(void **state)
 static void
 write_file(Fixture *fixture, const char *content)
 {
-    FILE *const file = fopen(fixture->path, "w");
+    FILE *file = fopen(fixture->path, "w");
     assert_non_null(file);
     assert_int_equal(fputs(content, file) < 0, 0);
     assert_int_equal(fclose(file), 0);
@@ -78,7 +78,7 @@ load(Fixture *fixture, const char *const *arguments, const char *const *environm
     while (arguments[count] != NULL) {
         count++;
     }
-    const ConfigInput input = {.arguments = arguments, .argument_count = count, .environment = environment};
+    ConfigInput input = {.arguments = arguments, .argument_count = count, .environment = environment};
     return config_load(&fixture->call, &table, &input, &fixture->config);
 }
 
@@ -94,9 +94,9 @@ assert_refused(Fixture *fixture, const char *const *arguments, const char *messa
 static void
 without_input_every_setting_has_its_default(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS(), NULL));
-    const Config *const config = fixture->config;
+    const Config *config = fixture->config;
     const Slice *items = NULL;
     assert_string_equal(config_string(config, "listen"), "127.0.0.1:8080");
     assert_int_equal(config_integer(config, "loop-count"), 2);
@@ -112,7 +112,7 @@ without_input_every_setting_has_its_default(void **state)
 static void
 a_flag_beats_the_environment_beats_the_file_beats_the_default(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     write_file(fixture, "# ours\nlisten = file:1   # why\n  loop-count=3\nstep-timeout = 1s\nauth=off\r\n\n");
     const char *const environment[] = {"HOME=/", "SLUICE_LOOP_COUNT=4", "SLUICE_STEP_TIMEOUT=2s",
         "SLUICE_VERBOSE=", "SLUICE_PORT=tcp://x", NULL};
@@ -129,7 +129,7 @@ a_flag_beats_the_environment_beats_the_file_beats_the_default(void **state)
 static void
 words_stand_between_flags_and_behind_a_double_dash(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     const char *const arguments[] = {
         "config", "--verbose", "more", "--workers", "a:1, b:2,,", "--", "--listen", NULL};
     assert_status(&fixture->call, STATUS_OK, load(fixture, arguments, NULL));
@@ -146,7 +146,7 @@ words_stand_between_flags_and_behind_a_double_dash(void **state)
 static void
 an_unknown_name_is_answered_with_the_nearest(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_refused(fixture, ARGUMENTS("--loop-cuont", "3"),
         "there is no setting '--loop-cuont': did you mean '--loop-count'");
     assert_refused(fixture, ARGUMENTS("--gpu=1"), "there is no setting '--gpu'");
@@ -162,7 +162,7 @@ an_unknown_name_is_answered_with_the_nearest(void **state)
 static void
 a_wrong_value_names_its_place_and_what_was_expected(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_refused(fixture, ARGUMENTS("--loop-count", "many"),
         "setting 'loop-count' (flag --loop-count): expected a number, not 'many'");
     assert_refused(fixture, ARGUMENTS("--loop-count=65"),
@@ -187,7 +187,7 @@ a_wrong_value_names_its_place_and_what_was_expected(void **state)
 static void
 a_secret_comes_from_a_file_only(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     write_file(fixture, "hunter2\n");
     const char *const arguments[] = {"--database-url-file", fixture->path, NULL};
     assert_status(&fixture->call, STATUS_OK, load(fixture, arguments, NULL));
@@ -209,7 +209,7 @@ a_secret_comes_from_a_file_only(void **state)
 static void
 a_repeated_setting_collects_the_uses_of_its_strongest_source(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     const Slice *items = NULL;
     write_file(fixture, "feed = a=1\nfeed = b=2,3\n");
     const char *const from_file[] = {"--config", fixture->path, NULL};
@@ -234,7 +234,7 @@ a_repeated_setting_collects_the_uses_of_its_strongest_source(void **state)
 static void
 effective_values_are_shown_with_their_source_and_read_back(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     const char *const environment[] = {"SLUICE_LOOP_COUNT=4", NULL};
     assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS("--listen=:80"), environment));
     AUTO_BUFFER buffer = {0};
@@ -258,7 +258,7 @@ static void
 the_table_is_rendered_for_people(void **state)
 {
     (void)state;
-    const ConfigTable two = {.definitions = definitions + 1, .count = 2};
+    ConfigTable two = {.definitions = definitions + 1, .count = 2};
     AUTO_BUFFER buffer = {0};
     config_write_markdown(&two, &buffer);
     assert_string_equal(buffer_string(&buffer),
@@ -276,7 +276,7 @@ the_table_is_rendered_for_people(void **state)
 static void
 help_is_asked_for_by_flag(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS("--help"), NULL));
     assert_true(config_wants_help(fixture->config));
     assert_false(config_wants_version(fixture->config));
@@ -285,7 +285,7 @@ help_is_asked_for_by_flag(void **state)
 static void
 the_version_is_asked_for_by_flag(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS("--version"), NULL));
     assert_true(config_wants_version(fixture->config));
     assert_true(config_version[0] >= '0' && config_version[0] <= '9');
@@ -294,7 +294,7 @@ the_version_is_asked_for_by_flag(void **state)
 static void
 every_failed_allocation_is_reported(void **state)
 {
-    Fixture *const fixture = *state;
+    Fixture *fixture = *state;
     write_file(fixture, "listen = a\n");
     size_t total = 0;
     for (size_t index = 0; index <= total; index++) {
@@ -304,7 +304,7 @@ every_failed_allocation_is_reported(void **state)
         fail_alloc_count = 0;
         fail_alloc_at = index;
         Fixture failing = {.call = {.arena = arena}};
-        const Status status = load(&failing, ARGUMENTS("--config", fixture->path), NULL);
+        Status status = load(&failing, ARGUMENTS("--config", fixture->path), NULL);
         fail_alloc_at = 0;
         total = index == 0 ? fail_alloc_count : total;
         assert_int_equal(status, index == 0 ? STATUS_OK : STATUS_RESOURCE_EXHAUSTED);

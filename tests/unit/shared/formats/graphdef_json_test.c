@@ -53,7 +53,7 @@ static const AttrValue *
 attr_of(const GraphDef *def, Slice name)
 {
     assert_int_equal(def->node_count, 1);
-    const AttrValue *const value = node_def_attr(&def->nodes[0], name);
+    const AttrValue *value = node_def_attr(&def->nodes[0], name);
     assert_non_null(value);
     return value;
 }
@@ -89,13 +89,13 @@ what_converters_write_is_read(void **state)
                   "\"T\":{\"type\":\"DT_FLOAT\"}}}],\"versions\":{\"producer\":134,\"min_consumer\":12}}");
     assert_int_equal(def->producer, 134);
     assert_int_equal(def->min_consumer, 12);
-    const NodeDef *const node = &def->nodes[0];
+    const NodeDef *node = &def->nodes[0];
     assert_true(slice_equal(node->op, SLICE("AvgPool")));
     assert_int_equal(node->input_count, 2);
     assert_true(slice_equal(node->inputs[1], SLICE("^y")));
     assert_true(slice_equal(node->device, SLICE("/cpu:0")));
     assert_true(slice_equal(attr_of(def, SLICE("padding"))->value.s, SLICE("VALID")));
-    const AttrValue *const ksize = attr_of(def, SLICE("ksize"));
+    const AttrValue *ksize = attr_of(def, SLICE("ksize"));
     assert_true(ksize->is_list && ksize->kind == ATTR_INT);
     assert_int_equal(ksize->value.list.items[1].value.i, 7);
     assert_int_equal(attr_of(def, SLICE("T"))->value.type, DTYPE_FLOAT32);
@@ -118,7 +118,7 @@ both_spellings_of_everything_are_understood(void **state)
     assert_true(attr_value_equal(attr_of(def, SLICE("number")), attr_of(def, SLICE("name"))));
     assert_true(attr_value_equal(attr_of(def, SLICE("safe")), attr_of(def, SLICE("standard"))));
     assert_true(attr_value_equal(attr_of(def, SLICE("snake")), attr_of(def, SLICE("camel"))));
-    const float nan = attr_of(def, SLICE("nan"))->value.f;
+    float nan = attr_of(def, SLICE("nan"))->value.f;
     assert_true(nan != nan);
 }
 
@@ -126,7 +126,7 @@ static void
 the_canonical_form_is_a_fixed_point(void **state)
 {
     (void)state;
-    const char *const canonical =
+    const char *canonical =
         "{\"node\":[{\"name\":\"a\",\"op\":\"Odd\",\"attr\":{"
         "\"b\":{\"b\":false},\"e\":{\"list\":{}},\"f\":{\"f\":1.5},"
         "\"fn\":{\"func\":{\"name\":\"g\",\"attr\":{\"T\":{\"type\":\"DT_INT8\"}}}},"
@@ -212,10 +212,10 @@ strings_come_as_values_or_as_content(void **state)
     (void)state;
     AUTO_GRAPH_DEF values = NULL;
     AUTO_GRAPH_DEF content = NULL;
-    const Tensor *const left = read_tensor_attr("{\"dtype\":\"DT_STRING\",\"tensorShape\":{\"dim\":[{"
-                                                "\"size\":2}]},\"stringVal\":[\"YWI=\",\"Yw==\"]}",
+    const Tensor *left = read_tensor_attr("{\"dtype\":\"DT_STRING\",\"tensorShape\":{\"dim\":[{"
+                                          "\"size\":2}]},\"stringVal\":[\"YWI=\",\"Yw==\"]}",
         &values);
-    const Tensor *const right = /* the lengths 2 and 1, then "abc" */
+    const Tensor *right = /* the lengths 2 and 1, then "abc" */
         read_tensor_attr("{\"dtype\":\"DT_STRING\",\"tensorShape\":{\"dim\":[{\"size\":2}]},"
                          "\"tensorContent\":\"AgFhYmM=\"}",
             &content);
@@ -266,8 +266,8 @@ static void
 few_bytes_cannot_ask_for_many(void **state)
 {
     (void)state;
-    const Slice text = SLICE("{\"node\":[{\"attr\":{\"a\":{\"tensor\":{\"dtype\":1,\"tensorShape\":{\"dim\":["
-                             "{\"size\":1000000000}]}}}}}]}");
+    Slice text = SLICE("{\"node\":[{\"attr\":{\"a\":{\"tensor\":{\"dtype\":1,\"tensorShape\":{\"dim\":["
+                       "{\"size\":1000000000}]}}}}}]}");
     GraphDef *def = NULL;
     assert_int_equal(graphdef_json_read(&call, text, &def), STATUS_RESOURCE_EXHAUSTED);
 }
@@ -337,10 +337,10 @@ ten_thousand_nodes_read_in_milliseconds(void **state)
     write_large(&buffer);
     uint64_t best_ns = UINT64_MAX;
     for (int turn = 0; turn < 5; turn++) {
-        const uint64_t start_ns = processor_ns();
+        uint64_t start_ns = processor_ns();
         AUTO_GRAPH_DEF def = NULL;
         assert_status(&call, STATUS_OK, graphdef_json_read(&call, buffer_slice(&buffer), &def));
-        const uint64_t taken_ns = processor_ns() - start_ns;
+        uint64_t taken_ns = processor_ns() - start_ns;
         best_ns = taken_ns < best_ns ? taken_ns : best_ns;
         assert_int_equal(def->node_count, LARGE_NODE_COUNT);
         AUTO_BUFFER again = {0};

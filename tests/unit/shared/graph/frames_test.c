@@ -15,7 +15,7 @@ link_literal(Call *call, const char *text)
 static uint32_t
 node_id(const Graph *graph, const char *name)
 {
-    const Node *const node = graph_find(graph, slice_from_string(name));
+    const Node *node = graph_find(graph, slice_from_string(name));
     assert_non_null(node);
     return node->id;
 }
@@ -40,13 +40,13 @@ static const char *const NESTED = "x = Placeholder() dtype=float32\n"
 static void
 every_node_is_in_the_frame_that_its_enters_opened(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH graph = link_literal(call, NESTED);
     GraphFrames frames;
     assert_status(call, STATUS_OK, graph_find_frames(call, call->arena, graph, &frames));
     assert_int_equal(frames.frame_count, 3);
-    const GraphFrame *const outer = &frames.frames[1];
-    const GraphFrame *const inner = &frames.frames[2];
+    const GraphFrame *outer = &frames.frames[1];
+    const GraphFrame *inner = &frames.frames[2];
     assert_true(slice_equals_string(outer->name, "outer"));
     assert_int_equal(outer->parent, FRAME_ROOT);
     assert_int_equal(outer->depth, 1);
@@ -71,7 +71,7 @@ every_node_is_in_the_frame_that_its_enters_opened(void **state)
 static void
 a_graph_without_loops_has_the_root_alone(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     AUTO_GRAPH graph = link_literal(call, "x = Placeholder() dtype=float32\ny = Identity(x) T=float32\n");
     GraphFrames frames;
     assert_status(call, STATUS_OK, graph_find_frames(call, call->arena, graph, &frames));
@@ -126,7 +126,7 @@ nodes_of_a_loop_are_refused_outside_of_one(void **state)
 static void
 loops_nest_to_a_limit(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     for (int depth = FRAME_DEPTH_MAX; depth <= FRAME_DEPTH_MAX + 1; depth++) {
         AUTO_BUFFER text = {0};
         buffer_append_string(&text, "e0 = Placeholder() dtype=float32\n");

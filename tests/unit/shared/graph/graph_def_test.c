@@ -56,12 +56,12 @@ static void
 attributes_are_equal_in_every_bit(void **state)
 {
     (void)state;
-    const AttrValue zero = {.kind = ATTR_FLOAT, .value.f = 0.0F};
-    const AttrValue minus_zero = {.kind = ATTR_FLOAT, .value.f = -0.0F};
-    const AttrValue ones = {.kind = ATTR_INT,
+    AttrValue zero = {.kind = ATTR_FLOAT, .value.f = 0.0F};
+    AttrValue minus_zero = {.kind = ATTR_FLOAT, .value.f = -0.0F};
+    AttrValue ones = {.kind = ATTR_INT,
         .is_list = true,
         .value.list = {.count = 1, .items = &(AttrValue){.kind = ATTR_INT, .value.i = 1}}};
-    const AttrValue twos = {.kind = ATTR_INT,
+    AttrValue twos = {.kind = ATTR_INT,
         .is_list = true,
         .value.list = {.count = 1, .items = &(AttrValue){.kind = ATTR_INT, .value.i = 2}}};
     assert_true(attr_value_equal(&zero, &zero));
@@ -75,9 +75,9 @@ static void
 functions_are_equal_with_their_attributes(void **state)
 {
     (void)state;
-    const Attr attr = {.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_INT8}};
-    const AttrValue bound = {.kind = ATTR_FUNCTION, .value.function = {SLICE("f"), &attr, 1}};
-    const AttrValue bare = {.kind = ATTR_FUNCTION, .value.function = {SLICE("f"), NULL, 0}};
+    Attr attr = {.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_INT8}};
+    AttrValue bound = {.kind = ATTR_FUNCTION, .value.function = {SLICE("f"), &attr, 1}};
+    AttrValue bare = {.kind = ATTR_FUNCTION, .value.function = {SLICE("f"), NULL, 0}};
     assert_true(attr_value_equal(&bound, &bound));
     assert_false(attr_value_equal(&bound, &bare));
 }

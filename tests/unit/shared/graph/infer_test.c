@@ -122,7 +122,7 @@ needed_nodes_are_marked_through_back_edges(void **state)
 {
     (void)state;
     AUTO_GRAPH graph = sample();
-    const uint32_t root = 4;
+    uint32_t root = 4;
     bool needed[8] = {false};
     graph_mark_needed(graph, &root, 1, NULL, NULL, needed);
     const bool all[8] = {true, true, true, true, true, false, false, false};
@@ -143,9 +143,9 @@ run(void)
                                                              "y = onnx::Clip(x)\n");
     AUTO_GRAPH graph = NULL;
     const Shape *const *shapes = NULL;
-    const bool is_ok = def != NULL &&
-                       graph_link(&local, def, literal_op_find, (GraphLimits){0}, &graph) == STATUS_OK &&
-                       graph_infer_shapes(&local, graph, NULL, 0, &shapes) == STATUS_OK;
+    bool is_ok = def != NULL &&
+                 graph_link(&local, def, literal_op_find, (GraphLimits){0}, &graph) == STATUS_OK &&
+                 graph_infer_shapes(&local, graph, NULL, 0, &shapes) == STATUS_OK;
     arena_free(local.arena);
     return is_ok;
 }

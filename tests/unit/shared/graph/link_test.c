@@ -64,7 +64,7 @@ inputs_resolve_to_nodes_and_ports(void **state)
     AUTO_GRAPH graph =
         link_literal("sum = Add(x, y:0, ^z, ^x, ^z) T=float32\n"
                      "y = Placeholder() dtype=float32\n" X "z = Placeholder() dtype=float32\n");
-    const Node *const sum = graph_find(graph, SLICE("sum"));
+    const Node *sum = graph_find(graph, SLICE("sum"));
     assert_int_equal(sum->input_count, 2);
     assert_int_equal(sum->inputs[0].node, 2);
     assert_int_equal(sum->inputs[1].node, 1);
@@ -83,7 +83,7 @@ defaults_are_filled_in_declared_order(void **state)
 {
     (void)state;
     AUTO_GRAPH graph = link_literal(X "m = MatMul(x, x) _note='free' T=float32");
-    const Node *const product = graph_find(graph, SLICE("m"));
+    const Node *product = graph_find(graph, SLICE("m"));
     assert_int_equal(product->attr_count, 4);
     assert_true(slice_equal(product->attrs[0].name, SLICE("transpose_a")));
     assert_false(node_attr_bool(product, "transpose_b"));
@@ -276,7 +276,7 @@ onnx_types_are_bound_from_inputs(void **state)
     (void)state;
     AUTO_GRAPH graph = link_literal("sum = onnx::Add(clip, x)\n"
                                     "clip = onnx::Clip(x, , x)\n" X);
-    const Node *const clip = graph_find(graph, SLICE("clip"));
+    const Node *clip = graph_find(graph, SLICE("clip"));
     assert_int_equal(node_attr_type(clip, "T"), DTYPE_FLOAT32);
     assert_int_equal(clip->inputs[1].node, NODE_NONE);
     assert_int_equal(graph_find(graph, SLICE("sum"))->output_dtypes[0], DTYPE_FLOAT32);
@@ -305,7 +305,7 @@ endpoints_are_found_by_text(void **state)
 {
     (void)state;
     AUTO_GRAPH graph = link_literal(X);
-    const GraphPort port = {.name = SLICE("the image"), .tensor = SLICE("x:0")};
+    GraphPort port = {.name = SLICE("the image"), .tensor = SLICE("x:0")};
     graph->def->inputs = &port;
     graph->def->input_count = 1;
     Endpoint endpoint = {.node = 9};

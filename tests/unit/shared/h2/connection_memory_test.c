@@ -11,7 +11,7 @@ static void
 open_requests(void)
 {
     for (int count = 0; count < 40 && pair.connections[CLIENT] != NULL; count++) {
-        Probe *const probe = pair_request("/echo", false);
+        Probe *probe = pair_request("/echo", false);
         if (probe == NULL) {
             continue;
         }
@@ -42,7 +42,7 @@ run(size_t failing)
     writes = 0;
     fail_alloc_count = 0;
     fail_alloc_at = failing;
-    const Status connected =
+    Status connected =
         h2_connect(&call, pair.loop, pair.address, &pair.options[CLIENT], &pair.connections[CLIENT]);
     if (connected == STATUS_OK) {
         open_requests();
@@ -64,7 +64,7 @@ every_failed_allocation_is_survived(void **state)
 {
     (void)state;
     assert_true(run(0));
-    const size_t total = fail_alloc_count;
+    size_t total = fail_alloc_count;
     assert_true(total > 200);
     int failed = 0;
     for (size_t index = 1; index <= total; index++) {

@@ -18,14 +18,14 @@ a_request_is_answered_and_both_sides_close_ok(void **state)
 {
     (void)state;
     pair_connect();
-    Probe *const client = pair_request("/echo", false);
+    Probe *client = pair_request("/echo", false);
     assert_int_equal(h2_stream_count(pair.connections[CLIENT]), 1);
     assert_true(h2_stream_write(client->stream, SLICE("hello "), pair_release, NULL));
     assert_true(h2_stream_write_copy(client->stream, SLICE("world")));
     assert_int_equal(h2_stream_queued(client->stream), 11);
     h2_stream_end(client->stream);
     PAIR_UNTIL(client->stream == NULL);
-    const Probe *const server = only_server_probe();
+    const Probe *server = only_server_probe();
     assert_int_equal(client->status, 200);
     assert_int_equal(client->received, 11);
     assert_int_equal(server->received, 11);
@@ -42,7 +42,7 @@ static bool
 answer_without_body(Probe *probe, char event, Slice data)
 {
     (void)data;
-    const H2Header header = {SLICE("x-answer"), SLICE("yes")};
+    H2Header header = {SLICE("x-answer"), SLICE("yes")};
     if (probe->side == SERVER && event == 'H') {
         h2_respond(probe->stream, 404, &header, 1, true);
     }
@@ -55,7 +55,7 @@ messages_without_body_end_with_their_headers(void **state)
     (void)state;
     pair.hook = answer_without_body;
     pair_connect();
-    Probe *const client = pair_request("/x", true);
+    Probe *client = pair_request("/x", true);
     PAIR_UNTIL(client->stream == NULL);
     assert_string_equal(only_server_probe()->log, "Hec");
     assert_string_equal(client->log, "Hec");
@@ -70,7 +70,7 @@ requests_submitted_before_the_connection_stands_are_served(void **state)
     (void)state;
     assert_status(&call, STATUS_OK,
         h2_connect(&call, pair.loop, pair.address, &pair.options[CLIENT], &pair.connections[CLIENT]));
-    Probe *const client = pair_request("/early", false);
+    Probe *client = pair_request("/early", false);
     assert_true(h2_stream_write_copy(client->stream, SLICE("early")));
     h2_stream_end(client->stream);
     PAIR_UNTIL(client->stream == NULL);
@@ -85,7 +85,7 @@ thousands_of_concurrent_streams_are_all_answered(void **state)
     enum { COUNT = PROBES_MAX };
     pair_connect();
     for (int index = 0; index < COUNT; index++) { /* more than the peer's limit of 1024, so that some wait */
-        Probe *const probe = pair_request("/many", false);
+        Probe *probe = pair_request("/many", false);
         assert_true(h2_stream_write_copy(probe->stream, slice_of("0123456789", (size_t)index % 11)));
         h2_stream_end(probe->stream);
     }
@@ -93,7 +93,7 @@ thousands_of_concurrent_streams_are_all_answered(void **state)
     PAIR_UNTIL(h2_stream_count(pair.connections[CLIENT]) == 0);
     assert_int_equal(pair.probe_count[SERVER], COUNT);
     for (int index = 0; index < COUNT; index++) {
-        const Probe *const probe = &pair.probes[CLIENT][index];
+        const Probe *probe = &pair.probes[CLIENT][index];
         assert_int_equal(probe->reason, STATUS_OK);
         assert_int_equal(probe->received, index % 11);
     }
@@ -140,9 +140,9 @@ as_many_headers_as_allowed_arrive(void **state)
     for (size_t index = 4; index < H2_HEADERS_MAX; index++) {
         headers[index] = (H2Header){SLICE("x-more"), SLICE("value")};
     }
-    Probe *const at_limit = pair_request("/ok", true);
+    Probe *at_limit = pair_request("/ok", true);
     PAIR_UNTIL(at_limit->stream == NULL);
-    H2Stream *const stream =
+    H2Stream *stream =
         h2_request(pair.connections[CLIENT], headers, H2_HEADERS_MAX, true, NULL, &pair.probes[CLIENT][1]);
     pair.probes[CLIENT][1] = (Probe){.stream = stream, .side = CLIENT};
     pair.probe_count[CLIENT] = 2;
@@ -164,11 +164,11 @@ reset_by(Side side, Status given, Status seen)
 {
     pair.hook = server_waits;
     pair_connect();
-    Probe *const client = pair_request("/wait", false);
+    Probe *client = pair_request("/wait", false);
     assert_true(h2_stream_write(client->stream, SLICE("x"), pair_release, NULL));
     PAIR_UNTIL(pair.probe_count[SERVER] == 1 && pair.probes[SERVER][0].received == 1);
-    Probe *const near = side == CLIENT ? client : only_server_probe();
-    Probe *const far = side == CLIENT ? only_server_probe() : client;
+    Probe *near = side == CLIENT ? client : only_server_probe();
+    Probe *far = side == CLIENT ? only_server_probe() : client;
     h2_stream_reset(near->stream, given);
     assert_null(near->stream); /* outside of a callback the stream closes at once */
     assert_int_equal(near->reason, given);
@@ -176,7 +176,7 @@ reset_by(Side side, Status given, Status seen)
     assert_int_equal(far->reason, seen);
     assert_int_equal(pair.released, 1);
     pair.hook = NULL;
-    Probe *const next = pair_request("/next", true); /* the connection still serves */
+    Probe *next = pair_request("/next", true); /* the connection still serves */
     PAIR_UNTIL(next->stream == NULL);
     assert_int_equal(next->reason, STATUS_OK);
 }
@@ -240,7 +240,7 @@ a_request_cancelled_before_it_was_sent_never_reaches_the_server(void **state)
 {
     (void)state;
     pair_connect();
-    Probe *const client = pair_request("/never", false);
+    Probe *client = pair_request("/never", false);
     assert_true(h2_stream_write(client->stream, SLICE("x"), pair_release, NULL));
     h2_stream_reset(client->stream, STATUS_CANCELLED);
     assert_null(client->stream);
@@ -255,7 +255,7 @@ writing_to_a_closed_side_fails_and_releases(void **state)
 {
     (void)state;
     pair_connect();
-    Probe *const client = pair_request("/x", false);
+    Probe *client = pair_request("/x", false);
     h2_stream_end(client->stream);
     assert_false(h2_stream_write(client->stream, SLICE("late"), pair_release, NULL));
     assert_int_equal(pair.released, 1);
@@ -268,7 +268,7 @@ an_empty_write_is_released_at_once(void **state)
 {
     (void)state;
     pair_connect();
-    Probe *const client = pair_request("/x", false);
+    Probe *client = pair_request("/x", false);
     assert_true(h2_stream_write(client->stream, SLICE(""), pair_release, NULL));
     assert_true(h2_stream_write_copy(client->stream, SLICE("")));
     assert_int_equal(pair.released, 1);
@@ -301,7 +301,7 @@ static bool
 act_on_event(Probe *probe, char event, Slice data)
 {
     (void)data;
-    const bool is_mine =
+    bool is_mine =
         probe->side == acting_side && (event == acting_event || (event == 'H' && acting_event == 'h'));
     if (is_mine) {
         act(probe);
@@ -330,7 +330,7 @@ run_with_action(Side side, char event, bool with_reset)
     pair_open(act_on_event);
     pair_connect();
     for (int count = 0; count < 4; count++) {
-        Probe *const probe = pair_request("/x", false);
+        Probe *probe = pair_request("/x", false);
         assert_true(
             h2_stream_write(probe->stream, slice_of(large_body, sizeof large_body), release_and_act, probe));
         h2_stream_end(probe->stream);
@@ -403,8 +403,8 @@ an_abort_closes_all_before_it_returns(void **state)
     (void)state;
     pair.hook = no_request_while_closing;
     pair_connect();
-    Probe *const first = pair_request("/a", true);
-    Probe *const second = pair_request("/b", false);
+    Probe *first = pair_request("/a", true);
+    Probe *second = pair_request("/b", false);
     assert_true(h2_stream_write(second->stream, SLICE("x"), pair_release, NULL));
     pair_turns(5);
     h2_abort(pair.connections[CLIENT]);

@@ -25,10 +25,10 @@ a_refused_connection_ends_with_unavailable(void **state)
 {
     (void)state;
     shutdown(pair.listener.fd, SHUT_RDWR);
-    const Status status =
+    Status status =
         h2_connect(&call, pair.loop, pair.address, &pair.options[CLIENT], &pair.connections[CLIENT]);
     if (status == STATUS_OK) {
-        const Probe *const client = pair_request("/x", true);
+        const Probe *client = pair_request("/x", true);
         PAIR_UNTIL(pair.disconnects[CLIENT] == 1);
         assert_int_equal(client->reason, STATUS_UNAVAILABLE);
     } else {
@@ -66,10 +66,10 @@ connecting_gives_up_after_its_timeout(void **state)
     }
     await_queued(listener, 2);
     pair.options[CLIENT].connect_timeout_ms = 30;
-    const uint64_t start_ns = loop_now_ns(pair.loop); /* timers count from here; older than the clock */
+    uint64_t start_ns = loop_now_ns(pair.loop); /* timers count from here; older than the clock */
     assert_status(&call, STATUS_OK,
         h2_connect(&call, pair.loop, address, &pair.options[CLIENT], &pair.connections[CLIENT]));
-    const Probe *const client = pair_request("/x", true);
+    const Probe *client = pair_request("/x", true);
     PAIR_UNTIL(pair.disconnects[CLIENT] == 1);
     assert_int_equal(client->reason, STATUS_UNAVAILABLE);
     assert_int_equal(pair.reasons[CLIENT], STATUS_UNAVAILABLE);
@@ -86,8 +86,8 @@ a_silent_peer_is_lost_after_three_pings(void **state)
 {
     (void)state;
     pair.options[SERVER].ping_interval_ms = 10;
-    const uint64_t start_ns = loop_now_ns(pair.loop);
-    const int fd = pair_connect_raw(); /* sends nothing, answers nothing */
+    uint64_t start_ns = loop_now_ns(pair.loop);
+    int fd = pair_connect_raw(); /* sends nothing, answers nothing */
     PAIR_UNTIL(pair.disconnects[SERVER] == 1);
     assert_true(clock_monotonic_ns() - start_ns >= 40 * CLOCK_NS_PER_MS);
     assert_int_equal(pair.reasons[SERVER], STATUS_UNAVAILABLE);
@@ -102,7 +102,7 @@ answer_pings(int fd)
     uint8_t frames[1024];
     int count = 0;
     ssize_t at = 0;
-    const ssize_t size = recv(fd, frames, sizeof frames, MSG_DONTWAIT);
+    ssize_t size = recv(fd, frames, sizeof frames, MSG_DONTWAIT);
     for (; at < size; at += HEAD + (frames[at] << 16) + (frames[at + 1] << 8) + frames[at + 2]) {
         if (frames[at + TYPE] == PING && (frames[at + FLAGS] & ACK) == 0) {
             frames[at + FLAGS] |= ACK;
@@ -121,7 +121,7 @@ a_peer_that_does_nothing_but_answer_pings_is_not_lost(void **state)
     static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
     enum { PINGS = 20 };
     pair.options[SERVER].ping_interval_ms = 2;
-    const int fd = pair_connect_raw();
+    int fd = pair_connect_raw();
     int answered = 0;
     assert_int_equal(send(fd, preface, sizeof preface - 1, MSG_NOSIGNAL), sizeof preface - 1);
     while (answered < PINGS && pair.disconnects[SERVER] == 0) {
@@ -141,7 +141,7 @@ idle_peers_stay_connected(void **state)
     pair.options[SERVER].ping_interval_ms = 100;
     pair.options[CLIENT].ping_interval_ms = 100;
     pair_connect();
-    const uint64_t start_ns = clock_monotonic_ns();
+    uint64_t start_ns = clock_monotonic_ns();
     while (clock_monotonic_ns() - start_ns < 500 * CLOCK_NS_PER_MS) {
         loop_turn(pair.loop, 100);
     }
@@ -154,7 +154,7 @@ streams_of_a_server_that_dies_are_unavailable(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork(); /* holds the listener and never serves */
+    pid_t child = fork(); /* holds the listener and never serves */
     assert_true(child >= 0);
     if (child == 0) {
         char byte;
@@ -167,7 +167,7 @@ streams_of_a_server_that_dies_are_unavailable(void **state)
     (void)close(ends[0]);
     assert_status(&call, STATUS_OK,
         h2_connect(&call, pair.loop, pair.address, &pair.options[CLIENT], &pair.connections[CLIENT]));
-    const Probe *const client = pair_request("/x", false);
+    const Probe *client = pair_request("/x", false);
     assert_true(h2_stream_write(client->stream, SLICE("body"), pair_release, NULL));
     pair_turns(20);
     assert_non_null(client->stream);
@@ -185,11 +185,11 @@ a_server_shutting_down_serves_what_it_has(void **state)
     (void)state;
     pair.hook = server_waits;
     pair_connect();
-    const Probe *const client = pair_request("/x", false);
+    const Probe *client = pair_request("/x", false);
     PAIR_UNTIL(pair.probe_count[SERVER] == 1);
     h2_shutdown(pair.connections[SERVER]);
     h2_shutdown(pair.connections[SERVER]);
-    const Probe *const on_its_way = pair_request("/y", true); /* crosses the first GOAWAY */
+    const Probe *on_its_way = pair_request("/y", true); /* crosses the first GOAWAY */
     PAIR_UNTIL(pair.probe_count[SERVER] == 2);
     pair_turns(20);
     assert_null(pair_request("/late", true));
@@ -220,7 +220,7 @@ a_client_shutting_down_waits_for_its_answers(void **state)
 {
     (void)state;
     pair_connect();
-    const Probe *const client = pair_request("/x", false);
+    const Probe *client = pair_request("/x", false);
     h2_shutdown(pair.connections[CLIENT]);
     assert_null(pair_request("/late", true));
     pair_turns(20);

@@ -47,11 +47,11 @@ take_frames(void)
 {
     enum { HEAD = 9 };
     for (;;) {
-        const size_t size = received.size < HEAD ? SIZE_MAX - HEAD : read_uint(received.data, 3);
+        size_t size = received.size < HEAD ? SIZE_MAX - HEAD : read_uint(received.data, 3);
         if (received.size < HEAD + size) {
             return;
         }
-        const int type = received.data[3];
+        int type = received.data[3];
         assert_in_range(type, 0, CONTINUATION);
         counts[type]++;
         if (type == GOAWAY) {
@@ -79,7 +79,7 @@ static bool
 send_all(const char *bytes, size_t size)
 {
     while (size > 0) {
-        const ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN) {
             return false;
         }
@@ -94,7 +94,7 @@ send_all(const char *bytes, size_t size)
 static void
 put_frame(Buffer *buffer, uint8_t type, uint8_t flags, uint32_t id, Slice payload)
 {
-    const size_t size = payload.size;
+    size_t size = payload.size;
     const char head[] = {(char)(size >> 16), (char)(size >> 8), (char)size, (char)type, (char)flags,
         (char)(id >> 24), (char)(id >> 16), (char)(id >> 8), (char)id};
     buffer_append(buffer, head, sizeof head);
@@ -253,7 +253,7 @@ send_rapid_resets(uint32_t first_id, int count)
 {
     for (int index = 0; index < count && pair.disconnects[SERVER] == 0; index++) {
         AUTO_BUFFER frames = {.data = NULL};
-        const uint32_t id = first_id + 2 * (uint32_t)index;
+        uint32_t id = first_id + 2 * (uint32_t)index;
         put_frame(&frames, HEADERS, END_HEADERS | END_STREAM, id, REQUEST);
         put_frame(&frames, RST_STREAM, 0, id, SLICE("\0\0\0\x8"));
         (void)send_all(frames.data, frames.size);
@@ -467,7 +467,7 @@ a_body_past_the_window_is_reset(void **state)
         send_frame(DATA, 0, 1, slice_of(body, sizeof body));
     }
     assert_alive();
-    const Probe *const probe = &pair.probes[SERVER][0];
+    const Probe *probe = &pair.probes[SERVER][0];
     assert_int_equal(probe->received, 1 << 20);
     send_frame(DATA, 0, 1, SLICE("x"));
     settle();

@@ -23,8 +23,8 @@ static void
 write_more(H2Stream *stream)
 {
     while (transfer.written < transfer.size && h2_stream_queued(stream) < H2_WRITE_HIGH) {
-        const size_t left = transfer.size - transfer.written;
-        const size_t size = left < PIECE_SIZE ? left : PIECE_SIZE;
+        size_t left = transfer.size - transfer.written;
+        size_t size = left < PIECE_SIZE ? left : PIECE_SIZE;
         assert_true(h2_stream_write(stream, slice_of(piece, size), pair_release, NULL));
         transfer.written += size;
         transfer.writes++;
@@ -41,9 +41,8 @@ static void
 verify(H2Stream *stream, Slice data)
 {
     for (size_t done = 0; done < data.size;) {
-        const size_t position = (transfer.verified + done) % PIECE_SIZE;
-        const size_t run =
-            PIECE_SIZE - position < data.size - done ? PIECE_SIZE - position : data.size - done;
+        size_t position = (transfer.verified + done) % PIECE_SIZE;
+        size_t run = PIECE_SIZE - position < data.size - done ? PIECE_SIZE - position : data.size - done;
         assert_memory_equal(data.data + done, piece + position, run);
         done += run;
     }
@@ -115,7 +114,7 @@ a_large_answer_arrives_whole_with_a_bounded_queue(void **state)
     (void)state;
     pair.hook = download;
     pair_connect();
-    const Probe *const client = pair_request("/large", true);
+    const Probe *client = pair_request("/large", true);
     PAIR_UNTIL(client->stream == NULL);
     assert_transferred(client);
 }
@@ -126,7 +125,7 @@ a_large_request_arrives_whole_with_a_bounded_queue(void **state)
     (void)state;
     pair.hook = upload;
     pair_connect();
-    const Probe *const client = pair_request("/large", false);
+    const Probe *client = pair_request("/large", false);
     write_more(client->stream);
     PAIR_UNTIL(client->stream == NULL);
     assert_transferred(client);
@@ -135,7 +134,7 @@ a_large_request_arrives_whole_with_a_bounded_queue(void **state)
 static void
 consume_slowly(H2Stream *stream)
 {
-    const size_t size = transfer.unconsumed < 30000 ? transfer.unconsumed : 30000;
+    size_t size = transfer.unconsumed < 30000 ? transfer.unconsumed : 30000;
     transfer.unconsumed -= size;
     h2_stream_consume(stream, size);
 }
@@ -147,7 +146,7 @@ a_slow_consumer_holds_at_most_a_window(void **state)
     transfer.consumes_at_once = false;
     pair.hook = download;
     pair_connect();
-    const Probe *const client = pair_request("/large", true);
+    const Probe *client = pair_request("/large", true);
     while (client->stream != NULL) {
         loop_turn(pair.loop, transfer.unconsumed == 0 ? 100 : 0);
         if (client->stream != NULL) {
@@ -165,12 +164,12 @@ a_sender_stalls_until_the_receiver_consumes(void **state)
     transfer.consumes_at_once = false;
     pair.hook = download;
     pair_connect();
-    const Probe *const client = pair_request("/large", true);
+    const Probe *client = pair_request("/large", true);
     PAIR_UNTIL(transfer.verified == WINDOW);
     pair_turns(100);
     assert_int_equal(transfer.verified, WINDOW);
     assert_true(transfer.written < (size_t)H2_WRITE_HIGH + WINDOW + PIECE_SIZE);
-    const Probe *const other = pair_request("/small", false); /* the connection is not held up */
+    const Probe *other = pair_request("/small", false); /* the connection is not held up */
     pair.hook = NULL;
     h2_stream_end(other->stream);
     PAIR_UNTIL(other->stream == NULL);
@@ -195,7 +194,7 @@ streams_closed_unconsumed_leave_the_connection_usable(void **state)
     pair_connect();
     for (int round = 0; round < ROUNDS; round++) {
         transfer = (Transfer){.size = MIB};
-        const Probe *const client = pair_request("/round", true);
+        const Probe *client = pair_request("/round", true);
         PAIR_UNTIL(client->stream == NULL);
         assert_int_equal(transfer.verified, MIB);
     }
@@ -215,12 +214,12 @@ a_small_request_beside_a_large_body_takes_few_turns(void **state)
     (void)state;
     pair.hook = two_sizes;
     pair_connect();
-    const Probe *const large = pair_request("/large", true);
+    const Probe *large = pair_request("/large", true);
     PAIR_UNTIL(transfer.verified > MIB);
     for (int round = 0; round < 20; round++) {
-        const Probe *const small = pair_request("/small", false);
+        const Probe *small = pair_request("/small", false);
         h2_stream_end(small->stream);
-        const size_t before = transfer.verified;
+        size_t before = transfer.verified;
         PAIR_UNTIL(small->stream == NULL);
         assert_true(large->stream != NULL);
         assert_true(transfer.verified - before < 8 * MIB); /* the sockets' buffers may hold as much */
@@ -243,7 +242,7 @@ a_reset_while_bytes_wait_in_the_socket_releases_once(void **state)
     transfer.size = SIZE_MAX / 2;
     pair_connect();
     for (int round = 0; round < 50; round++) {
-        const Probe *const client = pair_request("/large", false);
+        const Probe *client = pair_request("/large", false);
         write_more(client->stream);
         pair_turns(round);
         if (client->stream != NULL) {

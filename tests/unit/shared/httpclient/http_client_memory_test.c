@@ -19,10 +19,10 @@ attempt(size_t failing)
         fail_alloc_at = 0;
         return STATUS_RESOURCE_EXHAUSTED;
     }
-    const HttpClientRequest request = {
+    HttpClientRequest request = {
         .url = "http://127.0.0.1:1/", .content_type = "text/plain", .body = SLICE("x"), .headers = headers};
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
-    const Status status = http_client_send(&call, client, &request, &response);
+    Status status = http_client_send(&call, client, &request, &response);
     fail_alloc_at = 0;
     return status;
 }
@@ -32,7 +32,7 @@ every_failed_allocation_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(attempt(0), STATUS_UNAVAILABLE);
-    const size_t total = fail_alloc_count;
+    size_t total = fail_alloc_count;
     assert_true(total > 1);
     for (size_t index = 1; index <= total; index++) {
         assert_int_equal(attempt(index), STATUS_RESOURCE_EXHAUSTED);

@@ -13,7 +13,7 @@ read_double(const char *text, double *ret_value)
 {
     JsonScanner scanner;
     json_scan_begin(&scanner, slice_from_string(text), 0);
-    const bool is_read = json_double(&scanner, ret_value);
+    bool is_read = json_double(&scanner, ret_value);
     return json_scan_end(&call, &scanner) == STATUS_OK && is_read;
 }
 
@@ -22,7 +22,7 @@ read_float(const char *text, float *ret_value)
 {
     JsonScanner scanner;
     json_scan_begin(&scanner, slice_from_string(text), 0);
-    const bool is_read = json_float(&scanner, ret_value);
+    bool is_read = json_float(&scanner, ret_value);
     return json_scan_end(&call, &scanner) == STATUS_OK && is_read;
 }
 
@@ -31,8 +31,8 @@ check_reading(const char *text)
 {
     double real = 0;
     float single = 0;
-    const double real_expected = strtod(text, NULL);
-    const float single_expected = strtof(text, NULL);
+    double real_expected = strtod(text, NULL);
+    float single_expected = strtof(text, NULL);
     assert_int_equal(read_double(text, &real), !isinf(real_expected));
     if (!isinf(real_expected) && memcmp(&real, &real_expected, sizeof real) != 0) {
         fail_msg("%s is read as float64 %.17g, not %.17g", text, real, real_expected);
@@ -83,8 +83,8 @@ random_decimals_are_rounded_once(void **state)
     (void)state;
     for (int round = 0; round < 200000; round++) {
         char text[64];
-        const uint64_t mantissa = random_next() >> (random_next() % 64);
-        const int exponent = (int)(random_next() % 70) - 45;
+        uint64_t mantissa = random_next() >> (random_next() % 64);
+        int exponent = (int)(random_next() % 70) - 45;
         (void)snprintf(text, sizeof text, "%s%lue%d", round % 2 ? "-" : "", mantissa, exponent);
         check_reading(text);
     }
@@ -102,7 +102,7 @@ middles_between_floats_go_to_the_even_one(void **state)
         if (!isnormal(low) || low > 1e15F || low < 1e-9F) {
             continue;
         }
-        const double middle = ((double)low + (double)nextafterf(low, INFINITY)) / 2;
+        double middle = ((double)low + (double)nextafterf(low, INFINITY)) / 2;
         char text[128];
         (void)snprintf(text, sizeof text, "%.80f", middle);
         check_reading(text);
@@ -159,7 +159,7 @@ read_int64(const char *text, int64_t *ret_value)
 {
     JsonScanner scanner;
     json_scan_begin(&scanner, slice_from_string(text), 0);
-    const bool is_read = json_int64(&scanner, ret_value);
+    bool is_read = json_int64(&scanner, ret_value);
     return json_scan_end(&call, &scanner) == STATUS_OK && is_read;
 }
 
@@ -274,7 +274,7 @@ every_double_reads_back_and_is_shortest(void **state)
         if (!isnormal(value)) {
             continue;
         }
-        const char *const text = text_of_double(value, &buffer);
+        const char *text = text_of_double(value, &buffer);
         assert_true(strtod(text, NULL) == value);
         if (digits_written(text) > digits_needed_by_double(value)) {
             fail_msg("%s has more digits than %zu", text, digits_needed_by_double(value));
@@ -288,10 +288,10 @@ every_float_reads_back(void **state)
     (void)state;
     AUTO_BUFFER buffer = {0};
     for (uint64_t bits = 1; bits < 0x7f800000; bits += 4999) {
-        const uint32_t pattern = (uint32_t)bits | (bits % 2 ? 0x80000000U : 0);
+        uint32_t pattern = (uint32_t)bits | (bits % 2 ? 0x80000000U : 0);
         float value = 0;
         memcpy(&value, &pattern, sizeof value);
-        const char *const text = text_of_float(value, &buffer);
+        const char *text = text_of_float(value, &buffer);
         if (strtof(text, NULL) != value) {
             fail_msg("%.9g is written as %s", (double)value, text);
         }

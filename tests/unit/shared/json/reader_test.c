@@ -234,8 +234,8 @@ an_unknown_member_can_be_noted_or_passed_over(void **state)
     AUTO_ARENA arena = arena_new(1 << 16);
     Call call = {.arena = arena};
     Box box = {0};
-    const JsonDialect noting = {.unknown = JSON_UNKNOWN_IS_NOTED};
-    const JsonDialect skipping = {.unknown = JSON_UNKNOWN_IS_SKIPPED};
+    JsonDialect noting = {.unknown = JSON_UNKNOWN_IS_NOTED};
+    JsonDialect skipping = {.unknown = JSON_UNKNOWN_IS_SKIPPED};
     assert_status(&call, STATUS_INVALID_ARGUMENT, read_box(&call, noting, "{\"first\":{\"a/b\":1}}", &box));
     assert_string_equal(call.error.message, "line 1, column 17: unknown member");
     assert_int_equal(call.error.detail_count, 1);
@@ -253,8 +253,8 @@ dialects_take_nulls_other_kinds_and_snake_case(void **state)
     AUTO_ARENA arena = arena_new(1 << 16);
     Call call = {.arena = arena};
     Box box = {.count = 7};
-    const JsonDialect of_protobuf = {.null_is_absent = true, .has_snake_case = true};
-    const JsonDialect tolerant = {.null_is_absent = true, .skips_other_kinds = true};
+    JsonDialect of_protobuf = {.null_is_absent = true, .has_snake_case = true};
+    JsonDialect tolerant = {.null_is_absent = true, .skips_other_kinds = true};
     assert_status(&call, STATUS_OK,
         read_box(&call, of_protobuf, "{\"label\":null,\"is_open\":true,\"first\":{\"port_size\":3}}", &box));
     assert_true(box.label.data == NULL && box.is_open && box.first.size == 3);
@@ -283,7 +283,7 @@ every_allocation_that_fails_is_reported(void **state)
     fail_alloc_at = 0;
     fail_alloc_count = 0;
     assert_true(run(&options) == STATUS_OK);
-    const size_t total = fail_alloc_count;
+    size_t total = fail_alloc_count;
     assert_true(total >= 4);
     for (size_t index = 1; index <= total; index++) {
         fail_alloc_count = 0;

@@ -86,11 +86,11 @@ static void
 no_cut_of_a_valid_text_is_valid(void **state)
 {
     (void)state;
-    const Slice text =
+    Slice text =
         SLICE("{\"name\": [1.5e-3, true, null, {\"\\u00e9\": \"\xc3\xa9 \\ud83d\\ude00\"}], \"b\": false}");
     for (size_t size = 0; size < text.size; size++) {
         /* The copy has no bytes behind it, so that a sanitizer sees a read past the end. */
-        char *const copy = malloc(size + 1);
+        char *copy = malloc(size + 1);
         memcpy(copy, text.data, size);
         assert_status(&call, STATUS_INVALID_ARGUMENT, skip_all(slice_of(copy, size), JSON_DEPTH_MAX));
         free(copy);
@@ -171,7 +171,7 @@ names_that_are_kept_stay(void **state)
     AUTO_ARENA arena = arena_new(1 << 16);
     JsonScanner scanner;
     Slice first, second, value;
-    const Slice text = SLICE("{\"a\\/b\":1,\"plain\":2,\"c\\/d\":3}");
+    Slice text = SLICE("{\"a\\/b\":1,\"plain\":2,\"c\\/d\":3}");
     json_scan_begin(&scanner, text, 100);
     assert_true(json_object_begin(&scanner) && json_object_next(&scanner, &first));
     assert_true(json_name_keep(&scanner, arena, &first) && json_skip(&scanner, &value));
@@ -190,7 +190,7 @@ names_with_escapes_have_a_longest_size(void **state)
     (void)state;
     char text[JSON_ESCAPED_NAMES_SIZE_MAX + 16];
     for (int over = 0; over <= 1; over++) {
-        const size_t size = JSON_ESCAPED_NAMES_SIZE_MAX + (size_t)over;
+        size_t size = JSON_ESCAPED_NAMES_SIZE_MAX + (size_t)over;
         memset(text, 'n', sizeof text);
         memcpy(text, "{\"\\n", 4);
         memcpy(text + 2 + size, "\":0}", 4);
@@ -207,11 +207,11 @@ open_objects_have_a_largest_number_of_names(void **state)
     static char text[1 << 16];
     for (int over = 0; over <= 1; over++) {
         size_t used = 0;
-        const int levels = JSON_OPEN_NAMES_MAX / JSON_NAMES_COMPARED_MAX;
+        int levels = JSON_OPEN_NAMES_MAX / JSON_NAMES_COMPARED_MAX;
         for (int level = 0; level < levels; level++) {
             used += object_of(text + used, sizeof text - used, 63, "x").size - 2;
         }
-        const char *const inner = over ? "{\"y\":0}" : "{}";
+        const char *inner = over ? "{\"y\":0}" : "{}";
         used += (size_t)snprintf(text + used, sizeof text - used, "%s", inner);
         memset(text + used, '}', (size_t)levels);
         assert_status(&call, over ? STATUS_INVALID_ARGUMENT : STATUS_OK,
@@ -226,7 +226,7 @@ strings_are_decoded(void **state)
     AUTO_ARENA arena = arena_new(1 << 16);
     JsonScanner scanner;
     Slice value;
-    const Slice text = SLICE("[\"plain\",\"\\ud83d\\ude00 \\u00e9\\u20ac\\n\",\"a\\u0000b\"]");
+    Slice text = SLICE("[\"plain\",\"\\ud83d\\ude00 \\u00e9\\u20ac\\n\",\"a\\u0000b\"]");
     json_scan_begin(&scanner, text, 100);
     assert_true(json_array_begin(&scanner));
     assert_true(json_array_next(&scanner) && json_string(&scanner, arena, &value));
@@ -274,7 +274,7 @@ a_list_of_strings_is_read_up_to_its_bound(void **state)
         const Slice *values = NULL;
         size_t count = 77;
         json_scan_begin(&scanner, slice_from_string(cases[index].text), 100);
-        const bool is_read = json_strings(&scanner, arena, cases[index].count_max, &values, &count);
+        bool is_read = json_strings(&scanner, arena, cases[index].count_max, &values, &count);
         assert_int_equal(is_read, cases[index].status == STATUS_OK);
         assert_status(&call, cases[index].status, json_scan_end(&call, &scanner));
         assert_int_equal(count, is_read ? index * 2 : 77);
@@ -316,7 +316,7 @@ a_value_can_be_skipped_and_read_later(void **state)
     int64_t integer = 0;
     json_scan_begin(&scanner, SLICE("{\"a\":\n[1,\n[2, x]]}"), 3);
     assert_true(json_object_begin(&scanner) && json_object_next(&scanner, &name));
-    const char *const start = scanner.position;
+    const char *start = scanner.position;
     json_scan_within(&inner, &scanner, slice_of(start, (size_t)(scanner.end - start)));
     assert_true(json_array_begin(&inner) && json_array_next(&inner) && json_int64(&inner, &integer));
     assert_true(json_array_next(&inner) && json_array_begin(&inner) && json_array_next(&inner));

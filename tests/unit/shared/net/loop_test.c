@@ -37,7 +37,7 @@ static char trace[256];
 static void
 note(char what)
 {
-    const size_t length = strlen(trace);
+    size_t length = strlen(trace);
     assert_true(length + 1 < sizeof trace);
     trace[length] = what;
     trace[length + 1] = '\0';
@@ -55,7 +55,7 @@ static uint64_t latest_due_ns;
 static void
 alarm_fires(Timer *timer)
 {
-    Alarm *const alarm = (Alarm *)(void *)timer;
+    Alarm *alarm = (Alarm *)(void *)timer;
     alarm->fired_ns = clock_monotonic_ns();
     assert_true(alarm->wanted_ns >= latest_due_ns);
     latest_due_ns = alarm->wanted_ns;
@@ -66,8 +66,8 @@ timers_fire_in_order_and_never_early(void **state)
 {
     enum { COUNT = 500 };
     static Alarm alarms[COUNT];
-    Loop *const loop = *state;
-    const uint64_t start_ns = loop_now_ns(loop);
+    Loop *loop = *state;
+    uint64_t start_ns = loop_now_ns(loop);
     latest_due_ns = 0;
     for (size_t index = 0; index < COUNT; index++) {
         alarms[index] = (Alarm){.timer = {.fire = alarm_fires}, .loop = loop};
@@ -86,7 +86,7 @@ timers_fire_in_order_and_never_early(void **state)
     }
     loop_turn(loop, 0); /* on a slow machine, alarms may have come due since the last turn */
     for (size_t index = 0; index < COUNT; index++) {
-        const Alarm *const alarm = &alarms[index];
+        const Alarm *alarm = &alarms[index];
         assert_int_equal(alarm->timer.due_ns, 0);
         if (index % 5 == 0) {
             assert_int_equal(alarm->fired_ns, 0);
@@ -99,8 +99,8 @@ timers_fire_in_order_and_never_early(void **state)
 static void
 a_long_wait_ends_when_a_timer_is_due(void **state)
 {
-    Loop *const loop = *state;
-    const uint64_t start_ns = clock_monotonic_ns();
+    Loop *loop = *state;
+    uint64_t start_ns = clock_monotonic_ns();
     Alarm alarm = {.timer = {.fire = alarm_fires}, .wanted_ns = UINT64_MAX};
     timer_set(loop, &alarm.timer, start_ns + 10 * MS);
     loop_turn(loop, 60000);
@@ -111,7 +111,7 @@ a_long_wait_ends_when_a_timer_is_due(void **state)
 static void
 fire_again_at_once(Timer *timer)
 {
-    Alarm *const alarm = (Alarm *)(void *)timer;
+    Alarm *alarm = (Alarm *)(void *)timer;
     note('t');
     timer_set(alarm->loop, timer, 0);
 }
@@ -130,9 +130,9 @@ a_timer_always_due_fires_once_a_turn(void **state)
 static void
 a_turn_waits_no_longer_than_asked(void **state)
 {
-    const uint64_t start_ns = clock_monotonic_ns();
+    uint64_t start_ns = clock_monotonic_ns();
     loop_turn(*state, 5);
-    const uint64_t waited_ns = clock_monotonic_ns() - start_ns;
+    uint64_t waited_ns = clock_monotonic_ns() - start_ns;
     assert_true(waited_ns >= 4 * MS && waited_ns < 5000 * MS);
 }
 
@@ -145,11 +145,11 @@ signal_arrives(int number)
 static void
 a_signal_is_no_failure(void **state)
 {
-    const struct sigaction action = {.sa_handler = signal_arrives}; /* without SA_RESTART */
+    struct sigaction action = {.sa_handler = signal_arrives}; /* without SA_RESTART */
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
-    const struct itimerval soon = {.it_value = {.tv_usec = 3000}};
+    struct itimerval soon = {.it_value = {.tv_usec = 3000}};
     assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
-    const uint64_t start_ns = clock_monotonic_ns();
+    uint64_t start_ns = clock_monotonic_ns();
     loop_turn(*state, 20000);
     assert_true(clock_monotonic_ns() - start_ns < 10000 * MS);
 }
@@ -163,7 +163,7 @@ typedef struct Pipe {
 static void
 pipe_ready(Watch *watch, uint32_t events)
 {
-    Pipe *const this = (Pipe *)(void *)watch;
+    Pipe *this = (Pipe *)(void *)watch;
     assert_true((events & (EPOLLIN | EPOLLOUT)) != 0);
     note((events & EPOLLIN) != 0 ? 'r' : 'w');
     if (this->victim != NULL) {
@@ -249,7 +249,7 @@ job_runs(Task *task)
 static void
 job_repeats(Task *task)
 {
-    Job *const job = (Job *)(void *)task;
+    Job *job = (Job *)(void *)task;
     note(job->name);
     if (job->repeats-- > 0) {
         loop_defer(job->loop, task);
@@ -259,7 +259,7 @@ job_repeats(Task *task)
 static void
 job_undefers_other(Task *task)
 {
-    Job *const job = (Job *)(void *)task;
+    Job *job = (Job *)(void *)task;
     note(job->name);
     loop_undefer(job->loop, &job->other->task);
 }
@@ -340,7 +340,7 @@ typedef struct Poster {
 static void
 poster_runs(Task *task)
 {
-    Poster *const poster = (Poster *)(void *)task;
+    Poster *poster = (Poster *)(void *)task;
     atomic_add_acq_rel(&poster->runs, 1);
     if (atomic_sub_relaxed(poster->left, 1) == 0) {
         loop_stop(poster->loop);
@@ -350,7 +350,7 @@ poster_runs(Task *task)
 static void *
 post_many(void *argument)
 {
-    Poster *const poster = argument;
+    Poster *poster = argument;
     for (int count = 0; count < POSTS_PER_THREAD; count++) {
         while (atomic_load_acquire(&poster->runs) < count) {}
         loop_post(poster->loop, &poster->task);

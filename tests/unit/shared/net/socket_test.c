@@ -55,14 +55,14 @@ static void
 connect_and_exchange(const char *listen_address)
 {
     char address[ADDRESS_TEXT_SIZE];
-    const int listener = listen_at(listen_address, address);
+    int listener = listen_at(listen_address, address);
     assert_int_equal(socket_accept(listener), -1);
     int client = -1;
     assert_status(&call, STATUS_OK, socket_connect(&call, address, &client));
     wait_for(client, POLLOUT);
     assert_int_equal(socket_error(client), 0);
     wait_for(listener, POLLIN);
-    const int server = socket_accept(listener);
+    int server = socket_accept(listener);
     assert_true(server >= 0);
     assert_tuned(client);
     assert_tuned(server);
@@ -109,8 +109,8 @@ the_kernel_chooses_port_0(void **state)
     (void)state;
     char first_address[ADDRESS_TEXT_SIZE];
     char second_address[ADDRESS_TEXT_SIZE];
-    const int first = listen_at("127.0.0.1:0", first_address);
-    const int second = listen_at("127.0.0.1:0", second_address);
+    int first = listen_at("127.0.0.1:0", first_address);
+    int second = listen_at("127.0.0.1:0", second_address);
     assert_int_equal(strncmp(first_address, "127.0.0.1:", 10), 0);
     assert_string_not_equal(first_address, "127.0.0.1:0");
     assert_string_not_equal(first_address, second_address);
@@ -122,7 +122,7 @@ static void
 a_shared_port_is_bound_once_a_loop_and_a_private_one_once(void **state)
 {
     (void)state;
-    const ListenOptions shared = {.is_shared = true};
+    ListenOptions shared = {.is_shared = true};
     char address[ADDRESS_TEXT_SIZE];
     int first = -1;
     int second = -1;

@@ -26,7 +26,7 @@ chance_below(Chance *chance, uint64_t bound)
 static void *
 chance_alloc(const Chance *chance, size_t count, size_t size)
 {
-    void *const memory = arena_alloc(chance->call->arena, (count + 1) * size);
+    void *memory = arena_alloc(chance->call->arena, (count + 1) * size);
     assert_non_null(memory);
     return memory;
 }
@@ -44,10 +44,10 @@ static Shape
 any_shape(Chance *chance, bool is_known)
 {
     static const int64_t large[] = {-1, -1, 0, 7, INT32_MAX, INT64_C(1) << 40, INT64_MAX};
-    const bool is_unknown = !is_known && chance_below(chance, 8) == 0;
+    bool is_unknown = !is_known && chance_below(chance, 8) == 0;
     Shape shape = {.rank = is_unknown ? -1 : (int)chance_below(chance, 6)};
     for (int axis = 0; axis < shape.rank; axis++) {
-        const bool is_small = is_known || chance_below(chance, 4) > 0;
+        bool is_small = is_known || chance_below(chance, 4) > 0;
         shape.dims[axis] =
             is_small ? (int64_t)chance_below(chance, 4) : large[chance_below(chance, COUNT_OF(large))];
     }
@@ -80,11 +80,11 @@ release_buffer(void *buffer)
 static Tensor
 any_tensor(Chance *chance, Dtype dtype)
 {
-    const Shape shape = any_shape(chance, true);
+    Shape shape = any_shape(chance, true);
     Tensor tensor = {0};
     assert_true(tensor_new(dtype, &shape, &tensor));
     for (int64_t index = 0; index < tensor_element_count(&tensor); index++) {
-        const int64_t number = any_number(chance);
+        int64_t number = any_number(chance);
         memcpy((char *)tensor.data + (size_t)index * dtype_size(dtype), &number, dtype_size(dtype));
     }
     if (tensor.buffer != NULL) {
@@ -121,8 +121,8 @@ any_value(Chance *chance, const OpAttribute *declared)
     if (!declared->is_list) {
         return any_item(chance, declared->kind);
     }
-    const size_t count = chance_below(chance, 7);
-    AttrValue *const items = chance_alloc(chance, count, sizeof *items);
+    size_t count = chance_below(chance, 7);
+    AttrValue *items = chance_alloc(chance, count, sizeof *items);
     for (size_t index = 0; index < count; index++) {
         items[index] = any_item(chance, declared->kind);
     }
@@ -132,10 +132,10 @@ any_value(Chance *chance, const OpAttribute *declared)
 static const Attr *
 any_attrs(Chance *chance, const Op *op)
 {
-    Attr *const attrs = chance_alloc(chance, op->attr_count, sizeof *attrs);
+    Attr *attrs = chance_alloc(chance, op->attr_count, sizeof *attrs);
     for (size_t index = 0; index < op->attr_count; index++) {
-        const OpAttribute *const declared = &op->attrs[index];
-        const bool is_usual = declared->is_fixed || (declared->has_default && chance_below(chance, 3) > 0);
+        const OpAttribute *declared = &op->attrs[index];
+        bool is_usual = declared->is_fixed || (declared->has_default && chance_below(chance, 3) > 0);
         attrs[index] = (Attr){.name = declared->name,
             .value = is_usual ? declared->default_value : any_value(chance, declared)};
     }
@@ -151,8 +151,8 @@ find_value(const NodeDef *def, Slice name)
 static Dtype
 argument_type(const NodeDef *def, const OpArgument *argument, size_t index)
 {
-    const AttrValue *const list = find_value(def, argument->type_list_attr);
-    const AttrValue *const type = find_value(def, argument->type_attr);
+    const AttrValue *list = find_value(def, argument->type_list_attr);
+    const AttrValue *type = find_value(def, argument->type_attr);
     return list != NULL   ? list->value.list.items[index].value.type
            : type != NULL ? type->value.type
                           : argument->dtype;
@@ -161,8 +161,8 @@ argument_type(const NodeDef *def, const OpArgument *argument, size_t index)
 static size_t
 argument_count(const NodeDef *def, const OpArgument *argument)
 {
-    const AttrValue *const list = find_value(def, argument->type_list_attr);
-    const AttrValue *const number = find_value(def, argument->number_attr);
+    const AttrValue *list = find_value(def, argument->type_list_attr);
+    const AttrValue *number = find_value(def, argument->number_attr);
     return list != NULL ? list->value.list.count : number != NULL ? (size_t)number->value.i : 1;
 }
 
@@ -170,8 +170,8 @@ argument_count(const NodeDef *def, const OpArgument *argument)
 static void
 add_source(Chance *chance, NodeDef *def, Slice name, Dtype dtype)
 {
-    Attr *const attrs = chance_alloc(chance, 2, sizeof *attrs);
-    const bool is_constant = dtype_is_copyable(dtype) && chance_below(chance, 2) == 0;
+    Attr *attrs = chance_alloc(chance, 2, sizeof *attrs);
+    bool is_constant = dtype_is_copyable(dtype) && chance_below(chance, 2) == 0;
     attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = dtype}};
     attrs[1] = is_constant ? (Attr){.name = SLICE("value"),
                                  .value = {.kind = ATTR_TENSOR, .value.tensor = any_tensor(chance, dtype)}}
@@ -190,7 +190,7 @@ enum { SOURCES_MAX = 64 };
 static size_t
 write_nodes(Chance *chance, const Op *op, NodeDef nodes[SOURCES_MAX + 1])
 {
-    Slice *const inputs = chance_alloc(chance, SOURCES_MAX, sizeof *inputs);
+    Slice *inputs = chance_alloc(chance, SOURCES_MAX, sizeof *inputs);
     NodeDef def = {.name = SLICE("node"),
         .op = op->name,
         .device = SLICE(""),
@@ -198,11 +198,11 @@ write_nodes(Chance *chance, const Op *op, NodeDef nodes[SOURCES_MAX + 1])
         .attrs = any_attrs(chance, op),
         .attr_count = op->attr_count};
     for (size_t index = 0; index < op->input_count; index++) {
-        const OpArgument *const argument = &op->inputs[index];
-        const size_t count = argument_count(&def, argument);
+        const OpArgument *argument = &op->inputs[index];
+        size_t count = argument_count(&def, argument);
         for (size_t item = 0; item < count && def.input_count < SOURCES_MAX; item++) {
-            const Slice name = slice_from_string(text_format(chance->call->arena, "in%zu", def.input_count));
-            const bool is_absent = argument->is_optional && chance_below(chance, 3) == 0;
+            Slice name = slice_from_string(text_format(chance->call->arena, "in%zu", def.input_count));
+            bool is_absent = argument->is_optional && chance_below(chance, 3) == 0;
             add_source(chance, &nodes[def.input_count], name, argument_type(&def, argument, item));
             inputs[def.input_count++] = is_absent ? SLICE("") : name;
         }
@@ -217,7 +217,7 @@ are_shapes(const Graph *graph, const Shape *const *shapes)
     bool is_ok = true;
     for (uint32_t id = 0; id < graph->node_count; id++) {
         for (uint32_t port = 0; port < graph->nodes[id].output_count; port++) {
-            const Shape *const shape = &shapes[id][port];
+            const Shape *shape = &shapes[id][port];
             is_ok = is_ok && shape->rank >= -1 && shape->rank <= SHAPE_RANK_MAX;
             for (int axis = 0; is_ok && axis < shape->rank; axis++) {
                 is_ok = shape->dims[axis] >= -1;
@@ -257,10 +257,10 @@ run_rule(Chance *chance, const Op *op, uint64_t seed, Tally *tally)
 static void
 every_rule_bears_any_shapes(void **state)
 {
-    Call *const call = *state;
-    const char *const seeds = getenv("SEEDS");
-    const uint64_t first = seeds == NULL ? 1 : strtoull(seeds, NULL, 10);
-    const uint64_t count = seeds == NULL ? 100 : strtoull(strchr(seeds, ':') + 1, NULL, 10);
+    Call *call = *state;
+    const char *seeds = getenv("SEEDS");
+    uint64_t first = seeds == NULL ? 1 : strtoull(seeds, NULL, 10);
+    uint64_t count = seeds == NULL ? 100 : strtoull(strchr(seeds, ':') + 1, NULL, 10);
     Tally tally = {0};
     for (size_t index = 0; index < op_count(); index++) {
         for (uint64_t seed = first; seed < first + count; seed++) {

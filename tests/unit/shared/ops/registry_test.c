@@ -23,7 +23,7 @@ names_are_sorted_and_unique(void **state)
 {
     (void)state;
     for (size_t index = 1; index < op_count(); index++) {
-        const Slice name = op_at(index)->name;
+        Slice name = op_at(index)->name;
         if (slice_compare(op_at(index - 1)->name, name) >= 0) {
             fail_msg("'%.*s' is defined twice or out of order", SLICE_PRINT(name));
         }

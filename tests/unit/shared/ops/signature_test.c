@@ -5,7 +5,7 @@
 static void
 parse(Arena *arena, const char *text, Op *ret_op)
 {
-    const OpDefinition definition = {.signature = text};
+    OpDefinition definition = {.signature = text};
     Slice error = SLICE("");
     if (!signature_parse(arena, &definition, ret_op, &error)) {
         fail_msg("'%s' does not parse at '%.*s'", text, SLICE_PRINT(error));
@@ -117,7 +117,7 @@ a_broken_signature_is_refused_where_it_breaks(void **state)
     };
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         AUTO_ARENA arena = arena_new(1 << 16);
-        const OpDefinition definition = {.signature = cases[index].text};
+        OpDefinition definition = {.signature = cases[index].text};
         Op op;
         Slice error = SLICE("?");
         if (signature_parse(arena, &definition, &op, &error)) {
@@ -132,7 +132,7 @@ an_arena_that_is_full_refuses_without_a_place(void **state)
 {
     (void)state;
     AUTO_ARENA arena = arena_new(1);
-    const OpDefinition definition = {.signature = "A(x:T)->(y:T) {T:type}"};
+    OpDefinition definition = {.signature = "A(x:T)->(y:T) {T:type}"};
     Op op;
     Slice error = SLICE("?");
     assert_false(signature_parse(arena, &definition, &op, &error));

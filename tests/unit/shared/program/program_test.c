@@ -22,7 +22,7 @@ typedef struct Server {
 static void
 run_until_stopped(void *context)
 {
-    Server *const server = context;
+    Server *server = context;
     assert_int_equal(kill(getpid(), SIGTERM), 0);
     while (sem_wait(&server->stopped) != 0 || server->is_stuck) {}
 }
@@ -30,7 +30,7 @@ run_until_stopped(void *context)
 static void
 stop(void *context, uint32_t grace_ms)
 {
-    Server *const server = context;
+    Server *server = context;
     server->grace_ms = grace_ms;
     (void)sem_post(&server->stopped);
 }
@@ -41,7 +41,7 @@ static int greeting_count;
 static Status
 serve(Call *call, const Config *config)
 {
-    const ProgramServer server = {
+    ProgramServer server = {
         .context = &test_server,
         .address = "127.0.0.1:1",
         .grace_ms = (uint32_t)config_integer(config, "grace"),
@@ -65,7 +65,7 @@ static int
 run_program(const char *argument, const char *value)
 {
     static const ProgramCommand commands[] = {{"greet", greet}};
-    const Program program = {"test-program", &settings, serve, commands, COUNT_OF(commands)};
+    Program program = {"test-program", &settings, serve, commands, COUNT_OF(commands)};
     char *arguments[] = {
         (char *)(uintptr_t)program.name, (char *)(uintptr_t)argument, (char *)(uintptr_t)value, NULL};
     return program_main(&program, 1 + (argument != NULL) + (value != NULL), arguments);
@@ -85,7 +85,7 @@ a_server_that_does_not_stop_is_ended_after_its_grace(void **state)
 {
     int result = 0;
     (void)state;
-    const pid_t child = fork();
+    pid_t child = fork();
     if (child == 0) {
         test_server.is_stuck = true;
         _exit(run_program("--grace", "10ms") == EXIT_SUCCESS ? EXIT_SUCCESS : 2);

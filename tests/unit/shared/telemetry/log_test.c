@@ -12,7 +12,7 @@ static int
 set_up(void **state)
 {
     (void)state;
-    const int failed = pipe2(pipe_ends, O_CLOEXEC);
+    int failed = pipe2(pipe_ends, O_CLOEXEC);
     log_init("test", LOG_INFO, pipe_ends[1]);
     return failed;
 }
@@ -28,7 +28,7 @@ tear_down(void **state)
 static const char *
 read_line(void)
 {
-    const ssize_t size = read(pipe_ends[0], line, sizeof line - 1);
+    ssize_t size = read(pipe_ends[0], line, sizeof line - 1);
     assert_true(size > 0);
     line[size] = '\0';
     static const char opening[] = "{\"time\":\"2026-11-21T10:11:12.123456Z\",";
@@ -93,9 +93,9 @@ a_long_line_loses_its_last_fields_and_says_so(void **state)
     (void)state;
     char text[LOG_TEXT_SIZE_MAX];
     memset(text, '\n', sizeof text);
-    const LogField field = log_slice("a", slice_of(text, sizeof text));
+    LogField field = log_slice("a", slice_of(text, sizeof text));
     log_event(LOG_INFO, "x", field, field, field, log_integer("b", 1));
-    const char *const written = read_line();
+    const char *written = read_line();
     assert_true(strlen(line) < LOG_LINE_SIZE);
     assert_non_null(strstr(written, "\"b\":1,\"cut\":true}\n"));
 }
@@ -116,7 +116,7 @@ static void
 a_reader_that_stopped_costs_lines_not_time(void **state)
 {
     (void)state;
-    const uint64_t before = log_dropped_count();
+    uint64_t before = log_dropped_count();
     for (int index = 0; index < 5000; index++) {
         log_event(LOG_INFO, "flood");
     }
@@ -129,14 +129,14 @@ held_lines_are_written_together_and_in_order(void **state)
     (void)state;
     char text[LOG_TEXT_SIZE_MAX];
     memset(text, 'x', sizeof text);
-    const LogField field = log_slice("a", slice_of(text, sizeof text));
+    LogField field = log_slice("a", slice_of(text, sizeof text));
     log_hold();
     log_event(LOG_INFO, "first");
     struct pollfd waiting = {.fd = pipe_ends[0], .events = POLLIN};
     assert_int_equal(poll(&waiting, 1, 0), 0);
     log_event(LOG_INFO, "second");
     log_flush();
-    const char *const written = read_line();
+    const char *written = read_line();
     assert_non_null(strstr(written, "\"first\"}\n{\"time\":"));
     assert_non_null(strstr(written, "\"second\"}\n"));
     log_hold();
@@ -148,7 +148,7 @@ held_lines_are_written_together_and_in_order(void **state)
     log_event(LOG_INFO, "at once");
     size_t size = 0;
     while (poll(&waiting, 1, 0) == 1) {
-        const ssize_t got = read(pipe_ends[0], line, sizeof line - 1);
+        ssize_t got = read(pipe_ends[0], line, sizeof line - 1);
         assert_true(got > 0);
         size += (size_t)got;
         line[got] = '\0';

@@ -24,7 +24,7 @@ a_child_keeps_the_trace_and_has_its_own_span(void **state)
     (void)state;
     TraceContext parent;
     assert_true(trace_parse(SLICE(PARENT), &parent));
-    const TraceContext child = trace_child(&parent);
+    TraceContext child = trace_child(&parent);
     assert_memory_equal(child.trace_id, parent.trace_id, TRACE_ID_SIZE);
     assert_memory_not_equal(child.span_id, parent.span_id, SPAN_ID_SIZE);
     assert_true(child.is_sampled);
@@ -36,7 +36,7 @@ a_new_trace_is_one_that_others_accept(void **state)
     (void)state;
     char text[TRACE_TEXT_SIZE];
     TraceContext again;
-    const TraceContext trace = trace_new(false);
+    TraceContext trace = trace_new(false);
     trace_format(&trace, text);
     assert_true(trace_parse(slice_from_string(text), &again));
     assert_memory_equal(&again.trace_id, &trace.trace_id, TRACE_ID_SIZE);

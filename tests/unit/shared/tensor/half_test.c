@@ -6,14 +6,14 @@ every_half_survives_widening(void **state)
 {
     (void)state;
     for (uint32_t half = 0; half <= UINT16_MAX; half++) {
-        const float wide = half_to_float((uint16_t)half);
-        const bool is_nan = (half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0;
+        float wide = half_to_float((uint16_t)half);
+        bool is_nan = (half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0;
         assert_int_equal(isnan(wide), is_nan);
         /* Only the quiet bit of a NaN may change. */
         if ((half_from_float(wide) | (is_nan ? 0x200 : 0)) != (half | (is_nan ? 0x200 : 0))) {
             fail_msg("%04x comes back as %04x", half, half_from_float(wide));
         }
-        const float wide_brain = bfloat16_to_float((uint16_t)half);
+        float wide_brain = bfloat16_to_float((uint16_t)half);
         if (!isnan(wide_brain) && bfloat16_from_float(wide_brain) != half) {
             fail_msg("bfloat16 %04x comes back as %04x", half, bfloat16_from_float(wide_brain));
         }
@@ -27,10 +27,10 @@ narrowing_goes_to_the_nearest_and_ties_to_even(void **state)
 {
     (void)state;
     for (uint32_t half = 0; half < 0x7bff; half++) {
-        const double low = (double)half_to_float((uint16_t)half);
-        const double high = (double)half_to_float((uint16_t)(half + 1));
-        const double middle = (low + high) / 2;
-        const uint32_t even = half % 2 == 0 ? half : half + 1;
+        double low = (double)half_to_float((uint16_t)half);
+        double high = (double)half_to_float((uint16_t)(half + 1));
+        double middle = (low + high) / 2;
+        uint32_t even = half % 2 == 0 ? half : half + 1;
         assert_int_equal(half_from_double(middle), even);
         assert_int_equal(half_from_float((float)middle), even);
         assert_int_equal(half_from_double(nextafter(middle, 0)), half);

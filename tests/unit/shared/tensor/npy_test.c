@@ -11,7 +11,7 @@ static Slice
 file_of(const char *dictionary, Slice elements, Buffer *buffer)
 {
     buffer_clear(buffer);
-    const size_t size = strlen(dictionary);
+    size_t size = strlen(dictionary);
     buffer_append(buffer, "\x93NUMPY\x01\x00", 8);
     buffer_append_byte(buffer, (char)(size & 0xff));
     buffer_append_byte(buffer, (char)(size >> 8));
@@ -49,7 +49,7 @@ static void
 every_dtype_comes_back(void **state)
 {
     (void)state;
-    const Shape shape = {.rank = 2, .dims = {3, 2}};
+    Shape shape = {.rank = 2, .dims = {3, 2}};
     for (Dtype dtype = DTYPE_INVALID + 1; dtype < DTYPE_COUNT; dtype++) {
         if (!dtype_is_copyable(dtype)) {
             continue;
@@ -59,7 +59,7 @@ every_dtype_comes_back(void **state)
         AUTO_TENSOR back = {0};
         assert_true(tensor_new(dtype, &shape, &tensor));
         memset(tensor.data, 1, tensor_byte_size(&tensor));
-        const bool is_known = *dtype_npy(dtype) != '\0';
+        bool is_known = *dtype_npy(dtype) != '\0';
         assert_status(
             &call, is_known ? STATUS_OK : STATUS_UNIMPLEMENTED, npy_write_header(&call, &tensor, &buffer));
         if (is_known) {
@@ -85,7 +85,7 @@ fortran_order_is_turned(void **state)
             }
         }
     }
-    const Slice file = file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 4)}",
+    Slice file = file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 4)}",
         slice_of(elements, sizeof elements), &buffer);
     assert_status(&call, STATUS_OK, npy_read(&call, file, BYTES_MAX, &tensor));
     for (int index = 0; index < 24; index++) {
@@ -109,7 +109,7 @@ fortran_order_of_few_or_no_elements_is_nothing_special(void **state)
     for (size_t index = 0; index < COUNT_OF(rows); index++) {
         AUTO_BUFFER buffer = {0};
         AUTO_TENSOR tensor = {0};
-        const Slice file = file_of(rows[index].dictionary, rows[index].elements, &buffer);
+        Slice file = file_of(rows[index].dictionary, rows[index].elements, &buffer);
         assert_status(&call, STATUS_OK, npy_read(&call, file, BYTES_MAX, &tensor));
         assert_true(slice_equal(slice_of(tensor.data, tensor_byte_size(&tensor)), rows[index].elements));
     }
@@ -128,13 +128,13 @@ headers_of_other_writers_are_read(void **state)
     for (size_t index = 0; index < COUNT_OF(dictionaries); index++) {
         AUTO_BUFFER buffer = {0};
         AUTO_TENSOR tensor = {0};
-        const Slice file = file_of(dictionaries[index], SLICE("\1\0\2\0"), &buffer);
+        Slice file = file_of(dictionaries[index], SLICE("\1\0\2\0"), &buffer);
         assert_status(&call, STATUS_OK, npy_read(&call, file, BYTES_MAX, &tensor));
         assert_int_equal(tensor.dtype, DTYPE_UINT16);
         assert_int_equal(tensor_element_count(&tensor), 2);
     }
     AUTO_TENSOR tensor = {0};
-    const Slice second_version =
+    Slice second_version =
         SLICE("\x93NUMPY\x02\x00\x35\0\0\0{'descr': '|u1', 'fortran_order': False, 'shape': ()}x");
     assert_status(&call, STATUS_OK, npy_read(&call, second_version, BYTES_MAX, &tensor));
 }
@@ -188,7 +188,7 @@ broken_files_are_refused_with_the_reason(void **state)
     for (size_t index = 0; index < COUNT_OF(rows); index++) {
         AUTO_BUFFER buffer = {0};
         AUTO_TENSOR tensor = {0};
-        const Slice file = file_of(rows[index].dictionary, SLICE("\2\3"), &buffer);
+        Slice file = file_of(rows[index].dictionary, SLICE("\2\3"), &buffer);
         assert_status(&call, rows[index].status, npy_read(&call, file, BYTES_MAX, &tensor));
         assert_string_equal(call.error.message, rows[index].message);
     }
@@ -199,10 +199,10 @@ no_cut_of_a_file_is_a_file(void **state)
 {
     (void)state;
     AUTO_BUFFER buffer = {0};
-    const Slice file =
+    Slice file =
         file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", SLICE("abcdefgh"), &buffer);
     for (size_t size = 0; size < file.size; size++) {
-        char *const copy = malloc(size + 1);
+        char *copy = malloc(size + 1);
         memcpy(copy, file.data, size);
         Tensor tensor = {0};
         assert_status(
@@ -220,9 +220,9 @@ read_in_pieces(Slice file, size_t cut, Tensor *ret_tensor)
 {
     NpyReader reader = {0};
     Status status = STATUS_OK;
-    const size_t size = cut == 0 ? 1 : cut;
+    size_t size = cut == 0 ? 1 : cut;
     for (size_t start = 0; status == STATUS_OK && start < file.size;) {
-        const Slice piece = slice_part(file, start, start < cut || cut == 0 ? size : file.size);
+        Slice piece = slice_part(file, start, start < cut || cut == 0 ? size : file.size);
         status = npy_reader_write(&call, &reader, piece, BYTES_MAX);
         start += piece.size;
     }
@@ -252,8 +252,8 @@ a_file_in_pieces_is_read_or_refused_like_the_whole(void **state)
     for (size_t index = 0; index < COUNT_OF(rows); index++) {
         AUTO_BUFFER buffer = {0};
         AUTO_TENSOR whole = {0};
-        const Slice file = file_of(rows[index].dictionary, rows[index].elements, &buffer);
-        const Status expected = npy_read(&call, file, BYTES_MAX, &whole);
+        Slice file = file_of(rows[index].dictionary, rows[index].elements, &buffer);
+        Status expected = npy_read(&call, file, BYTES_MAX, &whole);
         for (size_t cut = 0; cut <= file.size; cut++) {
             AUTO_TENSOR tensor = {0};
             assert_int_equal(read_in_pieces(file, cut, &tensor), expected);
@@ -267,8 +267,7 @@ a_cut_file_in_pieces_is_refused(void **state)
 {
     (void)state;
     AUTO_BUFFER buffer = {0};
-    const Slice file =
-        file_of("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", SLICE("abcd"), &buffer);
+    Slice file = file_of("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", SLICE("abcd"), &buffer);
     for (size_t size = 0; size < file.size; size++) {
         AUTO_TENSOR tensor = {0};
         assert_int_equal(read_in_pieces(slice_part(file, 0, size), 0, &tensor), STATUS_INVALID_ARGUMENT);
@@ -283,8 +282,7 @@ no_memory_is_reported(void **state)
     (void)state;
     AUTO_BUFFER buffer = {0};
     Tensor tensor = {0};
-    const Slice file =
-        file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", SLICE("ab"), &buffer);
+    Slice file = file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (2,)}", SLICE("ab"), &buffer);
     fail_alloc_count = 0;
     fail_alloc_at = 1;
     assert_status(&call, STATUS_RESOURCE_EXHAUSTED, npy_read(&call, file, BYTES_MAX, &tensor));

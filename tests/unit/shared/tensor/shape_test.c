@@ -13,17 +13,17 @@ sizes_that_overflow_are_refused_even_beside_a_zero(void **state)
     (void)state;
     int64_t count = 7;
     size_t size = 7;
-    const int64_t big = (int64_t)1 << 32;
-    const Shape wraps = shape_of(3, big, big, 16);
+    int64_t big = (int64_t)1 << 32;
+    Shape wraps = shape_of(3, big, big, 16);
     assert_false(shape_element_count(&wraps, &count));
-    const Shape hidden = shape_of(3, big, big, 0);
+    Shape hidden = shape_of(3, big, big, 0);
     assert_false(shape_element_count(&hidden, &count));
-    const Shape largest = shape_vector(INT64_MAX);
+    Shape largest = shape_vector(INT64_MAX);
     assert_true(shape_element_count(&largest, &count));
     assert_true(count == INT64_MAX);
     assert_true(shape_byte_size(&largest, DTYPE_INT8, &size) && size == INT64_MAX);
     assert_false(shape_byte_size(&largest, DTYPE_INT16, &size));
-    const Shape half = shape_of(2, INT64_MAX / 2, 0, 0);
+    Shape half = shape_of(2, INT64_MAX / 2, 0, 0);
     assert_false(shape_byte_size(&half, DTYPE_INT32, &size));
     assert_true(size == INT64_MAX);
 }
@@ -34,12 +34,12 @@ counts_are_products(void **state)
     (void)state;
     int64_t count = 7;
     size_t size = 7;
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     assert_true(shape_element_count(&scalar, &count) && count == 1);
-    const Shape cube = shape_of(3, 2, 3, 4);
+    Shape cube = shape_of(3, 2, 3, 4);
     assert_true(shape_element_count(&cube, &count) && count == 24);
     assert_true(shape_byte_size(&cube, DTYPE_FLOAT64, &size) && size == 192);
-    const Shape empty = shape_of(2, 5, 0, 0);
+    Shape empty = shape_of(2, 5, 0, 0);
     assert_true(shape_element_count(&empty, &count) && count == 0);
     assert_true(shape_byte_size(&empty, DTYPE_FLOAT64, &size) && size == 0);
 }
@@ -50,13 +50,13 @@ what_is_not_fully_known_has_no_size(void **state)
     (void)state;
     int64_t count = 7;
     size_t size = 7;
-    const Shape unknown = shape_unknown();
-    const Shape partial = shape_of(2, 2, -1, 0);
+    Shape unknown = shape_unknown();
+    Shape partial = shape_of(2, 2, -1, 0);
     assert_false(shape_is_known(&unknown));
     assert_false(shape_is_known(&partial));
     assert_false(shape_element_count(&unknown, &count));
     assert_false(shape_element_count(&partial, &count));
-    const Shape known = shape_vector(3);
+    Shape known = shape_vector(3);
     assert_true(shape_is_known(&known));
     assert_false(shape_byte_size(&known, DTYPE_STRING, &size));
     assert_int_equal(count, 7);
@@ -86,16 +86,16 @@ merging_keeps_what_either_side_knows(void **state)
 {
     (void)state;
     Shape merged;
-    const Shape unknown = shape_unknown();
-    const Shape left = shape_of(2, -1, 3, 0);
-    const Shape right = shape_of(2, 5, -1, 0);
+    Shape unknown = shape_unknown();
+    Shape left = shape_of(2, -1, 3, 0);
+    Shape right = shape_of(2, 5, -1, 0);
     assert_true(shape_merge(&left, &right, &merged));
     assert_int_equal(merged.dims[0], 5);
     assert_int_equal(merged.dims[1], 3);
     assert_true(shape_merge(&unknown, &left, &merged) && shape_equal(&merged, &left));
     assert_true(shape_merge(&left, &unknown, &merged) && shape_equal(&merged, &left));
-    const Shape other = shape_of(2, 5, 4, 0);
-    const Shape longer = shape_of(3, 5, 3, 1);
+    Shape other = shape_of(2, 5, 4, 0);
+    Shape longer = shape_of(3, 5, 3, 1);
     assert_false(shape_merge(&left, &other, &merged));
     assert_false(shape_merge(&left, &longer, &merged));
     assert_true(shape_equal(&merged, &left));

@@ -32,7 +32,7 @@ read_with(Fixture *fixture, Slice text, Dtype expected, size_t byte_size_max)
     tensor_unref(&fixture->tensor);
     JsonScanner scanner;
     json_scan_begin(&scanner, text, JSON_DEPTH_MAX);
-    const TensorJsonOptions options = {.expected = expected, .byte_size_max = byte_size_max};
+    TensorJsonOptions options = {.expected = expected, .byte_size_max = byte_size_max};
     TRY(tensor_json_read(&fixture->call, &scanner, options, &fixture->tensor, &fixture->reference));
     return json_scan_end(&fixture->call, &scanner);
 }
@@ -302,7 +302,7 @@ every_allocation_that_fails_is_reported(void **state)
         fail_alloc_at = 0;
         fail_alloc_count = 0;
         assert_true(run(texts[index], DTYPE_INVALID) == STATUS_OK);
-        const size_t total = fail_alloc_count;
+        size_t total = fail_alloc_count;
         assert_true(total >= 2);
         for (size_t failing = 1; failing <= total; failing++) {
             fail_alloc_count = 0;

@@ -18,8 +18,8 @@ a_buffer_lives_as_long_as_its_last_reference(void **state)
     static char bytes[16];
     char owner = 'o';
     release_count = 0;
-    TensorBuffer *const buffer = tensor_buffer_wrap(bytes, sizeof bytes, count_release, &owner);
-    const Shape shape = shape_vector(2);
+    TensorBuffer *buffer = tensor_buffer_wrap(bytes, sizeof bytes, count_release, &owner);
+    Shape shape = shape_vector(2);
     Tensor tensor;
     assert_true(tensor_view(DTYPE_FLOAT32, &shape, buffer, bytes + 8, &tensor));
     tensor_buffer_unref(buffer);
@@ -38,14 +38,14 @@ static void
 tensors_are_aligned_and_know_their_sizes(void **state)
 {
     (void)state;
-    const Shape shape = {.rank = 2, .dims = {3, 5}};
+    Shape shape = {.rank = 2, .dims = {3, 5}};
     AUTO_TENSOR tensor = {0};
     assert_true(tensor_new(DTYPE_INT16, &shape, &tensor));
     assert_int_equal((uintptr_t)tensor.data % 64, 0);
     assert_int_equal(tensor_element_count(&tensor), 15);
     assert_int_equal(tensor_byte_size(&tensor), 30);
     memset(tensor.data, 1, 30);
-    const Tensor none = {0};
+    Tensor none = {0};
     assert_int_equal(tensor_element_count(&none), 0);
     assert_int_equal(tensor_byte_size(&none), 0);
 }
@@ -54,7 +54,7 @@ static void
 no_elements_need_no_buffer(void **state)
 {
     (void)state;
-    const Shape shape = {.rank = 2, .dims = {0, 5}};
+    Shape shape = {.rank = 2, .dims = {0, 5}};
     AUTO_TENSOR tensor = {0};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
     assert_null(tensor.data);
@@ -71,11 +71,11 @@ static void
 a_view_must_lie_inside_its_buffer(void **state)
 {
     (void)state;
-    TensorBuffer *const buffer = tensor_buffer_new(16);
-    char *const data = buffer->data;
+    TensorBuffer *buffer = tensor_buffer_new(16);
+    char *data = buffer->data;
     Tensor tensor = {0};
-    const Shape four = shape_vector(4);
-    const Shape five = shape_vector(5);
+    Shape four = shape_vector(4);
+    Shape five = shape_vector(5);
     assert_false(tensor_view(DTYPE_FLOAT32, &five, buffer, data, &tensor));
     assert_false(tensor_view(DTYPE_FLOAT32, &four, buffer, data + 1, &tensor));
     assert_false(tensor_view(DTYPE_FLOAT32, &four, buffer, data - 1, &tensor));
@@ -90,7 +90,7 @@ static void
 only_a_sole_owner_may_write(void **state)
 {
     (void)state;
-    const Shape shape = shape_vector(4);
+    Shape shape = shape_vector(4);
     AUTO_TENSOR tensor = {0};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
     assert_true(tensor_is_unique(&tensor));
@@ -100,7 +100,7 @@ only_a_sole_owner_may_write(void **state)
     assert_true(tensor_is_unique(&tensor));
 
     static char mapped[16];
-    TensorBuffer *const buffer = tensor_buffer_wrap(mapped, sizeof mapped, NULL, NULL);
+    TensorBuffer *buffer = tensor_buffer_wrap(mapped, sizeof mapped, NULL, NULL);
     AUTO_TENSOR view = {0};
     assert_true(tensor_view(DTYPE_FLOAT32, &shape, buffer, mapped, &view));
     tensor_buffer_unref(buffer);
@@ -113,7 +113,7 @@ strings_are_copied_and_compared_by_content(void **state)
     (void)state;
     char first[] = "one";
     const Slice elements[] = {slice_of(first, 3), slice_of("", 0), slice_of("a\0b", 3)};
-    const Shape shape = shape_vector(3);
+    Shape shape = shape_vector(3);
     AUTO_TENSOR tensor = {0};
     AUTO_TENSOR same = {0};
     assert_true(tensor_new_strings(&shape, elements, &tensor));
@@ -131,12 +131,12 @@ static void
 equality_is_dtype_shape_and_bits(void **state)
 {
     (void)state;
-    const Shape vector = shape_vector(2);
-    const Shape matrix = {.rank = 2, .dims = {1, 2}};
+    Shape vector = shape_vector(2);
+    Shape matrix = {.rank = 2, .dims = {1, 2}};
     float values[] = {0.0F, 1.0F};
     float negative[] = {-0.0F, 1.0F};
-    TensorBuffer *const buffer = tensor_buffer_wrap(values, sizeof values, NULL, NULL);
-    TensorBuffer *const other = tensor_buffer_wrap(negative, sizeof negative, NULL, NULL);
+    TensorBuffer *buffer = tensor_buffer_wrap(values, sizeof values, NULL, NULL);
+    TensorBuffer *other = tensor_buffer_wrap(negative, sizeof negative, NULL, NULL);
     AUTO_TENSOR left = {0};
     AUTO_TENSOR reshaped = {0};
     AUTO_TENSOR retyped = {0};
@@ -170,12 +170,12 @@ integers_are_read_by_their_dtype(void **state)
         {DTYPE_UINT16, UINT16_MAX},
         {DTYPE_UINT32, UINT32_MAX},
     };
-    const Shape shape = shape_vector(2);
+    Shape shape = shape_vector(2);
     for (size_t index = 0; index < COUNT_OF(rows); index++) {
         AUTO_TENSOR tensor = {0};
         assert_true(tensor_new(rows[index].dtype, &shape, &tensor));
         memset(tensor.data, 0, tensor_byte_size(&tensor));
-        const size_t size = dtype_size(rows[index].dtype);
+        size_t size = dtype_size(rows[index].dtype);
         memset((char *)tensor.data + size, 0xff, size);
         int64_t value = 7;
         assert_true(tensor_to_int64(&tensor, 0, &value) && value == 0);
@@ -189,7 +189,7 @@ static void
 what_is_no_int64_is_refused(void **state)
 {
     (void)state;
-    const Shape shape = shape_scalar();
+    Shape shape = shape_scalar();
     int64_t value = 7;
     AUTO_TENSOR large = {0};
     assert_true(tensor_new(DTYPE_UINT64, &shape, &large));
@@ -207,11 +207,11 @@ sizes_past_the_machine_are_refused(void **state)
 {
     (void)state;
     Tensor tensor = {0};
-    const Shape huge = {.rank = 2, .dims = {(int64_t)1 << 31, (int64_t)1 << 31}};
+    Shape huge = {.rank = 2, .dims = {(int64_t)1 << 31, (int64_t)1 << 31}};
     assert_false(tensor_new(DTYPE_FLOAT64, &huge, &tensor));
-    const Shape overflowing = {.rank = 3, .dims = {(int64_t)1 << 32, (int64_t)1 << 32, 16}};
+    Shape overflowing = {.rank = 3, .dims = {(int64_t)1 << 32, (int64_t)1 << 32, 16}};
     assert_false(tensor_new(DTYPE_FLOAT32, &overflowing, &tensor));
-    const Shape unknown = shape_vector(-1);
+    Shape unknown = shape_vector(-1);
     assert_false(tensor_new(DTYPE_FLOAT32, &unknown, &tensor));
     assert_false(tensor_new(DTYPE_STRING, &unknown, &tensor));
     assert_null(tensor_buffer_new(SIZE_MAX));
@@ -223,7 +223,7 @@ static void
 no_memory_is_reported(void **state)
 {
     (void)state;
-    const Shape shape = shape_vector(2);
+    Shape shape = shape_vector(2);
     const Slice elements[] = {SLICE("a"), SLICE("b")};
     Tensor tensor = {0};
     fail_alloc_at = 1;

@@ -20,20 +20,19 @@ workers_that_are_gone_are_forgotten(void **state)
 {
     enum { ADDRESSES = 1000, KEPT_MAX = 64 };
     static const UpstreamEvents events = {.on_done = on_done};
-    Call *const call = *state;
+    Call *call = *state;
     Loop *loop = NULL;
     assert_status(call, STATUS_OK, loop_new(call, &loop));
-    Upstream *const upstream = upstream_new(loop, &(UpstreamOptions){0});
+    Upstream *upstream = upstream_new(loop, &(UpstreamOptions){0});
     assert_non_null(upstream);
     for (int index = 0; index < ADDRESSES; index++) {
         char address[32];
         (void)snprintf(address, sizeof address, "127.1.%d.%d:1", index / 250, 1 + index % 250);
-        const UpstreamHead head = {
-            .method = "GET", .path = SLICE("/"), .address = address, .deadline_ms = 1000};
-        UpstreamCall *const made = upstream_begin(upstream, &head, &events, NULL);
+        UpstreamHead head = {.method = "GET", .path = SLICE("/"), .address = address, .deadline_ms = 1000};
+        UpstreamCall *made = upstream_begin(upstream, &head, &events, NULL);
         assert_non_null(made);
         upstream_end(made);
-        const uint64_t until_ns = clock_monotonic_ns() + 10 * CLOCK_NS_PER_S;
+        uint64_t until_ns = clock_monotonic_ns() + 10 * CLOCK_NS_PER_S;
         while (done_count <= index && clock_monotonic_ns() < until_ns) {
             loop_turn(loop, 10);
         }

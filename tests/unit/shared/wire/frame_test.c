@@ -8,7 +8,7 @@ static const FrameLimits small_limits = {.tensor_size_max = 1 << 16};
 static FrameReader *
 reader_new(const FrameLimits *limits)
 {
-    FrameReader *const reader = frame_reader_new(limits);
+    FrameReader *reader = frame_reader_new(limits);
     assert_non_null(reader);
     return reader;
 }
@@ -16,9 +16,9 @@ reader_new(const FrameLimits *limits)
 static void
 tensor_append(Buffer *buffer, Slice name, const Tensor *tensor)
 {
-    const size_t before = buffer->size;
+    size_t before = buffer->size;
     frame_write_tensor_head(buffer, name, tensor);
-    const Slice payload = frame_tensor_payload(tensor);
+    Slice payload = frame_tensor_payload(tensor);
     buffer_append_slice(buffer, payload);
     buffer_append(buffer, "\0\0\0\0\0\0\0", frame_padding(payload.size));
     assert_int_equal(buffer->size - before, frame_tensor_size(name, tensor));
@@ -30,7 +30,7 @@ bytes_tensor(Dtype dtype, const Shape *shape)
 {
     Tensor tensor = {0};
     assert_true(tensor_new(dtype, shape, &tensor));
-    const size_t size = tensor_byte_size(&tensor);
+    size_t size = tensor_byte_size(&tensor);
     for (size_t index = 0; index < size; index++) {
         ((unsigned char *)tensor.data)[index] = (unsigned char)(dtype == DTYPE_BOOL ? index % 2 : index);
     }
@@ -41,7 +41,7 @@ static Tensor
 strings_tensor(void)
 {
     const Slice elements[] = {SLICE("one"), SLICE(""), SLICE("a\0b and more"), SLICE("x")};
-    const Shape shape = {.rank = 2, .dims = {2, 2}};
+    Shape shape = {.rank = 2, .dims = {2, 2}};
     Tensor tensor = {0};
     assert_true(tensor_new_strings(&shape, elements, &tensor));
     return tensor;
@@ -53,9 +53,9 @@ enum { STREAM_TENSORS = 5 };
 static void
 stream_write(Buffer *buffer, Tensor tensors[STREAM_TENSORS])
 {
-    const Shape matrix = {.rank = 2, .dims = {3, 5}};
-    const Shape empty = {.rank = 3, .dims = {0, 2, 2}};
-    const Shape scalar = {.rank = 0};
+    Shape matrix = {.rank = 2, .dims = {3, 5}};
+    Shape empty = {.rank = 3, .dims = {0, 2, 2}};
+    Shape scalar = {.rank = 0};
     tensors[0] = bytes_tensor(DTYPE_INT8, &matrix);
     tensors[1] = bytes_tensor(DTYPE_FLOAT64, &empty);
     tensors[2] = bytes_tensor(DTYPE_BOOL, &scalar);
@@ -101,7 +101,7 @@ frame_check(Frame *frame, int index, const Tensor tensors[STREAM_TENSORS])
 static int
 piece_read(FrameReader *reader, Slice piece, int index, const Tensor tensors[STREAM_TENSORS])
 {
-    char *const copy = malloc(piece.size + 1);
+    char *copy = malloc(piece.size + 1);
     memcpy(copy, piece.data, piece.size);
     Slice data = slice_of(copy, piece.size);
     bool is_complete = true;
@@ -124,15 +124,15 @@ every_kind_comes_back_however_it_is_cut(void **state)
     Tensor tensors[STREAM_TENSORS];
     stream_write(&buffer, tensors);
     for (size_t cut = 0; cut <= buffer.size; cut++) {
-        FrameReader *const reader = reader_new(&small_limits);
-        const Slice all = buffer_slice(&buffer);
+        FrameReader *reader = reader_new(&small_limits);
+        Slice all = buffer_slice(&buffer);
         int count = piece_read(reader, slice_part(all, 0, cut), 0, tensors);
         count = piece_read(reader, slice_part(all, cut, all.size), count, tensors);
         assert_int_equal(count, 11);
         assert_true(frame_reader_is_between(reader));
         frame_reader_free(reader);
     }
-    FrameReader *const reader = reader_new(&small_limits);
+    FrameReader *reader = reader_new(&small_limits);
     int count = 0;
     for (size_t index = 0; index < buffer.size; index++) {
         count = piece_read(reader, slice_of(buffer.data + index, 1), count, tensors);
@@ -151,7 +151,7 @@ only_between_frames_may_a_body_end(void **state)
     AUTO_BUFFER buffer = {0};
     frame_write_announce(&buffer, SLICE("x"), 7);
     for (size_t size = 0; size <= buffer.size; size++) {
-        FrameReader *const reader = reader_new(&small_limits);
+        FrameReader *reader = reader_new(&small_limits);
         Slice data = slice_of(buffer.data, size);
         Frame frame;
         bool is_complete = false;
@@ -167,7 +167,7 @@ the_layout_is_the_documented_one(void **state)
 {
     (void)state;
     AUTO_BUFFER buffer = {0};
-    const Shape shape = {.rank = 1, .dims = {3}};
+    Shape shape = {.rank = 1, .dims = {3}};
     AUTO_TENSOR tensor = bytes_tensor(DTYPE_UINT16, &shape);
     tensor_append(&buffer, SLICE("ab"), &tensor);
     unsigned char expected[72] = {'S', 'L', 'F', '1', FRAME_TENSOR, DTYPE_UINT16, 2, 0, 1};
@@ -186,7 +186,7 @@ the_layout_is_the_documented_one(void **state)
 static void
 expect_failure(Slice bytes, const FrameLimits *limits, Status status, const char *message)
 {
-    FrameReader *const reader = reader_new(limits);
+    FrameReader *reader = reader_new(limits);
     bool is_complete = true;
     Frame frame = {0};
     Status actual = STATUS_OK;
@@ -226,7 +226,7 @@ damaged_tensor_frames_are_refused(void **state)
 {
     (void)state;
     AUTO_BUFFER buffer = {0};
-    const Shape shape = {.rank = 1, .dims = {3}};
+    Shape shape = {.rank = 1, .dims = {3}};
     AUTO_TENSOR tensor = bytes_tensor(DTYPE_BOOL, &shape);
     tensor_append(&buffer, SLICE("ab"), &tensor);
     const Damage damages[] = {
@@ -283,7 +283,7 @@ an_empty_document_is_a_frame_too(void **state)
     (void)state;
     AUTO_BUFFER buffer = {0};
     frame_write_json(&buffer, FRAME_STATS, SLICE(""));
-    FrameReader *const reader = reader_new(&small_limits);
+    FrameReader *reader = reader_new(&small_limits);
     Slice data = buffer_slice(&buffer);
     Frame frame;
     bool is_complete = false;
@@ -297,18 +297,18 @@ sizes_are_limited(void **state)
 {
     (void)state;
     AUTO_BUFFER buffer = {0};
-    const Shape shape = shape_vector(16);
+    Shape shape = shape_vector(16);
     AUTO_TENSOR tensor = bytes_tensor(DTYPE_UINT8, &shape);
     tensor_append(&buffer, SLICE("x"), &tensor);
     tensor_append(&buffer, SLICE("x"), &tensor);
-    const FrameLimits tensor_short = {.tensor_size_max = 15};
+    FrameLimits tensor_short = {.tensor_size_max = 15};
     expect_failure(buffer_slice(&buffer), &tensor_short, STATUS_RESOURCE_EXHAUSTED,
         "a tensor frame has 16 bytes, more than 15");
-    const FrameLimits total_short = {.tensor_size_max = 16, .total_size_max = 31};
+    FrameLimits total_short = {.tensor_size_max = 16, .total_size_max = 31};
     expect_failure(
         buffer_slice(&buffer), &total_short, STATUS_RESOURCE_EXHAUSTED, "the frames have more than 31 bytes");
-    const FrameLimits enough = {.tensor_size_max = 16, .total_size_max = 32};
-    FrameReader *const reader = reader_new(&enough);
+    FrameLimits enough = {.tensor_size_max = 16, .total_size_max = 32};
+    FrameReader *reader = reader_new(&enough);
     Slice data = buffer_slice(&buffer);
     for (int index = 0; index < 2; index++) {
         Frame frame;
@@ -328,7 +328,7 @@ json_and_names_are_limited(void **state)
     for (int over = 0; over <= 1; over++) {
         AUTO_BUFFER buffer = {0};
         frame_write_json(&buffer, FRAME_STATS, slice_of(text, FRAME_JSON_SIZE_MAX + (size_t)over));
-        FrameReader *const reader = reader_new(&small_limits);
+        FrameReader *reader = reader_new(&small_limits);
         Slice data = buffer_slice(&buffer);
         Frame frame;
         bool is_complete = false;
@@ -362,9 +362,9 @@ payloads_live_where_the_reader_is_told(void **state)
     Tensor tensors[STREAM_TENSORS];
     stream_write(&buffer, tensors);
     char context = 'c';
-    const FrameLimits limits = {
+    FrameLimits limits = {
         .tensor_size_max = 1 << 16, .allocate = counting_allocate, .allocate_context = &context};
-    FrameReader *const reader = reader_new(&limits);
+    FrameReader *reader = reader_new(&limits);
     allocation_count = 0;
     assert_int_equal(piece_read(reader, buffer_slice(&buffer), 0, tensors), 11);
     assert_int_equal(allocation_count, 2);
@@ -378,7 +378,7 @@ payloads_live_where_the_reader_is_told(void **state)
 static Status
 run(Slice bytes)
 {
-    FrameReader *const reader = frame_reader_new(&small_limits);
+    FrameReader *reader = frame_reader_new(&small_limits);
     if (reader == NULL) {
         return STATUS_RESOURCE_EXHAUSTED;
     }
@@ -403,7 +403,7 @@ every_allocation_that_fails_is_reported(void **state)
     fail_alloc_at = 0;
     fail_alloc_count = 0;
     assert_true(run(buffer_slice(&buffer)) == STATUS_OK);
-    const size_t total = fail_alloc_count;
+    size_t total = fail_alloc_count;
     assert_true(total >= 5);
     for (size_t index = 1; index <= total; index++) {
         fail_alloc_count = 0;

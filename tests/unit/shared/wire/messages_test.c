@@ -22,7 +22,7 @@ assert_refused(Call *call, Status status, const char *message)
 static void
 a_run_comes_back_as_it_was_written(void **state)
 {
-    const WireRun run = {
+    WireRun run = {
         .partition = SLICE(DIGEST),
         .session = SLICE("ses_1"),
         .attempt = 3,
@@ -83,8 +83,8 @@ members_of_a_later_version_are_passed_over(void **state)
 {
     WireRun run;
     WireStats stats;
-    const Slice later = SLICE(RUN_HEAD ",\"colour\":{\"a\":[1,2,{\"b\":null}]},"
-                                       "\"peers\":[{\"slot\":4,\"zone\":\"x\"}]}");
+    Slice later = SLICE(RUN_HEAD ",\"colour\":{\"a\":[1,2,{\"b\":null}]},"
+                                 "\"peers\":[{\"slot\":4,\"zone\":\"x\"}]}");
     assert_int_equal(wire_run_read(*state, later, &run), STATUS_OK);
     assert_int_equal(run.peer_count, 1);
     assert_int_equal(run.peers[0].slot, 4);
@@ -127,7 +127,7 @@ sixteen_peers_are_read_and_a_seventeenth_is_refused(void **state)
     for (int index = 1; index < SLOT_COUNT_MAX; index++) {
         buffer_append_format(&json, ",{\"slot\":%d}", index);
     }
-    const size_t size = json.size;
+    size_t size = json.size;
     buffer_append_string(&json, "]}");
     assert_int_equal(wire_run_read(*state, buffer_slice(&json), &run), STATUS_OK);
     assert_int_equal(run.peer_count, SLOT_COUNT_MAX);
@@ -164,7 +164,7 @@ static void
 a_status_comes_back_as_it_was_written(void **state)
 {
     const Slice digests[] = {SLICE(DIGEST), SLICE("two")};
-    const WireStatus status = {
+    WireStatus status = {
         .failure = failure_of(
             STATUS_FAILED_PRECONDITION, SLICE("layer/MatMul"), "a \"quoted\" line\nand more \xc3\xa9"),
         .reason = SLICE("missing_blobs"),
@@ -214,7 +214,7 @@ a_status_without_a_known_code_is_not_ok(void **state)
 static void
 statistics_come_back_as_they_were_written(void **state)
 {
-    const WireStats stats = {.elapsed_us = 12,
+    WireStats stats = {.elapsed_us = 12,
         .node_count = 34,
         .bytes_in = INT64_MAX,
         .bytes_out = 56,
@@ -230,7 +230,7 @@ statistics_come_back_as_they_were_written(void **state)
 static void
 a_worker_comes_back_as_it_was_written(void **state)
 {
-    const WireWorker worker = {
+    WireWorker worker = {
         .name = SLICE("w1"),
         .incarnation = SLICE("0123456789abcdef"),
         .state = SLICE("draining"),
@@ -281,7 +281,7 @@ a_worker_without_a_name_or_with_too_many_devices_is_refused(void **state)
 static void
 a_key_goes_into_a_path_and_comes_back(void **state)
 {
-    const Call *const call = *state;
+    const Call *call = *state;
     char bytes[256];
     AUTO_BUFFER text = {0};
     AUTO_BUFFER all = {0};
@@ -302,7 +302,7 @@ static void
 a_broken_escape_is_refused(void **state)
 {
     static const char *const texts[] = {"%", "a%2", "%G0", "%0g", "%2f", "%-1", "% 1"};
-    const Call *const call = *state;
+    const Call *call = *state;
     for (size_t index = 0; index < COUNT_OF(texts); index++) {
         Slice key;
         assert_false(wire_key_decode(call->arena, slice_from_string(texts[index]), &key));
@@ -312,9 +312,9 @@ a_broken_escape_is_refused(void **state)
 static void
 a_reset_comes_back_as_it_was_written(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     const Slice containers[] = {SLICE("localhost"), SLICE("a \"b\"")};
-    const WireReset written = {.session = SLICE("ses_1"), .containers = containers, .container_count = 2};
+    WireReset written = {.session = SLICE("ses_1"), .containers = containers, .container_count = 2};
     AUTO_BUFFER json = {0};
     AUTO_BUFFER answer = {0};
     WireReset reset = {0};
@@ -336,7 +336,7 @@ static void
 reading_survives_the_loss_of_any_allocation(void **state)
 {
     (void)state;
-    const Slice json = SLICE("{\"code\":\"ABORTED\",\"message\":\"a\\nb\",\"missing_blobs\":[\"a\\u0041\"]}");
+    Slice json = SLICE("{\"code\":\"ABORTED\",\"message\":\"a\\nb\",\"missing_blobs\":[\"a\\u0041\"]}");
     for (size_t at = 1; at < 20; at++) {
         AUTO_ARENA arena = arena_new(1 << 20);
         Call call = {.arena = arena};
@@ -344,7 +344,7 @@ reading_survives_the_loss_of_any_allocation(void **state)
         assert_non_null(arena);
         fail_alloc_count = 0;
         fail_alloc_at = at;
-        const Status read = wire_status_read(&call, json, &status);
+        Status read = wire_status_read(&call, json, &status);
         fail_alloc_at = 0;
         assert_int_equal(status.failure.code, read == STATUS_OK ? STATUS_ABORTED : STATUS_INTERNAL);
     }

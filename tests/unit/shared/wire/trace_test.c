@@ -30,8 +30,8 @@ a_trace_comes_back_as_it_was_written(void **state)
     assert_int_equal(read.row_count, COUNT_OF(rows));
     assert_int_equal(read.node_count, 2); /* only nodes that have rows */
     for (size_t index = 0; index < COUNT_OF(rows); index++) {
-        const WireTraceNode *const node = &read.nodes[read.rows[index].node];
-        const WireTraceNode *const written = &nodes[rows[index].node];
+        const WireTraceNode *node = &read.nodes[read.rows[index].node];
+        const WireTraceNode *written = &nodes[rows[index].node];
         assert_true(slice_equal(node->name, written->name));
         assert_true(slice_equal(node->op, written->op));
         assert_true(slice_equal(node->key, written->key));

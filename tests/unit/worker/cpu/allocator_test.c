@@ -25,7 +25,7 @@ every_size_fits_its_class_and_wastes_at_most_a_quarter(void **state)
     for (size_t size = 0; size < 3 * MIB; size = size < 5000 ? size + 1 : size + size / 61) {
         uint32_t size_class = 0;
         assert_true(size_class_find(size, &size_class));
-        const size_t bytes = size_class_bytes(size_class);
+        size_t bytes = size_class_bytes(size_class);
         assert_true(bytes >= size);
         assert_true(size_class == 0 || size_class_bytes(size_class - 1) < size);
         assert_true(size <= 256 || bytes - size <= size / 4);
@@ -43,7 +43,7 @@ a_size_seen_before_needs_no_system_memory(void **state)
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         tensor_buffer_unref(allocator_allocate(allocator, sizes[i]));
     }
-    const size_t before = fail_alloc_count;
+    size_t before = fail_alloc_count;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         TensorBuffer *buffer = allocator_allocate(allocator, sizes[i]);
         assert_non_null(buffer);
@@ -91,7 +91,7 @@ trimming_gives_cached_blocks_back(void **state)
     tensor_buffer_unref(allocator_allocate(allocator, 3 * MIB));
     tensor_buffer_unref(allocator_allocate(allocator, 128));
     allocator_trim(allocator, 0);
-    const size_t before = fail_alloc_count;
+    size_t before = fail_alloc_count;
     tensor_buffer_unref(allocator_allocate(allocator, 3 * MIB));
     tensor_buffer_unref(allocator_allocate(allocator, 128));
     assert_int_equal(fail_alloc_count, before + 2);
@@ -104,7 +104,7 @@ a_full_cache_gives_blocks_back_at_once(void **state)
     (void)state;
     Allocator *allocator = allocator_new(64 * MIB, MIB);
     tensor_buffer_unref(allocator_allocate(allocator, 2 * MIB));
-    const size_t before = fail_alloc_count;
+    size_t before = fail_alloc_count;
     tensor_buffer_unref(allocator_allocate(allocator, 2 * MIB));
     assert_int_equal(fail_alloc_count, before + 1);
     allocator_free(allocator);
@@ -144,7 +144,7 @@ allocate_and_hand_on(void *argument)
 {
     Exchange *exchange = argument;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        const size_t size = (size_t)(i * 7919U) % 100000U;
+        size_t size = (size_t)(i * 7919U) % 100000U;
         TensorBuffer *made = allocator_allocate(exchange->allocator, size);
         memset(made->data, (int)i, size);
         tensor_buffer_unref(atomic_exchange_acq_rel(&exchange->handed[i % HELD], made));
@@ -179,10 +179,10 @@ static void
 a_buffer_that_nobody_counts_is_adopted_once(void **state)
 {
     (void)state;
-    Allocator *const allocator = allocator_new(64 * MIB, 16 * MIB);
-    MemoryAccount *const account = memory_account_new();
-    TensorBuffer *const came = allocator_allocate(allocator, MIB);
-    TensorBuffer *const shared = tensor_buffer_ref(allocator_allocate(allocator, MIB));
+    Allocator *allocator = allocator_new(64 * MIB, 16 * MIB);
+    MemoryAccount *account = memory_account_new();
+    TensorBuffer *came = allocator_allocate(allocator, MIB);
+    TensorBuffer *shared = tensor_buffer_ref(allocator_allocate(allocator, MIB));
     assert_false(allocator_adopt(allocator, came)); /* the buffer counts for nobody */
     assert_null(allocator_charge(allocator, account));
     assert_true(allocator_adopt(allocator, came));

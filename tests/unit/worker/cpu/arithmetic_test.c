@@ -52,12 +52,11 @@ run_case(RunFixture *fixture, const char *op, const Shape *left, const Shape *ri
             shared & 1 ? tensor_ref(&args[0]) : (Tensor){0}, shared & 2 ? tensor_ref(&args[1]) : (Tensor){0}};
         fixture_run(fixture, partition, NULL, args, 2, &outcome);
         assert_string_equal(outcome.message, "");
-        const int64_t count = tensor_element_count(&outcome.outputs[0]);
-        const int64_t a_count = tensor_element_count(&a);
-        const int64_t b_count = tensor_element_count(&b);
+        int64_t count = tensor_element_count(&outcome.outputs[0]);
+        int64_t a_count = tensor_element_count(&a);
+        int64_t b_count = tensor_element_count(&b);
         for (int64_t i = 0; i < count; i++) {
-            const float expected =
-                by_definition(op, tensor_float(&a, i % a_count), tensor_float(&b, i % b_count));
+            float expected = by_definition(op, tensor_float(&a, i % a_count), tensor_float(&b, i % b_count));
             assert_memory_equal(&((float *)outcome.outputs[0].data)[i], &expected, sizeof expected);
         }
         tensor_unref(&held[0]);
@@ -100,7 +99,7 @@ extremes(RunFixture *fixture, const Shape *shape, int64_t step)
     static const float numbers[] = {
         0, -0.0F, 1, -1, 6, 6.5F, -2.25F, 1e-40F, INFINITY, -INFINITY, NAN, 3e38F};
     Tensor tensor = values(fixture, shape, 0);
-    const int64_t count = tensor_element_count(&tensor);
+    int64_t count = tensor_element_count(&tensor);
     for (int64_t i = 0; i < count; i++) {
         ((float *)tensor.data)[i] = numbers[i * step % (int64_t)COUNT_OF(numbers)];
     }
@@ -159,7 +158,7 @@ a_bias_of_the_values_shape_is_refused(void **state)
     AUTO_PARTITION partition =
         fixture_compile(&fixture, "a = _Arg() T=float32 index=0\nb = _Arg() T=float32 index=1\n"
                                   "y = BiasAdd(a, b) T=float32\nout = _Retval(y) T=float32 index=0\n");
-    const Shape square = {.rank = 2, .dims = {3, 3}};
+    Shape square = {.rank = 2, .dims = {3, 3}};
     Tensor args[] = {values(&fixture, &square, 1), values(&fixture, &square, 2)};
     (void)fixture_fast_node(partition, "y");
     fixture_run(&fixture, partition, NULL, args, 2, &outcome);

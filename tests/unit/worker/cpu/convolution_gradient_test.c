@@ -28,7 +28,7 @@ static Tensor
 sizes_of(const Shape *shape)
 {
     Tensor sizes;
-    const Shape vector = shape_vector(shape->rank);
+    Shape vector = shape_vector(shape->rank);
     assert_true(tensor_new(DTYPE_INT32, &vector, &sizes));
     for (int i = 0; i < shape->rank; i++) {
         ((int32_t *)sizes.data)[i] = (int32_t)shape->dims[i];

@@ -69,13 +69,13 @@ run_case(const ConvolutionCase *one, int thread_count)
         one->has_bias ? "b = _Arg() T=float32 index=2\n" : "", one->op, one->has_bias ? ", b" : "",
         one->attributes);
     AUTO_PARTITION partition = fixture_compile(&fixture, text);
-    const Shape bias = shape_vector(one->filter.dims[0]);
+    Shape bias = shape_vector(one->filter.dims[0]);
     Tensor inputs[3] = {
         fixture_numbers(&fixture, &one->input, 1), fixture_numbers(&fixture, &one->filter, 2)};
     if (one->has_bias) {
         inputs[2] = fixture_numbers(&fixture, &bias, 3);
     }
-    const uint32_t input_count = one->has_bias ? 3 : 2;
+    uint32_t input_count = one->has_bias ? 3 : 2;
     fixture_expect_reference(&fixture, partition, input_count, inputs, input_count);
     partition_unref(TAKE(partition));
     fixture_end(&fixture);
@@ -107,7 +107,7 @@ any_number_of_threads_gives_the_same_bits(void **state)
         AUTO_PARTITION partition = fixture_compile(&fixture, CONSTANT_FILTER);
         for (int round = 0; round < 3; round++) {
             RunOutcome outcome = {0};
-            const Shape shape = SHAPE4(2, 16, 70, 70);
+            Shape shape = SHAPE4(2, 16, 70, 70);
             Tensor arg = fixture_numbers(&fixture, &shape, 4);
             for (int64_t i = 0; i < tensor_element_count(&arg); i++) {
                 ((float *)arg.data)[i] *= i % 5 == 0 ? 1000.1F : 0.013F;
@@ -144,9 +144,9 @@ no_tile_is_left_to_the_library_reference(void **state)
         {56, 1, 24, 144},
     };
     for (size_t i = 0; i < COUNT_OF(layers); i++) {
-        const int64_t rows = layers[i].rows;
-        const int64_t size = layers[i].size;
-        const ConvolveShape shape = {
+        int64_t rows = layers[i].rows;
+        int64_t size = layers[i].size;
+        ConvolveShape shape = {
             .rank = 2,
             .batch = 1,
             .groups = 1,

@@ -59,7 +59,7 @@ static const FusedCase CASES[] = {
 static Tensor
 numbers(RunFixture *fixture, const Shape *shape, int seed)
 {
-    const Tensor tensor = fixture_numbers(fixture, shape, seed);
+    Tensor tensor = fixture_numbers(fixture, shape, seed);
     for (int64_t i = 0; i < tensor_element_count(&tensor); i++) {
         ((float *)tensor.data)[i] *= 0.25F;
     }
@@ -79,12 +79,12 @@ typedef struct FusedRun {
 static void
 run_begin(FusedRun *run, const FusedCase *one, int thread_count)
 {
-    const Shape channels = shape_vector(one->channels);
-    const bool has_addend = one->addend.rank > 0;
+    Shape channels = shape_vector(one->channels);
+    bool has_addend = one->addend.rank > 0;
     const Shape *const shapes[] = {&one->input, &one->weights, &channels, &one->addend};
     *run = (FusedRun){.input_count = has_addend ? 4 : 3};
     fixture_begin(&run->fixture, thread_count);
-    const char *const text = text_format(run->fixture.call.arena,
+    const char *text = text_format(run->fixture.call.arena,
         "x = _Arg() T=float32 index=0\n"
         "w = _Arg() T=float32 index=1\n"
         "b = _Arg() T=float32 index=2\n"
@@ -127,17 +127,17 @@ run_end(FusedRun *run)
 static void
 assert_as_reference(FusedRun *run)
 {
-    const double tolerance = 0x1p-20;
-    const ScheduleNode *const node = &run->partition->nodes[run->input_count];
+    double tolerance = 0x1p-20;
+    const ScheduleNode *node = &run->partition->nodes[run->input_count];
     Tensor expected = {0};
     assert_ptr_not_equal(node->kernel, reference_find(node->node));
     assert_status(&run->fixture.call, STATUS_OK,
         reference_compute(&run->fixture.call, node->node, run->inputs, &expected));
-    const Tensor *const output = &run->outcome.outputs[0];
+    const Tensor *output = &run->outcome.outputs[0];
     assert_true(shape_equal(&expected.shape, &output->shape));
     for (int64_t index = 0; index < tensor_element_count(output); index++) {
-        const double wanted = (double)tensor_float(&expected, index);
-        const double distance = fabs((double)tensor_float(output, index) - wanted);
+        double wanted = (double)tensor_float(&expected, index);
+        double distance = fabs((double)tensor_float(output, index) - wanted);
         if (!(distance <= tolerance * fmax(1, fabs(wanted)))) {
             fail_msg("%s: element %lld is %g off", node->node->op->name.data, (long long)index, distance);
         }

@@ -31,7 +31,7 @@ put_file(const char *name, const char *text)
 {
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *const file = fopen(path, "we");
+    FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);

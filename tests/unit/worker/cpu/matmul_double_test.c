@@ -9,7 +9,7 @@ numbers(const Shape *shape, int seed)
 {
     Tensor tensor = {0};
     assert_true(tensor_new(DTYPE_FLOAT64, shape, &tensor));
-    const int64_t count = tensor_element_count(&tensor);
+    int64_t count = tensor_element_count(&tensor);
     for (int64_t index = 0; index < count; index++) {
         ((double *)tensor.data)[index] = (double)((index * 7919 + seed) % 1009 - 500) / 7.0;
     }
@@ -20,7 +20,7 @@ static void
 expect_reference(int threads, const char *op, const Shape shapes[3], const bool transposes[2])
 {
     static const char *const flags[2][2] = {{"transpose_a", "transpose_b"}, {"adj_x", "adj_y"}};
-    const char *const *const names = flags[op[0] == 'B' ? 1 : 0];
+    const char *const *names = flags[op[0] == 'B' ? 1 : 0];
     char text[512];
     RunFixture fixture;
     RunOutcome outcome = {0};
@@ -58,7 +58,7 @@ every_size_has_the_bits_of_the_reference(void **state)
     for (size_t index = 0; index < COUNT_OF(sizes); index++) {
         for (int flags = 0; flags < 4; flags++) {
             const bool transposes[] = {(flags & 1) != 0, (flags & 2) != 0};
-            const int64_t *const size = sizes[index];
+            const int64_t *size = sizes[index];
             const Shape shapes[] = {matrix_shape(size[0], size[2], transposes[0]),
                 matrix_shape(size[2], size[1], transposes[1]), matrix_shape(size[0], size[1], false)};
             expect_reference(1 + flags, "MatMul", shapes, transposes);

@@ -135,7 +135,7 @@ gemm_scales_and_adds(void **state)
     RunFixture fixture;
     fixture_begin(&fixture, 2);
     for (size_t form = 0; form <= COUNT_OF(forms); form++) {
-        const bool has_c = form < COUNT_OF(forms);
+        bool has_c = form < COUNT_OF(forms);
         char text[512];
         snprintf(text, sizeof text,
             "a = _Arg() T=float32 index=0\nb = _Arg() T=float32 index=1\n%s"
@@ -144,7 +144,7 @@ gemm_scales_and_adds(void **state)
             has_c ? "c = _Arg() T=float32 index=2\n" : "", has_c ? ", c" : "");
         AUTO_PARTITION partition = fixture_compile(&fixture, text);
         (void)fixture_fast_node(partition, "y");
-        const int64_t rank = has_c ? forms[form].rank : 0;
+        int64_t rank = has_c ? forms[form].rank : 0;
         Tensor args[] = {matrix(&fixture, 2, (int64_t[]){7, 5}, 1), matrix(&fixture, 2, (int64_t[]){7, 6}, 2),
             matrix(&fixture, (int)rank, forms[has_c ? form : 0].dims, 3)};
         Tensor held[] = {tensor_ref(&args[0]), tensor_ref(&args[1]), tensor_ref(&args[2])};
@@ -218,7 +218,7 @@ a_row_alone_is_what_it_is_in_a_batch_but_for_rounding(void **state)
 {
     (void)state;
     enum { ROWS = 140, K = 70, COLUMNS = 600 };
-    const float tolerance = 2 * K * 0x1p-24F * (K / 3.0F + 1) * 300;
+    float tolerance = 2 * K * 0x1p-24F * (K / 3.0F + 1) * 300;
     RunFixture fixture;
     fixture_begin(&fixture, 2);
     AUTO_PARTITION partition = fixture_compile(&fixture, CONSTANT_WEIGHTS);

@@ -18,7 +18,7 @@ static Status
 thing_make(Call *call, const void *context, Resource **ret_resource)
 {
     (void)context;
-    Resource *const thing = memory_new(1, sizeof *thing);
+    Resource *thing = memory_new(1, sizeof *thing);
     if (thing == NULL) {
         return call_fail_memory(call, "a thing");
     }
@@ -33,7 +33,7 @@ static Resource *
 obtain(Call *call, ResourceContainer *container, const char *name)
 {
     Resource *resource = NULL;
-    const ContainerEntry entry = {.name = slice_from_string(name), .type = &thing_type, .make = thing_make};
+    ContainerEntry entry = {.name = slice_from_string(name), .type = &thing_type, .make = thing_make};
     assert_status(call, STATUS_OK, container_obtain(call, container, &entry, &resource));
     return resource;
 }
@@ -42,12 +42,12 @@ static void
 a_reset_drops_what_lies_in_the_named_containers_alone(void **state)
 {
     static const char *const names[] = {"w", "training;w", "training;v", "kept;w", "trainingx;w"};
-    Call *const call = *state;
-    ResourceContainer *const container = container_new();
+    Call *call = *state;
+    ResourceContainer *container = container_new();
     for (size_t index = 0; index < COUNT_OF(names); index++) {
         resource_unref(obtain(call, container, names[index]));
     }
-    const Slice training = SLICE("training");
+    Slice training = SLICE("training");
     const Slice others[] = {slice_from_string(DEFAULT_CONTAINER), SLICE("nobody's"), SLICE("")};
     assert_int_equal(container_reset(container, &training, 1), 2);
     assert_int_equal(container_count(container), 3);
@@ -73,7 +73,7 @@ static bool
 is_made_again(Call *call, ResourceContainer *container, const char *name)
 {
     Resource *resource = NULL;
-    const ContainerEntry entry = {.name = slice_from_string(name),
+    ContainerEntry entry = {.name = slice_from_string(name),
         .type = &thing_type,
         .make = thing_make,
         .make_again = thing_make_again};
@@ -86,14 +86,14 @@ is_made_again(Call *call, ResourceContainer *container, const char *name)
 static void
 what_was_removed_or_lost_is_made_as_such(void **state)
 {
-    Call *const call = *state;
-    ResourceContainer *const container = container_new();
-    const Slice name = slice_from_string(DEFAULT_CONTAINER);
+    Call *call = *state;
+    ResourceContainer *container = container_new();
+    Slice name = slice_from_string(DEFAULT_CONTAINER);
     assert_false(is_made_again(call, container, "w"));
     assert_int_equal(container_reset(container, &name, 1), 1);
     assert_false(is_made_again(call, container, "v"));
     assert_true(is_made_again(call, container, "w"));
-    Resource *const thing = obtain(call, container, "v");
+    Resource *thing = obtain(call, container, "v");
     assert_true(container_remove(container, SLICE("v"), thing));
     resource_unref(thing);
     assert_true(is_made_again(call, container, "v"));
@@ -105,13 +105,13 @@ what_was_removed_or_lost_is_made_as_such(void **state)
 static void
 who_holds_a_thing_keeps_it_and_the_next_gets_another(void **state)
 {
-    Call *const call = *state;
-    ResourceContainer *const container = container_new();
-    const Slice name = slice_from_string(DEFAULT_CONTAINER);
-    Resource *const held = obtain(call, container, "w");
+    Call *call = *state;
+    ResourceContainer *container = container_new();
+    Slice name = slice_from_string(DEFAULT_CONTAINER);
+    Resource *held = obtain(call, container, "w");
     assert_int_equal(container_reset(container, &name, 1), 1);
     assert_int_equal(alive, 1);
-    Resource *const next = obtain(call, container, "w");
+    Resource *next = obtain(call, container, "w");
     assert_ptr_not_equal(next, held);
     resource_unref(held);
     resource_unref(next);

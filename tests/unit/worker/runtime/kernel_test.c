@@ -14,7 +14,7 @@ typedef struct Fixture {
 static void
 fill(Fixture *fixture, uint32_t input, Dtype dtype, int64_t count)
 {
-    const Shape shape = shape_vector(count);
+    Shape shape = shape_vector(count);
     Tensor *tensor = &fixture->inputs[input];
     size_t size = 0;
     assert_true(shape_byte_size(&shape, dtype, &size));
@@ -28,7 +28,7 @@ static void
 begin(Fixture *fixture)
 {
     *fixture = (Fixture){0};
-    const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 1024 * 1024};
+    CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 1024 * 1024};
     assert_status(&fixture->call, STATUS_OK, cpu_device_new(&fixture->call, &options, &fixture->device));
     fixture->context = (KernelContext){
         .call = &fixture->call,

@@ -33,9 +33,9 @@ a_path_finds_its_method_and_its_parameters(void **state)
 {
     (void)state;
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
-        const Case *const one = &cases[index];
+        const Case *one = &cases[index];
         Slice parameters[WORKER_PARAMETERS_MAX];
-        const WorkerMethod *const method =
+        const WorkerMethod *method =
             route_find(slice_from_string(one->verb), slice_from_string(one->path), parameters);
         assert_string_equal(
             method == NULL ? "none" : method->name, one->method == NULL ? "none" : one->method);
@@ -52,7 +52,7 @@ every_method_is_found_by_its_own_pattern(void **state)
     (void)state;
     assert_true(worker_method_table_count >= 11);
     for (size_t index = 0; index < worker_method_table_count; index++) {
-        const WorkerMethod *const method = worker_method_table[index];
+        const WorkerMethod *method = worker_method_table[index];
         Slice parameters[WORKER_PARAMETERS_MAX];
         char path[128];
         size_t size = 0;

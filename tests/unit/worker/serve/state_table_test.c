@@ -25,16 +25,16 @@ obtain(Call *call, StateTable *table, StatePlace place, uint64_t now_ns)
 static void
 a_place_keeps_its_container_until_a_later_epoch(void **state)
 {
-    Call *const call = *state;
-    StateTable *const table = state_table_new();
-    ResourceContainer *const first = obtain(call, table, place_of("s", -1, 1), START_NS);
+    Call *call = *state;
+    StateTable *table = state_table_new();
+    ResourceContainer *first = obtain(call, table, place_of("s", -1, 1), START_NS);
     assert_ptr_equal(obtain(call, table, place_of("s", -1, 1), START_NS), first);
     assert_ptr_not_equal(obtain(call, table, place_of("s", 0, 1), START_NS), first);
     assert_ptr_not_equal(obtain(call, table, place_of("other", -1, 1), START_NS), first);
     assert_int_equal(state_table_count(table), 3);
     (void)obtain(call, table, place_of("s", -1, 2), START_NS);
     ResourceContainer *container = NULL;
-    const StatePlace past = place_of("s", -1, 1);
+    StatePlace past = place_of("s", -1, 1);
     assert_status(call, STATUS_ABORTED, state_table_obtain(call, table, &past, START_NS, &container));
     assert_string_equal(call->error.message, "epoch 1 of what the session keeps is over, 2 has begun");
     assert_int_equal(state_table_count(table), 3);
@@ -44,8 +44,8 @@ a_place_keeps_its_container_until_a_later_epoch(void **state)
 static void
 a_session_that_ends_takes_its_places_along(void **state)
 {
-    Call *const call = *state;
-    StateTable *const table = state_table_new();
+    Call *call = *state;
+    StateTable *table = state_table_new();
     (void)obtain(call, table, place_of("s", -1, 1), START_NS);
     (void)obtain(call, table, place_of("s", 7, 1), START_NS);
     (void)obtain(call, table, place_of("s2", -1, 1), START_NS);
@@ -62,7 +62,7 @@ static void
 variable_make_in(Call *call, StateTable *table, StatePlace place, const char *name)
 {
     ResourceContainer *container = NULL;
-    const VariableDeclaration declaration = {
+    VariableDeclaration declaration = {
         .name = slice_from_string(name), .dtype = DTYPE_FLOAT32, .shape = shape_scalar()};
     KernelContext context = {.call = call};
     Variable *variable = NULL;
@@ -76,10 +76,10 @@ variable_make_in(Call *call, StateTable *table, StatePlace place, const char *na
 static void
 a_reset_reaches_one_session_or_all_of_one_tenant(void **state)
 {
-    Call *const call = *state;
-    StateTable *const table = state_table_new();
+    Call *call = *state;
+    StateTable *table = state_table_new();
     const Slice containers[] = {SLICE("localhost"), SLICE("c")};
-    const StatePlace foreign = {.tenant = SLICE("t2"), .session = SLICE("s"), .place = -1, .epoch = 1};
+    StatePlace foreign = {.tenant = SLICE("t2"), .session = SLICE("s"), .place = -1, .epoch = 1};
     StateReset reset = {.tenant = SLICE("t"), .session = SLICE("s"), .containers = containers};
     variable_make_in(call, table, place_of("s", -1, 1), "w");
     variable_make_in(call, table, place_of("s", 1, 1), "c;w");
@@ -100,9 +100,9 @@ a_reset_reaches_one_session_or_all_of_one_tenant(void **state)
 static void
 what_nobody_uses_for_a_day_is_forgotten(void **state)
 {
-    Call *const call = *state;
-    StateTable *const table = state_table_new();
-    const uint64_t day_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
+    Call *call = *state;
+    StateTable *table = state_table_new();
+    uint64_t day_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
     (void)obtain(call, table, place_of("idle", -1, 1), START_NS);
     (void)obtain(call, table, place_of("used", -1, 1), START_NS + day_ns / 2);
     assert_int_equal(state_table_count(table), 2);
@@ -115,14 +115,14 @@ static bool
 begins_with_first_value(Call *call, StateTable *table, StatePlace place, uint64_t now_ns)
 {
     float seven = 7;
-    const Tensor first = {.dtype = DTYPE_FLOAT32, .shape = shape_scalar(), .data = &seven};
-    const VariableDeclaration declaration = {
+    Tensor first = {.dtype = DTYPE_FLOAT32, .shape = shape_scalar(), .data = &seven};
+    VariableDeclaration declaration = {
         .name = SLICE("v"), .dtype = DTYPE_FLOAT32, .shape = shape_scalar(), .first = &first};
     KernelContext context = {.call = call};
     Variable *variable = NULL;
     assert_status(call, STATUS_OK, state_table_obtain(call, table, &place, now_ns, &context.container));
     assert_status(call, STATUS_OK, variable_obtain(&context, &declaration, &variable));
-    const bool begins = variable_is_initialized(variable);
+    bool begins = variable_is_initialized(variable);
     resource_unref(variable_resource(variable));
     container_unref(context.container);
     return begins;
@@ -131,10 +131,10 @@ begins_with_first_value(Call *call, StateTable *table, StatePlace place, uint64_
 static void
 a_variable_begins_with_its_first_value_only_where_nothing_was_lost(void **state)
 {
-    Call *const call = *state;
-    StateTable *const table = state_table_new();
-    const uint64_t day_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
-    const uint64_t later_ns = START_NS + day_ns + 1;
+    Call *call = *state;
+    StateTable *table = state_table_new();
+    uint64_t day_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
+    uint64_t later_ns = START_NS + day_ns + 1;
     assert_true(begins_with_first_value(call, table, place_of("s", -1, 1), START_NS));
     assert_false(begins_with_first_value(call, table, place_of("s", -1, 2), START_NS));
     assert_false(begins_with_first_value(call, table, place_of("moved", -1, 3), START_NS));
@@ -147,16 +147,16 @@ a_variable_begins_with_its_first_value_only_where_nothing_was_lost(void **state)
 static void
 without_memory_nothing_is_kept(void **state)
 {
-    Call *const call = *state;
+    Call *call = *state;
     bool has_failed = true;
     for (size_t count = 1; has_failed; count++) {
         fail_alloc_count = 0;
         fail_alloc_at = count;
-        StateTable *const table = state_table_new();
+        StateTable *table = state_table_new();
         ResourceContainer *container = NULL;
-        const StatePlace place = place_of("s", -1, 1);
-        const Status status = table == NULL ? STATUS_RESOURCE_EXHAUSTED
-                                            : state_table_obtain(call, table, &place, START_NS, &container);
+        StatePlace place = place_of("s", -1, 1);
+        Status status = table == NULL ? STATUS_RESOURCE_EXHAUSTED
+                                      : state_table_obtain(call, table, &place, START_NS, &container);
         fail_alloc_at = 0;
         has_failed = status != STATUS_OK;
         assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);

@@ -36,10 +36,10 @@ is_aborted(Call *call, const StepEntry *entry)
 static void
 all_messages_of_an_attempt_share_one_entry(void **state)
 {
-    StepTable *const table = step_table_new();
-    StepEntry *const pushed = enter(*state, table, claim_of("s", 0, 1));
-    StepEntry *const run = enter(*state, table, claim_of("s", 0, 1));
-    StepEntry *const other = enter(*state, table, claim_of("s", 1, 1));
+    StepTable *table = step_table_new();
+    StepEntry *pushed = enter(*state, table, claim_of("s", 0, 1));
+    StepEntry *run = enter(*state, table, claim_of("s", 0, 1));
+    StepEntry *other = enter(*state, table, claim_of("s", 1, 1));
     assert_ptr_equal(pushed, run);
     assert_ptr_not_equal(run, other);
     assert_int_equal(step_table_count(table), 2);
@@ -52,8 +52,8 @@ all_messages_of_an_attempt_share_one_entry(void **state)
 static void
 a_wrong_push_token_is_refused(void **state)
 {
-    Call *const call = *state;
-    StepTable *const table = step_table_new();
+    Call *call = *state;
+    StepTable *table = step_table_new();
     step_entry_unref(enter(call, table, claim_of("s", 0, 1)));
     StepClaim wrong = claim_of("s", 0, 1);
     StepEntry *entry = NULL;
@@ -68,15 +68,15 @@ a_wrong_push_token_is_refused(void **state)
 static void
 a_later_attempt_ends_the_one_before(void **state)
 {
-    Call *const call = *state;
-    StepTable *const table = step_table_new();
-    StepEntry *const first = enter(call, table, claim_of("s", 0, 1));
-    StepEntry *const second = enter(call, table, claim_of("s", 0, 2));
+    Call *call = *state;
+    StepTable *table = step_table_new();
+    StepEntry *first = enter(call, table, claim_of("s", 0, 1));
+    StepEntry *second = enter(call, table, claim_of("s", 0, 2));
     assert_ptr_not_equal(first, second);
     assert_true(is_aborted(call, first));
     assert_false(is_aborted(call, second));
     StepEntry *late = NULL;
-    const StepClaim claim = claim_of("s", 0, 1);
+    StepClaim claim = claim_of("s", 0, 1);
     assert_int_equal(step_table_enter(call, table, &claim, &late), STATUS_ABORTED);
     assert_string_equal(call->error.message, "attempt 1 of this step is over, attempt 2 is known");
     assert_null(step_table_find(table, &claim));
@@ -89,11 +89,11 @@ a_later_attempt_ends_the_one_before(void **state)
 static void
 only_the_exact_attempt_is_found(void **state)
 {
-    StepTable *const table = step_table_new();
-    StepEntry *const entry = enter(*state, table, claim_of("s", 0, 2));
+    StepTable *table = step_table_new();
+    StepEntry *entry = enter(*state, table, claim_of("s", 0, 2));
     const StepClaim claims[] = {claim_of("s", 0, 2), claim_of("s", 0, 3), claim_of("s", 0, 1),
         claim_of("s", 1, 2), claim_of("t", 0, 2)};
-    StepEntry *const found = step_table_find(table, &claims[0]);
+    StepEntry *found = step_table_find(table, &claims[0]);
     assert_ptr_equal(found, entry);
     for (size_t index = 1; index < COUNT_OF(claims); index++) {
         assert_null(step_table_find(table, &claims[index]));
@@ -106,18 +106,18 @@ only_the_exact_attempt_is_found(void **state)
 static void
 cleanup_ends_all_slots_and_keeps_late_messages_out(void **state)
 {
-    Call *const call = *state;
-    StepTable *const table = step_table_new();
-    StepEntry *const zero = enter(call, table, claim_of("s", 0, 1));
-    StepEntry *const last = enter(call, table, claim_of("s", SLOT_COUNT_MAX - 1, 1));
-    StepEntry *const other = enter(call, table, claim_of("t", 0, 1));
+    Call *call = *state;
+    StepTable *table = step_table_new();
+    StepEntry *zero = enter(call, table, claim_of("s", 0, 1));
+    StepEntry *last = enter(call, table, claim_of("s", SLOT_COUNT_MAX - 1, 1));
+    StepEntry *other = enter(call, table, claim_of("t", 0, 1));
     step_table_cleanup(table, SLICE("s"), 1);
     step_table_cleanup(table, SLICE("s"), 1);
     assert_true(is_aborted(call, zero));
     assert_true(is_aborted(call, last));
     assert_false(is_aborted(call, other));
     StepEntry *late = NULL;
-    const StepClaim claim = claim_of("s", 0, 1);
+    StepClaim claim = claim_of("s", 0, 1);
     assert_int_equal(step_table_enter(call, table, &claim, &late), STATUS_ABORTED);
     assert_string_equal(call->error.message, "this step is over");
     assert_null(step_table_find(table, &claim));
@@ -130,8 +130,8 @@ cleanup_ends_all_slots_and_keeps_late_messages_out(void **state)
 static void
 cleanup_of_an_earlier_attempt_leaves_the_present_one(void **state)
 {
-    StepTable *const table = step_table_new();
-    StepEntry *const entry = enter(*state, table, claim_of("s", 0, 2));
+    StepTable *table = step_table_new();
+    StepEntry *entry = enter(*state, table, claim_of("s", 0, 2));
     step_table_cleanup(table, SLICE("s"), 1);
     assert_false(is_aborted(*state, entry));
     step_entry_unref(entry);
@@ -141,12 +141,12 @@ cleanup_of_an_earlier_attempt_leaves_the_present_one(void **state)
 static void
 what_no_run_claims_goes_after_a_minute(void **state)
 {
-    Call *const call = *state;
-    StepTable *const table = step_table_new();
-    StepEntry *const pushed = enter(call, table, claim_of("pushed", 0, 1));
+    Call *call = *state;
+    StepTable *table = step_table_new();
+    StepEntry *pushed = enter(call, table, claim_of("pushed", 0, 1));
     StepClaim claim = claim_of("run", 0, 1);
     claim.deadline_ns = now_ns + 3600 * CLOCK_NS_PER_S;
-    StepEntry *const run = enter(call, table, claim);
+    StepEntry *run = enter(call, table, claim);
     step_table_sweep(table, now_ns + 61 * CLOCK_NS_PER_S);
     assert_true(is_aborted(call, pushed));
     assert_false(is_aborted(call, run));
@@ -158,8 +158,8 @@ what_no_run_claims_goes_after_a_minute(void **state)
 static void
 clearing_ends_every_step(void **state)
 {
-    StepTable *const table = step_table_new();
-    StepEntry *const entry = enter(*state, table, claim_of("s", 0, 1));
+    StepTable *table = step_table_new();
+    StepEntry *entry = enter(*state, table, claim_of("s", 0, 1));
     step_table_clear(table);
     assert_true(is_aborted(*state, entry));
     assert_int_equal(step_table_count(table), 0);
@@ -170,11 +170,11 @@ clearing_ends_every_step(void **state)
 static void
 a_slot_is_run_once(void **state)
 {
-    StepTable *const table = step_table_new();
-    StepEntry *const entry = enter(*state, table, claim_of("s", 0, 1));
-    const WireRun run = {.attempt = 1};
-    TransportStep *const first = transport_step_new(NULL, SLICE("s"), &run);
-    TransportStep *const second = transport_step_new(NULL, SLICE("s"), &run);
+    StepTable *table = step_table_new();
+    StepEntry *entry = enter(*state, table, claim_of("s", 0, 1));
+    WireRun run = {.attempt = 1};
+    TransportStep *first = transport_step_new(NULL, SLICE("s"), &run);
+    TransportStep *second = transport_step_new(NULL, SLICE("s"), &run);
     assert_true(step_entry_attach(entry, first));
     assert_false(step_entry_attach(entry, second));
     transport_step_unref(second);
@@ -187,10 +187,10 @@ enum { THREADS = 4, TURNS = 300 };
 static void *
 enter_and_clean(void *context)
 {
-    StepTable *const table = context;
+    StepTable *table = context;
     for (int turn = 0; turn < TURNS; turn++) {
         Call call = {0};
-        const StepClaim claim = claim_of("shared", turn % 2, turn / 8 + 1);
+        StepClaim claim = claim_of("shared", turn % 2, turn / 8 + 1);
         StepEntry *entry = NULL;
         if (step_table_enter(&call, table, &claim, &entry) == STATUS_OK) {
             (void)!rendezvous_deliver(&call, entry->rendezvous, SLICE("a;b;c;0:0"), NULL, true);
@@ -209,7 +209,7 @@ threads_meet_in_the_table(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
-    StepTable *const table = step_table_new();
+    StepTable *table = step_table_new();
     for (int index = 0; index < THREADS; index++) {
         assert_int_equal(pthread_create(&threads[index], NULL, enter_and_clean, table), 0);
     }
@@ -226,10 +226,10 @@ without_memory_a_step_is_refused_and_nothing_leaks(void **state)
     for (size_t at = 1; at < 10; at++) {
         fail_alloc_count = 0;
         fail_alloc_at = at;
-        StepTable *const table = step_table_new();
-        const StepClaim claim = claim_of("s", 0, 1);
+        StepTable *table = step_table_new();
+        StepClaim claim = claim_of("s", 0, 1);
         StepEntry *entry = NULL;
-        const Status status =
+        Status status =
             table == NULL ? STATUS_RESOURCE_EXHAUSTED : step_table_enter(*state, table, &claim, &entry);
         fail_alloc_at = 0;
         assert_true((status == STATUS_OK) == (entry != NULL));
@@ -242,8 +242,8 @@ static void
 many_steps_that_are_over_take_no_more_than_their_share(void **state)
 {
     enum { EXTRA = 3 };
-    Call *const call = *state;
-    StepTable *const table = step_table_new();
+    Call *call = *state;
+    StepTable *table = step_table_new();
     char name[24];
     for (int index = 0; index < TOMBSTONE_COUNT_MAX + EXTRA; index++) {
         (void)snprintf(name, sizeof name, "s%d", index);
@@ -253,7 +253,7 @@ many_steps_that_are_over_take_no_more_than_their_share(void **state)
     assert_int_equal(step_table_count(table), TOMBSTONE_COUNT_MAX);
     assert_int_equal(step_table_live_count(table), 0);
     StepEntry *late = NULL;
-    const StepClaim youngest = claim_of(name, 0, 1);
+    StepClaim youngest = claim_of(name, 0, 1);
     assert_int_equal(step_table_enter(call, table, &youngest, &late), STATUS_ABORTED);
     step_entry_unref(enter(call, table, claim_of("s0", 0, 1))); /* the oldest is forgotten */
     assert_int_equal(step_table_live_count(table), 1);

@@ -36,8 +36,8 @@ peer_take(Call *call, Frame *frame)
 static void
 peer_take_push(void)
 {
-    const FrameLimits limits = {.tensor_size_max = PUSH_SIZE_MAX};
-    FrameReader *const reader = frame_reader_new(&limits);
+    FrameLimits limits = {.tensor_size_max = PUSH_SIZE_MAX};
+    FrameReader *reader = frame_reader_new(&limits);
     AUTO_ARENA arena = arena_new(1 << 20);
     Call call = {.arena = arena};
     Slice data = buffer_slice(&peer.body);
@@ -77,7 +77,7 @@ peer_answer_pull(H2Stream *stream)
 {
     AUTO_BUFFER frame = {0};
     frame_write_tensor_head(&frame, SLICE(FROM_PEER), &peer.pulled);
-    const Slice payload = frame_tensor_payload(&peer.pulled);
+    Slice payload = frame_tensor_payload(&peer.pulled);
     buffer_append_slice(&frame, payload);
     buffer_append(&frame, "\0\0\0\0\0\0\0", frame_padding(payload.size));
     peer_answer(stream, 200, WIRE_CONTENT_TYPE_FRAMES, buffer_slice(&frame));
@@ -127,13 +127,13 @@ find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_
 static void
 open_at(const char *address)
 {
-    const TransportOptions options = {
+    TransportOptions options = {
         .upstream = {.frames.tensor_size_max = 1 << 24, .connect_timeout_ms = 1000},
         .incarnation = "here",
         .find_local = find_local,
         .context = &near,
     };
-    const WireRun run = {
+    WireRun run = {
         .attempt = 3,
         .slot = 0,
         .peers = {{.slot = 1,
@@ -151,7 +151,7 @@ open_at(const char *address)
     assert_non_null(near.transport);
     near.step = transport_step_new(near.transport, SLICE("s"), &run);
     assert_non_null(near.step);
-    const RendezvousRemote remote = transport_step_remote(near.step);
+    RendezvousRemote remote = transport_step_remote(near.step);
     near.rendezvous = rendezvous_new(0, &remote);
     assert_non_null(near.rendezvous);
     transport_step_attach(near.step, near.rendezvous);
@@ -193,7 +193,7 @@ tear_down(void **state)
 static Tensor
 floats(size_t count)
 {
-    const Shape shape = {.rank = 1, .dims = {(int64_t)count}};
+    Shape shape = {.rank = 1, .dims = {(int64_t)count}};
     Tensor tensor = {0};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
     for (size_t index = 0; index < count; index++) {
@@ -439,7 +439,7 @@ a_key_for_nobody_is_refused(void **state)
         "/slot:0/device:CPU:0;/slot:7/device:CPU:0;edge_0;0:0", "/slot:0/device:CPU:0;/slot:x/d;edge_0;0:0"};
     for (size_t index = 0; index < COUNT_OF(keys); index++) {
         AUTO_TENSOR tensor = floats(1);
-        const RendezvousRemote remote = transport_step_remote(near.step);
+        RendezvousRemote remote = transport_step_remote(near.step);
         assert_int_equal(
             remote.send(remote.context, &near.call, slice_from_string(keys[index]), &tensor, false),
             STATUS_INTERNAL);
@@ -471,7 +471,7 @@ a_slot_of_this_process_gets_the_pointer(void **state)
     Awaited value;
     near.local = rendezvous_new(2, NULL);
     Tensor tensor = floats(LARGE_COUNT);
-    const void *const data = tensor.data;
+    const void *data = tensor.data;
     assert_status(
         &near.call, STATUS_OK, rendezvous_send(&near.call, near.rendezvous, SLICE(TO_LOCAL), &tensor, false));
     await_key(near.local, TO_LOCAL, &value);
@@ -497,10 +497,10 @@ without_memory_for_a_message_the_sender_keeps_its_value(void **state)
 {
     (void)state;
     AUTO_TENSOR tensor = floats(1);
-    const RendezvousRemote remote = transport_step_remote(near.step);
+    RendezvousRemote remote = transport_step_remote(near.step);
     fail_alloc_count = 0;
     fail_alloc_at = 1;
-    const Status status = remote.send(remote.context, &near.call, SLICE(TO_PEER), &tensor, false);
+    Status status = remote.send(remote.context, &near.call, SLICE(TO_PEER), &tensor, false);
     fail_alloc_at = 0;
     assert_int_equal(status, STATUS_RESOURCE_EXHAUSTED);
     assert_non_null(tensor.data);

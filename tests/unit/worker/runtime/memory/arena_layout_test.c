@@ -23,7 +23,7 @@ random_below(uint64_t *state, uint32_t limit)
 static void
 flow_add(RandomFlow *made, uint32_t from)
 {
-    const uint32_t node = made->flow.node_count;
+    uint32_t node = made->flow.node_count;
     made->before[made->starts[node + 1]++] = from;
     made->is_before[from][node] = true;
     for (uint32_t i = 0; i < node; i++) {
@@ -34,7 +34,7 @@ flow_add(RandomFlow *made, uint32_t from)
 static void
 flow_begin_node(RandomFlow *made)
 {
-    const uint32_t node = made->flow.node_count;
+    uint32_t node = made->flow.node_count;
     made->order[node] = node;
     made->starts[node + 1] = made->starts[node];
 }
@@ -154,7 +154,7 @@ random_graphs_are_laid_out_for_any_order(void **state)
         for (uint32_t node = 0; node < NODES_MAX; node++) {
             flow_begin_node(&made);
             for (uint32_t edge = random_below(&random, 4); edge > 0 && node > 0; edge--) {
-                const uint32_t near = node < 6 ? node : 6;
+                uint32_t near = node < 6 ? node : 6;
                 flow_add(&made, node - 1 - random_below(&random, near));
             }
             made.flow.node_count++;

@@ -48,12 +48,12 @@ write_graph(uint64_t seed, Buffer *text, float *ret_values)
     buffer_append_string(text, "n0 = _Arg() T=float32 index=0\n");
     ret_values[0] = 3;
     for (uint32_t node = 1; node < NODES; node++) {
-        const RandomOp *const op = &OPS[random_below(&random, COUNT_OF(OPS))];
-        const uint32_t near = node < 8 ? node : 8;
-        const uint32_t a = node - 1 - random_below(&random, near);
-        const uint32_t b = node - 1 - random_below(&random, near);
-        const bool is_large = ret_values[a] > 1e6f || ret_values[a] < -1e6f;
-        const char *const name = is_large && op->op[1] == 'q' ? "Neg" : op->op;
+        const RandomOp *op = &OPS[random_below(&random, COUNT_OF(OPS))];
+        uint32_t near = node < 8 ? node : 8;
+        uint32_t a = node - 1 - random_below(&random, near);
+        uint32_t b = node - 1 - random_below(&random, near);
+        bool is_large = ret_values[a] > 1e6f || ret_values[a] < -1e6f;
+        const char *name = is_large && op->op[1] == 'q' ? "Neg" : op->op;
         ret_values[node] = evaluate(name, ret_values[a], ret_values[b]);
         buffer_append_format(text, "n%u = %s(n%u", node, name, a);
         if (op->input_count == 2) {
@@ -229,7 +229,7 @@ what_kernels_take_to_work_in_is_planned_for_the_first_run(void **state)
         AUTO_PARTITION partition = fixture_compile(&fixture, SCRATCH_CASES[i].graph);
         Tensor args[] = {fixture_numbers(&fixture, &SCRATCH_CASES[i].shape, 1),
             fixture_numbers(&fixture, &(Shape){.rank = 0}, 2)};
-        const uint32_t arg_count = partition_arg_count(partition);
+        uint32_t arg_count = partition_arg_count(partition);
         fixture_run(&fixture, partition, NULL, args, arg_count, &outcome);
         assert_int_equal(outcome.code, STATUS_OK);
         assert_as_planned(&outcome.stats);
@@ -275,7 +275,7 @@ a_step_past_its_limit_is_refused_and_the_next_one_runs(void **state)
         .memory_limit = 100 * 1000,
         .callbacks = outcome_callbacks(&outcome)};
     assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
-    const char *const message = fixture.call.error.message;
+    const char *message = fixture.call.error.message;
     assert_non_null(strstr(message, "the step is planned to take "));
     assert_non_null(strstr(message, " bytes (32768 fed), the largest tensors 'scores' 65536, "));
     assert_non_null(strstr(message, "on this worker, but may take 100000"));
@@ -295,7 +295,7 @@ static void
 a_refusal_tells_whether_room_may_come(void **state)
 {
     (void)state;
-    const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 4 << 20};
+    CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 4 << 20};
     RunFixture fixture;
     fixture_begin(&fixture, 1);
     cpu_device_free(fixture.device);
@@ -306,7 +306,7 @@ a_refusal_tells_whether_room_may_come(void **state)
     for (int rows = 128; rows <= 1024; rows *= 8) {
         bool is_crowded = rows == 1024;
         Tensor arg = matrix(&fixture, rows, 64);
-        const RunRequest request = {
+        RunRequest request = {
             .partition = partition, .args = &arg, .arg_count = 1, .is_crowded = &is_crowded};
         assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
         assert_int_equal(is_crowded, rows == 128);
@@ -331,7 +331,7 @@ what_was_not_planned_ends_at_the_limit_too(void **state)
                                                          "out = _Retval(found) T=int64 index=0\n");
     RunOutcome outcome = {0};
     Tensor arg = fixture_vector(&fixture, 100 * 1000, 1);
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = &arg,
         .arg_count = 1,
         .memory_limit = 600 * 1000,

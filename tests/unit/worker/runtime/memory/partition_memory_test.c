@@ -126,7 +126,7 @@ find_two(void *context, Slice sha256)
 static Status
 compile(RunFixture *fixture, GraphDef *def, Partition **ret_partition)
 {
-    const BlobSource blobs = {.find = find_two};
+    BlobSource blobs = {.find = find_two};
     MissingBlobs missing = {0};
     return partition_compile(&fixture->call, def, fixture->device, &blobs, &missing, ret_partition);
 }
@@ -134,7 +134,7 @@ compile(RunFixture *fixture, GraphDef *def, Partition **ret_partition)
 static Status
 run(RunFixture *fixture, const Subject *subject, Partition *partition)
 {
-    const size_t at = fail_alloc_at;
+    size_t at = fail_alloc_at;
     RunOutcome outcome = {0};
     Tensor feeds[FEEDS_MAX] = {0};
     RunRequest request = {.partition = partition, .args = feeds, .callbacks = outcome_callbacks(&outcome)};
@@ -183,9 +183,9 @@ compile_failing(const Subject *subject, GraphDef *def, size_t at)
     fixture_begin(&fixture, 1);
     fail_alloc_count = 0;
     fail_alloc_at = at;
-    const Status status = compile(&fixture, def, &partition);
+    Status status = compile(&fixture, def, &partition);
     fail_alloc_at = 0;
-    const bool is_past = fail_alloc_count < at;
+    bool is_past = fail_alloc_count < at;
     check_told(subject, "a compile", at, status);
     assert_int_equal(status == STATUS_OK, partition != NULL);
     if (partition != NULL) {
@@ -222,7 +222,7 @@ run_failing(const Subject *subject, GraphDef *def, size_t at)
     assert_status(&fixture.call, STATUS_OK, compile(&fixture, def, &partition));
     fail_alloc_at = at;
     check_told(subject, "a run", at, run(&fixture, subject, partition));
-    const bool is_past = atomic_load_relaxed(&fail_alloc_count) < at;
+    bool is_past = atomic_load_relaxed(&fail_alloc_count) < at;
     for (int count = 0; count < RUNS; count++) {
         assert_int_equal(run(&fixture, subject, partition), STATUS_OK);
     }

@@ -81,10 +81,10 @@ choose_operation(Expression *expression, Dtype dtype)
 static const Value *
 choose_value(Expression *expression, Dtype dtype)
 {
-    const int first = expression->count > 3 && draw(expression, 4) > 0 ? expression->count - 3 : 0;
+    int first = expression->count > 3 && draw(expression, 4) > 0 ? expression->count - 3 : 0;
     for (int attempt = 0; attempt < 40; attempt++) {
-        const int from = attempt < 20 ? first : 0;
-        const Value *const value =
+        int from = attempt < 20 ? first : 0;
+        const Value *value =
             &expression->values[from + (int)draw(expression, (uint64_t)(expression->count - from))];
         if (value->dtype == dtype) {
             return value;
@@ -96,18 +96,18 @@ choose_value(Expression *expression, Dtype dtype)
 static void
 add_operation(Expression *expression)
 {
-    const Value *const a = &expression->values[expression->count - 1 - (int)draw(expression, 2)];
-    const Operation *const operation = choose_operation(expression, a->dtype);
-    const Value *const b = choose_value(expression, a->dtype);
-    const Value *const c = choose_value(expression, a->dtype);
-    const Value *const truth = choose_value(expression, DTYPE_BOOL);
-    const char *const left = a->name;
-    const char *const right = b == NULL ? left : b->name;
-    const char *const third = c == NULL ? left : c->name;
-    const char *const type = dtype_name(a->dtype);
+    const Value *a = &expression->values[expression->count - 1 - (int)draw(expression, 2)];
+    const Operation *operation = choose_operation(expression, a->dtype);
+    const Value *b = choose_value(expression, a->dtype);
+    const Value *c = choose_value(expression, a->dtype);
+    const Value *truth = choose_value(expression, DTYPE_BOOL);
+    const char *left = a->name;
+    const char *right = b == NULL ? left : b->name;
+    const char *third = c == NULL ? left : c->name;
+    const char *type = dtype_name(a->dtype);
     Value made = {.dtype = a->dtype};
     snprintf(made.name, sizeof made.name, "v%d", expression->count);
-    Buffer *const text = &expression->text;
+    Buffer *text = &expression->text;
     if (operation->form == CHOICE && truth == NULL) {
         return;
     }
@@ -138,7 +138,7 @@ add_operation(Expression *expression)
         break;
     }
     if (operation->form != CHANGED) {
-        const bool is_logic = operation->op[0] == 'L' && operation->op[2] == 'g';
+        bool is_logic = operation->op[0] == 'L' && operation->op[2] == 'g';
         buffer_append_format(text, is_logic ? "\n" : " T=%s\n", type);
     }
     if (operation->op[0] == 'o' && operation->op[6] == 'P') { /* Pow's exponent has a type of its own */
@@ -152,7 +152,7 @@ static Shape
 choose_shape(Expression *expression, const Shape *whole)
 {
     Shape shape = *whole;
-    const int dropped = draw(expression, 3) == 0 ? (int)draw(expression, (uint64_t)shape.rank + 1) : 0;
+    int dropped = draw(expression, 3) == 0 ? (int)draw(expression, (uint64_t)shape.rank + 1) : 0;
     shape.rank -= dropped;
     memmove(shape.dims, shape.dims + dropped, (size_t)shape.rank * sizeof shape.dims[0]);
     for (int dimension = 0; dimension < shape.rank; dimension++) {
@@ -166,7 +166,7 @@ expression_begin(Expression *expression, uint64_t seed, Dtype dtype, const Shape
 {
     *expression = (Expression){.seed = seed};
     for (int feed = 0; feed < FEEDS; feed++) {
-        Value *const value = &expression->values[expression->count++];
+        Value *value = &expression->values[expression->count++];
         value->dtype = feed == FEEDS - 1 ? DTYPE_BOOL : dtype;
         snprintf(value->name, sizeof value->name, "x%d", feed);
         expression->dtypes[feed] = value->dtype;
@@ -175,14 +175,14 @@ expression_begin(Expression *expression, uint64_t seed, Dtype dtype, const Shape
             &expression->text, "%s = _Arg() T=%s index=%d\n", value->name, dtype_name(value->dtype), feed);
     }
     expression->count--; /* the boolean is read once something else exists */
-    const Value truth = expression->values[expression->count];
+    Value truth = expression->values[expression->count];
     add_operation(expression);
     expression->values[expression->count++] = truth;
     while (expression->count < FEEDS + OPERATIONS) {
         add_operation(expression);
     }
     for (int output = 0; output < 2; output++) {
-        const Value *const value = &expression->values[expression->count - 1 - 5 * output];
+        const Value *value = &expression->values[expression->count - 1 - 5 * output];
         buffer_append_format(&expression->text, "out%d = _Retval(%s) T=%s index=%d\n", output, value->name,
             dtype_name(value->dtype), output);
     }
@@ -194,13 +194,13 @@ fill(Expression *expression, Tensor *tensor)
 {
     static const double numbers[] = {
         0, -0.0, 1, -1, 0.5, -2.25, 3, 1e-40, INFINITY, -INFINITY, NAN, 65504, 100};
-    const int64_t count = tensor_element_count(tensor);
-    const size_t size = dtype_size(tensor->dtype);
+    int64_t count = tensor_element_count(tensor);
+    size_t size = dtype_size(tensor->dtype);
     for (int64_t index = 0; index < count; index++) {
         uint64_t bits[2] = {draw(expression, UINT32_MAX) << 32 | draw(expression, UINT32_MAX),
             draw(expression, UINT32_MAX) << 32 | draw(expression, UINT32_MAX)};
-        const double number = numbers[draw(expression, COUNT_OF(numbers))];
-        const float narrow = (float)number;
+        double number = numbers[draw(expression, COUNT_OF(numbers))];
+        float narrow = (float)number;
         if (tensor->dtype == DTYPE_BOOL) {
             bits[0] &= 1;
         } else if (draw(expression, 8) > 0 && tensor->dtype == DTYPE_FLOAT32) {
@@ -217,9 +217,9 @@ fill(Expression *expression, Tensor *tensor)
 static void
 run(RunFixture *fixture, Expression *expression, bool is_fused, RunOutcome *ret_outcome)
 {
-    Partition *const partition = fixture_compile_without(
+    Partition *partition = fixture_compile_without(
         fixture, buffer_string(&expression->text), is_fused ? NULL : "elementwise_fusion");
-    const uint64_t seed = expression->seed;
+    uint64_t seed = expression->seed;
     Tensor args[FEEDS];
     for (int feed = 0; feed < FEEDS; feed++) {
         assert_true(tensor_new(expression->dtypes[feed], &expression->shapes[feed], &args[feed]));
@@ -281,7 +281,7 @@ static void
 large_expressions_keep_their_bits_on_any_threads(void **state)
 {
     (void)state;
-    const Shape shape = {.rank = 3, .dims = {13, 41, 67}};
+    Shape shape = {.rank = 3, .dims = {13, 41, 67}};
     for (int threads = 1; threads <= 4; threads *= 2) {
         try_expressions(threads, &shape, 1);
     }
@@ -294,7 +294,7 @@ a_failure_names_the_node_that_the_author_wrote(void **state)
     RunFixture fixture;
     RunOutcome outcome = {0};
     fixture_begin(&fixture, 1);
-    Partition *const partition = fixture_compile(&fixture,
+    Partition *partition = fixture_compile(&fixture,
         "x = _Arg() T=int32 index=0\ny = _Arg() T=int32 index=1\n"
         "sum = Add(x, x) T=int32\nquotient = FloorDiv(sum, y) T=int32\nresult = Neg(quotient) T=int32\n"
         "out = _Retval(result) T=int32 index=0\n");
@@ -319,7 +319,7 @@ shapes_that_do_not_fit_are_told_of_the_node_that_meets_them(void **state)
     RunFixture fixture;
     RunOutcome outcome = {0};
     fixture_begin(&fixture, 1);
-    Partition *const partition = fixture_compile(&fixture,
+    Partition *partition = fixture_compile(&fixture,
         "x = _Arg() T=float32 index=0\ny = _Arg() T=float32 index=1\n"
         "sum = Add(x, y) T=float32\nresult = Neg(sum) T=float32\nout = _Retval(result) T=float32 index=0\n");
     Tensor args[] = {fixture_vector(&fixture, 2, 1), fixture_vector(&fixture, 3, 1)};
@@ -338,7 +338,7 @@ a_failure_beside_a_dead_input_is_told(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    Partition *const partition =
+    Partition *partition =
         fixture_compile(&fixture, "x = _Arg() T=float32 index=0\ny = _Arg() T=float32 index=1\n"
                                   "never = Const() dtype=bool value=bool(0)\n"
                                   "taken = Switch(x, never) T=float32\n"
@@ -364,7 +364,7 @@ a_fused_node_tells_whom_it_computes(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    Partition *const partition = fixture_compile(&fixture,
+    Partition *partition = fixture_compile(&fixture,
         "x = _Arg() T=float32 index=0\nn = Neg(x) T=float32\nr = Relu(n) T=float32\n"
         "out = _Retval(r) T=float32 index=0\n");
     assert_true(slice_equals_string(partition_node(partition, 2).op, "_Fused(n: Neg, r: Relu)"));
@@ -380,7 +380,7 @@ every_combination_of_shapes_is_computed_right(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    Partition *const partition = fixture_compile(&fixture,
+    Partition *partition = fixture_compile(&fixture,
         "x = _Arg() T=float32 index=0\nn = Neg(x) T=float32\nr = Add(n, x) T=float32\n"
         "out = _Retval(r) T=float32 index=0\n");
     for (int64_t size = 1; size <= 24; size++) {
@@ -402,10 +402,10 @@ ops_that_are_told_to_be_element_wise_have_kernels_that_are(void **state)
 {
     (void)state;
     for (size_t index = 0; index < op_count(); index++) {
-        const Op *const op = op_at(index);
+        const Op *op = op_at(index);
         bool has_function = false;
         for (size_t family = 0; family < reference_table_count; family++) {
-            const KernelFamily *const kernels = reference_table[family];
+            const KernelFamily *kernels = reference_table[family];
             for (size_t kernel = 0; kernel < kernels->kernel_count; kernel++) {
                 has_function = has_function || (slice_equals_string(op->name, kernels->kernels[kernel].op) &&
                                                    kernels->kernels[kernel].element != NULL);

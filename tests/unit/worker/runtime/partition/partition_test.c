@@ -70,7 +70,7 @@ static void
 put_blob(Call *call, Cache *cache, const char *tenant, const char *sha256, float first)
 {
     TensorBuffer *made = blob(first);
-    const CacheKey key = {.tenant = slice_from_string(tenant), .digest = slice_from_string(sha256)};
+    CacheKey key = {.tenant = slice_from_string(tenant), .digest = slice_from_string(sha256)};
     assert_status(call, STATUS_OK, cache_put(call, cache, key, made));
     tensor_buffer_unref(made);
 }
@@ -83,7 +83,7 @@ all_missing_blobs_are_told_then_bound(void **state)
     fixture_begin(&fixture, 1);
     Cache *cache = cache_new(&blob_cache_type, 1024);
     TenantBlobs tenant = {.cache = cache, .tenant = SLICE("tnt_1")};
-    const BlobSource source = tenant_blobs_source(&tenant);
+    BlobSource source = tenant_blobs_source(&tenant);
     AUTO_GRAPH_DEF def = graph_literal(WITH_BLOBS);
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
@@ -121,7 +121,7 @@ a_blob_of_the_wrong_size_is_refused(void **state)
     fixture_begin(&fixture, 1);
     Cache *cache = cache_new(&blob_cache_type, 1024);
     TenantBlobs tenant = {.cache = cache, .tenant = SLICE("t")};
-    const BlobSource source = tenant_blobs_source(&tenant);
+    BlobSource source = tenant_blobs_source(&tenant);
     AUTO_GRAPH_DEF def = graph_literal("w = _BlobConst() dtype=float32 shape=<5> sha256='aa11'\n");
     Partition *partition = NULL;
     MissingBlobs missing = {0};
@@ -140,9 +140,9 @@ the_blob_cache_drops_what_was_used_longest_ago(void **state)
     (void)state;
     Call call = {0};
     Cache *cache = cache_new(&blob_cache_type, 32);
-    const CacheKey first = {.tenant = SLICE("t"), .digest = SLICE("1")};
-    const CacheKey second = {.tenant = SLICE("t"), .digest = SLICE("2")};
-    const CacheKey third = {.tenant = SLICE("t"), .digest = SLICE("3")};
+    CacheKey first = {.tenant = SLICE("t"), .digest = SLICE("1")};
+    CacheKey second = {.tenant = SLICE("t"), .digest = SLICE("2")};
+    CacheKey third = {.tenant = SLICE("t"), .digest = SLICE("3")};
     put_blob(&call, cache, "t", "1", 1);
     put_blob(&call, cache, "t", "2", 2);
     TensorBuffer *used = cache_get(cache, first);

@@ -146,11 +146,11 @@ a_branch_takes_what_its_caller_may_still_take(void **state)
         "x = _Arg() T=float32 index=1\n"
         "f = _Branch(p, x) Tindex=bool Tin=[float32] Tout=[int64] branches=[@find,@find]\n"
         "out = _Retval(f) T=int64 index=0\n");
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     Tensor args[2] = {[1] = fixture_vector(&fixture, 100 * 1000, 1)};
     assert_true(tensor_new(DTYPE_BOOL, &scalar, &args[0]));
     *(bool *)args[0].data = true;
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = args,
         .arg_count = 2,
         .memory_limit = 600 * 1000,
@@ -167,7 +167,7 @@ a_branch_takes_what_its_caller_may_still_take(void **state)
 static void
 branch_args(RunFixture *fixture, bool takes_first, Tensor args[2])
 {
-    const Shape scalar = shape_scalar();
+    Shape scalar = shape_scalar();
     assert_true(tensor_new(DTYPE_BOOL, &scalar, &args[0]));
     *(bool *)args[0].data = takes_first;
     args[1] = fixture_vector(fixture, 2, 3);
@@ -207,7 +207,7 @@ many_runs_call_at_once(void **state)
     for (int index = 0; index < RUN_COUNT; index++) {
         Tensor args[2];
         branch_args(&fixture, index % 2 == 0, args);
-        const RunRequest request = {.partition = partition,
+        RunRequest request = {.partition = partition,
             .args = args,
             .arg_count = 2,
             .callbacks = outcome_callbacks(&outcomes[index])};
@@ -277,7 +277,7 @@ start_endless(RunFixture *fixture, Partition *partition, uint64_t deadline_ns, R
     Run *run = NULL;
     Tensor args[2];
     branch_args(fixture, true, args);
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = args,
         .arg_count = 2,
         .deadline_ns = deadline_ns,
@@ -295,8 +295,8 @@ a_cancelled_run_ends_what_it_called(void **state)
     AUTO_PARTITION partition = fixture_compile(&fixture, ENDLESS);
     for (int round = 0; round < 20; round++) {
         RunOutcome outcome = {0};
-        Run *const run = start_endless(&fixture, partition, 0, &outcome);
-        const uint64_t until = clock_monotonic_ns() + (uint64_t)round * 100 * CLOCK_NS_PER_US;
+        Run *run = start_endless(&fixture, partition, 0, &outcome);
+        uint64_t until = clock_monotonic_ns() + (uint64_t)round * 100 * CLOCK_NS_PER_US;
         while (clock_monotonic_ns() < until) {}
         run_cancel(run, STATUS_CANCELLED, "the caller gave up");
         outcome_wait(&outcome);
@@ -317,8 +317,7 @@ the_deadline_holds_inside(void **state)
     fixture_begin(&fixture, 2);
     AUTO_PARTITION partition = fixture_compile(&fixture, ENDLESS);
     RunOutcome outcome = {0};
-    Run *const run =
-        start_endless(&fixture, partition, clock_monotonic_ns() + 20 * CLOCK_NS_PER_MS, &outcome);
+    Run *run = start_endless(&fixture, partition, clock_monotonic_ns() + 20 * CLOCK_NS_PER_MS, &outcome);
     outcome_wait(&outcome);
     assert_int_equal(outcome.code, STATUS_DEADLINE_EXCEEDED);
     outcome_clear(&outcome);
@@ -374,10 +373,10 @@ a_deep_call_is_cancelled_down_to_its_end(void **state)
         RunOutcome outcome = {0};
         Run *run = NULL;
         Tensor arg = tensor_literal("int32[] 990");
-        const RunRequest request = {
+        RunRequest request = {
             .partition = partition, .args = &arg, .arg_count = 1, .callbacks = outcome_callbacks(&outcome)};
         assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, &run));
-        const uint64_t until = clock_monotonic_ns() + (CLOCK_NS_PER_MS << round);
+        uint64_t until = clock_monotonic_ns() + (CLOCK_NS_PER_MS << round);
         while (clock_monotonic_ns() < until) {}
         run_cancel(run, STATUS_CANCELLED, "the caller gave up");
         outcome_wait(&outcome);

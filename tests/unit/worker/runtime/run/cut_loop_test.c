@@ -26,7 +26,7 @@ static Status
 slots_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 {
     const Slots *slots = context;
-    const size_t digit = slice_find(key, ';') + sizeof ";/slot:" - 1;
+    size_t digit = slice_find(key, ';') + sizeof ";/slot:" - 1;
     assert_true(digit < key.size);
     return rendezvous_deliver(call, slots->rendezvous[key.data[digit] - '0'], key, tensor, is_dead);
 }
@@ -35,7 +35,7 @@ static Slots
 slots_compile(RunFixture *fixture, const char *graph, uint32_t slot_count)
 {
     Slots slots = {.fixture = fixture};
-    const PlanLiteral literal = {.graph = graph,
+    PlanLiteral literal = {.graph = graph,
         .feeds = "x n",
         .fetches = "v_exit",
         .placement = PLACEMENT_SPREAD,
@@ -76,12 +76,12 @@ make_feed(const Slots *slots, Slice name, int32_t n)
 static void
 slots_start(Slots *slots, uint32_t slot, int32_t n)
 {
-    const PlanPartition *const partition = &slots->plan->partitions[slot];
+    const PlanPartition *partition = &slots->plan->partitions[slot];
     Tensor args[2];
     for (size_t i = 0; i < partition->feed_count; i++) {
         args[i] = make_feed(slots, slots->plan->feeds[partition->feeds[i]], n);
     }
-    const RunRequest request = {
+    RunRequest request = {
         .partition = slots->partitions[slot],
         .args = args,
         .arg_count = (uint32_t)partition->feed_count,
@@ -95,7 +95,7 @@ slots_start(Slots *slots, uint32_t slot, int32_t n)
 static void
 slots_open(Slots *slots)
 {
-    const RendezvousRemote remote = {.context = slots, .send = slots_send};
+    RendezvousRemote remote = {.context = slots, .send = slots_send};
     for (uint32_t i = 0; i < slots->plan->partition_count; i++) {
         slots->rendezvous[i] = rendezvous_new(i, &remote);
         assert_non_null(slots->rendezvous[i]);
@@ -121,7 +121,7 @@ static Tensor
 slots_run(Slots *slots, int32_t n)
 {
     Tensor result = {0};
-    const uint32_t count = (uint32_t)slots->plan->partition_count;
+    uint32_t count = (uint32_t)slots->plan->partition_count;
     slots_open(slots);
     for (uint32_t i = 0; i < count; i++) {
         slots_start(slots, count - 1 - i, n);
@@ -200,7 +200,7 @@ untaken_loops_give_the_same_bits_however_cut(void **state)
 static bool
 names_what_it_waits_for(Slots *slots, long duration_ms)
 {
-    const RunOutcome *const outcome = &slots->outcomes[1];
+    const RunOutcome *outcome = &slots->outcomes[1];
     slots_open(slots);
     slots_start(slots, 1, 3);
     (void)nanosleep(
@@ -208,10 +208,9 @@ names_what_it_waits_for(Slots *slots, long duration_ms)
     run_cancel(slots->runs[1], STATUS_DEADLINE_EXCEEDED, "the step's deadline has passed");
     outcome_wait(outcome);
     assert_int_equal(outcome->code, STATUS_DEADLINE_EXCEEDED);
-    const bool is_named =
-        strstr(outcome->message, "/slot:0/device:CPU:0;/slot:1/device:CPU:0;edge_0_") != NULL &&
-        strstr(outcome->message, ";loop:0'") != NULL &&
-        strstr(outcome->message, "; running: loop 'loop' in iteration 0") != NULL;
+    bool is_named = strstr(outcome->message, "/slot:0/device:CPU:0;/slot:1/device:CPU:0;edge_0_") != NULL &&
+                    strstr(outcome->message, ";loop:0'") != NULL &&
+                    strstr(outcome->message, "; running: loop 'loop' in iteration 0") != NULL;
     slots_close(slots);
     return is_named;
 }
@@ -258,7 +257,7 @@ a_slot_that_fails_in_a_later_turn_leaves_nothing_behind(void **state)
         run_cancel(slots.runs[1], STATUS_ABORTED, "the other failed");
         outcome_wait(&slots.outcomes[0]);
         outcome_wait(&slots.outcomes[1]);
-        const int failed = slots.outcomes[0].code == STATUS_INVALID_ARGUMENT ? 0 : 1;
+        int failed = slots.outcomes[0].code == STATUS_INVALID_ARGUMENT ? 0 : 1;
         assert_int_equal(slots.outcomes[failed].code, STATUS_INVALID_ARGUMENT);
         assert_string_equal(slots.outcomes[failed].node, "wrong");
         assert_int_equal(slots.outcomes[1 - failed].code, STATUS_ABORTED);

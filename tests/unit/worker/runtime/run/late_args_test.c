@@ -134,7 +134,7 @@ a_feed_comes_once_and_of_its_type(void **state)
     LateRun late;
     Tensor args[2] = {0};
     late_begin(&late, STAGES, args);
-    Call *const call = &late.fixture.call;
+    Call *call = &late.fixture.call;
     Tensor tensor = fixture_vector(&late.fixture, 2, 1);
     feed(&late, 0, 3);
     assert_status(call, STATUS_INVALID_ARGUMENT, run_feed(call, late.run, 0, &tensor));
@@ -158,10 +158,10 @@ typedef struct Feeder {
 static void *
 feed_two(void *context)
 {
-    const Feeder *const feeder = context;
+    const Feeder *feeder = context;
     Call call = {0};
     Tensor tensor = fixture_vector(&feeder->late->fixture, 2, 2);
-    const Status status = run_feed(&call, feeder->late->run, feeder->index, &tensor);
+    Status status = run_feed(&call, feeder->late->run, feeder->index, &tensor);
     return status == STATUS_OK ? NULL : context;
 }
 
@@ -193,7 +193,7 @@ feeds_may_come_from_any_thread_in_any_order(void **state)
 static Status
 start(void *context)
 {
-    LateRun *const late = context;
+    LateRun *late = context;
     return run_start(&late->fixture.call, &late->request, &late->run);
 }
 

@@ -102,7 +102,7 @@ compile_with(RunFixture *fixture, const char *format, int parallel)
     AUTO_BUFFER text = {0};
     Slice rest = slice_from_string(format);
     while (rest.size > 0) {
-        const size_t at = slice_find(rest, '%');
+        size_t at = slice_find(rest, '%');
         buffer_append_slice(&text, slice_part(rest, 0, at));
         if (at < rest.size) {
             buffer_append_format(&text, "%d", parallel);
@@ -110,7 +110,7 @@ compile_with(RunFixture *fixture, const char *format, int parallel)
         rest = slice_part(rest, at + 2, SIZE_MAX);
     }
     /* The graph refers to its text as long as it runs. */
-    const char *const kept = text_copy(fixture->call.arena, buffer_slice(&text));
+    const char *kept = text_copy(fixture->call.arena, buffer_slice(&text));
     assert_non_null(kept);
     return fixture_compile(fixture, kept);
 }
@@ -228,7 +228,7 @@ a_loop_in_a_branch_that_is_not_taken_is_dead(void **state)
     fixture_begin(&fixture, 2);
     AUTO_PARTITION partition = fixture_compile(&fixture, IN_BRANCH);
     for (int round = 0; round < 6; round++) {
-        const bool is_taken = round % 2 == 0;
+        bool is_taken = round % 2 == 0;
         RunOutcome outcome = {0};
         TensorBuffer *buffer = fixture.device->allocate(fixture.device, 1);
         *(bool *)buffer->data = is_taken;
@@ -288,7 +288,7 @@ static void
 run_until(RunFixture *fixture, Partition *partition, uint64_t duration_ms, RunOutcome *outcome)
 {
     Tensor arg = fixture_vector(fixture, 1, 1);
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = &arg,
         .arg_count = 1,
         .deadline_ns = clock_monotonic_ns() + duration_ms * CLOCK_NS_PER_MS,
@@ -330,7 +330,7 @@ a_loop_without_end_can_be_cancelled(void **state)
         RunOutcome outcome = {0};
         Run *run = NULL;
         Tensor arg = fixture_vector(&fixture, 1, 1);
-        const RunRequest request = {
+        RunRequest request = {
             .partition = partition, .args = &arg, .arg_count = 1, .callbacks = outcome_callbacks(&outcome)};
         assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, &run));
         (void)nanosleep(&(struct timespec){.tv_nsec = CLOCK_NS_PER_MS}, NULL);
@@ -377,7 +377,7 @@ a_second_run_of_a_loop_allocates_nothing_from_the_system(void **state)
     fixture_begin(&fixture, 1);
     AUTO_PARTITION partition = fixture_compile(&fixture, SHIFTING);
     for (int round = 0; round < 10; round++) {
-        const size_t before = fail_alloc_count;
+        size_t before = fail_alloc_count;
         RunOutcome outcome = {0};
         Tensor arg = fixture_vector(&fixture, 3, 5);
         fixture_run(&fixture, partition, NULL, &arg, 1, &outcome);
@@ -400,11 +400,11 @@ each_failing_allocation_in_a_loop_is_told(void **state)
         AUTO_PARTITION partition = compile_with(&fixture, NESTED, 4);
         RunOutcome outcome = {0};
         Tensor args[] = {integer(&fixture, 4), fixture_vector(&fixture, 3, 1)};
-        const RunRequest request = {
+        RunRequest request = {
             .partition = partition, .args = args, .arg_count = 2, .callbacks = outcome_callbacks(&outcome)};
         atomic_store_relaxed(&fail_alloc_count, 0);
         fail_alloc_at = at;
-        const Status status = run_start(&fixture.call, &request, NULL);
+        Status status = run_start(&fixture.call, &request, NULL);
         if (status == STATUS_OK) {
             outcome_wait(&outcome);
             assert_true(outcome.code == STATUS_OK || outcome.code == STATUS_RESOURCE_EXHAUSTED);

@@ -15,7 +15,7 @@ static int cancelled;             /* atomic */
 static void
 later_start(KernelPromise *promise)
 {
-    const int number = atomic_fetch_add_relaxed(&started, 1);
+    int number = atomic_fetch_add_relaxed(&started, 1);
     atomic_store_release(&pending[number % 4], promise);
 }
 
@@ -30,9 +30,9 @@ later_cancel(KernelPromise *promise)
 static void
 fulfil(KernelPromise *promise)
 {
-    KernelContext *const context = &promise->context;
+    KernelContext *context = &promise->context;
     Tensor *output = NULL;
-    const Status status =
+    Status status =
         kernel_forward(context, 0, 0, context->inputs[0].dtype, &context->inputs[0].shape, &output);
     for (int64_t i = 0; status == STATUS_OK && i < tensor_element_count(output); i++) {
         ((float *)output->data)[i] = -((const float *)context->inputs[0].data)[i];
@@ -66,7 +66,7 @@ promise_begin(PromiseRun *promise, int thread_count, const char *text, const Ker
     fixture_begin(&promise->fixture, thread_count);
     promise->partition = fixture_compile(&promise->fixture, text);
     for (uint32_t i = 0; i < promise->partition->node_count; i++) {
-        ScheduleNode *const node = &promise->partition->nodes[i];
+        ScheduleNode *node = &promise->partition->nodes[i];
         if (slice_starts_with(node->node->name, SLICE("later"))) {
             node->kernel = kernel;
             node->kind = SCHEDULE_PROMISE;
@@ -78,7 +78,7 @@ static void
 promise_start(PromiseRun *promise)
 {
     Tensor arg = fixture_vector(&promise->fixture, 2, 3);
-    const RunRequest request = {.partition = promise->partition,
+    RunRequest request = {.partition = promise->partition,
         .args = &arg,
         .arg_count = 1,
         .callbacks = outcome_callbacks(&promise->outcome)};
@@ -127,8 +127,8 @@ a_run_waits_for_kernels_that_complete_later(void **state)
     PromiseRun promise;
     promise_begin(&promise, 2, TWO, &later);
     promise_start(&promise);
-    KernelPromise *const first = wait_for(0);
-    KernelPromise *const second = wait_for(1);
+    KernelPromise *first = wait_for(0);
+    KernelPromise *second = wait_for(1);
     assert_int_equal(atomic_load_acquire(&promise.outcome.done_count), 0);
     fulfil(second);
     fulfil(first);
@@ -170,9 +170,9 @@ a_failure_is_the_runs_and_cancels_the_others(void **state)
     PromiseRun promise;
     promise_begin(&promise, 2, TWO, &later);
     promise_start(&promise);
-    KernelPromise *const first = wait_for(0);
+    KernelPromise *first = wait_for(0);
     (void)wait_for(1);
-    const Status status = call_fail(first->context.call, STATUS_OUT_OF_RANGE, "the barrier was closed");
+    Status status = call_fail(first->context.call, STATUS_OUT_OF_RANGE, "the barrier was closed");
     kernel_complete(first, status);
     outcome_wait(&promise.outcome);
     assert_int_equal(promise.outcome.code, STATUS_OUT_OF_RANGE);
@@ -234,7 +234,7 @@ count_started(size_t loop_bytes_max)
     promise.partition->loop_bytes_max = loop_bytes_max;
     promise_start(&promise);
     fixture_await_thread(&promise.fixture);
-    const int count = atomic_load_relaxed(&started);
+    int count = atomic_load_relaxed(&started);
     run_cancel(promise.run, STATUS_CANCELLED, "enough was seen");
     outcome_wait(&promise.outcome);
     promise_end(&promise);

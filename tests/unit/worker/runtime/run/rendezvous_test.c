@@ -27,7 +27,7 @@ static Tensor
 number(int32_t value)
 {
     Tensor tensor = {0};
-    const Shape shape = shape_scalar();
+    Shape shape = shape_scalar();
     assert_true(tensor_new(DTYPE_INT32, &shape, &tensor));
     memcpy(tensor.data, &value, sizeof value);
     return tensor;
@@ -185,7 +185,7 @@ other_slots_are_reached_through_the_hook(void **state)
     (void)state;
     Call call = {0};
     Peer peer = {.rendezvous = rendezvous_new(0, NULL)};
-    const RendezvousRemote remote = {.context = &peer, .send = peer_send};
+    RendezvousRemote remote = {.context = &peer, .send = peer_send};
     Rendezvous *sender = rendezvous_new(1, &remote);
     Tensor tensor = number(7);
     assert_status(&call, STATUS_OK, rendezvous_send(&call, sender, LOCAL, &tensor, false));
@@ -212,10 +212,10 @@ announcements_have_a_bound(void **state)
     AUTO_ARENA arena = arena_new(64 * 1024);
     Call call = {.arena = arena};
     Peer peer = {0};
-    const RendezvousRemote remote = {.context = &peer, .pull = peer_pull};
-    Rendezvous *const rendezvous = rendezvous_new(0, &remote);
+    RendezvousRemote remote = {.context = &peer, .pull = peer_pull};
+    Rendezvous *rendezvous = rendezvous_new(0, &remote);
     for (int index = 0; index < RENDEZVOUS_ITEMS_MAX; index++) {
-        const int size = snprintf(key, sizeof key, "a;b;c;%d:0", index);
+        int size = snprintf(key, sizeof key, "a;b;c;%d:0", index);
         assert_status(&call, STATUS_OK, rendezvous_announce(&call, rendezvous, slice_of(key, (size_t)size)));
     }
     assert_int_equal(rendezvous_announce(&call, rendezvous, SLICE("a;b;c;-1:0")), STATUS_RESOURCE_EXHAUSTED);
@@ -229,7 +229,7 @@ an_announced_value_is_pulled_when_wanted(void **state)
     (void)state;
     Call call = {0};
     Peer peer = {0};
-    const RendezvousRemote remote = {.context = &peer, .pull = peer_pull};
+    RendezvousRemote remote = {.context = &peer, .pull = peer_pull};
     Rendezvous *rendezvous = rendezvous_new(0, &remote);
     Receiver early = {.waiter.done = receive_done};
     Receiver late = {.waiter.done = receive_done};

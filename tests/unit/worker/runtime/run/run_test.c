@@ -20,9 +20,9 @@ linear_args(RunFixture *fixture, Tensor args[3])
     static const float X[] = {1, 2, 3, 4, 5, 6};
     static const float W[] = {1, 0, 0, 1, 1, 1};
     static const float B[] = {10, 20};
-    const Shape x = {.rank = 2, .dims = {2, 3}};
-    const Shape w = {.rank = 2, .dims = {3, 2}};
-    const Shape b = {.rank = 1, .dims = {2}};
+    Shape x = {.rank = 2, .dims = {2, 3}};
+    Shape w = {.rank = 2, .dims = {3, 2}};
+    Shape b = {.rank = 1, .dims = {2}};
     args[0] = fixture_floats(fixture, &x, X);
     args[1] = fixture_floats(fixture, &w, W);
     args[2] = fixture_floats(fixture, &b, B);
@@ -275,13 +275,13 @@ a_run_that_cannot_fit_is_refused_with_sizes(void **state)
     fixture_begin(&fixture, 1);
     AUTO_PARTITION partition = fixture_compile(&fixture, LINEAR);
     RunOutcome outcome = {0};
-    const Shape x = {.rank = 2, .dims = {16384, 1}};
-    const Shape w = {.rank = 2, .dims = {1, 16384}};
+    Shape x = {.rank = 2, .dims = {16384, 1}};
+    Shape w = {.rank = 2, .dims = {1, 16384}};
     Tensor args[] = {fixture_vector(&fixture, 16384, 1), fixture_vector(&fixture, 16384, 1),
         fixture_vector(&fixture, 16384, 1)};
     args[0].shape = x;
     args[1].shape = w;
-    const RunRequest request = {
+    RunRequest request = {
         .partition = partition, .args = args, .arg_count = 3, .callbacks = outcome_callbacks(&outcome)};
     assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
     assert_string_equal(fixture.call.error.message,
@@ -337,7 +337,7 @@ a_second_run_allocates_nothing_from_the_system(void **state)
                                                          "out = _Retval(c) T=float32 index=0\n");
     int quiet_rounds = 0;
     for (int round = 0; quiet_rounds < QUIET_ROUNDS; round++) {
-        const size_t before = fail_alloc_count;
+        size_t before = fail_alloc_count;
         RunOutcome outcome = {0};
         Tensor arg = fixture_vector(&fixture, 10, 3);
         fixture_run(&fixture, partition, NULL, &arg, 1, &outcome);
@@ -361,11 +361,11 @@ each_failing_allocation_is_told(void **state)
         RunOutcome outcome = {0};
         Tensor args[3];
         linear_args(&fixture, args);
-        const RunRequest request = {
+        RunRequest request = {
             .partition = partition, .args = args, .arg_count = 3, .callbacks = outcome_callbacks(&outcome)};
         atomic_store_relaxed(&fail_alloc_count, 0);
         fail_alloc_at = at;
-        const Status status = run_start(&fixture.call, &request, NULL);
+        Status status = run_start(&fixture.call, &request, NULL);
         if (status == STATUS_OK) {
             outcome_wait(&outcome);
             assert_true(outcome.code == STATUS_OK || outcome.code == STATUS_RESOURCE_EXHAUSTED);
@@ -398,7 +398,7 @@ run_many(void *argument)
         Call call = {0};
         RunOutcome outcome = {0};
         Tensor arg = fixture_vector(client->fixture, 100, (float)i);
-        const RunRequest request = {.partition = client->partition,
+        RunRequest request = {.partition = client->partition,
             .args = &arg,
             .arg_count = 1,
             .callbacks = outcome_callbacks(&outcome)};

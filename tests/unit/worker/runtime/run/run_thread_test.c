@@ -13,7 +13,7 @@ typedef struct Ending {
 static void
 note_ending(void *context, const RunResult *result)
 {
-    Ending *const ending = context;
+    Ending *ending = context;
     ending->thread = pthread_self();
     outcome_callbacks(&ending->outcome).on_done(&ending->outcome, result);
 }
@@ -21,7 +21,7 @@ note_ending(void *context, const RunResult *result)
 static void
 take_ending_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 {
-    RunOutcome *const outcome = &((Ending *)context)->outcome;
+    RunOutcome *outcome = &((Ending *)context)->outcome;
     outcome_callbacks(outcome).on_output(outcome, index, tensor, is_dead);
 }
 
@@ -36,7 +36,7 @@ ends_here(RunFixture *fixture, uint64_t cost_ns, bool caller_is_idle)
     partition->total_cost = cost_ns == 0 ? partition->total_cost : cost_ns;
     Ending ending = {0};
     Tensor arg = fixture_vector(fixture, 1, 1);
-    const RunRequest request = {
+    RunRequest request = {
         .partition = partition,
         .args = &arg,
         .arg_count = 1,

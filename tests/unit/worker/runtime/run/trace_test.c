@@ -16,7 +16,7 @@ static void
 traced_begin(RunFixture *fixture, Partition *partition, Tensor *args, uint32_t arg_count, Traced *ret_traced)
 {
     *ret_traced = (Traced){.partition = partition};
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = args,
         .arg_count = arg_count,
         .traces_nodes = true,
@@ -38,7 +38,7 @@ static const NodeTrace *
 node_find(const Traced *traced, const IterationTrace *record, const char *name)
 {
     for (uint32_t cell = 0; cell < record->node_count; cell++) {
-        const PartitionNode node = partition_node(traced->partition, record->numbers[cell]);
+        PartitionNode node = partition_node(traced->partition, record->numbers[cell]);
         if (slice_equals_string(node.name, name)) {
             return &record->nodes[cell];
         }
@@ -49,7 +49,7 @@ node_find(const Traced *traced, const IterationTrace *record, const char *name)
 static const NodeTrace *
 root_node(const Traced *traced, const char *name)
 {
-    const NodeTrace *const node = node_find(traced, traced->outcome.stats.trace->root, name);
+    const NodeTrace *node = node_find(traced, traced->outcome.stats.trace->root, name);
     assert_non_null(node);
     return node;
 }
@@ -57,7 +57,7 @@ root_node(const Traced *traced, const char *name)
 static Tensor
 integer(RunFixture *fixture, int32_t value)
 {
-    TensorBuffer *const buffer = fixture->device->allocate(fixture->device, sizeof value);
+    TensorBuffer *buffer = fixture->device->allocate(fixture->device, sizeof value);
     assert_non_null(buffer);
     *(int32_t *)buffer->data = value;
     return (Tensor){.dtype = DTYPE_INT32, .shape = shape_scalar(), .data = buffer->data, .buffer = buffer};
@@ -74,7 +74,7 @@ static Tensor
 square(RunFixture *fixture)
 {
     static const float values[] = {1, 2, 3, 4};
-    const Shape shape = {.rank = 2, .dims = {2, 2}};
+    Shape shape = {.rank = 2, .dims = {2, 2}};
     return fixture_floats(fixture, &shape, values);
 }
 
@@ -88,8 +88,8 @@ times_of_nodes_follow_each_other(void **state)
     AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
     Tensor arg = square(&fixture);
     traced_begin(&fixture, partition, &arg, 1, &traced);
-    const NodeTrace *const product = root_node(&traced, "product");
-    const NodeTrace *const minus = root_node(&traced, "minus");
+    const NodeTrace *product = root_node(&traced, "product");
+    const NodeTrace *minus = root_node(&traced, "minus");
     assert_true(product->scheduled_ns > 0);
     assert_true(product->start_ns >= product->scheduled_ns);
     assert_true(product->end_ns >= product->start_ns);
@@ -110,7 +110,7 @@ memory_is_told_of_the_node_that_took_it(void **state)
     fixture_begin(&fixture, 1);
     AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
     Tensor arg = square(&fixture);
-    const uint64_t before = fixture_memory_in_use(&fixture);
+    uint64_t before = fixture_memory_in_use(&fixture);
     traced_begin(&fixture, partition, &arg, 1, &traced);
     assert_int_equal(root_node(&traced, "same")->output_bytes, 16);
     assert_int_equal(root_node(&traced, "same")->allocated_bytes, 0);
@@ -157,7 +157,7 @@ every_iteration_of_a_loop_is_told(void **state)
     fixture_begin(&fixture, 2);
     AUTO_PARTITION partition = fixture_compile(&fixture, ADDING);
     loop_begin(&fixture, partition, TURNS, &traced);
-    const RunTrace *const trace = traced.outcome.stats.trace;
+    const RunTrace *trace = traced.outcome.stats.trace;
     assert_int_equal(trace->count, 1 + TURNS + 1);
     assert_int_equal(trace->left_out_count, 0);
     for (const IterationTrace *at = trace->root->next; at != NULL; at = at->next) {
@@ -210,7 +210,7 @@ iterations_past_the_limit_are_counted(void **state)
     fixture_begin(&fixture, 2);
     AUTO_PARTITION partition = fixture_compile(&fixture, ADDING);
     loop_begin(&fixture, partition, TURNS, &traced);
-    const RunTrace *const trace = traced.outcome.stats.trace;
+    const RunTrace *trace = traced.outcome.stats.trace;
     assert_true(trace->left_out_count > 0);
     assert_int_equal(trace->count - 1 + trace->left_out_count, TURNS + 1);
     assert_true(trace->loop_bytes <= TRACE_LOOP_BYTES_MAX);

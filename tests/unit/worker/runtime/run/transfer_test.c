@@ -28,14 +28,14 @@ static Status
 slots_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 {
     const Slots *slots = context;
-    const bool to_first = slice_find(key, ';') + 7 < key.size && key.data[slice_find(key, ';') + 7] == '0';
+    bool to_first = slice_find(key, ';') + 7 < key.size && key.data[slice_find(key, ';') + 7] == '0';
     return rendezvous_deliver(call, slots->rendezvous[to_first ? 0 : 1], key, tensor, is_dead);
 }
 
 static void
 slots_begin(Slots *slots)
 {
-    const RendezvousRemote remote = {.context = slots, .send = slots_send};
+    RendezvousRemote remote = {.context = slots, .send = slots_send};
     for (uint32_t i = 0; i < 2; i++) {
         slots->rendezvous[i] = rendezvous_new(i, &remote);
         assert_non_null(slots->rendezvous[i]);
@@ -52,7 +52,7 @@ slots_end(Slots *slots)
 static Run *
 start(RunFixture *fixture, Partition *partition, Rendezvous *rendezvous, Tensor *arg, RunOutcome *outcome)
 {
-    const RunRequest request = {
+    RunRequest request = {
         .partition = partition,
         .args = arg,
         .arg_count = arg == NULL ? 0 : 1,
@@ -110,7 +110,7 @@ assert_received_as_planned(RunFixture *fixture, Partition *partition, int64_t si
     Tensor value = fixture_vector(fixture, size, 1);
     assert_status(&fixture->call, STATUS_OK,
         rendezvous_deliver(&fixture->call, slots.rendezvous[1], SLICE(KEY_1), &value, false));
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .rendezvous = slots.rendezvous[1],
         .open_size = open_size,
         .callbacks = outcome_callbacks(&outcome)};
@@ -298,7 +298,7 @@ a_run_past_its_deadline_stops_between_nodes(void **state)
                                                          "out = _Retval(y) T=float32 index=0\n");
     RunOutcome outcome = {0};
     Tensor arg = fixture_vector(&fixture, 3, 5);
-    const RunRequest request = {.partition = partition,
+    RunRequest request = {.partition = partition,
         .args = &arg,
         .arg_count = 1,
         .deadline_ns = clock_monotonic_ns() - 1,
@@ -342,7 +342,7 @@ transfers_need_a_rendezvous(void **state)
     RunFixture fixture;
     fixture_begin(&fixture, 1);
     AUTO_PARTITION partition = fixture_compile(&fixture, SLOT_1);
-    const RunRequest request = {.partition = partition};
+    RunRequest request = {.partition = partition};
     assert_status(&fixture.call, STATUS_INVALID_ARGUMENT, run_start(&fixture.call, &request, NULL));
     assert_string_equal(fixture.call.error.message, "a partition with transfers needs a rendezvous to run");
     partition_unref(TAKE(partition));
