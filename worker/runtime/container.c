@@ -9,8 +9,8 @@ struct ResourceContainer {
     int32_t reference_count; /* atomic */
     Mutex lock;
     Map *resources; /* name → Resource */
-    Map *removed;   /* names that have stood for something */
-    bool is_lost;   /* all names count as such */
+    Map *removed;   /* set of the names whose resource was removed; such a name has no first value any more */
+    bool is_lost;   /* every name counts as removed */
 };
 
 ResourceContainer *
@@ -64,8 +64,8 @@ container_mark_lost(ResourceContainer *container)
     mutex_unlock(&container->lock);
 }
 
-/* Takes the name out and remembers it. Without memory for that, all names count as removed: better none
- * begins anew than one that should not. */
+/* Removes the name and remembers that it was removed. When there is no memory to remember it, every name
+ * counts as removed: a variable without a value is better than one that silently begins anew. */
 static Resource *
 take_out(ResourceContainer *container, Slice name)
 {

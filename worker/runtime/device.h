@@ -1,6 +1,7 @@
-/* A device as the runtime sees it: a name, memory, and a way to run work. The CPU implements it in
- * worker/cpu; a CUDA plugin can implement it without the runtime changing.
- * Read by nvcc too: valid C11 and C++. */
+/* A device as the runtime sees it: a name, memory, and a way to run work. The CPU device is in worker/cpu;
+ * a GPU device can be added without a change to the runtime.
+ *
+ * This header is valid C11 and C++, so that nvcc can read it. */
 #pragma once
 
 #include <stddef.h>
@@ -18,7 +19,8 @@ typedef struct DeviceMemory {
     uint64_t allocation_count;
 } DeviceMemory;
 
-/* Work for the device's threads (CPU: the pool; CUDA: the launching thread). Lives in its owner's struct. */
+/* Work for the threads of the device (for the CPU: its pool). Embedded in the struct of its owner, who
+ * keeps it alive until run() has been called. */
 typedef struct DeviceWork DeviceWork;
 struct DeviceWork {
     DeviceWork *next;
@@ -29,28 +31,32 @@ struct Device {
     const char *type; /* "CPU", "GPU" */
     int id;           /* 0 for /device:CPU:0 */
     uint64_t incarnation;
-    const char *isa; /* with which instructions kernels run; equal bits are promised per type and isa */
+    /* The instruction set of the kernels ("avx2"); results have equal bits on devices of equal type and
+     * isa. */
+    const char *isa;
     int thread_count;
-    uint64_t reserved; /* atomic: bytes that runs under way are planned to allocate */
+    uint64_t reserved; /* atomic: bytes that runs under way were planned to allocate */
 
-    /* Uninitialised bytes, 64-byte aligned, or NULL when the limit is reached. The buffer's release gives
-     * them back. Any thread; no system allocation for sizes seen before. */
+    /* Returns uninitialised bytes, 64-byte aligned, or NULL when the limit is reached. Releasing the
+     * buffer frees them. May be called on any thread; makes no system allocation for a size seen before. */
     TensorBuffer *(*allocate)(Device *device, size_t size);
     void (*memory)(const Device *device, DeviceMemory *ret_memory);
 
-    /* Counts to `account` what this thread allocates from here on; NULL: to nobody. Returns the account
-     * before. Bodies of parallel_for() are counted to whom its caller charges. */
+    /* Charges `account` for what this thread allocates from now on; NULL charges nobody. Returns the
+     * account charged before. The bodies of parallel_for() charge the account of its caller, on every
+     * thread. */
     MemoryAccount *(*charge)(Device *device, MemoryAccount *account);
 
-    /* Counts `buffer`, which the caller alone holds, to the account that this thread charges. False: it is
-     * counted already, or not to be counted here. */
+    /* Charges this thread's account for `buffer`, which nobody but the caller holds. False: the buffer is
+     * charged already, or this device does not count it. */
     bool (*adopt)(Device *device, TensorBuffer *buffer);
 
-    /* Queues work for a pool thread. Never runs it inline, never blocks. */
+    /* Queues work for a pool thread. Never runs it on the calling thread, never blocks. */
     void (*schedule)(Device *device, DeviceWork *work);
 
     /* Runs body(context, index) for index 0…count-1 on the pool's threads and the calling one, and returns
-     * when all are done. How work is cut must depend on shapes only, never on the number of threads. */
+     * when all are done. Callers divide the work by shapes only, never by the number of threads: results
+     * would depend on it. */
     void (*parallel_for)(
         Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context);
 };

@@ -4,8 +4,8 @@
 
 #include "worker/runtime/memory_account.h"
 
-/* The reference of an input moves to the output; its elements stay readable through the input until the
- * kernel returns. */
+/* Moves the reference of an input to an output. The input's elements stay readable through `data` until
+ * the kernel returns. */
 static void
 kernel_take(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype, const Shape *shape)
 {
@@ -54,7 +54,7 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
         index, dtype_name(dtype), text, size, memory.in_use, memory.limit);
 }
 
-/* Returns the buffer that was planned for the output, else a new one; NULL without memory. */
+/* Returns the buffer planned for the output, else a new one; NULL when memory is exhausted. */
 static TensorBuffer *
 kernel_allocate(const KernelContext *context, uint32_t index, size_t size)
 {
@@ -105,8 +105,8 @@ kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dty
     return STATUS_OK;
 }
 
-/* Returns the buffer of the output to which an input was aliased before: that output has the input's
- * reference. */
+/* Returns the buffer of an output that has taken this input's reference, for a second output that aliases
+ * the same input. */
 static TensorBuffer *
 kernel_taken_buffer(const KernelContext *context, const Tensor *input)
 {

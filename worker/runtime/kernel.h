@@ -1,12 +1,14 @@
-/* One way to compute one op on one device. A kernel.c in shared/ops (the simple kernels that define what
- * is right), worker/cpu/kernels (fast ones) or worker/cuda/kernels holds a family of them.
- * Read by nvcc too: valid C11 and C++.
+/* A kernel: one way to compute one op on one device. A family of kernels is one file: a kernel.c below
+ * shared/ops has the simple reference kernels that define the right result, worker/cpu/kernels has the
+ * fast ones.
  *
- * Life: supports() when a partition is registered → create() → prepare() → compute() once a run (in a loop,
- * once an iteration), on any thread, several at the same time → destroy(). State made by create() is
+ * This header is valid C11 and C++, so that nvcc can read it.
+ *
+ * Life: supports() when a partition is registered → create() → prepare() → compute() once a run (in a
+ * loop, once an iteration), on any thread, several at the same time → destroy(). State made by create() is
  * immutable while runs use it.
  *
- * Errors: compute() explains itself with call_fail(context->call, …); the runtime adds the node's name,
+ * Errors: compute() reports them with call_fail(context->call, …); the runtime adds the node's name,
  * unless the kernel blames another node (call_blame()). */
 #pragma once
 
@@ -18,15 +20,15 @@
 typedef struct ResourceContainer ResourceContainer;
 typedef struct Library Library;
 
-/* Bytes that were planned for a run's outputs before it started (memory/run_memory.h has the only one). */
+/* Memory that was planned for the outputs of a run before it started (implemented by memory/run_memory.h). */
 typedef struct PlannedMemory PlannedMemory;
 struct PlannedMemory {
-    /* Returns the buffer planned for an output of `size` bytes, or NULL: there is none, or its bytes are
-     * still in use. */
+    /* Returns the buffer planned for an output of `size` bytes, or NULL: nothing was planned, or the bytes
+     * are still in use. */
     TensorBuffer *(*take)(PlannedMemory *memory, const Node *node, uint32_t port, size_t size);
 
-    /* Returns whether the output may take over an input's `buffer`: bytes that were planned for other tensors
-     * too must not be kept longer than the plan says. */
+    /* Returns whether the output may take over `buffer` from an input. It may not when the plan gives the
+     * same bytes to another tensor before this output ends. */
     bool (*may_pass)(
         const PlannedMemory *memory, const Node *node, uint32_t port, const TensorBuffer *buffer);
 };
@@ -35,48 +37,52 @@ typedef struct KernelContext {
     Call *call;
     Device *device;
     const Node *node;
-    const void *state;            /* what create() made */
-    ResourceContainer *container; /* what the session keeps here (resource.h); NULL: the run has no session */
-    Library *library;      /* of start() alone: the functions that the node may call (library.h), or NULL */
-    uint32_t call_depth;   /* of start() alone: how many calls of functions the run is inside of */
+    const void *state;            /* made by create() */
+    ResourceContainer *container; /* resources of the session (resource.h); NULL: the run has no session */
+    Library *library;      /* for start() only: functions that the node may call (library.h), or NULL */
+    uint32_t call_depth;   /* for start() only: depth of nested function calls of the run */
     PlannedMemory *memory; /* NULL: nothing was planned */
-    const MemoryAccount *account; /* the run's (memory_account.h), or NULL */
+    const MemoryAccount *account; /* of the run (memory_account.h), or NULL */
 
-    /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. An input may be taken over for
-     * the output when kernel_forward() allows it. */
+    /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. kernel_forward() may move an
+     * input's buffer to an output. */
     Tensor *inputs;
     uint32_t input_count;
 
-    /* The kernel fills outputs by kernel_output(), kernel_forward() or by storing a referenced tensor. One
-     * left DTYPE_INVALID is a dead output, which only a Switch may have. */
+    /* The kernel fills outputs by kernel_output(), kernel_forward() or by storing a referenced tensor. An
+     * output left DTYPE_INVALID is dead, which only a Switch may have. */
     Tensor *outputs;
     uint32_t output_count;
 } KernelContext;
 
-/* The state of a kernel that completes later. It lives until kernel_complete(). */
+/* A computation that completes later, started by start(). Valid until kernel_complete(). */
 typedef struct KernelPromise KernelPromise;
 struct KernelPromise {
     KernelContext context;
-    void (*complete)(KernelPromise *promise, Status status); /* the runtime's; see kernel_complete() */
-    void *waiting;                                           /* the kernel's own */
+    /* Set by the runtime; kernels call kernel_complete(). */
+    void (*complete)(KernelPromise *promise, Status status);
+    void *waiting; /* free for the kernel's use */
 };
 
-/* Tells the memory plan whose memory a kernel's outputs are (memory_values.h). A kernel that says it
- * wrongly costs memory, never a result. */
+/* Tells the memory plan where a kernel's outputs come from (memory_values.h). A wrong value costs memory,
+ * never a wrong result. */
 typedef enum KernelSharing {
-    KERNEL_MAKES,    /* its own: kernel_output() */
-    KERNEL_FORWARDS, /* output 0 may be an input's that ends here: kernel_forward(), of the first input, or of
-                        the second when that has more elements */
-    KERNEL_PASSES,   /* output i is input i, where they are of one dtype: kernel_alias() */
-    KERNEL_LENDS,    /* somebody's who keeps it: a variable's, a list's */
+    KERNEL_MAKES, /* new memory: kernel_output() */
+    /* Output 0 may reuse the memory of an input (kernel_forward()): the first one, or the second when that
+     * has more elements. */
+    KERNEL_FORWARDS,
+    KERNEL_PASSES, /* output i is input i when both have one dtype: kernel_alias() */
+    KERNEL_LENDS,  /* memory that lives on elsewhere: in a variable or a list */
 } KernelSharing;
 
-/* Facts that a kernel is told before a run, for the memory plan (memory_scratch.h). */
+/* The facts about a node that are known before a run, for the memory plan (memory_scratch.h). */
 typedef struct KernelForecast {
-    Call *call; /* for the ops' rules: nobody reads why one failed */
+    Call *call; /* for shape inference; its errors are ignored */
     Device *device;
     const void *state;
-    InferContext shapes; /* inputs' all known, outputs' as far as rules tell; values of constants alone */
+    /* Input shapes are all known, output shapes as far as inference could tell; only constants have
+     * values. */
+    InferContext shapes;
 } KernelForecast;
 
 typedef struct Kernel {
@@ -85,50 +91,53 @@ typedef struct Kernel {
     /* Returns whether this kernel can compute this node (dtypes, attributes). NULL: always. */
     bool (*supports)(const Node *node);
 
-    /* Reads attributes, prepares weights. NULL: no state. */
+    /* Reads attributes and makes the state. NULL: no state. */
     Status (*create)(Call *call, const Node *node, void **ret_state);
     void (*destroy)(void *state);
 
-    /* Sees the values of its constant inputs (NULL for the others) before the first run, to lay weights out
-     * as it wants them. They outlive the state. NULL: no need. */
+    /* Gets the values of the constant inputs (NULL for the others) before the first run, to lay weights
+     * out as the kernel wants them. The values outlive the state. NULL: not needed. */
     Status (*prepare)(
         Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state);
 
     Status (*compute)(KernelContext *context);
 
-    /* One of the inputs is dead (DTYPE_INVALID), and so are the outputs: computes what of the node would run
-     * all the same, for the errors that this may have. NULL: nothing would. */
+    /* Called when an input is dead (DTYPE_INVALID): all outputs will be dead, but a fused node still
+     * computes those of its nodes that no dead input reaches, because they may fail. NULL: nothing to
+     * compute. */
     Status (*compute_dead)(KernelContext *context);
 
-    /* Instead of compute(), for what waits (barriers, queues, calls of functions): begins, never blocks, and
-     * sees to it that kernel_complete() is called exactly once, on any thread, perhaps before it returns. */
+    /* Replaces compute() in kernels that wait (barriers, queues, calls of functions): starts the work,
+     * never blocks, and makes sure that kernel_complete() is called exactly once, on any thread, possibly
+     * before start() returns. */
     void (*start)(KernelPromise *promise);
 
-    /* The run has ended otherwise: complete soon, with any status. Comes once at most, on any thread, perhaps
-     * before start() returned or when the promise has just been completed; it is there until this returns.
-     * NULL: completes soon anyway. */
+    /* Asks the kernel to complete soon, with any status, because the run has ended otherwise. Called at
+     * most once, on any thread, possibly before start() returned or just after the promise completed; the
+     * promise stays valid until cancel() returns. NULL: the kernel completes soon anyway. */
     void (*cancel)(KernelPromise *promise);
 
-    /* Tells the node's element-by-element function, so that a neighbour can compute it on the way
-     * (fuse.h). False: not for this node, which the kernel supports. NULL: never. Such a kernel makes no
+    /* Describes the node as an element function, so that it can be fused with its neighbours (fuse.h).
+     * False: not possible for this node. NULL: never possible. A kernel with an element function has no
      * state. */
     bool (*element)(const Node *node, ElementFunction *ret_function);
 
-    /* Arguments that live in host memory on a device that is not the host: bit i stands for input or
-     * output i. */
+    /* Bit i set: input or output i is in host memory even on a device with memory of its own. */
     uint32_t host_inputs;
     uint32_t host_outputs;
 
-    /* Never worth a hand-over to another thread (Identity, Shape, Reshape). Others are measured. */
+    /* Never worth handing to another thread (Identity, Shape, Reshape). The cost of other kernels is
+     * measured. */
     bool is_cheap;
 
     KernelSharing sharing;
 
-    /* The most bytes of the device's memory that compute() will hold at once beside inputs and outputs; on
-     * several threads, with all of them at work. 0 when nobody can tell. NULL: what the bits below say. */
+    /* Returns the most bytes of device memory that compute() holds at once beside inputs and outputs, with
+     * all of the device's threads at work; 0: not known. NULL: given by the bits below. */
     uint64_t (*scratch)(const KernelForecast *forecast);
 
-    /* Bit i set = while it computes it has a copy of input or output i as kernel_wide_size() counts. */
+    /* Bit i set: while computing, the kernel holds a copy of input or output i in double precision
+     * (kernel_wide_size()). */
     uint32_t wide_inputs;
     uint32_t wide_outputs;
 } Kernel;
@@ -138,43 +147,46 @@ typedef struct Kernel {
 typedef struct KernelFamily {
     const Kernel *kernels;
     size_t kernel_count;
-    const char *file; /* the source file that defines them */
+    const char *file; /* source file that defines the family */
 } KernelFamily;
 
-/* Ends what start() began. When it failed, the reason is in the context's call (call_fail). */
+/* Completes what start() began. After a failure, the reason is in the call of the context (call_fail). */
 static inline void
 kernel_complete(KernelPromise *promise, Status status)
 {
     promise->complete(promise, status);
 }
 
-/* Makes a new output of this dtype and shape in the device's memory. RESOURCE_EXHAUSTED with sizes. */
+/* Makes output `index` with new memory of the device. RESOURCE_EXHAUSTED, with the sizes in the message. */
 MUST_USE Status kernel_output(
     KernelContext *context, uint32_t index, Dtype dtype, const Shape *shape, Tensor **ret_output);
 
-/* kernel_forward() and kernel_alias() take the reference that inputs[input] holds: its elements stay readable
- * through the input until compute() returns, its buffer is NULL then. */
+/* kernel_forward() and kernel_alias() take the reference that inputs[input] holds: its buffer becomes
+ * NULL, its elements stay readable until compute() returns. */
 
-/* The output takes over input `input`'s buffer when nobody else holds it and the byte sizes are equal (the
- * shapes may differ); a new one otherwise. For element-wise kernels. */
+/* Makes an output from the buffer of an input when nobody else holds that buffer and the byte sizes are
+ * equal (the shapes may differ); else with new memory. For element-wise kernels. */
 MUST_USE Status kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype,
     const Shape *shape, Tensor **ret_output);
 
-/* The output is the input's elements under another shape (Identity, Reshape, Squeeze): no copy. */
+/* Makes an output from the elements of an input under another shape (Identity, Reshape, Squeeze), without
+ * a copy. */
 void kernel_alias(KernelContext *context, uint32_t input, uint32_t index, const Shape *shape);
 
 /* Reads an integer input (any integer dtype) of at most `capacity` elements: axes, shapes, paddings. */
 MUST_USE Status kernel_input_ints(
     KernelContext *context, uint32_t input, int64_t *ret_values, size_t capacity, size_t *ret_count);
 
-/* Bytes of these inputs (bit i set = input i) and outputs in double, complex numbers in complex128. */
+/* Returns how many bytes the chosen inputs and outputs (bit i: number i) take in double precision, complex
+ * ones in complex128. */
 uint64_t kernel_wide_size(const KernelForecast *forecast, uint32_t inputs, uint32_t outputs);
 
-/* The kernel for a node on the CPU: the first fast one (worker/cpu/kernels) that supports it, else the
- * reference; NULL when there is none. */
+/* Returns the kernel for a node on the CPU: the first fast one (worker/cpu/kernels) that supports it, else
+ * the reference kernel; NULL when there is none. */
 const Kernel *kernel_find(const Node *node);
 
-/* The reference's: for what a fast kernel finds out only when it computes. NULL when there is none. */
+/* Returns the reference kernel, for a fast kernel that learns only from its inputs that it cannot compute
+ * a node. NULL when there is none. */
 const Kernel *kernel_find_reference(const Node *node);
 
 #ifdef __cplusplus

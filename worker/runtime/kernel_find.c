@@ -1,5 +1,5 @@
-/* All kernels of all families in one array sorted by op, the fast ones before the reference, so that a large
- * partition finds its kernels quickly. Built once, on first use. */
+/* All kernels in one array sorted by op, fast ones before reference ones, so that a large partition finds
+ * its kernels quickly. Built once, on first use. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@ enum { KERNEL_COUNT_MAX = 4096 };
 
 typedef struct KernelRow {
     const Kernel *kernel;
-    size_t rank; /* position in its table: the order of preference */
+    size_t rank; /* the order of registration, which is the order of preference */
 } KernelRow;
 
 static KernelRow kernel_rows[KERNEL_COUNT_MAX];
 static size_t kernel_row_count;
-static size_t kernel_fast_count; /* their ranks come first */
+static size_t kernel_fast_count; /* ranks below this are fast kernels */
 static pthread_once_t kernel_once = PTHREAD_ONCE_INIT;
 
 static void
@@ -65,7 +65,7 @@ kernel_first(Slice op)
     return low;
 }
 
-/* The first from this rank on. */
+/* Returns the first kernel of this rank or a later one that supports the node. */
 static const Kernel *
 find_from(const Node *node, size_t rank)
 {

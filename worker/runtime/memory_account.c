@@ -3,8 +3,8 @@
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 
-/* Counted for the owner: far above all bytes, so that the sum is zero only when owner and buffers are gone.
- */
+/* The owner's share of `counted`: far above any number of bytes, so that the sum is 0 only when the owner
+ * has ended the account and all buffers are freed. */
 static const int64_t OWNER = (int64_t)1 << 62;
 
 MemoryAccount *
@@ -25,7 +25,6 @@ memory_account_end(MemoryAccount *account)
     }
 }
 
-/* Only an account that is owned grows. */
 static void
 raise_peak(MemoryAccount *account, int64_t bytes)
 {

@@ -1,12 +1,11 @@
-/* Counts what one run holds of a device's memory: bytes now, the most there ever were, and how many there may
- * be.
+/* Counts how much device memory one run holds: bytes now, the peak, and a limit.
  *
- * A device counts what a thread allocates to the account that the thread charges (Device.charge) and knows of
- * each buffer whom it was counted to, so that giving it back counts there too, on any thread, however late.
+ * A device counts an allocation in the account that the thread charges (Device.charge) and remembers the
+ * account of each buffer, so that freeing it is counted there too, on any thread and at any time.
  *
- * Ownership: memory_account_end() gives up the owner's part; the account goes with its last buffer.
- * Threads:   any. A thread that charges an account may keep a little of it to itself until it charges
- * another: the peak of a run on several threads may miss 64 KiB for each of them. */
+ * Ownership: memory_account_end() gives up the owner's share; the account is freed with its last buffer.
+ * Threads:   any. A thread batches up to 64 KiB before it adds to the account: the peak of a run may be
+ * too low by that much for each of its threads. */
 #pragma once
 
 #include "shared/base/compiler.h"
@@ -15,27 +14,27 @@
 #include <stdint.h>
 
 typedef struct MemoryAccount {
-    uint64_t limit;   /* bytes; 0: none. Set before it is charged */
-    int64_t counted;  /* atomic: bytes, and OWNER while somebody owns it */
+    uint64_t limit;   /* bytes; 0: no limit. Set before the account is charged */
+    int64_t counted;  /* atomic: bytes in use, plus OWNER (memory_account.c) until the owner has ended it */
     int64_t peak;     /* atomic: bytes */
-    int32_t refusals; /* atomic: allocations that would have passed the limit */
+    int32_t refusals; /* atomic: allocations refused because of the limit */
 } MemoryAccount;
 
 /* Makes an account without a limit. NULL without memory. */
 MUST_USE MemoryAccount *memory_account_new(void);
-/* The account is not to be charged any more. NULL is allowed. */
+/* Gives up the owner's share; the account must not be charged any more. NULL is allowed. */
 void memory_account_end(MemoryAccount *account);
 
-/* Counts `change` bytes, on the way to which there were `highest` more than before. The account may be gone
- * behind it when it was ended before. */
+/* Adds `change` bytes. On the way to the new sum the count was at most `highest` above the old one, which
+ * may raise the peak. Frees the account when its owner has ended it and no bytes are left. */
 void memory_account_count(MemoryAccount *account, int64_t change, int64_t highest);
 
-/* Returns whether `more` bytes fit under the limit, and notes a refusal when not. */
+/* Returns whether `more` bytes fit under the limit; counts a refusal when not. */
 bool memory_account_admits(MemoryAccount *account, int64_t more);
 
 uint64_t memory_account_in_use(const MemoryAccount *account);
 uint64_t memory_account_peak(const MemoryAccount *account);
 bool memory_account_has_refused(const MemoryAccount *account);
 
-/* Zeroes the peak of an account that holds nothing, for the next run. False: it holds something. */
+/* Zeroes peak, refusals and limit for the next run. False: buffers are still in use. */
 bool memory_account_reset(MemoryAccount *account);

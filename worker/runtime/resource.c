@@ -36,7 +36,7 @@ resource_is_unique(const Resource *resource)
     return atomic_load_acquire(&resource->reference_count) == 1;
 }
 
-/* The tensor's one element is `resource`. */
+/* The buffer of a handle: a tensor of one element, which is `resource`. */
 typedef struct HandleBuffer {
     TensorBuffer buffer;
     Resource *resource;

@@ -7,7 +7,7 @@
 
 struct Variable {
     Resource resource;
-    Mutex lock; /* guards the value */
+    Mutex lock; /* guards `value` */
     Tensor value;
     Dtype dtype;
     Shape shape;
@@ -53,7 +53,7 @@ make_variable(Call *call, const void *context, Resource **ret_resource)
     return STATUS_OK;
 }
 
-/* Nobody else has it yet. */
+/* Makes a variable with its first value. Needs no lock: nobody else has the variable yet. */
 static Status
 make_first(Call *call, const void *context, Resource **ret_resource)
 {
@@ -75,7 +75,7 @@ variable_obtain(KernelContext *context, const VariableDeclaration *declaration, 
         .make = make_first,
         .make_again = make_variable,
         .context = declaration};
-    if (declaration->dtype == DTYPE_RESOURCE) { /* one that held itself would never go */
+    if (declaration->dtype == DTYPE_RESOURCE) { /* a variable that held its own handle would never be freed */
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "variable '%.*s' cannot hold handles of resources", SLICE_PRINT(declaration->name));
     }
@@ -140,7 +140,8 @@ variable_read(Call *call, Variable *variable, Tensor *ret_value)
     return status;
 }
 
-/* Each once, the lowest address first: two writers of the same variables cannot wait for each other. */
+/* Sorts by address and removes duplicates and NULLs: all writers lock in the same order, so that two of
+ * them never wait for each other. */
 static size_t
 sort_variables(Variable *const *variables, size_t count, Variable **ret_sorted)
 {

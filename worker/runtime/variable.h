@@ -1,13 +1,13 @@
-/* A variable: a tensor that steps read and write. A read is a snapshot: a reference to the buffer as it is. A
- * writer changes the buffer in place only when nobody else holds it, and copies it first otherwise, so that
- * no reader ever sees half of a write.
+/* A variable: a tensor that steps read and write. A read is a snapshot: a reference to the current buffer.
+ * A writer changes the buffer itself only when nobody else holds it, and copies it first otherwise, so
+ * that a reader never sees half of a write.
  *
- * Reference variables (VariableV2) and resource variables (VarHandleOp) are the same thing here: what flows
- * along an edge is a handle. The executor reads it for inputs that want a value.
+ * Reference variables (VariableV2) and resource variables (VarHandleOp) are the same here: a handle
+ * travels along the edge, and the executor reads the variable for an input that wants a value.
  *
  * Ownership: a resource (resource.h).
- * Threads:   any. Reading and replacing lock inside; to change a value, variables_lock() first.
- * Errors:    FAILED_PRECONDITION for a value that was never assigned. */
+ * Threads:   any. Reads lock inside; writers call variables_lock() first.
+ * Errors:    FAILED_PRECONDITION for a variable that has never been assigned. */
 #pragma once
 
 #include "worker/runtime/resource.h"
@@ -25,18 +25,19 @@ variable_resource(Variable *variable)
 }
 
 typedef struct VariableDeclaration {
-    Slice name; /* for messages, and in the session; at most VARIABLE_NAME_MAX bytes are kept */
+    /* Key in the session's container; a variable keeps VARIABLE_NAME_MAX bytes of it, for messages. */
+    Slice name;
     Dtype dtype;
-    Shape shape;         /* partly known */
-    const Tensor *first; /* the value that the session's variable begins with; NULL: none */
+    Shape shape;         /* may be partly unknown */
+    const Tensor *first; /* the first value of the session's variable; NULL: none */
 } VariableDeclaration;
 
-/* Not yet initialised. */
+/* Makes a variable that is not initialised. */
 MUST_USE Status variable_new(Call *call, const VariableDeclaration *declaration, Variable **ret_variable);
 
-/* The session's variable of this name, made when it is new; a new reference. It begins with its first value
- * only once: one that was reset or lost has none until it is assigned. INVALID_ARGUMENT when it has another
- * dtype. */
+/* Returns a new reference to the session's variable of this name, made if it does not exist. It gets its
+ * first value only once: after it was reset or lost it has no value until it is assigned. INVALID_ARGUMENT
+ * when it has another dtype. */
 MUST_USE Status variable_obtain(
     KernelContext *context, const VariableDeclaration *declaration, Variable **ret_variable);
 
@@ -44,29 +45,32 @@ Slice variable_name(const Variable *variable);
 Dtype variable_dtype(const Variable *variable);
 
 bool variable_is_initialized(Variable *variable);
-MUST_USE Status variable_read(Call *call, Variable *variable, Tensor *ret_value); /* a new reference */
 
-/* The following are for a writer that has locked the variables: any number, in any order, the same twice
- * too; NULLs are passed over. */
+/* Returns a new reference to the current value. */
+MUST_USE Status variable_read(Call *call, Variable *variable, Tensor *ret_value);
+
+/* Locks up to VARIABLES_LOCKED_MAX variables, in any order; duplicates and NULLs are allowed. Needed
+ * around variable_value(), variable_replace() and variable_own(). */
 enum { VARIABLES_LOCKED_MAX = 8 };
 void variables_lock(Variable *const *variables, size_t count);
 void variables_unlock(Variable *const *variables, size_t count);
 
-/* The value; of dtype DTYPE_INVALID when it was never assigned. */
+/* Returns the value; its dtype is DTYPE_INVALID when it was never assigned. */
 const Tensor *variable_value(const Variable *variable);
 
-/* The declared shape. */
+/* Returns the declared shape, which may be partly unknown. */
 const Shape *variable_shape(const Variable *variable);
 
-/* Takes *value (zeroes it). */
+/* Stores *value, whose reference moves to the variable. */
 void variable_replace(Variable *variable, Tensor *value);
 
-/* The value, whose elements are the caller's alone to change. FAILED_PRECONDITION, RESOURCE_EXHAUSTED. */
+/* Returns the value for writing: copies it first when somebody else holds its buffer. FAILED_PRECONDITION,
+ * RESOURCE_EXHAUSTED. */
 MUST_USE Status variable_own(KernelContext *context, Variable *variable, Tensor **ret_value);
 
-/* The variable behind an input, as long as the input lives. A value in its place (a graph whose variables
- * were frozen) becomes a variable of its own behind that input. */
+/* Returns the variable of an input without a new reference: valid as long as the input. An input that is a
+ * plain value (the graph's variables were frozen) becomes the handle of a new variable with that value. */
 MUST_USE Status kernel_variable(KernelContext *context, uint32_t input, Variable **ret_variable);
 
-/* Replaces a handle by a snapshot of its variable's value. */
+/* Replaces a variable's handle by a snapshot of its value; leaves other tensors alone. */
 MUST_USE Status variable_dereference(Call *call, Tensor *input);
