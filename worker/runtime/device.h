@@ -31,7 +31,7 @@ struct Device {
     const char *type; /* "CPU", "GPU" */
     int id;           /* 0 for /device:CPU:0 */
     uint64_t incarnation;
-    /* The instruction set of the kernels ("avx2"); results have equal bits on devices of equal type and
+    /* The instruction set of the kernels ("avx512"); results have equal bits on devices of equal type and
      * isa. */
     const char *isa;
     int thread_count;

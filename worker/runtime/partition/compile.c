@@ -1,7 +1,9 @@
-/* 1. link the graph and make the nodes' rows; 2. classify each node: what the executor does itself by a
- * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here, and
- * those of the functions that may be called; 4. run the passes; 5. lay the schedule out; 6. make the kernels'
- * states. A failure anywhere gives the unfinished partition back. */
+/* Happy path: 1. link the graph and make a schedule row for each node; 2. classify the nodes: a table
+ * names the ops that the executor does itself, all others get a kernel; 3. find the bytes of the
+ * constants, those of the functions in the library too, and note every missing blob; 4. run the passes; 5.
+ * build the schedule; 6. make the states of the kernels.
+ *
+ * Failures: any step frees the unfinished partition. */
 #include "worker/runtime/partition/compile.h"
 
 #include <assert.h>
@@ -18,7 +20,7 @@ typedef struct OwnOp {
     ScheduleKind kind;
 } OwnOp;
 
-/* Ops that the executor does itself: those that move tensors or decide what runs. Only what computes has
+/* Ops that the executor does itself, because they move tensors or decide what runs. Ops that compute have
  * kernels. */
 static const OwnOp OWN_OPS[] = {
     {"Const", SCHEDULE_STATIC},
@@ -78,7 +80,7 @@ find_kernel(Call *call, ScheduleNode *node)
     return STATUS_OK;
 }
 
-/* The executor counts a Merge's inputs in 16 bits. */
+/* Checks that a Merge has few enough inputs: the executor counts them in 16 bits (merge_word()). */
 static Status
 check_merge(Call *call, const Node *node)
 {
@@ -101,7 +103,8 @@ classify_node(Call *call, ScheduleNode *node)
     return find_kernel(call, node);
 }
 
-/* A Merge must be told when a value comes, so that a constant it takes has to run. */
+/* Makes the constants that a Merge reads run as nodes: a Merge becomes ready when an input arrives, and a
+ * bound constant never arrives. */
 static void
 keep_constants_of_merge(Partition *partition, const ScheduleNode *merge)
 {
@@ -141,7 +144,7 @@ classify_nodes(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-/* Args and retvals are numbered 0…count-1, each once. */
+/* Finds the node of each arg or retval; their "index" attributes must be 0…count-1, each used once. */
 static Status
 index_nodes(Call *call, Partition *partition, ScheduleKind kind, uint32_t count, uint32_t **ret_index)
 {
@@ -274,7 +277,7 @@ create_kernels(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-/* Runs of this partition may have one arena for what they make; else they allocate each tensor. */
+/* Lets runs of this partition plan their memory in one arena; without it, they allocate each tensor. */
 static Status
 allow_arena(Call *call, Partition *partition)
 {
@@ -284,11 +287,11 @@ allow_arena(Call *call, Partition *partition)
 }
 
 typedef struct PartitionPass {
-    const char *name; /* as sessions switch it off */
+    const char *name; /* the name by which a session switches it off */
     Status (*run)(Call *call, Partition *partition);
 } PartitionPass;
 
-/* The order matters: a folded node has nothing to be fused with. */
+/* The order matters: a node that was folded must not be fused. */
 static const PartitionPass PASSES[] = {
     {"constant_folding", fold_constants},
     {"elementwise_fusion", fuse_elementwise},
@@ -317,7 +320,7 @@ run_passes(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-/* Makes a partition that can run of one whose constants are all here. */
+/* Finishes a partition whose constants are all here: passes, schedule, kernel states. */
 static Status
 lay_out(Call *call, Partition *partition)
 {
@@ -335,7 +338,7 @@ classify_and_bind(Call *call, Partition *partition, const BlobSource *blobs, Mis
     return bind_values(call, partition, blobs, missing);
 }
 
-/* Compiles a function's body for its library, which the body's own nodes may call in turn. */
+/* Compiles the body of a function for `library`, whose functions the body may call in turn. */
 static Status
 compile_body(Call *call, GraphDef *body, Device *device, const BlobSource *blobs, Library *library,
     Partition **ret_partition)
@@ -358,7 +361,8 @@ release_library(void *library)
     library_free(library);
 }
 
-/* The library goes with the partition's arena. */
+/* Makes the library of the partition's functions, if there are any. It is freed with the partition's
+ * arena. */
 static Status
 add_library(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
 {

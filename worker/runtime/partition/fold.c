@@ -25,7 +25,8 @@ is_foldable(const Partition *partition, const ScheduleNode *node)
            reads_constants_alone(partition, node->node);
 }
 
-/* A Merge takes what runs, which a folded node does not. */
+/* Marks the nodes whose output a Merge reads. They are not folded: a Merge becomes ready when an input
+ * arrives, and a folded node never runs. */
 static void
 mark_read_by_merge(const Partition *partition, bool *marks)
 {
@@ -39,7 +40,7 @@ mark_read_by_merge(const Partition *partition, bool *marks)
 
 typedef struct Folding {
     Partition *partition;
-    Call *call; /* of the kernels: its failures are no failures of the partition */
+    Call *call; /* for the kernels: an error of theirs does not fail the partition */
 } Folding;
 
 static Status
@@ -96,7 +97,7 @@ inputs_size(const Partition *partition, const Node *node)
     return size;
 }
 
-/* Returns whether a tensor's size is that of its elements; a handle stands for something larger. */
+/* Returns whether the byte size of a tensor is all that it holds; a handle refers to something larger. */
 static bool
 is_plain(Dtype dtype)
 {
@@ -117,7 +118,7 @@ release_tensor(void *tensor)
     tensor_unref(tensor);
 }
 
-/* The node is a constant from here on. */
+/* Makes the node a constant with this value. */
 static Status
 keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
 {

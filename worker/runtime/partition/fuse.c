@@ -6,7 +6,8 @@
 #include "shared/graph/fusion.h"
 #include "worker/runtime/partition/fused.h"
 
-/* Values alone: a variable's is read when the node runs, not when what reads it does. */
+/* Returns whether no input is a reference to a variable. Such an input must be read when this node runs;
+ * fused, it would be read when the whole group runs. */
 static bool
 reads_values(const Partition *partition, const Node *node)
 {
@@ -30,13 +31,13 @@ may_join(const void *context, const Node *node)
            reads_values(partition, node) && scheduled->kernel->element(node, &function);
 }
 
-/* Each a list of nodes in topological order, of which the root is the last. */
+/* The groups of nodes to be fused: each is a list of nodes in topological order that ends with its root. */
 typedef struct Groups {
-    uint32_t *roots;     /* by node */
-    uint32_t *firsts;    /* by root */
-    uint32_t *nexts;     /* by node */
-    uint32_t *counts;    /* by root */
-    uint32_t *positions; /* by node: in its group */
+    uint32_t *roots;     /* by node: the root of its group */
+    uint32_t *firsts;    /* by root: the first node of the list */
+    uint32_t *nexts;     /* by node: the next node of the list */
+    uint32_t *counts;    /* by root: the number of nodes */
+    uint32_t *positions; /* by node: its index in the list */
 } Groups;
 
 static Status
@@ -76,7 +77,7 @@ typedef struct Fusing {
     const Groups *groups;
     uint32_t root;
     FusedStep *steps;
-    Endpoint *inputs; /* what the group reads, each once */
+    Endpoint *inputs; /* outputs that the group reads from outside, each once */
     Dtype *dtypes;
     uint32_t input_count;
 } Fusing;
@@ -174,7 +175,7 @@ make_steps(Fusing *fusing)
     return STATUS_OK;
 }
 
-/* "_Fused(a: Mul, b: Add)". */
+/* Makes the op of the fused node, whose name lists the nodes for traces: "_Fused(a: Mul, b: Add)". */
 static Status
 make_op(const Fusing *fusing, Op **ret_op)
 {
@@ -196,7 +197,7 @@ make_op(const Fusing *fusing, Op **ret_op)
     return STATUS_OK;
 }
 
-/* The last node, reading what the group reads. */
+/* Makes the fused node: a copy of the root that reads the inputs of the whole group. */
 static Status
 make_node(const Fusing *fusing, const Node **ret_node)
 {
@@ -234,7 +235,8 @@ make_state(const Fusing *fusing, Fused **ret_fused)
     return STATUS_OK;
 }
 
-/* Makes one node of a group. The group's other nodes never run: only the group reads them. */
+/* Replaces the root of a group by the fused node. The other nodes of the group become static and never
+ * run: nobody outside the group reads them. */
 static Status
 fuse_group(Fusing *fusing)
 {

@@ -8,18 +8,20 @@
 #include "worker/runtime/partition/fused_plan.h"
 
 enum {
-    TILES_AT_ONCE = 8, /* of a thread; fewer are not worth a hand-over */
-    SIZE_CLASSES = 5,  /* of elements: 1, 2, 4, 8, 16 bytes */
+    /* Tiles that one thread computes in one piece of work; fewer are not worth a hand-over. */
+    TILES_AT_ONCE = 8,
+    SIZE_CLASSES = 5, /* element sizes: 1, 2, 4, 8, 16 bytes */
 };
 
 typedef struct FusedRun {
     KernelContext *context;
     const Fused *fused;
     const FusedPlan *plan;
-    Tensor *results; /* by step, of those that are computed by their own kernels; NULL: there are none */
+    /* By step: outputs of the steps that their own kernels compute; NULL: there are no such steps. */
+    Tensor *results;
     char *output;
     size_t output_size; /* bytes of an element */
-    bool has_refused;   /* atomic: some element was not accepted */
+    bool has_refused;   /* atomic: an operation has refused some element */
 } FusedRun;
 
 static const Tensor *
@@ -53,7 +55,7 @@ compute_whole(const FusedRun *run, uint32_t index)
     return status;
 }
 
-/* Makes room for the steps' own results, unless it is certain that tiles are all that is computed. */
+/* Allocates the results of single steps, unless the plan is certain to need tiles only. */
 static Status
 make_room(FusedRun *run)
 {
@@ -102,7 +104,7 @@ repeat_element(const void *from, void *to, int64_t count, size_t size)
     loops[__builtin_ctzll(size)](from, to, count);
 }
 
-/* Turns an index along the result into positions in the walk's dimensions; returns the offset in the
+/* Converts an index into the result to positions in the walk's dimensions. Returns the offset into the
  * value, in elements. */
 static int64_t
 walk_seek(const FusedWalk *walk, int64_t at, int64_t *positions)
@@ -116,7 +118,7 @@ walk_seek(const FusedWalk *walk, int64_t at, int64_t *positions)
     return offset;
 }
 
-/* Moves past the end of a line; returns the offset of the next one. */
+/* Moves from the end of a line to the start of the next one. Returns its offset. */
 static int64_t
 walk_carry(const FusedWalk *walk, int64_t offset, int64_t *positions)
 {
@@ -133,7 +135,7 @@ walk_carry(const FusedWalk *walk, int64_t offset, int64_t *positions)
     return offset;
 }
 
-/* The elements that belong to `count` ones of the result, from `start` on, one behind the other. */
+/* Copies the elements that run->count elements of the result read, in their order, to `to`. */
 static void
 walk_copy(const FusedOperand *operand, const char *value, int64_t offset, int64_t *positions, ElementRun *run,
     char *to)
@@ -155,7 +157,7 @@ walk_copy(const FusedOperand *operand, const char *value, int64_t offset, int64_
     }
 }
 
-/* Binds an operand to the value's own elements when the tile is one line of them, else to a copy in
+/* Points an operand at the value's own elements when those of the tile lie on one line, else at a copy in
  * `room`. */
 static void
 bind_walk(
@@ -196,7 +198,7 @@ bind_operands(const FusedRun *fused, const FusedOperation *operation, int64_t st
     }
 }
 
-/* Computes one tile. False when an operation does not accept an element. */
+/* Computes one tile. False when an operation refuses an element. */
 static bool
 compute_tile(const FusedRun *fused, int64_t start, int64_t count, Registers *registers)
 {
@@ -234,8 +236,8 @@ compute_tiles(void *context, int64_t index)
     }
 }
 
-/* Makes the output, in place of an input that nobody else needs: a tile of it is read before the result's
- * is written there. */
+/* Makes the output, if possible in the memory of an input that nobody else needs: each tile of that input
+ * is read before the same tile of the output is written. */
 static Status
 make_output(KernelContext *context, const FusedPlan *plan, Tensor **ret_output)
 {
@@ -269,7 +271,8 @@ compute_all_tiles(FusedRun *run)
     return STATUS_OK;
 }
 
-/* The nodes one after another: what does not fit, or is not accepted, is explained by whom it concerns. */
+/* Computes the nodes one after another by their own kernels, which report the error when shapes do not
+ * match or an element is refused. */
 static Status
 compute_nodes(const FusedRun *run)
 {
@@ -329,7 +332,7 @@ is_live(const FusedRun *run, const FusedStep *step)
     return is_live;
 }
 
-/* The nodes before the last that no dead input leads to. */
+/* Computes the nodes that no dead input reaches, because they may fail. The last node is always dead then. */
 static Status
 fused_compute_dead(KernelContext *context)
 {

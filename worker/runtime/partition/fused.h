@@ -1,16 +1,16 @@
-/* Element-wise nodes as one kernel: a tile of the result is computed through all of them before the next one
- * begins, so that what lies between them never leaves the cache. Each node does with an element what its own
- * kernel would, so that not a bit differs; nodes that have another shape than the result are computed before,
- * by their own kernels.
+/* The kernel of fused element-wise nodes: each tile of the result passes through all of them before the
+ * next one begins, so that values between them never leave the cache. Each element is computed by the same
+ * loop as in the node's own kernel, so that not a bit differs. Nodes whose shape differs from the result's
+ * are computed first, by their own kernels.
  *
- * How shapes broadcast is planned when they are first seen and kept.
+ * The plan for a combination of input shapes is made when it is first seen, and kept.
  *
- * Ownership: a Fused lies in its partition's arena; its plans are freed by the kernel's destroy().
- * Threads:   runs share it.
- * Errors:    as the nodes' own kernels have them, under their names. */
+ * Ownership: a Fused lies in its partition's arena; destroy() of the kernel frees its plans.
+ * Threads:   runs share a Fused.
+ * Errors:    those of the nodes' own kernels, under the nodes' names. */
 #pragma once
 
 #include "worker/runtime/partition/fused_plan.h"
 
-/* The kernel of a fused node; its state is a Fused. */
+/* Has a Fused as its state. */
 extern const Kernel fused_kernel;

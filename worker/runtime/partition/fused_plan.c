@@ -12,10 +12,10 @@ typedef struct Planning {
     Shape *shapes;       /* by value */
     bool *is_tiled;      /* by step */
     uint32_t *registers; /* by step: the register that holds its tile */
-    uint32_t *last_uses; /* by step: the last step that reads it */
+    uint32_t *last_uses; /* by step: the last step that reads its result */
     bool is_busy[FUSED_REGISTER_COUNT];
     FusedOperation *operations;
-    size_t size_max; /* bytes of the largest element in a register */
+    size_t size_max; /* bytes of the largest element of any operand or result */
 } Planning;
 
 static bool
@@ -31,8 +31,8 @@ infer_step(const Planning *planning, const FusedStep *step, Shape *ret_shape)
     return step->node->op->infer_shapes(planning->call, &context) == STATUS_OK && shape_is_known(ret_shape);
 }
 
-/* Infers the shapes of all steps. False when one cannot be told: the nodes' own kernels explain what does
- * not fit. */
+/* Infers the shapes of all steps. False when one is unknown or does not match; the nodes' own kernels then
+ * report the error. */
 static bool
 infer_steps(const Planning *planning)
 {
@@ -45,8 +45,8 @@ infer_steps(const Planning *planning)
     return true;
 }
 
-/* Chooses the steps that have the result's shape, and finds until when their results are read. False when
- * a step of another shape reads one that has the result's. */
+/* Marks the steps that have the result's shape, and notes the last reader of each step. False when a step
+ * of another shape reads a marked one. */
 static bool
 choose_tiled(const Planning *planning)
 {
@@ -93,7 +93,8 @@ is_broadcast(const Shape *shape, const Shape *result, int first)
     return true;
 }
 
-/* `first`: the result's dimension along which the shape's first one lies. */
+/* Makes the walk over a value of `shape` in the order of the result. `first`: the dimension of the result
+ * that the shape's first dimension aligns with. */
 static void
 walk_make(FusedWalk *walk, const Shape *shape, const Shape *result, int first)
 {
@@ -195,7 +196,8 @@ add_operation(Planning *planning, const FusedStep *step, uint32_t target)
     return operation;
 }
 
-/* The first two, then one more each time, gathered in a register: the output may be one of the inputs. */
+/* Adds a step that combines any number of inputs, two at a time. Partial results stay in a register: the
+ * output may be the memory of an input that is still to be read. */
 static bool
 add_fold(Planning *planning, const FusedStep *step, uint32_t target)
 {
@@ -229,8 +231,8 @@ add_function(Planning *planning, const FusedStep *step, uint32_t target)
     return true;
 }
 
-/* Adds a step's operation. Its result never goes into a register that it reads: elements may differ in
- * size. */
+/* Adds the operations of one step. Its target register is none of those that it reads: their elements may
+ * differ in size. */
 static bool
 add_step(Planning *planning, uint32_t index)
 {
@@ -341,7 +343,7 @@ plan_fits(const FusedPlan *plan, const Fused *fused, const Tensor *inputs)
     return true;
 }
 
-/* Another thread may keep one for the same shapes: twice is no harm. */
+/* Keeps a plan in a free entry. Another thread may have kept one for the same shapes, which does no harm. */
 static bool
 plan_keep(const Fused *fused, const FusedPlan *plan)
 {

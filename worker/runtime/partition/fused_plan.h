@@ -1,36 +1,39 @@
-/* Plans the tiles of a fused node for its inputs' shapes.
+/* Plans how a fused node computes the tiles of its result for given input shapes.
  *
- * Ownership: a plan owns all it shows. Threads: immutable. */
+ * Ownership: a plan owns all that it points to.
+ * Threads:   a plan is immutable. */
 #pragma once
 
 #include "worker/runtime/kernel.h"
 
-/* Values are numbered: the inputs of the fused node, then what the steps give. */
+/* One of the fused nodes. Values are numbered: first the inputs of the fused node, then the results of the
+ * steps. */
 typedef struct FusedStep {
     const Node *node;
     const Kernel *kernel;
     ElementFunction function;
-    const uint32_t *values; /* its inputs */
+    const uint32_t *values; /* the values that it reads, one for each input */
 } FusedStep;
 
 typedef struct FusedPlan FusedPlan;
 
-enum { FUSED_PLAN_COUNT = 4 }; /* for as many combinations of shapes */
+enum { FUSED_PLAN_COUNT = 4 }; /* the number of shape combinations whose plans are kept */
 
 typedef struct Fused {
-    const FusedStep *steps; /* each behind those it reads; the last gives the result */
+    const FusedStep *steps; /* each after the steps that it reads; the last one gives the result */
     uint32_t step_count;
     uint32_t input_count;
-    const FusedPlan **plans; /* FUSED_PLAN_COUNT, atomic: filled from the first on */
+    const FusedPlan **plans; /* FUSED_PLAN_COUNT entries, atomic; filled from the first on */
 } Fused;
 
 enum {
     FUSED_REGISTER_COUNT = 8,
-    FUSED_REGISTER_SIZE = 4 * 1024, /* bytes: a few of them fit into a core's first cache */
+    /* Bytes of a register, which holds one tile; a few fit into a core's level 1 cache. */
+    FUSED_REGISTER_SIZE = 4 * 1024,
 };
 
-/* The way along the result in a value's memory, counted in elements: dimensions innermost first, those of
- * size 1 left out, neighbours that continue each other joined. */
+/* The path through a value's memory in the order of the result, in elements. Innermost dimension first;
+ * dimensions of size 1 are left out, and neighbours that a single stride can cross are joined. */
 typedef struct FusedWalk {
     int rank;
     int64_t dims[SHAPE_RANK_MAX];
@@ -38,15 +41,15 @@ typedef struct FusedWalk {
 } FusedWalk;
 
 typedef enum FusedOperandKind {
-    FUSED_REGISTER, /* made by an earlier operation of the tile */
-    FUSED_LINE,     /* as many elements as the result, in its order */
+    FUSED_REGISTER, /* result of an earlier operation on the same tile */
+    FUSED_LINE,     /* a value with as many elements as the result, in the same order */
     FUSED_SCALAR,
     FUSED_WALK,
 } FusedOperandKind;
 
 typedef struct FusedOperand {
     FusedOperandKind kind;
-    uint32_t source; /* a register or a value */
+    uint32_t source; /* number of the register or of the value */
     size_t size;     /* bytes of an element */
     const FusedWalk *walk;
 } FusedOperand;
@@ -62,18 +65,18 @@ typedef struct FusedOperation {
 
 struct FusedPlan {
     Arena *arena;
-    const Shape *inputs;   /* for which it is made */
+    const Shape *inputs;   /* the input shapes that the plan is for */
     Shape shape;           /* of the result */
     int64_t count;         /* elements of the result */
-    int64_t tile;          /* elements that are computed at once */
-    const uint32_t *whole; /* steps of other shapes, which their own kernels compute before */
+    int64_t tile;          /* elements of one tile */
+    const uint32_t *whole; /* steps of other shapes, computed first by their own kernels */
     uint32_t whole_count;
     const FusedOperation *operations;
-    uint32_t operation_count; /* 0: every step is left to its own kernel */
-    bool may_refuse;          /* some operation does not accept all elements */
+    uint32_t operation_count; /* 0: there are no tiles, all steps are computed by their own kernels */
+    bool may_refuse;          /* some operation may refuse elements */
 };
 
-/* The plan for these inputs. *ret_is_kept: it belongs to the node and stays; else the caller frees it. */
+/* Returns the plan for these inputs. *ret_is_kept: the Fused owns it; otherwise the caller frees it. */
 MUST_USE Status fused_plan_get(
     Call *call, const Fused *fused, const Tensor *inputs, const FusedPlan **ret_plan, bool *ret_is_kept);
 void fused_plan_free(const FusedPlan *plan); /* NULL is allowed */

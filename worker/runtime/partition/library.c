@@ -1,5 +1,6 @@
-/* Made with its partition: functions indexed, what they call checked, blobs bound. Compiled one by one, under
- * a lock of its own each. */
+/* A library is made with its partition: it indexes the functions, checks that every function they call
+ * exists, and finds their blobs. Bodies are compiled later, when they are first called, each under its own
+ * lock. */
 #include "worker/runtime/partition/library.h"
 
 #include <assert.h>
@@ -13,16 +14,16 @@ enum { BODY_DEF_SIZE_MAX = 1 << 20 };
 typedef struct LibraryFunction {
     const FunctionDef *def;
     Mutex lock;
-    Partition *partition; /* atomic; set once, under the lock */
+    Partition *partition; /* atomic: set once, under `lock`; NULL: not compiled yet */
 } LibraryFunction;
 
 struct Library {
     GraphDef *def;
-    LibraryOptions options; /* without the blobs: it has its own */
-    Map *by_name;           /* → LibraryFunction */
+    LibraryOptions options; /* `blobs` is NULL: the caller's source is valid only in library_new() */
+    Map *by_name;           /* name → LibraryFunction */
     Map *blobs;             /* sha256 → TensorBuffer */
     size_t blob_bytes;
-    uint32_t call_count; /* atomic; under way */
+    uint32_t call_count; /* atomic: calls under way */
     size_t function_count;
     LibraryFunction functions[];
 };
@@ -109,8 +110,8 @@ bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, M
     return STATUS_OK;
 }
 
-/* Returns the digest of a _BlobConst; NULL for other nodes and for one without a digest, which compiling
- * refuses. */
+/* Returns the digest of a _BlobConst; NULL for other nodes, and for a _BlobConst without a digest, which
+ * fails when it is compiled. */
 static const AttrValue *
 blob_digest(const NodeDef *node)
 {
@@ -228,7 +229,8 @@ library_find(Library *library, Slice function)
     return found == NULL ? NULL : atomic_load_acquire(&found->partition);
 }
 
-/* The body's nodes are the library's; only what is made of them is new. */
+/* Compiles a function. Its GraphDef shares the nodes of the library's GraphDef, to which it keeps a
+ * reference. */
 static Status
 compile_function(Call *call, Library *library, const FunctionDef *function, Partition **ret_partition)
 {

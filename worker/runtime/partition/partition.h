@@ -1,13 +1,13 @@
-/* A compiled partition: the nodes one slot runs, linked, with a kernel for each and its constants at hand,
- * laid out as a static schedule that any number of runs use at the same time.
+/* A compiled partition: the nodes that one slot runs, linked, with kernels and constants, in a schedule
+ * that any number of runs share at the same time.
  *
- * Beside ordinary nodes it holds _Arg and _Retval (feeds and fetches by index), _Send and _Recv, and
- * _BlobConst (a constant whose bytes are a blob named by their SHA-256).
+ * Beside ordinary nodes it has _Arg and _Retval (feeds and fetches by index), _Send and _Recv, and
+ * _BlobConst (a constant whose bytes are a blob, named by its SHA-256).
  *
- * Ownership: refcounted; holds its graph, its kernels' states, its constants and the blobs under them. The
- *            device outlives it.
- * Threads:   immutable but for measured costs and the pool of idle run states, which are synchronised.
- * Errors:    none but those of compiling (compile.h). */
+ * Ownership: refcounted; holds its graph, the states of its kernels, its constants and their blobs. The
+ * device outlives it.
+ * Threads:   immutable except for measured costs and the pool of idle runs, which are synchronised.
+ * Errors:    only those of compiling (compile.h). */
 #pragma once
 
 #include "shared/graph/graph.h"
@@ -15,20 +15,21 @@
 
 typedef struct Partition Partition;
 
-/* Gives large constants: find() returns a new reference to the blob's bytes, or NULL when it is not here.
+/* A source of blobs: find() returns a new reference to the blob's bytes, or NULL when it is not here.
  * `sha256` is lower-case hex. */
 typedef struct BlobSource {
     void *context;
     TensorBuffer *(*find)(void *context, Slice sha256);
 } BlobSource;
 
-/* The digests of blobs that were not there, each once, in the call's arena. */
+/* The digests of missing blobs, each once, in the call's arena. */
 typedef struct MissingBlobs {
     const char **sha256;
     size_t count;
 } MissingBlobs;
 
-/* Notes that a blob is not here, once, in the call's arena. `missing` has room for it. */
+/* Adds a digest unless it is there already. `missing` must have room for it; the text is copied to the
+ * call's arena. */
 MUST_USE Status missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing);
 
 Partition *partition_ref(Partition *partition);
@@ -45,25 +46,26 @@ uint32_t partition_arg_count(const Partition *partition);
 uint32_t partition_retval_count(const Partition *partition);
 uint32_t partition_node_count(const Partition *partition);
 Dtype partition_arg_dtype(const Partition *partition, uint32_t index);
-Slice partition_retval_name(const Partition *partition, uint32_t index); /* the _Retval node's */
+Slice partition_retval_name(const Partition *partition, uint32_t index); /* name of the _Retval node */
 
-/* A node by its number, 0 to partition_node_count(); its texts live as long as the partition. */
+/* A node by its id, below partition_node_count(); its texts live as long as the partition. */
 typedef struct PartitionNode {
     Slice name;
     Slice op;
-    Slice key; /* of a Send or Recv, what they meet by; without the iteration in a loop. Empty for others */
+    /* The rendezvous key of a Send or Recv, in a loop without the iteration; empty for other nodes. */
+    Slice key;
 } PartitionNode;
 PartitionNode partition_node(const Partition *partition, uint32_t index);
 
-/* Frame 0 is what lies in no loop, each other one a loop. */
+/* Frame 0 holds the nodes outside of all loops; each other frame is a loop. */
 uint32_t partition_frame_count(const Partition *partition);
 Slice partition_frame_name(const Partition *partition, uint32_t frame);
 
-bool partition_has_transfers(const Partition *partition); /* any _Send or _Recv */
+bool partition_has_transfers(const Partition *partition); /* has a _Send or _Recv */
 
-/* Bytes it keeps in memory: graph, schedule, constants, blobs; without idle run states. */
+/* Returns the bytes that it keeps in memory: graph, schedule, constants, blobs; idle runs are not counted. */
 size_t partition_size(const Partition *partition);
 
-/* Returns how long a run is expected to compute, all threads together, as measured so far; high before the
- * first run. */
+/* Returns the expected computing time of a run, summed over all threads, from measurements; an
+ * overestimate before the first run. */
 uint64_t partition_cost_ns(const Partition *partition);

@@ -1,12 +1,12 @@
-/* The inside of a Partition, for the files of this directory that build and run it: flat arrays indexed by
- * the graph's node ids.
+/* The inside of a Partition, for the files that build and run it: flat arrays indexed by the graph's node
+ * ids.
  *
- * Nodes are divided into frames: the root, and one for each loop. Running a frame takes one cell and some
- * tensor slots for each of its nodes, once for the root and once an iteration for a loop. A cell has a word
- * that counts what the node still waits for (low 32 bits) and the dead inputs it got (above); a slot is one
- * data input. Both are numbered within their frame. An edge says into which slot of which cell an output
- * goes. Constants without control inputs are no nodes of the schedule: they are put into their consumers'
- * slots when those run. */
+ * Nodes are divided into frames: the root, and one for each loop. Each node has one cell and some tensor
+ * slots in its frame; the root's exist once in a run, a loop's once in each iteration. A cell is a word
+ * that counts the inputs the node still waits for (low 32 bits) and the dead inputs it has got (above); a
+ * slot holds one data input. Both are numbered within their frame. An edge names the cell and the slot
+ * that an output goes to. Constants without control inputs are not scheduled: they are put into their
+ * consumers' slots when those run. */
 #pragma once
 
 #include "shared/base/mutex.h"
@@ -15,7 +15,7 @@
 
 typedef enum ScheduleKind {
     SCHEDULE_KERNEL,
-    SCHEDULE_PROMISE, /* a kernel that completes later */
+    SCHEDULE_PROMISE, /* a kernel with start(), which completes later */
     SCHEDULE_STATIC,  /* a constant bound at compile time; never runs */
     SCHEDULE_CONST,   /* a constant that waits for control inputs, or that a Merge takes */
     SCHEDULE_ARG,
@@ -27,19 +27,20 @@ typedef enum ScheduleKind {
     SCHEDULE_ENTER,
     SCHEDULE_EXIT,
     SCHEDULE_NEXT,
-    SCHEDULE_FORWARD, /* LoopCond: its input */
-    SCHEDULE_TRIGGER, /* ControlTrigger: live whatever its inputs are */
+    SCHEDULE_FORWARD, /* LoopCond: passes its input on */
+    SCHEDULE_TRIGGER, /* ControlTrigger: live even when its inputs are dead */
     SCHEDULE_NOTHING, /* NoOp */
 } ScheduleKind;
 
-/* Cell and slot are those of the frame where the producer's outputs go. */
+/* `cell` and `slot` are those of the consumer, in the frame that the producer's outputs go to. */
 typedef struct ScheduleEdge {
     uint32_t cell;
     uint32_t slot; /* SLOT_NONE for a control edge */
     uint32_t port;
-    bool is_last; /* of its port: takes the tensor instead of a reference */
+    bool is_last; /* the last edge of its port, which moves the tensor; earlier ones add a reference */
     bool to_merge;
-    bool is_entry; /* out of an Enter: dead, it kills a Merge at once */
+    /* Comes from an Enter; if dead, a Merge is dead at once, without waiting for its NextIteration. */
+    bool is_entry;
 } ScheduleEdge;
 
 static const uint32_t SLOT_NONE = UINT32_MAX;
@@ -56,49 +57,53 @@ typedef struct ScheduleNode {
     const Kernel *kernel;
     void *state;
     const Tensor *value; /* of a constant */
-    uint32_t slot;       /* of its first input */
-    uint32_t
-        output_slot; /* where its outputs are made when they are too many for the stack, else SLOT_NONE */
-    uint32_t frame;  /* where it runs */
+    uint32_t slot;       /* of the first input; the others follow */
+    /* The first slot of its outputs, when they are more than STACK_OUTPUTS; else SLOT_NONE. */
+    uint32_t output_slot;
+    uint32_t frame; /* the frame that it runs in */
     uint32_t cell;
-    uint32_t child; /* the frame that an Enter opens */
-    uint32_t index; /* of an arg or retval; within its frame of a Send or Recv, an Exit, a NextIteration; of a
-                       constant Enter within the frame it opens, SLOT_NONE for one that is not */
-    Slice key;      /* of a Send or Recv: "<send device>;<receive device>;<tensor>;", and in the root "0:0" */
+    uint32_t child; /* the frame that its outputs go to: for an Enter, the loop that it opens */
+    /* The number of an arg or retval; of a Send or Recv, an Exit or a NextIteration: its number within its
+     * frame; of a constant Enter: its number within the loop that it opens, and SLOT_NONE for other
+     * Enters. */
+    uint32_t index;
+    /* Rendezvous key of a Send or Recv: "<send device>;<receive device>;<tensor>;", completed by "0:0" in
+     * the root and by the iteration in a loop. */
+    Slice key;
     const ScheduleEdge *edges; /* data edges first */
     uint32_t edge_count;
     uint32_t constant_count;
     const ScheduleConstant *constants;
     uint32_t reference_count;
-    const uint32_t *references; /* inputs that want the value of a variable and get its handle */
+    const uint32_t *references; /* inputs that want a value and get the handle of a variable */
 } ScheduleNode;
 
 enum { STACK_OUTPUTS = 8, LOOP_BYTES_MAX = 64 << 20 };
 
 typedef struct ScheduleFrame {
     Slice name;
-    uint32_t number; /* among the partition's frames */
+    uint32_t number; /* index in the partition's frames */
     uint32_t parent;
     uint32_t depth;
     uint32_t parallel_iterations;
-    uint32_t child_index; /* among the frames of the same parent */
+    uint32_t child_index; /* index among the frames of the same parent */
     uint32_t child_count;
     uint32_t cell_count;
     uint32_t slot_count;
-    uint32_t *nodes;   /* by cell */
-    uint64_t *initial; /* the words an iteration starts with, by cell */
+    uint32_t *nodes;   /* by cell: the node */
+    uint64_t *initial; /* by cell: the word that an iteration starts with */
     uint32_t transfer_count;
-    uint32_t *receives; /* nodes */
+    uint32_t *receives; /* Recv nodes */
     uint32_t receive_count;
-    size_t path_size; /* bytes that the longest "<frame>:<iteration>" may take; see iteration.h */
-    size_t key_size;  /* of the longest key of a transfer, with that path */
+    size_t path_size; /* bytes of the longest "<frame>:<iteration>" path (iteration.h) */
+    size_t key_size;  /* bytes of the longest key of a transfer, path included */
     uint32_t enter_count;
-    uint32_t constant_count; /* constant Enters among them */
-    uint32_t *exits;         /* nodes */
+    uint32_t constant_count; /* Enters with is_constant */
+    uint32_t *exits;         /* Exit nodes */
     uint32_t exit_count;
-    uint32_t *nexts; /* nodes */
+    uint32_t *nexts; /* NextIteration nodes */
     uint32_t next_count;
-    uint32_t *constants; /* nodes */
+    uint32_t *constants; /* constant Enter nodes */
 } ScheduleFrame;
 
 typedef struct Partition Partition;
@@ -107,16 +112,16 @@ typedef struct MemoryPlan MemoryPlan;
 
 enum { PARTITION_PLANS_MAX = 8 };
 
-/* Things that runs leave at their partition for the next ones. The runs make, use and free them
+/* Objects that a run leaves with its partition for later runs. Only runs make, use and free them
  * (run/run_state.c, run/run_admission.c). */
 typedef struct RunPool {
-    Mutex lock; /* guards the rest */
+    Mutex lock; /* guards all members */
     Run *idle;
     uint32_t idle_count;
-    MemoryPlan *plans[PARTITION_PLANS_MAX]; /* for feeds of different shapes */
-    uint32_t next_plan;                     /* index of the one that the next replaces */
-    uint64_t planning_ns;                   /* spent so far */
-    void (*empty)(Partition *partition);    /* frees what is here; NULL: nothing ever was */
+    MemoryPlan *plans[PARTITION_PLANS_MAX]; /* each for feeds of other shapes */
+    uint32_t next_plan;                     /* index of the plan that the next one replaces */
+    uint64_t planning_ns;                   /* time spent on planning so far */
+    void (*empty)(Partition *partition);    /* frees all that is in the pool; NULL: it was never used */
 } RunPool;
 
 struct Partition {
@@ -126,28 +131,32 @@ struct Partition {
     Device *device;
     ScheduleNode *nodes;
     uint32_t node_count;
-    ScheduleFrame *frames; /* the root first, an outer one before those inside it */
-    uint32_t frame_count;  /* 1: a static schedule, no loops */
-    size_t loop_bytes_max; /* what iterations of a run may take before each loop has one at a time */
+    ScheduleFrame *frames; /* the root first, each loop before the loops inside it */
+    uint32_t frame_count;  /* 1: no loops */
+    /* Bytes of a run's iterations above which each loop runs one iteration at a time. */
+    size_t loop_bytes_max;
     uint32_t *roots;
     uint32_t root_count;
-    uint32_t *args; /* node of each */
+    uint32_t *args; /* by index: the node */
     uint32_t arg_count;
     uint32_t *retvals;
     uint32_t retval_count;
     uint32_t transfer_count;
-    bool has_arena; /* runs share memory as the memory plan says */
+    bool has_arena; /* runs plan their memory (memory_plan.h) */
     size_t constant_bytes;
-    Library *library; /* what its nodes may call; NULL: nothing. A function's body has its caller's */
+    /* Functions that its nodes may call; NULL: none. The body of a function shares the library of its
+     * caller. */
+    Library *library;
 
-    uint32_t *costs;     /* atomic: moving averages in ns, COST_UNKNOWN before the first time */
-    uint64_t total_cost; /* atomic: their sum, the unknown counted as COST_GUESS */
-    uint32_t run_count;  /* atomic: decides which runs measure cheap nodes */
+    /* Atomic, by node: moving average in ns; COST_UNKNOWN before the first measurement. */
+    uint32_t *costs;
+    uint64_t total_cost; /* atomic: the sum of `costs`, with COST_GUESS for the unknown ones */
+    uint32_t run_count;  /* atomic: runs started; every so many, a run measures its fast nodes too */
     RunPool pool;
 };
 
 static const uint32_t COST_UNKNOWN = UINT32_MAX;
-enum { COST_GUESS = 300 * 1000 }; /* ns: so much that nothing unknown runs on an event loop (run.c) */
+enum { COST_GUESS = 300 * 1000 }; /* ns: more than any run may cost that starts on an event loop (run.c) */
 
-/* Makes a partition without nodes, for compile.c to fill in. One reference, the caller's. */
+/* Makes a partition without nodes, for compile.c to fill in; one reference, owned by the caller. */
 MUST_USE Status partition_new(Call *call, Device *device, Partition **ret_partition);

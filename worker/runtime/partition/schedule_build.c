@@ -1,11 +1,11 @@
-/* Frames and cells → the keys of transfers → slots, constants and counts by consumer → edges by producer
- * (compressed rows, data edges first). */
+/* Order: frames and cells → the keys of transfers → slots, constants and the counts of awaited inputs by
+ * consumer → edges by producer (one row for each node, data edges first). */
 #include "worker/runtime/partition/schedule_build.h"
 
 #include "shared/base/text.h"
 
 enum {
-    PARALLEL_ITERATIONS_MAX = 256, /* more would only take memory */
+    PARALLEL_ITERATIONS_MAX = 256, /* more would cost memory without making loops faster */
     NUMBER_DIGITS = 20,
 };
 
@@ -62,8 +62,8 @@ check_root(Call *call, const Partition *partition, const ScheduleNode *node)
         SLICE_PRINT(node->node->name), SLICE_PRINT(partition->frames[node->frame].name));
 }
 
-/* A sequence of random numbers has an order, and iterations that overlap would draw in any: those around such
- * a node come one after the other, so that the bits are the same in every run. */
+/* Runs the loops around a stateful random op one iteration at a time: overlapping iterations would draw
+ * from its sequence in any order, and results would differ from run to run. */
 static void
 order_draws(const Partition *partition, const ScheduleNode *node)
 {
@@ -189,9 +189,9 @@ is_dynamic(const Partition *partition, uint32_t node)
     return partition->nodes[node].kind != SCHEDULE_STATIC;
 }
 
-/* Returns the count that a node's word starts with: the edges it waits for. A Merge is ready with its
- * first live input: bit 0 says "none yet", every control input counts two (TensorFlow's executor, initial
- * pending counts). */
+/* Returns the word that a node's cell starts with: the number of edges that it waits for. A Merge is ready
+ * with its first live input: bit 0 says "none yet", and every control input counts two (TensorFlow's
+ * executor, initial pending counts). */
 static uint64_t
 initial_word(const Partition *partition, const ScheduleNode *node)
 {
@@ -233,7 +233,8 @@ bind_constants(Call *call, Partition *partition, ScheduleNode *node)
     return STATUS_OK;
 }
 
-/* A reference that a node wants as a value is read when all its inputs have come (TensorFlow's executor). */
+/* Finds the inputs that get a reference where the node wants a value. The executor reads them when all
+ * inputs have arrived (TensorFlow's executor). */
 static Status
 find_references(Call *call, const Partition *partition, ScheduleNode *node)
 {
@@ -283,7 +284,7 @@ number_slots(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-/* Visits all edges between scheduled nodes, the data edges of all nodes before the control edges. */
+/* A visitor of edges between scheduled nodes. All data edges are visited before the control edges. */
 typedef void (*EdgeVisit)(Partition *partition, ScheduleEdge *edges, uint32_t producer, ScheduleEdge edge);
 
 static void
@@ -330,7 +331,8 @@ count_edge(Partition *partition, ScheduleEdge *edges, uint32_t producer, Schedul
     partition->nodes[producer].edge_count++;
 }
 
-/* The row's start is known, its length grows again. */
+/* Appends an edge to the row of its producer. make_edges() has set the row's start and reset edge_count to
+ * 0. */
 static void
 append_edge(Partition *partition, ScheduleEdge *edges, uint32_t producer, ScheduleEdge edge)
 {
@@ -338,7 +340,8 @@ append_edge(Partition *partition, ScheduleEdge *edges, uint32_t producer, Schedu
     edges[(size_t)(node->edges - edges) + node->edge_count++] = edge;
 }
 
-/* Backwards, the first edge seen of a port is its last. `seen` remembers by port for which node it was. */
+/* Marks the last edge of each port, walking the row backwards. `seen`, by port, holds 1 + the id of the
+ * last node that used it, so that it need not be cleared for each node. */
 static void
 mark_last_edges(ScheduleEdge *edges, const ScheduleNode *node, uint32_t id, uint32_t *seen)
 {
