@@ -24,7 +24,7 @@
 #include "worker/runtime/run/run.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/run_answer.h"
-#include "worker/serve/run_place.h"
+#include "worker/serve/run_shared.h"
 #include "worker/serve/run_trace.h"
 #include "worker/serve/worker.h"
 

@@ -1,4 +1,4 @@
-#include "worker/serve/run_place.h"
+#include "worker/serve/run_shared.h"
 
 #include "worker/serve/worker.h"
 
