@@ -9,9 +9,10 @@ typedef struct Layout {
     LayoutBuffer *buffers;
     uint32_t count;
     size_t row_words;
-    uint64_t *ended;   /* rows of bits: bit j of row i: all uses of buffer i come before the maker of j */
-    uint32_t *by_size; /* buffers, the largest first */
-    uint32_t *placed;  /* buffers, by offset */
+    /* Rows of bits; bit j of row i: every use of buffer i comes before the maker of buffer j. */
+    uint64_t *ended;
+    uint32_t *by_size;   /* indices of buffers, the largest first */
+    uint32_t *by_offset; /* indices of the buffers laid out so far, by ascending offset */
 } Layout;
 
 static bool
@@ -26,7 +27,7 @@ may_meet(const Layout *layout, uint32_t left, uint32_t right)
     return !has_ended(layout, left, right) && !has_ended(layout, right, left);
 }
 
-/* The uses of one buffer that the current sweep has marked. */
+/* The uses of one buffer that are marked in the current sweep, as bits of the sweep. */
 typedef struct SweptUses {
     uint32_t buffer;
     uint64_t mask;
@@ -39,7 +40,8 @@ typedef struct Ending {
     uint32_t use_count;
 } Ending;
 
-/* Takes out who still has a use that need not come before the other's maker. */
+/* Runs the sweep for the uses gathered so far and clears `ended` for each pair of buffers in which one of
+ * these uses need not come before the other buffer's maker. */
 static void
 ending_apply(Ending *ending)
 {
@@ -71,7 +73,7 @@ ending_add(Ending *ending, uint32_t buffer, uint32_t node)
     ending->uses[ending->use_count - 1].mask |= flow_sweep_bit(&ending->sweep, node);
 }
 
-/* A buffer that nobody reads ends with its last maker. */
+/* Fills in `ended`. The last maker counts as a use, so that a buffer that nobody reads ends with it. */
 static bool
 find_ends(Layout *layout)
 {
@@ -111,17 +113,18 @@ compare_sizes(const void *left, const void *right, void *context)
     return (a > b) - (a < b);
 }
 
-/* The smallest gap between those it may meet; behind all of them when none is large enough. */
+/* Returns the offset of the smallest gap that is large enough between buffers that may live at the same
+ * time as this one, or the end of the last of them when no gap is (best fit). */
 static uint64_t
-find_offset(const Layout *layout, uint32_t buffer, uint32_t placed_count)
+find_offset(const Layout *layout, uint32_t buffer, uint32_t laid_out_count)
 {
     uint64_t size = layout->buffers[buffer].size;
     uint64_t end = 0;
     uint64_t best = UINT64_MAX;
     uint64_t best_gap = UINT64_MAX;
-    for (uint32_t i = 0; i < placed_count; i++) {
-        const LayoutBuffer *other = &layout->buffers[layout->placed[i]];
-        if (!may_meet(layout, buffer, layout->placed[i])) {
+    for (uint32_t i = 0; i < laid_out_count; i++) {
+        const LayoutBuffer *other = &layout->buffers[layout->by_offset[i]];
+        if (!may_meet(layout, buffer, layout->by_offset[i])) {
             continue;
         }
         if (other->offset > end && other->offset - end >= size && other->offset - end < best_gap) {
@@ -135,7 +138,7 @@ find_offset(const Layout *layout, uint32_t buffer, uint32_t placed_count)
 }
 
 static uint64_t
-place_all(Layout *layout)
+assign_offsets(Layout *layout)
 {
     uint64_t size = 0;
     for (uint32_t count = 0; count < layout->count; count++) {
@@ -143,16 +146,16 @@ place_all(Layout *layout)
         LayoutBuffer *at = &layout->buffers[buffer];
         at->offset = find_offset(layout, buffer, count);
         size = at->offset + at->size > size ? at->offset + at->size : size;
-        uint32_t place = count;
-        for (; place > 0 && layout->buffers[layout->placed[place - 1]].offset > at->offset; place--) {
-            layout->placed[place] = layout->placed[place - 1];
+        uint32_t index = count;
+        for (; index > 0 && layout->buffers[layout->by_offset[index - 1]].offset > at->offset; index--) {
+            layout->by_offset[index] = layout->by_offset[index - 1];
         }
-        layout->placed[place] = buffer;
+        layout->by_offset[index] = buffer;
     }
     return size;
 }
 
-/* The last buffer so far that lay on these bytes. */
+/* A range of bytes, and the latest buffer (in the order of makers) that lies on it. */
 typedef struct Owned {
     uint64_t begin;
     uint64_t end;
@@ -160,10 +163,11 @@ typedef struct Owned {
 } Owned;
 
 typedef struct Owners {
-    Owned *list; /* by address, without overlaps */
+    Owned *list; /* by ascending address, without overlaps */
     uint32_t count;
-    Owned *next;      /* the list being made from it */
-    uint32_t *former; /* who had bytes of the newest owner */
+    Owned *next; /* the list that take_over() builds; then the two are swapped */
+    /* Buffers that had bytes of the newest one just before it; a buffer that was split may be there twice. */
+    uint32_t *former;
     uint32_t former_count;
 } Owners;
 
@@ -200,7 +204,7 @@ take_over(Owners *owners, uint32_t buffer, uint64_t begin, uint64_t end)
 static bool
 find_former(const Layout *layout)
 {
-    /* Each buffer may cut another in two. */
+    /* A new buffer adds its own range and may split one other in two: at most two ranges more for each. */
     size_t owned_max = (size_t)layout->count * 2 + 1;
     Owners owners = {
         .list = arena_alloc(layout->arena, owned_max * sizeof *owners.list),
@@ -234,14 +238,14 @@ arena_layout(Arena *arena, const Flow *flow, LayoutBuffer *buffers, uint32_t cou
         .count = count,
         .row_words = (count + 63) / 64,
         .by_size = arena_alloc(arena, (count + 1) * sizeof *layout.by_size),
-        .placed = arena_alloc(arena, (count + 1) * sizeof *layout.placed)};
-    if (layout.by_size == NULL || layout.placed == NULL || !find_ends(&layout)) {
+        .by_offset = arena_alloc(arena, (count + 1) * sizeof *layout.by_offset)};
+    if (layout.by_size == NULL || layout.by_offset == NULL || !find_ends(&layout)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         layout.by_size[i] = i;
     }
     qsort_r(layout.by_size, count, sizeof *layout.by_size, compare_sizes, &layout);
-    *ret_size = place_all(&layout);
+    *ret_size = assign_offsets(&layout);
     return find_former(&layout);
 }

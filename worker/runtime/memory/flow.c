@@ -7,7 +7,7 @@ is_edge(const Partition *partition, uint32_t from, const ScheduleNode *to)
            to->kind != SCHEDULE_STATIC && partition->nodes[from].kind != SCHEDULE_NEXT;
 }
 
-/* The row of one node; only counted when `row` is NULL. */
+/* Writes a node's predecessors to `row` and returns how many there are. `row` may be NULL, to count only. */
 static uint32_t
 fill_row(const Partition *partition, const ScheduleNode *node, uint32_t *row)
 {
@@ -74,13 +74,14 @@ flow_sweep_mark(FlowSweep *sweep, uint32_t node)
     return true;
 }
 
-/* While it goes, a marked node's own bit is set as well, so that its successors see it. */
+/* Propagates the marks through the graph in topological order. A marked node's own bit is set meanwhile,
+ * so that its successors inherit it, and cleared at the end, since no node comes before itself. */
 void
 flow_sweep_run(FlowSweep *sweep)
 {
     const Flow *flow = sweep->flow;
-    for (uint32_t place = 0; place < flow->node_count; place++) {
-        uint32_t node = flow->order[place];
+    for (uint32_t position = 0; position < flow->node_count; position++) {
+        uint32_t node = flow->order[position];
         uint64_t mask = sweep->bits[node] == 0 ? 0 : flow_sweep_bit(sweep, node);
         for (uint32_t i = flow->starts[node]; i < flow->starts[node + 1]; i++) {
             mask |= sweep->before[flow->before[i]];

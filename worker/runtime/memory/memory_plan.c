@@ -1,5 +1,6 @@
-/* Shapes → values, and what kernels take beside them → which values go into the arena → its layout → what the
- * rest takes. */
+/* Steps of a plan: 1. the shapes of all tensors; 2. the values that a run holds (memory_values.h) and the
+ * scratch memory of kernels; 3. the values that go into the arena; 4. the arena's layout; 5. the peak of
+ * what is allocated outside of the arena. */
 #include "worker/runtime/memory/memory_plan.h"
 
 #include <assert.h>
@@ -14,9 +15,9 @@
 #include "worker/runtime/memory/memory_values.h"
 
 enum {
-    ARENA_TENSOR_MIN = 1024,    /* bytes: a smaller tensor is allocated as cheaply as it is placed */
-    ARENA_SIZE_MIN = 64 * 1024, /* in all its tensors; below, an arena pays for nothing */
-    ARENA_USES_MAX = 1024,      /* of one tensor; others would make planning slow */
+    ARENA_TENSOR_MIN = 1024,    /* bytes; a smaller tensor is allocated on its own as cheaply */
+    ARENA_SIZE_MIN = 64 * 1024, /* bytes of all tensors together; an arena for fewer does not pay */
+    ARENA_USES_MAX = 1024,      /* readers of one tensor; more would make planning slow */
 };
 static const size_t SCRATCH_SIZE_MAX = (size_t)1 << 30;
 static const size_t PLAN_SIZE_MAX = (size_t)1 << 28;
@@ -27,17 +28,19 @@ typedef struct Planning {
     MemoryShapes shapes;
     Flow flow;
     MemoryValues values;
-    const uint64_t *scratch_sizes; /* by node: what its kernel takes beside them */
-    uint32_t *lasts;   /* by value that has memory of its own: the last value that took it over, or itself */
-    uint32_t *buffers; /* by value that has memory of its own: its buffer in the arena, or BUFFER_NONE */
-    uint32_t *positions; /* by node: its position in the order */
+    const uint64_t *scratch_sizes; /* by node: bytes that its kernel takes beside inputs and outputs */
+    /* By value, for values with memory of their own: */
+    uint32_t *lasts;     /* the last value that takes that memory over, or the value itself */
+    uint32_t *buffers;   /* index of its buffer in the arena, or BUFFER_NONE */
+    uint32_t *positions; /* by node: its position in flow.order */
     LayoutBuffer *layout;
     uint32_t layout_count;
     MemoryPlan *plan;
 } Planning;
 
-/* Finds the chains of values that take over each other's memory. A value comes after those it takes memory
- * from, in `values` too. */
+/* Follows the chains of values that take over each other's memory, and marks the first value of a chain as
+ * kept or held when one of the chain is. A value's index is above that of the value it takes over, so that
+ * one pass is enough. */
 static bool
 find_owners(Planning *planning)
 {
@@ -59,7 +62,7 @@ find_owners(Planning *planning)
     return true;
 }
 
-/* Counted while it lives. */
+/* Returns whether the run allocates memory for this value, rather than takes over another value's. */
 static bool
 is_allocated(const MemoryValue *value)
 {
@@ -77,7 +80,7 @@ has_kind(const Partition *partition, ScheduleKind kind)
     return false;
 }
 
-/* Loops and branches decide at run time what is made at all. */
+/* Returns whether loops or branches decide during the run which tensors are made. */
 static bool
 has_control_flow(const Partition *partition)
 {
@@ -86,7 +89,7 @@ has_control_flow(const Partition *partition)
 }
 
 static bool
-may_be_placed(const Planning *planning, uint32_t value)
+belongs_in_arena(const Planning *planning, uint32_t value)
 {
     const MemoryValue *at = &planning->values.values[value];
     return is_allocated(at) && at->kind == VALUE_NEW && at->is_known && !at->is_kept &&
@@ -102,14 +105,14 @@ compare_descending(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* The size from which on tensors are placed, so that there are not too many. */
+/* Finds the size from which on tensors go into the arena, so that they are at most LAYOUT_BUFFERS_MAX. */
 static bool
 find_threshold(const Planning *planning, uint64_t *ret_threshold)
 {
     uint64_t *sizes = arena_alloc(planning->scratch, ((size_t)planning->values.count + 1) * sizeof *sizes);
     uint32_t count = 0;
     for (uint32_t i = 0; sizes != NULL && i < planning->values.count; i++) {
-        if (may_be_placed(planning, i)) {
+        if (belongs_in_arena(planning, i)) {
             sizes[count++] = planning->values.values[i].size;
         }
     }
@@ -132,7 +135,7 @@ choose_buffers(Planning *planning)
     }
     for (uint32_t i = 0; i < planning->values.count; i++) {
         const MemoryValue *value = &planning->values.values[i];
-        if (!may_be_placed(planning, i) || value->size < threshold) {
+        if (!belongs_in_arena(planning, i) || value->size < threshold) {
             continue;
         }
         const MemoryValue *last = &planning->values.values[planning->lasts[i]];
@@ -223,8 +226,8 @@ last_position(const Planning *planning, uint32_t value)
     return position;
 }
 
-/* Returns when a value begins to take memory. A value from another slot is taken to come when it is
- * wanted. */
+/* Returns the position in the order at which a value begins to take memory. A received value is assumed to
+ * arrive just before its first reader. */
 static uint32_t
 first_position(const Planning *planning, const MemoryValue *value)
 {
@@ -236,7 +239,9 @@ first_position(const Planning *planning, const MemoryValue *value)
     return position;
 }
 
-/* Walks through one order: what each position makes, takes meanwhile, and what ends there. */
+/* Finds the peak of memory outside of the arena by walking through one order of the nodes: each position
+ * adds the tensors it makes, needs scratch memory meanwhile, and frees the tensors whose last use it is.
+ * Held values are never freed. */
 static bool
 plan_loose(Planning *planning)
 {
@@ -279,7 +284,7 @@ static void
 sum_up(const Planning *planning)
 {
     MemoryPlan *plan = planning->plan;
-    /* A function that is called plans its own memory, which is not known here. */
+    /* Called functions plan their memory themselves: it is not in this plan. */
     plan->is_exact = plan->is_exact && !has_kind(planning->partition, SCHEDULE_PROMISE);
     for (uint32_t i = 0; i < planning->values.count; i++) {
         const MemoryValue *value = &planning->values.values[i];
@@ -397,9 +402,9 @@ memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds, int64_t open_size)
     return true;
 }
 
-/* The first run lays out weights and the like, once: it says nothing of the next. From then on a larger peak
- * counts at once and a smaller one by half, for on several threads they vary. Two runs may learn at once: the
- * next one mends what is lost. */
+/* The first run lays out weights and the like once, so the second replaces what the first has shown. Later
+ * a larger peak counts at once and a smaller one by half, since peaks vary when several threads run. Two
+ * runs that learn at the same time may lose one measurement, which the next run makes up for. */
 void
 memory_plan_learn(MemoryPlan *plan, uint64_t peak)
 {

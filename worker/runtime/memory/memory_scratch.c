@@ -2,7 +2,8 @@
 
 #include "worker/runtime/partition/schedule.h"
 
-/* A node's inputs in the form in which its kernel is told of them. */
+/* The input shapes and constant values of one node, as a KernelForecast shows them to its kernel. The
+ * arrays have room for the node with the most inputs and are filled again for each node. */
 typedef struct Telling {
     Shape *shapes;
     const Tensor **values;
@@ -21,7 +22,8 @@ telling_new(Arena *arena, const Partition *partition, Telling *ret_telling)
     return ret_telling->shapes != NULL && ret_telling->values != NULL;
 }
 
-/* Fills in the inputs. False when a shape is not known. */
+/* Fills in the inputs of a node; an absent optional one has an unknown shape. False when the shape of
+ * another is not known. */
 static bool
 tell_inputs(const Telling *telling, const Partition *partition, const Shape *const *shapes, const Node *node)
 {

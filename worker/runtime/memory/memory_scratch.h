@@ -1,13 +1,13 @@
-/* Forecasts what kernels will take from the device while they compute, beside the tensors that
- * memory_values.h knows.
+/* Forecasts the device memory that kernels will take while they compute, beside their inputs and outputs
+ * (Kernel.scratch).
  *
- * Ownership: lives in the arena it was made in.
- * Threads:   any; kernels may be asked while others run them.
+ * Ownership: the result lives in the arena given.
+ * Threads:   any, also while runs compute with the same kernels.
  * Errors:    NULL without memory. */
 #pragma once
 
 #include "worker/runtime/partition/partition.h"
 
-/* Bytes by node: 0 where a kernel takes none, where shapes are unknown and where nobody can tell. `shapes`
- * by node and port. */
+/* Returns bytes by node: 0 when its kernel takes none or cannot tell, or when an input's shape is not
+ * known. `shapes`: by node and port. */
 MUST_USE uint64_t *memory_scratch_find(Arena *arena, const Partition *partition, const Shape *const *shapes);

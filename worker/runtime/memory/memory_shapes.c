@@ -4,7 +4,8 @@
 
 enum { RULES_MAX = 2 * SHAPE_RANK_MAX };
 
-/* Pairs of scale and offset, a pair for each dimension. False when nothing can be made of them. */
+/* Computes a shape from pairs of scale and offset, one pair for each dimension: size = scale * open_size +
+ * offset. False when open_size is not known or a rule makes no valid size. */
 static bool
 grow_shape(const int64_t *rules, size_t count, int64_t open_size, Shape *ret_shape)
 {
@@ -20,7 +21,8 @@ grow_shape(const int64_t *rules, size_t count, int64_t open_size, Shape *ret_sha
     return is_good;
 }
 
-/* Gives a received tensor its shape when that follows from the open size. */
+/* Gives a _Recv's tensor its shape when the gateway has said how it follows from the open size (attribute
+ * `grows`). False when it has not. */
 static bool
 seed_received(MemoryShapes *shapes, const Node *node, ShapeSeed *ret_seed)
 {

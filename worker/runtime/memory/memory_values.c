@@ -1,5 +1,5 @@
-/* 1. a value for each output, or the one it passes on; 2. who reads each; 3. which outputs take an input's
- * memory over. */
+/* Steps: 1. a value for each output, or the value of the input that it passes on; 2. the readers of each
+ * value; 3. the outputs that take over an input's memory. */
 #include "worker/runtime/memory/memory_values.h"
 
 #include "shared/base/memory.h"
@@ -15,13 +15,13 @@ typedef struct Finding {
     uint32_t *outputs;
 } Finding;
 
-/* The rule by which an output gets its memory: its kernel's, or that of one of the executor's own nodes. */
+/* The source of an output's memory, for each kind of node. */
 typedef enum OutputRule {
-    OUTPUT_KERNEL, /* as the kernel says */
+    OUTPUT_KERNEL, /* Kernel.sharing decides */
     OUTPUT_FED,
     OUTPUT_RECEIVED,
     OUTPUT_ELSEWHERE,
-    OUTPUT_PASSED, /* an input's */
+    OUTPUT_PASSED, /* shares the elements of an input */
 } OutputRule;
 
 static const OutputRule OUTPUT_RULES[] = {
@@ -49,7 +49,7 @@ is_handle(Dtype dtype)
     return dtype == DTYPE_RESOURCE || dtype == DTYPE_VARIANT;
 }
 
-/* Returns whether the node may keep what it reads beyond its own end. */
+/* Returns whether the node may keep an input after it has run. */
 static bool
 keeps_inputs(const ScheduleNode *node)
 {
@@ -73,7 +73,8 @@ value_of(const Finding *finding, Endpoint endpoint)
                                       : finding->outputs[finding->starts[endpoint.node] + endpoint.port];
 }
 
-/* The value that an output passes on; VALUE_NONE when it is new. */
+/* Returns the value of the input that an output passes on; VALUE_NONE when the output is a value of its
+ * own. */
 static uint32_t
 passed_value(const Finding *finding, const ScheduleNode *node, uint32_t port)
 {
@@ -81,7 +82,8 @@ passed_value(const Finding *finding, const ScheduleNode *node, uint32_t port)
     if (OUTPUT_RULES[node->kind] == OUTPUT_PASSED && (port == 0 || node->kind == SCHEDULE_SWITCH)) {
         uint32_t passed = VALUE_NONE;
         for (uint32_t i = 0; i < at->input_count && passed == VALUE_NONE; i++) {
-            passed = value_of(finding, at->inputs[i]); /* none yet: what comes over a loop's back edge */
+            /* VALUE_NONE over a loop's back edge, whose source comes later in the order. */
+            passed = value_of(finding, at->inputs[i]);
         }
         return passed;
     }
@@ -125,8 +127,8 @@ add_value(Finding *finding, const ScheduleNode *node, uint32_t port)
 static void
 find_values(Finding *finding)
 {
-    for (uint32_t place = 0; place < finding->partition->node_count; place++) {
-        const ScheduleNode *node = &finding->partition->nodes[finding->flow->order[place]];
+    for (uint32_t position = 0; position < finding->partition->node_count; position++) {
+        const ScheduleNode *node = &finding->partition->nodes[finding->flow->order[position]];
         for (uint32_t port = 0; port < node->node->output_count; port++) {
             uint32_t passed = passed_value(finding, node, port);
             finding->outputs[finding->starts[node->node->id] + port] =
@@ -135,8 +137,8 @@ find_values(Finding *finding)
     }
 }
 
-/* Counts the inputs that the node reads: a node that was folded, or is computed inside of another, reads
- * none. */
+/* Returns how many inputs the node reads when it runs. A SCHEDULE_STATIC node, which was folded into a
+ * constant or fused into another node, never runs. */
 static uint32_t
 read_count(const ScheduleNode *node)
 {
@@ -189,7 +191,8 @@ find_uses(const Finding *finding)
     return true;
 }
 
-/* An output that takes over an input's memory, provided that the input's other readers come before. */
+/* A wish of a node: its output is to take over an input's memory, which is safe when the input's other
+ * readers all come before that node. */
 typedef struct Claim {
     uint32_t value;
     uint32_t from;
@@ -221,7 +224,8 @@ reads_once(const MemoryValue *value, uint32_t node)
     return count == 1;
 }
 
-/* Finds the input that the node's output may take over. False when there is none. */
+/* Finds the input whose memory the node's first output may take over, as kernel_forward() is used: the
+ * first input, or the second when that has more elements. False when there is none. */
 static bool
 find_claim(const Finding *finding, const ScheduleNode *node, Claim *ret_claim)
 {
@@ -252,7 +256,8 @@ is_direct(const Flow *flow, uint32_t before, uint32_t node)
     return false;
 }
 
-/* Returns whether all other readers of the claimed value are marked and, once swept, come before. */
+/* Returns whether every other reader of the claimed value comes before the claiming node in any order: as
+ * its direct predecessor, or as the sweep, which has run, has found. */
 static bool
 claim_holds(const Finding *finding, const FlowSweep *sweep, const Claim *claim)
 {

@@ -5,10 +5,11 @@
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 
-/* A planned buffer in this run. The node that makes the tensor writes `is_used`, nodes behind it read it. */
+/* A planned buffer in this run. The node that makes the tensor writes `is_used`; nodes that run after it
+ * read it, without a lock. */
 typedef struct RunBuffer {
     TensorBuffer buffer;
-    bool is_used; /* was given out; its bytes are free again when the last reference is gone */
+    bool is_used; /* was given out in this run; its bytes are free again when reference_count is 0 */
 } RunBuffer;
 
 struct RunMemory {
@@ -16,7 +17,7 @@ struct RunMemory {
     int32_t reference_count; /* atomic */
     MemoryPlan *plan;
     TensorBuffer *block;
-    RunBuffer buffers[]; /* as many as the plan has */
+    RunBuffer buffers[]; /* one for each of plan->buffers */
 };
 
 static void
@@ -25,8 +26,9 @@ release_buffer(TensorBuffer *buffer)
     run_memory_unref(buffer->owner);
 }
 
-/* A buffer's bytes are free when all who had them before did take them and have given them back. Those
- * further back were gone before these could begin. */
+/* Returns whether the buffers that had these bytes just before were all given out and have come back. A
+ * former buffer that was given out found those before it gone; one that never was proves nothing about
+ * them, and so the bytes count as in use. */
 static bool
 is_free(const RunMemory *memory, const PlannedBuffer *planned)
 {
@@ -47,7 +49,7 @@ take_buffer(PlannedMemory *planned_memory, const Node *node, uint32_t port, size
     assert(memory->block != NULL);
     uint32_t index = plan->outputs[plan->starts[node->id] + port];
     if (index >= plan->buffer_count) {
-        return NULL; /* none of its own: it was perhaps to take an input's over, and could not */
+        return NULL; /* BUFFER_NONE, or BUFFER_INPUT of an input that could not be reused */
     }
     const PlannedBuffer *planned = &plan->buffers[index];
     RunBuffer *own = &memory->buffers[index];
@@ -66,7 +68,8 @@ take_buffer(PlannedMemory *planned_memory, const Node *node, uint32_t port, size
     return &own->buffer;
 }
 
-/* Bytes of the arena pass to an output only when the plan says so. */
+/* Lets an output take over an input's buffer when the plan says so, and, when the plan has nothing for the
+ * output, any buffer outside of the arena: bytes of the arena are planned for other tensors next. */
 static bool
 may_pass_buffer(
     const PlannedMemory *planned_memory, const Node *node, uint32_t port, const TensorBuffer *buffer)
