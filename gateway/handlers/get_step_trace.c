@@ -28,17 +28,16 @@ ask_others(
     const StepInquiry *inquiry = &lookup->inquiry;
     Store *store = NULL;
     StepRecord step;
-    bool is_found = false;
-    Sha256 digest;
+    TraceBlob blob;
     TRY(request_store(call, request, &store));
     TRY(step_lookup_stored(call, store, lookup, &step));
     if (!step_state_is_ended(step.state)) {
         return fail_without_trace(call, inquiry->id);
     }
-    TRY(replica_mail_ask_trace(call, lookup->mail, store, inquiry, form, &is_found, &digest));
-    return is_found ? blobs_read(call, store, inquiry->tenant, &digest, (BlobRange){.size = SIZE_MAX},
-                          response_json(response))
-                    : fail_without_trace(call, inquiry->id);
+    TRY(replica_mail_ask_trace(call, lookup->mail, store, inquiry, form, &blob));
+    return blob.is_found ? blobs_read(call, store, inquiry->tenant, &blob.digest,
+                               (BlobRange){.size = SIZE_MAX}, response_json(response))
+                         : fail_without_trace(call, inquiry->id);
 }
 
 static Status

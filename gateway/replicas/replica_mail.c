@@ -184,14 +184,15 @@ replica_mail_ask_step(Call *call, ReplicaMail *mail, Store *store, const StepInq
 
 Status
 replica_mail_ask_trace(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
-    const TraceForm *form, bool *ret_is_found, Sha256 *ret_digest)
+    const TraceForm *form, TraceBlob *ret_blob)
 {
     assert(form != NULL);
 
     Asker asker = {0};
-    *ret_is_found = false;
+    *ret_blob = (TraceBlob){0};
     TRY(ask_all(call, mail, store, inquiry, form->name, &asker));
-    *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.first), ret_digest);
+    ret_blob->is_found =
+        asker.is_answered && sha256_from_hex(slice_from_string(asker.first), &ret_blob->digest);
     if (asker.is_answered && strcmp(asker.first, "failed") == 0) {
         return call_fail(call, STATUS_UNAVAILABLE, "the gateway that ran the step cannot hand its trace on%s",
             asker.second == STATUS_RESOURCE_EXHAUSTED

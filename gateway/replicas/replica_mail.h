@@ -40,6 +40,12 @@ typedef struct GraphName {
     GraphId id;
 } GraphName;
 
+/* The blob in which a gateway hands a trace on. */
+typedef struct TraceBlob {
+    bool is_found; /* false: no gateway has the trace */
+    Sha256 digest;
+} TraceBlob;
+
 /* NULL without memory. */
 MUST_USE ReplicaMail *replica_mail_new(const ReplicaMailOptions *options);
 void replica_mail_free(ReplicaMail *mail); /* NULL is allowed */
@@ -50,10 +56,10 @@ void replica_mail_free(ReplicaMail *mail); /* NULL is allowed */
 MUST_USE Status replica_mail_ask_step(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
     bool *ret_is_found, StepRecord *ret_step);
 
-/* Asks for the trace of a step that has ended, in this form; *ret_digest is the blob it lies in when
- * *ret_is_found. UNAVAILABLE when a gateway has it and cannot hand it on. */
+/* Asks for the trace of a step that has ended, in this form; the gateway that has it puts it among the
+ * tenant's blobs. UNAVAILABLE when a gateway has it and cannot hand it on. */
 MUST_USE Status replica_mail_ask_trace(Call *call, ReplicaMail *mail, Store *store,
-    const StepInquiry *inquiry, const TraceForm *form, bool *ret_is_found, Sha256 *ret_digest);
+    const StepInquiry *inquiry, const TraceForm *form, TraceBlob *ret_blob);
 
 /* Has every gateway, this one too, end what it runs of a session that has been deleted. */
 void replica_mail_session_deleted(

@@ -136,7 +136,7 @@ take_pin(const Seeker *seeker, int32_t task, StepPin *ret_pin)
 }
 
 static Status
-take_pins(const Seeker *seeker, const StepPin **ret_pins, bool *ret_needs_job)
+take_pins(const Seeker *seeker, const StepPin **ret_pins)
 {
     const Plan *plan = seeker->plan;
     StepPin *pins = arena_alloc(seeker->call->arena, plan->slot_count * sizeof *pins);
@@ -149,7 +149,6 @@ take_pins(const Seeker *seeker, const StepPin **ret_pins, bool *ret_needs_job)
         }
         TRY(take_pin(seeker, plan->slots[slot].task, &pins[slot]));
         if (pins[slot].epoch == 0) {
-            *ret_needs_job = true;
             return STATUS_OK;
         }
     }
@@ -159,7 +158,7 @@ take_pins(const Seeker *seeker, const StepPin **ret_pins, bool *ret_needs_job)
 
 Status
 session_places_take(Call *call, const PlaceBinder *binder, const Plan *plan, SessionSnapshot **session,
-    JobContext *context, const StepPin **ret_pins, bool *ret_needs_job)
+    JobContext *context, const StepPin **ret_pins)
 {
     assert(*session != NULL && session_places_are_needed(plan));
 
@@ -170,7 +169,7 @@ session_places_take(Call *call, const PlaceBinder *binder, const Plan *plan, Ses
         .session = session,
         .context = context,
         .roster = roster};
-    Status status = take_pins(&seeker, ret_pins, ret_needs_job);
+    Status status = take_pins(&seeker, ret_pins);
     roster_unref(roster);
     return status;
 }

@@ -22,10 +22,10 @@ typedef struct PlaceBinder {
 bool session_places_are_needed(const Plan *plan);
 
 /* Makes the plan's pins, one a slot, in call->arena. *session is replaced by a newer snapshot when a place
- * had to be bound. Without a job context (on the loop) *ret_needs_job says that one must be, and *ret_pins
- * stays. */
+ * had to be bound. Without a job context (on the loop) none can be bound, and *ret_pins stays when one must
+ * be. */
 MUST_USE Status session_places_take(Call *call, const PlaceBinder *binder, const Plan *plan,
-    SessionSnapshot **session, JobContext *context, const StepPin **ret_pins, bool *ret_needs_job);
+    SessionSnapshot **session, JobContext *context, const StepPin **ret_pins);
 
 /* Tells the workers that keep something of a deleted session, from this loop. Any thread. Without memory
  * nobody is told: workers forget by themselves what is not used. */

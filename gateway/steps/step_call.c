@@ -461,8 +461,9 @@ step_call_take_places(StepCall *step, JobContext *context, bool *ret_needs_job)
     if (step->pins != NULL || !session_places_are_needed(step->plan)) {
         return STATUS_OK;
     }
-    return session_places_take(
-        step->call, &binder, step->plan, &step->session, context, &step->pins, ret_needs_job);
+    TRY(session_places_take(step->call, &binder, step->plan, &step->session, context, &step->pins));
+    *ret_needs_job = step->pins == NULL;
+    return STATUS_OK;
 }
 
 Status

@@ -52,7 +52,7 @@ reset_later(Stream *stream, Status reason)
     wake_writer(stream);
 }
 
-/* NOLINTBEGIN(readability-non-const-parameter): the library's signature */
+/* NOLINTBEGIN(readability-non-const-parameter, readability-function-size): the library's signature */
 /* Tells the engine how many of the stream's bytes go into the next DATA frame. */
 static ssize_t
 read_data(nghttp2_session *engine, int32_t id, uint8_t *buffer, size_t size, uint32_t *flags,
@@ -80,7 +80,7 @@ read_data(nghttp2_session *engine, int32_t id, uint8_t *buffer, size_t size, uin
     }
     return (ssize_t)(stream->queued < size ? stream->queued : size);
 }
-/* NOLINTEND(readability-non-const-parameter) */
+/* NOLINTEND(readability-non-const-parameter, readability-function-size) */
 
 static nghttp2_data_provider
 data_provider(void)

@@ -105,7 +105,7 @@ append_line(Summary *summary, int dimension)
 }
 
 static void
-append_dimension(Summary *summary, int dimension) /* NOLINT(misc-no-recursion): no deeper than the rank */
+append_dimension(Summary *summary, int dimension) /* recursion is no deeper than the rank */
 {
     if (summary->done >= summary->limit) {
         return;
