@@ -1,4 +1,4 @@
-/* sluice-worker: wires the parts together and serves.
+/* sluice-worker: reads the settings, makes the CPU device and serves it.
  *
  *     sluice-worker            serves
  *     sluice-worker config     prints the effective settings and where each comes from */

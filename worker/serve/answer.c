@@ -47,7 +47,8 @@ worker_refuse(WorkerRequest *request, const Call *call)
         return;
     }
     if (request->is_answered) {
-        h2_stream_reset(request->stream, STATUS_INTERNAL); /* no place is left to say why */
+        /* The headers of the answer are out: nothing else can report the failure. */
+        h2_stream_reset(request->stream, STATUS_INTERNAL);
         return;
     }
     WireStatus refusal = {

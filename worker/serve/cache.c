@@ -10,7 +10,7 @@
 #include "shared/base/mutex.h"
 
 typedef struct CacheEntry {
-    ListLink link; /* in order of use, the latest last */
+    ListLink link; /* in the list `uses`, least recently used first */
     void *value;
     uint64_t bytes;
     size_t key_size;
@@ -67,7 +67,7 @@ size_of_blob(const void *blob)
 const CacheType blob_cache_type = {
     .name = "blob", .ref = ref_blob, .unref = unref_blob, .size = size_of_blob};
 
-/* Writes "tenant/digest"; an empty text, which stands for nothing, when that is too long. */
+/* Writes "tenant/digest". Returns an empty text, which is no entry's key, when that is too long. */
 static Slice
 key_text(CacheKey key, char ret_text[CACHE_KEY_MAX])
 {
@@ -117,8 +117,8 @@ entry_key(const CacheEntry *entry)
     return slice_of(entry->key, entry->key_size);
 }
 
-/* Moves an entry from map and list to `gone`: values are released without the lock, for that may take
- * long. */
+/* Moves an entry from the map and the list to `gone`. The caller frees it after unlocking, because
+ * releasing a value may take long. */
 static void
 entry_remove(Cache *cache, CacheEntry *entry, ListLink *gone)
 {
@@ -196,7 +196,7 @@ entry_new(const Cache *cache, Slice key, void *value, uint64_t bytes)
     return entry;
 }
 
-/* Makes room for `bytes` more. */
+/* Removes the least recently used entries until `bytes` more fit. */
 static void
 cache_evict(Cache *cache, uint64_t bytes, ListLink *gone)
 {

@@ -1,14 +1,14 @@
-/* Keeps what gateways have registered with this worker, partitions and large constants (blobs), by tenant and
- * digest, bounded in bytes: the one used longest ago goes when a new one needs room. Only the cache's own
- * reference goes; whoever uses a thing keeps it.
+/* Keeps what gateways have registered with this worker, partitions and large constants (blobs), by tenant
+ * and digest. Its size in bytes is bounded: the least recently used entries make room for new ones. An
+ * evicted value lives on while somebody holds a reference.
  *
- * A tenant sees only what is its own: knowing a digest is no right to the bytes. Whoever puts something has
- * checked that it has this digest.
+ * A tenant sees only its own entries: knowing a digest gives no right to the bytes. The caller of
+ * cache_put() has checked that the value has this digest.
  *
- * Ownership: the cache holds one reference to each value; cache_get() gives out another.
+ * Ownership: the cache holds one reference to each value; cache_get() returns another.
  * Threads:   any.
- * Errors:    cache_put() says RESOURCE_EXHAUSTED for what can never fit, and without memory; INVALID_ARGUMENT
- * for a key that is too long. */
+ * Errors:    cache_put() fails with RESOURCE_EXHAUSTED for a value larger than the cache, and without
+ * memory; with INVALID_ARGUMENT for a key that is too long. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -16,7 +16,7 @@
 
 typedef struct Cache Cache;
 
-/* Two texts without '/'; together less than CACHE_KEY_MAX bytes. */
+/* Two texts without '/' whose lengths sum up to less than CACHE_KEY_MAX bytes. */
 typedef struct CacheKey {
     Slice tenant;
     Slice digest; /* SHA-256, lower-case hex */
@@ -34,32 +34,34 @@ typedef struct CacheStats {
 } CacheStats;
 
 typedef struct CacheType {
-    const char *name; /* of one value, for messages */
+    const char *name; /* name of one value, for messages */
     void (*ref)(void *value);
     void (*unref)(void *value);
-    uint64_t (*size)(const void *value); /* bytes */
+    uint64_t (*size)(const void *value); /* in bytes */
 } CacheType;
 
-extern const CacheType partition_cache_type; /* Partition */
-extern const CacheType blob_cache_type;      /* TensorBuffer */
+extern const CacheType partition_cache_type; /* values are Partitions */
+extern const CacheType blob_cache_type;      /* values are TensorBuffers */
 
 /* `type` must outlive the cache. NULL without memory. */
 MUST_USE Cache *cache_new(const CacheType *type, uint64_t bytes_max);
 void cache_free(Cache *cache); /* NULL is allowed */
 
-/* Returns a new reference, or NULL. */
+/* Returns a new reference, or NULL when the key is not there. Counts as a use. */
 void *cache_get(Cache *cache, CacheKey key);
 
-/* Returns whether the key is there; neither a use nor a hit. */
+/* Returns whether the key is there. Counts neither as a use nor as a hit. */
 bool cache_has(Cache *cache, CacheKey key);
 
-/* Keeps a reference of its own. A value that is there already stays: the same key means the same content. */
+/* Keeps a new reference to the value. When the key is there already, the old value stays: equal keys mean
+ * equal content. */
 MUST_USE Status cache_put(Call *call, Cache *cache, CacheKey key, void *value);
 
 bool cache_remove(Cache *cache, CacheKey key); /* false when it was not there */
 void cache_stats(Cache *cache, CacheStats *ret_stats);
 
-/* One tenant's blobs for partition_compile(); `tenant` must live as long as the source is used. */
+/* The source of one tenant's blobs for partition_compile(). `tenant` must live as long as the source is
+ * used. */
 typedef struct TenantBlobs {
     Cache *cache;
     Slice tenant;

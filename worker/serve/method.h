@@ -1,14 +1,16 @@
-/* One method of the worker service: a request comes in on an HTTP/2 stream, an answer goes out. One file in
- * worker/serve/methods defines one of these; the build collects them.
+/* One method of the worker service: a request comes in on an HTTP/2 stream, an answer goes out. Each file
+ * in worker/serve/methods defines one; the build collects them.
  *
- * Happy path: the server checks version, credential and incarnation, finds the method, makes a WorkerRequest
- * → begin() → the body, by its kind → finish() answers, now or later → closed() gives back what is left.
+ * Happy path: the server checks version, credential and incarnation, finds the method and makes a
+ * WorkerRequest → begin() → frame() or data() as the body arrives → finish() answers, at once or later →
+ * closed() frees what the method has left in request->context.
  *
- * Ownership: a WorkerRequest belongs to the server; it is valid until closed() has returned. Methods whose
- * work goes on elsewhere hang it on request->context.
- * Threads:   everything on the stream's loop thread; what takes long goes to the device's threads and comes
- *            back through the loop's mailbox.
- * Errors:    begin() and finish() return a Status; the server answers with it and its message. */
+ * Ownership: the server owns a WorkerRequest; it is valid until closed() has returned. Work that goes on
+ * elsewhere is kept in request->context.
+ * Threads:   all functions run on the loop thread of the stream; long work goes to the device's threads
+ * and comes back through the loop's mailbox.
+ * Errors:    begin(), frame(), data() and finish() return a Status; the server answers with it and its
+ * message. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -23,46 +25,48 @@ typedef struct WorkerMethod WorkerMethod;
 enum { WORKER_PARAMETERS_MAX = 2, WORKER_ARENA_SIZE_MAX = 64 << 20 };
 
 typedef struct WorkerRequest {
-    ListLink link; /* in the loop's list of requests */
+    ListLink link; /* in the loop's list of open or spare requests */
     Worker *worker;
     WorkerLoop *loop;
     const WorkerMethod *method;
-    H2Stream *stream; /* NULL once closed */
+    H2Stream *stream; /* NULL after the stream has closed */
     Call call;
-    Slice parameters[WORKER_PARAMETERS_MAX]; /* {…} of the path, in order */
-    int64_t attempt;                         /* 0: none given */
+    Slice parameters[WORKER_PARAMETERS_MAX]; /* values of the {…} in the path, in order */
+    int64_t attempt;                         /* 0: the request names none */
     int64_t slot;
     Slice tenant;
     Slice push_token;
-    FrameReader *reader; /* NULL until a body was frames: of this request or of one before */
-    bool has_frames;     /* this one's is */
+    FrameReader *reader; /* reused by later requests; NULL until one has frames as its body */
+    bool has_frames;     /* the body of this request is frames */
     Buffer body;
-    uint64_t body_size; /* as the request says; 0 when it does not */
+    uint64_t body_size; /* content-length; 0 when the request has none */
     uint64_t body_seen;
-    bool is_answered; /* the head of the answer is out, or all of it */
-    bool is_over;     /* all of it: what the body still brings is passed over */
-    void *context;    /* the method's */
+    bool is_answered; /* the headers of the answer have been written */
+    bool is_over;     /* the whole answer has been written; the rest of the body is ignored */
+    void *context;    /* belongs to the method */
 } WorkerRequest;
 
 typedef enum BodyKind {
     BODY_NONE,
-    BODY_DOCUMENT, /* kept in request->body until it is whole */
+    BODY_DOCUMENT, /* collected in request->body */
     BODY_FRAMES,   /* each frame goes to frame() */
-    BODY_BYTES,    /* each piece goes to data(); the request says its length */
+    BODY_BYTES,    /* each piece goes to data(); content-length is required */
 } BodyKind;
 
 struct WorkerMethod {
-    const char *name; /* as TensorFlow's WorkerInterface calls it */
+    const char *name; /* as in TensorFlow's WorkerInterface */
     const char *verb;
     const char *path; /* "/worker/v1/steps/{step}:run" */
     BodyKind body;
-    size_t body_size_max; /* bytes; FRAMES: of one tensor, 0: the worker's limit */
+    size_t body_size_max; /* bytes; for BODY_FRAMES of one tensor, 0: the worker's limit */
 
-    Status (*begin)(WorkerRequest *request);               /* headers are in; may be NULL */
-    Status (*frame)(WorkerRequest *request, Frame *frame); /* FRAMES: one; its tensor is the callee's */
-    Status (*data)(WorkerRequest *request, Slice bytes);   /* BYTES: never more than the length in all */
-    Status (*finish)(WorkerRequest *request);              /* the body is in */
-    void (*closed)(WorkerRequest *request); /* the stream has ended, for whatever reason; may be NULL */
+    Status (*begin)(WorkerRequest *request);               /* called after the headers; may be NULL */
+    Status (*frame)(WorkerRequest *request, Frame *frame); /* for BODY_FRAMES; takes the frame's tensor */
+    /* For BODY_BYTES; never gets more than content-length in all. */
+    Status (*data)(WorkerRequest *request, Slice bytes);
+    Status (*finish)(WorkerRequest *request); /* called after the whole body */
+    /* Called when the stream has ended, for whatever reason; may be NULL. */
+    void (*closed)(WorkerRequest *request);
 };
 
 extern const WorkerMethod *const worker_method_table[];
@@ -72,19 +76,22 @@ extern const size_t worker_method_table_count;
     extern const WorkerMethod worker_method_##name;                                                          \
     const WorkerMethod worker_method_##name
 
-/* 200 with a JSON document (copied). */
+/* Answers with a JSON document (copied). */
 void worker_answer_json(WorkerRequest *request, int http_status, Slice json);
 
-/* 200 with plain text (copied). */
+/* Answers with status 200 and plain text (copied). */
 void worker_answer_text(WorkerRequest *request, Slice text);
 
-/* Refuses with one document, {"code","message","reason", …}, under the code's HTTP status. */
+/* Answers with the JSON document of a failure, {"code","message","reason", …}, and the HTTP status of its
+ * code. */
 void worker_answer_status(WorkerRequest *request, const WireStatus *status);
 
-/* Refuses with what `call` failed with and our incarnation; resets the stream when an answer has begun. */
+/* Answers with the failure of `call` and the worker's incarnation; resets the stream when an answer has
+ * begun. */
 void worker_refuse(WorkerRequest *request, const Call *call);
 
-/* 200 and a stream of frames: once begun, frames follow, and worker_frames_end() closes. */
+/* Begins an answer with status 200 and a body of frames, unless that has been done; worker_frames_end()
+ * ends it. */
 void worker_frames_begin(WorkerRequest *request);
 void worker_frames_write(WorkerRequest *request, Slice bytes);
 void worker_frames_tensor(WorkerRequest *request, Slice name, const Tensor *tensor);

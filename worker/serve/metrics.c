@@ -3,7 +3,7 @@
 #include "shared/base/atomic.h"
 #include "shared/telemetry/metrics.h"
 
-static const Worker *watched; /* atomic */
+static const Worker *watched; /* atomic; NULL: no worker is open */
 
 static const Worker *
 watched_worker(void)

@@ -1,9 +1,10 @@
-/* The worker's numbers, as GET /worker/v1/metrics shows them (shared/telemetry/metrics.h). */
+/* The metrics of the worker, as GET /worker/v1/metrics shows them (shared/telemetry/metrics.h). */
 #pragma once
 
 #include "worker/serve/worker.h"
 
-/* The ways of tensors: with a run's request and its reply, pushed by another slot, pulled by one. */
+/* How a tensor came or went: in the request of a run, in its answer, pushed by another slot, or pulled by
+ * one. */
 typedef enum TensorWay { TENSOR_FED, TENSOR_FETCHED, TENSOR_PUSHED_IN, TENSOR_PULLED_OUT } TensorWay;
 
 void metrics_count_tensor(TensorWay way, size_t byte_size);
@@ -12,5 +13,5 @@ void metrics_count_run(Status status, int64_t elapsed_us);
 /* Sets the worker whose caches and device the metrics are read from; NULL: none. */
 void worker_metrics_watch(const Worker *worker);
 
-/* All of them, in the text format. */
+/* Appends all metrics in Prometheus' text format. */
 void worker_metrics_write(Buffer *buffer);

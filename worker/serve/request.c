@@ -1,5 +1,6 @@
-/* Happy path: the headers are in → version, credential and incarnation are checked and the method is found →
- * the method's begin/frame/finish run as the body comes in → the stream closes and the request is freed.
+/* Happy path: the headers are in → version, credential and incarnation are checked and the method is found
+ * → the method's begin/frame/data/finish run as the body comes in → the stream closes and the request is
+ * freed.
  *
  * Failures: an unknown method is 404, a wrong credential 401, another protocol version 400, a mismatched
  * incarnation 409 (ABORTED, with ours); a body that cannot be read ends the request with its Status. */
@@ -25,7 +26,7 @@ request_free(WorkerRequest *request)
     memory_free(request);
 }
 
-/* Ends a request; its memory serves the next one. */
+/* Ends a request and keeps its memory for the next one. */
 static void
 request_end(WorkerRequest *request)
 {
@@ -42,7 +43,8 @@ request_end(WorkerRequest *request)
     loop->spare_count++;
 }
 
-/* Returns a request with an arena, and perhaps a reader, of its own. NULL without memory. */
+/* Returns a spare or new request, which has an arena, and if it is a spare one perhaps a reader. NULL
+ * without memory. */
 static WorkerRequest *
 request_take(WorkerLoop *loop)
 {
@@ -115,7 +117,7 @@ check_version(Call *call, Slice version)
         SLICE_PRINT(version));
 }
 
-/* Reads a header that is a number of at most `maximum`; absent ones leave *ret_number alone. */
+/* Reads a header whose value is a number up to `maximum`. An absent header leaves *ret_number unchanged. */
 static Status
 read_number(Call *call, Slice text, const char *name, uint64_t maximum, uint64_t *ret_number)
 {
@@ -175,7 +177,7 @@ request_read_head(WorkerRequest *request, const H2Header *headers, size_t count)
 static Status
 request_find_method(WorkerRequest *request, const H2Header *headers, size_t count)
 {
-    /* The headers go when the callback returns; the parameters must stay. */
+    /* The headers are valid only in this callback, but the parameters point into the path. */
     Slice path = {0};
     Slice verb = header_find(headers, count, ":method");
     TRY(copy_header(&request->call, header_find(headers, count, ":path"), &path));
@@ -282,7 +284,7 @@ request_read_body(WorkerRequest *request, Slice data)
     return buffer_is_ok(&request->body) ? STATUS_OK : body_too_long(request, request->body.size_max);
 }
 
-/* Finishes the body. nghttp2 has checked that it is as long as was told. */
+/* Finishes the body. nghttp2 has checked that its length is its content-length. */
 static Status
 request_finish(WorkerRequest *request)
 {

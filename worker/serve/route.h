@@ -3,5 +3,5 @@
 
 #include "worker/serve/method.h"
 
-/* Finds the method, or NULL; *ret_parameters are the parts of `path` that stand for {…}. */
+/* Returns the method, or NULL; *ret_parameters are the parts of `path` that match the {…} of its pattern. */
 const WorkerMethod *route_find(Slice verb, Slice path, Slice ret_parameters[WORKER_PARAMETERS_MAX]);

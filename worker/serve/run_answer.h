@@ -1,4 +1,4 @@
-/* The frames that a run is answered with: its outputs, how it ended, what it cost.
+/* Writes the frames of a run's answer: its outputs, how it ended, and statistics.
  *
  * Threads: the stream's loop. */
 #pragma once
@@ -8,8 +8,8 @@
 void run_answer_status(WorkerRequest *request, const WireStatus *status);
 void run_answer_stats(WorkerRequest *request, const WireStats *stats);
 
-/* `tensor` NULL: it is dead. */
+/* Writes an output; `tensor` NULL: it is dead. */
 void run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor);
 
-/* All of the answer: the partition of this digest is not registered here. */
+/* Writes a whole answer: the partition of this digest is not registered here. */
 void run_answer_unknown(WorkerRequest *request, Slice digest);

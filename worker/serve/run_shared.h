@@ -1,4 +1,4 @@
-/* Finds what a run shares with others: its step's rendezvous, and what its session keeps here.
+/* Finds what a run shares with other runs: the rendezvous of its step, and the container of its session.
  *
  * Ownership: the caller gets references.
  * Threads:   the stream's loop.
@@ -9,8 +9,9 @@
 #include "worker/serve/state_table.h"
 #include "worker/serve/step_table.h"
 
-/* Finds the session's container; NULL when the session keeps nothing here. */
+/* Finds the container of the session; leaves *ret_state alone when the session keeps nothing here. */
 MUST_USE Status run_find_state(WorkerRequest *request, const WireRun *header, ResourceContainer **ret_state);
 
-/* Joins the other slots of the step; NULL when there are none. To be given back also after a failure. */
+/* Joins the step; leaves *ret_entry alone when no other slot takes part. The caller must release
+ * *ret_entry after a failure too. */
 MUST_USE Status run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_entry);

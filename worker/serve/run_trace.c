@@ -38,7 +38,8 @@ row_of(const NodeTrace *trace, uint64_t start_ns)
     };
 }
 
-/* One block: what is told of the partition, and of the run's iterations and nodes. NULL without memory. */
+/* Makes a trace in one block of memory, with arrays for the nodes and frames of the partition and for the
+ * iterations and rows of the run. NULL without memory. */
 static WireTrace *
 wire_trace_new(const Partition *partition, const RunTrace *run)
 {

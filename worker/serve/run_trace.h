@@ -1,5 +1,5 @@
-/* Writes when each node of a run ran, for the gateway (shared/wire/trace.h): the longest first, for a frame
- * may not hold all.
+/* Writes the trace of a run for the gateway (shared/wire/trace.h): when each node ran. The longest come
+ * first, because one frame may not hold all of them.
  *
  * Threads: any, while the stats are valid. */
 #pragma once
@@ -7,5 +7,5 @@
 #include "shared/base/buffer.h"
 #include "worker/runtime/run/run.h"
 
-/* Writes nothing when the run was not traced; a Buffer that fails has no trace. */
+/* Appends the trace. Writes nothing when the run was not traced, or without memory. */
 void run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stats);

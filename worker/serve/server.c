@@ -75,7 +75,7 @@ listener_ready(Watch *watch, uint32_t events)
     }
 }
 
-/* Refuses new requests; those under way go on. */
+/* Refuses new requests; open ones go on. */
 static void
 close_begin(WorkerLoop *loop)
 {
@@ -87,7 +87,8 @@ close_begin(WorkerLoop *loop)
     }
 }
 
-/* Steps that run here need their peers' pushes and pulls, on any loop, until the last one has ended. */
+/* Returns whether no run is under way and no step is left. Until then all loops stay open: the peers of a
+ * step push and pull on any of them. */
 static bool
 is_worker_idle(const Worker *worker)
 {
@@ -202,8 +203,8 @@ open_loop(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop
     return STATUS_OK;
 }
 
-/* The rendezvous of a slot that runs in this same process: the way of a value from one slot to another here.
- */
+/* Returns a new reference to the rendezvous of another slot of a step in this process, so that a value is
+ * handed over without a connection. NULL when that attempt has ended. */
 static Rendezvous *
 find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_token)
 {
@@ -213,7 +214,7 @@ find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_
         .slot = slot,
         .attempt = attempt,
         .push_token = push_token,
-        .now_ns = clock_monotonic_ns(), /* any thread: no loop's own time */
+        .now_ns = clock_monotonic_ns(), /* not a loop's time: called on any thread */
     };
     AUTO_ARENA arena = arena_new(1 << 16);
     Call entering = {.arena = arena};
@@ -242,7 +243,8 @@ loop_add(Call *call, Worker *worker, const char *address)
     return loop->transport == NULL ? call_fail_memory(call, "a transport") : STATUS_OK;
 }
 
-/* The first loop proves that the port is free with a bind that does not share; then all share it. */
+/* Opens the loops. A first socket without SO_REUSEPORT proves that no other process has the port, and
+ * tells the address that the loops then share. */
 static Status
 loops_open(Call *call, Worker *worker)
 {
@@ -304,7 +306,8 @@ worker_run(Worker *worker)
            pthread_create(&threads[started], NULL, run_loop, worker->loops[started]) == 0) {
         started++;
     }
-    /* A loop without a thread would accept connections and never serve them. */
+    /* Loops whose thread could not be started are closed: they would accept connections and never serve
+     * them. */
     while (worker->loop_count > started) {
         transport_free(worker->loops[worker->loop_count - 1]->transport);
         close_loop(worker->loops[--worker->loop_count]);
@@ -324,8 +327,8 @@ worker_stop(Worker *worker, uint32_t grace_ms)
     }
 }
 
-/* Ends what still runs, whose last word comes through the loops' mailboxes. False when a kernel takes too
- * long: then nothing that it uses may be freed. */
+/* Ends the steps that still run and turns the loops until the last result has come through their
+ * mailboxes. False when a kernel takes too long: nothing that it uses may be freed then. */
 static bool
 worker_settle(Worker *worker)
 {

@@ -1,16 +1,16 @@
-/* The worker's HTTP/2 service as main.c starts and stops it.
+/* The worker's HTTP/2 service, as main.c starts and stops it.
  *
- * Threads: one a loop; worker_stop() from any. */
+ * Threads: worker_run() starts one for each loop; worker_stop() may be called on any thread. */
 #pragma once
 
 #include "worker/serve/worker.h"
 
-/* Opens the listening sockets: requests are served once worker_run() is called. */
+/* Makes the worker and opens its listening sockets; requests are served only once worker_run() is called. */
 MUST_USE Status worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker);
 
 /* Serves until worker_stop(); the calling thread runs the first loop. */
 void worker_run(Worker *worker);
 
-/* Refuses new runs, lets running ones end (at most `grace_ms`), then stops the loops. Any thread. */
+/* Refuses new runs, lets running ones end for at most `grace_ms`, then stops the loops. */
 void worker_stop(Worker *worker, uint32_t grace_ms);
 void worker_close(Worker *worker); /* after worker_run() has returned; NULL is allowed */

@@ -30,7 +30,7 @@ session_table_new(void)
     return table;
 }
 
-/* Drops what has expired at `now_ns`; UINT64_MAX: everything. */
+/* Drops the leases that have expired at `now_ns`; UINT64_MAX: all of them. */
 static void
 leases_drop(Map *leases, uint64_t now_ns)
 {

@@ -14,7 +14,7 @@ static const uint64_t SWEEP_INTERVAL_NS = 60 * CLOCK_NS_PER_S;
 typedef struct State {
     int64_t epoch;
     uint64_t used_ns;
-    ResourceContainer *container; /* NULL: forgotten, and that it was there is all that is known */
+    ResourceContainer *container; /* NULL: forgotten; the entry stays, so that the loss is known */
 } State;
 
 struct StateTable {
@@ -45,7 +45,8 @@ state_free(State *state)
     memory_free(state);
 }
 
-/* Drops the states whose keys have this prefix: all, or only those that are forgotten. */
+/* Drops the states whose keys begin with `prefix`; with `only_forgotten`, those of them that have no
+ * container. */
 static void
 states_drop(Map *states, Slice prefix, bool only_forgotten)
 {
@@ -60,7 +61,7 @@ states_drop(Map *states, Slice prefix, bool only_forgotten)
     }
 }
 
-/* Forgets the states that were not used since. */
+/* Releases the containers of states that were not used after `since_ns`. */
 static void
 states_forget(Map *states, uint64_t since_ns)
 {
@@ -113,7 +114,8 @@ state_add(Call *call, Map *states, Slice key, State **ret_state)
     return STATUS_OK;
 }
 
-/* Begins an epoch with nothing, also where something was kept before. */
+/* Begins an epoch with an empty container. It is marked as lost when there was one before: in an earlier
+ * epoch, or in this one and forgotten. */
 static Status
 begin_epoch(Call *call, State *state, int64_t epoch)
 {

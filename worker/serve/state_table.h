@@ -1,9 +1,9 @@
-/* The state that sessions keep on this worker: a container (worker/runtime/resource.h) for each place of a
- * session. A session's place is bound to one worker at a time, and each binding has a number, its epoch: a
- * later one begins with nothing and shuts the earlier one out, so that what a session lost never comes back,
- * nor begins anew by itself (container_mark_lost()).
+/* The state that sessions keep on this worker: one container (worker/runtime/resource.h) for each place of
+ * a session. A session's place is bound to one worker at a time, and each binding has a number, its epoch.
+ * A later epoch begins empty and shuts the earlier ones out; its container is marked as lost
+ * (container_mark_lost()), so that no variable silently begins again with its first value.
  *
- * What nobody uses for a day is forgotten, which is a loss too.
+ * State that nobody uses for a day is forgotten, which is a loss too.
  *
  * Threads: any; locks inside.
  * Errors:  ABORTED for an epoch that a later one has shut out; RESOURCE_EXHAUSTED above STATE_COUNT_MAX. */
@@ -27,21 +27,22 @@ typedef struct StatePlace {
     int64_t epoch;
 } StatePlace;
 
-/* Returns a new reference to the container of the session's place. */
+/* Returns a new reference to the container of the place. The first call with a new epoch makes it. */
 MUST_USE Status state_table_obtain(
     Call *call, StateTable *table, const StatePlace *place, uint64_t now_ns, ResourceContainer **ret_state);
 
-/* Drops what lies in these containers (worker/runtime/resource.h) of all of a tenant's sessions, or of one;
- * how many resources that were. Running steps keep what they hold. */
+/* Names the containers in TensorFlow's sense (worker/runtime/resource.h) to be emptied. */
 typedef struct StateReset {
     Slice tenant;
-    Slice session; /* empty: all */
+    Slice session; /* empty: all sessions of the tenant */
     const Slice *containers;
     size_t container_count;
 } StateReset;
+/* Removes all resources of these containers and returns how many there were. Running steps keep those that
+ * they hold. */
 size_t state_table_reset(StateTable *table, const StateReset *reset);
 
-/* All places of a session. Running steps keep what they hold. */
+/* Drops the state of all places of a session. Running steps keep the containers that they hold. */
 void state_table_remove(StateTable *table, Slice tenant, Slice session);
 void state_table_clear(StateTable *table);
-size_t state_table_count(StateTable *table); /* of places where something is kept */
+size_t state_table_count(StateTable *table); /* places that have a container */

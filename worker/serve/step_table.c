@@ -1,5 +1,5 @@
-/* Aborting a rendezvous calls its waiters, who may come back to this table: what is to be aborted is chained
- * while the lock is held (StepEntry.reaped) and aborted after it has been given back. */
+/* Aborting a rendezvous calls its waiters, who may call this table. Entries to be aborted are therefore
+ * chained while the lock is held (StepEntry.reaped), and aborted after unlocking. */
 #include "worker/serve/step_table.h"
 
 #include <assert.h>
@@ -18,13 +18,14 @@ enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_INTERVAL_MS = 5000 };
 struct StepTable {
     Mutex lock;
     Map *entries;  /* key → StepEntry */
-    ListLink over; /* the tombstones among them, oldest first */
+    ListLink over; /* the tombstones among the entries, oldest first */
     size_t over_count;
     uint64_t sweep_due_ns;
 };
 
-/* The rendezvous is made when the first message comes, its way to the peers only with the run: this stands
- * between the two. Nothing is sent before the run. */
+/* Returns the transport of the entry's run. The rendezvous is made for the first message of a step, its
+ * transport only by the run: entry_send() and entry_pull() look it up at each call. Nothing is sent before
+ * the run. */
 static RendezvousRemote
 entry_remote(const StepEntry *entry)
 {
@@ -115,7 +116,7 @@ step_table_new(void)
     return table;
 }
 
-/* Chains an entry that has left the map; its table reference goes with it. */
+/* Chains an entry that has left the map, with the table's reference to it. */
 static void
 reap_entry(StepTable *table, StepEntry **reaped, StepEntry *entry)
 {
@@ -138,7 +139,7 @@ abort_reaped(StepEntry *reaped, const char *reason)
     }
 }
 
-/* Takes out what has expired at `now_ns`; UINT64_MAX: everything. */
+/* Removes the entries that have expired at `now_ns`; UINT64_MAX: all of them. */
 static void
 drop_expired(StepTable *table, uint64_t now_ns, StepEntry **reaped)
 {
@@ -195,7 +196,7 @@ claim_key(const StepClaim *claim, char key[STEP_KEY_SIZE])
     return slice_of(key, (size_t)size);
 }
 
-/* Checks that a message of this attempt may still come in. */
+/* Checks that messages of this attempt are still accepted, and its push token. */
 static Status
 entry_check(Call *call, const StepEntry *entry, const StepClaim *claim)
 {
@@ -280,7 +281,8 @@ step_table_find(StepTable *table, const StepClaim *claim)
     return entry;
 }
 
-/* Keeps a tombstone. A worker ends thousands of steps a second: only the youngest tombstones stay. */
+/* Turns an entry into a tombstone. A worker ends thousands of steps a second, so that only the youngest
+ * TOMBSTONE_COUNT_MAX tombstones are kept. */
 static void
 bury_entry(StepTable *table, StepEntry *entry, StepEntry **reaped)
 {

@@ -1,14 +1,14 @@
-/* The steps that a worker knows: for each (step, slot) the highest attempt it has seen, that attempt's
- * rendezvous, and, for a while after the end, a tombstone that keeps late messages out. One worker may run
- * several slots of a step.
+/* The steps that a worker knows: for each (step, slot) the highest attempt seen, the rendezvous of that
+ * attempt, and for some time after its end a tombstone that refuses late messages. A worker may run
+ * several slots of one step.
  *
- * A push may come before its run: it opens the entry under the push token it shows, and the run that comes
- * later must name the same token. What no run claims within a minute is dropped.
+ * A push may arrive before its run. It makes the entry with its push token, and the run must then show the
+ * same token. An entry that no run claims within a minute is dropped.
  *
- * Ownership: entries are refcounted; the table holds one reference until cleanup or expiry.
- * Threads:   any; one lock, held for the look-up alone.
- * Errors:    ABORTED for an attempt below the highest seen, or after the end of the step; PERMISSION_DENIED
- * for a wrong push token; RESOURCE_EXHAUSTED when the table is full. */
+ * Ownership: entries are refcounted; the table holds one reference until the entry is dropped.
+ * Threads:   any; one lock, held for the look-up only.
+ * Errors:    ABORTED for an attempt below the highest seen, or after the end of the step;
+ * PERMISSION_DENIED for a wrong push token; RESOURCE_EXHAUSTED when the table is full. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -26,12 +26,12 @@ typedef struct StepEntry {
     int64_t attempt;
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     Rendezvous *rendezvous;
-    TransportStep *transport; /* atomic; set by the run, before anything is sent */
-    uint64_t pushed_size;     /* atomic; bytes of tensors that peers have pushed */
-    uint64_t expires_ns;      /* when the entry, living or dead, may be dropped */
-    bool is_over;             /* a tombstone */
-    ListLink over;            /* the table's, while is_over */
-    struct StepEntry *reaped; /* the table's */
+    TransportStep *transport; /* atomic; NULL until the run sets it */
+    uint64_t pushed_size;     /* atomic: bytes of tensors that peers have pushed */
+    uint64_t expires_ns;      /* when the entry or its tombstone may be dropped */
+    bool is_over;             /* the entry is a tombstone */
+    ListLink over;            /* in the table's list of tombstones */
+    struct StepEntry *reaped; /* next entry to be aborted (step_table.c) */
 } StepEntry;
 
 typedef struct StepTable StepTable;
@@ -44,33 +44,33 @@ typedef struct StepClaim {
     int64_t slot;
     int64_t attempt;
     Slice push_token;
-    uint64_t deadline_ns; /* the step's; 0: not known (a push) */
+    uint64_t deadline_ns; /* of the step; 0: not known (a push) */
     uint64_t now_ns;
 } StepClaim;
 
-/* The entry of this attempt, made when new; a new reference. A higher attempt than the known one aborts and
- * replaces it. */
+/* Returns a new reference to the entry of this attempt, made if it does not exist. An attempt above the
+ * known one aborts and replaces its entry. */
 MUST_USE Status step_table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **ret_entry);
 
-/* The entry of exactly this attempt and token, or NULL; a new reference. */
+/* Returns a new reference to the entry of exactly this attempt and token, or NULL. */
 StepEntry *step_table_find(StepTable *table, const StepClaim *claim);
 
-/* The run has come: its way to the peers, whose reference moves to the entry. False when the slot has been
- * run already. */
+/* Gives the entry the transport of its run, whose reference moves to the entry. False when the slot has
+ * been run already: the reference stays with the caller. */
 MUST_USE bool step_entry_attach(StepEntry *entry, TransportStep *transport);
 
-/* The step is over in all its slots: aborts and leaves tombstones until 60 s after the deadline, or until
- * TOMBSTONE_COUNT_MAX younger ones have come. Idempotent. */
+/* Ends a step in all its slots: aborts their rendezvous and leaves tombstones, until 60 s after the
+ * deadline or until TOMBSTONE_COUNT_MAX younger ones exist. Idempotent. */
 void step_table_cleanup(StepTable *table, Slice step, int64_t attempt);
 
-/* Ends every step, as CleanupAll asks. */
+/* Ends every step (CleanupAll). */
 void step_table_clear(StepTable *table);
 void step_entry_unref(StepEntry *entry); /* NULL is allowed */
 size_t step_table_count(StepTable *table);
-size_t step_table_live_count(StepTable *table); /* without tombstones */
+size_t step_table_live_count(StepTable *table); /* tombstones not counted */
 
-/* Drops what has expired; to be called now and then, does its work every five seconds. */
+/* Drops expired entries. Does its work at most once in five seconds, however often it is called. */
 void step_table_sweep(StepTable *table, uint64_t now_ns);
 
-/* Bytes of tensors, of all steps, that came before they were wanted. */
+/* Returns the bytes of tensors, in all steps, that wait for their receiver. */
 uint64_t step_table_parked_bytes(StepTable *table);

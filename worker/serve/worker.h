@@ -1,7 +1,7 @@
-/* The worker as a whole: who it is, what it caches, which steps run. Methods and transport work on it.
+/* The worker as a whole: its identity, its caches and tables, its loops. Methods and transport work on it.
  *
  * Ownership: made and freed by server.c.
- * Threads:   identity is immutable; caches and the step table lock inside. */
+ * Threads:   identity and options are immutable; caches and tables lock inside. */
 #pragma once
 
 #include "shared/net/loop.h"
@@ -18,15 +18,15 @@ enum { WORKER_NAME_MAX = 64, WORKER_LOOP_COUNT_MAX = 64 };
 typedef struct WorkerOptions {
     const char *listen; /* "127.0.0.1:0" */
     const char *name;   /* unique among the workers of a gateway */
-    const char *token;  /* the shared secret; NULL: none is asked for */
+    const char *token;  /* shared secret; NULL: requests need none */
     int loop_count;
     size_t tensor_size_max;
-    uint64_t memory_limit; /* of the CPU device, bytes */
+    uint64_t memory_limit; /* of the CPU device, in bytes */
     int thread_count;      /* of the CPU device */
     uint64_t step_memory;  /* bytes that a step may hold at once; 0: no limit */
     size_t partition_cache_size;
     size_t blob_cache_size;
-    size_t parked_size_max; /* of one step: tensors pushed before they are wanted */
+    size_t parked_size_max; /* bytes of tensors of one step that were pushed before they are wanted */
 } WorkerOptions;
 
 struct Worker {
@@ -51,16 +51,16 @@ struct WorkerLoop {
     Worker *worker;
     Loop *loop;
     Watch listener;
-    ListLink connections; /* ServerConnection */
-    ListLink requests;    /* WorkerRequest */
+    ListLink connections; /* of ServerConnection */
+    ListLink requests;    /* of WorkerRequest, open ones */
     size_t request_count;
-    uint64_t run_ns;         /* when the turn began in which the last run started */
-    ListLink spare_requests; /* ended ones */
+    uint64_t run_ns;         /* loop time of the turn in which the last run started */
+    ListLink spare_requests; /* ended ones, for reuse */
     size_t spare_count;
-    Transport *transport; /* to the other slots of steps that run here */
+    Transport *transport; /* to the other slots of the steps that run here */
     Task drain;           /* posted by worker_stop() */
     Timer drained;
-    bool is_closing; /* no new requests any more */
+    bool is_closing; /* refuses new requests */
     Timer sweep;     /* drops steps that have expired */
     uint32_t grace_ms;
 };

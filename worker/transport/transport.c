@@ -1,9 +1,10 @@
-/* Happy path: rendezvous_send() on any thread → step_send() finds the peer by the slot in the key → a peer in
- * this process is handed the pointer; for another, message_post() queues a Message and posts the transport's
- * task → on the loop, messages_send() groups what is queued by step and peer → one push request each.
+/* Happy path: rendezvous_send() on any thread → step_send() finds the peer by the slot in the key → a peer
+ * in this process gets the tensor directly; for another, message_post() queues a Message and posts the
+ * transport's task → on the loop, messages_send() groups the queue by step and peer → one push request for
+ * each group.
  *
- * Failures: a push or a pull that is refused or lost aborts the rendezvous of its step, once; messages of
- * steps that have been detached are dropped. */
+ * Failures: a push or pull that is refused or lost aborts the rendezvous of its step, once; after a step
+ * has been detached, failures and pulled values of its messages are dropped. */
 #include "worker/transport/transport.h"
 
 #include <assert.h>
@@ -24,17 +25,17 @@ struct Transport {
     Loop *loop;
     TransportOptions options;
     Upstream *upstream;
-    Mutex lock;     /* guards `queue` */
-    ListLink queue; /* Messages */
-    bool is_posted; /* guarded by lock */
+    Mutex lock;     /* guards `queue` and `is_posted` */
+    ListLink queue; /* of Message */
+    bool is_posted; /* `task` is in the loop's mailbox */
     Task task;
 };
 
-/* Another slot of the step, as the run request named it. */
+/* Another slot of the step, from the run request. */
 typedef struct Peer {
     int64_t slot;
     bool is_local;
-    uint64_t pushed_size; /* atomic; bytes of tensors sent to it unasked */
+    uint64_t pushed_size; /* atomic: bytes of the tensors to it that were small enough to push */
     char address[ADDRESS_TEXT_SIZE];
     char incarnation[INCARNATION_TEXT_SIZE];
     char push_token[PUSH_TOKEN_TEXT_SIZE];
@@ -60,7 +61,7 @@ typedef struct Message {
     const Peer *peer;
     MessageKind kind;
     Tensor tensor;
-    uint64_t byte_size; /* ANNOUNCE */
+    uint64_t byte_size; /* for MESSAGE_ANNOUNCE: size of the tensor */
     size_t key_size;
     char key[];
 } Message;
@@ -194,7 +195,7 @@ message_post(Message *message)
 typedef struct Delivery {
     TransportStep *step;
     const Peer *peer;
-    size_t key_size; /* of a pull; 0: a push */
+    size_t key_size; /* bytes of a pulled key; 0: a push */
     bool is_delivered;
     char key[];
 } Delivery;
@@ -224,7 +225,7 @@ pulled_frame(UpstreamCall *call, Frame *frame)
         AUTO_ARENA arena = arena_new(DELIVER_ARENA_SIZE_MAX);
         Call delivering = {.arena = arena};
         delivery->is_delivered = true;
-        /* Delivery fails only when the rendezvous has been aborted: its waiters know. */
+        /* Delivery fails only after the rendezvous was aborted, which its waiters know. */
         (void)!rendezvous_deliver(&delivering, rendezvous, slice_of(delivery->key, delivery->key_size),
             &frame->tensor, frame->kind == FRAME_DEAD);
     }
@@ -321,7 +322,7 @@ message_write(UpstreamCall *call, const Message *message)
     upstream_write_copy(call, buffer_slice(&frame));
 }
 
-/* One request with this message and all others in the list for the same slot of the same step. */
+/* Sends this message, and all others in the list for the same slot of the same step, in one request. */
 static void
 messages_push(Message *first, ListLink *messages)
 {
@@ -371,7 +372,8 @@ messages_send(Task *task)
     }
 }
 
-/* "…/slot:N/…" of the key's part before (part 0) or behind (part 1) the first ';'. */
+/* Returns the slot of a device in the key, "/slot:N/…": of the sending device (part 0) or the receiving
+ * one (part 1). -1: it names none. */
 static int64_t
 key_slot(Slice key, int part)
 {
@@ -414,7 +416,7 @@ send_local(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor 
     return status;
 }
 
-/* Parks a large value here, where the peer will pull it from, and tells the peer. */
+/* Parks a large value in this slot's rendezvous and announces it to the peer, which will pull it. */
 static Status
 send_announced(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor *tensor)
 {
@@ -438,7 +440,8 @@ send_announced(Call *call, TransportStep *step, const Peer *peer, Slice key, Ten
     return STATUS_OK;
 }
 
-/* Whatever the peer does not want yet is parked there: what all its peers push together must fit. */
+/* Returns whether a value may be pushed unasked, and counts it. The peer parks pushed values until they
+ * are wanted: each slot that sends to it may use an equal share of PARKED_SIZE_MAX. */
 static bool
 may_push(const TransportStep *step, Peer *peer, uint64_t size)
 {

@@ -1,5 +1,6 @@
-/* CleanupAll: forgets what containers hold: with a document, what it names, of the tenant's sessions;
- * without one, all there is, and every step ends. */
+/* CleanupAll: removes the resources that sessions keep. A request with a document names the containers of
+ * its tenant's sessions to be emptied; one without a document drops the state of all sessions and ends
+ * every step. */
 #include "worker/serve/worker.h"
 
 static size_t

@@ -1,4 +1,5 @@
-/* CleanupGraph: the step is over; what it parked is given back and late messages are kept out. */
+/* CleanupGraph: ends a step, up to an attempt or with all its attempts. Frees the tensors parked for it
+ * and refuses its late messages. */
 #include "worker/serve/worker.h"
 
 static Status

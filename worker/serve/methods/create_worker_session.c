@@ -1,4 +1,4 @@
-/* CreateWorkerSession: a lease under which partitions are registered; putting it again renews it. */
+/* CreateWorkerSession: makes or renews the lease under which partitions are registered. */
 #include "worker/serve/worker.h"
 
 static Status

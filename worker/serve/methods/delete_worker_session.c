@@ -1,4 +1,4 @@
-/* DeleteWorkerSession: gives the lease back, and what the session kept. Idempotent; running steps end
+/* DeleteWorkerSession: ends the lease of a session and drops its state. Idempotent; running steps go on
  * undisturbed. */
 #include "worker/serve/worker.h"
 

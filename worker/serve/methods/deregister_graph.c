@@ -1,4 +1,4 @@
-/* DeregisterGraph: forgets a partition once its last run has ended. Idempotent. */
+/* DeregisterGraph: removes a partition from the cache; runs under way keep it until they end. Idempotent. */
 #include "worker/serve/worker.h"
 
 static Status

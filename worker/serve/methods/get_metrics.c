@@ -1,4 +1,4 @@
-/* GetMetrics: this worker's numbers in Prometheus' text format. */
+/* GetMetrics: the metrics of this worker in Prometheus' text format. */
 #include "worker/serve/metrics.h"
 
 static Status

@@ -1,4 +1,5 @@
-/* GetStatus: who this worker is, its devices, and how busy they are. What discovery polls. */
+/* GetStatus: the identity of this worker, its devices, and how busy they are. The gateways' discovery
+ * polls it. */
 #include "shared/base/atomic.h"
 #include "worker/serve/worker.h"
 

@@ -1,4 +1,5 @@
-/* Push: values that another slot of the step has produced for this one, or announcements of large ones. */
+/* PushTensor: takes values that another slot of the step has produced for this one, or announcements of
+ * large ones. */
 #include "shared/base/atomic.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/worker.h"

@@ -1,5 +1,6 @@
-/* PutBlob: the bytes of a large constant, under their SHA-256. Idempotent. They go where they stay, and are
- * hashed, as they come in: a blob is never held twice, and no piece of it holds up the loop for long. */
+/* PutBlob: stores the bytes of a large constant under their SHA-256. Idempotent. Each piece of the body is
+ * copied to its final position and hashed as it arrives: a blob is never held twice, and no piece holds up
+ * the loop for long. */
 #include <string.h>
 
 #include "shared/base/memory.h"

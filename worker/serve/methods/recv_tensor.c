@@ -1,15 +1,17 @@
-/* RecvTensor: another slot wants a value of this one; waits until it is produced, or the step ends. */
+/* RecvTensor: sends a value of this slot to another slot that wants it; waits until it is produced or the
+ * step ends. */
 #include <stdio.h>
 
 #include "shared/base/memory.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/worker.h"
 
-/* The wait outlives neither the stream nor the entry; its answer may come on any thread. */
+/* One request that waits. The rendezvous holds it until value_came(), on any thread, then the loop's task;
+ * it may outlive the stream, and its reference keeps the entry. */
 typedef struct Wait {
     RendezvousWaiter waiter;
     Task task;
-    WorkerRequest *request; /* NULL once the stream is gone */
+    WorkerRequest *request; /* NULL after the stream has closed */
     Loop *loop;
     StepEntry *entry;
     Slice key;

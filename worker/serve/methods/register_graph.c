@@ -1,9 +1,9 @@
-/* RegisterGraph: compiles a partition and keeps it under its digest (201). Idempotent: the same digest again
- * is no work (200). When constants are missing, the answer names their blobs.
+/* RegisterGraph: compiles a partition and keeps it under its digest (201). Idempotent: a digest that is
+ * known needs no work (200). When constants are missing, the answer names their blobs.
  *
- * Happy path: begin_registration() moves what the request brought into a Registration → a compute thread
- * reads, compiles and keeps it → the loop answers. When the caller has gone meanwhile, the partition is kept
- * all the same. */
+ * Happy path: begin_registration() moves the body of the request into a Registration → a thread of the
+ * device checks, reads, compiles and caches it → the loop answers. The partition is cached even when the
+ * caller has gone meanwhile. */
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
@@ -17,10 +17,10 @@ enum { PARTITION_SIZE_MAX = 64 << 20 };
 typedef struct Registration {
     DeviceWork work;
     Task task;
-    WorkerRequest *request; /* NULL once the stream is gone; the loop's */
+    WorkerRequest *request; /* NULL after the stream has closed; used on the loop only */
     Worker *worker;
     Loop *loop;
-    Call call; /* with an arena of its own */
+    Call call; /* has an arena of its own */
     Buffer document;
     CacheKey key; /* its texts are in the arena */
     MissingBlobs missing;

@@ -1,19 +1,19 @@
 /* RunGraph: runs one slot of one attempt of a step.
  *
  * Happy path: the HEADER frame names the partition and the peers → TENSOR frames bring the feeds →
- * finish_body() enters the step's rendezvous, if other slots take part, and starts the run → outputs are
+ * finish_body() joins the step's rendezvous, if other slots take part, and starts the run → outputs are
  * written as they are produced → the STATUS and STATS frames end the answer.
  *
- * A partial run starts with its header; its feeds come whenever they come, and go to the run one by one.
+ * A partial run starts with its header; each feed goes to the run when it arrives.
  *
- * A run that finds too little memory free, because of others, waits for it for a moment.
+ * A run that finds too little memory, because other runs hold it, waits for a moment and tries again.
  *
- * Failures: an unknown partition is answered in one STATUS frame, as soon as the header is in; a stream that
- * is reset cancels the run; the deadline cancels it too, and its report says who waited for what. A kernel
- * that does not come back soon after is not waited for.
+ * Failures: an unknown partition is answered with one STATUS frame as soon as the header is in. A stream
+ * that is reset cancels the run. So does the deadline, and the answer then names the nodes that waited; a
+ * kernel that does not return soon after it is not waited for.
  *
- * The run's callbacks come on any thread: they queue what happened and post one task to the stream's loop.
- * What happens inside run_start() itself is written when that returns. */
+ * Callbacks of the run come on any thread: they queue what happened and post one task to the stream's
+ * loop. What happens inside run_start() is written when that returns. */
 #include <stdio.h>
 
 #include "shared/base/atomic.h"
@@ -29,8 +29,8 @@
 #include "worker/serve/worker.h"
 
 enum {
-    UNFINISHED_WAIT_MS = 20, /* after the deadline, for the run's end and its statistics */
-    ROOM_WAIT_MS = 1000,     /* for memory that other runs hold */
+    UNFINISHED_WAIT_MS = 20, /* time after the deadline for the run to end with its statistics */
+    ROOM_WAIT_MS = 1000,     /* time to wait for memory that other runs hold */
     ROOM_POLL_MS = 5,
 };
 
@@ -42,29 +42,29 @@ typedef struct Output {
 } Output;
 
 typedef struct GraphRun {
-    WorkerRequest *request; /* NULL once the stream is gone */
+    WorkerRequest *request; /* NULL after the stream has closed */
     Worker *worker;
     Loop *loop;
     Partition *partition;
     StepEntry *entry;         /* NULL when no other slot takes part */
-    ResourceContainer *state; /* what the session keeps here; NULL: nothing */
+    ResourceContainer *state; /* container of the session; NULL: it keeps nothing here */
     Run *run;
     WireRun header;
     Tensor *args;
-    int64_t arg_count;      /* that have come */
-    uint64_t room_until_ns; /* how long it waits for memory; 0: it did not have to */
+    int64_t arg_count;      /* feeds that have arrived */
+    uint64_t room_until_ns; /* when to stop waiting for memory; 0: has not waited */
     Timer deadline;
     Task task;
 
-    Mutex lock; /* guards what follows */
+    Mutex lock; /* guards the members below */
     Output *outputs;
     Output **outputs_end;
     bool is_posted;
     bool is_done;
-    bool has_lost_output; /* no memory to queue one */
+    bool has_lost_output; /* an output could not be queued for lack of memory */
     Failure failure;      /* STATUS_OK: none */
     WireStats stats;
-    Buffer trace; /* JSON, when one is wanted */
+    Buffer trace; /* JSON; empty when no trace is wanted */
 } GraphRun;
 
 static void
@@ -119,7 +119,7 @@ graph_run_end(GraphRun *graph_run)
     graph_run_free(graph_run);
 }
 
-/* Writes what the run has queued; ends it when that was all. */
+/* Writes the queued outputs, and the end of the answer when the run is done. */
 static void
 graph_run_flush(GraphRun *graph_run)
 {
@@ -146,7 +146,7 @@ flush_on_loop(Task *task)
     graph_run_flush((GraphRun *)(void *)((char *)task - offsetof(GraphRun, task)));
 }
 
-/* Returns, under the lock, whether the caller must post the task after unlocking. */
+/* Returns whether the caller must post the task after unlocking. The lock must be held. */
 static bool
 claim_post(GraphRun *graph_run)
 {
@@ -200,8 +200,8 @@ run_done(void *context, const RunResult *result)
     }
 }
 
-/* Answers without the run's end: a kernel has not come back, and the caller is told which. The run ends
- * later, unheard. */
+/* Answers before the run has ended, because a kernel has not returned; the failure names it. The end of
+ * the run is ignored when it comes. */
 static void
 answer_unfinished(Timer *timer)
 {
@@ -212,7 +212,7 @@ answer_unfinished(Timer *timer)
     }
     WireStatus status = {.failure = run_failure(graph_run->run)};
     if (status.failure.code == STATUS_OK) {
-        return; /* it has ended just now, and is about to say so */
+        return; /* the run has just ended, and its result is in the mailbox */
     }
     graph_run->request = NULL;
     request->context = NULL;
@@ -230,7 +230,7 @@ deadline_passed(Timer *timer)
         loop_now_ns(graph_run->loop) + UNFINISHED_WAIT_MS * CLOCK_NS_PER_MS);
 }
 
-/* The session's can only be lower than the worker's. */
+/* Returns the limit for the run in bytes, 0: none. The session can lower the worker's limit, not raise it. */
 static uint64_t
 memory_limit(const GraphRun *graph_run)
 {
@@ -239,8 +239,8 @@ memory_limit(const GraphRun *graph_run)
     return own == 0 || (wanted != 0 && wanted < own) ? wanted : own;
 }
 
-/* Returns whether this is the only request there is and, as far as can be known before the rest of what
- * came with it has been read, no other follows at once. */
+/* Returns whether this is the only open request and the first run in this turn of the loop. Requests that
+ * have arrived but are not read yet cannot be known. */
 static bool
 is_loop_idle(WorkerLoop *loop)
 {
@@ -262,7 +262,8 @@ start_again(Timer *timer)
     }
 }
 
-/* Most runs soon give back what they hold. False: it has waited long enough. */
+/* Sets the timer for another attempt, because most runs soon free their memory. False: the run has waited
+ * long enough. */
 static bool
 wait_for_room(GraphRun *graph_run)
 {
@@ -300,7 +301,8 @@ start_run(GraphRun *graph_run)
         .feeds_come_late = graph_run->header.is_partial,
         .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},
     };
-    graph_run->is_posted = true; /* what happens inside run_start() is flushed below */
+    /* Nothing is posted from inside run_start(): graph_run_flush() below writes it. */
+    graph_run->is_posted = true;
     Status status = run_start(call, &run, &graph_run->run);
     if (status != STATUS_OK) {
         return is_crowded && wait_for_room(graph_run) ? STATUS_OK : status;
@@ -330,7 +332,7 @@ take_header(WorkerRequest *request, const Frame *frame)
     if (atomic_load_acquire(&request->worker->is_draining)) {
         return call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", request->worker->name);
     }
-    /* The frame goes with the next read; the header's texts must stay. */
+    /* The bytes of the frame are valid until the next read, but the header's texts point into them. */
     const char *json = text_copy(call->arena, frame->json);
     if (json == NULL) {
         return call_fail_memory(call, "a run");
@@ -389,7 +391,8 @@ take_feed(WorkerRequest *request, Frame *frame)
     return STATUS_OK;
 }
 
-/* Ends a run that has begun with what is wrong with its request's body. */
+/* Cancels a run that has begun when its request's body turns out to be wrong; the run then answers.
+ * Returns the status unchanged when no run has begun. */
 static Status
 fail_running(WorkerRequest *request, Status status)
 {
@@ -445,7 +448,8 @@ forget_request(WorkerRequest *request)
         graph_run_free(graph_run);
     } else {
         run_cancel(graph_run->run, STATUS_CANCELLED, "the caller gave up");
-        /* Nobody may be left to clean up: what other slots have parked here is given back now. */
+        /* The gateway may be gone and send no CleanupGraph: tensors that other slots have parked here are
+         * freed now. */
         step_table_cleanup(graph_run->worker->steps, request->parameters[0], graph_run->header.attempt);
     }
 }
