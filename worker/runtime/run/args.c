@@ -1,5 +1,8 @@
-/* arg_run() waits → late_args_take() on any thread → pass_arg() as a ticket of its own. Args belong to the
- * root, which no node keeps from ending: the ticket is all that the wait counts as. */
+/* arg_run() finds the feed absent and waits → late_args_take(), on any thread, stores the feed → a thread
+ * of the device passes it on with a ticket of its own (pass_late_arg()).
+ *
+ * _Arg nodes lie in the root, whose nodes are not counted (Iteration.outstanding): the ticket that the
+ * wait counts as is all that keeps the run from ending. */
 #include "worker/runtime/run/args.h"
 
 #include <assert.h>
@@ -13,7 +16,7 @@ enum { NAMED_MAX = 4 };
 
 struct LateArg {
     Resumption resumption;
-    bool is_awaited; /* by its node; under the run's lock */
+    bool is_awaited; /* its node waits for the feed; guarded by the run's lock */
 };
 
 bool
@@ -35,7 +38,7 @@ pass_arg(Ticket *ticket, Activation *activation)
     ticket_propagate(ticket, activation->iteration, node, ticket->outputs, false);
 }
 
-/* A trace counts from when the feed came: waiting for a client is no work. */
+/* Passes on a feed that arrived late. The trace starts here, since waiting for a client is no work. */
 static void
 pass_late_arg(Ticket *ticket, Resumption *resumption)
 {
@@ -46,8 +49,9 @@ pass_late_arg(Ticket *ticket, Resumption *resumption)
     pass_arg(ticket, resumption->activation);
 }
 
-/* Returns true when the feed has not arrived: the node waits, or, when the run has failed, is dropped. A
- * failure has ended all waiting that began before it, so that none may begin after it. */
+/* Returns true when the feed has not arrived: the node waits for it, or, when the run has failed, is
+ * dropped. No wait begins after a failure: has_failed is set under the same lock, and late_args_give_up(),
+ * which comes after that, finds every wait that began before. */
 static bool
 await_feed(Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
@@ -87,7 +91,8 @@ check_feed(Call *call, const Run *run, uint32_t index, const Tensor *tensor)
                      index, dtype_name(wanted), dtype_name(tensor->dtype));
 }
 
-/* Takes the feed under the run's lock. */
+/* Stores the feed, or releases it when the run is over. Called with the run's lock held. *ret_is_awaited:
+ * the node waited for it, and the caller resumes the node. */
 static Status
 take_feed(Call *call, Run *run, uint32_t index, Tensor *tensor, bool *ret_is_awaited)
 {

@@ -1,7 +1,7 @@
-/* _Arg nodes, whose feeds may come while the run goes on (TensorFlow's partial runs): one whose feed has not
- * come waits as a Recv does.
+/* Runs _Arg nodes. Their feeds may arrive while the run goes on (TensorFlow's partial runs): an _Arg whose
+ * feed has not arrived waits, as a _Recv does.
  *
- * Threads: any; what waits is under the run's lock. */
+ * Threads: any; waits are guarded by the run's lock. */
 #pragma once
 
 #include "shared/base/buffer.h"
@@ -10,14 +10,14 @@
 /* Runs a ready _Arg: passes its feed on, or waits for it. */
 void arg_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
 
-/* Lets args be absent. False without memory. */
+/* Prepares a run for feeds that come later, with run_feed(). False without memory. */
 MUST_USE bool late_args_expect(Run *run);
 
-/* run_feed(). */
+/* Implements run_feed() (run.h). */
 MUST_USE Status late_args_take(Call *call, Run *run, uint32_t index, Tensor *tensor);
 
-/* Ends all waiting: the run has failed. */
+/* Ends all waits for feeds of a run that has failed, each of which held a ticket. */
 void late_args_give_up(Run *run);
 
-/* Appends "; waiting for feeds: 'a', 'b' and 2 more". */
+/* Appends "; waiting for feeds: 'a', 'b' and 2 more", or nothing when no node waits for one. */
 void late_args_describe(Run *run, Buffer *text);

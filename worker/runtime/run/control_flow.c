@@ -5,7 +5,7 @@
 #include "worker/runtime/run/node_tensors.h"
 #include "worker/runtime/run/run_failure.h"
 
-/* The data goes to port 1 when the predicate holds, to port 0 otherwise; the other port is dead. */
+/* Passes the data to port 1 when the predicate holds, to port 0 otherwise; the other port is dead. */
 void
 switch_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
@@ -58,7 +58,8 @@ make_index(Ticket *ticket, const ScheduleNode *merge, Tensor *outputs, uint32_t 
     return STATUS_OK;
 }
 
-/* Ready means that one live input came, or that none will. */
+/* Passes on the first live input, and its index when somebody reads that. A Merge that is ready without a
+ * winner has only dead inputs, and is dead. */
 void
 merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
@@ -80,7 +81,7 @@ merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool
     ticket_propagate(ticket, activation->iteration, node, outputs, false);
 }
 
-/* The only input becomes the only output. */
+/* Moves the only input of a node to its only output, which is absent when the input is dead. */
 static Tensor *
 pass_input(Ticket *ticket, const Activation *activation, const ScheduleNode *node, bool is_dead)
 {

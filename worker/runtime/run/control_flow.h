@@ -1,7 +1,7 @@
-/* Nodes that decide what runs and how often. The rules are TensorFlow's executor's.
+/* Runs nodes that decide which others run, and how often. The rules are those of TensorFlow's executor.
  *
- * Each function runs one ready node and ends with ticket_propagate(), a function of frame.h, or run_fail().
- */
+ * Each function runs one ready node and ends with ticket_propagate(), a function of frame.h, or
+ * run_fail(). */
 #pragma once
 
 #include "worker/runtime/run/ticket.h"

@@ -7,7 +7,7 @@
 #include "worker/runtime/run/run_cancel.h"
 #include "worker/runtime/run/run_failure.h"
 
-enum { DEADLINE_CHECK_EVERY = 32 }; /* nodes */
+enum { DEADLINE_CHECK_EVERY = 32 }; /* nodes of a ticket */
 
 static void
 check_deadline(const Ticket *ticket)
@@ -30,7 +30,8 @@ renew_arena(Ticket *ticket)
     }
 }
 
-/* Begins a node: nodes that become ready count with this ticket until settle_node(). */
+/* Begins a node of the iteration. Nodes of the same iteration that it makes ready are counted in the
+ * ticket alone, until settle_node() adds them to the iteration at once. */
 static void
 begin_node(Ticket *ticket, Iteration *iteration)
 {
@@ -38,7 +39,8 @@ begin_node(Ticket *ticket, Iteration *iteration)
     ticket->readied = 0;
 }
 
-/* The iteration may be gone, or be another one, as soon as it counts nobody. */
+/* Ends a node: takes it off the iteration's count and adds the nodes it made ready. Once the count is 0,
+ * another thread may end the iteration and use it again, so its frame is read before. */
 static void
 settle_node(Ticket *ticket, Iteration *iteration)
 {

@@ -1,17 +1,17 @@
-/* The loop that runs ready nodes, on whatever thread has a ticket.
+/* Runs ready nodes in a loop, on whatever thread has a ticket.
  *
- * After a failure nothing new is done: ready nodes are dropped, tickets come back, and run.c, at the end of
- * the last one, releases the tensors that stayed in slots. */
+ * After a failure no further node runs: ready ones are dropped and tickets given back. With the last
+ * ticket, run.c releases the tensors that stayed in slots. */
 #pragma once
 
 #include "worker/runtime/run/ticket.h"
 
-/* Runs ready nodes until none is left, and gives the ticket back, which may end the run. Returns the arena.
- */
+/* Runs ready nodes until none is left, and gives the ticket back, which may end the run. Returns the
+ * ticket's arena, which is now the caller's. */
 MUST_USE Arena *executor_run(Ticket *ticket);
 
-/* RunHooks.run_node. */
+/* Implements RunHooks.run_node. */
 void executor_run_node(DeviceWork *work);
 
-/* RunHooks.go_on. */
+/* Implements RunHooks.go_on. */
 void executor_go_on(DeviceWork *work);

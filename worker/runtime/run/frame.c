@@ -1,10 +1,14 @@
-/* Life of a loop: the first Enter opens the frame and its iteration 0 → NextIterations start iteration n + 1
- * or, when too many are under way, leave their values waiting → constants (what constant Enters brought) go
- * into each iteration as it starts → iterations are retired in order, which lets a waiting one start → with
- * the last one the frame ends: dead Exits are told, and the iteration around it may be done in turn.
+/* The life of a loop:
+ *   1. The first Enter opens the frame and its iteration 0.
+ *   2. A NextIteration starts iteration n + 1, or leaves its value waiting when too many are under way.
+ *   3. Constants (the values of constant Enters) go into each iteration as it starts.
+ *   4. Iterations are retired in order; each one that ends lets a waiting one start.
+ *   5. With its last iteration the frame ends: Exits that never were live are dead, and the iteration
+ *      around the loop may be done in turn.
  *
- * Everything here happens under the run's frames_lock, but for values handed on into iterations that cannot
- * end meanwhile: the one that a NextIteration feeds, and the one around, into which a live Exit leads. */
+ * All of it happens under the run's frames_lock, except that values are passed on without it into
+ * iterations that cannot end meanwhile: the one that a NextIteration feeds, and the one around the loop,
+ * into which a live Exit leads. */
 #include "worker/runtime/run/frame.h"
 
 #include <assert.h>
@@ -30,7 +34,7 @@ frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Itera
     ticket_propagate(ticket, iteration, enter, &value, is_dead);
 }
 
-/* Passes into a new iteration the values that waited for it, then the loop's constants that have come. */
+/* Passes into a new iteration the values that waited for it, then the loop's constants that have arrived. */
 static void
 frame_deliver(Ticket *ticket, Frame *frame, Iteration *iteration)
 {
@@ -64,7 +68,7 @@ iteration_trace(const Run *run, Iteration *iteration)
         run_trace_iteration(run->trace, &loop, iteration->frame->parent->trace, iteration->number);
 }
 
-/* Starts the next iteration. False without memory. */
+/* Starts the frame's next iteration. False without memory. */
 static bool
 frame_start_iteration(Ticket *ticket, Frame *frame)
 {
@@ -122,7 +126,7 @@ oldest_is_done(const Frame *frame)
            (oldest->number > 0 || frame->enters_left == 0);
 }
 
-/* Ends the oldest iterations that are done. False without memory. */
+/* Ends the oldest iterations while they are done. False without memory. */
 static bool
 frame_retire(Ticket *ticket, Frame *frame)
 {
@@ -139,7 +143,8 @@ frame_retire(Ticket *ticket, Frame *frame)
     return true;
 }
 
-/* Ends what is done, from the inside out. False without memory. */
+/* Ends what is done, from the inside out: the frame's oldest iterations, the frame with its last one, then
+ * the same for the frame around it. False without memory. */
 static bool
 frame_sweep(Ticket *ticket, Frame *frame)
 {
@@ -211,7 +216,7 @@ frame_exit(Ticket *ticket, Activation *activation, const ScheduleNode *leave, Te
     assert(activation->iteration->frame != NULL);
     Frame *frame = activation->iteration->frame;
     if (is_dead) {
-        return; /* frame_end() tells, unless a later iteration leaves alive */
+        return; /* frame_end() passes the deadness on, unless another iteration's Exit is live */
     }
     if (atomic_exchange_relaxed(&frame->has_left[leave->index], true)) {
         tensor_unref(output);
@@ -222,7 +227,9 @@ frame_exit(Ticket *ticket, Activation *activation, const ScheduleNode *leave, Te
     ticket_propagate(ticket, frame->parent, leave, output, false);
 }
 
-/* Loops in loops multiply: what all of them take is bounded too. A frame's oldest iteration never waits. */
+/* Returns whether a new iteration has to wait: parallel_iterations are under way, or the iterations of all
+ * loops hold loop_bytes_max, for nested loops multiply. frame_retire() starts a waiting iteration without
+ * asking, so that every loop goes on. */
 static bool
 is_full(const Run *run, const Frame *frame)
 {

@@ -1,12 +1,13 @@
-/* The tensors of a node that runs: its inputs, in slots of its iteration, and room for its outputs.
+/* Handles the tensors of a node that runs: its inputs, in slots of its iteration, and room for its
+ * outputs.
  *
- * Threads: the node's. */
+ * Threads: the one that runs the node. */
 #pragma once
 
 #include "worker/runtime/run/ticket.h"
 
-/* Returns whether the kernel made all outputs, of the types that the node says; when not, the call says
- * which. */
+/* Returns whether the kernel has made all outputs, of the dtypes that the node declares. When it has not,
+ * the call's error says which one is wrong. */
 bool outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs);
 
 static inline void
@@ -25,7 +26,7 @@ inputs_of(const Activation *activation, const ScheduleNode *node)
     return &activation->iteration->slots[node->slot];
 }
 
-/* Fills constants in; each input holds a reference then. */
+/* Returns the inputs with the node's constants filled in. Each holds a reference, for tensors_release(). */
 static inline Tensor *
 inputs_take(const Activation *activation, const ScheduleNode *node)
 {
@@ -37,7 +38,7 @@ inputs_take(const Activation *activation, const ScheduleNode *node)
     return inputs;
 }
 
-/* Returns room for the outputs, all of them absent. */
+/* Returns room for the outputs, each of them absent (DTYPE_INVALID). */
 static inline Tensor *
 outputs_begin(Ticket *ticket, const Activation *activation, const ScheduleNode *node)
 {

@@ -11,7 +11,7 @@
 #include "worker/runtime/run/transfers.h"
 #include "worker/runtime/variable.h"
 
-enum { AVERAGE_WEIGHT = 8 }; /* a measurement counts one eighth */
+enum { AVERAGE_WEIGHT = 8 }; /* a new measurement weighs 1 / 8 in the average */
 
 static bool
 is_measured(const Ticket *ticket, uint32_t id)
@@ -21,7 +21,8 @@ is_measured(const Ticket *ticket, uint32_t id)
     return !node->is_cheap && (cost == COST_UNKNOWN || cost > CLOCK_NS_PER_US || ticket->run->measures_all);
 }
 
-/* Adds a measurement to the node's average. Two runs may lose one of their two; an average bears that. */
+/* Adds a measurement to the node's moving average. Two runs that measure at the same time may lose one of
+ * the two measurements, which an average tolerates. */
 static void
 note_cost(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
 {
@@ -71,7 +72,8 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
 }
 
-/* Computes what runs despite a dead input. False when that has failed, and with it the run. */
+/* Runs the part of a kernel that runs despite dead inputs (Kernel.compute_dead). False: it failed, and
+ * with it the run. */
 static bool
 kernel_compute_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
@@ -137,7 +139,8 @@ nothing_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
 }
 
-/* The values of variables in place of their handles. False when one has none: the run has failed. */
+/* Replaces handles of variables by the variables' values, where the op reads values. False: a variable has
+ * none, and the run has failed. */
 static bool
 references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
 {
@@ -150,7 +153,8 @@ references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
     return true;
 }
 
-/* Each ends with ticket_propagate(), run_fail(), or, for what has to wait, with ticket_wait(). */
+/* Runs one ready node. Ends with ticket_propagate(), a function of frame.h or run_fail(), or with
+ * ticket_wait() when the node has to wait. */
 typedef void (*NodeRun)(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
 
 static const NodeRun NODE_RUNS[] = {
@@ -187,7 +191,7 @@ node_run(Ticket *ticket, Activation *activation)
         trace->start_ns = clock_monotonic_ns();
     }
     NODE_RUNS[node->kind](ticket, activation, node, is_dead);
-    /* Nodes that end later, perhaps on another thread, note their end themselves. */
+    /* A _Recv, an _Arg or a kernel that completes later may end on another thread, which notes its end. */
     bool ends_here =
         node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE && node->kind != SCHEDULE_ARG;
     if (trace != NULL && ends_here && trace->end_ns == 0) {

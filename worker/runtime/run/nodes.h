@@ -1,9 +1,10 @@
-/* A node's own part in a run: its kernel, or what the executor does itself.
+/* Runs one node: calls its kernel, or does itself what needs none (constants, feeds, fetches, transfers,
+ * control flow).
  *
- * Threads: that of the ticket. */
+ * Threads: the one that has the ticket. */
 #pragma once
 
 #include "worker/runtime/run/ticket.h"
 
-/* Runs a node that is ready, in a run that has not failed. */
+/* Runs a ready node of a run that has not failed. */
 void node_run(Ticket *ticket, Activation *activation);

@@ -1,8 +1,9 @@
-/* promise_run() → the kernel's start() → kernel_complete() on any thread → a thread of the device passes the
- * outputs on. Meanwhile the promise counts as a ticket of the run and as a node of its iteration, so that
- * neither ends.
+/* promise_run() → the kernel's start() → kernel_complete(), on any thread → a thread of the device passes
+ * the outputs on (promise_finish()). In between, the promise counts as a ticket of the run and as a node
+ * of its iteration, so that neither ends.
  *
- * A promise has two owners: who will complete it, and whoever is just telling it to cancel. */
+ * A promise is refcounted: one reference goes with promise_finish(), and promises_cancel() holds another
+ * while it tells the kernel. */
 #include "worker/runtime/run/promise.h"
 
 #include <inttypes.h>
@@ -19,10 +20,10 @@ typedef struct Promise {
     KernelPromise kernel; /* first: a KernelPromise is one of these */
     Call call;
     Resumption resumption;
-    ListLink link; /* in run->promises until it completes */
+    ListLink link; /* link in run->promises until the kernel completes */
     Status status;
     int32_t reference_count; /* atomic */
-    bool is_told;            /* under the run's lock, as the list */
+    bool is_told;            /* the kernel was told to cancel; guarded by the run's lock, as the list is */
     Tensor outputs[];
 } Promise;
 
@@ -55,8 +56,8 @@ promise_finish(Ticket *ticket, Resumption *resumption)
     promise_unref(promise);
 }
 
-/* The kernel's word that it has ended (KernelPromise.complete): a thread of the device goes on with the run.
- */
+/* Called by the kernel when it has ended (KernelPromise.complete); goes on with the run on a thread of the
+ * device. */
 static void
 promise_complete(KernelPromise *kernel, Status status)
 {
@@ -153,8 +154,9 @@ promises_describe(Run *run, Buffer *text)
     }
 }
 
-/* Counts before it starts: it may complete before start() returns. A failure that came before the promise was
- * in the list is told behind. */
+/* Starts the kernel. The wait is counted and the promise listed before that, since the kernel may complete
+ * before start() returns. A failure that came before the promise was listed has not cancelled it, so
+ * has_failed is read again afterwards. */
 void
 promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {

@@ -11,7 +11,7 @@ enum { BUCKETS_MIN = 16, BUCKETS_MAX = 1 << 20 };
 
 enum { ITEM_VALUE, ITEM_WAITER, ITEM_ANNOUNCEMENT };
 
-/* Something of ITEM_VALUE or ITEM_ANNOUNCEMENT; the key's bytes follow it. */
+/* A value that was sent and not yet received, or the announcement of one (ITEM_VALUE, ITEM_ANNOUNCEMENT). */
 typedef struct Parked {
     RendezvousItem item;
     Tensor tensor;
@@ -24,11 +24,11 @@ struct Rendezvous {
     uint32_t slot;
     RendezvousRemote remote;
     Mutex lock;
-    RendezvousItem **buckets; /* first_buckets until it has to grow */
+    RendezvousItem **buckets; /* first_buckets until the table grows */
     size_t bucket_count;      /* a power of two */
     size_t item_count;
     uint64_t parked_bytes;
-    Status code; /* not OK: aborted */
+    Status code; /* not STATUS_OK: the rendezvous was aborted with it */
     char error[ERROR_MESSAGE_SIZE];
     RendezvousItem *first_buckets[BUCKETS_MIN];
 };
@@ -81,7 +81,7 @@ table_append(Rendezvous *rendezvous, RendezvousItem *item)
     *link = item;
 }
 
-/* Grows the table; without memory it stays small and gets slow. */
+/* Grows the table; without memory it stays as small as it is and gets slow. */
 static void
 table_grow(Rendezvous *rendezvous)
 {
@@ -123,7 +123,7 @@ table_remove(Rendezvous *rendezvous, RendezvousItem **link)
     return item;
 }
 
-/* All items in one list, the table empty. */
+/* Empties the table and returns its items as a list. */
 static RendezvousItem *
 table_clear(Rendezvous *rendezvous)
 {
@@ -175,7 +175,7 @@ waiter_answer(RendezvousItem *item, RendezvousMessage *message)
     tensor_unref(&message->tensor);
 }
 
-/* The waiters of a list that left the table hear of the abort; values go. */
+/* Ends items that were taken out of the table: answers waiters with the abort, and frees values. */
 static void
 items_end(Rendezvous *rendezvous, RendezvousItem *items)
 {
@@ -205,7 +205,7 @@ rendezvous_unref(Rendezvous *rendezvous)
     memory_free(rendezvous);
 }
 
-/* Returns the slot that the key's receiving device names; this one when it names none. */
+/* Returns the slot that the key's receiving device names; this slot when the key names none. */
 static uint32_t
 key_receiver(const Rendezvous *rendezvous, Slice key)
 {
@@ -240,8 +240,8 @@ fail_aborted(Call *call, const Rendezvous *rendezvous)
     return call_fail(call, rendezvous->code, "%s", rendezvous->error);
 }
 
-/* Takes a waiter for the item out of the table; when there is none, puts the item into the table and
- * returns NULL. */
+/* Returns the item that waits for this key, taken out of the table. When no item does, puts `parked` into
+ * the table and returns NULL. */
 static RendezvousItem *
 table_match(Rendezvous *rendezvous, Parked *parked)
 {
@@ -324,8 +324,8 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     return code == STATUS_OK ? STATUS_OK : fail_aborted(call, rendezvous);
 }
 
-/* Takes a value out of the table, or an announcement, for which the waiter goes on waiting. NULL: there
- * was neither. */
+/* Takes the key's value or announcement out of the table, or returns NULL when there is neither. Unless it
+ * is a value, the waiter goes into the table and waits. */
 static Parked *
 table_take(Rendezvous *rendezvous, RendezvousWaiter *waiter)
 {
@@ -363,7 +363,8 @@ rendezvous_receive(
         *ret_message = (RendezvousMessage){.is_dead = parked->is_dead};
         move_tensor(&parked->tensor, &ret_message->tensor);
     } else {
-        /* The parked key: the waiter and its key may be gone once the value is there. */
+        /* The announcement's copy of the key is used, since the waiter with its key may be gone as soon as
+         * the value arrives. */
         rendezvous->remote.pull(rendezvous->remote.context, parked->item.key);
     }
     parked_free(parked);

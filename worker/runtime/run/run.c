@@ -14,7 +14,7 @@
 
 enum {
     INLINE_COST_NS = 50 * 1000,
-    INLINE_IDLE_COST_NS = 250 * 1000, /* a few times what two threads take to wake each other */
+    INLINE_IDLE_COST_NS = 250 * 1000, /* ns; a few times what two threads take to wake each other */
 };
 
 Run *
@@ -54,7 +54,7 @@ run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor)
     return late_args_take(call, run, index, tensor);
 }
 
-/* Ends all waiting for other slots, for kernels and for feeds, which the failure would make endless. */
+/* Ends all waits of a failed run for other slots, kernels and feeds: what they wait for may never come. */
 static void
 wake_run(Run *run, Status code, const char *message)
 {
@@ -75,7 +75,8 @@ run_release_tensors(Run *run)
     }
 }
 
-/* Loops that never let something out. */
+/* Fails a run that has ended although some nodes of the root never got all their inputs: a loop in front
+ * of them never let a value out. */
 static void
 run_check_all_ran(Run *run, uint64_t node_count)
 {
@@ -92,7 +93,7 @@ run_check_all_ran(Run *run, uint64_t node_count)
     (void)run_note_failure(run, &failure);
 }
 
-/* The last ticket is back. */
+/* Ends the run, on the thread that gave its last ticket back. */
 static void
 finish_run(Run *run)
 {
@@ -178,8 +179,8 @@ take_args(Run *run, const RunRequest *request)
 
 static_assert((int)COST_GUESS > (int)INLINE_IDLE_COST_NS, "what is not known to be short blocks no loop");
 
-/* Returns whether the run starts on the calling thread. A loop's length is not known from what its nodes
- * cost. */
+/* Returns whether the run starts on the calling thread: only when it is short, and has no loops, since the
+ * costs of nodes do not tell how often a loop runs them. */
 static bool
 is_run_inline(const RunRequest *request)
 {

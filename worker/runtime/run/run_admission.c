@@ -9,10 +9,9 @@
 #include "shared/base/mutex.h"
 
 enum {
-    RESERVED_SIZE_MIN = 64 * 1024,       /* a run that is planned for less is not worth counting */
-    PLANNING_SHARE = 8,                  /* planning for ever new shapes may take one part in so many of
-                                          * the run time */
-    PLANNING_FREE_NS = 20 * 1000 * 1000, /* so much planning is free */
+    RESERVED_SIZE_MIN = 64 * 1024,       /* bytes; less is not worth reserving */
+    PLANNING_SHARE = 8,                  /* planning may take 1 / 8 of the time that runs compute */
+    PLANNING_FREE_NS = 20 * 1000 * 1000, /* ns; so much planning is always allowed */
 };
 
 static MemoryPlan *
@@ -43,7 +42,8 @@ keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
     memory_plan_unref(dropped);
 }
 
-/* Feeds whose shapes change with every run are not planned for when that takes longer than it is worth. */
+/* Returns whether a new plan may be made. When the shapes of feeds change with every run, planning must not
+ * take more than a small share of the time that the runs take. */
 static bool
 is_planning_worthwhile(Partition *partition)
 {
@@ -54,7 +54,7 @@ is_planning_worthwhile(Partition *partition)
     return planning_ns < PLANNING_FREE_NS + runs * partition_cost_ns(partition) / PLANNING_SHARE;
 }
 
-/* Finds or makes a plan; NULL: the run goes without one. */
+/* Finds the plan for these feeds, or makes it. NULL: the run goes without a plan. */
 static MemoryPlan *
 obtain_plan(Partition *partition, const RunRequest *request)
 {
@@ -109,7 +109,8 @@ check_limit(Call *call, const MemoryPlan *plan, uint64_t limit)
         limit);
 }
 
-/* Tells the caller whether the run could have that much if other runs held less. */
+/* Tells the caller whether memory is short only because other runs hold it: the device could give `wanted`
+ * bytes if no other run held any. */
 static void
 note_crowd(const RunRequest *request, uint64_t wanted, uint64_t limit)
 {
@@ -118,7 +119,8 @@ note_crowd(const RunRequest *request, uint64_t wanted, uint64_t limit)
     }
 }
 
-/* Feeds are there already. */
+/* Reserves what the run is planned to allocate; feeds are allocated already. Other runs count with what
+ * they have reserved or with what is in use, whichever is more. */
 static Status
 reserve_memory(Call *call, Run *run, const RunRequest *request)
 {
@@ -192,7 +194,7 @@ run_admit(Call *call, Run *run, const RunRequest *request)
 {
     assert(run->partition == request->partition);
     if (request->feeds_come_late) {
-        run_state_drop_plan(run); /* their shapes are not known yet */
+        run_state_drop_plan(run); /* the shapes of feeds that come late are not known yet */
     } else if (!prepare_plan(run, request)) {
         return call_fail_memory(call, "a run's arena");
     }

@@ -12,7 +12,8 @@
 
 enum { WAITING_NAMED_MAX = 4 };
 
-/* "…; waiting: 'recv_1' for '/slot:1/…;0:0', 'recv_2' for '…' and 3 more" */
+/* Appends "; waiting: 'recv_1' for '/slot:1/…;0:0', 'recv_2' for '…'" with the _Recvs of one iteration.
+ * *count goes on from iteration to iteration; only the first WAITING_NAMED_MAX are named. */
 static void
 append_waiting(const Iteration *iteration, uint32_t *count, Buffer *text)
 {
@@ -30,7 +31,8 @@ append_waiting(const Iteration *iteration, uint32_t *count, Buffer *text)
     }
 }
 
-/* "…; loop 'while/context' is in iteration 17, …" */
+/* Appends "; running: loop 'while/context' in iteration 17, 'inner' in iteration 3 and 2 more". Called
+ * with the frames_lock held. */
 static void
 append_loops(Run *run, Buffer *text)
 {

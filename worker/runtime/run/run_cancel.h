@@ -7,6 +7,6 @@
 
 typedef struct Run Run;
 
-/* Ends a run with this status unless it has ended or failed already. For DEADLINE_EXCEEDED the message is
- * completed with the nodes that wait and the keys they wait for. */
+/* Ends a run with this status, unless it has ended or failed already. For DEADLINE_EXCEEDED the message
+ * goes on with what the run waits for (feeds, keys, kernels) and the loops and kernels that are running. */
 void run_cancel(Run *run, Status code, const char *message);

@@ -20,7 +20,8 @@ run_note_failure(Run *run, const Failure *failure)
     return is_first;
 }
 
-/* Other slots hear ABORTED with the cause: their failures are consequences, not causes. */
+/* Aborts the rendezvous with ABORTED, not with the failure's own code: a failure that this brings
+ * about elsewhere must not look like the cause. */
 void
 run_fail(Run *run, Failure failure)
 {

@@ -1,8 +1,8 @@
-/* The memory of one run: everything its nodes will need, made once and used by one run after another. A
- * Partition keeps a few idle ones in its pool.
+/* The memory of one run: all that its nodes need, made once and used by one run after another. A Partition
+ * keeps a few idle ones in its pool.
  *
- * Whatever will continue a run later (a thread's turn, queued work, a waiting Recv) counts as a ticket; the
- * run ends with the last one (ticket.h). */
+ * Anything that will go on with a run later counts as a ticket: a thread's turn, queued work, a waiting
+ * _Recv. The run ends with its last ticket (ticket.h). */
 #pragma once
 
 #include "shared/base/atomic.h"
@@ -21,12 +21,12 @@ typedef struct FrameStock {
     Iteration *iterations;
 } FrameStock;
 
-/* Calls from the lower layers of this folder to the upper ones (run.c fills them in). */
+/* Calls from the lower layers of this folder into the upper ones; run.c fills them in. */
 typedef struct RunHooks {
-    void (*run_node)(DeviceWork *work); /* on a device's thread: an Activation's node is ready */
-    void (*go_on)(DeviceWork *work);    /* on a device's thread: a Resumption's node has what it waited for */
-    void (*wake)(Run *run, Status code, const char *message); /* ends all waiting: the run has failed */
-    void (*finish)(Run *run);                                 /* the last ticket is back */
+    void (*run_node)(DeviceWork *work); /* runs an Activation's node, on a thread of the device */
+    void (*go_on)(DeviceWork *work);    /* goes on with a Resumption, on a thread of the device */
+    void (*wake)(Run *run, Status code, const char *message); /* ends all waits of a run that has failed */
+    void (*finish)(Run *run);                                 /* ends the run: its last ticket is back */
 } RunHooks;
 
 struct Run {
@@ -35,61 +35,62 @@ struct Run {
     int32_t ticket_count;    /* atomic */
     bool has_failed;         /* atomic; set once, under `lock` */
     bool measures_all;
-    uint64_t node_count;      /* atomic: of tickets that ended */
+    uint64_t node_count;      /* atomic: nodes that ran, added up as tickets end */
     uint64_t loop_node_count; /* atomic: those of them in loops */
     Partition *partition;
     Rendezvous *rendezvous;
     ResourceContainer *container;
     RunCallbacks callbacks;
     uint64_t deadline_ns;
-    uint32_t call_depth; /* calls of functions that it is inside of */
+    uint32_t call_depth; /* depth of the function calls that the run is inside of */
     uint64_t start_ns;
     DeviceWork start_work;
-    Arena *arena; /* the first ticket's, kept from run to run */
+    Arena *arena; /* the first ticket's scratch memory, kept from run to run */
     Run *next_idle;
 
-    MemoryAccount
-        *account;       /* what it holds of the device's memory; made anew when something outlived a run */
-    MemoryPlan *plan;   /* for feeds like those of the last run; NULL: none */
-    RunMemory *memory;  /* the plan's arena; NULL: it has none */
-    uint64_t fed_bytes; /* atomic: of feeds, and of what came from slots whose account it stays on */
-    uint64_t planned_bytes; /* the peak expected when it started; 0: there is no plan */
-    uint64_t reserved;      /* of the device's memory */
+    /* The run's part of the device's memory. It is replaced when a tensor of the last run is still alive. */
+    MemoryAccount *account;
+    MemoryPlan *plan;       /* made for feeds like the last run's; NULL: there is none */
+    RunMemory *memory;      /* the arena that the plan describes; NULL: it has none */
+    uint64_t fed_bytes;     /* atomic: bytes of feeds, and of received tensors that another account counts */
+    uint64_t planned_bytes; /* the planned peak; 0: there is no plan */
+    uint64_t reserved;      /* bytes that device->reserved counts for this run */
 
     Iteration *root;
     Tensor *args;
-    LateArg *late_args; /* by arg; NULL: all are there from the start */
-    RunTrace *trace;    /* NULL: not asked for */
+    LateArg *late_args; /* one for each arg; NULL: all feeds were there from the start */
+    RunTrace *trace;    /* NULL: the run is not traced */
 
-    Mutex frames_lock; /* guards loops (iteration.h) and the following */
+    Mutex frames_lock; /* guards the links of loops (iteration.h), and what follows */
     ListLink live_frames;
-    size_t loop_bytes;  /* of live iterations */
-    FrameStock *stocks; /* by frame */
+    size_t loop_bytes;  /* bytes of iterations under way */
+    FrameStock *stocks; /* one for each frame of the partition */
 
-    Mutex lock;        /* guards the following, and the args when they may come late */
-    ListLink promises; /* kernels that have not completed */
+    Mutex lock;        /* guards what follows, and args when feeds may come late */
+    ListLink promises; /* kernels that have been started and have not completed */
     bool is_done;
-    Failure failure; /* the first one; STATUS_OK: none */
+    Failure failure; /* the first failure; code STATUS_OK: none */
 };
 
-/* Returns an idle state or a new one, its words and flags reset. NULL without memory. */
+/* Returns an idle state or a new one, reset for a run with one reference and one ticket. NULL without
+ * memory. */
 MUST_USE Run *run_state_get(Partition *partition);
 void run_state_put(Run *run);
 
-/* Begins a trace of this run. False without memory. */
+/* Begins a trace of the run. False without memory. */
 MUST_USE bool run_state_trace(Run *run);
 
-/* Forgets the plan and the arena: the next run plans anew. */
+/* Drops the plan and its arena: the next run plans anew. */
 void run_state_drop_plan(Run *run);
 
-/* The following four take what a loop has left behind, and give it back, under the frames_lock. NULL without
- * memory. */
+/* Take an iteration or a frame from the run's stock, or make a new one (NULL without memory), and give it
+ * back. Called with the frames_lock held, or when the run has ended. */
 MUST_USE Iteration *run_take_iteration(Run *run, uint32_t frame);
 void run_put_iteration(Run *run, Iteration *iteration);
 MUST_USE Frame *run_take_frame(Run *run, uint32_t frame);
 void run_put_frame(Run *run, Frame *frame);
 
-/* Ends all frames of a run that has ended, with the tensors that are still in them. */
+/* Ends all frames of a run that has ended, and releases the tensors still in them. */
 void run_clear_frames(Run *run);
 
 static inline bool

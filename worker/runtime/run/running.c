@@ -10,25 +10,25 @@
 
 enum { NAMED_MAX = 4 };
 
-/* One thread's note. A reader that finds the same run before and after it reads the other members has them
- * of that run. */
+/* One thread's note. A reader that finds the same run before and after it has read the other members knows
+ * that they belong to that run. */
 typedef struct Running {
     ListLink link;
-    const Run *run; /* atomic, as the following; NULL: nothing */
+    const Run *run; /* atomic, as are the next two; NULL: the thread computes nothing */
     uint64_t start_ns;
     uint32_t node;
     bool is_listed;
 } Running;
 
-static _Thread_local Running mine;
+static _Thread_local Running my_note;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* its destructor takes a thread that ends out of the list */
+static pthread_once_t init_once = PTHREAD_ONCE_INIT;
+static pthread_key_t exit_key; /* its destructor takes a thread that ends off the list */
 static Mutex lock = MUTEX_INITIALIZER;
-static ListLink threads;
+static ListLink listed_threads;
 
 static void
-thread_ends(void *running)
+unlist_thread(void *running)
 {
     mutex_lock(&lock);
     list_remove(&((Running *)running)->link);
@@ -36,21 +36,22 @@ thread_ends(void *running)
 }
 
 static void
-threads_init(void)
+init_threads(void)
 {
-    list_init(&threads);
-    (void)pthread_key_create(&key, thread_ends);
+    list_init(&listed_threads);
+    (void)pthread_key_create(&exit_key, unlist_thread);
 }
 
-/* Lists this thread, unless its end could not be noticed. */
+/* Lists this thread. When its end could not be noticed, it is not listed, and running_describe() misses
+ * it. */
 static void
-thread_begins(void)
+list_this_thread(void)
 {
-    (void)pthread_once(&once, threads_init);
-    mine.is_listed = true;
-    if (pthread_setspecific(key, &mine) == 0) {
+    (void)pthread_once(&init_once, init_threads);
+    my_note.is_listed = true;
+    if (pthread_setspecific(exit_key, &my_note) == 0) {
         mutex_lock(&lock);
-        list_append(&threads, &mine.link);
+        list_append(&listed_threads, &my_note.link);
         mutex_unlock(&lock);
     }
 }
@@ -58,18 +59,18 @@ thread_begins(void)
 void
 running_begin(const Run *run, uint32_t node, uint64_t start_ns)
 {
-    if (!mine.is_listed) {
-        thread_begins();
+    if (!my_note.is_listed) {
+        list_this_thread();
     }
-    atomic_store_relaxed(&mine.node, node);
-    atomic_store_relaxed(&mine.start_ns, start_ns);
-    atomic_store_release(&mine.run, run);
+    atomic_store_relaxed(&my_note.node, node);
+    atomic_store_relaxed(&my_note.start_ns, start_ns);
+    atomic_store_release(&my_note.run, run);
 }
 
 void
 running_end(void)
 {
-    atomic_store_release(&mine.run, NULL);
+    atomic_store_release(&my_note.run, NULL);
 }
 
 static bool
@@ -98,9 +99,9 @@ uint32_t
 running_describe(const Run *run, Buffer *text)
 {
     uint32_t count = 0;
-    (void)pthread_once(&once, threads_init);
+    (void)pthread_once(&init_once, init_threads);
     mutex_lock(&lock);
-    LIST_EACH(&threads, link)
+    LIST_EACH(&listed_threads, link)
     {
         uint32_t node = 0;
         uint64_t start_ns = 0;

@@ -1,5 +1,5 @@
-/* Edges fire → words count down → nodes are ready → cheap ones wait in the ticket, expensive ones elsewhere.
- */
+/* An edge fires → the word of the node behind it counts down → at zero the node is ready → a cheap node
+ * queues in the ticket, an expensive one is kept for this thread or handed to another. */
 #include "worker/runtime/run/ticket.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "shared/base/clock.h"
 #include "worker/runtime/run/run_failure.h"
 
-enum { EXPENSIVE_NS = 10 * 1000 }; /* about what handing over to a sleeping thread costs */
+enum { EXPENSIVE_NS = 10 * 1000 }; /* about what it costs to hand a node to a sleeping thread */
 
 static const uint64_t DEAD_INPUT = (uint64_t)1 << 32;
 static const uint64_t MERGE_WINNER = (uint64_t)1 << 48;
@@ -31,14 +31,14 @@ run_go_on(Run *run, Resumption *resumption)
     device->schedule(device, &resumption->work);
 }
 
-/* Returns whether the node is worth a hand-over; one not measured yet counts as expensive. */
+/* Returns whether the node is worth a hand-over; one that was never measured counts as expensive. */
 static bool
 is_expensive(const Partition *partition, uint32_t node)
 {
     return atomic_load_relaxed(&partition->costs[node]) > EXPENSIVE_NS;
 }
 
-/* Counts a ready node for its iteration: at the running node's end if it stays with this ticket, at once
+/* Counts a ready node for its iteration: when the running node ends if it stays with this ticket, at once
  * if another thread may finish it before that. */
 static void
 count_ready(Ticket *ticket, Iteration *iteration, bool stays)
@@ -95,8 +95,9 @@ merge_dead_inputs(uint64_t word)
     return (uint32_t)(word / DEAD_INPUT) & 0xffff;
 }
 
-/* Returns a Merge's word after an edge has fired: bit 0 "no live input yet", above it twice the missing
- * controls, then dead inputs (16 bits) and the input that won, plus one (16 bits). */
+/* Returns a Merge's word after an edge has fired. Bit 0: no live input has come; bits 1 to 31: missing
+ * control inputs; bits 32 to 47: dead inputs; bits 48 to 63: the input that won, plus one. A dead Enter
+ * counts as all inputs that are missing, since the loop then never gets to its NextIteration. */
 static uint64_t
 merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, bool is_dead)
 {
@@ -195,7 +196,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->readied = 0;
     ticket->node_count = 0;
     ticket->loop_node_count = 0;
-    /* Field by field: zeroing the error's text would cost more than a small run. */
+    /* The call is reset member by member: zeroing its error's text would cost more than a small run takes. */
     ticket->call.arena = arena;
     ticket->call.deadline_ns = run->deadline_ns;
     ticket->call.request_id[0] = '\0';

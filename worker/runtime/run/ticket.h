@@ -1,12 +1,12 @@
-/* A ticket is one thread's turn in a run: it holds the ready nodes that this thread will run, and passes the
- * outputs of finished ones on, which makes others ready. The rules are TensorFlow's executor (pending counts,
- * dead tensors, Merge).
+/* A ticket is one thread's turn in a run: it holds the ready nodes that this thread will run, and passes
+ * on the outputs of nodes that have run, which makes others ready. The rules are those of TensorFlow's
+ * executor (pending counts, dead tensors, Merge).
  *
- * A node's life in an iteration: its word counts down with every edge that fires; at zero it is ready, and
- * whoever brought it there owns it from then on. Cheap nodes queue in the ticket, expensive ones go to the
- * device's threads but for one, which stays on this thread. executor.c runs them.
+ * A node's word in an iteration counts down with each edge that fires. At zero the node is ready and
+ * belongs to the ticket that brought it there. Cheap nodes queue in the ticket; of the expensive ones the
+ * ticket keeps one and hands the others to the device's threads. executor.c runs the nodes.
  *
- * Threads: a Ticket belongs to one thread; everything it shares with other tickets of the run is atomic. */
+ * Threads: a Ticket belongs to one thread; all that it shares with other tickets of the run is atomic. */
 #pragma once
 
 #include "shared/base/atomic.h"
@@ -15,41 +15,45 @@
 struct Ticket {
     Run *run;
     const Partition *partition;
-    Activation *first; /* ready nodes, first in first out, linked by their work */
+    Activation *first; /* ready nodes, first in first out, linked by Activation.work */
     Activation *last;
-    Activation *kept;     /* an expensive ready node, run here unless something cheap waits */
-    Iteration *iteration; /* of the node that is running */
-    int32_t readied; /* nodes of that iteration that it made ready, or made wait, and that count with this
-                        ticket */
+    Activation *kept;     /* an expensive ready node, run on this thread when nothing cheap is ready */
+    Iteration *iteration; /* the one of the node that is running */
+    /* Nodes of that iteration that the running node has made ready, or has made wait, and that are not yet
+     * counted in iteration->outstanding. */
+    int32_t readied;
     uint32_t node_count;
     uint32_t loop_node_count;
-    MemoryAccount *charged; /* whom this thread charged before */
+    MemoryAccount *charged; /* the account that this thread charged before the ticket */
     Call call;
     Tensor outputs[STACK_OUTPUTS];
 };
 
-/* The limit is one kernel's, not a run's: the arena is emptied after each node that used it. */
+/* Limits one kernel's scratch memory, not a run's: the arena is replaced after each node that has used it. */
 static const size_t SCRATCH_MAX = (size_t)1 << 30;
 
-/* `arena` is the kernels' scratch memory; the ticket empties and replaces it when it was used. */
+/* Begins a ticket that run->ticket_count already counts. `arena` is the kernels' scratch memory, and the
+ * ticket's until executor_run() returns it or another in its place; NULL fails the run. */
 void ticket_begin(Ticket *ticket, Run *run, Arena *arena);
 
-/* Gives back a ticket that ran nothing, or has run all it had; ends the run if it was the last. */
+/* Gives back a ticket that has nothing left to run; ends the run if it was the last. */
 void ticket_drop(Run *run);
 
-/* A node in a loop counts for its iteration from here on: the iteration stays until the node has settled. */
+/* Takes over a node that is ready: queues it, keeps it, or hands it over. Its iteration, if in a loop,
+ * counts it until it has run. */
 void ticket_ready(Ticket *ticket, Activation *activation);
 
-/* Hands a ready node to the device's threads. */
+/* Hands a ready node to the device's threads, with a ticket of its own. */
 void ticket_hand_over(Ticket *ticket, Activation *activation);
 
-/* Passes a finished node's outputs on into an iteration: each into its consumers' slots, the last consumer of
- * a port by move; what nobody takes is released. A dead node's consumers get nothing but its deadness. */
+/* Passes the outputs of a node that has run into the slots of its consumers in an iteration; the last
+ * consumer of a port gets the reference. Outputs that nobody takes are released. When the node is dead,
+ * its consumers get dead inputs, and `outputs` may be NULL. */
 void ticket_propagate(
     Ticket *ticket, Iteration *iteration, const ScheduleNode *node, Tensor *outputs, bool is_dead);
 
-/* The running node begins to wait: the wait counts as a ticket of the run and as a node of its iteration, so
- * that neither ends. Comes before anything may end the wait. */
+/* Lets the running node wait: the wait counts as a ticket of the run and as a node of its iteration, so
+ * that neither ends. Must come before anything may end the wait. */
 static inline void
 ticket_wait(Ticket *ticket)
 {
@@ -57,7 +61,7 @@ ticket_wait(Ticket *ticket)
     ticket->readied++;
 }
 
-/* Takes ticket_wait() back: there is nothing to wait for. */
+/* Takes ticket_wait() back, when the node need not wait after all. */
 static inline void
 ticket_wait_not(Ticket *ticket)
 {
@@ -65,7 +69,8 @@ ticket_wait_not(Ticket *ticket)
     ticket->readied--;
 }
 
-/* Ends a wait: a thread of the device calls resumption->resume(). Any thread. */
+/* Ends a wait: a thread of the device calls resumption->resume(), with the ticket that the wait counted
+ * as. Any thread. */
 void run_go_on(Run *run, Resumption *resumption);
 
 /* Queues a ready node in this ticket. */
@@ -81,8 +86,8 @@ ticket_push(Ticket *ticket, Activation *activation)
     ticket->last = activation;
 }
 
-/* Takes the next ready node; NULL when there is none. The kept node waits for nothing: with cheap ones in
- * front it goes to another thread. */
+/* Takes the next ready node, a cheap one first; NULL when there is none. The kept node never waits for
+ * cheap ones: it is handed to another thread. */
 static inline Activation *
 ticket_next(Ticket *ticket)
 {
@@ -98,15 +103,15 @@ ticket_next(Ticket *ticket)
     return first;
 }
 
-/* Returns whether no other ticket is out: nobody else changes what the run counts then, and no locked
- * instruction is needed, which costs as much as ten others. */
+/* Returns whether no other ticket of the run is out. Then no other thread changes the run's counts and
+ * words, and no locked instruction is needed, which costs as much as ten others. */
 static inline bool
 ticket_is_alone(const Ticket *ticket)
 {
     return atomic_load_acquire(&ticket->run->ticket_count) == 1;
 }
 
-/* Changes how many nodes of the iteration are ready or running; returns how many are then. */
+/* Changes how many nodes of the iteration are ready, running or waiting, and returns the new number. */
 static inline int32_t
 ticket_count_outstanding(const Ticket *ticket, Iteration *iteration, int32_t change)
 {
@@ -118,7 +123,7 @@ ticket_count_outstanding(const Ticket *ticket, Iteration *iteration, int32_t cha
     return after;
 }
 
-/* Returns where to note what the node does; NULL: nowhere. */
+/* Returns the trace record of the node; NULL when the run or the iteration is not traced. */
 static inline NodeTrace *
 trace_of(const Ticket *ticket, const Activation *activation)
 {

@@ -91,8 +91,8 @@ trace_end(NodeTrace *trace, Device *device, const Tensor *outputs, uint32_t outp
     trace->device_bytes = memory.in_use;
 }
 
-/* Returns whether the kernel allocated the output: it is not an input's, which would still be readable
- * through the input, and not shared with a variable, which would be a second owner. */
+/* Returns whether the kernel has allocated the output. It has not when the elements are an input's,
+ * through which they are still readable, or a variable's, which is a second owner. */
 static bool
 is_allocated(const KernelContext *context, const Tensor *output)
 {

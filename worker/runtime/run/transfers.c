@@ -10,7 +10,8 @@ transfer_of(const Activation *activation, const ScheduleNode *node)
     return &activation->iteration->transfers[node->index];
 }
 
-/* Returns the transfer's key: of the root it is known, in a loop it names the iteration. */
+/* Returns the transfer's key: the schedule's in the root; in a loop it names the iteration and is written
+ * now. */
 static Slice
 key_of(const Activation *activation, const ScheduleNode *node)
 {
@@ -46,7 +47,8 @@ trace_received(const Ticket *ticket, const Activation *activation, bool is_dead,
     }
 }
 
-/* Held by others too, perhaps; counted as if it stayed. */
+/* Counts a received tensor for the run: in its account when nobody else counts the bytes, otherwise in
+ * fed_bytes, as if they were held until the run ends. */
 static void
 count_received(Run *run, const Tensor *value)
 {
@@ -56,8 +58,7 @@ count_received(Run *run, const Tensor *value)
     }
 }
 
-/* Goes on with a Recv that got an error, a dead tensor, or a value, which must be of the type the node
- * says. */
+/* Goes on with a _Recv that has got an error, a dead tensor, or a value, whose dtype must be the node's. */
 static void
 receive_finish(Ticket *ticket, Resumption *resumption)
 {
@@ -82,8 +83,8 @@ receive_finish(Ticket *ticket, Resumption *resumption)
     }
 }
 
-/* Comes on the thread that sent, or that aborted: compute goes on elsewhere; after an abort nothing is left
- * to compute. */
+/* Called on the thread that sent the value or aborted the rendezvous. A thread of the device goes on with
+ * the node; after an abort nothing is left to compute, and the wait's ticket is given back here. */
 static void
 receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
 {
@@ -103,7 +104,8 @@ receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
     run_go_on(run, &transfer->resumption);
 }
 
-/* The value may come on another thread before rendezvous_receive() returns. */
+/* Runs a _Recv. The wait is counted first, since the value may come on another thread before
+ * rendezvous_receive() returns. */
 void
 receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {

@@ -1,7 +1,7 @@
-/* Send and Recv: where a run meets its rendezvous.
+/* Runs _Send and _Recv, the nodes that exchange tensors by the run's rendezvous.
  *
- * Each function runs one ready node and ends with ticket_propagate() or run_fail(); a Recv whose value has
- * not come waits. */
+ * Each function runs one ready node and ends with ticket_propagate() or run_fail(); a _Recv whose value
+ * has not come waits. */
 #pragma once
 
 #include "worker/runtime/run/ticket.h"
