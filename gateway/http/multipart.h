@@ -17,20 +17,11 @@
  *            the reading with its Status. Nothing may be written after an error. */
 #pragma once
 
+#include "gateway/http/multipart_header.h"
 #include "shared/base/call.h"
 #include "shared/base/slice.h"
 
-enum {
-    MULTIPART_BOUNDARY_SIZE_MAX = 70, /* RFC 2046 5.1.1 */
-    MULTIPART_HEADER_SIZE_MAX = 8192, /* all headers of one part */
-};
-
 typedef struct Multipart Multipart;
-
-typedef struct MultipartPart {
-    Slice name;       /* unescaped: RFC 7578 4.2's percent form, and backslashes */
-    Slice media_type; /* as sent, without parameters; empty: none */
-} MultipartPart;
 
 typedef struct MultipartEvents {
     MUST_USE Status (*on_part)(Call *call, void *context, const MultipartPart *part);
@@ -45,9 +36,6 @@ typedef struct MultipartOptions {
     const MultipartEvents *events;
     void *context;
 } MultipartOptions;
-
-/* Reads the boundary that a Content-Type names; it points into `content_type`. */
-MUST_USE Status multipart_boundary(Call *call, Slice content_type, Slice *ret_boundary);
 
 MUST_USE Status multipart_new(Call *call, const MultipartOptions *options, Multipart **ret_multipart);
 MUST_USE Status multipart_write(Call *call, Multipart *multipart, Slice piece);

@@ -12,37 +12,17 @@
  *            RESOURCE_EXHAUSTED above QUEUE_SIZE_MAX tuples. */
 #pragma once
 
+#include "shared/ops/queue/queue_request.h"
 #include "worker/runtime/resource.h"
 
-enum { QUEUE_SIZE_MAX = 1 << 20, QUEUE_COMPONENTS_MAX = 64 };
+enum { QUEUE_SIZE_MAX = 1 << 20 };
 
 typedef struct TensorQueue TensorQueue;
 
 extern const ResourceType tensor_queue_type;
 
-typedef struct QueueDeclaration {
-    Slice name;
-    Device *device;
-    uint32_t component_count;
-    Dtype dtypes[QUEUE_COMPONENTS_MAX];
-    Shape shapes[QUEUE_COMPONENTS_MAX]; /* of unknown rank where none is declared */
-    int64_t capacity;                   /* below 1: no limit */
-    int64_t kept;                       /* tuples that stay until the queue is closed, for a good shuffle */
-    bool shuffles;
-    bool pads; /* tuples taken together are filled up with zeros to one shape */
-    uint64_t seeds[2];
-} QueueDeclaration;
-
 /* Makes output 0 a handle of the session's queue of this name, which is created when new. */
 MUST_USE Status tensor_queue_output(KernelContext *context, const QueueDeclaration *declaration);
-
-typedef enum QueueRequest {
-    QUEUE_PUT,        /* the inputs behind the handle are one tuple */
-    QUEUE_PUT_MANY,   /* the inputs behind the handle are cut along their first dimension */
-    QUEUE_TAKE,       /* one tuple */
-    QUEUE_TAKE_MANY,  /* as many tuples as input 1 says, stacked */
-    QUEUE_TAKE_UP_TO, /* the same, or the tuples that a closed queue has left */
-} QueueRequest;
 
 /* Completes the promise, at once or when the queue allows it. */
 void tensor_queue_start(KernelPromise *promise, QueueRequest kind);
