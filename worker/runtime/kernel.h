@@ -39,10 +39,10 @@ typedef struct KernelContext {
     const Node *node;
     const void *state;            /* made by create() */
     ResourceContainer *container; /* resources of the session (resource.h); NULL: the run has no session */
-    Library *library;      /* for start() only: functions that the node may call (library.h), or NULL */
-    uint32_t call_depth;   /* for start() only: depth of nested function calls of the run */
+    Library *library;      /* functions that the node may call (library.h), or NULL; set for start() only */
+    uint32_t call_depth;   /* depth of nested function calls of the run; set for start() only */
     PlannedMemory *memory; /* NULL: nothing was planned */
-    const MemoryAccount *account; /* of the run (memory_account.h), or NULL */
+    const MemoryAccount *account; /* the account of the run (memory_account.h), or NULL */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. kernel_forward() may move an
      * input's buffer to an output. */
@@ -77,7 +77,7 @@ typedef enum KernelSharing {
 
 /* The facts about a node that are known before a run, for the memory plan (memory_scratch.h). */
 typedef struct KernelForecast {
-    Call *call; /* for shape inference; its errors are ignored */
+    Call *call; /* a call for shape inference; its errors are ignored */
     Device *device;
     const void *state;
     /* Input shapes are all known, output shapes as far as inference could tell; only constants have
@@ -147,7 +147,7 @@ typedef struct Kernel {
 typedef struct KernelFamily {
     const Kernel *kernels;
     size_t kernel_count;
-    const char *file; /* source file that defines the family */
+    const char *file;
 } KernelFamily;
 
 /* Completes what start() began. After a failure, the reason is in the call of the context (call_fail). */

@@ -15,7 +15,7 @@
 typedef struct Resource Resource;
 
 typedef struct ResourceType {
-    const char *name; /* for messages: "a tensor array" */
+    const char *name; /* text for messages: "a tensor array" */
     void (*free)(Resource *resource);
 } ResourceType;
 

@@ -10,7 +10,7 @@
 #include "shared/base/mutex.h"
 
 typedef struct CacheEntry {
-    ListLink link; /* in the list `uses`, least recently used first */
+    ListLink link; /* link in `uses`, least recently used first */
     void *value;
     uint64_t bytes;
     size_t key_size;
@@ -20,7 +20,7 @@ typedef struct CacheEntry {
 struct Cache {
     const CacheType *type;
     Mutex lock;
-    Map *entries; /* key → CacheEntry */
+    Map *entries; /* CacheEntry by key */
     ListLink uses;
     CacheStats stats;
 };

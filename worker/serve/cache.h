@@ -37,7 +37,7 @@ typedef struct CacheType {
     const char *name; /* name of one value, for messages */
     void (*ref)(void *value);
     void (*unref)(void *value);
-    uint64_t (*size)(const void *value); /* in bytes */
+    uint64_t (*size)(const void *value); /* bytes */
 } CacheType;
 
 extern const CacheType partition_cache_type; /* values are Partitions */

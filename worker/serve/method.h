@@ -25,7 +25,7 @@ typedef struct WorkerMethod WorkerMethod;
 enum { WORKER_PARAMETERS_MAX = 2, WORKER_ARENA_SIZE_MAX = 64 << 20 };
 
 typedef struct WorkerRequest {
-    ListLink link; /* in the loop's list of open or spare requests */
+    ListLink link; /* link in the loop's list of open or spare requests */
     Worker *worker;
     WorkerLoop *loop;
     const WorkerMethod *method;
@@ -49,23 +49,24 @@ typedef struct WorkerRequest {
 typedef enum BodyKind {
     BODY_NONE,
     BODY_DOCUMENT, /* collected in request->body */
-    BODY_FRAMES,   /* each frame goes to frame() */
-    BODY_BYTES,    /* each piece goes to data(); content-length is required */
+    BODY_FRAMES,   /* frames; each goes to frame() */
+    BODY_BYTES,    /* bytes; each piece goes to data(), and content-length is required */
 } BodyKind;
 
 struct WorkerMethod {
-    const char *name; /* as in TensorFlow's WorkerInterface */
+    const char *name; /* name in TensorFlow's WorkerInterface */
     const char *verb;
     const char *path; /* "/worker/v1/steps/{step}:run" */
     BodyKind body;
     size_t body_size_max; /* bytes; for BODY_FRAMES of one tensor, 0: the worker's limit */
 
-    Status (*begin)(WorkerRequest *request);               /* called after the headers; may be NULL */
-    Status (*frame)(WorkerRequest *request, Frame *frame); /* for BODY_FRAMES; takes the frame's tensor */
-    /* For BODY_BYTES; never gets more than content-length in all. */
+    Status (*begin)(WorkerRequest *request); /* the headers are in; may be NULL */
+    /* A frame of BODY_FRAMES; its tensor moves to the callee. */
+    Status (*frame)(WorkerRequest *request, Frame *frame);
+    /* A piece of BODY_BYTES; never more than content-length in all. */
     Status (*data)(WorkerRequest *request, Slice bytes);
-    Status (*finish)(WorkerRequest *request); /* called after the whole body */
-    /* Called when the stream has ended, for whatever reason; may be NULL. */
+    Status (*finish)(WorkerRequest *request); /* the whole body is in */
+    /* The stream has ended, for whatever reason; may be NULL. */
     void (*closed)(WorkerRequest *request);
 };
 

@@ -12,7 +12,8 @@ void request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *head
 void request_on_data(H2Stream *stream, Slice data);
 void request_on_end(H2Stream *stream);
 void request_on_close(H2Stream *stream, Status reason);
-void request_free_spares(WorkerLoop *loop); /* called when the loop is closed */
+/* Frees the memory kept for later requests, when the loop is closed. */
+void request_free_spares(WorkerLoop *loop);
 
 /* Returns the limits for frames with tensors of at most `tensor_size_max` bytes; the worker's own limit
  * applies when it is lower, or when this is 0. Tensors are read into the device's memory and count against

@@ -13,4 +13,4 @@ void worker_run(Worker *worker);
 
 /* Refuses new runs, lets running ones end for at most `grace_ms`, then stops the loops. */
 void worker_stop(Worker *worker, uint32_t grace_ms);
-void worker_close(Worker *worker); /* after worker_run() has returned; NULL is allowed */
+void worker_close(Worker *worker); /* must follow the return of worker_run(); NULL is allowed */

@@ -28,9 +28,9 @@ typedef struct StepEntry {
     Rendezvous *rendezvous;
     TransportStep *transport; /* atomic; NULL until the run sets it */
     uint64_t pushed_size;     /* atomic: bytes of tensors that peers have pushed */
-    uint64_t expires_ns;      /* when the entry or its tombstone may be dropped */
+    uint64_t expires_ns;      /* time from which the entry or its tombstone may be dropped */
     bool is_over;             /* the entry is a tombstone */
-    ListLink over;            /* in the table's list of tombstones */
+    ListLink over;            /* link in the table's list of tombstones */
     struct StepEntry *reaped; /* next entry to be aborted (step_table.c) */
 } StepEntry;
 
@@ -44,7 +44,7 @@ typedef struct StepClaim {
     int64_t slot;
     int64_t attempt;
     Slice push_token;
-    uint64_t deadline_ns; /* of the step; 0: not known (a push) */
+    uint64_t deadline_ns; /* deadline of the step; 0: not known (a push) */
     uint64_t now_ns;
 } StepClaim;
 

@@ -21,8 +21,8 @@ typedef struct WorkerOptions {
     const char *token;  /* shared secret; NULL: requests need none */
     int loop_count;
     size_t tensor_size_max;
-    uint64_t memory_limit; /* of the CPU device, in bytes */
-    int thread_count;      /* of the CPU device */
+    uint64_t memory_limit; /* bytes of the CPU device's memory */
+    int thread_count;      /* threads of the CPU device */
     uint64_t step_memory;  /* bytes that a step may hold at once; 0: no limit */
     size_t partition_cache_size;
     size_t blob_cache_size;
@@ -33,7 +33,7 @@ struct Worker {
     WorkerOptions options;
     char name[WORKER_NAME_MAX];
     char incarnation[INCARNATION_TEXT_SIZE];
-    char address[ADDRESS_TEXT_SIZE]; /* where it listens */
+    char address[ADDRESS_TEXT_SIZE]; /* address that it listens on, with the port that the kernel chose */
     Device *device;
     Cache *partitions;
     Cache *blobs;
@@ -51,13 +51,13 @@ struct WorkerLoop {
     Worker *worker;
     Loop *loop;
     Watch listener;
-    ListLink connections; /* of ServerConnection */
-    ListLink requests;    /* of WorkerRequest, open ones */
+    ListLink connections; /* list of ServerConnection */
+    ListLink requests;    /* list of WorkerRequest, open ones */
     size_t request_count;
     uint64_t run_ns;         /* loop time of the turn in which the last run started */
     ListLink spare_requests; /* ended ones, for reuse */
     size_t spare_count;
-    Transport *transport; /* to the other slots of the steps that run here */
+    Transport *transport; /* connections to the other slots of the steps that run here */
     Task drain;           /* posted by worker_stop() */
     Timer drained;
     bool is_closing; /* refuses new requests */

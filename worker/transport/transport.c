@@ -26,7 +26,7 @@ struct Transport {
     TransportOptions options;
     Upstream *upstream;
     Mutex lock;     /* guards `queue` and `is_posted` */
-    ListLink queue; /* of Message */
+    ListLink queue; /* list of Message */
     bool is_posted; /* `task` is in the loop's mailbox */
     Task task;
 };
@@ -61,7 +61,7 @@ typedef struct Message {
     const Peer *peer;
     MessageKind kind;
     Tensor tensor;
-    uint64_t byte_size; /* for MESSAGE_ANNOUNCE: size of the tensor */
+    uint64_t byte_size; /* size of the announced tensor (MESSAGE_ANNOUNCE) */
     size_t key_size;
     char key[];
 } Message;
@@ -225,7 +225,8 @@ pulled_frame(UpstreamCall *call, Frame *frame)
         AUTO_ARENA arena = arena_new(DELIVER_ARENA_SIZE_MAX);
         Call delivering = {.arena = arena};
         delivery->is_delivered = true;
-        /* Delivery fails only after the rendezvous was aborted, which its waiters know. */
+        /* The status is ignored: an aborted rendezvous has told its waiters, and without memory they wait
+         * until the step ends. */
         (void)!rendezvous_deliver(&delivering, rendezvous, slice_of(delivery->key, delivery->key_size),
             &frame->tensor, frame->kind == FRAME_DEAD);
     }

@@ -23,7 +23,7 @@ typedef struct Transport Transport;
 
 typedef struct TransportOptions {
     UpstreamOptions upstream;
-    const char *incarnation; /* of this process; a peer with the same one is in this process */
+    const char *incarnation; /* incarnation of this worker; a peer with the same one is in this process */
     /* Returns a new reference to the rendezvous of a slot in this process; NULL when the attempt has
      * ended. Called on any thread. */
     Rendezvous *(*find_local)(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_token);

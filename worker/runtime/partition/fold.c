@@ -40,7 +40,7 @@ mark_read_by_merge(const Partition *partition, bool *marks)
 
 typedef struct Folding {
     Partition *partition;
-    Call *call; /* for the kernels: an error of theirs does not fail the partition */
+    Call *call; /* the kernels' call: an error in it does not fail the partition */
 } Folding;
 
 static Status
@@ -118,7 +118,6 @@ release_tensor(void *tensor)
     tensor_unref(tensor);
 }
 
-/* Makes the node a constant with this value. */
 static Status
 keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
 {

@@ -33,11 +33,11 @@ may_join(const void *context, const Node *node)
 
 /* The groups of nodes to be fused: each is a list of nodes in topological order that ends with its root. */
 typedef struct Groups {
-    uint32_t *roots;     /* by node: the root of its group */
-    uint32_t *firsts;    /* by root: the first node of the list */
-    uint32_t *nexts;     /* by node: the next node of the list */
-    uint32_t *counts;    /* by root: the number of nodes */
-    uint32_t *positions; /* by node: its index in the list */
+    uint32_t *roots;     /* the root of its group, by node */
+    uint32_t *firsts;    /* first node of the list, by root */
+    uint32_t *nexts;     /* next node of the list, by node */
+    uint32_t *counts;    /* number of nodes, by root */
+    uint32_t *positions; /* index in the list, by node */
 } Groups;
 
 static Status

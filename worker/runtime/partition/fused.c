@@ -17,7 +17,7 @@ typedef struct FusedRun {
     KernelContext *context;
     const Fused *fused;
     const FusedPlan *plan;
-    /* By step: outputs of the steps that their own kernels compute; NULL: there are no such steps. */
+    /* Outputs of the steps that their own kernels compute, by step; NULL: there are no such steps. */
     Tensor *results;
     char *output;
     size_t output_size; /* bytes of an element */

@@ -12,5 +12,5 @@
 
 #include "worker/runtime/partition/fused_plan.h"
 
-/* Has a Fused as its state. */
+/* The kernel of a fused node; its state is a Fused. */
 extern const Kernel fused_kernel;

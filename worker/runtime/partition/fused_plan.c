@@ -9,10 +9,10 @@ typedef struct Planning {
     Call *call;
     const Fused *fused;
     FusedPlan *plan;
-    Shape *shapes;       /* by value */
-    bool *is_tiled;      /* by step */
-    uint32_t *registers; /* by step: the register that holds its tile */
-    uint32_t *last_uses; /* by step: the last step that reads its result */
+    Shape *shapes;       /* shapes by value: inputs, then results of the steps */
+    bool *is_tiled;      /* whether a step is computed tile by tile, by step */
+    uint32_t *registers; /* the register that holds the tile of a step, by step */
+    uint32_t *last_uses; /* the last step that reads the result of a step, by step */
     bool is_busy[FUSED_REGISTER_COUNT];
     FusedOperation *operations;
     size_t size_max; /* bytes of the largest element of any operand or result */

@@ -20,7 +20,7 @@ typedef struct FusedPlan FusedPlan;
 enum { FUSED_PLAN_COUNT = 4 }; /* the number of shape combinations whose plans are kept */
 
 typedef struct Fused {
-    const FusedStep *steps; /* each after the steps that it reads; the last one gives the result */
+    const FusedStep *steps; /* topological order; the last step gives the result */
     uint32_t step_count;
     uint32_t input_count;
     const FusedPlan **plans; /* FUSED_PLAN_COUNT entries, atomic; filled from the first on */
@@ -66,7 +66,7 @@ typedef struct FusedOperation {
 struct FusedPlan {
     Arena *arena;
     const Shape *inputs;   /* the input shapes that the plan is for */
-    Shape shape;           /* of the result */
+    Shape shape;           /* shape of the result */
     int64_t count;         /* elements of the result */
     int64_t tile;          /* elements of one tile */
     const uint32_t *whole; /* steps of other shapes, computed first by their own kernels */

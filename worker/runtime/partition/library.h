@@ -24,8 +24,8 @@ typedef struct LibraryOptions {
 } LibraryOptions;
 
 enum {
-    CALL_DEPTH_MAX = 1000,       /* of nested calls */
-    CALLS_UNDER_WAY_MAX = 16384, /* in all runs of a partition together */
+    CALL_DEPTH_MAX = 1000,       /* calls nested in each other */
+    CALLS_UNDER_WAY_MAX = 16384, /* calls in all runs of a partition together */
 };
 
 /* Makes the library of `def` and keeps a reference to `def`; NULL when it has no functions. Adds the blobs

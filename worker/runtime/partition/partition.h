@@ -61,7 +61,7 @@ PartitionNode partition_node(const Partition *partition, uint32_t index);
 uint32_t partition_frame_count(const Partition *partition);
 Slice partition_frame_name(const Partition *partition, uint32_t frame);
 
-bool partition_has_transfers(const Partition *partition); /* has a _Send or _Recv */
+bool partition_has_transfers(const Partition *partition); /* true for any _Send or _Recv */
 
 /* Returns the bytes that it keeps in memory: graph, schedule, constants, blobs; idle runs are not counted. */
 size_t partition_size(const Partition *partition);

@@ -56,8 +56,8 @@ typedef struct ScheduleNode {
     const Node *node;
     const Kernel *kernel;
     void *state;
-    const Tensor *value; /* of a constant */
-    uint32_t slot;       /* of the first input; the others follow */
+    const Tensor *value; /* value of a constant */
+    uint32_t slot;       /* slot of the first input; the others follow */
     /* The first slot of its outputs, when they are more than STACK_OUTPUTS; else SLOT_NONE. */
     uint32_t output_slot;
     uint32_t frame; /* the frame that it runs in */
@@ -90,18 +90,18 @@ typedef struct ScheduleFrame {
     uint32_t child_count;
     uint32_t cell_count;
     uint32_t slot_count;
-    uint32_t *nodes;   /* by cell: the node */
-    uint64_t *initial; /* by cell: the word that an iteration starts with */
+    uint32_t *nodes;   /* node of each cell */
+    uint64_t *initial; /* word that an iteration starts with, for each cell */
     uint32_t transfer_count;
-    uint32_t *receives; /* Recv nodes */
+    uint32_t *receives;
     uint32_t receive_count;
     size_t path_size; /* bytes of the longest "<frame>:<iteration>" path (iteration.h) */
     size_t key_size;  /* bytes of the longest key of a transfer, path included */
     uint32_t enter_count;
     uint32_t constant_count; /* Enters with is_constant */
-    uint32_t *exits;         /* Exit nodes */
+    uint32_t *exits;
     uint32_t exit_count;
-    uint32_t *nexts; /* NextIteration nodes */
+    uint32_t *nexts;
     uint32_t next_count;
     uint32_t *constants; /* constant Enter nodes */
 } ScheduleFrame;
@@ -118,7 +118,7 @@ typedef struct RunPool {
     Mutex lock; /* guards all members */
     Run *idle;
     uint32_t idle_count;
-    MemoryPlan *plans[PARTITION_PLANS_MAX]; /* each for feeds of other shapes */
+    MemoryPlan *plans[PARTITION_PLANS_MAX]; /* plans for feeds of different shapes */
     uint32_t next_plan;                     /* index of the plan that the next one replaces */
     uint64_t planning_ns;                   /* time spent on planning so far */
     void (*empty)(Partition *partition);    /* frees all that is in the pool; NULL: it was never used */
@@ -137,7 +137,7 @@ struct Partition {
     size_t loop_bytes_max;
     uint32_t *roots;
     uint32_t root_count;
-    uint32_t *args; /* by index: the node */
+    uint32_t *args; /* node of each arg, by its index */
     uint32_t arg_count;
     uint32_t *retvals;
     uint32_t retval_count;

@@ -20,9 +20,9 @@ typedef struct Registration {
     WorkerRequest *request; /* NULL after the stream has closed; used on the loop only */
     Worker *worker;
     Loop *loop;
-    Call call; /* has an arena of its own */
+    Call call; /* a call of its own, whose arena outlives the request */
     Buffer document;
-    CacheKey key; /* its texts are in the arena */
+    CacheKey key; /* texts are in the arena of `call` */
     MissingBlobs missing;
     Status status;
 } Registration;

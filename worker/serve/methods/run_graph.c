@@ -52,7 +52,7 @@ typedef struct GraphRun {
     WireRun header;
     Tensor *args;
     int64_t arg_count;      /* feeds that have arrived */
-    uint64_t room_until_ns; /* when to stop waiting for memory; 0: has not waited */
+    uint64_t room_until_ns; /* time to stop waiting for memory; 0: has not waited */
     Timer deadline;
     Task task;
 
