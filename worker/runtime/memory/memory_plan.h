@@ -16,7 +16,7 @@
  * Ownership: refcounted.
  * Threads:   immutable but for learnt_bytes and learnt_runs.
  * Errors:    NULL without memory. A shape that cannot be inferred is no failure, but makes the plan an
- * estimate (is_exact is false). When inference itself fails, the plan is one of 0 bytes. */
+ *            estimate (is_exact is false). When inference itself fails, the plan is one of 0 bytes. */
 #pragma once
 
 #include "shared/base/atomic.h"

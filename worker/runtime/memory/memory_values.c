@@ -15,7 +15,7 @@ typedef struct Finding {
     uint32_t *outputs;
 } Finding;
 
-/* The source of an output's memory, for each kind of node. */
+/* The source of an output's memory; OUTPUT_RULES has one for each kind of node. */
 typedef enum OutputRule {
     OUTPUT_KERNEL, /* Kernel.sharing decides */
     OUTPUT_FED,

@@ -7,7 +7,7 @@
  *
  * Ownership: refcounted; the run holds one reference and each buffer given out another.
  * Threads:   PlannedMemory's functions are called by the thread that runs the node; buffers are given back
- * on any thread. */
+ *            on any thread. */
 #pragma once
 
 #include "worker/runtime/kernel.h"

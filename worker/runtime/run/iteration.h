@@ -6,9 +6,9 @@
  * that the schedule gives (schedule.h).
  *
  * Threads: links between iterations and frames (frame, number, newer, children, all of Frame) are changed
- * under the run's frames_lock; words and `outstanding` are atomic; a slot belongs to whoever fills it,
- * then to the node that reads it. Blocks are not freed while their run lasts: a pointer may be stale, but
- * never dangles. */
+ *          under the run's frames_lock; words and `outstanding` are atomic; a slot belongs to whoever fills
+ *          it, then to the node that reads it. Blocks are not freed while their run lasts: a pointer may be
+ *          stale, but never dangles. */
 #pragma once
 
 #include "shared/base/list.h"
@@ -60,7 +60,7 @@ struct Iteration {
     Activation *activations;
     Tensor *slots;
     Transfer *transfers;
-    Frame **children; /* by ScheduleFrame.child_index */
+    Frame **children; /* indexed by ScheduleFrame.child_index */
 };
 
 struct Frame {

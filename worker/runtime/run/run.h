@@ -11,11 +11,11 @@
  * run_admission → ticket (passing outputs on) → frame (loops) → node_tensors, control_flow, transfers,
  * promise, args, nodes (what one node does) → run_cancel → executor (the loop over ready nodes) → run.
  *
- * Ownership: refcounted; the caller of run_start() gets one reference and may cancel until it gives it
- * back.
+ * Ownership: refcounted; the caller of run_start() gets one reference, and may cancel and feed the run
+ *            until it gives that back.
  * Threads:   any.
  * Errors:    run_start() fails before anything has begun, and calls nothing then; on_done() tells later
- * ones. */
+ *            ones. */
 #pragma once
 
 #include "worker/runtime/run/run_cancel.h"

@@ -31,7 +31,7 @@ struct IterationTrace {
     uint64_t number;              /* the iteration's number in its loop */
     uint32_t frame;               /* number of the loop in the partition; 0: the root */
     uint32_t index;               /* the record's number in the trace; 0: the root's */
-    const uint32_t *numbers;      /* by room in `nodes`: the node's number in the partition */
+    const uint32_t *numbers;      /* one for each of `nodes`: the node's number in the partition */
     uint32_t node_count;
     NodeTrace nodes[];
 };
