@@ -35,12 +35,19 @@ bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \
 	        $(or $(MILLISECONDS),1000)
 
-# All tests, or with MODULE=shared/base the unit tests of one module (and of the folders below it).
+# All tests, or with MODULE=shared/base the unit tests of one module (and of the folders below it). The ops' tests are
+# those of conformance: MODULE=shared/ops runs all of the reference kernels, MODULE=shared/ops/pad those of one family.
 MODULE ?=
+override MODULE := $(MODULE:%/=%)
 test: ; @tools/check_writable build && tools/install_packages build test && \
     $(MAKE) --no-print-directory $(PARALLEL) $(if $(MODULE),run-module-tests,run-tests)
-MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS))
-run-module-tests: $(MODULE_TEST_PROGRAMS) ; @OUT=$(OUT) tools/run_tests $(MODULE_TEST_PROGRAMS)
+OPS_TESTED := $(if $(filter shared/ops,$(MODULE)),%,$(patsubst shared/ops/%/definition.c,%_%,\
+    $(wildcard $(filter shared/ops/%,$(MODULE))/definition.c)))
+OPS_TEST_PROGRAMS := $(if $(OPS_TESTED),$(filter $(addprefix $(OUT)/tests/conformance/reference_,$(OPS_TESTED) coverage_test),\
+    $(TEST_PROGRAMS)))
+MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS)) $(OPS_TEST_PROGRAMS)
+run-module-tests: $(MODULE_TEST_PROGRAMS)
+	@$(if $(strip $^),OUT=$(OUT) tools/run_tests $^,echo "there are no unit tests below tests/unit/$(MODULE)" >&2; exit 1)
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
