@@ -182,7 +182,9 @@ tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance)
         double got = element_of(actual, index);
         double want = element_of(expected, index);
         if (!is_near(got, want, tolerance)) {
-            print_error("element %lld is %.9g, not %.9g\n", (long long)index, got, want);
+            bool is_short = dtype_is_floating(actual->dtype) && actual->dtype != DTYPE_FLOAT64;
+            int digits = is_short ? 9 : 17; /* tell any two values apart */
+            print_error("element %lld is %.*g, not %.*g\n", (long long)index, digits, got, digits, want);
             return false;
         }
     }
