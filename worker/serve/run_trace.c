@@ -17,7 +17,7 @@ longest_first(const void *left, const void *right)
 }
 
 static uint64_t
-microseconds_since(uint64_t start_ns, uint64_t time_ns)
+nanoseconds_since(uint64_t start_ns, uint64_t time_ns)
 {
     return time_ns > start_ns ? time_ns - start_ns : 0;
 }
@@ -26,9 +26,9 @@ static WireTraceRow
 row_of(const NodeTrace *trace, uint64_t start_ns)
 {
     return (WireTraceRow){
-        .scheduled_ns = microseconds_since(start_ns, trace->scheduled_ns),
-        .start_ns = microseconds_since(start_ns, trace->start_ns),
-        .end_ns = microseconds_since(start_ns, trace->end_ns),
+        .scheduled_ns = nanoseconds_since(start_ns, trace->scheduled_ns),
+        .start_ns = nanoseconds_since(start_ns, trace->start_ns),
+        .end_ns = nanoseconds_since(start_ns, trace->end_ns),
         .thread = trace->thread,
         .output_bytes = trace->output_bytes,
         .allocated_bytes = trace->allocated_bytes,

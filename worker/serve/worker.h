@@ -21,12 +21,9 @@ typedef struct WorkerOptions {
     const char *token;  /* shared secret; NULL: requests need none */
     int loop_count;
     size_t tensor_size_max;
-    uint64_t memory_limit; /* bytes of the CPU device's memory */
-    int thread_count;      /* threads of the CPU device */
-    uint64_t step_memory;  /* bytes that a step may hold at once; 0: no limit */
+    uint64_t step_memory; /* bytes that a step may hold at once; 0: no limit */
     size_t partition_cache_size;
     size_t blob_cache_size;
-    size_t parked_size_max; /* bytes of tensors of one step that were pushed before they are wanted */
 } WorkerOptions;
 
 struct Worker {

@@ -225,10 +225,13 @@ pulled_frame(UpstreamCall *call, Frame *frame)
         AUTO_ARENA arena = arena_new(DELIVER_ARENA_SIZE_MAX);
         Call delivering = {.arena = arena};
         delivery->is_delivered = true;
-        /* The status is ignored: an aborted rendezvous has told its waiters, and without memory they wait
-         * until the step ends. */
-        (void)!rendezvous_deliver(&delivering, rendezvous, slice_of(delivery->key, delivery->key_size),
-            &frame->tensor, frame->kind == FRAME_DEAD);
+        Status status = rendezvous_deliver(&delivering, rendezvous,
+            slice_of(delivery->key, delivery->key_size), &frame->tensor, frame->kind == FRAME_DEAD);
+        if (status != STATUS_OK) {
+            /* Nobody else would tell the receiver, which waits for this value. */
+            transport_step_abort(
+                delivery->step, delivery->peer, status, slice_from_string(delivering.error.message));
+        }
     }
     rendezvous_unref(rendezvous);
     tensor_unref(&frame->tensor);

@@ -506,6 +506,39 @@ without_memory_for_a_message_the_sender_keeps_its_value(void **state)
     assert_non_null(tensor.data);
 }
 
+/* Pulls a value while the allocation of this number fails (0: none). Returns how many there were; the
+ * receiver has been told something in any case. */
+static size_t
+pull_with_failure_at(size_t number)
+{
+    Awaited value;
+    assert_int_equal(set_up(NULL), 0);
+    peer.pulled = floats(LARGE_COUNT);
+    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+    await_key(near.rendezvous, FROM_PEER, &value);
+    PAIR_UNTIL(peer.request_count == 1);
+    fail_alloc_count = 0;
+    fail_alloc_at = number;
+    PAIR_UNTIL(value.has_come);
+    fail_alloc_at = 0;
+    size_t count = fail_alloc_count;
+    assert_true(value.code == STATUS_OK || value.code == STATUS_RESOURCE_EXHAUSTED);
+    assert_true(number > 0 || value.code == STATUS_OK);
+    tensor_unref(&value.tensor);
+    assert_int_equal(tear_down(NULL), 0);
+    return count;
+}
+
+/* The last allocation of a pull is the rendezvous's own, for the value that has come. */
+static void
+without_memory_for_a_pulled_value_its_receiver_is_told(void **state)
+{
+    (void)state;
+    size_t last = pull_with_failure_at(0);
+    assert_true(last > 0);
+    assert_int_equal(pull_with_failure_at(last), last);
+}
+
 #define TRANSPORT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -526,6 +559,7 @@ main(void)
         TRANSPORT_TEST(a_slot_of_this_process_gets_the_pointer),
         TRANSPORT_TEST(a_slot_of_this_process_that_has_ended_is_told),
         TRANSPORT_TEST(without_memory_for_a_message_the_sender_keeps_its_value),
+        cmocka_unit_test(without_memory_for_a_pulled_value_its_receiver_is_told),
     };
     return cmocka_run_group_tests_name("transport", tests, NULL, NULL);
 }
