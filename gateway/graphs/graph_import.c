@@ -177,7 +177,7 @@ graph_extend(
     return make_graph(call, def, node_count_max, ret_graph);
 }
 
-/* How often an op occurs in the graph. */
+/* A count of an op's occurrences in the graph. */
 typedef struct OpCount {
     Slice op;
     uint64_t count;

@@ -8,7 +8,7 @@
 
 enum { CREDENTIALS_SIZE_MAX = 8 * 1024, IDEMPOTENCY_KEY_MAX = 255 };
 
-/* How closely a range of Accept names a media type. */
+/* The precision with which a range of Accept names a media type. */
 enum { SPECIFICITY_NONE = -1, SPECIFICITY_ANY, SPECIFICITY_TYPE, SPECIFICITY_EXACT };
 
 /* Reads a qvalue, "0" [ "." 0*3DIGIT ] / "1" [ "." 0*3"0" ], in thousandths; -1 when it is something else. */

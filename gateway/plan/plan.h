@@ -24,7 +24,7 @@ enum {
 typedef struct PlanSlot {
     const char *device_type; /* "CPU" */
     int32_t task;            /* the worker task that its nodes ask for, or PLAN_TASK_NONE */
-    bool keeps_state; /* Its nodes keep state in the session, so that the slot stays bound to one worker.
+    bool keeps_state; /* Nodes of the slot keep state in the session, so that it stays bound to one worker.
                        * In a session each task is one place, and all slots without a task together are
                        * one. */
     uint64_t memory;  /* estimate in bytes: constants, and the most that is alive at once */

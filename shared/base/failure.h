@@ -16,7 +16,7 @@ typedef struct Failure {
 /* Longer texts are cut. `node` may be empty. */
 Failure failure_of(Status code, Slice node, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* What the call failed with; UNKNOWN when it was never said. `node` is told unless the call blames another
+/* Returns the call's failure; UNKNOWN when none was ever said. `node` is told unless the call blames another
  * one (call_blame()). */
 Failure failure_of_call(const Call *call, Slice node);
 

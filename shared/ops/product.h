@@ -20,5 +20,5 @@ MatrixSize matrix_size(const Shape *shape, bool is_transposed);
 MUST_USE Status product_of_sizes(Call *call, const Shape *x, const Shape *y, const MatrixSize *left,
     const MatrixSize *right, Shape *ret_result);
 
-/* As product_of_sizes(), for matrices that are not transposed. */
+/* Does the same as product_of_sizes() for matrices that are not transposed. */
 MUST_USE Status product_of_shapes(Call *call, const Shape *x, const Shape *y, Shape *ret_result);

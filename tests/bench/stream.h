@@ -1,5 +1,5 @@
-/* How fast a client receives a large answer, from its first byte to its last, over a raw connection read
- * 256 KiB at a time; and a plain relay between two connections to compare with. */
+/* Measures how fast a client receives a large answer, from its first byte to its last, over a raw connection
+ * read 256 KiB at a time; and a plain relay between two connections to compare with. */
 #pragma once
 
 #include <stddef.h>

@@ -70,7 +70,7 @@ a_batch_normalisation_follows(void **state)
     RUN(cases);
 }
 
-/* Of the sums 1 and -1; expected values are TensorFlow's for the ops alone. */
+/* Inputs whose sums are 1 and -1; expected values are TensorFlow's for the ops alone. */
 #define ACTIVATED(name, values)                                                                              \
     {                                                                                                        \
         .op = "_FusedMatMul", .attrs = "num_args=0; fused_ops=[" name "]",                                   \

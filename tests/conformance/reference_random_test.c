@@ -305,7 +305,7 @@ later_runs_are_tensorflows_too(void **state)
                                                        "v_new = Add(m, r) T=float32\n"                       \
                                                        "o = _Retval(v_exit) T=float32 index=0\n"
 
-/* As TensorFlow draws with parallel_iterations=1. */
+/* Numbers as TensorFlow draws them with parallel_iterations=1. */
 static void
 iterations_draw_in_their_order_however_many_may_overlap(void **state)
 {

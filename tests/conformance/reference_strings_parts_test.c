@@ -4,7 +4,7 @@
 
 #define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
 
-/* Of every length that hashes treat in their own way. */
+/* Texts of every length that hashes treat in their own way. */
 #define OF_EVERY_LENGTH                                                                                      \
     "string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "                    \
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "                                \

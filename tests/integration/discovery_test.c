@@ -1,4 +1,5 @@
-/* How a gateway learns of workers, by address and by name, and what becomes of those that come and go. */
+/* Tests of how a gateway learns of workers, by address and by name, and what becomes of those that come and
+ * go. */
 #include <signal.h>
 
 #include "tests/support/await.h"

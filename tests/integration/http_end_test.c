@@ -1,4 +1,4 @@
-/* How connections end: clients that leave, clients that are slow, servers that stop. */
+/* Tests of how connections end: clients that leave, clients that are slow, servers that stop. */
 #include <sys/socket.h>
 #include <unistd.h>
 

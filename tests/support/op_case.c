@@ -9,7 +9,7 @@
 
 enum { ARENA_SIZE = 1 << 22, ATTRS_MAX = 24 };
 
-/* How much the shape rule knows of the inputs. */
+/* The part of its inputs that a shape rule knows. */
 typedef enum Knowledge { KNOWS_VALUES, KNOWS_SHAPES, KNOWS_NOTHING } Knowledge;
 
 typedef struct Run {

@@ -98,7 +98,7 @@ MUST_USE bool elementwise_describe_fold(
         }                                                                                                    \
     }
 
-/* As UNARY_LOOP, for an expression that is a bool. */
+/* The same as UNARY_LOOP, for an expression that is a bool. */
 #define TEST_LOOP(name, expression, upper, lower, storage, compute, read, write)                             \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
@@ -111,7 +111,7 @@ MUST_USE bool elementwise_describe_fold(
         }                                                                                                    \
     }
 
-/* As BINARY_LOOP, for an expression that is a bool. */
+/* The same as BINARY_LOOP, for an expression that is a bool. */
 #define COMPARE_LOOP(name, expression, upper, lower, storage, compute, read, write)                          \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \

@@ -29,6 +29,6 @@ bool matrix_supports(Dtype dtype);
  * broadcast. All three have a rank of at least 2 and shapes that fit. */
 void matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool transposes_b, Tensor *output);
 
-/* As matrix_multiply(), with the caller's function for the product of two matrices. */
+/* Does the same as matrix_multiply(), with the caller's function for the product of two matrices. */
 void matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *product),
     const void *context, const Tensor *const inputs[2], const bool transposes[2], Tensor *output);

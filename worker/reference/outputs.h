@@ -22,16 +22,16 @@ void kernel_inference(const KernelContext *context, Shape *ret_outputs, KernelIn
  * computing tells are unknown. */
 MUST_USE Status output_rule(KernelContext *context, Shape *ret_shapes);
 
-/* As output_rule(), for a node whose shapes are all told by its rule. */
+/* Does the same as output_rule() for a node whose shapes are all told by its rule. */
 MUST_USE Status output_shapes(KernelContext *context, Shape *ret_shapes);
 
 /* Makes the node's only output, uninitialised. */
 MUST_USE Status output_new(KernelContext *context, Tensor **ret_output);
 
-/* As output_new(), but takes over input `input` when it has the output's dtype and size and nobody else
- * needs it: for element-wise kernels. */
+/* Does the same as output_new(), but takes over input `input` when it has the output's dtype and size and
+ * nobody else needs it: for element-wise kernels. */
 MUST_USE Status output_forward(KernelContext *context, uint32_t input, Tensor **ret_output);
 
-/* As output_forward(), for a kernel that knows the shape. */
+/* Does the same as output_forward() for a kernel that knows the shape. */
 MUST_USE Status output_forward_shaped(
     KernelContext *context, uint32_t input, const Shape *shape, Tensor **ret_output);

@@ -3,7 +3,7 @@
 
 #include "worker/serve/worker.h"
 
-/* How a tensor came or went: in the request of a run, in its answer, pushed by another slot, or pulled by
+/* The way a tensor came or went: in the request of a run, in its answer, pushed by another slot, or pulled by
  * one. */
 typedef enum TensorWay { TENSOR_FED, TENSOR_FETCHED, TENSOR_PUSHED_IN, TENSOR_PULLED_OUT } TensorWay;
 

@@ -172,7 +172,7 @@ select_compute(KernelContext *context)
         }                                                                                                    \
     }
 
-/* As CLIP_LOOP, but the lower limit wins, as in TensorFlow. */
+/* The same as CLIP_LOOP, but the lower limit wins, as in TensorFlow. */
 #define LIMIT_LOOP(name, unused, upper, lower, storage, compute, read, write)                                \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \

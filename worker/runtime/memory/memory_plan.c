@@ -29,7 +29,7 @@ typedef struct Planning {
     Flow flow;
     MemoryValues values;
     const uint64_t *scratch_sizes; /* by node: bytes that its kernel takes beside inputs and outputs */
-    /* By value, for values with memory of their own: */
+    /* One element a value, for values with memory of their own: */
     uint32_t *lasts;     /* the last value that takes that memory over, or the value itself */
     uint32_t *buffers;   /* index of its buffer in the arena, or BUFFER_NONE */
     uint32_t *positions; /* by node: its position in flow.order */

@@ -1,4 +1,4 @@
-/* How connections end: refused, too slow, silent, dead, or shut down by either side. */
+/* Tests of how connections end: refused, too slow, silent, dead, or shut down by either side. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
