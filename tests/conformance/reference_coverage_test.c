@@ -117,6 +117,44 @@ every_reference_kernel_stands_beside_the_definition_of_its_op(void **state)
     assert_int_equal(lacking, 0);
 }
 
+static bool
+has_element_function(Slice op)
+{
+    for (size_t family = 0; family < reference_table_count; family++) {
+        for (size_t index = 0; index < reference_table[family]->kernel_count; index++) {
+            const Kernel *kernel = &reference_table[family]->kernels[index];
+            if (slice_equals_string(op, kernel->op) && kernel->element != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The gateway tells from the op alone which kernels of workers are element-wise and may be fused. */
+static void
+every_op_is_element_wise_in_its_definition_and_its_kernel_or_in_neither(void **state)
+{
+    (void)state;
+    size_t lacking = 0;
+    for (size_t index = 0; index < op_count(); index++) {
+        const Op *op = op_at(index);
+        bool is_defined_so = (op->flags & OP_ELEMENTWISE) != 0;
+        bool is_computed_so = has_element_function(op->name);
+        if (is_computed_so && !is_defined_so) {
+            print_error("'%.*s' has a kernel with .element: its row in %s lacks OP_ELEMENTWISE\n",
+                SLICE_PRINT(op->name), definition_file(op->name));
+            lacking++;
+        } else if (is_defined_so && !is_computed_so) {
+            const char *file = definition_file(op->name);
+            print_error("'%.*s' is OP_ELEMENTWISE in %s: its row in %.*s/kernel.c lacks .element\n",
+                SLICE_PRINT(op->name), file, SLICE_PRINT(family_of(file)));
+            lacking++;
+        }
+    }
+    assert_int_equal(lacking, 0);
+}
+
 static void
 append_file(const char *path, void *context)
 {
@@ -255,6 +293,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_has_a_reference_kernel),
         cmocka_unit_test(every_reference_kernel_stands_beside_the_definition_of_its_op),
+        cmocka_unit_test(every_op_is_element_wise_in_its_definition_and_its_kernel_or_in_neither),
         cmocka_unit_test(every_op_has_a_test_case),
         cmocka_unit_test(every_op_is_documented),
     };

@@ -2,10 +2,8 @@
 
 #include "tests/support/cmocka_all.h"
 
-#include "shared/ops/registry.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
-#include "worker/runtime/kernel.h"
 
 enum { FEEDS = 4, OPERATIONS = 24, NAME_SIZE = 16 };
 
@@ -396,27 +394,6 @@ every_combination_of_shapes_is_computed_right(void **state)
     fixture_end(&fixture);
 }
 
-/* The gateway tells from the op alone which kernels of workers are element-wise. */
-static void
-ops_that_are_told_to_be_element_wise_have_kernels_that_are(void **state)
-{
-    (void)state;
-    for (size_t index = 0; index < op_count(); index++) {
-        const Op *op = op_at(index);
-        bool has_function = false;
-        for (size_t family = 0; family < reference_table_count; family++) {
-            const KernelFamily *kernels = reference_table[family];
-            for (size_t kernel = 0; kernel < kernels->kernel_count; kernel++) {
-                has_function = has_function || (slice_equals_string(op->name, kernels->kernels[kernel].op) &&
-                                                   kernels->kernels[kernel].element != NULL);
-            }
-        }
-        if (has_function != ((op->flags & OP_ELEMENTWISE) != 0)) {
-            fail_msg("%.*s: its flags and its kernel disagree", SLICE_PRINT(op->name));
-        }
-    }
-}
-
 int
 main(void)
 {
@@ -428,7 +405,6 @@ main(void)
         cmocka_unit_test(a_failure_beside_a_dead_input_is_told),
         cmocka_unit_test(a_fused_node_tells_whom_it_computes),
         cmocka_unit_test(every_combination_of_shapes_is_computed_right),
-        cmocka_unit_test(ops_that_are_told_to_be_element_wise_have_kernels_that_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
