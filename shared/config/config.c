@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/text.h"
@@ -379,6 +380,7 @@ config_load(Call *call, const ConfigTable *table, const ConfigInput *input, Conf
     return STATUS_OK;
 }
 
+/* The table is part of the program: asking for a setting that it lacks is a defect, not an input error. */
 static const Setting *
 setting_find(const Config *config, const char *name, unsigned types)
 {
@@ -387,8 +389,14 @@ setting_find(const Config *config, const char *name, unsigned types)
     while (index < config->table->count && strcmp(definitions[index].name, name) != 0) {
         index++;
     }
-    assert(index < config->table->count);
-    assert((types & 1u << definitions[index].type) != 0);
+    if (index == config->table->count) {
+        (void)fprintf(stderr, "there is no setting '%s'\n", name);
+        abort();
+    }
+    if ((types & 1u << definitions[index].type) == 0) {
+        (void)fprintf(stderr, "setting '%s' is of another type than is asked for\n", name);
+        abort();
+    }
     return &config->settings[index];
 }
 

@@ -1,3 +1,7 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "shared/config/config.h"
@@ -291,6 +295,38 @@ the_version_is_asked_for_by_flag(void **state)
     assert_true(config_version[0] >= '0' && config_version[0] <= '9');
 }
 
+/* Asks in a process of its own, which ends there, and reads what it said. */
+static void
+assert_asking_ends(Fixture *fixture, const char *name, const char *message)
+{
+    int result = 0;
+    char said[512] = "";
+    assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS(), NULL));
+    pid_t child = fork();
+    if (child == 0) {
+        int errors = open(fixture->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        if (dup2(errors, STDERR_FILENO) == STDERR_FILENO) {
+            (void)config_integer(fixture->config, name);
+        }
+        _exit(EXIT_SUCCESS);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFSIGNALED(result));
+    assert_int_equal(WTERMSIG(result), SIGABRT);
+    FILE *file = fopen(fixture->path, "r");
+    assert_non_null(file);
+    assert_true(fread(said, 1, sizeof said - 1, file) > 0);
+    (void)fclose(file);
+    assert_string_equal(said, message);
+}
+
+static void
+asking_for_what_the_table_lacks_ends_the_program_with_the_name(void **state)
+{
+    assert_asking_ends(*state, "loop-cuont", "there is no setting 'loop-cuont'\n");
+    assert_asking_ends(*state, "verbose", "setting 'verbose' is of another type than is asked for\n");
+}
+
 static void
 every_failed_allocation_is_reported(void **state)
 {
@@ -329,6 +365,7 @@ main(void)
         TEST(the_table_is_rendered_for_people),
         TEST(help_is_asked_for_by_flag),
         TEST(the_version_is_asked_for_by_flag),
+        TEST(asking_for_what_the_table_lacks_ends_the_program_with_the_name),
         TEST(every_failed_allocation_is_reported),
     };
     return cmocka_run_group_tests_name("shared/config", tests, NULL, NULL);
