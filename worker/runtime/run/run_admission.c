@@ -165,6 +165,7 @@ begin_arena(Call *call, Run *run, const RunRequest *request)
     if (run->memory == NULL) {
         return STATUS_OK;
     }
+    assert(run->plan != NULL); /* planned memory is of a plan, and both are dropped together */
     MemoryAccount *before = device->charge(device, run->account);
     bool is_there = run_memory_begin(run->memory, device);
     (void)device->charge(device, before);
