@@ -1,9 +1,12 @@
+# A recipe below may change what is generated (a header moves): then it is generated anew.
+REGISTRY_RULES := tools/mk/registry.mk
+
 # $(call registry,DIRECTORY,TYPE,PREFIX,HEADER,NAMES): every DIRECTORY/name.c defines `const TYPE PREFIX_name`;
 # the build writes the sorted table of them, PREFIX_table, also of none. The directory listing is the registry.
 # NAMES are told where the files have a folder each. Who reads the table is linked with the directory (tools/write_links).
 define registry_define
 NAMES_$(3) := $(sort $(or $(5),$(basename $(notdir $(wildcard $(1)/*.c)))))
-$(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table
+$(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table $(REGISTRY_RULES)
 	@tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3)) > $$@
 $(OUT)/gen/$(1)/names: FORCE
 	@mkdir -p $$(@D); echo '$$(NAMES_$(3))' | cmp -s - $$@ || echo '$$(NAMES_$(3))' > $$@
@@ -26,13 +29,13 @@ $(call registry,gateway/cli/commands,Command,command,gateway/cli/command.h)
 SQL := $(sort $(wildcard gateway/store/*.sql))
 ifneq ($(SQL),)
 GENERATED_gateway/store += $(OUT)/gen/gateway/store/sql.c
-$(OUT)/gen/gateway/store/sql.c: $(SQL) tools/embed_sql
+$(OUT)/gen/gateway/store/sql.c: $(SQL) tools/embed_sql $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_sql $(SQL) > $@
 
 # The migrations travel inside the gateway, which refuses a schema it does not know.
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
 GENERATED_gateway/store += $(OUT)/gen/migrations/table.c
-$(OUT)/gen/migrations/table.c: $(MIGRATIONS) tools/embed_migrations
+$(OUT)/gen/migrations/table.c: $(MIGRATIONS) tools/embed_migrations $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_migrations $(MIGRATIONS) > $@
 endif
 
@@ -41,7 +44,7 @@ endif
 OPENAPI := openapi/openapi.yaml openapi/openapi.json
 ifneq ($(wildcard openapi/openapi.yaml),)
 GENERATED_gateway/handlers += $(OUT)/gen/openapi/documents.c
-$(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text
+$(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_text gateway/handlers/documents.h $(OPENAPI) > $@
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
 	@mkdir -p $(@D); tools/yaml_to_json $< > $@
@@ -52,5 +55,5 @@ endif
 
 # The version that `--version` prints stands in one file.
 GENERATED_shared/config += $(OUT)/gen/shared/config/version.c
-$(OUT)/gen/shared/config/version.c: VERSION
+$(OUT)/gen/shared/config/version.c: VERSION $(REGISTRY_RULES)
 	@mkdir -p $(@D); printf '#include "shared/config/config.h"\nconst char config_version[] = "%s";\n' "$$(cat VERSION)" > $@
