@@ -78,6 +78,7 @@ upstream_call_end(UpstreamCall *call, Status status, const char *message)
         upstream_call_free(call);
         return;
     }
+    frame_reader_end(call->reader);
     buffer_done(&call->body);
     arena_clear(call->arena);
     list_append(&upstream->spare_calls, &call->link);

@@ -198,14 +198,24 @@ frame_reader_new(const FrameLimits *limits)
 }
 
 void
-frame_reader_reset(FrameReader *reader, const FrameLimits *limits)
+frame_reader_end(FrameReader *reader)
 {
-    assert(reader != NULL && limits != NULL);
     enum { JSON_KEPT_MAX = 64 * 1024 };
+    if (reader == NULL) {
+        return;
+    }
     tensor_buffer_unref(TAKE(reader->buffer));
     if (reader->json.capacity > JSON_KEPT_MAX) {
         buffer_done(&reader->json);
     }
+}
+
+void
+frame_reader_reset(FrameReader *reader, const FrameLimits *limits)
+{
+    assert(reader != NULL && limits != NULL);
+
+    frame_reader_end(reader);
     reader->limits = *limits;
     reader->total_size = 0;
     reader->is_broken = false;

@@ -83,6 +83,9 @@ void frame_reader_free(FrameReader *reader); /* NULL is allowed */
 /* Makes the reader as new, for another body. */
 void frame_reader_reset(FrameReader *reader, const FrameLimits *limits);
 
+/* Frees what was half read and keeps the reader's own memory: to be reset before it reads again. */
+void frame_reader_end(FrameReader *reader); /* NULL is allowed */
+
 /* Takes bytes from *data, and advances it, until a frame is complete: *ret_is_complete is true then, and
  * the caller handles the frame and calls again while data is left. The frame's json and name stay until
  * the next call; its tensor is the caller's. With *ret_is_complete false all of *data was taken. */

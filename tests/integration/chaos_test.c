@@ -223,13 +223,29 @@ resident_mib(pid_t pid)
     return pages * sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/* Returns true when the worker answers and holds no run and no tensor but constants. */
 static bool
-is_idle(Cluster *cluster, int index)
+is_idle(const WorkerUse *use)
 {
     enum { CONSTANTS_MAX = 16 * 1024 };
-    WorkerUse use = cluster_worker_use(cluster, index);
-    return use.running_count == 0 && use.memory_in_use <= CONSTANTS_MAX;
+    return use->running_count == 0 && use->memory_in_use <= CONSTANTS_MAX;
+}
+
+/* Waits until each worker answers and holds no run and no tensor but constants. */
+static void
+await_idle_workers(Cluster *cluster)
+{
+    for (int index = 0; index < WORKER_COUNT; index++) {
+        uint64_t end_ns = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;
+        WorkerUse use = cluster_worker_use(cluster, index);
+        while (!is_idle(&use) && clock_monotonic_ns() < end_ns) {
+            pause_ms(AWAIT_PAUSE_MS);
+            use = cluster_worker_use(cluster, index);
+        }
+        if (!is_idle(&use)) {
+            fail_msg("worker %d has %d runs and %lld bytes after %d ms", index, use.running_count,
+                (long long)use.memory_in_use, AWAIT_MS);
+        }
+    }
 }
 
 static unsigned
@@ -300,9 +316,7 @@ every_request_has_one_right_answer_while_workers_die(void **state)
         chaos.succeeded, chaos.refused, chaos.left, resident_mib(cluster->gateway.pid),
         open_files(cluster->gateway.pid), files_before);
     assert_int_equal(chaos.broken, 0);
-    for (int index = 0; index < WORKER_COUNT; index++) {
-        AWAIT(is_idle(cluster, index));
-    }
+    await_idle_workers(cluster);
     assert_true(open_files(cluster->gateway.pid) <= files_before + FILES_MAX);
     warm_up(cluster); /* steps are still served */
 }
@@ -356,9 +370,7 @@ many_small_tensors_for_a_slow_receiver_are_announced(void **state)
         cluster_step(cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", &response);
         cluster_expect(&response, 200, wanted);
     }
-    for (int index = 0; index < WORKER_COUNT; index++) {
-        AWAIT(is_idle(cluster, index));
-    }
+    await_idle_workers(cluster);
 }
 
 int

@@ -303,6 +303,38 @@ a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open(void **state)
     await_running(fixture, 0);
 }
 
+static uint64_t
+memory_in_use(Fixture *fixture)
+{
+    Answer answer;
+    WireWorker worker;
+    request(fixture, "GET", "/worker/v1/status", NULL, &answer);
+    assert_status(
+        &fixture->call, STATUS_OK, wire_worker_read(&fixture->call, slice_from_string(answer.body), &worker));
+    return (uint64_t)worker.devices[0].memory_in_use;
+}
+
+static void
+a_feed_that_was_half_sent_is_freed_with_its_stream(void **state)
+{
+    enum { FEED_SIZE = 8 << 20 };
+    Fixture *fixture = *state;
+    Answer answer;
+    AUTO_BUFFER head = {0};
+    AUTO_TENSOR x = {0};
+    Shape shape = {.rank = 1, .dims = {FEED_SIZE}};
+    put_partition(fixture);
+    uint64_t before = memory_in_use(fixture);
+    UpstreamCall *call = begin_run(fixture, false, &answer);
+    assert_true(tensor_new(DTYPE_UINT8, &shape, &x));
+    frame_write_tensor_head(&head, SLICE("0"), &x);
+    upstream_write_copy(call, buffer_slice(&head));
+    upstream_write_copy(call, SLICE("a few bytes of it"));
+    AWAIT(memory_in_use(fixture) >= before + FEED_SIZE);
+    upstream_cancel(call);
+    AWAIT(memory_in_use(fixture) == before);
+}
+
 /* A run that has begun ends with its body, and its STATUS frame says why. */
 static void
 a_wrong_body_of_a_partial_run_ends_it(void **state)
@@ -403,6 +435,7 @@ main(void)
         WORKER_TEST(an_unknown_partition_is_told_by_its_reason),
         WORKER_TEST(a_run_with_a_feed_missing_or_twice_is_refused),
         WORKER_TEST(a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open),
+        WORKER_TEST(a_feed_that_was_half_sent_is_freed_with_its_stream),
         WORKER_TEST(a_wrong_body_of_a_partial_run_ends_it),
         WORKER_TEST(a_body_that_is_not_its_digest_is_refused),
         WORKER_TEST(a_blob_is_taken_as_long_as_told_and_with_its_digest),

@@ -37,6 +37,7 @@ request_end(WorkerRequest *request)
         request_free(request);
         return;
     }
+    frame_reader_end(request->reader);
     buffer_done(&request->body);
     arena_clear(request->call.arena);
     list_append(&loop->spare_requests, &request->link);

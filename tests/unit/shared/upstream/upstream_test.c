@@ -2,6 +2,7 @@
 
 #include "shared/base/clock.h"
 #include "tests/support/call_fixture.h"
+#include "tests/support/h2_pair.h"
 
 static int done_count;
 
@@ -43,11 +44,66 @@ workers_that_are_gone_are_forgotten(void **state)
     loop_free(loop);
 }
 
+static TensorBuffer *answered; /* where the answer's tensor is read to */
+
+static TensorBuffer *
+allocate_answer(void *context, size_t size)
+{
+    (void)context;
+    answered = tensor_buffer_new(size);
+    return tensor_buffer_ref(answered);
+}
+
+/* Answers with a tensor's frame, of which the second half is missing. */
+static bool
+server_answers_half(Probe *probe, char event, Slice data)
+{
+    H2Header type = {.name = SLICE("content-type"), .value = SLICE(WIRE_CONTENT_TYPE_FRAMES)};
+    (void)data;
+    if (event == 'h' || event == 'H') {
+        AUTO_BUFFER frame = {0};
+        AUTO_TENSOR tensor = {0};
+        Shape shape = {.rank = 1, .dims = {1024}};
+        assert_true(tensor_new(DTYPE_INT64, &shape, &tensor));
+        memset(tensor.data, 0, tensor_byte_size(&tensor));
+        frame_write_tensor_head(&frame, SLICE("x"), &tensor);
+        Slice payload = frame_tensor_payload(&tensor);
+        h2_respond(probe->stream, 200, &type, 1, false);
+        (void)h2_stream_write_copy(probe->stream, buffer_slice(&frame));
+        (void)h2_stream_write_copy(probe->stream, slice_part(payload, 0, payload.size / 2));
+    }
+    return true;
+}
+
+static void
+a_tensor_that_was_half_read_is_freed_with_its_call(void **state)
+{
+    static const UpstreamEvents events = {.on_done = on_done};
+    (void)state;
+    pair_open(server_answers_half);
+    Upstream *upstream = upstream_new(
+        pair.loop, &(UpstreamOptions){.frames = {.tensor_size_max = 1 << 20, .allocate = allocate_answer}});
+    assert_non_null(upstream);
+    UpstreamHead head = {.method = "GET", .path = SLICE("/"), .address = pair.address};
+    UpstreamCall *call = upstream_begin(upstream, &head, &events, NULL);
+    assert_non_null(call);
+    upstream_end(call);
+    done_count = 0;
+    PAIR_UNTIL(answered != NULL);
+    h2_abort(pair.connections[SERVER]);
+    PAIR_UNTIL(done_count == 1);
+    assert_int_equal(answered->reference_count, 1); /* ours alone */
+    tensor_buffer_unref(answered);
+    upstream_free(upstream);
+    pair_close();
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(workers_that_are_gone_are_forgotten),
+        CALL_TEST(a_tensor_that_was_half_read_is_freed_with_its_call),
     };
     return cmocka_run_group_tests_name("upstream", tests, NULL, NULL);
 }
