@@ -1,5 +1,5 @@
 /* Aborting a rendezvous calls its waiters, who may call this table. Entries to be aborted are therefore
- * chained while the lock is held (StepEntry.reaped), and aborted after unlocking. */
+ * chained while the lock is held (StepEntry.next), and aborted after unlocking. */
 #include "worker/serve/step_table.h"
 
 #include <assert.h>
@@ -13,12 +13,21 @@
 #include "shared/base/mutex.h"
 #include "shared/crypto/digest.h"
 
-enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_INTERVAL_MS = 5000 };
+enum { STEP_ID_SIZE = 48, UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_INTERVAL_MS = 5000 };
+
+typedef struct Step {
+    char id[STEP_ID_SIZE];
+    int64_t attempt;     /* the highest seen */
+    bool is_over;        /* the step is a tombstone, which has no entries */
+    StepEntry *entries;  /* of this attempt, one for each slot */
+    uint64_t expires_ns; /* time from which the step or its tombstone may be dropped */
+    ListLink over;       /* link in the table's list of tombstones */
+} Step;
 
 struct StepTable {
     Mutex lock;
-    Map *entries;  /* key → StepEntry */
-    ListLink over; /* the tombstones among the entries, oldest first */
+    Map *steps;    /* id → Step */
+    ListLink over; /* the tombstones among the steps, oldest first */
     size_t over_count;
     uint64_t sweep_due_ns;
 };
@@ -50,7 +59,7 @@ entry_pull(void *context, Slice key)
 }
 
 static StepEntry *
-entry_new(const StepClaim *claim, const char *key)
+entry_new(const StepClaim *claim)
 {
     StepEntry *entry = memory_new(1, sizeof *entry);
     if (entry == NULL) {
@@ -58,9 +67,7 @@ entry_new(const StepClaim *claim, const char *key)
     }
     RendezvousRemote remote = {.context = entry, .send = entry_send, .pull = entry_pull};
     entry->reference_count = 1;
-    list_init(&entry->over);
-    entry->attempt = claim->attempt;
-    (void)snprintf(entry->key, sizeof entry->key, "%s", key);
+    entry->slot = claim->slot;
     (void)snprintf(entry->push_token, sizeof entry->push_token, "%.*s", SLICE_PRINT(claim->push_token));
     entry->rendezvous = rendezvous_new((uint32_t)claim->slot, &remote);
     if (entry->rendezvous == NULL) {
@@ -108,48 +115,102 @@ step_table_new(void)
     }
     mutex_init(&table->lock);
     list_init(&table->over);
-    table->entries = map_new();
-    if (table->entries == NULL) {
+    table->steps = map_new();
+    if (table->steps == NULL) {
         memory_free(table);
         return NULL;
     }
     return table;
 }
 
-/* Chains an entry that has left the map, with the table's reference to it. */
+/* Chains the step's entries, with the table's references to them. */
 static void
-reap_entry(StepTable *table, StepEntry **reaped, StepEntry *entry)
+reap_entries(Step *step, StepEntry **reaped)
 {
-    if (entry->is_over) {
-        list_remove(&entry->over);
-        table->over_count--;
+    while (step->entries != NULL) {
+        StepEntry *entry = step->entries;
+        step->entries = entry->next;
+        entry->next = *reaped;
+        *reaped = entry;
     }
-    entry->reaped = *reaped;
-    *reaped = entry;
 }
 
 static void
 abort_reaped(StepEntry *reaped, const char *reason)
 {
     while (reaped != NULL) {
-        StepEntry *next = reaped->reaped;
+        StepEntry *next = reaped->next;
         rendezvous_abort(reaped->rendezvous, STATUS_ABORTED, reason);
         step_entry_unref(reaped);
         reaped = next;
     }
 }
 
-/* Removes the entries that have expired at `now_ns`; UINT64_MAX: all of them. */
+/* Returns the part of a step's id that is kept; ids of ours are shorter. */
+static Slice
+id_part(Slice id)
+{
+    return slice_part(id, 0, STEP_ID_SIZE - 1);
+}
+
+static Step *
+find_step(const StepTable *table, Slice id)
+{
+    return map_get(table->steps, id_part(id));
+}
+
+/* Returns NULL without memory. */
+static Step *
+add_step(StepTable *table, Slice id, int64_t attempt)
+{
+    Step *step = memory_new(1, sizeof *step);
+    if (step == NULL || !map_put(table->steps, id_part(id), step)) {
+        memory_free(step);
+        return NULL;
+    }
+    (void)snprintf(step->id, sizeof step->id, "%.*s", SLICE_PRINT(id));
+    step->attempt = attempt;
+    list_init(&step->over);
+    return step;
+}
+
+static void
+drop_step(StepTable *table, Step *step, StepEntry **reaped)
+{
+    (void)map_remove(table->steps, slice_from_string(step->id));
+    if (step->is_over) {
+        list_remove(&step->over);
+        table->over_count--;
+    }
+    reap_entries(step, reaped);
+    memory_free(step);
+}
+
+/* Turns a step into a tombstone. A worker ends thousands of steps a second, so that only the youngest
+ * TOMBSTONE_COUNT_MAX tombstones are kept. */
+static void
+bury_step(StepTable *table, Step *step, StepEntry **reaped)
+{
+    assert(!step->is_over);
+
+    step->is_over = true;
+    reap_entries(step, reaped);
+    list_append(&table->over, &step->over);
+    if (++table->over_count > TOMBSTONE_COUNT_MAX) {
+        drop_step(table, LIST_ITEM(table->over.next, Step, over), reaped);
+    }
+}
+
+/* Drops the steps that have expired at `now_ns`; UINT64_MAX: all of them. */
 static void
 drop_expired(StepTable *table, uint64_t now_ns, StepEntry **reaped)
 {
     size_t cursor = 0;
-    for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
-         item = map_next(table->entries, &cursor)) {
-        StepEntry *entry = item->value;
-        if (entry->expires_ns <= now_ns) {
-            (void)map_remove(table->entries, item->key);
-            reap_entry(table, reaped, entry);
+    for (const MapEntry *item = map_next(table->steps, &cursor); item != NULL;
+         item = map_next(table->steps, &cursor)) {
+        Step *step = item->value;
+        if (step->expires_ns <= now_ns) {
+            drop_step(table, step, reaped);
         }
     }
 }
@@ -182,76 +243,97 @@ step_table_free(StepTable *table)
 {
     if (table != NULL) {
         step_table_clear(table);
-        map_free(table->entries);
+        map_free(table->steps);
         mutex_done(&table->lock);
         memory_free(table);
     }
 }
 
-static Slice
-claim_key(const StepClaim *claim, char key[STEP_KEY_SIZE])
-{
-    int size = snprintf(
-        key, STEP_KEY_SIZE, "%.*s/%lld", SLICE_PRINT(slice_part(claim->step, 0, 40)), (long long)claim->slot);
-    return slice_of(key, (size_t)size);
-}
-
-/* Checks that messages of this attempt are still accepted, and its push token. */
+/* Checks that messages of this attempt are still accepted. */
 static Status
-entry_check(Call *call, const StepEntry *entry, const StepClaim *claim)
+check_attempt(Call *call, const Step *step, const StepClaim *claim)
 {
-    if (claim->attempt < entry->attempt) {
+    if (claim->attempt < step->attempt) {
         return call_fail(call, STATUS_ABORTED, "attempt %lld of this step is over, attempt %lld is known",
-            (long long)claim->attempt, (long long)entry->attempt);
+            (long long)claim->attempt, (long long)step->attempt);
     }
-    if (claim->attempt > entry->attempt) {
-        return STATUS_OK;
-    }
-    if (entry->is_over) {
+    if (claim->attempt == step->attempt && step->is_over) {
         return call_fail(call, STATUS_ABORTED, "this step is over");
-    }
-    if (!constant_time_equal(claim->push_token, slice_from_string(entry->push_token))) {
-        return call_fail(call, STATUS_PERMISSION_DENIED, "wrong push token");
     }
     return STATUS_OK;
 }
 
-static Status
-entry_insert(Call *call, StepTable *table, const StepClaim *claim, StepEntry *previous, StepEntry **ret_entry)
+static bool
+has_token(const StepEntry *entry, const StepClaim *claim)
 {
-    char key[STEP_KEY_SIZE];
-    Slice key_slice = claim_key(claim, key);
-    if (previous == NULL && map_count(table->entries) >= STEP_COUNT_MAX) {
+    return constant_time_equal(claim->push_token, slice_from_string(entry->push_token));
+}
+
+static StepEntry *
+find_entry(const Step *step, int64_t slot)
+{
+    StepEntry *entry = step->entries;
+    while (entry != NULL && entry->slot != slot) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
+/* Moves on to a later attempt, with which every earlier one is over. */
+static void
+begin_attempt(StepTable *table, Step *step, int64_t attempt, StepEntry **reaped)
+{
+    if (step->is_over) {
+        step->is_over = false;
+        list_remove(&step->over);
+        table->over_count--;
+    }
+    reap_entries(step, reaped);
+    step->attempt = attempt;
+}
+
+/* Adds an entry for the claim's slot, to *step or, when that is NULL, to a new one. */
+static Status
+add_entry(Call *call, StepTable *table, const StepClaim *claim, Step **step, StepEntry **reaped)
+{
+    if (*step == NULL && map_count(table->steps) >= STEP_COUNT_MAX) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%d steps are known already", STEP_COUNT_MAX);
     }
-    StepEntry *entry = entry_new(claim, key);
-    if (entry == NULL || !map_put(table->entries, key_slice, entry)) {
+    StepEntry *entry = entry_new(claim);
+    if (entry != NULL && *step == NULL) {
+        *step = add_step(table, claim->step, claim->attempt);
+    }
+    if (entry == NULL || *step == NULL) {
         step_entry_unref(entry);
         return call_fail_memory(call, "a step");
     }
-    *ret_entry = entry;
+    if (claim->attempt > (*step)->attempt) {
+        begin_attempt(table, *step, claim->attempt, reaped);
+    }
+    entry->next = (*step)->entries;
+    (*step)->entries = entry;
     return STATUS_OK;
 }
 
 static Status
-table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **reaped, StepEntry **ret_entry)
+enter_locked(Call *call, StepTable *table, const StepClaim *claim, StepEntry **reaped, StepEntry **ret_entry)
 {
-    char key[STEP_KEY_SIZE];
-    StepEntry *entry = map_get(table->entries, claim_key(claim, key));
-    if (entry != NULL) {
-        TRY(entry_check(call, entry, claim));
+    Step *step = find_step(table, claim->step);
+    if (step != NULL) {
+        TRY(check_attempt(call, step, claim));
     }
-    if (entry == NULL || claim->attempt > entry->attempt) {
-        StepEntry *previous = entry;
-        TRY(entry_insert(call, table, claim, previous, &entry));
-        if (previous != NULL) {
-            reap_entry(table, reaped, previous);
-        }
+    bool is_known = step != NULL && claim->attempt == step->attempt;
+    StepEntry *entry = is_known ? find_entry(step, claim->slot) : NULL;
+    if (entry != NULL && !has_token(entry, claim)) {
+        return call_fail(call, STATUS_PERMISSION_DENIED, "wrong push token");
     }
-    assert(entry != NULL);
+    if (entry == NULL) {
+        TRY(add_entry(call, table, claim, &step, reaped));
+        entry = step->entries;
+    }
     uint64_t until_ns = claim->deadline_ns != 0 ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
                                                 : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
-    entry->expires_ns = until_ns > entry->expires_ns ? until_ns : entry->expires_ns;
+    step->expires_ns = until_ns > step->expires_ns ? until_ns : step->expires_ns;
     *ret_entry = entry_ref(entry);
     return STATUS_OK;
 }
@@ -261,7 +343,7 @@ step_table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry
 {
     StepEntry *reaped = NULL;
     mutex_lock(&table->lock);
-    Status status = table_enter(call, table, claim, &reaped, ret_entry);
+    Status status = enter_locked(call, table, claim, &reaped, ret_entry);
     mutex_unlock(&table->lock);
     abort_reaped(reaped, "a later attempt of the step has begun");
     return status;
@@ -270,60 +352,50 @@ step_table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry
 StepEntry *
 step_table_find(StepTable *table, const StepClaim *claim)
 {
-    char key[STEP_KEY_SIZE];
-    Call checking = {0};
     mutex_lock(&table->lock);
-    StepEntry *entry = map_get(table->entries, claim_key(claim, key));
-    bool is_this = entry != NULL && claim->attempt == entry->attempt &&
-                   entry_check(&checking, entry, claim) == STATUS_OK;
-    entry = is_this ? entry_ref(entry) : NULL;
+    const Step *step = find_step(table, claim->step);
+    bool is_known = step != NULL && claim->attempt == step->attempt;
+    StepEntry *entry = is_known ? find_entry(step, claim->slot) : NULL;
+    entry = entry != NULL && has_token(entry, claim) ? entry_ref(entry) : NULL;
     mutex_unlock(&table->lock);
     return entry;
 }
 
-/* Turns an entry into a tombstone. A worker ends thousands of steps a second, so that only the youngest
- * TOMBSTONE_COUNT_MAX tombstones are kept. */
+/* Leaves the tombstone of a step that is not known here: its run was reset before it came, but tensors
+ * that its peers have pushed may still be on their way. Without memory they wait until they expire. */
 static void
-bury_entry(StepTable *table, StepEntry *entry, StepEntry **reaped)
+bury_unknown(StepTable *table, Slice id, int64_t attempt, StepEntry **reaped)
 {
-    entry->is_over = true;
-    list_append(&table->over, &entry->over);
-    if (++table->over_count > TOMBSTONE_COUNT_MAX) {
-        StepEntry *oldest = LIST_ITEM(table->over.next, StepEntry, over);
-        (void)map_remove(table->entries, slice_from_string(oldest->key));
-        reap_entry(table, reaped, oldest);
+    Step *step = map_count(table->steps) < STEP_COUNT_MAX ? add_step(table, id, attempt) : NULL;
+    if (step != NULL) {
+        step->expires_ns = clock_monotonic_ns() + TOMBSTONE_MS * CLOCK_NS_PER_MS;
+        bury_step(table, step, reaped);
     }
 }
 
 void
-step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
+step_table_cleanup(StepTable *table, Slice id, int64_t attempt)
 {
     StepEntry *reaped = NULL;
-    StepEntry *over[SLOT_COUNT_MAX];
-    size_t over_count = 0;
     mutex_lock(&table->lock);
-    for (int64_t slot = 0; slot < SLOT_COUNT_MAX; slot++) {
-        char key[STEP_KEY_SIZE];
-        StepClaim claim = {.step = step, .slot = slot};
-        StepEntry *entry = map_get(table->entries, claim_key(&claim, key));
-        if (entry != NULL && entry->attempt <= attempt && !entry->is_over) {
-            over[over_count++] = entry_ref(entry);
-            bury_entry(table, entry, &reaped);
+    Step *step = find_step(table, id);
+    if (step == NULL) {
+        bury_unknown(table, id, attempt, &reaped);
+    } else if (step->attempt <= attempt) {
+        step->attempt = attempt;
+        if (!step->is_over) {
+            bury_step(table, step, &reaped);
         }
     }
     mutex_unlock(&table->lock);
-    for (size_t index = 0; index < over_count; index++) {
-        rendezvous_abort(over[index]->rendezvous, STATUS_ABORTED, "the step was cleaned up");
-        step_entry_unref(over[index]);
-    }
-    abort_reaped(reaped, "the step is long over");
+    abort_reaped(reaped, "the step was cleaned up");
 }
 
 size_t
 step_table_count(StepTable *table)
 {
     mutex_lock(&table->lock);
-    size_t count = map_count(table->entries);
+    size_t count = map_count(table->steps);
     mutex_unlock(&table->lock);
     return count;
 }
@@ -332,7 +404,7 @@ size_t
 step_table_live_count(StepTable *table)
 {
     mutex_lock(&table->lock);
-    size_t count = map_count(table->entries) - table->over_count;
+    size_t count = map_count(table->steps) - table->over_count;
     mutex_unlock(&table->lock);
     return count;
 }
@@ -343,10 +415,12 @@ step_table_parked_bytes(StepTable *table)
     uint64_t bytes = 0;
     size_t cursor = 0;
     mutex_lock(&table->lock);
-    for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
-         item = map_next(table->entries, &cursor)) {
-        const StepEntry *entry = item->value;
-        bytes += entry->rendezvous == NULL ? 0 : rendezvous_parked_bytes(entry->rendezvous);
+    for (const MapEntry *item = map_next(table->steps, &cursor); item != NULL;
+         item = map_next(table->steps, &cursor)) {
+        const Step *step = item->value;
+        for (const StepEntry *entry = step->entries; entry != NULL; entry = entry->next) {
+            bytes += rendezvous_parked_bytes(entry->rendezvous);
+        }
     }
     mutex_unlock(&table->lock);
     return bytes;

@@ -1,11 +1,12 @@
-/* The steps that a worker knows: for each (step, slot) the highest attempt seen, the rendezvous of that
- * attempt, and for some time after its end a tombstone that refuses late messages. A worker may run
+/* The steps that a worker knows: of each the highest attempt seen, for each of its slots here the rendezvous
+ * of that attempt, and for some time after its end a tombstone that refuses late messages. A worker may run
  * several slots of one step.
  *
- * A push may arrive before its run. It makes the entry with its push token, and the run must then show the
- * same token. An entry that no run claims within a minute is dropped.
+ * A push may arrive before its run. It makes the slot's entry with its push token, and the run must then show
+ * the same token. A step that no run claims within a minute is dropped. A cleanup may arrive before all else:
+ * its tombstone keeps out what was on its way.
  *
- * Ownership: entries are refcounted; the table holds one reference until the entry is dropped.
+ * Ownership: entries are refcounted; the table holds one reference until the attempt is over.
  * Threads:   any; one lock, held for the look-up only.
  * Errors:    ABORTED for an attempt below the highest seen, or after the end of the step;
  * PERMISSION_DENIED for a wrong push token; RESOURCE_EXHAUSTED when the table is full. */
@@ -18,20 +19,17 @@
 #include "worker/runtime/run/rendezvous.h"
 #include "worker/transport/transport.h"
 
-enum { STEP_KEY_SIZE = 64, STEP_COUNT_MAX = 65536, TOMBSTONE_COUNT_MAX = 16384 };
+enum { STEP_COUNT_MAX = 65536, TOMBSTONE_COUNT_MAX = 16384 };
 
+/* One slot of one attempt of a step. */
 typedef struct StepEntry {
     int32_t reference_count; /* atomic */
-    char key[STEP_KEY_SIZE]; /* "stp_…/slot" */
-    int64_t attempt;
+    int64_t slot;
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     Rendezvous *rendezvous;
     TransportStep *transport; /* atomic; NULL until the run sets it */
     uint64_t pushed_size;     /* atomic: bytes of tensors that peers have pushed */
-    uint64_t expires_ns;      /* time from which the entry or its tombstone may be dropped */
-    bool is_over;             /* the entry is a tombstone */
-    ListLink over;            /* link in the table's list of tombstones */
-    struct StepEntry *reaped; /* next entry to be aborted (step_table.c) */
+    struct StepEntry *next;   /* in its step, or among those to be aborted (step_table.c) */
 } StepEntry;
 
 typedef struct StepTable StepTable;
@@ -59,17 +57,17 @@ StepEntry *step_table_find(StepTable *table, const StepClaim *claim);
  * been run already: the reference stays with the caller. */
 MUST_USE bool step_entry_attach(StepEntry *entry, TransportStep *transport);
 
-/* Ends a step in all its slots: aborts their rendezvous and leaves tombstones, until 60 s after the
- * deadline or until TOMBSTONE_COUNT_MAX younger ones exist. Idempotent. */
+/* Ends a step, known or not, up to this attempt: aborts the rendezvous of its slots and leaves a tombstone,
+ * until 60 s after the deadline or until TOMBSTONE_COUNT_MAX younger ones exist. Idempotent. */
 void step_table_cleanup(StepTable *table, Slice step, int64_t attempt);
 
 /* Ends every step (CleanupAll). */
 void step_table_clear(StepTable *table);
-void step_entry_unref(StepEntry *entry); /* NULL is allowed */
-size_t step_table_count(StepTable *table);
-size_t step_table_live_count(StepTable *table); /* tombstones not counted */
+void step_entry_unref(StepEntry *entry);        /* NULL is allowed */
+size_t step_table_count(StepTable *table);      /* steps, tombstones included */
+size_t step_table_live_count(StepTable *table); /* steps without tombstones */
 
-/* Drops expired entries. Does its work at most once in five seconds, however often it is called. */
+/* Drops expired steps. Does its work at most once in five seconds, however often it is called. */
 void step_table_sweep(StepTable *table, uint64_t now_ns);
 
 /* Returns the bytes of tensors, in all steps, that wait for their receiver. */

@@ -42,7 +42,7 @@ all_messages_of_an_attempt_share_one_entry(void **state)
     StepEntry *other = enter(*state, table, claim_of("s", 1, 1));
     assert_ptr_equal(pushed, run);
     assert_ptr_not_equal(run, other);
-    assert_int_equal(step_table_count(table), 2);
+    assert_int_equal(step_table_count(table), 1);
     step_entry_unref(pushed);
     step_entry_unref(run);
     step_entry_unref(other);
@@ -124,6 +124,36 @@ cleanup_ends_all_slots_and_keeps_late_messages_out(void **state)
     step_entry_unref(zero);
     step_entry_unref(last);
     step_entry_unref(other);
+    step_table_free(table);
+}
+
+static void
+what_comes_after_its_cleanup_is_refused(void **state)
+{
+    Call *call = *state;
+    StepTable *table = step_table_new();
+    StepEntry *late = NULL;
+    StepClaim push = claim_of("s", 0, 1);
+    step_table_cleanup(table, SLICE("s"), 1);
+    assert_int_equal(step_table_enter(call, table, &push, &late), STATUS_ABORTED);
+    assert_int_equal(step_table_live_count(table), 0);
+    step_entry_unref(enter(call, table, claim_of("s", 0, 2)));
+    assert_int_equal(step_table_live_count(table), 1);
+    step_table_free(table);
+}
+
+static void
+a_later_attempt_keeps_the_earlier_out_of_all_slots(void **state)
+{
+    Call *call = *state;
+    StepTable *table = step_table_new();
+    StepEntry *first = enter(call, table, claim_of("s", 0, 1));
+    step_entry_unref(enter(call, table, claim_of("s", 1, 2)));
+    assert_true(is_aborted(call, first));
+    StepEntry *late = NULL;
+    StepClaim push = claim_of("s", 2, 1);
+    assert_int_equal(step_table_enter(call, table, &push, &late), STATUS_ABORTED);
+    step_entry_unref(first);
     step_table_free(table);
 }
 
@@ -269,6 +299,8 @@ main(void)
         CALL_TEST(a_later_attempt_ends_the_one_before),
         CALL_TEST(only_the_exact_attempt_is_found),
         CALL_TEST(cleanup_ends_all_slots_and_keeps_late_messages_out),
+        CALL_TEST(what_comes_after_its_cleanup_is_refused),
+        CALL_TEST(a_later_attempt_keeps_the_earlier_out_of_all_slots),
         CALL_TEST(cleanup_of_an_earlier_attempt_leaves_the_present_one),
         CALL_TEST(what_no_run_claims_goes_after_a_minute),
         CALL_TEST(many_steps_that_are_over_take_no_more_than_their_share),
