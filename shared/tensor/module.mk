@@ -1,1 +1,1 @@
-$(call module,shared/tensor,shared/base shared/json)
+$(call module,shared/tensor,shared/base shared/crypto shared/json)

@@ -50,6 +50,7 @@ wrapped_release(TensorBuffer *buffer)
 TensorBuffer *
 tensor_buffer_wrap(void *data, size_t size, void (*release)(TensorBuffer *), void *owner)
 {
+    assert(data != NULL || size == 0);
     WrappedBuffer *wrapped = memory_new(1, sizeof *wrapped);
     if (wrapped == NULL) {
         return NULL;
@@ -160,6 +161,40 @@ tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor
     return true;
 }
 
+typedef struct AbsentBuffer {
+    TensorBuffer buffer;
+    Sha256 digest;
+} AbsentBuffer;
+
+bool
+tensor_new_absent(Dtype dtype, const Shape *shape, const Sha256 *digest, Tensor *ret_tensor)
+{
+    assert(shape != NULL && digest != NULL && ret_tensor != NULL);
+    size_t size = 0;
+    if (!dtype_is_copyable(dtype) || !shape_byte_size(shape, dtype, &size)) {
+        return false;
+    }
+    AbsentBuffer *absent = size == 0 ? NULL : memory_new(1, sizeof *absent);
+    if (absent == NULL && size > 0) {
+        return false;
+    }
+    if (absent != NULL) {
+        absent->digest = *digest;
+        absent->buffer =
+            (TensorBuffer){.reference_count = 1, .size = size, .release = heap_release, .is_view = true};
+    }
+    *ret_tensor =
+        (Tensor){.dtype = dtype, .shape = *shape, .buffer = absent == NULL ? NULL : &absent->buffer};
+    return true;
+}
+
+const Sha256 *
+tensor_digest(const Tensor *tensor)
+{
+    assert(tensor_is_absent(tensor));
+    return &((const AbsentBuffer *)tensor->buffer)->digest;
+}
+
 Tensor
 tensor_ref(const Tensor *tensor)
 {
@@ -221,6 +256,10 @@ tensor_equal(const Tensor *left, const Tensor *right)
     if (left->dtype == DTYPE_STRING) {
         return strings_equal(left, right);
     }
+    if (tensor_is_absent(left) || tensor_is_absent(right)) {
+        return tensor_is_absent(left) && tensor_is_absent(right) &&
+               memcmp(tensor_digest(left), tensor_digest(right), sizeof(Sha256)) == 0;
+    }
     size_t size = tensor_byte_size(left);
     return size == 0 || left->data == right->data || memcmp(left->data, right->data, size) == 0;
 }
@@ -228,7 +267,8 @@ tensor_equal(const Tensor *left, const Tensor *right)
 bool
 tensor_is_valid(const Tensor *tensor)
 {
-    size_t size = tensor->dtype == DTYPE_BOOL ? tensor_byte_size(tensor) : 0;
+    bool has_bools = tensor->dtype == DTYPE_BOOL && !tensor_is_absent(tensor);
+    size_t size = has_bools ? tensor_byte_size(tensor) : 0;
     const unsigned char *bytes = tensor->data;
     unsigned char seen = 0;
     for (size_t index = 0; index < size; index++) {
@@ -249,7 +289,8 @@ element_bits(const Tensor *tensor, int64_t index, size_t size)
 bool
 tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value)
 {
-    if (!dtype_is_integer(tensor->dtype) || index < 0 || index >= tensor_element_count(tensor)) {
+    if (!dtype_is_integer(tensor->dtype) || tensor_is_absent(tensor) || index < 0 ||
+        index >= tensor_element_count(tensor)) {
         return false;
     }
     size_t size = dtype_size(tensor->dtype);

@@ -2,6 +2,10 @@
  * copy or reference the buffer; tensor_ref() does. Only the maker writes into a buffer, before it hands the
  * tensor on, or a kernel that finds itself the only owner (tensor_is_unique).
  *
+ * A weight of a large model is absent: its bytes are a blob in the store, and only their size and their
+ * digest are here. Whoever reads elements asks tensor_is_absent() first, or knows that all tensors are
+ * whole, as kernels do.
+ *
  * Ownership: a Tensor holds one reference to its buffer; tensor_unref() gives it back and zeroes the struct.
  * Threads:   reference counts are atomic; contents are immutable once shared.
  * Errors:    false when memory is short or the size overflows. */
@@ -11,6 +15,7 @@
 
 #include "shared/base/atomic.h"
 #include "shared/base/call.h"
+#include "shared/crypto/digest.h"
 #include "shared/tensor/shape.h"
 
 typedef struct TensorBuffer TensorBuffer;
@@ -18,7 +23,8 @@ typedef struct TensorBuffer TensorBuffer;
 struct TensorBuffer {
     int32_t reference_count;               /* atomic */
     size_t size;                           /* bytes usable at data */
-    void *data;                            /* aligned to 64 bytes unless it is a view */
+    void *data;                            /* aligned to 64 bytes unless it is a view; NULL: the bytes are
+                                            * absent */
     void (*release)(TensorBuffer *buffer); /* called when the last reference goes */
     void *owner;                           /* the allocator's, or the parent of a view */
     bool is_view;                          /* the bytes belong to somebody else and are never written in
@@ -28,7 +34,7 @@ struct TensorBuffer {
 /* Fits one cache line while its rank is small. */
 typedef struct Tensor {
     Dtype dtype; /* DTYPE_INVALID: no tensor (absent, or dead) */
-    void *data;  /* NULL when there are no elements; of strings: Slice elements[] */
+    void *data;  /* NULL when there are no elements or they are absent; of strings: Slice elements[] */
     TensorBuffer *buffer;
     Shape shape; /* fully known */
 } Tensor;
@@ -90,6 +96,20 @@ MUST_USE bool tensor_new_strings(const Shape *shape, const Slice *elements, Tens
 MUST_USE bool tensor_strings_size(const Shape *shape, const Slice *elements, size_t *ret_size);
 Tensor tensor_fill_strings(const Shape *shape, const Slice *elements, TensorBuffer *buffer);
 
+/* Makes a tensor whose elements are absent: `digest` is the SHA-256 of their little-endian bytes. Returns
+ * false also for a dtype that is not copyable. A tensor without elements is never absent. */
+MUST_USE bool tensor_new_absent(Dtype dtype, const Shape *shape, const Sha256 *digest, Tensor *ret_tensor);
+
+/* Returns true when the tensor has elements, but not here. */
+static inline bool
+tensor_is_absent(const Tensor *tensor)
+{
+    return tensor->buffer != NULL && tensor->buffer->data == NULL;
+}
+
+/* Returns the digest of an absent tensor's bytes. Asking for that of any other ends the process. */
+const Sha256 *tensor_digest(const Tensor *tensor);
+
 Tensor tensor_ref(const Tensor *tensor);
 void tensor_unref(Tensor *tensor);
 
@@ -103,7 +123,7 @@ tensor_copy(Tensor *to, const Tensor *from)
     shape_copy(&to->shape, &from->shape);
 }
 
-/* Returns true when the buffer has one reference and is no view. */
+/* Returns true when the buffer has one reference and is no view; an absent one is a view. */
 static inline bool
 tensor_is_unique(const Tensor *tensor)
 {
@@ -114,14 +134,15 @@ tensor_is_unique(const Tensor *tensor)
 int64_t tensor_element_count(const Tensor *tensor);
 size_t tensor_byte_size(const Tensor *tensor); /* of the elements; of strings their lengths (8 bytes each)
                                                 * and bytes */
-bool tensor_equal(const Tensor *left, const Tensor *right); /* compares dtype, shape and bits */
+bool tensor_equal(const Tensor *left, const Tensor *right); /* compares dtype, shape and bits; absent ones
+                                                             * by their digests */
 
 /* Checks bytes from outside: returns false when a bool element is neither 0 nor 1, which C must not read
- * as bool. */
+ * as bool. Whoever brings the bytes of an absent tensor checks them then. */
 bool tensor_is_valid(const Tensor *tensor);
 
 /* Reads one element of a tensor of any integer dtype, in which axes and sizes come. Returns false when the
- * dtype is no integer, `index` is outside, or a uint64 passes int64. */
+ * dtype is no integer, the elements are absent, `index` is outside, or a uint64 passes int64. */
 MUST_USE bool tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value);
 
 static inline void

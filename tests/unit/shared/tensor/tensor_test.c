@@ -219,6 +219,63 @@ sizes_past_the_machine_are_refused(void **state)
     assert_null(tensor.buffer);
 }
 
+static const Sha256 one_digest = {{1, 2, 3}};
+static const Sha256 other_digest = {{1, 2, 4}};
+
+static void
+an_absent_tensor_has_all_but_its_elements(void **state)
+{
+    (void)state;
+    Shape shape = {.rank = 2, .dims = {1 << 20, 1 << 20}};
+    Tensor weight = {0};
+    int64_t element = 0;
+    assert_true(tensor_new_absent(DTYPE_INT32, &shape, &one_digest, &weight));
+    assert_true(tensor_is_absent(&weight));
+    assert_null(weight.data);
+    assert_int_equal(tensor_byte_size(&weight), (int64_t)4 << 40);
+    assert_memory_equal(tensor_digest(&weight), &one_digest, sizeof one_digest);
+    AUTO_TENSOR other = tensor_ref(&weight);
+    tensor_unref(&weight);
+    assert_true(tensor_is_absent(&other));
+    assert_false(tensor_is_unique(&other));
+    assert_true(tensor_is_valid(&other));
+    assert_false(tensor_to_int64(&other, 0, &element));
+    Shape more = shape_vector(SIZE_MAX / 8);
+    assert_false(tensor_new_absent(DTYPE_COMPLEX128, &more, &one_digest, &weight));
+    assert_false(tensor_new_absent(DTYPE_STRING, &shape, &one_digest, &weight));
+}
+
+static void
+nothing_to_hold_is_never_absent(void **state)
+{
+    (void)state;
+    Shape empty = shape_vector(0);
+    AUTO_TENSOR tensor = {0};
+    assert_true(tensor_new_absent(DTYPE_FLOAT32, &empty, &one_digest, &tensor));
+    assert_false(tensor_is_absent(&tensor));
+    assert_int_equal(tensor.dtype, DTYPE_FLOAT32);
+    assert_false(tensor_is_absent(&(Tensor){0}));
+}
+
+static void
+absent_tensors_are_equal_by_their_digests(void **state)
+{
+    (void)state;
+    Shape shape = shape_vector(4);
+    AUTO_TENSOR one = {0};
+    AUTO_TENSOR same = {0};
+    AUTO_TENSOR other = {0};
+    AUTO_TENSOR whole = {0};
+    assert_true(tensor_new_absent(DTYPE_BOOL, &shape, &one_digest, &one));
+    assert_true(tensor_new_absent(DTYPE_BOOL, &shape, &one_digest, &same));
+    assert_true(tensor_new_absent(DTYPE_BOOL, &shape, &other_digest, &other));
+    assert_true(tensor_new(DTYPE_BOOL, &shape, &whole));
+    assert_true(tensor_equal(&one, &same));
+    assert_false(tensor_equal(&one, &other));
+    assert_false(tensor_equal(&one, &whole));
+    assert_false(tensor_equal(&whole, &one));
+}
+
 static void
 no_memory_is_reported(void **state)
 {
@@ -233,6 +290,8 @@ no_memory_is_reported(void **state)
     assert_false(tensor_new_strings(&shape, elements, &tensor));
     fail_alloc_count = 0;
     assert_null(tensor_buffer_wrap(&tensor, sizeof tensor, NULL, NULL));
+    fail_alloc_count = 0;
+    assert_false(tensor_new_absent(DTYPE_FLOAT32, &shape, &one_digest, &tensor));
     fail_alloc_at = 0;
     assert_null(tensor.buffer);
 }
@@ -251,6 +310,9 @@ main(void)
         cmocka_unit_test(integers_are_read_by_their_dtype),
         cmocka_unit_test(what_is_no_int64_is_refused),
         cmocka_unit_test(sizes_past_the_machine_are_refused),
+        cmocka_unit_test(an_absent_tensor_has_all_but_its_elements),
+        cmocka_unit_test(nothing_to_hold_is_never_absent),
+        cmocka_unit_test(absent_tensors_are_equal_by_their_digests),
         cmocka_unit_test(no_memory_is_reported),
     };
     return cmocka_run_group_tests_name("shared/tensor/tensor", tests, NULL, NULL);
