@@ -42,7 +42,7 @@ HANDLER(create_graph) = {
     .method = "POST",
     .path = "/api/v1/sessions/{session}/graphs",
     .access = ACCESS_TENANT,
-    .body_size_max = BLOB_SIZE_MAX,
+    .body_size_max = (size_t)64 << 20,
     .body_limit = "graph_body_bytes",
     .run = run_create_graph,
 };

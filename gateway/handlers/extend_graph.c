@@ -102,7 +102,7 @@ HANDLER(extend_graph) = {
     .method = "POST",
     .path = "/api/v1/sessions/{session}/graphs/{graph}:extend",
     .access = ACCESS_TENANT,
-    .body_size_max = BLOB_SIZE_MAX,
+    .body_size_max = (size_t)64 << 20,
     .body_limit = "graph_body_bytes",
     .run = run_extend_graph,
 };

@@ -19,7 +19,7 @@ run_get_tensor(Call *call, const Request *request, Response *response)
     Sha256 digest;
     Store *store = NULL;
     AUTO_BUFFER bytes = {0};
-    BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
+    BlobRange all = {.offset = 0, .size = SIZE_MAX};
     Slice name = request_parameter(request, "sha256");
     if (!sha256_from_hex(name, &digest)) {
         return fail_missing(call, name);

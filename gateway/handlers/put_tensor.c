@@ -59,7 +59,7 @@ run_put_tensor(Call *call, const Request *request, Response *response)
     AUTO_TENSOR tensor = {0};
     TenantId tenant = request->principal.tenant;
     TRY(check_digest(call, request, &digest));
-    TRY(npy_read(call, request->body, BLOB_SIZE_MAX, &tensor));
+    TRY(npy_read(call, request->body, BLOB_PUT_SIZE_MAX, &tensor));
     TRY(request_store(call, request, &store));
     Status found = blobs_find(call, store, tenant, &digest, &size);
     if (found != STATUS_OK && found != STATUS_NOT_FOUND) {
@@ -78,7 +78,7 @@ HANDLER(put_tensor) = {
     .method = "PUT",
     .path = "/api/v1/tensors/{sha256}",
     .access = ACCESS_TENANT,
-    .body_size_max = BLOB_SIZE_MAX,
+    .body_size_max = (size_t)64 << 20,
     .body_types = body_types,
     .run = run_put_tensor,
 };

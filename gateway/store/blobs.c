@@ -7,8 +7,7 @@
 STATEMENT(blob_touch);
 STATEMENT(blob_insert);
 STATEMENT(blob_chunk_insert);
-STATEMENT(blob_find);
-STATEMENT(blob_chunk_find);
+STATEMENT(blob_range_insert);
 STATEMENT(blob_collect);
 
 /* A position among the bytes of many blobs: all before it have been sent. */
@@ -16,13 +15,6 @@ typedef struct BlobPosition {
     size_t index;
     size_t offset;
 } BlobPosition;
-
-static void
-add_identity(Values *values, TenantId tenant, const Sha256 *digest)
-{
-    values_uuid(values, tenant.value);
-    values_digest(values, digest);
-}
 
 static int
 compare_puts(const void *left, const void *right)
@@ -146,14 +138,14 @@ insert_chunks(Call *call, Store *store, TenantId tenant, Chunks *chunks)
     return store_execute(call, store, tenant, &sql_blob_chunk_insert, &values, NULL);
 }
 
-/* Sends as many chunks as one statement takes, of this and the following blobs, from *position on. */
+/* Sends chunks of this and the following blobs, from *position on, up to one that fills a statement: libpq
+ * keeps buffers that have once become large. */
 static Status
 insert_some_bytes(
     Call *call, Store *store, TenantId tenant, const BlobPut *blobs, size_t count, BlobPosition *position)
 {
-    enum { STATEMENT_SIZE_MAX = 4 * BLOB_CHUNK_SIZE };
     CLEANUP(chunks_done) Chunks chunks = {sql_array(SQL_BYTES), sql_array(SQL_INT64), sql_array(SQL_BYTES)};
-    while (position->index < count && chunks.bytes.buffer.size < STATEMENT_SIZE_MAX) {
+    while (position->index < count && chunks.bytes.buffer.size < BLOB_CHUNK_SIZE) {
         const BlobPut *blob = &blobs[position->index];
         if (blob->is_there || position->offset >= blob->bytes.size) {
             *position = (BlobPosition){.index = position->index + 1};
@@ -199,8 +191,9 @@ blobs_put_all(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t 
 {
     assert(store_is_in_transaction(store));
     for (size_t index = 0; index < count; index++) {
-        if (blobs[index].bytes.size > BLOB_SIZE_MAX) {
-            return call_fail(call, STATUS_OUT_OF_RANGE, "a blob has at most %d bytes, not %zu", BLOB_SIZE_MAX,
+        if (blobs[index].bytes.size > BLOB_PUT_SIZE_MAX) {
+            return call_fail(call, STATUS_OUT_OF_RANGE,
+                "at most %zu bytes can be stored at once, not %zu: upload them as a blob", BLOB_PUT_SIZE_MAX,
                 blobs[index].bytes.size);
         }
     }
@@ -222,89 +215,74 @@ blobs_put(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice
     return store_commit(call, TAKE(transaction));
 }
 
-Status
-blobs_find(Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint64_t *ret_size)
-{
-    assert(digest != NULL);
+/* The columns of many ranges, one array each. */
+typedef struct RangeColumns {
+    Values values;
+    SqlArray digests;
+    SqlArray files;
+    SqlArray offsets;
+    SqlArray sizes;
+} RangeColumns;
 
-    AUTO_ROWS rows = {0};
-    Values values = {0};
-    add_identity(&values, tenant, digest);
-    TRY(store_query(call, store, tenant, &sql_blob_find, &values, &rows));
-    if (rows.count == 0) {
-        char hex[SHA256_HEX_SIZE];
-        sha256_to_hex(digest, hex);
-        return call_fail(call, STATUS_NOT_FOUND, "there are no bytes with the digest '%s'", hex);
-    }
-    RowReader reader = row_reader(call, &rows, 0);
-    int64_t size = row_int64(&reader);
-    TRY(row_end(call, &reader));
-    *ret_size = (uint64_t)size;
-    return STATUS_OK;
+static void
+columns_done(RangeColumns *columns)
+{
+    sql_array_done(&columns->digests);
+    sql_array_done(&columns->files);
+    sql_array_done(&columns->offsets);
+    sql_array_done(&columns->sizes);
 }
 
-/* Reads the chunk that holds `offset`, from there on. */
-static Status
-read_chunk(
-    Call *call, Store *store, TenantId tenant, const Sha256 *digest, BlobRange range, Buffer *ret_bytes)
+static bool
+describe_ranges(const BlobPartOf *ranges, size_t count, RangeColumns *columns)
 {
-    AUTO_ROWS rows = {0};
-    Values values = {0};
-    add_identity(&values, tenant, digest);
-    values_int64(&values, (int64_t)(range.offset / BLOB_CHUNK_SIZE));
-    TRY(store_query(call, store, tenant, &sql_blob_chunk_find, &values, &rows));
-    if (rows.count == 0) {
-        return call_fail(call, STATUS_ABORTED, "the blob was collected while it was read");
+    for (size_t index = 0; index < count; index++) {
+        sql_array_bytes(&columns->digests, slice_of(ranges[index].digest.bytes, SHA256_SIZE));
+        sql_array_bytes(&columns->files, slice_of(ranges[index].file.bytes, SHA256_SIZE));
+        sql_array_int64(&columns->offsets, (int64_t)ranges[index].offset);
+        sql_array_int64(&columns->sizes, (int64_t)ranges[index].size);
     }
-    RowReader reader = row_reader(call, &rows, 0);
-    Slice chunk = row_bytes_borrowed(&reader);
-    buffer_append_slice(ret_bytes, slice_part(chunk, range.offset % BLOB_CHUNK_SIZE, range.size));
-    TRY(row_end(call, &reader));
-    return buffer_is_ok(ret_bytes) ? STATUS_OK : call_fail_memory(call, "the bytes of a blob");
+    return values_array(&columns->values, &columns->digests) &&
+           values_array(&columns->values, &columns->files) &&
+           values_array(&columns->values, &columns->offsets) &&
+           values_array(&columns->values, &columns->sizes);
 }
 
 Status
-blobs_read(
-    Call *call, Store *store, TenantId tenant, const Sha256 *digest, BlobRange range, Buffer *ret_bytes)
+blobs_put_ranges(Call *call, Store *store, TenantId tenant, const BlobPartOf *ranges, size_t count)
 {
-    uint64_t size = 0;
-    TRY(blobs_find(call, store, tenant, digest, &size));
-    uint64_t left = range.offset < size ? size - range.offset : 0;
-    uint64_t end = range.offset + (range.size < left ? range.size : left);
-    for (uint64_t offset = range.offset; offset < end;) {
-        uint64_t in_chunk = BLOB_CHUNK_SIZE - offset % BLOB_CHUNK_SIZE;
-        uint64_t wanted = end - offset < in_chunk ? end - offset : in_chunk;
-        BlobRange part = {.offset = offset, .size = (size_t)wanted};
-        TRY(read_chunk(call, store, tenant, digest, part, ret_bytes));
-        offset += wanted;
-    }
-    return STATUS_OK;
-}
+    assert(count == 0 || ranges != NULL);
 
-Status
-blobs_get(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice *ret_bytes)
-{
-    AUTO_BUFFER buffer = {0};
-    BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
-    TRY(blobs_read(call, store, tenant, digest, all, &buffer));
-    char *bytes = arena_alloc(call->arena, buffer.size + 1);
-    if (bytes == NULL) {
-        return call_fail_memory(call, "the bytes of a blob");
+    CLEANUP(columns_done)
+    RangeColumns columns = {
+        .digests = sql_array(SQL_BYTES),
+        .files = sql_array(SQL_BYTES),
+        .offsets = sql_array(SQL_INT64),
+        .sizes = sql_array(SQL_INT64),
+    };
+    if (count == 0) {
+        return STATUS_OK;
     }
-    if (buffer.size > 0) {
-        memcpy(bytes, buffer.data, buffer.size);
+    values_uuid(&columns.values, tenant.value);
+    if (!describe_ranges(ranges, count, &columns)) {
+        return call_fail_memory(call, "ranges of files");
     }
-    *ret_bytes = slice_of(bytes, buffer.size);
-    return STATUS_OK;
+    return store_execute(call, store, tenant, &sql_blob_range_insert, &columns.values, NULL);
 }
 
 Status
 blobs_collect(
     Call *call, Store *store, TenantId tenant, uint64_t age_s, size_t count_max, uint64_t *ret_removed)
 {
+    AUTO_ROWS rows = {0};
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_int64(&values, (int64_t)age_s);
     values_int64(&values, (int64_t)count_max);
-    return store_execute(call, store, tenant, &sql_blob_collect, &values, ret_removed);
+    TRY(store_query(call, store, tenant, &sql_blob_collect, &values, &rows));
+    RowReader reader = row_reader(call, &rows, 0);
+    int64_t removed = row_int64(&reader);
+    TRY(row_end(call, &reader));
+    *ret_removed = (uint64_t)removed;
+    return STATUS_OK;
 }

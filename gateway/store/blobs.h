@@ -1,16 +1,23 @@
-/* Content-addressed bytes of a tenant: sources of graphs, feeds, outputs. A blob is named by the SHA-256
- * of its bytes and stored in chunks of 1 MiB; the same bytes are stored once.
+/* Content-addressed bytes of a tenant: sources of graphs, files of weights, feeds, outputs. A blob is named
+ * by the SHA-256 of its bytes; the same bytes are stored once.
+ *
+ * Bytes in memory are put in chunks of 1 MiB, in a transaction with the rows that refer to them. Bytes of any
+ * size are uploaded (uploads.h) and lie in pieces of 1 MiB or in the store's BlobBackend. A blob can also be
+ * a range of another one, such as a weight in a model's file. Readers see no difference.
  *
  * Ownership: read bytes are copied, into the buffer or call->arena.
  * Threads:   the thread of the Store.
- * Errors:    NOT_FOUND also when the blob is another tenant's; OUT_OF_RANGE above BLOB_SIZE_MAX;
- *            RESOURCE_EXHAUSTED when the quota of stored bytes is used up. */
+ * Errors:    NOT_FOUND also when the blob is another tenant's; OUT_OF_RANGE above BLOB_PUT_SIZE_MAX;
+ *            RESOURCE_EXHAUSTED when the quota of stored bytes is used up; those of a BlobBackend when its
+ *            bytes are read; ABORTED when the blob was removed while it was read. */
 #pragma once
 
+#include "gateway/store/blob_backend.h"
 #include "gateway/store/connection.h"
-#include "shared/base/buffer.h"
 
-enum { BLOB_SIZE_MAX = 64 << 20, BLOB_CHUNK_SIZE = 1 << 20 };
+enum { BLOB_CHUNK_SIZE = 1 << 20 };
+
+#define BLOB_PUT_SIZE_MAX ((size_t)1 << 31) /* bytes that are put from memory at once */
 
 /* Stores bytes under their digest, in the caller's transaction or in one of its own. A blob that nothing
  * refers to is collected some time after its last put. */
@@ -29,11 +36,6 @@ MUST_USE Status blobs_put_all(Call *call, Store *store, TenantId tenant, BlobPut
 MUST_USE Status blobs_find(
     Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint64_t *ret_size);
 
-typedef struct BlobRange {
-    uint64_t offset;
-    size_t size;
-} BlobRange;
-
 /* Appends the bytes of the range; fewer when the blob ends first. One chunk at a time is held beside the
  * buffer. */
 MUST_USE Status blobs_read(
@@ -42,7 +44,21 @@ MUST_USE Status blobs_read(
 /* Reads a whole blob into call->arena. */
 MUST_USE Status blobs_get(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice *ret_bytes);
 
+/* A blob whose bytes are a part of a file, which is a blob too. */
+typedef struct BlobPartOf {
+    Sha256 digest; /* of exactly these bytes */
+    Sha256 file;
+    uint64_t offset;
+    uint64_t size;
+} BlobPartOf;
+
+/* Notes blobs that are ranges of files, in the caller's transaction or in one of its own; known ones and
+ * repeats are noted once. They live as long as their file. The caller has checked the digests.
+ * FAILED_PRECONDITION when a file is not there. */
+MUST_USE Status blobs_put_ranges(
+    Call *call, Store *store, TenantId tenant, const BlobPartOf *ranges, size_t count);
+
 /* Removes at most `count_max` blobs of the tenant that nothing refers to and that were last put over
- * `age_s` seconds ago. */
+ * `age_s` seconds ago. Bytes in pieces or in a backend are due for removal then (uploads.h). */
 MUST_USE Status blobs_collect(
     Call *call, Store *store, TenantId tenant, uint64_t age_s, size_t count_max, uint64_t *ret_removed);

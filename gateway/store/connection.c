@@ -184,6 +184,7 @@ new_store(const StoreOptions *options)
     }
     uint64_t wait_max_ms = options->wait_max_ms == 0 ? WAIT_MAX_MS_DEFAULT : options->wait_max_ms;
     store->wait_max_ns = wait_max_ms * CLOCK_NS_PER_MS;
+    store->blobs = options->blobs;
     store->is_prepared = memory_new(sql_table_count, sizeof *store->is_prepared);
     store->conninfo = copy_text(options->conninfo);
     store->user = copy_text(options->user == NULL ? role_names[options->role] : options->user);

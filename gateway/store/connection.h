@@ -26,6 +26,7 @@
 #include "shared/base/uuid.h"
 
 typedef struct Store Store;
+typedef struct BlobBackend BlobBackend; /* gateway/store/blob_backend.h */
 
 typedef enum StoreRole {
     STORE_ROLE_APP,   /* request paths, one tenant at a time */
@@ -38,6 +39,7 @@ typedef struct StoreOptions {
     StoreRole role;
     const char *user;     /* a member of the role; NULL: the role itself, as "sluice_app" */
     uint64_t wait_max_ms; /* the longest wait for one answer, whatever the deadline; 0: 30,000 */
+    BlobBackend *blobs;   /* where large blobs lie; outlives the store. NULL: in PostgreSQL */
 } StoreOptions;
 
 /* The tenant of statements that belong to none: the queue role sees all tenants then, the others no rows. */

@@ -17,6 +17,7 @@
 #include "shared/base/uuid.h"
 
 typedef struct Store Store;
+typedef struct BlobBackend BlobBackend; /* gateway/store/blob_backend.h */
 
 enum { PIPELINE_COMMANDS_MAX = 8 };
 
@@ -31,6 +32,7 @@ struct Store {
     PGconn *connection; /* NULL when there is none */
     char *conninfo;
     char *user;
+    BlobBackend *blobs; /* NULL: large blobs lie in PostgreSQL */
     uint64_t wait_max_ns;
     uint64_t connect_after_ns;
     uint64_t connect_pause_ns;

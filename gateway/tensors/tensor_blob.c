@@ -24,7 +24,7 @@ read_chunks(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Npy
         buffer_clear(&chunk);
         BlobRange range = {.offset = offset, .size = BLOB_CHUNK_SIZE};
         TRY(blobs_read(call, store, tenant, digest, range, &chunk));
-        TRY(npy_reader_write(call, reader, buffer_slice(&chunk), BLOB_SIZE_MAX));
+        TRY(npy_reader_write(call, reader, buffer_slice(&chunk), BLOB_PUT_SIZE_MAX));
     }
     return STATUS_OK;
 }

@@ -152,7 +152,7 @@ tensor_get(Call *call, Store *store, TenantId tenant, const StepTensor *stored, 
     AUTO_BUFFER bytes = {0};
     Shape shape = shape_of_rank((int)stored->rank);
     Dtype dtype = dtype_from_name(slice_from_string(stored->dtype));
-    BlobRange all = {.offset = 0, .size = BLOB_SIZE_MAX};
+    BlobRange all = {.offset = 0, .size = SIZE_MAX};
     memcpy(shape.dims, stored->dims, stored->rank * sizeof *stored->dims);
     TRY(blobs_read(call, store, tenant, &stored->sha256, all, &bytes));
     if (!buffer_is_ok(&bytes)) {

@@ -86,19 +86,6 @@ many_blobs_are_stored_at_once_and_each_once(void **state)
 }
 
 static void
-a_blob_has_a_largest_size(void **state)
-{
-    Database *database = *state;
-    Call *call = &database->call;
-    Sha256 digest = {{1}};
-    AUTO_MEMORY char *bytes = memory_new(BLOB_SIZE_MAX + 1, 1);
-    assert_round_trip(database, BLOB_SIZE_MAX);
-    assert_status(call, STATUS_OUT_OF_RANGE,
-        blobs_put(call, database->app, TENANT_DEFAULT, &digest, slice_of(bytes, BLOB_SIZE_MAX + 1)));
-    assert_string_equal(call->error.message, "a blob has at most 67108864 bytes, not 67108865");
-}
-
-static void
 a_range_crosses_chunks_and_stops_at_the_end(void **state)
 {
     Database *database = *state;
@@ -121,6 +108,74 @@ a_range_crosses_chunks_and_stops_at_the_end(void **state)
         assert_int_equal(part.size, expected[index]);
         assert_true(part.size == 0 || memcmp(part.data, bytes + ranges[index].offset, part.size) == 0);
     }
+}
+
+/* Stores bytes of this size and notes what lies at `offset` of them as a blob of its own. */
+static BlobPartOf
+put_file_with_range(Database *database, Slice file, uint64_t offset, size_t size)
+{
+    Call *call = &database->call;
+    BlobPartOf range = {.offset = offset, .size = size};
+    sha256(file, &range.file);
+    sha256(slice_part(file, offset, size), &range.digest);
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &range.file, file));
+    assert_status(call, STATUS_OK, blobs_put_ranges(call, database->app, TENANT_DEFAULT, &range, 1));
+    return range;
+}
+
+static void
+a_range_of_a_file_is_a_blob_too(void **state)
+{
+    enum { FILE_SIZE = 3 * BLOB_CHUNK_SIZE, OFFSET = BLOB_CHUNK_SIZE - 7, SIZE = BLOB_CHUNK_SIZE + 20 };
+    Database *database = *state;
+    Call *call = &database->call;
+    AUTO_MEMORY char *bytes = memory_new(FILE_SIZE, 1);
+    AUTO_BUFFER part = {0};
+    Slice whole;
+    uint64_t size = 0;
+    fill(bytes, FILE_SIZE);
+    BlobPartOf range = put_file_with_range(database, slice_of(bytes, FILE_SIZE), OFFSET, SIZE);
+    assert_status(call, STATUS_OK, blobs_find(call, database->app, TENANT_DEFAULT, &range.digest, &size));
+    assert_int_equal(size, SIZE);
+    assert_status(call, STATUS_OK, blobs_get(call, database->app, TENANT_DEFAULT, &range.digest, &whole));
+    assert_true(slice_equal(whole, slice_of(bytes + OFFSET, SIZE)));
+    BlobRange last = {.offset = SIZE - 5, .size = 100};
+    assert_status(
+        call, STATUS_OK, blobs_read(call, database->app, TENANT_DEFAULT, &range.digest, last, &part));
+    assert_true(slice_equal(buffer_slice(&part), slice_of(bytes + OFFSET + SIZE - 5, 5)));
+    assert_string_equal(database_ask(database, "select stored_bytes from usages"), "3145728");
+}
+
+static void
+a_range_is_read_from_whichever_file_is_left(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    uint64_t removed = 0;
+    Slice read;
+    BlobPartOf first = put_file_with_range(database, SLICE("..weight"), 2, 6);
+    BlobPartOf second = put_file_with_range(database, SLICE("weight...."), 0, 6);
+    assert_true(sha256_equal(&first.digest, &second.digest));
+    (void)database_ask(
+        database, "update blobs set used_at = now() - interval '2 hours' where size = 8 returning size");
+    assert_status(call, STATUS_OK, blobs_collect(call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
+    assert_int_equal(removed, 1);
+    assert_status(call, STATUS_OK, blobs_get(call, database->app, TENANT_DEFAULT, &first.digest, &read));
+    assert_true(slice_equal(read, SLICE("weight")));
+    (void)database_ask(database, "update blobs set used_at = now() - interval '2 hours' returning size");
+    assert_status(call, STATUS_OK, blobs_collect(call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
+    assert_status(
+        call, STATUS_NOT_FOUND, blobs_get(call, database->app, TENANT_DEFAULT, &first.digest, &read));
+}
+
+static void
+a_range_of_a_file_that_is_not_there_is_refused(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    BlobPartOf range = {.digest = {{1}}, .file = {{2}}, .size = 5};
+    assert_status(
+        call, STATUS_FAILED_PRECONDITION, blobs_put_ranges(call, database->app, TENANT_DEFAULT, &range, 1));
 }
 
 static void
@@ -197,7 +252,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(bytes_survive_around_the_edges_of_a_chunk),
         DATABASE_TEST(many_blobs_are_stored_at_once_and_each_once),
-        DATABASE_TEST(a_blob_has_a_largest_size),
+        DATABASE_TEST(a_range_of_a_file_is_a_blob_too),
+        DATABASE_TEST(a_range_is_read_from_whichever_file_is_left),
+        DATABASE_TEST(a_range_of_a_file_that_is_not_there_is_refused),
         DATABASE_TEST(a_range_crosses_chunks_and_stops_at_the_end),
         DATABASE_TEST(the_same_bytes_are_stored_and_counted_once),
         DATABASE_TEST(another_tenant_has_bytes_of_its_own),

@@ -1,0 +1,22 @@
+#include "gateway/store/blob_backend.h"
+
+#include "gateway/store/pipeline.h"
+
+Status
+blob_backend_find(Call *call, Store *store, const char *location, BlobBackend **ret_backend)
+{
+    Slice whole = slice_from_string(location);
+    Slice scheme = slice_part(whole, 0, slice_find(whole, ':'));
+    BlobBackend *backend = store->blobs;
+    if (slice_equals_string(scheme, blob_backend_postgres.scheme)) {
+        *ret_backend = &blob_backend_postgres;
+        return STATUS_OK;
+    }
+    if (backend == NULL || !slice_equals_string(scheme, backend->scheme)) {
+        return call_fail(call, STATUS_FAILED_PRECONDITION,
+            "these bytes lie in a blob store of the kind '%.*s', this gateway is set up for '%s'",
+            SLICE_PRINT(scheme), backend == NULL ? blob_backend_postgres.scheme : backend->scheme);
+    }
+    *ret_backend = backend;
+    return STATUS_OK;
+}

@@ -1,0 +1,149 @@
+/* The backend that keeps bytes in PostgreSQL, in pieces of one row each: "postgres:<uuid>". A part, 4 MiB, is
+ * committed at once; its pieces are small, since libpq keeps buffers that have once become large. */
+#include <assert.h>
+
+#include "gateway/store/blob_backend.h"
+#include "shared/base/text.h"
+
+STATEMENT(blob_piece_insert);
+STATEMENT(blob_piece_find);
+STATEMENT(blob_piece_delete);
+
+enum { PIECE_SIZE = 1 << 20, PIECES_A_PART = 4, PIECES_A_REMOVAL = 64 };
+
+static const char prefix[] = "postgres:";
+
+static size_t
+choose_part_size(const BlobBackend *backend, uint64_t size)
+{
+    (void)backend;
+    (void)size;
+    return PIECES_A_PART * PIECE_SIZE;
+}
+
+static Status
+make_location(
+    Call *call, const BlobBackend *backend, TenantId tenant, const Sha256 *digest, const char **ret_location)
+{
+    (void)backend;
+    (void)tenant;
+    (void)digest;
+    char id[UUID_TEXT_SIZE];
+    uuid_to_text(uuid_new(), id);
+    const char *location = text_format(call->arena, "%s%s", prefix, id);
+    if (location == NULL) {
+        return call_fail_memory(call, "a blob");
+    }
+    *ret_location = location;
+    return STATUS_OK;
+}
+
+static Status
+begin_pieces(Call *call, BlobBackend *backend, const BlobPlace *place, const char **ret_state)
+{
+    (void)call;
+    (void)backend;
+    (void)place;
+    *ret_state = "";
+    return STATUS_OK;
+}
+
+/* Adds the tenant and the id of the pieces. */
+static Status
+add_identity(Call *call, const BlobPlace *place, Values *values)
+{
+    Uuid id;
+    Slice text = slice_from_string(place->location);
+    if (!uuid_from_text(slice_part(text, sizeof prefix - 1, text.size), &id)) {
+        return call_fail(call, STATUS_DATA_LOSS, "'%s' is no location of a blob", place->location);
+    }
+    values_uuid(values, place->tenant.value);
+    values_uuid(values, id);
+    return STATUS_OK;
+}
+
+static Status
+write_pieces(
+    Call *call, BlobBackend *backend, const BlobPlace *place, const BlobPart *part, const char **ret_tag)
+{
+    (void)backend;
+    assert(part->offset % PIECE_SIZE == 0 && store_is_in_transaction(place->store));
+
+    for (size_t offset = 0; offset < part->bytes.size; offset += PIECE_SIZE) {
+        Values values = {0};
+        TRY(add_identity(call, place, &values));
+        values_int64(&values, (int64_t)((part->offset + offset) / PIECE_SIZE));
+        values_bytes(&values, slice_part(part->bytes, offset, PIECE_SIZE));
+        TRY(store_execute(call, place->store, place->tenant, &sql_blob_piece_insert, &values, NULL));
+    }
+    *ret_tag = "";
+    return STATUS_OK;
+}
+
+static Status
+finish_pieces(Call *call, BlobBackend *backend, const BlobPlace *place, const BlobParts *parts)
+{
+    (void)call;
+    (void)backend;
+    (void)place;
+    (void)parts;
+    return STATUS_OK;
+}
+
+/* Reads a range that lies in one piece. */
+static Status
+read_piece(Call *call, const BlobPlace *place, BlobRange range, Buffer *ret_bytes)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    TRY(add_identity(call, place, &values));
+    values_int64(&values, (int64_t)(range.offset / PIECE_SIZE));
+    TRY(store_query(call, place->store, place->tenant, &sql_blob_piece_find, &values, &rows));
+    if (rows.count == 0) {
+        return call_fail(call, STATUS_ABORTED, "the blob was collected while it was read");
+    }
+    RowReader reader = row_reader(call, &rows, 0);
+    Slice piece = row_bytes_borrowed(&reader);
+    buffer_append_slice(ret_bytes, slice_part(piece, range.offset % PIECE_SIZE, range.size));
+    TRY(row_end(call, &reader));
+    return buffer_is_ok(ret_bytes) ? STATUS_OK : call_fail_memory(call, "the bytes of a blob");
+}
+
+static Status
+read_pieces(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange range, Buffer *ret_bytes)
+{
+    (void)backend;
+    for (uint64_t end = range.offset + range.size; range.offset < end; range.offset += range.size) {
+        uint64_t in_piece = PIECE_SIZE - range.offset % PIECE_SIZE;
+        range.size = (size_t)(end - range.offset < in_piece ? end - range.offset : in_piece);
+        TRY(read_piece(call, place, range, ret_bytes));
+    }
+    return STATUS_OK;
+}
+
+/* Removes some pieces at a time: a statement over all of 20 GiB would hold locks for minutes and, being late,
+ * be undone. */
+static Status
+remove_pieces(Call *call, BlobBackend *backend, const BlobPlace *place)
+{
+    (void)backend;
+    for (uint64_t removed = PIECES_A_REMOVAL; removed == PIECES_A_REMOVAL;) {
+        Values values = {0};
+        TRY(add_identity(call, place, &values));
+        values_int64(&values, PIECES_A_REMOVAL);
+        TRY(store_execute(call, place->store, place->tenant, &sql_blob_piece_delete, &values, &removed));
+    }
+    return STATUS_OK;
+}
+
+BlobBackend blob_backend_postgres = {
+    .scheme = "postgres",
+    .is_transactional = true,
+    .part_size = choose_part_size,
+    .locate = make_location,
+    .begin = begin_pieces,
+    .write = write_pieces,
+    .finish = finish_pieces,
+    .read = read_pieces,
+    .remove = remove_pieces,
+};
