@@ -41,18 +41,6 @@ bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPar
     (void)!map_put(dispatcher->holders, holder_key(worker, partition, text), &known);
 }
 
-void
-bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation)
-{
-    Roster *changed = roster_with_incarnation(dispatcher->workers, worker->address, incarnation);
-    if (changed != NULL) {
-        roster_unref(dispatcher->workers);
-        dispatcher->workers = roster_ref(changed);
-        directory_publish(dispatcher->directory, changed); /* other loops then need not notice by
-                                                            * themselves */
-    }
-}
-
 /* Returns what is known of the worker's load; NULL without memory, and the worker then counts as idle. */
 static WorkerLoad *
 load_of(Dispatcher *dispatcher, const WorkerInfo *worker)

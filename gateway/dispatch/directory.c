@@ -5,13 +5,23 @@
 #include <string.h>
 
 #include "shared/base/atomic.h"
+#include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
+/* A worker that has begun a new life before the poller heard of it. */
+typedef struct Restart {
+    ListLink link;
+    char address[ADDRESS_TEXT_SIZE];
+    char before[INCARNATION_TEXT_SIZE];
+    char after[INCARNATION_TEXT_SIZE];
+} Restart;
+
 struct Directory {
-    Mutex lock; /* guards `current` */
+    Mutex lock; /* guards `current` and `restarts` */
     Roster *current;
-    uint64_t version; /* atomic */
+    ListLink restarts; /* in the order in which they were noted */
+    uint64_t version;  /* atomic */
 };
 
 Roster *
@@ -62,20 +72,6 @@ roster_find_name(const Roster *list, Slice name)
     return NULL;
 }
 
-Roster *
-roster_with_incarnation(const Roster *list, const char *address, Slice incarnation)
-{
-    Roster *changed = roster_new(list->count);
-    for (size_t index = 0; changed != NULL && index < list->count; index++) {
-        WorkerInfo *worker = &changed->workers[index];
-        *worker = list->workers[index];
-        if (strcmp(worker->address, address) == 0) {
-            (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%.*s", SLICE_PRINT(incarnation));
-        }
-    }
-    return changed;
-}
-
 Directory *
 directory_new(void)
 {
@@ -87,30 +83,121 @@ directory_new(void)
         return NULL;
     }
     mutex_init(&directory->lock);
+    list_init(&directory->restarts);
     directory->current = empty;
     directory->version = 1;
     return directory;
+}
+
+static void
+restart_forget(Restart *restart)
+{
+    list_remove(&restart->link);
+    memory_free(restart);
 }
 
 void
 directory_free(Directory *directory)
 {
     if (directory != NULL) {
+        while (!list_is_empty(&directory->restarts)) {
+            restart_forget(LIST_ITEM(list_first(&directory->restarts), Restart, link));
+        }
         roster_unref(directory->current);
         mutex_done(&directory->lock);
         memory_free(directory);
     }
 }
 
-void
-directory_publish(Directory *directory, Roster *list)
+static WorkerInfo *
+find_incarnation(Roster *list, const char *address, const char *incarnation)
 {
-    assert(list != NULL);
+    for (size_t index = 0; index < list->count; index++) {
+        WorkerInfo *worker = &list->workers[index];
+        if (strcmp(worker->address, address) == 0 && strcmp(worker->incarnation, incarnation) == 0) {
+            return worker;
+        }
+    }
+    return NULL;
+}
 
-    mutex_lock(&directory->lock);
+/* Replaces the incarnations that are gone. The poller has caught up with a restart when its list does not
+ * have the old one any more. */
+static void
+apply_restarts(Directory *directory, Roster *list)
+{
+    LIST_EACH(&directory->restarts, link)
+    {
+        Restart *restart = LIST_ITEM(link, Restart, link);
+        WorkerInfo *stale = find_incarnation(list, restart->address, restart->before);
+        if (stale == NULL) {
+            restart_forget(restart);
+        } else {
+            memcpy(stale->incarnation, restart->after, sizeof stale->incarnation);
+        }
+    }
+}
+
+/* Makes `list` the present one and returns the one before. The lock must be held. */
+static Roster *
+replace_current(Directory *directory, Roster *list)
+{
     Roster *previous = directory->current;
     directory->current = list;
     (void)atomic_add_acq_rel(&directory->version, 1);
+    return previous;
+}
+
+void
+directory_publish(Directory *directory, Roster *list)
+{
+    assert(list != NULL && list->reference_count == 1);
+
+    mutex_lock(&directory->lock);
+    apply_restarts(directory, list);
+    Roster *previous = replace_current(directory, list);
+    mutex_unlock(&directory->lock);
+    roster_unref(previous);
+}
+
+static Roster *
+roster_copy(const Roster *list)
+{
+    Roster *copy = roster_new(list->count);
+    if (copy != NULL) {
+        memcpy(copy->workers, list->workers, list->count * sizeof list->workers[0]);
+    }
+    return copy;
+}
+
+static Restart *
+restart_new(const WorkerInfo *known, Slice incarnation)
+{
+    Restart *restart = memory_new(1, sizeof *restart);
+    if (restart != NULL) {
+        memcpy(restart->address, known->address, sizeof restart->address);
+        memcpy(restart->before, known->incarnation, sizeof restart->before);
+        (void)snprintf(restart->after, sizeof restart->after, "%.*s", SLICE_PRINT(incarnation));
+    }
+    return restart;
+}
+
+void
+directory_note_restart(Directory *directory, const WorkerInfo *known, Slice incarnation)
+{
+    Roster *previous = NULL;
+    mutex_lock(&directory->lock);
+    bool is_news = find_incarnation(directory->current, known->address, known->incarnation) != NULL;
+    Restart *restart = is_news ? restart_new(known, incarnation) : NULL;
+    Roster *changed = restart != NULL ? roster_copy(directory->current) : NULL;
+    if (changed != NULL) {
+        list_append(&directory->restarts, &restart->link);
+        memcpy(find_incarnation(changed, restart->address, restart->before)->incarnation, restart->after,
+            sizeof restart->after);
+        previous = replace_current(directory, changed);
+    } else {
+        memory_free(restart);
+    }
     mutex_unlock(&directory->lock);
     roster_unref(previous);
 }

@@ -1,6 +1,7 @@
 /* The directory of workers: the one list that all loops bind slots from. A poller (discovery.h) publishes
  * snapshots; loops compare versions and take the newest snapshot, without a lock while the version is the
- * same.
+ * same. A loop that meets a worker's next incarnation notes it: snapshots made of older answers do not undo
+ * that.
  *
  * Ownership: snapshots are refcounted and immutable.
  * Threads:   any may publish and take.
@@ -45,8 +46,6 @@ typedef struct Roster {
 MUST_USE Roster *roster_new(size_t count);
 Roster *roster_ref(Roster *list);
 void roster_unref(Roster *list); /* NULL is allowed */
-/* Copies the list with another incarnation for the worker at this address. NULL without memory. */
-MUST_USE Roster *roster_with_incarnation(const Roster *list, const char *address, Slice incarnation);
 const WorkerInfo *roster_find(const Roster *list, const char *address);
 const WorkerInfo *roster_find_name(const Roster *list, Slice name);
 
@@ -55,8 +54,13 @@ typedef struct Directory Directory;
 MUST_USE Directory *directory_new(void);
 void directory_free(Directory *directory);
 
-/* Publishes a snapshot and takes over the caller's reference. */
+/* Publishes a snapshot and takes over the caller's reference. Incarnations that are known to be gone are
+ * replaced in it, so that nobody else may hold it yet. */
 void directory_publish(Directory *directory, Roster *list);
+
+/* Publishes the present list with another incarnation for this worker, if it has the one that `known` has,
+ * and keeps the old one out of later lists. Without memory the poller finds out by itself. */
+void directory_note_restart(Directory *directory, const WorkerInfo *known, Slice incarnation);
 
 /* Returns a number that changes with every publication. */
 uint64_t directory_version(const Directory *directory);

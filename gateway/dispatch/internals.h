@@ -132,9 +132,6 @@ const WorkerInfo *slot_worker(const SlotRun *slot);
 const StepPin *slot_pin(const SlotRun *slot); /* NULL: the slot keeps nothing */
 
 void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition);
-
-/* The worker answers as another incarnation, before discovery has noticed. */
-void bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation);
 void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
 
 /* Note failures and successes: for some seconds after a failure, other workers are chosen first. */

@@ -146,7 +146,7 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
     slot->has_restarted = status.incarnation.size > 0 &&
                           !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
     if (slot->has_restarted) {
-        bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
+        directory_note_restart(slot->step->dispatcher->directory, slot_worker(slot), status.incarnation);
     }
     slot->may_have_begun = !slot->has_restarted && status.failure.code != STATUS_UNAVAILABLE;
     if (status.failure.code == STATUS_OK) {

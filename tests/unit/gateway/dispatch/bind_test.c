@@ -125,7 +125,7 @@ a_restarted_worker_holds_nothing(void **state)
 {
     bind(*state, 0, 1);
     bind_note_holder(&dispatcher, worker(2), &partitions[0]);
-    bind_note_restart(&dispatcher, worker(2), SLICE("new"));
+    directory_note_restart(dispatcher.directory, worker(2), SLICE("new"));
     bind(*state, 0, 1);
     assert_string_equal(step.workers->workers[2].incarnation, "new");
 }

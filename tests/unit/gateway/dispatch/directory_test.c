@@ -51,18 +51,61 @@ a_publication_moves_the_version_and_leaves_old_snapshots_alone(void **state)
     roster_unref(present);
 }
 
+/* Expects these incarnations of the workers w0 and w1. */
 static void
-another_incarnation_makes_another_list(void **state)
+expect_incarnations(Directory *directory, const char *first, const char *second)
+{
+    Roster *roster = directory_take(directory);
+    assert_string_equal(roster_find(roster, "w0")->incarnation, first);
+    assert_string_equal(roster_find(roster, "w1")->incarnation, second);
+    roster_unref(roster);
+}
+
+static void
+note_restart(Directory *directory, const char *address, const char *incarnation)
+{
+    Roster *roster = directory_take(directory);
+    directory_note_restart(directory, roster_find(roster, address), slice_from_string(incarnation));
+    roster_unref(roster);
+}
+
+static void
+a_restart_is_not_undone_by_a_list_that_is_older(void **state)
 {
     (void)state;
-    Roster *roster = roster_of("w", "aaaa", 3);
-    Roster *changed = roster_with_incarnation(roster, "w1", SLICE("bbbb"));
-    assert_int_equal(changed->count, 3);
-    assert_string_equal(roster_find(changed, "w1")->incarnation, "bbbb");
-    assert_string_equal(roster_find(changed, "w2")->incarnation, "aaaa");
-    assert_string_equal(roster_find(roster, "w1")->incarnation, "aaaa");
-    roster_unref(changed);
-    roster_unref(roster);
+    Directory *directory = directory_new();
+    directory_publish(directory, roster_of("w", "a", 2));
+    note_restart(directory, "w1", "b");
+    expect_incarnations(directory, "a", "b");
+    directory_publish(directory, roster_of("w", "a", 2));
+    expect_incarnations(directory, "a", "b");
+    note_restart(directory, "w1", "c");
+    directory_publish(directory, roster_of("w", "a", 2));
+    expect_incarnations(directory, "a", "c");
+    directory_publish(directory, roster_of("w", "b", 2));
+    expect_incarnations(directory, "b", "c");
+    directory_publish(directory, roster_of("w", "d", 2));
+    expect_incarnations(directory, "d", "d");
+    directory_publish(directory, roster_of("w", "a", 2)); /* the poller has caught up: nothing is kept */
+    expect_incarnations(directory, "a", "a");
+    directory_free(directory);
+}
+
+static void
+a_restart_that_is_known_changes_nothing(void **state)
+{
+    (void)state;
+    Directory *directory = directory_new();
+    directory_publish(directory, roster_of("w", "a", 2));
+    Roster *old = directory_take(directory);
+    directory_note_restart(directory, roster_find(old, "w0"), SLICE("b"));
+    uint64_t version = directory_version(directory);
+    directory_note_restart(directory, roster_find(old, "w0"), SLICE("b"));
+    assert_int_equal(directory_version(directory), version);
+    expect_incarnations(directory, "b", "a");
+    assert_string_equal(roster_find(old, "w0")->incarnation, "a");
+    roster_unref(old);
+    directory_free(directory);
 }
 
 enum { PUBLICATIONS = 2000 };
@@ -119,7 +162,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_begins_with_an_empty_list),
         cmocka_unit_test(a_publication_moves_the_version_and_leaves_old_snapshots_alone),
-        cmocka_unit_test(another_incarnation_makes_another_list),
+        cmocka_unit_test(a_restart_is_not_undone_by_a_list_that_is_older),
+        cmocka_unit_test(a_restart_that_is_known_changes_nothing),
         cmocka_unit_test(lists_are_read_while_others_are_published),
         cmocka_unit_test(without_memory_there_is_no_directory),
     };
