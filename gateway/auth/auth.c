@@ -139,6 +139,21 @@ cache_put(Auth *auth, const ApiKey *key, const Principal *principal)
     }
 }
 
+/* Forgets a key that the database refuses, so that it is not valid again while the database is gone. A wrong
+ * secret does not make the gateway forget the right one. */
+static void
+cache_forget(Auth *auth, const ApiKey *key)
+{
+    Sha256 hash = key_hash(key, auth->options.pepper);
+    Slice id = slice_from_string(key->id);
+    mutex_lock(&auth->lock);
+    const KnownKey *known = map_get(auth->keys, id);
+    bool is_same = known != NULL && sha256_equal(&known->hash, &hash);
+    KnownKey *forgotten = is_same ? map_remove(auth->keys, id) : NULL;
+    mutex_unlock(&auth->lock);
+    memory_free(forgotten);
+}
+
 AuthorizeAnswer
 auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principal)
 {
@@ -208,6 +223,9 @@ auth_verify(
     Status status = ask_database(call, context, &key, auth->options.pepper, &record);
     if (status == STATUS_UNAVAILABLE && cache_find(auth, &key, AUTH_STALE_MS, ret_principal)) {
         return STATUS_OK;
+    }
+    if (status == STATUS_UNAUTHENTICATED) {
+        cache_forget(auth, &key);
     }
     TRY(status);
     Principal principal = {.tenant = record.tenant, .is_operator = has_scope(record.scopes, "operator")};

@@ -1,6 +1,6 @@
 /* Who sends a request: API keys are checked against the database once and remembered for a few seconds, so
  * that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that was
- * valid serves for AUTH_STALE_MS.
+ * valid when it was last looked up serves for AUTH_STALE_MS.
  *
  * A tenant's requests are counted here too: above its quota requests_per_second, which each gateway counts
  * for itself, they are answered with 429.

@@ -69,6 +69,37 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
     expect_step(cluster, 200);
 }
 
+/* Returns the answer to a request with the cluster's key. */
+static int
+ask_with_key(Cluster *cluster)
+{
+    AUTO_REST response = {0};
+    cluster_send(cluster, "GET", "/api/v1/limits", NULL, &response);
+    return response.status;
+}
+
+static void
+a_key_that_was_found_revoked_is_refused_while_postgres_is_gone(void **state)
+{
+    (void)state;
+    Cluster cluster = {0};
+    char sql[256];
+    assert_true(cluster_start(&cluster, &(ClusterOptions){.has_keys = true}));
+    cluster_make_key(&cluster, "owner", NULL, cluster.key);
+    assert_int_equal(ask_with_key(&cluster), 200);
+    (void)snprintf(sql, sizeof sql,
+        "update sluice.api_keys set revoked_at = now() where id = '%.12s' returning id",
+        cluster.key + sizeof "Authorization: Bearer slk_" - 1);
+    assert_int_equal(strlen(database_ask(cluster.database, sql)), 12);
+    AWAIT(ask_with_key(&cluster) == 401);
+
+    assert_int_equal(run_tool("stop"), 0);
+    assert_int_equal(ask_with_key(&cluster), 503);
+    assert_int_equal(run_tool("start"), 0);
+    AWAIT(ask_with_key(&cluster) == 401);
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
@@ -82,6 +113,7 @@ main(void)
     }
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back),
+        cmocka_unit_test(a_key_that_was_found_revoked_is_refused_while_postgres_is_gone),
     };
     return cmocka_run_group_tests_name("outage", tests, NULL, NULL);
 }
