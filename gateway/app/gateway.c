@@ -125,6 +125,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
         .partials = gateway->partials,
         .upstream = upstream_options(options),
         .address = address,
+        .is_open = options->is_open,
         .loop_count = options->loop_count,
     };
     loop.parts.metrics = metrics_all(&loop.parts.metric_table_count);

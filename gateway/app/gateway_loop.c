@@ -96,6 +96,7 @@ open_server(Call *call, GatewayLoop *loop, const GatewayLoopOptions *options)
         .charge = charge_request,
         .log = log_request,
         .body_size_max = body_size_max,
+        .is_local_only = options->is_open,
         .target_size_max = limits->uri_bytes,
         .head_size_max = limits->header_bytes,
         .inflated_ratio_max = (uint32_t)limits->inflated_ratio,

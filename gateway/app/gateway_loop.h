@@ -31,6 +31,7 @@ typedef struct GatewayLoopOptions {
     PartialTable *partials;
     UpstreamOptions upstream;
     const char *address;
+    bool is_open;   /* no keys are asked for */
     int loop_count; /* of the gateway: limits on connections are shared out */
 } GatewayLoopOptions;
 

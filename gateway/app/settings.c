@@ -11,7 +11,7 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_CHOICE,
         .default_value = "keys",
         .choices = "keys|off",
-        .meaning = "off: everybody is the tenant 'default'; on a loopback address only"},
+        .meaning = "off: everybody on this machine is the tenant 'default'; on a loopback address only"},
     {.name = "database",
         .type = SETTING_STRING,
         .default_value = "dbname=sluice",

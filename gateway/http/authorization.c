@@ -42,6 +42,9 @@ authorization_begin(Exchange *exchange)
     if (request->handler->access == ACCESS_PUBLIC) {
         return STATUS_OK;
     }
+    if (options->is_local_only) {
+        TRY(guard_local(&exchange->call, request));
+    }
     Slice ticket = request_query(request, "ticket");
     TRY(credentials_parse(&exchange->call, request_header(request, "Authorization"), &exchange->credentials));
     if (exchange->credentials.scheme == CREDENTIALS_NONE && ticket.size > 0) {

@@ -1,8 +1,11 @@
 #include "gateway/http/guards.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "gateway/http/characters.h"
+#include "shared/net/socket.h"
 
 static const char end_of_line[2] = {'\0', '\0'}; /* what libmicrohttpd makes of CRLF */
 
@@ -116,6 +119,48 @@ guard_host(Call *call, const Request *request, const char *version)
     return request_header(request, "Host").data == NULL && strcmp(version, "HTTP/1.0") != 0
                ? call_fail(call, STATUS_INVALID_ARGUMENT, "the Host header is missing")
                : STATUS_OK;
+}
+
+/* Tells whether "host" or "host:port" is a loopback address or "localhost"; nothing is looked up. */
+static bool
+names_this_machine(Slice authority)
+{
+    char address[ADDRESS_TEXT_SIZE];
+    const char *colon = authority.size == 0 ? NULL : memrchr(authority.data, ':', authority.size);
+    bool has_port = colon != NULL && authority.data[authority.size - 1] != ']';
+    int size = snprintf(address, sizeof address, "%.*s%s", SLICE_PRINT(authority), has_port ? "" : ":0");
+    return size < (int)sizeof address && address_is_loopback(address);
+}
+
+/* Returns what stands behind "scheme://"; empty for "null", which is no host's origin. */
+static Slice
+origin_authority(Slice origin)
+{
+    Slice separator = SLICE("://");
+    const char *found =
+        origin.size == 0 ? NULL : memmem(origin.data, origin.size, separator.data, separator.size);
+    size_t start = found == NULL ? origin.size : (size_t)(found - origin.data) + separator.size;
+    return slice_part(origin, start, origin.size);
+}
+
+Status
+guard_local(Call *call, const Request *request)
+{
+    Slice host = request_header(request, "Host");
+    Slice origin = request_header(request, "Origin");
+    bool has_host = host.data != NULL; /* HTTP/1.0 needs none */
+    if (has_host && !names_this_machine(host)) {
+        return call_fail(call, STATUS_PERMISSION_DENIED,
+            "without keys only this machine is served: Host is '%.*s', expected 'localhost' or a loopback "
+            "address",
+            SLICE_PRINT(slice_part(host, 0, 128)));
+    }
+    if (origin.data != NULL && !names_this_machine(origin_authority(origin))) {
+        return call_fail(call, STATUS_PERMISSION_DENIED,
+            "without keys only this machine is served: a page of '%.*s' sent the request",
+            SLICE_PRINT(slice_part(origin, 0, 128)));
+    }
+    return STATUS_OK;
 }
 
 Status

@@ -49,6 +49,7 @@ typedef struct HttpOptions {
      * Asked once, when the head is known. NULL: the settings have no limit. */
     size_t (*body_size_max)(const Parts *parts, const Request *request);
 
+    bool is_local_only;         /* requests that need a principal must pass guard_local() */
     const char *const *origins; /* browsers' origins that CORS admits, NULL-terminated; "*" admits all */
 
     /* 0 chooses the default in brackets. */

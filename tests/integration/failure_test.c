@@ -57,7 +57,7 @@ send_step(Cluster *cluster, const char *body)
 {
     char head[512];
     int size = snprintf(head, sizeof head,
-        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"
+        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         "Content-Length: %zu\r\n\r\n%s",
         cluster->session, strlen(body), body);
     int fd = raw_open(cluster->gateway.address);

@@ -33,7 +33,8 @@ send_head(const Cluster *cluster, const char *path, size_t body_size, const char
 {
     char head[PARTIAL_RUN_PATH_SIZE * 2];
     int size = snprintf(head, sizeof head,
-        "POST %s HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n%s\r\n",
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+        "%zu\r\n%s\r\n",
         path, body_size, more);
     int fd = raw_open(cluster->gateway.address);
     raw_send(fd, head, (size_t)size);

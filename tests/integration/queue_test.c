@@ -458,7 +458,7 @@ burst(const Cluster *cluster, int ret_statuses[BURST])
         char request[1024];
         const char *body = STEP_BODY_AFFINE;
         int size = snprintf(request, sizeof request,
-            "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: x\r\nPrefer: respond-async\r\n"
+            "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: localhost\r\nPrefer: respond-async\r\n"
             "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
             cluster->session, strlen(body), body);
         fds[index] = raw_open(cluster->gateway.address);

@@ -101,7 +101,7 @@ begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
     (void)kill(cluster->workers[1].pid, SIGSTOP);
     int fd = raw_open(cluster->gateway.address);
     (void)snprintf(text, sizeof text,
-        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         "Accept: multipart/mixed\r\nContent-Length: %zu\r\n\r\n%s",
         cluster->session, strlen(body), body);
     raw_send_text(fd, text);

@@ -313,6 +313,32 @@ workers_count_what_they_run(void **state)
     assert_true(worker_runs(cluster) == before + 1);
 }
 
+/* Sends what a page in a browser on this machine can send without the gateway's leave: a POST whose body has
+ * no type, and everything once the page's own name leads here. */
+static int
+ask_as_a_page(Cluster *cluster, const char *method, const char *path, const char *header)
+{
+    const char *const headers[] = {header, "Content-Type:", NULL};
+    AUTO_REST response = {0};
+    cluster_send_with(cluster, method, path, headers, (*method == 'P') ? "{}" : NULL, &response);
+    return response.status;
+}
+
+static void
+pages_of_other_hosts_cannot_use_a_gateway_without_keys(void **state)
+{
+    Cluster *cluster = *state;
+    static const char *const pages[] = {"Origin: https://evil.example", "Origin: null", "Host: evil.example"};
+    for (size_t index = 0; index < COUNT_OF(pages); index++) {
+        assert_int_equal(ask_as_a_page(cluster, "POST", "/api/v1/sessions", pages[index]), 403);
+        assert_int_equal(ask_as_a_page(cluster, "POST", "/api/v1/containers:reset", pages[index]), 403);
+        assert_int_equal(ask_as_a_page(cluster, "GET", "/api/v1/sessions", pages[index]), 403);
+        assert_int_equal(ask_as_a_page(cluster, "GET", "/livez", pages[index]), 200);
+    }
+    assert_int_equal(
+        ask_as_a_page(cluster, "POST", "/api/v1/sessions", "Origin: http://localhost:3000"), 201);
+}
+
 static void
 a_problem_leads_to_its_page(void **state)
 {
@@ -364,6 +390,7 @@ main(void)
         cmocka_unit_test(an_unknown_worker_is_not_found),
         cmocka_unit_test(metrics_count_requests_steps_and_workers),
         cmocka_unit_test(workers_count_what_they_run),
+        cmocka_unit_test(pages_of_other_hosts_cannot_use_a_gateway_without_keys),
         cmocka_unit_test(a_problem_leads_to_its_page),
         cmocka_unit_test(head_and_options_answer_on_every_path),
     };

@@ -165,7 +165,7 @@ limit_header_timeout_ms(void **state)
 }
 
 #define BODY_OF_600                                                                                          \
-    "POST /api/v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"                        \
+    "POST /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"                \
     "Content-Length: 600\r\n\r\n"
 
 /* Sends the 600 bytes of a body in pieces, each after a pause, until the gateway closes; returns the status,

@@ -105,6 +105,49 @@ headers_that_frame_or_identify_come_once(void **state)
 }
 
 static Status
+check_local(const char *host, const char *origin)
+{
+    Request request = {0};
+    if (host != NULL) {
+        request.headers[request.header_count++] = (Field){SLICE("Host"), slice_from_string(host)};
+    }
+    if (origin != NULL) {
+        request.headers[request.header_count++] = (Field){SLICE("Origin"), slice_from_string(origin)};
+    }
+    call = (Call){0};
+    return guard_local(&call, &request);
+}
+
+static void
+without_keys_host_and_origin_name_this_machine(void **state)
+{
+    (void)state;
+    static const char *const ours[] = {
+        "localhost", "localhost:8470", "127.0.0.1:8470", "127.8.9.1", "[::1]", "[::1]:8470"};
+    static const char *const others[] = {"", "x", ":8470", "evil.example:8470", "localhost.evil.example",
+        "127.0.0.1.evil.example:8470", "10.0.0.1:8470", "[fe80::1]:8470", "::1", "localhost:8470:8470",
+        "0.0.0.0:8470", "a-name-that-is-longer-than-any-address-may-be-and-so-on-and-so-forth.localhost"};
+    char origin[128];
+    for (size_t index = 0; index < COUNT_OF(ours); index++) {
+        (void)snprintf(origin, sizeof origin, "https://%s", ours[index]);
+        assert_status(&call, STATUS_OK, check_local(ours[index], NULL));
+        assert_status(&call, STATUS_OK, check_local("localhost", origin));
+        assert_status(&call, STATUS_OK, check_local(NULL, origin));
+    }
+    for (size_t index = 0; index < COUNT_OF(others); index++) {
+        (void)snprintf(origin, sizeof origin, "https://%s", others[index]);
+        assert_status(&call, STATUS_PERMISSION_DENIED, check_local(others[index], NULL));
+        assert_status(&call, STATUS_PERMISSION_DENIED, check_local("localhost", origin));
+    }
+    assert_status(&call, STATUS_PERMISSION_DENIED, check_local("localhost", "null"));
+    assert_status(&call, STATUS_PERMISSION_DENIED, check_local("localhost", ""));
+    assert_status(&call, STATUS_PERMISSION_DENIED, check_local("localhost", "localhost"));
+    assert_string_equal(call.error.message,
+        "without keys only this machine is served: a page of 'localhost' sent the request");
+    assert_status(&call, STATUS_OK, check_local(NULL, NULL));
+}
+
+static Status
 frame(const char *length, const char *coding, Framing *ret_framing)
 {
     Request request = {0};
@@ -150,6 +193,7 @@ main(void)
         cmocka_unit_test(a_head_without_headers_is_measured_and_passes),
         cmocka_unit_test(names_are_tokens_and_values_hold_no_controls),
         cmocka_unit_test(headers_that_frame_or_identify_come_once),
+        cmocka_unit_test(without_keys_host_and_origin_name_this_machine),
         cmocka_unit_test(a_body_is_framed_in_one_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
