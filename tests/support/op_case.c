@@ -12,8 +12,20 @@ enum { ARENA_SIZE = 1 << 22, ATTRS_MAX = 24 };
 /* The part of its inputs that a shape rule knows. */
 typedef enum Knowledge { KNOWS_VALUES, KNOWS_SHAPES, KNOWS_NOTHING } Knowledge;
 
+/* What a run's inputs are. The edges of element-wise ops are made of the case's own inputs: without elements
+ * there is nothing to compute, and a function of one input keeps NaN. */
+typedef enum Edge {
+    EDGE_NONE,  /* the case's */
+    EDGE_EMPTY, /* of the same dtypes, without elements */
+    EDGE_NAN,   /* NaN alone */
+    EDGE_COUNT
+} Edge;
+
+static const char *const edge_names[] = {"", "… with empty tensors\n", "… with NaN alone\n"};
+
 typedef struct Run {
     const OpCase *op_case;
+    Edge edge;
     const Op *op;
     Call *call;
     Tensor inputs[OP_CASE_TENSORS_MAX];
@@ -270,6 +282,31 @@ check_outputs(const OpCase *op_case, const Node *node, const Tensor *outputs)
     return true;
 }
 
+/* Tells whether every element of every output is NaN, or there is none. */
+static bool
+check_edge(const Run *run, const Node *node, const Tensor *outputs)
+{
+    for (uint32_t index = 0; index < node->output_count; index++) {
+        char shape[SHAPE_TEXT_SIZE];
+        char text[SHAPE_TEXT_SIZE + 32];
+        const Tensor *output = &outputs[index];
+        if (run->edge == EDGE_EMPTY) {
+            if (tensor_element_count(output) != 0) {
+                print_error("output %u is %s\n", index, shape_text(&output->shape, shape));
+                return false;
+            }
+            continue;
+        }
+        (void)snprintf(
+            text, sizeof text, "%s%s nan ...", dtype_name(output->dtype), shape_text(&output->shape, shape));
+        AUTO_TENSOR expected = tensor_literal(text);
+        if (!tensor_is_near(output, &expected, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Compares what became of the case with the error that it expects, or with none. */
 static bool
 check_status(const Run *run, Status status)
@@ -302,7 +339,9 @@ check_compute(Run *run, const Node *node, const Shape *inferred, Knowledge knowl
     bool is_right = check_status(run, status);
     if (status == STATUS_OK && is_right) {
         is_right = check_shapes(node, inferred, outputs, knowledge) &&
-                   (knowledge != KNOWS_VALUES || check_outputs(run->op_case, node, outputs));
+                   (run->edge != EDGE_NONE
+                           ? check_edge(run, node, outputs)
+                           : knowledge != KNOWS_VALUES || check_outputs(run->op_case, node, outputs));
     }
     for (size_t index = 0; index < OP_CASE_TENSORS_MAX; index++) {
         tensor_unref(&inputs[index]);
@@ -329,6 +368,91 @@ run_once(Run *run, Knowledge knowledge)
     return check_compute(run, graph_find(graph, SLICE("subject")), inferred, knowledge);
 }
 
+/* Functions of one input that by their definition make something else of NaN. */
+static const struct {
+    const char *op;
+    const char *reason;
+} without_nan[] = {
+    {"onnx::ThresholdedRelu", "x where x > alpha, else 0"},
+};
+
+static bool
+keeps_nan(const Run *run)
+{
+    for (size_t index = 0; index < COUNT_OF(without_nan); index++) {
+        if (slice_equals_string(run->op->name, without_nan[index].op)) {
+            return false;
+        }
+    }
+    const Op *op = run->op;
+    bool is_function = run->input_count == 1 && op->output_count == 1 && op->outputs[0].type_attr.size > 0 &&
+                       slice_equal(op->outputs[0].type_attr, op->inputs[0].type_attr);
+    return is_function && dtype_is_floating(run->inputs[0].dtype);
+}
+
+/* Inputs of several ranks go together in ways that each op has for itself. */
+static bool
+has_one_rank(const Run *run)
+{
+    for (uint32_t index = 1; index < run->input_count; index++) {
+        if (run->inputs[index].shape.rank != run->inputs[0].shape.rank) {
+            return false;
+        }
+    }
+    return run->input_count > 0;
+}
+
+static Tensor
+empty_like(const Tensor *input)
+{
+    Tensor empty;
+    Shape shape = input->shape;
+    shape.rank = shape.rank == 0 ? 1 : shape.rank;
+    shape.dims[0] = 0;
+    assert_true(tensor_new(input->dtype, &shape, &empty));
+    return empty;
+}
+
+static void
+make_edge(const Run *run, Edge edge, Run *ret_run)
+{
+    *ret_run = *run;
+    ret_run->edge = edge;
+    for (uint32_t index = 0; index < run->input_count; index++) {
+        char text[64];
+        const Tensor *input = &run->inputs[index];
+        (void)snprintf(text, sizeof text, "%s[3] nan ...", dtype_name(input->dtype));
+        ret_run->inputs[index] = edge == EDGE_NAN ? tensor_literal(text) : empty_like(input);
+    }
+}
+
+static void
+release_inputs(Run *run)
+{
+    for (uint32_t index = 0; index < run->input_count; index++) {
+        tensor_unref(&run->inputs[index]);
+    }
+}
+
+/* Runs the op at an edge that its cases need not write down. */
+static bool
+run_edge(const Run *run, Edge edge)
+{
+    Run at_edge;
+    bool is_known = run->op_case->error == NULL && (run->op->flags & OP_ELEMENTWISE) != 0 &&
+                    (edge == EDGE_NAN ? keeps_nan(run) : has_one_rank(run));
+    if (!is_known) {
+        return true;
+    }
+    make_edge(run, edge, &at_edge);
+    bool is_right = run_once(&at_edge, KNOWS_SHAPES);
+    if (!is_right) {
+        print_error("%s", edge_names[edge]);
+    }
+    release_inputs(&at_edge);
+    return is_right;
+}
+
 static bool
 run_case(const OpCase *op_case)
 {
@@ -346,9 +470,10 @@ run_case(const OpCase *op_case)
     for (Knowledge knowledge = KNOWS_VALUES; knowledge <= KNOWS_NOTHING && is_right; knowledge++) {
         is_right = run_once(&run, knowledge);
     }
-    for (uint32_t index = 0; index < run.input_count; index++) {
-        tensor_unref(&run.inputs[index]);
+    for (Edge edge = EDGE_NONE + 1; edge < EDGE_COUNT && is_right; edge++) {
+        is_right = run_edge(&run, edge);
     }
+    release_inputs(&run);
     return is_right;
 }
 
