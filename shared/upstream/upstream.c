@@ -3,7 +3,8 @@
  * by one, or as a document; on_close ends the call.
  *
  * Failures: a connection that breaks closes all its streams with UNAVAILABLE, and the next call opens a
- * new one. An answer that cannot be read resets the stream and ends the call with INTERNAL. */
+ * new one. An answer that cannot be read resets the stream and ends the call with INTERNAL, one that is too
+ * large for this process with RESOURCE_EXHAUSTED. */
 #include "shared/upstream/upstream.h"
 
 #include <assert.h>
@@ -149,6 +150,13 @@ stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool 
     }
 }
 
+/* An answer that finds no room here is not the worker's fault; every other unreadable one is. */
+static Status
+status_of_unreadable(Status code)
+{
+    return code == STATUS_RESOURCE_EXHAUSTED ? code : STATUS_INTERNAL;
+}
+
 static void
 read_frames(UpstreamCall *call, Slice data)
 {
@@ -157,7 +165,7 @@ read_frames(UpstreamCall *call, Slice data)
     while (call->failure == STATUS_OK && is_complete) {
         Frame frame;
         if (frame_read(&reading, call->reader, &data, &frame, &is_complete) != STATUS_OK) {
-            upstream_call_break(call, STATUS_INTERNAL, reading.error.message);
+            upstream_call_break(call, status_of_unreadable(reading.error.code), reading.error.message);
         } else if (is_complete && call->events->on_frame != NULL) {
             call->events->on_frame(call, &frame);
         } else if (is_complete) {

@@ -5,6 +5,7 @@
  * Threads:   everything on the loop's thread.
  * Errors:    on_done brings one Status: OK when the worker answered to the end, whatever its HTTP status;
  *            UNAVAILABLE when the worker cannot be reached or went away; CANCELLED after upstream_cancel();
+ *            RESOURCE_EXHAUSTED when a tensor of the answer is over the limits or finds no memory here;
  *            INTERNAL when the answer was no answer of this protocol. */
 #pragma once
 

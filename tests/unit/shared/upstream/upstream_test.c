@@ -5,13 +5,14 @@
 #include "tests/support/h2_pair.h"
 
 static int done_count;
+static Status done_status;
 
 static void
 on_done(UpstreamCall *call, Status status, const char *message)
 {
     (void)call;
     (void)message;
-    assert_int_equal(status, STATUS_UNAVAILABLE);
+    done_status = status;
     done_count++;
 }
 
@@ -38,6 +39,7 @@ workers_that_are_gone_are_forgotten(void **state)
             loop_turn(loop, 10);
         }
         assert_int_equal(done_count, index + 1);
+        assert_int_equal(done_status, STATUS_UNAVAILABLE);
         assert_true(upstream_peer_count(upstream) <= KEPT_MAX);
     }
     upstream_free(upstream);
@@ -92,8 +94,37 @@ a_tensor_that_was_half_read_is_freed_with_its_call(void **state)
     PAIR_UNTIL(answered != NULL);
     h2_abort(pair.connections[SERVER]);
     PAIR_UNTIL(done_count == 1);
+    assert_int_equal(done_status, STATUS_UNAVAILABLE);
     assert_int_equal(answered->reference_count, 1); /* ours alone */
     tensor_buffer_unref(answered);
+    upstream_free(upstream);
+    pair_close();
+}
+
+static TensorBuffer *
+allocate_nothing(void *context, size_t size)
+{
+    (void)context;
+    (void)size;
+    return NULL;
+}
+
+static void
+an_answer_that_finds_no_memory_is_no_fault_of_the_worker(void **state)
+{
+    static const UpstreamEvents events = {.on_done = on_done};
+    (void)state;
+    pair_open(server_answers_half);
+    Upstream *upstream = upstream_new(
+        pair.loop, &(UpstreamOptions){.frames = {.tensor_size_max = 1 << 20, .allocate = allocate_nothing}});
+    assert_non_null(upstream);
+    UpstreamHead head = {.method = "GET", .path = SLICE("/"), .address = pair.address};
+    UpstreamCall *call = upstream_begin(upstream, &head, &events, NULL);
+    assert_non_null(call);
+    upstream_end(call);
+    done_count = 0;
+    PAIR_UNTIL(done_count == 1);
+    assert_int_equal(done_status, STATUS_RESOURCE_EXHAUSTED);
     upstream_free(upstream);
     pair_close();
 }
@@ -104,6 +135,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(workers_that_are_gone_are_forgotten),
         CALL_TEST(a_tensor_that_was_half_read_is_freed_with_its_call),
+        CALL_TEST(an_answer_that_finds_no_memory_is_no_fault_of_the_worker),
     };
     return cmocka_run_group_tests_name("upstream", tests, NULL, NULL);
 }
