@@ -52,6 +52,19 @@ slot_output(SlotRun *slot, const Frame *frame)
     }
 }
 
+/* Returns the slot that is to blame: the one whose worker the answering worker could not reach, or `slot`. */
+static SlotRun *
+find_culprit(SlotRun *slot, Slice lost_peer)
+{
+    StepRun *step = slot->step;
+    for (size_t index = 0; index < step->slot_count && lost_peer.size > 0; index++) {
+        if (slice_equals_string(lost_peer, slot_worker(&step->slots[index])->address)) {
+            return &step->slots[index];
+        }
+    }
+    return slot;
+}
+
 /* Handles a run that failed, or never began, for a reason of its own or because of another slot. */
 static void
 slot_unsuccessful(SlotRun *slot, const WireStatus *status)
@@ -69,7 +82,7 @@ slot_unsuccessful(SlotRun *slot, const WireStatus *status)
     if (slice_equals_string(status->reason, "unknown_partition")) {
         failure.code = STATUS_UNAVAILABLE;
     }
-    fail_slot(slot, failure);
+    fail_slot(find_culprit(slot, status->lost_peer), failure);
 }
 
 static void

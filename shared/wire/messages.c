@@ -156,6 +156,7 @@ static const JsonMember status_members[] = {
     {"node", JSON_SLICE, .offset = offsetof(StatusDocument, node)},
     {"reason", JSON_SLICE, .offset = offsetof(StatusDocument, status.reason)},
     {"incarnation", JSON_SLICE, .offset = offsetof(StatusDocument, status.incarnation)},
+    {"lost_peer", JSON_SLICE, .offset = offsetof(StatusDocument, status.lost_peer)},
     {"missing_blobs", JSON_LIST, .offset = offsetof(StatusDocument, status.missing_blobs), .list = &digests},
 };
 static const JsonTable status_table = JSON_TABLE("a status", status_members);
@@ -179,6 +180,7 @@ wire_status_write(Buffer *buffer, const WireStatus *status)
     write_present(&writer, "node", slice_from_string(status->failure.node));
     write_present(&writer, "reason", status->reason);
     write_present(&writer, "incarnation", status->incarnation);
+    write_present(&writer, "lost_peer", status->lost_peer);
     if (status->missing_blob_count > 0) {
         json_member_slices(&writer, "missing_blobs", status->missing_blobs, status->missing_blob_count);
     }

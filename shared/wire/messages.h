@@ -92,6 +92,7 @@ typedef struct WireStatus {
     Failure failure; /* STATUS_OK: none */
     Slice reason;
     Slice incarnation;          /* of the worker that answers, when another one was asked */
+    Slice lost_peer;            /* address of another slot's worker, which could not be reached: the cause */
     const Slice *missing_blobs; /* digests */
     size_t missing_blob_count;
 } WireStatus;

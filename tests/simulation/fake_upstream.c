@@ -110,12 +110,33 @@ siblings_abort(const UpstreamCall *failed)
     }
 }
 
+/* Returns another slot of the run whose worker is down; NULL: none. */
+static const UpstreamCall *
+find_lost_sibling(const UpstreamCall *call)
+{
+    LIST_EACH(&calls, link)
+    {
+        const UpstreamCall *other = LIST_ITEM(link, UpstreamCall, link);
+        if (other->step == call->step && other->attempt == call->attempt && !other->worker->is_up) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
 static void
 run_ended(UpstreamCall *call)
 {
     AUTO_TENSOR tensor = {0};
     int slot = call->partition == 2 ? 1 : 0;
     if (call->is_over) {
+        return;
+    }
+    const UpstreamCall *lost = find_lost_sibling(call);
+    if (lost != NULL) {
+        answer_status(
+            call, &(WireStatus){.failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "a peer is lost"),
+                      .lost_peer = slice_from_string(lost->worker->address)});
         return;
     }
     if (call->step->failing_slot == slot) {
@@ -178,7 +199,7 @@ call_arrived(UpstreamCall *call)
         return;
     }
     if (!worker->is_up) {
-        call_lost(call);
+        later(call, world.weather.silence, call_lost);
     } else if (call->incarnation[0] != '\0' && strcmp(call->incarnation, incarnation) != 0) {
         answer_document(call, 409,
             &(WireStatus){.failure = failure_of(STATUS_ABORTED, (Slice){0}, "it has restarted"),

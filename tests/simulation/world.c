@@ -171,6 +171,10 @@ world_open(const Weather *weather)
         world.workers[index] = (FakeWorker){.incarnation = index * 1000 + 1, .is_up = true};
         (void)snprintf(world.workers[index].address, sizeof world.workers[index].address, "w%zu:1", index);
     }
+    if (weather->lacks_one) {
+        world.workers[0].is_up = false;
+        world.workers[0].up_ns = UINT64_MAX;
+    }
     publish();
     for (uint32_t index = 0; index < STEPS; index++) {
         step_make(&world.steps[index], index + 1);

@@ -93,6 +93,13 @@ step_entry_attach(StepEntry *entry, TransportStep *transport)
     return atomic_compare_exchange_acq_rel(&entry->transport, &none, transport);
 }
 
+const char *
+step_entry_lost_peer(const StepEntry *entry)
+{
+    const TransportStep *transport = atomic_load_acquire(&entry->transport);
+    return transport == NULL ? NULL : transport_step_lost_peer(transport);
+}
+
 void
 step_entry_unref(StepEntry *entry)
 {

@@ -57,6 +57,9 @@ StepEntry *step_table_find(StepTable *table, const StepClaim *claim);
  * been run already: the reference stays with the caller. */
 MUST_USE bool step_entry_attach(StepEntry *entry, TransportStep *transport);
 
+/* Returns the address of a peer that the entry's run could not reach, or NULL. */
+const char *step_entry_lost_peer(const StepEntry *entry);
+
 /* Ends a step, known or not, up to this attempt: aborts the rendezvous of its slots and leaves a tombstone,
  * until 60 s after the deadline or until TOMBSTONE_COUNT_MAX younger ones exist. Idempotent. */
 void step_table_cleanup(StepTable *table, Slice step, int64_t attempt);

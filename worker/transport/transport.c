@@ -49,6 +49,7 @@ struct TransportStep {
     int64_t attempt;
     Mutex lock;             /* guards `rendezvous` */
     Rendezvous *rendezvous; /* NULL once detached */
+    const Peer *lost_peer;  /* atomic: the first that could not be reached; NULL: none */
     size_t peer_count;
     Peer peers[SLOT_COUNT_MAX];
 };
@@ -135,6 +136,21 @@ transport_step_rendezvous(TransportStep *step)
     Rendezvous *rendezvous = step->rendezvous == NULL ? NULL : rendezvous_ref(step->rendezvous);
     mutex_unlock(&step->lock);
     return rendezvous;
+}
+
+const char *
+transport_step_lost_peer(const TransportStep *step)
+{
+    const Peer *lost = atomic_load_acquire(&step->lost_peer);
+    return lost == NULL ? NULL : lost->address;
+}
+
+/* Notes that no connection to the peer could be made, or that it was lost. */
+static void
+note_lost_peer(TransportStep *step, const Peer *peer)
+{
+    const Peer *none = NULL;
+    (void)atomic_compare_exchange_acq_rel(&step->lost_peer, &none, peer);
 }
 
 static void
@@ -243,6 +259,9 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
     Delivery *delivery = upstream_context(call);
     int http_status = upstream_http_status(call);
     bool was_pull = delivery->key_size > 0;
+    if (status == STATUS_UNAVAILABLE) {
+        note_lost_peer(delivery->step, delivery->peer);
+    }
     if (status != STATUS_OK) {
         transport_step_abort(delivery->step, delivery->peer, status, slice_from_string(message));
     } else if (http_status / 100 != 2) {

@@ -44,3 +44,6 @@ void transport_step_unref(TransportStep *step); /* NULL is allowed */
 RendezvousRemote transport_step_remote(TransportStep *step);
 void transport_step_attach(TransportStep *step, Rendezvous *rendezvous);
 void transport_step_detach(TransportStep *step);
+
+/* Returns the address of the first peer that could not be reached, or NULL. */
+const char *transport_step_lost_peer(const TransportStep *step);

@@ -96,6 +96,19 @@ graph_run_free(GraphRun *graph_run)
     memory_free(graph_run);
 }
 
+/* A run that failed because a peer is out of reach names it, so that the gateway does not blame this worker.
+ */
+static WireStatus
+describe_end(const GraphRun *graph_run)
+{
+    WireStatus status = {.failure = graph_run->failure};
+    const char *lost_peer = graph_run->entry == NULL ? NULL : step_entry_lost_peer(graph_run->entry);
+    if (status.failure.code == STATUS_UNAVAILABLE && lost_peer != NULL) {
+        status.lost_peer = slice_from_string(lost_peer);
+    }
+    return status;
+}
+
 static void
 graph_run_end(GraphRun *graph_run)
 {
@@ -106,7 +119,7 @@ graph_run_end(GraphRun *graph_run)
             failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for an output");
     }
     if (request != NULL) {
-        WireStatus status = {.failure = graph_run->failure};
+        WireStatus status = describe_end(graph_run);
         request->context = NULL;
         metrics_count_tensor(TENSOR_FETCHED, (size_t)graph_run->stats.bytes_out);
         run_answer_status(request, &status);

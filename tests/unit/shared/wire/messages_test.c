@@ -169,6 +169,7 @@ a_status_comes_back_as_it_was_written(void **state)
             STATUS_FAILED_PRECONDITION, SLICE("layer/MatMul"), "a \"quoted\" line\nand more \xc3\xa9"),
         .reason = SLICE("missing_blobs"),
         .incarnation = SLICE("00ff"),
+        .lost_peer = SLICE("10.0.0.1:7070"),
         .missing_blobs = digests,
         .missing_blob_count = COUNT_OF(digests),
     };
@@ -181,6 +182,7 @@ a_status_comes_back_as_it_was_written(void **state)
     assert_string_equal(read.failure.node, "layer/MatMul");
     assert_slice(read.reason, "missing_blobs");
     assert_slice(read.incarnation, "00ff");
+    assert_slice(read.lost_peer, "10.0.0.1:7070");
     assert_int_equal(read.missing_blob_count, 2);
     assert_slice(read.missing_blobs[0], DIGEST);
     assert_slice(read.missing_blobs[1], "two");

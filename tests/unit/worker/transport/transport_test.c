@@ -392,6 +392,7 @@ a_peer_that_refuses_ends_the_step_with_its_reason(void **state)
     assert_int_equal(value.code, STATUS_PERMISSION_DENIED);
     (void)snprintf(expected, sizeof expected, "slot 1 at %s: wrong push token", pair.address);
     assert_string_equal(value.error, expected);
+    assert_null(transport_step_lost_peer(near.step));
 }
 
 static void
@@ -412,6 +413,7 @@ a_peer_that_is_gone_ends_the_step(void **state)
     PAIR_UNTIL(value.has_come);
     assert_int_equal(value.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(value.error, address));
+    assert_string_equal(transport_step_lost_peer(near.step), address);
 }
 
 static void
@@ -429,6 +431,7 @@ a_connection_that_breaks_ends_the_step(void **state)
     h2_abort(pair.connections[SERVER]);
     PAIR_UNTIL(value.has_come);
     assert_int_equal(value.code, STATUS_UNAVAILABLE);
+    assert_string_equal(transport_step_lost_peer(near.step), pair.address);
 }
 
 static void
