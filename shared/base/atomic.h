@@ -18,6 +18,7 @@
 #define atomic_store_seq_cst(variable, value) __atomic_store_n((variable), (value), __ATOMIC_SEQ_CST)
 
 #define atomic_add_relaxed(variable, amount) __atomic_add_fetch((variable), (amount), __ATOMIC_RELAXED)
+#define atomic_add_seq_cst(variable, amount) __atomic_add_fetch((variable), (amount), __ATOMIC_SEQ_CST)
 #define atomic_add_acq_rel(variable, amount) __atomic_add_fetch((variable), (amount), __ATOMIC_ACQ_REL)
 #define atomic_sub_relaxed(variable, amount) __atomic_sub_fetch((variable), (amount), __ATOMIC_RELAXED)
 #define atomic_sub_acq_rel(variable, amount) __atomic_sub_fetch((variable), (amount), __ATOMIC_ACQ_REL)

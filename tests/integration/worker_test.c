@@ -94,7 +94,7 @@ teardown(void **state)
     Fixture *fixture = *state;
     upstream_free(fixture->upstream);
     loop_free(fixture->loop);
-    int code = process_stop(&fixture->worker, SIGTERM);
+    int code = fixture->worker.pid == 0 ? 0 : process_stop(&fixture->worker, SIGTERM);
     arena_free(fixture->arena);
     free(fixture);
     return code;
@@ -335,6 +335,49 @@ a_feed_that_was_half_sent_is_freed_with_its_stream(void **state)
     AWAIT(memory_in_use(fixture) == before);
 }
 
+/* Asks over a new connection, as a peer of a step would. Empty: nobody listens. */
+static const char *
+ask_anew(Fixture *fixture)
+{
+    static char state[16];
+    Answer answer;
+    WireWorker worker = {.state = SLICE("")};
+    Upstream *kept = fixture->upstream;
+    fixture->upstream = upstream_new(fixture->loop, &(UpstreamOptions){0});
+    assert_non_null(fixture->upstream);
+    request(fixture, "GET", "/worker/v1/status", NULL, &answer);
+    upstream_free(fixture->upstream);
+    fixture->upstream = kept;
+    if (answer.status == STATUS_OK) {
+        assert_status(&fixture->call, STATUS_OK,
+            wire_worker_read(&fixture->call, slice_from_string(answer.body), &worker));
+    }
+    (void)snprintf(state, sizeof state, "%.*s", SLICE_PRINT(worker.state));
+    return state;
+}
+
+static void
+a_worker_that_stops_stays_open_to_the_peers_of_a_run_that_it_has_accepted(void **state)
+{
+    enum { QUESTIONS = 10, PAUSE_MS = 30 }; /* a worker that stops asks every 20 ms whether it may close */
+    Fixture *fixture = *state;
+    Answer answer;
+    put_partition(fixture);
+    UpstreamCall *call = begin_run(fixture, false, &answer);
+    await_running(fixture, 0); /* on the same connection: the header has been read */
+    assert_int_equal(kill(fixture->worker.pid, SIGTERM), 0);
+    AWAIT(strcmp(ask_anew(fixture), "serving") != 0);
+    for (int index = 0; index < QUESTIONS; index++) {
+        assert_string_equal(ask_anew(fixture), "draining");
+        pause_ms(PAUSE_MS);
+    }
+    write_feed(call, DTYPE_FLOAT32);
+    finish(fixture, call, &answer);
+    assert_string_equal(status_name(answer.wire.failure.code), "OK");
+    tensor_unref(&answer.output);
+    assert_int_equal(process_stop(&fixture->worker, 0), 0); /* a second signal would end it at once */
+}
+
 /* A run that has begun ends with its body, and its STATUS frame says why. */
 static void
 a_wrong_body_of_a_partial_run_ends_it(void **state)
@@ -436,6 +479,7 @@ main(void)
         WORKER_TEST(a_run_with_a_feed_missing_or_twice_is_refused),
         WORKER_TEST(a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open),
         WORKER_TEST(a_feed_that_was_half_sent_is_freed_with_its_stream),
+        WORKER_TEST(a_worker_that_stops_stays_open_to_the_peers_of_a_run_that_it_has_accepted),
         WORKER_TEST(a_wrong_body_of_a_partial_run_ends_it),
         WORKER_TEST(a_body_that_is_not_its_digest_is_refused),
         WORKER_TEST(a_blob_is_taken_as_long_as_told_and_with_its_digest),

@@ -87,12 +87,12 @@ close_begin(WorkerLoop *loop)
     }
 }
 
-/* Returns whether no run is under way and no step is left. Until then all loops stay open: the peers of a
- * step push and pull on any of them. */
+/* Returns whether no run has been accepted and no step is left. Until then all loops stay open: the peers of
+ * a step push and pull on any of them. */
 static bool
 is_worker_idle(const Worker *worker)
 {
-    return atomic_load_relaxed(&worker->running_count) == 0 && step_table_live_count(worker->steps) == 0;
+    return atomic_load_seq_cst(&worker->accepted_count) == 0 && step_table_live_count(worker->steps) == 0;
 }
 
 static void
@@ -321,7 +321,7 @@ worker_run(Worker *worker)
 void
 worker_stop(Worker *worker, uint32_t grace_ms)
 {
-    atomic_store_release(&worker->is_draining, true);
+    atomic_store_seq_cst(&worker->is_draining, true);
     for (int index = 0; index < worker->loop_count; index++) {
         drain_loop(worker->loops[index], grace_ms);
     }

@@ -37,6 +37,7 @@ struct Worker {
     StepTable *steps;
     SessionTable *sessions;
     StateTable *states;
+    int64_t accepted_count;    /* atomic: RunGraph requests that are read, run or answered */
     int64_t running_count;     /* atomic: runs under way */
     int64_t registering_count; /* atomic: partitions that are being compiled */
     bool is_draining;          /* atomic */

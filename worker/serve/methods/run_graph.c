@@ -93,6 +93,7 @@ graph_run_free(GraphRun *graph_run)
     run_unref(graph_run->run);
     partition_unref(graph_run->partition);
     mutex_done(&graph_run->lock);
+    (void)atomic_sub_relaxed(&graph_run->worker->accepted_count, 1);
     memory_free(graph_run);
 }
 
@@ -337,14 +338,12 @@ launch_run(WorkerRequest *request, GraphRun *graph_run)
     return start_run(graph_run);
 }
 
+/* Reads the header and makes the run, which stays in request->context. None when the partition is unknown. */
 static Status
-take_header(WorkerRequest *request, const Frame *frame)
+make_run(WorkerRequest *request, const Frame *frame)
 {
     Call *call = &request->call;
     WireRun header;
-    if (atomic_load_acquire(&request->worker->is_draining)) {
-        return call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", request->worker->name);
-    }
     /* The bytes of the frame are valid until the next read, but the header's texts point into them. */
     const char *json = text_copy(call->arena, frame->json);
     if (json == NULL) {
@@ -377,7 +376,26 @@ take_header(WorkerRequest *request, const Frame *frame)
     graph_run->task.run = flush_on_loop;
     mutex_init(&graph_run->lock);
     request->context = graph_run;
-    return header.is_partial ? launch_run(request, graph_run) : STATUS_OK;
+    return STATUS_OK;
+}
+
+/* Accepts the run, unless the worker drains. It is counted first: either it sees that the worker drains, or
+ * the worker sees it and stays open to the run's peers. */
+static Status
+take_header(WorkerRequest *request, const Frame *frame)
+{
+    Worker *worker = request->worker;
+    Call *call = &request->call;
+    (void)atomic_add_seq_cst(&worker->accepted_count, 1);
+    Status status = atomic_load_seq_cst(&worker->is_draining)
+                        ? call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", worker->name)
+                        : make_run(request, frame);
+    GraphRun *graph_run = request->context;
+    if (graph_run == NULL) {
+        (void)atomic_sub_relaxed(&worker->accepted_count, 1);
+        return status;
+    }
+    return graph_run->header.is_partial ? launch_run(request, graph_run) : STATUS_OK;
 }
 
 static Status
