@@ -195,10 +195,11 @@ check_coding(Exchange *exchange)
     Slice coding = request_header(&exchange->request, "Content-Encoding");
     bool is_plain = coding.size == 0 || slice_equal_ignoring_case(coding, SLICE("identity"));
     exchange->is_gzip = slice_equal_ignoring_case(coding, SLICE("gzip"));
-    if (is_plain || (exchange->is_gzip && exchange->sink == NULL)) {
+    bool is_whole = exchange->sink == NULL && exchange->taker == NULL;
+    if (is_plain || (exchange->is_gzip && is_whole)) {
         return STATUS_OK;
     }
-    response_header(&exchange->response, "Accept-Encoding", exchange->sink == NULL ? "gzip" : "identity");
+    response_header(&exchange->response, "Accept-Encoding", is_whole ? "gzip" : "identity");
     return response_fail(&exchange->call, &exchange->response, 415,
         "Content-Encoding is '%.*s', which is not taken here", SLICE_PRINT(slice_part(coding, 0, 64)));
 }
@@ -233,6 +234,7 @@ check_body(Exchange *exchange)
 {
     const Framing *framing = &exchange->framing;
     const Handler *handler = exchange->request.handler;
+    exchange->taker = handler->taker == NULL ? NULL : handler->taker(&exchange->request);
     if (framing->content_length == 0 && !framing->is_chunked) {
         return STATUS_OK;
     }

@@ -61,6 +61,13 @@ connection_resume(Connection *connection)
 }
 
 void
+connection_look(Connection *connection)
+{
+    connection_suspend(connection);
+    connection_resume(connection);
+}
+
+void
 connection_shut(Connection *connection)
 {
     (void)shutdown(connection->watch.fd, SHUT_RDWR); /* libmicrohttpd reads the end and closes */
@@ -128,6 +135,8 @@ socket_ready(Watch *watch, uint32_t events)
         connection->is_gone = true;
         if (connection->exchange != NULL && connection->is_suspended) {
             connection->owner->events->hung_up(connection->exchange);
+        } else if (connection->phase == CONNECTION_BODY) {
+            connection_look(connection);
         }
     }
 }

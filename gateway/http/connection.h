@@ -84,6 +84,10 @@ void connection_rest(Connection *connection);
 void connection_suspend(Connection *connection);
 void connection_resume(Connection *connection);
 
+/* Makes libmicrohttpd read the socket once more, though it may believe that nothing is left: it takes a short
+ * read for the last one before the next event, and misses an end that came together with the last bytes. */
+void connection_look(Connection *connection);
+
 /* Writes what the socket takes at once, stops sending, and reads on for a moment. */
 void connection_cut(Connection *connection, Slice reply);
 

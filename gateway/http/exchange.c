@@ -108,7 +108,7 @@ exchange_log(const Exchange *exchange)
                        : is_ours            ? exchange->response.status
                                             : 400,
         .code = exchange->status,
-        .message = exchange->call.error.message,
+        .message = exchange->is_taking ? "" : exchange->call.error.message,
         .received = exchange->received,
         .sent = exchange->sent + exchange->stream.sent,
         .duration_ns = loop_now_ns(exchange->server->loop) - exchange->started_ns,
@@ -137,6 +137,7 @@ exchange_unref(Exchange *exchange)
     response_clear_body(&exchange->response);
     buffer_recycle(&exchange->response.buffer);
     buffer_recycle(&exchange->body);
+    buffer_done(&exchange->taken);
     arena_clear(exchange->call.arena);
     exchange->next_free = server->free_exchanges;
     server->free_exchanges = exchange;
@@ -223,6 +224,9 @@ exchange_cancel(Exchange *exchange)
         return;
     }
     exchange->is_hang_up = is_gone;
+    if (exchange->phase == EXCHANGE_TAKING) {
+        return; /* a window ends soon; then libmicrohttpd learns of the peer */
+    }
     if (!exchange->is_overdue || is_gone) {
         call_cancel(&exchange->call);
     }

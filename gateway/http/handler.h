@@ -42,6 +42,23 @@ typedef struct BodySink {
     MUST_USE Status (*write)(Call *call, void *state, Slice piece);
 } BodySink;
 
+/* A receiver of a body of any size. Windows of it are taken on job threads, one after another, while the next
+ * one is being received; the socket is not read while two are full. A request without a body has one empty
+ * window, which is not taken.
+ *
+ * The headers of the request may be read by `begin` only, and `take` may use the call's arena for little, as
+ * there is no end of windows. The state that `begin` makes is found in request->sink_state by Handler.run. */
+typedef struct BodyTaker {
+    size_t window_size; /* bytes: all windows but the last have these or a few more */
+    MUST_USE Status (*begin)(Call *call, const Request *request, Response *response, void **ret_state);
+    MUST_USE Status (*take)(Call *call, JobContext *job_context, void *state, Slice window);
+
+    /* Frees the state: behind Handler.run, or, when the body broke off or a window was refused, instead of
+     * it. Without a job thread (job_context is NULL; they have too much to do) it is called on the loop's
+     * thread and must not wait. */
+    void (*end)(JobContext *job_context, void *state);
+} BodyTaker;
+
 struct Handler {
     const char *operation_id; /* as in openapi.yaml */
     const char *method;
@@ -57,6 +74,10 @@ struct Handler {
 
     /* Returns the sink for this request's body, or NULL to have it buffered. The hook may be NULL. */
     const BodySink *(*sink)(const Request *request);
+
+    /* Returns the taker for this request's body, or NULL to have it buffered. The hook may be NULL, and is so
+     * without `run`. */
+    const BodyTaker *(*taker)(const Request *request);
 };
 
 #define HANDLER(name)                                                                                        \

@@ -32,6 +32,7 @@ run_handler(Exchange *exchange)
 {
     TRY(call_check(&exchange->call, clock_monotonic_ns()));
     TRY(inflate_body(exchange));
+    TRY(windows_finish(exchange));
     return exchange->request.handler->run(&exchange->call, &exchange->request, &exchange->response);
 }
 
@@ -41,6 +42,7 @@ run_on_job_thread(Job *job, JobContext *context)
     Exchange *exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = context;
     exchange->status = run_handler(exchange);
+    windows_end(exchange, context);
     delivery_render(exchange, true);
 }
 

@@ -4,6 +4,7 @@
  *   connection.c     one socket: its phases, their deadlines, the watch for a hang-up
  *   stream.c         a reply in pieces
  *   exchange.c       the pool of exchanges, what handlers ask for, the end of a handler's work
+ *   windows.c        a request's body in windows, taken on job threads
  *   delivery.c       the reply: final headers and body, handed to libmicrohttpd
  *   handling.c       calls the handler, on the loop or on a job thread
  *   authorization.c  what the credentials are worth, and whether they admit to the operation
@@ -49,6 +50,7 @@ typedef enum ExchangePhase {
     EXCHANGE_HEAD, /* the head is being received */
     EXCHANGE_BODY, /* the body is; credentials that were not cached are checked before its first piece */
     EXCHANGE_AUTHORIZING, /* suspended: a job thread checks the credentials */
+    EXCHANGE_TAKING,      /* suspended: a job thread takes a window of the body */
     EXCHANGE_WORKING,     /* the handler has the exchange */
     EXCHANGE_ENDED,       /* the reply can be given */
     EXCHANGE_REPLYING,    /* libmicrohttpd has the reply */
@@ -88,7 +90,13 @@ struct Exchange {
     uint64_t body_started_ns;
     const BodySink *sink;
     size_t body_size_max; /* bytes */
-    bool is_body_begun;
+    bool is_body_begun;   /* the sink's or the taker's state is there */
+
+    const BodyTaker *taker; /* NULL: none */
+    Buffer taken;           /* the window on a job thread; the one that is being received is `body` */
+    bool is_taking;         /* call and response are a job thread's */
+    uint64_t waiting_since_ns;
+    void (*window_taken)(Exchange *exchange, Status status);
 
     void (*cancelled)(Exchange *exchange, void *owner); /* the handler's hook; NULL: none */
     void *cancel_owner;
@@ -150,6 +158,18 @@ MUST_USE bool exchange_submit(
 void exchange_end(Exchange *exchange, Status status); /* ends the handler's work */
 void exchange_cancel(Exchange *exchange);             /* the peer is gone, or the server closes */
 void exchange_overdue(Exchange *exchange);            /* the deadline has passed */
+
+/* Functions of windows.c. */
+
+/* Returns whether a piece, or the body's end (0 bytes), has to wait until a window is taken. */
+bool windows_must_wait(const Exchange *exchange, size_t piece_size);
+
+/* Receives a piece. `taken` is called on the loop each time a window has been taken or refused. */
+MUST_USE Status windows_receive(
+    Exchange *exchange, Slice piece, void (*taken)(Exchange *exchange, Status status));
+MUST_USE Status windows_finish(Exchange *exchange);            /* takes the last window, on a job thread */
+void windows_end(Exchange *exchange, JobContext *job_context); /* ends the taker, once */
+void windows_abandon(Exchange *exchange); /* ends the taker of a body that broke off, on a job thread */
 
 /* Functions of delivery.c. */
 enum MHD_Result delivery_step(Exchange *exchange, Upload *upload);

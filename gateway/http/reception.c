@@ -1,5 +1,5 @@
-/* Reception takes the body into a buffer or the handler's sink, and refuses requests while their body is
- * coming. */
+/* Reception takes the body into a buffer, the handler's sink or its taker, and refuses requests while their
+ * body is coming. */
 #include <assert.h>
 
 #include "gateway/http/exchange.h"
@@ -62,6 +62,11 @@ reception_overdue(Exchange *exchange)
 {
     assert(exchange->phase == EXCHANGE_BODY || exchange->phase == EXCHANGE_REFUSED);
 
+    if (exchange->is_taking) {
+        connection_enter(exchange->connection, CONNECTION_BODY,
+            deadline_after_ms(exchange->server->loop, exchange->server->options.body_grace_ms));
+        return;
+    }
     cut_exchange(
         exchange, response_fail(&exchange->call, &exchange->response, 408,
                       "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
@@ -116,6 +121,35 @@ buffer_take(Exchange *exchange, Slice piece)
                                          : call_fail_memory(&exchange->call, "the request's body");
 }
 
+/* Goes on when a window has been taken. */
+static void
+window_is_taken(Exchange *exchange, Status status)
+{
+    Connection *connection = exchange->connection;
+    bool was_waiting = exchange->phase == EXCHANGE_TAKING;
+    if (was_waiting) {
+        exchange->phase = EXCHANGE_BODY;
+        exchange->body_started_ns += loop_now_ns(exchange->server->loop) - exchange->waiting_since_ns;
+        expect_more(exchange);
+    }
+    if (status != STATUS_OK && exchange->phase == EXCHANGE_BODY) {
+        refuse_exchange(exchange, status);
+    }
+    if (was_waiting) {
+        connection_resume(connection);
+    }
+}
+
+/* Leaves the socket unread until a window has been taken. */
+static void
+wait_for_window(Exchange *exchange)
+{
+    exchange->phase = EXCHANGE_TAKING;
+    exchange->waiting_since_ns = loop_now_ns(exchange->server->loop);
+    connection_enter(exchange->connection, CONNECTION_WORK, 0);
+    connection_suspend(exchange->connection);
+}
+
 static Status
 piece_take(Exchange *exchange, Slice piece)
 {
@@ -124,6 +158,9 @@ piece_take(Exchange *exchange, Slice piece)
     if (exchange->received > size_max) {
         return response_fail(&exchange->call, &exchange->response, 413,
             "the body has more than the %zu bytes that this operation takes", size_max);
+    }
+    if (exchange->taker != NULL) {
+        return windows_receive(exchange, piece, window_is_taken);
     }
     return exchange->sink != NULL ? sink_take(exchange, piece) : buffer_take(exchange, piece);
 }
@@ -154,6 +191,10 @@ reception_step(Exchange *exchange, Upload *upload)
         }
         return MHD_YES; /* the piece is left untaken: it comes again */
     }
+    if (windows_must_wait(exchange, *upload->size)) {
+        wait_for_window(exchange);
+        return MHD_YES;
+    }
     Slice piece = slice_of(upload->data, *upload->size);
     bool is_end = piece.size == 0;
     Status status = is_end ? reception_end(exchange) : piece_take(exchange, piece);
@@ -166,5 +207,8 @@ reception_step(Exchange *exchange, Upload *upload)
         return handling_begin(exchange);
     }
     expect_more(exchange);
+    if (exchange->connection->is_gone) {
+        connection_look(exchange->connection);
+    }
     return MHD_YES;
 }

@@ -36,12 +36,19 @@ static const HttpOptions defaults = {
     .body_rate_min = 1024,
 };
 
+static void
+close_exchange(Exchange *exchange)
+{
+    windows_abandon(exchange);
+    exchange_release(exchange);
+}
+
 static const ConnectionEvents connection_events = {
     .head_overdue = delivery_refuse_head,
     .body_overdue = reception_overdue,
     .work_overdue = exchange_overdue,
     .hung_up = exchange_cancel,
-    .closed = exchange_release,
+    .closed = close_exchange,
 };
 
 static const char overload_reply[] =
@@ -159,6 +166,7 @@ static enum MHD_Result (*const steps[])(Exchange *exchange, Upload *upload) = {
     [EXCHANGE_HEAD] = admission_step,
     [EXCHANGE_BODY] = reception_step,
     [EXCHANGE_AUTHORIZING] = close_step, /* suspended: never called */
+    [EXCHANGE_TAKING] = close_step,      /* suspended: never called */
     [EXCHANGE_WORKING] = close_step,     /* suspended: never called */
     [EXCHANGE_ENDED] = delivery_step,
     [EXCHANGE_REPLYING] = close_step, /* libmicrohttpd has a reply: never called */
@@ -201,7 +209,7 @@ complete_exchange(
     exchange->is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
     connection->exchange = NULL;
     *context = NULL;
-    exchange_release(exchange);
+    close_exchange(exchange);
     if (connection->phase != CONNECTION_CUT) {
         connection_rest(connection);
     }

@@ -4,7 +4,9 @@
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
+#include "shared/base/memory.h"
 #include "shared/json/writer.h"
+#include "tests/support/await.h"
 #include "tests/support/cmocka_all.h"
 
 HttpSiteSeen http_site_seen;
@@ -244,8 +246,78 @@ static const Handler upload_handler = {.operation_id = "upload",
     .start = upload_start,
     .sink = count_choose};
 
-const Handler *const http_site_handlers[] = {&hello_handler, &echo_handler, &show_handler, &fail_handler,
-    &large_handler, &wait_handler, &wait_job_handler, &stream_handler, &upload_handler, &lend_handler, NULL};
+/* Takes a body in windows, and sums its bytes; an 'X' in it is refused. */
+typedef struct Sum {
+    uint64_t size;
+    uint64_t sum;
+} Sum;
+
+static Status
+sum_begin(Call *call, const Request *request, Response *response, void **ret_state)
+{
+    assert_non_null(request_header(request, "Host").data);
+    assert_non_null(response);
+    Sum *sum = memory_new(1, sizeof *sum);
+    *ret_state = sum;
+    atomic_add_acq_rel(&http_site_seen.windows_begun, 1);
+    return sum == NULL ? call_fail_memory(call, "a sum") : STATUS_OK;
+}
+
+static Status
+sum_take(Call *call, JobContext *job_context, void *state, Slice window)
+{
+    Sum *sum = state;
+    assert_non_null(job_context);
+    AWAIT(!atomic_load_seq_cst(&http_site_seen.windows_are_held));
+    for (size_t index = 0; index < window.size; index++) {
+        sum->sum += (unsigned char)window.data[index] * (sum->size + index + 1);
+    }
+    sum->size += window.size;
+    atomic_add_acq_rel(&http_site_seen.windows_taken, window.size);
+    return slice_find(window, 'X') == window.size
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT, "an 'X' is not allowed here");
+}
+
+static void
+sum_end(JobContext *job_context, void *state)
+{
+    assert_non_null(job_context);
+    memory_free(state);
+    atomic_add_acq_rel(&http_site_seen.windows_ended, 1);
+}
+
+static const BodyTaker sum_taker = {
+    .window_size = HTTP_SITE_WINDOW_SIZE, .begin = sum_begin, .take = sum_take, .end = sum_end};
+
+static const BodyTaker *
+sum_choose(const Request *request)
+{
+    (void)request;
+    return &sum_taker;
+}
+
+static Status
+sum_run(Call *call, const Request *request, Response *response)
+{
+    (void)call;
+    const Sum *sum = request->sink_state;
+    assert_int_equal(request->body.size, 0);
+    buffer_append_format(response_body(response, "text/plain"), "%llu bytes, sum %llu",
+        (unsigned long long)sum->size, (unsigned long long)sum->sum);
+    return STATUS_OK;
+}
+static const Handler sum_handler = {.operation_id = "sum",
+    .method = "PUT",
+    .path = "/sum",
+    .access = ACCESS_TENANT,
+    .body_size_max = 256 * 1024 * 1024,
+    .run = sum_run,
+    .taker = sum_choose};
+
+const Handler *const http_site_handlers[] = {&sum_handler, &hello_handler, &echo_handler, &show_handler,
+    &fail_handler, &large_handler, &wait_handler, &wait_job_handler, &stream_handler, &upload_handler,
+    &lend_handler, NULL};
 
 /* Knows the key "cached" at once; "stored" is known to the blocking hook only, other keys to neither. */
 static AuthorizeAnswer

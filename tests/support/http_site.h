@@ -12,6 +12,7 @@ enum {
     HTTP_SITE_LENT_SIZE = 3 * 1024 * 1024,
     HTTP_SITE_PIECE_SIZE = 128 * 1024,
     HTTP_SITE_QUEUED_MAX = 1024 * 1024,
+    HTTP_SITE_WINDOW_SIZE = 256 * 1024,
 };
 
 /* Counts of the handlers and hooks: written on the servers' threads, to be read atomically. */
@@ -22,6 +23,10 @@ typedef struct HttpSiteSeen {
     uint64_t stream_closed;
     uint64_t stream_released;
     uint64_t lent; /* lent bytes that were given back */
+    uint64_t windows_begun;
+    uint64_t windows_taken; /* bytes */
+    uint64_t windows_ended;
+    bool windows_are_held; /* no window is taken until this is false */
     uint64_t logged;
     int log_status;
 } HttpSiteSeen;
