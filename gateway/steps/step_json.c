@@ -43,6 +43,7 @@ step_write_report(JsonWriter *writer, const StepReport *report)
         json_member_uint64(writer, "slot", slot);
         json_member_int64(writer, "task", report->slots[slot].task);
         json_member_int64(writer, "elapsed_us", report->slots[slot].stats.elapsed_us);
+        json_member_int64(writer, "computed_us", report->slots[slot].stats.computed_us);
         json_member_int64(writer, "nodes", report->slots[slot].stats.node_count);
         json_member_int64(writer, "planned_bytes", report->slots[slot].stats.planned_bytes);
         json_member_int64(writer, "peak_bytes", report->slots[slot].stats.peak_bytes);
@@ -63,11 +64,11 @@ step_write_stats(Buffer *buffer, const StepReport *report)
 double
 step_device_seconds(const StepReport *report)
 {
-    int64_t elapsed_us = 0;
+    int64_t computed_us = 0;
     for (size_t slot = 0; slot < report->slot_count; slot++) {
-        elapsed_us += report->slots[slot].stats.elapsed_us;
+        computed_us += report->slots[slot].stats.computed_us;
     }
-    return (double)elapsed_us * 1e-6;
+    return (double)computed_us * 1e-6;
 }
 
 static void

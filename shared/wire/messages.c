@@ -258,6 +258,7 @@ wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count)
 
 static const JsonMember stats_members[] = {
     {"elapsed_us", JSON_INT64, .offset = offsetof(WireStats, elapsed_us)},
+    {"computed_us", JSON_INT64, .offset = offsetof(WireStats, computed_us)},
     {"nodes", JSON_INT64, .offset = offsetof(WireStats, node_count)},
     {"bytes_in", JSON_INT64, .offset = offsetof(WireStats, bytes_in)},
     {"bytes_out", JSON_INT64, .offset = offsetof(WireStats, bytes_out)},
@@ -273,6 +274,7 @@ wire_stats_write(Buffer *buffer, const WireStats *stats)
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_int64(&writer, "elapsed_us", stats->elapsed_us);
+    json_member_int64(&writer, "computed_us", stats->computed_us);
     json_member_int64(&writer, "nodes", stats->node_count);
     json_member_int64(&writer, "bytes_in", stats->bytes_in);
     json_member_int64(&writer, "bytes_out", stats->bytes_out);

@@ -103,6 +103,7 @@ MUST_USE Status wire_status_read(Call *call, Slice json, WireStatus *ret_status)
 /* Statistics of a run. Times are in microseconds. */
 typedef struct WireStats {
     int64_t elapsed_us;
+    int64_t computed_us; /* device time of all threads together: what a tenant is charged */
     int64_t node_count;
     int64_t bytes_in;
     int64_t bytes_out;

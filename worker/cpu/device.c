@@ -44,6 +44,13 @@ cpu_adopt(Device *device, TensorBuffer *buffer)
     return allocator_adopt(cpu_device(device)->allocator, buffer);
 }
 
+static uint64_t
+cpu_computed_ns(Device *device)
+{
+    (void)device;
+    return pool_computed_ns();
+}
+
 static void
 cpu_schedule(Device *device, DeviceWork *work)
 {
@@ -129,6 +136,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
         .memory = cpu_memory,
         .charge = cpu_charge,
         .adopt = cpu_adopt,
+        .computed_ns = cpu_computed_ns,
         .schedule = cpu_schedule,
         .parallel_for = cpu_parallel_for,
     };

@@ -19,3 +19,6 @@ void pool_free(Pool *pool); /* NULL is allowed; ends and joins the threads */
 /* Do as Device.schedule and Device.parallel_for (worker/runtime/device.h). */
 void pool_schedule(Pool *pool, DeviceWork *work);
 void pool_parallel_for(Pool *pool, int64_t count, void (*body)(void *context, int64_t index), void *context);
+
+/* Does as Device.computed_ns. */
+uint64_t pool_computed_ns(void);

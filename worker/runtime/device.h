@@ -51,6 +51,10 @@ struct Device {
      * charged already, or this device does not count it. */
     bool (*adopt)(Device *device, TensorBuffer *buffer);
 
+    /* Reads a clock of the device time that this thread has spent, together with the threads that took part
+     * in its parallel_for(). Only the difference of two readings on one thread means something. */
+    uint64_t (*computed_ns)(Device *device);
+
     /* Queues work for a pool thread. Never runs it on the calling thread, never blocks. */
     void (*schedule)(Device *device, DeviceWork *work);
 

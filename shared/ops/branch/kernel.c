@@ -76,6 +76,7 @@ run_done(void *context, const RunResult *result)
 {
     Invocation *invocation = context;
     KernelPromise *promise = invocation->promise;
+    atomic_add_relaxed(promise->context.computed_ns, result->stats.computed_ns);
     mutex_lock(&invocation->lock);
     Run *run = TAKE(invocation->run);
     invocation->is_done = true;

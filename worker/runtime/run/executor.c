@@ -9,6 +9,9 @@
 
 enum { DEADLINE_CHECK_EVERY = 32 }; /* nodes of a ticket */
 
+/* Time that tickets have taken on this thread while the ticket that it runs now was out. */
+static _Thread_local uint64_t inner_ns;
+
 static void
 check_deadline(const Ticket *ticket)
 {
@@ -66,10 +69,24 @@ run_ready_node(Ticket *ticket, Activation *activation)
     settle_node(ticket, iteration);
 }
 
+/* Adds what this thread has computed for the run. A run that a kernel of this ticket started on this thread
+ * has counted its own part already. */
+static void
+count_computed(Ticket *ticket, uint64_t inner_before_ns)
+{
+    Device *device = ticket->partition->device;
+    uint64_t spent_ns = device->computed_ns(device) - ticket->begun_ns;
+    uint64_t own_ns = spent_ns > inner_ns ? spent_ns - inner_ns : 0;
+    atomic_add_relaxed(&ticket->run->computed_ns, own_ns);
+    inner_ns = inner_before_ns + spent_ns;
+}
+
 Arena *
 executor_run(Ticket *ticket)
 {
     Run *run = ticket->run;
+    uint64_t inner_before_ns = inner_ns;
+    inner_ns = 0;
     for (Activation *next = ticket_next(ticket); next != NULL; next = ticket_next(ticket)) {
         check_deadline(ticket);
         if (run_has_failed(run)) {
@@ -87,6 +104,7 @@ executor_run(Ticket *ticket)
     if (ticket->loop_node_count > 0) {
         atomic_add_relaxed(&run->loop_node_count, ticket->loop_node_count);
     }
+    count_computed(ticket, inner_before_ns);
     ticket_drop(run);
     return arena;
 }

@@ -93,6 +93,7 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         .account = ticket->run->account,
         .library = ticket->partition->library,
         .call_depth = ticket->run->call_depth,
+        .computed_ns = &ticket->run->computed_ns,
         .inputs = inputs_take(activation, node),
         .input_count = node->node->input_count,
         .outputs = promise->outputs,

@@ -109,6 +109,7 @@ finish_run(Run *run)
         .failure = &run->failure,
         .stats = {.start_ns = run->start_ns,
             .elapsed_ns = clock_monotonic_ns() - run->start_ns,
+            .computed_ns = atomic_load_relaxed(&run->computed_ns),
             .node_count = node_count,
             .trace = run->trace},
     };

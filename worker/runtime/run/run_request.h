@@ -16,6 +16,7 @@ typedef struct RunTrace RunTrace;
 typedef struct RunStats {
     uint64_t start_ns;      /* monotonic clock */
     uint64_t elapsed_ns;    /* time between run_start() and on_done() */
+    uint64_t computed_ns;   /* device time of all threads together, runs of called functions included */
     uint64_t node_count;    /* nodes that ran, dead ones included; a node in a loop counts each time */
     uint64_t planned_bytes; /* the planned peak (memory_plan.h); 0: there was no plan */
     uint64_t peak_bytes;    /* the measured peak, feeds included */

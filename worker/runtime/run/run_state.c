@@ -200,6 +200,7 @@ run_state_get(Partition *partition)
     run->measures_all = count % MEASURE_ALL_EVERY == 0;
     run->node_count = 0;
     run->loop_node_count = 0;
+    run->computed_ns = 0;
     run->loop_bytes = 0;
     run->is_done = false;
     /* The failure is reset member by member: zeroing its texts would cost more than a small run takes. */

@@ -37,6 +37,7 @@ struct Run {
     bool measures_all;
     uint64_t node_count;      /* atomic: nodes that ran, added up as tickets end */
     uint64_t loop_node_count; /* atomic: those of them in loops */
+    uint64_t computed_ns;     /* atomic: device time, added up as tickets end */
     Partition *partition;
     Rendezvous *rendezvous;
     ResourceContainer *container;

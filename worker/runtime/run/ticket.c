@@ -189,6 +189,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->run = run;
     ticket->partition = run->partition;
     ticket->charged = run->partition->device->charge(run->partition->device, run->account);
+    ticket->begun_ns = run->partition->device->computed_ns(run->partition->device);
     ticket->first = NULL;
     ticket->last = NULL;
     ticket->kept = NULL;

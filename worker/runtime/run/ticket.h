@@ -25,6 +25,7 @@ struct Ticket {
     uint32_t node_count;
     uint32_t loop_node_count;
     MemoryAccount *charged; /* the account that this thread charged before the ticket */
+    uint64_t begun_ns;      /* by the device's clock of what this thread computes */
     Call call;
     Tensor outputs[STACK_OUTPUTS];
 };

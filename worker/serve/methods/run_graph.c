@@ -204,6 +204,8 @@ run_done(void *context, const RunResult *result)
     graph_run->is_done = true;
     graph_run->failure = *result->failure;
     graph_run->stats.elapsed_us = (int64_t)(result->stats.elapsed_ns / CLOCK_NS_PER_US);
+    graph_run->stats.computed_us =
+        (int64_t)((result->stats.computed_ns + CLOCK_NS_PER_US - 1) / CLOCK_NS_PER_US);
     graph_run->stats.node_count = (int64_t)result->stats.node_count;
     graph_run->stats.planned_bytes = (int64_t)result->stats.planned_bytes;
     graph_run->stats.peak_bytes = (int64_t)result->stats.peak_bytes;

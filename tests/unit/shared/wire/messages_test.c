@@ -217,6 +217,7 @@ static void
 statistics_come_back_as_they_were_written(void **state)
 {
     WireStats stats = {.elapsed_us = 12,
+        .computed_us = 11,
         .node_count = 34,
         .bytes_in = INT64_MAX,
         .bytes_out = 56,

@@ -2,7 +2,9 @@
 #include "tests/support/cmocka_all.h"
 
 #include <sched.h>
+#include <time.h>
 
+#include "shared/base/clock.h"
 #include "worker/cpu/pool.h"
 
 typedef struct CountedWork {
@@ -114,6 +116,70 @@ loops_nest_inside_queued_work(void **state)
     pool_free(pool);
 }
 
+enum { SPIN_NS = 200 * 1000, SPINS = 50 };
+
+static uint64_t
+cpu_ns(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void
+spin(void *context, int64_t index)
+{
+    (void)context;
+    (void)index;
+    uint64_t end_ns = cpu_ns() + SPIN_NS;
+    while (cpu_ns() < end_ns) {}
+}
+
+static void
+all_threads_of_a_loop_count_as_what_its_caller_computes(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        Pool *pool = pool_new(threads);
+        uint64_t before_ns = pool_computed_ns();
+        pool_parallel_for(pool, SPINS, spin, NULL);
+        uint64_t computed_ns = pool_computed_ns() - before_ns;
+        assert_in_range(computed_ns, (uint64_t)SPINS * SPIN_NS, UINT64_MAX);
+        pool_free(pool);
+    }
+}
+
+typedef struct Sleep {
+    DeviceWork work;
+    uint64_t computed_ns;
+    int count; /* atomic */
+} Sleep;
+
+enum { SLEEP_NS = 200 * 1000 * 1000 };
+
+static void
+sleep_and_count(DeviceWork *work)
+{
+    Sleep *sleep = (Sleep *)(void *)work;
+    struct timespec pause = {.tv_nsec = SLEEP_NS};
+    uint64_t before_ns = pool_computed_ns();
+    (void)nanosleep(&pause, NULL);
+    sleep->computed_ns = pool_computed_ns() - before_ns;
+    atomic_add_acq_rel(&sleep->count, 1);
+}
+
+static void
+a_thread_that_waits_computes_nothing(void **state)
+{
+    (void)state;
+    Sleep sleep = {.work.run = sleep_and_count};
+    Pool *pool = pool_new(1);
+    pool_schedule(pool, &sleep.work);
+    wait_for(&sleep.count, 1);
+    assert_true(sleep.computed_ns < SLEEP_NS / 2);
+    pool_free(pool);
+}
+
 int
 main(void)
 {
@@ -121,6 +187,8 @@ main(void)
         cmocka_unit_test(all_queued_work_runs_once),
         cmocka_unit_test(a_loop_runs_each_iteration_once),
         cmocka_unit_test(loops_nest_inside_queued_work),
+        cmocka_unit_test(all_threads_of_a_loop_count_as_what_its_caller_computes),
+        cmocka_unit_test(a_thread_that_waits_computes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

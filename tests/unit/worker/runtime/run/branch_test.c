@@ -164,6 +164,39 @@ a_branch_takes_what_its_caller_may_still_take(void **state)
     fixture_end(&fixture);
 }
 
+/* A product of 0.7 thousand million operations, which no two threads do in the time that is asked for here:
+ * it is the called function's, and counts as its caller's. */
+static void
+what_a_branch_computes_is_its_callers(void **state)
+{
+    (void)state;
+    enum { SIZE = 700, COMPUTED_MIN_NS = 500 * 1000 };
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition = fixture_compile(&fixture,
+        "function square() -> ()\n"
+        "x = _Arg() T=float32 index=0\n"
+        "y = MatMul(x, x) T=float32\n"
+        "out = _Retval(y) T=float32 index=0\n"
+        "end\n"
+        "p = _Arg() T=bool index=0\n"
+        "x = _Arg() T=float32 index=1\n"
+        "f = _Branch(p, x) Tindex=bool Tin=[float32] Tout=[float32] branches=[@square,@square]\n"
+        "out = _Retval(f) T=float32 index=0\n");
+    Shape scalar = shape_scalar();
+    Shape square = {.rank = 2, .dims = {SIZE, SIZE}};
+    Tensor args[2] = {[1] = fixture_numbers(&fixture, &square, 1)};
+    assert_true(tensor_new(DTYPE_BOOL, &scalar, &args[0]));
+    *(bool *)args[0].data = true;
+    fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+    assert_int_equal(outcome.code, STATUS_OK);
+    assert_in_range(outcome.stats.computed_ns, COMPUTED_MIN_NS, UINT64_MAX);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 static void
 branch_args(RunFixture *fixture, bool takes_first, Tensor args[2])
 {
@@ -473,6 +506,7 @@ main(void)
         cmocka_unit_test(a_branch_calls_branches_and_is_called_in_loops),
         cmocka_unit_test(variables_are_the_sessions),
         cmocka_unit_test(a_branch_takes_what_its_caller_may_still_take),
+        cmocka_unit_test(what_a_branch_computes_is_its_callers),
         cmocka_unit_test(what_is_not_taken_is_not_compiled),
         cmocka_unit_test(many_runs_call_at_once),
         cmocka_unit_test(an_error_names_the_node_inside),

@@ -439,6 +439,45 @@ runs_of_one_partition_do_not_disturb_each_other(void **state)
     fixture_end(&fixture);
 }
 
+/* Runs that wait for the device's one thread: each is charged what it computed, not what it waited. */
+static void
+a_run_computes_only_while_it_has_a_thread(void **state)
+{
+    (void)state;
+    enum { RUNS = 12, SIZE = 256 };
+    static RunOutcome outcomes[RUNS];
+    RunFixture fixture;
+    uint64_t computed_ns = 0;
+    uint64_t elapsed_ns = 0;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "y = MatMul(x, x) T=float32\n"
+                                                         "out = _Retval(y) T=float32 index=0\n");
+    uint64_t begin_ns = clock_monotonic_ns();
+    for (int index = 0; index < RUNS; index++) {
+        Shape shape = {.rank = 2, .dims = {SIZE, SIZE}};
+        Tensor arg = fixture_numbers(&fixture, &shape, index);
+        RunRequest request = {.partition = partition,
+            .args = &arg,
+            .arg_count = 1,
+            .callbacks = outcome_callbacks(&outcomes[index])};
+        assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, NULL));
+    }
+    for (int index = 0; index < RUNS; index++) {
+        outcome_wait(&outcomes[index]);
+        assert_true(outcomes[index].stats.computed_ns > 0);
+        computed_ns += outcomes[index].stats.computed_ns;
+        elapsed_ns += outcomes[index].stats.elapsed_ns;
+        outcome_clear(&outcomes[index]);
+    }
+    uint64_t wall_ns = clock_monotonic_ns() - begin_ns;
+    /* The device's thread and this one, which may run what is short. */
+    assert_in_range(computed_ns, 1, 2 * wall_ns);
+    assert_in_range(computed_ns, 1, elapsed_ns);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -455,6 +494,7 @@ main(void)
         cmocka_unit_test(a_second_run_allocates_nothing_from_the_system),
         cmocka_unit_test(each_failing_allocation_is_told),
         cmocka_unit_test(runs_of_one_partition_do_not_disturb_each_other),
+        cmocka_unit_test(a_run_computes_only_while_it_has_a_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
