@@ -121,15 +121,38 @@ guard_host(Call *call, const Request *request, const char *version)
                : STATUS_OK;
 }
 
-/* Tells whether "host" or "host:port" is a loopback address or "localhost"; nothing is looked up. */
-static bool
-names_this_machine(Slice authority)
+/* Returns "host" of "host" or "host:port". */
+static Slice
+authority_host(Slice authority)
 {
-    char address[ADDRESS_TEXT_SIZE];
     const char *colon = authority.size == 0 ? NULL : memrchr(authority.data, ':', authority.size);
     bool has_port = colon != NULL && authority.data[authority.size - 1] != ']';
-    int size = snprintf(address, sizeof address, "%.*s%s", SLICE_PRINT(authority), has_port ? "" : ":0");
+    return has_port ? slice_of(authority.data, (size_t)(colon - authority.data)) : authority;
+}
+
+/* Tells whether the host is a loopback address or "localhost"; nothing is looked up. */
+static bool
+is_this_machine(Slice host)
+{
+    char address[ADDRESS_TEXT_SIZE];
+    int size = snprintf(address, sizeof address, "%.*s:0", SLICE_PRINT(host));
     return size < (int)sizeof address && address_is_loopback(address);
+}
+
+/* Tells whether the host is a name of the Internet's DNS, which its owner can let lead anywhere: one with a
+ * dot. Single labels ("gateway", "localhost") are not, nor are numbers of addresses. */
+static bool
+is_domain(Slice host)
+{
+    static const char digits_and_dots[] = "0123456789.";
+    bool has_dot = false;
+    bool is_number = true;
+    for (size_t index = 0; index < host.size; index++) {
+        has_dot = has_dot || host.data[index] == '.';
+        is_number =
+            is_number && memchr(digits_and_dots, host.data[index], sizeof digits_and_dots - 1) != NULL;
+    }
+    return has_dot && !is_number && host.data[0] != '[';
 }
 
 /* Returns what stands behind "scheme://"; empty for "null", which is no host's origin. */
@@ -148,14 +171,12 @@ guard_local(Call *call, const Request *request)
 {
     Slice host = request_header(request, "Host");
     Slice origin = request_header(request, "Origin");
-    bool has_host = host.data != NULL; /* HTTP/1.0 needs none */
-    if (has_host && !names_this_machine(host)) {
+    if (is_domain(authority_host(host))) {
         return call_fail(call, STATUS_PERMISSION_DENIED,
-            "without keys only this machine is served: Host is '%.*s', expected 'localhost' or a loopback "
-            "address",
+            "without keys only this machine is served: Host is '%.*s', expected 'localhost' or an address",
             SLICE_PRINT(slice_part(host, 0, 128)));
     }
-    if (origin.data != NULL && !names_this_machine(origin_authority(origin))) {
+    if (origin.data != NULL && !is_this_machine(authority_host(origin_authority(origin)))) {
         return call_fail(call, STATUS_PERMISSION_DENIED,
             "without keys only this machine is served: a page of '%.*s' sent the request",
             SLICE_PRINT(slice_part(origin, 0, 128)));

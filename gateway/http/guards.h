@@ -39,9 +39,9 @@ MUST_USE Status guard_fields(Call *call, const Field *fields, size_t field_count
 MUST_USE Status guard_host(Call *call, const Request *request, const char *version);
 
 /* Refuses with PERMISSION_DENIED what a web page of another host may have made its reader's browser send:
- * Host, and Origin if there is one, must name this machine. For servers that ask for no keys: nothing else
- * tells a page's requests from its reader's. Host catches pages whose name was made to lead here (DNS
- * rebinding), Origin all others that can change anything (Fetch 3.2). */
+ * Host must be no domain, and Origin, if there is one, must name this machine. For servers that ask for no
+ * keys: nothing else tells a page's requests from its reader's. Host catches pages whose domain was made to
+ * lead here (DNS rebinding), Origin all others that can change anything (Fetch 3.2). */
 MUST_USE Status guard_local(Call *call, const Request *request);
 
 /* The framing of a request's body. */
