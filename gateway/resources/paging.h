@@ -1,5 +1,8 @@
-/* Pages of resources that are listed by id: links the query (gateway/http/page.h) to the store's keys
- * (gateway/store/page.h).
+/* Lists in pages (AIP-158): page_size and an opaque page_token, which holds the key of the last item of a
+ * page and never an offset. Resources that are listed by id have the store's keys (gateway/store/page.h).
+ *
+ * A token is bound to the route and to every other query parameter of the request that it was made for:
+ * with another filter it is refused. It carries no authority: every page is authorized anew.
  *
  * Errors: INVALID_ARGUMENT for a size, a token or a parameter that a list does not know. */
 #pragma once
@@ -9,6 +12,19 @@
 #include "gateway/http/response.h"
 #include "gateway/store/page.h"
 #include "shared/json/writer.h"
+
+enum { PAGE_QUERY_SIZE_DEFAULT = 50, PAGE_QUERY_SIZE_MAX = 1000 };
+
+typedef struct PageQuery {
+    uint32_t size; /* at most PAGE_QUERY_SIZE_MAX; asking for one more tells whether a page follows */
+    Slice after;   /* the bytes given to page_token() for the last item; empty for the first page */
+} PageQuery;
+
+MUST_USE Status page_parse(Call *call, const Request *request, PageQuery *ret_page);
+
+/* Returns the token of the page behind the item with this key, and sets the Link header with rel="next".
+ * NULL without memory. */
+const char *page_token(Call *call, const Request *request, Response *response, Slice key);
 
 /* Reads page_size and page_token; a size above the limit `page_size` counts as the limit. */
 MUST_USE Status paging_read(Call *call, const Request *request, const Limits *limits, Page *ret_page);

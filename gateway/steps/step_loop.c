@@ -4,7 +4,8 @@
 
 #include "shared/base/memory.h"
 
-enum { LOOP_BYTE = sizeof(Uuid) - 1 };
+/* The bytes of a step's id that name its loop, and its bucket among the loop's running steps. */
+enum { LOOP_BYTE = sizeof(Uuid) - 1, RANDOM_BYTE = LOOP_BYTE - 1 };
 
 bool
 step_loop_init(StepLoop *loop, Steps *steps, Loop *on, Dispatcher *dispatcher)
@@ -12,7 +13,9 @@ step_loop_init(StepLoop *loop, Steps *steps, Loop *on, Dispatcher *dispatcher)
     assert(on != NULL && dispatcher != NULL && steps->loop_count < STEP_LOOPS_MAX);
 
     *loop = (StepLoop){.steps = steps, .loop = on, .dispatcher = dispatcher, .index = steps->loop_count};
-    running_steps_init(&loop->running);
+    for (size_t index = 0; index < RUNNING_STEPS_BUCKETS; index++) {
+        list_init(&loop->running.buckets[index]);
+    }
     list_init(&loop->queued);
     loop->records = recorder_ring(steps->recorder, on);
     if (loop->records == NULL) {
@@ -81,5 +84,53 @@ step_loop_share_registration(const StepLoop *loop, Plan *plan, const StepReport 
                 .report = *report};
             loop_post(other->loop, &news->task);
         }
+    }
+}
+
+static ListLink *
+bucket_of(RunningSteps *steps, StepId id)
+{
+    return &steps->buckets[id.value.bytes[RANDOM_BYTE] % RUNNING_STEPS_BUCKETS];
+}
+
+void
+running_steps_add(RunningSteps *steps, RunningStep *step)
+{
+    assert(step->run != NULL);
+
+    list_append(bucket_of(steps, step->hold.id), &step->link);
+}
+
+RunningStep *
+running_steps_find(RunningSteps *steps, TenantId tenant, StepId id)
+{
+    LIST_EACH(bucket_of(steps, id), link)
+    {
+        RunningStep *step = LIST_ITEM(link, RunningStep, link);
+        if (uuid_equal(step->hold.id.value, id.value) && uuid_equal(step->hold.tenant.value, tenant.value)) {
+            return step;
+        }
+    }
+    return NULL;
+}
+
+static void
+cancel_bucket(const ListLink *bucket, TenantId tenant, SessionId session)
+{
+    LIST_EACH(bucket, link)
+    {
+        const RunningStep *step = LIST_ITEM(link, RunningStep, link);
+        if (uuid_equal(step->session.value, session.value) &&
+            uuid_equal(step->hold.tenant.value, tenant.value)) {
+            step_cancel(step->run, "its session has been deleted");
+        }
+    }
+}
+
+void
+running_steps_cancel_session(RunningSteps *steps, TenantId tenant, SessionId session)
+{
+    for (size_t index = 0; index < RUNNING_STEPS_BUCKETS; index++) {
+        cancel_bucket(&steps->buckets[index], tenant, session);
     }
 }

@@ -1,8 +1,9 @@
 /* Steps, one a gateway, names the parts that the steps of all loops share; StepLoop, one a loop, has what
- * only that loop's thread touches.
+ * only that loop's thread touches; its RunningSteps are the steps that it runs, by id, for whoever asks about
+ * them or wants them cancelled (step_inquiry.h).
  *
  * Ownership: app makes both, and the parts that they borrow outlive them. A StepLoop owns its scratch
- * memory and the queued steps that it runs.
+ * memory and the queued steps that it runs. A RunningStep lives in its step; the table only links it.
  * Threads:   a Steps is shared: its parts lock inside or do not change. A StepLoop belongs to its loop;
  * other threads read `steps`, `loop` and `index`. */
 #pragma once
@@ -16,12 +17,25 @@
 #include "gateway/queue/recorder.h"
 #include "gateway/queue/runner.h"
 #include "gateway/sessions/session_cache.h"
-#include "gateway/steps/running_steps.h"
+#include "gateway/store/queue.h"
 #include "gateway/traces/trace_cache.h"
 
-enum { STEP_LOOPS_MAX = 64 };
+enum { STEP_LOOPS_MAX = 64, RUNNING_STEPS_BUCKETS = 256 };
 
 typedef struct Steps Steps;
+
+typedef struct RunningSteps {
+    ListLink buckets[RUNNING_STEPS_BUCKETS];
+} RunningSteps;
+
+typedef struct RunningStep {
+    ListLink link;
+    StepHold hold; /* its fence is 0 when the database does not know of the step */
+    SessionId session;
+    GraphId graph;
+    uint64_t started_us;
+    StepRun *run;
+} RunningStep;
 
 typedef struct StepLoop {
     Steps *steps;
@@ -66,3 +80,11 @@ StepLoop *step_id_loop(const Steps *steps, StepId id);
 /* Tells the other loops which workers have the plan's partitions now, as the first step of it may come to any
  * of them. Only a hint: without memory nobody hears. */
 void step_loop_share_registration(const StepLoop *loop, Plan *plan, const StepReport *report);
+
+void running_steps_add(RunningSteps *steps, RunningStep *step);
+
+/* Returns the tenant's step of this id, or NULL. */
+RunningStep *running_steps_find(RunningSteps *steps, TenantId tenant, StepId id);
+
+/* Cancels all steps of a session that has been deleted. */
+void running_steps_cancel_session(RunningSteps *steps, TenantId tenant, SessionId session);

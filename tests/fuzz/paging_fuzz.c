@@ -2,7 +2,7 @@
  * key's own token gives the key back. */
 #include <assert.h>
 
-#include "gateway/http/page.h"
+#include "gateway/resources/paging.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-#include "gateway/http/page.h"
+#include "gateway/resources/paging.h"
 #include "tests/support/cmocka_all.h"
 
 static Arena *arena;
