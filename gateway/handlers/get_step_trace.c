@@ -46,7 +46,7 @@ read_form(Call *call, const Request *request, const TraceForm **ret_form)
     static const char *const names[] = {"format", NULL};
     Slice name = request_query(request, "format");
     TRY(request_query_allow(call, request, names));
-    *ret_form = name.data == NULL ? trace_form_default : trace_form_find(name);
+    *ret_form = name.data == NULL ? &trace_form_chrome : trace_form_find(name);
     return *ret_form != NULL ? STATUS_OK
                              : call_fail(call, STATUS_INVALID_ARGUMENT,
                                    "'format' must be 'chrome' or 'step_stats', not '%.*s'",

@@ -1,4 +1,4 @@
-#include "gateway/traces/step_stats.h"
+#include "gateway/traces/trace_form.h"
 
 #include <stdio.h>
 
@@ -115,8 +115,8 @@ write_slot(JsonWriter *writer, int32_t task, const SlotRows *slot)
     return is_whole;
 }
 
-Status
-step_stats_write(Call *call, const StepTrace *trace, Buffer *json)
+static Status
+write_step_stats(Call *call, const StepTrace *trace, Buffer *json)
 {
     AUTO_ARENA arena = arena_new(TRACE_ROWS_SIZE_MAX);
     SlotRows slots[SLOT_COUNT_MAX];
@@ -136,3 +136,5 @@ step_stats_write(Call *call, const StepTrace *trace, Buffer *json)
     json_write_object_end(&writer);
     return is_whole ? STATUS_OK : call_fail_memory(call, "the statistics of a step");
 }
+
+const TraceForm trace_form_step_stats = {"step_stats", write_step_stats};

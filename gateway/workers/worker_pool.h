@@ -1,6 +1,6 @@
 /* The workers of this gateway, as the database and the network know them: discovery polls them, and here it
  * is told what it cannot find out itself. A worker's task number, which its name keeps for ever, and its
- * drain mark come from the database; the addresses behind a "dns:" name come from the resolver.
+ * drain mark come from the database; the addresses behind a "dns:" name are looked up.
  *
  * An operator sets a drain mark in the database through any gateway; every gateway looks there every
  * WORKER_MARKS_MS.

@@ -1,4 +1,4 @@
-#include "gateway/traces/trace_json.h"
+#include "gateway/traces/trace_form.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -303,8 +303,8 @@ write_about(JsonWriter *writer, const StepTrace *trace)
     json_write_object_end(writer);
 }
 
-Status
-trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
+static Status
+write_chrome(Call *call, const StepTrace *trace, Buffer *json)
 {
     AUTO_ARENA arena = arena_new(TRACE_ROWS_SIZE_MAX);
     SlotRows slots[SLOT_COUNT_MAX] = {0};
@@ -326,3 +326,5 @@ trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
     json_write_object_end(&writer);
     return is_told ? STATUS_OK : call_fail_memory(call, "the transfers of a trace");
 }
+
+const TraceForm trace_form_chrome = {"chrome", write_chrome};
