@@ -247,11 +247,6 @@ draw_truncated_double(Philox *philox, double ret_values[GROUP_MAX])
     }
 }
 
-typedef struct RandomOp {
-    const char *name;
-    Distribution distributions[DTYPE_COUNT];
-} RandomOp;
-
 #define NARROW(function, again)                                                                              \
     {                                                                                                        \
         .group = 4, .draws_again = (again), .draw = (function)                                               \
@@ -276,36 +271,15 @@ typedef struct RandomOp {
         }                                                                                                    \
     }
 
-static const RandomOp random_rows[] = {
-    {"RandomUniform", UNIFORM},
-    {"StatelessRandomUniform", UNIFORM},
-    {"RandomStandardNormal", NORMAL(false, draw_normal_float, draw_normal_double)},
-    {"StatelessRandomNormal", NORMAL(false, draw_normal_float, draw_normal_double)},
-    {"TruncatedNormal", NORMAL(true, draw_truncated_float, draw_truncated_double)},
-    {"StatelessTruncatedNormal", NORMAL(true, draw_truncated_float, draw_truncated_double)},
-};
-
-static const Distribution *
-find_distribution(const Node *node)
-{
-    for (size_t index = 0; index < COUNT_OF(random_rows); index++) {
-        if (slice_equals_string(node->op->name, random_rows[index].name)) {
-            return &random_rows[index].distributions[node->output_dtypes[0]];
-        }
-    }
-    return NULL;
-}
-
-static bool
-supports_random(const Node *node)
-{
-    return find_distribution(node)->draw != NULL;
-}
+static const Distribution uniform_numbers[DTYPE_COUNT] = UNIFORM;
+static const Distribution normal_numbers[DTYPE_COUNT] = NORMAL(false, draw_normal_float, draw_normal_double);
+static const Distribution truncated_numbers[DTYPE_COUNT] =
+    NORMAL(true, draw_truncated_float, draw_truncated_double);
 
 static Status
-fill_output(KernelContext *context, Philox start, const Shape *shape)
+fill_output(KernelContext *context, const Distribution *distributions, Philox start, const Shape *shape)
 {
-    const Distribution *distribution = find_distribution(context->node);
+    const Distribution *distribution = &distributions[context->node->output_dtypes[0]];
     AUTO_TENSOR values = {0};
     TRY(scratch_new(context, DTYPE_FLOAT64, shape, &values));
     int64_t count = tensor_element_count(&values);
@@ -322,7 +296,7 @@ fill_output(KernelContext *context, Philox start, const Shape *shape)
 }
 
 static Status
-random_compute(KernelContext *context)
+draw_next(KernelContext *context, const Distribution *distributions)
 {
     Shape shape;
     Philox start;
@@ -332,7 +306,7 @@ random_compute(KernelContext *context)
         return STATUS_INTERNAL;
     }
     TRY(reserve_outputs(context, count, &start));
-    return fill_output(context, start, &shape);
+    return fill_output(context, distributions, start, &shape);
 }
 
 static Status
@@ -346,14 +320,33 @@ read_seed(KernelContext *context, Philox *ret_philox)
 }
 
 static Status
-stateless_compute(KernelContext *context)
+draw_stateless(KernelContext *context, const Distribution *distributions)
 {
     Shape shape;
     Philox philox;
     TRY(output_shapes(context, &shape));
     TRY(read_seed(context, &philox));
-    return fill_output(context, philox, &shape);
+    return fill_output(context, distributions, philox, &shape);
 }
+
+/* The functions of the kernels that draw from the distributions <name>_numbers, by dtype. */
+#define DRAWS(name)                                                                                          \
+    static bool name##_supports(const Node *node)                                                            \
+    {                                                                                                        \
+        return name##_numbers[node->output_dtypes[0]].draw != NULL;                                          \
+    }                                                                                                        \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return draw_next(context, name##_numbers);                                                           \
+    }                                                                                                        \
+    static Status name##_compute_stateless(KernelContext *context)                                           \
+    {                                                                                                        \
+        return draw_stateless(context, name##_numbers);                                                      \
+    }
+
+DRAWS(uniform)
+DRAWS(normal)
+DRAWS(truncated)
 
 static bool
 integer_supports(const Node *node)
@@ -537,23 +530,23 @@ multinomial_compute(KernelContext *context)
 }
 
 #define SEQUENCE .create = random_sequence_create, .destroy = random_sequence_destroy
-#define RANDOM(name)                                                                                         \
+#define RANDOM(name, distribution)                                                                           \
     {                                                                                                        \
-        .op = (name), .supports = supports_random, .compute = random_compute, .wide_outputs = 1,             \
-        .host_inputs = 1, SEQUENCE                                                                           \
+        .op = (name), .supports = distribution##_supports, .compute = distribution##_compute,                \
+        .wide_outputs = 1, .host_inputs = 1, SEQUENCE                                                        \
     }
-#define STATELESS(name)                                                                                      \
+#define STATELESS(name, distribution)                                                                        \
     {                                                                                                        \
-        .op = (name), .supports = supports_random, .compute = stateless_compute, .wide_outputs = 1,          \
-        .host_inputs = 3                                                                                     \
+        .op = (name), .supports = distribution##_supports, .compute = distribution##_compute_stateless,      \
+        .wide_outputs = 1, .host_inputs = 3                                                                  \
     }
 static const Kernel random_kernels[] = {
-    RANDOM("RandomUniform"),
-    RANDOM("RandomStandardNormal"),
-    RANDOM("TruncatedNormal"),
-    STATELESS("StatelessRandomUniform"),
-    STATELESS("StatelessRandomNormal"),
-    STATELESS("StatelessTruncatedNormal"),
+    RANDOM("RandomUniform", uniform),
+    RANDOM("RandomStandardNormal", normal),
+    RANDOM("TruncatedNormal", truncated),
+    STATELESS("StatelessRandomUniform", uniform),
+    STATELESS("StatelessRandomNormal", normal),
+    STATELESS("StatelessTruncatedNormal", truncated),
     {.op = "RandomUniformInt",
         .supports = integer_supports,
         .compute = uniform_int_compute,

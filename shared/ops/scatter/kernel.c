@@ -4,38 +4,6 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/wide.h"
 
-typedef struct ScatterOp {
-    const char *name;
-    WideCombination combination;
-} ScatterOp;
-
-static const ScatterOp scatter_rows[] = {
-    {"TensorScatterUpdate", WIDE_REPLACE},
-    {"TensorScatterAdd", WIDE_ADD},
-    {"TensorScatterSub", WIDE_SUBTRACT},
-    {"TensorScatterMin", WIDE_MINIMUM},
-    {"TensorScatterMax", WIDE_MAXIMUM},
-    {"ScatterNdNonAliasingAdd", WIDE_ADD},
-    {"ScatterNd", WIDE_ADD},
-};
-
-static WideCombination
-find_combination(const Node *node)
-{
-    for (size_t index = 0; index < COUNT_OF(scatter_rows); index++) {
-        if (slice_equals_string(node->op->name, scatter_rows[index].name)) {
-            return scatter_rows[index].combination;
-        }
-    }
-    return WIDE_COUNT;
-}
-
-static bool
-supports_wide(const Node *node)
-{
-    return wide_supports(find_combination(node), node->output_dtypes[0]);
-}
-
 static bool
 supports_copy(const Node *node)
 {
@@ -110,7 +78,7 @@ update_compute(KernelContext *context)
 }
 
 static Status
-combine_compute(KernelContext *context)
+combine_slices(KernelContext *context, WideCombination combination)
 {
     Dtype wide = wide_dtype(context->inputs[0].dtype);
     AUTO_TENSOR target = {0};
@@ -120,7 +88,7 @@ combine_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], wide, &target));
     TRY(scratch_cast(context, &context->inputs[2], wide, &updates));
     Scatter scatter = {&context->inputs[1], &updates, &target};
-    TRY(scatter_slices(context, &scatter, find_combination(context->node)));
+    TRY(scatter_slices(context, &scatter, combination));
     return scratch_finish(context, 0, &target);
 }
 
@@ -141,24 +109,40 @@ scatter_nd_compute(KernelContext *context)
     return scratch_finish(context, 0, &target);
 }
 
-#define COMBINES(name)                                                                                       \
+/* The functions of a kernel that combines slices in this way. */
+#define COMBINES(name, combination)                                                                          \
+    static bool name##_supports(const Node *node)                                                            \
     {                                                                                                        \
-        .op = (name), .supports = supports_wide, .compute = combine_compute, .wide_inputs = 5                \
+        return wide_supports(combination, node->output_dtypes[0]);                                           \
+    }                                                                                                        \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return combine_slices(context, combination);                                                         \
+    }
+
+COMBINES(add, WIDE_ADD)
+COMBINES(subtract, WIDE_SUBTRACT)
+COMBINES(minimum, WIDE_MINIMUM)
+COMBINES(maximum, WIDE_MAXIMUM)
+
+#define SCATTER(name, function)                                                                              \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_compute, .wide_inputs = 5       \
     }
 
 static const Kernel scatter_kernels[] = {
     {.op = "TensorScatterUpdate", .supports = supports_copy, .compute = update_compute},
     {.op = "ScatterNd",
-        .supports = supports_wide,
+        .supports = add_supports,
         .compute = scatter_nd_compute,
         .wide_inputs = 2,
         .wide_outputs = 1,
         .host_inputs = 1 << 2},
-    COMBINES("TensorScatterAdd"),
-    COMBINES("TensorScatterSub"),
-    COMBINES("TensorScatterMin"),
-    COMBINES("TensorScatterMax"),
-    COMBINES("ScatterNdNonAliasingAdd"),
+    SCATTER("TensorScatterAdd", add),
+    SCATTER("TensorScatterSub", subtract),
+    SCATTER("TensorScatterMin", minimum),
+    SCATTER("TensorScatterMax", maximum),
+    SCATTER("ScatterNdNonAliasingAdd", add),
 };
 
 KERNEL_FAMILY(reference, scatter, scatter_kernels);

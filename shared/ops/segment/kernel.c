@@ -10,47 +10,11 @@ typedef enum Divisor { DIVIDE_NOT, DIVIDE_BY_COUNT, DIVIDE_BY_ROOT } Divisor;
 typedef enum Kind { SORTED, UNSORTED, SPARSE } Kind;
 
 typedef struct SegmentOp {
-    const char *name;
     WideCombination combination;
     Divisor divisor;
     Kind kind;
     int empty; /* the value of a sorted segment without slices */
 } SegmentOp;
-
-static const SegmentOp segment_rows[] = {
-    {"SegmentSum", WIDE_ADD, DIVIDE_NOT, SORTED, 0},
-    {"SegmentMean", WIDE_ADD, DIVIDE_BY_COUNT, SORTED, 0},
-    {"SegmentProd", WIDE_MULTIPLY, DIVIDE_NOT, SORTED, 1},
-    {"SegmentMin", WIDE_MINIMUM, DIVIDE_NOT, SORTED, 0},
-    {"SegmentMax", WIDE_MAXIMUM, DIVIDE_NOT, SORTED, 0},
-    {"UnsortedSegmentSum", WIDE_ADD, DIVIDE_NOT, UNSORTED, 0},
-    {"UnsortedSegmentProd", WIDE_MULTIPLY, DIVIDE_NOT, UNSORTED, 0},
-    {"UnsortedSegmentMin", WIDE_MINIMUM, DIVIDE_NOT, UNSORTED, 0},
-    {"UnsortedSegmentMax", WIDE_MAXIMUM, DIVIDE_NOT, UNSORTED, 0},
-    {"SparseSegmentSum", WIDE_ADD, DIVIDE_NOT, SPARSE, 0},
-    {"SparseSegmentMean", WIDE_ADD, DIVIDE_BY_COUNT, SPARSE, 0},
-    {"SparseSegmentSqrtN", WIDE_ADD, DIVIDE_BY_ROOT, SPARSE, 0},
-    {"SparseSegmentSumWithNumSegments", WIDE_ADD, DIVIDE_NOT, SPARSE, 0},
-    {"SparseSegmentMeanWithNumSegments", WIDE_ADD, DIVIDE_BY_COUNT, SPARSE, 0},
-    {"SparseSegmentSqrtNWithNumSegments", WIDE_ADD, DIVIDE_BY_ROOT, SPARSE, 0},
-};
-
-static const SegmentOp *
-find_row(const Node *node)
-{
-    for (size_t index = 0; index < COUNT_OF(segment_rows); index++) {
-        if (slice_equals_string(node->op->name, segment_rows[index].name)) {
-            return &segment_rows[index];
-        }
-    }
-    return NULL;
-}
-
-static bool
-supports_segments(const Node *node)
-{
-    return wide_supports(find_row(node)->combination, node->input_dtypes[0]);
-}
 
 typedef struct Fold {
     KernelContext *context;
@@ -168,9 +132,8 @@ fold_segments(Fold *fold)
 }
 
 static Status
-compute_segments(KernelContext *context)
+compute_segments(KernelContext *context, const SegmentOp *op)
 {
-    const SegmentOp *op = find_row(context->node);
     Fold fold = {.context = context,
         .op = op,
         .ids = &context->inputs[op->kind == SPARSE ? 2 : 1],
@@ -182,29 +145,54 @@ compute_segments(KernelContext *context)
     return status;
 }
 
-/* `on_host` has the bit of the input that holds the number of segments, if there is one. */
-#define SEGMENT(name, on_host)                                                                               \
+/* The functions of a kernel that folds as the SegmentOp of this name says. */
+#define FOLDS(name, ...)                                                                                     \
+    static const SegmentOp name = {__VA_ARGS__};                                                             \
+    static bool name##_supports(const Node *node)                                                            \
     {                                                                                                        \
-        .op = (name), .supports = supports_segments, .compute = compute_segments, .wide_inputs = 1,          \
+        return wide_supports(name.combination, node->input_dtypes[0]);                                       \
+    }                                                                                                        \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return compute_segments(context, &name);                                                             \
+    }
+
+FOLDS(sorted_sum, WIDE_ADD, DIVIDE_NOT, SORTED, 0)
+FOLDS(sorted_mean, WIDE_ADD, DIVIDE_BY_COUNT, SORTED, 0)
+FOLDS(sorted_product, WIDE_MULTIPLY, DIVIDE_NOT, SORTED, 1)
+FOLDS(sorted_minimum, WIDE_MINIMUM, DIVIDE_NOT, SORTED, 0)
+FOLDS(sorted_maximum, WIDE_MAXIMUM, DIVIDE_NOT, SORTED, 0)
+FOLDS(unsorted_sum, WIDE_ADD, DIVIDE_NOT, UNSORTED, 0)
+FOLDS(unsorted_product, WIDE_MULTIPLY, DIVIDE_NOT, UNSORTED, 0)
+FOLDS(unsorted_minimum, WIDE_MINIMUM, DIVIDE_NOT, UNSORTED, 0)
+FOLDS(unsorted_maximum, WIDE_MAXIMUM, DIVIDE_NOT, UNSORTED, 0)
+FOLDS(sparse_sum, WIDE_ADD, DIVIDE_NOT, SPARSE, 0)
+FOLDS(sparse_mean, WIDE_ADD, DIVIDE_BY_COUNT, SPARSE, 0)
+FOLDS(sparse_root, WIDE_ADD, DIVIDE_BY_ROOT, SPARSE, 0)
+
+/* `on_host` has the bit of the input that holds the number of segments, if there is one. */
+#define SEGMENT(name, function, on_host)                                                                     \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_compute, .wide_inputs = 1,      \
         .wide_outputs = 1, .host_inputs = (on_host)                                                          \
     }
 
 static const Kernel segment_kernels[] = {
-    SEGMENT("SegmentSum", 0),
-    SEGMENT("SegmentMean", 0),
-    SEGMENT("SegmentProd", 0),
-    SEGMENT("SegmentMin", 0),
-    SEGMENT("SegmentMax", 0),
-    SEGMENT("UnsortedSegmentSum", 1 << 2),
-    SEGMENT("UnsortedSegmentProd", 1 << 2),
-    SEGMENT("UnsortedSegmentMin", 1 << 2),
-    SEGMENT("UnsortedSegmentMax", 1 << 2),
-    SEGMENT("SparseSegmentSum", 1 << 2),
-    SEGMENT("SparseSegmentMean", 1 << 2),
-    SEGMENT("SparseSegmentSqrtN", 1 << 2),
-    SEGMENT("SparseSegmentSumWithNumSegments", 1 << 3),
-    SEGMENT("SparseSegmentMeanWithNumSegments", 1 << 3),
-    SEGMENT("SparseSegmentSqrtNWithNumSegments", 1 << 3),
+    SEGMENT("SegmentSum", sorted_sum, 0),
+    SEGMENT("SegmentMean", sorted_mean, 0),
+    SEGMENT("SegmentProd", sorted_product, 0),
+    SEGMENT("SegmentMin", sorted_minimum, 0),
+    SEGMENT("SegmentMax", sorted_maximum, 0),
+    SEGMENT("UnsortedSegmentSum", unsorted_sum, 1 << 2),
+    SEGMENT("UnsortedSegmentProd", unsorted_product, 1 << 2),
+    SEGMENT("UnsortedSegmentMin", unsorted_minimum, 1 << 2),
+    SEGMENT("UnsortedSegmentMax", unsorted_maximum, 1 << 2),
+    SEGMENT("SparseSegmentSum", sparse_sum, 1 << 2),
+    SEGMENT("SparseSegmentMean", sparse_mean, 1 << 2),
+    SEGMENT("SparseSegmentSqrtN", sparse_root, 1 << 2),
+    SEGMENT("SparseSegmentSumWithNumSegments", sparse_sum, 1 << 3),
+    SEGMENT("SparseSegmentMeanWithNumSegments", sparse_mean, 1 << 3),
+    SEGMENT("SparseSegmentSqrtNWithNumSegments", sparse_root, 1 << 3),
 };
 
 KERNEL_FAMILY(reference, segment, segment_kernels);

@@ -4,44 +4,10 @@
 #include "worker/reference/combine.h"
 #include "worker/runtime/variable.h"
 
-typedef struct ScatterOp {
-    const char *op;
-    Combine combine;
-} ScatterOp;
-
-static const ScatterOp scatter_ops[] = {
-    {"ScatterUpdate", COMBINE_SET},
-    {"ScatterAdd", COMBINE_ADD},
-    {"ScatterSub", COMBINE_SUB},
-    {"ScatterMul", COMBINE_MUL},
-    {"ScatterDiv", COMBINE_DIV},
-    {"ScatterMin", COMBINE_MIN},
-    {"ScatterMax", COMBINE_MAX},
-    {"ScatterNdUpdate", COMBINE_SET},
-    {"ScatterNdAdd", COMBINE_ADD},
-    {"ScatterNdSub", COMBINE_SUB},
-};
-
-static const ScatterOp *
-find_op(const Node *node)
-{
-    Slice prefix = SLICE("Resource");
-    Slice name = node->def->op;
-    Slice bare = slice_starts_with(name, prefix) ? slice_part(name, prefix.size, SIZE_MAX) : name;
-    for (size_t index = 0; index < COUNT_OF(scatter_ops); index++) {
-        if (slice_equals_string(bare, scatter_ops[index].op)) {
-            return &scatter_ops[index];
-        }
-    }
-    return NULL;
-}
-
 static bool
-supports_scatter(const Node *node)
+supports_scatter(const Node *node, Combine combine)
 {
-    const ScatterOp *op = find_op(node);
-    return op != NULL && dtype_is_integer(node->input_dtypes[1]) &&
-           combine_supports(op->combine, node->input_dtypes[2]);
+    return dtype_is_integer(node->input_dtypes[1]) && combine_supports(combine, node->input_dtypes[2]);
 }
 
 /* There is an update for every part or, where indices are row numbers, one scalar for all. */
@@ -76,9 +42,8 @@ check_divisors(KernelContext *context, Combine combine)
 }
 
 static Status
-scatter_parts(KernelContext *context, Variable *variable, bool is_nd)
+scatter_parts(KernelContext *context, Variable *variable, Combine combine, bool is_nd)
 {
-    Combine combine = find_op(context->node)->combine;
     const Tensor *updates = &context->inputs[2];
     Tensor *target = NULL;
     Positions positions;
@@ -103,12 +68,12 @@ scatter_parts(KernelContext *context, Variable *variable, bool is_nd)
 }
 
 static Status
-scatter_any(KernelContext *context, bool is_nd)
+scatter_any(KernelContext *context, Combine combine, bool is_nd)
 {
     Variable *variable = NULL;
     TRY(kernel_variable(context, 0, &variable));
     variables_lock(&variable, 1);
-    Status status = scatter_parts(context, variable, is_nd);
+    Status status = scatter_parts(context, variable, combine, is_nd);
     variables_unlock(&variable, 1);
     TRY(status);
     if (context->output_count > 0) {
@@ -118,17 +83,27 @@ scatter_any(KernelContext *context, bool is_nd)
     return STATUS_OK;
 }
 
-static Status
-rows_compute(KernelContext *context)
-{
-    return scatter_any(context, false);
-}
+/* The functions of a kernel: `is_nd` says whether the indices are coordinates, not numbers of rows. */
+#define SCATTERS(name, combine, is_nd)                                                                       \
+    static bool name##_supports(const Node *node)                                                            \
+    {                                                                                                        \
+        return supports_scatter(node, combine);                                                              \
+    }                                                                                                        \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return scatter_any(context, combine, is_nd);                                                         \
+    }
 
-static Status
-nd_compute(KernelContext *context)
-{
-    return scatter_any(context, true);
-}
+SCATTERS(update, COMBINE_SET, false)
+SCATTERS(add, COMBINE_ADD, false)
+SCATTERS(subtract, COMBINE_SUB, false)
+SCATTERS(multiply, COMBINE_MUL, false)
+SCATTERS(divide, COMBINE_DIV, false)
+SCATTERS(minimum, COMBINE_MIN, false)
+SCATTERS(maximum, COMBINE_MAX, false)
+SCATTERS(nd_update, COMBINE_SET, true)
+SCATTERS(nd_add, COMBINE_ADD, true)
+SCATTERS(nd_subtract, COMBINE_SUB, true)
 
 static bool
 gather_supports(const Node *node)
@@ -187,30 +162,30 @@ gather_nd_compute(KernelContext *context)
 
 #define SCATTER(name, function)                                                                              \
     {                                                                                                        \
-        .op = (name), .supports = supports_scatter, .compute = (function)                                    \
+        .op = (name), .supports = function##_supports, .compute = function##_compute                         \
     }
 
 static const Kernel variable_scatter_kernels[] = {
-    SCATTER("ScatterUpdate", rows_compute),
-    SCATTER("ScatterAdd", rows_compute),
-    SCATTER("ScatterSub", rows_compute),
-    SCATTER("ScatterMul", rows_compute),
-    SCATTER("ScatterDiv", rows_compute),
-    SCATTER("ScatterMin", rows_compute),
-    SCATTER("ScatterMax", rows_compute),
-    SCATTER("ScatterNdUpdate", nd_compute),
-    SCATTER("ScatterNdAdd", nd_compute),
-    SCATTER("ScatterNdSub", nd_compute),
-    SCATTER("ResourceScatterUpdate", rows_compute),
-    SCATTER("ResourceScatterAdd", rows_compute),
-    SCATTER("ResourceScatterSub", rows_compute),
-    SCATTER("ResourceScatterMul", rows_compute),
-    SCATTER("ResourceScatterDiv", rows_compute),
-    SCATTER("ResourceScatterMin", rows_compute),
-    SCATTER("ResourceScatterMax", rows_compute),
-    SCATTER("ResourceScatterNdUpdate", nd_compute),
-    SCATTER("ResourceScatterNdAdd", nd_compute),
-    SCATTER("ResourceScatterNdSub", nd_compute),
+    SCATTER("ScatterUpdate", update),
+    SCATTER("ScatterAdd", add),
+    SCATTER("ScatterSub", subtract),
+    SCATTER("ScatterMul", multiply),
+    SCATTER("ScatterDiv", divide),
+    SCATTER("ScatterMin", minimum),
+    SCATTER("ScatterMax", maximum),
+    SCATTER("ScatterNdUpdate", nd_update),
+    SCATTER("ScatterNdAdd", nd_add),
+    SCATTER("ScatterNdSub", nd_subtract),
+    SCATTER("ResourceScatterUpdate", update),
+    SCATTER("ResourceScatterAdd", add),
+    SCATTER("ResourceScatterSub", subtract),
+    SCATTER("ResourceScatterMul", multiply),
+    SCATTER("ResourceScatterDiv", divide),
+    SCATTER("ResourceScatterMin", minimum),
+    SCATTER("ResourceScatterMax", maximum),
+    SCATTER("ResourceScatterNdUpdate", nd_update),
+    SCATTER("ResourceScatterNdAdd", nd_add),
+    SCATTER("ResourceScatterNdSub", nd_subtract),
     {.op = "ResourceGather", .supports = gather_rows_supports, .compute = gather_compute},
     {.op = "ResourceGatherNd", .supports = gather_supports, .compute = gather_nd_compute},
 };
