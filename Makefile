@@ -1,7 +1,7 @@
 # make                    the three programs, in build/release/
 # make run                install what is missing, start PostgreSQL, gateway and two workers, run the main job; Ctrl-C ends all
 # make test               install what is missing, build, run every test; VARIANT=debug|asan|tsan|coverage
-# make test MODULE=dir    the unit tests of one module: MODULE=shared/base; of ops those of conformance: MODULE=shared/ops/pad
+# make test MODULE=dir    the unit tests of one module: MODULE=shared/base; of ops those of conformance: MODULE=shared/ops/pad; the routes: MODULE=gateway/handlers
 # make test-isa           the kernels' tests as on machines with SSE4.1, AVX and AVX2 only
 # make test-slowed        the tests of whole processes on one core, SLOWNESS (4) times slower
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json

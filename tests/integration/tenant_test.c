@@ -122,8 +122,8 @@ case_find(const Handler *handler)
             return &cases[index];
         }
     }
-    fail_msg("the route %s %s (%s) has no case in this test", handler->method, handler->path,
-        handler->operation_id);
+    fail_msg("the route %s %s (%s) has no case here: add a row to cases[] in %s", handler->method,
+        handler->path, handler->operation_id, __FILE__);
     return NULL;
 }
 

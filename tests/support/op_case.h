@@ -5,7 +5,10 @@
  *         .outputs = {"float32[1,1] 6"}}
  *
  * Attributes: "name=value; name=value" in the form of signatures (lists in brackets), dtypes by name,
- * tensors as literals. Type and number attributes that follow from the inputs are filled in. */
+ * tensors as literals. Type and number attributes that follow from the inputs are filled in.
+ *
+ * An element-wise op is also run at edges that are made of the case's inputs: with empty tensors and, if it
+ * is a function of one floating input, with NaN. */
 #pragma once
 
 #include "shared/base/call.h"

@@ -91,6 +91,8 @@ process_start(Process *process, const char *program, const char *const *argument
                  strncmp(line, said, sizeof said - 1) == 0;
     /* The pipe stays open: a program that prints later must not die of it. */
     if (!is_up) {
+        (void)fprintf(
+            stderr, "%s does not start; TEST_VERBOSE=1 shows what programs write on stderr\n", program);
         if (process->pid > 0) {
             (void)process_stop(process, SIGKILL);
         }

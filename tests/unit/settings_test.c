@@ -1,5 +1,6 @@
-/* A setting is read by its program and given by a test. Nothing else tells when either is forgotten: a row in
- * the table suffices for --help, for docs/settings.md and for a flag that does nothing. */
+/* A setting has a row in its program's table, is read by the program and given by a test. Nothing else tells
+ * when one of them is forgotten: a row suffices for --help, for docs/settings.md and for a flag that does
+ * nothing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,44 @@ every_setting_is_read_by_its_program(void **state)
     assert_int_equal(lacking, 0);
 }
 
+static bool
+is_setting(Slice name)
+{
+    for (size_t program = 0; program < COUNT_OF(programs); program++) {
+        const ConfigTable *table = programs[program].table;
+        for (size_t index = 0; index < table->count; index++) {
+            if (slice_equals_string(name, table->definitions[index].name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A program that asks for another one dies of it, but only when the line is reached. */
+static void
+what_a_program_reads_is_a_setting(void **state)
+{
+    (void)state;
+    static const char asking[] = "(config, \"";
+    size_t lacking = 0;
+    for (size_t program = 0; program < COUNT_OF(programs); program++) {
+        AUTO_BUFFER code = {0};
+        (void)files_each(programs[program].folder, ".c", append_file, &code);
+        const char *found = text_of(&code);
+        while ((found = strstr(found, asking)) != NULL) {
+            found += sizeof asking - 1;
+            Slice name = slice_of(found, strcspn(found, "\""));
+            if (!is_setting(name)) {
+                print_error("'%.*s' is read in %s, but is no setting: add a row to %s\n", SLICE_PRINT(name),
+                    programs[program].folder, programs[program].file);
+                lacking++;
+            }
+        }
+    }
+    assert_int_equal(lacking, 0);
+}
+
 static void
 every_setting_is_given_by_a_test(void **state)
 {
@@ -156,6 +195,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_setting_is_read_by_its_program),
+        cmocka_unit_test(what_a_program_reads_is_a_setting),
         cmocka_unit_test(every_setting_is_given_by_a_test),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

@@ -37,6 +37,7 @@ bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 
 # All tests, or with MODULE=shared/base the unit tests of one module (and of the folders below it). The ops' tests are
 # those of conformance: MODULE=shared/ops runs all of the reference kernels, MODULE=shared/ops/pad those of one family.
+# Those of the handlers compare all routes with the contract, and ask each with other tenants' keys.
 MODULE ?=
 override MODULE := $(MODULE:%/=%)
 test: ; @tools/check_writable build && tools/install_packages build test && \
@@ -45,9 +46,11 @@ OPS_TESTED := $(if $(filter shared/ops,$(MODULE)),%,$(patsubst shared/ops/%/defi
     $(wildcard $(filter shared/ops/%,$(MODULE))/definition.c)))
 OPS_TEST_PROGRAMS := $(if $(OPS_TESTED),$(filter $(addprefix $(OUT)/tests/conformance/reference_,$(OPS_TESTED) coverage_test),\
     $(TEST_PROGRAMS)))
-MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS)) $(OPS_TEST_PROGRAMS)
+HANDLER_TEST_PROGRAMS := $(if $(filter gateway/handlers,$(MODULE)),\
+    $(OUT)/tests/contract/openapi_test $(OUT)/tests/integration/tenant_test)
+MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS)) $(OPS_TEST_PROGRAMS) $(HANDLER_TEST_PROGRAMS)
 run-module-tests: $(MODULE_TEST_PROGRAMS)
-	@$(if $(strip $^),OUT=$(OUT) tools/run_tests $^,echo "there are no unit tests below tests/unit/$(MODULE)" >&2; exit 1)
+	@$(if $(strip $^),OUT=$(OUT) $(if $(HANDLER_TEST_PROGRAMS),tools/with_postgres) tools/run_tests $^,echo "there are no unit tests below tests/unit/$(MODULE)" >&2; exit 1)
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
