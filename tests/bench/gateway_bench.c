@@ -34,7 +34,7 @@ static void
 write_request(Buffer *request, const Cluster *cluster, const char *more_headers, const char *body)
 {
     buffer_append_format(request,
-        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n%s"
+        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s"
         "Content-Length: %zu\r\n\r\n%s",
         cluster->session, more_headers, strlen(body), body);
 }

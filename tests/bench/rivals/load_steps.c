@@ -23,7 +23,7 @@ main(int argc, char **argv)
     }
     AUTO_BUFFER request = {0};
     buffer_append_format(&request,
-        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         "Content-Length: %zu\r\n\r\n%s",
         argv[2], strlen(argv[3]), argv[3]);
     Load load = {
