@@ -77,7 +77,7 @@ typedef enum KernelSharing {
     KERNEL_LENDS,  /* memory that lives on elsewhere: in a variable or a list */
 } KernelSharing;
 
-/* The facts about a node that are known before a run, for the memory plan (memory_scratch.h). */
+/* The facts about a node that are known before a run, for the memory plan (memory_plan.c). */
 typedef struct KernelForecast {
     Call *call; /* a call for shape inference; its errors are ignored */
     Device *device;

@@ -4,15 +4,173 @@
 #include "worker/runtime/memory/memory_plan.h"
 
 #include <assert.h>
-
 #include <stdlib.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "worker/runtime/memory/arena_layout.h"
-#include "worker/runtime/memory/memory_scratch.h"
-#include "worker/runtime/memory/memory_shapes.h"
 #include "worker/runtime/memory/memory_values.h"
+#include "worker/runtime/partition/partition.h"
+#include "worker/runtime/partition/schedule.h"
+
+typedef struct MemoryShapes {
+    const Tensor *feeds;
+    int64_t open_size; /* RunRequest.open_size; 0: not known */
+    /* Filled in by infer_shapes(): */
+    const Shape *const *outputs; /* by node and port; dimensions that cannot be inferred are unknown */
+    bool grow;                   /* some shapes follow from the open size */
+} MemoryShapes;
+
+enum { RULES_MAX = 2 * SHAPE_RANK_MAX };
+
+/* Computes a shape from pairs of scale and offset, one pair for each dimension: size = scale * open_size +
+ * offset. False when open_size is not known or a rule makes no valid size. */
+static bool
+grow_shape(const int64_t *rules, size_t count, int64_t open_size, Shape *ret_shape)
+{
+    Shape shape = {.rank = (int)(count / 2)};
+    bool is_good = open_size > 0 && count <= RULES_MAX && count % 2 == 0;
+    for (int i = 0; is_good && i < shape.rank; i++) {
+        const int64_t *rule = &rules[2 * (size_t)i];
+        int64_t *size = &shape.dims[i];
+        is_good = !__builtin_mul_overflow(rule[0], open_size, size) &&
+                  !__builtin_add_overflow(*size, rule[1], size) && *size >= 0;
+    }
+    *ret_shape = shape;
+    return is_good;
+}
+
+/* Gives a _Recv's tensor its shape when the gateway has said how it follows from the open size (attribute
+ * `grows`). False when it has not. */
+static bool
+seed_received(MemoryShapes *shapes, const Node *node, ShapeSeed *ret_seed)
+{
+    int64_t rules[RULES_MAX];
+    size_t count = node_attr_ints(node, "grows", rules, COUNT_OF(rules));
+    shapes->grow = shapes->grow || count > 0;
+    ret_seed->endpoint.node = node->id;
+    return count > 0 && grow_shape(rules, count, shapes->open_size, &ret_seed->shape);
+}
+
+static size_t
+collect_seeds(MemoryShapes *shapes, const Partition *partition, ShapeSeed *seeds)
+{
+    size_t count = 0;
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        const ScheduleNode *node = &partition->nodes[id];
+        if (node->kind == SCHEDULE_ARG) {
+            seeds[count++] = (ShapeSeed){.endpoint = {.node = id}, .shape = shapes->feeds[node->index].shape};
+        } else if (node->kind == SCHEDULE_RECV) {
+            count += seed_received(shapes, node->node, &seeds[count]) ? 1 : 0;
+        } else if (node->value != NULL) {
+            seeds[count++] =
+                (ShapeSeed){.endpoint = {.node = id}, .shape = node->value->shape, .value = node->value};
+        }
+    }
+    return count;
+}
+
+/* Infers the shapes of a partition's tensors from its feeds, its constants, and the rules that the gateway
+ * gives for tensors that other slots send. False when shapes contradict each other, or without memory. */
+static bool
+infer_shapes(Arena *arena, const Partition *partition, MemoryShapes *shapes)
+{
+    size_t seed_max = (size_t)partition->node_count + 1;
+    ShapeSeed *seeds = arena_alloc(arena, seed_max * sizeof *seeds);
+    if (seeds == NULL) {
+        return false;
+    }
+    Call call = {.arena = arena};
+    size_t count = collect_seeds(shapes, partition, seeds);
+    return graph_infer_shapes(&call, partition->graph, seeds, count, &shapes->outputs) == STATUS_OK;
+}
+
+/* The input shapes and constant values of one node, as a KernelForecast shows them to its kernel. The
+ * arrays have room for the node with the most inputs and are filled again for each node. */
+typedef struct Telling {
+    Shape *shapes;
+    const Tensor **values;
+} Telling;
+
+static bool
+telling_new(Arena *arena, const Partition *partition, Telling *ret_telling)
+{
+    size_t input_max = 0;
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        size_t count = partition->nodes[id].node->input_count;
+        input_max = count > input_max ? count : input_max;
+    }
+    ret_telling->shapes = arena_alloc(arena, (input_max + 1) * sizeof *ret_telling->shapes);
+    ret_telling->values = arena_alloc(arena, (input_max + 1) * sizeof *ret_telling->values);
+    return ret_telling->shapes != NULL && ret_telling->values != NULL;
+}
+
+/* Fills in the inputs of a node; an absent optional one has an unknown shape. False when the shape of
+ * another is not known. */
+static bool
+tell_inputs(const Telling *telling, const Partition *partition, const Shape *const *shapes, const Node *node)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        Endpoint from = node->inputs[i];
+        telling->shapes[i] = shape_unknown();
+        telling->values[i] = NULL;
+        if (from.node == NODE_NONE) {
+            continue;
+        }
+        telling->shapes[i] = shapes[from.node][from.port];
+        telling->values[i] = from.port == 0 ? partition->nodes[from.node].value : NULL;
+        if (!shape_is_known(&telling->shapes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t
+forecast_size(const KernelForecast *told, const Kernel *kernel)
+{
+    return kernel->scratch != NULL ? kernel->scratch(told)
+                                   : kernel_wide_size(told, kernel->wide_inputs, kernel->wide_outputs);
+}
+
+static bool
+takes_scratch(const ScheduleNode *node)
+{
+    return node->kind == SCHEDULE_KERNEL &&
+           (node->kernel->scratch != NULL || node->kernel->wide_inputs != 0 ||
+               node->kernel->wide_outputs != 0);
+}
+
+/* Forecasts the device memory that kernels will take while they compute, beside their inputs and outputs
+ * (Kernel.scratch). Returns bytes by node: 0 when its kernel takes none or cannot tell, or when an input's
+ * shape is not known; NULL without memory. `shapes`: by node and port. */
+static uint64_t *
+forecast_scratch(Arena *arena, const Partition *partition, const Shape *const *shapes)
+{
+    uint64_t *sizes = arena_alloc(arena, ((size_t)partition->node_count + 1) * sizeof *sizes);
+    Telling telling;
+    if (sizes == NULL || !telling_new(arena, partition, &telling)) {
+        return NULL;
+    }
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        const ScheduleNode *node = &partition->nodes[id];
+        if (!takes_scratch(node) || !tell_inputs(&telling, partition, shapes, node->node)) {
+            continue;
+        }
+        Call call = {.arena = arena};
+        KernelForecast told = {
+            .call = &call,
+            .device = partition->device,
+            .state = node->state,
+            .shapes = {.node = node->node,
+                .inputs = telling.shapes,
+                .values = telling.values,
+                .outputs = without_const(shapes[id])},
+        };
+        sizes[id] = forecast_size(&told, node->kernel);
+    }
+    return sizes;
+}
 
 enum {
     ARENA_TENSOR_MIN = 1024,    /* bytes; a smaller tensor is allocated on its own as cheaply */
@@ -314,7 +472,7 @@ static bool
 find_scratch(Planning *planning)
 {
     planning->scratch_sizes =
-        memory_scratch_find(planning->scratch, planning->partition, planning->shapes.outputs);
+        forecast_scratch(planning->scratch, planning->partition, planning->shapes.outputs);
     return planning->scratch_sizes != NULL;
 }
 
@@ -322,7 +480,7 @@ static bool
 plan_memory(Planning *planning)
 {
     MemoryPlan *plan = planning->plan;
-    plan->is_exact = memory_shapes_find(planning->scratch, planning->partition, &planning->shapes);
+    plan->is_exact = infer_shapes(planning->scratch, planning->partition, &planning->shapes);
     plan->grows = planning->shapes.grow;
     if (!plan->is_exact) {
         return true;

@@ -8,8 +8,8 @@
  *
  * This folder is built in layers, each of which includes only those before it: trace, rendezvous and
  * run_request (a run's outside) → iteration (memory of loops) → run_state (memory of a run) → run_failure,
- * run_admission → ticket (passing outputs on) → frame (loops) → node_tensors, control_flow, transfers,
- * promise, args, nodes (what one node does) → run_cancel → executor (the loop over ready nodes) → run.
+ * run_admission → ticket (passing outputs on) → frame (loops) → node_tensors, promise, args, nodes (what one
+ * node does) → run_cancel → executor (the loop over ready nodes) → run.
  *
  * Ownership: refcounted; the caller of run_start() gets one reference, and may cancel and feed the run
  *            until it gives that back.

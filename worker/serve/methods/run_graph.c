@@ -22,11 +22,106 @@
 #include "shared/base/mutex.h"
 #include "shared/base/text.h"
 #include "worker/runtime/run/run.h"
+#include "worker/serve/method.h"
 #include "worker/serve/metrics.h"
-#include "worker/serve/run_answer.h"
-#include "worker/serve/run_shared.h"
 #include "worker/serve/run_trace.h"
+#include "worker/serve/state_table.h"
+#include "worker/serve/step_table.h"
 #include "worker/serve/worker.h"
+
+/* Joins the step; leaves *ret_entry alone when no other slot takes part. The caller must release
+ * *ret_entry after a failure too. */
+static Status
+run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_entry)
+{
+    StepClaim claim = {
+        .step = request->parameters[0],
+        .slot = header->slot,
+        .attempt = header->attempt,
+        .push_token = header->push_token,
+        .deadline_ns = request->call.deadline_ns,
+        .now_ns = loop_now_ns(request->loop->loop),
+    };
+    if (claim.push_token.size == 0) {
+        return STATUS_OK;
+    }
+    TRY(step_table_enter(&request->call, request->worker->steps, &claim, ret_entry));
+    TransportStep *transport = transport_step_new(request->loop->transport, claim.step, header);
+    if (transport == NULL) {
+        return call_fail_memory(&request->call, "the peers of a step");
+    }
+    if (!step_entry_attach(*ret_entry, transport)) {
+        transport_step_unref(transport);
+        return call_fail(&request->call, STATUS_ABORTED, "slot %lld of this attempt has been run already",
+            (long long)claim.slot);
+    }
+    return STATUS_OK;
+}
+
+/* Finds the container of the session; leaves *ret_state alone when the session keeps nothing here. */
+static Status
+run_find_state(WorkerRequest *request, const WireRun *header, ResourceContainer **ret_state)
+{
+    StatePlace place = {
+        .tenant = request->tenant,
+        .session = header->session,
+        .place = header->state_place,
+        .epoch = header->state_epoch,
+    };
+    return place.epoch == 0 ? STATUS_OK
+                            : state_table_obtain(&request->call, request->worker->states, &place,
+                                  loop_now_ns(request->loop->loop), ret_state);
+}
+
+static void
+run_answer_status(WorkerRequest *request, const WireStatus *status)
+{
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER frame = {0};
+    wire_status_write(&json, status);
+    frame_write_json(&frame, FRAME_STATUS, buffer_slice(&json));
+    worker_frames_begin(request);
+    worker_frames_write(request, buffer_slice(&frame));
+}
+
+static void
+run_answer_stats(WorkerRequest *request, const WireStats *stats)
+{
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER frame = {0};
+    wire_stats_write(&json, stats);
+    frame_write_json(&frame, FRAME_STATS, buffer_slice(&json));
+    worker_frames_write(request, buffer_slice(&frame));
+}
+
+/* Writes an output; `tensor` NULL: it is dead. */
+static void
+run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor)
+{
+    char name[24];
+    int size = snprintf(name, sizeof name, "%u", index);
+    worker_frames_begin(request);
+    if (tensor != NULL) {
+        worker_frames_tensor(request, slice_of(name, (size_t)size), tensor);
+        return;
+    }
+    AUTO_BUFFER frame = {0};
+    frame_write_dead(&frame, slice_of(name, (size_t)size));
+    worker_frames_write(request, buffer_slice(&frame));
+}
+
+/* Writes a whole answer: the partition of this digest is not registered here. */
+static void
+run_answer_unknown(WorkerRequest *request, Slice digest)
+{
+    WireStatus status = {
+        .failure = failure_of(
+            STATUS_NOT_FOUND, (Slice){0}, "partition %.*s is not registered here", SLICE_PRINT(digest)),
+        .reason = SLICE("unknown_partition"),
+    };
+    run_answer_status(request, &status);
+    worker_frames_end(request);
+}
 
 enum {
     UNFINISHED_WAIT_MS = 20, /* time after the deadline for the run to end with its statistics */
