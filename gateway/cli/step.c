@@ -40,13 +40,13 @@ cli_step_path(Cli *cli, const char *suffix, const char **ret_path)
     return *ret_path == NULL ? call_fail_memory(cli->call, "a request") : STATUS_OK;
 }
 
-typedef struct StepEnd {
+typedef struct StateExit {
     const char *state;
     Status status;
     ExitCode exit_code;
-} StepEnd;
+} StateExit;
 
-static const StepEnd ends[] = {
+static const StateExit ends[] = {
     {"succeeded", STATUS_OK, EXIT_DONE},
     {"failed", STATUS_UNKNOWN, EXIT_STEP_FAILED},
     {"dead", STATUS_UNKNOWN, EXIT_STEP_FAILED},
@@ -54,8 +54,8 @@ static const StepEnd ends[] = {
     {"expired", STATUS_DEADLINE_EXCEEDED, EXIT_TIMED_OUT},
 };
 
-/* Returns how the step ended, or NULL while it goes on. */
-static const StepEnd *
+/* Returns what follows from the state of a step that has ended, or NULL while it goes on. */
+static const StateExit *
 step_end(const Step *step)
 {
     for (size_t index = 0; index < COUNT_OF(ends); index++) {
@@ -95,7 +95,7 @@ error_read(Call *call, Slice json, StepError *ret_error)
 Status
 step_check(Cli *cli, const Step *step)
 {
-    const StepEnd *end = step_end(step);
+    const StateExit *end = step_end(step);
     StepError error;
     if (end == NULL || end->status == STATUS_OK) {
         return STATUS_OK;

@@ -405,27 +405,27 @@ deadline_passed(Timer *timer)
 
 /* Returns false without memory. */
 static bool
-step_copy_pins(StepRun *step, const StepRequest *request)
+step_copy_pins(StepRun *step, const StepRunOptions *options)
 {
-    size_t count = request->plan->slot_count;
-    if (request->pins == NULL) {
+    size_t count = options->plan->slot_count;
+    if (options->pins == NULL) {
         return true;
     }
     step->pins = memory_new(count, sizeof *step->pins);
     if (step->pins != NULL) {
-        memcpy(step->pins, request->pins, count * sizeof *step->pins);
+        memcpy(step->pins, options->pins, count * sizeof *step->pins);
     }
     return step->pins != NULL;
 }
 
 StepRun *
-step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context)
+step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEvents *events, void *context)
 {
-    assert(request->plan->partition_count <= SLOT_COUNT_MAX);
+    assert(options->plan->partition_count <= SLOT_COUNT_MAX);
 
-    StepRun *step = memory_new(1, sizeof *step + request->feed_count * sizeof(Tensor));
-    bool *is_delivered = memory_new(request->plan->fetch_count + 1, sizeof *is_delivered);
-    if (step == NULL || is_delivered == NULL || !step_copy_pins(step, request)) {
+    StepRun *step = memory_new(1, sizeof *step + options->feed_count * sizeof(Tensor));
+    bool *is_delivered = memory_new(options->plan->fetch_count + 1, sizeof *is_delivered);
+    if (step == NULL || is_delivered == NULL || !step_copy_pins(step, options)) {
         memory_free(step);
         memory_free(is_delivered);
         return NULL;
@@ -434,26 +434,26 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     step->events = events;
     step->context = context;
     step->slot_events = &slot_events;
-    step->plan = plan_ref(request->plan);
-    step->id = request->id;
+    step->plan = plan_ref(options->plan);
+    step->id = options->id;
     step->started_ns = clock_monotonic_ns();
-    step->deadline_ns = request->deadline_ns;
-    step->is_pure = request->is_pure && !request->is_partial;
-    step->is_partial = request->is_partial;
-    step->traces_nodes = request->traces_nodes;
-    step->memory_limit = request->memory_limit;
-    step->only_registers = request->only_registers;
-    step->attempt = request->attempt_base + 1;
-    step->attempt_last = request->attempt_base + STEP_ATTEMPT_MAX;
-    step->slot_count = request->plan->partition_count;
+    step->deadline_ns = options->deadline_ns;
+    step->is_pure = options->is_pure && !options->is_partial;
+    step->is_partial = options->is_partial;
+    step->traces_nodes = options->traces_nodes;
+    step->memory_limit = options->memory_limit;
+    step->only_registers = options->only_registers;
+    step->attempt = options->attempt_base + 1;
+    step->attempt_last = options->attempt_base + STEP_ATTEMPT_MAX;
+    step->slot_count = options->plan->partition_count;
     step->is_delivered = is_delivered;
-    step->feed_count = request->feed_count;
-    id_to_text("stp", request->id.value, step->id_text);
-    (void)snprintf(step->tenant, sizeof step->tenant, "%s", request->tenant);
-    (void)snprintf(step->session, sizeof step->session, "%s", request->session);
-    (void)snprintf(step->request_id, sizeof step->request_id, "%s", request->request_id);
-    for (size_t index = 0; index < request->feed_count; index++) {
-        step->feeds[index] = tensor_ref(&request->feeds[index]);
+    step->feed_count = options->feed_count;
+    id_to_text("stp", options->id.value, step->id_text);
+    (void)snprintf(step->tenant, sizeof step->tenant, "%s", options->tenant);
+    (void)snprintf(step->session, sizeof step->session, "%s", options->session);
+    (void)snprintf(step->request_id, sizeof step->request_id, "%s", options->request_id);
+    for (size_t index = 0; index < options->feed_count; index++) {
+        step->feeds[index] = tensor_ref(&options->feeds[index]);
     }
     list_append(&dispatcher->steps, &step->link);
     dispatcher->step_count++;
@@ -461,7 +461,7 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
         metrics_step_begin();
     }
     step->timer.fire = deadline_passed;
-    timer_set(dispatcher->loop, &step->timer, request->deadline_ns + DEADLINE_GRACE_MS * CLOCK_NS_PER_MS);
+    timer_set(dispatcher->loop, &step->timer, options->deadline_ns + DEADLINE_GRACE_MS * CLOCK_NS_PER_MS);
     step->start.run = start_deferred;
     loop_defer(dispatcher->loop, &step->start);
     return step;

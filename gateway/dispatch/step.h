@@ -63,7 +63,8 @@ typedef struct StepPin {
                                          * none */
 } StepPin;
 
-typedef struct StepRequest {
+/* What is to run, for whom, and within which bounds. */
+typedef struct StepRunOptions {
     StepId id;
     Plan *plan;          /* a reference is taken */
     const Tensor *feeds; /* in the plan's order of feeds; references are taken. Those of a partial step
@@ -80,7 +81,7 @@ typedef struct StepRequest {
     bool traces_nodes;    /* the workers tell when each node ran */
     bool only_registers;  /* ends when the workers have their partitions; nothing runs */
     int64_t attempt_base; /* attempts made before (queued steps) */
-} StepRequest;
+} StepRunOptions;
 
 /* One slot in the last attempt. Times are of the monotonic clock; 0: the slot did not come that far. */
 typedef struct SlotReport {
@@ -118,7 +119,7 @@ typedef struct StepEvents {
 
 /* Starts a step; never calls back from within. NULL without memory. */
 MUST_USE StepRun *step_start(
-    Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context);
+    Dispatcher *dispatcher, const StepRunOptions *options, const StepEvents *events, void *context);
 
 /* Brings a feed that a partial step was started without, each once; a reference is taken. */
 void step_feed(StepRun *step, size_t feed, const Tensor *tensor);

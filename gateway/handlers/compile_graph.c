@@ -83,17 +83,17 @@ register_prepared(Exchange *exchange, Status status, void *owner)
     StepCall *step = owner;
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
-    StepRequest request;
+    StepRunOptions options;
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
         return;
     }
-    step_call_describe(step, tenant, session, &request);
-    request.feed_count = 0;
-    request.only_registers = true;
-    request.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
-    exchange_deadline(exchange, request.deadline_ns + REPORT_GRACE_MS * CLOCK_NS_PER_MS);
-    step->running.run = step_start(step->loop->dispatcher, &request, &events, step);
+    step_call_describe(step, tenant, session, &options);
+    options.feed_count = 0;
+    options.only_registers = true;
+    options.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    exchange_deadline(exchange, options.deadline_ns + REPORT_GRACE_MS * CLOCK_NS_PER_MS);
+    step->running.run = step_start(step->loop->dispatcher, &options, &events, step);
     if (step->running.run == NULL) {
         exchange_fail(exchange, call_fail_memory(step->call, "a registration"));
         return;

@@ -56,21 +56,21 @@ run_step(StepCall *step)
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     char path[STEP_PATH_SIZE];
-    StepRequest request;
-    step_call_describe(step, tenant, session, &request);
-    request.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    StepRunOptions options;
+    step_call_describe(step, tenant, session, &options);
+    options.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
     step_path(step->session_id, step->id, path);
     response_header(exchange_response(step->exchange), "Location", path);
     /* The request gets a little longer than the step, so that a step that passes its deadline can still
      * report it. */
     enum { REPLY_GRACE_MS = 1000 };
-    exchange_deadline(step->exchange, request.deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    exchange_deadline(step->exchange, options.deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
     step->running = (RunningStep){
         .hold = {.tenant = step->tenant, .id = step->id, .fence = step->promise.hold.fence},
         .session = step->session_id,
         .graph = step->graph->id,
         .started_us = step->received_us,
-        .run = step_start(step->loop->dispatcher, &request, &events, step),
+        .run = step_start(step->loop->dispatcher, &options, &events, step),
     };
     if (step->running.run == NULL) {
         queue_runner_forget(step->loop->steps->queue, &step->running.hold);

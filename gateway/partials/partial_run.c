@@ -303,11 +303,11 @@ begin_step(Call *call, PartialRun *run)
     static const StepEvents events = {.on_output = step_output, .on_done = step_done};
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
-    StepRequest request;
-    step_call_describe(&run->step, tenant, session, &request);
-    request.deadline_ns = run->facts.expires_ns;
-    request.is_partial = true;
-    run->run = step_start(run->step.loop->dispatcher, &request, &events, run);
+    StepRunOptions options;
+    step_call_describe(&run->step, tenant, session, &options);
+    options.deadline_ns = run->facts.expires_ns;
+    options.is_partial = true;
+    run->run = step_start(run->step.loop->dispatcher, &options, &events, run);
     return run->run != NULL ? STATUS_OK : call_fail_memory(call, "a partial run");
 }
 

@@ -177,7 +177,7 @@ keep_leases(QueueRunner *runner, Call *call, uint64_t now_ns)
 static void
 give_back(QueueRunner *runner, Call *call, const StepHold *hold)
 {
-    StepEnd reason = {.state = STEP_QUEUED};
+    StepOutcome reason = {.state = STEP_QUEUED};
     StepState state;
     if (queue_retry(call, runner->store, hold, &reason, false, &state) != STATUS_OK) {
         log_failure(LOG_WARNING, "a claimed step could not be given back, its lease will run out", call);

@@ -37,7 +37,7 @@ typedef struct QueuedStep {
     Status written;  /* of writing the end to the database */
     bool has_run;    /* a worker may have begun it */
     bool may_repeat; /* another gateway may run it again */
-    StepEnd end;
+    StepOutcome outcome;
 } QueuedStep;
 
 static void prepare_on_job(Job *job, JobContext *context);
@@ -149,7 +149,8 @@ describe_outputs(QueuedStep *queued, BlobPut *ret_blobs)
 {
     size_t count = output_count(queued);
     const Slice *names = count == 0 ? NULL : queued->step.plan->fetches;
-    return tensors_stored(&queued->call, names, queued->step.outputs, count, &queued->end.outputs, ret_blobs);
+    return tensors_stored(
+        &queued->call, names, queued->step.outputs, count, &queued->outcome.outputs, ret_blobs);
 }
 
 static Status
@@ -165,7 +166,7 @@ commit_end(QueuedStep *queued, Store *store)
     TRY(store_begin(call, store, queued->hold.tenant));
     AUTO_TRANSACTION transaction = store;
     TRY(blobs_put_all(call, store, queued->hold.tenant, blobs, count));
-    TRY(queue_end(call, store, &queued->hold, &queued->end));
+    TRY(queue_end(call, store, &queued->hold, &queued->outcome));
     return store_commit(call, TAKE(transaction));
 }
 
@@ -182,11 +183,11 @@ end_with(QueuedStep *queued, const Failure *failure)
 {
     Status status = failure->code;
     queued->status = status;
-    queued->end.state = step_state_of(status);
-    queued->end.error_code = status == STATUS_OK ? NULL : status_name(status);
-    queued->end.error_message =
+    queued->outcome.state = step_state_of(status);
+    queued->outcome.error_code = status == STATUS_OK ? NULL : status_name(status);
+    queued->outcome.error_message =
         status == STATUS_OK ? NULL : text_copy(queued->call.arena, slice_from_string(failure->message));
-    queued->end.error_node =
+    queued->outcome.error_node =
         failure->node[0] == '\0' ? NULL : text_copy(queued->call.arena, slice_from_string(failure->node));
 }
 
@@ -196,7 +197,7 @@ put_back(QueuedStep *queued, JobContext *context)
     Store *store = NULL;
     StepState state;
     TRY(job_store(&queued->call, context, STORE_ROLE_QUEUE, &store));
-    return queue_retry(&queued->call, store, &queued->hold, &queued->end, queued->has_run, &state);
+    return queue_retry(&queued->call, store, &queued->hold, &queued->outcome, queued->has_run, &state);
 }
 
 static Status
@@ -233,7 +234,7 @@ end_alone(QueuedStep *queued, JobContext *context)
     if (status != STATUS_OK) {
         log_failure(LOG_WARNING, "the end of a queued step was not written", call);
     }
-    queued->end.outputs = (StepTensors){0};
+    queued->outcome.outputs = (StepTensors){0};
     queued->written = status;
 }
 
@@ -276,20 +277,19 @@ end_finished_item(BatchItem *item)
 }
 
 static Status
-store_together(
-    Call *call, Store *store, BatchItem *const *items, size_t count, BlobPut *blobs, StepEnding *endings)
+store_together(Call *call, Store *store, BatchItem *const *items, size_t count, BlobPut *blobs, StepEnd *ends)
 {
     size_t blob_count = 0;
     for (size_t index = 0; index < count; index++) {
         QueuedStep *queued = queued_step_of(items[index]);
         TRY(describe_outputs(queued, blobs + blob_count));
         blob_count += output_count(queued);
-        endings[index] = (StepEnding){.hold = &queued->hold, .end = &queued->end};
+        ends[index] = (StepEnd){.hold = &queued->hold, .outcome = &queued->outcome};
     }
     TRY(store_begin(call, store, items[0]->tenant));
     AUTO_TRANSACTION transaction = store;
     TRY(blobs_put_all(call, store, items[0]->tenant, blobs, blob_count));
-    TRY(queue_end_all(call, store, endings, count));
+    TRY(queue_end_all(call, store, ends, count));
     return store_commit(call, TAKE(transaction));
 }
 
@@ -302,12 +302,12 @@ end_together(Call *call, JobContext *context, BatchItem *const *items, size_t co
         blob_count += output_count(queued_step_of(items[index]));
     }
     BlobPut *blobs = arena_alloc(call->arena, (blob_count + 1) * sizeof *blobs);
-    StepEnding *endings = arena_alloc(call->arena, count * sizeof *endings);
-    if (blobs == NULL || endings == NULL) {
+    StepEnd *ends = arena_alloc(call->arena, count * sizeof *ends);
+    if (blobs == NULL || ends == NULL) {
         return call_fail_memory(call, "a batch of steps");
     }
     TRY(job_store(call, context, STORE_ROLE_APP, &store));
-    return store_together(call, store, items, count, blobs, endings);
+    return store_together(call, store, items, count, blobs, ends);
 }
 
 /* Ends a batch of steps. When it cannot be committed, each step is ended alone; also when the reply to the
@@ -386,8 +386,8 @@ run_done(void *context, const StepReport *report)
     step_call_keep_trace(&queued->step, report);
     end_with(queued, &report->failure);
     step_write_stats(&stats, report);
-    queued->end.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
-    queued->end.device_seconds = step_device_seconds(report);
+    queued->outcome.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
+    queued->outcome.device_seconds = step_device_seconds(report);
     finish_step(queued);
 }
 
@@ -400,22 +400,22 @@ dispatch_step(QueuedStep *queued)
     StepCall *step = &queued->step;
     uint64_t now_us = clock_wall_us();
     uint64_t left_us = queued->deadline_us > now_us ? queued->deadline_us - now_us : 0;
-    StepRequest request;
+    StepRunOptions options;
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
-    step_call_describe(step, tenant, session, &request);
-    request.deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
+    step_call_describe(step, tenant, session, &options);
+    options.deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
     /* Attempts of an earlier lease may still be on the workers: this lease's have other numbers. */
-    request.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
+    options.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
     queued->has_run = true;
-    queued->may_repeat = request.is_pure;
+    queued->may_repeat = options.is_pure;
     queue_runner_note(step->loop->steps->queue, &queued->hold, step->loop->index, queued->may_repeat);
     step->running = (RunningStep){
         .hold = queued->hold,
         .session = step->session_id,
         .graph = step->graph->id,
         .started_us = now_us,
-        .run = step_start(step->loop->dispatcher, &request, &events, queued),
+        .run = step_start(step->loop->dispatcher, &options, &events, queued),
     };
     if (step->running.run == NULL) {
         Failure failure = failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory is left for a step");

@@ -248,13 +248,13 @@ step_call_keep(StepCall *step, Tensor *tensor)
 
 void
 step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
-    StepRequest *ret_request)
+    StepRunOptions *ret_options)
 {
     assert(step->plan != NULL && step->session != NULL);
 
     uuid_to_text(step->tenant.value, ret_tenant);
     id_to_text("ses", step->session_id.value, ret_session);
-    *ret_request = (StepRequest){
+    *ret_options = (StepRunOptions){
         .id = step->id,
         .plan = step->plan,
         .feeds = step->feeds,

@@ -100,9 +100,9 @@ MUST_USE Status step_call_read(StepCall *step, Slice json);
 /* Gives the tensor back when the step ends. False without memory: it was given back already. */
 MUST_USE bool step_call_keep(StepCall *step, Tensor *tensor);
 
-/* Describes the step for dispatch, without deadline and attempts. The request points to the two texts. */
+/* Describes the step for dispatch, without deadline and attempts. The options point to the two texts. */
 void step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
-    StepRequest *ret_request);
+    StepRunOptions *ret_options);
 
 /* Prepares a rehearsal, whose graph the request's path names, up to the plan, on a job thread. */
 MUST_USE Status step_call_plan(StepCall *step, const Request *request);

@@ -177,12 +177,12 @@ keep_answer(StepCall *step, Store *store)
 }
 
 static Status
-commit_end(StepCall *step, Store *store, const StepEnd *end)
+commit_end(StepCall *step, Store *store, const StepOutcome *outcome)
 {
     TRY(store_begin(step->call, store, step->tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(queue_end(step->call, store, &step->promise.hold, end));
-    if (step->promise.key.text != NULL && end->state == STEP_SUCCEEDED) {
+    TRY(queue_end(step->call, store, &step->promise.hold, outcome));
+    if (step->promise.key.text != NULL && outcome->state == STEP_SUCCEEDED) {
         TRY(keep_answer(step, store));
     }
     return store_commit(step->call, TAKE(transaction));
@@ -202,7 +202,7 @@ step_promise_keep(StepCall *step, Store *store)
 
     const StepRecord *record = step->record_wait.record;
     Error error = step->call->error;
-    StepEnd end = {
+    StepOutcome outcome = {
         .state = record->state,
         .error_code = text_or_null(record->error_code),
         .error_message = text_or_null(record->error_message),
@@ -211,7 +211,7 @@ step_promise_keep(StepCall *step, Store *store)
     };
     Status status = STATUS_UNKNOWN;
     for (int attempt = 0; attempt < COMMIT_TRIES && status == STATUS_UNKNOWN; attempt++) {
-        status = commit_end(step, store, &end);
+        status = commit_end(step, store, &outcome);
     }
     if (record->state != STEP_SUCCEEDED) {
         if (step->promise.key.text != NULL) {

@@ -165,16 +165,16 @@ insert_steps(
 }
 
 static Status
-correct_charges(Call *call, Store *store, const StepEnding *endings, size_t count)
+correct_charges(Call *call, Store *store, const StepEnd *ends, size_t count)
 {
     static const SqlType types[] = {SQL_UUID, SQL_INT64};
     AUTO_COLUMNS columns = columns_of(types, COUNT_OF(types));
-    TenantId tenant = endings[0].hold->tenant;
+    TenantId tenant = ends[0].hold->tenant;
     Values values = {0};
     for (size_t index = 0; index < count; index++) {
-        if (endings[index].end->device_seconds > 0) {
-            sql_array_uuid(&columns.arrays[0], endings[index].hold->id.value);
-            sql_array_int64(&columns.arrays[1], to_nanoseconds(endings[index].end->device_seconds));
+        if (ends[index].outcome->device_seconds > 0) {
+            sql_array_uuid(&columns.arrays[0], ends[index].hold->id.value);
+            sql_array_int64(&columns.arrays[1], to_nanoseconds(ends[index].outcome->device_seconds));
         }
     }
     if (columns.arrays[0].count == 0) {
@@ -186,28 +186,28 @@ correct_charges(Call *call, Store *store, const StepEnding *endings, size_t coun
 }
 
 static void
-add_end(SqlArray *arrays, const StepEnding *ending)
+add_end(SqlArray *arrays, const StepEnd *end)
 {
-    const StepEnd *end = ending->end;
-    assert(step_state_is_ended(end->state));
-    sql_array_uuid(&arrays[0], ending->hold->id.value);
-    sql_array_int64(&arrays[1], ending->hold->fence);
-    sql_array_text(&arrays[2], step_state_name(end->state));
-    sql_array_text(&arrays[3], end->error_code);
-    sql_array_text(&arrays[4], end->error_message);
-    sql_array_text(&arrays[5], end->error_node);
-    sql_array_text(&arrays[6], end->stats);
+    const StepOutcome *outcome = end->outcome;
+    assert(step_state_is_ended(outcome->state));
+    sql_array_uuid(&arrays[0], end->hold->id.value);
+    sql_array_int64(&arrays[1], end->hold->fence);
+    sql_array_text(&arrays[2], step_state_name(outcome->state));
+    sql_array_text(&arrays[3], outcome->error_code);
+    sql_array_text(&arrays[4], outcome->error_message);
+    sql_array_text(&arrays[5], outcome->error_node);
+    sql_array_text(&arrays[6], outcome->stats);
 }
 
 static Status
-write_ends(Call *call, Store *store, const StepEnding *endings, size_t count, uint64_t *ret_ended)
+write_ends(Call *call, Store *store, const StepEnd *ends, size_t count, uint64_t *ret_ended)
 {
     static const SqlType types[] = {SQL_UUID, SQL_INT64, SQL_TEXT, SQL_TEXT, SQL_TEXT, SQL_TEXT, SQL_TEXT};
     AUTO_COLUMNS columns = columns_of(types, COUNT_OF(types));
-    TenantId tenant = endings[0].hold->tenant;
+    TenantId tenant = ends[0].hold->tenant;
     Values values = {0};
     for (size_t index = 0; index < count; index++) {
-        add_end(columns.arrays, &endings[index]);
+        add_end(columns.arrays, &ends[index]);
     }
     values_uuid(&values, tenant.value);
     TRY(add_columns(call, &values, &columns));
@@ -216,14 +216,14 @@ write_ends(Call *call, Store *store, const StepEnding *endings, size_t count, ui
 
 /* Writes the outputs of ended steps, and corrects what their tenant was charged. */
 static Status
-write_results(Call *call, Store *store, const StepEnding *endings, size_t count)
+write_results(Call *call, Store *store, const StepEnd *ends, size_t count)
 {
     AUTO_COLUMNS outputs = columns_of(tensor_columns, COUNT_OF(tensor_columns));
     for (size_t index = 0; index < count; index++) {
-        add_tensors(&outputs, endings[index].hold->id, &endings[index].end->outputs);
+        add_tensors(&outputs, ends[index].hold->id, &ends[index].outcome->outputs);
     }
-    TRY(insert_tensors(call, store, endings[0].hold->tenant, &sql_step_output_insert, &outputs));
-    return correct_charges(call, store, endings, count);
+    TRY(insert_tensors(call, store, ends[0].hold->tenant, &sql_step_output_insert, &outputs));
+    return correct_charges(call, store, ends, count);
 }
 
 /* Checks the quota behind the insert, which holds the row that counts the tenant's queue: two inserts
@@ -397,40 +397,40 @@ accept_same_end(Call *call, Store *store, const StepHold *hold, StepState wanted
 }
 
 Status
-queue_end_all(Call *call, Store *store, const StepEnding *endings, size_t count)
+queue_end_all(Call *call, Store *store, const StepEnd *ends, size_t count)
 {
     uint64_t ended = 0;
     assert(store_is_in_transaction(store) && count > 0);
-    TRY(write_ends(call, store, endings, count, &ended));
+    TRY(write_ends(call, store, ends, count, &ended));
     return ended < count ? call_fail(call, STATUS_ABORTED, "a step of the batch is no longer held")
-                         : write_results(call, store, endings, count);
+                         : write_results(call, store, ends, count);
 }
 
 static Status
-end_step(Call *call, Store *store, const StepHold *hold, const StepEnd *end)
+end_step(Call *call, Store *store, const StepHold *hold, const StepOutcome *outcome)
 {
-    StepEnding ending = {.hold = hold, .end = end};
+    StepEnd end = {.hold = hold, .outcome = outcome};
     uint64_t ended = 0;
-    TRY(write_ends(call, store, &ending, 1, &ended));
-    return ended == 0 ? accept_same_end(call, store, hold, end->state)
-                      : write_results(call, store, &ending, 1);
+    TRY(write_ends(call, store, &end, 1, &ended));
+    return ended == 0 ? accept_same_end(call, store, hold, outcome->state)
+                      : write_results(call, store, &end, 1);
 }
 
 Status
-queue_end(Call *call, Store *store, const StepHold *hold, const StepEnd *end)
+queue_end(Call *call, Store *store, const StepHold *hold, const StepOutcome *outcome)
 {
-    assert(step_state_is_ended(end->state));
+    assert(step_state_is_ended(outcome->state));
     if (store_is_in_transaction(store)) {
-        return end_step(call, store, hold, end);
+        return end_step(call, store, hold, outcome);
     }
     TRY(store_begin(call, store, hold->tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(end_step(call, store, hold, end));
+    TRY(end_step(call, store, hold, outcome));
     return store_commit(call, TAKE(transaction));
 }
 
 Status
-queue_retry(Call *call, Store *store, const StepHold *hold, const StepEnd *reason, bool is_charged,
+queue_retry(Call *call, Store *store, const StepHold *hold, const StepOutcome *reason, bool is_charged,
     StepState *ret_state)
 {
     assert(reason != NULL);

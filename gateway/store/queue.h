@@ -30,8 +30,8 @@ typedef struct StepNew {
     StepTensors feeds;   /* blobs that are stored already */
 } StepNew;
 
-/* A step's end. */
-typedef struct StepEnd {
+/* How a step ends. */
+typedef struct StepOutcome {
     StepState state;
     const char *error_code; /* NULL: none; so are the next two */
     const char *error_message;
@@ -39,7 +39,7 @@ typedef struct StepEnd {
     const char *stats;     /* a JSON object; NULL: none */
     double device_seconds; /* used by the run; 0: as estimated */
     StepTensors outputs;   /* blobs that are stored already */
-} StepEnd;
+} StepOutcome;
 
 typedef struct StepList {
     StepRecord *items;
@@ -87,20 +87,21 @@ MUST_USE Status queue_start(Call *call, Store *store, const StepHold *hold);
 
 /* Ends a step with its outputs in one transaction, the caller's or its own. Ending a step again in the
  * same way is OK, so that a commit whose reply was lost can be tried again. For a store of the role APP. */
-MUST_USE Status queue_end(Call *call, Store *store, const StepHold *hold, const StepEnd *end);
+MUST_USE Status queue_end(Call *call, Store *store, const StepHold *hold, const StepOutcome *outcome);
 
-typedef struct StepEnding {
+/* A held step, and how it ends. */
+typedef struct StepEnd {
     const StepHold *hold;
-    const StepEnd *end;
-} StepEnding;
+    const StepOutcome *outcome;
+} StepEnd;
 
 /* Ends `count` steps of one tenant and one priority, in the caller's transaction. ABORTED when one of them
  * is no longer held: the caller then rolls back and ends each by itself. */
-MUST_USE Status queue_end_all(Call *call, Store *store, const StepEnding *endings, size_t count);
+MUST_USE Status queue_end_all(Call *call, Store *store, const StepEnd *ends, size_t count);
 
 /* Puts a step back for another attempt, after a pause that grows with every one; past the last attempt the
  * step is dead. Without `is_charged` the attempt does not count, since the step was not to blame. */
-MUST_USE Status queue_retry(Call *call, Store *store, const StepHold *hold, const StepEnd *reason,
+MUST_USE Status queue_retry(Call *call, Store *store, const StepHold *hold, const StepOutcome *reason,
     bool is_charged, StepState *ret_state);
 
 /* Gives back all steps that `owner` holds, without charge, when a gateway drains. */

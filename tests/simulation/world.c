@@ -131,7 +131,7 @@ static void
 step_begin(FakeStep *step)
 {
     static const StepEvents events = {.on_output = on_output, .on_done = on_done};
-    StepRequest request = {
+    StepRunOptions options = {
         .id = step->id,
         .plan = &plans[step->slot_count - 1],
         .tenant = "t",
@@ -140,7 +140,7 @@ step_begin(FakeStep *step)
         .deadline_ns = step->deadline_ns,
         .is_pure = step->is_pure,
     };
-    step->run = step_start(world.dispatcher, &request, &events, step);
+    step->run = step_start(world.dispatcher, &options, &events, step);
     assert_non_null(step->run);
 }
 

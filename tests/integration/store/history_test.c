@@ -100,7 +100,7 @@ an_ended_step_moves_out_of_the_hot_table(void **state)
     StepHold hold;
     StepRecord found;
     uint64_t moved = 0;
-    StepEnd end = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
+    StepOutcome end = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
     assert_status(call, STATUS_OK, queue_begin(call, database->app, TENANT_DEFAULT, &step, "g", &hold));
     assert_status(call, STATUS_OK, history_archive(call, database->queue, 0, 100, &moved));
     assert_int_equal(moved, 0);

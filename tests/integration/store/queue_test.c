@@ -98,7 +98,7 @@ a_step_goes_from_the_queue_to_its_end(void **state)
     assert_int_equal(feeds.items[0].dims[1], 224);
     assert_true(sha256_equal(&feeds.items[0].sha256, &feed.sha256));
 
-    StepEnd end = {.state = STEP_SUCCEEDED,
+    StepOutcome end = {.state = STEP_SUCCEEDED,
         .stats = "{\"nodes\": 7}",
         .device_seconds = 0.5,
         .outputs = {.items = &output, .count = 1}};
@@ -135,8 +135,8 @@ a_stale_fence_changes_nothing(void **state)
     StepHold current = start_one(database);
     assert_int_equal(current.fence, old.fence + 1);
 
-    StepEnd end = {.state = STEP_SUCCEEDED, .stats = "{\"zombie\": true}"};
-    StepEnd failure = {.error_code = "INTERNAL"};
+    StepOutcome end = {.state = STEP_SUCCEEDED, .stats = "{\"zombie\": true}"};
+    StepOutcome failure = {.error_code = "INTERNAL"};
     assert_status(call, STATUS_ABORTED, queue_end(call, database->app, &old, &end));
     assert_status(call, STATUS_ABORTED, queue_start(call, database->queue, &old));
     assert_status(call, STATUS_ABORTED, queue_retry(call, database->queue, &old, &failure, true, &moved));
@@ -177,7 +177,7 @@ steps_are_queued_together_or_not_at_all(void **state)
 }
 
 static Status
-end_all(Database *database, const StepEnding *endings, size_t count)
+end_all(Database *database, const StepEnd *endings, size_t count)
 {
     Call *call = &database->call;
     TRY(store_begin(call, database->app, TENANT_DEFAULT));
@@ -194,10 +194,10 @@ steps_are_ended_together_or_not_at_all(void **state)
     (void)enqueue(database, TENANT_DEFAULT);
     const StepHold holds[] = {start_one(database), start_one(database)};
     StepHold lost = {.tenant = TENANT_DEFAULT, .id = holds[1].id, .fence = holds[1].fence + 1};
-    StepEnd success = {.state = STEP_SUCCEEDED, .device_seconds = 0.5};
-    StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
-    const StepEnding stale[] = {{&holds[0], &success}, {&lost, &failure}};
-    const StepEnding endings[] = {{&holds[0], &success}, {&holds[1], &failure}};
+    StepOutcome success = {.state = STEP_SUCCEEDED, .device_seconds = 0.5};
+    StepOutcome failure = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
+    const StepEnd stale[] = {{&holds[0], &success}, {&lost, &failure}};
+    const StepEnd endings[] = {{&holds[0], &success}, {&holds[1], &failure}};
     assert_status(&database->call, STATUS_ABORTED, end_all(database, stale, 2));
     assert_int_equal(find(database, TENANT_DEFAULT, holds[0].id).state, STEP_RUNNING);
     assert_status(&database->call, STATUS_OK, end_all(database, endings, 2));
@@ -214,8 +214,8 @@ ending_again_in_the_same_way_is_fine(void **state)
     Call *call = &database->call;
     (void)enqueue(database, TENANT_DEFAULT);
     StepHold hold = start_one(database);
-    StepEnd success = {.state = STEP_SUCCEEDED};
-    StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL"};
+    StepOutcome success = {.state = STEP_SUCCEEDED};
+    StepOutcome failure = {.state = STEP_FAILED, .error_code = "INTERNAL"};
     assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &success));
     assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &success));
     assert_status(call, STATUS_ABORTED, queue_end(call, database->app, &hold, &failure));
@@ -228,7 +228,7 @@ a_move_that_is_not_in_the_table_is_refused(void **state)
     Call *call = &database->call;
     (void)enqueue(database, TENANT_DEFAULT);
     StepHold leased = claim_one(database);
-    StepEnd success = {.state = STEP_SUCCEEDED};
+    StepOutcome success = {.state = STEP_SUCCEEDED};
     assert_status(call, STATUS_FAILED_PRECONDITION, queue_end(call, database->app, &leased, &success));
     assert_string_equal(call->error.message,
         "the statement 'step_end' failed: a step cannot move from 'leased' to 'succeeded'");
@@ -270,7 +270,8 @@ a_failure_is_tried_again_until_the_last_attempt(void **state)
     Database *database = *state;
     Call *call = &database->call;
     StepNew step = enqueue(database, TENANT_DEFAULT);
-    StepEnd reason = {.error_code = "UNAVAILABLE", .error_message = "the worker died", .error_node = "conv1"};
+    StepOutcome reason = {
+        .error_code = "UNAVAILABLE", .error_message = "the worker died", .error_node = "conv1"};
     StepState moved = STEP_STATE_COUNT;
     StepList none;
     StepHold hold = start_one(database);
@@ -298,7 +299,7 @@ a_retry_without_charge_costs_no_attempt_and_no_pause(void **state)
 {
     Database *database = *state;
     Call *call = &database->call;
-    StepEnd reason = {.error_code = "UNAVAILABLE"};
+    StepOutcome reason = {.error_code = "UNAVAILABLE"};
     StepState moved = STEP_STATE_COUNT;
     StepNew step = enqueue(database, TENANT_DEFAULT);
     for (int turn = 0; turn < 5; turn++) {
@@ -385,7 +386,7 @@ a_step_that_is_to_be_cancelled_does_not_go_back_into_the_queue(void **state)
     static const char *const messages[] = {"cancelled before it ran", "cancelled while it ran"};
     Database *database = *state;
     Call *call = &database->call;
-    StepEnd reason = {.error_code = "UNAVAILABLE", .error_message = "the worker died"};
+    StepOutcome reason = {.error_code = "UNAVAILABLE", .error_message = "the worker died"};
     for (int is_charged = 0; is_charged < 2; is_charged++) {
         StepRecord step;
         StepState moved = STEP_STATE_COUNT;
@@ -440,7 +441,7 @@ another_tenant_can_neither_see_nor_touch_a_step(void **state)
     assert_int_equal(tensors.count, 0);
     assert_depth(database, other, 0, 0);
     hold.tenant = other;
-    StepEnd end = {.state = STEP_SUCCEEDED};
+    StepOutcome end = {.state = STEP_SUCCEEDED};
     assert_status(call, STATUS_NOT_FOUND, queue_end(call, database->app, &hold, &end));
     StepNew stolen = database_step(step.session);
     assert_status(call, STATUS_NOT_FOUND, queue_enqueue(call, database->app, other, &stolen));

@@ -23,7 +23,7 @@ end_claimed(Call *call, Store *queue, Store *app, const StepList *steps)
     for (size_t index = 0; index < steps->count; index++) {
         const StepRecord *step = &steps->items[index];
         StepHold hold = {.tenant = step->tenant, .id = step->id, .fence = step->fence};
-        StepEnd end = {.state = STEP_SUCCEEDED, .device_seconds = 2};
+        StepOutcome end = {.state = STEP_SUCCEEDED, .device_seconds = 2};
         StepBeat beat;
         TRY(queue_start(call, queue, &hold));
         TRY(queue_heartbeat(call, queue, &hold, 1, 30000, &beat));
