@@ -21,17 +21,12 @@ run_list_graphs(Call *call, const Request *request, Response *response)
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, tenant, id, &session));
     TRY(graphs_list(call, store, tenant, id, &page, &graphs));
-    JsonWriter writer = json_writer(response_json(response));
-    json_write_object_begin(&writer);
-    json_write_name(&writer, "graphs");
-    json_write_array_begin(&writer);
+    JsonWriter writer = paging_begin(response, "graphs");
     for (size_t index = 0; index < graphs.count; index++) {
         graph_write_item(&writer, &graphs.items[index]);
     }
-    json_write_array_end(&writer);
     const Uuid *last = graphs.has_more ? &graphs.items[graphs.count - 1].id.value : NULL;
-    paging_write_next(call, request, response, &writer, last);
-    json_write_object_end(&writer);
+    paging_end(call, request, response, &writer, last);
     return STATUS_OK;
 }
 

@@ -15,17 +15,12 @@ run_list_sessions(Call *call, const Request *request, Response *response)
     TRY(paging_read(call, request, request->parts->limits, &page));
     TRY(request_store(call, request, &store));
     TRY(sessions_list(call, store, request->principal.tenant, &page, &sessions));
-    JsonWriter writer = json_writer(response_json(response));
-    json_write_object_begin(&writer);
-    json_write_name(&writer, "sessions");
-    json_write_array_begin(&writer);
+    JsonWriter writer = paging_begin(response, "sessions");
     for (size_t index = 0; index < sessions.count; index++) {
         session_write_item(&writer, &sessions.items[index]);
     }
-    json_write_array_end(&writer);
     const Uuid *last = sessions.has_more ? &sessions.items[sessions.count - 1].id.value : NULL;
-    paging_write_next(call, request, response, &writer, last);
-    json_write_object_end(&writer);
+    paging_end(call, request, response, &writer, last);
     return STATUS_OK;
 }
 

@@ -192,11 +192,22 @@ paging_read_filtered(Call *call, const Request *request, const Limits *limits, P
     return STATUS_OK;
 }
 
-void
-paging_write_next(
-    Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last)
+JsonWriter
+paging_begin(Response *response, const char *name)
 {
+    JsonWriter writer = json_writer(response_json(response));
+    json_write_object_begin(&writer);
+    json_write_name(&writer, name);
+    json_write_array_begin(&writer);
+    return writer;
+}
+
+void
+paging_end(Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last)
+{
+    json_write_array_end(writer);
     const char *token =
         last == NULL ? "" : page_token(call, request, response, slice_of(last->bytes, sizeof last->bytes));
     json_member_string(writer, "next_page_token", token);
+    json_write_object_end(writer);
 }

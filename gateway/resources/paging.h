@@ -33,6 +33,8 @@ MUST_USE Status paging_read(Call *call, const Request *request, const Limits *li
 MUST_USE Status paging_read_filtered(
     Call *call, const Request *request, const Limits *limits, Page *ret_page);
 
-/* Ends the document of a list with "next_page_token" and the Link header; `last` NULL: no page follows. */
-void paging_write_next(
-    Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last);
+/* Begins the document of a list, whose items are to be written next. */
+JsonWriter paging_begin(Response *response, const char *name);
+
+/* Ends it with "next_page_token" and the Link header; `last` NULL: no page follows. */
+void paging_end(Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last);

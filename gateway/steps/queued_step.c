@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gateway/jobs/job_context.h"
+#include "gateway/steps/step_batch.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/tensors/tensor_store.h"
@@ -18,8 +19,6 @@ enum {
     PREPARE_MS = 60000,
     FINISH_MS = 30000,
     FINISH_RETRY_MS = 500, /* while PostgreSQL is gone */
-    BATCH_ARENA_SIZE_MAX = 16 << 20,
-    BATCH_MS = 10000,
 };
 
 typedef struct QueuedStep {
@@ -276,38 +275,30 @@ end_finished_item(BatchItem *item)
     settle_finish(queued_step_of(item));
 }
 
-static Status
-store_together(Call *call, Store *store, BatchItem *const *items, size_t count, BlobPut *blobs, StepEnd *ends)
+static size_t
+count_item_outputs(BatchItem *item)
 {
-    size_t blob_count = 0;
-    for (size_t index = 0; index < count; index++) {
-        QueuedStep *queued = queued_step_of(items[index]);
-        TRY(describe_outputs(queued, blobs + blob_count));
-        blob_count += output_count(queued);
-        ends[index] = (StepEnd){.hold = &queued->hold, .outcome = &queued->outcome};
-    }
-    TRY(store_begin(call, store, items[0]->tenant));
-    AUTO_TRANSACTION transaction = store;
-    TRY(blobs_put_all(call, store, items[0]->tenant, blobs, blob_count));
-    TRY(queue_end_all(call, store, ends, count));
-    return store_commit(call, TAKE(transaction));
+    return output_count(queued_step_of(item));
 }
 
 static Status
-end_together(Call *call, JobContext *context, BatchItem *const *items, size_t count)
+describe_item_outputs(BatchItem *item, BlobPut *ret_blobs)
 {
-    Store *store = NULL;
-    size_t blob_count = 0;
-    for (size_t index = 0; index < count; index++) {
-        blob_count += output_count(queued_step_of(items[index]));
-    }
-    BlobPut *blobs = arena_alloc(call->arena, (blob_count + 1) * sizeof *blobs);
+    return describe_outputs(queued_step_of(item), ret_blobs);
+}
+
+static Status
+write_ends(Call *call, Store *store, BatchItem *const *items, size_t count)
+{
     StepEnd *ends = arena_alloc(call->arena, count * sizeof *ends);
-    if (blobs == NULL || ends == NULL) {
+    if (ends == NULL) {
         return call_fail_memory(call, "a batch of steps");
     }
-    TRY(job_store(call, context, STORE_ROLE_APP, &store));
-    return store_together(call, store, items, count, blobs, ends);
+    for (size_t index = 0; index < count; index++) {
+        const QueuedStep *queued = queued_step_of(items[index]);
+        ends[index] = (StepEnd){.hold = &queued->hold, .outcome = &queued->outcome};
+    }
+    return queue_end_all(call, store, ends, count);
 }
 
 /* Ends a batch of steps. When it cannot be committed, each step is ended alone; also when the reply to the
@@ -315,10 +306,9 @@ end_together(Call *call, JobContext *context, BatchItem *const *items, size_t co
 void
 queued_steps_end(JobContext *context, BatchItem *const *items, size_t count)
 {
-    AUTO_ARENA arena = arena_new(BATCH_ARENA_SIZE_MAX);
-    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + BATCH_MS * CLOCK_NS_PER_MS};
-    bool is_batch = arena != NULL && count > 1;
-    bool is_written = is_batch && end_together(&call, context, items, count) == STATUS_OK;
+    static const StepBatch batch = {
+        .count_tensors = count_item_outputs, .describe = describe_item_outputs, .write_rows = write_ends};
+    bool is_written = count > 1 && step_batch_commit(&batch, context, items, count) == STATUS_OK;
     for (size_t index = 0; index < count; index++) {
         QueuedStep *queued = queued_step_of(items[index]);
         queued->written = STATUS_OK;

@@ -10,13 +10,13 @@
 
 #include "gateway/jobs/job_context.h"
 #include "gateway/queue/runner.h"
+#include "gateway/steps/step_batch.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/tensors/tensor_store.h"
-#include "shared/base/clock.h"
 #include "shared/base/text.h"
 
-enum { ATTEMPTS_MAX = 3, BATCH_ARENA_SIZE_MAX = 16 << 20, BATCH_MS = 10000 };
+enum { ATTEMPTS_MAX = 3 };
 
 /* Estimates the device-seconds that the queue charges until the step has run, from the plan's count of
  * operations. */
@@ -143,48 +143,38 @@ step_of(BatchItem *item)
     return LIST_ITEM(item, StepCall, promise.item);
 }
 
-static Status
-store_together(
-    Call *call, Store *store, BatchItem *const *items, size_t count, BlobPut *blobs, const StepNew **steps)
+static size_t
+count_item_feeds(BatchItem *item)
 {
-    size_t blob_count = 0;
-    for (size_t index = 0; index < count; index++) {
-        StepCall *step = step_of(items[index]);
-        TRY(describe_feeds(step, &step->promise.wanted, blobs + blob_count));
-        blob_count += step->body.feed_count;
-        steps[index] = &step->promise.wanted;
-    }
-    TRY(store_begin(call, store, items[0]->tenant));
-    AUTO_TRANSACTION transaction = store;
-    TRY(blobs_put_all(call, store, items[0]->tenant, blobs, blob_count));
-    TRY(queue_enqueue_all(call, store, items[0]->tenant, steps, count));
-    return store_commit(call, TAKE(transaction));
+    return step_of(item)->body.feed_count;
 }
 
 static Status
-commit_together(Call *call, JobContext *context, BatchItem *const *items, size_t count)
+describe_item_feeds(BatchItem *item, BlobPut *ret_blobs)
 {
-    Store *store = NULL;
-    size_t feed_count = 0;
-    for (size_t index = 0; index < count; index++) {
-        feed_count += step_of(items[index])->body.feed_count;
-    }
-    BlobPut *blobs = arena_alloc(call->arena, (feed_count + 1) * sizeof *blobs);
+    StepCall *step = step_of(item);
+    return describe_feeds(step, &step->promise.wanted, ret_blobs);
+}
+
+static Status
+enqueue_items(Call *call, Store *store, BatchItem *const *items, size_t count)
+{
     const StepNew **steps = arena_alloc(call->arena, count * sizeof *steps);
-    if (blobs == NULL || steps == NULL) {
+    if (steps == NULL) {
         return call_fail_memory(call, "a batch of steps");
     }
-    TRY(job_store(call, context, STORE_ROLE_APP, &store));
-    return store_together(call, store, items, count, blobs, steps);
+    for (size_t index = 0; index < count; index++) {
+        steps[index] = &step_of(items[index])->promise.wanted;
+    }
+    return queue_enqueue_all(call, store, items[0]->tenant, steps, count);
 }
 
 void
 step_enqueue_batch(JobContext *context, BatchItem *const *items, size_t count)
 {
-    AUTO_ARENA arena = arena_new(BATCH_ARENA_SIZE_MAX);
-    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + BATCH_MS * CLOCK_NS_PER_MS};
-    bool is_batch = arena != NULL && count > 1;
-    Status together = is_batch ? commit_together(&call, context, items, count) : STATUS_UNAVAILABLE;
+    static const StepBatch batch = {
+        .count_tensors = count_item_feeds, .describe = describe_item_feeds, .write_rows = enqueue_items};
+    Status together = count > 1 ? step_batch_commit(&batch, context, items, count) : STATUS_UNAVAILABLE;
     for (size_t index = 0; index < count; index++) {
         StepCall *step = step_of(items[index]);
         Status status =

@@ -34,16 +34,11 @@ step_page_answer(
     TRY(paging_read_filtered(call, request, limits, &filter.page));
     TRY(request_store(call, request, &store));
     TRY(steps_list(call, store, request->principal.tenant, &filter, &page));
-    JsonWriter writer = json_writer(response_json(response));
-    json_write_object_begin(&writer);
-    json_write_name(&writer, "steps");
-    json_write_array_begin(&writer);
+    JsonWriter writer = paging_begin(response, "steps");
     for (size_t index = 0; index < page.count; index++) {
         step_write_item(&writer, &page.items[index]);
     }
-    json_write_array_end(&writer);
     const Uuid *last = page.has_more ? &page.items[page.count - 1].id.value : NULL;
-    paging_write_next(call, request, response, &writer, last);
-    json_write_object_end(&writer);
+    paging_end(call, request, response, &writer, last);
     return STATUS_OK;
 }
