@@ -1,5 +1,7 @@
 #include "shared/ops/convolution.h"
 
+#include <assert.h>
+
 static int64_t
 multiply_known(int64_t left, int64_t right)
 {
@@ -50,6 +52,8 @@ is_depthwise(const Node *node)
 Status
 convolution_tensorflow(Call *call, const InferContext *context, int rank, Convolution *ret_convolution)
 {
+    assert(rank == 2 || rank == 3);
+
     Shape input;
     Shape filter;
     TRY(infer_rank(call, context, 0, rank + 2, &input));

@@ -1,5 +1,7 @@
 #include "shared/ops/epilogue.h"
 
+#include <assert.h>
+
 /* Steps come in the order of their ranks, at most one of each rank. */
 typedef enum StepRank {
     RANK_NONE,
@@ -96,6 +98,7 @@ epilogue_read(Call *call, const Node *node, Epilogue *ret_epilogue)
         .alpha = node_attr_float(node, "leakyrelu_alpha"),
         .epsilon = node_attr_float(node, "epsilon"),
     };
+    assert(names != NULL && names->is_list); /* fused ops declare it */
     StepRank rank = RANK_NONE;
     uint32_t operand = EPILOGUE_FIRST_OPERAND;
     for (size_t index = 0; index < names->value.list.count; index++) {
@@ -130,6 +133,7 @@ epilogue_check(Call *call, const InferContext *context, const Shape *output, int
 {
     Epilogue epilogue;
     TRY(epilogue_read(call, context->node, &epilogue));
+    assert(channel >= 0 && channel < output->rank);
     int64_t channels = output->dims[channel];
     if (epilogue.bias != 0) {
         TRY(check_channels(call, context, epilogue.bias, channels));

@@ -135,6 +135,8 @@ infer_equal(Call *call, int64_t left, int64_t right, const char *what, int64_t *
 Status
 infer_append(Call *call, const Shape *from, int first, int last, Shape *to)
 {
+    assert(first >= 0 && last <= from->rank && to->rank >= 0);
+
     for (int index = first; index < last; index++) {
         if (to->rank == SHAPE_RANK_MAX) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);

@@ -1,5 +1,7 @@
 #include "shared/ops/window.h"
 
+#include <assert.h>
+
 typedef enum Padding { PADDING_EXPLICIT, PADDING_VALID, PADDING_SAME, PADDING_SAME_LOWER } Padding;
 
 /* Reads a list attribute that may be undeclared or empty; `count` is 0 then. */
@@ -38,6 +40,7 @@ static Status
 position_same(int64_t input, int64_t extent, bool is_lower, int index, Window *window)
 {
     int64_t stride = window->stride[index];
+    assert(input >= 0 && extent > 0 && stride > 0);
     int64_t output = input / stride + (input % stride != 0 ? 1 : 0);
     int64_t missing = (output - 1) * stride + extent - input;
     int64_t total = missing < 0 || output == 0 ? 0 : missing;
@@ -51,6 +54,7 @@ static Status
 position_explicit(Call *call, int64_t input, int64_t extent, bool rounds_up, int index, Window *window)
 {
     int64_t stride = window->stride[index];
+    assert(input >= 0 && extent > 0 && stride > 0);
     int64_t room = input + window->before[index] + window->after[index] - extent;
     if (room < 0 && input == 0) {
         window->output[index] = 0;
@@ -144,6 +148,8 @@ Status
 window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window)
 {
+    assert(rank >= 1 && rank <= WINDOW_RANK_MAX && input->rank == rank + 2);
+
     bool is_channels_first = node_attr(node, "data_format") != NULL &&
                              slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
     Window window = {
@@ -193,6 +199,8 @@ Status
 window_onnx(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window)
 {
+    assert(rank >= 1 && rank <= WINDOW_RANK_MAX && input->rank == rank + 2);
+
     Window window = {.rank = rank, .channel = 1, .space = 2};
     for (int index = 0; index < rank; index++) {
         window.size[index] = sizes[index];
@@ -213,6 +221,8 @@ window_onnx(
 Shape
 window_output(const Window *window, const Shape *input, int64_t channels)
 {
+    assert(input->rank == window->rank + 2);
+
     Shape output = shape_of_rank(window->rank + 2);
     output.dims[window->batch] = input->dims[window->batch];
     output.dims[window->channel] = channels;

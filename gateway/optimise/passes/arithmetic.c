@@ -1,5 +1,6 @@
 /* Removes arithmetic that changes no bit of its operand: x·1, x/1, x-0, a negation of a negation; but not
  * x+0 of floating-point numbers, which turns -0 into 0. */
+#include <assert.h>
 #include <math.h>
 
 #include "gateway/optimise/pass.h"
@@ -73,6 +74,8 @@ is_all(const Tensor *tensor, double value)
 static bool
 is_neutral(const Rewrite *rewrite, uint32_t id, const NeutralRule *rule, uint32_t constant_index)
 {
+    assert(constant_index <= 1);
+
     Endpoint operand = rewrite_input(rewrite, id, 1 - constant_index);
     const Tensor *constant = rewrite_constant(rewrite, rewrite_input(rewrite, id, constant_index));
     if (constant == NULL || operand.node == NODE_NONE) {

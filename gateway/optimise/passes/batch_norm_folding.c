@@ -6,6 +6,8 @@
  * Behind a convolution, scale_folding removes the product, and convolution_epilogue the sum.
  *
  * Inexact: the mean is not subtracted first. */
+#include <assert.h>
+
 #include "gateway/optimise/linear.h"
 #include "gateway/optimise/pass.h"
 
@@ -38,6 +40,7 @@ static bool
 is_training(const Node *node, const NormOp *op)
 {
     const AttrValue *value = node_attr(node, op->training);
+    assert(value != NULL); /* the op declares it */
     return value->kind == ATTR_INT ? value->value.i != 0 : value->value.b;
 }
 
@@ -110,6 +113,7 @@ channels_shape(const Rewrite *rewrite, uint32_t id, Endpoint vector)
     int rank = rewrite_shape(rewrite, rewrite_input(rewrite, id, NORM_X))->rank;
     bool is_onnx = rewrite_is(rewrite, id, "onnx::BatchNormalization");
     Shape shape = {.rank = rank - (is_onnx ? 1 : linear_channel_axis(rewrite, id))};
+    assert(shape.rank > 0); /* is_foldable() has seen two dimensions */
     for (int dimension = 1; dimension < shape.rank; dimension++) {
         shape.dims[dimension] = 1;
     }

@@ -1,4 +1,6 @@
 /* Keeps one of several nodes that compute the same from the same inputs (TensorFlow's OptimizerCSE). */
+#include <assert.h>
+
 #include "gateway/optimise/pass.h"
 #include "shared/base/buffer.h"
 
@@ -78,6 +80,8 @@ write_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
 static bool
 has_equal_attrs(const Node *left, const Node *right)
 {
+    assert(left->op == right->op);
+
     if (left->attr_count != right->attr_count) {
         return false;
     }
@@ -109,6 +113,9 @@ find_equal(const Rewrite *rewrite, const Candidate *first, uint32_t id)
 static void
 redirect_outputs(Rewrite *rewrite, uint32_t from, uint32_t to)
 {
+    assert(
+        from != to && rewrite_node(rewrite, from)->output_count == rewrite_node(rewrite, to)->output_count);
+
     for (uint32_t port = 0; port < rewrite_node(rewrite, from)->output_count; port++) {
         Endpoint output = {.node = from, .port = port};
         if (rewrite_resolve(rewrite, output).node == from) {

@@ -6,6 +6,7 @@
  * Factors and terms may come in any order (BERT, Keras, PyTorch's exports).
  *
  * Inexact: there are fewer roundings. */
+#include <assert.h>
 #include <math.h>
 
 #include "gateway/optimise/pass.h"
@@ -151,6 +152,8 @@ find_factors(const Match *match, uint32_t id, Endpoint ret_factors[FACTORS])
 static const char *
 match_factors(Match *match, const Endpoint *factors, int half, int x, int rest)
 {
+    assert(half != x && half != rest && x != rest);
+
     match->x = factors[x];
     return rewrite_is_number(match->rewrite, factors[half], 0.5) && factors[rest].node != NODE_NONE
                ? find_form(match, factors[rest])

@@ -1,6 +1,8 @@
 /* Makes readers of nodes that pass on their input read that input.
  *
  * An Identity behind a stateful node stays: it takes the value at its time. */
+#include <assert.h>
+
 #include "gateway/optimise/pass.h"
 
 static const char *const copies[] = {
@@ -16,6 +18,8 @@ static const char *const copies[] = {
 static bool
 reads_state(const Rewrite *rewrite, Endpoint input)
 {
+    assert(input.node != NODE_NONE);
+
     return (rewrite_node(rewrite, input.node)->op->flags & OP_STATEFUL) != 0;
 }
 

@@ -1,4 +1,6 @@
 /* Removes nodes that, with the shapes and values of this graph, return their input unchanged. */
+#include <assert.h>
+
 #include "gateway/optimise/pass.h"
 
 static bool
@@ -60,6 +62,8 @@ static const NoOpRule rules[] = {
 static bool
 does_nothing(const Rewrite *rewrite, uint32_t id)
 {
+    assert(rewrite_input(rewrite, id, 0).node != NODE_NONE);
+
     for (size_t index = 0; index < COUNT_OF(rules); index++) {
         if (rewrite_is(rewrite, id, rules[index].op)) {
             return rules[index].does_nothing(rewrite, id);

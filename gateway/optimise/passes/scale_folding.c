@@ -3,6 +3,8 @@
  * worker folds.
  *
  * Inexact: each product of an element is rounded elsewhere. */
+#include <assert.h>
+
 #include "gateway/optimise/linear.h"
 #include "gateway/optimise/pass.h"
 
@@ -84,6 +86,7 @@ scale_input(Rewrite *rewrite, uint32_t id, uint32_t index, Endpoint multiplier, 
     Endpoint factors[] = {rewrite_input(rewrite, id, index), multiplier};
     RewriteOp product = {.op = "Mul", .inputs = factors, .input_count = 2, .attrs = attrs, .attr_count = 1};
     uint32_t input_count = rewrite_node(rewrite, id)->input_count;
+    assert(index < input_count && input_count <= COUNT_OF(inputs));
     for (uint32_t input = 0; input < input_count; input++) {
         inputs[input] = rewrite_input(rewrite, id, input);
     }

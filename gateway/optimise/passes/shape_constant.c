@@ -2,6 +2,8 @@
  *
  * Only a graph without control flow is changed, since a constant is never dead and belongs to no frame;
  * and only nodes without effects, which might not happen otherwise. */
+#include <assert.h>
+
 #include "gateway/optimise/pass.h"
 
 typedef struct Question {
@@ -12,6 +14,8 @@ typedef struct Question {
 static Status
 make_integers(Rewrite *rewrite, const Shape *shape, Dtype dtype, const int64_t *values, Tensor *ret_value)
 {
+    assert(shape_is_known(shape) && (dtype == DTYPE_INT32 || dtype == DTYPE_INT64));
+
     if (!tensor_new(dtype, shape, ret_value)) {
         return rewrite_no_memory(rewrite);
     }

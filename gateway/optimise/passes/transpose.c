@@ -1,4 +1,6 @@
 /* Removes transposes that undo each other, or do nothing. */
+#include <assert.h>
+
 #include "gateway/optimise/pass.h"
 
 typedef struct Permutation {
@@ -61,6 +63,8 @@ is_identity(const Permutation *permutation)
 static Permutation
 compose_permutations(const Permutation *inner, const Permutation *outer)
 {
+    assert(inner->rank == outer->rank);
+
     Permutation result = {.rank = outer->rank};
     for (int index = 0; index < outer->rank; index++) {
         result.axes[index] = inner->axes[outer->axes[index]];
