@@ -31,9 +31,9 @@ static void
 write_tensor(Response *response, const Sha256 *digest, const Tensor *tensor, size_t size)
 {
     char hex[SHA256_HEX_SIZE];
-    char ref[sizeof "sha256:" + SHA256_HEX_SIZE];
+    char ref[SHA256_REF_SIZE];
     sha256_to_hex(digest, hex);
-    (void)snprintf(ref, sizeof ref, "sha256:%s", hex);
+    sha256_to_ref(digest, ref);
     response_etag(response, hex);
     response_header_format(response, "Location", "/api/v1/tensors/%s", hex);
     JsonWriter writer = json_writer(response_json(response));

@@ -167,14 +167,18 @@ rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint)
     return rewrite_node(rewrite, endpoint.node)->output_dtypes[endpoint.port];
 }
 
+static bool
+is_constant(const Rewrite *rewrite, uint32_t id)
+{
+    return rewrite_is(rewrite, id, "Const") && !rewrite->nodes[id]->is_assigned;
+}
+
 const Tensor *
 rewrite_constant(const Rewrite *rewrite, Endpoint endpoint)
 {
-    if (endpoint.node == NODE_NONE || !rewrite_is(rewrite, endpoint.node, "Const") ||
-        rewrite->nodes[endpoint.node]->is_assigned) {
-        return NULL;
-    }
-    return node_attr_tensor(rewrite_node(rewrite, endpoint.node), "value");
+    return endpoint.node != NODE_NONE && is_constant(rewrite, endpoint.node)
+               ? node_known_value(rewrite_node(rewrite, endpoint.node))
+               : NULL;
 }
 
 bool
@@ -199,10 +203,9 @@ static void
 mark_fixed(const Rewrite *rewrite, RewriteNode *node)
 {
     uint32_t id = node->node.id;
-    bool is_constant = rewrite_constant(rewrite, (Endpoint){.node = id}) != NULL;
     bool is_fixed = node->node.control_count == 0 &&
                     (node->node.op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 &&
-                    (is_constant || node->node.input_count > 0);
+                    (is_constant(rewrite, id) || node->node.input_count > 0);
     for (uint32_t index = 0; is_fixed && index < node->node.input_count; index++) {
         is_fixed = rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, index));
     }

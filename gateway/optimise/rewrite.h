@@ -69,14 +69,15 @@ Endpoint rewrite_input(const Rewrite *rewrite, uint32_t id, uint32_t index);
 const Shape *rewrite_shape(const Rewrite *rewrite, Endpoint endpoint);
 Dtype rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint);
 
-/* Returns the value of a Const, else NULL. A Const with control inputs may be dead all the same. */
+/* Returns the value of a Const, else NULL; NULL also when its elements are absent. A Const with control
+ * inputs may be dead all the same. */
 const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
 
 /* Returns true for a float32 constant of one element that is this number, up to rounding, and never dead. */
 bool rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number);
 
-/* Returns true when the endpoint is a Const or computed from constants alone, so that workers fold it; as
- * of when the pass began, or the node was added. */
+/* Returns true when the endpoint is a Const, absent or not, or computed from constants alone, so that workers
+ * fold it; as of when the pass began, or the node was added. */
 bool rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint);
 
 /* Returns true when readers of the node may read its input `index` instead, as far as the other data

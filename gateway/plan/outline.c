@@ -200,8 +200,9 @@ is_number_test(const Outline *outline, const Fork *fork, Endpoint *ret_index)
     }
     const Node *constant = &graph->nodes[node->inputs[1].node];
     *ret_index = trace_through_switches(outline, node->inputs[0], fork->branching);
-    return op_is(constant, "Const") && tensor_element_count(node_attr_tensor(constant, "value")) == 1 &&
-           tensor_to_int64(node_attr_tensor(constant, "value"), 0, &number) && number == fork->test;
+    const Tensor *tested = node_known_value(constant);
+    return tested != NULL && tensor_element_count(tested) == 1 && tensor_to_int64(tested, 0, &number) &&
+           number == fork->test;
 }
 
 /* Finds the one predicate of two branches, or the number that all tests of a Case compare. It must have a

@@ -68,8 +68,8 @@ Attr partition_string_attr(Slice name, Slice value);
 /* The name of a node of the loop's control loop: "_cloop_<part>_<name of the loop's Enter>". */
 Slice partition_loop_part(const Partitioning *partitioning, uint32_t frame, const char *part);
 
-/* Returns a blob of a constant of more than PLAN_BLOB_SIZE_MIN bytes; NULL for a smaller one, or without
- * memory. */
+/* Returns a blob of a constant that is absent or has more than PLAN_BLOB_SIZE_MIN bytes; NULL for a smaller
+ * one, or without memory. */
 PlanBlob *partition_new_blob(Partitioning *partitioning, const Tensor *tensor);
 
 /* Makes the node a _BlobConst, and notes that the slot needs the blob, once for each digest. */

@@ -101,7 +101,7 @@ PlanBlob *
 partition_new_blob(Partitioning *partitioning, const Tensor *tensor)
 {
     size_t size = dtype_is_copyable(tensor->dtype) ? tensor_byte_size(tensor) : 0;
-    if (size <= PLAN_BLOB_SIZE_MIN) {
+    if (size <= PLAN_BLOB_SIZE_MIN && !tensor_is_absent(tensor)) {
         return NULL;
     }
     PlanBlob *blob = compile_alloc(partitioning->compile, 1, sizeof *blob);
@@ -110,7 +110,11 @@ partition_new_blob(Partitioning *partitioning, const Tensor *tensor)
         return NULL;
     }
     blob->tensor = *tensor;
-    partition_digest(slice_of(tensor->data, size), blob->sha256);
+    if (tensor_is_absent(tensor)) {
+        sha256_to_hex(tensor_digest(tensor), blob->sha256);
+    } else {
+        partition_digest(slice_of(tensor->data, size), blob->sha256);
+    }
     return blob;
 }
 

@@ -6,7 +6,8 @@
  * resolve.c (plan_describe_feed), needs.c (plan_check_fed).
  *
  * Ownership: refcounted; a plan owns all it shows and references the tensors of its blobs.
- * Threads:   immutable once compiled. One thread compiles, which may take long: it hashes all large weights.
+ * Threads:   immutable once compiled. One thread compiles, which may take long: it hashes all large weights
+ *            that are not absent.
  * Errors:    NOT_FOUND and INVALID_ARGUMENT name the feed, fetch, target or node; UNIMPLEMENTED names an
  *            unknown op; INVALID_ARGUMENT for a device request that cannot be honoured gives the reason. */
 #pragma once
@@ -18,7 +19,7 @@
 enum {
     PLAN_DIGEST_SIZE = 65, /* SHA-256 in hex and a NUL */
     PLAN_TASK_NONE = -1,
-    PLAN_BLOB_SIZE_MIN = 4096, /* larger constants become blobs */
+    PLAN_BLOB_SIZE_MIN = 4096, /* larger constants become blobs, and all that are absent */
 };
 
 typedef struct PlanSlot {
@@ -31,7 +32,8 @@ typedef struct PlanSlot {
     double cost;      /* estimate: arithmetic operations of one run */
 } PlanSlot;
 
-/* A constant that travels apart from its partition: raw little-endian elements, named by their SHA-256. */
+/* A constant that travels apart from its partition: raw little-endian elements, named by their SHA-256. The
+ * tensor of a weight that is a blob in the store is absent. */
 typedef struct PlanBlob {
     char sha256[PLAN_DIGEST_SIZE];
     Tensor tensor;

@@ -5,13 +5,11 @@
 Status
 tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest)
 {
-    Slice prefix = SLICE("sha256:");
-    bool is_digest =
-        slice_starts_with(ref, prefix) && sha256_from_hex(slice_part(ref, prefix.size, ref.size), ret_digest);
-    return is_digest ? STATUS_OK
-                     : call_fail(call, STATUS_INVALID_ARGUMENT,
-                           "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
-                           SLICE_PRINT(slice_part(ref, 0, 80)));
+    return sha256_from_ref(ref, ret_digest)
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
+                     SLICE_PRINT(slice_part(ref, 0, 80)));
 }
 
 static Status

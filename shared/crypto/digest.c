@@ -1,6 +1,7 @@
 #include "shared/crypto/digest.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -56,6 +57,22 @@ bool
 sha256_from_hex(Slice hex, Sha256 *ret_digest)
 {
     return hex_decode(hex, ret_digest->bytes, SHA256_SIZE);
+}
+
+static const Slice ref_prefix = {.data = "sha256:", .size = sizeof "sha256:" - 1};
+
+void
+sha256_to_ref(const Sha256 *digest, char ret_ref[SHA256_REF_SIZE])
+{
+    memcpy(ret_ref, ref_prefix.data, ref_prefix.size);
+    sha256_to_hex(digest, ret_ref + ref_prefix.size);
+}
+
+bool
+sha256_from_ref(Slice ref, Sha256 *ret_digest)
+{
+    return slice_starts_with(ref, ref_prefix) &&
+           sha256_from_hex(slice_part(ref, ref_prefix.size, ref.size), ret_digest);
 }
 
 Sha256State *

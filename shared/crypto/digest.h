@@ -31,6 +31,11 @@ bool constant_time_equal(Slice left, Slice right);
 void sha256_to_hex(const Sha256 *digest, char ret_hex[SHA256_HEX_SIZE]);
 bool sha256_from_hex(Slice hex, Sha256 *ret_digest);
 
+/* Writes and reads "sha256:" and 64 lower-case hex digits, the form in which documents refer to a blob. */
+enum { SHA256_REF_SIZE = sizeof "sha256:" - 1 + SHA256_HEX_SIZE };
+void sha256_to_ref(const Sha256 *digest, char ret_ref[SHA256_REF_SIZE]);
+bool sha256_from_ref(Slice ref, Sha256 *ret_digest);
+
 /* A digest of bytes that come in parts. */
 typedef struct Sha256State Sha256State;
 

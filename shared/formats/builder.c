@@ -216,6 +216,26 @@ builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes
     return true;
 }
 
+Status
+builder_absent(
+    GraphBuilder *builder, Dtype dtype, const Shape *shape, const Sha256 *digest, Tensor *ret_tensor)
+{
+    int64_t count = 0;
+    size_t size = 0;
+    TRY(check_shape(builder, shape, &count));
+    if (!dtype_is_copyable(dtype) || !shape_byte_size(shape, dtype, &size)) {
+        return call_fail(builder->call, STATUS_INVALID_ARGUMENT,
+            "a tensor of %s elements is no blob, or too large", dtype_name(dtype));
+    }
+    Tensor tensor;
+    if (!tensor_new_absent(dtype, shape, digest, &tensor)) {
+        return call_fail_memory(builder->call, "the graph's constants");
+    }
+    TRY(keep_tensor(builder, &tensor));
+    *ret_tensor = tensor;
+    return STATUS_OK;
+}
+
 void
 tensor_repeat_last(const Tensor *tensor, int64_t given)
 {

@@ -67,6 +67,11 @@ MUST_USE Status builder_zeros(GraphBuilder *builder, Dtype dtype, const Shape *s
 MUST_USE bool builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes,
     TensorBuffer *source, Tensor *ret_tensor);
 
+/* Makes a tensor whose elements are absent (tensor_new_absent()). INVALID_ARGUMENT when the dtype's elements
+ * are not plain bytes, or the shape is not fully known or too large. */
+MUST_USE Status builder_absent(
+    GraphBuilder *builder, Dtype dtype, const Shape *shape, const Sha256 *digest, Tensor *ret_tensor);
+
 /* Completes a tensor of which `given` elements are set, by TensorFlow's rule: none gives zeros, else the
  * last one repeats. */
 void tensor_repeat_last(const Tensor *tensor, int64_t given);

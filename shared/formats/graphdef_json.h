@@ -9,6 +9,9 @@
  *          default left out, tensors as raw content. A partition travels in this form, and its digest is
  *          made of it.
  *
+ * Beyond protobuf's mapping, a TensorProto has "ref": "sha256:<64 hex digits>" in the place of its content
+ * when its bytes are a blob: such a tensor is absent.
+ *
  * Ownership: the GraphDef copies what it needs of the text.
  * Threads:   any.
  * Errors:    INVALID_ARGUMENT for what is no JSON (line and column) or no GraphDef (node and attribute).

@@ -196,6 +196,7 @@ typedef struct TensorMessage {
     Dtype dtype;
     Shape shape;
     Slice content;                   /* the JSON string with its quotes */
+    Slice ref;                       /* names the blob that holds the elements */
     Slice values[VALUE_FIELD_COUNT]; /* the JSON array, by field number */
 } TensorMessage;
 
@@ -208,6 +209,7 @@ static const JsonMember tensor_members[] = {
     {"tensorShape", .offset = offsetof(TensorMessage, shape), .read = graph_read_shape},
     {"versionNumber", JSON_IGNORED, .offset = 0},
     {"tensorContent", JSON_TEXT, .offset = offsetof(TensorMessage, content)},
+    {"ref", JSON_SLICE, .offset = offsetof(TensorMessage, ref)},
     VALUES("floatVal", 5),
     VALUES("doubleVal", 6),
     VALUES("intVal", 7),
@@ -343,6 +345,17 @@ read_values(JsonReader *reader, const TensorMessage *message, Slice text, Tensor
     return STATUS_OK;
 }
 
+static Status
+read_absent(JsonReader *reader, const TensorMessage *message, Tensor *ret_tensor)
+{
+    Sha256 digest;
+    return sha256_from_ref(message->ref, &digest)
+               ? builder_absent(reader->context, message->dtype, &message->shape, &digest, ret_tensor)
+               : call_fail(reader->call, STATUS_INVALID_ARGUMENT,
+                     "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
+                     SLICE_PRINT(slice_part(message->ref, 0, 80)));
+}
+
 /* Reads a TensorProto into a Tensor. */
 static Status
 graph_read_tensor(JsonReader *reader, const JsonMember *member, void *target)
@@ -355,6 +368,9 @@ graph_read_tensor(JsonReader *reader, const JsonMember *member, void *target)
         /* A dtype without elements here: only whoever needs the tensor finds it invalid. */
         *(Tensor *)target = (Tensor){.shape = message.shape};
         return STATUS_OK;
+    }
+    if (message.ref.size > 0) {
+        return read_absent(reader, &message, target);
     }
     Slice content = SLICE("");
     if (message.content.size > 0) {

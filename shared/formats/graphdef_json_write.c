@@ -81,6 +81,14 @@ write_strings(JsonWriter *writer, const Slice *elements, int64_t count)
 }
 
 static void
+write_ref(JsonWriter *writer, const Sha256 *digest)
+{
+    char ref[SHA256_REF_SIZE];
+    sha256_to_ref(digest, ref);
+    json_member_string(writer, "ref", ref);
+}
+
+static void
 write_tensor(JsonWriter *writer, const Tensor *tensor)
 {
     json_write_object_begin(writer);
@@ -89,7 +97,9 @@ write_tensor(JsonWriter *writer, const Tensor *tensor)
     json_write_name(writer, "tensorShape");
     write_shape(writer, &tensor->shape);
     int64_t count = tensor->dtype == DTYPE_INVALID ? 0 : tensor_element_count(tensor);
-    if (count > 0 && tensor->dtype == DTYPE_STRING) {
+    if (tensor_is_absent(tensor)) {
+        write_ref(writer, tensor_digest(tensor));
+    } else if (count > 0 && tensor->dtype == DTYPE_STRING) {
         write_strings(writer, tensor->data, count);
     } else if (count > 0 && tensor->data != NULL) {
         json_write_name(writer, "tensorContent");

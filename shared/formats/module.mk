@@ -1,1 +1,1 @@
-$(call module,shared/formats,shared/base shared/json shared/tensor shared/graph)
+$(call module,shared/formats,shared/base shared/crypto shared/json shared/tensor shared/graph)

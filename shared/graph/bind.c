@@ -248,6 +248,37 @@ check_constant(Linker *linker, const Node *node)
     }
 }
 
+static bool
+holds_absent(const AttrValue *value)
+{
+    if (value->kind != ATTR_TENSOR) {
+        return false;
+    }
+    size_t count = value->is_list ? value->value.list.count : 1;
+    const AttrValue *items = value->is_list ? value->value.list.items : value;
+    for (size_t index = 0; index < count; index++) {
+        if (tensor_is_absent(&items[index].value.tensor)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Elements may be absent in a Const's value alone: the planner knows to name that by its digest. */
+static void
+check_absent_values(Linker *linker, const Node *node)
+{
+    bool may_be = !linker->limits.needs_values && slice_equal(node->def->op, SLICE("Const"));
+    for (size_t index = 0; index < node->attr_count; index++) {
+        const Attr *attr = &node->attrs[index];
+        bool is_value = may_be && slice_equal(attr->name, SLICE("value"));
+        if (!is_value && holds_absent(&attr->value)) {
+            link_fault(linker, node, "/attr", "attribute '%.*s' has a value that is not in the graph",
+                SLICE_PRINT(slice_part(attr->name, 0, 128)));
+        }
+    }
+}
+
 static Status
 link_node_attrs(Linker *linker, Node *node)
 {
@@ -265,6 +296,7 @@ link_node_attrs(Linker *linker, Node *node)
     linker->attrs[node->id] = attrs;
     if (linker->fault_count == faults) {
         check_constant(linker, node);
+        check_absent_values(linker, node);
     }
     bool is_countable = node->op != NULL && node->inputs != NULL && linker->fault_count == faults;
     return is_countable ? link_arity(linker, node) : STATUS_OK;

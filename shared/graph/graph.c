@@ -146,6 +146,15 @@ node_attr_tensor(const Node *node, const char *name)
     return &declared_attr(node, name, ATTR_TENSOR)->value.tensor;
 }
 
+const Tensor *
+node_known_value(const Node *node)
+{
+    const AttrValue *value = slice_equal(node->def->op, SLICE("Const")) ? node_attr(node, "value") : NULL;
+    bool is_known = value != NULL && value->kind == ATTR_TENSOR && !value->is_list &&
+                    !tensor_is_absent(&value->value.tensor);
+    return is_known ? &value->value.tensor : NULL;
+}
+
 size_t
 node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity)
 {

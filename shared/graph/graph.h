@@ -55,6 +55,7 @@ typedef struct Graph {
 typedef struct GraphLimits {
     size_t node_count_max; /* 0: GRAPH_NODE_COUNT_MAX */
     bool allows_internal;  /* names that begin with '_', as in partitions */
+    bool needs_values;     /* refuses constants whose elements are absent, as who runs the graph must */
 } GraphLimits;
 
 MUST_USE Status graph_link(Call *call, GraphDef *def, OpFind find, GraphLimits limits, Graph **ret_graph);
@@ -83,7 +84,11 @@ float node_attr_float(const Node *node, const char *name);
 bool node_attr_bool(const Node *node, const char *name);
 Slice node_attr_string(const Node *node, const char *name);
 Dtype node_attr_type(const Node *node, const char *name);
+/* Its elements may be absent. */
 const Tensor *node_attr_tensor(const Node *node, const char *name);
+/* Returns the value of a Const whose elements can be read; NULL for an absent one, whose value is not known
+ * here, and for other nodes. */
+const Tensor *node_known_value(const Node *node);
 /* Copies at most `capacity` numbers and returns the length of the list; 0 for an optional list that is
  * missing. */
 size_t node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity);

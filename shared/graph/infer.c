@@ -20,8 +20,7 @@ static const Tensor *
 constant_value(const Inference *inference, const Node *node)
 {
     if (slice_equal(node->def->op, SLICE("Const"))) {
-        const AttrValue *value = node_attr(node, "value");
-        return value != NULL && value->kind == ATTR_TENSOR && !value->is_list ? &value->value.tensor : NULL;
+        return node_known_value(node);
     }
     bool is_identity =
         slice_equal(node->def->op, SLICE("Identity")) || slice_equal(node->def->op, SLICE("onnx::Identity"));

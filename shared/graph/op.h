@@ -45,7 +45,8 @@ enum {
 typedef struct InferContext {
     const Node *node;
     const Shape *inputs;         /* by data input; rank -1 for an absent optional one */
-    const Tensor *const *values; /* by data input: the value of a constant, else NULL */
+    const Tensor *const *values; /* by data input: the value of a constant whose elements are here,
+                                  * else NULL */
     Shape *outputs;              /* unknown before the rule fills them */
 } InferContext;
 

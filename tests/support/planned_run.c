@@ -61,13 +61,22 @@ make_plan(Call *call, const PlannedRun *run, const Graph *graph, const Signature
     return plan_compile(call, &request, ret_plan);
 }
 
+typedef struct Blobs {
+    const PlanPartition *partition;
+    const AbsentWeights *weights;
+} Blobs;
+
 static TensorBuffer *
 find_blob(void *context, Slice sha256)
 {
-    const PlanPartition *partition = context;
+    const Blobs *blobs = context;
+    const PlanPartition *partition = blobs->partition;
     for (size_t index = 0; index < partition->blob_count; index++) {
         const Tensor *tensor = &partition->blobs[index].tensor;
         if (slice_equals_string(sha256, partition->blobs[index].sha256)) {
+            if (tensor_is_absent(tensor)) {
+                return blobs->weights == NULL ? NULL : absent_weights_find(blobs->weights, sha256);
+            }
             TensorBuffer *bytes = tensor_buffer_new(tensor_byte_size(tensor));
             assert_non_null(bytes);
             memcpy(bytes->data, tensor->data, bytes->size);
@@ -80,8 +89,16 @@ find_blob(void *context, Slice sha256)
 Status
 planned_partition(Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition)
 {
+    return planned_partition_of(call, planned, NULL, device, ret_partition);
+}
+
+Status
+planned_partition_of(Call *call, const PlanPartition *planned, const AbsentWeights *weights, Device *device,
+    Partition **ret_partition)
+{
     AUTO_GRAPH_DEF def = NULL;
-    BlobSource blobs = {.context = (PlanPartition *)(uintptr_t)planned, .find = find_blob};
+    Blobs sources = {planned, weights};
+    BlobSource blobs = {.context = &sources, .find = find_blob};
     MissingBlobs missing = {0};
     TRY(graphdef_json_read(call, planned->document, &def));
     return partition_compile(call, def, device, &blobs, &missing, ret_partition);
@@ -154,7 +171,7 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     Signature wanted = {.feed_count = feed_count, .fetches = names, .fetch_count = fetch_count};
     TRY(make_plan(call, run, graph, &wanted, feeds, &plan));
     const PlanPartition *planned = &plan->partitions[0];
-    TRY(planned_partition(call, planned, run->device, &partition));
+    TRY(planned_partition_of(call, planned, run->weights, run->device, &partition));
     Status status =
         run_partition(call, run, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
     if (run->node_count != NULL) {

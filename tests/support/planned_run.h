@@ -7,14 +7,16 @@
 #pragma once
 
 #include "gateway/plan/plan.h"
+#include "tests/support/absent_weights.h"
 #include "tests/support/reference_run.h"
 #include "worker/runtime/partition/partition.h"
 
 typedef struct PlannedRun {
     Device *device;
     ResourceContainer *session;
-    uint64_t passes_off;  /* passes that are off, a PassSet */
-    uint64_t *node_count; /* set to the number of nodes that the last run ran; may be NULL */
+    uint64_t passes_off;          /* passes that are off, a PassSet */
+    const AbsentWeights *weights; /* where absent constants lie; NULL: none is absent */
+    uint64_t *node_count;         /* set to the number of nodes that the last run ran; may be NULL */
 } PlannedRun;
 
 void planned_run_begin(PlannedRun *run);
@@ -23,6 +25,9 @@ void planned_run_end(PlannedRun *run);
 /* Reads a partition of a plan back and compiles it. */
 MUST_USE Status planned_partition(
     Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition);
+/* Does the same for a plan of a graph whose constants are absent. */
+MUST_USE Status planned_partition_of(Call *call, const PlanPartition *planned, const AbsentWeights *weights,
+    Device *device, Partition **ret_partition);
 
 /* Runs all that the fetches need. ret_tensors has fetch_count entries. */
 MUST_USE Status planned_run(Call *call, const PlannedRun *run, const Graph *graph, const ReferenceFeed *feeds,

@@ -26,7 +26,11 @@ write_constant_key(Buffer *key, const Tensor *value)
     size_t size = value->dtype == DTYPE_STRING ? 0 : tensor_byte_size(value);
     buffer_append(key, &value->dtype, sizeof value->dtype);
     buffer_append_uint64(key, size);
-    buffer_append(key, value->data, size < SAMPLE_SIZE ? size : SAMPLE_SIZE);
+    if (tensor_is_absent(value)) {
+        buffer_append(key, tensor_digest(value), sizeof(Sha256));
+    } else {
+        buffer_append(key, value->data, size < SAMPLE_SIZE ? size : SAMPLE_SIZE);
+    }
 }
 
 static bool
@@ -66,13 +70,12 @@ static void
 write_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
 {
     const Node *node = rewrite_node(rewrite, id);
-    const Tensor *value = rewrite_constant(rewrite, (Endpoint){.node = id});
     buffer_clear(key);
     buffer_append(key, &node->op, sizeof(const Op *));
     buffer_append_slice(key, node->def->device);
     buffer_append_byte(key, '\0');
-    if (value != NULL) {
-        write_constant_key(key, value);
+    if (rewrite_is(rewrite, id, "Const")) {
+        write_constant_key(key, node_attr_tensor(node, "value"));
     }
     write_inputs_key(key, rewrite, id);
 }

@@ -50,7 +50,8 @@ begin_partition(Call *call, GraphDef *def, Device *device, Partition **ret_parti
     AUTO_PARTITION partition = NULL;
     TRY(partition_new(call, device, &partition));
     assert(partition != NULL);
-    TRY(graph_link(call, def, op_find, (GraphLimits){.allows_internal = true}, &partition->graph));
+    TRY(graph_link(
+        call, def, op_find, (GraphLimits){.allows_internal = true, .needs_values = true}, &partition->graph));
     partition->nodes =
         arena_alloc(partition->arena, (partition->graph->node_count + 1) * sizeof(ScheduleNode));
     if (partition->nodes == NULL) {

@@ -272,6 +272,31 @@ few_bytes_cannot_ask_for_many(void **state)
     assert_int_equal(graphdef_json_read(&call, text, &def), STATUS_RESOURCE_EXHAUSTED);
 }
 
+#define ABSENT(dtype, ref)                                                                                   \
+    "{\"node\":[{\"name\":\"w\",\"op\":\"Const\",\"attr\":{\"value\":{\"tensor\":{\"dtype\":\"" dtype        \
+    "\",\"tensorShape\":{\"dim\":[{\"size\":\"4\"},{\"size\":\"1000000000000\"}]},\"ref\":\"" ref "\"}}}}]}"
+
+static void
+a_tensor_may_be_named_by_its_digest(void **state)
+{
+    (void)state;
+    const char *text =
+        ABSENT("DT_FLOAT", "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    AUTO_GRAPH_DEF def = read_text(text);
+    const Tensor *tensor = &attr_of(def, SLICE("value"))->value.tensor;
+    Sha256 digest;
+    sha256(SLICE("abc"), &digest);
+    assert_true(tensor_is_absent(tensor));
+    assert_true(sha256_equal(tensor_digest(tensor), &digest));
+    assert_int_equal(tensor_byte_size(tensor), 16000000000000);
+    expect_written(def, text);
+    expect_refused(ABSENT("DT_FLOAT", "sha256:ba78"),
+        "node 'w': 'value': the reference 'sha256:ba78' is not 'sha256:' and 64 lower-case hex digits");
+    expect_refused(
+        ABSENT("DT_STRING", "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        "node 'w': 'value': a tensor of string elements is no blob, or too large");
+}
+
 static void
 a_dtype_we_have_not_is_invalid_until_needed(void **state)
 {
@@ -382,6 +407,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tensor_may_be_named_by_its_digest),
         cmocka_unit_test(what_converters_write_is_read),
         cmocka_unit_test(both_spellings_of_everything_are_understood),
         cmocka_unit_test(the_canonical_form_is_a_fixed_point),

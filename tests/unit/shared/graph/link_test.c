@@ -352,6 +352,44 @@ internal_names_pass_where_allowed(void **state)
     assert_status(&call, STATUS_OK, link_with(def, (GraphLimits){.allows_internal = true}));
 }
 
+static void
+release_buffer(void *buffer)
+{
+    tensor_buffer_unref(buffer);
+}
+
+/* Returns one node's graph whose attribute 'value' is absent. */
+static GraphDef *
+absent_literal(const char *text)
+{
+    Shape shape = shape_vector(3);
+    Sha256 digest = {{7}};
+    GraphDef *def = graph_literal(text);
+    assert_non_null(def);
+    Attr *attrs = (Attr *)(uintptr_t)def->nodes[0].attrs;
+    for (size_t index = 0; index < def->nodes[0].attr_count; index++) {
+        if (slice_equals_string(attrs[index].name, "value")) {
+            Tensor *tensor = &attrs[index].value.value.tensor;
+            assert_true(tensor_new_absent(DTYPE_FLOAT32, &shape, &digest, tensor));
+            assert_non_null(arena_defer(def->arena, release_buffer, tensor->buffer));
+        }
+    }
+    return def;
+}
+
+static void
+only_constants_may_be_absent_and_not_where_they_are_read(void **state)
+{
+    (void)state;
+    AUTO_GRAPH_DEF constant = absent_literal("w = Const() dtype=float32 value=float32(1)");
+    assert_status(&call, STATUS_OK, link_with(constant, (GraphLimits){0}));
+    assert_int_equal(link_with(constant, (GraphLimits){.needs_values = true}), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(
+        call.error.message, "node 'w': attribute 'value' has a value that is not in the graph");
+    AUTO_GRAPH_DEF other = absent_literal("w = NoOp() value=float32(1)");
+    assert_int_equal(link_with(other, (GraphLimits){0}), STATUS_INVALID_ARGUMENT);
+}
+
 int
 main(void)
 {
@@ -376,6 +414,7 @@ main(void)
         cmocka_unit_test(onnx_inputs_of_one_type_must_agree),
         cmocka_unit_test(endpoints_are_found_by_text),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(only_constants_may_be_absent_and_not_where_they_are_read),
         cmocka_unit_test(internal_names_pass_where_allowed),
     };
     return cmocka_run_group_tests_name("shared/graph/link", tests, set_up, tear_down);
