@@ -106,8 +106,9 @@ typedef struct Reading {
 typedef struct Stored {
     Slice name;
     Shape shape;
-    Slice bytes;
-    uint32_t checksum; /* the masked checksum that the index has for `bytes` */
+    ByteSpan span;
+    Slice bytes;       /* of the span, unless the tensor becomes absent */
+    uint32_t checksum; /* the masked checksum that the index has for them */
 } Stored;
 
 static Status
@@ -186,15 +187,36 @@ read_strings(const Reading *reading, const Stored *stored, Tensor *ret_tensor)
 }
 
 static Status
+check_size(const Reading *reading, const Stored *stored, Dtype dtype)
+{
+    size_t size = 0;
+    bool is_fit = dtype_is_copyable(dtype) && shape_byte_size(&stored->shape, dtype, &size) &&
+                  size == stored->span.size;
+    return is_fit ? STATUS_OK
+                  : fail_tensor(reading, stored, "has not as many bytes as its type and shape ask for");
+}
+
+static Status
+read_absent(const Reading *reading, const Stored *stored, Dtype dtype, Tensor *ret_tensor)
+{
+    const Checkpoint *checkpoint = reading->checkpoint;
+    AUTO_BYTE_READER bytes = byte_reader(reading->import->call, stored->span);
+    ByteDigest digest;
+    TRY(check_size(reading, stored, dtype));
+    TRY(byte_reader_digest(&bytes, stored->span.size, true, &digest));
+    TRY(check_sum(reading, stored, digest.crc32c));
+    TRY(checkpoint->leave(checkpoint->context, stored->span, &digest.sha256));
+    return builder_absent(reading->import->builder, dtype, &stored->shape, &digest.sha256, ret_tensor);
+}
+
+static Status
 read_elements(const Reading *reading, const Stored *stored, Dtype dtype, Tensor *ret_tensor)
 {
     ProtoImport *import = reading->import;
     Slice bytes = stored->bytes;
-    size_t size = 0;
+    size_t size = bytes.size;
     int64_t count = 0;
-    if (!dtype_is_copyable(dtype) || !shape_byte_size(&stored->shape, dtype, &size) || size != bytes.size) {
-        return fail_tensor(reading, stored, "has not as many bytes as its type and shape ask for");
-    }
+    TRY(check_size(reading, stored, dtype));
     TRY(check_sum(reading, stored, crc32c(bytes)));
     if (builder_view(import->builder, dtype, &stored->shape, bytes, import->source, ret_tensor)) {
         return STATUS_OK;
@@ -234,19 +256,34 @@ read_entry(const Reading *reading, Slice bytes, EntryView *ret_view)
 }
 
 static Status
-find_bytes(const Reading *reading, const EntryView *view, Stored *stored)
+find_span(const Reading *reading, const EntryView *view, Stored *stored)
 {
-    const Slice *shards = reading->checkpoint->shards;
-    if (view->shard < 0 || view->shard >= CHECKPOINT_SHARDS_MAX || shards[view->shard].data == NULL) {
+    const ByteSpan *shards = reading->checkpoint->shards;
+    if (view->shard < 0 || view->shard >= CHECKPOINT_SHARDS_MAX || shards[view->shard].source == NULL) {
         return fail_tensor(reading, stored, "lies in a file that is not there");
     }
-    Slice shard = shards[view->shard];
+    ByteSpan shard = shards[view->shard];
     if (view->offset < 0 || view->size < 0 || (uint64_t)view->offset > shard.size ||
         (uint64_t)view->size > shard.size - (uint64_t)view->offset) {
         return fail_tensor(reading, stored, "reaches past the end of its file");
     }
-    stored->bytes = slice_part(shard, (size_t)view->offset, (size_t)view->size);
+    stored->span = byte_span_part(shard, (uint64_t)view->offset, (uint64_t)view->size);
     return STATUS_OK;
+}
+
+static Status
+read_value(const Reading *reading, Stored *stored, Dtype dtype, Tensor *ret_tensor)
+{
+    const Checkpoint *checkpoint = reading->checkpoint;
+    ProtoImport *import = reading->import;
+    if (checkpoint->leave != NULL && dtype_is_copyable(dtype) && stored->span.size > 0 &&
+        stored->span.size >= checkpoint->weight_size_min) {
+        return read_absent(reading, stored, dtype, ret_tensor);
+    }
+    TRY(byte_span_get(import->call, import->scratch, stored->span, checkpoint->size_max,
+        "a tensor of the checkpoint", &stored->bytes));
+    return dtype == DTYPE_STRING ? read_strings(reading, stored, ret_tensor)
+                                 : read_elements(reading, stored, dtype, ret_tensor);
 }
 
 static Status
@@ -258,9 +295,8 @@ read_tensor(const Reading *reading, Slice name, const EntryView *view)
     GraphTensor tensor = {.name = SLICE("")};
     TRY(builder_copy(builder, name, &stored.name));
     TRY(proto_shape(reading->import, view->shape, &stored.shape));
-    TRY(find_bytes(reading, view, &stored));
-    TRY(dtype == DTYPE_STRING ? read_strings(reading, &stored, &tensor.tensor)
-                              : read_elements(reading, &stored, dtype, &tensor.tensor));
+    TRY(find_span(reading, view, &stored));
+    TRY(read_value(reading, &stored, dtype, &tensor.tensor));
     tensor.name = stored.name;
     return builder_push(builder, &tensor, sizeof tensor);
 }
@@ -318,6 +354,9 @@ checkpoint_read(
     assert(checkpoint != NULL && ret_tensors != NULL);
     Reading reading = {.import = import, .checkpoint = checkpoint};
     size_t mark = builder_mark(import->builder);
-    TRY(sorted_table_walk(import->call, checkpoint->index, visit_entry, &reading));
+    Slice index;
+    TRY(byte_span_get(import->call, import->scratch, checkpoint->index, checkpoint->size_max,
+        "the checkpoint's index", &index));
+    TRY(sorted_table_walk(import->call, index, visit_entry, &reading));
     return BUILDER_TAKE(import->builder, mark, ret_tensors, ret_count);
 }

@@ -5,13 +5,21 @@
  * does not fit; UNIMPLEMENTED for compressed tables and for files of a big-endian host. */
 #pragma once
 
+#include "gateway/formats/byte_source.h"
 #include "gateway/formats/protobuf_attr.h"
 
 enum { CHECKPOINT_SHARDS_MAX = 256 };
 
+/* Hears of a tensor that becomes absent, once its checksum is found right. */
+typedef Status (*CheckpointLeave)(void *context, ByteSpan span, const Sha256 *digest);
+
 typedef struct Checkpoint {
-    Slice index;
-    Slice shards[CHECKPOINT_SHARDS_MAX]; /* without data where the archive has no such shard */
+    ByteSpan index;                         /* without a source: there is no checkpoint */
+    ByteSpan shards[CHECKPOINT_SHARDS_MAX]; /* without a source where the archive has no such shard */
+    CheckpointLeave leave;                  /* NULL: all tensors are read into memory */
+    void *context;
+    size_t weight_size_min; /* smaller tensors are read into memory */
+    size_t size_max;        /* of what is read into memory at once */
 } Checkpoint;
 
 /* Reads all tensors, by their names in the checkpoint. A slice of a tensor that was saved in parts is

@@ -5,8 +5,9 @@
  * spelled out. Initializers and Constant become Const, graph inputs Placeholder, subgraphs functions;
  * calls of the model's own functions are written out. A node of another domain is "<domain>::<type>",
  * which the linker takes for an unknown op unless somebody registers it. Names are made to fit the
- * grammar; GraphDef.inputs and outputs hold those of the model. External data and sparse tensors are not
- * read.
+ * grammar; GraphDef.inputs and outputs hold those of the model. Sparse tensors are not read. External data in
+ * files is not read here, but in the skeleton that is made of model and files (skeleton.h); there the
+ * location is "sha256:…", and such a tensor is absent.
  *
  * Ownership: the GraphDef keeps a reference to `source`: its texts and large, aligned initializers lie
  * there.

@@ -7,6 +7,7 @@
  *   onnx_names.c    names that fit our grammar, and the endpoint of each value, also of those that a subgraph
  *                   takes from around it
  *   onnx_tensor.c   TensorProto
+ *   onnx_external.c where a tensor lies that is not in the model
  *   onnx_adapt.c    older operator versions to the newest one */
 #pragma once
 

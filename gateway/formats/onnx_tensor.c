@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "gateway/formats/onnx_external.h"
 #include "gateway/formats/onnx_import.h"
 #include "gateway/formats/protobuf_tensor.h"
 
@@ -11,6 +12,7 @@ typedef struct TensorView {
     Slice raw;
     bool has_raw;
     bool is_external;
+    OnnxExternal external;
     bool is_segment;
 } TensorView;
 
@@ -83,17 +85,18 @@ parse_tensor(OnnxImport *import, Slice bytes, TensorView *ret_view)
         if (!read_field(&field, ret_view)) {
             return call_fail(import->call, STATUS_INVALID_ARGUMENT, "a tensor's dimensions are damaged");
         }
+        if (field.number == 13 && field.wire == PROTOBUF_BYTES) {
+            TRY(onnx_external_entry(import->call, field.bytes, &ret_view->external));
+        }
     }
     if (reader.fault != NULL) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "a tensor is damaged: %s", reader.fault);
     }
-    if (ret_view->is_external || ret_view->is_segment) {
-        return call_fail(import->call, STATUS_UNIMPLEMENTED,
-            "tensor '%.*s' keeps its data %s; send a model that holds all its data",
-            SLICE_PRINT(slice_part(ret_view->name, 0, 128)),
-            ret_view->is_external ? "in another file" : "in segments");
-    }
-    return STATUS_OK;
+    return ret_view->is_segment
+               ? call_fail(import->call, STATUS_UNIMPLEMENTED,
+                     "tensor '%.*s' keeps its data in segments; send a model that holds all its data",
+                     SLICE_PRINT(slice_part(ret_view->name, 0, 128)))
+               : STATUS_OK;
 }
 
 /* Returns the repeated field that holds the elements when raw_data does not. */
@@ -147,6 +150,27 @@ read_raw(OnnxImport *import, const TensorView *view, Dtype dtype, Tensor *ret_te
     return STATUS_OK;
 }
 
+/* Reads a tensor that a skeleton names by its digest. */
+static Status
+read_absent(OnnxImport *import, const TensorView *view, Dtype dtype, Tensor *ret_tensor)
+{
+    Sha256 digest;
+    size_t expected = 0;
+    if (!sha256_from_ref(view->external.location, &digest)) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "tensor '%.*s' keeps its data in another file, '%.*s'; send that file with the model",
+            SLICE_PRINT(slice_part(view->name, 0, 128)),
+            SLICE_PRINT(slice_part(view->external.location, 0, 128)));
+    }
+    TRY(builder_absent(import->builder, dtype, &view->shape, &digest, ret_tensor));
+    bool is_fit = shape_byte_size(&view->shape, dtype, &expected) && expected == view->external.length;
+    return is_fit ? STATUS_OK
+                  : call_fail(import->call, STATUS_INVALID_ARGUMENT,
+                        "tensor '%.*s' has %llu bytes, its shape asks for %zu",
+                        SLICE_PRINT(slice_part(view->name, 0, 128)),
+                        (unsigned long long)view->external.length, expected);
+}
+
 static Status
 read_elements(OnnxImport *import, const TensorView *view, Dtype dtype, Tensor *ret_tensor)
 {
@@ -194,6 +218,9 @@ onnx_tensor(OnnxImport *import, Slice bytes, Tensor *ret_tensor, Slice *ret_name
     TRY(onnx_dtype(import, view.data_type, view.name, &dtype));
     if (ret_name != NULL) {
         *ret_name = view.name;
+    }
+    if (view.is_external) {
+        return read_absent(import, &view, dtype, ret_tensor);
     }
     if (dtype == DTYPE_STRING) {
         return read_strings(import, &view, ret_tensor);

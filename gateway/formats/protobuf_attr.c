@@ -64,6 +64,7 @@ typedef struct TensorView {
     Slice shape_bytes;
     Slice content;
     SliceList strings;
+    Slice ref;
     Dtype dtype;
     Shape shape;
 } TensorView;
@@ -112,20 +113,34 @@ read_values(ProtoImport *import, const TensorView *view, uint32_t field, Tensor 
     return STATUS_OK;
 }
 
+/* Reads a tensor that a skeleton names by its digest. */
 static Status
-read_tensor(ProtoImport *import, Slice bytes, Tensor *ret_tensor)
+read_absent(ProtoImport *import, const TensorView *view, Tensor *ret_tensor)
+{
+    Sha256 digest;
+    return sha256_from_ref(view->ref, &digest)
+               ? builder_absent(import->builder, view->dtype, &view->shape, &digest, ret_tensor)
+               : fail_damaged(import, "a tensor's reference");
+}
+
+Status
+proto_tensor(ProtoImport *import, Slice bytes, Tensor *ret_tensor)
 {
     static const KeptField kept[] = {
         {1, KEEP_INT, offsetof(TensorView, dtype_number)},
         {2, KEEP_SLICE, offsetof(TensorView, shape_bytes)},
         {4, KEEP_SLICE, offsetof(TensorView, content)},
         {8, KEEP_LIST, offsetof(TensorView, strings)},
+        {PROTO_TENSOR_REF, KEEP_SLICE, offsetof(TensorView, ref)},
     };
     static const MessageView message = MESSAGE_VIEW("a tensor", kept);
     TensorView view = {.bytes = bytes};
     TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
     TRY(proto_shape(import, view.shape_bytes, &view.shape));
     view.dtype = dtype_from_tensorflow_number(view.dtype_number);
+    if (view.ref.size > 0) {
+        return read_absent(import, &view, ret_tensor);
+    }
     const TensorField *field = tensor_field(view.dtype);
     if (field == NULL) {
         /* A dtype without elements here: only whoever needs the tensor finds it invalid. */
@@ -185,7 +200,7 @@ read_scalar(ProtoImport *import, AttrKind kind, uint64_t number, Slice bytes, in
     case ATTR_SHAPE:
         return proto_shape(import, bytes, &ret_value->value.shape);
     case ATTR_TENSOR:
-        return read_tensor(import, bytes, &ret_value->value.tensor);
+        return proto_tensor(import, bytes, &ret_value->value.tensor);
     case ATTR_FUNCTION:
         return read_function_ref(import, bytes, depth, &ret_value->value.function);
     case ATTR_NONE:

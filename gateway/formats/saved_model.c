@@ -252,11 +252,6 @@ proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def
     return read_signatures(import, &chosen.signatures, def);
 }
 
-typedef struct Directory {
-    Slice model;
-    Checkpoint checkpoint;
-} Directory;
-
 /* Reads the number of a shard's name: 1 for "variables.data-00001-of-00002". */
 static bool
 shard_number(Slice name, size_t *ret_number)
@@ -273,7 +268,7 @@ shard_number(Slice name, size_t *ret_number)
 
 /* Notes a file of the model. The name of the model's directory may stand in front of the file's. */
 static void
-keep_file(Directory *directory, const TarFile *file)
+keep_file(SavedModelFiles *directory, const TarFile *file)
 {
     size_t slash = slice_find_last(file->name, '/');
     Slice name = slash == file->name.size ? file->name : slice_part(file->name, slash + 1, SIZE_MAX);
@@ -284,25 +279,64 @@ keep_file(Directory *directory, const TarFile *file)
         directory->checkpoint.index = file->content;
     } else if (shard_number(name, &shard)) {
         directory->checkpoint.shards[shard] = file->content;
+    } else if (slice_equals_string(name, SAVED_MODEL_TENSORS)) {
+        directory->tensors = file->content;
     }
 }
 
-static Status
-read_directory(ProtoImport *import, Slice bytes, Directory *directory)
+Status
+saved_model_files(Call *call, ByteSpan archive, SavedModelFiles *ret_files)
 {
-    TarReader reader = {.rest = bytes};
+    TarReader reader = {.rest = archive};
     TarFile file;
     bool is_found = true;
-    TRY(tar_next(import->call, &reader, &file, &is_found));
+    memset(ret_files, 0, sizeof *ret_files);
+    TRY(tar_next(call, &reader, &file, &is_found));
     while (is_found) {
-        keep_file(directory, &file);
-        TRY(tar_next(import->call, &reader, &file, &is_found));
+        keep_file(ret_files, &file);
+        TRY(tar_next(call, &reader, &file, &is_found));
     }
-    if (directory->model.data == NULL) {
-        return call_fail(
-            import->call, STATUS_INVALID_ARGUMENT, "the archive has no saved_model.pb; is it a SavedModel?");
+    return ret_files->model.source != NULL ? STATUS_OK
+                                           : call_fail(call, STATUS_INVALID_ARGUMENT,
+                                                 "the archive has no saved_model.pb; is it a SavedModel?");
+}
+
+/* Reads the values of variables from a skeleton: a list of names and TensorProtos. */
+static Status
+read_tensors(ProtoImport *import, Slice bytes, GraphDef *def)
+{
+    static const KeptField kept[] = {{1, KEEP_LIST, 0}};
+    static const MessageView message = MESSAGE_VIEW("the model's list of tensors", kept);
+    SliceList list = {0};
+    size_t mark = builder_mark(import->builder);
+    TRY(message_collect(import->call, import->scratch, bytes, &message, &list));
+    for (size_t index = 0; index < list.count; index++) {
+        MapEntryView entry;
+        GraphTensor tensor;
+        TRY(proto_map_entry(import, list.items[index], &entry));
+        tensor.name = entry.key;
+        TRY(proto_tensor(import, entry.value, &tensor.tensor));
+        TRY(builder_push(import->builder, &tensor, sizeof tensor));
     }
-    return STATUS_OK;
+    return BUILDER_TAKE(import->builder, mark, &def->checkpoint, &def->checkpoint_count);
+}
+
+static Slice
+span_bytes(ByteSpan span)
+{
+    return slice_of(span.source->memory + span.offset, (size_t)span.size);
+}
+
+static Status
+read_variables(ProtoImport *import, SavedModelFiles *files, GraphDef *def)
+{
+    if (files->tensors.source != NULL) {
+        return read_tensors(import, span_bytes(files->tensors), def);
+    }
+    files->checkpoint.size_max = SIZE_MAX;
+    return files->checkpoint.index.source == NULL
+               ? STATUS_OK
+               : checkpoint_read(import, &files->checkpoint, &def->checkpoint, &def->checkpoint_count);
 }
 
 Status
@@ -313,18 +347,17 @@ saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
     AUTO_GRAPH_BUILDER builder;
     TRY(builder_begin(&builder, call, source->size));
     AUTO_ARENA scratch = arena_new(SCRATCH_SIZE_MIN + source->size * SCRATCH_FACTOR);
-    Directory *directory = scratch == NULL ? NULL : arena_alloc(scratch, sizeof *directory);
-    if (directory == NULL) {
+    SavedModelFiles *files = scratch == NULL ? NULL : arena_alloc(scratch, sizeof *files);
+    if (files == NULL) {
         return call_fail_memory(call, "the graph");
     }
     builder.def->source = tensor_buffer_ref(source);
     ProtoImport import = {.call = call, .builder = &builder, .scratch = scratch, .source = source};
-    TRY(read_directory(&import, slice_of(source->data, source->size), directory));
-    TRY(proto_saved_model(&import, directory->model, slice_of(source->data, source->size), builder.def));
-    if (directory->checkpoint.index.data != NULL) {
-        TRY(checkpoint_read(
-            &import, &directory->checkpoint, &builder.def->checkpoint, &builder.def->checkpoint_count));
-    }
+    Slice archive = slice_of(source->data, source->size);
+    ByteSource bytes = byte_source_of(archive);
+    TRY(saved_model_files(call, (ByteSpan){&bytes, 0, bytes.size}, files));
+    TRY(proto_saved_model(&import, span_bytes(files->model), archive, builder.def));
+    TRY(read_variables(&import, files, builder.def));
     *ret_def = builder_finish(&builder);
     return STATUS_OK;
 }

@@ -3,10 +3,24 @@
  * Errors: INVALID_ARGUMENT for what is damaged or no SavedModel; UNIMPLEMENTED as checkpoint.h says. */
 #pragma once
 
-#include "gateway/formats/protobuf_attr.h"
+#include "gateway/formats/checkpoint.h"
 
 /* Reads the archive. The graph keeps a reference to `source`. */
 MUST_USE Status saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def);
+
+/* The files of a model's directory, in a tar. */
+typedef struct SavedModelFiles {
+    ByteSpan model;        /* saved_model.pb */
+    Checkpoint checkpoint; /* where the values of variables lie */
+    ByteSpan tensors;      /* in a skeleton: the values as TensorProtos; without a source: none */
+} SavedModelFiles;
+
+/* The file of a skeleton that stands for its checkpoint: a message whose fields 1 are pairs of a name (1) and
+ * a TensorProto (2). */
+#define SAVED_MODEL_TENSORS "variables.tensors"
+
+/* Finds the files in a tar. INVALID_ARGUMENT when it has no model. Private to gateway/formats. */
+MUST_USE Status saved_model_files(Call *call, ByteSpan archive, SavedModelFiles *ret_files);
 
 /* Reads saved_model.pb, and the GraphDef in it. `archive` is the tar that it came in, or empty. Private to
  * gateway/formats. */

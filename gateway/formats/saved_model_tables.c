@@ -272,7 +272,8 @@ static Status
 find_file(ProtoImport *import, Slice archive, Slice file, Slice *ret_content)
 {
     const char *wanted = text_format(import->scratch, "assets/%.*s", SLICE_PRINT(file));
-    TarReader reader = {.rest = archive};
+    ByteSource source = byte_source_of(archive);
+    TarReader reader = {.rest = {&source, 0, source.size}};
     TarFile found;
     bool has_more = archive.size > 0;
     if (wanted == NULL) {
@@ -281,7 +282,7 @@ find_file(ProtoImport *import, Slice archive, Slice file, Slice *ret_content)
     while (has_more) {
         TRY(tar_next(import->call, &reader, &found, &has_more));
         if (has_more && slice_ends_with(found.name, slice_from_string(wanted))) {
-            *ret_content = found.content;
+            *ret_content = tar_content(&found);
             return STATUS_OK;
         }
     }

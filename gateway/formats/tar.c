@@ -5,18 +5,21 @@
 
 #include "shared/base/text.h"
 
-/* Offsets of a header's fields. */
+/* Offsets of a header's fields, and sizes. */
 enum {
     NAME_SIZE = 100,
     MODE = 100,
     SIZE = 124,
     SIZE_SIZE = 12,
+    TIME = 136,
     CHECKSUM = 148,
     CHECKSUM_SIZE = 8,
     TYPE = 156,
     MAGIC = 257,
     PREFIX = 345,
     PREFIX_SIZE = 155,
+    LARGE_NUMBER = 0x80,
+    EXTENSION_SIZE_MAX = 1 << 20,
 };
 
 static Slice
@@ -26,10 +29,30 @@ text_field(Slice header, size_t offset, size_t size)
     return slice_part(field, 0, slice_find(field, '\0'));
 }
 
+/* Reads a number of more than its field's octal digits, as GNU's tar writes it: a byte 0x80, then the number,
+ * its highest byte first. */
+static bool
+large_number(Slice field, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    for (size_t index = 1; index < field.size; index++) {
+        if (number >> 55 != 0) {
+            return false;
+        }
+        number = number << 8 | (unsigned char)field.data[index];
+    }
+    *ret_number = number;
+    return true;
+}
+
 /* Reads a field of octal digits, which may have blanks around them. */
 static bool
 number_field(Slice header, size_t offset, size_t size, uint64_t *ret_number)
 {
+    Slice field = slice_part(header, offset, size);
+    if ((unsigned char)field.data[0] == LARGE_NUMBER) {
+        return large_number(field, ret_number);
+    }
     Slice text = slice_trim(text_field(header, offset, size));
     uint64_t number = 0;
     for (size_t index = 0; index < text.size; index++) {
@@ -79,24 +102,34 @@ is_end(Slice header)
     return true;
 }
 
-/* Takes "path" from pax's records "<size> <key>=<value>
- * "; without one *name is unchanged. */
-static void
-pax_path(Slice records, Slice *name)
+/* What pax's records say of the next file. */
+typedef struct PaxRecords {
+    Slice path; /* "": they do not say */
+    bool has_size;
+    uint64_t size;
+} PaxRecords;
+
+/* Reads records "<size> <key>=<value>\n", up to the first that is none. */
+static PaxRecords
+read_records(Slice records)
 {
+    PaxRecords read = {.path = SLICE("")};
     while (records.size > 0) {
         size_t blank = slice_find(records, ' ');
         uint64_t size = 0;
         if (!slice_to_uint64(slice_part(records, 0, blank), &size) || size <= blank + 1 ||
             size > records.size) {
-            return;
+            return read;
         }
         Slice record = slice_part(records, blank + 1, (size_t)size - blank - 2);
         if (slice_starts_with(record, SLICE("path="))) {
-            *name = slice_part(record, 5, SIZE_MAX);
+            read.path = slice_part(record, 5, SIZE_MAX);
+        } else if (slice_starts_with(record, SLICE("size="))) {
+            read.has_size = slice_to_uint64(slice_part(record, 5, SIZE_MAX), &read.size);
         }
         records = slice_part(records, (size_t)size, SIZE_MAX);
     }
+    return read;
 }
 
 static Status
@@ -113,22 +146,31 @@ header_name(Call *call, Slice header, Slice *ret_name)
     return text == NULL ? call_fail_memory(call, "an archive's names") : STATUS_OK;
 }
 
+/* What stands before a file, and the file. */
+typedef struct Entry {
+    Slice header;
+    ByteSpan content;
+} Entry;
+
 static Status
-next_entry(Call *call, TarReader *reader, Slice *ret_header, Slice *ret_content)
+next_entry(Call *call, TarReader *reader, const PaxRecords *records, Entry *ret_entry)
 {
     uint64_t size = 0;
-    Slice header = slice_part(reader->rest, 0, TAR_BLOCK_SIZE);
-    if (!is_header(header) || !number_field(header, SIZE, SIZE_SIZE, &size)) {
+    Entry entry;
+    ByteSpan first = byte_span_part(reader->rest, 0, TAR_BLOCK_SIZE);
+    TRY(byte_span_get(call, call->arena, first, TAR_BLOCK_SIZE, "a header", &entry.header));
+    if (!is_header(entry.header) || !number_field(entry.header, SIZE, SIZE_SIZE, &size)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is damaged: a header is none");
     }
+    size = records->has_size ? records->size : size;
     if (size > reader->rest.size - TAR_BLOCK_SIZE) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "the archive is damaged: a file reaches past its end");
     }
-    *ret_header = header;
-    *ret_content = slice_part(reader->rest, TAR_BLOCK_SIZE, (size_t)size);
-    size_t blocks = ((size_t)size + TAR_BLOCK_SIZE - 1) / TAR_BLOCK_SIZE;
-    reader->rest = slice_part(reader->rest, (blocks + 1) * TAR_BLOCK_SIZE, SIZE_MAX);
+    entry.content = byte_span_part(reader->rest, TAR_BLOCK_SIZE, size);
+    uint64_t blocks = size / TAR_BLOCK_SIZE + (size % TAR_BLOCK_SIZE == 0 ? 0 : 1);
+    reader->rest = byte_span_part(reader->rest, (blocks + 1) * TAR_BLOCK_SIZE, UINT64_MAX);
+    *ret_entry = entry;
     return STATUS_OK;
 }
 
@@ -138,32 +180,71 @@ without_dot(Slice name)
     return slice_starts_with(name, SLICE("./")) ? slice_part(name, 2, SIZE_MAX) : name;
 }
 
+/* Reads an entry that tells of the next file. */
+static Status
+read_extension(Call *call, const Entry *entry, PaxRecords *records)
+{
+    Slice text;
+    TRY(byte_span_get(call, call->arena, entry->content, EXTENSION_SIZE_MAX, "a name in the archive", &text));
+    if (entry->header.data[TYPE] == 'L') {
+        records->path = slice_part(text, 0, slice_find(text, '\0'));
+    } else {
+        *records = read_records(text);
+    }
+    return STATUS_OK;
+}
+
+static Status
+at_end(Call *call, const TarReader *reader, bool *ret_is_end)
+{
+    Slice block;
+    ByteSpan first = byte_span_part(reader->rest, 0, TAR_BLOCK_SIZE);
+    TRY(byte_span_get(call, call->arena, first, TAR_BLOCK_SIZE, "a header", &block));
+    *ret_is_end = is_end(block);
+    return STATUS_OK;
+}
+
 Status
 tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
 {
     assert(reader != NULL && ret_file != NULL && ret_found != NULL);
-    Slice long_name = {.size = 0};
+    PaxRecords records = {.path = SLICE("")};
+    bool is_over = false;
     *ret_found = false;
-    while (!is_end(slice_part(reader->rest, 0, TAR_BLOCK_SIZE))) {
-        Slice header;
-        TarFile file;
-        TRY(next_entry(call, reader, &header, &file.content));
-        char type = header.data[TYPE];
-        if (type == 'L') {
-            long_name = slice_part(file.content, 0, slice_find(file.content, '\0'));
-        } else if (type == 'x') {
-            pax_path(file.content, &long_name);
+    TRY(at_end(call, reader, &is_over));
+    while (!is_over) {
+        Entry entry;
+        TRY(next_entry(call, reader, &records, &entry));
+        char type = entry.header.data[TYPE];
+        if (type == 'L' || type == 'x') {
+            TRY(read_extension(call, &entry, &records));
         } else if (type == '0' || type == '\0') {
-            TRY(header_name(call, header, &file.name));
-            file.name = without_dot(long_name.size > 0 ? long_name : file.name);
-            *ret_file = file;
+            Slice name;
+            TRY(header_name(call, entry.header, &name));
+            *ret_file = (TarFile){
+                .name = without_dot(records.path.size > 0 ? records.path : name), .content = entry.content};
             *ret_found = true;
             return STATUS_OK;
         } else {
-            long_name.size = 0;
+            records = (PaxRecords){.path = SLICE("")};
         }
+        TRY(at_end(call, reader, &is_over));
     }
     return STATUS_OK;
+}
+
+static void
+write_size(char *field, uint64_t size)
+{
+    if (size >> 33 == 0) {
+        (void)snprintf(field, SIZE_SIZE, "%011llo", (unsigned long long)size);
+        return;
+    }
+    memset(field, 0, SIZE_SIZE);
+    field[0] = (char)LARGE_NUMBER;
+    for (int index = 1; index <= 8; index++) {
+        field[SIZE_SIZE - index] = (char)(size >> 8 * (index - 1));
+    }
 }
 
 bool
@@ -174,12 +255,13 @@ tar_header(Slice name, uint64_t size, char ret_header[TAR_BLOCK_SIZE])
     }
     memset(ret_header, 0, TAR_BLOCK_SIZE);
     memcpy(ret_header, name.data, name.size); /* a name of full length has no NUL */
-    /* The fields are mode, owner and group; then size and time. */
+    /* The fields are mode, owner and group. */
     (void)snprintf(ret_header + MODE, 25, "0000644%c0000000%c0000000", '\0', '\0');
-    (void)snprintf(ret_header + SIZE, 25, "%011llo%c00000000000", (unsigned long long)size, '\0');
+    write_size(ret_header + SIZE, size);
+    (void)snprintf(ret_header + TIME, SIZE_SIZE, "00000000000");
     ret_header[TYPE] = '0';
     (void)snprintf(ret_header + MAGIC, 9, "ustar%c00", '\0');
     uint64_t sum = header_sum(slice_of(ret_header, TAR_BLOCK_SIZE));
     (void)snprintf(ret_header + CHECKSUM, CHECKSUM_SIZE, "%06llo", (unsigned long long)sum);
-    return size >> 33 == 0;
+    return true;
 }

@@ -1,27 +1,35 @@
-/* Reads the files of a tar archive in memory: POSIX ustar, with GNU's and pax's long names.
+/* Reads the files of a tar archive: POSIX ustar, with GNU's and pax's long names and sizes. Only headers are
+ * read, not what the files hold.
  *
- * Ownership: names and contents point into the archive, or into the arena for long names.
+ * Ownership: names point into the archive when it is in memory, else into the call's arena.
  * Errors:    INVALID_ARGUMENT for what is no tar or is cut off. */
 #pragma once
 
-#include "shared/base/call.h"
-#include "shared/base/slice.h"
+#include "gateway/formats/byte_source.h"
 
 typedef struct TarFile {
     Slice name; /* without "./" in front */
-    Slice content;
+    ByteSpan content;
 } TarFile;
 
 typedef struct TarReader {
-    Slice rest;
+    ByteSpan rest;
 } TarReader;
 
 bool tar_is(Slice bytes); /* Returns true when the bytes begin as a tar does. */
+
+/* Returns the content of a file of an archive in memory. */
+static inline Slice
+tar_content(const TarFile *file)
+{
+    return slice_of(file->content.source->memory + file->content.offset, (size_t)file->content.size);
+}
 
 /* Reads the next regular file; *ret_found is false at the end. */
 MUST_USE Status tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found);
 
 /* Writes a file's header of 512 bytes. The file's content is padded with zeros to whole blocks, and the
- * archive ends in two blocks of zeros. Returns false when the name is longer than 100 bytes. */
+ * archive ends in two blocks of zeros. Returns false when the name is longer than 100 bytes. Sizes past 8 GiB
+ * are written as GNU's tar does. */
 enum { TAR_BLOCK_SIZE = 512 };
 MUST_USE bool tar_header(Slice name, uint64_t size, char ret_header[TAR_BLOCK_SIZE]);

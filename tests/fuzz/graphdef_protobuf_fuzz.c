@@ -7,5 +7,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    import_skeleton(graphdef_skeleton, graphdef_protobuf_read, slice_of(data, size));
     return import_bytes(graphdef_protobuf_read, data, size);
 }

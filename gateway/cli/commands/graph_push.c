@@ -1,6 +1,6 @@
 /* sluice graph push: sends a graph's file as it is, reading while it sends. A SavedModel's directory is
  * packed first, as a tar in a temporary file, as createGraph takes it: saved_model.pb and the files of
- * variables/. Files of assets/ are left out. */
+ * variables/ and assets/. */
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "gateway/formats/tar.h"
 #include "shared/base/text.h"
 
-enum { COPY_SIZE = 1 << 16, VARIABLES_MAX = 1024 };
+enum { COPY_SIZE = 1 << 16, FILES_MAX = 1024 };
 
 typedef struct Packing {
     Call *call;
@@ -119,9 +119,9 @@ folder_close(DIR **folder)
 /* Lists the files sorted, so that a model gives the same bytes each time; there are none without such a
  * folder. */
 static Status
-list_variables(const Packing *packing, const char *names[VARIABLES_MAX], size_t *ret_count)
+list_files(const Packing *packing, const char *part, const char *names[FILES_MAX], size_t *ret_count)
 {
-    const char *path = text_format(packing->call->arena, "%s/variables", packing->directory);
+    const char *path = text_format(packing->call->arena, "%s/%s", packing->directory, part);
     CLEANUP(folder_close) DIR *folder = path == NULL ? NULL : opendir(path);
     const struct dirent *entry = NULL;
     *ret_count = 0;
@@ -129,11 +129,11 @@ list_variables(const Packing *packing, const char *names[VARIABLES_MAX], size_t 
         if (entry->d_name[0] == '.') {
             continue;
         }
-        if (*ret_count == VARIABLES_MAX) {
+        if (*ret_count == FILES_MAX) {
             return call_fail(
-                packing->call, STATUS_INVALID_ARGUMENT, "'%s' has more than %d files", path, VARIABLES_MAX);
+                packing->call, STATUS_INVALID_ARGUMENT, "'%s' has more than %d files", path, FILES_MAX);
         }
-        names[*ret_count] = text_format(packing->call->arena, "variables/%s", entry->d_name);
+        names[*ret_count] = text_format(packing->call->arena, "%s/%s", part, entry->d_name);
         if (names[(*ret_count)++] == NULL) {
             return call_fail_memory(packing->call, "names");
         }
@@ -143,11 +143,11 @@ list_variables(const Packing *packing, const char *names[VARIABLES_MAX], size_t 
 }
 
 static Status
-pack_variables(const Packing *packing)
+pack_folder(const Packing *packing, const char *part)
 {
-    const char *names[VARIABLES_MAX];
+    const char *names[FILES_MAX];
     size_t count = 0;
-    TRY(list_variables(packing, names, &count));
+    TRY(list_files(packing, part, names, &count));
     for (size_t index = 0; index < count; index++) {
         TRY(pack_file(packing, names[index]));
     }
@@ -172,7 +172,8 @@ pack_saved_model(Call *call, const char *directory, const char **ret_path)
     }
     *ret_path = path;
     TRY(pack_file(&packing, "saved_model.pb"));
-    TRY(pack_variables(&packing));
+    TRY(pack_folder(&packing, "variables"));
+    TRY(pack_folder(&packing, "assets"));
     TRY(write_zeros(&packing, (size_t)TAR_BLOCK_SIZE * 2));
     return fflush(archive) == 0 ? STATUS_OK : fail_write(&packing);
 }

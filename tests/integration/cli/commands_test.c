@@ -51,6 +51,21 @@ a_saved_models_directory_is_pushed_and_runs(void **state)
     assert_holds(fixture->error, "'/tmp/saved_model.pb' cannot be read: ");
 }
 
+/* The model fills its tables from a file of its assets. */
+static void
+a_saved_models_assets_go_with_it(void **state)
+{
+    SluiceFixture *fixture = *state;
+    char folder[FILE_PATH_SIZE];
+    assert_true(archive_unpack("tests/unit/gateway/expand/data/words.tar", folder));
+    assert_exit(0, fixture, "session", "create", "words");
+    assert_exit(0, fixture, "graph", "push", folder, "--session", "words");
+    folder_remove(folder);
+    assert_exit(0, fixture, "--json", "run", "--feed", "word=[\"two\",\"none\"]", "--fetch", "number",
+        "--session", "words");
+    assert_holds(fixture->out, "\"data\":[2,-1]");
+}
+
 static void
 files_are_fed_and_fetched_bit_by_bit(void **state)
 {
@@ -286,6 +301,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pushed_graph_runs_with_a_feed_in_json),
         cmocka_unit_test(a_saved_models_directory_is_pushed_and_runs),
+        cmocka_unit_test(a_saved_models_assets_go_with_it),
         cmocka_unit_test(files_are_fed_and_fetched_bit_by_bit),
         cmocka_unit_test(large_files_are_fed_as_they_are),
         cmocka_unit_test(scripts_get_the_json_of_the_api),

@@ -27,14 +27,14 @@ append_file(Buffer *archive, const TarFile *file, const Change *change)
     static const char zeros[TAR_BLOCK_SIZE] = {0};
     char header[TAR_BLOCK_SIZE];
     bool is_changed = change->name != NULL && slice_equals_string(file->name, change->name);
-    size_t size = file->content.size - (is_changed ? change->size_less : 0);
+    size_t size = (size_t)file->content.size - (is_changed ? change->size_less : 0);
     if (is_changed && change->is_left_out) {
         return;
     }
     assert_true(tar_header(file->name, size, header));
     buffer_append(archive, header, sizeof header);
     size_t start = archive->size;
-    buffer_append(archive, file->content.data, size);
+    buffer_append(archive, tar_content(file).data, size);
     if (is_changed) {
         archive->data[start + change->offset] ^= change->bits;
     }
@@ -48,7 +48,8 @@ changed_archive(Call *call, const char *path, const Change *change)
     TensorBuffer *source = file_read(path);
     AUTO_BUFFER archive = {0};
     assert_non_null(source);
-    TarReader reader = {.rest = slice_of(source->data, source->size)};
+    ByteSource bytes = byte_source_of(slice_of(source->data, source->size));
+    TarReader reader = {.rest = {&bytes, 0, bytes.size}};
     TarFile file;
     bool is_found = true;
     assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));

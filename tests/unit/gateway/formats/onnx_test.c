@@ -461,8 +461,8 @@ tensors_hold_what_their_shape_asks_for(void **state)
     protobuf_put_text(&tensor, 8, "w");
     protobuf_put_varint(&tensor, 14, 1);
     protobuf_put_message(&graph, 5, &tensor);
-    expect_refused(&graph, 15, STATUS_UNIMPLEMENTED,
-        "tensor 'w' keeps its data in another file; send a model that holds all its data");
+    expect_refused(&graph, 15, STATUS_INVALID_ARGUMENT,
+        "tensor 'w' keeps its data in another file, ''; send that file with the model");
 }
 
 static void
