@@ -41,7 +41,8 @@ index_functions(Expansion *expansion)
 {
     size_t count = expansion->source->function_count;
     expansion->library = expand_scratch(expansion, count, sizeof *expansion->library);
-    if (expansion->library == NULL) {
+    expansion->library_names = expand_scratch(expansion, count, sizeof *expansion->library_names);
+    if (expansion->library == NULL || expansion->library_names == NULL) {
         return expand_no_memory(expansion);
     }
     for (size_t index = 0; index < count; index++) {

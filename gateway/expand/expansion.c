@@ -127,6 +127,64 @@ expand_function(const Scope *scope, const Member *member, Slice name, const Func
         SLICE_PRINT(slice_part(name, 0, 128)));
 }
 
+static void
+map_release(void *map)
+{
+    map_free(map);
+}
+
+Map *
+expand_map(const Expansion *expansion)
+{
+    Map *map = map_new();
+    if (map != NULL && arena_defer(expansion->call->arena, map_release, map) == NULL) {
+        map_free(map);
+        return NULL;
+    }
+    return map;
+}
+
+/* Returns false without memory. */
+static bool
+remember_first(Map *map, Slice name, const void *value)
+{
+    return map_get(map, name) != NULL || map_put(map, name, (void *)(uintptr_t)value);
+}
+
+static bool
+collect_names(const FunctionDef *function, const FunctionNames *names)
+{
+    bool is_ok = true;
+    for (size_t index = 0; is_ok && index < function->input_count; index++) {
+        is_ok = remember_first(names->arguments, function->inputs[index].name, &function->inputs[index]);
+    }
+    for (size_t index = 0; is_ok && index < function->output_count; index++) {
+        is_ok = remember_first(names->outputs, function->outputs[index].name, &function->outputs[index]);
+    }
+    for (size_t index = 0; is_ok && index < function->return_count; index++) {
+        is_ok = remember_first(names->returns, function->returns[index].name, &function->returns[index]);
+    }
+    return is_ok;
+}
+
+const FunctionNames *
+expand_function_names(const Expansion *expansion, const FunctionDef *function)
+{
+    FunctionNames *known = &expansion->library_names[function - expansion->library];
+    if (known->returns != NULL) {
+        return known;
+    }
+    FunctionNames names = {.arguments = expand_map(expansion),
+        .outputs = expand_map(expansion),
+        .returns = expand_map(expansion)};
+    if (names.arguments == NULL || names.outputs == NULL || names.returns == NULL ||
+        !collect_names(function, &names)) {
+        return NULL;
+    }
+    *known = names;
+    return known;
+}
+
 const Form *
 expand_form(const Expansion *expansion, Slice op)
 {

@@ -39,6 +39,14 @@ typedef struct Form {
     Status (*expand)(Scope *scope, Member *member);
 } Form;
 
+/* What a function calls its arguments, outputs and returned values: the name of each, or of the first of
+ * several so called, with its FunctionArgument or FunctionReturn. */
+typedef struct FunctionNames {
+    Map *arguments;
+    Map *outputs;
+    Map *returns;
+} FunctionNames;
+
 typedef struct Expansion {
     Call *call;
     const GraphDef *source;
@@ -47,9 +55,10 @@ typedef struct Expansion {
     size_t form_count;
     const Form *call_form; /* of a node whose op is the name of a function */
     FunctionDef *library;
-    Map *functions; /* name → FunctionDef of `library` */
-    Map *names;     /* those that nodes of the new graph have */
-    Buffer nodes;   /* NodeDef[] */
+    FunctionNames *library_names; /* by function of `library`, once they were asked for */
+    Map *functions;               /* name → FunctionDef of `library` */
+    Map *names;                   /* those that nodes of the new graph have */
+    Buffer nodes;                 /* NodeDef[] */
     size_t node_count;
     uint64_t node_count_max;
     Buffer recursions; /* Recursion[]: functions that are called, not written out (recursion.h) */
@@ -69,7 +78,8 @@ struct Member {
     const Attr *attrs;
     size_t attr_count;
     const char *pointer;
-    Endpoints outputs; /* of a form: the endpoints that will give them */
+    Endpoints outputs;     /* of a form: the endpoints that will give them */
+    size_t *output_starts; /* of a call by name, once asked for: the first of `outputs` of each output */
     bool has_effects;
     bool is_asked; /* a control output of the function names it */
 };
@@ -145,6 +155,13 @@ MUST_USE Status expand_fail_with(const Scope *scope, const Member *member, const
 /* Finds a function that the member calls; INVALID_ARGUMENT when the library has none of this name. */
 MUST_USE Status expand_function(
     const Scope *scope, const Member *member, Slice name, const FunctionDef **ret_function);
+
+/* Returns the names in a function of the library; NULL without memory. They are collected once, however often
+ * the function is used. */
+const FunctionNames *expand_function_names(const Expansion *expansion, const FunctionDef *function);
+
+/* Returns an empty map that is freed with the call's arena; NULL without memory. */
+Map *expand_map(const Expansion *expansion);
 
 /* Returns NULL for an op that stands for itself. A function wins over an op of its name. */
 const Form *expand_form(const Expansion *expansion, Slice op);

@@ -70,9 +70,33 @@ output_start(const Member *member, Slice output, size_t *ret_start)
     return op == NULL;
 }
 
+/* Counts where each output of the function that the member calls by name begins among the member's outputs.
+ */
+static Status
+find_output_starts(const Scope *scope, const FunctionDef *function, Member *member)
+{
+    Scope inner = {.expansion = scope->expansion,
+        .function = function,
+        .attrs = member->attrs,
+        .attr_count = member->attr_count};
+    size_t *starts = expand_scratch(scope->expansion, function->output_count, sizeof *starts);
+    size_t total = 0;
+    if (starts == NULL) {
+        return expand_no_memory(scope->expansion);
+    }
+    for (size_t index = 0; index < function->output_count; index++) {
+        size_t count = 0;
+        starts[index] = total;
+        TRY(argument_size(&inner, &function->outputs[index], &count));
+        total += count;
+    }
+    member->output_starts = starts;
+    return STATUS_OK;
+}
+
 /* A call by name has the outputs of its function; any other form has one list of outputs. */
 static Status
-form_output_start(const Scope *scope, const Member *member, Slice output, bool *ret_found, size_t *ret_start)
+form_output_start(const Scope *scope, Member *member, Slice output, bool *ret_found, size_t *ret_start)
 {
     const FunctionDef *function = NULL;
     *ret_start = 0;
@@ -81,21 +105,19 @@ form_output_start(const Scope *scope, const Member *member, Slice output, bool *
         return STATUS_OK;
     }
     TRY(expand_function(scope, member, member->def->op, &function));
-    Scope inner = {.expansion = scope->expansion,
-        .function = function,
-        .attrs = member->attrs,
-        .attr_count = member->attr_count};
-    for (size_t index = 0; index < function->output_count && !*ret_found; index++) {
-        size_t count = 0;
-        *ret_found = slice_equal(function->outputs[index].name, output);
-        TRY(argument_size(&inner, &function->outputs[index], &count));
-        *ret_start += *ret_found ? 0 : count;
+    const FunctionNames *names = expand_function_names(scope->expansion, function);
+    if (names == NULL) {
+        return expand_no_memory(scope->expansion);
     }
+    TRY(member->output_starts == NULL ? find_output_starts(scope, function, member) : STATUS_OK);
+    const FunctionArgument *found = map_get(names->outputs, output);
+    *ret_found = found != NULL;
+    *ret_start = found == NULL ? 0 : member->output_starts[found - function->outputs];
     return STATUS_OK;
 }
 
 static Status
-resolve_output(const Scope *scope, const Member *user, const Member *member, const Reference *reference,
+resolve_output(const Scope *scope, const Member *user, Member *member, const Reference *reference,
     size_t offset, Slice *ret_endpoint)
 {
     size_t start = 0;
@@ -118,16 +140,17 @@ resolve_output(const Scope *scope, const Member *user, const Member *member, con
     return expand_port(scope->expansion, member->name, port, ret_endpoint);
 }
 
-/* Returns NULL when the function has no argument of this name. */
-static const FunctionArgument *
-find_argument(const Scope *scope, Slice name)
+/* Finds the argument of this name; NULL when the function has none, or there is no function. */
+static Status
+find_argument(const Scope *scope, Slice name, const FunctionArgument **ret_argument)
 {
-    for (size_t index = 0; scope->function != NULL && index < scope->function->input_count; index++) {
-        if (slice_equal(scope->function->inputs[index].name, name)) {
-            return &scope->function->inputs[index];
-        }
+    const FunctionNames *names =
+        scope->function == NULL ? NULL : expand_function_names(scope->expansion, scope->function);
+    if (names == NULL && scope->function != NULL) {
+        return expand_no_memory(scope->expansion);
     }
-    return NULL;
+    *ret_argument = names == NULL ? NULL : map_get(names->arguments, name);
+    return STATUS_OK;
 }
 
 Status
@@ -139,7 +162,8 @@ resolve_reference(const Scope *scope, const Member *member, Slice text, size_t o
         return expand_fail(scope, member, "'%.*s' is none of 'argument', 'node:output:index' and '^node'",
             SLICE_PRINT(slice_part(text, 0, 128)));
     }
-    const FunctionArgument *argument = find_argument(scope, reference.name);
+    const FunctionArgument *argument = NULL;
+    TRY(find_argument(scope, reference.name, &argument));
     if (argument != NULL) {
         size_t first = scope->argument_starts[argument - scope->function->inputs];
         size_t position = first + reference.index + offset;
@@ -148,7 +172,7 @@ resolve_reference(const Scope *scope, const Member *member, Slice text, size_t o
             return STATUS_OK;
         }
     }
-    const Member *source = argument == NULL ? map_get(scope->by_name, reference.name) : NULL;
+    Member *source = argument == NULL ? map_get(scope->by_name, reference.name) : NULL;
     if (source == NULL) {
         return expand_fail(scope, member, "reads '%.*s', which function '%.*s' does not have",
             SLICE_PRINT(slice_part(text, 0, 128)), SLICE_PRINT(scope->function->name));
@@ -194,7 +218,8 @@ resolve_graph_input(const Scope *scope, const Member *member, Slice text, Slice 
 static Status
 count_named(const Scope *scope, Slice text, size_t *ret_count)
 {
-    const FunctionArgument *argument = find_argument(scope, text);
+    const FunctionArgument *argument = NULL;
+    TRY(find_argument(scope, text, &argument));
     *ret_count = 1;
     return argument == NULL ? STATUS_OK : argument_size(scope, argument, ret_count);
 }

@@ -69,22 +69,14 @@ name_outputs(const Scope *scope, Member *member)
     return STATUS_OK;
 }
 
-static void
-map_release(void *map)
-{
-    map_free(map);
-}
-
 Status
 scope_open(Scope *scope, const NodeDef *nodes, size_t node_count)
 {
     Expansion *expansion = scope->expansion;
     assert(scope->by_name == NULL);
     scope->members = expand_scratch(expansion, node_count, sizeof *scope->members);
-    Map *by_name = map_new();
-    scope->by_name = by_name == NULL ? NULL : arena_defer(expansion->call->arena, map_release, by_name);
+    scope->by_name = expand_map(expansion);
     if (scope->members == NULL || scope->by_name == NULL) {
-        map_free(by_name);
         return expand_no_memory(expansion);
     }
     scope->member_count = node_count;
@@ -260,15 +252,17 @@ join_effects(const Scope *scope, Endpoints *effects)
 static Status
 find_return(const Scope *scope, const Member *user, Slice output, Slice *ret_value)
 {
-    const FunctionDef *function = scope->function;
-    for (size_t index = 0; index < function->return_count; index++) {
-        if (slice_equal(function->returns[index].name, output)) {
-            *ret_value = function->returns[index].value;
-            return STATUS_OK;
-        }
+    const FunctionNames *names = expand_function_names(scope->expansion, scope->function);
+    if (names == NULL) {
+        return expand_no_memory(scope->expansion);
     }
-    return expand_fail(scope, user, "function '%.*s' does not say what its output '%.*s' is",
-        SLICE_PRINT(function->name), SLICE_PRINT(output));
+    const FunctionReturn *found = map_get(names->returns, output);
+    if (found == NULL) {
+        return expand_fail(scope, user, "function '%.*s' does not say what its output '%.*s' is",
+            SLICE_PRINT(scope->function->name), SLICE_PRINT(output));
+    }
+    *ret_value = found->value;
+    return STATUS_OK;
 }
 
 static Status
