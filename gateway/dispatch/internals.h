@@ -19,6 +19,7 @@
 #include "shared/upstream/upstream.h"
 
 typedef struct Dispatcher Dispatcher;
+typedef struct SlotReport SlotReport;
 typedef struct SlotRun SlotRun;
 typedef struct StepPin StepPin;
 typedef struct StepRun StepRun;
@@ -51,7 +52,7 @@ struct SlotRun {
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     size_t fed_count;    /* feeds of the partition that the call has sent */
     bool has_status;     /* the worker's STATUS frame has come */
-    bool has_aborted;    /* because of what happened on another slot */
+    bool has_ended;      /* done, or aborted because of what happened on another slot */
     bool has_restarted;  /* the worker is another process than the one that was asked */
     bool may_have_begun; /* the worker has not said that no node has run */
     bool is_known;       /* the worker had the partition when it was to be registered */
@@ -96,9 +97,12 @@ struct StepRun {
     Failure failure;                /* how it ends; STATUS_OK: well */
     Failure consequence;            /* of the first slot that was aborted */
     size_t slot_count;
-    SlotRun slots[SLOT_COUNT_MAX];
-    StepPin *pins;      /* by the plan's slot; NULL: no slot keeps variables */
-    bool *is_delivered; /* by fetch: an output is handed on once, whatever the attempt */
+    SlotRun *slots;      /* in the step's own memory, as `reports` */
+    SlotReport *reports; /* filled at the end */
+    size_t ended_count;  /* slots of the attempt that are done or were aborted */
+    int64_t open_size;   /* of the feeds that have come when the attempt begins (plan_open_size()) */
+    StepPin *pins;       /* by the plan's slot; NULL: no slot keeps variables */
+    bool *is_delivered;  /* by fetch: an output is handed on once, whatever the attempt */
     size_t feed_count;
     Tensor feeds[]; /* without a dtype: still to come */
 };

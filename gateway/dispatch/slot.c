@@ -205,7 +205,7 @@ run_describe(const SlotRun *slot, WireRun *run)
         .feed_count = (int64_t)slot->partition->feed_count,
         .fetch_count = (int64_t)slot->partition->fetch_count,
         .memory_limit = (int64_t)step->memory_limit,
-        .open_size = plan_open_size(step->plan, step->feeds),
+        .open_size = step->open_size,
         .has_trace = step->traces_nodes,
         .is_partial = step->is_partial,
     };
@@ -214,21 +214,23 @@ run_describe(const SlotRun *slot, WireRun *run)
         run->state_place = pin->place;
         run->state_epoch = pin->epoch;
     }
-    if (step->slot_count == 1) {
-        return;
+    if (step->slot_count > 1) {
+        run->push_token = slice_from_string(slot->push_token);
     }
-    run->push_token = slice_from_string(slot->push_token);
-    for (size_t index = 0; index < step->slot_count; index++) {
-        const SlotRun *other = &step->slots[index];
-        if (other == slot) {
-            continue;
-        }
+}
+
+static void
+peers_describe(const SlotRun *slot, WirePeer *peers)
+{
+    for (size_t index = 0; index < slot->partition->peer_count; index++) {
+        const SlotRun *other = &slot->step->slots[slot->partition->peers[index]];
         const WorkerInfo *worker = slot_worker(other);
-        run->peers[run->peer_count++] = (WirePeer){
+        peers[index] = (WirePeer){
             .slot = other->partition->slot,
             .address = slice_from_string(worker->address),
             .incarnation = slice_from_string(worker->incarnation),
             .push_token = slice_from_string(other->push_token),
+            .sender_count = other->partition->sender_count,
         };
     }
 }
@@ -237,9 +239,13 @@ static void
 run_write_header(const SlotRun *slot)
 {
     WireRun run;
+    WirePeer peers[SLOT_COUNT_MAX];
     AUTO_BUFFER json = {0};
     AUTO_BUFFER frame = {0};
     run_describe(slot, &run);
+    peers_describe(slot, peers);
+    run.peers = peers;
+    run.peer_count = slot->partition->peer_count;
     wire_run_write(&json, &run);
     frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
     upstream_write_copy(slot->call, buffer_slice(&frame));

@@ -64,6 +64,7 @@ static void
 cleanup_send(StepRun *step)
 {
     static const UpstreamEvents events = {.on_done = cleanup_done};
+    uint64_t told[WORKER_COUNT_MAX / 64] = {0}; /* a bit for each worker of the roster */
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "/worker/v1/steps/%s", step->id_text);
     for (size_t index = 0; index < step->slot_count; index++) {
@@ -71,6 +72,11 @@ cleanup_send(StepRun *step)
         if (slot->state == SLOT_IDLE || slot->state == SLOT_REGISTERING) {
             continue;
         }
+        uint64_t bit = UINT64_C(1) << slot->worker % 64;
+        if ((told[slot->worker / 64] & bit) != 0) {
+            continue; /* it ends all slots of the step that it has */
+        }
+        told[slot->worker / 64] |= bit;
         UpstreamHead head = {
             .method = "DELETE",
             .path = slice_from_string(path),
@@ -104,7 +110,7 @@ slots_stop(StepRun *step)
 }
 
 static void
-report_fill(const StepRun *step, StepReport *report)
+report_fill(StepRun *step, StepReport *report)
 {
     *report = (StepReport){
         .failure = step->failure,
@@ -112,11 +118,12 @@ report_fill(const StepRun *step, StepReport *report)
         .started_ns = step->started_ns,
         .elapsed_us = (clock_monotonic_ns() - step->started_ns) / CLOCK_NS_PER_US,
         .slot_count = step->slot_count,
+        .slots = step->reports,
     };
     for (size_t index = 0; index < step->slot_count; index++) {
         bool is_bound = step->workers != NULL && step->slots[index].worker >= 0;
         const SlotRun *slot = &step->slots[index];
-        report->slots[index] = (SlotReport){
+        step->reports[index] = (SlotReport){
             .task = is_bound ? slot_worker(slot)->task : -1,
             .sent_ns = slot->sent_ns,
             .answered_ns = slot->answered_ns,
@@ -169,6 +176,20 @@ step_end(StepRun *step, const Failure *failure)
     loop_defer(step->dispatcher->loop, &step->start);
 }
 
+/* Counts a slot that can tell nothing more about how the step ends. */
+static void
+note_ended(SlotRun *slot)
+{
+    slot->step->ended_count += slot->has_ended ? 0 : 1;
+    slot->has_ended = true;
+}
+
+static bool
+have_all_ended(const StepRun *step)
+{
+    return step->ended_count == step->slot_count;
+}
+
 static const char late_summary[] = "the step did not end before its deadline";
 
 /* Words for a slot whose worker has said nothing, by its state. */
@@ -199,7 +220,7 @@ slot_late(SlotRun *slot, const Failure *failure)
     }
     buffer_clear(&slot->last_words);
     buffer_append_slice(&slot->last_words, without_preamble(slice_from_string(failure->message)));
-    slot->has_aborted = true;
+    note_ended(slot);
     step->is_late = true;
     return true;
 }
@@ -294,18 +315,6 @@ cause_unknown(Timer *timer)
     }
 }
 
-/* Returns whether no slot is left that could tell the cause. */
-static bool
-have_all_ended(const StepRun *step)
-{
-    for (size_t index = 0; index < step->slot_count; index++) {
-        if (step->slots[index].state != SLOT_DONE && !step->slots[index].has_aborted) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void
 slot_aborted(SlotRun *slot, const Failure *failure)
 {
@@ -313,7 +322,7 @@ slot_aborted(SlotRun *slot, const Failure *failure)
     if (step->is_ending || step->is_restarting) {
         return;
     }
-    slot->has_aborted = true;
+    note_ended(slot);
     if (step->cause.due_ns == 0) {
         step->consequence = failure_of(STATUS_ABORTED, (Slice){0}, "%s", failure->message);
         step->cause.fire = cause_unknown;
@@ -340,6 +349,7 @@ static void
 slot_done(SlotRun *slot)
 {
     StepRun *step = slot->step;
+    note_ended(slot);
     if (!have_all_ended(step)) {
         return;
     }
@@ -377,6 +387,8 @@ attempt_begin(StepRun *step)
 {
     AUTO_ARENA arena = arena_new(START_ARENA_SIZE_MAX);
     Call binding = {.arena = arena};
+    step->ended_count = 0;
+    step->open_size = plan_open_size(step->plan, step->feeds);
     for (size_t index = 0; index < step->slot_count; index++) {
         slot_reset(&step->slots[index], step, &step->plan->partitions[index]);
     }
@@ -418,12 +430,30 @@ step_copy_pins(StepRun *step, const StepRunOptions *options)
     return step->pins != NULL;
 }
 
+static_assert(_Alignof(SlotRun) <= _Alignof(Tensor) && _Alignof(SlotReport) <= _Alignof(Tensor),
+    "step_new() aligns them so");
+
+/* Returns a step with its feeds, slots and reports in one piece of memory; NULL without memory. */
+static StepRun *
+step_new(size_t feed_count, size_t slot_count)
+{
+    StepRun *step = memory_new(
+        1, sizeof *step + feed_count * sizeof(Tensor) + slot_count * (sizeof(SlotRun) + sizeof(SlotReport)));
+    if (step != NULL) {
+        step->feed_count = feed_count;
+        step->slot_count = slot_count;
+        step->slots = (SlotRun *)(void *)(step->feeds + feed_count);
+        step->reports = (SlotReport *)(void *)(step->slots + slot_count);
+    }
+    return step;
+}
+
 StepRun *
 step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEvents *events, void *context)
 {
     assert(options->plan->partition_count <= SLOT_COUNT_MAX);
 
-    StepRun *step = memory_new(1, sizeof *step + options->feed_count * sizeof(Tensor));
+    StepRun *step = step_new(options->feed_count, options->plan->partition_count);
     bool *is_delivered = memory_new(options->plan->fetch_count + 1, sizeof *is_delivered);
     if (step == NULL || is_delivered == NULL || !step_copy_pins(step, options)) {
         memory_free(step);
@@ -445,9 +475,7 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     step->only_registers = options->only_registers;
     step->attempt = options->attempt_base + 1;
     step->attempt_last = options->attempt_base + STEP_ATTEMPT_MAX;
-    step->slot_count = options->plan->partition_count;
     step->is_delivered = is_delivered;
-    step->feed_count = options->feed_count;
     id_to_text("stp", options->id.value, step->id_text);
     (void)snprintf(step->tenant, sizeof step->tenant, "%s", options->tenant);
     (void)snprintf(step->session, sizeof step->session, "%s", options->session);

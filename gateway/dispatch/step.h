@@ -101,7 +101,7 @@ typedef struct StepReport {
     uint64_t started_ns; /* monotonic */
     uint64_t elapsed_us;
     size_t slot_count;
-    SlotReport slots[SLOT_COUNT_MAX];
+    const SlotReport *slots; /* lives until on_done() returns */
 } StepReport;
 
 /* Notes what another loop has registered: the workers of the report's tasks have the plan's partitions,

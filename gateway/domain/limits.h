@@ -23,7 +23,7 @@
     X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \
     X(partial_runs, 64, 65536, "runs", "partial runs that a tenant has open on one gateway")                 \
     X(partial_run_bytes, 268435456, 2147483648, "bytes", "feeds and unfetched outputs of a partial run")     \
-    X(session_slots, 16, 16, "slots", "places that a session's plans may use")                               \
+    X(session_slots, 16, 256, "slots", "slots of a session's plans, tasks included")                         \
     X(name_bytes, 200, 200, "bytes", "the name of a session")                                                \
     X(idempotency_key_bytes, 255, 255, "bytes", "an Idempotency-Key")                                        \
     X(idempotency_answer_bytes, 16777216, 67108864, "bytes", "an answer kept whole behind a key")            \

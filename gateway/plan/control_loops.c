@@ -12,26 +12,32 @@
 #include "shared/base/text.h"
 
 static bool
-is_on_several(uint16_t slots)
+is_on_several(SlotSets loops, uint32_t loop)
 {
-    return (slots & (slots - 1)) != 0;
+    int count = 0;
+    for (size_t word = 0; word < loops.set_words; word++) {
+        count += __builtin_popcountll(loops.words[loop * loops.set_words + word]);
+    }
+    return count > 1;
 }
 
 /* A slot with nodes of a loop has a part of every loop around it, too. */
 static void
-collect_slots(const Compile *compile, uint16_t *slots)
+collect_slots(const Compile *compile, SlotSets loops)
 {
     const GraphFrames *frames = &compile->frames;
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
         uint32_t slot = compile->slots[id];
         if (slot != SLOT_COPIED) {
-            slots_add(&slots[frames->inputs[id]], slot);
-            slots_add(&slots[frames->outputs[id]], slot);
+            slot_sets_add(loops, frames->inputs[id], slot);
+            slot_sets_add(loops, frames->outputs[id], slot);
         }
     }
     for (uint32_t frame = frames->frame_count; frame-- > 1;) {
         uint32_t parent = frames->frames[frame].parent;
-        slots[parent] = (uint16_t)(slots[parent] | slots[frame]);
+        for (size_t word = 0; word < loops.set_words; word++) {
+            loops.words[parent * loops.set_words + word] |= loops.words[frame * loops.set_words + word];
+        }
     }
 }
 
@@ -103,15 +109,15 @@ partition_control_loops(Partitioning *partitioning)
 {
     const Compile *compile = partitioning->compile;
     const GraphFrames *frames = &compile->frames;
-    partitioning->loop_slots = compile_alloc(compile, frames->frame_count, sizeof *partitioning->loop_slots);
-    if (partitioning->loop_slots == NULL) {
+    partitioning->loop_slots = slot_sets_new(compile, frames->frame_count);
+    if (partitioning->loop_slots.words == NULL) {
         return compile_no_memory(compile);
     }
     collect_slots(compile, partitioning->loop_slots);
     for (uint32_t frame = 1; frame < frames->frame_count; frame++) {
-        uint16_t slots = partitioning->loop_slots[frame];
-        for (uint32_t slot = 0; slot < compile->slot_count && is_on_several(slots); slot++) {
-            if (slots_have(slots, slot)) {
+        bool is_cut = is_on_several(partitioning->loop_slots, frame);
+        for (uint32_t slot = 0; is_cut && slot < compile->slot_count; slot++) {
+            if (slot_sets_have(partitioning->loop_slots, frame, slot)) {
                 emit_control_loop(partitioning, slot, frame);
             }
         }

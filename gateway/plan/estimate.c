@@ -151,14 +151,14 @@ live_add(Liveness *liveness, uint32_t slot, uint64_t bytes)
 static void
 count_copies(const Compile *compile, Liveness *liveness)
 {
+    uint64_t total = 0;
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        if (compile->slots[id] != SLOT_COPIED) {
-            continue;
-        }
-        uint64_t bytes = node_bytes(compile, &compile->graph->nodes[id]);
-        for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
-            live_add(liveness, slot, bytes);
-        }
+        uint64_t bytes =
+            compile->slots[id] == SLOT_COPIED ? node_bytes(compile, &compile->graph->nodes[id]) : 0;
+        total = total > INT64_MAX - bytes ? INT64_MAX : total + bytes;
+    }
+    for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
+        live_add(liveness, slot, total);
     }
 }
 

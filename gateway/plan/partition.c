@@ -122,9 +122,11 @@ alloc_tables(Partitioning *partitioning)
     const Graph *graph = compile->graph;
     partitioning->output_starts =
         compile_alloc(compile, graph->node_count, sizeof *partitioning->output_starts);
-    partitioning->copied = compile_alloc(compile, graph->node_count, sizeof *partitioning->copied);
+    partitioning->copied = slot_sets_new(compile, graph->node_count);
     partitioning->blobs = compile_alloc(compile, graph->node_count, sizeof *partitioning->blobs);
-    if (partitioning->output_starts == NULL || partitioning->copied == NULL || partitioning->blobs == NULL) {
+    partitioning->parts = compile_alloc(compile, compile->slot_count, sizeof *partitioning->parts);
+    if (partitioning->output_starts == NULL || partitioning->copied.words == NULL ||
+        partitioning->blobs == NULL || partitioning->parts == NULL) {
         return compile_no_memory(compile);
     }
     size_t output_count = 0;
@@ -138,8 +140,8 @@ alloc_tables(Partitioning *partitioning)
             return compile_no_memory(compile);
         }
     }
-    partitioning->sent = compile_alloc(compile, output_count, sizeof *partitioning->sent);
-    return partitioning->sent == NULL ? compile_no_memory(compile) : STATUS_OK;
+    partitioning->sent = slot_sets_new(compile, output_count);
+    return partitioning->sent.words == NULL ? compile_no_memory(compile) : STATUS_OK;
 }
 
 static bool
@@ -147,7 +149,7 @@ is_all_written(const Partitioning *partitioning)
 {
     bool is_ok = !partitioning->has_no_memory && buffer_is_ok(&partitioning->transfers) &&
                  buffer_is_ok(&partitioning->decisions);
-    for (size_t slot = 0; slot < COUNT_OF(partitioning->parts); slot++) {
+    for (uint32_t slot = 0; slot < partitioning->compile->slot_count; slot++) {
         const Part *part = &partitioning->parts[slot];
         is_ok = is_ok && buffer_is_ok(&part->nodes) && buffer_is_ok(&part->functions) &&
                 buffer_is_ok(&part->feeds) && buffer_is_ok(&part->fetches) && buffer_is_ok(&part->blobs);
@@ -174,7 +176,7 @@ partition_graph(Partitioning *partitioning)
 void
 partitioning_done(Partitioning *partitioning)
 {
-    for (size_t slot = 0; slot < COUNT_OF(partitioning->parts); slot++) {
+    for (uint32_t slot = 0; partitioning->parts != NULL && slot < partitioning->compile->slot_count; slot++) {
         buffer_done(&partitioning->parts[slot].nodes);
         buffer_done(&partitioning->parts[slot].functions);
         buffer_done(&partitioning->parts[slot].feeds);

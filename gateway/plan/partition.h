@@ -22,32 +22,46 @@ typedef struct Part {
     Map *blob_names;  /* the digests among them */
 } Part;
 
+/* One set of slots for each of many things, with a bit for each slot of the plan. */
+typedef struct SlotSets {
+    uint64_t *words;
+    size_t set_words; /* words of one set */
+} SlotSets;
+
 typedef struct Partitioning {
     const Compile *compile;
-    Part parts[PLAN_SLOT_COUNT_MAX];
+    Part *parts;      /* by slot; NULL before they are made */
     Buffer transfers; /* PlanTransfer[] */
     Buffer decisions; /* PlanDecision[] */
     size_t
-        *output_starts; /* by node: its first output in `sent`; its control edges count as one more output */
-    uint16_t *sent;     /* by output: a bit for each slot that receives it */
-    uint16_t *copied;   /* by node: a bit for each slot that has a copy */
-    uint16_t *loop_slots;   /* by loop: a bit for each slot that has a part of it */
+        *output_starts;  /* by node: its first output in `sent`; its control edges count as one more output */
+    SlotSets sent;       /* by output: the slots that receive it */
+    SlotSets copied;     /* by node: the slots that have a copy */
+    SlotSets loop_slots; /* by loop: the slots that have a part of it */
     const PlanBlob **blobs; /* by node, once it was asked for */
     bool has_no_memory;
 } Partitioning;
 
-static_assert(PLAN_SLOT_COUNT_MAX <= 16, "a set of slots has 16 bits");
+/* Makes empty sets for the slots of the plan. `words` is NULL without memory. */
+static inline SlotSets
+slot_sets_new(const Compile *compile, size_t count)
+{
+    enum { WORD_BITS = 64 };
+    size_t set_words = (compile->slot_count + WORD_BITS - 1) / WORD_BITS;
+    return (SlotSets){
+        .words = compile_alloc(compile, count, set_words * sizeof(uint64_t)), .set_words = set_words};
+}
 
 static inline bool
-slots_have(uint16_t slots, uint32_t slot)
+slot_sets_have(SlotSets sets, size_t index, uint32_t slot)
 {
-    return (slots & 1u << slot) != 0;
+    return (sets.words[index * sets.set_words + slot / 64] >> slot % 64 & 1) != 0;
 }
 
 static inline void
-slots_add(uint16_t *slots, uint32_t slot)
+slot_sets_add(SlotSets sets, size_t index, uint32_t slot)
 {
-    *slots = (uint16_t)(*slots | 1u << slot);
+    sets.words[index * sets.set_words + slot / 64] |= UINT64_C(1) << slot % 64;
 }
 
 /* Appends a node to the slot's partition. A name, list of inputs or of attributes that is NULL is noted as

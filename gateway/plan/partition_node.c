@@ -163,15 +163,18 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
 static void
 ensure_transfer(Partitioning *partitioning, const Edge *edge)
 {
-    uint16_t *sent = &partitioning->sent[partitioning->output_starts[edge->node->id] +
-                                         (edge->is_control ? edge->node->output_count : edge->port)];
-    if (edge->is_control && *sent == 0) {
+    size_t output = partitioning->output_starts[edge->node->id] +
+                    (edge->is_control ? edge->node->output_count : edge->port);
+    if (slot_sets_have(partitioning->sent, output, edge->to)) {
+        return;
+    }
+    /* The signal has the sender's own bit: it is written once, before it is sent to the first slot. */
+    if (edge->is_control && !slot_sets_have(partitioning->sent, output, edge->from)) {
+        slot_sets_add(partitioning->sent, output, edge->from);
         emit_control_signal(partitioning, edge);
     }
-    if (!slots_have(*sent, edge->to)) {
-        slots_add(sent, edge->to);
-        emit_transfer(partitioning, edge);
-    }
+    slot_sets_add(partitioning->sent, output, edge->to);
+    emit_transfer(partitioning, edge);
 }
 
 static void
@@ -335,9 +338,8 @@ partition_emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
 static void
 ensure_copy(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
-    uint16_t *copied = &partitioning->copied[node->id];
-    if (!slots_have(*copied, slot)) {
-        slots_add(copied, slot);
+    if (!slot_sets_have(partitioning->copied, node->id, slot)) {
+        slot_sets_add(partitioning->copied, node->id, slot);
         partition_emit_node(partitioning, node, slot);
     }
 }

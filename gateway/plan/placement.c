@@ -18,6 +18,12 @@
 #include "gateway/plan/placement.h"
 #include "gateway/plan/stages.h"
 
+/* What a slot holds of the inputs of one node. */
+typedef struct Weight {
+    uint64_t bytes;
+    const Node *first; /* the first of these inputs */
+} Weight;
+
 typedef struct Placement {
     Compile *compile;
     const uint32_t *groups; /* by node: the first node of its group */
@@ -32,6 +38,7 @@ typedef struct Placement {
     uint32_t *wanted; /* by node that has no slot yet: the slot of its first reader … */
     uint32_t *wanted_by;
     uint32_t turn;
+    Weight *weights; /* by slot; zero outside of find_nearest_input() */
 } Placement;
 
 /* Gives the task that a node asks for to its whole group. */
@@ -86,39 +93,64 @@ compare_tasks(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static bool
-has_task(const Compile *compile, uint32_t count, int32_t task)
+/* Lists the tasks that groups ask for, in the order of their numbers, not of names: task 2 comes before task
+ * 10. */
+static Status
+list_tasks(const Placement *placement, int32_t **ret_tasks, uint32_t *ret_count)
 {
-    for (uint32_t slot = 0; slot < count; slot++) {
-        if (compile->slot_tasks[slot] == task) {
-            return true;
+    const Compile *compile = placement->compile;
+    int32_t *tasks = compile_alloc(compile, compile->graph->node_count, sizeof *tasks);
+    uint32_t asked = 0;
+    uint32_t count = 0;
+    if (tasks == NULL) {
+        return compile_no_memory(compile);
+    }
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        int32_t task = placement->group_tasks[id];
+        if (task != PLAN_TASK_NONE && (asked == 0 || tasks[asked - 1] != task)) {
+            tasks[asked++] = task;
         }
     }
-    return false;
+    qsort(tasks, asked, sizeof *tasks, compare_tasks);
+    for (uint32_t index = 0; index < asked; index++) {
+        if (count == 0 || tasks[count - 1] != tasks[index]) {
+            tasks[count++] = tasks[index];
+        }
+    }
+    *ret_tasks = tasks;
+    *ret_count = count;
+    return STATUS_OK;
 }
 
-/* Slots are in the order of task numbers, not of names: task 2 comes before task 10. */
+static bool
+keeps_state_anywhere(const Placement *placement)
+{
+    bool keeps_state = false;
+    for (uint32_t id = 0; id < placement->compile->graph->node_count; id++) {
+        keeps_state =
+            keeps_state || (placement->group_tasks[id] == PLAN_TASK_NONE && placement->group_keeps_state[id]);
+    }
+    return keeps_state;
+}
+
 static Status
 open_slots(Placement *placement)
 {
     Compile *compile = placement->compile;
-    uint32_t count = 0;
-    bool keeps_state = false;
-    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        int32_t task = placement->group_tasks[id];
-        keeps_state = keeps_state || (task == PLAN_TASK_NONE && placement->group_keeps_state[id]);
-        if (task == PLAN_TASK_NONE || has_task(compile, count, task)) {
-            continue;
-        }
-        if (count + keeps_state >= PLAN_SLOT_COUNT_MAX) {
-            return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
-                "the nodes of this step ask for more than %d worker tasks", PLAN_SLOT_COUNT_MAX);
-        }
-        compile->slot_tasks[count++] = task;
-    }
-    qsort(compile->slot_tasks, count, sizeof *compile->slot_tasks, compare_tasks);
-    placement->state_slot = count;
     uint32_t configured = compile->request->signature->options.slot_count;
+    bool keeps_state = keeps_state_anywhere(placement);
+    int32_t *tasks = NULL;
+    uint32_t count = 0;
+    uint32_t most =
+        compile->request->slot_count_max == 0 ? PLAN_SLOT_COUNT_MAX : compile->request->slot_count_max;
+    TRY(list_tasks(placement, &tasks, &count));
+    if (count + keeps_state > most) {
+        return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
+            "the nodes of this step ask for %u worker tasks, %u slots are possible", count, most);
+    }
+    assert(most <= PLAN_SLOT_COUNT_MAX);
+    memcpy(compile->slot_tasks, tasks, count * sizeof *tasks);
+    placement->state_slot = count;
     uint32_t wanted = keeps_state && configured <= count ? count + 1 : configured;
     for (; count < wanted; count++) {
         compile->slot_tasks[count] = PLAN_TASK_NONE;
@@ -127,14 +159,14 @@ open_slots(Placement *placement)
     return STATUS_OK;
 }
 
+/* The slots of tasks stand first, in the order of the tasks. */
 static uint32_t
-slot_of_task(const Compile *compile, int32_t task)
+slot_of_task(const Placement *placement, int32_t task)
 {
-    uint32_t slot = 0;
-    while (compile->slot_tasks[slot] != task) {
-        slot++;
-    }
-    return slot;
+    const int32_t *tasks = placement->compile->slot_tasks;
+    const int32_t *found = bsearch(&task, tasks, placement->state_slot, sizeof *tasks, compare_tasks);
+    assert(found != NULL);
+    return (uint32_t)(found - tasks);
 }
 
 /* Returns true for ops that only look at, rename or reshape their input. */
@@ -184,36 +216,51 @@ has_slot(const Compile *compile, uint32_t id)
     return id != NODE_NONE && compile->slots[id] != SLOT_NONE && compile->slots[id] != SLOT_COPIED;
 }
 
+/* Counts one byte more than the input has, so that empty ones count. */
+static void
+weigh_input(const Placement *placement, Endpoint endpoint)
+{
+    const Compile *compile = placement->compile;
+    const Node *source = &compile->graph->nodes[endpoint.node];
+    Weight *weight = &placement->weights[compile->slots[endpoint.node]];
+    uint64_t bytes = estimate_bytes(compile, source, endpoint.port) + 1;
+    weight->bytes = weight->bytes > INT64_MAX - bytes ? INT64_MAX : weight->bytes + bytes;
+    weight->first = weight->first == NULL ? source : weight->first;
+}
+
 /* Returns the input on the slot that holds most bytes of the node's inputs, the lowest slot of equals;
  * without data, its first control input that has a slot. A Switch follows its data, not its predicate.
  * NULL when no input has a slot. */
 static const Node *
-find_nearest_input(const Compile *compile, const Node *node)
+find_nearest_input(const Placement *placement, const Node *node)
 {
-    uint64_t bytes[PLAN_SLOT_COUNT_MAX] = {0};
-    const Node *first[PLAN_SLOT_COUNT_MAX] = {NULL};
+    const Compile *compile = placement->compile;
     bool is_switch = op_is(node, "Switch") && has_slot(compile, node->inputs[0].node);
     uint32_t count = is_switch ? 1 : node->input_count;
+    Weight best = {0};
     for (uint32_t index = 0; index < count; index++) {
-        Endpoint endpoint = node->inputs[index];
-        if (!has_slot(compile, endpoint.node)) {
+        if (has_slot(compile, node->inputs[index].node)) {
+            weigh_input(placement, node->inputs[index]);
+        }
+    }
+    for (uint32_t index = 0; index < count; index++) {
+        if (!has_slot(compile, node->inputs[index].node)) {
             continue;
         }
-        const Node *source = &compile->graph->nodes[endpoint.node];
-        uint32_t slot = compile->slots[endpoint.node];
-        bytes[slot] += estimate_bytes(compile, source, endpoint.port) / PLAN_SLOT_COUNT_MAX + 1;
-        first[slot] = first[slot] == NULL ? source : first[slot];
+        uint32_t slot = compile->slots[node->inputs[index].node];
+        Weight weight = placement->weights[slot];
+        if (weight.bytes > best.bytes ||
+            (weight.first != NULL && weight.bytes == best.bytes && slot < compile->slots[best.first->id])) {
+            best = weight;
+        }
+        placement->weights[slot] = (Weight){0}; /* the slot's other inputs are in this weight */
     }
-    uint32_t best = 0;
-    for (uint32_t slot = 1; slot < compile->slot_count; slot++) {
-        best = bytes[slot] > bytes[best] ? slot : best;
-    }
-    for (uint32_t index = 0; first[best] == NULL && index < node->control_count; index++) {
+    for (uint32_t index = 0; best.first == NULL && index < node->control_count; index++) {
         if (has_slot(compile, node->controls[index])) {
             return &compile->graph->nodes[node->controls[index]];
         }
     }
-    return first[best];
+    return best.first;
 }
 
 static void
@@ -224,7 +271,7 @@ assign_free(Placement *placement, const Node *node)
     bool is_alone = placement->group_sizes[placement->groups[node->id]] == 1;
     bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
     bool is_small = is_alone && is_light(node);
-    const Node *near = is_spread && !is_small ? NULL : find_nearest_input(compile, node);
+    const Node *near = is_spread && !is_small ? NULL : find_nearest_input(placement, node);
     if (near != NULL) {
         assign_slot(placement, node, compile->slots[near->id], "next to its input", near->name);
     } else if (is_small) {
@@ -251,7 +298,7 @@ assign_forward(Placement *placement, const Node *node)
     } else if (task != PLAN_TASK_NONE) {
         const Node *asker = placement->group_askers[group];
         bool is_own = placement->tasks[node->id] == task;
-        assign_slot(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
+        assign_slot(placement, node, slot_of_task(placement, task), is_own ? "asks for" : "together with",
             is_own ? node->def->device : asker->name);
     } else if (placement->group_slots[group] != SLOT_NONE) {
         assign_slot(placement, node, placement->group_slots[group], "together with",
@@ -384,6 +431,10 @@ assign_slots(Compile *compile)
         TRY(add_requests(&placement, id));
     }
     TRY(open_slots(&placement));
+    placement.weights = compile_alloc(compile, compile->slot_count, sizeof *placement.weights);
+    if (placement.weights == NULL) {
+        return compile_no_memory(compile);
+    }
     for (uint32_t index = 0; index < graph->node_count; index++) {
         assign_forward(&placement, &graph->nodes[graph->order[index]]);
     }

@@ -50,6 +50,9 @@ typedef struct PlanPartition {
     size_t feed_count;
     const uint32_t *fetches; /* by index of a _Retval: the position in the plan's fetches */
     size_t fetch_count;
+    const uint32_t *peers; /* slots that it sends tensors to or gets them from, in ascending order */
+    size_t peer_count;
+    uint32_t sender_count; /* slots that send to it */
 } PlanPartition;
 
 /* A tensor that goes from one slot to another: once, however many nodes there read it. */
@@ -108,6 +111,7 @@ typedef struct Plan {
 typedef struct PlanRequest {
     const Graph *graph;
     const Signature *signature; /* made by signature_make() */
+    uint32_t slot_count_max;    /* with the tasks that nodes ask for; 0: PLAN_SLOT_COUNT_MAX */
 } PlanRequest;
 
 /* Compiles a plan. Scratch memory from call->arena is about 350 bytes a node and 1,600 a transfer; with

@@ -193,6 +193,48 @@ seal_decisions(const Partitioning *partitioning, Plan *plan)
     return is_ok ? STATUS_OK : compile_no_memory(partitioning->compile);
 }
 
+static size_t
+list_slots(SlotSets sets, uint32_t set, uint32_t slot_count, uint32_t *slots)
+{
+    size_t count = 0;
+    for (uint32_t slot = 0; slot < slot_count; slot++) {
+        if (slot_sets_have(sets, set, slot)) {
+            slots[count++] = slot;
+        }
+    }
+    return count;
+}
+
+/* Notes for each slot which others it exchanges tensors with. */
+static Status
+seal_peers(const Compile *compile, const Plan *plan, PlanPartition *partitions)
+{
+    SlotSets peers = slot_sets_new(compile, compile->slot_count);
+    SlotSets senders = slot_sets_new(compile, compile->slot_count);
+    uint32_t *slots = compile_alloc(compile, compile->slot_count, sizeof *slots);
+    if (peers.words == NULL || senders.words == NULL || slots == NULL) {
+        return compile_no_memory(compile);
+    }
+    for (size_t index = 0; index < plan->transfer_count; index++) {
+        const PlanTransfer *transfer = &plan->transfers[index];
+        slot_sets_add(peers, transfer->from, transfer->to);
+        slot_sets_add(peers, transfer->to, transfer->from);
+        slot_sets_add(senders, transfer->to, transfer->from);
+    }
+    for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
+        PlanPartition *partition = &partitions[slot];
+        partition->sender_count = (uint32_t)list_slots(senders, slot, compile->slot_count, slots);
+        partition->peer_count = list_slots(peers, slot, compile->slot_count, slots);
+        uint32_t *sealed = arena_alloc(plan->arena, partition->peer_count * sizeof *sealed);
+        if (sealed == NULL) {
+            return compile_no_memory(compile);
+        }
+        memcpy(sealed, slots, partition->peer_count * sizeof *sealed);
+        partition->peers = sealed;
+    }
+    return STATUS_OK;
+}
+
 static Status
 seal_partitions(const Partitioning *partitioning, Plan *plan)
 {
@@ -204,6 +246,7 @@ seal_partitions(const Partitioning *partitioning, Plan *plan)
     for (uint32_t slot = 0; slot < slot_count; slot++) {
         TRY(seal_partition(partitioning, slot, plan, &partitions[slot]));
     }
+    TRY(seal_peers(partitioning->compile, plan, partitions));
     plan->partitions = partitions;
     plan->partition_count = slot_count;
     return STATUS_OK;
@@ -264,8 +307,8 @@ seal_plan(const Partitioning *partitioning, Plan **ret_plan)
     }
     TRY(seal_names(compile, plan));
     TRY(seal_slots(compile, plan));
-    TRY(seal_partitions(partitioning, plan));
     TRY(seal_transfers(partitioning, plan));
+    TRY(seal_partitions(partitioning, plan));
     TRY(seal_decisions(partitioning, plan));
     TRY(seal_changes(compile, plan));
     plan->is_pure = compile->is_pure;

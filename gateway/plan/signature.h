@@ -12,7 +12,7 @@
 #include "shared/base/call.h"
 #include "shared/tensor/shape.h"
 
-enum { PLAN_SLOT_COUNT_MAX = 16 };
+enum { PLAN_SLOT_COUNT_MAX = 256 };
 
 typedef enum PlacementPolicy {
     PLACEMENT_LOCAL,  /* a node that asks for no task stays near its inputs, at first on slot 0 */
@@ -21,7 +21,7 @@ typedef enum PlacementPolicy {
 
 typedef struct PlanOptions {
     PlacementPolicy placement;
-    uint32_t slot_count;     /* 1…16; tasks that nodes ask for may add to it */
+    uint32_t slot_count;     /* 1…256; tasks that nodes ask for may add to it */
     uint64_t passes_off;     /* a PassSet (gateway/optimise) */
     bool has_soft_placement; /* A device type, id or job that no worker has is dropped from a request, not
                               * refused. */

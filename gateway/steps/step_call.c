@@ -8,6 +8,7 @@
 #include "gateway/sessions/session_places.h"
 #include "gateway/tensors/tensor_blob.h"
 #include "shared/base/clock.h"
+#include "shared/base/text.h"
 #include "shared/json/reader.h"
 #include "shared/tensor/tensor_json.h"
 
@@ -419,7 +420,9 @@ take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
         return STATUS_OK;
     }
     if (step->plan == NULL) {
-        PlanRequest request = {.graph = step->graph->graph, .signature = &step->signature};
+        PlanRequest request = {.graph = step->graph->graph,
+            .signature = &step->signature,
+            .slot_count_max = (uint32_t)step->loop->steps->limits->session_slots};
         uint64_t begun_ns = clock_monotonic_ns();
         TRY(plan_obtain(step->call, plans, &request, &step->plan));
         step->plan_us = (clock_monotonic_ns() - begun_ns) / CLOCK_NS_PER_US + 1;
@@ -496,5 +499,27 @@ step_call_keep_trace(const StepCall *step, const StepReport *report)
         .tenant = step->tenant, .session = step->session_id, .id = step->id, .plan = step->plan};
     if (step->body.trace != STEP_TRACE_NONE) {
         trace_cache_keep(step->loop->steps->traces, &origin, report);
+    }
+}
+
+static Slice
+keep_words(const StepCall *step, Slice words)
+{
+    const char *copy = text_copy(step->call->arena, words);
+    return slice_from_string(copy == NULL ? "" : copy);
+}
+
+void
+step_call_keep_report(StepCall *step, const StepReport *report)
+{
+    StepReport *kept = &step->reply.report;
+    SlotReport *slots = arena_alloc(step->call->arena, report->slot_count * sizeof *slots);
+    *kept = *report;
+    kept->slots = slots;
+    kept->slot_count = slots == NULL ? 0 : report->slot_count;
+    for (size_t index = 0; index < kept->slot_count; index++) {
+        slots[index] = report->slots[index];
+        slots[index].last_words = keep_words(step, report->slots[index].last_words);
+        slots[index].stats.trace = (Slice){0};
     }
 }

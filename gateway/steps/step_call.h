@@ -119,6 +119,10 @@ MUST_USE Status step_call_take_places(StepCall *step, JobContext *context, bool 
  * that whoever sees the end finds the trace. */
 void step_call_keep_trace(const StepCall *step, const StepReport *report);
 
+/* Copies the report, which is dispatch's and gone when its callback returns, to step->reply.report; without
+ * memory the copy has no slots. */
+void step_call_keep_report(StepCall *step, const StepReport *report);
+
 /* Fills step->given in the order of the request's feeds; feeds that it has already stay. Without a job
  * context *ret_needs_job says that a reference needs one. OUT_OF_RANGE when all of them are above
  * step_body_bytes. */

@@ -101,7 +101,7 @@ json_written(Exchange *exchange, Status status, void *owner)
 static void
 json_end(StepCall *step, const StepReport *report)
 {
-    step->reply.report = *report; /* a success has no texts that would have to be copied */
+    step_call_keep_report(step, report);
     if (step_outputs_size(step) <= LOOP_OUTPUT_SIZE_MAX ||
         !exchange_offload(step->exchange, json_write, json_written, step)) {
         json_written(step->exchange, json_write(step->call, NULL, step), step);

@@ -58,6 +58,7 @@ typedef struct News {
     Dispatcher *dispatcher;
     Plan *plan;
     StepReport report;
+    SlotReport slots[];
 } News;
 
 static void
@@ -76,12 +77,15 @@ step_loop_share_registration(const StepLoop *loop, Plan *plan, const StepReport 
     for (int index = 0; index < steps->loop_count; index++) {
         const StepLoop *other = steps->loops[index];
         bool is_other = other != loop && !replica_is_draining(steps->replica);
-        News *news = is_other ? memory_new(1, sizeof *news) : NULL;
+        size_t slots_size = report->slot_count * sizeof(SlotReport);
+        News *news = is_other ? memory_new(1, sizeof *news + slots_size) : NULL;
         if (news != NULL) {
             *news = (News){.task = {.run = note_registration},
                 .dispatcher = other->dispatcher,
                 .plan = plan_ref(plan),
                 .report = *report};
+            memcpy(news->slots, report->slots, slots_size);
+            news->report.slots = news->slots;
             loop_post(other->loop, &news->task);
         }
     }

@@ -8,26 +8,6 @@
 #include "gateway/steps/step_reply.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
-#include "shared/base/text.h"
-
-static const char *
-keep_text(StepCall *step, Slice text)
-{
-    const char *copy = text_copy(step->call->arena, text);
-    return copy == NULL ? "" : copy;
-}
-
-/* Copies the report, which is dispatch's and gone when its callback returns. */
-static void
-keep_report(StepCall *step, const StepReport *report)
-{
-    StepReport *kept = &step->reply.report;
-    *kept = *report;
-    for (size_t index = 0; index < report->slot_count; index++) {
-        kept->slots[index].last_words = slice_from_string(keep_text(step, report->slots[index].last_words));
-        kept->slots[index].stats.trace = (Slice){0};
-    }
-}
 
 static void
 send_reply(StepCall *step)
@@ -96,7 +76,7 @@ record_behind(StepCall *step, const StepReport *report)
     } else if (recorder_put(step->loop->records, &step->record_wait)) {
         step_reply_end(step, report);
     } else {
-        keep_report(step, report);
+        step_call_keep_report(step, report);
         if (!step->reply.has_begun) {
             exchange_on_cancel(step->exchange, record_abandon, step);
         }
@@ -130,7 +110,7 @@ kept_on_job(Exchange *exchange, Status status, void *owner)
 static void
 record_before(StepCall *step, const StepReport *report)
 {
-    keep_report(step, report);
+    step_call_keep_report(step, report);
     step->record_wait.record = make_record(step, report);
     if (step->record_wait.record == NULL) {
         kept_on_job(step->exchange, call_fail_memory(step->call, "the record of a step"), step);

@@ -307,11 +307,11 @@ static Status
 write_chrome(Call *call, const StepTrace *trace, Buffer *json)
 {
     AUTO_ARENA arena = arena_new(TRACE_ROWS_SIZE_MAX);
-    SlotRows slots[SLOT_COUNT_MAX] = {0};
+    SlotRows *slots = NULL;
     if (arena == NULL) {
         return call_fail_memory(call, "a trace");
     }
-    TRY(step_trace_read_rows(call, arena, trace, slots));
+    TRY(step_trace_read_rows(call, arena, trace, &slots));
     JsonWriter writer = json_writer(json);
     json_write_object_begin(&writer);
     json_member_string(&writer, "displayTimeUnit", "ns");

@@ -119,12 +119,12 @@ static Status
 write_step_stats(Call *call, const StepTrace *trace, Buffer *json)
 {
     AUTO_ARENA arena = arena_new(TRACE_ROWS_SIZE_MAX);
-    SlotRows slots[SLOT_COUNT_MAX];
+    SlotRows *slots = NULL;
     bool is_whole = true;
     if (arena == NULL) {
         return call_fail_memory(call, "the statistics of a step");
     }
-    TRY(step_trace_read_rows(call, arena, trace, slots));
+    TRY(step_trace_read_rows(call, arena, trace, &slots));
     JsonWriter writer = json_writer(json);
     json_write_object_begin(&writer);
     json_write_name(&writer, "devStats");

@@ -24,13 +24,14 @@ slot_of(const StepReport *report, const SlotReport *slot)
 StepTrace *
 step_trace_new(const TraceOrigin *origin, const StepReport *report)
 {
-    assert(origin->plan != NULL && report->slot_count <= SLOT_COUNT_MAX);
+    assert(origin->plan != NULL && report->slot_count <= origin->plan->partition_count);
 
     size_t text_size = 0;
     for (size_t index = 0; index < report->slot_count; index++) {
         text_size += report->slots[index].stats.trace.size;
     }
-    StepTrace *trace = memory_new(1, sizeof *trace + text_size);
+    size_t size = sizeof(StepTrace) + report->slot_count * sizeof(TraceSlot) + text_size;
+    StepTrace *trace = memory_new(1, size);
     if (trace == NULL) {
         return NULL;
     }
@@ -40,8 +41,8 @@ step_trace_new(const TraceOrigin *origin, const StepReport *report)
     trace->id = origin->id;
     trace->attempt = report->attempt;
     trace->elapsed_ns = report->elapsed_us * CLOCK_NS_PER_US;
-    trace->size = sizeof *trace + text_size;
-    char *text = trace->text;
+    trace->size = size;
+    char *text = (char *)(trace->slots + report->slot_count);
     for (size_t index = 0; index < report->slot_count; index++) {
         const SlotReport *slot = &report->slots[index];
         Slice nodes = slot->stats.trace;
@@ -80,22 +81,24 @@ step_trace_unref(StepTrace *trace)
 }
 
 Status
-step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows *ret_slots)
+step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows **ret_slots)
 {
-    assert(trace->slot_count <= SLOT_COUNT_MAX);
-
+    SlotRows *slots = arena_alloc(arena, (trace->slot_count + 1) * sizeof *slots);
+    if (slots == NULL) {
+        return call_fail_memory(call, "the rows of a trace");
+    }
     for (size_t index = 0; index < trace->slot_count; index++) {
         const TraceSlot *slot = &trace->slots[index];
         Call reading = {.arena = arena};
-        ret_slots[index] =
-            (SlotRows){.room_ns = slot->answered_ns - slot->sent_ns, .offset_ns = slot->sent_ns};
+        slots[index] = (SlotRows){.room_ns = slot->answered_ns - slot->sent_ns, .offset_ns = slot->sent_ns};
         if (slot->nodes.size > 0 &&
-            wire_trace_read(&reading, slot->nodes, &ret_slots[index].trace) != STATUS_OK) {
+            wire_trace_read(&reading, slot->nodes, &slots[index].trace) != STATUS_OK) {
             return call_fail(call, STATUS_INTERNAL, "the trace of slot %zu cannot be read: %s", slot->number,
                 reading.error.message);
         }
     }
-    return trace_clock_align(arena, ret_slots, trace->slot_count)
+    *ret_slots = slots;
+    return trace_clock_align(arena, slots, trace->slot_count)
                ? STATUS_OK
                : call_fail_memory(call, "the clocks of a trace");
 }

@@ -26,8 +26,7 @@ typedef struct StepTrace {
     uint64_t elapsed_ns;
     size_t size; /* bytes in memory */
     size_t slot_count;
-    TraceSlot slots[SLOT_COUNT_MAX]; /* the slots that were asked */
-    char text[];
+    TraceSlot slots[]; /* the slots that were asked; their rows' text follows */
 } StepTrace;
 
 /* The step that a trace is of. */
@@ -52,7 +51,7 @@ step_trace_unrefp(StepTrace **trace)
 
 enum { TRACE_ROWS_SIZE_MAX = 256 << 20 }; /* limit of an arena that holds a trace's rows */
 
-/* Reads the rows of all slots and puts them on one clock: ret_slots[i] is trace->slots[i]'s, and there is
- * room for SLOT_COUNT_MAX. The rows live in the arena and point into the trace. INTERNAL when a worker's
- * rows cannot be read. */
-MUST_USE Status step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows *ret_slots);
+/* Reads the rows of all slots and puts them on one clock: (*ret_slots)[i] is trace->slots[i]'s. The list
+ * lives in the arena, as the rows, which point into the trace. INTERNAL when a worker's rows cannot be read.
+ */
+MUST_USE Status step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows **ret_slots);

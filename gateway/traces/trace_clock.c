@@ -1,14 +1,18 @@
 #include "gateway/traces/trace_clock.h"
 
-#include <assert.h>
+/* How much later than the sender's run the receiver's run began, at least. */
+typedef struct Lag {
+    size_t sender;
+    size_t receiver;
+    int64_t ns;
+} Lag;
 
-#include "shared/wire/messages.h"
-
-static const int64_t LAG_NONE = INT64_MIN;
-
-/* Lags by [sender][receiver]: how much later than the sender's run the receiver's run began, at least. */
+/* The lags between all slots that tensors went between. */
 typedef struct Lags {
-    int64_t ns[SLOT_COUNT_MAX][SLOT_COUNT_MAX];
+    Lag *items;
+    size_t count;
+    size_t
+        *latest; /* by sender, of the receiver whose rows are looked at: 1 + its place in `items`; 0: none */
 } Lags;
 
 static uint64_t
@@ -66,64 +70,77 @@ trace_sends_find(Arena *arena, const SlotRows *slots, size_t slot_count, Map *se
     return is_noted;
 }
 
-static void
-lags_clear(Lags *lags)
+/* Returns no fewer than there are pairs of slots with a transfer. */
+static size_t
+receives_count(const SlotRows *slots, size_t slot_count)
 {
-    for (size_t sender = 0; sender < SLOT_COUNT_MAX; sender++) {
-        for (size_t receiver = 0; receiver < SLOT_COUNT_MAX; receiver++) {
-            lags->ns[sender][receiver] = LAG_NONE;
+    size_t count = 0;
+    for (size_t slot = 0; slot < slot_count; slot++) {
+        for (size_t index = 0; index < slots[slot].trace.row_count; index++) {
+            count += trace_is_transfer(&slots[slot].trace, &slots[slot].trace.rows[index], "_Recv");
         }
     }
+    return count < slot_count * slot_count ? count : slot_count * slot_count;
+}
+
+static Lag *
+lag_obtain(Lags *lags, size_t sender, size_t receiver)
+{
+    size_t *place = &lags->latest[sender];
+    if (*place == 0) {
+        lags->items[lags->count++] = (Lag){.sender = sender, .receiver = receiver, .ns = INT64_MIN};
+        *place = lags->count;
+    }
+    return &lags->items[*place - 1];
 }
 
 static void
 lags_note(Lags *lags, const Map *sends, const SlotRows *slots, size_t slot)
 {
     const WireTrace *trace = &slots[slot].trace;
+    size_t first = lags->count;
     for (size_t index = 0; index < trace->row_count; index++) {
         const WireTraceRow *row = &trace->rows[index];
         bool is_receive = trace_is_transfer(trace, row, "_Recv");
         const TraceSent *sent = is_receive ? map_get(sends, row->key) : NULL;
         if (sent != NULL && sent->slot != slot) {
-            int64_t *lag = &lags->ns[sent->slot][slot];
+            Lag *lag = lag_obtain(lags, sent->slot, slot);
             int64_t wanted = (int64_t)sent->row->start_ns - (int64_t)row->end_ns;
-            *lag = wanted > *lag ? wanted : *lag;
+            lag->ns = wanted > lag->ns ? wanted : lag->ns;
         }
+    }
+    for (size_t index = first; index < lags->count; index++) {
+        lags->latest[lags->items[index].sender] = 0;
     }
 }
 
 /* Moves a receiver later if its sender requires it, within its own bounds. Returns whether it moved. */
 static bool
-receiver_move(const Lags *lags, SlotRows *slots, const uint64_t *latest_ns, size_t sender, size_t receiver)
+receiver_move(const Lag *lag, SlotRows *slots, const uint64_t *latest_ns)
 {
-    int64_t lag = lags->ns[sender][receiver];
-    if (lag == LAG_NONE) {
-        return false;
-    }
-    int64_t wanted = (int64_t)slots[sender].offset_ns + lag;
-    int64_t allowed = (int64_t)latest_ns[receiver];
+    int64_t wanted = (int64_t)slots[lag->sender].offset_ns + lag->ns;
+    int64_t allowed = (int64_t)latest_ns[lag->receiver];
     int64_t offset = wanted < allowed ? wanted : allowed;
-    if (offset <= (int64_t)slots[receiver].offset_ns) {
+    if (offset <= (int64_t)slots[lag->receiver].offset_ns) {
         return false;
     }
-    slots[receiver].offset_ns = (uint64_t)offset;
+    slots[lag->receiver].offset_ns = (uint64_t)offset;
     return true;
 }
 
 /* Finds the least offsets by Bellman and Ford: no chain of slots that move each other is longer than their
  * number. */
 static void
-offsets_find(const Lags *lags, SlotRows *slots, size_t slot_count)
+offsets_find(const Lags *lags, SlotRows *slots, size_t slot_count, uint64_t *latest_ns)
 {
-    uint64_t latest_ns[SLOT_COUNT_MAX];
     bool has_moved = true;
     for (size_t slot = 0; slot < slot_count; slot++) {
         latest_ns[slot] = slots[slot].offset_ns + (slots[slot].room_ns - slots[slot].trace.elapsed_ns);
     }
     for (size_t round = 0; round < slot_count && has_moved; round++) {
         has_moved = false;
-        for (size_t pair = 0; pair < slot_count * slot_count; pair++) {
-            has_moved |= receiver_move(lags, slots, latest_ns, pair / slot_count, pair % slot_count);
+        for (size_t index = 0; index < lags->count; index++) {
+            has_moved |= receiver_move(&lags->items[index], slots, latest_ns);
         }
     }
 }
@@ -131,20 +148,20 @@ offsets_find(const Lags *lags, SlotRows *slots, size_t slot_count)
 bool
 trace_clock_align(Arena *arena, SlotRows *slots, size_t slot_count)
 {
-    assert(slot_count <= SLOT_COUNT_MAX);
-
     AUTO_MAP sends = map_new();
-    Lags lags;
-    lags_clear(&lags);
     for (size_t slot = 0; slot < slot_count; slot++) {
         rows_clamp(&slots[slot]);
     }
-    if (sends == NULL || !trace_sends_find(arena, slots, slot_count, sends)) {
+    Lags lags = {.items = arena_alloc(arena, (receives_count(slots, slot_count) + 1) * sizeof *lags.items),
+        .latest = arena_alloc(arena, (slot_count + 1) * sizeof *lags.latest)};
+    uint64_t *latest_ns = arena_alloc(arena, (slot_count + 1) * sizeof *latest_ns);
+    if (lags.items == NULL || lags.latest == NULL || latest_ns == NULL || sends == NULL ||
+        !trace_sends_find(arena, slots, slot_count, sends)) {
         return false;
     }
     for (size_t slot = 0; slot < slot_count; slot++) {
         lags_note(&lags, sends, slots, slot);
     }
-    offsets_find(&lags, slots, slot_count);
+    offsets_find(&lags, slots, slot_count, latest_ns);
     return true;
 }

@@ -29,5 +29,6 @@ bool trace_is_transfer(const WireTrace *trace, const WireTraceRow *row, const ch
 MUST_USE bool trace_sends_find(Arena *arena, const SlotRows *slots, size_t slot_count, Map *sends);
 
 /* Finds the slots' offsets. Rows keep their times relative to their run's start, but end within it, and
- * start before they end. At most SLOT_COUNT_MAX slots. False without memory. */
+ * start before they end. Scratch memory from the arena is 24 bytes for each pair of slots that tensors go
+ * between. False without memory. */
 MUST_USE bool trace_clock_align(Arena *arena, SlotRows *slots, size_t slot_count);

@@ -56,3 +56,17 @@ list_first(const ListLink *head)
 {
     return list_is_empty(head) ? NULL : head->next;
 }
+
+/* Moves all links of one list to the end of another. */
+static inline void
+list_move(ListLink *from, ListLink *to)
+{
+    if (list_is_empty(from)) {
+        return;
+    }
+    from->next->previous = to->previous;
+    to->previous->next = from->next;
+    from->previous->next = to;
+    to->previous = from->previous;
+    list_init(from);
+}

@@ -15,6 +15,7 @@ static const JsonMember peer_members[] = {
     {"address", JSON_SLICE, .offset = offsetof(WirePeer, address)},
     {"incarnation", JSON_SLICE, .offset = offsetof(WirePeer, incarnation)},
     {"push_token", JSON_SLICE, .offset = offsetof(WirePeer, push_token)},
+    {"senders", JSON_INT64, .offset = offsetof(WirePeer, sender_count)},
 };
 static const JsonTable peer_table = JSON_TABLE("a peer", peer_members);
 
@@ -22,10 +23,8 @@ static const JsonList peers = {
     .item = {.type = JSON_STRUCT, .table = &peer_table},
     .item_size = sizeof(WirePeer),
     .count_max = SLOT_COUNT_MAX,
-    .too_many = "more than 16 peers",
+    .too_many = "more than 256 peers",
 };
-_Static_assert(offsetof(WireRun, peer_count) == offsetof(WireRun, peers) + sizeof(((WireRun *)0)->peers),
-    "JSON_ROOM has its count behind it");
 
 static Status
 read_trace(JsonReader *reader, const JsonMember *member, void *target)
@@ -53,7 +52,7 @@ static const JsonMember run_members[] = {
     {"partial", JSON_BOOLEAN, .offset = offsetof(WireRun, is_partial)},
     {"state_place", JSON_INT64, .offset = offsetof(WireRun, state_place)},
     {"state_epoch", JSON_INT64, .offset = offsetof(WireRun, state_epoch)},
-    {"peers", JSON_ROOM, .offset = offsetof(WireRun, peers), .list = &peers},
+    {"peers", JSON_LIST, .offset = offsetof(WireRun, peers), .list = &peers},
 };
 static const JsonTable run_table = JSON_TABLE("a run", run_members);
 
@@ -98,6 +97,7 @@ wire_run_write(Buffer *buffer, const WireRun *run)
             json_member_slice(&writer, "address", peer->address);
             json_member_slice(&writer, "incarnation", peer->incarnation);
             json_member_slice(&writer, "push_token", peer->push_token);
+            json_member_int64(&writer, "senders", peer->sender_count);
             json_write_object_end(&writer);
         }
         json_write_array_end(&writer);

@@ -14,7 +14,7 @@
 
 enum {
     WIRE_PROTOCOL_VERSION = 1,
-    SLOT_COUNT_MAX = 16,
+    SLOT_COUNT_MAX = 256,
     DIGEST_TEXT_SIZE = 65,      /* sha256 in hex and a NUL */
     PUSH_TOKEN_TEXT_SIZE = 33,  /* 128 bits in hex and a NUL */
     INCARNATION_TEXT_SIZE = 17, /* 64 bits in hex and a NUL */
@@ -42,6 +42,7 @@ typedef struct WirePeer {
     Slice address; /* "host:port" */
     Slice incarnation;
     Slice push_token;
+    int64_t sender_count; /* slots that send to it; 0: not told */
 } WirePeer;
 
 /* RunGraph: describes the feed frames that follow it. */
@@ -62,7 +63,7 @@ typedef struct WireRun {
      * worker keeps only the newest epoch of a place. Epoch 0: the slot keeps nothing. */
     int64_t state_place;
     int64_t state_epoch;
-    WirePeer peers[SLOT_COUNT_MAX];
+    const WirePeer *peers; /* the slots that this one exchanges tensors with */
     size_t peer_count;
 } WireRun;
 

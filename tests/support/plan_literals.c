@@ -72,7 +72,8 @@ plan_literal_of(Call *call, const PlanLiteral *literal, const Graph *graph, Plan
 {
     Signature signature;
     TRY(make_signature(call, literal, &signature));
-    PlanRequest request = {.graph = graph, .signature = &signature};
+    PlanRequest request = {
+        .graph = graph, .signature = &signature, .slot_count_max = literal->slot_count_max};
     return plan_compile(call, &request, ret_plan);
 }
 

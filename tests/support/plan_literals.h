@@ -9,7 +9,8 @@ typedef struct PlanLiteral {
     const char *fetches;
     const char *targets;
     PlacementPolicy placement;
-    uint32_t slot_count; /* 0 means 1 */
+    uint32_t slot_count;     /* 0 means 1 */
+    uint32_t slot_count_max; /* 0: as many as a plan can have */
     bool has_soft_placement;
     Dtype feed_dtype;   /* DTYPE_INVALID: the graph's own */
     const char *passes; /* optimising passes that may run, separated by blanks, "*": all; NULL: none */

@@ -1,7 +1,7 @@
 /* Happy path: rendezvous_send() on any thread → step_send() finds the peer by the slot in the key → a peer
  * in this process gets the tensor directly; for another, message_post() queues a Message and posts the
- * transport's task → on the loop, messages_send() groups the queue by step and peer → one push request for
- * each group.
+ * transport's task → on the loop, messages_send() sorts the queue into the peers' outboxes → one push request
+ * for each peer that has something.
  *
  * Failures: a push or pull that is refused or lost aborts the rendezvous of its step, once; after a step
  * has been detached, failures and pulled values of its messages are dropped. */
@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/atomic.h"
@@ -33,8 +34,11 @@ struct Transport {
 
 /* Another slot of the step, from the run request. */
 typedef struct Peer {
+    ListLink link;   /* on the loop, while the outbox is not empty: in the list of such peers */
+    ListLink outbox; /* list of Message, on the loop */
     int64_t slot;
     bool is_local;
+    uint64_t push_max;    /* what may be pushed to it: its room, shared among those that send to it */
     uint64_t pushed_size; /* atomic: bytes of the tensors to it that were small enough to push */
     char address[ADDRESS_TEXT_SIZE];
     char incarnation[INCARNATION_TEXT_SIZE];
@@ -51,7 +55,7 @@ struct TransportStep {
     Rendezvous *rendezvous; /* NULL once detached */
     const Peer *lost_peer;  /* atomic: the first that could not be reached; NULL: none */
     size_t peer_count;
-    Peer peers[SLOT_COUNT_MAX];
+    Peer peers[]; /* by slot, ascending */
 };
 
 typedef enum MessageKind { MESSAGE_TENSOR, MESSAGE_DEAD, MESSAGE_ANNOUNCE, MESSAGE_PULL } MessageKind;
@@ -59,7 +63,7 @@ typedef enum MessageKind { MESSAGE_TENSOR, MESSAGE_DEAD, MESSAGE_ANNOUNCE, MESSA
 typedef struct Message {
     ListLink link;
     TransportStep *step;
-    const Peer *peer;
+    Peer *peer;
     MessageKind kind;
     Tensor tensor;
     uint64_t byte_size; /* size of the announced tensor (MESSAGE_ANNOUNCE) */
@@ -73,11 +77,49 @@ copy_text(char *target, size_t size, Slice text)
     (void)snprintf(target, size, "%.*s", SLICE_PRINT(text));
 }
 
+static void
+peer_init(Peer *peer, const WirePeer *from, const Transport *transport, size_t peer_count)
+{
+    size_t sender_count = from->sender_count > 0 ? (size_t)from->sender_count : peer_count;
+    peer->slot = from->slot;
+    peer->is_local = slice_equals_string(from->incarnation, transport->options.incarnation);
+    peer->push_max = PARKED_SIZE_MAX / sender_count;
+    copy_text(peer->address, sizeof peer->address, from->address);
+    copy_text(peer->incarnation, sizeof peer->incarnation, from->incarnation);
+    copy_text(peer->push_token, sizeof peer->push_token, from->push_token);
+    (void)snprintf(peer->slot_text, sizeof peer->slot_text, "%lld", (long long)peer->slot);
+}
+
+static int
+compare_slots(const void *left, const void *right)
+{
+    int64_t a = ((const Peer *)left)->slot;
+    int64_t b = ((const Peer *)right)->slot;
+    return (a > b) - (a < b);
+}
+
+/* Sorts peers that come in another order; their lists are still empty. */
+static void
+peers_sort(TransportStep *step)
+{
+    bool is_sorted = true;
+    for (size_t index = 1; index < step->peer_count; index++) {
+        is_sorted = is_sorted && step->peers[index - 1].slot < step->peers[index].slot;
+    }
+    if (!is_sorted) {
+        qsort(step->peers, step->peer_count, sizeof *step->peers, compare_slots);
+    }
+    for (size_t index = 0; index < step->peer_count; index++) {
+        list_init(&step->peers[index].link);
+        list_init(&step->peers[index].outbox);
+    }
+}
+
 TransportStep *
 transport_step_new(Transport *transport, Slice id, const WireRun *run)
 {
     assert(run->peer_count <= SLOT_COUNT_MAX);
-    TransportStep *step = memory_new(1, sizeof *step);
+    TransportStep *step = memory_new(1, sizeof *step + run->peer_count * sizeof(Peer));
     if (step == NULL) {
         return NULL;
     }
@@ -88,14 +130,9 @@ transport_step_new(Transport *transport, Slice id, const WireRun *run)
     mutex_init(&step->lock);
     step->peer_count = run->peer_count;
     for (size_t index = 0; index < run->peer_count; index++) {
-        Peer *peer = &step->peers[index];
-        peer->slot = run->peers[index].slot;
-        peer->is_local = slice_equals_string(run->peers[index].incarnation, transport->options.incarnation);
-        copy_text(peer->address, sizeof peer->address, run->peers[index].address);
-        copy_text(peer->incarnation, sizeof peer->incarnation, run->peers[index].incarnation);
-        copy_text(peer->push_token, sizeof peer->push_token, run->peers[index].push_token);
-        (void)snprintf(peer->slot_text, sizeof peer->slot_text, "%lld", (long long)peer->slot);
+        peer_init(&step->peers[index], &run->peers[index], transport, run->peer_count);
     }
+    peers_sort(step);
     return step;
 }
 
@@ -175,7 +212,7 @@ message_free(Message *message)
 }
 
 static Message *
-message_new(TransportStep *step, const Peer *peer, MessageKind kind, Slice key)
+message_new(TransportStep *step, Peer *peer, MessageKind kind, Slice key)
 {
     Message *message = memory_new(1, sizeof *message + key.size);
     if (message != NULL) {
@@ -345,10 +382,21 @@ message_write(UpstreamCall *call, const Message *message)
     upstream_write_copy(call, buffer_slice(&frame));
 }
 
-/* Sends this message, and all others in the list for the same slot of the same step, in one request. */
 static void
-messages_push(Message *first, ListLink *messages)
+messages_free(ListLink *messages)
 {
+    while (!list_is_empty(messages)) {
+        Message *message = LIST_ITEM(list_first(messages), Message, link);
+        list_remove(&message->link);
+        message_free(message);
+    }
+}
+
+/* Sends the messages, all for one slot of one step, in one request. */
+static void
+messages_push(ListLink *messages)
+{
+    const Message *first = LIST_ITEM(messages->next, Message, link);
     char path[PATH_SIZE];
     int size = snprintf(path, sizeof path, "/worker/v1/steps/%s/tensors", first->step->id);
     UpstreamCall *call = request_begin(
@@ -356,17 +404,39 @@ messages_push(Message *first, ListLink *messages)
     if (call == NULL) {
         return;
     }
-    message_write(call, first);
     LIST_EACH(messages, link)
     {
-        Message *message = LIST_ITEM(link, Message, link);
-        if (message->step == first->step && message->peer == first->peer && message->kind != MESSAGE_PULL) {
-            message_write(call, message);
-            list_remove(&message->link);
-            message_free(message);
-        }
+        message_write(call, LIST_ITEM(link, Message, link));
     }
     upstream_end(call);
+}
+
+/* Empties the outbox. The peer may be gone afterwards: the messages hold its step. */
+static void
+outbox_send(Peer *peer)
+{
+    ListLink messages;
+    list_init(&messages);
+    list_remove(&peer->link);
+    list_move(&peer->outbox, &messages);
+    messages_push(&messages);
+    messages_free(&messages);
+}
+
+/* Sends a pull at once, and puts anything else into its peer's outbox. */
+static void
+message_sort(Message *message, ListLink *peers)
+{
+    Peer *peer = message->peer;
+    if (message->kind == MESSAGE_PULL) {
+        message_pull(message);
+        message_free(message);
+        return;
+    }
+    if (list_is_empty(&peer->outbox)) {
+        list_append(peers, &peer->link);
+    }
+    list_append(&peer->outbox, &message->link);
 }
 
 static void
@@ -374,24 +444,20 @@ messages_send(Task *task)
 {
     Transport *transport = (Transport *)(void *)((char *)task - offsetof(Transport, task));
     ListLink messages;
+    ListLink peers;
     list_init(&messages);
+    list_init(&peers);
     mutex_lock(&transport->lock);
-    while (!list_is_empty(&transport->queue)) {
-        ListLink *link = list_first(&transport->queue);
-        list_remove(link);
-        list_append(&messages, link);
-    }
+    list_move(&transport->queue, &messages);
     transport->is_posted = false;
     mutex_unlock(&transport->lock);
     while (!list_is_empty(&messages)) {
         Message *message = LIST_ITEM(list_first(&messages), Message, link);
         list_remove(&message->link);
-        if (message->kind == MESSAGE_PULL) {
-            message_pull(message);
-        } else {
-            messages_push(message, &messages);
-        }
-        message_free(message);
+        message_sort(message, &peers);
+    }
+    while (!list_is_empty(&peers)) {
+        outbox_send(LIST_ITEM(list_first(&peers), Peer, link));
     }
 }
 
@@ -417,12 +483,17 @@ key_slot(Slice key, int part)
 static Peer *
 peer_find(TransportStep *step, int64_t slot)
 {
-    for (size_t index = 0; index < step->peer_count; index++) {
-        if (step->peers[index].slot == slot) {
-            return &step->peers[index];
+    size_t low = 0;
+    size_t high = step->peer_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (step->peers[middle].slot < slot) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return NULL;
+    return low < step->peer_count && step->peers[low].slot == slot ? &step->peers[low] : NULL;
 }
 
 static Status
@@ -441,7 +512,7 @@ send_local(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor 
 
 /* Parks a large value in this slot's rendezvous and announces it to the peer, which will pull it. */
 static Status
-send_announced(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor *tensor)
+send_announced(Call *call, TransportStep *step, Peer *peer, Slice key, Tensor *tensor)
 {
     Message *message = message_new(step, peer, MESSAGE_ANNOUNCE, key);
     Rendezvous *rendezvous = transport_step_rendezvous(step);
@@ -466,13 +537,13 @@ send_announced(Call *call, TransportStep *step, const Peer *peer, Slice key, Ten
 /* Returns whether a value may be pushed unasked, and counts it. The peer parks pushed values until they
  * are wanted: each slot that sends to it may use an equal share of PARKED_SIZE_MAX. */
 static bool
-may_push(const TransportStep *step, Peer *peer, uint64_t size)
+may_push(Peer *peer, uint64_t size)
 {
     if (size > PUSH_SIZE_MAX) {
         return false;
     }
     uint64_t pushed_size = atomic_add_relaxed(&peer->pushed_size, size);
-    return pushed_size <= PARKED_SIZE_MAX / step->peer_count;
+    return pushed_size <= peer->push_max;
 }
 
 static Status
@@ -487,7 +558,7 @@ step_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
     if (peer->is_local) {
         return send_local(call, step, peer, key, tensor, is_dead);
     }
-    if (!is_dead && !may_push(step, peer, tensor_byte_size(tensor))) {
+    if (!is_dead && !may_push(peer, tensor_byte_size(tensor))) {
         return send_announced(call, step, peer, key, tensor);
     }
     Message *message = message_new(step, peer, is_dead ? MESSAGE_DEAD : MESSAGE_TENSOR, key);
@@ -506,7 +577,7 @@ static void
 step_pull(void *context, Slice key)
 {
     TransportStep *step = context;
-    const Peer *peer = peer_find(step, key_slot(key, 0));
+    Peer *peer = peer_find(step, key_slot(key, 0));
     Message *message = peer == NULL ? NULL : message_new(step, peer, MESSAGE_PULL, key);
     if (message != NULL) {
         message_post(message);
@@ -547,11 +618,7 @@ transport_free(Transport *transport)
     if (transport == NULL) {
         return;
     }
-    while (!list_is_empty(&transport->queue)) {
-        Message *message = LIST_ITEM(list_first(&transport->queue), Message, link);
-        list_remove(&message->link);
-        message_free(message);
-    }
+    messages_free(&transport->queue);
     upstream_free(transport->upstream);
     mutex_done(&transport->lock);
     memory_free(transport);

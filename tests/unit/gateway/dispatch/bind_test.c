@@ -12,6 +12,7 @@ static const PlanPartition partitions[SLOTS] = {{.slot = 0, .digest = "d0"}, {.s
 static Plan plan = {.slots = plan_slots, .slot_count = SLOTS};
 static Dispatcher dispatcher;
 static StepRun step;
+static SlotRun slot_runs[SLOTS];
 
 static Roster *
 roster_of(const WorkerState states[WORKERS])
@@ -42,7 +43,7 @@ set_up(void **state)
     dispatcher =
         (Dispatcher){.directory = directory_new(), .holders = map_new(), .loads = map_new(), .version = 0};
     dispatcher.workers = directory_take(dispatcher.directory);
-    step = (StepRun){.dispatcher = &dispatcher, .plan = &plan, .slot_count = SLOTS};
+    step = (StepRun){.dispatcher = &dispatcher, .plan = &plan, .slot_count = SLOTS, .slots = slot_runs};
     for (int index = 0; index < SLOTS; index++) {
         plan_slots[index] = (PlanSlot){.device_type = "CPU", .task = PLAN_TASK_NONE};
         step.slots[index] = (SlotRun){.step = &step, .partition = &partitions[index]};
@@ -113,7 +114,8 @@ static void
 what_another_loop_has_registered_counts_here_too(void **state)
 {
     static Plan compiled;
-    StepReport report = {.slot_count = SLOTS, .slots = {{.task = 2}, {.task = 7}}};
+    SlotReport slots[SLOTS] = {{.task = 2}, {.task = 7}};
+    StepReport report = {.slot_count = SLOTS, .slots = slots};
     compiled = plan;
     compiled.partitions = partitions;
     dispatcher_note_registered(&dispatcher, &compiled, &report);

@@ -127,6 +127,92 @@ a_requested_task_is_honoured_and_what_follows_stays_there(void **state)
     assert_int_equal(plan->slots[1].task, 10);
 }
 
+/* Plans a sum of nodes that ask for the tasks from `count` - 1 down to 0. */
+static Status
+plan_tasks(Call *call, int count, uint32_t slot_count_max, Plan **ret_plan)
+{
+    AUTO_BUFFER text = {0};
+    PlanLiteral literal = {.feeds = "x", .fetches = "y", .slot_count_max = slot_count_max};
+    buffer_append_string(&text, "x = Placeholder() dtype=float32 shape=<4>\n");
+    for (int index = 0; index < count; index++) {
+        buffer_append_format(&text, "a%d = Neg(x) T=float32 @/task:%d\n", index, count - 1 - index);
+    }
+    buffer_append_string(&text, "y = AddN(a0");
+    for (int index = 1; index < count; index++) {
+        buffer_append_format(&text, ", a%d", index);
+    }
+    buffer_append_format(&text, ") T=float32 N=%d @/task:7\n", count);
+    literal.graph = buffer_string(&text);
+    return plan_literal(call, &literal, ret_plan);
+}
+
+static void
+a_plan_has_up_to_256_tasks(void **state)
+{
+    Call *call = *state;
+    AUTO_PLAN plan = NULL;
+    assert_status(call, STATUS_OK, plan_tasks(call, 256, 0, &plan));
+    assert_int_equal(plan->slot_count, 256);
+    for (uint32_t slot = 0; slot < plan->slot_count; slot++) {
+        const PlanPartition *partition = &plan->partitions[slot];
+        assert_int_equal(plan->slots[slot].task, slot);
+        assert_int_equal(partition->peer_count, slot == 7 ? 255 : 1);
+        assert_int_equal(partition->peers[0], slot == 7 ? 0 : 7);
+        assert_int_equal(partition->sender_count, slot == 7 ? 255 : 0);
+    }
+    assert_int_equal(plan->transfer_count, 255);
+}
+
+static void
+more_tasks_than_slots_are_refused(void **state)
+{
+    Call *call = *state;
+    AUTO_PLAN plan = NULL;
+    assert_status(call, STATUS_INVALID_ARGUMENT, plan_tasks(call, 257, 0, &plan));
+    assert_string_equal(
+        call->error.message, "the nodes of this step ask for 257 worker tasks, 256 slots are possible");
+    assert_status(call, STATUS_INVALID_ARGUMENT, plan_tasks(call, 9, 8, &plan));
+    assert_string_equal(
+        call->error.message, "the nodes of this step ask for 9 worker tasks, 8 slots are possible");
+    assert_status(call, STATUS_OK, plan_tasks(call, 8, 8, &plan));
+}
+
+/* A loop's parts are driven on each slot that has one, also on the slots behind the first 64. */
+static void
+a_loop_lies_on_all_slots(void **state)
+{
+    enum { SLOTS = 130 };
+    Call *call = *state;
+    AUTO_BUFFER text = {0};
+    AUTO_PLAN plan = NULL;
+    buffer_append_string(&text, "x = Placeholder() dtype=float32 shape=<1>\n"
+                                "limit = Const() dtype=float32 value=float32(3)\n"
+                                "enter = Enter(x) T=float32 frame_name='loop'\n"
+                                "merge = Merge(enter, next) T=float32 N=2\n"
+                                "sum = Sum(merge, axis) T=float32 Tidx=int32\n"
+                                "axis = Const(^merge) dtype=int32 value=int32(0)\n"
+                                "end = Enter(limit) T=float32 frame_name='loop' is_constant=true\n"
+                                "less = Less(sum, end) T=float32\n"
+                                "cond = LoopCond(less)\n"
+                                "switch = Switch(merge, cond) T=float32\n"
+                                "n0 = Neg(switch:1) T=float32\n");
+    for (int index = 1; index < SLOTS; index++) {
+        buffer_append_format(&text, "n%d = Neg(n%d) T=float32\n", index, index - 1);
+    }
+    buffer_append_format(
+        &text, "next = NextIteration(n%d) T=float32\nexit = Exit(switch) T=float32\n", SLOTS - 1);
+    PlanLiteral literal = {.graph = buffer_string(&text),
+        .feeds = "x",
+        .fetches = "exit",
+        .placement = PLACEMENT_SPREAD,
+        .slot_count = SLOTS};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->slot_count, SLOTS);
+    for (size_t slot = 0; slot < plan->slot_count; slot++) {
+        assert_non_null(strstr(plan_partition_text(call, plan, slot), "_cloop_switch_"));
+    }
+}
+
 static void
 most_bytes_decide_which_input_is_nearest(void **state)
 {
@@ -450,6 +536,9 @@ main(void)
         CALL_TEST(spread_gives_compute_nodes_to_the_slots_in_turn),
         CALL_TEST(a_slot_that_nobody_uses_does_not_exist),
         CALL_TEST(a_requested_task_is_honoured_and_what_follows_stays_there),
+        CALL_TEST(a_plan_has_up_to_256_tasks),
+        CALL_TEST(more_tasks_than_slots_are_refused),
+        CALL_TEST(a_loop_lies_on_all_slots),
         CALL_TEST(most_bytes_decide_which_input_is_nearest),
         CALL_TEST(a_light_node_on_a_feed_goes_to_its_reader),
         CALL_TEST(a_request_nobody_can_honour_is_refused_with_the_reason),

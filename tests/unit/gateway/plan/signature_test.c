@@ -115,8 +115,8 @@ what_makes_no_step_is_refused(void **state)
     assert_string_equal(call->error.message, "feed 'x' is given twice");
     assert_status(call, STATUS_INVALID_ARGUMENT,
         signature_make(call, SLICE("g"),
-            &(Signature){.fetches = sorted, .fetch_count = 1, .options = {.slot_count = 17}}, &signature));
-    assert_string_equal(call->error.message, "17 slots are asked for, from 1 to 16 are possible");
+            &(Signature){.fetches = sorted, .fetch_count = 1, .options = {.slot_count = 257}}, &signature));
+    assert_string_equal(call->error.message, "257 slots are asked for, from 1 to 256 are possible");
 }
 
 static void

@@ -22,6 +22,14 @@ assert_refused(Call *call, Status status, const char *message)
 static void
 a_run_comes_back_as_it_was_written(void **state)
 {
+    WirePeer written_peers[] = {
+        {.slot = 1,
+            .address = SLICE("127.0.0.1:4711"),
+            .incarnation = SLICE("00ff"),
+            .push_token = SLICE("cc"),
+            .sender_count = 3},
+        {.slot = 255, .address = SLICE("[::1]:1"), .incarnation = SLICE("11"), .push_token = SLICE("dd")},
+    };
     WireRun run = {
         .partition = SLICE(DIGEST),
         .session = SLICE("ses_1"),
@@ -33,12 +41,8 @@ a_run_comes_back_as_it_was_written(void **state)
         .memory_limit = INT64_C(1) << 40,
         .open_size = 17,
         .has_trace = true,
-        .peers = {{.slot = 1,
-                      .address = SLICE("127.0.0.1:4711"),
-                      .incarnation = SLICE("00ff"),
-                      .push_token = SLICE("cc")},
-            {.slot = 2, .address = SLICE("[::1]:1"), .incarnation = SLICE("11"), .push_token = SLICE("dd")}},
-        .peer_count = 2,
+        .peers = written_peers,
+        .peer_count = COUNT_OF(written_peers),
     };
     AUTO_BUFFER json = {0};
     WireRun read;
@@ -59,7 +63,8 @@ a_run_comes_back_as_it_was_written(void **state)
     assert_slice(read.peers[0].address, "127.0.0.1:4711");
     assert_slice(read.peers[0].incarnation, "00ff");
     assert_slice(read.peers[0].push_token, "cc");
-    assert_int_equal(read.peers[1].slot, 2);
+    assert_int_equal(read.peers[0].sender_count, 3);
+    assert_int_equal(read.peers[1].slot, 255);
     assert_slice(read.peers[1].address, "[::1]:1");
 }
 
@@ -100,7 +105,7 @@ a_run_out_of_range_is_refused(void **state)
         "{\"partition\":\"" DIGEST "\",\"slot\":0}",
         "{\"partition\":\"" DIGEST "\",\"attempt\":1}",
         "{\"partition\":\"" DIGEST "\",\"attempt\":0,\"slot\":0}",
-        "{\"partition\":\"" DIGEST "\",\"attempt\":1,\"slot\":16}",
+        "{\"partition\":\"" DIGEST "\",\"attempt\":1,\"slot\":256}",
         "{\"partition\":\"" DIGEST "\",\"attempt\":1,\"slot\":-1}",
         RUN_HEAD ",\"feeds\":-1}",
         RUN_HEAD ",\"feeds\":65536}",
@@ -119,7 +124,7 @@ a_run_out_of_range_is_refused(void **state)
 }
 
 static void
-sixteen_peers_are_read_and_a_seventeenth_is_refused(void **state)
+a_peer_for_each_slot_is_read_and_one_more_refused(void **state)
 {
     AUTO_BUFFER json = {0};
     WireRun run;
@@ -132,8 +137,8 @@ sixteen_peers_are_read_and_a_seventeenth_is_refused(void **state)
     assert_int_equal(wire_run_read(*state, buffer_slice(&json), &run), STATUS_OK);
     assert_int_equal(run.peer_count, SLOT_COUNT_MAX);
     json.size = size;
-    buffer_append_string(&json, ",{\"slot\":16}]}");
-    assert_refused(*state, wire_run_read(*state, buffer_slice(&json), &run), "more than 16 peers");
+    buffer_append_string(&json, ",{\"slot\":1}]}");
+    assert_refused(*state, wire_run_read(*state, buffer_slice(&json), &run), "more than 256 peers");
 }
 
 static void
@@ -361,7 +366,7 @@ main(void)
         CALL_TEST(a_run_has_defaults_for_what_is_optional),
         CALL_TEST(members_of_a_later_version_are_passed_over),
         CALL_TEST(a_run_out_of_range_is_refused),
-        CALL_TEST(sixteen_peers_are_read_and_a_seventeenth_is_refused),
+        CALL_TEST(a_peer_for_each_slot_is_read_and_one_more_refused),
         CALL_TEST(what_is_no_document_is_refused),
         CALL_TEST(a_status_comes_back_as_it_was_written),
         CALL_TEST(every_code_has_a_name_on_the_wire),

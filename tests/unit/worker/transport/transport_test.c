@@ -133,19 +133,15 @@ open_at(const char *address)
         .find_local = find_local,
         .context = &near,
     };
-    WireRun run = {
-        .attempt = 3,
-        .slot = 0,
-        .peers = {{.slot = 1,
-                      .address = slice_from_string(address),
-                      .incarnation = SLICE("there"),
-                      .push_token = SLICE("token1")},
-            {.slot = 2,
-                .address = SLICE("x:1"),
-                .incarnation = SLICE("here"),
-                .push_token = SLICE("token2")}},
-        .peer_count = 2,
+    WirePeer peers[] = {
+        {.slot = 2, .address = SLICE("x:1"), .incarnation = SLICE("here"), .push_token = SLICE("token2")},
+        {.slot = 1,
+            .address = slice_from_string(address),
+            .incarnation = SLICE("there"),
+            .push_token = SLICE("token1"),
+            .sender_count = 2},
     };
+    WireRun run = {.attempt = 3, .slot = 0, .peers = peers, .peer_count = COUNT_OF(peers)};
     near = (struct Near){.call = {.arena = arena_new(1 << 20)}};
     near.transport = transport_new(pair.loop, &options);
     assert_non_null(near.transport);
