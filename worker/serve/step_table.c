@@ -19,7 +19,9 @@ typedef struct Step {
     char id[STEP_ID_SIZE];
     int64_t attempt;     /* the highest seen */
     bool is_over;        /* the step is a tombstone, which has no entries */
-    StepEntry *entries;  /* of this attempt, one for each slot */
+    StepEntry **entries; /* of this attempt, by slot, ascending */
+    size_t entry_count;
+    size_t entry_capacity;
     uint64_t expires_ns; /* time from which the step or its tombstone may be dropped */
     ListLink over;       /* link in the table's list of tombstones */
 } Step;
@@ -134,12 +136,13 @@ step_table_new(void)
 static void
 reap_entries(Step *step, StepEntry **reaped)
 {
-    while (step->entries != NULL) {
-        StepEntry *entry = step->entries;
-        step->entries = entry->next;
-        entry->next = *reaped;
-        *reaped = entry;
+    for (size_t index = 0; index < step->entry_count; index++) {
+        step->entries[index]->next = *reaped;
+        *reaped = step->entries[index];
     }
+    memory_free(step->entries);
+    step->entries = NULL;
+    step->entry_count = step->entry_capacity = 0;
 }
 
 static void
@@ -276,14 +279,49 @@ has_token(const StepEntry *entry, const StepClaim *claim)
     return constant_time_equal(claim->push_token, slice_from_string(entry->push_token));
 }
 
+/* Returns the position of the slot's entry, or where it belongs. */
+static size_t
+entry_position(const Step *step, int64_t slot)
+{
+    size_t low = 0;
+    size_t high = step->entry_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (step->entries[middle]->slot < slot) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 static StepEntry *
 find_entry(const Step *step, int64_t slot)
 {
-    StepEntry *entry = step->entries;
-    while (entry != NULL && entry->slot != slot) {
-        entry = entry->next;
+    size_t position = entry_position(step, slot);
+    bool is_there = position < step->entry_count && step->entries[position]->slot == slot;
+    return is_there ? step->entries[position] : NULL;
+}
+
+/* Returns false without memory. */
+static bool
+insert_entry(Step *step, StepEntry *entry)
+{
+    if (step->entry_count == step->entry_capacity) {
+        size_t capacity = step->entry_capacity == 0 ? 2 : 2 * step->entry_capacity;
+        StepEntry **entries = memory_resize(step->entries, capacity * sizeof(StepEntry *));
+        if (entries == NULL) {
+            return false;
+        }
+        step->entries = entries;
+        step->entry_capacity = capacity;
     }
-    return entry;
+    size_t position = entry_position(step, entry->slot);
+    StepEntry **place = &step->entries[position];
+    memmove(place + 1, place, (step->entry_count++ - position) * sizeof(StepEntry *));
+    *place = entry;
+    return true;
 }
 
 /* Moves on to a later attempt, with which every earlier one is over. */
@@ -301,7 +339,8 @@ begin_attempt(StepTable *table, Step *step, int64_t attempt, StepEntry **reaped)
 
 /* Adds an entry for the claim's slot, to *step or, when that is NULL, to a new one. */
 static Status
-add_entry(Call *call, StepTable *table, const StepClaim *claim, Step **step, StepEntry **reaped)
+add_entry(Call *call, StepTable *table, const StepClaim *claim, Step **step, StepEntry **reaped,
+    StepEntry **ret_entry)
 {
     if (*step == NULL && map_count(table->steps) >= STEP_COUNT_MAX) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%d steps are known already", STEP_COUNT_MAX);
@@ -317,8 +356,11 @@ add_entry(Call *call, StepTable *table, const StepClaim *claim, Step **step, Ste
     if (claim->attempt > (*step)->attempt) {
         begin_attempt(table, *step, claim->attempt, reaped);
     }
-    entry->next = (*step)->entries;
-    (*step)->entries = entry;
+    if (!insert_entry(*step, entry)) {
+        step_entry_unref(entry);
+        return call_fail_memory(call, "a step");
+    }
+    *ret_entry = entry;
     return STATUS_OK;
 }
 
@@ -335,8 +377,7 @@ enter_locked(Call *call, StepTable *table, const StepClaim *claim, StepEntry **r
         return call_fail(call, STATUS_PERMISSION_DENIED, "wrong push token");
     }
     if (entry == NULL) {
-        TRY(add_entry(call, table, claim, &step, reaped));
-        entry = step->entries;
+        TRY(add_entry(call, table, claim, &step, reaped, &entry));
     }
     uint64_t until_ns = claim->deadline_ns != 0 ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
                                                 : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
@@ -425,8 +466,8 @@ step_table_parked_bytes(StepTable *table)
     for (const MapEntry *item = map_next(table->steps, &cursor); item != NULL;
          item = map_next(table->steps, &cursor)) {
         const Step *step = item->value;
-        for (const StepEntry *entry = step->entries; entry != NULL; entry = entry->next) {
-            bytes += rendezvous_parked_bytes(entry->rendezvous);
+        for (size_t index = 0; index < step->entry_count; index++) {
+            bytes += rendezvous_parked_bytes(step->entries[index]->rendezvous);
         }
     }
     mutex_unlock(&table->lock);

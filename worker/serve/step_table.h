@@ -29,7 +29,7 @@ typedef struct StepEntry {
     Rendezvous *rendezvous;
     TransportStep *transport; /* atomic; NULL until the run sets it */
     uint64_t pushed_size;     /* atomic: bytes of tensors that peers have pushed */
-    struct StepEntry *next;   /* in its step, or among those to be aborted (step_table.c) */
+    struct StepEntry *next;   /* among those to be aborted (step_table.c) */
 } StepEntry;
 
 typedef struct StepTable StepTable;

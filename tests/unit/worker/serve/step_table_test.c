@@ -157,6 +157,34 @@ a_later_attempt_keeps_the_earlier_out_of_all_slots(void **state)
     step_table_free(table);
 }
 
+/* Slots come in any order; each is found again, and another step's are not touched. */
+static void
+a_step_may_have_all_its_slots_here(void **state)
+{
+    Call *call = *state;
+    StepTable *table = step_table_new();
+    StepEntry *entries[SLOT_COUNT_MAX];
+    StepEntry *other = enter(call, table, claim_of("t", 0, 1));
+    for (int64_t index = 0; index < SLOT_COUNT_MAX; index++) {
+        int64_t slot = index * 37 % SLOT_COUNT_MAX;
+        entries[slot] = enter(call, table, claim_of("s", slot, 1));
+    }
+    for (int64_t slot = 0; slot < SLOT_COUNT_MAX; slot++) {
+        StepClaim claim = claim_of("s", slot, 1);
+        StepEntry *found = step_table_find(table, &claim);
+        assert_ptr_equal(found, entries[slot]);
+        step_entry_unref(found);
+    }
+    step_table_cleanup(table, SLICE("s"), 1);
+    for (int64_t slot = 0; slot < SLOT_COUNT_MAX; slot++) {
+        assert_true(is_aborted(call, entries[slot]));
+        step_entry_unref(entries[slot]);
+    }
+    assert_false(is_aborted(call, other));
+    step_entry_unref(other);
+    step_table_free(table);
+}
+
 static void
 cleanup_of_an_earlier_attempt_leaves_the_present_one(void **state)
 {
@@ -301,6 +329,7 @@ main(void)
         CALL_TEST(cleanup_ends_all_slots_and_keeps_late_messages_out),
         CALL_TEST(what_comes_after_its_cleanup_is_refused),
         CALL_TEST(a_later_attempt_keeps_the_earlier_out_of_all_slots),
+        CALL_TEST(a_step_may_have_all_its_slots_here),
         CALL_TEST(cleanup_of_an_earlier_attempt_leaves_the_present_one),
         CALL_TEST(what_no_run_claims_goes_after_a_minute),
         CALL_TEST(many_steps_that_are_over_take_no_more_than_their_share),
