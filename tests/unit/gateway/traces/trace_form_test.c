@@ -9,24 +9,16 @@
 static StepTrace *
 trace_of(const char *first, const char *second)
 {
-    StepTrace *trace = memory_new(1, sizeof *trace);
+    StepTrace *trace = memory_new(1, sizeof *trace + 2 * sizeof(TraceSlot));
     assert_non_null(trace);
-    *trace = (StepTrace){
-        .reference_count = 1,
-        .attempt = 1,
-        .elapsed_ns = 100000,
-        .slot_count = 2,
-        .slots = {{.number = 0,
-                      .task = 3,
-                      .sent_ns = 1000,
-                      .answered_ns = 90000,
-                      .nodes = slice_from_string(first)},
-            {.number = 1,
-                .task = 4,
-                .sent_ns = 2000,
-                .answered_ns = 80000,
-                .nodes = slice_from_string(second)}},
-    };
+    trace->reference_count = 1;
+    trace->attempt = 1;
+    trace->elapsed_ns = 100000;
+    trace->slot_count = 2;
+    trace->slots[0] =
+        (TraceSlot){.task = 3, .sent_ns = 1000, .answered_ns = 90000, .nodes = slice_from_string(first)};
+    trace->slots[1] = (TraceSlot){
+        .number = 1, .task = 4, .sent_ns = 2000, .answered_ns = 80000, .nodes = slice_from_string(second)};
     return trace;
 }
 
