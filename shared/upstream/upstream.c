@@ -53,6 +53,8 @@ struct UpstreamCall {
     FrameReader *reader; /* kept for later calls; NULL until an answer had frames */
     bool has_frames;     /* this call's answer has frames */
     Buffer body;
+    bool is_written;  /* the whole request has been written */
+    bool is_answered; /* the whole answer has come */
     bool is_paused;
     size_t owed; /* bytes received while paused, for which the worker has no credit yet */
     int http_status;
@@ -180,6 +182,8 @@ stream_on_data(H2Stream *stream, Slice data)
     UpstreamCall *call = stream->context;
     if (call->has_frames) {
         read_frames(call, data);
+    } else if (call->events->on_data != NULL && call->http_status / 100 == 2) {
+        call->events->on_data(call, data);
     } else {
         buffer_append_slice(&call->body, data);
         if (!buffer_is_ok(&call->body)) {
@@ -193,11 +197,24 @@ stream_on_data(H2Stream *stream, Slice data)
     }
 }
 
-/* Ends the request too: the worker has answered and reads no more of it. */
+static void
+stream_on_writable(H2Stream *stream)
+{
+    UpstreamCall *call = stream->context;
+    if (call->events->on_writable != NULL && call->failure == STATUS_OK) {
+        call->events->on_writable(call);
+    }
+}
+
+/* The worker has answered and reads no more of the request: what is left of it is not sent. */
 static void
 stream_on_end(H2Stream *stream)
 {
-    h2_stream_end(stream);
+    UpstreamCall *call = stream->context;
+    call->is_answered = true;
+    if (!call->is_written || h2_stream_queued(stream) > 0) {
+        h2_stream_reset(stream, STATUS_CANCELLED);
+    }
 }
 
 static void
@@ -206,7 +223,7 @@ stream_on_close(H2Stream *stream, Status reason)
     UpstreamCall *call = stream->context;
     if (call->failure != STATUS_OK) {
         upstream_call_end(call, call->failure, call->message);
-    } else if (reason != STATUS_OK) {
+    } else if (reason != STATUS_OK && !call->is_answered) {
         upstream_call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
     } else if (call->has_frames && !frame_reader_is_between(call->reader)) {
         upstream_call_end(call, STATUS_INTERNAL, "the worker's answer ended within a frame");
@@ -229,6 +246,7 @@ static const H2Handlers upstream_handlers = {
     .on_headers = stream_on_headers,
     .on_data = stream_on_data,
     .on_end = stream_on_end,
+    .on_writable = stream_on_writable,
     .on_close = stream_on_close,
     .on_disconnect = connection_on_disconnect,
 };
@@ -477,9 +495,16 @@ upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
 void
 upstream_end(UpstreamCall *call)
 {
+    call->is_written = true;
     if (call->stream != NULL) {
         h2_stream_end(call->stream);
     }
+}
+
+size_t
+upstream_queued(const UpstreamCall *call)
+{
+    return call->stream == NULL ? 0 : h2_stream_queued(call->stream);
 }
 
 void

@@ -49,6 +49,10 @@ typedef struct UpstreamHead {
 typedef struct UpstreamEvents {
     /* A frame of an answer has come. The callee owns the tensor in it. NULL: frames are dropped. */
     void (*on_frame)(UpstreamCall *call, Frame *frame);
+    /* A piece of a good answer (2xx) without frames. NULL: it is kept for upstream_body(), up to 1 MiB. */
+    void (*on_data)(UpstreamCall *call, Slice data);
+    /* The bytes of the request that wait to leave have fallen under H2_WRITE_LOW; may be NULL. */
+    void (*on_writable)(UpstreamCall *call);
     /* The call has ended with one of the codes named above. After OK, upstream_http_status() and, for an
      * answer without frames, upstream_body() tell the rest; otherwise `message` says what happened. */
     void (*on_done)(UpstreamCall *call, Status status, const char *message);
@@ -67,6 +71,7 @@ void upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
 /* Writes bytes of `buffer`, of which it takes a reference until they have left. */
 void upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer);
 void upstream_end(UpstreamCall *call);
+size_t upstream_queued(const UpstreamCall *call); /* bytes written that wait to leave */
 
 /* Lets the worker send no more than its window (1 MiB) until upstream_resume(), for a caller whose own
  * reader is slow. Frames that lie within the window still come. Both may be called twice. */
