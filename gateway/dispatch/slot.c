@@ -79,7 +79,7 @@ slot_unsuccessful(SlotRun *slot, const WireStatus *status)
         return;
     }
     /* The worker forgot the partition right after it was registered: others may have more room. */
-    if (slice_equals_string(status->reason, "unknown_partition")) {
+    if (slice_equals_string(status->reason, WIRE_REASON_UNKNOWN_PARTITION)) {
         failure.code = STATUS_UNAVAILABLE;
     }
     fail_slot(find_culprit(slot, status->lost_peer), failure);
@@ -96,7 +96,7 @@ slot_status(SlotRun *slot, Slice json)
         return;
     }
     slot->has_status = true;
-    if (slice_equals_string(status.reason, "unknown_partition") && slot->registration_count < 2) {
+    if (slice_equals_string(status.reason, WIRE_REASON_UNKNOWN_PARTITION) && slot->registration_count < 2) {
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
         slot->may_have_begun = false;

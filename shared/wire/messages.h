@@ -88,10 +88,16 @@ MUST_USE Status wire_reset_read(Call *call, Slice json, WireReset *ret_reset);
 void wire_reset_answer_write(Buffer *buffer, int64_t resource_count);
 MUST_USE Status wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count);
 
-/* The end of an answer. `reason` is a word for programs: "unknown_partition", "missing_blobs", … */
+/* Reasons of refusals, for programs. */
+#define WIRE_REASON_UNKNOWN_PARTITION "unknown_partition"
+#define WIRE_REASON_MISSING_BLOBS "missing_blobs"
+#define WIRE_REASON_WRONG_DIGEST "wrong_digest"     /* the bytes of a blob are not those of its name */
+#define WIRE_REASON_BLOB_IS_COMING "blob_is_coming" /* somebody else is just sending it */
+
+/* The end of an answer. */
 typedef struct WireStatus {
-    Failure failure; /* STATUS_OK: none */
-    Slice reason;
+    Failure failure;            /* STATUS_OK: none */
+    Slice reason;               /* one of WIRE_REASON_…; empty: the code says enough */
     Slice incarnation;          /* of the worker that answers, when another one was asked */
     Slice lost_peer;            /* address of another slot's worker, which could not be reached: the cause */
     const Slice *missing_blobs; /* digests */

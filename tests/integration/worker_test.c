@@ -125,14 +125,20 @@ begin(Fixture *fixture, const char *method, const char *path, Answer *answer)
 }
 
 static void
-finish(Fixture *fixture, UpstreamCall *call, const Answer *answer)
+await_answer(Fixture *fixture, const Answer *answer)
 {
-    upstream_end(call);
     uint64_t end_ns = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;
     while (!answer->is_done) {
         assert_true(clock_monotonic_ns() < end_ns);
         loop_turn(fixture->loop, 100);
     }
+}
+
+static void
+finish(Fixture *fixture, UpstreamCall *call, const Answer *answer)
+{
+    upstream_end(call);
+    await_answer(fixture, answer);
 }
 
 static void
@@ -428,18 +434,63 @@ a_blob_is_taken_as_long_as_told_and_with_its_digest(void **state)
 {
     Fixture *fixture = *state;
     Answer answer;
-    put_blob(fixture, "constants", "constants", 9, &answer);
-    assert_int_equal(answer.http_status, 200);
     put_blob(fixture, "constants", "constantS", 9, &answer);
     assert_int_equal(answer.http_status, 400);
-    assert_non_null(strstr(answer.body, "the body's digest is"));
+    assert_non_null(strstr(answer.body, "the digest of the 9 bytes is"));
     put_blob(fixture, "constants", "constants", 0, &answer);
     assert_int_equal(answer.http_status, 429);
     assert_non_null(strstr(answer.body, "longer than 0 bytes"));
     put_blob(fixture, "constants", "constants", 10, &answer); /* HTTP/2 refuses a short body */
     assert_int_not_equal(answer.http_status, 200);
+    put_blob(fixture, "constants", "constants", 9, &answer);
+    assert_int_equal(answer.http_status, 200);
     put_blob(fixture, "", "", 0, &answer);
     assert_int_equal(answer.http_status, 200);
+}
+
+static void
+a_blob_comes_once_at_a_time_and_not_again(void **state)
+{
+    Fixture *fixture = *state;
+    char path[256];
+    Answer first;
+    Answer answer;
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s", digest_of("constants"));
+    UpstreamCall *call = begin_sized(fixture, "PUT", path, 9, &first);
+    upstream_write_copy(call, SLICE("const"));
+    put_blob(fixture, "constants", "constants", 9, &answer);
+    assert_int_equal(answer.http_status, 409);
+    assert_non_null(strstr(answer.body, "\"reason\":\"blob_is_coming\""));
+    upstream_write_copy(call, SLICE("ants"));
+    finish(fixture, call, &first);
+    assert_int_equal(first.http_status, 200);
+    UpstreamCall *again = begin_sized(fixture, "PUT", path, 9, &answer);
+    upstream_write_copy(again, SLICE("con")); /* more is not asked for */
+    await_answer(fixture, &answer);
+    assert_int_equal(answer.status, STATUS_OK);
+    assert_int_equal(answer.http_status, 200);
+}
+
+static int
+put_constants(Fixture *fixture)
+{
+    Answer answer;
+    put_blob(fixture, "constants", "constants", 9, &answer);
+    return answer.http_status;
+}
+
+static void
+a_blob_that_is_broken_off_may_come_again(void **state)
+{
+    Fixture *fixture = *state;
+    char path[256];
+    Answer answer;
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s", digest_of("constants"));
+    UpstreamCall *call = begin_sized(fixture, "PUT", path, 9, &answer);
+    upstream_write_copy(call, SLICE("const"));
+    await_running(fixture, 0); /* a question on the same connection: the bytes have come */
+    upstream_cancel(call);
+    AWAIT(put_constants(fixture) == 200);
 }
 
 static void
@@ -483,6 +534,8 @@ main(void)
         WORKER_TEST(a_wrong_body_of_a_partial_run_ends_it),
         WORKER_TEST(a_body_that_is_not_its_digest_is_refused),
         WORKER_TEST(a_blob_is_taken_as_long_as_told_and_with_its_digest),
+        WORKER_TEST(a_blob_comes_once_at_a_time_and_not_again),
+        WORKER_TEST(a_blob_that_is_broken_off_may_come_again),
         WORKER_TEST(a_partition_needs_a_session_with_a_lease),
         WORKER_TEST(unknown_methods_and_malformed_frames_are_refused),
     };

@@ -43,8 +43,19 @@ size_of_partition(const void *partition)
     return partition_size(partition);
 }
 
+static bool
+is_partition_used(const void *partition)
+{
+    return partition_is_used(partition);
+}
+
 const CacheType partition_cache_type = {
-    .name = "partition", .ref = ref_partition, .unref = unref_partition, .size = size_of_partition};
+    .name = "partition",
+    .ref = ref_partition,
+    .unref = unref_partition,
+    .size = size_of_partition,
+    .is_used = is_partition_used,
+};
 
 static void
 ref_blob(void *blob)
@@ -64,12 +75,23 @@ size_of_blob(const void *blob)
     return ((const TensorBuffer *)blob)->size;
 }
 
-const CacheType blob_cache_type = {
-    .name = "blob", .ref = ref_blob, .unref = unref_blob, .size = size_of_blob};
+static bool
+is_blob_used(const void *blob)
+{
+    return atomic_load_acquire(&((const TensorBuffer *)blob)->reference_count) > 1;
+}
 
-/* Writes "tenant/digest". Returns an empty text, which is no entry's key, when that is too long. */
-static Slice
-key_text(CacheKey key, char ret_text[CACHE_KEY_MAX])
+const CacheType blob_cache_type = {
+    .name = "blob",
+    .ref = ref_blob,
+    .unref = unref_blob,
+    .size = size_of_blob,
+    .is_used = is_blob_used,
+    .keeps_used = true,
+};
+
+Slice
+cache_key_text(CacheKey key, char ret_text[CACHE_KEY_MAX])
 {
     size_t size = key.tenant.size + 1 + key.digest.size;
     if (key.tenant.size > CACHE_KEY_MAX || key.digest.size > CACHE_KEY_MAX || size > CACHE_KEY_MAX) {
@@ -83,6 +105,13 @@ key_text(CacheKey key, char ret_text[CACHE_KEY_MAX])
         memcpy(ret_text + key.tenant.size + 1, key.digest.data, key.digest.size);
     }
     return slice_of(ret_text, size);
+}
+
+CacheKey
+cache_key_of_text(Slice text)
+{
+    size_t slash = slice_find(text, '/');
+    return (CacheKey){.tenant = slice_part(text, 0, slash), .digest = slice_part(text, slash + 1, text.size)};
 }
 
 Cache *
@@ -153,7 +182,7 @@ void *
 cache_get(Cache *cache, CacheKey key)
 {
     char text[CACHE_KEY_MAX];
-    Slice name = key_text(key, text);
+    Slice name = cache_key_text(key, text);
     void *value = NULL;
     mutex_lock(&cache->lock);
     CacheEntry *entry = map_get(cache->entries, name);
@@ -174,7 +203,7 @@ bool
 cache_has(Cache *cache, CacheKey key)
 {
     char text[CACHE_KEY_MAX];
-    Slice name = key_text(key, text);
+    Slice name = cache_key_text(key, text);
     mutex_lock(&cache->lock);
     bool is_there = map_get(cache->entries, name) != NULL;
     mutex_unlock(&cache->lock);
@@ -196,13 +225,20 @@ entry_new(const Cache *cache, Slice key, void *value, uint64_t bytes)
     return entry;
 }
 
-/* Removes the least recently used entries until `bytes` more fit. */
+/* Removes the least recently used entries, as far as they may go, until `bytes` more fit. */
 static void
 cache_evict(Cache *cache, uint64_t bytes, ListLink *gone)
 {
-    while (cache->stats.bytes + bytes > cache->stats.bytes_max) {
-        entry_remove(cache, LIST_ITEM(cache->uses.next, CacheEntry, link), gone);
-        cache->stats.evictions++;
+    LIST_EACH(&cache->uses, link)
+    {
+        CacheEntry *entry = LIST_ITEM(link, CacheEntry, link);
+        if (cache->stats.bytes + bytes <= cache->stats.bytes_max) {
+            return;
+        }
+        if (!cache->type->keeps_used || !cache->type->is_used(entry->value)) {
+            entry_remove(cache, entry, gone);
+            cache->stats.evictions++;
+        }
     }
 }
 
@@ -210,7 +246,7 @@ Status
 cache_put(Call *call, Cache *cache, CacheKey key, void *value)
 {
     char text[CACHE_KEY_MAX];
-    Slice name = key_text(key, text);
+    Slice name = cache_key_text(key, text);
     uint64_t bytes = cache->type->size(value);
     if (name.size == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
@@ -248,10 +284,30 @@ cache_put(Call *call, Cache *cache, CacheKey key, void *value)
 }
 
 bool
+cache_drop(Cache *cache)
+{
+    ListLink gone;
+    list_init(&gone);
+    mutex_lock(&cache->lock);
+    LIST_EACH(&cache->uses, link)
+    {
+        CacheEntry *entry = LIST_ITEM(link, CacheEntry, link);
+        if (list_is_empty(&gone) && !cache->type->is_used(entry->value)) {
+            entry_remove(cache, entry, &gone);
+            cache->stats.evictions++;
+        }
+    }
+    bool has_dropped = !list_is_empty(&gone);
+    mutex_unlock(&cache->lock);
+    entries_free(cache, &gone);
+    return has_dropped;
+}
+
+bool
 cache_remove(Cache *cache, CacheKey key)
 {
     char text[CACHE_KEY_MAX];
-    Slice name = key_text(key, text);
+    Slice name = cache_key_text(key, text);
     ListLink gone;
     list_init(&gone);
     mutex_lock(&cache->lock);
@@ -271,17 +327,4 @@ cache_stats(Cache *cache, CacheStats *ret_stats)
     *ret_stats = cache->stats;
     ret_stats->count = map_count(cache->entries);
     mutex_unlock(&cache->lock);
-}
-
-static TensorBuffer *
-find_blob(void *context, Slice sha256)
-{
-    const TenantBlobs *tenant = context;
-    return cache_get(tenant->cache, (CacheKey){.tenant = tenant->tenant, .digest = sha256});
-}
-
-BlobSource
-tenant_blobs_source(TenantBlobs *tenant)
-{
-    return (BlobSource){.context = tenant, .find = find_blob};
 }

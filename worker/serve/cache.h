@@ -14,6 +14,8 @@
 #include "shared/base/call.h"
 #include "worker/runtime/partition/partition.h"
 
+enum { CACHE_KEY_MAX = 255 };
+
 typedef struct Cache Cache;
 
 /* Two texts without '/' whose lengths sum up to less than CACHE_KEY_MAX bytes. */
@@ -21,8 +23,6 @@ typedef struct CacheKey {
     Slice tenant;
     Slice digest; /* SHA-256, lower-case hex */
 } CacheKey;
-
-enum { CACHE_KEY_MAX = 255 };
 
 typedef struct CacheStats {
     uint64_t bytes;
@@ -38,6 +38,8 @@ typedef struct CacheType {
     void (*ref)(void *value);
     void (*unref)(void *value);
     uint64_t (*size)(const void *value); /* bytes */
+    bool (*is_used)(const void *value);  /* somebody beside the cache holds a reference */
+    bool keeps_used;                     /* a value in use stays: dropping it would free nothing */
 } CacheType;
 
 extern const CacheType partition_cache_type; /* values are Partitions */
@@ -57,14 +59,12 @@ bool cache_has(Cache *cache, CacheKey key);
  * equal content. */
 MUST_USE Status cache_put(Call *call, Cache *cache, CacheKey key, void *value);
 
+/* Drops the value that was used longest ago, of those that nobody beside the cache holds. False: there is
+ * none. */
+bool cache_drop(Cache *cache);
 bool cache_remove(Cache *cache, CacheKey key); /* false when it was not there */
 void cache_stats(Cache *cache, CacheStats *ret_stats);
 
-/* The source of one tenant's blobs for partition_compile(). `tenant` must live as long as the source is
- * used. */
-typedef struct TenantBlobs {
-    Cache *cache;
-    Slice tenant;
-} TenantBlobs;
-
-BlobSource tenant_blobs_source(TenantBlobs *tenant);
+/* Writes "tenant/digest". Returns an empty text, which is no entry's key, when that is too long. */
+Slice cache_key_text(CacheKey key, char ret_text[CACHE_KEY_MAX]);
+CacheKey cache_key_of_text(Slice text); /* points into the text */

@@ -56,7 +56,7 @@ cache_of(size_t kind)
     if (worker != NULL && kind == PARTITIONS) {
         cache_stats(worker->partitions, &stats);
     } else if (worker != NULL) {
-        cache_stats(worker->blobs, &stats);
+        blob_store_stats(worker->blobs, &stats);
     }
     return stats;
 }

@@ -190,11 +190,16 @@ request_find_method(WorkerRequest *request, const H2Header *headers, size_t coun
     return STATUS_OK;
 }
 
+/* Allocates on the device; constants that nobody uses make room. */
 static TensorBuffer *
 allocate_on_device(void *context, size_t size)
 {
-    Device *device = context;
-    return device->allocate(device, size);
+    Worker *worker = context;
+    TensorBuffer *buffer = worker->device->allocate(worker->device, size);
+    while (buffer == NULL && blob_store_drop(worker->blobs)) {
+        buffer = worker->device->allocate(worker->device, size);
+    }
+    return buffer;
 }
 
 FrameLimits
@@ -205,7 +210,7 @@ request_frame_limits(Worker *worker, size_t tensor_size_max)
     return (FrameLimits){
         .tensor_size_max = is_narrower ? tensor_size_max : worker_max,
         .allocate = allocate_on_device,
-        .allocate_context = worker->device,
+        .allocate_context = worker,
     };
 }
 

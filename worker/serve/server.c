@@ -271,7 +271,8 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
     (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%016llx",
         (unsigned long long)random_nonzero_uint64());
     worker->partitions = cache_new(&partition_cache_type, options->partition_cache_size);
-    worker->blobs = cache_new(&blob_cache_type, options->blob_cache_size);
+    worker->blobs =
+        blob_store_new(&(BlobStoreOptions){.device = device, .bytes_max = options->blob_cache_size});
     worker->steps = step_table_new();
     worker->sessions = session_table_new();
     worker->states = state_table_new();
@@ -365,6 +366,6 @@ worker_close(Worker *worker)
     session_table_free(worker->sessions);
     state_table_free(worker->states);
     cache_free(worker->partitions);
-    cache_free(worker->blobs);
+    blob_store_free(worker->blobs);
     memory_free(worker);
 }

@@ -48,8 +48,9 @@ static const SettingDefinition definitions[] = {
         .meaning = "memory for registered partitions; the least used are forgotten first"},
     {.name = "blob-cache",
         .type = SETTING_BYTES,
-        .default_value = "2GiB",
-        .meaning = "memory for large constants; the least used are forgotten first"},
+        .default_value = "0",
+        .meaning = "memory for large constants; those that no partition uses are forgotten first; 0: three "
+                   "quarters of `memory`"},
     {.name = "grace",
         .type = SETTING_DURATION,
         .default_value = "10s",

@@ -7,7 +7,7 @@
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
 #include "worker/runtime/device.h"
-#include "worker/serve/cache.h"
+#include "worker/serve/blob_store.h"
 #include "worker/serve/method.h"
 #include "worker/serve/session_table.h"
 #include "worker/serve/state_table.h"
@@ -33,7 +33,7 @@ struct Worker {
     char address[ADDRESS_TEXT_SIZE]; /* address that it listens on, with the port that the kernel chose */
     Device *device;
     Cache *partitions;
-    Cache *blobs;
+    BlobStore *blobs;
     StepTable *steps;
     SessionTable *sessions;
     StateTable *states;

@@ -231,8 +231,8 @@ bind_values(Call *call, Partition *partition, const BlobSource *blobs, MissingBl
             TRY(bind_blob(call, partition, node, blobs, missing));
         } else {
             node->value = node_attr_tensor(node->node, "value");
+            partition->constant_bytes += node->value == NULL ? 0 : tensor_byte_size(node->value);
         }
-        partition->constant_bytes += node->value == NULL ? 0 : tensor_byte_size(node->value);
     }
     return STATUS_OK;
 }
@@ -377,7 +377,6 @@ add_library(Call *call, Partition *partition, const BlobSource *blobs, MissingBl
         return call_fail_memory(call, "a library of functions");
     }
     partition->library = TAKE(library);
-    partition->constant_bytes += library_size(partition->library);
     return STATUS_OK;
 }
 

@@ -22,7 +22,6 @@ struct Library {
     LibraryOptions options; /* `blobs` is NULL: the caller's source is valid only in library_new() */
     Map *by_name;           /* name → LibraryFunction */
     Map *blobs;             /* sha256 → TensorBuffer */
-    size_t blob_bytes;
     uint32_t call_count; /* atomic: calls under way */
     size_t function_count;
     LibraryFunction functions[];
@@ -106,7 +105,6 @@ bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, M
         tensor_buffer_unref(blob);
         return call_fail_memory(call, "a library's blobs");
     }
-    library->blob_bytes += blob->size;
     return STATUS_OK;
 }
 
@@ -158,12 +156,6 @@ find_blob(void *context, Slice sha256)
     const Library *library = context;
     TensorBuffer *blob = map_get(library->blobs, sha256);
     return blob == NULL ? NULL : tensor_buffer_ref(blob);
-}
-
-size_t
-library_size(const Library *library)
-{
-    return library->blob_bytes;
 }
 
 static Library *

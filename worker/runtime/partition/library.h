@@ -53,5 +53,3 @@ Partition *library_find(Library *library, Slice function);
 /* Returns the function's partition without a new reference, compiling it first when that has not been
  * done. May take long. After a failure the next call tries again. */
 MUST_USE Status library_obtain(Call *call, Library *library, Slice function, Partition **ret_partition);
-
-size_t library_size(const Library *library); /* bytes of the blobs that it holds */

@@ -75,6 +75,12 @@ missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing)
     return STATUS_OK;
 }
 
+bool
+partition_is_used(const Partition *partition)
+{
+    return atomic_load_acquire(&partition->reference_count) > 1;
+}
+
 uint32_t
 partition_arg_count(const Partition *partition)
 {

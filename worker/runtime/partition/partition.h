@@ -63,7 +63,10 @@ Slice partition_frame_name(const Partition *partition, uint32_t frame);
 
 bool partition_has_transfers(const Partition *partition); /* true for any _Send or _Recv */
 
-/* Returns the bytes that it keeps in memory: graph, schedule, constants, blobs; idle runs are not counted. */
+bool partition_is_used(const Partition *partition); /* it has more than one reference */
+
+/* Returns the bytes that it keeps in memory: graph, schedule, constants. Idle runs are not counted, nor are
+ * blobs, which belong to their source. */
 size_t partition_size(const Partition *partition);
 
 /* Returns the expected computing time of a run, summed over all threads, from measurements; an

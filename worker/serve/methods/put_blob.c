@@ -1,33 +1,37 @@
 /* PutBlob: stores the bytes of a large constant under their SHA-256. Idempotent. Each piece of the body is
- * copied to its final position and hashed as it arrives: a blob is never held twice, and no piece holds up
- * the loop for long. */
-#include <string.h>
-
-#include "shared/base/memory.h"
-#include "shared/crypto/digest.h"
+ * taken to its final position and hashed as it arrives: a blob is never held twice, and no piece holds up the
+ * loop for long.
+ *
+ * A blob that is here already is answered at once, without its body; one that somebody else is just sending
+ * is refused with the reason "blob_is_coming": it is here soon, or can be sent again. */
 #include "worker/serve/worker.h"
 
-enum { BLOB_SIZE_MAX = 1 << 30 };
+#define BLOB_SIZE_MAX ((size_t)1 << 50) /* the device's memory ends sooner */
 
-typedef struct Upload {
-    TensorBuffer *blob;
-    Sha256State *digest;
-} Upload;
+static void
+refuse_coming(WorkerRequest *request)
+{
+    WireStatus status = {
+        .failure = failure_of(STATUS_ABORTED, (Slice){0}, "blob %.*s is just coming from somebody else",
+            SLICE_PRINT(request->parameters[0])),
+        .reason = SLICE(WIRE_REASON_BLOB_IS_COMING),
+    };
+    worker_answer_status(request, &status);
+}
 
 static Status
 begin_upload(WorkerRequest *request)
 {
-    Device *device = request->worker->device;
-    Upload *upload = arena_alloc(request->call.arena, sizeof *upload);
-    if (upload == NULL) {
-        return call_fail_memory(&request->call, "an upload");
-    }
-    request->context = upload;
-    upload->digest = sha256_begin();
-    upload->blob = device->allocate(device, request->body_size);
-    if (upload->digest == NULL || upload->blob == NULL) {
-        return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
-            "no room on the device for a blob of %llu bytes", (unsigned long long)request->body_size);
+    CacheKey key = {.tenant = request->tenant, .digest = request->parameters[0]};
+    BlobState state = BLOB_IS_NEW;
+    BlobArrival *arrival = NULL;
+    TRY(blob_arrival_begin(
+        &request->call, request->worker->blobs, key, request->body_size, &state, &arrival));
+    request->context = arrival;
+    if (state == BLOB_IS_HERE) {
+        worker_answer_json(request, 200, SLICE("{}"));
+    } else if (state == BLOB_IS_COMING) {
+        refuse_coming(request);
     }
     return STATUS_OK;
 }
@@ -35,40 +39,32 @@ begin_upload(WorkerRequest *request)
 static Status
 take_bytes(WorkerRequest *request, Slice bytes)
 {
-    const Upload *upload = request->context;
-    char *end = (char *)upload->blob->data + request->body_seen;
-    memcpy(end - bytes.size, bytes.data, bytes.size);
-    sha256_update(upload->digest, bytes);
-    return STATUS_OK;
+    return blob_arrival_write(&request->call, request->context, bytes);
 }
 
 static Status
 keep_blob(WorkerRequest *request)
 {
-    Upload *upload = request->context;
-    Slice expected = request->parameters[0];
-    Sha256 actual;
-    char actual_text[SHA256_HEX_SIZE];
-    sha256_end(TAKE(upload->digest), &actual);
-    sha256_to_hex(&actual, actual_text);
-    if (!slice_equals_string(expected, actual_text)) {
-        return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "the body's digest is %s, not '%.*s'",
-            actual_text, SLICE_PRINT(expected));
+    bool is_wrong = false;
+    Status status = blob_arrival_finish(&request->call, request->context, &is_wrong);
+    if (is_wrong) {
+        WireStatus refusal = {
+            .failure = failure_of_call(&request->call, (Slice){0}),
+            .reason = SLICE(WIRE_REASON_WRONG_DIGEST),
+        };
+        worker_answer_status(request, &refusal);
+        return STATUS_OK;
     }
-    TRY(cache_put(&request->call, request->worker->blobs,
-        (CacheKey){.tenant = request->tenant, .digest = expected}, upload->blob));
-    worker_answer_json(request, 200, SLICE("{}"));
-    return STATUS_OK;
+    if (status == STATUS_OK) {
+        worker_answer_json(request, 200, SLICE("{}"));
+    }
+    return status;
 }
 
 static void
 end_upload(WorkerRequest *request)
 {
-    Upload *upload = request->context;
-    if (upload != NULL) {
-        sha256_abandon(upload->digest);
-        tensor_buffer_unref(upload->blob);
-    }
+    blob_arrival_end(request->context);
 }
 
 WORKER_METHOD(put_blob) = {

@@ -79,7 +79,7 @@ compile_partition(Registration *registration)
 {
     Call *call = &registration->call;
     Worker *worker = registration->worker;
-    TenantBlobs tenant = {.cache = worker->blobs, .tenant = registration->key.tenant};
+    TenantBlobs tenant = {.store = worker->blobs, .tenant = registration->key.tenant};
     BlobSource blobs = tenant_blobs_source(&tenant);
     AUTO_GRAPH_DEF def = NULL;
     AUTO_PARTITION partition = NULL;
@@ -110,7 +110,7 @@ answer_missing(WorkerRequest *request, Call *call, const MissingBlobs *missing)
     WireStatus status = {
         .failure = failure_of(
             STATUS_FAILED_PRECONDITION, (Slice){0}, "constants of this partition are not here yet"),
-        .reason = SLICE("missing_blobs"),
+        .reason = SLICE(WIRE_REASON_MISSING_BLOBS),
         .missing_blobs = digests,
         .missing_blob_count = missing->count,
     };

@@ -117,7 +117,7 @@ run_answer_unknown(WorkerRequest *request, Slice digest)
     WireStatus status = {
         .failure = failure_of(
             STATUS_NOT_FOUND, (Slice){0}, "partition %.*s is not registered here", SLICE_PRINT(digest)),
-        .reason = SLICE("unknown_partition"),
+        .reason = SLICE(WIRE_REASON_UNKNOWN_PARTITION),
     };
     run_answer_status(request, &status);
     worker_frames_end(request);
@@ -387,6 +387,7 @@ wait_for_room(GraphRun *graph_run)
     if (again_ns > graph_run->room_until_ns || (deadline_ns != 0 && again_ns > deadline_ns)) {
         return false;
     }
+    (void)blob_store_drop(graph_run->worker->blobs); /* a constant that nobody uses may be what is too much */
     graph_run->deadline.fire = start_again;
     timer_set(graph_run->loop, &graph_run->deadline, again_ns);
     return true;

@@ -75,6 +75,19 @@ put_blob(Call *call, Cache *cache, const char *tenant, const char *sha256, float
     tensor_buffer_unref(made);
 }
 
+/* The blobs that one tenant has in a cache. */
+typedef struct Owned {
+    Cache *cache;
+    Slice tenant;
+} Owned;
+
+static TensorBuffer *
+find_owned(void *context, Slice sha256)
+{
+    const Owned *owned = context;
+    return cache_get(owned->cache, (CacheKey){.tenant = owned->tenant, .digest = sha256});
+}
+
 static void
 all_missing_blobs_are_told_then_bound(void **state)
 {
@@ -82,8 +95,8 @@ all_missing_blobs_are_told_then_bound(void **state)
     RunFixture fixture;
     fixture_begin(&fixture, 1);
     Cache *cache = cache_new(&blob_cache_type, 1024);
-    TenantBlobs tenant = {.cache = cache, .tenant = SLICE("tnt_1")};
-    BlobSource source = tenant_blobs_source(&tenant);
+    Owned owned = {.cache = cache, .tenant = SLICE("tnt_1")};
+    BlobSource source = {.context = &owned, .find = find_owned};
     AUTO_GRAPH_DEF def = graph_literal(WITH_BLOBS);
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
@@ -120,8 +133,8 @@ a_blob_of_the_wrong_size_is_refused(void **state)
     RunFixture fixture;
     fixture_begin(&fixture, 1);
     Cache *cache = cache_new(&blob_cache_type, 1024);
-    TenantBlobs tenant = {.cache = cache, .tenant = SLICE("t")};
-    BlobSource source = tenant_blobs_source(&tenant);
+    Owned owned = {.cache = cache, .tenant = SLICE("t")};
+    BlobSource source = {.context = &owned, .find = find_owned};
     AUTO_GRAPH_DEF def = graph_literal("w = _BlobConst() dtype=float32 shape=<5> sha256='aa11'\n");
     Partition *partition = NULL;
     MissingBlobs missing = {0};
