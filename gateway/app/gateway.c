@@ -15,6 +15,7 @@
 #include "gateway/steps/queued_step.h"
 #include "gateway/steps/step_enqueue.h"
 #include "gateway/store/migrate.h"
+#include "gateway/tensors/constant_pieces.h"
 #include "gateway/workers/worker_pool.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -37,6 +38,7 @@ struct Gateway {
     Steps steps; /* with the queue runner and the batchers */
     PartialTable *partials;
     ReplicaMail *mail;
+    ConstantPieces *constants;
     GatewayLoop *loops[GATEWAY_LOOP_COUNT_MAX];
     int loop_count;
     Upkeep *upkeep;
@@ -124,6 +126,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
         .steps = &gateway->steps,
         .partials = gateway->partials,
         .upstream = upstream_options(options),
+        .pieces = constant_pieces_reader(gateway->constants),
         .address = address,
         .is_open = options->is_open,
         .loop_count = options->loop_count,
@@ -196,6 +199,10 @@ open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
         .ring_size = options->record_ring_size,
     };
     TRY(job_pool_new(call, &jobs, &gateway->jobs));
+    gateway->constants = constant_pieces_new(gateway->jobs, options->job_thread_count, options->loop_count);
+    if (gateway->constants == NULL) {
+        return call_fail_memory(call, "the reading of constants");
+    }
     return recorder_new(call, &recorder, &gateway->recorder);
 }
 
@@ -387,6 +394,7 @@ gateway_close(Gateway *gateway)
     metrics_watch(NULL);
     worker_pool_free(gateway->workers);
     queue_runner_free(gateway->steps.queue);
+    constant_pieces_free(gateway->constants);
     replica_mail_free(gateway->mail);
     partial_table_free(gateway->partials);
     batcher_free(gateway->steps.enqueuer);

@@ -153,7 +153,8 @@ gateway_loop_open(Call *call, const GatewayLoopOptions *options, GatewayLoop **r
     loop->drained.fire = check_drained;
     loop->flush_log.run = flush_log;
     *ret_loop = loop;
-    loop->dispatcher = dispatcher_new(loop->loop, options->parts.directory, &options->upstream);
+    loop->dispatcher =
+        dispatcher_new(loop->loop, options->parts.directory, &options->upstream, &options->pieces);
     if (loop->dispatcher == NULL ||
         !step_loop_init(&loop->steps, options->steps, loop->loop, loop->dispatcher)) {
         return call_fail_memory(call, "a dispatcher");
@@ -180,6 +181,7 @@ gateway_loop_close(GatewayLoop *loop)
     http_server_free(loop->server);
     loop->server = NULL;
     loop->steps.is_closing = true;
+    dispatcher_close(loop->dispatcher);
 }
 
 void

@@ -30,6 +30,7 @@ typedef struct GatewayLoopOptions {
     Steps *steps;
     PartialTable *partials;
     UpstreamOptions upstream;
+    BlobPieces pieces; /* how constants are read that are not in memory */
     const char *address;
     bool is_open;   /* no keys are asked for */
     int loop_count; /* of the gateway: limits on connections are shared out */

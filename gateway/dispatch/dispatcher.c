@@ -14,7 +14,7 @@ enum {
 };
 
 Dispatcher *
-dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options)
+dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options, const BlobPieces *pieces)
 {
     assert(loop != NULL && directory != NULL);
 
@@ -23,6 +23,10 @@ dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options)
         return NULL;
     }
     list_init(&dispatcher->steps);
+    list_init(&dispatcher->transfers);
+    if (pieces != NULL) {
+        dispatcher->pieces = *pieces;
+    }
     dispatcher->loop = loop;
     dispatcher->directory = directory;
     dispatcher->workers = directory_take(directory);
@@ -52,17 +56,25 @@ loads_free(Map *loads)
 }
 
 void
+dispatcher_close(Dispatcher *dispatcher)
+{
+    dispatcher->is_closing = true;
+}
+
+void
 dispatcher_free(Dispatcher *dispatcher)
 {
     if (dispatcher == NULL) {
         return;
     }
+    dispatcher_close(dispatcher);
     while (!list_is_empty(&dispatcher->steps)) {
         StepRun *step = LIST_ITEM(list_first(&dispatcher->steps), StepRun, link);
         Failure failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "the gateway is stopping");
         step_end(step, &failure);
         step_finish(step);
     }
+    blob_transfers_end(dispatcher);
     upstream_free(dispatcher->upstream);
     map_free(dispatcher->registrations);
     map_free(dispatcher->holders);

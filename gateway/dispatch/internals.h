@@ -3,12 +3,14 @@
  *
  *   bind.c        gives each slot a worker, by what this loop knows of workers
  *   answer.c      status documents of workers
+ *   blob_transfer.c  one constant on its way to one worker
  *   register.c    puts a partition on a worker, once for all slots that wait for it
  *   slot.c        one slot of one attempt: its run request and the worker's answer
  *   step.c        the attempts of a step, its deadline and its end
  *   dispatcher.c  the dispatcher, and requests to workers outside of steps */
 #pragma once
 
+#include "gateway/dispatch/blob_pieces.h"
 #include "gateway/dispatch/directory.h"
 #include "gateway/plan/plan.h"
 #include "shared/base/buffer.h"
@@ -118,6 +120,10 @@ struct Dispatcher {
     Map *registrations; /* "address tenant digest" → Registration, while one is under way */
     Map *holders;       /* keys "incarnation digest" of partitions that are known to be on a worker */
     Map *loads;         /* address → WorkerLoad */
+    BlobPieces pieces;
+    ListLink transfers;  /* BlobTransfers, the oldest first */
+    int streaming_count; /* those of constants that are not in memory, and that have begun */
+    bool is_closing;     /* nothing more is read */
 };
 
 /* A worker as this loop knows it by its own requests. */
@@ -150,6 +156,26 @@ void bind_explain(const SlotRun *slot, Failure *failure);
 /* Reads the status document of an answer other than 2xx; INTERNAL when the answer has none. Returns the
  * document's code, OK for 2xx. */
 Status answer_read_status(UpstreamCall *call, Call *reading, WireStatus *ret_status);
+
+/* Functions of blob_transfer.c. */
+
+typedef struct BlobTransferRequest {
+    Dispatcher *dispatcher;
+    const WorkerInfo *worker; /* these three are valid until the end */
+    const char *tenant;
+    const PlanBlob *blob;
+} BlobTransferRequest;
+
+/* Ends a transfer: STATUS_OK when the worker has the constant. DATA_LOSS when the stored bytes are not those
+ * of its digest; UNAVAILABLE when the worker is gone or takes nothing; the store's failure. */
+typedef void (*BlobTransferDone)(void *context, const Failure *failure);
+
+/* Sends a constant to a worker. `done` is called once, perhaps before this returns. False without memory, or
+ * when the dispatcher is closing: it will not be called. */
+MUST_USE bool blob_transfer_begin(const BlobTransferRequest *request, BlobTransferDone done, void *context);
+
+/* Ends the transfers that have no call to a worker under way. */
+void blob_transfers_end(Dispatcher *dispatcher);
 
 /* Functions of register.c. */
 

@@ -1,5 +1,5 @@
 /* Happy path: PUT the session → PUT the partition → every slot that waited goes on. A worker that lacks
- * blobs names them (412); they are PUT, all at once, and the partition again.
+ * blobs names them (412); they are sent (blob_transfer.c), and the partition again.
  *
  * Failure: every waiting slot gets the failure, and its step decides whether to try another worker. */
 #include <assert.h>
@@ -13,7 +13,7 @@
 enum {
     KEY_SIZE = 192,
     PATH_SIZE = 256,
-    ROUND_MAX = 3,
+    BLOBS_AT_ONCE = 16,
     ANSWER_ARENA_SIZE_MAX = 1 << 20,
     REGISTER_TIMEOUT_MS = 30000,
 };
@@ -28,7 +28,11 @@ typedef struct Registration {
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     WorkerInfo worker;
-    int round; /* how often the partition has been sent */
+    int round;                /* how often the partition has been sent */
+    const PlanBlob **missing; /* blobs that the worker asked for last */
+    size_t missing_count;
+    size_t next_blob;   /* the first of them that is not sent yet */
+    size_t asked_count; /* blobs that it asked for in all rounds */
     int blobs_in_flight;
     bool is_known;           /* the worker had the partition */
     uint64_t uploaded_bytes; /* document and blobs */
@@ -51,6 +55,7 @@ registration_end(Registration *registration, const Failure *failure)
         registration->registered(slot, failure);
     }
     plan_unref(registration->plan);
+    memory_free(registration->missing);
     memory_free(registration);
 }
 
@@ -80,21 +85,42 @@ begin_put(Registration *registration, const char *path, const UpstreamEvents *ev
 }
 
 static void put_partition(Registration *registration);
+static void put_blobs(Registration *registration);
 
 static void
-blob_put_done(UpstreamCall *call, Status status, const char *message)
+blob_sent(void *context, const Failure *failure)
 {
-    Registration *registration = upstream_context(call);
-    AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
-    Call reading = {.arena = arena};
-    WireStatus answer = {.failure.code = STATUS_OK};
-    if (status != STATUS_OK) {
-        answer.failure = failure_of(status, (Slice){0}, "%s", message);
-    } else if (arena != NULL) {
-        (void)answer_read_status(call, &reading, &answer);
-    }
+    Registration *registration = context;
+    registration->blobs_in_flight--;
     if (registration->blob_failure.code == STATUS_OK) {
-        registration->blob_failure = answer.failure;
+        registration->blob_failure = *failure;
+    }
+    put_blobs(registration);
+}
+
+/* Sends blobs, some at once, until the worker has all that it misses, then the partition again; after a
+ * failure no more are begun. */
+static void
+put_blobs(Registration *registration)
+{
+    registration->blobs_in_flight++; /* a count of this function's own, since a transfer may end within */
+    while (registration->blob_failure.code == STATUS_OK &&
+           registration->next_blob < registration->missing_count &&
+           registration->blobs_in_flight <= BLOBS_AT_ONCE) {
+        const PlanBlob *blob = registration->missing[registration->next_blob++];
+        BlobTransferRequest request = {
+            .dispatcher = registration->dispatcher,
+            .worker = &registration->worker,
+            .tenant = registration->tenant,
+            .blob = blob,
+        };
+        registration->uploaded_bytes += tensor_byte_size(&blob->tensor);
+        registration->blobs_in_flight++;
+        if (!blob_transfer_begin(&request, blob_sent, registration)) {
+            registration->blobs_in_flight--;
+            registration->blob_failure =
+                failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for sending a constant");
+        }
     }
     if (--registration->blobs_in_flight > 0) {
         return;
@@ -105,8 +131,6 @@ blob_put_done(UpstreamCall *call, Status status, const char *message)
         put_partition(registration);
     }
 }
-
-static const UpstreamEvents blob_events = {.on_done = blob_put_done};
 
 static const PlanBlob *
 blob_find(const PlanPartition *partition, Slice digest)
@@ -119,40 +143,42 @@ blob_find(const PlanPartition *partition, Slice digest)
     return NULL;
 }
 
+/* Notes the blobs that the worker asks for, and sends them. */
 static void
-put_blobs(Registration *registration, const WireStatus *answer)
+send_missing(Registration *registration, const WireStatus *answer)
 {
-    registration->blob_failure = (Failure){.code = STATUS_OK};
-    registration->blobs_in_flight = 1; /* a count of this function's own, given back at its end */
+    memory_free(registration->missing);
+    registration->missing = memory_new(answer->missing_blob_count + 1, sizeof *registration->missing);
+    registration->missing_count = 0;
+    registration->next_blob = 0;
+    registration->blob_failure.code = STATUS_OK;
+    if (registration->missing == NULL) {
+        fail_registration(registration, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
+        return;
+    }
     for (size_t index = 0; index < answer->missing_blob_count; index++) {
         const PlanBlob *blob = blob_find(registration->partition, answer->missing_blobs[index]);
-        char path[PATH_SIZE];
-        (void)snprintf(path, sizeof path, "/worker/v1/blobs/%.*s", SLICE_PRINT(answer->missing_blobs[index]));
-        UpstreamHead head = {
-            .method = "PUT",
-            .path = slice_from_string(path),
-            .address = registration->worker.address,
-            .deadline_ms = REGISTER_TIMEOUT_MS,
-            .tenant = slice_from_string(registration->tenant),
-            .body_size = blob == NULL ? 0 : tensor_byte_size(&blob->tensor),
-        };
-        UpstreamCall *call = blob == NULL ? NULL
-                                          : upstream_begin(registration->dispatcher->upstream, &head,
-                                                &blob_events, registration);
-        if (call == NULL) {
-            registration->blob_failure =
-                failure_of(STATUS_INTERNAL, (Slice){0}, "the worker asks for a blob the plan does not have");
-            break;
+        if (blob == NULL) {
+            fail_registration(
+                registration, STATUS_INTERNAL, "the worker asks for a blob the plan does not have");
+            return;
         }
-        size_t size = tensor_byte_size(&blob->tensor);
-        registration->blobs_in_flight++;
-        registration->uploaded_bytes += size;
-        upstream_write_buffer(call, slice_of(blob->tensor.data, size), blob->tensor.buffer);
-        upstream_end(call);
+        registration->missing[registration->missing_count++] = blob;
     }
-    if (--registration->blobs_in_flight == 0) {
+    if (registration->missing_count == 0) {
         fail_registration(registration, STATUS_INTERNAL, "the worker misses blobs but names none");
+        return;
     }
+    registration->asked_count += registration->missing_count;
+    put_blobs(registration);
+}
+
+/* Returns whether the worker has asked for no more than it may have dropped once: it drops blobs to make room
+ * for others, and one that drops them as fast as they come will never have all. */
+static bool
+may_ask(const Registration *registration)
+{
+    return registration->asked_count <= 2 * registration->partition->blob_count;
 }
 
 static void
@@ -167,13 +193,14 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
     Call reading = {.arena = arena};
     WireStatus answer;
     (void)answer_read_status(call, &reading, &answer);
-    if (slice_equals_string(answer.reason, "missing_blobs") && registration->round < ROUND_MAX) {
-        put_blobs(registration, &answer);
+    bool misses_blobs = slice_equals_string(answer.reason, WIRE_REASON_MISSING_BLOBS);
+    if (misses_blobs && may_ask(registration)) {
+        send_missing(registration, &answer);
         return;
     }
     registration->is_known = registration->round == 1 && upstream_http_status(call) == 200;
     /* A worker that drops blobs as soon as it has them is no fault of the client's. */
-    if (slice_equals_string(answer.reason, "missing_blobs")) {
+    if (misses_blobs) {
         answer.failure.code = STATUS_UNAVAILABLE;
     }
     registration_end(registration, &answer.failure);

@@ -10,6 +10,7 @@
  *            error of the first node that failed. */
 #pragma once
 
+#include "gateway/dispatch/blob_pieces.h"
 #include "gateway/dispatch/directory.h"
 #include "gateway/plan/plan.h"
 #include "shared/base/uuid.h"
@@ -21,7 +22,12 @@ enum { STEP_ATTEMPT_MAX = 3 };
 /* The dispatching of one loop. */
 typedef struct Dispatcher Dispatcher;
 
-MUST_USE Dispatcher *dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options);
+/* `pieces` NULL: all constants are in memory. NULL without memory. */
+MUST_USE Dispatcher *dispatcher_new(
+    Loop *loop, Directory *directory, const UpstreamOptions *options, const BlobPieces *pieces);
+
+/* Begins to read no more pieces of constants: called before the threads that read them end. */
+void dispatcher_close(Dispatcher *dispatcher);
 
 /* Ends every step with UNAVAILABLE. Called when the loop has stopped; NULL is allowed. */
 void dispatcher_free(Dispatcher *dispatcher);

@@ -1,0 +1,485 @@
+/* Large constants on their way from PostgreSQL to worker processes, a piece at a time. This process is the
+ * gateway: it dispatches, reads on job threads, and watches its own memory. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/dispatch/step.h"
+#include "gateway/domain/tenant.h"
+#include "gateway/jobs/job_context.h"
+#include "gateway/tensors/constant_pieces.h"
+#include "shared/base/base64.h"
+#include "tests/support/await.h"
+#include "tests/support/database.h"
+
+enum {
+    WORKERS_MAX = 4,
+    CHUNK_SIZE = 1 << 20,
+    PATTERN_SIZE = 32, /* a chunk is one digest, again and again */
+    JOB_THREADS = 4,
+    STEP_TIMEOUT_MS = 120000,
+};
+
+/* A gateway's loop. */
+typedef struct Gateway {
+    Loop *loop;
+    Directory *directory;
+    Dispatcher *dispatcher;
+} Gateway;
+
+typedef struct Fixture {
+    Database *database;
+    Process workers[WORKERS_MAX];
+    int worker_count;
+    JobPool *jobs;
+    ConstantPieces *pieces;
+    Gateway gateways[2];
+    uint64_t number; /* of the last step */
+} Fixture;
+
+static Fixture fixture;
+
+/* A constant of the store. */
+typedef struct Constant {
+    Sha256 digest;
+    int64_t chunk_count;
+    int32_t largest; /* of its elements */
+} Constant;
+
+static void
+note_chunk(Constant *constant, int64_t number, Sha256State *state)
+{
+    static char chunk[CHUNK_SIZE];
+    char text[24];
+    Sha256 pattern;
+    int size = snprintf(text, sizeof text, "%lld", (long long)number);
+    sha256(slice_of(text, (size_t)size), &pattern);
+    for (size_t at = 0; at < CHUNK_SIZE; at += PATTERN_SIZE) {
+        memcpy(chunk + at, pattern.bytes, PATTERN_SIZE);
+    }
+    sha256_update(state, slice_of(chunk, sizeof chunk));
+    for (size_t at = 0; at < PATTERN_SIZE; at += sizeof(int32_t)) {
+        int32_t element = 0;
+        memcpy(&element, chunk + at, sizeof element);
+        constant->largest = element > constant->largest ? element : constant->largest;
+    }
+}
+
+/* Has PostgreSQL make the chunks `first`, `first + 1` …, so that they are never in this process. */
+static Constant
+store_constant(int64_t first, int64_t chunk_count)
+{
+    Constant constant = {.chunk_count = chunk_count, .largest = INT32_MIN};
+    char hex[SHA256_HEX_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char sql[1024];
+    Sha256State *state = sha256_begin();
+    assert_non_null(state);
+    for (int64_t number = first; number < first + chunk_count; number++) {
+        note_chunk(&constant, number, state);
+    }
+    sha256_end(state, &constant.digest);
+    sha256_to_hex(&constant.digest, hex);
+    uuid_to_text(TENANT_DEFAULT.value, tenant);
+    (void)snprintf(sql, sizeof sql,
+        "insert into blobs (tenant_id, sha256, size) values ('%s', '\\x%s', %lld)", tenant, hex,
+        (long long)(chunk_count * CHUNK_SIZE));
+    (void)database_ask(fixture.database, sql);
+    (void)snprintf(sql, sizeof sql,
+        "insert into blob_chunks (tenant_id, sha256, number, bytes) select '%s', '\\x%s', n - %lld, "
+        "decode(repeat(encode(sha256(n::text::bytea), 'hex'), %d), 'hex') from generate_series(%lld, %lld) "
+        "as n",
+        tenant, hex, (long long)first, CHUNK_SIZE / PATTERN_SIZE, (long long)first,
+        (long long)(first + chunk_count - 1));
+    (void)database_ask(fixture.database, sql);
+    return constant;
+}
+
+/* A plan of one slot whose only output is the largest element of a constant. */
+typedef struct OnePlan {
+    Buffer document;
+    PlanBlob blob;
+    PlanPartition partition;
+    Slice fetch;
+    uint32_t fetch_number; /* 0 */
+    Plan plan;
+} OnePlan;
+
+#define ATTR_INT32(name) "\"" name "\":{\"type\":\"DT_INT32\"}"
+
+static void
+write_document(Buffer *text, int64_t element_count, const char *hex)
+{
+    char base64[128] = "";
+    base64_encode(slice_from_string(hex), base64);
+    buffer_append_format(text,
+        "{\"node\":[{\"name\":\"w\",\"op\":\"_BlobConst\",\"attr\":{" ATTR_INT32(
+            "dtype") ",\"shape\":{"
+                     "\"shape\":{\"dim\":[{\"size\":\"%lld\"}]}},\"sha256\":{\"s\":\"%s\"}}},"
+                     "{\"name\":\"axis\",\"op\":\"Const\",\"attr\":{" ATTR_INT32(
+                         "dtype") ",\"value\":{\"tensor\":{"
+                                  "\"dtype\":\"DT_INT32\",\"tensorShape\":{},\"intVal\":[0]}}}},"
+                                  "{\"name\":\"m\",\"op\":\"Max\",\"input\":[\"w\",\"axis\"],\"attr\":"
+                                  "{" ATTR_INT32("T") "," ATTR_INT32(
+                                      "Tidx") "}},"
+                                              "{\"name\":\"r\",\"op\":\"_Retval\",\"input\":[\"m\"],\"attr\":"
+                                              "{" ATTR_INT32("T") ",\"index\":{"
+                                                                  "\"i\":\"0\"}}}]}",
+        (long long)element_count, base64);
+}
+
+static OnePlan *
+plan_new(const Constant *constant)
+{
+    static const PlanSlot slot = {.device_type = "CPU", .task = PLAN_TASK_NONE};
+    OnePlan *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    Shape shape = {.rank = 1, .dims = {constant->chunk_count * CHUNK_SIZE / (int64_t)sizeof(int32_t)}};
+    sha256_to_hex(&constant->digest, made->blob.sha256);
+    assert_true(tensor_new_absent(DTYPE_INT32, &shape, &constant->digest, &made->blob.tensor));
+    write_document(&made->document, shape.dims[0], made->blob.sha256);
+    Sha256 digest;
+    sha256(buffer_slice(&made->document), &digest);
+    made->fetch = SLICE("m");
+    made->partition = (PlanPartition){
+        .document = buffer_slice(&made->document),
+        .blobs = &made->blob,
+        .blob_count = 1,
+        .fetches = &made->fetch_number,
+        .fetch_count = 1,
+    };
+    sha256_to_hex(&digest, made->partition.digest);
+    made->plan = (Plan){
+        .reference_count = 1,
+        .fetches = &made->fetch,
+        .fetch_count = 1,
+        .is_pure = true,
+        .slots = &slot,
+        .slot_count = 1,
+        .partitions = &made->partition,
+        .partition_count = 1,
+    };
+    return made;
+}
+
+static void
+plan_free(OnePlan *made)
+{
+    assert_int_equal(made->plan.reference_count, 1);
+    tensor_unref(&made->blob.tensor);
+    buffer_done(&made->document);
+    free(made);
+}
+
+static void
+start_workers(int count)
+{
+    for (int index = 0; index < count; index++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "w%d", index);
+        const char *const arguments[] = {
+            "--listen", "127.0.0.1:0", "--name", name, "--threads", "1", "--memory", "1GiB", NULL};
+        assert_true(process_start(&fixture.workers[index], "sluice-worker", arguments));
+        fixture.worker_count++;
+    }
+}
+
+/* Tells a gateway of workers `first` to `last`, which it then chooses from. */
+static void
+publish_workers(Gateway *gateway, int first, int last)
+{
+    Roster *roster = roster_new((size_t)(last - first + 1));
+    assert_non_null(roster);
+    for (int index = first; index <= last; index++) {
+        WorkerInfo *info = &roster->workers[index - first];
+        info->task = index;
+        (void)snprintf(info->name, sizeof info->name, "w%d", index);
+        (void)snprintf(info->address, sizeof info->address, "%s", fixture.workers[index].address);
+    }
+    directory_publish(gateway->directory, roster);
+}
+
+static void
+open_gateway(Gateway *gateway)
+{
+    Call *call = &fixture.database->call;
+    BlobPieces pieces = constant_pieces_reader(fixture.pieces);
+    UpstreamOptions upstream = {.frames.tensor_size_max = 1 << 20};
+    assert_status(call, STATUS_OK, loop_new(call, &gateway->loop));
+    gateway->directory = directory_new();
+    assert_non_null(gateway->directory);
+    gateway->dispatcher = dispatcher_new(gateway->loop, gateway->directory, &upstream, &pieces);
+    assert_non_null(gateway->dispatcher);
+}
+
+static int
+setup(void **state)
+{
+    fixture = (Fixture){0};
+    assert_int_equal(database_setup(state), 0);
+    fixture.database = *state;
+    Call *call = &fixture.database->call;
+    JobPoolOptions jobs = {
+        .thread_count = JOB_THREADS,
+        .context_new = job_context_new,
+        .context_free = job_context_free,
+        .owner = fixture.database->conninfo,
+    };
+    assert_status(call, STATUS_OK, job_pool_new(call, &jobs, &fixture.jobs));
+    fixture.pieces = constant_pieces_new(fixture.jobs, JOB_THREADS, COUNT_OF(fixture.gateways));
+    assert_non_null(fixture.pieces);
+    for (size_t index = 0; index < COUNT_OF(fixture.gateways); index++) {
+        open_gateway(&fixture.gateways[index]);
+    }
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    for (size_t index = 0; index < COUNT_OF(fixture.gateways); index++) {
+        dispatcher_close(fixture.gateways[index].dispatcher);
+    }
+    job_pool_free(fixture.jobs);
+    for (size_t index = 0; index < COUNT_OF(fixture.gateways); index++) {
+        Gateway *gateway = &fixture.gateways[index];
+        loop_turn(gateway->loop, 0);
+        dispatcher_free(gateway->dispatcher);
+        directory_free(gateway->directory);
+        loop_free(gateway->loop);
+    }
+    constant_pieces_free(fixture.pieces);
+    for (int index = 0; index < fixture.worker_count; index++) {
+        if (fixture.workers[index].pid != 0) {
+            assert_int_equal(process_stop(&fixture.workers[index], SIGTERM), 0);
+        }
+    }
+    return database_teardown(state);
+}
+
+/* A step and how it ended. */
+typedef struct Ended {
+    bool is_done;
+    Failure failure;
+    int32_t largest;
+    uint64_t uploaded_bytes;
+} Ended;
+
+static void
+take_output(void *context, uint32_t fetch, const Tensor *tensor)
+{
+    Ended *ended = context;
+    assert_int_equal(fetch, 0);
+    assert_int_equal(tensor->dtype, DTYPE_INT32);
+    memcpy(&ended->largest, tensor->data, sizeof ended->largest);
+}
+
+static void
+take_end(void *context, const StepReport *report)
+{
+    Ended *ended = context;
+    ended->is_done = true;
+    ended->failure = report->failure;
+    ended->uploaded_bytes = report->slots[0].uploaded_bytes;
+}
+
+static void
+begin_step(Gateway *gateway, OnePlan *made, Ended *ended)
+{
+    static const StepEvents events = {.on_output = take_output, .on_done = take_end};
+    static char tenant[UUID_TEXT_SIZE];
+    *ended = (Ended){.largest = INT32_MIN};
+    uuid_to_text(TENANT_DEFAULT.value, tenant);
+    StepRunOptions options = {
+        .plan = &made->plan,
+        .tenant = tenant,
+        .session = "ses_1",
+        .request_id = "r",
+        .deadline_ns = clock_monotonic_ns() + STEP_TIMEOUT_MS * CLOCK_NS_PER_MS,
+        .is_pure = true,
+    };
+    fixture.number++;
+    memcpy(options.id.value.bytes, &fixture.number, sizeof fixture.number);
+    assert_non_null(step_start(gateway->dispatcher, &options, &events, ended));
+}
+
+static void
+turn_gateways(void)
+{
+    for (size_t index = 0; index < COUNT_OF(fixture.gateways); index++) {
+        loop_turn(fixture.gateways[index].loop, index == 0 ? 1 : 0);
+    }
+}
+
+static void
+await_steps(const Ended *steps, int count)
+{
+    uint64_t end_ns = clock_monotonic_ns() + STEP_TIMEOUT_MS * CLOCK_NS_PER_MS;
+    for (int index = 0; index < count; index++) {
+        while (!steps[index].is_done) {
+            assert_true(clock_monotonic_ns() < end_ns);
+            turn_gateways();
+        }
+    }
+}
+
+static void
+assert_succeeded(const Ended *step, const Constant *constant)
+{
+    assert_string_equal(step->failure.message, "");
+    assert_int_equal(step->failure.code, STATUS_OK);
+    assert_int_equal(step->largest, constant->largest);
+}
+
+/* Returns a line's number of kB in /proc/self/status, as MiB. */
+static long
+memory_mib(const char *line_name)
+{
+    char line[256];
+    long kib = -1;
+    FILE *file = fopen("/proc/self/status", "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, line_name, strlen(line_name)) == 0) {
+            kib = strtol(line + strlen(line_name) + 1, NULL, 10);
+        }
+    }
+    (void)fclose(file);
+    assert_true(kib >= 0);
+    return kib / 1024;
+}
+
+static void
+forget_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    assert_non_null(file);
+    assert_true(fputs("5", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void
+a_constant_streams_to_four_workers_in_little_memory(void **state)
+{
+    enum { CHUNKS = 160, MEMORY_MAX_MIB = 64 }; /* what issue 9 allows above idle */
+    (void)state;
+    Ended ended[WORKERS_MAX];
+    Constant small = store_constant(1000, 2);
+    Constant large = store_constant(0, CHUNKS);
+    OnePlan *warming = plan_new(&small);
+    OnePlan *made = plan_new(&large);
+    start_workers(WORKERS_MAX);
+    publish_workers(&fixture.gateways[0], 0, 0);
+    begin_step(&fixture.gateways[0], warming, &ended[0]);
+    await_steps(ended, 1);
+    assert_succeeded(&ended[0], &small);
+    forget_peak();
+    long idle = memory_mib("VmRSS");
+    for (int index = 0; index < WORKERS_MAX; index++) {
+        publish_workers(&fixture.gateways[0], index, index);
+        begin_step(&fixture.gateways[0], made, &ended[index]);
+        turn_gateways(); /* the step is bound at the end of a turn */
+    }
+    await_steps(ended, WORKERS_MAX);
+    long peak = memory_mib("VmHWM");
+    for (int index = 0; index < WORKERS_MAX; index++) {
+        assert_succeeded(&ended[index], &large);
+    }
+    print_message(
+        "idle %ld MiB, at most %ld MiB while %d workers got %d MiB\n", idle, peak, WORKERS_MAX, CHUNKS);
+    assert_true(peak - idle < MEMORY_MAX_MIB);
+    plan_free(made);
+    plan_free(warming);
+}
+
+static void
+a_constant_that_two_gateways_send_comes_once_at_a_time(void **state)
+{
+    enum { CHUNKS = 64 };
+    (void)state;
+    Ended ended[2];
+    Constant constant = store_constant(0, CHUNKS);
+    OnePlan *made = plan_new(&constant);
+    start_workers(1);
+    for (size_t index = 0; index < COUNT_OF(fixture.gateways); index++) {
+        publish_workers(&fixture.gateways[index], 0, 0);
+        begin_step(&fixture.gateways[index], made, &ended[index]);
+    }
+    await_steps(ended, 2);
+    assert_succeeded(&ended[0], &constant);
+    assert_succeeded(&ended[1], &constant);
+    plan_free(made);
+}
+
+static void
+when_a_worker_dies_half_way_another_gets_the_constant(void **state)
+{
+    enum { CHUNKS = 128 };
+    (void)state;
+    Ended ended;
+    Constant constant = store_constant(0, CHUNKS);
+    OnePlan *made = plan_new(&constant);
+    start_workers(2);
+    publish_workers(&fixture.gateways[0], 0, 0);
+    begin_step(&fixture.gateways[0], made, &ended);
+    turn_gateways();
+    publish_workers(&fixture.gateways[0], 0, 1);
+    uint64_t half_ns = clock_monotonic_ns() + 50 * CLOCK_NS_PER_MS;
+    while (clock_monotonic_ns() < half_ns) {
+        turn_gateways();
+    }
+    assert_int_equal(process_stop(&fixture.workers[0], SIGKILL), 128 + SIGKILL);
+    await_steps(&ended, 1);
+    assert_succeeded(&ended, &constant);
+    plan_free(made);
+}
+
+static void
+stored_bytes_that_are_damaged_are_told(void **state)
+{
+    (void)state;
+    Ended ended;
+    Constant constant = store_constant(0, 3);
+    OnePlan *made = plan_new(&constant);
+    (void)database_ask(fixture.database,
+        "update blob_chunks set bytes = overlay(bytes placing '\\x00' from 100 for 1) where number = 1");
+    start_workers(1);
+    publish_workers(&fixture.gateways[0], 0, 0);
+    begin_step(&fixture.gateways[0], made, &ended);
+    await_steps(&ended, 1);
+    assert_int_equal(ended.failure.code, STATUS_DATA_LOSS);
+    assert_non_null(strstr(ended.failure.message, "are damaged: the digest of the 3145728 bytes is"));
+    plan_free(made);
+}
+
+static void
+a_constant_that_is_no_longer_stored_is_told(void **state)
+{
+    (void)state;
+    Ended ended;
+    Constant constant = store_constant(0, 3);
+    OnePlan *made = plan_new(&constant);
+    (void)database_ask(fixture.database, "delete from blobs");
+    start_workers(1);
+    publish_workers(&fixture.gateways[0], 0, 0);
+    begin_step(&fixture.gateways[0], made, &ended);
+    await_steps(&ended, 1);
+    assert_int_equal(ended.failure.code, STATUS_NOT_FOUND);
+    assert_non_null(strstr(ended.failure.message, "there are no bytes with the digest"));
+    plan_free(made);
+}
+
+#define CONSTANTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CONSTANTS_TEST(a_constant_streams_to_four_workers_in_little_memory),
+        CONSTANTS_TEST(a_constant_that_two_gateways_send_comes_once_at_a_time),
+        CONSTANTS_TEST(when_a_worker_dies_half_way_another_gets_the_constant),
+        CONSTANTS_TEST(stored_bytes_that_are_damaged_are_told),
+        CONSTANTS_TEST(a_constant_that_is_no_longer_stored_is_told),
+    };
+    return cmocka_run_group_tests_name("constants", tests, NULL, NULL);
+}
