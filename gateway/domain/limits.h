@@ -21,6 +21,7 @@
     X(step_body_bytes, 2147483648, 2147483648, "bytes", "a step's request as a form; its feeds in memory")   \
     X(step_feeds, 1024, 16384, "tensors", "feeds of one step")                                               \
     X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \
+    X(step_lookups, 64, 4096, "look-ups", "steps that other gateways are asked about at a time, a tenant")   \
     X(partial_runs, 64, 65536, "runs", "partial runs that a tenant has open on one gateway")                 \
     X(partial_run_bytes, 268435456, 2147483648, "bytes", "feeds and unfetched outputs of a partial run")     \
     X(session_slots, 16, 256, "slots", "slots of a session's plans, tasks included")                         \

@@ -6,15 +6,14 @@
 #include "gateway/steps/step_json.h"
 
 static Status
-cancel_stored(Call *call, Store *store, const StepLookup *lookup)
+cancel_found(Call *call, Store *store, StepLookup *lookup, const StepRecord *step)
 {
-    StepRecord step;
-    TRY(step_lookup_stored(call, store, lookup, &step));
-    if (!step_state_is_ended(step.state) && !running_step_is_unrecorded(&step)) {
-        TRY(steps_cancel(call, store, step.tenant, step.id, &step));
+    StepRecord after = *step;
+    if (!step_state_is_ended(step->state) && !running_step_is_unrecorded(step)) {
+        TRY(steps_cancel(call, store, step->tenant, step->id, &after));
         queue_runner_wake_beat(lookup->inquiry.home->steps->queue);
     }
-    step_write_document(exchange_response(lookup->exchange), &step, NULL);
+    step_write_document(exchange_response(lookup->exchange), &after, NULL);
     return STATUS_OK;
 }
 
@@ -22,7 +21,7 @@ static void
 start_cancel_step(Exchange *exchange)
 {
     const Parts *parts = exchange_request(exchange)->parts;
-    step_look_up(exchange, parts->mail, parts->steps, true, cancel_stored);
+    step_look_up(exchange, parts->mail, parts->steps, true, cancel_found);
 }
 
 HANDLER(cancel_step) = {

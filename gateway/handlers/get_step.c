@@ -8,7 +8,7 @@ static void
 start_get_step(Exchange *exchange)
 {
     const Parts *parts = exchange_request(exchange)->parts;
-    step_look_up_end(exchange, parts->mail, parts->steps, step_answer_stored);
+    step_look_up_end(exchange, parts->mail, parts->steps, step_answer);
 }
 
 HANDLER(get_step) = {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "gateway/handlers/parts.h"
-#include "gateway/http/handler.h"
+#include "gateway/http/exchange.h"
 #include "gateway/http/headers.h"
 #include "gateway/replicas/step_lookup.h"
 #include "gateway/resources/resource.h"
@@ -27,17 +27,18 @@ is_named(const char *stored, Slice name)
 }
 
 static Status
-find_output(
-    Call *call, const StepRecord *step, const StepTensors *outputs, Slice name, const StepTensor **ret_output)
+find_output(Call *call, Store *store, const StepRecord *step, Slice name, const StepTensor **ret_output)
 {
-    for (size_t index = 0; index < outputs->count; index++) {
-        if (is_named(outputs->items[index].name, name)) {
-            *ret_output = &outputs->items[index];
-            return STATUS_OK;
-        }
-    }
+    StepTensors outputs;
     if (!step->is_async) {
         return call_fail(call, STATUS_NOT_FOUND, "the outputs of a synchronous step are in its answer only");
+    }
+    TRY(steps_outputs(call, store, step->tenant, step->id, &outputs));
+    for (size_t index = 0; index < outputs.count; index++) {
+        if (is_named(outputs.items[index].name, name)) {
+            *ret_output = &outputs.items[index];
+            return STATUS_OK;
+        }
     }
     if (!step_state_is_ended(step->state)) {
         return call_fail(
@@ -65,27 +66,32 @@ write_tensor(Call *call, Response *response, const Tensor *tensor, int offer)
     return STATUS_OK;
 }
 
+/* Chooses the form that the request accepts; 406. */
 static Status
-run_get_step_output(Call *call, const Request *request, Response *response)
+choose_offer(Exchange *exchange, int *ret_offer)
 {
-    int offer = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
+    Slice accept = request_header(exchange_request(exchange), "Accept");
+    int offer = accept_choose(accept, offers, COUNT_OF(offers));
+    if (offer < 0) {
+        return response_fail(exchange_call(exchange), exchange_response(exchange), 406,
+            "expected to accept %s or %s", offers[OFFER_JSON], offers[OFFER_NPY]);
+    }
+    *ret_offer = offer;
+    return STATUS_OK;
+}
+
+static Status
+answer_output(Call *call, Store *store, StepLookup *lookup, const StepRecord *step)
+{
+    Response *response = exchange_response(lookup->exchange);
+    Slice name = request_parameter(exchange_request(lookup->exchange), "name");
     const StepTensor *output = NULL;
-    Store *store = NULL;
-    StepLookup lookup;
-    StepRecord step;
-    StepTensors outputs;
+    int offer = OFFER_JSON;
     AUTO_TENSOR tensor = {0};
     char tag[SHA256_HEX_SIZE + 8];
-    if (offer < 0) {
-        return response_fail(
-            call, response, 406, "expected to accept %s or %s", offers[OFFER_JSON], offers[OFFER_NPY]);
-    }
-    TRY(step_lookup_read(call, request, request->parts->mail, request->parts->steps, &lookup));
-    TRY(request_store(call, request, &store));
-    TRY(step_lookup_stored(call, store, &lookup, &step));
-    TRY(steps_outputs(call, store, step.tenant, step.id, &outputs));
-    TRY(find_output(call, &step, &outputs, request_parameter(request, "name"), &output));
-    TRY(tensor_get(call, store, step.tenant, output, &tensor));
+    TRY(choose_offer(lookup->exchange, &offer));
+    TRY(find_output(call, store, step, name, &output));
+    TRY(tensor_get(call, store, step->tenant, output, &tensor));
     response_vary(response, "Accept");
     TRY(write_tensor(call, response, &tensor, offer));
     sha256_to_hex(&output->sha256, tag);
@@ -94,10 +100,23 @@ run_get_step_output(Call *call, const Request *request, Response *response)
     return STATUS_OK;
 }
 
+static void
+start_get_step_output(Exchange *exchange)
+{
+    const Parts *parts = exchange_request(exchange)->parts;
+    int offer = OFFER_JSON;
+    Status status = choose_offer(exchange, &offer);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else {
+        step_look_up(exchange, parts->mail, parts->steps, false, answer_output);
+    }
+}
+
 HANDLER(get_step_output) = {
     .operation_id = "getStepOutput",
     .method = "GET",
     .path = "/api/v1/sessions/{session}/steps/{step}/outputs/{name}",
     .access = ACCESS_TENANT,
-    .run = run_get_step_output,
+    .start = start_get_step_output,
 };

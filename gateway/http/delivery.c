@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "gateway/http/cors.h"
+#include "gateway/http/exchange.h"
 #include "gateway/http/headers.h"
 #include "gateway/http/internals.h"
 #include "gateway/http/problem.h"
@@ -96,6 +97,12 @@ delivery_render(Exchange *exchange, bool is_job_thread)
     }
     body_compress(exchange, is_job_thread);
     cors_apply(exchange->server->options.origins, &exchange->request, response);
+}
+
+void
+exchange_render(Exchange *exchange)
+{
+    delivery_render(exchange, true);
 }
 
 typedef void (*HeaderEmit)(void *target, const char *name, const char *value);

@@ -191,9 +191,12 @@ exchange_end(Exchange *exchange, Status status)
     assert(exchange->phase == EXCHANGE_WORKING);
 
     /* A hook that is called because of the deadline often ends its work as cancelled. */
-    exchange->status = exchange->is_overdue && status == STATUS_CANCELLED
-                           ? call_fail(&exchange->call, STATUS_DEADLINE_EXCEEDED, "the deadline has passed")
-                           : status;
+    bool is_late = exchange->is_overdue && status == STATUS_CANCELLED;
+    if (!exchange->is_rendered) {
+        exchange->status =
+            is_late ? call_fail(&exchange->call, STATUS_DEADLINE_EXCEEDED, "the deadline has passed")
+                    : status;
+    }
     exchange->phase = EXCHANGE_ENDED;
     exchange->cancelled = NULL;
     connection_enter(exchange->connection, CONNECTION_REPLY, 0);

@@ -39,6 +39,10 @@ typedef Status (*ExchangeWork)(Call *call, JobContext *job_context, void *owner)
 typedef void (*ExchangeWorked)(Exchange *exchange, Status status, void *owner);
 MUST_USE bool exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, void *owner);
 
+/* Makes the response final within `work` that ends with exchange_finish(): a large body is compressed on the
+ * job thread, and would not be on the loop. */
+void exchange_render(Exchange *exchange);
+
 /* Notes UNAVAILABLE in the call, for exchange_fail(), when exchange_offload() has returned false. */
 MUST_USE Status exchange_note_overload(Exchange *exchange);
 

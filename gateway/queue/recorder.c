@@ -26,7 +26,6 @@ enum {
     ARENA_SIZE_MAX = 1 << 20,
     TRY_MS = 10000, /* the time in which one batch must be answered */
     RETRY_MS = 250, /* the pause after PostgreSQL could not be reached */
-    FLUSH_MAX_MS = 1000,
     RING_SIZE_MIN = 2,
 };
 
@@ -54,11 +53,10 @@ struct Recorder {
     StepRecord *owned[HISTORY_RECORDS_MAX];
     pthread_t thread;
     sem_t wake;
-    uint64_t stop_ns; /* atomic: when to give up; 0: no end is asked for */
-    Mutex lock;
-    Condition is_flushed;
-    uint64_t flush_wanted; /* under the lock, as the next member is */
-    uint64_t flush_done;
+    uint64_t stop_ns;      /* atomic: when to give up; 0: no end is asked for */
+    Mutex lock;            /* guards what follows */
+    uint64_t flush_wanted; /* the number of the last flush asked for */
+    ListLink flushes;
 };
 
 static size_t
@@ -343,33 +341,49 @@ flush_asked(Recorder *recorder)
 }
 
 static void
+tell_flushed(Task *task)
+{
+    RecordFlush *flush = (RecordFlush *)(void *)task;
+    flush->flushed(flush);
+}
+
+/* Ends the flushes up to this number. */
+static void
 flush_answer(Recorder *recorder, uint64_t wanted)
 {
     mutex_lock(&recorder->lock);
-    recorder->flush_done = wanted;
-    condition_broadcast(&recorder->is_flushed);
+    LIST_EACH(&recorder->flushes, link)
+    {
+        RecordFlush *flush = LIST_ITEM(link, RecordFlush, link);
+        if (flush->number <= wanted) {
+            list_remove(&flush->link);
+            flush->task.run = tell_flushed;
+            loop_post(flush->loop, &flush->task);
+        }
+    }
     mutex_unlock(&recorder->lock);
 }
 
-Status
-recorder_flush(Call *call, Recorder *recorder)
+void
+recorder_flush(Recorder *recorder, RecordFlush *flush)
 {
-    uint64_t now_ns = clock_monotonic_ns();
-    uint64_t left_ns = call_time_left_ns(call, now_ns);
-    uint64_t flush_ns = FLUSH_MAX_MS * CLOCK_NS_PER_MS;
-    uint64_t end_ns = now_ns + (left_ns < flush_ns ? left_ns : flush_ns);
-    bool has_time = true;
+    assert(flush->loop != NULL && flush->flushed != NULL);
+
     mutex_lock(&recorder->lock);
-    uint64_t wanted = ++recorder->flush_wanted;
-    (void)sem_post(&recorder->wake);
-    while (recorder->flush_done < wanted && has_time) {
-        has_time = condition_wait_until(&recorder->is_flushed, &recorder->lock, end_ns);
-    }
-    bool is_flushed = recorder->flush_done >= wanted;
+    flush->number = ++recorder->flush_wanted;
+    list_append(&recorder->flushes, &flush->link);
     mutex_unlock(&recorder->lock);
-    return is_flushed ? STATUS_OK
-                      : call_fail(call, STATUS_DEADLINE_EXCEEDED,
-                            "the records of the last steps could not be written in time");
+    (void)sem_post(&recorder->wake);
+}
+
+bool
+recorder_flush_leave(Recorder *recorder, RecordFlush *flush)
+{
+    mutex_lock(&recorder->lock);
+    bool was_waiting = !list_is_empty(&flush->link);
+    list_remove(&flush->link);
+    mutex_unlock(&recorder->lock);
+    return was_waiting;
 }
 
 static void *
@@ -409,7 +423,7 @@ recorder_new(Call *call, const RecorderOptions *options, Recorder **ret_recorder
     recorder->ring_size = power_of_two(options->ring_size);
     (void)sem_init(&recorder->wake, 0, 0);
     mutex_init(&recorder->lock);
-    condition_init(&recorder->is_flushed);
+    list_init(&recorder->flushes);
     if (pthread_create(&recorder->thread, NULL, run_recorder, recorder) != 0) {
         memory_free(recorder);
         return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
@@ -448,7 +462,6 @@ recorder_free(Recorder *recorder)
         ring_free(recorder->rings[index]);
     }
     store_close(recorder->store);
-    condition_done(&recorder->is_flushed);
     mutex_done(&recorder->lock);
     (void)sem_destroy(&recorder->wake);
     memory_free(recorder);

@@ -6,7 +6,7 @@
  * and records that are left when the gateway has to end, are counted in sluice_step_records_lost_total.
  *
  * Ownership: a Recorder owns its rings; recorder_put() takes the record over.
- * Threads:   a ring belongs to its loop's thread; recorder_flush() any thread that may wait.
+ * Threads:   a ring belongs to its loop's thread; a flush to its loop's.
  * Errors:    recorder_new(): UNAVAILABLE for the thread, RESOURCE_EXHAUSTED. */
 #pragma once
 
@@ -54,6 +54,18 @@ void recorder_abandon(RecordRing *ring, RecordWait *wait);
 /* Counts a record that could not be made for want of memory. */
 void recorder_note_lost(void);
 
-/* Waits until all records put before are written, for readers that must see their own steps.
- * DEADLINE_EXCEEDED when the call's deadline, or a second, is over first. */
-MUST_USE Status recorder_flush(Call *call, Recorder *recorder);
+/* A wait for records to be written, for readers that must see their own steps. */
+typedef struct RecordFlush {
+    Task task; /* first: brings `flushed` to the loop */
+    ListLink link;
+    Loop *loop;
+    uint64_t number;
+    void (*flushed)(struct RecordFlush *flush); /* called on the loop */
+} RecordFlush;
+
+/* Calls flush->flushed once all records that were put before are written. That takes as long as PostgreSQL
+ * does. */
+void recorder_flush(Recorder *recorder, RecordFlush *flush);
+
+/* Stops waiting. False when `flushed` is about to be called nevertheless. */
+MUST_USE bool recorder_flush_leave(Recorder *recorder, RecordFlush *flush);

@@ -1,5 +1,5 @@
 /* Asking: the question gets a number and goes out → the listening thread hears the answer with that number
- * and wakes the job thread that asked.
+ * and hands it to the loop of the request that asked (asked_questions.h).
  *
  * Answering: a question comes → the loop that the step's id names is asked (step_inquiry.h) → when it runs
  * the step, a job thread sends the answer. */
@@ -17,30 +17,12 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-enum {
-    WORD_SIZE = 72,
-    TRACE_WAIT_MS = 5000,
-    TEXT_SIZE = 512,
-    WORDS_MAX = 7,
-    ANSWER_ARENA_SIZE_MAX = 1 << 20,
-    ANSWER_MS = 2000
-};
-
-/* A job thread that waits for the answer with this number. */
-typedef struct Asker {
-    ListLink link;
-    uint64_t number;
-    bool is_answered;
-    char first[WORD_SIZE]; /* the first of the answer's two words */
-    uint64_t second;
-} Asker;
+enum { TEXT_SIZE = 512, WORDS_MAX = 7, ANSWER_ARENA_SIZE_MAX = 1 << 20, ANSWER_MS = 2000 };
 
 struct ReplicaMail {
     ReplicaMailOptions parts;
-    Mutex lock;
-    Condition answered;
-    ListLink askers;
-    uint64_t last_number;
+    AskedQuestions asked;
+    Mutex lock; /* guards `silent` */
     SilentSteps silent;
 };
 
@@ -66,9 +48,8 @@ replica_mail_new(const ReplicaMailOptions *options)
         return NULL;
     }
     mail->parts = *options;
-    list_init(&mail->askers);
+    asked_questions_init(&mail->asked, options->limits->step_lookups);
     mutex_init(&mail->lock);
-    condition_init(&mail->answered);
     return mail;
 }
 
@@ -76,8 +57,8 @@ void
 replica_mail_free(ReplicaMail *mail)
 {
     if (mail != NULL) {
-        condition_done(&mail->answered);
         mutex_done(&mail->lock);
+        asked_questions_done(&mail->asked);
         memory_free(mail);
     }
 }
@@ -109,41 +90,6 @@ send_question(Call *call, const ReplicaMail *mail, Store *store, const StepInqui
     return mail_send(call, store, text);
 }
 
-/* Waits for an answer, at most until the call's deadline. The lock is held. */
-static void
-await_answer(const Call *call, ReplicaMail *mail, const Asker *asker, uint64_t wait_ms)
-{
-    uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
-    until_ns = call->deadline_ns != 0 && call->deadline_ns < until_ns ? call->deadline_ns : until_ns;
-    bool has_time = true;
-    while (!asker->is_answered && has_time) {
-        has_time = condition_wait_until(&mail->answered, &mail->lock, until_ns);
-    }
-}
-
-/* Asks all gateways and waits for an answer; one that needs longer says "soon" first. */
-static Status
-ask_all(
-    Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
-{
-    mutex_lock(&mail->lock);
-    asker->number = ++mail->last_number;
-    list_append(&mail->askers, &asker->link);
-    mutex_unlock(&mail->lock);
-    Status status = send_question(call, mail, store, inquiry, verb, asker->number);
-    mutex_lock(&mail->lock);
-    if (status == STATUS_OK) {
-        await_answer(call, mail, asker, REPLICA_MAIL_WAIT_MS);
-    }
-    if (asker->is_answered && strcmp(asker->first, "soon") == 0) {
-        asker->is_answered = false;
-        await_answer(call, mail, asker, TRACE_WAIT_MS);
-    }
-    list_remove(&asker->link);
-    mutex_unlock(&mail->lock);
-    return status;
-}
-
 static bool
 was_silent(ReplicaMail *mail, const StepInquiry *inquiry)
 {
@@ -161,45 +107,54 @@ note_silence(ReplicaMail *mail, const StepInquiry *inquiry)
     mutex_unlock(&mail->lock);
 }
 
-Status
-replica_mail_ask_step(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
-    bool *ret_is_found, StepRecord *ret_step)
+bool
+replica_mail_may_know(ReplicaMail *mail, const StepInquiry *inquiry)
 {
-    Asker asker = {0};
-    GraphId graph;
-    *ret_is_found = false;
-    if (!may_still_run(mail, inquiry->id) || was_silent(mail, inquiry)) {
-        return STATUS_OK;
-    }
-    TRY(ask_all(call, mail, store, inquiry, inquiry->is_cancel ? "cancel" : "get", &asker));
-    if (asker.is_answered && uuid_from_text(slice_from_string(asker.first), &graph.value)) {
-        *ret_is_found = true;
-        running_step_describe(inquiry, graph, asker.second, ret_step);
-        return STATUS_OK;
-    }
-    TRY(call_check(call, clock_monotonic_ns())); /* a wait that the deadline cut short proves nothing */
-    note_silence(mail, inquiry);
-    return STATUS_OK;
+    return may_still_run(mail, inquiry->id) && !was_silent(mail, inquiry);
 }
 
 Status
-replica_mail_ask_trace(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
-    const TraceForm *form, TraceBlob *ret_blob)
+replica_mail_ask(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry, const char *verb,
+    AskedQuestion *question)
 {
-    assert(form != NULL);
+    assert(inquiry->home != NULL && verb != NULL);
 
-    Asker asker = {0};
+    if (!asked_questions_open(&mail->asked, question, inquiry->home->loop, inquiry->tenant)) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "other gateways are being asked about %llu steps for this tenant, the limit 'step_lookups': try "
+            "again soon",
+            (unsigned long long)mail->parts.limits->step_lookups);
+    }
+    Status status = send_question(call, mail, store, inquiry, verb, question->number);
+    return status == STATUS_OK || asked_question_close(question) ? status : STATUS_OK;
+}
+
+bool
+replica_mail_read_step(
+    ReplicaMail *mail, const StepInquiry *inquiry, const AskedQuestion *question, StepRecord *ret_step)
+{
+    GraphId graph;
+    if (question->is_answered && uuid_from_text(slice_from_string(question->first), &graph.value)) {
+        running_step_describe(inquiry, graph, question->second, ret_step);
+        return true;
+    }
+    note_silence(mail, inquiry);
+    return false;
+}
+
+Status
+replica_mail_read_trace(Call *call, const AskedQuestion *question, TraceBlob *ret_blob)
+{
     *ret_blob = (TraceBlob){0};
-    TRY(ask_all(call, mail, store, inquiry, form->name, &asker));
     ret_blob->is_found =
-        asker.is_answered && sha256_from_hex(slice_from_string(asker.first), &ret_blob->digest);
-    if (asker.is_answered && strcmp(asker.first, "failed") == 0) {
+        question->is_answered && sha256_from_hex(slice_from_string(question->first), &ret_blob->digest);
+    if (question->is_answered && strcmp(question->first, "failed") == 0) {
         return call_fail(call, STATUS_UNAVAILABLE, "the gateway that ran the step cannot hand its trace on%s",
-            asker.second == STATUS_RESOURCE_EXHAUSTED
+            question->second == STATUS_RESOURCE_EXHAUSTED
                 ? ": it goes by way of the tenant's stored bytes, whose quota 'stored_bytes_max' is used up"
                 : "");
     }
-    if (!asker.is_answered && strcmp(asker.first, "soon") == 0) {
+    if (!question->is_answered && question->is_soon) {
         return call_fail(
             call, STATUS_UNAVAILABLE, "the gateway that ran the step did not hand its trace on in time");
     }
@@ -211,22 +166,10 @@ take_answer(ReplicaMail *mail, const Slice *words)
 {
     uint64_t number = 0;
     uint64_t second = 0;
-    if (!slice_equals_string(words[1], mail->parts.replica->id) || !slice_to_uint64(words[2], &number) ||
-        !slice_to_uint64(words[4], &second)) {
-        return;
+    if (slice_equals_string(words[1], mail->parts.replica->id) && slice_to_uint64(words[2], &number) &&
+        slice_to_uint64(words[4], &second)) {
+        asked_questions_answer(&mail->asked, number, words[3], second);
     }
-    mutex_lock(&mail->lock);
-    LIST_EACH(&mail->askers, link)
-    {
-        Asker *asker = LIST_ITEM(link, Asker, link);
-        if (asker->number == number) {
-            asker->is_answered = true;
-            (void)snprintf(asker->first, sizeof asker->first, "%.*s", SLICE_PRINT(words[3]));
-            asker->second = second;
-        }
-    }
-    condition_broadcast(&mail->answered);
-    mutex_unlock(&mail->lock);
 }
 
 static uint64_t

@@ -10,18 +10,18 @@
  *     deleted FROM TENANT SESSION
  *     forgotten FROM TENANT SESSION GRAPH
  *
- * Nobody answers that it does not run a step: silence for REPLICA_MAIL_WAIT_MS is the answer. That is longer
+ * Nobody answers that it does not run a step: silence for ASKED_ANSWER_MS is the answer. That is longer
  * than the record of a step that has just ended is on its way (RECORD_DELAY_MS).
  *
  * Ownership: one for a gateway; the parts that it works with outlive it.
- * Threads:   asking and telling: job threads; replica_mail_receive() the listening thread. */
+ * Threads:   asking and telling: job threads, which do not wait for the answer (asked_questions.h); reading
+ * an answer: the loop or job thread that has the question; replica_mail_receive() the listening thread. */
 #pragma once
 
 #include "gateway/partials/partial_run.h"
+#include "gateway/replicas/asked_questions.h"
 #include "gateway/steps/step_inquiry.h"
 #include "gateway/traces/trace_form.h"
-
-enum { REPLICA_MAIL_WAIT_MS = 300 };
 
 typedef struct ReplicaMail ReplicaMail;
 
@@ -50,16 +50,22 @@ typedef struct TraceBlob {
 MUST_USE ReplicaMail *replica_mail_new(const ReplicaMailOptions *options);
 void replica_mail_free(ReplicaMail *mail); /* NULL is allowed */
 
-/* Asks for the step that `inquiry` names; *ret_step is the running step when *ret_is_found. Nobody is asked
- * about a step whose id is older than a step can be, or about which there was silence a moment ago
- * (silent_steps.h). */
-MUST_USE Status replica_mail_ask_step(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
-    bool *ret_is_found, StepRecord *ret_step);
+/* Returns whether asking for a step may bring an answer. It brings none for a step whose id is older than a
+ * step can be, or about which there was silence a moment ago (silent_steps.h). */
+bool replica_mail_may_know(ReplicaMail *mail, const StepInquiry *inquiry);
 
-/* Asks for the trace of a step that has ended, in this form; the gateway that has it puts it among the
- * tenant's blobs. UNAVAILABLE when a gateway has it and cannot hand it on. */
-MUST_USE Status replica_mail_ask_trace(Call *call, ReplicaMail *mail, Store *store,
-    const StepInquiry *inquiry, const TraceForm *form, TraceBlob *ret_blob);
+/* Asks all gateways about the step that `inquiry` names: the verb is "get", "cancel" or the name of a trace's
+ * form. The question must then be awaited on the inquiry's home. RESOURCE_EXHAUSTED when the tenant has as
+ * many questions open as the limit step_lookups allows. */
+MUST_USE Status replica_mail_ask(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
+    const char *verb, AskedQuestion *question);
+
+/* Read what has come of a question that has ended. A step is *ret_step when true is returned; false: no other
+ * gateway runs it. Of a trace, the gateway that has it has put it among the tenant's blobs; UNAVAILABLE when
+ * a gateway has it and cannot hand it on. */
+MUST_USE bool replica_mail_read_step(
+    ReplicaMail *mail, const StepInquiry *inquiry, const AskedQuestion *question, StepRecord *ret_step);
+MUST_USE Status replica_mail_read_trace(Call *call, const AskedQuestion *question, TraceBlob *ret_blob);
 
 /* Has every gateway, this one too, end what it runs of a session that has been deleted. */
 void replica_mail_session_deleted(

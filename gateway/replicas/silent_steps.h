@@ -1,5 +1,5 @@
 /* Silent steps are those for which no gateway has answered: for a moment nobody is asked about them again,
- * so that a client that polls a vanished step does not keep a job thread waiting each time.
+ * so that a client that polls a vanished step neither waits nor sends mail each time.
  *
  * Threads: one at a time. */
 #pragma once

@@ -76,7 +76,7 @@ is_found(const Replicas *replicas, const char *method, const char *path, const c
     return ret_response->status != 404;
 }
 
-/* Asks the second gateway until it finds what only the first one knows. A gateway has STEP_MAIL_WAIT_MS to
+/* Asks the second gateway until it finds what only the first one knows. A gateway has ASKED_ANSWER_MS to
  * answer the other, which takes silence for "not here": a busy machine may be later than that. */
 static void
 ask_patiently(const Replicas *replicas, const char *method, const char *path, const char *suffix,
@@ -295,8 +295,8 @@ who_polls_a_step_of_nobody_need_not_wait_each_time(void **state)
     cluster_step(cluster, body, &ended);
     (void)snprintf(path, sizeof path, "%s", rest_header(&ended, "Location"));
     name_another_step(path);
-    assert_true(milliseconds_of(replicas, path) >= REPLICA_MAIL_WAIT_MS);
-    AWAIT(milliseconds_of(replicas, path) < REPLICA_MAIL_WAIT_MS);
+    assert_true(milliseconds_of(replicas, path) >= ASKED_ANSWER_MS);
+    AWAIT(milliseconds_of(replicas, path) < ASKED_ANSWER_MS);
 }
 
 /* No gateway is asked: the step's id tells that it was made long ago. */

@@ -1,8 +1,12 @@
 /* The numbers of things in a request, and of things that a tenant has: a request at the limit is served,
  * one past it is refused. */
+#include <unistd.h>
+
+#include "shared/base/uuid.h"
 #include "tests/support/await.h"
 #include "tests/support/limit_checks.h"
 #include "tests/support/partial_runs.h"
+#include "tests/support/raw_http.h"
 
 static Cluster counts;
 
@@ -175,6 +179,53 @@ limit_partial_run_bytes(void **state)
     assert_full_partial_run(count / 2);
 }
 
+/* Sends a look-up of a step that nobody knows, about which other gateways are asked. */
+static int
+begin_lookup(void)
+{
+    char request[256];
+    char step[ID_TEXT_SIZE];
+    id_to_text("stp", uuid_new(), step);
+    int fd = raw_open(counts.gateway.address);
+    (void)snprintf(request, sizeof request,
+        "GET /api/v1/sessions/%s/steps/%s HTTP/1.1\r\nHost: localhost\r\n\r\n", counts.session, step);
+    raw_send_text(fd, request);
+    return fd;
+}
+
+/* Sends this many look-ups at once and returns how many of them are refused. */
+static int
+refused_lookups(uint64_t count)
+{
+    enum { LOOKUPS_MAX = 8 };
+    int open[LOOKUPS_MAX];
+    int refused = 0;
+    assert_true(count <= LOOKUPS_MAX);
+    for (uint64_t index = 0; index < count; index++) {
+        open[index] = begin_lookup();
+    }
+    for (uint64_t index = 0; index < count; index++) {
+        char reply[RAW_REPLY_SIZE];
+        int status = raw_reply(open[index], reply, AWAIT_MS);
+        assert_true(status == 404 || status == 429);
+        refused += status == 429;
+        (void)close(open[index]);
+    }
+    return refused;
+}
+
+/* Look-ups wait only a moment for other gateways: on a busy machine the first may have ended before the last
+ * one comes. */
+static void
+limit_step_lookups(void **state)
+{
+    (void)state;
+    uint64_t count = limit_shown(&counts, "step_lookups");
+    cluster_session(&counts, "{}");
+    assert_int_equal(refused_lookups(count), 0);
+    AWAIT(refused_lookups(count + 1) == 1);
+}
+
 static void assert_session(Cluster *cluster, int expected, const char *format, ...) PRINTF_LIKE(3, 4);
 
 static void
@@ -257,7 +308,7 @@ limit_page_size(void **state)
 
 static const char *const small_counts[] = {"--limit",
     "graph_nodes=12,graph_versions=3,step_feeds=5,step_fetches=4,session_slots=3,name_bytes=20,page_size=3,"
-    "partial_runs=2,partial_run_bytes=64,idempotency_key_bytes=40",
+    "partial_runs=2,step_lookups=3,partial_run_bytes=64,idempotency_key_bytes=40",
     NULL};
 
 static int
@@ -285,6 +336,7 @@ main(void)
         cmocka_unit_test(limit_graph_versions),
         cmocka_unit_test(limit_step_feeds),
         cmocka_unit_test(limit_step_fetches),
+        cmocka_unit_test(limit_step_lookups),
         cmocka_unit_test(limit_partial_runs),
         cmocka_unit_test(limit_partial_run_bytes),
         cmocka_unit_test(limit_session_slots),
