@@ -59,6 +59,8 @@ serve(Call *call, const Config *config)
         .queue_slot_count = (size_t)config_integer(config, "queue-slots"),
         .queue_lease_ms = (uint64_t)config_integer(config, "queue-lease"),
         .history_days = (int)config_integer(config, "history-days"),
+        .blob_store = config_string(config, "blob-store"),
+        .blob_inline_size = (uint64_t)config_integer(config, "blob-inline"),
         .blob_age_ms = (uint64_t)config_integer(config, "blob-age"),
     };
     options.worker_count = config_list(config, "workers", &options.workers);

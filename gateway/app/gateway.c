@@ -7,6 +7,7 @@
 #include "gateway/app/gateway_loop.h"
 #include "gateway/app/metrics.h"
 #include "gateway/auth/auth.h"
+#include "gateway/blobs/blob_store.h"
 #include "gateway/graphs/plan_obtain.h"
 #include "gateway/jobs/job_context.h"
 #include "gateway/partials/partial_run.h"
@@ -27,6 +28,8 @@ enum { RECORDS_FLUSH_MS = 5000 };
 struct Gateway {
     Limits limits;
     Replica replica;
+    BlobStore *blobs;
+    JobContextOptions job_contexts;
     Auth *auth;
     Directory *directory;
     SessionCache *sessions;
@@ -90,6 +93,7 @@ open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
         .owner = gateway->replica.id,
         .history_days = options->history_days,
         .blob_age_ms = options->blob_age_ms,
+        .blobs = blob_store_backend(gateway->blobs),
     };
     TRY(queue_runner_new(call, &queue, &gateway->steps.queue));
     return upkeep_new(call, &upkeep, &gateway->upkeep);
@@ -117,6 +121,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
         .parts = {.limits = &gateway->limits,
             .replica = &gateway->replica,
             .auth = gateway->auth,
+            .blobs = gateway->blobs,
             .sessions = gateway->sessions,
             .graphs = gateway->graphs,
             .traces = gateway->traces,
@@ -168,6 +173,14 @@ check_database(Call *call, const GatewayOptions *options)
 }
 
 static Status
+open_blobs(Call *call, Gateway *gateway, const GatewayOptions *options)
+{
+    BlobStoreOptions blobs = {
+        .where = options->blob_store, .inline_size = options->blob_inline_size, .limits = &gateway->limits};
+    return blob_store_new(call, &blobs, &gateway->blobs);
+}
+
+static Status
 open_caches(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
     AuthOptions auth = {.pepper = options->pepper, .is_open = options->is_open};
@@ -192,12 +205,14 @@ open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
         .thread_count = options->job_thread_count,
         .context_new = job_context_new,
         .context_free = job_context_free,
-        .owner = options->conninfo,
+        .owner = &gateway->job_contexts,
     };
     RecorderOptions recorder = {
         .conninfo = options->conninfo,
         .ring_size = options->record_ring_size,
     };
+    gateway->job_contexts =
+        (JobContextOptions){.conninfo = options->conninfo, .blobs = blob_store_backend(gateway->blobs)};
     TRY(job_pool_new(call, &jobs, &gateway->jobs));
     gateway->constants = constant_pieces_new(gateway->jobs, options->job_thread_count, options->loop_count);
     if (gateway->constants == NULL) {
@@ -277,6 +292,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
             "--auth=off is refused on '%s': it is no loopback address", options->listen);
     }
     TRY(check_database(call, options));
+    TRY(open_blobs(call, gateway, options));
     TRY(open_caches(call, gateway, options));
     TRY(open_threads(call, gateway, options));
     TRY(open_steps(call, gateway));
@@ -406,6 +422,7 @@ gateway_close(Gateway *gateway)
     session_cache_free(gateway->sessions);
     directory_free(gateway->directory);
     auth_free(gateway->auth);
+    blob_store_free(gateway->blobs);
     memory_free(gateway);
 }
 

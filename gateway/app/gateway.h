@@ -34,6 +34,8 @@ typedef struct GatewayOptions {
     uint64_t queue_lease_ms;
     int history_days;
     uint64_t blob_age_ms;
+    const char *blob_store;
+    uint64_t blob_inline_size;
 } GatewayOptions;
 
 /* Connects, checks the schema, opens loops and servers, starts polling the workers. */

@@ -17,7 +17,9 @@
     X(graph_nodes, 65536, 1048576, "nodes", "nodes of one graph, its functions included")                    \
     X(graph_versions, 256, 4096, "versions", "versions of one graph, the first included")                    \
     X(tensor_rank, 16, 16, "dimensions", "rank of a tensor")                                                 \
-    X(blob_bytes, 67108864, 67108864, "bytes", "one stored tensor or graph source")                          \
+    X(blob_bytes, 68719476736, 1125899906842624, "bytes", "a blob: a model's file, a tensor")                \
+    X(uploads, 32, 65536, "uploads", "blobs that are being uploaded to one gateway at a time")               \
+    X(tenant_uploads, 8, 65536, "uploads", "those of one tenant")                                            \
     X(step_body_bytes, 2147483648, 2147483648, "bytes", "a step's request as a form; its feeds in memory")   \
     X(step_feeds, 1024, 16384, "tensors", "feeds of one step")                                               \
     X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \

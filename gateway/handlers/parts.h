@@ -9,6 +9,7 @@
 #include "gateway/http/request.h"
 
 typedef struct Auth Auth;
+typedef struct BlobStore BlobStore;
 typedef struct Directory Directory;
 typedef struct Dispatcher Dispatcher;
 typedef struct GraphCache GraphCache;
@@ -29,6 +30,7 @@ struct Parts {
     const Limits *limits;       /* gateway/domain/limits.h */
     const Replica *replica;     /* gateway/domain/replica.h */
     Auth *auth;                 /* gateway/auth/auth.h */
+    BlobStore *blobs;           /* gateway/blobs/blob_store.h */
     SessionCache *sessions;     /* gateway/sessions/session_cache.h */
     GraphCache *graphs;         /* gateway/graphs/graph_cache.h */
     TraceCache *traces;         /* gateway/traces/trace_cache.h */

@@ -22,8 +22,8 @@ cors_apply(const char *const *origins, const Request *request, Response *respons
     if (origin_is_admitted(origins, origin)) {
         response_header_format(response, "Access-Control-Allow-Origin", "%.*s", SLICE_PRINT(origin));
         response_header(response, "Access-Control-Expose-Headers",
-            "ETag, Link, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, "
-            "X-Request-Id");
+            "Content-Range, ETag, Link, Location, Preference-Applied, RateLimit, RateLimit-Policy, "
+            "Retry-After, Upload-Length, Upload-Offset, X-Request-Id");
     }
 }
 
@@ -37,8 +37,7 @@ cors_preflight(
     }
     response_header(response, "Access-Control-Allow-Methods", allowed_methods);
     response_header(response, "Access-Control-Allow-Headers",
-        "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, "
-        "Prefer, "
-        "traceparent, X-Request-Id");
+        "Accept, Authorization, Content-Range, Content-Type, Idempotency-Key, If-Match, If-None-Match, "
+        "Last-Event-ID, Prefer, Range, traceparent, X-Request-Id");
     response_header(response, "Access-Control-Max-Age", "600");
 }

@@ -108,7 +108,7 @@ exchange_log(const Exchange *exchange)
                        : is_ours            ? exchange->response.status
                                             : 400,
         .code = exchange->status,
-        .message = exchange->is_taking ? "" : exchange->call.error.message,
+        .message = exchange->is_taking || exchange->status == STATUS_OK ? "" : exchange->call.error.message,
         .received = exchange->received,
         .sent = exchange->sent + exchange->stream.sent,
         .duration_ns = loop_now_ns(exchange->server->loop) - exchange->started_ns,

@@ -224,6 +224,9 @@ response_borrow(
     response_header(response, "Content-Type", content_type);
 }
 
+/* The answer to a range behind the end names the size (RFC 9110 15.5.17). */
+enum { HTTP_UNSATISFIABLE = 416 };
+
 void
 response_clear_body(Response *response)
 {
@@ -231,7 +234,9 @@ response_clear_body(Response *response)
     buffer_clear(&response->buffer);
     size_t kept = 0;
     for (size_t index = 0; index < response->header_count; index++) {
-        if (strncasecmp(response->headers[index].name, "Content-", sizeof "Content-" - 1) != 0) {
+        const char *name = response->headers[index].name;
+        bool is_kept = response->status == HTTP_UNSATISFIABLE && strcasecmp(name, "Content-Range") == 0;
+        if (is_kept || strncasecmp(name, "Content-", sizeof "Content-" - 1) != 0) {
             response->headers[kept++] = response->headers[index];
         }
     }

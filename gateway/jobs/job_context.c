@@ -5,20 +5,20 @@
 #include "shared/base/memory.h"
 
 struct JobContext {
-    const char *conninfo;
+    const JobContextOptions *options;
     Store *stores[JOB_CONNECTIONS_MAX]; /* by role; NULL: not opened yet */
 };
 
 Status
-job_context_new(Call *call, const void *conninfo, JobContext **ret_context)
+job_context_new(Call *call, const void *options, JobContext **ret_context)
 {
-    assert(conninfo != NULL);
+    assert(options != NULL);
 
     JobContext *context = memory_new(1, sizeof *context);
     if (context == NULL) {
         return call_fail_memory(call, "a job thread");
     }
-    context->conninfo = conninfo;
+    context->options = options;
     *ret_context = context;
     return STATUS_OK;
 }
@@ -38,7 +38,8 @@ job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store)
     assert(context != NULL && (size_t)role < JOB_CONNECTIONS_MAX);
 
     if (context->stores[role] == NULL) {
-        StoreOptions options = {.conninfo = context->conninfo, .role = role};
+        StoreOptions options = {
+            .conninfo = context->options->conninfo, .role = role, .blobs = context->options->blobs};
         TRY(store_open(call, &options, &context->stores[role]));
     }
     *ret_store = context->stores[role];

@@ -12,8 +12,14 @@ enum { JOB_CONNECTIONS_MAX = STORE_ROLE_AUTH + 1 }; /* connections that one job 
 
 typedef struct JobContext JobContext;
 
-/* Makes a context, as JobPoolOptions has it; `conninfo` is a const char * and outlives the context. */
-MUST_USE Status job_context_new(Call *call, const void *conninfo, JobContext **ret_context);
+typedef struct JobContextOptions {
+    const char *conninfo;
+    BlobBackend *blobs; /* StoreOptions.blobs */
+} JobContextOptions;
+
+/* Makes a context, as JobPoolOptions has it; `options` is a const JobContextOptions * and outlives the
+ * context. */
+MUST_USE Status job_context_new(Call *call, const void *options, JobContext **ret_context);
 void job_context_free(JobContext *context);
 
 /* Returns the thread's connection under this role. */

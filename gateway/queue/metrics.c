@@ -13,6 +13,8 @@ static const char *const removed_kinds[] = {
     [UPKEEP_IDEMPOTENCY_KEYS] = "idempotency_keys",
     [UPKEEP_OUTPUTS] = "outputs",
     [UPKEEP_BLOBS] = "blobs",
+    [UPKEEP_UPLOADS] = "uploads",
+    [UPKEEP_LOCATIONS] = "locations",
 };
 METRIC_SHARED_DEFINE(metric_upkeep_removed, COUNT_OF(removed_kinds), .name = "sluice_upkeep_removed_total",
     .kind = METRIC_COUNTER, .help = "What was over and has been removed from the database.",

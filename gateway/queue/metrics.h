@@ -8,7 +8,13 @@ extern const Metric metric_step_records_lost;
 extern const Metric metric_queue_claimed;
 extern const Metric metric_queue_active;
 
-enum UpkeepRemoved { UPKEEP_IDEMPOTENCY_KEYS, UPKEEP_OUTPUTS, UPKEEP_BLOBS };
+enum UpkeepRemoved {
+    UPKEEP_IDEMPOTENCY_KEYS,
+    UPKEEP_OUTPUTS,
+    UPKEEP_BLOBS,
+    UPKEEP_UPLOADS,
+    UPKEEP_LOCATIONS
+};
 extern const Metric metric_upkeep_removed; /* by UpkeepRemoved */
 
 extern const MetricTable queue_metrics;

@@ -17,6 +17,7 @@
 #include "gateway/store/idempotency.h"
 #include "gateway/store/leases.h"
 #include "gateway/store/tenants.h"
+#include "gateway/store/uploads.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -33,7 +34,7 @@ enum {
     COLLECT_PAUSE_S = 60,
     TENANT_BATCH = 100,
     ROW_BATCH = 1000,
-    BLOB_BATCH = 50, /* up to 64 MiB each */
+    BLOB_BATCH = 50,
     SECONDS_A_DAY = 86400,
     ARENA_SIZE_MAX = 4 << 20,
 };
@@ -56,12 +57,19 @@ clean_tenant(Call *call, const UpkeepOptions *options, Store *app, TenantId tena
     uint64_t keys = 0;
     uint64_t outputs = 0;
     uint64_t blobs = 0;
+    uint64_t uploads = 0;
+    uint64_t locations = 0;
+    uint64_t blob_age_s = options->blob_age_ms / 1000;
     TRY(idempotency_expire(call, app, tenant, ROW_BATCH, &keys));
     TRY(steps_outputs_expire(call, app, tenant, output_age_s, ROW_BATCH, &outputs));
-    TRY(blobs_collect(call, app, tenant, options->blob_age_ms / 1000, BLOB_BATCH, &blobs));
+    TRY(blobs_collect(call, app, tenant, blob_age_s, BLOB_BATCH, &blobs));
+    TRY(uploads_expire(call, app, tenant, blob_age_s, BLOB_BATCH, &uploads));
+    TRY(removals_do(call, app, tenant, ROW_BATCH, &locations));
     metric_add(&metric_upkeep_removed, UPKEEP_IDEMPOTENCY_KEYS, (int64_t)keys);
     metric_add(&metric_upkeep_removed, UPKEEP_OUTPUTS, (int64_t)outputs);
     metric_add(&metric_upkeep_removed, UPKEEP_BLOBS, (int64_t)blobs);
+    metric_add(&metric_upkeep_removed, UPKEEP_UPLOADS, (int64_t)uploads);
+    metric_add(&metric_upkeep_removed, UPKEEP_LOCATIONS, (int64_t)locations);
     return STATUS_OK;
 }
 
@@ -70,7 +78,7 @@ static Status
 clean_tenants(Call *call, const UpkeepOptions *options, const TenantId *tenants, size_t count)
 {
     AUTO_STORE app = NULL;
-    StoreOptions store = {.conninfo = options->conninfo, .role = STORE_ROLE_APP};
+    StoreOptions store = {.conninfo = options->conninfo, .role = STORE_ROLE_APP, .blobs = options->blobs};
     TRY(store_open(call, &store, &app));
     for (size_t index = 0; index < count; index++) {
         if (clean_tenant(call, options, app, tenants[index]) != STATUS_OK) {

@@ -18,7 +18,9 @@ typedef struct UpkeepOptions {
     const char *conninfo; /* outlives the upkeep, as `owner` does */
     const char *owner;    /* names this process life; unique */
     int history_days;     /* how long records of steps and outputs are kept */
-    uint64_t blob_age_ms; /* how long blobs are kept that nothing refers to */
+    uint64_t blob_age_ms; /* how long blobs are kept that nothing refers to, and uploads that nobody goes on
+                             with */
+    BlobBackend *blobs;   /* StoreOptions.blobs */
 } UpkeepOptions;
 
 MUST_USE Status upkeep_new(Call *call, const UpkeepOptions *options, Upkeep **ret_upkeep);

@@ -39,14 +39,14 @@ typedef struct BlobPart {
 
 /* All parts of a blob. */
 typedef struct BlobParts {
-    const char *const *tags; /* what `write` returned for each part; NULL without has_tags */
+    const char *const *tags; /* what `write` returned for each part; NULL without has_state */
     size_t count;
     uint64_t size; /* of all together */
 } BlobParts;
 
 struct BlobBackend {
     const char *scheme;
-    bool has_tags;         /* `finish` needs what `write` returned */
+    bool has_state;        /* `begin` returns a state, and `finish` needs what `write` returned */
     bool is_transactional; /* `write` runs in the transaction that notes the part, behind its row's lock */
 
     /* Returns how large the parts of a blob of this size are, a multiple of 64; 0 when it is too large. */
@@ -56,11 +56,12 @@ struct BlobBackend {
     MUST_USE Status (*locate)(Call *call, const BlobBackend *backend, TenantId tenant, const Sha256 *digest,
         const char **ret_location);
 
+    /* NULL without has_state. */
     MUST_USE Status (*begin)(
         Call *call, BlobBackend *backend, const BlobPlace *place, const char **ret_state);
 
     /* Returns when the bytes, once the transaction is committed, would survive a loss of power. A part that
-     * is written again replaces the first. */
+     * is written again replaces the first. *ret_tag is untouched without has_state. */
     MUST_USE Status (*write)(
         Call *call, BlobBackend *backend, const BlobPlace *place, const BlobPart *part, const char **ret_tag);
     MUST_USE Status (*finish)(

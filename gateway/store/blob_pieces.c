@@ -38,16 +38,6 @@ make_location(
     return STATUS_OK;
 }
 
-static Status
-begin_pieces(Call *call, BlobBackend *backend, const BlobPlace *place, const char **ret_state)
-{
-    (void)call;
-    (void)backend;
-    (void)place;
-    *ret_state = "";
-    return STATUS_OK;
-}
-
 /* Adds the tenant and the id of the pieces. */
 static Status
 add_identity(Call *call, const BlobPlace *place, Values *values)
@@ -67,6 +57,7 @@ write_pieces(
     Call *call, BlobBackend *backend, const BlobPlace *place, const BlobPart *part, const char **ret_tag)
 {
     (void)backend;
+    (void)ret_tag;
     assert(part->offset % PIECE_SIZE == 0 && store_is_in_transaction(place->store));
 
     for (size_t offset = 0; offset < part->bytes.size; offset += PIECE_SIZE) {
@@ -76,7 +67,6 @@ write_pieces(
         values_bytes(&values, slice_part(part->bytes, offset, PIECE_SIZE));
         TRY(store_execute(call, place->store, place->tenant, &sql_blob_piece_insert, &values, NULL));
     }
-    *ret_tag = "";
     return STATUS_OK;
 }
 
@@ -141,7 +131,6 @@ BlobBackend blob_backend_postgres = {
     .is_transactional = true,
     .part_size = choose_part_size,
     .locate = make_location,
-    .begin = begin_pieces,
     .write = write_pieces,
     .finish = finish_pieces,
     .read = read_pieces,

@@ -9,6 +9,8 @@ STATEMENT(blob_insert);
 STATEMENT(blob_chunk_insert);
 STATEMENT(blob_range_insert);
 STATEMENT(blob_collect);
+STATEMENT(blob_renew);
+STATEMENT(blob_drop);
 
 /* A position among the bytes of many blobs: all before it have been sent. */
 typedef struct BlobPosition {
@@ -268,6 +270,51 @@ blobs_put_ranges(Call *call, Store *store, TenantId tenant, const BlobPartOf *ra
         return call_fail_memory(call, "ranges of files");
     }
     return store_execute(call, store, tenant, &sql_blob_range_insert, &columns.values, NULL);
+}
+
+static Status
+fail_missing(Call *call, const Sha256 *digest)
+{
+    char hex[SHA256_HEX_SIZE];
+    sha256_to_hex(digest, hex);
+    return call_fail(call, STATUS_NOT_FOUND, "there are no bytes with the digest '%s'", hex);
+}
+
+Status
+blobs_renew(Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint64_t *ret_size)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_digest(&values, digest);
+    TRY(store_query(call, store, tenant, &sql_blob_renew, &values, &rows));
+    if (rows.count == 0) {
+        return fail_missing(call, digest);
+    }
+    RowReader reader = row_reader(call, &rows, 0);
+    int64_t size = row_int64(&reader);
+    TRY(row_end(call, &reader));
+    *ret_size = (uint64_t)size;
+    return STATUS_OK;
+}
+
+Status
+blobs_drop(Call *call, Store *store, TenantId tenant, const Sha256 *digest)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_digest(&values, digest);
+    TRY(store_query(call, store, tenant, &sql_blob_drop, &values, &rows));
+    if (rows.count == 0) {
+        return fail_missing(call, digest);
+    }
+    RowReader reader = row_reader(call, &rows, 0);
+    bool is_dropped = row_boolean(&reader);
+    TRY(row_end(call, &reader));
+    return is_dropped ? STATUS_OK
+                      : call_fail(call, STATUS_FAILED_PRECONDITION,
+                            "a graph or a queued step refers to these bytes: delete it first");
 }
 
 Status

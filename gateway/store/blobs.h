@@ -36,6 +36,13 @@ MUST_USE Status blobs_put_all(Call *call, Store *store, TenantId tenant, BlobPut
 MUST_USE Status blobs_find(
     Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint64_t *ret_size);
 
+/* Finds the size of a blob of its own, no range of another, and keeps it from being collected for now. */
+MUST_USE Status blobs_renew(
+    Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint64_t *ret_size);
+
+/* Removes a blob. NOT_FOUND when there is none, FAILED_PRECONDITION when something refers to it. */
+MUST_USE Status blobs_drop(Call *call, Store *store, TenantId tenant, const Sha256 *digest);
+
 /* Appends the bytes of the range; fewer when the blob ends first. One chunk at a time is held beside the
  * buffer. */
 MUST_USE Status blobs_read(

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shared/base/compiler.h"
 #include "shared/base/slice.h"
@@ -35,6 +36,25 @@ bool sha256_from_hex(Slice hex, Sha256 *ret_digest);
 enum { SHA256_REF_SIZE = sizeof "sha256:" - 1 + SHA256_HEX_SIZE };
 void sha256_to_ref(const Sha256 *digest, char ret_ref[SHA256_REF_SIZE]);
 bool sha256_from_ref(Slice ref, Sha256 *ret_digest);
+
+/* A digest that can be put down after a whole block and taken up elsewhere: the state of SHA-256 as FIPS
+ * 180-4 has it. */
+enum { SHA256_BLOCK_SIZE = 64 };
+
+typedef struct Sha256Chain {
+    uint32_t words[SHA256_SIZE / sizeof(uint32_t)];
+    uint64_t size; /* bytes so far, in whole blocks */
+} Sha256Chain;
+
+Sha256Chain sha256_chain_begin(void);
+void sha256_chain_add(Sha256Chain *chain, Slice blocks); /* a multiple of SHA256_BLOCK_SIZE */
+
+/* Ends a copy of the chain with the bytes behind its blocks, of any size. */
+void sha256_chain_end(const Sha256Chain *chain, Slice rest, Sha256 *ret_digest);
+
+/* Writes and reads the state without its size. */
+void sha256_chain_to_bytes(const Sha256Chain *chain, unsigned char ret_bytes[SHA256_SIZE]);
+Sha256Chain sha256_chain_from_bytes(const unsigned char bytes[SHA256_SIZE], uint64_t size);
 
 /* A digest of bytes that come in parts. */
 typedef struct Sha256State Sha256State;

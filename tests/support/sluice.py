@@ -84,6 +84,7 @@ class Program:
             self.stop()
             raise RuntimeError(f"{name} did not come up")
         self.address = line.removeprefix("listening on ").strip()
+        self.pid = self._process.pid
 
     def is_running(self):
         return self._process.poll() is None
@@ -104,10 +105,11 @@ class Program:
 
 class Cluster:
     """`with Cluster() as cluster:` a database, workers and a gateway that end with the block. `threads`: how many each
-    worker computes with; there are as many workers as numbers."""
+    worker computes with; there are as many workers as numbers. `settings`: more arguments for each gateway."""
 
-    def __init__(self, threads=(2, 2)):
+    def __init__(self, threads=(2, 2), settings=()):
         self._threads = threads
+        self._settings = settings
         self._programs = []
         self._database = f"driver_{os.getpid()}_{id(self)}"
 
@@ -134,6 +136,18 @@ class Cluster:
         """Whether one of the programs is gone, of which no test can be blamed on its graph alone."""
         return not all(program.is_running() for program in self._programs)
 
+    def add_gateway(self):
+        """Another gateway of the same database and workers; a Program."""
+        gateway = Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "off", "--database",
+                          f"dbname={self._database}", "--workers", self._workers, *self._settings)
+        self._programs.append(gateway)
+        return gateway
+
+    def ask(self, sql):
+        """What the database answers: the first column of each row, a line each."""
+        return subprocess.run(["psql", "-qXAt", "-d", self._database, "-c", "set search_path = sluice", "-c", sql],
+                              check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
     def kill_workers(self):
         """At once, as a lost machine would be."""
         for program in self._programs[:len(self._threads)]:
@@ -147,10 +161,9 @@ class Cluster:
         for index, count in enumerate(self._threads):
             arguments = ["--listen", "127.0.0.1:0", "--name", f"w{index}", "--threads", str(count)]
             self._programs.append(Program("sluice-worker", *arguments))
-        workers = ",".join(program.address for program in self._programs)
-        self._programs.append(Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "off", "--database",
-                                      f"dbname={self._database}", "--workers", workers))
-        self.address = urlsplit("//" + self._programs[-1].address).netloc
+        self._workers = ",".join(program.address for program in self._programs)
+        self.gateway = self.add_gateway()
+        self.address = urlsplit("//" + self.gateway.address).netloc
         self._await_workers()
 
     def _await_workers(self):

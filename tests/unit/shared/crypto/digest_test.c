@@ -93,10 +93,60 @@ hex_survives_both_ways_and_refuses_the_rest(void **state)
     assert_int_equal(read.bytes[0], 7);
 }
 
+/* Every size of the chain's own part and of the rest, so that all paddings come; the chain goes through
+ * bytes. */
+static void
+a_chain_is_put_down_and_taken_up(void **state)
+{
+    (void)state;
+    enum { SIZE = 5 * SHA256_BLOCK_SIZE };
+    char bytes[SIZE];
+    for (size_t index = 0; index < SIZE; index++) {
+        bytes[index] = (char)(index * 37);
+    }
+    for (size_t size = 0; size <= SIZE; size++) {
+        Sha256 expected;
+        Sha256 found;
+        unsigned char kept[SHA256_SIZE];
+        size_t whole = size - size % SHA256_BLOCK_SIZE;
+        size_t first = whole / 2 - whole / 2 % SHA256_BLOCK_SIZE;
+        sha256(slice_of(bytes, size), &expected);
+        Sha256Chain chain = sha256_chain_begin();
+        sha256_chain_add(&chain, slice_of(bytes, first));
+        sha256_chain_to_bytes(&chain, kept);
+        chain = sha256_chain_from_bytes(kept, first);
+        sha256_chain_add(&chain, slice_of(bytes + first, whole - first));
+        sha256_chain_end(&chain, slice_of(bytes + whole, size - whole), &found);
+        assert_true(sha256_equal(&expected, &found));
+        sha256_chain_end(&chain, slice_of(bytes + whole, size - whole), &found);
+        assert_true(sha256_equal(&expected, &found));
+    }
+}
+
+/* The length in bits has a high word above 512 MiB; the digest was made with sha256sum from zeros. */
+static void
+a_chain_counts_past_four_gigabits(void **state)
+{
+    (void)state;
+    enum { PIECE = 1 << 20, PIECES = 513 };
+    static char zeros[PIECE];
+    char hex[SHA256_HEX_SIZE];
+    Sha256 found;
+    Sha256Chain chain = sha256_chain_begin();
+    for (int index = 0; index < PIECES; index++) {
+        sha256_chain_add(&chain, slice_of(zeros, PIECE));
+    }
+    sha256_chain_end(&chain, SLICE("x"), &found);
+    sha256_to_hex(&found, hex);
+    assert_string_equal(hex, "991c88ba3248e5a8376b365a0ecaa38541105203122d6ac67b8b3f83ba644fab");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_is_put_down_and_taken_up),
+        cmocka_unit_test(a_chain_counts_past_four_gigabits),
         cmocka_unit_test(digests_are_those_of_the_standard),
         cmocka_unit_test(signatures_are_those_of_the_standard),
         cmocka_unit_test(parts_give_the_digest_of_the_whole),

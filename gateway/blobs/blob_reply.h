@@ -1,0 +1,21 @@
+/* Replies with a blob's bytes, whole or the range that the request asks for (RFC 9110 14), while it is read:
+ * a job thread reads a piece, the socket takes it, and only then the next one is read. HEAD gets the same
+ * headers.
+ *
+ * Ownership: the exchange is kept until its last piece has been sent or dropped.
+ * Threads:   the loop's; reading happens on job threads.
+ * Errors:    416 for a range behind the end; a blob that cannot be read further cuts the reply. */
+#pragma once
+
+#include "gateway/http/exchange.h"
+#include "gateway/store/blobs.h"
+
+typedef struct BlobReplyOptions {
+    const char *content_type;
+    Slice magic;        /* what the blob must begin with, to be found at all; empty: nothing */
+    const char *noun;   /* of the message when it is not found: "there is no <noun> '…'" */
+    bool shows_uploads; /* HEAD says of an unfinished upload how far it has come: 204, Upload-Offset */
+} BlobReplyOptions;
+
+/* Answers the request, whose parameter {sha256} names the blob, and ends the exchange. */
+void blob_reply(Exchange *exchange, const BlobReplyOptions *options);
