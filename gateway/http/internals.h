@@ -95,6 +95,7 @@ struct Exchange {
     const BodyTaker *taker; /* NULL: none */
     Buffer taken;           /* the window on a job thread; the one that is being received is `body` */
     bool is_taking;         /* call and response are a job thread's */
+    bool is_beginning;      /* that job makes the taker's state */
     uint64_t waiting_since_ns;
     void (*window_taken)(Exchange *exchange, Status status);
 

@@ -207,7 +207,9 @@ reception_step(Exchange *exchange, Upload *upload)
         return handling_begin(exchange);
     }
     expect_more(exchange);
-    if (exchange->connection->is_gone) {
+    if (exchange->is_beginning) {
+        wait_for_window(exchange);
+    } else if (exchange->connection->is_gone) {
         connection_look(exchange->connection);
     }
     return MHD_YES;

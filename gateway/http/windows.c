@@ -3,7 +3,8 @@
  * Happy path: pieces fill `body` on the loop → a full one changes places with `taken`, which a job thread
  * takes while `body` fills again → when both are full, the connection is suspended and its socket not read →
  * the last window, which is seldom full, is taken by the job that runs the handler, and that job ends the
- * taker.
+ * taker. While the first window is taken the connection is suspended: the taker begins, and the request's
+ * headers, which it reads, lie in the connection's memory.
  *
  * Failures: a window that is refused refuses the request when its job comes back. While a job is at work, the
  * exchange's call and response are the job's, and what the loop has to say waits. A client that is gone
@@ -105,6 +106,7 @@ take_is_done(Job *job)
     Exchange *exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = NULL;
     exchange->is_taking = false;
+    exchange->is_beginning = false;
     if (exchange->connection == NULL) {
         windows_abandon(exchange);
     } else {
@@ -137,11 +139,13 @@ submit_window(Exchange *exchange)
     TRY(reserve_window(exchange));
     exchange->call.deadline_ns = deadline_after_ms(server->loop, server->options.deadline_ms);
     exchange->is_taking = true;
+    exchange->is_beginning = !exchange->is_body_begun;
     exchange_ref(exchange);
     if (exchange_submit(exchange, take_on_job_thread, take_is_done)) {
         return STATUS_OK;
     }
     exchange->is_taking = false;
+    exchange->is_beginning = false;
     exchange_unref(exchange);
     return exchange_note_overload(exchange);
 }
