@@ -1,6 +1,7 @@
-/* Writes frames and reads them. A frame arrives in four parts: the fixed header, the rest of the head, the
- * payload and its padding. Each part has a target and a size; when it is full, the part's function checks
- * it and sets up the next one. */
+/* Writes frames and reads them. A frame arrives in four stages: the fixed header, the rest of the head, the
+ * payload and its padding. Each stage has a target and a size; when it is full, the stage's function checks
+ * it and sets up the next one. Between the head and the elements of a large tensor lies a stage without
+ * bytes, in which the caller says whether it wants them whole or in pieces; pieces have no target. */
 #include "shared/wire/frame.h"
 
 #include <assert.h>
@@ -156,12 +157,20 @@ enum { HEAD_SIZE_MAX = FRAME_FIXED_SIZE + SHAPE_RANK_MAX * 8 + FRAME_NAME_SIZE_M
 
 typedef struct KindRow KindRow;
 
-typedef enum Stage { STAGE_FIXED, STAGE_HEAD, STAGE_PAYLOAD, STAGE_PADDING } Stage;
+typedef enum Stage {
+    STAGE_FIXED,
+    STAGE_HEAD,
+    STAGE_ANNOUNCED,
+    STAGE_PIECES,
+    STAGE_PAYLOAD,
+    STAGE_PADDING,
+} Stage;
 
 struct FrameReader {
     FrameLimits limits;
     uint64_t total_size;
     bool is_broken;
+    bool passes; /* the tensor whose head was the last frame is handed on in pieces */
 
     Stage stage;
     char *target;
@@ -219,6 +228,7 @@ frame_reader_reset(FrameReader *reader, const FrameLimits *limits)
     reader->limits = *limits;
     reader->total_size = 0;
     reader->is_broken = false;
+    reader->passes = false;
     stage_begin(reader, STAGE_FIXED, reader->head, FRAME_FIXED_SIZE);
 }
 
@@ -383,7 +393,6 @@ strings_shift(const FrameReader *reader)
 static Status
 elements_begin(Call *call, FrameReader *reader)
 {
-    TRY(shape_read(call, reader));
     const FrameLimits *limits = &reader->limits;
     size_t shift = strings_shift(reader);
     size_t size = reader->fixed.payload_size;
@@ -403,6 +412,31 @@ elements_begin(Call *call, FrameReader *reader)
 }
 
 static Status
+tensor_begin(Call *call, FrameReader *reader)
+{
+    size_t head_size_min = reader->limits.head_size_min;
+    TRY(shape_read(call, reader));
+    bool is_announced = head_size_min > 0 && reader->fixed.payload_size >= head_size_min &&
+                        reader->fixed.dtype != DTYPE_STRING;
+    if (!is_announced) {
+        return elements_begin(call, reader);
+    }
+    reader->passes = false;
+    stage_begin(reader, STAGE_ANNOUNCED, NULL, 0);
+    return STATUS_OK;
+}
+
+static Status
+announced_finish(Call *call, FrameReader *reader)
+{
+    if (!reader->passes) {
+        return elements_begin(call, reader);
+    }
+    stage_begin(reader, STAGE_PIECES, NULL, reader->fixed.payload_size);
+    return STATUS_OK;
+}
+
+static Status
 head_finish(Call *call, FrameReader *reader)
 {
     const FrameFixed *fixed = &reader->fixed;
@@ -413,7 +447,7 @@ head_finish(Call *call, FrameReader *reader)
             call, STATUS_INVALID_ARGUMENT, "the padding of a %s frame's head is not 0", kind->name);
     }
     if (kind->has_elements) {
-        return elements_begin(call, reader);
+        return tensor_begin(call, reader);
     }
     if (!kind->is_json) {
         stage_begin(reader, STAGE_PAYLOAD, &reader->announced_size, fixed->payload_size);
@@ -471,6 +505,22 @@ payload_finish(Call *call, FrameReader *reader)
 }
 
 static Status
+bools_fail(Call *call)
+{
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "a bool of a tensor frame is neither 0 nor 1");
+}
+
+static Status
+bools_check(Call *call, Slice bytes)
+{
+    unsigned char seen = 0;
+    for (size_t index = 0; index < bytes.size; index++) {
+        seen |= (unsigned char)bytes.data[index];
+    }
+    return seen <= 1 ? STATUS_OK : bools_fail(call);
+}
+
+static Status
 padding_finish(Call *call, FrameReader *reader)
 {
     if (!is_zero(reader->padding, reader->size)) {
@@ -481,8 +531,8 @@ padding_finish(Call *call, FrameReader *reader)
         .shape = reader->shape,
         .data = reader->buffer == NULL ? NULL : reader->buffer->data,
     };
-    if (reader->fixed.kind == FRAME_TENSOR && !tensor_is_valid(&tensor)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "a bool of a tensor frame is neither 0 nor 1");
+    if (reader->fixed.kind == FRAME_TENSOR && !reader->passes && !tensor_is_valid(&tensor)) {
+        return bools_fail(call);
     }
     stage_begin(reader, STAGE_FIXED, reader->head, FRAME_FIXED_SIZE);
     return STATUS_OK;
@@ -493,7 +543,8 @@ frame_take(FrameReader *reader)
 {
     const FrameFixed *fixed = &reader->fixed;
     const KindRow *kind = reader->kind;
-    Frame frame = {.kind = (FrameKind)fixed->kind};
+    Frame frame = {.kind = (FrameKind)fixed->kind, .part = reader->passes ? FRAME_END : FRAME_WHOLE};
+    reader->passes = false;
     frame.name = slice_of(reader->head + FRAME_FIXED_SIZE + fixed->rank * sizeof(int64_t), fixed->name_size);
     if (kind->is_json) {
         frame.json = slice_of(reader->json.data, fixed->payload_size);
@@ -514,9 +565,44 @@ frame_take(FrameReader *reader)
 static Status (*const stage_finishes[])(Call *call, FrameReader *reader) = {
     [STAGE_FIXED] = fixed_finish,
     [STAGE_HEAD] = head_finish,
+    [STAGE_ANNOUNCED] = announced_finish,
+    [STAGE_PIECES] = payload_finish,
     [STAGE_PAYLOAD] = payload_finish,
     [STAGE_PADDING] = padding_finish,
 };
+
+void
+frame_reader_pass(FrameReader *reader)
+{
+    assert(reader->stage == STAGE_ANNOUNCED);
+
+    reader->passes = true;
+}
+
+static Frame
+head_tell(const FrameReader *reader)
+{
+    const FrameFixed *fixed = &reader->fixed;
+    return (Frame){
+        .kind = FRAME_TENSOR,
+        .part = FRAME_HEAD,
+        .name = slice_of(reader->head + FRAME_FIXED_SIZE + fixed->rank * sizeof(int64_t), fixed->name_size),
+        .tensor = {.dtype = (Dtype)fixed->dtype, .shape = reader->shape},
+    };
+}
+
+static Status
+piece_take(Call *call, FrameReader *reader, Slice *data, Frame *ret_frame)
+{
+    size_t wanted = reader->size - reader->used;
+    size_t taken = wanted < data->size ? wanted : data->size;
+    *ret_frame = head_tell(reader);
+    ret_frame->part = FRAME_PIECE;
+    ret_frame->piece = slice_part(*data, 0, taken);
+    reader->used += taken;
+    *data = slice_part(*data, taken, data->size);
+    return reader->fixed.dtype == DTYPE_BOOL ? bools_check(call, ret_frame->piece) : STATUS_OK;
+}
 
 static void
 bytes_take(FrameReader *reader, Slice *data)
@@ -530,6 +616,29 @@ bytes_take(FrameReader *reader, Slice *data)
     }
 }
 
+/* Takes what the stage wants and finishes it when it is full. *ret_is_told: *ret_frame is for the caller. */
+static Status
+stage_read(Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_told)
+{
+    Stage stage = reader->stage;
+    if (stage == STAGE_PIECES && reader->used < reader->size) {
+        *ret_is_told = data->size > 0;
+        return data->size > 0 ? piece_take(call, reader, data, ret_frame) : STATUS_OK;
+    }
+    bytes_take(reader, data);
+    if (reader->used < reader->size) {
+        return STATUS_OK;
+    }
+    TRY(stage_finishes[stage](call, reader));
+    if (stage == STAGE_PADDING) {
+        *ret_frame = frame_take(reader);
+    } else if (reader->stage == STAGE_ANNOUNCED) {
+        *ret_frame = head_tell(reader);
+    }
+    *ret_is_told = stage == STAGE_PADDING || reader->stage == STAGE_ANNOUNCED;
+    return STATUS_OK;
+}
+
 Status
 frame_read(Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_complete)
 {
@@ -537,22 +646,16 @@ frame_read(Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool 
     if (reader->is_broken) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "nothing can follow a broken frame");
     }
-    *ret_is_complete = false;
-    for (;;) {
-        bytes_take(reader, data);
-        if (reader->used < reader->size) {
-            return STATUS_OK;
-        }
+    bool is_told = false;
+    for (bool goes_on = true; goes_on && !is_told;) {
         Stage stage = reader->stage;
-        Status status = stage_finishes[stage](call, reader);
+        Status status = stage_read(call, reader, data, ret_frame, &is_told);
         if (status != STATUS_OK) {
             reader->is_broken = true;
             return status;
         }
-        if (stage == STAGE_PADDING) {
-            *ret_frame = frame_take(reader);
-            *ret_is_complete = true;
-            return STATUS_OK;
-        }
+        goes_on = reader->stage != stage || data->size > 0;
     }
+    *ret_is_complete = is_told;
+    return STATUS_OK;
 }

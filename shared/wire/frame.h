@@ -40,11 +40,21 @@ enum {
     FRAME_JSON_SIZE_MAX = 1 << 20,
 };
 
+/* How much of a TENSOR frame a reader has come to; other kinds are always whole. */
+typedef enum FramePart {
+    FRAME_WHOLE,
+    FRAME_HEAD,  /* name, dtype and shape; the elements follow */
+    FRAME_PIECE, /* bytes of the elements, as they came */
+    FRAME_END,   /* the last piece was read, and the frame was sound to its end */
+} FramePart;
+
 typedef struct Frame {
     FrameKind kind;
+    FramePart part;
     Slice name;
     Slice json;    /* HEADER, STATUS, STATS */
-    Tensor tensor; /* TENSOR: owned by whoever takes the frame; ANNOUNCE: none */
+    Tensor tensor; /* TENSOR: owned by whoever takes the frame; of a part without data; ANNOUNCE: none */
+    Slice piece;   /* FRAME_PIECE: bytes of the caller's data */
     uint64_t announced_size;
 } Frame;
 
@@ -75,6 +85,8 @@ typedef struct FrameLimits {
      * heap, as their table is made on the host; it takes up to as many bytes again as their payload. */
     TensorBuffer *(*allocate)(void *context, size_t size);
     void *allocate_context;
+    size_t head_size_min; /* bytes of a payload from which on a tensor is announced by its FRAME_HEAD; 0:
+                           * tensors come whole. Strings always do */
 } FrameLimits;
 
 MUST_USE FrameReader *frame_reader_new(const FrameLimits *limits);
@@ -91,6 +103,10 @@ void frame_reader_end(FrameReader *reader); /* NULL is allowed */
  * the next call; its tensor is the caller's. With *ret_is_complete false all of *data was taken. */
 MUST_USE Status frame_read(
     Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_complete);
+
+/* Has the tensor whose FRAME_HEAD was the last frame handed on as pieces, and no memory allocated for it:
+ * FRAME_PIECEs and one FRAME_END follow. Otherwise it comes whole, as the next frame. */
+void frame_reader_pass(FrameReader *reader);
 
 /* Returns true when no frame is half read: the body may end here. */
 bool frame_reader_is_between(const FrameReader *reader);

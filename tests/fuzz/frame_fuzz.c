@@ -1,5 +1,6 @@
 /* Fuzzes frames: the first byte is the size of the pieces that arrive, the rest are frames or an error.
- * Frames that are read are written as the same bytes, since a frame has only one form. */
+ * Tensors that are announced come in pieces if their names have an odd size. Frames that are read are written
+ * as the same bytes, since a frame has only one form. */
 #include <assert.h>
 
 #include "shared/base/memory.h"
@@ -16,6 +17,19 @@ tensor_write(Buffer *buffer, const Frame *frame)
     Slice payload = frame_tensor_payload(&frame->tensor);
     buffer_append_slice(buffer, payload);
     buffer_append(buffer, "\0\0\0\0\0\0\0", frame_padding(payload.size));
+}
+
+/* Writes what a part of a tensor's frame stands for. */
+static void
+part_write(Buffer *buffer, const Frame *frame)
+{
+    if (frame->part == FRAME_HEAD) {
+        frame_write_tensor_head(buffer, frame->name, &frame->tensor);
+    } else if (frame->part == FRAME_PIECE) {
+        buffer_append_slice(buffer, frame->piece);
+    } else {
+        buffer_append(buffer, "\0\0\0\0\0\0\0", frame_padding(tensor_byte_size(&frame->tensor)));
+    }
 }
 
 static void
@@ -54,7 +68,13 @@ piece_read(Call *call, FrameReader *reader, Slice piece, Buffer *written)
     while (left.size > 0 || is_complete) {
         Frame frame = {0};
         TRY(frame_read(call, reader, &left, &frame, &is_complete));
-        if (is_complete) {
+        bool passes = is_complete && frame.part == FRAME_HEAD && frame.name.size % 2 == 1;
+        if (passes) {
+            frame_reader_pass(reader);
+        }
+        if (passes || (is_complete && frame.part > FRAME_HEAD)) {
+            part_write(written, &frame);
+        } else if (is_complete && frame.part == FRAME_WHOLE) {
             frame_write(written, &frame);
             tensor_unref(&frame.tensor);
         }
@@ -65,7 +85,8 @@ piece_read(Call *call, FrameReader *reader, Slice piece, Buffer *written)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    FrameLimits limits = {.tensor_size_max = TENSOR_SIZE_MAX, .total_size_max = TENSOR_SIZE_MAX * 2};
+    FrameLimits limits = {
+        .tensor_size_max = TENSOR_SIZE_MAX, .total_size_max = TENSOR_SIZE_MAX * 2, .head_size_min = 9};
     FrameReader *reader = frame_reader_new(&limits);
     Call call = {0};
     AUTO_BUFFER written = {0};

@@ -375,6 +375,105 @@ payloads_live_where_the_reader_is_told(void **state)
     }
 }
 
+/* Reads bytes that arrive in two pieces and writes again what was read, tensors of 2 bytes and more by
+ * their parts; returns how many parts came. */
+static int
+parts_read(FrameReader *reader, Slice all, size_t cut, Buffer *written)
+{
+    Slice halves[] = {slice_part(all, 0, cut), slice_part(all, cut, all.size)};
+    int count = 0;
+    for (size_t half = 0; half < COUNT_OF(halves); half++) {
+        Frame frame = {0};
+        bool is_complete = true;
+        while (is_complete) {
+            assert_status(&call, STATUS_OK, frame_read(&call, reader, &halves[half], &frame, &is_complete));
+            if (is_complete && frame.part == FRAME_HEAD) {
+                assert_null(frame.tensor.buffer);
+                frame_reader_pass(reader);
+                frame_write_tensor_head(written, frame.name, &frame.tensor);
+            } else if (is_complete && frame.part == FRAME_PIECE) {
+                buffer_append_slice(written, frame.piece);
+            } else if (is_complete && frame.part == FRAME_END) {
+                buffer_append(written, "\0\0\0\0\0\0\0", frame_padding(tensor_byte_size(&frame.tensor)));
+            } else if (is_complete && frame.kind == FRAME_TENSOR) {
+                tensor_append(written, frame.name, &frame.tensor);
+                tensor_unref(&frame.tensor);
+            }
+            count += is_complete && frame.part != FRAME_WHOLE;
+        }
+        assert_int_equal(halves[half].size, 0);
+    }
+    return count;
+}
+
+static void
+a_large_tensor_is_handed_on_in_pieces_however_it_is_cut(void **state)
+{
+    (void)state;
+    AUTO_BUFFER buffer = {0};
+    Shape vector = shape_vector(5);
+    AUTO_TENSOR shorts = bytes_tensor(DTYPE_INT16, &vector);
+    AUTO_TENSOR flags = bytes_tensor(DTYPE_BOOL, &vector);
+    AUTO_TENSOR strings = strings_tensor();
+    tensor_append(&buffer, SLICE("x:0"), &shorts);
+    tensor_append(&buffer, SLICE("s"), &strings);
+    tensor_append(&buffer, SLICE("y"), &flags);
+    FrameLimits limits = {.tensor_size_max = 1 << 16, .head_size_min = 2};
+    for (size_t cut = 0; cut <= buffer.size; cut++) {
+        AUTO_BUFFER written = {0};
+        FrameReader *reader = reader_new(&limits);
+        int count = parts_read(reader, buffer_slice(&buffer), cut, &written);
+        assert_true(count == 6 || count == 7); /* a payload that is cut comes as two pieces */
+        assert_true(frame_reader_is_between(reader));
+        assert_true(slice_equal(buffer_slice(&written), buffer_slice(&buffer)));
+        frame_reader_free(reader);
+    }
+}
+
+static void
+a_tensor_whose_head_was_told_comes_whole_unless_pieces_are_wanted(void **state)
+{
+    (void)state;
+    AUTO_BUFFER buffer = {0};
+    Shape vector = shape_vector(5);
+    AUTO_TENSOR tensor = bytes_tensor(DTYPE_INT16, &vector);
+    FrameLimits limits = {.tensor_size_max = 1 << 16, .head_size_min = 10};
+    FrameReader *reader = reader_new(&limits);
+    Frame frame;
+    bool is_complete = false;
+    tensor_append(&buffer, SLICE("x"), &tensor);
+    Slice data = buffer_slice(&buffer);
+    assert_status(&call, STATUS_OK, frame_read(&call, reader, &data, &frame, &is_complete));
+    assert_true(is_complete && frame.part == FRAME_HEAD && frame.kind == FRAME_TENSOR);
+    assert_true(frame.tensor.dtype == DTYPE_INT16 && frame.tensor.shape.dims[0] == 5);
+    assert_status(&call, STATUS_OK, frame_read(&call, reader, &data, &frame, &is_complete));
+    assert_true(is_complete && frame.part == FRAME_WHOLE);
+    assert_true(tensor_equal(&frame.tensor, &tensor));
+    tensor_unref(&frame.tensor);
+    frame_reader_free(reader);
+}
+
+static void
+a_piece_with_a_wrong_bool_is_refused(void **state)
+{
+    (void)state;
+    AUTO_BUFFER buffer = {0};
+    Shape vector = shape_vector(5);
+    AUTO_TENSOR tensor = bytes_tensor(DTYPE_BOOL, &vector);
+    FrameLimits limits = {.tensor_size_max = 1 << 16, .head_size_min = 1};
+    FrameReader *reader = reader_new(&limits);
+    Frame frame;
+    bool is_complete = false;
+    tensor_append(&buffer, SLICE("x"), &tensor);
+    buffer.data[buffer.size - 6] = 2;
+    Slice data = buffer_slice(&buffer);
+    assert_status(&call, STATUS_OK, frame_read(&call, reader, &data, &frame, &is_complete));
+    frame_reader_pass(reader);
+    assert_status(&call, STATUS_INVALID_ARGUMENT, frame_read(&call, reader, &data, &frame, &is_complete));
+    assert_string_equal(call.error.message, "a bool of a tensor frame is neither 0 nor 1");
+    frame_reader_free(reader);
+}
+
 static Status
 run(Slice bytes)
 {
@@ -429,6 +528,9 @@ main(void)
         cmocka_unit_test(sizes_are_limited),
         cmocka_unit_test(json_and_names_are_limited),
         cmocka_unit_test(payloads_live_where_the_reader_is_told),
+        cmocka_unit_test(a_large_tensor_is_handed_on_in_pieces_however_it_is_cut),
+        cmocka_unit_test(a_tensor_whose_head_was_told_comes_whole_unless_pieces_are_wanted),
+        cmocka_unit_test(a_piece_with_a_wrong_bool_is_refused),
         cmocka_unit_test(every_allocation_that_fails_is_reported),
     };
     return cmocka_run_group_tests_name("shared/wire/frame", tests, NULL, NULL);
