@@ -255,6 +255,7 @@ connection_new(
         .hooks = &session_hooks,
         .is_server = is_server,
         .stream_count_max = options->stream_count_max,
+        .window_size = options->window_size,
         .now_ns = loop_now_ns(loop),
     };
     if (connection == NULL || buffer == NULL) {

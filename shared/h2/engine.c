@@ -420,10 +420,10 @@ engine_new(Session *session)
 }
 
 static int
-submit_settings(Session *session, uint32_t stream_count_max)
+submit_settings(Session *session, uint32_t stream_count_max, uint32_t window_size)
 {
     const nghttp2_settings_entry entries[] = {
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, SESSION_WINDOW_SIZE},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window_size == 0 ? SESSION_WINDOW_SIZE : window_size},
         {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, SESSION_FRAME_SIZE},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, SESSION_HEADER_LIST_SIZE},
         session->is_server
@@ -456,7 +456,7 @@ session_init(Call *call, Session *session, const SessionOptions *options)
     segment_store_init(&session->segments);
     session->output.store = &session->segments;
     flood_init(&session->flood, stream_count_max, options->now_ns);
-    if (engine_new(session) != 0 || submit_settings(session, stream_count_max) != 0) {
+    if (engine_new(session) != 0 || submit_settings(session, stream_count_max, options->window_size) != 0) {
         session_done(session);
         return call_fail_memory(call, "an HTTP/2 session");
     }

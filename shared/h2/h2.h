@@ -1,7 +1,8 @@
 /* One HTTP/2 connection (RFC 9113), client or server, over a socket on a Loop. Requests and answers are
  * streams; bodies go out without a copy from the sender's own buffers and come in as the receiver drains.
  *
- * Measured choices: a window of 1 MiB a stream, opened by h2_stream_consume(); frames of 64 KiB; at most
+ * Measured choices: a window of 1 MiB a stream unless the options say less, opened by h2_stream_consume();
+ * frames of 64 KiB; at most
  * 256 KiB written a loop turn, so that a small message beside a large one waits microseconds. Floods
  * (PING, SETTINGS, empty DATA, WINDOW_UPDATE, PRIORITY, RST, CONTINUATION, header lists over 32 KiB) end
  * the connection with ENHANCE_YOUR_CALM; a stream with more than H2_HEADERS_MAX headers is reset with it.
@@ -64,6 +65,7 @@ typedef struct H2Options {
                                   * connection */
     uint32_t ping_interval_ms;   /* 0: 2000. The connection is lost after three unanswered */
     uint32_t connect_timeout_ms; /* 0: 1000; client only */
+    uint32_t window_size;        /* bytes of a stream that the peer may have under way; 0: 1 MiB */
 } H2Options;
 
 /* Takes over an accepted socket as a server; closes it when that fails. */
@@ -107,6 +109,10 @@ void h2_stream_end(H2Stream *stream);            /* after the last write */
 
 /* Gives `size` received bytes back to the sender's window. */
 void h2_stream_consume(H2Stream *stream, size_t size);
+
+/* Lets the peer have up to `size` bytes of this stream's body under way from now on; never fewer than
+ * before. */
+void h2_stream_widen(H2Stream *stream, uint32_t size);
 
 /* Sends RST_STREAM with CANCEL (CANCELLED), REFUSED_STREAM (UNAVAILABLE) or INTERNAL_ERROR. on_close
  * follows later in this turn, or at once when called outside of a callback of this connection. */

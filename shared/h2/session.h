@@ -101,6 +101,7 @@ typedef struct SessionOptions {
     const SessionHooks *hooks;
     bool is_server;
     uint32_t stream_count_max; /* 0: SESSION_STREAMS_DEFAULT */
+    uint32_t window_size;      /* bytes a stream; 0: SESSION_WINDOW_SIZE */
     uint64_t now_ns;
 } SessionOptions;
 

@@ -278,6 +278,24 @@ h2_stream_consume(H2Stream *stream, size_t size)
 }
 
 void
+h2_stream_widen(H2Stream *stream, uint32_t size)
+{
+    assert(size <= SESSION_CONNECTION_WINDOW_SIZE);
+
+    Stream *this = stream_of(stream);
+    nghttp2_session *engine = this->session->engine;
+    int32_t before = nghttp2_session_get_stream_effective_local_window_size(engine, stream->id);
+    if (this->is_closing || before >= (int32_t)size) {
+        return;
+    }
+    if (nghttp2_session_set_local_window_size(engine, NGHTTP2_FLAG_NONE, stream->id, (int32_t)size) != 0) {
+        reset_later(this, STATUS_RESOURCE_EXHAUSTED);
+        return;
+    }
+    wake_writer(this);
+}
+
+void
 h2_stream_reset(H2Stream *stream, Status reason)
 {
     Session *session = stream_of(stream)->session;

@@ -2,6 +2,10 @@
  * the headers; pieces of the body are queued without copies; the answer is read as frames, handed on one
  * by one, or as a document; on_close ends the call.
  *
+ * While a call is paused, bytes that come are kept in `held`, at most a window of them, as credit is given
+ * back for what was read only. When it is resumed they are read at the end of the turn, before any others. If
+ * the stream has closed meanwhile, the call ends behind them.
+ *
  * Failures: a connection that breaks closes all its streams with UNAVAILABLE, and the next call opens a
  * new one. An answer that cannot be read resets the stream and ends the call with INTERNAL, one that is too
  * large for this process with RESOURCE_EXHAUSTED. */
@@ -21,6 +25,8 @@ enum {
     BODY_SIZE_MAX = 1 << 20,
     /* The worker ends a call at its deadline and says why: its answer should come first. */
     DEADLINE_GRACE_MS = 1000,
+    PAUSE_CHECK_MS = 1000, /* how often a paused call that is past its deadline looks again */
+    HEAD_SIZE_MIN = 64 * 1024,
     PEERS_SWEPT = 64, /* from so many on, peers without a connection are forgotten */
     CALL_ARENA_SIZE_MAX = 4 << 20,
     SPARE_CALLS_MAX = 256,
@@ -31,6 +37,7 @@ struct Upstream {
     UpstreamOptions options;
     Map *peers;      /* address → Peer */
     ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
+    ListLink unread; /* calls whose stream has closed before their answer was read to its end */
     Task tell_failed;
     ListLink spare_calls; /* calls that have ended: their memory serves the next */
     size_t spare_count;
@@ -45,7 +52,7 @@ typedef struct Peer {
 struct UpstreamCall {
     ListLink link;
     Upstream *upstream;
-    H2Stream *stream; /* NULL when it could not be opened */
+    H2Stream *stream; /* NULL when it could not be opened, or has closed */
     const UpstreamEvents *events;
     void *context;
     Arena *arena;
@@ -56,7 +63,12 @@ struct UpstreamCall {
     bool is_written;  /* the whole request has been written */
     bool is_answered; /* the whole answer has come */
     bool is_paused;
-    size_t owed; /* bytes received while paused, for which the worker has no credit yet */
+    bool is_reading; /* frames of `held` are being read: the call must not end meanwhile */
+    bool has_closed; /* the stream is gone, by close_reason */
+    bool was_paused; /* since the deadline was last looked at */
+    Status close_reason;
+    Buffer held; /* bytes that have come and not been read */
+    Task read_on;
     int http_status;
     Status failure; /* the reason why we ended the stream ourselves, or OK */
     char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
@@ -67,6 +79,7 @@ upstream_call_free(UpstreamCall *call)
 {
     frame_reader_free(call->reader);
     buffer_done(&call->body);
+    buffer_done(&call->held);
     arena_free(call->arena);
     memory_free(call);
 }
@@ -76,6 +89,8 @@ upstream_call_end(UpstreamCall *call, Status status, const char *message)
 {
     Upstream *upstream = call->upstream;
     timer_clear(upstream->loop, &call->deadline);
+    loop_undefer(upstream->loop, &call->read_on);
+    list_remove(&call->link);
     call->events->on_done(call, status, message);
     if (upstream->spare_count == SPARE_CALLS_MAX) {
         upstream_call_free(call);
@@ -83,6 +98,7 @@ upstream_call_end(UpstreamCall *call, Status status, const char *message)
     }
     frame_reader_end(call->reader);
     buffer_done(&call->body);
+    buffer_done(&call->held);
     arena_clear(call->arena);
     list_append(&upstream->spare_calls, &call->link);
     upstream->spare_count++;
@@ -116,18 +132,25 @@ upstream_call_break(UpstreamCall *call, Status status, const char *message)
     if (call->failure == STATUS_OK) {
         call->failure = status;
         (void)snprintf(call->message, sizeof call->message, "%s", message);
-        h2_stream_reset(call->stream, STATUS_CANCELLED);
+        if (call->stream != NULL) {
+            h2_stream_reset(call->stream, STATUS_CANCELLED);
+        } else {
+            loop_defer(call->upstream->loop, &call->read_on);
+        }
     }
 }
 
 static void
 expect_frames(UpstreamCall *call)
 {
-    const FrameLimits *limits = &call->upstream->options.frames;
+    const UpstreamOptions *options = &call->upstream->options;
+    FrameLimits limits = options->frames;
+    limits.head_size_min = options->head_size_min == 0 ? HEAD_SIZE_MIN : options->head_size_min;
+    limits.head_size_min = call->events->on_part == NULL ? 0 : limits.head_size_min;
     if (call->reader == NULL) {
-        call->reader = frame_reader_new(limits);
+        call->reader = frame_reader_new(&limits);
     } else {
-        frame_reader_reset(call->reader, limits);
+        frame_reader_reset(call->reader, &limits);
     }
     call->has_frames = call->reader != NULL;
     if (!call->has_frames) {
@@ -160,41 +183,82 @@ status_of_unreadable(Status code)
 }
 
 static void
+frame_tell(UpstreamCall *call, Frame *frame)
+{
+    if (frame->part != FRAME_WHOLE) {
+        call->events->on_part(call, frame);
+    } else if (call->events->on_frame != NULL) {
+        call->events->on_frame(call, frame);
+    } else {
+        tensor_unref(&frame->tensor);
+    }
+}
+
+/* Reads frames until a caller pauses or no whole one is left; returns how many bytes it has read. */
+static size_t
 read_frames(UpstreamCall *call, Slice data)
 {
     Call reading = {.arena = call->arena};
+    size_t size = data.size;
     bool is_complete = true;
-    while (call->failure == STATUS_OK && is_complete) {
+    while (call->failure == STATUS_OK && is_complete && !call->is_paused) {
         Frame frame;
         if (frame_read(&reading, call->reader, &data, &frame, &is_complete) != STATUS_OK) {
             upstream_call_break(call, status_of_unreadable(reading.error.code), reading.error.message);
-        } else if (is_complete && call->events->on_frame != NULL) {
-            call->events->on_frame(call, &frame);
         } else if (is_complete) {
-            tensor_unref(&frame.tensor);
+            frame_tell(call, &frame);
         }
     }
+    return size - data.size;
+}
+
+static void
+hold_bytes(UpstreamCall *call, Slice data)
+{
+    buffer_append_slice(&call->held, data);
+    if (!buffer_is_ok(&call->held)) {
+        upstream_call_break(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for a worker's answer");
+    }
+}
+
+static void
+consume_bytes(UpstreamCall *call, size_t size)
+{
+    if (call->stream != NULL && size > 0) {
+        h2_stream_consume(call->stream, size);
+    }
+}
+
+/* Hands on what the caller takes now; returns how many bytes. */
+static size_t
+read_answer(UpstreamCall *call, Slice data)
+{
+    if (call->has_frames) {
+        return read_frames(call, data);
+    }
+    if (call->is_paused) {
+        return 0;
+    }
+    if (call->events->on_data != NULL && call->http_status / 100 == 2) {
+        call->events->on_data(call, data);
+        return data.size;
+    }
+    buffer_append_slice(&call->body, data);
+    if (!buffer_is_ok(&call->body)) {
+        upstream_call_break(call, STATUS_INTERNAL, "a worker's answer is longer than 1 MiB");
+    }
+    return data.size;
 }
 
 static void
 stream_on_data(H2Stream *stream, Slice data)
 {
     UpstreamCall *call = stream->context;
-    if (call->has_frames) {
-        read_frames(call, data);
-    } else if (call->events->on_data != NULL && call->http_status / 100 == 2) {
-        call->events->on_data(call, data);
-    } else {
-        buffer_append_slice(&call->body, data);
-        if (!buffer_is_ok(&call->body)) {
-            upstream_call_break(call, STATUS_INTERNAL, "a worker's answer is longer than 1 MiB");
-        }
+    size_t taken = call->held.size > 0 ? 0 : read_answer(call, data);
+    if (taken < data.size && call->failure == STATUS_OK) {
+        hold_bytes(call, slice_part(data, taken, data.size));
     }
-    if (call->is_paused) {
-        call->owed += data.size;
-    } else {
-        h2_stream_consume(stream, data.size);
-    }
+    h2_stream_consume(stream, taken);
 }
 
 static void
@@ -217,18 +281,53 @@ stream_on_end(H2Stream *stream)
     }
 }
 
+/* Ends a call whose stream has closed, unless bytes of a good answer wait to be read. */
 static void
-stream_on_close(H2Stream *stream, Status reason)
+settle_closed(UpstreamCall *call)
 {
-    UpstreamCall *call = stream->context;
+    bool is_unread = call->is_paused || call->held.size > 0;
     if (call->failure != STATUS_OK) {
         upstream_call_end(call, call->failure, call->message);
-    } else if (reason != STATUS_OK && !call->is_answered) {
+    } else if (call->close_reason != STATUS_OK && !call->is_answered) {
         upstream_call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
+    } else if (is_unread) {
+        list_remove(&call->link);
+        list_append(&call->upstream->unread, &call->link);
     } else if (call->has_frames && !frame_reader_is_between(call->reader)) {
         upstream_call_end(call, STATUS_INTERNAL, "the worker's answer ended within a frame");
     } else {
         upstream_call_end(call, STATUS_OK, "");
+    }
+}
+
+static void
+stream_on_close(H2Stream *stream, Status reason)
+{
+    UpstreamCall *call = stream->context;
+    call->stream = NULL;
+    call->has_closed = true;
+    call->close_reason = reason;
+    if (!call->is_reading) {
+        settle_closed(call);
+    }
+}
+
+/* Reads the bytes that have come while the call was paused. */
+static void
+read_on(Task *task)
+{
+    UpstreamCall *call = (UpstreamCall *)(void *)((char *)task - offsetof(UpstreamCall, read_on));
+    call->is_reading = true;
+    size_t taken = call->held.size == 0 ? 0 : read_answer(call, buffer_slice(&call->held));
+    if (taken == call->held.size) {
+        buffer_done(&call->held);
+    } else {
+        buffer_consume(&call->held, taken);
+    }
+    consume_bytes(call, taken);
+    call->is_reading = false;
+    if (call->has_closed) {
+        settle_closed(call);
     }
 }
 
@@ -303,11 +402,18 @@ request_headers_fill(
     header_add(list, WIRE_HEADER_SLOT, head->slot);
 }
 
-/* Ends a call to a worker that keeps it waiting, though its connection is alive. */
+/* Ends a call to a worker that keeps it waiting, though its connection is alive; not one that waits for its
+ * own reader. */
 static void
 deadline_passed(Timer *timer)
 {
     UpstreamCall *call = (UpstreamCall *)(void *)((char *)timer - offsetof(UpstreamCall, deadline));
+    if (call->is_paused || call->was_paused) {
+        call->was_paused = false;
+        timer_set(call->upstream->loop, timer,
+            loop_now_ns(call->upstream->loop) + PAUSE_CHECK_MS * CLOCK_NS_PER_MS);
+        return;
+    }
     upstream_call_break(call, STATUS_UNAVAILABLE, "the worker did not answer in time");
 }
 
@@ -334,6 +440,7 @@ upstream_new(Loop *loop, const UpstreamOptions *options)
     upstream->options = *options;
     upstream->tell_failed.run = tell_failed;
     list_init(&upstream->failed);
+    list_init(&upstream->unread);
     list_init(&upstream->spare_calls);
     upstream->peers = map_new();
     if (upstream->peers == NULL) {
@@ -359,6 +466,10 @@ upstream_free(Upstream *upstream)
         memory_free(peer);
     }
     tell_failed(&upstream->tell_failed);
+    while (!list_is_empty(&upstream->unread)) {
+        UpstreamCall *call = LIST_ITEM(list_first(&upstream->unread), UpstreamCall, link);
+        upstream_call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was closed");
+    }
     while (upstream->spare_count > 0) {
         upstream_call_free(upstream_call_new(upstream));
     }
@@ -419,6 +530,7 @@ peer_connect(Call *call, Peer *peer)
         .handlers = &upstream_handlers,
         .context = peer,
         .connect_timeout_ms = peer->upstream->options.connect_timeout_ms,
+        .window_size = peer->upstream->options.window_size,
     };
     return h2_connect(call, peer->upstream->loop, peer->address, &options, &peer->connection);
 }
@@ -449,6 +561,7 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
         .arena = call->arena,
         .reader = call->reader,
         .body.size_max = BODY_SIZE_MAX,
+        .read_on.run = read_on,
     };
     list_init(&call->link);
     Call opening = {.arena = call->arena};
@@ -511,23 +624,38 @@ void
 upstream_pause(UpstreamCall *call)
 {
     call->is_paused = true;
+    call->was_paused = true;
 }
 
 void
 upstream_resume(UpstreamCall *call)
 {
-    size_t owed = call->owed;
-    call->is_paused = false;
-    call->owed = 0;
-    if (owed > 0 && call->failure == STATUS_OK) {
-        h2_stream_consume(call->stream, owed);
+    if (call->is_paused) {
+        call->is_paused = false;
+        loop_defer(call->upstream->loop, &call->read_on);
+    }
+}
+
+void
+upstream_pass(UpstreamCall *call)
+{
+    assert(call->has_frames && call->events->on_part != NULL);
+
+    frame_reader_pass(call->reader);
+}
+
+void
+upstream_widen(UpstreamCall *call)
+{
+    if (call->stream != NULL) {
+        h2_stream_widen(call->stream, UPSTREAM_WINDOW_WIDE);
     }
 }
 
 void
 upstream_cancel(UpstreamCall *call)
 {
-    if (call->stream != NULL) {
+    if (call->stream != NULL || call->has_closed) {
         upstream_call_break(call, STATUS_CANCELLED, "the caller gave up");
     } else {
         call->failure = STATUS_CANCELLED;

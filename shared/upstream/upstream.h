@@ -21,6 +21,8 @@ typedef struct UpstreamOptions {
     const char *token;           /* the shared secret that workers ask for; NULL: none */
     FrameLimits frames;          /* limits of answers, and where their tensors live */
     uint32_t connect_timeout_ms; /* 0: 1000 */
+    uint32_t window_size;        /* bytes of an answer that a worker may have under way; 0: 1 MiB */
+    size_t head_size_min;        /* bytes of a tensor from which on on_part is told; 0: 64 KiB */
 } UpstreamOptions;
 
 MUST_USE Upstream *upstream_new(Loop *loop, const UpstreamOptions *options);
@@ -53,6 +55,9 @@ typedef struct UpstreamEvents {
     void (*on_data)(UpstreamCall *call, Slice data);
     /* The bytes of the request that wait to leave have fallen under H2_WRITE_LOW; may be NULL. */
     void (*on_writable)(UpstreamCall *call);
+    /* The head of a large tensor has come (FRAME_HEAD), or a piece or the end of one that upstream_pass() was
+     * called for; it is valid while the callback runs. NULL: all tensors come whole, by on_frame. */
+    void (*on_part)(UpstreamCall *call, const Frame *part);
     /* The call has ended with one of the codes named above. After OK, upstream_http_status() and, for an
      * answer without frames, upstream_body() tell the rest; otherwise `message` says what happened. */
     void (*on_done)(UpstreamCall *call, Status status, const char *message);
@@ -73,10 +78,19 @@ void upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
 void upstream_end(UpstreamCall *call);
 size_t upstream_queued(const UpstreamCall *call); /* bytes written that wait to leave */
 
-/* Lets the worker send no more than its window (1 MiB) until upstream_resume(), for a caller whose own
- * reader is slow. Frames that lie within the window still come. Both may be called twice. */
+/* Holds the answer up until upstream_resume(), for a caller whose own reader is slow: no event comes but the
+ * loss of the worker, what has arrived is kept as bytes, and the worker can send no more than its window.
+ * Both may be called twice, and from within an event. A call that is paused outlives its deadline. */
 void upstream_pause(UpstreamCall *call);
 void upstream_resume(UpstreamCall *call);
+
+/* Has the tensor whose FRAME_HEAD was the last event handed on in pieces; called before the event returns, or
+ * before the call that was paused in it is resumed. Otherwise the tensor comes whole. */
+void upstream_pass(UpstreamCall *call);
+
+/* Opens the window to UPSTREAM_WINDOW_WIDE, for an answer whose reader is faster than the worker. */
+enum { UPSTREAM_WINDOW_WIDE = 1024 * 1024 };
+void upstream_widen(UpstreamCall *call);
 
 /* Resets the stream; on_done(CANCELLED) follows within this turn. */
 void upstream_cancel(UpstreamCall *call);
