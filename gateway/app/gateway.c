@@ -102,9 +102,11 @@ open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
 static UpstreamOptions
 upstream_options(const GatewayOptions *options)
 {
+    enum { WINDOW_SIZE = 64 * 1024 }; /* of an answer whose reader may be slow; fast ones get more */
     return (UpstreamOptions){
         .token = options->worker_token,
         .frames.tensor_size_max = options->tensor_size_max,
+        .window_size = WINDOW_SIZE,
     };
 }
 
@@ -222,7 +224,7 @@ open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
 }
 
 static Status
-open_steps(Call *call, Gateway *gateway)
+open_steps(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
     gateway->steps = (Steps){
         .limits = &gateway->limits,
@@ -234,6 +236,7 @@ open_steps(Call *call, Gateway *gateway)
         .plans = gateway->plans,
         .traces = gateway->traces,
         .recorder = gateway->recorder,
+        .outputs = output_memory_new(options->output_memory_size),
         .enqueuer = batcher_new(gateway->jobs, step_enqueue_batch),
         .ender = batcher_new(gateway->jobs, queued_steps_end),
     };
@@ -247,8 +250,8 @@ open_steps(Call *call, Gateway *gateway)
         .partials = gateway->partials,
     };
     gateway->mail = replica_mail_new(&mail);
-    bool is_whole = gateway->steps.enqueuer != NULL && gateway->steps.ender != NULL &&
-                    gateway->partials != NULL && gateway->mail != NULL;
+    bool is_whole = gateway->steps.outputs != NULL && gateway->steps.enqueuer != NULL &&
+                    gateway->steps.ender != NULL && gateway->partials != NULL && gateway->mail != NULL;
     return is_whole ? STATUS_OK : call_fail_memory(call, "the gateway's steps");
 }
 
@@ -279,6 +282,7 @@ complete_parts(Gateway *gateway)
         .plans = gateway->plans,
         .graphs = gateway->graphs,
         .jobs = gateway->jobs,
+        .outputs = gateway->steps.outputs,
         .partials = gateway->partials,
     };
     metrics_watch(&gateway->metrics);
@@ -295,7 +299,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     TRY(open_blobs(call, gateway, options));
     TRY(open_caches(call, gateway, options));
     TRY(open_threads(call, gateway, options));
-    TRY(open_steps(call, gateway));
+    TRY(open_steps(call, gateway, options));
     TRY(open_loops(call, gateway, options));
     TRY(open_queue(call, gateway, options));
     TRY(open_workers(call, gateway, options));
@@ -415,6 +419,7 @@ gateway_close(Gateway *gateway)
     partial_table_free(gateway->partials);
     batcher_free(gateway->steps.enqueuer);
     batcher_free(gateway->steps.ender);
+    output_memory_free(gateway->steps.outputs);
     recorder_free(gateway->recorder);
     trace_cache_free(gateway->traces);
     graph_cache_free(gateway->graphs);

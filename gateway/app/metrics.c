@@ -144,6 +144,14 @@ read_evictions(size_t series)
 }
 
 static int64_t
+read_output_memory(size_t series)
+{
+    (void)series;
+    const MetricSources *sources = watched_sources();
+    return sources == NULL ? 0 : (int64_t)output_memory_held(sources->outputs);
+}
+
+static int64_t
 read_jobs_waiting(size_t series)
 {
     (void)series;
@@ -171,6 +179,9 @@ METRIC_DEFINE(metric_graph_bytes, 1, .name = "sluice_graph_cache_bytes", .kind =
 METRIC_DEFINE(metric_evictions, COUNT_OF(cache_names), .name = "sluice_cache_evictions_total",
     .kind = METRIC_COUNTER, .help = "What left a cache to make room, by cache.",
     .labels = {METRIC_LABEL("cache", cache_names)}, .read = read_evictions);
+METRIC_DEFINE(metric_output_memory, 1, .name = "sluice_output_memory_bytes", .kind = METRIC_READ,
+    .help = "Memory that outputs on their way to clients have, of --output-memory.",
+    .read = read_output_memory);
 METRIC_DEFINE(metric_jobs_waiting, 1, .name = "sluice_jobs_waiting", .kind = METRIC_READ,
     .help = "Jobs that wait for a job thread.", .read = read_jobs_waiting);
 METRIC_DEFINE(metric_partial_runs, 1, .name = "sluice_partial_runs", .kind = METRIC_READ,
@@ -185,6 +196,7 @@ static const Metric *const gateway_metrics[] = {
     &metric_graph_bytes,
     &metric_evictions,
     &metric_jobs_waiting,
+    &metric_output_memory,
     &metric_partial_runs,
 };
 

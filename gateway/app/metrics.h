@@ -8,6 +8,7 @@
 #include "gateway/http/server.h"
 #include "gateway/partials/partial_table.h"
 #include "gateway/plan/plan_cache.h"
+#include "gateway/steps/output_memory.h"
 #include "shared/telemetry/metrics.h"
 
 /* The parts that metrics are read from. */
@@ -16,6 +17,7 @@ typedef struct MetricSources {
     PlanCache *plans;
     GraphCache *graphs;
     JobPool *jobs;
+    OutputMemory *outputs;
     PartialTable *partials;
 } MetricSources;
 

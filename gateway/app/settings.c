@@ -55,6 +55,13 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_BYTES,
         .default_value = "64MiB",
         .meaning = "memory for traces of steps that asked for one"},
+    {.name = "output-memory",
+        .type = SETTING_BYTES,
+        .default_value = "256MiB",
+        .minimum = 8 << 20,
+        .maximum = (int64_t)1 << 40,
+        .meaning =
+            "memory for outputs on their way to clients; a tenant may hold as much as stays free for others"},
     {.name = "limit",
         .type = SETTING_LIST,
         .default_value = "",

@@ -52,8 +52,15 @@ struct SlotRun {
     int worker;             /* index in step->workers; -1: not bound */
     UpstreamCall *call;     /* while RUNNING */
     char push_token[PUSH_TOKEN_TEXT_SIZE];
-    size_t fed_count;    /* feeds of the partition that the call has sent */
-    bool has_status;     /* the worker's STATUS frame has come */
+    size_t fed_count;   /* feeds of the partition that the call has sent */
+    bool has_status;    /* the worker's STATUS frame has come */
+    bool has_computed;  /* its first output has come, or it said that it has ended well */
+    bool is_held;       /* behind an output, until it may tell the next */
+    bool waits_at_head; /* with the output `head`, whose way has not been decided */
+    bool drops;         /* the output that comes in pieces was handed on by an earlier attempt */
+    uint32_t head_fetch;
+    Tensor head;         /* without data */
+    uint64_t head_size;  /* bytes of its payload */
     bool has_ended;      /* done, or aborted because of what happened on another slot */
     bool has_restarted;  /* the worker is another process than the one that was asked */
     bool may_have_begun; /* the worker has not said that no node has run */
@@ -65,6 +72,16 @@ struct SlotRun {
     Buffer trace;
     Buffer last_words; /* at the deadline: which nodes wait for what */
 };
+
+/* The output that is handed on in pieces. */
+typedef struct PassedOutput {
+    bool has_begun;
+    uint32_t fetch;
+    Tensor described; /* without data */
+    SlotRun *slot;    /* that sends it; NULL: none of this attempt has come to it yet */
+    uint64_t seen;    /* bytes that have come from that slot */
+    uint64_t passed;  /* bytes that were handed on, whatever the attempt */
+} PassedOutput;
 
 struct StepRun {
     ListLink link; /* in dispatcher->steps */
@@ -86,6 +103,7 @@ struct StepRun {
     uint64_t memory_limit;
     bool traces_nodes;
     bool only_registers;
+    bool holds_outputs;
     bool is_ending;     /* on_done follows at the end of this turn */
     bool is_restarting; /* the next attempt begins at the end of this turn */
     bool is_paused;
@@ -99,12 +117,15 @@ struct StepRun {
     Failure failure;                /* how it ends; STATUS_OK: well */
     Failure consequence;            /* of the first slot that was aborted */
     size_t slot_count;
-    SlotRun *slots;      /* in the step's own memory, as `reports` */
-    SlotReport *reports; /* filled at the end */
-    size_t ended_count;  /* slots of the attempt that are done or were aborted */
-    int64_t open_size;   /* of the feeds that have come when the attempt begins (plan_open_size()) */
-    StepPin *pins;       /* by the plan's slot; NULL: no slot keeps variables */
-    bool *is_delivered;  /* by fetch: an output is handed on once, whatever the attempt */
+    SlotRun *slots;        /* in the step's own memory, as `reports` */
+    SlotReport *reports;   /* filled at the end */
+    size_t ended_count;    /* slots of the attempt that are done or were aborted */
+    int64_t open_size;     /* of the feeds that have come when the attempt begins (plan_open_size()) */
+    StepPin *pins;         /* by the plan's slot; NULL: no slot keeps variables */
+    size_t computed_count; /* slots of the attempt that have run to their end, or told an output */
+    PassedOutput passing;
+    Tensor *early;      /* by fetch: outputs that have come while another was handed on; NULL: none yet */
+    bool *is_delivered; /* by fetch: an output is handed on once, whatever the attempt */
     size_t feed_count;
     Tensor feeds[]; /* without a dtype: still to come */
 };
@@ -194,7 +215,13 @@ void slot_begin(SlotRun *slot);
 /* Sends a feed that has come, if the slot wants it and runs. */
 void slot_feed(SlotRun *slot, size_t feed);
 
-/* Functions of step.c. */
+/* Pauses or resumes the slot's call, as the step and the slot want it. */
+void slot_match_pace(SlotRun *slot);
+
+/* Asks again for the output at which the slot waits, if it does. */
+void slot_ask(SlotRun *slot);
+
+/* Functions of step.c; step_has_run() is one of step.h. */
 
 /* Ends the step once this turn's callbacks have returned; the first call decides how. NULL: well. */
 void step_end(StepRun *step, const Failure *failure);

@@ -3,6 +3,12 @@
  * Happy path: slot_run() sends the header frame and the feeds → TENSOR frames are handed on → the STATUS
  * frame says OK → the stream ends → the slot is done, and with the last slot the step.
  *
+ * A large output announces itself by its head. Then it is handed on in pieces, or collected whole, or the
+ * slot waits with it until it is asked again: because another output is on its way out, because other slots
+ * have not run to their end (StepRequest.holds_outputs), or because the step's owner says so. While one
+ * output is on its way out, the other slots are held. What comes before its end even so is kept until then:
+ * the attempt that follows the loss of a worker may compute outputs in another order.
+ *
  * The request of a partial step stays open: feeds follow as they come, and it ends with the last one.
  *
  * Failures: an unknown partition is registered (register.c) and run again, within the same attempt; a
@@ -15,6 +21,7 @@
 #include "gateway/dispatch/internals.h"
 #include "gateway/dispatch/step.h"
 #include "shared/base/clock.h"
+#include "shared/base/memory.h"
 
 enum { PATH_SIZE = 128, STATUS_ARENA_SIZE_MAX = 1 << 20 };
 
@@ -32,23 +39,277 @@ finish_slot(SlotRun *slot)
     slot->step->slot_events->done(slot);
 }
 
+void
+slot_match_pace(SlotRun *slot)
+{
+    if (slot->call == NULL) {
+        return;
+    }
+    if (slot->step->is_paused || slot->is_held || slot->waits_at_head) {
+        upstream_pause(slot->call);
+    } else {
+        upstream_resume(slot->call);
+    }
+}
+
+/* Finds the fetch that an output's name stands for; fails the slot when it stands for none. */
+static bool
+find_fetch(SlotRun *slot, Slice name, uint32_t *ret_fetch)
+{
+    uint64_t index = 0;
+    if (!slice_to_uint64(name, &index) || index >= slot->partition->fetch_count) {
+        fail_slot(slot, failure_of(STATUS_INTERNAL, (Slice){0}, "a worker sent an output nobody asked for"));
+        return false;
+    }
+    *ret_fetch = slot->partition->fetches[index];
+    return true;
+}
+
+bool
+step_has_run(const StepRun *step)
+{
+    return !step->holds_outputs || step->computed_count == step->slot_count;
+}
+
+/* Lets the slots go on that were held, and asks for the outputs that wait. */
+static void
+release_slots(StepRun *step)
+{
+    if (step->passing.has_begun || !step_has_run(step)) {
+        return;
+    }
+    for (size_t index = 0; index < step->slot_count; index++) {
+        SlotRun *slot = &step->slots[index];
+        slot->is_held = false;
+        slot_match_pace(slot);
+        slot_ask(slot);
+    }
+}
+
+static void
+note_computed(SlotRun *slot)
+{
+    if (!slot->has_computed) {
+        slot->has_computed = true;
+        slot->step->computed_count++;
+        release_slots(slot->step);
+    }
+}
+
+/* Holds the slots that do not send the output on its way out. */
+static void
+hold_others(StepRun *step, const SlotRun *sender)
+{
+    for (size_t index = 0; index < step->slot_count; index++) {
+        SlotRun *slot = &step->slots[index];
+        slot->is_held = slot->is_held || slot != sender;
+        slot_match_pace(slot);
+    }
+}
+
+/* Keeps an output until the one on its way out is whole. False without memory. */
+static bool
+keep_early(StepRun *step, uint32_t fetch, const Tensor *tensor)
+{
+    if (step->early == NULL) {
+        step->early = memory_new(step->plan->fetch_count, sizeof *step->early);
+    }
+    if (step->early == NULL) {
+        return false;
+    }
+    step->early[fetch] = tensor_ref(tensor);
+    return true;
+}
+
+static void
+tell_early(StepRun *step)
+{
+    for (uint32_t fetch = 0; step->early != NULL && fetch < step->plan->fetch_count; fetch++) {
+        if (step->early[fetch].dtype != DTYPE_INVALID) {
+            step->events->on_output(step->context, fetch, &step->early[fetch]);
+            tensor_unref(&step->early[fetch]);
+        }
+    }
+}
+
+static void
+tell_output(SlotRun *slot, uint32_t fetch, const Tensor *tensor)
+{
+    StepRun *step = slot->step;
+    if (!step->passing.has_begun) {
+        step->events->on_output(step->context, fetch, tensor);
+    } else if (!keep_early(step, fetch, tensor)) {
+        fail_slot(slot, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for an output"));
+    }
+}
+
 static void
 slot_output(SlotRun *slot, const Frame *frame)
 {
-    uint64_t index = 0;
-    if (!slice_to_uint64(frame->name, &index) || index >= slot->partition->fetch_count) {
-        fail_slot(slot, failure_of(STATUS_INTERNAL, (Slice){0}, "a worker sent an output nobody asked for"));
+    StepRun *step = slot->step;
+    uint32_t fetch = 0;
+    if (!find_fetch(slot, frame->name, &fetch)) {
         return;
     }
-    StepRun *step = slot->step;
-    uint32_t fetch = slot->partition->fetches[index];
+    note_computed(slot);
     if (frame->kind == FRAME_DEAD && !step->is_partial) {
         fail_slot(slot, failure_of(STATUS_INVALID_ARGUMENT, (Slice){0},
                             "fetch '%.*s' has no value: it lies on a branch that was not taken",
                             SLICE_PRINT(step->plan->fetches[fetch])));
     } else if (!step->is_delivered[fetch]) {
         step->is_delivered[fetch] = true;
-        step->events->on_output(step->context, fetch, &frame->tensor);
+        tell_output(slot, fetch, &frame->tensor);
+    }
+    slot->is_held = !step_has_run(step);
+    slot_match_pace(slot);
+}
+
+static void
+wait_at_head(SlotRun *slot, const OutputHead *head)
+{
+    slot->waits_at_head = true;
+    slot->head_fetch = head->fetch;
+    slot->head = *head->tensor;
+    slot->head_size = head->size;
+    slot_match_pace(slot);
+}
+
+static void
+pass_output(SlotRun *slot, uint32_t fetch, const Tensor *described)
+{
+    PassedOutput *passing = &slot->step->passing;
+    if (!passing->has_begun) {
+        *passing = (PassedOutput){.has_begun = true, .fetch = fetch, .described = *described};
+    }
+    passing->slot = slot;
+    passing->seen = 0;
+    upstream_pass(slot->call);
+    hold_others(slot->step, slot);
+}
+
+/* Goes on with an output of which an earlier attempt has handed on a part. */
+static void
+repeat_output(SlotRun *slot, uint32_t fetch, const Tensor *described)
+{
+    const Tensor *before = &slot->step->passing.described;
+    if (before->dtype == described->dtype && shape_equal(&before->shape, &described->shape)) {
+        pass_output(slot, fetch, described);
+    } else {
+        fail_slot(slot, failure_of(STATUS_INTERNAL, (Slice){0},
+                            "fetch '%.*s' has another type or shape than before its worker was lost",
+                            SLICE_PRINT(slot->step->plan->fetches[fetch])));
+    }
+}
+
+/* Returns whether this slot has still to send the output that is half handed on. */
+static bool
+owes_passed(const SlotRun *slot)
+{
+    const PassedOutput *passing = &slot->step->passing;
+    bool is_own = false;
+    for (size_t index = 0; index < slot->partition->fetch_count; index++) {
+        is_own = is_own || slot->partition->fetches[index] == passing->fetch;
+    }
+    return passing->has_begun && passing->slot == NULL && is_own;
+}
+
+/* Decides what becomes of a large output, now or later. */
+static void
+decide_output(SlotRun *slot, const OutputHead *head)
+{
+    StepRun *step = slot->step;
+    OutputWay way = OUTPUT_WAITS;
+    if (step->is_delivered[head->fetch]) {
+        slot->drops = true;
+        upstream_pass(slot->call);
+        return;
+    }
+    if (step->passing.has_begun && step->passing.slot == NULL && step->passing.fetch == head->fetch) {
+        repeat_output(slot, head->fetch, head->tensor);
+        return;
+    }
+    if ((!step->passing.has_begun || !head->may_wait) && step_has_run(step)) {
+        way = step->events->on_head == NULL ? OUTPUT_WHOLE : step->events->on_head(step->context, head);
+    }
+    if (way == OUTPUT_WAITS) {
+        wait_at_head(slot, head);
+    } else if (way == OUTPUT_PIECES) {
+        pass_output(slot, head->fetch, head->tensor);
+    }
+}
+
+void
+slot_ask(SlotRun *slot)
+{
+    if (slot->waits_at_head && !slot->step->is_ending && !slot->step->is_restarting) {
+        Tensor described = slot->head;
+        OutputHead head = {
+            .fetch = slot->head_fetch,
+            .tensor = &described,
+            .size = slot->head_size,
+            .may_wait = !owes_passed(slot),
+        };
+        slot->waits_at_head = false;
+        decide_output(slot, &head);
+        slot_match_pace(slot);
+    }
+}
+
+static void
+slot_piece(SlotRun *slot, Slice bytes)
+{
+    StepRun *step = slot->step;
+    PassedOutput *passing = &step->passing;
+    if (slot->drops) {
+        return;
+    }
+    assert(passing->slot == slot);
+    uint64_t old = passing->passed > passing->seen ? passing->passed - passing->seen : 0;
+    Slice fresh = slice_part(bytes, old < bytes.size ? (size_t)old : bytes.size, bytes.size);
+    passing->seen += bytes.size;
+    passing->passed += fresh.size;
+    if (fresh.size > 0) {
+        step->events->on_piece(step->context, passing->fetch, fresh, false);
+    }
+}
+
+static void
+end_pieces(SlotRun *slot)
+{
+    StepRun *step = slot->step;
+    if (slot->drops) {
+        slot->drops = false;
+        return;
+    }
+    assert(step->passing.slot == slot);
+    uint32_t fetch = step->passing.fetch;
+    step->is_delivered[fetch] = true;
+    step->passing = (PassedOutput){.slot = NULL};
+    step->events->on_piece(step->context, fetch, (Slice){0}, true);
+    tell_early(step);
+    release_slots(step);
+}
+
+static void
+run_on_part(UpstreamCall *call, const Frame *part)
+{
+    SlotRun *slot = upstream_context(call);
+    uint32_t fetch = 0;
+    if (slot->step->is_ending || slot->step->is_restarting) {
+        upstream_pause(call); /* for the rest of this turn */
+    } else if (part->part == FRAME_PIECE) {
+        slot_piece(slot, part->piece);
+    } else if (part->part == FRAME_END) {
+        end_pieces(slot);
+    } else if (find_fetch(slot, part->name, &fetch)) {
+        OutputHead head = {
+            .fetch = fetch,
+            .tensor = &part->tensor,
+            .size = part->payload_size,
+            .may_wait = !owes_passed(slot),
+        };
+        note_computed(slot);
+        decide_output(slot, &head);
     }
 }
 
@@ -96,6 +357,9 @@ slot_status(SlotRun *slot, Slice json)
         return;
     }
     slot->has_status = true;
+    if (status.failure.code == STATUS_OK) {
+        note_computed(slot);
+    }
     if (slice_equals_string(status.reason, WIRE_REASON_UNKNOWN_PARTITION) && slot->registration_count < 2) {
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
@@ -191,7 +455,8 @@ run_on_done(UpstreamCall *call, Status status, const char *message)
     }
 }
 
-static const UpstreamEvents run_events = {.on_frame = run_on_frame, .on_done = run_on_done};
+static const UpstreamEvents run_events = {
+    .on_frame = run_on_frame, .on_part = run_on_part, .on_done = run_on_done};
 
 static void
 run_describe(const SlotRun *slot, WireRun *run)
@@ -208,6 +473,7 @@ run_describe(const SlotRun *slot, WireRun *run)
         .open_size = step->open_size,
         .has_trace = step->traces_nodes,
         .is_partial = step->is_partial,
+        .holds_outputs = step->holds_outputs,
     };
     const StepPin *pin = slot_pin(slot);
     if (pin != NULL) {
@@ -324,9 +590,8 @@ slot_run(SlotRun *slot)
             slot, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for a run request"));
         return;
     }
-    if (step->is_paused) {
-        upstream_pause(slot->call);
-    }
+    slot->is_held = step->passing.has_begun && !owes_passed(slot);
+    slot_match_pace(slot);
     bind_load(step->dispatcher, worker, 1);
     run_write_body(slot);
 }

@@ -29,6 +29,7 @@ enum {
      * lets it come first. */
     DEADLINE_GRACE_MS = 200,
     CAUSE_WAIT_MS = 100,
+    READER_CHECK_MS = 1000,
 };
 
 static void attempt_begin(StepRun *step);
@@ -39,6 +40,10 @@ step_free(StepRun *step)
     for (size_t index = 0; index < step->feed_count; index++) {
         tensor_unref(&step->feeds[index]);
     }
+    for (size_t fetch = 0; step->early != NULL && fetch < step->plan->fetch_count; fetch++) {
+        tensor_unref(&step->early[fetch]);
+    }
+    memory_free(step->early);
     for (size_t index = 0; index < step->slot_count; index++) {
         buffer_done(&step->slots[index].trace);
         buffer_done(&step->slots[index].last_words);
@@ -256,6 +261,7 @@ restart_deferred(Task *task)
     timer_clear(step->dispatcher->loop, &step->cause);
     slots_stop(step);
     cleanup_send(step);
+    step->passing.slot = NULL;
     step->is_restarting = false;
     step->attempt++;
     attempt_begin(step);
@@ -388,6 +394,7 @@ attempt_begin(StepRun *step)
     AUTO_ARENA arena = arena_new(START_ARENA_SIZE_MAX);
     Call binding = {.arena = arena};
     step->ended_count = 0;
+    step->computed_count = 0;
     step->open_size = plan_open_size(step->plan, step->feeds);
     for (size_t index = 0; index < step->slot_count; index++) {
         slot_reset(&step->slots[index], step, &step->plan->partitions[index]);
@@ -408,10 +415,17 @@ start_deferred(Task *task)
     attempt_begin((StepRun *)(void *)((char *)task - offsetof(StepRun, start)));
 }
 
+/* Ends the step; but an output on its way out has been computed in time, however slowly its reader takes it.
+ */
 static void
 deadline_passed(Timer *timer)
 {
     StepRun *step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
+    if (step->is_paused || step->passing.slot != NULL) {
+        Loop *loop = step->dispatcher->loop;
+        timer_set(loop, timer, loop_now_ns(loop) + READER_CHECK_MS * CLOCK_NS_PER_MS);
+        return;
+    }
     end_late(step);
 }
 
@@ -473,6 +487,7 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     step->traces_nodes = options->traces_nodes;
     step->memory_limit = options->memory_limit;
     step->only_registers = options->only_registers;
+    step->holds_outputs = options->holds_outputs;
     step->attempt = options->attempt_base + 1;
     step->attempt_last = options->attempt_base + STEP_ATTEMPT_MAX;
     step->is_delivered = is_delivered;
@@ -507,11 +522,11 @@ step_feed(StepRun *step, size_t feed, const Tensor *tensor)
 }
 
 static void
-slots_each(StepRun *step, void (*act)(UpstreamCall *call))
+slots_each(StepRun *step, void (*act)(SlotRun *slot))
 {
     for (size_t index = 0; index < step->slot_count; index++) {
         if (step->slots[index].call != NULL) {
-            act(step->slots[index].call);
+            act(&step->slots[index]);
         }
     }
 }
@@ -520,14 +535,35 @@ void
 step_pause(StepRun *step)
 {
     step->is_paused = true;
-    slots_each(step, upstream_pause);
+    slots_each(step, slot_match_pace);
 }
 
 void
 step_resume(StepRun *step)
 {
     step->is_paused = false;
-    slots_each(step, upstream_resume);
+    slots_each(step, slot_match_pace);
+}
+
+void
+step_ask_outputs(StepRun *step)
+{
+    slots_each(step, slot_ask);
+}
+
+void
+step_widen(StepRun *step)
+{
+    SlotRun *slot = step->passing.slot;
+    if (slot != NULL && slot->call != NULL) {
+        upstream_widen(slot->call);
+    }
+}
+
+void
+step_fail(StepRun *step, const Failure *failure)
+{
+    step_end(step, failure);
 }
 
 void

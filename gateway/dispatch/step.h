@@ -3,6 +3,10 @@
  * whose worker dies is tried again on another one. A partial step gets feeds while it runs, as long as
  * that takes; it is never tried again once it may have begun.
  *
+ * Large outputs can be handed on in pieces, as they come, one at a time: while one is, the other slots'
+ * outputs wait on their workers. An attempt that follows the loss of a worker skips the bytes that were
+ * handed on.
+ *
  * Ownership: a StepRun belongs to the dispatcher; it is valid until on_done has returned.
  * Threads:   everything on the loop's thread.
  * Errors:    on_done brings exactly one root cause: UNAVAILABLE (no worker, or the last one died),
@@ -86,6 +90,7 @@ typedef struct StepRunOptions {
     bool is_partial;
     bool traces_nodes;    /* the workers tell when each node ran */
     bool only_registers;  /* ends when the workers have their partitions; nothing runs */
+    bool holds_outputs;   /* no output comes before all slots have run to their end */
     int64_t attempt_base; /* attempts made before (queued steps) */
 } StepRunOptions;
 
@@ -114,11 +119,30 @@ typedef struct StepReport {
  * and are preferred from now on. On the loop's thread. */
 void dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepReport *report);
 
+/* What becomes of a large output, when its head has come. */
+typedef enum OutputWay {
+    OUTPUT_WHOLE,  /* on_output brings it */
+    OUTPUT_PIECES, /* on_piece brings its bytes as they come; one output at a time */
+    OUTPUT_WAITS,  /* stays with its worker until step_ask_outputs() */
+} OutputWay;
+
+typedef struct OutputHead {
+    uint32_t fetch;
+    const Tensor *tensor; /* dtype and shape, no data */
+    uint64_t size;        /* bytes of its payload in a frame */
+    bool may_wait;        /* false: it lies before one that was half handed on by a worker that died */
+} OutputHead;
+
 typedef struct StepEvents {
     /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. A
      * partial step reports a dead one (on a branch that was not taken) by a tensor without a dtype; any
      * other step fails. */
     void (*on_output)(void *context, uint32_t fetch, const Tensor *tensor);
+    /* Says how a large output is to come. NULL: whole. */
+    OutputWay (*on_head)(void *context, const OutputHead *head);
+    /* A piece of an output, each byte once whatever the attempts; `is_last` says that it was sound to its
+     * end, perhaps with no more bytes. */
+    void (*on_piece)(void *context, uint32_t fetch, Slice bytes, bool is_last);
     /* The one end of the step. */
     void (*on_done)(void *context, const StepReport *report);
 } StepEvents;
@@ -130,9 +154,21 @@ MUST_USE StepRun *step_start(
 /* Brings a feed that a partial step was started without, each once; a reference is taken. */
 void step_feed(StepRun *step, size_t feed, const Tensor *tensor);
 
-/* Slow outputs down until resumed: the workers' connections take no more than their windows. */
+/* Hold outputs up until resumed: they stay with the workers, but for a window of each. The deadline waits. */
 void step_pause(StepRun *step);
 void step_resume(StepRun *step);
+
+/* Returns whether all slots have run to their end, in a step that holds its outputs back until then. */
+bool step_has_run(const StepRun *step);
+
+/* Asks on_head again for each output that waits. */
+void step_ask_outputs(StepRun *step);
+
+/* Lets the worker whose output comes in pieces send further ahead. */
+void step_widen(StepRun *step);
+
+/* Ends the step with this failure; on_done follows within this turn. */
+void step_fail(StepRun *step, const Failure *failure);
 
 /* Stops the work on every worker; on_done(CANCELLED) follows within this turn. */
 void step_cancel(StepRun *step, const char *why);

@@ -1,9 +1,9 @@
 /* createStep: runs a step and answers with its result.
  *
  * Happy path: start_create_step() prepares on the loop from the caches → step_start() dispatches → outputs
- * are kept, or sent as they come (step_reply.h) → end_step() puts the record into its ring (step_record.h)
- * → the rest of the reply is written. On a cache miss, or with a large body, preparing goes to a job
- * thread first; so does a step that must be committed before it runs (step_promise.h).
+ * are kept, or sent as they come, large ones in pieces (step_reply.h) → end_step() puts the record into its
+ * ring (step_record.h) → the rest of the reply is written. On a cache miss, or with a large body, preparing
+ * goes to a job thread first; so does a step that must be committed before it runs (step_promise.h).
  *
  * Failures: a stage that fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
@@ -26,6 +26,18 @@ static void
 hand_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
     step_reply_output(context, fetch, tensor);
+}
+
+static OutputWay
+receive_head(void *context, const OutputHead *head)
+{
+    return step_reply_head(context, head);
+}
+
+static void
+hand_piece(void *context, uint32_t fetch, Slice bytes, bool is_last)
+{
+    step_reply_piece(context, fetch, bytes, is_last);
 }
 
 static void
@@ -52,13 +64,15 @@ run_step(StepCall *step)
 {
     assert(step->plan != NULL && step->reply.form != NULL);
 
-    static const StepEvents events = {.on_output = hand_output, .on_done = end_step};
+    static const StepEvents events = {
+        .on_output = hand_output, .on_head = receive_head, .on_piece = hand_piece, .on_done = end_step};
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     char path[STEP_PATH_SIZE];
     StepRunOptions options;
     step_call_describe(step, tenant, session, &options);
     options.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    options.holds_outputs = step->reply.form->awaits_end;
     step_path(step->session_id, step->id, path);
     response_header(exchange_response(step->exchange), "Location", path);
     /* The request gets a little longer than the step, so that a step that passes its deadline can still

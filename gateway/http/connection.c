@@ -14,7 +14,7 @@
 
 #include "shared/base/memory.h"
 
-enum { CUT_LINGER_MS = 1000 };
+enum { CUT_LINGER_MS = 1000, UNSENT_SIZE_MAX = 256 * 1024 };
 
 void
 connection_enter(Connection *connection, ConnectionPhase phase, uint64_t deadline_ns)
@@ -149,6 +149,15 @@ allow_slow_reader(int fd, uint32_t timeout_ms)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
 }
 
+/* Bounds what the kernel keeps of a reply beyond what the peer's window has room for: by itself it takes
+ * megabytes for a peer that reads nothing. */
+static void
+bound_unsent(int fd)
+{
+    int size = UNSENT_SIZE_MAX;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &size, sizeof size);
+}
+
 static void
 connection_open(Connections *owner, struct MHD_Connection *mhd, void **ret_context)
 {
@@ -167,6 +176,7 @@ connection_open(Connections *owner, struct MHD_Connection *mhd, void **ret_conte
         return;
     }
     allow_slow_reader(fd, owner->idle_timeout_ms);
+    bound_unsent(fd);
     list_append(&owner->list, &connection->siblings);
     owner->count++;
     *ret_context = connection;

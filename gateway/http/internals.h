@@ -36,9 +36,10 @@ struct HttpStream {
     StreamPiece *first;
     StreamPiece **last;
     size_t queued;     /* bytes */
+    size_t low;        /* bytes of the queue under which `drained` is due */
     uint64_t sent;     /* bytes that libmicrohttpd has read */
     uint64_t size;     /* of the body, or MHD_SIZE_UNKNOWN */
-    bool owes_drained; /* the queue was above HTTP_STREAM_LOW */
+    bool owes_drained; /* the queue was above `low` */
     bool has_ended;
     bool is_cut; /* the end is sent without the last chunk, so that clients do not take it for one */
     bool is_aborted;

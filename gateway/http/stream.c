@@ -67,7 +67,7 @@ piece_add(HttpStream *stream, StreamPiece *piece, size_t size)
     *stream->last = piece;
     stream->last = &piece->next;
     stream->queued += size;
-    stream->owes_drained = stream->owes_drained || stream->queued > HTTP_STREAM_LOW;
+    stream->owes_drained = stream->owes_drained || stream->queued > stream->low;
     stream_wake(stream);
     return true;
 }
@@ -113,6 +113,25 @@ http_stream_queued(const HttpStream *stream)
 }
 
 void
+http_stream_low(HttpStream *stream, size_t size)
+{
+    stream->low = size;
+    stream->owes_drained = stream->owes_drained || stream->queued > size;
+}
+
+bool
+http_stream_is_full(const HttpStream *stream)
+{
+    return stream->owes_drained && stream->queued > stream->low;
+}
+
+bool
+http_stream_is_starved(const HttpStream *stream, uint64_t size)
+{
+    return stream->is_waiting && stream->sent >= size;
+}
+
+void
 http_stream_size(HttpStream *stream, uint64_t size)
 {
     stream->size = size;
@@ -142,7 +161,7 @@ http_stream_abort(HttpStream *stream)
 static void
 tell_drained(HttpStream *stream)
 {
-    if (stream->owes_drained && stream->queued <= HTTP_STREAM_LOW && !stream->has_ended &&
+    if (stream->owes_drained && stream->queued <= stream->low && !stream->has_ended &&
         stream->events->drained != NULL) {
         stream->owes_drained = false;
         stream->events->drained(stream, stream->owner);
@@ -203,8 +222,13 @@ stream_open(HttpStream *stream, Connection *connection, const HttpStreamEvents *
 {
     assert(stream->connection == NULL && connection != NULL && events->closed != NULL);
 
-    *stream =
-        (HttpStream){.connection = connection, .events = events, .owner = owner, .size = MHD_SIZE_UNKNOWN};
+    *stream = (HttpStream){
+        .connection = connection,
+        .events = events,
+        .owner = owner,
+        .low = HTTP_STREAM_LOW,
+        .size = MHD_SIZE_UNKNOWN,
+    };
     stream->last = &stream->first;
     return stream;
 }

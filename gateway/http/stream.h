@@ -2,8 +2,9 @@
  *
  * The pieces are queued without copying; the one copy is into libmicrohttpd's send buffer. Backpressure:
  * the writer asks http_stream_queued() and stops above what it wants to hold; `drained` tells it when the
- * queue has fallen under HTTP_STREAM_LOW. A stream that is cut or aborted ends without the last chunk and
- * closes the connection, so that the client can tell a cut result from a whole one (RFC 9112 7.1, 8).
+ * queue has fallen under what http_stream_low() has set. A stream that is cut or aborted ends without the
+ * last chunk and closes the connection, so that the client can tell a cut result from a whole one (RFC
+ * 9112 7.1, 8).
  *
  * Ownership: the exchange's. The stream is gone after `closed`, which comes once, also after an end or an
  * abort.
@@ -18,7 +19,7 @@
 #include "shared/base/arena.h"
 #include "shared/base/slice.h"
 
-enum { HTTP_STREAM_LOW = 256 * 1024 };
+enum { HTTP_STREAM_LOW = 256 * 1024 }; /* bytes, unless set otherwise */
 
 typedef struct HttpStream HttpStream;
 
@@ -36,6 +37,12 @@ bool http_stream_write(HttpStream *stream, Slice bytes, ArenaRelease release, vo
 bool http_stream_copy(HttpStream *stream, Slice bytes);
 
 size_t http_stream_queued(const HttpStream *stream); /* bytes */
+void http_stream_low(HttpStream *stream, size_t size);
+bool http_stream_is_full(const HttpStream *stream); /* `drained` will be called */
+
+/* Returns whether the client has taken at least `size` bytes and waits for more: it reads faster than the
+ * writer writes. */
+bool http_stream_is_starved(const HttpStream *stream, uint64_t size);
 
 /* Sets the size of the whole body in bytes, before exchange_finish(): it is then sent with a
  * Content-Length, not chunked. */

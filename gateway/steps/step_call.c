@@ -190,6 +190,9 @@ step_call_release(void *resource)
     for (size_t index = 0; step->outputs != NULL && index < step->plan->fetch_count; index++) {
         tensor_unref(&step->outputs[index]);
     }
+    buffer_done(&step->reply.text.text);
+    buffer_done(&step->reply.text.block);
+    output_claim_close(&step->reply.claim);
     session_snapshot_unref(step->session);
     graph_snapshot_unref(step->graph);
     plan_unref(step->plan);

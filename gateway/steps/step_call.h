@@ -13,22 +13,49 @@
 #include "gateway/jobs/batcher.h"
 #include "gateway/queue/recorder.h"
 #include "gateway/resources/idempotent.h"
+#include "gateway/steps/output_memory.h"
 #include "gateway/steps/step_body.h"
 #include "gateway/steps/step_loop.h"
 #include "gateway/steps/step_upload.h"
 #include "gateway/store/queue.h"
+#include "shared/json/writer.h"
 
 typedef struct StepCall StepCall;
 
 enum { STEP_BOUNDARY_SIZE = 40 };
 
-/* A media type, and how a reply is written in it. */
+/* A media type, and how a reply is written in it. An index is that of one of the request's fetches. */
 typedef struct StepForm {
     const char *media_type;
-    /* Sends an output as it comes; NULL: outputs are kept for the end. */
-    void (*output)(StepCall *step, Slice name, const Tensor *tensor);
+    bool awaits_end; /* its first line says how the step has ended: nothing is sent while a slot runs */
+    /* Sends an output that has come whole, or keeps it. */
+    void (*output)(StepCall *step, size_t index, const Tensor *tensor);
+    /* Begins an output that comes in pieces. False: it has to come whole. */
+    bool (*begin)(StepCall *step, size_t index, const OutputHead *head);
+    void (*piece)(StepCall *step, Slice bytes);
+    void (*close)(StepCall *step); /* its last piece has come */
+    /* Writes what stands before the text of an output that is written as JSON. */
+    void (*name)(StepCall *step, size_t index);
+    /* Hands the outputs that are still kept to step_text.h, if they are many. NULL: `end` writes them. */
+    void (*flush)(StepCall *step);
     void (*end)(StepCall *step, const StepReport *report);
 } StepForm;
+
+/* Outputs on their way to become JSON text (step_text.h). */
+typedef struct StepText {
+    JsonWriter writer; /* writes to `text` */
+    Buffer text;       /* written, not in the stream yet */
+    Buffer block;      /* elements of the output that comes in pieces */
+    Dtype dtype;       /* its dtype; DTYPE_INVALID: none is open */
+    bool is_closing;   /* its last piece has come */
+    size_t *indexes;   /* of the request's fetches: outputs that have come whole, in that order */
+    size_t added;      /* so many of them */
+    size_t limit;      /* so many may be written by the turn that runs */
+    size_t next;       /* the one that is being written */
+    bool is_named;     /* its beginning is written */
+    size_t element;    /* the next of its elements */
+    bool is_working;   /* a job thread has all of this, but for outputs that are added */
+} StepText;
 
 /* The part of a call that answers its client (step_reply.h). */
 typedef struct StepReply {
@@ -37,7 +64,18 @@ typedef struct StepReply {
     HttpStream *stream;      /* NULL before the first output, and when the client has gone */
     bool has_begun;          /* the head has been sent */
     bool has_parts;
+    bool is_over; /* nothing but the reply is left of the step */
     char boundary[STEP_BOUNDARY_SIZE];
+    size_t padding; /* bytes behind the output that comes in pieces */
+    StepText text;
+    OutputClaim claim; /* memory for the stream, and for outputs that are kept whole */
+    bool has_room;     /* for the stream */
+    bool is_wide;      /* the reader is fast, and gets a wide window */
+    bool awaits_whole; /* the claim waits for the output of `whole_fetch` */
+    bool has_whole;    /* and has got it */
+    uint32_t whole_fetch;
+    size_t kept_size;               /* bytes of small outputs that are kept */
+    void (*rested)(StepCall *step); /* called when the text that was to be written is */
     StepReport report; /* copy of the report, while the reply waits or is written on a job thread */
 } StepReply;
 

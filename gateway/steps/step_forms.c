@@ -1,6 +1,6 @@
-/* A streamed reply ends its exchange with the first output, while the step still runs. From then until
- * step_reply_end() a reference keeps the exchange, as its client may hang up in between: the stream's
- * `closed` event then cancels the step, whose end comes as usual. */
+/* A streamed reply ends its exchange with the first output, while the step still runs. From then until the
+ * reply's end a reference keeps the exchange, as its client may hang up in between: the stream's `closed`
+ * event then cancels the step, whose end comes as usual. */
 #include "gateway/steps/step_forms.h"
 
 #include <assert.h>
@@ -8,6 +8,8 @@
 
 #include "gateway/domain/step_state.h"
 #include "gateway/steps/step_json.h"
+#include "gateway/steps/step_reply.h"
+#include "gateway/steps/step_text.h"
 #include "shared/base/random.h"
 #include "shared/json/writer.h"
 #include "shared/tensor/npy.h"
@@ -17,7 +19,9 @@
 
 enum {
     ELEMENTS_COPIED_MAX = 4096,       /* below, a copy is cheaper than a piece of its own */
-    LOOP_OUTPUT_SIZE_MAX = 64 * 1024, /* more is written as text on a job thread */
+    LOOP_OUTPUT_SIZE_MAX = 64 * 1024, /* more is written as text in turns */
+    QUEUE_LOW = 32 * 1024,
+    SIZE_ANNOUNCED_MAX = 256 * 1024,
 };
 
 void
@@ -46,24 +50,36 @@ write_error(JsonWriter *writer, const Failure *failure)
     json_write_object_end(writer);
 }
 
-void
-step_write_result(Buffer *buffer, const StepCall *step, const StepReport *report, bool has_outputs)
+static void
+write_identity(JsonWriter *writer, const StepCall *step)
 {
     char id[ID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     id_to_text("stp", step->id.value, id);
     id_to_text("ses", step->session_id.value, session);
-    JsonWriter writer = json_writer(buffer);
-    json_write_object_begin(&writer);
-    json_member_string(&writer, "id", id);
-    json_member_string(&writer, "session", session);
-    json_member_string(&writer, "graph", step->graph->id_text);
-    json_member_string(&writer, "state", step_state_name(step_state_of(report->failure.code)));
-    json_member_int64(&writer, "attempts", report->attempt);
-    step_write_report(&writer, report);
+    json_write_object_begin(writer);
+    json_member_string(writer, "id", id);
+    json_member_string(writer, "session", session);
+    json_member_string(writer, "graph", step->graph->id_text);
+}
+
+static void
+write_ending(JsonWriter *writer, const StepReport *report)
+{
+    json_member_string(writer, "state", step_state_name(step_state_of(report->failure.code)));
+    json_member_int64(writer, "attempts", report->attempt);
+    step_write_report(writer, report);
     if (report->failure.code != STATUS_OK) {
-        write_error(&writer, &report->failure);
+        write_error(writer, &report->failure);
     }
+}
+
+void
+step_write_result(Buffer *buffer, const StepCall *step, const StepReport *report, bool has_outputs)
+{
+    JsonWriter writer = json_writer(buffer);
+    write_identity(&writer, step);
+    write_ending(&writer, report);
     if (has_outputs) {
         step_write_outputs(&writer, step);
     }
@@ -80,43 +96,15 @@ step_outputs_size(const StepCall *step)
     return size;
 }
 
-static Status
-json_write(Call *call, JobContext *job_context, void *owner)
-{
-    (void)call;
-    (void)job_context;
-    StepCall *step = owner;
-    step_write_result(response_json(exchange_response(step->exchange)), step, &step->reply.report, true);
-    return STATUS_OK;
-}
-
-static void
-json_written(Exchange *exchange, Status status, void *owner)
-{
-    (void)status;
-    (void)owner;
-    exchange_finish(exchange);
-}
-
-static void
-json_end(StepCall *step, const StepReport *report)
-{
-    step_call_keep_report(step, report);
-    if (step_outputs_size(step) <= LOOP_OUTPUT_SIZE_MAX ||
-        !exchange_offload(step->exchange, json_write, json_written, step)) {
-        json_written(step->exchange, json_write(step->call, NULL, step), step);
-    }
-}
-
-static const StepForm form_json = {.media_type = "application/json", .end = json_end};
-
 static void
 stream_drained(HttpStream *stream, void *owner)
 {
     (void)stream;
     StepCall *step = owner;
-    if (step->running.run != NULL) {
-        step_resume(step->running.run);
+    if (step_text_is_busy(step)) {
+        step_text_go_on(step);
+    } else {
+        step_reply_match_pace(step);
     }
 }
 
@@ -128,6 +116,9 @@ stream_closed(void *owner, bool is_complete)
     step->reply.stream = NULL;
     if (step->running.run != NULL) {
         step_cancel(step->running.run, "the client went away");
+    }
+    if (step_text_is_busy(step)) {
+        step_text_go_on(step);
     }
 }
 
@@ -146,6 +137,7 @@ begin_stream(StepCall *step, const char *content_type, uint64_t size)
         return false;
     }
     step->reply.has_begun = true;
+    http_stream_low(step->reply.stream, QUEUE_LOW);
     if (size > 0) {
         http_stream_size(step->reply.stream, size);
     }
@@ -173,51 +165,25 @@ send_elements(StepCall *step, const Tensor *tensor)
     }
 }
 
-/* Returns the Content-Length to announce, or 0 for a chunked reply: libmicrohttpd sends a body of known size
- * slowly when it has many pieces (0.1 GB/s against 1.3 GB/s chunked, measured on 256 MiB over loopback). */
-static uint64_t
-announced_size(const Buffer *header, const Tensor *tensor)
-{
-    uint64_t size = header->size + tensor_byte_size(tensor);
-    return size <= HTTP_STREAM_LOW ? size : 0;
-}
-
-static void
-npy_end(StepCall *step, const StepReport *report)
-{
-    (void)report;
-    AUTO_BUFFER header = {0};
-    const Tensor *tensor = &step->outputs[step->reply.fetches[0]];
-    if (dtype_npy(tensor->dtype)[0] == '\0') {
-        exchange_fail(step->exchange,
-            response_fail(step->call, exchange_response(step->exchange), 406,
-                "a .npy file cannot hold %s elements: accept application/json or multipart/mixed",
-                dtype_name(tensor->dtype)));
-        return;
-    }
-    Status status = npy_write_header(step->call, tensor, &header);
-    if (status != STATUS_OK) {
-        exchange_fail(step->exchange, status);
-    } else if (begin_stream(step, step->reply.form->media_type, announced_size(&header, tensor))) {
-        (void)http_stream_copy(step->reply.stream, buffer_slice(&header));
-        send_elements(step, tensor);
-        http_stream_end(step->reply.stream);
-    }
-}
-
-static const StepForm form_npy = {.media_type = "application/x-npy", .end = npy_end};
-
 /* Ends the stream of a failed reply without its last chunk, so that clients can tell whole and cut replies
  * apart. */
+static void
+stream_end(StepCall *step, const StepReport *report)
+{
+    if (report->failure.code == STATUS_OK) {
+        http_stream_end(step->reply.stream);
+    } else {
+        http_stream_cut(step->reply.stream);
+    }
+}
+
 static void
 stream_finish(StepCall *step, const StepReport *report, Buffer *last)
 {
     if (!http_stream_copy(step->reply.stream, buffer_slice(last)) || !buffer_is_ok(last)) {
         http_stream_abort(step->reply.stream);
-    } else if (report->failure.code == STATUS_OK) {
-        http_stream_end(step->reply.stream);
     } else {
-        http_stream_cut(step->reply.stream);
+        stream_end(step, report);
     }
 }
 
@@ -228,6 +194,167 @@ head_send(StepCall *step, Buffer *head)
         http_stream_abort(step->reply.stream);
     }
 }
+
+/* Sends a piece of an output's elements as it lies in memory and in a file or frame. */
+static void
+send_piece(StepCall *step, Slice bytes)
+{
+    (void)http_stream_copy(step->reply.stream, bytes);
+}
+
+static void
+close_nothing(StepCall *step)
+{
+    (void)step;
+}
+
+/* Begins the document: all of it that does not depend on the step's end. */
+static bool
+json_begin(StepCall *step)
+{
+    StepText *text = &step->reply.text;
+    if (step->reply.has_begun) {
+        return step->reply.stream != NULL;
+    }
+    if (!begin_stream(step, "application/json", 0)) {
+        return false;
+    }
+    write_identity(&text->writer, step);
+    json_write_name(&text->writer, "outputs");
+    json_write_object_begin(&text->writer);
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        if (step->outputs[step->reply.fetches[index]].dtype != DTYPE_INVALID) {
+            step_text_add(step, index);
+        }
+    }
+    return true;
+}
+
+static void
+json_name(StepCall *step, size_t index)
+{
+    json_write_name_slice(&step->reply.text.writer, step->body.fetches[index]);
+}
+
+/* Keeps outputs while they are few: then the whole document is written at once, with its length. Those of an
+ * answer that is kept behind a key are kept too. */
+static void
+json_output(StepCall *step, size_t index, const Tensor *tensor)
+{
+    StepReply *reply = &step->reply;
+    if (!step_reply_keep(step, index, tensor)) {
+        return;
+    }
+    bool is_few = step->promise.key.text != NULL || step_outputs_size(step) <= LOOP_OUTPUT_SIZE_MAX ||
+                  !step_has_run(step->running.run);
+    if (reply->has_begun) {
+        step_text_add(step, index);
+    } else if (!is_few) {
+        (void)json_begin(step);
+    }
+}
+
+static bool
+json_begin_output(StepCall *step, size_t index, const OutputHead *head)
+{
+    if (head->tensor->dtype == DTYPE_STRING || !json_begin(step)) {
+        return false;
+    }
+    step_text_begin(step, index, head->tensor);
+    return true;
+}
+
+static void
+json_flush(StepCall *step)
+{
+    if (!step->reply.has_begun && step_outputs_size(step) > LOOP_OUTPUT_SIZE_MAX) {
+        (void)json_begin(step);
+    }
+}
+
+static void
+json_end(StepCall *step, const StepReport *report)
+{
+    StepText *text = &step->reply.text;
+    if (!step->reply.has_begun) {
+        step_write_result(response_json(exchange_response(step->exchange)), step, report, true);
+        exchange_finish(step->exchange);
+        return;
+    }
+    step_text_break(step);
+    json_write_object_end(&text->writer);
+    write_ending(&text->writer, report);
+    json_write_object_end(&text->writer);
+    step_text_send(step);
+    stream_end(step, report);
+}
+
+static const StepForm form_json = {
+    .media_type = "application/json",
+    .awaits_end = true,
+    .output = json_output,
+    .begin = json_begin_output,
+    .piece = step_text_piece,
+    .close = step_text_close,
+    .name = json_name,
+    .flush = json_flush,
+    .end = json_end,
+};
+
+/* Begins the reply with the file's header. Announces the length of a short one: libmicrohttpd sends a body of
+ * known size slowly when it has many pieces (0.1 GB/s against 1.3 GB/s chunked, measured on 256 MiB over
+ * loopback). */
+static bool
+npy_begin(StepCall *step, size_t index, const OutputHead *head)
+{
+    (void)index;
+    AUTO_BUFFER header = {0};
+    if (dtype_npy(head->tensor->dtype)[0] == '\0' ||
+        npy_write_header(step->call, head->tensor, &header) != STATUS_OK) {
+        return false;
+    }
+    uint64_t size = header.size + head->size;
+    if (begin_stream(step, step->reply.form->media_type, size <= SIZE_ANNOUNCED_MAX ? size : 0)) {
+        (void)http_stream_copy(step->reply.stream, buffer_slice(&header));
+    }
+    return true;
+}
+
+static void
+npy_keep(StepCall *step, size_t index, const Tensor *tensor)
+{
+    (void)step_reply_keep(step, index, tensor);
+}
+
+static void
+npy_end(StepCall *step, const StepReport *report)
+{
+    const Tensor *tensor = &step->outputs[step->reply.fetches[0]];
+    OutputHead head = {.tensor = tensor, .size = tensor_byte_size(tensor)};
+    if (step->reply.has_begun) {
+        stream_end(step, report);
+    } else if (dtype_npy(tensor->dtype)[0] == '\0') {
+        exchange_fail(step->exchange,
+            response_fail(step->call, exchange_response(step->exchange), 406,
+                "a .npy file cannot hold %s elements: accept application/json or multipart/mixed",
+                dtype_name(tensor->dtype)));
+    } else if (!npy_begin(step, 0, &head)) {
+        exchange_fail(step->exchange, call_fail_memory(step->call, "a .npy header"));
+    } else if (step->reply.stream != NULL) {
+        send_elements(step, tensor);
+        http_stream_end(step->reply.stream);
+    }
+}
+
+static const StepForm form_npy = {
+    .media_type = "application/x-npy",
+    .awaits_end = true,
+    .output = npy_keep,
+    .begin = npy_begin,
+    .piece = send_piece,
+    .close = close_nothing,
+    .end = npy_end,
+};
 
 static bool
 parts_begin(StepCall *step)
@@ -266,41 +393,82 @@ disposition_write(Buffer *head, Slice name)
     buffer_append_string(head, "\"\r\n");
 }
 
-static void
-part_send_npy(StepCall *step, Slice name, const Tensor *tensor)
+static bool
+part_begin_npy(StepCall *step, size_t index, const OutputHead *head)
 {
-    AUTO_BUFFER head = {0};
+    AUTO_BUFFER lines = {0};
     AUTO_BUFFER header = {0};
-    Status status = npy_write_header(step->call, tensor, &header);
-    part_begin(&head, &step->reply, "application/x-npy");
-    disposition_write(&head, name);
-    buffer_append_format(&head, "Content-Length: %zu\r\n\r\n", header.size + tensor_byte_size(tensor));
-    buffer_append_slice(&head, buffer_slice(&header));
-    head.has_failed = head.has_failed || status != STATUS_OK;
-    head_send(step, &head);
-    send_elements(step, tensor);
+    Status status = npy_write_header(step->call, head->tensor, &header);
+    part_begin(&lines, &step->reply, "application/x-npy");
+    disposition_write(&lines, step->body.fetches[index]);
+    buffer_append_format(
+        &lines, "Content-Length: %llu\r\n\r\n", (unsigned long long)(header.size + head->size));
+    buffer_append_slice(&lines, buffer_slice(&header));
+    lines.has_failed = lines.has_failed || status != STATUS_OK;
+    head_send(step, &lines);
+    return true;
+}
+
+/* Begins a part that is written as text. */
+static void
+parts_name(StepCall *step, size_t index)
+{
+    StepText *text = &step->reply.text;
+    text->writer = json_writer(&text->text);
+    part_begin(&text->text, &step->reply, "application/json");
+    disposition_write(&text->text, step->body.fetches[index]);
+    buffer_append_string(&text->text, "\r\n");
+}
+
+static bool
+has_npy(const Tensor *tensor)
+{
+    return dtype_npy(tensor->dtype)[0] != '\0';
+}
+
+static bool
+parts_begin_output(StepCall *step, size_t index, const OutputHead *head)
+{
+    if (head->tensor->dtype == DTYPE_STRING) {
+        return false;
+    }
+    if (!parts_begin(step)) {
+        return true; /* nobody reads */
+    }
+    if (has_npy(head->tensor)) {
+        return part_begin_npy(step, index, head);
+    }
+    step_text_begin(step, index, head->tensor);
+    return true;
 }
 
 static void
-part_send_json(StepCall *step, Slice name, const Tensor *tensor)
+parts_piece(StepCall *step, Slice bytes)
 {
-    AUTO_BUFFER part = {0};
-    part_begin(&part, &step->reply, "application/json");
-    disposition_write(&part, name);
-    buffer_append_string(&part, "\r\n");
-    JsonWriter writer = json_writer(&part);
-    tensor_json_write(&writer, tensor);
-    head_send(step, &part);
+    (step->reply.text.dtype == DTYPE_INVALID ? send_piece : step_text_piece)(step, bytes);
 }
 
 static void
-parts_output(StepCall *step, Slice name, const Tensor *tensor)
+parts_close(StepCall *step)
 {
+    if (step->reply.text.dtype != DTYPE_INVALID) {
+        step_text_close(step);
+    }
+}
+
+static void
+parts_output(StepCall *step, size_t index, const Tensor *tensor)
+{
+    OutputHead head = {.tensor = tensor, .size = tensor_byte_size(tensor)};
     if (!parts_begin(step)) {
         return;
     }
-    bool has_npy = dtype_npy(tensor->dtype)[0] != '\0';
-    (has_npy ? part_send_npy : part_send_json)(step, name, tensor);
+    if (has_npy(tensor)) {
+        (void)part_begin_npy(step, index, &head);
+        send_elements(step, tensor);
+    } else if (step_reply_keep(step, index, tensor)) {
+        step_text_add(step, index);
+    }
 }
 
 static void
@@ -310,6 +478,8 @@ parts_end(StepCall *step, const StepReport *report)
     if (!parts_begin(step)) {
         return;
     }
+    step_text_break(step);
+    step_text_send(step);
     part_begin(&last, &step->reply, "application/json");
     buffer_append_string(&last, "\r\n");
     step_write_result(&last, step, report, false);
@@ -318,16 +488,41 @@ parts_end(StepCall *step, const StepReport *report)
 }
 
 static const StepForm form_multipart = {
-    .media_type = "multipart/mixed", .output = parts_output, .end = parts_end};
+    .media_type = "multipart/mixed",
+    .output = parts_output,
+    .begin = parts_begin_output,
+    .piece = parts_piece,
+    .close = parts_close,
+    .name = parts_name,
+    .end = parts_end,
+};
+
+static bool
+frames_begin_output(StepCall *step, size_t index, const OutputHead *head)
+{
+    AUTO_BUFFER lines = {0};
+    if (begin_stream(step, WIRE_CONTENT_TYPE_FRAMES, 0)) {
+        frame_write_head(&lines, step->body.fetches[index], head->tensor, head->size);
+        step->reply.padding = frame_padding(head->size);
+        head_send(step, &lines);
+    }
+    return true;
+}
 
 static void
-frames_output(StepCall *step, Slice name, const Tensor *tensor)
+frames_close(StepCall *step)
+{
+    (void)http_stream_copy(step->reply.stream, slice_of("\0\0\0\0\0\0\0", step->reply.padding));
+}
+
+static void
+frames_output(StepCall *step, size_t index, const Tensor *tensor)
 {
     AUTO_BUFFER head = {0};
     if (!begin_stream(step, WIRE_CONTENT_TYPE_FRAMES, 0)) {
         return;
     }
-    frame_write_tensor_head(&head, name, tensor);
+    frame_write_tensor_head(&head, step->body.fetches[index], tensor);
     head_send(step, &head);
     size_t payload_size = frame_tensor_payload(tensor).size;
     if (payload_size > 0) {
@@ -354,7 +549,13 @@ frames_end(StepCall *step, const StepReport *report)
 }
 
 static const StepForm form_frames = {
-    .media_type = WIRE_CONTENT_TYPE_FRAMES, .output = frames_output, .end = frames_end};
+    .media_type = WIRE_CONTENT_TYPE_FRAMES,
+    .output = frames_output,
+    .begin = frames_begin_output,
+    .piece = send_piece,
+    .close = frames_close,
+    .end = frames_end,
+};
 
 const StepForm *const step_forms[STEP_FORM_COUNT] = {
     [STEP_FORM_JSON] = &form_json,

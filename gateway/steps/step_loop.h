@@ -17,6 +17,7 @@
 #include "gateway/queue/recorder.h"
 #include "gateway/queue/runner.h"
 #include "gateway/sessions/session_cache.h"
+#include "gateway/steps/output_memory.h"
 #include "gateway/store/queue.h"
 #include "gateway/traces/trace_cache.h"
 
@@ -60,6 +61,7 @@ struct Steps {
     TraceCache *traces;
     Recorder *recorder;
     QueueRunner *queue;
+    OutputMemory *outputs;
     Batcher *enqueuer;   /* of steps for later */
     Batcher *ender;      /* of queued steps that have run */
     unsigned queue_turn; /* the queue runner's thread only: which loop gets the next step */

@@ -150,12 +150,13 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     return status;
 }
 
-/* Writes the answer without outputs when it would be too large with them. */
+/* Writes the answer without outputs when it would be too large with them; then they have gone to the client.
+ */
 static void
 write_answer(Buffer *buffer, const StepCall *step)
 {
     uint64_t size_max = step->loop->steps->limits->idempotency_answer_bytes;
-    bool has_outputs = step_outputs_size(step) <= size_max;
+    bool has_outputs = !step->reply.has_begun && step_outputs_size(step) <= size_max;
     if (has_outputs) {
         step_write_result(buffer, step, &step->reply.report, true);
         has_outputs = buffer->size <= size_max;

@@ -119,15 +119,34 @@ record_before(StepCall *step, const StepReport *report)
     }
 }
 
+static void
+record(StepCall *step, const StepReport *report)
+{
+    if (step->promise.hold.fence == 0) {
+        record_behind(step, report);
+    } else {
+        record_before(step, report);
+    }
+}
+
+static void
+record_rested(StepCall *step)
+{
+    StepReport report = step->reply.report;
+    record(step, &report);
+}
+
+/* Text that is still to be written of a reply that has begun comes first, as a job thread may be at it. */
 void
 step_record_end(StepCall *step, const StepReport *report)
 {
     assert(step->exchange != NULL && step->plan != NULL && step->running.run == NULL);
 
     step_call_keep_trace(step, report);
-    if (step->promise.hold.fence == 0) {
-        record_behind(step, report);
+    if (step_reply_is_busy(step)) {
+        step_call_keep_report(step, report);
+        step->reply.rested = record_rested;
     } else {
-        record_before(step, report);
+        record(step, report);
     }
 }

@@ -1,13 +1,15 @@
 /* The reply to a step, in the form that its client accepts:
  *
- *     application/json              the step with its outputs, when it has ended
- *     application/x-npy             the one tensor that was fetched, when the step has ended
+ *     application/json              the step with its outputs, when it has run
+ *     application/x-npy             the one tensor that was fetched, when the step has run
  *     multipart/mixed               a part for each output as it comes, the step as JSON in the last one
  *     application/vnd.sluice.frames a TENSOR frame for each output as it comes, a STATUS frame behind them
  *
- * The streamed forms send their head with the first output; an error after that travels in the last part
- * or frame, and the reply ends without its last chunk. Tensors are sent from their own buffers. When the
- * client reads slowly, the workers are paused; when it hangs up, the step is cancelled.
+ * The latter two send their head with the first output; an error after that travels in the last part or
+ * frame, and the reply ends without its last chunk. The former two send it when all slots have run to their
+ * end, so that only the loss of a worker can come behind it. In every form a large output goes on as it comes
+ * from its worker, piece by piece. When the client reads slowly, the workers are paused; when it hangs up,
+ * the step is cancelled.
  *
  * Ownership: a part of its StepCall, whose exchange is kept until step_reply_end().
  * Threads:   the loop thread. */
@@ -20,6 +22,22 @@ MUST_USE Status step_reply_choose(StepCall *step);
 
 /* Keeps an output or sends it; a StepEvents.on_output. */
 void step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor);
+
+/* Says how a large output is to come, and takes memory for it; a StepEvents.on_head. */
+OutputWay step_reply_head(StepCall *step, const OutputHead *head);
+
+/* Keeps an output in step->outputs for later; a form's function. False when there is no memory: the step
+ * ends. */
+bool step_reply_keep(StepCall *step, size_t index, const Tensor *tensor);
+
+/* Sends a piece; a StepEvents.on_piece. */
+void step_reply_piece(StepCall *step, uint32_t fetch, Slice bytes, bool is_last);
+
+/* Pauses the workers or lets them go on, as the client has taken what was written. */
+void step_reply_match_pace(StepCall *step);
+
+/* Returns whether the step's end must wait, for reply.rested to be called. */
+bool step_reply_is_busy(const StepCall *step);
 
 /* Ends the reply and its exchange; step->running.run is NULL by then. */
 void step_reply_end(StepCall *step, const StepReport *report);

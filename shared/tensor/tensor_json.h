@@ -30,3 +30,11 @@ MUST_USE Status tensor_json_read(
 
 /* Writes a tensor; resources and variants have no elements in JSON. The writer's Buffer may fail. */
 void tensor_json_write(JsonWriter *writer, const Tensor *tensor);
+
+/* Write the same piece by piece: the beginning, which needs no data; elements as they lie in memory, whole
+ * ones, as often as there are some; the end. The size of an element is that of its place in memory, which of
+ * a string is its Slice; 0: elements of this dtype are not written. */
+void tensor_json_write_begin(JsonWriter *writer, const Tensor *described);
+size_t tensor_json_element_size(Dtype dtype);
+void tensor_json_write_elements(JsonWriter *writer, Dtype dtype, Slice elements);
+void tensor_json_write_end(JsonWriter *writer);

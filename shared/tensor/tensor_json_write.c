@@ -85,26 +85,52 @@ static const struct {
 };
 
 void
-tensor_json_write(JsonWriter *writer, const Tensor *tensor)
+tensor_json_write_begin(JsonWriter *writer, const Tensor *described)
 {
-    assert(tensor->dtype < DTYPE_COUNT);
+    assert(described->dtype < DTYPE_COUNT);
     json_write_object_begin(writer);
-    json_member_string(writer, "dtype", dtype_name(tensor->dtype));
+    json_member_string(writer, "dtype", dtype_name(described->dtype));
     json_write_name(writer, "shape");
     json_write_array_begin(writer);
-    for (int axis = 0; axis < tensor->shape.rank; axis++) {
-        json_write_int64(writer, tensor->shape.dims[axis]);
+    for (int axis = 0; axis < described->shape.rank; axis++) {
+        json_write_int64(writer, described->shape.dims[axis]);
     }
     json_write_array_end(writer);
     json_write_name(writer, "data");
     json_write_array_begin(writer);
-    ElementWrite write = writers[tensor->dtype].write;
-    size_t size = writers[tensor->dtype].size;
-    int64_t count = write == NULL ? 0 : tensor_element_count(tensor);
-    const char *element = tensor->data;
-    for (int64_t index = 0; index < count && buffer_is_ok(writer->buffer); index++, element += size) {
+}
+
+size_t
+tensor_json_element_size(Dtype dtype)
+{
+    assert(dtype < DTYPE_COUNT);
+    return writers[dtype].size;
+}
+
+void
+tensor_json_write_elements(JsonWriter *writer, Dtype dtype, Slice elements)
+{
+    ElementWrite write = writers[dtype].write;
+    size_t size = writers[dtype].size;
+    size_t count = write == NULL ? 0 : elements.size / size;
+    const char *element = elements.data;
+    for (size_t index = 0; index < count && buffer_is_ok(writer->buffer); index++, element += size) {
         write(writer, element);
     }
+}
+
+void
+tensor_json_write_end(JsonWriter *writer)
+{
     json_write_array_end(writer);
     json_write_object_end(writer);
+}
+
+void
+tensor_json_write(JsonWriter *writer, const Tensor *tensor)
+{
+    size_t size = (size_t)tensor_element_count(tensor) * tensor_json_element_size(tensor->dtype);
+    tensor_json_write_begin(writer, tensor);
+    tensor_json_write_elements(writer, tensor->dtype, slice_of(tensor->data, size));
+    tensor_json_write_end(writer);
 }

@@ -65,7 +65,7 @@ struct UpstreamCall {
     bool is_paused;
     bool is_reading; /* frames of `held` are being read: the call must not end meanwhile */
     bool has_closed; /* the stream is gone, by close_reason */
-    bool was_paused; /* since the deadline was last looked at */
+    bool was_active; /* it was paused, or a piece came, since the deadline was last looked at */
     Status close_reason;
     Buffer held; /* bytes that have come and not been read */
     Task read_on;
@@ -185,6 +185,7 @@ status_of_unreadable(Status code)
 static void
 frame_tell(UpstreamCall *call, Frame *frame)
 {
+    call->was_active = call->was_active || frame->part == FRAME_PIECE;
     if (frame->part != FRAME_WHOLE) {
         call->events->on_part(call, frame);
     } else if (call->events->on_frame != NULL) {
@@ -402,14 +403,14 @@ request_headers_fill(
     header_add(list, WIRE_HEADER_SLOT, head->slot);
 }
 
-/* Ends a call to a worker that keeps it waiting, though its connection is alive; not one that waits for its
- * own reader. */
+/* Ends a call to a worker that keeps it waiting, though its connection is alive; not one whose output is on
+ * its way, or waits for its reader. */
 static void
 deadline_passed(Timer *timer)
 {
     UpstreamCall *call = (UpstreamCall *)(void *)((char *)timer - offsetof(UpstreamCall, deadline));
-    if (call->is_paused || call->was_paused) {
-        call->was_paused = false;
+    if (call->is_paused || call->was_active) {
+        call->was_active = false;
         timer_set(call->upstream->loop, timer,
             loop_now_ns(call->upstream->loop) + PAUSE_CHECK_MS * CLOCK_NS_PER_MS);
         return;
@@ -624,7 +625,7 @@ void
 upstream_pause(UpstreamCall *call)
 {
     call->is_paused = true;
-    call->was_paused = true;
+    call->was_active = true;
 }
 
 void

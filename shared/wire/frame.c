@@ -85,16 +85,22 @@ strings_write(Buffer *buffer, const Tensor *tensor)
 }
 
 void
-frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor)
+frame_write_head(Buffer *buffer, Slice name, const Tensor *described, uint64_t payload_size)
 {
-    assert(tensor->shape.rank >= 0 && tensor->shape.rank <= SHAPE_RANK_MAX);
+    assert(described->shape.rank >= 0 && described->shape.rank <= SHAPE_RANK_MAX);
     FrameFixed fixed = {
         .kind = FRAME_TENSOR,
-        .dtype = (uint8_t)tensor->dtype,
-        .rank = (uint8_t)tensor->shape.rank,
-        .payload_size = tensor_byte_size(tensor),
+        .dtype = (uint8_t)described->dtype,
+        .rank = (uint8_t)described->shape.rank,
+        .payload_size = payload_size,
     };
-    head_write(buffer, fixed, tensor->shape.dims, name);
+    head_write(buffer, fixed, described->shape.dims, name);
+}
+
+void
+frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor)
+{
+    frame_write_head(buffer, name, tensor, tensor_byte_size(tensor));
     if (tensor->dtype == DTYPE_STRING) {
         strings_write(buffer, tensor);
     }
@@ -416,9 +422,7 @@ tensor_begin(Call *call, FrameReader *reader)
 {
     size_t head_size_min = reader->limits.head_size_min;
     TRY(shape_read(call, reader));
-    bool is_announced = head_size_min > 0 && reader->fixed.payload_size >= head_size_min &&
-                        reader->fixed.dtype != DTYPE_STRING;
-    if (!is_announced) {
+    if (head_size_min == 0 || reader->fixed.payload_size < head_size_min) {
         return elements_begin(call, reader);
     }
     reader->passes = false;
@@ -497,7 +501,7 @@ strings_finish(Call *call, FrameReader *reader)
 static Status
 payload_finish(Call *call, FrameReader *reader)
 {
-    if (reader->fixed.dtype == DTYPE_STRING) {
+    if (reader->fixed.dtype == DTYPE_STRING && !reader->passes) {
         TRY(strings_finish(call, reader));
     }
     stage_begin(reader, STAGE_PADDING, reader->padding, frame_padding(reader->fixed.payload_size));
@@ -543,7 +547,11 @@ frame_take(FrameReader *reader)
 {
     const FrameFixed *fixed = &reader->fixed;
     const KindRow *kind = reader->kind;
-    Frame frame = {.kind = (FrameKind)fixed->kind, .part = reader->passes ? FRAME_END : FRAME_WHOLE};
+    Frame frame = {
+        .kind = (FrameKind)fixed->kind,
+        .part = reader->passes ? FRAME_END : FRAME_WHOLE,
+        .payload_size = fixed->payload_size,
+    };
     reader->passes = false;
     frame.name = slice_of(reader->head + FRAME_FIXED_SIZE + fixed->rank * sizeof(int64_t), fixed->name_size);
     if (kind->is_json) {
@@ -586,6 +594,7 @@ head_tell(const FrameReader *reader)
     return (Frame){
         .kind = FRAME_TENSOR,
         .part = FRAME_HEAD,
+        .payload_size = fixed->payload_size,
         .name = slice_of(reader->head + FRAME_FIXED_SIZE + fixed->rank * sizeof(int64_t), fixed->name_size),
         .tensor = {.dtype = (Dtype)fixed->dtype, .shape = reader->shape},
     };

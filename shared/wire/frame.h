@@ -55,6 +55,7 @@ typedef struct Frame {
     Slice json;    /* HEADER, STATUS, STATS */
     Tensor tensor; /* TENSOR: owned by whoever takes the frame; of a part without data; ANNOUNCE: none */
     Slice piece;   /* FRAME_PIECE: bytes of the caller's data */
+    uint64_t payload_size;
     uint64_t announced_size;
 } Frame;
 
@@ -63,6 +64,9 @@ typedef struct Frame {
  * padding of a string tensor are appended too, and frame_tensor_payload is empty. */
 void frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor);
 Slice frame_tensor_payload(const Tensor *tensor);
+
+/* Appends the same of a tensor whose payload is known by its size alone, also of strings. */
+void frame_write_head(Buffer *buffer, Slice name, const Tensor *described, uint64_t payload_size);
 size_t frame_padding(size_t payload_size);
 
 /* Returns the bytes of the whole frame, for a Content-Length. */
@@ -86,7 +90,7 @@ typedef struct FrameLimits {
     TensorBuffer *(*allocate)(void *context, size_t size);
     void *allocate_context;
     size_t head_size_min; /* bytes of a payload from which on a tensor is announced by its FRAME_HEAD; 0:
-                           * tensors come whole. Strings always do */
+                           * tensors come whole */
 } FrameLimits;
 
 MUST_USE FrameReader *frame_reader_new(const FrameLimits *limits);
@@ -105,7 +109,8 @@ MUST_USE Status frame_read(
     Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_complete);
 
 /* Has the tensor whose FRAME_HEAD was the last frame handed on as pieces, and no memory allocated for it:
- * FRAME_PIECEs and one FRAME_END follow. Otherwise it comes whole, as the next frame. */
+ * FRAME_PIECEs and one FRAME_END follow. Otherwise it comes whole, as the next frame. Of strings the pieces
+ * are the payload, whose sizes nobody has compared with its bytes yet. */
 void frame_reader_pass(FrameReader *reader);
 
 /* Returns true when no frame is half read: the body may end here. */

@@ -50,6 +50,7 @@ static const JsonMember run_members[] = {
     {"open_size", JSON_INT64, .offset = offsetof(WireRun, open_size)},
     {"trace", .offset = offsetof(WireRun, has_trace), .read = read_trace},
     {"partial", JSON_BOOLEAN, .offset = offsetof(WireRun, is_partial)},
+    {"holds_outputs", JSON_BOOLEAN, .offset = offsetof(WireRun, holds_outputs)},
     {"state_place", JSON_INT64, .offset = offsetof(WireRun, state_place)},
     {"state_epoch", JSON_INT64, .offset = offsetof(WireRun, state_epoch)},
     {"peers", JSON_LIST, .offset = offsetof(WireRun, peers), .list = &peers},
@@ -82,6 +83,9 @@ wire_run_write(Buffer *buffer, const WireRun *run)
     }
     if (run->is_partial) {
         json_member_boolean(&writer, "partial", true);
+    }
+    if (run->holds_outputs) {
+        json_member_boolean(&writer, "holds_outputs", true);
     }
     if (run->state_epoch > 0) {
         json_member_int64(&writer, "state_place", run->state_place);

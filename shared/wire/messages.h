@@ -59,6 +59,7 @@ typedef struct WireRun {
                            * none */
     bool has_trace;       /* statistics of each node are wanted */
     bool is_partial;      /* the run begins with the header, its feeds come in later requests */
+    bool holds_outputs;   /* outputs are sent when the run has ended well, and not if it fails */
     /* The session's place that the slot is bound to, and the epoch of the state that is kept there: a
      * worker keeps only the newest epoch of a place. Epoch 0: the slot keeps nothing. */
     int64_t state_place;

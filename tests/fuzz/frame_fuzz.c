@@ -24,11 +24,11 @@ static void
 part_write(Buffer *buffer, const Frame *frame)
 {
     if (frame->part == FRAME_HEAD) {
-        frame_write_tensor_head(buffer, frame->name, &frame->tensor);
+        frame_write_head(buffer, frame->name, &frame->tensor, frame->payload_size);
     } else if (frame->part == FRAME_PIECE) {
         buffer_append_slice(buffer, frame->piece);
     } else {
-        buffer_append(buffer, "\0\0\0\0\0\0\0", frame_padding(tensor_byte_size(&frame->tensor)));
+        buffer_append(buffer, "\0\0\0\0\0\0\0", frame_padding(frame->payload_size));
     }
 }
 

@@ -330,6 +330,18 @@ upstream_resume(UpstreamCall *call)
 }
 
 void
+upstream_pass(UpstreamCall *call)
+{
+    (void)call;
+}
+
+void
+upstream_widen(UpstreamCall *call)
+{
+    (void)call;
+}
+
+void
 upstream_cancel(UpstreamCall *call)
 {
     call_over(call, STATUS_CANCELLED, "cancelled");

@@ -228,19 +228,33 @@ graph_run_end(GraphRun *graph_run)
     graph_run_free(graph_run);
 }
 
-/* Writes the queued outputs, and the end of the answer when the run is done. */
+/* Takes the queued outputs that may be sent now; all of them when the run is done. */
+static Output *
+take_outputs(GraphRun *graph_run, bool *ret_is_done)
+{
+    Output *outputs = NULL;
+    mutex_lock(&graph_run->lock);
+    graph_run->is_posted = false;
+    *ret_is_done = graph_run->is_done;
+    if (graph_run->is_done || !graph_run->header.holds_outputs) {
+        outputs = graph_run->outputs;
+        graph_run->outputs = NULL;
+        graph_run->outputs_end = &graph_run->outputs;
+    }
+    mutex_unlock(&graph_run->lock);
+    return outputs;
+}
+
+/* Writes the queued outputs, and the end of the answer when the run is done. Outputs that were held back for
+ * a good end are dropped at another. */
 static void
 graph_run_flush(GraphRun *graph_run)
 {
-    mutex_lock(&graph_run->lock);
-    Output *outputs = graph_run->outputs;
-    graph_run->outputs = NULL;
-    graph_run->outputs_end = &graph_run->outputs;
-    graph_run->is_posted = false;
-    bool is_done = graph_run->is_done;
-    mutex_unlock(&graph_run->lock);
-    for (const Output *output = outputs; output != NULL && graph_run->request != NULL;
-         output = output->next) {
+    bool is_done = false;
+    Output *outputs = take_outputs(graph_run, &is_done);
+    bool is_wanted = graph_run->request != NULL &&
+                     !(graph_run->header.holds_outputs && graph_run->failure.code != STATUS_OK);
+    for (const Output *output = outputs; output != NULL && is_wanted; output = output->next) {
         run_answer_output(graph_run->request, output->index, output->is_dead ? NULL : &output->tensor);
     }
     outputs_free(outputs);

@@ -1,0 +1,312 @@
+/* A wait is an object of its own: the room for it is granted by whichever thread gives room back, and the
+ * word of it travels to the claim's loop, where the claim may have been closed meanwhile. */
+#include "gateway/steps/output_memory.h"
+
+#include <assert.h>
+
+#include "shared/base/list.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+#include "shared/base/mutex.h"
+
+enum { WIDE_SHARE = 8 };
+
+struct OutputMemory {
+    Mutex mutex; /* guards the members below, and all accounts */
+    size_t size_max;
+    size_t held;
+    size_t wide;
+    Map *accounts; /* tenant → OutputAccount */
+    ListLink waits;
+};
+
+/* What one tenant holds. */
+struct OutputAccount {
+    TenantId tenant;
+    size_t held;
+    int claim_count; /* open claims and waits whose word is on its way */
+    int wait_count;
+};
+
+struct OutputWait {
+    Task task;     /* first */
+    ListLink link; /* in OutputMemory.waits, until it is granted */
+    OutputMemory *memory;
+    OutputAccount *account;
+    OutputClaim *claim; /* its loop's; NULL: it has been closed */
+    Loop *loop;
+    size_t size;
+};
+
+static Slice
+key_of(const TenantId *tenant)
+{
+    return slice_of(tenant->value.bytes, sizeof tenant->value.bytes);
+}
+
+OutputMemory *
+output_memory_new(size_t size_max)
+{
+    OutputMemory *memory = memory_new(1, sizeof *memory);
+    Map *accounts = map_new();
+    if (memory == NULL || accounts == NULL) {
+        memory_free(memory);
+        map_free(accounts);
+        return NULL;
+    }
+    memory->size_max = size_max;
+    memory->accounts = accounts;
+    mutex_init(&memory->mutex);
+    list_init(&memory->waits);
+    return memory;
+}
+
+void
+output_memory_free(OutputMemory *memory)
+{
+    if (memory == NULL) {
+        return;
+    }
+    /* Waits that were granted when their loops had stopped have left their accounts open. */
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(memory->accounts, &cursor); entry != NULL;
+         entry = map_next(memory->accounts, &cursor)) {
+        memory_free(entry->value);
+    }
+    map_free(memory->accounts);
+    mutex_done(&memory->mutex);
+    memory_free(memory);
+}
+
+size_t
+output_memory_held(OutputMemory *memory)
+{
+    mutex_lock(&memory->mutex);
+    size_t held = memory->held;
+    mutex_unlock(&memory->mutex);
+    return held;
+}
+
+/* The mutex is held. */
+static OutputAccount *
+account_open(OutputMemory *memory, TenantId tenant)
+{
+    OutputAccount *account = map_get(memory->accounts, key_of(&tenant));
+    if (account == NULL) {
+        account = memory_new(1, sizeof *account);
+        if (account == NULL || !map_put(memory->accounts, key_of(&tenant), account)) {
+            memory_free(account);
+            return NULL;
+        }
+        account->tenant = tenant;
+    }
+    account->claim_count++;
+    return account;
+}
+
+/* The mutex is held. */
+static void
+account_close(OutputMemory *memory, OutputAccount *account)
+{
+    assert(account->claim_count > 0);
+
+    if (--account->claim_count == 0) {
+        assert(account->held == 0 && account->wait_count == 0);
+        (void)map_remove(memory->accounts, key_of(&account->tenant));
+        memory_free(account);
+    }
+}
+
+/* Takes room when the tenant then holds no more than is left. The mutex is held. */
+static bool
+take(OutputMemory *memory, OutputAccount *account, size_t size)
+{
+    size_t free_size = memory->size_max - memory->held;
+    if (size > free_size || account->held + size > free_size - size) {
+        return false;
+    }
+    memory->held += size;
+    account->held += size;
+    return true;
+}
+
+static void wait_is_granted(Task *task);
+
+/* Gives room back and grants the waits that it is enough for, in the order in which they came. The mutex is
+ * held. */
+static void
+give(OutputMemory *memory, OutputAccount *account, size_t size)
+{
+    assert(account->held >= size && memory->held >= size);
+
+    account->held -= size;
+    memory->held -= size;
+    LIST_EACH(&memory->waits, link)
+    {
+        OutputWait *wait = LIST_ITEM(link, OutputWait, link);
+        if (take(memory, wait->account, wait->size)) {
+            list_remove(&wait->link);
+            wait->account->wait_count--;
+            loop_post(wait->loop, &wait->task);
+        }
+    }
+}
+
+bool
+output_claim_open(OutputClaim *claim, OutputMemory *memory, TenantId tenant, Loop *loop)
+{
+    assert(claim->memory == NULL && loop != NULL);
+
+    mutex_lock(&memory->mutex);
+    OutputAccount *account = account_open(memory, tenant);
+    mutex_unlock(&memory->mutex);
+    if (account == NULL) {
+        return false;
+    }
+    claim->memory = memory;
+    claim->account = account;
+    claim->loop = loop;
+    return true;
+}
+
+/* The mutex is held. */
+static void
+wait_end(OutputWait *wait)
+{
+    account_close(wait->memory, wait->account);
+    memory_free(wait);
+}
+
+/* Ends the claim's wait; one that has been granted ends when its word has come. The mutex is held. */
+static void
+wait_abandon(OutputWait *wait)
+{
+    bool is_queued = !list_is_empty(&wait->link);
+    wait->claim = NULL;
+    if (is_queued) {
+        list_remove(&wait->link);
+        wait->account->wait_count--;
+        wait_end(wait);
+    }
+}
+
+void
+output_claim_close(OutputClaim *claim)
+{
+    OutputMemory *memory = claim->memory;
+    if (memory == NULL) {
+        return;
+    }
+    mutex_lock(&memory->mutex);
+    if (claim->wait != NULL) {
+        wait_abandon(claim->wait);
+    }
+    memory->wide -= claim->wide;
+    give(memory, claim->account, claim->held);
+    account_close(memory, claim->account);
+    mutex_unlock(&memory->mutex);
+    *claim = (OutputClaim){.granted = claim->granted};
+}
+
+static void
+wait_is_granted(Task *task)
+{
+    OutputWait *wait = (OutputWait *)(void *)task;
+    OutputMemory *memory = wait->memory;
+    OutputClaim *claim = wait->claim;
+    mutex_lock(&memory->mutex);
+    if (claim == NULL) {
+        give(memory, wait->account, wait->size);
+    } else {
+        claim->held += wait->size;
+        claim->wait = NULL;
+    }
+    wait_end(wait);
+    mutex_unlock(&memory->mutex);
+    if (claim != NULL) {
+        claim->granted(claim);
+    }
+}
+
+/* The mutex is held. A tenant does not overtake its own waits. */
+static OutputRoom
+claim_take(OutputClaim *claim, size_t size)
+{
+    OutputMemory *memory = claim->memory;
+    if (size > memory->size_max / 2) {
+        return OUTPUT_ROOM_NEVER;
+    }
+    if (claim->account->wait_count > 0 || !take(memory, claim->account, size)) {
+        return OUTPUT_ROOM_LATER;
+    }
+    claim->held += size;
+    return OUTPUT_ROOM_TAKEN;
+}
+
+OutputRoom
+output_claim_take(OutputClaim *claim, size_t size)
+{
+    assert(claim->memory != NULL);
+
+    mutex_lock(&claim->memory->mutex);
+    OutputRoom room = claim_take(claim, size);
+    mutex_unlock(&claim->memory->mutex);
+    return room;
+}
+
+OutputRoom
+output_claim_await(OutputClaim *claim, size_t size)
+{
+    assert(claim->memory != NULL && claim->wait == NULL && claim->granted != NULL);
+
+    OutputMemory *memory = claim->memory;
+    OutputWait *wait = memory_new(1, sizeof *wait);
+    mutex_lock(&memory->mutex);
+    OutputRoom room = claim_take(claim, size);
+    if (room == OUTPUT_ROOM_LATER && wait != NULL) {
+        *wait = (OutputWait){
+            .task.run = wait_is_granted,
+            .memory = memory,
+            .account = claim->account,
+            .claim = claim,
+            .loop = claim->loop,
+            .size = size,
+        };
+        claim->wait = wait;
+        claim->account->claim_count++;
+        claim->account->wait_count++;
+        list_append(&memory->waits, &wait->link);
+        wait = NULL;
+    } else if (room == OUTPUT_ROOM_LATER) {
+        room = OUTPUT_ROOM_NEVER;
+    }
+    mutex_unlock(&memory->mutex);
+    memory_free(wait);
+    return room;
+}
+
+bool
+output_claim_widen(OutputClaim *claim, size_t size)
+{
+    assert(claim->memory != NULL);
+
+    OutputMemory *memory = claim->memory;
+    mutex_lock(&memory->mutex);
+    bool is_taken =
+        memory->wide + size <= memory->size_max / WIDE_SHARE && claim_take(claim, size) == OUTPUT_ROOM_TAKEN;
+    memory->wide += is_taken ? size : 0;
+    claim->wide += is_taken ? size : 0;
+    mutex_unlock(&memory->mutex);
+    return is_taken;
+}
+
+void
+output_claim_give(OutputClaim *claim, size_t size)
+{
+    assert(claim->memory != NULL && claim->held >= size);
+
+    mutex_lock(&claim->memory->mutex);
+    claim->held -= size;
+    give(claim->memory, claim->account, size);
+    mutex_unlock(&claim->memory->mutex);
+}
