@@ -53,6 +53,7 @@ serve(Call *call, const Config *config)
         .worker_token = config_secret(config, "worker-token"),
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),
         .graph_cache_size = (size_t)config_integer(config, "graph-cache"),
+        .resident_weights = (uint64_t)config_integer(config, "resident-weights"),
         .plan_cache_size = (size_t)config_integer(config, "plan-cache"),
         .trace_cache_size = (size_t)config_integer(config, "trace-cache"),
         .output_memory_size = (size_t)config_integer(config, "output-memory"),

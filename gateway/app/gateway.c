@@ -126,6 +126,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
             .blobs = gateway->blobs,
             .sessions = gateway->sessions,
             .graphs = gateway->graphs,
+            .resident_weights = options->resident_weights,
             .traces = gateway->traces,
             .directory = gateway->directory,
             .mail = gateway->mail},

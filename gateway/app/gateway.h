@@ -27,6 +27,7 @@ typedef struct GatewayOptions {
     const char *worker_token; /* NULL: none */
     size_t tensor_size_max;
     size_t graph_cache_size;
+    uint64_t resident_weights;
     size_t plan_cache_size;
     size_t trace_cache_size;
     size_t output_memory_size;

@@ -56,8 +56,14 @@ digest_of(const StoredGraph *parent, const Sha256 *source)
     return digest;
 }
 
+static Slice
+source_bytes(const NewGraph *made)
+{
+    return slice_of(made->source.bytes->data, made->source.bytes->size);
+}
+
 static Status
-describe_graph(Call *call, const Request *request, const NewGraph *made, StoredGraph *ret_graph)
+describe_graph(Call *call, const NewGraph *made, StoredGraph *ret_graph)
 {
     AUTO_BUFFER summary = {0};
     graph_write_summary(&summary, made->graph);
@@ -73,7 +79,7 @@ describe_graph(Call *call, const Request *request, const NewGraph *made, StoredG
         .media_type = graph_format_media_type(made->source.format),
         .summary = text,
     };
-    sha256(request->body, &ret_graph->source);
+    sha256(source_bytes(made), &ret_graph->source);
     ret_graph->digest = ret_graph->source;
     if (made->parent != NULL) {
         ret_graph->parent = made->parent->id;
@@ -83,25 +89,41 @@ describe_graph(Call *call, const Request *request, const NewGraph *made, StoredG
     return STATUS_OK;
 }
 
+/* Stores what the graph is made of, before the graph that refers to it. */
 static Status
-put_graph(Call *call, const Request *request, Store *store, Kept *kept)
+put_blobs(Call *call, TenantId tenant, Store *store, const NewGraph *made, const StoredGraph *graph)
 {
-    TenantId tenant = request->principal.tenant;
-    TRY(blobs_put(call, store, tenant, &kept->wanted.source, request->body));
-    return graphs_create(call, store, tenant, &kept->wanted, &kept->stored, &kept->is_new);
+    const GraphBody *body = &made->body;
+    TRY(blobs_put(call, store, tenant, &graph->source, source_bytes(made)));
+    if (body->bytes.size > 0) {
+        TRY(blobs_put(call, store, tenant, &body->digest, body->bytes));
+    }
+    return blobs_put_ranges(call, store, tenant, made->weights.ranges, made->weights.count);
 }
 
 static Status
-store_graph(Call *call, const Request *request, Kept *kept)
+put_graph(Call *call, const Request *request, Store *store, const NewGraph *made, Kept *kept)
+{
+    TenantId tenant = request->principal.tenant;
+    const Sha256 *files = NULL;
+    size_t count = 0;
+    TRY(put_blobs(call, tenant, store, made, &kept->wanted));
+    TRY(graph_weights_find(call, store, tenant, made->graph, &files, &count));
+    TRY(graphs_create(call, store, tenant, &kept->wanted, &kept->stored, &kept->is_new));
+    return kept->is_new ? graphs_keep_files(call, store, tenant, &kept->stored, files, count) : STATUS_OK;
+}
+
+static Status
+store_graph(Call *call, const Request *request, const NewGraph *made, Kept *kept)
 {
     Store *store = NULL;
     TRY(request_store(call, request, &store));
     if (store_is_in_transaction(store)) {
-        return put_graph(call, request, store, kept);
+        return put_graph(call, request, store, made, kept);
     }
     TRY(store_begin(call, store, request->principal.tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(put_graph(call, request, store, kept));
+    TRY(put_graph(call, request, store, made, kept));
     return store_commit(call, TAKE(transaction));
 }
 
@@ -112,8 +134,8 @@ new_graph_keep(Call *call, const Request *request, Response *response, const New
 
     TenantId tenant = request->principal.tenant;
     Kept kept;
-    TRY(describe_graph(call, request, made, &kept.wanted));
-    TRY(store_graph(call, request, &kept));
+    TRY(describe_graph(call, made, &kept.wanted));
+    TRY(store_graph(call, request, made, &kept));
     GraphSnapshot identity = {.tenant = tenant, .session = made->session, .id = kept.stored.id};
     graph_cache_put(made->graphs, &identity, made->graph, made->source_size);
     session_cache_drop(made->sessions, tenant, made->session); /* the session's newest graph has changed */

@@ -7,7 +7,7 @@
 
 #include "gateway/domain/limits.h"
 #include "gateway/graphs/graph_cache.h"
-#include "gateway/graphs/graph_import.h"
+#include "gateway/graphs/graph_files.h"
 #include "gateway/http/handler.h"
 #include "gateway/sessions/session_cache.h"
 #include "gateway/store/graphs.h"
@@ -17,7 +17,9 @@ typedef struct NewGraph {
     SessionCache *sessions;
     SessionId session;
     const StoredGraph *parent; /* the graph that it extends; NULL: none */
-    GraphSource source;        /* the request's body */
+    GraphSource source;        /* what is stored and read again: the request's body, or a skeleton */
+    GraphWeights weights;      /* of a skeleton */
+    GraphBody body;            /* the request's body, when weights lie in it */
     Graph *graph;              /* imported from `source`, and `parent` if any */
     size_t source_size;        /* bytes of all parts */
 } NewGraph;

@@ -33,6 +33,7 @@ struct Parts {
     BlobStore *blobs;           /* gateway/blobs/blob_store.h */
     SessionCache *sessions;     /* gateway/sessions/session_cache.h */
     GraphCache *graphs;         /* gateway/graphs/graph_cache.h */
+    uint64_t resident_weights;  /* bytes of a graph that are held in memory, gateway/graphs/graph_files.h */
     TraceCache *traces;         /* gateway/traces/trace_cache.h */
     Directory *directory;       /* gateway/dispatch/directory.h */
     WorkerPool *workers;        /* gateway/workers/worker_pool.h */

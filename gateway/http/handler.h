@@ -67,6 +67,7 @@ struct Handler {
     size_t body_size_max;          /* bytes, inflated; 0: the request has no body. A sink may allow more */
     const char *body_limit;        /* for HttpOptions.body_size_max: the name of a limit; NULL: the usual
                                     * one */
+    uint32_t deadline_ms;          /* of a request, behind its body; 0: HttpOptions.deadline_ms */
     const char *const *body_types; /* media types that are taken, NULL-terminated; NULL: any */
 
     Status (*run)(Call *call, const Request *request, Response *response);

@@ -95,18 +95,20 @@ enum MHD_Result
 handling_begin(Exchange *exchange)
 {
     Connection *connection = exchange->connection;
-    assert(exchange->phase == EXCHANGE_BODY && exchange->request.handler != NULL);
+    const Handler *handler = exchange->request.handler;
+    assert(exchange->phase == EXCHANGE_BODY && handler != NULL);
 
     exchange->request.body = buffer_slice(&exchange->body);
     exchange->phase = EXCHANGE_WORKING;
     if (exchange->received > 0) {
         /* The deadline begins behind the body, whose own time is bounded by the rate at which it must come.
          */
-        exchange->call.deadline_ns =
-            deadline_after_ms(exchange->server->loop, exchange->server->options.deadline_ms);
+        uint32_t usual_ms = exchange->server->options.deadline_ms;
+        exchange->call.deadline_ns = deadline_after_ms(
+            exchange->server->loop, handler->deadline_ms == 0 ? usual_ms : handler->deadline_ms);
     }
     connection_enter(connection, CONNECTION_WORK, exchange->call.deadline_ns);
-    if (exchange->request.handler->start != NULL) {
+    if (handler->start != NULL) {
         begin_start(exchange);
     } else {
         begin_run(exchange);

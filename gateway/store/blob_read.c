@@ -7,6 +7,7 @@
 
 STATEMENT(blob_locate);
 STATEMENT(blob_chunk_find);
+STATEMENT(blob_holders);
 
 /* Where the bytes of a digest are. */
 typedef struct Located {
@@ -119,5 +120,43 @@ blobs_get(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice
         memcpy(bytes, buffer.data, buffer.size);
     }
     *ret_bytes = slice_of(bytes, buffer.size);
+    return STATUS_OK;
+}
+
+static Status
+read_holders(Call *call, const Rows *rows, BlobHolder *holders)
+{
+    for (size_t index = 0; index < rows->count; index++) {
+        RowReader reader = row_reader(call, rows, index);
+        holders[index].digest = row_digest(&reader);
+        holders[index].size = (uint64_t)row_int64(&reader);
+        holders[index].holder = row_digest(&reader);
+        TRY(row_end(call, &reader));
+    }
+    return STATUS_OK;
+}
+
+Status
+blobs_holders(Call *call, Store *store, TenantId tenant, const Sha256 *digests, size_t count,
+    const BlobHolder **ret_holders, size_t *ret_count)
+{
+    AUTO_SQL_ARRAY wanted = sql_array(SQL_BYTES);
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    for (size_t index = 0; index < count; index++) {
+        sql_array_bytes(&wanted, slice_of(digests[index].bytes, SHA256_SIZE));
+    }
+    values_uuid(&values, tenant.value);
+    if (!values_array(&values, &wanted)) {
+        return call_fail_memory(call, "the blobs of a graph");
+    }
+    TRY(store_query(call, store, tenant, &sql_blob_holders, &values, &rows));
+    BlobHolder *holders = arena_alloc(call->arena, (rows.count + 1) * sizeof *holders);
+    if (holders == NULL) {
+        return call_fail_memory(call, "the blobs of a graph");
+    }
+    TRY(read_holders(call, &rows, holders));
+    *ret_holders = holders;
+    *ret_count = rows.count;
     return STATUS_OK;
 }

@@ -65,6 +65,17 @@ typedef struct BlobPartOf {
 MUST_USE Status blobs_put_ranges(
     Call *call, Store *store, TenantId tenant, const BlobPartOf *ranges, size_t count);
 
+/* Where the bytes of a digest lie: in the blob of that digest, or in a file of which they are a range. */
+typedef struct BlobHolder {
+    Sha256 digest;
+    uint64_t size;
+    Sha256 holder;
+} BlobHolder;
+
+/* Finds the holders of many digests, in the order of digests; those that are not stored are left out. */
+MUST_USE Status blobs_holders(Call *call, Store *store, TenantId tenant, const Sha256 *digests, size_t count,
+    const BlobHolder **ret_holders, size_t *ret_count);
+
 /* Removes at most `count_max` blobs of the tenant that nothing refers to and that were last put over
  * `age_s` seconds ago. Bytes in pieces or in a backend are due for removal then (uploads.h). */
 MUST_USE Status blobs_collect(

@@ -8,6 +8,7 @@ STATEMENT(graph_count);
 STATEMENT(graph_find);
 STATEMENT(graph_list);
 STATEMENT(graph_delete);
+STATEMENT(graph_file_insert);
 STATEMENT(graph_part_insert);
 STATEMENT(graph_part_list);
 
@@ -137,6 +138,30 @@ graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *grap
     }
     TRY(insert_parts(call, store, tenant, graph));
     return read_graph(call, &rows, 0, ret_graph);
+}
+
+Status
+graphs_keep_files(
+    Call *call, Store *store, TenantId tenant, const StoredGraph *graph, const Sha256 *files, size_t count)
+{
+    AUTO_SQL_ARRAY digests = sql_array(SQL_BYTES);
+    Values values = {0};
+    if (count == 0 && uuid_is_zero(graph->parent.value)) {
+        return STATUS_OK;
+    }
+    for (size_t index = 0; index < count; index++) {
+        sql_array_bytes(&digests, slice_of(files[index].bytes, SHA256_SIZE));
+    }
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, graph->id.value);
+    if (!values_array(&values, &digests)) {
+        return call_fail_memory(call, "a graph's files");
+    }
+    values_uuid(&values, graph->parent.value);
+    Status status = store_execute(call, store, tenant, &sql_graph_file_insert, &values, NULL);
+    return status == STATUS_FAILED_PRECONDITION
+               ? call_fail(call, STATUS_NOT_FOUND, "a file of the graph was removed at this moment")
+               : status;
 }
 
 static Status

@@ -39,6 +39,11 @@ typedef struct GraphPart {
 MUST_USE Status graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *graph,
     StoredGraph *ret_graph, bool *ret_is_new);
 
+/* Notes blobs that the graph needs beside its sources, so that they stay as long as it; in the transaction
+ * that creates it. What its parent needs is added. NOT_FOUND when a blob is gone. */
+MUST_USE Status graphs_keep_files(
+    Call *call, Store *store, TenantId tenant, const StoredGraph *graph, const Sha256 *files, size_t count);
+
 MUST_USE Status graphs_find(
     Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, StoredGraph *ret_graph);
 

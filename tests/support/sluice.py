@@ -40,11 +40,14 @@ class Client:
     def __init__(self, address):
         self._connection = http.client.HTTPConnection(address, timeout=REPLY_SECONDS)
 
-    def send(self, method, path, body=None, content_type="application/json"):
-        """The reply's document (None when it has no body); raises Refused, OSError, http.client.HTTPException."""
+    def send(self, method, path, body=None, content_type="application/json", accept=None):
+        """The reply's document (None when it has no body), or its bytes when it is no JSON; raises Refused, OSError,
+        http.client.HTTPException."""
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         headers = {"Content-Type": content_type} if body is not None else {}
+        if accept is not None:
+            headers["Accept"] = accept
         try:
             self._connection.request(method, "/api/v1" + path, body, headers)
             reply = self._connection.getresponse()
@@ -54,6 +57,8 @@ class Client:
             raise
         if reply.status // 100 != 2:
             raise Refused(reply.status, content)
+        if "json" not in reply.headers.get("Content-Type", "json"):
+            return content
         return json.loads(content) if content else None
 
     def session(self, **options):

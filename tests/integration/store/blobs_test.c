@@ -169,6 +169,31 @@ a_range_is_read_from_whichever_file_is_left(void **state)
 }
 
 static void
+holders_are_the_blob_itself_or_a_file(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    const BlobHolder *holders = NULL;
+    size_t count = 0;
+    BlobPartOf part = put_file_with_range(database, SLICE("..weight"), 2, 6);
+    const Sha256 wanted[] = {part.digest, {{9}}, part.file, part.digest};
+    assert_status(call, STATUS_OK,
+        blobs_holders(call, database->app, TENANT_DEFAULT, wanted, COUNT_OF(wanted), &holders, &count));
+    assert_int_equal(count, 2);
+    for (size_t index = 0; index < count; index++) {
+        bool is_part = sha256_equal(&holders[index].digest, &part.digest);
+        assert_true(is_part || sha256_equal(&holders[index].digest, &part.file));
+        assert_true(sha256_equal(&holders[index].holder, &part.file));
+        assert_int_equal(holders[index].size, is_part ? 6 : 8);
+    }
+    assert_true(memcmp(holders[0].digest.bytes, holders[1].digest.bytes, SHA256_SIZE) < 0);
+    TenantId other = database_add_tenant(database, "other");
+    assert_status(call, STATUS_OK,
+        blobs_holders(call, database->app, other, wanted, COUNT_OF(wanted), &holders, &count));
+    assert_int_equal(count, 0);
+}
+
+static void
 a_range_of_a_file_that_is_not_there_is_refused(void **state)
 {
     Database *database = *state;
@@ -254,6 +279,7 @@ main(void)
         DATABASE_TEST(many_blobs_are_stored_at_once_and_each_once),
         DATABASE_TEST(a_range_of_a_file_is_a_blob_too),
         DATABASE_TEST(a_range_is_read_from_whichever_file_is_left),
+        DATABASE_TEST(holders_are_the_blob_itself_or_a_file),
         DATABASE_TEST(a_range_of_a_file_that_is_not_there_is_refused),
         DATABASE_TEST(a_range_crosses_chunks_and_stops_at_the_end),
         DATABASE_TEST(the_same_bytes_are_stored_and_counted_once),

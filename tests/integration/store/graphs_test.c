@@ -69,6 +69,47 @@ the_same_bytes_are_one_graph_in_a_session(void **state)
     (void)create(database, TENANT_DEFAULT, database_add_session(database, TENANT_DEFAULT), "{}");
 }
 
+static uint64_t
+collect(Database *database)
+{
+    uint64_t removed = 0;
+    (void)database_ask(database, "update blobs set used_at = now() - interval '2 hours' returning size");
+    assert_status(&database->call, STATUS_OK,
+        blobs_collect(&database->call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
+    return removed;
+}
+
+/* A graph keeps its files as long as it lives, and those of the graph that it extends. */
+static void
+files_stay_as_long_as_a_graph_needs_them(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph graph = create(database, TENANT_DEFAULT, session, "{}");
+    StoredGraph extended = example(database, TENANT_DEFAULT, session, "more");
+    StoredGraph stored;
+    bool is_new = false;
+    Sha256 missing = {{1}};
+    Sha256 file;
+    sha256(SLICE("weights"), &file);
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &file, SLICE("weights")));
+    assert_status(call, STATUS_OK, graphs_keep_files(call, database->app, TENANT_DEFAULT, &graph, &file, 1));
+    extended.parent = graph.id;
+    extended.version = 2;
+    assert_status(
+        call, STATUS_OK, graphs_create(call, database->app, TENANT_DEFAULT, &extended, &stored, &is_new));
+    assert_status(call, STATUS_OK, graphs_keep_files(call, database->app, TENANT_DEFAULT, &stored, NULL, 0));
+    assert_status(
+        call, STATUS_NOT_FOUND, graphs_keep_files(call, database->app, TENANT_DEFAULT, &graph, &missing, 1));
+    assert_string_equal(call->error.message, "a file of the graph was removed at this moment");
+    assert_int_equal(collect(database), 0);
+    assert_status(call, STATUS_OK, graphs_delete(call, database->app, TENANT_DEFAULT, session, graph.id));
+    assert_int_equal(collect(database), 0);
+    assert_status(call, STATUS_OK, graphs_delete(call, database->app, TENANT_DEFAULT, session, stored.id));
+    assert_int_equal(collect(database), 3);
+}
+
 /* A conflicting row that is gone when it is looked for means that the graph was just deleted. Here the
  * conflict is with another graph, so that the look finds nothing. */
 static void
@@ -235,6 +276,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(a_graph_is_found_as_it_was_created),
         DATABASE_TEST(the_same_bytes_are_one_graph_in_a_session),
+        DATABASE_TEST(files_stay_as_long_as_a_graph_needs_them),
         DATABASE_TEST(one_whose_like_has_just_gone_was_deleted),
         DATABASE_TEST(of_two_that_extend_a_graph_one_loses),
         DATABASE_TEST(an_extended_graph_keeps_the_parts_of_a_deleted_parent),

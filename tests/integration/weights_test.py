@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Graphs whose weights are not in the gateway's memory answer as those whose weights are. --resident-weights says which are."""
+
+import io
+import json
+import os
+import re
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import sluice  # noqa: E402
+from onnx_model import Chain  # noqa: E402
+
+ONNX = "application/onnx"
+ABSENT = ("--resident-weights", "64KiB")
+CHAIN = Chain(layers=6, width=128)  # 64 KiB a weight
+
+
+def _answer(client, body, content_type, feeds, fetch):
+    session = client.session()
+    client.graph(session, body, content_type)
+    return client.step(session, {"feeds": feeds, "fetches": [fetch]})["outputs"][fetch]["data"]
+
+
+def tar_of(files):
+    """The bytes of a tar with these files."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return archive.getvalue()
+
+
+def expect_refused(function, *arguments):
+    try:
+        function(*arguments)
+    except sluice.Refused as refused:
+        return refused
+    raise AssertionError("was not refused")
+
+
+def _feed(chain):
+    return [[float(index % 7) - 2.5 for index in range(chain.width)]]
+
+
+def answers_are_the_same_without_resident_weights():
+    feed = _feed(CHAIN)
+    with sluice.Cluster() as resident, sluice.Cluster(settings=ABSENT) as absent:
+        expected = _answer(resident.client(), CHAIN.whole(), ONNX, {"x": feed}, "y")
+        assert expected == CHAIN.expected(feed[0]), expected
+        assert _answer(absent.client(), CHAIN.whole(), ONNX, {"x": feed}, "y") == expected
+
+
+def a_definition_names_weights_by_their_digests():
+    with sluice.Cluster(settings=ABSENT) as cluster:
+        client = cluster.client()
+        session = client.session()
+        graph = client.graph(session, CHAIN.whole(), ONNX)
+        path = f"/sessions/{session}/graphs/{graph}/definition"
+        source = client.send("GET", path, accept=ONNX)
+        text = json.dumps(client.send("GET", path, accept="application/json"))
+        assert len(set(re.findall(rb"sha256:[0-9a-f]{64}", source))) == 2 * CHAIN.layers
+        assert len(set(re.findall("sha256:[0-9a-f]{64}", text))) == 2 * CHAIN.layers, text[:2000]
+
+
+def a_model_of_several_files_comes_as_a_tar():
+    feed = _feed(CHAIN)
+    document, offsets = CHAIN.parted("weights/model.data")
+    data = bytearray(offsets[-1] + CHAIN.width * CHAIN.width * 4)
+    for layer, offset in enumerate(offsets):
+        matrix = CHAIN.matrix(layer)
+        data[offset:offset + len(matrix)] = matrix
+    body = tar_of({"chain/model.onnx": document, "chain/weights/model.data": bytes(data)})
+    for settings in ((), ABSENT):
+        with sluice.Cluster(settings=settings) as cluster:
+            assert _answer(cluster.client(), body, ONNX, {"x": feed}, "y") == CHAIN.expected(feed[0])
+
+
+def a_value_that_names_no_stored_blob_is_refused():
+    ref = "sha256:" + "0" * 64
+    value = {"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "4"}]}, "ref": ref}}
+    graph = {"node": [{"name": "w", "op": "Const", "attr": {"dtype": {"type": "DT_FLOAT"}, "value": value}}]}
+    with sluice.Cluster(threads=(1,)) as cluster:
+        client = cluster.client()
+        refused = expect_refused(client.graph, client.session(), graph)
+        assert (refused.status, refused.detail) == (404, f"the value of 'w' is the blob '{ref}', which is not stored"), refused
+
+
+if __name__ == "__main__":
+    run_group([
+        answers_are_the_same_without_resident_weights,
+        a_definition_names_weights_by_their_digests,
+        a_model_of_several_files_comes_as_a_tar,
+        a_value_that_names_no_stored_blob_is_refused,
+    ])

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Writes ONNX models of any size, whose weights lie in the model or in a file beside it, with the standard library only.
+
+    python3 tests/support/onnx_model.py FOLDER --gib 4
+
+makes FOLDER/model.onnx and FOLDER/model.onnx.data: a chain of matrix products whose answers are known. Nearly all weights are
+zero, so that the large file is sparse and made at once."""
+
+import argparse
+import array
+import os
+
+FLOAT, INT64 = 1, 7
+EXTERNAL = 1
+ALIGNMENT = 4096  # "offset SHOULD be a multiple of 4096", so that files can be mapped
+
+
+def _varint(value):
+    text = bytearray()
+    while value >= 0x80:
+        text.append(value & 0x7F | 0x80)
+        value >>= 7
+    text.append(value)
+    return bytes(text)
+
+
+def number(field, value):
+    return _varint(field << 3) + _varint(value)
+
+
+def text(field, value):
+    data = value if isinstance(value, (bytes, bytearray)) else value.encode()
+    return _varint(field << 3 | 2) + _varint(len(data)) + data
+
+
+def _entry(key, value):
+    return text(13, text(1, key) + text(2, str(value)))
+
+
+def tensor(name, dims, raw, dtype=FLOAT):
+    """An initializer that holds its data."""
+    return b"".join(number(1, dim) for dim in dims) + number(2, dtype) + text(8, name) + text(9, raw)
+
+
+def external_tensor(name, dims, location, offset, length, dtype=FLOAT):
+    """An initializer whose data lies in another file."""
+    head = b"".join(number(1, dim) for dim in dims) + number(2, dtype) + text(8, name)
+    return head + _entry("location", location) + _entry("offset", offset) + _entry("length", length) + number(14, EXTERNAL)
+
+
+def node(kind, inputs, outputs):
+    return b"".join(text(1, name) for name in inputs) + b"".join(text(2, name) for name in outputs) + text(4, kind)
+
+
+def value(name, dims, dtype=FLOAT):
+    """A ValueInfoProto; a dimension of -1 is open."""
+    shape = b"".join(text(1, b"" if dim < 0 else number(1, dim)) for dim in dims)
+    return text(1, name) + text(2, text(1, number(1, dtype) + text(2, shape)))
+
+
+def model(nodes, initializers, inputs, outputs, opset=17):
+    graph = b"".join(text(1, item) for item in nodes) + text(2, "g")
+    graph += b"".join(text(5, item) for item in initializers)
+    graph += b"".join(text(11, item) for item in inputs) + b"".join(text(12, item) for item in outputs)
+    return number(1, 8) + text(7, graph) + text(8, number(2, opset))
+
+
+def floats(values):
+    return array.array("f", values).tobytes()
+
+
+KEPT = 4  # numbers of a vector that a layer passes on; all else in its matrix is zero, so that files are sparse
+
+
+class Chain:
+    """A chain of `layers` products of a vector of `width` numbers with a matrix, and a bias behind each."""
+
+    def __init__(self, layers, width):
+        self.layers, self.width = layers, width
+
+    def _elements(self, layer):
+        """The elements of a layer's matrix that are not zero, by position. All layers' matrices differ."""
+        places = {index * self.width + index: 2 if layer == 0 else 1 for index in range(KEPT)}
+        places[1] = layer + 1
+        return places
+
+    def matrix(self, layer):
+        elements = array.array("f", bytes(4 * self.width * self.width))
+        for place, element in self._elements(layer).items():
+            elements[place] = element
+        return elements.tobytes()
+
+    def bias(self, layer):
+        return floats([layer / 8] * self.width)
+
+    def expected(self, x):
+        """The answer for a vector."""
+        y = list(x)
+        for layer in range(self.layers):
+            passed = [number * (2 if layer == 0 else 1) for number in y[:KEPT]]
+            passed[1] += y[0] * (layer + 1)
+            y = [number + layer / 8 for number in passed + [0] * (self.width - KEPT)]
+        return y
+
+    def _graph(self, weights):
+        nodes, inits, last = [], [], "x"
+        for layer in range(self.layers):
+            inits += [weights(layer), tensor(f"b{layer}", [self.width], self.bias(layer))]
+            nodes.append(node("MatMul", [last, f"w{layer}"], [f"m{layer}"]))
+            nodes.append(node("Add", [f"m{layer}", f"b{layer}"], [f"y{layer}"]))
+            last = f"y{layer}"
+        nodes.append(node("Identity", [last], ["y"]))
+        return model(nodes, inits, [value("x", [1, self.width])], [value("y", [1, self.width])])
+
+    def whole(self):
+        """The model with all its weights, as bytes."""
+        shape = [self.width, self.width]
+        return self._graph(lambda layer: tensor(f"w{layer}", shape, self.matrix(layer)))
+
+    def parted(self, location):
+        """The model without its weights, and where each lies in the other file."""
+        size = self.width * self.width * 4
+        step = -(-size // ALIGNMENT) * ALIGNMENT
+        shape = [self.width, self.width]
+        offsets = [layer * step for layer in range(self.layers)]
+        return self._graph(lambda layer: external_tensor(f"w{layer}", shape, location, offsets[layer], size)), offsets
+
+    def write(self, folder, name="model.onnx"):
+        """Writes both files, the large one sparse; returns their paths."""
+        document, offsets = self.parted(f"{name}.data")
+        path, data_path = os.path.join(folder, name), os.path.join(folder, f"{name}.data")
+        with open(path, "wb") as file:
+            file.write(document)
+        with open(data_path, "wb") as file:
+            for layer, offset in enumerate(offsets):
+                for place, element in self._elements(layer).items():
+                    file.seek(offset + place * 4)
+                    file.write(floats([element]))
+            file.truncate(offsets[-1] + self.width * self.width * 4)
+        return path, data_path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--gib", type=float, default=1)
+    parser.add_argument("--width", type=int, default=8192, help="of each layer: a weight has 4 * width * width bytes")
+    arguments = parser.parse_args()
+    layers = max(1, round(arguments.gib * 2**30 / (4 * arguments.width**2)))
+    os.makedirs(arguments.folder, exist_ok=True)
+    for path in Chain(layers, arguments.width).write(arguments.folder):
+        print(path, os.path.getsize(path))
+
+
+if __name__ == "__main__":
+    main()
