@@ -62,6 +62,10 @@ serve(Call *call, const Config *config)
         .queue_lease_ms = (uint64_t)config_integer(config, "queue-lease"),
         .history_days = (int)config_integer(config, "history-days"),
         .blob_store = config_string(config, "blob-store"),
+        .s3_endpoint = config_string(config, "s3-endpoint"),
+        .s3_region = config_string(config, "s3-region"),
+        .s3_key_id = config_string(config, "s3-key-id"),
+        .s3_secret = config_secret(config, "s3-secret"),
         .blob_inline_size = (uint64_t)config_integer(config, "blob-inline"),
         .blob_age_ms = (uint64_t)config_integer(config, "blob-age"),
     };

@@ -179,7 +179,14 @@ static Status
 open_blobs(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
     BlobStoreOptions blobs = {
-        .where = options->blob_store, .inline_size = options->blob_inline_size, .limits = &gateway->limits};
+        .where = options->blob_store,
+        .inline_size = options->blob_inline_size,
+        .limits = &gateway->limits,
+        .s3_endpoint = options->s3_endpoint,
+        .s3_region = options->s3_region,
+        .s3_key_id = options->s3_key_id,
+        .s3_secret = options->s3_secret,
+    };
     return blob_store_new(call, &blobs, &gateway->blobs);
 }
 

@@ -38,6 +38,10 @@ typedef struct GatewayOptions {
     uint64_t blob_age_ms;
     const char *blob_store;
     uint64_t blob_inline_size;
+    const char *s3_endpoint;
+    const char *s3_region;
+    const char *s3_key_id; /* NULL: none */
+    const char *s3_secret; /* NULL: none */
 } GatewayOptions;
 
 /* Connects, checks the schema, opens loops and servers, starts polling the workers. */

@@ -13,6 +13,7 @@ typedef struct BackendKind {
 
 static const BackendKind kinds[] = {
     {"folder:", folder_backend_open},
+    {"s3://", s3_backend_open},
 };
 
 static Status
@@ -29,7 +30,7 @@ open_backend(Call *call, const BlobStoreOptions *options, BlobBackend **ret_back
         }
     }
     return call_fail(call, STATUS_INVALID_ARGUMENT,
-        "--blob-store is '%s', it can be postgres or folder:/path", options->where);
+        "--blob-store is '%s', it can be postgres, folder:/path or s3://bucket/prefix", options->where);
 }
 
 Status

@@ -12,9 +12,14 @@
 typedef struct BlobStore BlobStore;
 
 typedef struct BlobStoreOptions {
-    const char *where;    /* "postgres", "folder:/path" */
+    const char *
+        where; /* "postgres", "folder:/path" or "s3://bucket/prefix"; it and the s3 texts outlive the store */
     uint64_t inline_size; /* blobs of at most this many bytes lie in PostgreSQL all the same */
     const Limits *limits; /* outlives the store */
+    const char *s3_endpoint;
+    const char *s3_region;
+    const char *s3_key_id; /* NULL: none */
+    const char *s3_secret;
 } BlobStoreOptions;
 
 MUST_USE Status blob_store_new(Call *call, const BlobStoreOptions *options, BlobStore **ret_store);

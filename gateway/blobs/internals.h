@@ -26,6 +26,10 @@ BlobBackend *blob_store_backend_for(const BlobStore *store, uint64_t size);
 MUST_USE Status blob_store_enter(Call *call, BlobStore *store, UploadSlot *slot);
 void blob_store_leave(BlobStore *store, UploadSlot *slot);
 
+/* Opens the backend "s3://<path>" (s3.c). */
+MUST_USE Status s3_backend_open(
+    Call *call, const BlobStoreOptions *options, const char *path, BlobBackend **ret_backend);
+
 /* Opens the backend "folder:<path>" (folder.c). */
 MUST_USE Status folder_backend_open(
     Call *call, const BlobStoreOptions *options, const char *path, BlobBackend **ret_backend);

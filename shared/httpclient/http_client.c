@@ -395,6 +395,22 @@ times_set(const Transfer *transfer, const HttpClientOptions *options)
     }
 }
 
+/* A server that does not know "Expect: 100-continue" is not waited for long. */
+static void
+signing_set(const Transfer *transfer)
+{
+    enum { EXPECT_TIMEOUT_MS = 200 };
+    const HttpClientSigning *signing = transfer->request->signing;
+    if (signing == NULL) {
+        return;
+    }
+    assert(transfer->request->content_type != NULL);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_AWS_SIGV4, signing->scope);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_USERNAME, signing->key_id);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_PASSWORD, signing->secret);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, (long)EXPECT_TIMEOUT_MS);
+}
+
 static Status
 transfer_set(Transfer *transfer, const HttpClientOptions *options)
 {
@@ -416,6 +432,7 @@ transfer_set(Transfer *transfer, const HttpClientOptions *options)
     (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
     times_set(transfer, options);
     TRY(headers_set(transfer));
+    signing_set(transfer);
     return body_set(transfer, request->method == NULL ? "GET" : request->method);
 }
 

@@ -53,6 +53,16 @@ typedef struct HttpClientPart {
     const char *path; /* NULL: no file */
 } HttpClientPart;
 
+/* AWS Signature Version 4 of a request, which libcurl makes (CURLOPT_AWS_SIGV4). libcurl 7.88 signs the query
+ * as it stands in the URL: its parameters must be sorted, escaped, and each have a "="; it signs an empty
+ * header that it does not send: the request must have a content type; and "x-amz-content-sha256" must be
+ * among the headers. */
+typedef struct HttpClientSigning {
+    const char *scope; /* "aws:amz:<region>:<service>" */
+    const char *key_id;
+    const char *secret;
+} HttpClientSigning;
+
 typedef struct HttpClientRequest {
     const char *method; /* NULL: GET */
     const char *url;
@@ -62,11 +72,12 @@ typedef struct HttpClientRequest {
     const char *body_path;       /* the body is this file, read as it is sent; NULL: `body` */
     const HttpClientPart *parts; /* the body is a form of these, read as it is sent; NULL: the above */
     size_t part_count;
-    size_t response_size_max;       /* limit of the body in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */
-    uint64_t timeout_ms;            /* the whole request's; 0: only the Call's deadline */
-    uint64_t stall_timeout_ms;      /* time without a byte either way, in whole seconds; 0: none */
-    const HttpClientEvents *events; /* NULL: none */
-    void *context;                  /* the events' */
+    size_t response_size_max;         /* limit of the body in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */
+    uint64_t timeout_ms;              /* the whole request's; 0: only the Call's deadline */
+    uint64_t stall_timeout_ms;        /* time without a byte either way, in whole seconds; 0: none */
+    const HttpClientSigning *signing; /* NULL: not signed */
+    const HttpClientEvents *events;   /* NULL: none */
+    void *context;                    /* the events' */
 } HttpClientRequest;
 
 typedef struct HttpClientResponse {

@@ -108,7 +108,10 @@ def _resume(blob, pattern, piece=64 * MIB):
     until = time.monotonic() + PATIENCE_SECONDS + LEASE_SECONDS
     while time.monotonic() < until:
         offset = blob.offset() or 0
-        status, _, content = blob.put(pattern, offset, min(piece, pattern.size - offset))
+        try:
+            status, _, content = blob.put(pattern, offset, min(piece, pattern.size - offset))
+        except (OSError, http.client.HTTPException):
+            continue  # refused while it was sent
         if status in (200, 201):
             return
         assert status in (202, 409, 503), content
@@ -166,7 +169,7 @@ def a_blob_is_kept_under_its_digest_and_read_in_ranges():
                 answer = blob.ask("GET", Range=f"bytes={size}-")
                 assert answer[0] == 416 and answer[1]["Content-Range"] == f"bytes */{size}"
             assert cluster.ask("select count(*) from blob_uploads") == "0"
-            elsewhere = cluster.ask("select count(*) from blobs where location like 'folder:%'")
+            elsewhere = cluster.ask("select count(*) from blobs where location not like 'postgres:%'")
             assert elsewhere == ("5" if settings else "0"), elsewhere
 
 

@@ -33,6 +33,7 @@ check:
 	@$(MAKE) --no-print-directory check-install
 	@$(MAKE) --no-print-directory CC=clang OUT=build/clang all
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory s3-server test-s3
 	@$(MAKE) --no-print-directory test-isa
 	@$(MAKE) --no-print-directory test-slowed
 	@for v in asan tsan; do $(MAKE) --no-print-directory VARIANT=$$v run-unit-tests || exit 1; done

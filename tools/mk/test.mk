@@ -100,3 +100,12 @@ coverage:
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
 .PHONY: test test-isa test-slowed docs bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
+
+# A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are
+# skipped without it. It says so when it cannot be installed.
+S3_SERVER := moto[server,s3]>=5,<6
+s3-server: ; @test -x var/s3/bin/moto_server || { mkdir -p var && python3 -m venv var/s3 && \
+    var/s3/bin/pip install --quiet --disable-pip-version-check '$(S3_SERVER)'; } || \
+    { rm -rf var/s3; echo "skipped: no S3 server, $(S3_SERVER) cannot be installed into var/s3"; }
+test-s3: all ; @OUT=$(OUT) tools/with_postgres tests/integration/s3_test.py
+.PHONY: s3-server test-s3
