@@ -20,11 +20,10 @@ authorize_request(
     return auth_look_up(parts->auth, credentials, ret_principal);
 }
 
-static Status
-authorize_on_job(Call *call, JobContext *context, const Request *request, const Credentials *credentials,
-    Principal *ret_principal)
+static void
+authorize_on_job(const Parts *parts, JobContext *context, AuthorizeItem *items, size_t count)
 {
-    return auth_verify(call, request->parts->auth, context, credentials, ret_principal);
+    auth_verify(parts->auth, context, items, count);
 }
 
 static Status

@@ -14,6 +14,11 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
+enum {
+    VERIFY_MS = 10000, /* the time in which the database must answer */
+    VERIFY_ARENA_SIZE_MAX = 1 << 20,
+};
+
 typedef struct KnownKey {
     Sha256 hash;
     Principal principal;
@@ -98,16 +103,17 @@ principal_open(Principal *ret_principal)
     *ret_principal = (Principal){.tenant = TENANT_DEFAULT, .is_operator = true, .tenant_name = "default"};
 }
 
+/* Finds a key that was valid; *ret_age_ns says when it was. */
 static bool
-cache_find(Auth *auth, const ApiKey *key, uint64_t age_max_ms, Principal *ret_principal)
+cache_find(Auth *auth, const ApiKey *key, Principal *ret_principal, uint64_t *ret_age_ns)
 {
     Sha256 hash = key_hash(key, auth->options.pepper);
     mutex_lock(&auth->lock);
     const KnownKey *known = map_get(auth->keys, slice_from_string(key->id));
-    bool is_fresh = known != NULL && clock_monotonic_ns() - known->verified_ns < age_max_ms * CLOCK_NS_PER_MS;
-    bool is_known = is_fresh && sha256_equal(&known->hash, &hash);
+    bool is_known = known != NULL && sha256_equal(&known->hash, &hash);
     if (is_known) {
         *ret_principal = known->principal;
+        *ret_age_ns = clock_monotonic_ns() - known->verified_ns;
     }
     mutex_unlock(&auth->lock);
     return is_known;
@@ -158,6 +164,8 @@ AuthorizeAnswer
 auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principal)
 {
     ApiKey key;
+    Principal principal;
+    uint64_t age_ns = 0;
     if (auth->options.is_open) {
         principal_open(ret_principal);
         return AUTHORIZE_ALLOWED;
@@ -165,7 +173,14 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
     if (!credentials_key(credentials, &key)) {
         return AUTHORIZE_DENIED;
     }
-    return cache_find(auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED : AUTHORIZE_UNKNOWN;
+    if (!cache_find(auth, &key, &principal, &age_ns)) {
+        return AUTHORIZE_UNKNOWN;
+    }
+    if (age_ns >= AUTH_FRESH_MS * CLOCK_NS_PER_MS) {
+        return AUTHORIZE_STALE;
+    }
+    *ret_principal = principal;
+    return AUTHORIZE_ALLOWED;
 }
 
 /* Returns the tenant's rate, or NULL without memory: then nothing is counted. */
@@ -202,39 +217,67 @@ has_scope(const char *scopes, const char *wanted)
 }
 
 static Status
-ask_database(Call *call, JobContext *context, const ApiKey *key, Slice pepper, KeyRecord *ret_record)
+ask_database(Call *call, JobContext *context, Slice pepper, KeyCheck *checks, size_t count)
 {
     Store *store = NULL;
+    if (call->arena == NULL) {
+        return call_fail_memory(call, "keys to be looked up");
+    }
     TRY(job_store(call, context, STORE_ROLE_AUTH, &store));
-    return keys_verify(call, store, key, pepper, ret_record);
+    return keys_verify(call, store, pepper, checks, count);
 }
 
-Status
-auth_verify(
-    Call *call, Auth *auth, JobContext *context, const Credentials *credentials, Principal *ret_principal)
+/* Answers for a key that the database has told of. */
+static Status
+settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item)
 {
-    assert(context != NULL && !auth->options.is_open);
-
-    ApiKey key;
-    KeyRecord record;
-    if (!credentials_key(credentials, &key)) {
-        return call_fail(call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
+    const KeyRecord *record = &check->record;
+    if (!check->is_valid) {
+        cache_forget(auth, &check->key);
+        return call_fail(item->call, STATUS_UNAUTHENTICATED, "the API key is not valid");
     }
-    Status status = ask_database(call, context, &key, auth->options.pepper, &record);
-    if (status == STATUS_UNAVAILABLE && cache_find(auth, &key, AUTH_STALE_MS, ret_principal)) {
-        return STATUS_OK;
-    }
-    if (status == STATUS_UNAUTHENTICATED) {
-        cache_forget(auth, &key);
-    }
-    TRY(status);
-    Principal principal = {.tenant = record.tenant, .is_operator = has_scope(record.scopes, "operator")};
-    (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record.tenant_name);
-    (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", key.id);
-    principal.rate = rate_of(auth, &record);
-    cache_put(auth, &key, &principal);
-    *ret_principal = principal;
+    Principal principal = {.tenant = record->tenant, .is_operator = has_scope(record->scopes, "operator")};
+    (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record->tenant_name);
+    (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", check->key.id);
+    principal.rate = rate_of(auth, record);
+    cache_put(auth, &check->key, &principal);
+    *item->principal = principal;
     return STATUS_OK;
+}
+
+/* Answers for a key that the database could not be asked about. */
+static Status
+settle_unasked(Auth *auth, const ApiKey *key, const AuthorizeItem *item, const Error *error, Status status)
+{
+    Principal principal;
+    uint64_t age_ns = 0;
+    bool may_serve = status == STATUS_UNAVAILABLE && cache_find(auth, key, &principal, &age_ns) &&
+                     age_ns < AUTH_STALE_MS * CLOCK_NS_PER_MS;
+    if (!may_serve) {
+        return call_fail(item->call, status, "%s", error->message);
+    }
+    *item->principal = principal;
+    return STATUS_OK;
+}
+
+void
+auth_verify(Auth *auth, JobContext *context, AuthorizeItem *items, size_t count)
+{
+    assert(context != NULL && !auth->options.is_open && count <= AUTHORIZE_ITEMS_MAX);
+
+    AUTO_ARENA arena = arena_new(VERIFY_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + VERIFY_MS * CLOCK_NS_PER_MS};
+    KeyCheck checks[AUTHORIZE_ITEMS_MAX];
+    for (size_t index = 0; index < count; index++) {
+        bool is_key = credentials_key(items[index].credentials, &checks[index].key);
+        assert(is_key); /* auth_look_up() denies the others */
+    }
+    Status status = ask_database(&call, context, auth->options.pepper, checks, count);
+    for (size_t index = 0; index < count; index++) {
+        items[index].status = status == STATUS_OK ? settle_key(auth, &checks[index], &items[index])
+                                                  : settle_unasked(auth, &checks[index].key, &items[index],
+                                                        &call.error, status);
+    }
 }
 
 /* Writes RateLimit headers as draft-ietf-httpapi-ratelimit-headers-09 defines them. */

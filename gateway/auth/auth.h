@@ -1,6 +1,7 @@
 /* Who sends a request: API keys are checked against the database once and remembered for a few seconds, so
  * that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that was
- * valid when it was last looked up serves for AUTH_STALE_MS.
+ * valid when it was last looked up serves for AUTH_STALE_MS. A key that is worth nothing is not remembered:
+ * it may be made the next moment.
  *
  * A tenant's requests are counted here too: above its quota requests_per_second, which each gateway counts
  * for itself, they are answered with 429.
@@ -31,9 +32,8 @@ void auth_free(Auth *auth); /* NULL is allowed */
 /* Says what is remembered of the credentials. */
 AuthorizeAnswer auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principal);
 
-/* Asks the database, and remembers the answer. */
-MUST_USE Status auth_verify(
-    Call *call, Auth *auth, JobContext *context, const Credentials *credentials, Principal *ret_principal);
+/* Asks the database about the credentials of all items with one statement, and remembers the answers. */
+void auth_verify(Auth *auth, JobContext *context, AuthorizeItem *items, size_t count);
 
 /* Counts a request of this principal. RESOURCE_EXHAUSTED, with the headers that say when to come again, above
  * its tenant's rate. */

@@ -50,7 +50,7 @@ struct HttpStream {
 typedef enum ExchangePhase {
     EXCHANGE_HEAD, /* the head is being received */
     EXCHANGE_BODY, /* the body is; credentials that were not cached are checked before its first piece */
-    EXCHANGE_AUTHORIZING, /* suspended: a job thread checks the credentials */
+    EXCHANGE_AUTHORIZING, /* suspended: the credentials are looked up */
     EXCHANGE_TAKING,      /* suspended: a job thread takes a window of the body */
     EXCHANGE_WORKING,     /* the handler has the exchange */
     EXCHANGE_ENDED,       /* the reply can be given */
@@ -80,6 +80,9 @@ struct Exchange {
     bool has_too_many_fields;
 
     bool needs_authorization;
+    bool is_stale;        /* the credentials were valid a moment ago */
+    ListLink authorizing; /* among those whose credentials wait to be looked up */
+    void (*authorized)(Exchange *exchange, Status status);
     bool is_gzip;     /* the body, which is not inflated yet */
     bool is_rendered; /* the response is ready to be handed over */
     bool is_cancelled;
@@ -116,6 +119,19 @@ struct Exchange {
     uint64_t started_ns;
 };
 
+/* The requests whose credentials the cache does not know. */
+typedef struct Authorizations {
+    ListLink stale; /* exchanges that wait */
+    ListLink unknown;
+    Task begin;      /* deferred when there is something to look up */
+    Timer pause;     /* due when unknown ones may be looked up again */
+    uint64_t due_ns; /* that time */
+    Job job;
+    AuthorizeItem items[AUTHORIZE_ITEMS_MAX]; /* of the job that is under way */
+    Exchange *exchanges[AUTHORIZE_ITEMS_MAX];
+    size_t count; /* 0: no job is */
+} Authorizations;
+
 struct HttpServer {
     Loop *loop;
     HttpOptions options;
@@ -129,6 +145,7 @@ struct HttpServer {
     char address[ADDRESS_TEXT_SIZE];
 
     Connections connections;
+    Authorizations authorizations;
     Exchange *free_exchanges;
     size_t active_count;
     uint64_t id_seed[2];
@@ -185,10 +202,11 @@ enum MHD_Result handling_begin(Exchange *exchange); /* calls the handler of a re
 /* Functions of authorization.c. */
 MUST_USE Status authorization_begin(Exchange *exchange); /* asks the cache; may set needs_authorization */
 
-/* Suspends the connection until a job thread knows the principal, and calls `done` on the loop. False when
- * the job threads have too much to do: nothing is called. */
-MUST_USE bool authorization_ask(
-    Exchange *exchange, void (*done)(Exchange *exchange, Status status, void *owner));
+/* Suspends the connection until a job thread has looked for the principal, and calls `done` on the loop,
+ * later. */
+void authorization_ask(Exchange *exchange, void (*done)(Exchange *exchange, Status status));
+void authorizations_open(HttpServer *server);
+void authorizations_close(HttpServer *server); /* when no exchange is left */
 
 /* Counts the request for its principal, whose rate may refuse it, and returns NOT_FOUND for operations that
  * only operators may know of. */

@@ -9,8 +9,19 @@
 typedef enum AuthorizeAnswer {
     AUTHORIZE_ALLOWED, /* ret_principal is filled */
     AUTHORIZE_DENIED,  /* the cache knows that the credentials are not valid */
-    AUTHORIZE_UNKNOWN, /* the blocking hook must be asked, on a job thread */
+    AUTHORIZE_STALE,   /* they were valid, and must be looked up again */
+    AUTHORIZE_UNKNOWN, /* they must be looked up, and may be worth nothing */
 } AuthorizeAnswer;
+
+enum { AUTHORIZE_ITEMS_MAX = 100, AUTHORIZE_PAUSE_MS = 20 };
+
+/* A request whose credentials are looked up. */
+typedef struct AuthorizeItem {
+    Call *call;
+    const Credentials *credentials;
+    Principal *principal; /* filled in */
+    Status status;        /* filled in */
+} AuthorizeItem;
 
 /* One finished request, for the log and the metrics. Its slices and strings live as long as the call of the
  * hook. */
@@ -38,8 +49,11 @@ typedef struct HttpOptions {
 
     AuthorizeAnswer (*authorize)(
         const Parts *parts, const Request *request, const Credentials *credentials, Principal *ret_principal);
-    MUST_USE Status (*authorize_blocking)(Call *call, JobContext *job_context, const Request *request,
-        const Credentials *credentials, Principal *ret_principal);
+    /* Looks credentials up, on a job thread: those of all requests that wait, at most AUTHORIZE_ITEMS_MAX.
+     * One call is under way at a time; stale ones come first; and AUTHORIZE_PAUSE_MS lie between two calls
+     * with unknown ones, so that a flood of them costs the database little and stale ones no wait. */
+    void (*authorize_blocking)(
+        const Parts *parts, JobContext *job_context, AuthorizeItem *items, size_t count);
     /* Counts a request whose principal is known, before its body is read; a failure refuses the request.
      * NULL: none is refused. */
     Status (*charge)(Call *call, const Request *request, Response *response);

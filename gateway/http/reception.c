@@ -173,9 +173,8 @@ reception_end(Exchange *exchange)
 }
 
 static void
-principal_is_known(Exchange *exchange, Status status, void *owner)
+principal_is_known(Exchange *exchange, Status status)
 {
-    (void)owner;
     reception_begin(exchange, status == STATUS_OK ? authorization_conclude(exchange) : status);
     connection_resume(exchange->connection);
 }
@@ -186,9 +185,7 @@ reception_step(Exchange *exchange, Upload *upload)
     assert(exchange->phase == EXCHANGE_BODY);
 
     if (exchange->needs_authorization) {
-        if (!authorization_ask(exchange, principal_is_known)) {
-            refuse_exchange(exchange, exchange_note_overload(exchange));
-        }
+        authorization_ask(exchange, principal_is_known);
         return MHD_YES; /* the piece is left untaken: it comes again */
     }
     if (windows_must_wait(exchange, *upload->size)) {

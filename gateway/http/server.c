@@ -286,6 +286,7 @@ http_server_new(
         .idle_timeout_ms = server->options.idle_timeout_ms,
     };
     list_init(&server->connections.list);
+    authorizations_open(server);
     random_bytes(server->id_seed, sizeof server->id_seed);
     Status status = server_open(call, server, address);
     if (status != STATUS_OK) {
@@ -356,6 +357,7 @@ http_server_free(HttpServer *server)
         watch_close(&server->daemon_watch);
         MHD_stop_daemon(server->daemon);
     }
+    authorizations_close(server);
     timer_clear(server->loop, &server->timer);
     loop_undefer(server->loop, &server->run);
     while (server->free_exchanges != NULL) {

@@ -31,7 +31,7 @@ typedef struct BlobBackend BlobBackend; /* gateway/store/blob_backend.h */
 typedef enum StoreRole {
     STORE_ROLE_APP,   /* request paths, one tenant at a time */
     STORE_ROLE_QUEUE, /* claims, leases, batch records of all tenants */
-    STORE_ROLE_AUTH,  /* keys_find() only */
+    STORE_ROLE_AUTH,  /* keys_verify() only */
 } StoreRole;
 
 typedef struct StoreOptions {

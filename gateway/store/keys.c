@@ -44,20 +44,12 @@ keys_create(Call *call, Store *store, TenantId tenant, const ApiKey *key, Slice 
     return store_execute(call, store, tenant, &sql_key_insert, &values, NULL);
 }
 
-Status
-keys_find(Call *call, Store *store, const char *key_id, KeyRecord *ret_record)
+static Status
+read_record(Call *call, const Rows *rows, size_t row, size_t count, size_t *ret_index, KeyRecord *ret_record)
 {
-    assert(key_id != NULL);
-
-    AUTO_ROWS rows = {0};
-    Values values = {0};
+    RowReader reader = row_reader(call, rows, row);
     KeyRecord record;
-    values_text(&values, key_id);
-    TRY(store_query(call, store, NO_TENANT, &sql_key_find, &values, &rows));
-    if (rows.count == 0) {
-        return call_fail(call, STATUS_NOT_FOUND, "there is no usable key '%s'", key_id);
-    }
-    RowReader reader = row_reader(call, &rows, 0);
+    int64_t number = row_int64(&reader);
     record.tenant.value = row_uuid(&reader);
     record.tenant_name = row_text(&reader);
     record.hash = row_digest(&reader);
@@ -65,22 +57,36 @@ keys_find(Call *call, Store *store, const char *key_id, KeyRecord *ret_record)
     record.expires_us = row_time_us(&reader);
     record.requests_per_second = row_int64(&reader);
     TRY(row_end(call, &reader));
+    assert(number >= 1 && (size_t)number <= count);
+    *ret_index = (size_t)number - 1;
     *ret_record = record;
     return STATUS_OK;
 }
 
 Status
-keys_verify(Call *call, Store *store, const ApiKey *key, Slice pepper, KeyRecord *ret_record)
+keys_verify(Call *call, Store *store, Slice pepper, KeyCheck *checks, size_t count)
 {
-    KeyRecord record;
-    Status status = keys_find(call, store, key->id, &record);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
-        return status;
+    AUTO_SQL_ARRAY ids = sql_array(SQL_TEXT);
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    for (size_t index = 0; index < count; index++) {
+        checks[index].record = (KeyRecord){0};
+        sql_array_text(&ids, checks[index].key.id);
     }
-    if (!key_matches(status == STATUS_OK ? &record : NULL, key, pepper)) {
-        return call_fail(call, STATUS_UNAUTHENTICATED, "the API key is not valid");
+    if (!values_array(&values, &ids)) {
+        return call_fail_memory(call, "keys to be looked up");
     }
-    *ret_record = record;
+    TRY(store_query(call, store, NO_TENANT, &sql_key_find, &values, &rows));
+    for (size_t row = 0; row < rows.count; row++) {
+        size_t index = 0;
+        KeyRecord record;
+        TRY(read_record(call, &rows, row, count, &index, &record));
+        checks[index].record = record;
+    }
+    for (size_t index = 0; index < count; index++) {
+        const KeyRecord *record = checks[index].record.scopes == NULL ? NULL : &checks[index].record;
+        checks[index].is_valid = key_matches(record, &checks[index].key, pepper);
+    }
     return STATUS_OK;
 }
 

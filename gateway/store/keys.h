@@ -3,8 +3,7 @@
  *
  * Ownership: texts live in call->arena.
  * Threads:   the thread of the Store.
- * Errors:    keys_verify() says UNAUTHENTICATED in the same words, and after the same time, whatever is
- * wrong. */
+ * Errors:    keys_verify() takes the same time, whatever is wrong with a key. */
 #pragma once
 
 #include "gateway/domain/api_key.h"
@@ -19,6 +18,12 @@ typedef struct KeyRecord {
     uint64_t expires_us;         /* 0: never */
     int64_t requests_per_second; /* the tenant's quota; 0: no limit */
 } KeyRecord;
+
+typedef struct KeyCheck {
+    ApiKey key;
+    bool is_valid;    /* filled in, as what follows */
+    KeyRecord record; /* of a valid key */
+} KeyCheck;
 
 typedef struct KeyInfo {
     const char *id;
@@ -43,12 +48,9 @@ bool key_matches(const KeyRecord *record, const ApiKey *key, Slice pepper);
 MUST_USE Status keys_create(
     Call *call, Store *store, TenantId tenant, const ApiKey *key, Slice pepper, const KeyInfo *info);
 
-/* Finds a key that exists, is not revoked, not expired, and whose tenant is not disabled; NOT_FOUND
- * otherwise. For a store of the role AUTH. */
-MUST_USE Status keys_find(Call *call, Store *store, const char *key_id, KeyRecord *ret_record);
-
-/* Finds the key and compares its secret. */
-MUST_USE Status keys_verify(Call *call, Store *store, const ApiKey *key, Slice pepper, KeyRecord *ret_record);
+/* Finds the keys with one statement, and compares their secrets. A key is valid that exists, is not revoked,
+ * not expired, and whose tenant is not disabled. For a store of the role AUTH. */
+MUST_USE Status keys_verify(Call *call, Store *store, Slice pepper, KeyCheck *checks, size_t count);
 
 MUST_USE Status keys_list(Call *call, Store *store, TenantId tenant, KeyList *ret_list);
 

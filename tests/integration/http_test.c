@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "shared/base/atomic.h"
+#include "tests/support/await.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
 
@@ -132,6 +133,53 @@ credentials_are_asked_for_and_checked(void **state)
     assert_int_equal(http_site_ask("GET /items/a?ticket=stored HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
+/* Sends a request with this key and returns its connection. */
+static int
+send_key(const char *key)
+{
+    char request[256];
+    int fd = raw_open(http_site_usual());
+    (void)snprintf(
+        request, sizeof request, "GET /items/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", key);
+    raw_send_text(fd, request);
+    return fd;
+}
+
+static int
+close_key(int fd)
+{
+    int status = raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS);
+    (void)close(fd);
+    return status;
+}
+
+/* While one look-up is held, any number of unknown keys wait for the next one, in which stale ones lead. */
+static void
+keys_are_looked_up_together_and_stale_ones_first(void **state)
+{
+    (void)state;
+    enum { COUNT = AUTHORIZE_ITEMS_MAX + 20, STALE = COUNT / 2, LOOK_UPS_MAX = 6 };
+    static int sockets[COUNT];
+    uint64_t asked = atomic_load_acquire(&http_site_seen.keys_asked);
+    uint64_t look_ups = atomic_load_acquire(&http_site_seen.key_look_ups);
+    atomic_store_release(&http_site_seen.keys_are_held, true);
+    int held = send_key("nobody");
+    AWAIT(atomic_load_acquire(&http_site_seen.key_look_ups) == look_ups + 1);
+    for (int index = 0; index < COUNT; index++) {
+        sockets[index] = send_key(index == STALE ? "stale" : "nobody");
+    }
+    AWAIT(atomic_load_acquire(&http_site_seen.keys_asked) == asked + COUNT + 1);
+    assert_int_equal(close_key(send_key("cached")), 200); /* others are served meanwhile */
+    assert_int_equal(atomic_load_acquire(&http_site_seen.key_look_ups), look_ups + 1);
+    atomic_store_release(&http_site_seen.keys_are_held, false);
+    assert_int_equal(close_key(held), 401);
+    for (int index = 0; index < COUNT; index++) {
+        assert_int_equal(close_key(sockets[index]), index == STALE ? 200 : 401);
+    }
+    assert_true(atomic_load_acquire(&http_site_seen.key_look_ups) <= look_ups + LOOK_UPS_MAX);
+    assert_int_equal(atomic_load_acquire(&http_site_seen.stale_behind_unknown), 0);
+}
+
 static void
 a_body_waits_for_credentials_that_are_not_cached(void **state)
 {
@@ -189,6 +237,7 @@ main(void)
         cmocka_unit_test(a_known_etag_gives_304),
         cmocka_unit_test(large_json_is_sent_as_gzip_when_accepted),
         cmocka_unit_test(credentials_are_asked_for_and_checked),
+        cmocka_unit_test(keys_are_looked_up_together_and_stale_ones_first),
         cmocka_unit_test(a_body_waits_for_credentials_that_are_not_cached),
         cmocka_unit_test(pipelined_requests_are_answered_in_order),
     };

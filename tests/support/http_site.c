@@ -319,7 +319,7 @@ const Handler *const http_site_handlers[] = {&sum_handler, &hello_handler, &echo
     &fail_handler, &large_handler, &wait_handler, &wait_job_handler, &stream_handler, &upload_handler,
     &lend_handler, NULL};
 
-/* Knows the key "cached" at once; "stored" is known to the blocking hook only, other keys to neither. */
+/* Knows the key "cached" at once, and "stale" for one that must be looked up again. */
 static AuthorizeAnswer
 authorize(
     const Parts *parts, const Request *request, const Credentials *credentials, Principal *ret_principal)
@@ -330,19 +330,33 @@ authorize(
     if (slice_equals_string(credentials->secret, "cached")) {
         return AUTHORIZE_ALLOWED;
     }
-    return credentials->scheme == CREDENTIALS_NONE ? AUTHORIZE_DENIED : AUTHORIZE_UNKNOWN;
+    if (credentials->scheme == CREDENTIALS_NONE) {
+        return AUTHORIZE_DENIED;
+    }
+    atomic_add_acq_rel(&http_site_seen.keys_asked, 1);
+    return slice_equals_string(credentials->secret, "stale") ? AUTHORIZE_STALE : AUTHORIZE_UNKNOWN;
 }
 
-static Status
-authorize_blocking(Call *call, JobContext *job_context, const Request *request,
-    const Credentials *credentials, Principal *ret_principal)
+/* Finds the keys "stored" and "stale", and notes how the keys came. */
+static void
+authorize_blocking(const Parts *parts, JobContext *job_context, AuthorizeItem *items, size_t count)
 {
-    (void)request;
-    (void)ret_principal;
+    (void)parts;
+    bool was_unknown = false;
     assert_non_null(job_context);
-    return slice_equals_string(credentials->secret, "stored")
-               ? STATUS_OK
-               : call_fail(call, STATUS_UNAUTHENTICATED, "the key is not known");
+    atomic_add_acq_rel(&http_site_seen.key_look_ups, 1);
+    while (atomic_load_acquire(&http_site_seen.keys_are_held)) {
+        pause_ms(1);
+    }
+    for (size_t index = 0; index < count; index++) {
+        bool is_stale = slice_equals_string(items[index].credentials->secret, "stale");
+        bool is_stored = slice_equals_string(items[index].credentials->secret, "stored");
+        atomic_add_acq_rel(&http_site_seen.stale_behind_unknown, is_stale && was_unknown);
+        was_unknown = was_unknown || !is_stale;
+        items[index].status = is_stale || is_stored ? STATUS_OK
+                                                    : call_fail(items[index].call, STATUS_UNAUTHENTICATED,
+                                                          "the key is not known");
+    }
 }
 
 static void

@@ -1,6 +1,6 @@
 /* A small site on top of tests/support/http_servers.h, for clients that send raw bytes: handlers of each
- * kind, and hooks that know the keys "cached" and "stored". Two servers serve it, the second one with
- * short deadlines. */
+ * kind, and hooks that know the keys "cached", "stale" and "stored". Two servers serve it, the second one
+ * with short deadlines. */
 #pragma once
 
 #include "gateway/http/server.h"
@@ -26,7 +26,11 @@ typedef struct HttpSiteSeen {
     uint64_t windows_begun;
     uint64_t windows_taken; /* bytes */
     uint64_t windows_ended;
-    bool windows_are_held; /* no window is taken until this is false */
+    bool windows_are_held;         /* no window is taken until this is false */
+    uint64_t keys_asked;           /* requests whose keys had to be looked up */
+    uint64_t key_look_ups;         /* calls for any number of them */
+    uint64_t stale_behind_unknown; /* keys that should have come first */
+    bool keys_are_held;            /* no look-up of keys ends until this is false */
     uint64_t logged;
     int log_status;
 } HttpSiteSeen;
