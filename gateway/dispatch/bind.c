@@ -8,37 +8,115 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-enum { KEY_SIZE = 160, HOLDER_COUNT_MAX = 65536, FAILURE_MS = 3000 };
+enum { HOLDER_COUNT_MAX = 16384, FAILURE_MS = 3000, WORD_BITS = 64 };
 
-static Slice
-holder_key(const WorkerInfo *worker, const PlanPartition *partition, char *text)
+/* The workers that have a partition: a bit for each load's number. */
+typedef struct Holders {
+    size_t word_count;
+    uint64_t *words;
+} Holders;
+
+static void
+holders_free(Holders *holders)
 {
-    int size = snprintf(text, KEY_SIZE, "%s %s", worker->incarnation, partition->digest);
-    return slice_of(text, (size_t)size);
+    if (holders != NULL) {
+        memory_free(holders->words);
+        memory_free(holders);
+    }
 }
 
 /* Forgets all holders. Most belong to incarnations and plans that no longer exist; those in use are noted
  * again. */
 static void
-holders_clear(Map *holders)
+holders_clear(Map *by_digest)
 {
     size_t cursor = 0;
-    for (const MapEntry *entry = map_next(holders, &cursor); entry != NULL;
-         entry = map_next(holders, &cursor)) {
-        (void)map_remove(holders, entry->key);
+    for (const MapEntry *entry = map_next(by_digest, &cursor); entry != NULL;
+         entry = map_next(by_digest, &cursor)) {
+        holders_free(map_remove(by_digest, entry->key));
     }
 }
 
-void
-bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition)
+/* Forgets what a worker has: it has begun a new life, or its number goes to another. */
+static void
+holders_forget(const Dispatcher *dispatcher, uint32_t number)
 {
-    static char known;
-    char text[KEY_SIZE];
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(dispatcher->holders, &cursor); entry != NULL;
+         entry = map_next(dispatcher->holders, &cursor)) {
+        const Holders *holders = entry->value;
+        if (number / WORD_BITS < holders->word_count) {
+            holders->words[number / WORD_BITS] &= ~(UINT64_C(1) << number % WORD_BITS);
+        }
+    }
+}
+
+static bool
+holders_have(const Holders *holders, uint32_t number)
+{
+    return holders != NULL && number / WORD_BITS < holders->word_count &&
+           (holders->words[number / WORD_BITS] >> number % WORD_BITS & 1) != 0;
+}
+
+/* Returns false without memory. */
+static bool
+holders_add(Holders *holders, uint32_t number)
+{
+    size_t wanted = number / WORD_BITS + 1;
+    if (wanted > holders->word_count) {
+        uint64_t *words = memory_resize(holders->words, wanted * sizeof *words);
+        if (words == NULL) {
+            return false;
+        }
+        memset(words + holders->word_count, 0, (wanted - holders->word_count) * sizeof *words);
+        holders->words = words;
+        holders->word_count = wanted;
+    }
+    holders->words[number / WORD_BITS] |= UINT64_C(1) << number % WORD_BITS;
+    return true;
+}
+
+/* Finds or adds the holders of a digest; NULL without memory. */
+static Holders *
+holders_obtain(Dispatcher *dispatcher, Slice digest)
+{
+    Holders *holders = map_get(dispatcher->holders, digest);
+    if (holders != NULL) {
+        return holders;
+    }
     if (map_count(dispatcher->holders) >= HOLDER_COUNT_MAX) {
         holders_clear(dispatcher->holders);
     }
-    /* This is only a hint for the next binding: without memory nothing else is lost. */
-    (void)!map_put(dispatcher->holders, holder_key(worker, partition, text), &known);
+    holders = memory_new(1, sizeof *holders);
+    if (holders != NULL && !map_put(dispatcher->holders, digest, holders)) {
+        memory_free(holders);
+        return NULL;
+    }
+    return holders;
+}
+
+/* Returns a number that no other load has; loads that are gone leave theirs. */
+static uint32_t
+take_number(Dispatcher *dispatcher)
+{
+    Buffer *free_numbers = &dispatcher->free_numbers;
+    uint32_t number = dispatcher->number_count;
+    if (free_numbers->size == 0) {
+        dispatcher->number_count++;
+        return number;
+    }
+    free_numbers->size -= sizeof number;
+    memcpy(&number, free_numbers->data + free_numbers->size, sizeof number);
+    return number;
+}
+
+/* Without memory to remember it, the number is not used again. */
+static void
+return_number(Dispatcher *dispatcher, uint32_t number)
+{
+    holders_forget(dispatcher, number);
+    buffer_append(&dispatcher->free_numbers, &number, sizeof number);
+    dispatcher->free_numbers.has_failed = false;
 }
 
 /* Returns what is known of the worker's load; NULL without memory, and the worker then counts as idle. */
@@ -53,8 +131,22 @@ load_of(Dispatcher *dispatcher, const WorkerInfo *worker)
             memory_free(load);
             return NULL;
         }
+        load->number = take_number(dispatcher);
+        memcpy(load->incarnation, worker->incarnation, sizeof load->incarnation);
     }
     return load;
+}
+
+void
+bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition)
+{
+    const WorkerLoad *load = load_of(dispatcher, worker);
+    bool is_present = load != NULL && strcmp(load->incarnation, worker->incarnation) == 0;
+    Holders *holders = is_present ? holders_obtain(dispatcher, slice_from_string(partition->digest)) : NULL;
+    if (holders != NULL) {
+        /* This is only a hint for the next binding: without memory nothing else is lost. */
+        (void)!holders_add(holders, load->number);
+    }
 }
 
 void
@@ -84,13 +176,6 @@ bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker)
     }
 }
 
-static bool
-has_failed_lately(const WorkerLoad *load)
-{
-    return load != NULL && load->failed_ns != 0 &&
-           clock_monotonic_ns() - load->failed_ns < FAILURE_MS * CLOCK_NS_PER_MS;
-}
-
 const WorkerInfo *
 slot_worker(const SlotRun *slot)
 {
@@ -99,32 +184,37 @@ slot_worker(const SlotRun *slot)
     return &slot->step->workers->workers[slot->worker];
 }
 
-static bool
-is_used(const StepRun *step, int worker)
+/* Notes that the binding under way gives the worker a slot. */
+static void
+take_seat(const Dispatcher *dispatcher, WorkerLoad *load)
 {
-    for (size_t index = 0; index < step->slot_count; index++) {
-        if (step->slots[index].worker == worker) {
-            return true;
-        }
+    if (load != NULL) {
+        load->taken = load->binding == dispatcher->binding ? load->taken + 1 : 1;
+        load->binding = dispatcher->binding;
     }
-    return false;
 }
 
-/* Returns the cost of giving the slot to a worker. The heaviest reasons come first: the worker that this
- * step just failed on, one that others failed on, one that this step uses already, a partition that must
- * be sent, then load. */
+/* What the choice of a worker for one slot looks at. */
+typedef struct Choice {
+    const Dispatcher *dispatcher;
+    const Holders *holders; /* of the slot's partition; NULL: none */
+    int64_t avoided;        /* the worker that failed the attempt before, an index in the roster; -1: none */
+    uint64_t now_ns;
+} Choice;
+
+/* Returns the cost of giving a slot to a worker. The heaviest reasons come first: the worker that this
+ * step just failed on, one that others failed on, slots of this step that it has already, a partition that
+ * must be sent, then load. */
 static int64_t
-cost_of(const StepRun *step, size_t slot, int worker)
+cost_of(const Choice *choice, const Seat *seat)
 {
-    char text[KEY_SIZE];
-    const WorkerInfo *info = &step->workers->workers[worker];
-    const WorkerLoad *load = map_get(step->dispatcher->loads, slice_from_string(info->address));
-    Slice key = holder_key(info, step->slots[slot].partition, text);
-    int64_t cost = strcmp(info->name, step->avoided) == 0 ? 1 << 30 : 0;
-    cost += has_failed_lately(load) ? 1 << 26 : 0;
-    cost += is_used(step, worker) ? 1 << 24 : 0;
-    cost += map_get(step->dispatcher->holders, key) == NULL ? 8 : 0;
-    return cost + (load == NULL ? 0 : load->running);
+    enum { SENDING = 8, TAKEN_SHIFT = 20, FAILED_SHIFT = 32, AVOIDED_SHIFT = 36 };
+    const WorkerLoad *load = seat->load;
+    bool has_failed = load->failed_ns != 0 && choice->now_ns - load->failed_ns < FAILURE_MS * CLOCK_NS_PER_MS;
+    int64_t taken = load->binding == choice->dispatcher->binding ? load->taken : 0;
+    return ((int64_t)(seat->worker == choice->avoided) << AVOIDED_SHIFT) +
+           ((int64_t)has_failed << FAILED_SHIFT) + (taken << TAKEN_SHIFT) +
+           (holders_have(choice->holders, load->number) ? 0 : SENDING) + load->running;
 }
 
 const StepPin *
@@ -134,55 +224,60 @@ slot_pin(const SlotRun *slot)
     return pins != NULL && pins[slot->partition->slot].epoch > 0 ? &pins[slot->partition->slot] : NULL;
 }
 
+static void
+give_slot(SlotRun *slot, const WorkerInfo *worker)
+{
+    StepRun *step = slot->step;
+    slot->worker = (int)(worker - step->workers->workers);
+    take_seat(step->dispatcher, map_get(step->dispatcher->loads, slice_from_string(worker->address)));
+}
+
 static Status
 bind_pinned(Call *call, SlotRun *slot, const StepPin *pin)
 {
-    const Roster *workers = slot->step->workers;
-    for (size_t index = 0; index < workers->count; index++) {
-        const WorkerInfo *info = &workers->workers[index];
-        if (info->state != WORKER_LOST && strcmp(info->name, pin->worker) == 0 &&
-            strcmp(info->incarnation, pin->incarnation) == 0) {
-            slot->worker = (int)index;
-            return STATUS_OK;
-        }
+    const WorkerInfo *worker = roster_find_name(slot->step->workers, slice_from_string(pin->worker));
+    if (worker == NULL || worker->state == WORKER_LOST ||
+        strcmp(worker->incarnation, pin->incarnation) != 0) {
+        return call_fail(call, STATUS_UNAVAILABLE,
+            "worker '%s', which keeps variables of this session, cannot be reached", pin->worker);
     }
-    return call_fail(call, STATUS_UNAVAILABLE,
-        "worker '%s', which keeps variables of this session, cannot be reached", pin->worker);
+    give_slot(slot, worker);
+    return STATUS_OK;
 }
 
 static Status
-bind_fixed(Call *call, StepRun *step, size_t slot, int32_t task)
+bind_fixed(Call *call, SlotRun *slot, int32_t task)
 {
-    for (size_t index = 0; index < step->workers->count; index++) {
-        const WorkerInfo *info = &step->workers->workers[index];
-        if (info->task == task && info->state == WORKER_SERVING) {
-            step->slots[slot].worker = (int)index;
-            return STATUS_OK;
-        }
+    const WorkerInfo *worker = roster_find_task(slot->step->workers, task);
+    if (worker == NULL || worker->state != WORKER_SERVING) {
+        return call_fail(call, STATUS_UNAVAILABLE, "slot %u asks for task %d, and no serving worker has it",
+            slot->partition->slot, task);
     }
-    return call_fail(
-        call, STATUS_UNAVAILABLE, "slot %zu asks for task %d, and no serving worker has it", slot, task);
+    give_slot(slot, worker);
+    return STATUS_OK;
 }
 
+/* Gives the slot to the first of the cheapest workers. None is cheaper than one that costs nothing. */
 static Status
-bind_free(Call *call, StepRun *step, size_t slot)
+bind_free(Call *call, SlotRun *slot, Choice choice)
 {
-    int best = -1;
+    const Dispatcher *dispatcher = choice.dispatcher;
+    const Seat *best = NULL;
     int64_t best_cost = INT64_MAX;
-    for (size_t index = 0; index < step->workers->count; index++) {
-        if (step->workers->workers[index].state != WORKER_SERVING) {
-            continue;
-        }
-        int64_t cost = cost_of(step, slot, (int)index);
+    choice.holders = map_get(dispatcher->holders, slice_from_string(slot->partition->digest));
+    for (size_t index = 0; index < dispatcher->seat_count && best_cost > 0; index++) {
+        int64_t cost = cost_of(&choice, &dispatcher->seats[index]);
         if (cost < best_cost) {
-            best = (int)index;
+            best = &dispatcher->seats[index];
             best_cost = cost;
         }
     }
-    if (best < 0) {
-        return call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", step->workers->count);
+    if (best == NULL) {
+        return call_fail(
+            call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", slot->step->workers->count);
     }
-    step->slots[slot].worker = best;
+    slot->worker = (int)best->worker;
+    take_seat(dispatcher, best->load);
     return STATUS_OK;
 }
 
@@ -196,31 +291,111 @@ bind_without_choice(Call *call, StepRun *step)
         if (pin != NULL) {
             TRY(bind_pinned(call, &step->slots[slot], pin));
         } else if (task >= 0) {
-            TRY(bind_fixed(call, step, slot, task));
+            TRY(bind_fixed(call, &step->slots[slot], task));
         }
     }
     return STATUS_OK;
 }
 
-static void
-take_workers(Dispatcher *dispatcher)
+/* Makes the seats of a roster, and the loads behind them. Returns false without memory. */
+static bool
+make_seats(Dispatcher *dispatcher, const Roster *roster, Seat *seats, size_t *ret_count)
 {
-    if (dispatcher->version != directory_version(dispatcher->directory)) {
-        dispatcher->version = directory_version(dispatcher->directory);
-        roster_unref(dispatcher->workers);
-        dispatcher->workers = directory_take(dispatcher->directory);
+    size_t count = 0;
+    for (size_t index = 0; index < roster->count; index++) {
+        const WorkerInfo *worker = &roster->workers[index];
+        WorkerLoad *load = load_of(dispatcher, worker);
+        if (load == NULL) {
+            return false;
+        }
+        if (strcmp(load->incarnation, worker->incarnation) != 0) {
+            holders_forget(dispatcher, load->number);
+            memcpy(load->incarnation, worker->incarnation, sizeof load->incarnation);
+        }
+        load->is_listed = true;
+        if (worker->state == WORKER_SERVING) {
+            seats[count++] = (Seat){.load = load, .worker = (uint32_t)index};
+        }
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* Drops loads of workers that are gone, once their slots have ended; unmarks the others. */
+static void
+drop_unlisted(Dispatcher *dispatcher)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(dispatcher->loads, &cursor); entry != NULL;
+         entry = map_next(dispatcher->loads, &cursor)) {
+        WorkerLoad *load = entry->value;
+        if (!load->is_listed && load->running == 0) {
+            (void)map_remove(dispatcher->loads, entry->key);
+            return_number(dispatcher, load->number);
+            memory_free(load);
+        } else {
+            load->is_listed = false;
+        }
     }
 }
 
-static const WorkerInfo *
-worker_of_task(const Roster *workers, int32_t task)
+/* Takes the newest roster. Without memory for its seats the one before stays in force. */
+static void
+take_workers(Dispatcher *dispatcher)
 {
-    for (size_t index = 0; index < workers->count; index++) {
-        if (workers->workers[index].task == task) {
-            return &workers->workers[index];
-        }
+    uint64_t version = directory_version(dispatcher->directory);
+    if (dispatcher->version == version) {
+        return;
     }
-    return NULL;
+    Roster *roster = directory_take(dispatcher->directory);
+    Seat *seats = memory_new(roster->count + 1, sizeof *seats);
+    size_t count = 0;
+    if (seats == NULL || !make_seats(dispatcher, roster, seats, &count)) {
+        memory_free(seats);
+        roster_unref(roster);
+        return;
+    }
+    drop_unlisted(dispatcher);
+    memory_free(dispatcher->seats);
+    roster_unref(dispatcher->workers);
+    dispatcher->workers = roster;
+    dispatcher->seats = seats;
+    dispatcher->seat_count = count;
+    dispatcher->version = version;
+}
+
+bool
+bind_open(Dispatcher *dispatcher)
+{
+    assert(dispatcher->directory != NULL);
+
+    dispatcher->workers = directory_take(dispatcher->directory);
+    dispatcher->loads = map_new();
+    dispatcher->holders = map_new();
+    return dispatcher->loads != NULL && dispatcher->holders != NULL;
+}
+
+static void
+loads_free(Map *loads)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(loads, &cursor); entry != NULL; entry = map_next(loads, &cursor)) {
+        memory_free(entry->value);
+    }
+    map_free(loads);
+}
+
+void
+bind_close(Dispatcher *dispatcher)
+{
+    if (dispatcher->holders != NULL) {
+        holders_clear(dispatcher->holders);
+        map_free(dispatcher->holders);
+    }
+    loads_free(dispatcher->loads);
+    memory_free(dispatcher->seats);
+    buffer_done(&dispatcher->free_numbers);
+    roster_unref(dispatcher->workers);
 }
 
 void
@@ -228,7 +403,8 @@ dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepR
 {
     take_workers(dispatcher);
     for (size_t slot = 0; slot < report->slot_count; slot++) {
-        const WorkerInfo *worker = worker_of_task(dispatcher->workers, report->slots[slot].task);
+        int32_t task = report->slots[slot].task;
+        const WorkerInfo *worker = task < 0 ? NULL : roster_find_task(dispatcher->workers, task);
         if (worker != NULL) {
             bind_note_holder(dispatcher, worker, &plan->partitions[slot]);
         }
@@ -240,14 +416,20 @@ bind_slots(Call *call, StepRun *step)
 {
     Dispatcher *dispatcher = step->dispatcher;
     take_workers(dispatcher);
+    dispatcher->binding++;
     roster_unref(step->workers);
     step->workers = roster_ref(dispatcher->workers);
     for (size_t slot = 0; slot < step->slot_count; slot++) {
         step->slots[slot].worker = -1;
     }
+    const WorkerInfo *avoided =
+        step->avoided[0] == '\0' ? NULL : roster_find_name(step->workers, slice_from_string(step->avoided));
+    Choice choice = {.dispatcher = dispatcher,
+        .avoided = avoided == NULL ? -1 : avoided - step->workers->workers,
+        .now_ns = clock_monotonic_ns()};
     TRY(bind_without_choice(call, step));
     for (size_t slot = 0; slot < step->slot_count; slot++) {
-        TRY(step->slots[slot].worker < 0 ? bind_free(call, step, slot) : STATUS_OK);
+        TRY(step->slots[slot].worker < 0 ? bind_free(call, &step->slots[slot], choice) : STATUS_OK);
     }
     return STATUS_OK;
 }

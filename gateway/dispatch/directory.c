@@ -25,14 +25,49 @@ struct Directory {
 };
 
 Roster *
-roster_new(size_t count)
+roster_new(size_t count, size_t device_count)
 {
     Roster *list = memory_new(1, sizeof *list + count * sizeof(WorkerInfo));
-    if (list != NULL) {
-        list->reference_count = 1;
-        list->count = count;
+    WorkerDevice *devices = memory_new(device_count + 1, sizeof *devices);
+    if (list == NULL || devices == NULL) {
+        memory_free(list);
+        memory_free(devices);
+        return NULL;
     }
+    list->reference_count = 1;
+    list->count = count;
+    list->device_count = device_count;
+    list->devices = devices;
     return list;
+}
+
+/* Returns false without memory. The first of two workers of one name or address is found. */
+static bool
+index_first(Map *map, const char *text, WorkerInfo *worker)
+{
+    Slice key = slice_from_string(text);
+    return map_get(map, key) != NULL || map_put(map, key, worker);
+}
+
+/* Makes the maps. Without memory for them the list is searched from its beginning. */
+static void
+roster_index(Roster *list)
+{
+    Map *by_name = map_new();
+    Map *by_address = map_new();
+    bool is_whole = by_name != NULL && by_address != NULL;
+    for (size_t index = 0; is_whole && index < list->count; index++) {
+        WorkerInfo *worker = &list->workers[index];
+        is_whole =
+            index_first(by_name, worker->name, worker) && index_first(by_address, worker->address, worker);
+    }
+    if (!is_whole) {
+        map_free(by_name);
+        map_free(by_address);
+        return;
+    }
+    list->by_name = by_name;
+    list->by_address = by_address;
 }
 
 Roster *
@@ -46,24 +81,41 @@ void
 roster_unref(Roster *list)
 {
     if (list != NULL && reference_count_drop(&list->reference_count)) {
+        map_free(list->by_name);
+        map_free(list->by_address);
+        memory_free(list->devices);
         memory_free(list);
     }
+}
+
+/* Returns the index of the worker at this address; the count when there is none. */
+static size_t
+address_index(const Roster *list, const char *address)
+{
+    size_t index = 0;
+    if (list->by_address != NULL) {
+        const WorkerInfo *found = map_get(list->by_address, slice_from_string(address));
+        return found == NULL ? list->count : (size_t)(found - list->workers);
+    }
+    while (index < list->count && strcmp(list->workers[index].address, address) != 0) {
+        index++;
+    }
+    return index;
 }
 
 const WorkerInfo *
 roster_find(const Roster *list, const char *address)
 {
-    for (size_t index = 0; index < list->count; index++) {
-        if (strcmp(list->workers[index].address, address) == 0) {
-            return &list->workers[index];
-        }
-    }
-    return NULL;
+    size_t index = address_index(list, address);
+    return index == list->count ? NULL : &list->workers[index];
 }
 
 const WorkerInfo *
 roster_find_name(const Roster *list, Slice name)
 {
+    if (list->by_name != NULL) {
+        return map_get(list->by_name, name);
+    }
     for (size_t index = 0; index < list->count; index++) {
         if (slice_equals_string(name, list->workers[index].name)) {
             return &list->workers[index];
@@ -72,14 +124,30 @@ roster_find_name(const Roster *list, Slice name)
     return NULL;
 }
 
+const WorkerInfo *
+roster_find_task(const Roster *list, int32_t task)
+{
+    size_t low = 0;
+    size_t high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->workers[middle].task < task) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < list->count && list->workers[low].task == task ? &list->workers[low] : NULL;
+}
+
 Directory *
 directory_new(void)
 {
     Directory *directory = memory_new(1, sizeof *directory);
-    Roster *empty = roster_new(0);
+    Roster *empty = roster_new(0, 0);
     if (directory == NULL || empty == NULL) {
         memory_free(directory);
-        memory_free(empty);
+        roster_unref(empty);
         return NULL;
     }
     mutex_init(&directory->lock);
@@ -112,13 +180,9 @@ directory_free(Directory *directory)
 static WorkerInfo *
 find_incarnation(Roster *list, const char *address, const char *incarnation)
 {
-    for (size_t index = 0; index < list->count; index++) {
-        WorkerInfo *worker = &list->workers[index];
-        if (strcmp(worker->address, address) == 0 && strcmp(worker->incarnation, incarnation) == 0) {
-            return worker;
-        }
-    }
-    return NULL;
+    size_t index = address_index(list, address);
+    bool is_it = index < list->count && strcmp(list->workers[index].incarnation, incarnation) == 0;
+    return is_it ? &list->workers[index] : NULL;
 }
 
 /* Replaces the incarnations that are gone. The poller has caught up with a restart when its list does not
@@ -151,8 +215,9 @@ replace_current(Directory *directory, Roster *list)
 void
 directory_publish(Directory *directory, Roster *list)
 {
-    assert(list != NULL && list->reference_count == 1);
+    assert(list != NULL && list->reference_count == 1 && list->by_name == NULL);
 
+    roster_index(list);
     mutex_lock(&directory->lock);
     apply_restarts(directory, list);
     Roster *previous = replace_current(directory, list);
@@ -163,9 +228,11 @@ directory_publish(Directory *directory, Roster *list)
 static Roster *
 roster_copy(const Roster *list)
 {
-    Roster *copy = roster_new(list->count);
+    Roster *copy = roster_new(list->count, list->device_count);
     if (copy != NULL) {
         memcpy(copy->workers, list->workers, list->count * sizeof list->workers[0]);
+        memcpy(copy->devices, list->devices, list->device_count * sizeof *list->devices);
+        roster_index(copy);
     }
     return copy;
 }

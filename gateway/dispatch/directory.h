@@ -9,10 +9,11 @@
 #pragma once
 
 #include "shared/base/call.h"
+#include "shared/base/map.h"
 #include "shared/net/socket.h"
 #include "shared/wire/messages.h"
 
-enum { WORKER_NAME_SIZE = 64, WORKER_DEVICE_MAX = 4, WORKER_COUNT_MAX = 256 };
+enum { WORKER_NAME_SIZE = 64, WORKER_COUNT_MAX = 4096 };
 
 typedef enum WorkerState { WORKER_SERVING, WORKER_DRAINING, WORKER_LOST } WorkerState;
 
@@ -33,21 +34,35 @@ typedef struct WorkerInfo {
     int32_t task; /* lowest free number when first seen, kept by name; -1: not known yet */
     WorkerState state;
     int64_t running_count; /* running steps by the worker's own count */
-    WorkerDevice devices[WORKER_DEVICE_MAX];
-    size_t device_count;
+    size_t device_first;   /* its devices are in the list of the roster (roster_devices()) */
+    size_t device_count;   /* at most WIRE_DEVICE_COUNT_MAX */
 } WorkerInfo;
 
 typedef struct Roster {
     int32_t reference_count; /* atomic */
     size_t count;
-    WorkerInfo workers[]; /* ordered by task number */
+    size_t device_count;
+    WorkerDevice *devices; /* of all workers */
+    Map *by_name;          /* name → WorkerInfo; NULL before the list is published */
+    Map *by_address;       /* address → WorkerInfo */
+    WorkerInfo workers[];  /* ordered by task number */
 } Roster;
 
-MUST_USE Roster *roster_new(size_t count);
+/* Makes a list with room for so many workers and devices, to be filled and published. */
+MUST_USE Roster *roster_new(size_t count, size_t device_count);
 Roster *roster_ref(Roster *list);
 void roster_unref(Roster *list); /* NULL is allowed */
 const WorkerInfo *roster_find(const Roster *list, const char *address);
 const WorkerInfo *roster_find_name(const Roster *list, Slice name);
+
+/* Returns the first worker with this task number. */
+const WorkerInfo *roster_find_task(const Roster *list, int32_t task);
+
+static inline const WorkerDevice *
+roster_devices(const Roster *list, const WorkerInfo *worker)
+{
+    return list->devices + worker->device_first;
+}
 
 typedef struct Directory Directory;
 

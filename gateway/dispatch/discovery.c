@@ -8,7 +8,17 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-enum { INTERVAL_MS = 1000, MISS_MAX = 3, TASK_ASK_POLLS = 10, POLL_ARENA_SIZE_MAX = 1 << 20 };
+enum {
+    INTERVAL_MS = 1000,
+    MISS_MAX = 3,
+    TASK_ASK_POLLS = 10,
+    POLL_ARENA_SIZE_MAX = 1 << 20,
+    /* A pool of more workers than this is polled in several turns, spread over the interval. */
+    TURN_POLLS = 32,
+    /* Changes that follow each other more closely are published together: a list of thousands of workers
+     * takes a millisecond to make. */
+    PUBLISH_GAP_MS = 20,
+};
 
 /* One address of one configured entry. */
 typedef struct Target {
@@ -16,6 +26,8 @@ typedef struct Target {
     size_t entry;
     UpstreamCall *call; /* while a poll is under way */
     WorkerInfo info;    /* its name is "" until the worker has answered once */
+    WorkerDevice *devices;
+    size_t device_capacity;
     int miss_count;
     int ask_count; /* answers to come until its task number is asked for again, while it has none */
     bool is_marked_draining;
@@ -28,6 +40,10 @@ struct Discovery {
     DiscoveryOptions options;
     Timer timer;
     Timer resolve_timer;
+    Timer publish_timer;
+    uint64_t published_ns; /* 0: never */
+    size_t poll_position;  /* of the next target to be polled */
+    Map *names;            /* name → Target that has answered so */
     size_t target_count;
     Target *targets[WORKER_COUNT_MAX];
 };
@@ -35,38 +51,110 @@ struct Discovery {
 static int
 by_task(const void *left, const void *right)
 {
-    int32_t left_task = ((const WorkerInfo *)left)->task;
-    int32_t right_task = ((const WorkerInfo *)right)->task;
+    int32_t left_task = (*(const Target *const *)left)->info.task;
+    int32_t right_task = (*(const Target *const *)right)->info.task;
     return (left_task > right_task) - (left_task < right_task);
+}
+
+/* Lists the targets that have answered once, by task; returns how many. */
+static size_t
+list_answered(const Discovery *discovery, const Target **targets, size_t *ret_device_count)
+{
+    size_t count = 0;
+    *ret_device_count = 0;
+    for (size_t index = 0; index < discovery->target_count; index++) {
+        const Target *target = discovery->targets[index];
+        if (target->info.name[0] != '\0') {
+            targets[count++] = target;
+            *ret_device_count += target->info.device_count;
+        }
+    }
+    qsort(targets, count, sizeof *targets, by_task);
+    return count;
+}
+
+static void
+roster_add(Roster *list, const Target *target)
+{
+    WorkerInfo *info = &list->workers[list->count++];
+    *info = target->info;
+    info->device_first = list->device_count;
+    if (info->device_count > 0) {
+        memcpy(
+            list->devices + list->device_count, target->devices, info->device_count * sizeof(WorkerDevice));
+    }
+    list->device_count += info->device_count;
+    if (info->state == WORKER_SERVING && target->is_marked_draining) {
+        info->state = WORKER_DRAINING;
+    }
 }
 
 static void
 publish_roster(Discovery *discovery)
 {
-    Roster *list = roster_new(discovery->target_count);
+    const Target *targets[WORKER_COUNT_MAX];
+    size_t device_count = 0;
+    size_t count = list_answered(discovery, targets, &device_count);
+    Roster *list = roster_new(count, device_count);
     if (list == NULL) {
-        return; /* the last list stays in force; the next poll publishes */
+        return; /* the last list stays in force; the next change or round of polls publishes */
     }
-    list->count = 0;
-    for (size_t index = 0; index < discovery->target_count; index++) {
-        const Target *target = discovery->targets[index];
-        if (target->info.name[0] == '\0') {
-            continue;
-        }
-        WorkerInfo *info = &list->workers[list->count++];
-        *info = target->info;
-        if (info->state == WORKER_SERVING && target->is_marked_draining) {
-            info->state = WORKER_DRAINING;
-        }
+    list->count = list->device_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        roster_add(list, targets[index]);
     }
-    qsort(list->workers, list->count, sizeof list->workers[0], by_task);
+    discovery->published_ns = loop_now_ns(discovery->loop);
+    timer_clear(discovery->loop, &discovery->publish_timer);
     directory_publish(discovery->directory, list);
+}
+
+static void
+publish_due(Timer *timer)
+{
+    publish_roster((Discovery *)(void *)((char *)timer - offsetof(Discovery, publish_timer)));
+}
+
+/* Publishes a change now, or in a moment together with others. */
+static void
+publish_change(Discovery *discovery)
+{
+    uint64_t due_ns = discovery->published_ns + PUBLISH_GAP_MS * CLOCK_NS_PER_MS;
+    if (discovery->published_ns == 0 || loop_now_ns(discovery->loop) >= due_ns) {
+        publish_roster(discovery);
+    } else if (discovery->publish_timer.due_ns == 0) {
+        timer_set(discovery->loop, &discovery->publish_timer, due_ns);
+    }
 }
 
 static void
 copy_text(char *target, size_t size, Slice text)
 {
     (void)snprintf(target, size, "%.*s", SLICE_PRINT(text));
+}
+
+/* Without memory the devices that were known stay. */
+static void
+devices_fill(Target *target, const WireWorker *worker)
+{
+    if (worker->device_count > target->device_capacity) {
+        WorkerDevice *devices = memory_resize(target->devices, worker->device_count * sizeof *devices);
+        if (devices == NULL) {
+            return;
+        }
+        target->devices = devices;
+        target->device_capacity = worker->device_count;
+    }
+    target->info.device_count = worker->device_count;
+    for (size_t index = 0; index < worker->device_count; index++) {
+        const WireDevice *device = &worker->devices[index];
+        WorkerDevice *known = &target->devices[index];
+        copy_text(known->type, sizeof known->type, device->type);
+        copy_text(known->isa, sizeof known->isa, device->isa);
+        known->id = device->id;
+        known->thread_count = device->thread_count;
+        known->memory_limit = device->memory_limit;
+        known->memory_in_use = device->memory_in_use;
+    }
 }
 
 static void
@@ -76,16 +164,20 @@ info_fill(WorkerInfo *info, const WireWorker *worker)
     copy_text(info->incarnation, sizeof info->incarnation, worker->incarnation);
     info->state = slice_equals_string(worker->state, "serving") ? WORKER_SERVING : WORKER_DRAINING;
     info->running_count = worker->running_count;
-    info->device_count = worker->device_count < WORKER_DEVICE_MAX ? worker->device_count : WORKER_DEVICE_MAX;
-    for (size_t index = 0; index < info->device_count; index++) {
-        const WireDevice *device = &worker->devices[index];
-        WorkerDevice *known = &info->devices[index];
-        copy_text(known->type, sizeof known->type, device->type);
-        copy_text(known->isa, sizeof known->isa, device->isa);
-        known->id = device->id;
-        known->thread_count = device->thread_count;
-        known->memory_limit = device->memory_limit;
-        known->memory_in_use = device->memory_in_use;
+}
+
+/* Names the target in the map, unless another has the name; that one may go, so that every answer asks. */
+static void
+target_name(Target *target, Slice name)
+{
+    Map *names = target->discovery->names;
+    Slice before = slice_from_string(target->info.name);
+    if (!slice_equal(name, before) && map_get(names, before) == target) {
+        (void)map_remove(names, before);
+    }
+    if (map_get(names, name) == NULL) {
+        /* Without memory the next answer tries again. */
+        (void)!map_put(names, name, target);
     }
 }
 
@@ -101,16 +193,22 @@ target_announce(const Target *target)
 static void
 target_answered(Target *target, const WireWorker *worker)
 {
+    WorkerState before = target->info.state;
     bool is_new = !slice_equals_string(worker->name, target->info.name) ||
                   !slice_equals_string(worker->incarnation, target->info.incarnation);
     if (!slice_equals_string(worker->name, target->info.name)) {
         target->info.task = -1;
     }
     target->miss_count = 0;
+    target_name(target, slice_part(worker->name, 0, WORKER_NAME_SIZE - 1));
     info_fill(&target->info, worker);
+    devices_fill(target, worker);
     if (is_new || (target->info.task < 0 && --target->ask_count <= 0)) {
         target->ask_count = TASK_ASK_POLLS;
         target_announce(target);
+    }
+    if (is_new || target->info.state != before) {
+        publish_change(target->discovery);
     }
 }
 
@@ -118,8 +216,9 @@ static void
 target_missed(Target *target)
 {
     target->miss_count++;
-    if (target->miss_count >= MISS_MAX) {
+    if (target->miss_count >= MISS_MAX && target->info.state != WORKER_LOST) {
         target->info.state = WORKER_LOST;
+        publish_change(target->discovery);
     }
 }
 
@@ -139,7 +238,6 @@ poll_done(UpstreamCall *call, Status status, const char *message)
     } else {
         target_missed(target);
     }
-    publish_roster(target->discovery);
 }
 
 static const UpstreamEvents poll_events = {.on_done = poll_done};
@@ -150,7 +248,6 @@ target_poll(Target *target)
     if (target->call != NULL) {
         /* The last poll is still under way: that is a miss, although its answer may still come. */
         target_missed(target);
-        publish_roster(target->discovery);
         return;
     }
     UpstreamHead head = {
@@ -165,15 +262,32 @@ target_poll(Target *target)
     }
 }
 
+/* Returns in how many turns of equal size all targets are polled once. */
+static size_t
+turn_count(const Discovery *discovery)
+{
+    enum { TURNS_MAX = 50 };
+    size_t turns = (discovery->target_count + TURN_POLLS - 1) / TURN_POLLS;
+    return turns < 1 ? 1 : turns < TURNS_MAX ? turns : TURNS_MAX;
+}
+
+/* Polls the next share of the targets. A round that begins publishes what changes all the time, such as
+ * memory in use. */
 static void
-poll_all(Timer *timer)
+poll_share(Timer *timer)
 {
     Discovery *discovery = (Discovery *)(void *)((char *)timer - offsetof(Discovery, timer));
-    uint32_t interval_ms = discovery->options.interval_ms == 0 ? INTERVAL_MS : discovery->options.interval_ms;
-    for (size_t index = 0; index < discovery->target_count; index++) {
-        target_poll(discovery->targets[index]);
+    uint64_t interval_ms = discovery->options.interval_ms == 0 ? INTERVAL_MS : discovery->options.interval_ms;
+    size_t turns = turn_count(discovery);
+    size_t share = (discovery->target_count + turns - 1) / turns;
+    if (discovery->poll_position >= discovery->target_count) {
+        discovery->poll_position = 0;
+        publish_change(discovery);
     }
-    timer_set(discovery->loop, timer, loop_now_ns(discovery->loop) + interval_ms * CLOCK_NS_PER_MS);
+    for (; share > 0 && discovery->poll_position < discovery->target_count; share--) {
+        target_poll(discovery->targets[discovery->poll_position++]);
+    }
+    timer_set(discovery->loop, timer, loop_now_ns(discovery->loop) + interval_ms * CLOCK_NS_PER_MS / turns);
 }
 
 static bool
@@ -197,34 +311,47 @@ static void
 target_remove(Discovery *discovery, size_t index)
 {
     Target *target = discovery->targets[index];
+    Slice name = slice_from_string(target->info.name);
     if (target->call != NULL) {
         upstream_detach(target->call);
     }
+    if (map_get(discovery->names, name) == target) {
+        (void)map_remove(discovery->names, name);
+    }
     discovery->targets[index] = discovery->targets[--discovery->target_count];
+    memory_free(target->devices);
     memory_free(target);
 }
 
-static bool
-is_among(const char *address, const Slice *addresses, size_t count)
-{
-    for (size_t index = 0; index < count; index++) {
-        if (slice_equals_string(addresses[index], address)) {
-            return true;
-        }
-    }
-    return false;
-}
+/* The addresses of an entry by text: `wanted` until the entry has a target there, then `present`. */
+static char wanted;
+static char present;
 
 static bool
-has_target(const Discovery *discovery, size_t entry, Slice address)
+map_addresses(Map *map, const Slice *addresses, size_t count)
 {
-    for (size_t index = 0; index < discovery->target_count; index++) {
-        const Target *target = discovery->targets[index];
-        if (target->entry == entry && slice_equals_string(address, target->info.address)) {
-            return true;
+    bool is_ok = true;
+    for (size_t index = 0; is_ok && index < count; index++) {
+        is_ok = map_put(map, addresses[index], &wanted);
+    }
+    return is_ok;
+}
+
+/* Removes targets whose address is not in the map, and marks the others there. */
+static void
+keep_present(Discovery *discovery, size_t entry, Map *map)
+{
+    for (size_t index = discovery->target_count; index > 0; index--) {
+        Slice address = slice_from_string(discovery->targets[index - 1]->info.address);
+        if (discovery->targets[index - 1]->entry != entry) {
+            continue;
+        }
+        if (map_get(map, address) == NULL) {
+            target_remove(discovery, index - 1);
+        } else {
+            (void)!map_put(map, address, &present); /* it replaces a value, which takes no memory */
         }
     }
-    return false;
 }
 
 void
@@ -232,19 +359,24 @@ discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *address
 {
     assert(entry < discovery->options.address_count);
 
-    for (size_t index = discovery->target_count; index > 0; index--) {
-        const Target *target = discovery->targets[index - 1];
-        if (target->entry == entry && !is_among(target->info.address, addresses, address_count)) {
-            target_remove(discovery, index - 1);
+    AUTO_MAP map = map_new();
+    if (map == NULL || !map_addresses(map, addresses, address_count)) {
+        return; /* the name is resolved again in a moment */
+    }
+    size_t count = discovery->target_count;
+    keep_present(discovery, entry, map);
+    bool has_changed = discovery->target_count != count;
+    for (size_t index = 0, polls = 0; index < address_count; index++) {
+        if (map_get(map, addresses[index]) == &wanted && target_add(discovery, entry, addresses[index])) {
+            (void)!map_put(map, addresses[index], &present);
+            if (polls++ < TURN_POLLS) {
+                target_poll(discovery->targets[discovery->target_count - 1]);
+            }
         }
     }
-    for (size_t index = 0; index < address_count; index++) {
-        if (!has_target(discovery, entry, addresses[index]) &&
-            target_add(discovery, entry, addresses[index])) {
-            target_poll(discovery->targets[discovery->target_count - 1]);
-        }
+    if (has_changed) {
+        publish_change(discovery);
     }
-    publish_roster(discovery);
 }
 
 #define DNS_PREFIX SLICE("dns:")
@@ -295,11 +427,14 @@ discovery_start(
     discovery->loop = loop;
     discovery->directory = directory;
     discovery->options = *options;
-    discovery->timer.fire = poll_all;
+    discovery->timer.fire = poll_share;
     discovery->resolve_timer.fire = resolve_all;
+    discovery->publish_timer.fire = publish_due;
+    discovery->names = map_new();
     discovery->upstream = upstream_new(loop, &options->upstream);
-    Status status = discovery->upstream == NULL ? call_fail_memory(call, "the discovery of workers")
-                                                : targets_open(call, discovery);
+    bool is_made = discovery->upstream != NULL && discovery->names != NULL;
+    Status status =
+        is_made ? targets_open(call, discovery) : call_fail_memory(call, "the discovery of workers");
     if (status != STATUS_OK) {
         discovery_stop(discovery);
         return status;
@@ -318,40 +453,31 @@ discovery_stop(Discovery *discovery)
     }
     timer_clear(discovery->loop, &discovery->timer);
     timer_clear(discovery->loop, &discovery->resolve_timer);
+    timer_clear(discovery->loop, &discovery->publish_timer);
     while (discovery->target_count > 0) {
         target_remove(discovery, discovery->target_count - 1);
     }
     upstream_free(discovery->upstream);
+    map_free(discovery->names);
     memory_free(discovery);
-}
-
-static Target *
-target_find(Discovery *discovery, const char *name)
-{
-    for (size_t index = 0; index < discovery->target_count; index++) {
-        if (strcmp(discovery->targets[index]->info.name, name) == 0) {
-            return discovery->targets[index];
-        }
-    }
-    return NULL;
 }
 
 void
 discovery_set_task(Discovery *discovery, const char *name, int32_t task)
 {
-    Target *target = target_find(discovery, name);
-    if (target != NULL) {
+    Target *target = map_get(discovery->names, slice_from_string(name));
+    if (target != NULL && target->info.task != task) {
         target->info.task = task;
-        publish_roster(discovery);
+        publish_change(discovery);
     }
 }
 
 void
 discovery_set_draining(Discovery *discovery, const char *name, bool is_draining)
 {
-    Target *target = target_find(discovery, name);
-    if (target != NULL) {
+    Target *target = map_get(discovery->names, slice_from_string(name));
+    if (target != NULL && target->is_marked_draining != is_draining) {
         target->is_marked_draining = is_draining;
-        publish_roster(discovery);
+        publish_change(discovery);
     }
 }

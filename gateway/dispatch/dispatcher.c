@@ -29,30 +29,13 @@ dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options,
     }
     dispatcher->loop = loop;
     dispatcher->directory = directory;
-    dispatcher->workers = directory_take(directory);
     dispatcher->upstream = upstream_new(loop, options);
     dispatcher->registrations = map_new();
-    dispatcher->holders = map_new();
-    dispatcher->loads = map_new();
-    if (dispatcher->upstream == NULL || dispatcher->registrations == NULL || dispatcher->holders == NULL ||
-        dispatcher->loads == NULL) {
+    if (!bind_open(dispatcher) || dispatcher->upstream == NULL || dispatcher->registrations == NULL) {
         dispatcher_free(dispatcher);
         return NULL;
     }
     return dispatcher;
-}
-
-static void
-loads_free(Map *loads)
-{
-    size_t cursor = 0;
-    if (loads == NULL) {
-        return;
-    }
-    for (const MapEntry *entry = map_next(loads, &cursor); entry != NULL; entry = map_next(loads, &cursor)) {
-        memory_free(entry->value);
-    }
-    map_free(loads);
 }
 
 void
@@ -77,9 +60,7 @@ dispatcher_free(Dispatcher *dispatcher)
     blob_transfers_end(dispatcher);
     upstream_free(dispatcher->upstream);
     map_free(dispatcher->registrations);
-    map_free(dispatcher->holders);
-    loads_free(dispatcher->loads);
-    roster_unref(dispatcher->workers);
+    bind_close(dispatcher);
     memory_free(dispatcher);
 }
 

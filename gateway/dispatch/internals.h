@@ -25,6 +25,13 @@ typedef struct SlotReport SlotReport;
 typedef struct SlotRun SlotRun;
 typedef struct StepPin StepPin;
 typedef struct StepRun StepRun;
+typedef struct WorkerLoad WorkerLoad;
+
+/* A worker that can get a slot. */
+typedef struct Seat {
+    WorkerLoad *load;
+    uint32_t worker; /* index in the roster */
+} Seat;
 
 /* Calls of a slot to its step. */
 typedef struct SlotEvents {
@@ -139,8 +146,13 @@ struct Dispatcher {
     ListLink steps;
     size_t step_count;
     Map *registrations; /* "address tenant digest" → Registration, while one is under way */
-    Map *holders;       /* keys "incarnation digest" of partitions that are known to be on a worker */
-    Map *loads;         /* address → WorkerLoad */
+    Map *loads;   /* address → WorkerLoad: of the workers in `workers`, and of others that run slots */
+    Map *holders; /* digest of a partition → Holders: the workers that are known to have it */
+    Seat *seats;  /* the workers of `workers` that serve, in its order */
+    size_t seat_count;
+    uint32_t number_count; /* numbers that loads have or had */
+    Buffer free_numbers;   /* uint32_t[]: those that no load has any more */
+    uint64_t binding;      /* counts bindings */
     BlobPieces pieces;
     ListLink transfers;  /* BlobTransfers, the oldest first */
     int streaming_count; /* those of constants that are not in memory, and that have begun */
@@ -148,12 +160,22 @@ struct Dispatcher {
 };
 
 /* A worker as this loop knows it by its own requests. */
-typedef struct WorkerLoad {
+struct WorkerLoad {
     int running;        /* slots of this loop, now */
+    uint32_t number;    /* its bit in sets of workers */
     uint64_t failed_ns; /* when it was last out of reach; 0: not since it last served */
-} WorkerLoad;
+    uint64_t binding;   /* the last binding that gave it a slot … */
+    uint32_t taken;     /* … and how many it gave it */
+    bool is_listed;     /* the worker is in the roster */
+    char incarnation[INCARNATION_TEXT_SIZE];
+};
 
 /* Functions of bind.c. */
+
+/* Makes what binding keeps in a dispatcher that is zero but for its directory. False without memory; then
+ * bind_close() frees what there is. */
+MUST_USE bool bind_open(Dispatcher *dispatcher);
+void bind_close(Dispatcher *dispatcher);
 
 /* Chooses a worker for every slot: one that keeps state gets the worker of its session place, a fixed task
  * its worker; the others get the least loaded worker that this step does not use yet, holders of the

@@ -32,7 +32,7 @@ write_worker(Call *call, const Request *request, Response *response, bool is_dra
         worker.state = WORKER_DRAINING;
     }
     JsonWriter writer = json_writer(response_json(response));
-    worker_write(&writer, &worker);
+    worker_write(&writer, &worker, roster_devices(roster, &worker));
     roster_unref(roster);
     return STATUS_OK;
 }

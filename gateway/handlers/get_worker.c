@@ -15,7 +15,7 @@ start_get_worker(Exchange *exchange)
         exchange_fail(exchange, worker_not_found(exchange_call(exchange), name));
     } else {
         JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
-        worker_write(&writer, worker);
+        worker_write(&writer, worker, roster_devices(roster, worker));
         exchange_finish(exchange);
     }
     roster_unref(roster);

@@ -13,7 +13,8 @@ start_list_devices(Exchange *exchange)
     json_write_name(&writer, "devices");
     json_write_array_begin(&writer);
     for (size_t index = 0; index < roster->count; index++) {
-        worker_write_devices(&writer, &roster->workers[index]);
+        worker_write_devices(
+            &writer, &roster->workers[index], roster_devices(roster, &roster->workers[index]));
     }
     json_write_array_end(&writer);
     json_write_object_end(&writer);

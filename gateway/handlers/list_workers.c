@@ -13,7 +13,7 @@ start_list_workers(Exchange *exchange)
     json_write_name(&writer, "workers");
     json_write_array_begin(&writer);
     for (size_t index = 0; index < roster->count; index++) {
-        worker_write(&writer, &roster->workers[index]);
+        worker_write(&writer, &roster->workers[index], roster_devices(roster, &roster->workers[index]));
     }
     json_write_array_end(&writer);
     json_write_object_end(&writer);

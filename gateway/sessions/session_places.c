@@ -59,7 +59,8 @@ choose_worker(const Seeker *seeker, int32_t task)
 {
     const Roster *roster = seeker->roster;
     const WorkerInfo *best = NULL;
-    size_t first = (*seeker->session)->id.value.bytes[sizeof(Uuid) - 1];
+    uint32_t first = 0;
+    memcpy(&first, (*seeker->session)->id.value.bytes + sizeof(Uuid) - sizeof first, sizeof first);
     for (size_t index = 0; index < roster->count; index++) {
         const WorkerInfo *worker = &roster->workers[(first + index) % roster->count];
         bool fits = worker->state == WORKER_SERVING && (task < 0 || worker->task == task);

@@ -1,8 +1,15 @@
--- $1 name, $2 address, $3 incarnation. Runs under worker_lock. The task is the lowest that is free.
+-- $1 names, $2 addresses, $3 incarnations. Runs under worker_lock. Each new name gets the lowest task that is free.
+with seen as (
+    select distinct on (name) name, address, incarnation, place
+    from unnest($1::text[], $2::text[], $3::text[]) with ordinality as seen (name, address, incarnation, place)
+    where not exists (select from workers where workers.name = seen.name)
+    order by name, place
+), new as (
+    select name, address, incarnation, row_number() over (order by place) as rank from seen
+), free as (
+    select task, row_number() over (order by task) as rank
+    from generate_series(0, (select count(*) from workers) + (select count(*) from new)) as task
+    where not exists (select from workers where workers.task = task.task)
+)
 insert into workers (name, task, address, incarnation)
-select $1, min(task), $2, $3
-from generate_series(0, (select count(*) from workers)) as task
-where not exists (select from workers where workers.task = task.task)
-on conflict (name) do update
-set address = excluded.address, incarnation = excluded.incarnation, last_seen_at = now()
-returning name, task, address, incarnation, is_draining, first_seen_at, last_seen_at
+select name, task, address, incarnation from new join free using (rank)

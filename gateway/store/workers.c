@@ -28,36 +28,64 @@ read_worker(Call *call, const Rows *rows, size_t row, WorkerRecord *ret_worker)
 }
 
 static Status
-query_seen(Call *call, Store *store, const Statement *statement, const WorkerRecord *seen, Rows *ret_rows)
+list_workers(Call *call, const Rows *rows, WorkerList *ret_list)
 {
+    WorkerRecord *items = arena_alloc(call->arena, (rows->count + 1) * sizeof *items);
+    if (items == NULL) {
+        return call_fail_memory(call, "a list of workers");
+    }
+    for (size_t index = 0; index < rows->count; index++) {
+        TRY(read_worker(call, rows, index, &items[index]));
+    }
+    *ret_list = (WorkerList){.items = items, .count = rows->count};
+    return STATUS_OK;
+}
+
+/* Runs a statement whose parameters are the names, addresses and incarnations of workers. */
+static Status
+query_seen(Call *call, Store *store, const Statement *statement, const WorkerList *seen, Rows *ret_rows)
+{
+    AUTO_SQL_ARRAY names = sql_array(SQL_TEXT);
+    AUTO_SQL_ARRAY addresses = sql_array(SQL_TEXT);
+    AUTO_SQL_ARRAY incarnations = sql_array(SQL_TEXT);
     Values values = {0};
-    values_text(&values, seen->name);
-    values_text(&values, seen->address);
-    values_text(&values, seen->incarnation);
+    for (size_t index = 0; index < seen->count; index++) {
+        sql_array_text(&names, seen->items[index].name);
+        sql_array_text(&addresses, seen->items[index].address);
+        sql_array_text(&incarnations, seen->items[index].incarnation);
+    }
+    if (!values_array(&values, &names) || !values_array(&values, &addresses) ||
+        !values_array(&values, &incarnations)) {
+        return call_fail_memory(call, "a list of workers");
+    }
     return store_query(call, store, NO_TENANT, statement, &values, ret_rows);
 }
 
+/* Inserts those that are new, and reads all: another gateway may have inserted some. */
 static Status
-insert_worker(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker)
+insert_workers(Call *call, Store *store, const WorkerList *seen, WorkerList *ret_list)
 {
+    AUTO_ROWS none = {0};
     AUTO_ROWS rows = {0};
     TRY(store_begin(call, store, NO_TENANT));
     AUTO_TRANSACTION transaction = store;
     TRY(store_execute(call, store, NO_TENANT, &sql_worker_lock, &(Values){0}, NULL));
-    TRY(query_seen(call, store, &sql_worker_insert, seen, &rows));
+    TRY(query_seen(call, store, &sql_worker_insert, seen, &none));
+    TRY(query_seen(call, store, &sql_worker_seen, seen, &rows));
     TRY(store_commit(call, TAKE(transaction)));
-    return read_worker(call, &rows, 0, ret_worker);
+    return list_workers(call, &rows, ret_list);
 }
 
 Status
-workers_upsert(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker)
+workers_upsert(Call *call, Store *store, const WorkerRecord *seen, size_t count, WorkerList *ret_list)
 {
-    assert(seen->name != NULL && seen->address != NULL && seen->incarnation != NULL);
+    assert(seen != NULL && count > 0);
 
+    WorkerList list = {.items = seen, .count = count};
     AUTO_ROWS rows = {0};
-    TRY(query_seen(call, store, &sql_worker_seen, seen, &rows));
-    return rows.count == 0 ? insert_worker(call, store, seen, ret_worker)
-                           : read_worker(call, &rows, 0, ret_worker);
+    TRY(query_seen(call, store, &sql_worker_seen, &list, &rows));
+    return rows.count < count ? insert_workers(call, store, &list, ret_list)
+                              : list_workers(call, &rows, ret_list);
 }
 
 Status
@@ -65,16 +93,7 @@ workers_list(Call *call, Store *store, WorkerList *ret_list)
 {
     AUTO_ROWS rows = {0};
     TRY(store_query(call, store, NO_TENANT, &sql_worker_list, &(Values){0}, &rows));
-    WorkerList list = {.count = rows.count};
-    list.items = arena_alloc(call->arena, (rows.count + 1) * sizeof *list.items);
-    if (list.items == NULL) {
-        return call_fail_memory(call, "a list of workers");
-    }
-    for (size_t index = 0; index < rows.count; index++) {
-        TRY(read_worker(call, &rows, index, &list.items[index]));
-    }
-    *ret_list = list;
-    return STATUS_OK;
+    return list_workers(call, &rows, ret_list);
 }
 
 static Status

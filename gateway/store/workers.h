@@ -18,13 +18,14 @@ typedef struct WorkerRecord {
 } WorkerRecord;
 
 typedef struct WorkerList {
-    WorkerRecord *items;
+    const WorkerRecord *items;
     size_t count;
 } WorkerList;
 
-/* Notes that the worker `seen->name` runs at `seen->address` as `seen->incarnation`. A new name gets the
- * lowest free task number. For a store of the role QUEUE. */
-MUST_USE Status workers_upsert(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker);
+/* Notes that each of these workers runs at its address as its incarnation, and lists them, in any order. New
+ * names get the lowest free task numbers, in the order in which they stand. For a store of the role QUEUE. */
+MUST_USE Status workers_upsert(
+    Call *call, Store *store, const WorkerRecord *seen, size_t count, WorkerList *ret_list);
 
 /* Lists workers in the order of task numbers, at most 10,000. */
 MUST_USE Status workers_list(Call *call, Store *store, WorkerList *ret_list);

@@ -31,15 +31,15 @@ write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *d
 }
 
 void
-worker_write_devices(JsonWriter *writer, const WorkerInfo *worker)
+worker_write_devices(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *devices)
 {
     for (size_t index = 0; index < worker->device_count; index++) {
-        write_device(writer, worker, &worker->devices[index]);
+        write_device(writer, worker, &devices[index]);
     }
 }
 
 void
-worker_write(JsonWriter *writer, const WorkerInfo *worker)
+worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *devices)
 {
     json_write_object_begin(writer);
     json_member_string(writer, "name", worker->name);
@@ -50,7 +50,7 @@ worker_write(JsonWriter *writer, const WorkerInfo *worker)
     json_member_int64(writer, "running", worker->running_count);
     json_write_name(writer, "devices");
     json_write_array_begin(writer);
-    worker_write_devices(writer, worker);
+    worker_write_devices(writer, worker, devices);
     json_write_array_end(writer);
     json_write_object_end(writer);
 }

@@ -11,12 +11,18 @@
 #include "gateway/jobs/job_pool.h"
 #include "gateway/store/workers.h"
 #include "shared/base/atomic.h"
+#include "shared/base/buffer.h"
 #include "shared/base/clock.h"
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "shared/telemetry/log.h"
 
-enum { TASK_ARENA_SIZE_MAX = 1 << 20, MARKS_ARENA_SIZE_MAX = 8 << 20, STORE_TIMEOUT_S = 10, NAME_SIZE = 256 };
+enum {
+    TASKS_ARENA_SIZE_MAX = 16 << 20,
+    MARKS_ARENA_SIZE_MAX = 16 << 20,
+    STORE_TIMEOUT_S = 10,
+    NAME_SIZE = 256,
+};
 
 struct WorkerPool {
     Job job; /* first: reads the drain marks */
@@ -31,16 +37,20 @@ struct WorkerPool {
     bool has_stopped;
     Arena *arena; /* holds `workers` */
     WorkerList workers;
+    Buffer seen;   /* WorkerInfo[]: those whose task numbers are to be looked up next */
+    Task ask;      /* deferred to the end of the turn: workers of one turn are looked up together */
+    bool is_asked; /* `ask` is deferred, or a look-up under way */
 };
 
-/* The look-up of a worker's task number. */
-typedef struct TaskJob {
+/* The look-up of task numbers, for all workers that were seen since the one before. */
+typedef struct TasksJob {
     Job job; /* first */
     WorkerPool *pool;
-    WorkerInfo worker;
-    int32_t task; /* -1: not found */
-    bool is_draining;
-} TaskJob;
+    Arena *arena;     /* holds `found` */
+    WorkerList found; /* empty: not found */
+    size_t count;
+    WorkerInfo workers[];
+} TasksJob;
 
 static uint64_t
 store_deadline_ns(void)
@@ -48,55 +58,95 @@ store_deadline_ns(void)
     return clock_monotonic_ns() + STORE_TIMEOUT_S * CLOCK_NS_PER_S;
 }
 
-static void
-find_task(Job *job, JobContext *context)
+static Status
+upsert_seen(Call *call, JobContext *context, TasksJob *tasks)
 {
-    TaskJob *task_job = (TaskJob *)(void *)job;
-    AUTO_ARENA arena = arena_new(TASK_ARENA_SIZE_MAX);
-    Call call = {.arena = arena, .deadline_ns = store_deadline_ns()};
     Store *store = NULL;
-    WorkerRecord record;
-    WorkerRecord seen = {
-        .name = task_job->worker.name,
-        .address = task_job->worker.address,
-        .incarnation = task_job->worker.incarnation,
-    };
-    bool is_found = arena != NULL && job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
-                    workers_upsert(&call, store, &seen, &record) == STATUS_OK;
-    if (is_found) {
-        task_job->task = (int32_t)record.task;
-        task_job->is_draining = record.is_draining;
-    } else {
-        log_failure(LOG_WARNING, "a worker's task number could not be looked up", &call);
+    WorkerRecord *seen = arena_alloc(call->arena, tasks->count * sizeof *seen);
+    if (seen == NULL) {
+        return call_fail_memory(call, "the workers that were seen");
     }
+    for (size_t index = 0; index < tasks->count; index++) {
+        const WorkerInfo *worker = &tasks->workers[index];
+        seen[index] = (WorkerRecord){
+            .name = worker->name, .address = worker->address, .incarnation = worker->incarnation};
+    }
+    TRY(job_store(call, context, STORE_ROLE_QUEUE, &store));
+    return workers_upsert(call, store, seen, tasks->count, &tasks->found);
 }
 
 static void
-tell_task(Job *job)
+find_tasks(Job *job, JobContext *context)
 {
-    TaskJob *task_job = (TaskJob *)(void *)job;
-    Discovery *discovery = task_job->pool->discovery;
-    if (task_job->task >= 0 && discovery != NULL) {
-        discovery_set_draining(discovery, task_job->worker.name, task_job->is_draining);
-        discovery_set_task(discovery, task_job->worker.name, task_job->task);
+    TasksJob *tasks = (TasksJob *)(void *)job;
+    Call call = {.arena = tasks->arena, .deadline_ns = store_deadline_ns()};
+    if (upsert_seen(&call, context, tasks) != STATUS_OK) {
+        log_failure(LOG_WARNING, "the task numbers of workers could not be looked up", &call);
     }
-    memory_free(task_job);
+}
+
+static void ask_tasks(Task *task);
+
+/* Those that were not found are announced again in a while. */
+static void
+tell_tasks(Job *job)
+{
+    TasksJob *tasks = (TasksJob *)(void *)job;
+    WorkerPool *pool = tasks->pool;
+    for (size_t index = 0; index < tasks->found.count && pool->discovery != NULL; index++) {
+        const WorkerRecord *worker = &tasks->found.items[index];
+        discovery_set_draining(pool->discovery, worker->name, worker->is_draining);
+        discovery_set_task(pool->discovery, worker->name, (int32_t)worker->task);
+    }
+    arena_free(tasks->arena);
+    memory_free(tasks);
+    ask_tasks(&pool->ask);
+}
+
+/* Makes a look-up of all workers that were seen; NULL without memory, and when there are none. */
+static TasksJob *
+take_seen(WorkerPool *pool)
+{
+    size_t size = pool->seen.size;
+    TasksJob *tasks = size == 0 || pool->has_stopped ? NULL : memory_new(1, sizeof *tasks + size);
+    Arena *arena = tasks == NULL ? NULL : arena_new(TASKS_ARENA_SIZE_MAX);
+    if (arena == NULL) {
+        memory_free(tasks);
+        tasks = NULL;
+    } else {
+        tasks->job = (Job){.loop = pool->loop, .run = find_tasks, .done = tell_tasks};
+        tasks->pool = pool;
+        tasks->arena = arena;
+        tasks->count = size / sizeof(WorkerInfo);
+        memcpy(tasks->workers, pool->seen.data, size);
+    }
+    buffer_done(&pool->seen);
+    return tasks;
+}
+
+/* Workers that cannot be looked up, without memory or a job thread, are announced again in a while. */
+static void
+ask_tasks(Task *task)
+{
+    WorkerPool *pool = LIST_ITEM(task, WorkerPool, ask);
+    TasksJob *tasks = take_seen(pool);
+    pool->is_asked = tasks != NULL && job_submit(pool->jobs, &tasks->job);
+    if (tasks != NULL && !pool->is_asked) {
+        arena_free(tasks->arena);
+        memory_free(tasks);
+    }
 }
 
 static void
 worker_seen(void *context, const WorkerInfo *worker)
 {
     WorkerPool *pool = context;
-    TaskJob *task_job = memory_new(1, sizeof *task_job);
-    if (task_job == NULL) {
-        return;
-    }
     log_event(LOG_INFO, "worker found", log_text("worker", worker->name),
         log_text("address", worker->address), log_text("incarnation", worker->incarnation));
-    Job job = {.loop = pool->loop, .run = find_task, .done = tell_task};
-    *task_job = (TaskJob){.job = job, .pool = pool, .worker = *worker, .task = -1};
-    if (!job_submit(pool->jobs, &task_job->job)) {
-        memory_free(task_job);
+    buffer_append(&pool->seen, worker, sizeof *worker);
+    if (!pool->is_asked) {
+        pool->is_asked = true;
+        loop_defer(pool->loop, &pool->ask);
     }
 }
 
@@ -109,7 +159,7 @@ typedef struct Resolution {
     char port[8];
     const char *error;
     size_t address_count;
-    char addresses[WORKER_COUNT_MAX][ADDRESS_TEXT_SIZE];
+    Buffer addresses; /* char[ADDRESS_TEXT_SIZE][] */
 } Resolution;
 
 /* Writes an address as "10.0.0.7:8471" or "[fd00::7]:8471". */
@@ -139,10 +189,16 @@ resolve_name(Job *job, JobContext *context)
     }
     for (const struct addrinfo *info = found; info != NULL && resolution->address_count < WORKER_COUNT_MAX;
          info = info->ai_next) {
-        char *text = resolution->addresses[resolution->address_count];
-        resolution->address_count += address_write(info, resolution->port, text) ? 1 : 0;
+        char *text = buffer_reserve(&resolution->addresses, ADDRESS_TEXT_SIZE);
+        if (text != NULL && address_write(info, resolution->port, text)) {
+            buffer_grow(&resolution->addresses, ADDRESS_TEXT_SIZE);
+            resolution->address_count++;
+        }
     }
     freeaddrinfo(found);
+    if (!buffer_is_ok(&resolution->addresses)) {
+        resolution->error = "no memory left for its addresses";
+    }
 }
 
 static void
@@ -151,7 +207,7 @@ tell_addresses(Job *job)
     Resolution *resolution = (Resolution *)(void *)job;
     Slice addresses[WORKER_COUNT_MAX];
     for (size_t index = 0; index < resolution->address_count; index++) {
-        addresses[index] = slice_from_string(resolution->addresses[index]);
+        addresses[index] = slice_from_string(resolution->addresses.data + index * ADDRESS_TEXT_SIZE);
     }
     if (resolution->error != NULL) {
         log_event(LOG_WARNING, "a name of workers does not resolve", log_text("name", resolution->name),
@@ -160,6 +216,7 @@ tell_addresses(Job *job)
         discovery_set_addresses(
             resolution->pool->discovery, resolution->entry, addresses, resolution->address_count);
     }
+    buffer_done(&resolution->addresses);
     memory_free(resolution);
 }
 
@@ -276,6 +333,7 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
     pool->job = (Job){.loop = options->loop, .run = read_marks, .done = tell_marks};
     pool->timer.fire = look_when_due;
     pool->look.run = look_on_loop;
+    pool->ask.run = ask_tasks;
     *ret_pool = pool; /* job threads and discovery point to it from here on */
     DiscoveryOptions discovery = {
         .addresses = options->addresses,
@@ -312,9 +370,11 @@ worker_pool_stop(WorkerPool *pool)
 void
 worker_pool_free(WorkerPool *pool)
 {
-    assert(pool == NULL || pool->discovery == NULL);
-
-    memory_free(pool);
+    if (pool != NULL) {
+        assert(pool->discovery == NULL);
+        buffer_done(&pool->seen);
+        memory_free(pool);
+    }
 }
 
 bool

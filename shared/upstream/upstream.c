@@ -27,7 +27,7 @@ enum {
     DEADLINE_GRACE_MS = 1000,
     PAUSE_CHECK_MS = 1000, /* how often a paused call that is past its deadline looks again */
     HEAD_SIZE_MIN = 64 * 1024,
-    PEERS_SWEPT = 64, /* from so many on, peers without a connection are forgotten */
+    PEERS_SWEPT_MIN = 64, /* from so many on, peers without a connection are forgotten */
     CALL_ARENA_SIZE_MAX = 4 << 20,
     SPARE_CALLS_MAX = 256,
 };
@@ -35,9 +35,10 @@ enum {
 struct Upstream {
     Loop *loop;
     UpstreamOptions options;
-    Map *peers;      /* address → Peer */
-    ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
-    ListLink unread; /* calls whose stream has closed before their answer was read to its end */
+    Map *peers;         /* address → Peer */
+    size_t peers_swept; /* number of peers at which they are swept next */
+    ListLink failed;    /* calls that could not be opened, to be told at the end of the turn */
+    ListLink unread;    /* calls whose stream has closed before their answer was read to its end */
     Task tell_failed;
     ListLink spare_calls; /* calls that have ended: their memory serves the next */
     size_t spare_count;
@@ -440,6 +441,7 @@ upstream_new(Loop *loop, const UpstreamOptions *options)
     upstream->loop = loop;
     upstream->options = *options;
     upstream->tell_failed.run = tell_failed;
+    upstream->peers_swept = PEERS_SWEPT_MIN;
     list_init(&upstream->failed);
     list_init(&upstream->unread);
     list_init(&upstream->spare_calls);
@@ -484,12 +486,13 @@ upstream_peer_count(const Upstream *upstream)
     return map_count(upstream->peers);
 }
 
-/* Forgets peers without a connection: workers that are gone, or will be found again. */
+/* Forgets peers without a connection: workers that are gone, or will be found again. It is done when their
+ * number has doubled, so that it costs the same for each new peer, however many there are. */
 static void
 peers_sweep(Upstream *upstream)
 {
     size_t cursor = 0;
-    if (map_count(upstream->peers) < PEERS_SWEPT) {
+    if (map_count(upstream->peers) < upstream->peers_swept) {
         return;
     }
     for (const MapEntry *entry = map_next(upstream->peers, &cursor); entry != NULL;
@@ -500,6 +503,8 @@ peers_sweep(Upstream *upstream)
             memory_free(peer);
         }
     }
+    size_t doubled = 2 * map_count(upstream->peers);
+    upstream->peers_swept = doubled < PEERS_SWEPT_MIN ? PEERS_SWEPT_MIN : doubled;
 }
 
 static Peer *

@@ -314,11 +314,8 @@ static const JsonList devices = {
     .item = {.type = JSON_STRUCT, .table = &device_table},
     .item_size = sizeof(WireDevice),
     .count_max = WIRE_DEVICE_COUNT_MAX,
-    .too_many = "more than 16 devices",
+    .too_many = "more than 64 devices",
 };
-_Static_assert(
-    offsetof(WireWorker, device_count) == offsetof(WireWorker, devices) + sizeof(((WireWorker *)0)->devices),
-    "JSON_ROOM has its count behind it");
 
 static const JsonMember worker_members[] = {
     {"name", JSON_SLICE, .offset = offsetof(WireWorker, name)},
@@ -326,7 +323,7 @@ static const JsonMember worker_members[] = {
     {"state", JSON_SLICE, .offset = offsetof(WireWorker, state)},
     {"running", JSON_INT64, .offset = offsetof(WireWorker, running_count)},
     {"partitions", JSON_INT64, .offset = offsetof(WireWorker, partition_count)},
-    {"devices", JSON_ROOM, .offset = offsetof(WireWorker, devices), .list = &devices},
+    {"devices", JSON_LIST, .offset = offsetof(WireWorker, devices), .list = &devices},
 };
 static const JsonTable worker_table = JSON_TABLE("a worker", worker_members);
 

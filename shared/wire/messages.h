@@ -133,7 +133,7 @@ typedef struct WireDevice {
     int64_t memory_in_use;
 } WireDevice;
 
-enum { WIRE_DEVICE_COUNT_MAX = 16 };
+enum { WIRE_DEVICE_COUNT_MAX = 64 };
 
 typedef struct WireWorker {
     Slice name;
@@ -141,7 +141,7 @@ typedef struct WireWorker {
     Slice state; /* "serving", "draining" */
     int64_t running_count;
     int64_t partition_count;
-    WireDevice devices[WIRE_DEVICE_COUNT_MAX];
+    const WireDevice *devices;
     size_t device_count;
 } WireWorker;
 

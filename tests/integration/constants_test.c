@@ -188,7 +188,7 @@ start_workers(int count)
 static void
 publish_workers(Gateway *gateway, int first, int last)
 {
-    Roster *roster = roster_new((size_t)(last - first + 1));
+    Roster *roster = roster_new((size_t)(last - first + 1), 0);
     assert_non_null(roster);
     for (int index = first; index <= last; index++) {
         WorkerInfo *info = &roster->workers[index - first];

@@ -165,11 +165,13 @@ static void
 answer_poll(H2Stream *stream)
 {
     AUTO_BUFFER json = {0};
+    WireDevice device = {
+        .type = SLICE("CPU"), .isa = SLICE("avx2"), .thread_count = 1, .memory_limit = 1 << 30};
     WireWorker worker = {
         .name = SLICE("hostile"),
         .incarnation = SLICE("1122334455667788"),
         .state = SLICE("serving"),
-        .devices = {{.type = SLICE("CPU"), .isa = SLICE("avx2"), .thread_count = 1, .memory_limit = 1 << 30}},
+        .devices = &device,
         .device_count = 1,
     };
     wire_worker_write(&json, &worker);

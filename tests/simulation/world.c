@@ -43,7 +43,7 @@ static Plan plans[SLOTS_MAX] = {
 static void
 publish(void)
 {
-    Roster *roster = roster_new(WORKERS);
+    Roster *roster = roster_new(WORKERS, 0);
     assert_non_null(roster);
     for (int index = 0; index < WORKERS; index++) {
         const FakeWorker *worker = &world.workers[index];

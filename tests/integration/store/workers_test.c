@@ -10,10 +10,11 @@ static WorkerRecord
 upsert(Database *database, const char *name, const char *incarnation)
 {
     WorkerRecord seen = {.name = name, .address = "10.0.0.1:4711", .incarnation = incarnation};
-    WorkerRecord worker;
+    WorkerList list;
     assert_status(
-        &database->call, STATUS_OK, workers_upsert(&database->call, database->queue, &seen, &worker));
-    return worker;
+        &database->call, STATUS_OK, workers_upsert(&database->call, database->queue, &seen, 1, &list));
+    assert_int_equal(list.count, 1);
+    return list.items[0];
 }
 
 static void
@@ -47,8 +48,8 @@ upsert_from_thread(void *argument)
         char name[32];
         (void)snprintf(name, sizeof name, "%lx-%d", (unsigned long)pthread_self(), index);
         WorkerRecord seen = {.name = name, .address = "a", .incarnation = "1"};
-        WorkerRecord worker;
-        status = workers_upsert(&call, store, &seen, &worker);
+        WorkerList list;
+        status = workers_upsert(&call, store, &seen, 1, &list);
     }
     store_close(store);
     arena_free(call.arena);
@@ -70,6 +71,33 @@ workers_that_come_at_once_get_numbers_without_gap(void **state)
     }
     assert_string_equal(database_ask(database, "select count(*) from workers"), "60");
     assert_string_equal(database_ask(database, "select max(task) from workers"), "59");
+}
+
+/* A pool of thousands gets its numbers in one statement; those that were known keep theirs. */
+static void
+thousands_of_workers_are_noted_at_once(void **state)
+{
+    enum { COUNT = 4096 };
+    Database *database = *state;
+    Call call = {.arena = arena_new(64 << 20)};
+    static WorkerRecord seen[COUNT];
+    static char names[COUNT][16];
+    WorkerList list;
+    for (size_t index = 0; index < COUNT; index++) {
+        (void)snprintf(names[index], sizeof names[index], "w%zu", COUNT - index);
+        seen[index] = (WorkerRecord){.name = names[index], .address = "a", .incarnation = "1"};
+    }
+    assert_int_equal(upsert(database, names[7], "0").task, 0);
+    for (int round = 0; round < 2; round++) {
+        assert_status(&call, STATUS_OK, workers_upsert(&call, database->queue, seen, COUNT, &list));
+        assert_int_equal(list.count, COUNT);
+        assert_string_equal(database_ask(database, "select count(*) from workers"), "4096");
+        assert_string_equal(database_ask(database, "select max(task) from workers"), "4095");
+        assert_string_equal(database_ask(database, "select task from workers where name = 'w4089'"), "0");
+        assert_string_equal(database_ask(database, "select task from workers where name = 'w4096'"), "1");
+        assert_string_equal(database_ask(database, "select task from workers where name = 'w1'"), "4095");
+    }
+    arena_free(call.arena);
 }
 
 static void
@@ -123,6 +151,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free),
         DATABASE_TEST(workers_that_come_at_once_get_numbers_without_gap),
+        DATABASE_TEST(thousands_of_workers_are_noted_at_once),
         DATABASE_TEST(a_drain_mark_stays_over_restarts),
         DATABASE_TEST(one_at_a_time_holds_a_lease),
     };

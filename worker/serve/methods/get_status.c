@@ -13,20 +13,21 @@ answer_status(WorkerRequest *request)
     device->memory(device, &memory);
     cache_stats(worker->partitions, &partitions);
     bool is_draining = atomic_load_acquire(&worker->is_draining);
+    WireDevice shown = {
+        .type = slice_from_string(device->type),
+        .id = device->id,
+        .isa = slice_from_string(device->isa),
+        .thread_count = device->thread_count,
+        .memory_limit = (int64_t)memory.limit,
+        .memory_in_use = (int64_t)memory.in_use,
+    };
     WireWorker status = {
         .name = slice_from_string(worker->name),
         .incarnation = slice_from_string(worker->incarnation),
         .state = is_draining ? SLICE("draining") : SLICE("serving"),
         .running_count = atomic_load_relaxed(&worker->running_count),
         .partition_count = (int64_t)partitions.count,
-        .devices = {{
-            .type = slice_from_string(device->type),
-            .id = device->id,
-            .isa = slice_from_string(device->isa),
-            .thread_count = device->thread_count,
-            .memory_limit = (int64_t)memory.limit,
-            .memory_in_use = (int64_t)memory.in_use,
-        }},
+        .devices = &shown,
         .device_count = 1,
     };
     AUTO_BUFFER json = {0};

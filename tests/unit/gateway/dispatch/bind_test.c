@@ -2,7 +2,6 @@
  * binding reads nothing else of them. */
 #include "gateway/dispatch/internals.h"
 #include "gateway/dispatch/step.h"
-#include "shared/base/memory.h"
 #include "tests/support/call_fixture.h"
 
 enum { WORKERS = 3, SLOTS = 2 };
@@ -17,7 +16,7 @@ static SlotRun slot_runs[SLOTS];
 static Roster *
 roster_of(const WorkerState states[WORKERS])
 {
-    Roster *roster = roster_new(WORKERS);
+    Roster *roster = roster_new(WORKERS, 0);
     assert_non_null(roster);
     for (int index = 0; index < WORKERS; index++) {
         WorkerInfo *worker = &roster->workers[index];
@@ -40,9 +39,8 @@ publish(WorkerState first, WorkerState second, WorkerState third)
 static int
 set_up(void **state)
 {
-    dispatcher =
-        (Dispatcher){.directory = directory_new(), .holders = map_new(), .loads = map_new(), .version = 0};
-    dispatcher.workers = directory_take(dispatcher.directory);
+    dispatcher = (Dispatcher){.directory = directory_new()};
+    assert_true(bind_open(&dispatcher));
     step = (StepRun){.dispatcher = &dispatcher, .plan = &plan, .slot_count = SLOTS, .slots = slot_runs};
     for (int index = 0; index < SLOTS; index++) {
         plan_slots[index] = (PlanSlot){.device_type = "CPU", .task = PLAN_TASK_NONE};
@@ -55,15 +53,8 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-    size_t cursor = 0;
-    for (const MapEntry *entry = map_next(dispatcher.loads, &cursor); entry != NULL;
-         entry = map_next(dispatcher.loads, &cursor)) {
-        memory_free(entry->value);
-    }
     roster_unref(step.workers);
-    roster_unref(dispatcher.workers);
-    map_free(dispatcher.holders);
-    map_free(dispatcher.loads);
+    bind_close(&dispatcher);
     directory_free(dispatcher.directory);
     return call_tear_down(state);
 }

@@ -8,7 +8,7 @@
 static Roster *
 roster_of(const char *address, const char *incarnation, size_t count)
 {
-    Roster *roster = roster_new(count);
+    Roster *roster = roster_new(count, 0);
     assert_non_null(roster);
     for (size_t index = 0; index < count; index++) {
         WorkerInfo *worker = &roster->workers[index];
