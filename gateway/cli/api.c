@@ -151,11 +151,13 @@ typedef struct Exchange {
     Progress own;
     Progress *progress; /* `own` or the caller's */
     LocalFile file;
+    Sha256State *hash; /* of the file; NULL: it is not checked */
 } Exchange;
 
 static void
 exchange_done(Exchange *exchange)
 {
+    sha256_abandon(exchange->hash);
     local_file_done(&exchange->file);
 }
 #define AUTO_EXCHANGE CLEANUP(exchange_done) Exchange
@@ -171,6 +173,9 @@ static Status
 exchange_save(Call *call, void *context, Slice piece)
 {
     Exchange *exchange = context;
+    if (exchange->hash != NULL) {
+        sha256_update(exchange->hash, piece);
+    }
     return local_file_append(call, &exchange->file, piece);
 }
 
@@ -188,6 +193,7 @@ exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClient
         .headers = headers_of(cli, request->headers),
         .body = request->body,
         .body_path = request->body_path,
+        .body_range = request->body_range,
         .parts = request->parts,
         .part_count = request->part_count,
         .response_size_max = API_REPLY_SIZE_MAX,
@@ -202,6 +208,20 @@ exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClient
     return http_client_send(cli->call, cli->client, &sent, ret_reply);
 }
 
+/* Keeps the file that was received, if it is what it was asked for. */
+static Status
+exchange_keep(Call *call, Exchange *exchange, const Sha256 *wanted)
+{
+    Sha256 found;
+    if (wanted != NULL) {
+        sha256_end(TAKE(exchange->hash), &found);
+        if (!sha256_equal(&found, wanted)) {
+            return call_fail(call, STATUS_DATA_LOSS, "the bytes that came have another digest");
+        }
+    }
+    return local_file_keep(call, &exchange->file);
+}
+
 Status
 api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
 {
@@ -210,6 +230,12 @@ api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
     AUTO_EXCHANGE exchange = {.own = progress_begin(request->label)};
     exchange.progress = request->progress == NULL ? &exchange.own : request->progress;
     *ret_reply = (HttpClientResponse){0};
+    if (request->digest != NULL) {
+        exchange.hash = sha256_begin();
+        if (exchange.hash == NULL) {
+            return call_fail_memory(cli->call, "a digest");
+        }
+    }
     if (request->save_path != NULL) {
         Status status = local_file_begin(cli->call, request->save_path, &exchange.file);
         if (status != STATUS_OK) {
@@ -221,10 +247,10 @@ api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
     if (status != STATUS_OK) {
         return transport_fail(cli, status);
     }
-    if (ret_reply->status / CLASS != 2) {
+    if (ret_reply->status / CLASS != 2 && !request->takes_any_status) {
         return refusal_fail(cli, ret_reply);
     }
-    return request->save_path == NULL ? STATUS_OK : local_file_keep(cli->call, &exchange.file);
+    return request->save_path == NULL ? STATUS_OK : exchange_keep(cli->call, &exchange, request->digest);
 }
 
 Status

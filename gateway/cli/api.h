@@ -8,6 +8,7 @@
 
 #include "gateway/cli/command.h"
 #include "gateway/cli/progress.h"
+#include "shared/crypto/digest.h"
 
 enum { API_PATH_SIZE = 512, API_REPLY_SIZE_MAX = 1 << 30, API_STALL_TIMEOUT_MS = 120 * 1000 };
 
@@ -16,13 +17,16 @@ typedef struct ApiRequest {
     const char *path;         /* "/api/v1/…" */
     const char *content_type; /* NULL with a body: application/json */
     Slice body;
-    const char *body_path;       /* a file instead of `body` */
-    const HttpClientPart *parts; /* a form instead of either; NULL: none */
+    const char *body_path;          /* a file instead of `body` */
+    HttpClientFileRange body_range; /* the part of that file which is sent */
+    const HttpClientPart *parts;    /* a form instead of either; NULL: none */
     size_t part_count;
     const char *const *headers; /* further headers, NULL-terminated; NULL: none */
     uint64_t timeout_ms;        /* 0: as long as bytes move */
     const char *save_path;      /* a 2xx answer's body goes into this file; NULL: into the reply */
+    const Sha256 *digest;       /* what that file must have; NULL: anything */
     const char *label;          /* shown on a terminal while the request runs; NULL: nothing is shown */
+    bool takes_any_status;      /* an answer that is not 2xx is no failure */
     Progress *progress;         /* the caller's, which is shown instead and goes on; NULL: none */
 } ApiRequest;
 

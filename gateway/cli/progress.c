@@ -72,7 +72,12 @@ progress_show(void *context, const HttpClientProgress *transferred)
         return;
     }
     AUTO_BUFFER line = {0};
-    progress_write(progress, transferred, now_ns, &line);
+    HttpClientProgress whole = *transferred;
+    if (progress->send_total > 0) {
+        whole.sent += progress->sent_before;
+        whole.send_total = progress->send_total;
+    }
+    progress_write(progress, &whole, now_ns, &line);
     progress->drawn_ns = now_ns;
     (void)fprintf(stderr, "%s%.*s", clear_line, SLICE_PRINT(buffer_slice(&line)));
 }

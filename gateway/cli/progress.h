@@ -11,7 +11,9 @@
 typedef struct Progress {
     const char *label; /* NULL: nothing is shown */
     uint64_t begin_ns;
-    uint64_t drawn_ns; /* time of the last drawing; 0: never */
+    uint64_t drawn_ns;    /* time of the last drawing; 0: never */
+    uint64_t sent_before; /* by earlier requests, when several send one thing */
+    uint64_t send_total;  /* of that thing; 0: a request is all */
 } Progress;
 
 Progress progress_begin(const char *label);

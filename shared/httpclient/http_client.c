@@ -204,6 +204,8 @@ typedef struct Transfer {
     HttpClientResponse *response;
     struct curl_slist *headers;
     int body_fd;
+    uint64_t body_size; /* of a file's part that is sent */
+    uint64_t body_sent; /* bytes of it that were read so far */
     Form *form;
     Status status; /* our own first failure, which libcurl knows only as a callback that gave up */
     char error[CURL_ERROR_SIZE];
@@ -269,9 +271,13 @@ file_read(char *room, size_t size, size_t count, void *context)
 {
     Transfer *transfer = context;
     ssize_t got = -1;
+    uint64_t left = transfer->body_size - transfer->body_sent;
+    size_t wanted = size * count < left ? size * count : (size_t)left;
+    uint64_t at = transfer->request->body_range.offset + transfer->body_sent;
     do {
-        got = read(transfer->body_fd, room, size * count);
+        got = pread(transfer->body_fd, room, wanted, (off_t)at);
     } while (got < 0 && errno == EINTR);
+    transfer->body_sent += got > 0 ? (uint64_t)got : 0;
     if (got < 0) {
         transfer->status = call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be read: %s",
             transfer->request->body_path, strerrordesc_np(errno));
@@ -284,8 +290,12 @@ file_read(char *room, size_t size, size_t count, void *context)
 static int
 file_seek(void *context, curl_off_t offset, int origin)
 {
-    const Transfer *transfer = context;
-    return lseek(transfer->body_fd, offset, origin) < 0 ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
+    Transfer *transfer = context;
+    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > transfer->body_size) {
+        return CURL_SEEKFUNC_FAIL;
+    }
+    transfer->body_sent = (uint64_t)offset;
+    return CURL_SEEKFUNC_OK;
 }
 
 static Status
@@ -335,7 +345,9 @@ body_file_set(Transfer *transfer)
         return call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "'%s' is no regular file", path);
     }
     (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD, 1L);
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)about.st_size);
+    const HttpClientFileRange *range = &transfer->request->body_range;
+    transfer->body_size = range->is_part ? range->size : (uint64_t)about.st_size;
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->body_size);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_SIZE);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_READFUNCTION, file_read);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_READDATA, transfer);

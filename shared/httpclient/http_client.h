@@ -53,6 +53,13 @@ typedef struct HttpClientPart {
     const char *path; /* NULL: no file */
 } HttpClientPart;
 
+/* The part of a file that is a body; zeroed: all of it. */
+typedef struct HttpClientFileRange {
+    uint64_t offset;
+    uint64_t size;
+    bool is_part;
+} HttpClientFileRange;
+
 /* AWS Signature Version 4 of a request, which libcurl makes (CURLOPT_AWS_SIGV4). libcurl 7.88 signs the query
  * as it stands in the URL: its parameters must be sorted, escaped, and each have a "="; it signs an empty
  * header that it does not send: the request must have a content type; and "x-amz-content-sha256" must be
@@ -66,10 +73,11 @@ typedef struct HttpClientSigning {
 typedef struct HttpClientRequest {
     const char *method; /* NULL: GET */
     const char *url;
-    const char *content_type;    /* the body's; NULL: not sent */
-    const char *const *headers;  /* more, "Name: value", NULL-terminated; NULL: none */
-    Slice body;                  /* data NULL: none */
-    const char *body_path;       /* the body is this file, read as it is sent; NULL: `body` */
+    const char *content_type;   /* the body's; NULL: not sent */
+    const char *const *headers; /* more, "Name: value", NULL-terminated; NULL: none */
+    Slice body;                 /* data NULL: none */
+    const char *body_path;      /* the body is this file, read as it is sent; NULL: `body` */
+    HttpClientFileRange body_range;
     const HttpClientPart *parts; /* the body is a form of these, read as it is sent; NULL: the above */
     size_t part_count;
     size_t response_size_max;         /* limit of the body in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */

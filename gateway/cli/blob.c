@@ -1,0 +1,252 @@
+/* Happy path: hash the file → HEAD says how far the blob has come → PUT sends the next piece → … → the last
+ * piece's answer says that the blob is whole.
+ *
+ * Failures: what passes (no connection, a lost one, a busy gateway, another upload of the same bytes) is
+ * asked about again, with growing pauses; each piece that arrives starts the patience anew. */
+#include "gateway/cli/blob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gateway/cli/api.h"
+#include "gateway/cli/local_file.h"
+#include "gateway/cli/progress.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+
+enum {
+    WINDOW_SIZE = 1 << 20,
+    TRIES_MAX = 8, /* without progress: about a minute and a half */
+    PAUSE_MS = 500,
+    PAUSE_MAX_MS = 20000,
+    ASK_TIMEOUT_MS = 60000,
+    HTTP_OK = 200,
+    HTTP_ACCEPTED = 202,
+    HTTP_NO_CONTENT = 204,
+    HTTP_NOT_FOUND = 404,
+    HTTP_SERVER_ERROR_MIN = 500,
+};
+
+static const uint64_t piece_size = (uint64_t)256 << 20;
+
+/* One upload. */
+typedef struct Upload {
+    Cli *cli;
+    const char *path; /* of the file */
+    const char *target;
+    UploadedBlob blob;
+    uint64_t offset; /* what the gateway has */
+    bool is_whole;
+    Progress progress;
+} Upload;
+
+Status
+blob_digest_parse(Cli *cli, const char *text, Sha256 *ret_digest)
+{
+    Slice slice = slice_from_string(text);
+    return sha256_from_ref(slice, ret_digest) || sha256_from_hex(slice, ret_digest)
+               ? STATUS_OK
+               : cli_usage(cli, "'%s' is no digest, expected 'sha256:' and 64 lower-case hex digits", text);
+}
+
+static void
+close_file(const int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+    }
+}
+
+static ssize_t
+read_window(int fd, char *window)
+{
+    ssize_t count = -1;
+    do {
+        count = read(fd, window, WINDOW_SIZE);
+    } while (count < 0 && errno == EINTR);
+    return count;
+}
+
+static Status
+fail_file(const Upload *upload)
+{
+    return cli_usage(upload->cli, "file '%s' cannot be read: %s", upload->path, strerrordesc_np(errno));
+}
+
+/* Adds the rest of an open file to the digest. */
+static Status
+hash_windows(Upload *upload, int fd, char *window, Sha256State *state)
+{
+    Progress progress = progress_begin("hashing");
+    uint64_t done = 0;
+    ssize_t count = 0;
+    while ((count = read_window(fd, window)) > 0) {
+        sha256_update(state, slice_of(window, (size_t)count));
+        done += (uint64_t)count;
+        progress_show(&progress, &(HttpClientProgress){.sent = done, .send_total = upload->blob.size});
+        TRY(call_check(upload->cli->call, clock_monotonic_ns()));
+    }
+    progress_end(&progress);
+    upload->blob.size = done;
+    return count < 0 ? fail_file(upload) : STATUS_OK;
+}
+
+static Status
+hash_file(Upload *upload)
+{
+    CLEANUP(close_file) int fd = open(upload->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail_file(upload);
+    }
+    AUTO_MEMORY char *window = memory_new(WINDOW_SIZE, 1);
+    Sha256State *state = window == NULL ? NULL : sha256_begin();
+    if (state == NULL) {
+        return call_fail_memory(upload->cli->call, "a file");
+    }
+    Status status = hash_windows(upload, fd, window, state);
+    if (status != STATUS_OK) {
+        sha256_abandon(state);
+        return status;
+    }
+    sha256_end(state, &upload->blob.digest);
+    return STATUS_OK;
+}
+
+/* Asks how far the blob has come. */
+static Status
+ask_offset(Upload *upload)
+{
+    AUTO_REPLY reply = {0};
+    ApiRequest request = {
+        .method = "HEAD", .path = upload->target, .takes_any_status = true, .timeout_ms = ASK_TIMEOUT_MS};
+    TRY(api_send(upload->cli, &request, &reply));
+    switch (reply.status) {
+    case HTTP_OK:
+        upload->offset = upload->blob.size;
+        upload->is_whole = true;
+        return STATUS_OK;
+    case HTTP_NO_CONTENT:
+        return slice_to_uint64(http_client_header(&reply, "Upload-Offset"), &upload->offset)
+                   ? STATUS_OK
+                   : call_fail(
+                         upload->cli->call, STATUS_UNKNOWN, "the gateway does not say how far the upload is");
+    case HTTP_NOT_FOUND:
+        upload->offset = 0;
+        return STATUS_OK;
+    default:
+        return call_fail(upload->cli->call,
+            reply.status >= HTTP_SERVER_ERROR_MIN ? STATUS_UNAVAILABLE : STATUS_UNKNOWN,
+            "the gateway answered with status %d", reply.status);
+    }
+}
+
+/* Sends the next piece; one without bytes asks the gateway to finish what it has. */
+static Status
+send_piece(Upload *upload)
+{
+    AUTO_REPLY reply = {0};
+    Arena *arena = upload->cli->call->arena;
+    uint64_t left = upload->blob.size - upload->offset;
+    uint64_t size = left < piece_size ? left : piece_size;
+    unsigned long long first = upload->offset;
+    unsigned long long total = upload->blob.size;
+    const char *range = size == 0 ? text_format(arena, "Content-Range: bytes */%llu", total)
+                                  : text_format(arena, "Content-Range: bytes %llu-%llu/%llu", first,
+                                        first + (unsigned long long)size - 1, total);
+    if (range == NULL) {
+        return call_fail_memory(upload->cli->call, "a request");
+    }
+    upload->progress.sent_before = upload->offset;
+    ApiRequest request = {
+        .method = "PUT",
+        .path = upload->target,
+        .content_type = "application/octet-stream",
+        .body_path = upload->path,
+        .body_range = {.offset = upload->offset, .size = size, .is_part = true},
+        .headers = (const char *const[]){range, NULL},
+        .progress = &upload->progress,
+    };
+    TRY(api_send(upload->cli, &request, &reply));
+    upload->is_whole = reply.status != HTTP_ACCEPTED;
+    return STATUS_OK;
+}
+
+/* Returns whether asking again may help. */
+static bool
+may_pass(Status status)
+{
+    return status == STATUS_UNAVAILABLE || status == STATUS_ABORTED || status == STATUS_DATA_LOSS ||
+           status == STATUS_DEADLINE_EXCEEDED || status == STATUS_UNKNOWN;
+}
+
+/* Waits before the next try, a tenth of a second at a time, so that Ctrl-C ends it. */
+static Status
+pause_upload(Upload *upload, int tries)
+{
+    enum { STEP_MS = 100 };
+    uint64_t pause_ms = (uint64_t)PAUSE_MS << (tries - 1);
+    struct timespec step = {.tv_nsec = (long)(STEP_MS * CLOCK_NS_PER_MS)};
+    pause_ms = pause_ms < PAUSE_MAX_MS ? pause_ms : PAUSE_MAX_MS;
+    for (uint64_t waited_ms = 0; waited_ms < pause_ms; waited_ms += STEP_MS) {
+        TRY(call_check(upload->cli->call, clock_monotonic_ns()));
+        (void)nanosleep(&step, NULL);
+    }
+    return STATUS_OK;
+}
+
+static Status
+try_once(Upload *upload)
+{
+    TRY(ask_offset(upload));
+    return upload->is_whole ? STATUS_OK : send_piece(upload);
+}
+
+/* Goes on until the blob is whole. */
+static Status
+send_all(Upload *upload)
+{
+    uint64_t reached = 0;
+    for (int tries = 0; !upload->is_whole;) {
+        Status status = try_once(upload);
+        if (status != STATUS_OK && (!may_pass(status) || tries == TRIES_MAX)) {
+            return status;
+        }
+        bool has_moved = upload->offset > reached;
+        reached = has_moved ? upload->offset : reached;
+        tries = has_moved || status == STATUS_OK ? 0 : tries + 1;
+        if (tries > 0) {
+            TRY(pause_upload(upload, tries));
+        }
+    }
+    upload->cli->exit_code = EXIT_DONE;
+    return STATUS_OK;
+}
+
+Status
+blob_upload(Cli *cli, const char *path, UploadedBlob *ret_blob)
+{
+    char hex[SHA256_HEX_SIZE];
+    Upload upload = {.cli = cli, .path = path};
+    Status found = local_file_size(cli->call, path, &upload.blob.size);
+    if (found != STATUS_OK) {
+        return cli_fail(cli, EXIT_USAGE, found);
+    }
+    TRY(hash_file(&upload));
+    sha256_to_hex(&upload.blob.digest, hex);
+    upload.target = text_format(cli->call->arena, "/api/v1/blobs/%s", hex);
+    if (upload.target == NULL) {
+        return call_fail_memory(cli->call, "a request");
+    }
+    TRY(ask_offset(&upload));
+    upload.blob.was_there = upload.is_whole;
+    upload.progress = progress_begin(path);
+    upload.progress.send_total = upload.blob.size;
+    Status status = send_all(&upload);
+    progress_end(&upload.progress);
+    *ret_blob = upload.blob;
+    return status;
+}
