@@ -9,6 +9,7 @@
 #include "gateway/auth/auth.h"
 #include "gateway/blobs/blob_store.h"
 #include "gateway/graphs/plan_obtain.h"
+#include "gateway/jobs/database_probe.h"
 #include "gateway/jobs/job_context.h"
 #include "gateway/partials/partial_run.h"
 #include "gateway/queue/upkeep.h"
@@ -37,6 +38,7 @@ struct Gateway {
     PlanCache *plans;
     TraceCache *traces;
     JobPool *jobs;
+    DatabaseProbe *probe;
     Recorder *recorder;
     Steps steps; /* with the queue runner and the batchers */
     PartialTable *partials;
@@ -123,6 +125,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
         .parts = {.limits = &gateway->limits,
             .replica = &gateway->replica,
             .auth = gateway->auth,
+            .database = gateway->probe,
             .blobs = gateway->blobs,
             .sessions = gateway->sessions,
             .graphs = gateway->graphs,
@@ -150,11 +153,11 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
 }
 
 /* Each job thread may open one connection for each role; the recorder, the runner and the listener have one
- * each, the upkeep has two. */
+ * each, the upkeep has two, and the probe one. */
 static Status
 check_connections(Call *call, Store *store, int job_thread_count)
 {
-    enum { OTHERS = 5 };
+    enum { OTHERS = 6 };
     uint64_t wanted = (uint64_t)job_thread_count * JOB_CONNECTIONS_MAX + OTHERS;
     uint64_t allowed = 0;
     TRY(store_connections_allowed(call, store, &allowed));
@@ -224,6 +227,7 @@ open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
     gateway->job_contexts =
         (JobContextOptions){.conninfo = options->conninfo, .blobs = blob_store_backend(gateway->blobs)};
     TRY(job_pool_new(call, &jobs, &gateway->jobs));
+    TRY(database_probe_new(call, options->conninfo, &gateway->probe));
     gateway->constants = constant_pieces_new(gateway->jobs, options->job_thread_count, options->loop_count);
     if (gateway->constants == NULL) {
         return call_fail_memory(call, "the reading of constants");
@@ -403,6 +407,7 @@ close_threads(Gateway *gateway)
     queue_runner_stop(gateway->steps.queue);
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     job_pool_free(gateway->jobs);
+    database_probe_free(gateway->probe);
     turn_loops(gateway); /* the last jobs have posted their ends */
     log_flush();
     while (gateway->loop_count > 0) {

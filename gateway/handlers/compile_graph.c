@@ -121,6 +121,7 @@ start_compile_graph(Exchange *exchange)
         return;
     }
     step->is_rehearsal = true;
+    exchange_expect_long(exchange);
     if (!exchange_offload(exchange, prepare_on_job, register_prepared, step)) {
         exchange_fail(exchange, exchange_note_overload(exchange));
     }

@@ -65,5 +65,6 @@ HANDLER(create_graph) = {
     .body_size_max = (size_t)64 << 20,
     .body_limit = "graph_body_bytes",
     .deadline_ms = 3600000, /* every byte of a model of many GiB is read and hashed */
+    .is_long = true,
     .run = run_create_graph,
 };

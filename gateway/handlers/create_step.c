@@ -185,9 +185,13 @@ prepare_step(StepCall *step, bool *ret_needs_job)
     return STATUS_OK;
 }
 
+/* Prepares on a job thread: a graph may have to be read, or a plan to be made. */
 static void
 prepare_elsewhere(StepCall *step)
 {
+    if (!step_promise_is_asked(step)) {
+        exchange_expect_long(step->exchange);
+    }
     if (!exchange_offload(step->exchange, prepare_on_job, prepared_on_job, step)) {
         exchange_fail(step->exchange, exchange_note_overload(step->exchange));
     }

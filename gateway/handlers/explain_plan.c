@@ -100,5 +100,6 @@ HANDLER(explain_plan) = {
     .access = ACCESS_TENANT,
     .body_size_max = 16 << 20,
     .body_types = body_types,
+    .is_long = true,
     .run = run_explain_plan,
 };

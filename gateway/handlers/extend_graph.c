@@ -104,5 +104,6 @@ HANDLER(extend_graph) = {
     .access = ACCESS_TENANT,
     .body_size_max = (size_t)64 << 20,
     .body_limit = "graph_body_bytes",
+    .is_long = true,
     .run = run_extend_graph,
 };

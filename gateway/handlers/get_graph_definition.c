@@ -105,5 +105,6 @@ HANDLER(get_graph_definition) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/graphs/{graph}/definition",
     .access = ACCESS_TENANT,
+    .is_long = true,
     .run = run_get_graph_definition,
 };

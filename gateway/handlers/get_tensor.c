@@ -42,5 +42,6 @@ HANDLER(get_tensor) = {
     .method = "GET",
     .path = "/api/v1/tensors/{sha256}",
     .access = ACCESS_TENANT,
+    .is_long = true,
     .run = run_get_tensor,
 };

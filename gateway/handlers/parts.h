@@ -10,6 +10,7 @@
 
 typedef struct Auth Auth;
 typedef struct BlobStore BlobStore;
+typedef struct DatabaseProbe DatabaseProbe;
 typedef struct Directory Directory;
 typedef struct Dispatcher Dispatcher;
 typedef struct GraphCache GraphCache;
@@ -31,6 +32,7 @@ struct Parts {
     const Replica *replica;     /* gateway/domain/replica.h */
     Auth *auth;                 /* gateway/auth/auth.h */
     BlobStore *blobs;           /* gateway/blobs/blob_store.h */
+    DatabaseProbe *database;    /* gateway/jobs/database_probe.h */
     SessionCache *sessions;     /* gateway/sessions/session_cache.h */
     GraphCache *graphs;         /* gateway/graphs/graph_cache.h */
     uint64_t resident_weights;  /* bytes of a graph that are held in memory, gateway/graphs/graph_files.h */

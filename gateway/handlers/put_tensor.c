@@ -80,5 +80,6 @@ HANDLER(put_tensor) = {
     .access = ACCESS_TENANT,
     .body_size_max = (size_t)64 << 20,
     .body_types = body_types,
+    .is_long = true,
     .run = run_put_tensor,
 };

@@ -1,20 +1,22 @@
 /* readyz: tells whether the gateway is ready for work: it does not drain, PostgreSQL answers, at least one
- * worker serves. The body has one line a check. */
+ * worker serves. The body has one line a check. It waits for nothing: neither a job thread nor a connection
+ * to the database is needed, however busy those are. */
 #include "gateway/domain/replica.h"
 #include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
 #include "gateway/http/handler.h"
-#include "gateway/resources/resource.h"
-#include "gateway/store/migrate.h"
+#include "gateway/jobs/database_probe.h"
 #include "gateway/workers/worker_pool.h"
 
-static Status
-run_readyz(Call *call, const Request *request, Response *response)
+static void
+start_readyz(Exchange *exchange)
 {
-    Store *store = NULL;
-    bool is_serving = !replica_is_draining(request->parts->replica);
-    bool has_database =
-        request_store(call, request, &store) == STATUS_OK && migrate_check(call, store) == STATUS_OK;
-    bool has_workers = worker_pool_serves(request->parts->directory);
+    const Parts *parts = exchange_request(exchange)->parts;
+    Call *call = exchange_call(exchange);
+    Response *response = exchange_response(exchange);
+    bool is_serving = !replica_is_draining(parts->replica);
+    bool has_database = database_probe_read(parts->database, call) == STATUS_OK;
+    bool has_workers = worker_pool_serves(parts->directory);
     Buffer *body = response_body(response, "text/plain");
     buffer_append_format(body, "[%c]serving %s\n", is_serving ? '+' : '-', is_serving ? "ok" : "draining");
     buffer_append_format(
@@ -22,7 +24,7 @@ run_readyz(Call *call, const Request *request, Response *response)
     buffer_append_format(
         body, "[%c]workers %s\n", has_workers ? '+' : '-', has_workers ? "ok" : "none is serving");
     response_status(response, is_serving && has_database && has_workers ? 200 : 503);
-    return STATUS_OK;
+    exchange_finish(exchange);
 }
 
 HANDLER(readyz) = {
@@ -30,5 +32,5 @@ HANDLER(readyz) = {
     .method = "GET",
     .path = "/readyz",
     .access = ACCESS_PUBLIC,
-    .run = run_readyz,
+    .start = start_readyz,
 };

@@ -5,7 +5,7 @@
 #include "gateway/http/internals.h"
 #include "shared/base/memory.h"
 
-enum { BUFFER_KEPT_MAX = 64 * 1024 };
+enum { BUFFER_KEPT_MAX = 64 * 1024, LONG_BODY_SIZE = 256 * 1024 };
 
 static Exchange *
 exchange_new(HttpServer *server)
@@ -168,12 +168,35 @@ exchange_free(HttpServer *server)
     memory_free(exchange);
 }
 
+/* Returns whether the work may take long: so the handler says, or the body is large. What follows the reply's
+ * beginning is done in turns. */
+static bool
+is_long_work(const Exchange *exchange)
+{
+    const Handler *handler = exchange->request.handler;
+    bool is_large = exchange->body.size > LONG_BODY_SIZE;
+    return exchange->phase == EXCHANGE_WORKING &&
+           (exchange->is_long || is_large || (handler != NULL && handler->is_long));
+}
+
+void
+exchange_expect_long(Exchange *exchange)
+{
+    exchange->is_long = true;
+}
+
 bool
 exchange_submit(Exchange *exchange, void (*run)(Job *job, JobContext *context), void (*done)(Job *job))
 {
     assert(run != NULL && done != NULL);
 
-    exchange->job = (Job){.loop = exchange->server->loop, .run = run, .done = done};
+    exchange->job = (Job){
+        .loop = exchange->server->loop,
+        .tenant = exchange->request.principal.tenant,
+        .is_long = is_long_work(exchange),
+        .run = run,
+        .done = done,
+    };
     JobPool *jobs = exchange->server->options.jobs;
     return jobs != NULL && job_submit(jobs, &exchange->job);
 }

@@ -70,6 +70,8 @@ struct Handler {
     uint32_t deadline_ms;          /* of a request, behind its body; 0: HttpOptions.deadline_ms */
     const char *const *body_types; /* media types that are taken, NULL-terminated; NULL: any */
 
+    bool is_long; /* `run` may compute for longer than some milliseconds */
+
     Status (*run)(Call *call, const Request *request, Response *response);
     void (*start)(Exchange *exchange);
 

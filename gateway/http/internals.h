@@ -89,6 +89,7 @@ struct Exchange {
     bool is_overdue;
     bool is_hang_up;
     bool is_sent;
+    bool is_long; /* its work, as the handler has said */
 
     Buffer body;
     uint64_t body_started_ns;

@@ -7,6 +7,7 @@
 
 enum {
     DISCARD_SIZE_MAX = 256 * 1024, /* of a refused body, to keep the connection */
+    REFUSED_BODY_MS = 50,          /* the rest of such a body must have come by then */
     RESERVE_SIZE_MAX = 64 * 1024 * 1024,
 };
 
@@ -30,19 +31,20 @@ cut_exchange(Exchange *exchange, Status status)
     delivery_send_raw(exchange);
 }
 
-/* Throws a small rest of the body away and replies, so that the connection can be used again; cuts a large
- * one. */
+/* Throws a small rest of the body away and replies, so that the connection can be used again. A rest that is
+ * large, or does not come at once, is not waited for: the reply is sent, and the connection closes. */
 static void
 refuse_exchange(Exchange *exchange, Status status)
 {
     uint64_t left = exchange->framing.content_length - exchange->received;
+    exchange->status = status;
     if (exchange->framing.is_chunked || left > DISCARD_SIZE_MAX) {
         cut_exchange(exchange, status);
         return;
     }
-    exchange->status = status;
     exchange->phase = EXCHANGE_REFUSED;
-    expect_more(exchange);
+    connection_enter(
+        exchange->connection, CONNECTION_BODY, deadline_after_ms(exchange->server->loop, REFUSED_BODY_MS));
 }
 
 void
@@ -62,6 +64,10 @@ reception_overdue(Exchange *exchange)
 {
     assert(exchange->phase == EXCHANGE_BODY || exchange->phase == EXCHANGE_REFUSED);
 
+    if (exchange->phase == EXCHANGE_REFUSED) {
+        cut_exchange(exchange, exchange->status);
+        return;
+    }
     if (exchange->is_taking) {
         connection_enter(exchange->connection, CONNECTION_BODY,
             deadline_after_ms(exchange->server->loop, exchange->server->options.body_grace_ms));
@@ -81,7 +87,6 @@ reception_step_refused(Exchange *exchange, Upload *upload)
     if (*upload->size > 0) {
         exchange->received += *upload->size;
         *upload->size = 0;
-        expect_more(exchange);
         return MHD_YES;
     }
     exchange->phase = EXCHANGE_ENDED;

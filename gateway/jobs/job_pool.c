@@ -4,18 +4,36 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "shared/base/list.h"
+#include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
 enum { THREADS_DEFAULT = 4, QUEUE_DEFAULT = 1024 };
+
+typedef struct LaneKey {
+    TenantId tenant;
+    bool is_long;
+} LaneKey;
+_Static_assert(sizeof(LaneKey) == sizeof(TenantId) + 1, "a key is compared byte by byte");
+
+/* The jobs of one tenant and one kind. */
+typedef struct Lane {
+    ListLink link; /* in JobPool.lanes while jobs wait */
+    LaneKey key;
+    Job *first;
+    Job **last;
+    int running_count;
+} Lane;
 
 struct JobPool {
     JobPoolOptions options;
     Mutex mutex; /* guards the members below */
     Condition has_job;
     Condition has_started;
-    Job *first;
-    Job **last;
+    Map *lanes_by_key;
+    ListLink lanes; /* those with waiting jobs, the next to be served first */
+    int long_count; /* long jobs that run */
     int waiting;
     bool is_closing;
 
@@ -26,22 +44,89 @@ struct JobPool {
     pthread_t threads[];
 };
 
-/* Takes the oldest job; NULL when the pool is closing and the queue is empty. */
+static Slice
+key_of(const LaneKey *key)
+{
+    return slice_of(key, sizeof *key);
+}
+
+static int
+at_least_one(int count)
+{
+    return count > 1 ? count : 1;
+}
+
+/* Returns whether a job of this lane may begin now. The mutex is held. */
+static bool
+may_begin(const JobPool *pool, const Lane *lane)
+{
+    int thread_count = pool->options.thread_count;
+    int long_max = at_least_one(thread_count / 2);
+    int lane_max = at_least_one(lane->key.is_long ? long_max / 2 : thread_count - 1);
+    return lane->running_count < lane_max && (!lane->key.is_long || pool->long_count < long_max);
+}
+
+/* Takes the oldest job of the first lane that may begin one, and puts the lane behind the others. NULL when
+ * there is none. The mutex is held. */
 static Job *
-job_take(JobPool *pool)
+lanes_take(JobPool *pool, Lane **ret_lane)
+{
+    LIST_EACH(&pool->lanes, link)
+    {
+        Lane *lane = LIST_ITEM(link, Lane, link);
+        if (may_begin(pool, lane)) {
+            Job *job = lane->first;
+            lane->first = job->next;
+            lane->last = lane->first == NULL ? &lane->first : lane->last;
+            list_remove(&lane->link);
+            if (lane->first != NULL) {
+                list_append(&pool->lanes, &lane->link);
+            }
+            lane->running_count++;
+            pool->long_count += lane->key.is_long;
+            pool->waiting--;
+            *ret_lane = lane;
+            return job;
+        }
+    }
+    return NULL;
+}
+
+/* Takes a job; NULL when the pool is closing and nothing waits. */
+static Job *
+job_take(JobPool *pool, Lane **ret_lane)
 {
     mutex_lock(&pool->mutex);
-    while (pool->first == NULL && !pool->is_closing) {
+    Job *job = lanes_take(pool, ret_lane);
+    while (job == NULL && !(pool->is_closing && pool->waiting == 0)) {
         condition_wait(&pool->has_job, &pool->mutex);
-    }
-    Job *job = pool->first;
-    if (job != NULL) {
-        pool->first = job->next;
-        pool->last = pool->first == NULL ? &pool->first : pool->last;
-        pool->waiting--;
+        job = lanes_take(pool, ret_lane);
     }
     mutex_unlock(&pool->mutex);
     return job;
+}
+
+static void
+lane_free_if_idle(JobPool *pool, Lane *lane)
+{
+    if (lane->running_count == 0 && lane->first == NULL) {
+        (void)map_remove(pool->lanes_by_key, key_of(&lane->key));
+        memory_free(lane);
+    }
+}
+
+/* Notes the end of a job, after which another of its lane or kind may begin. */
+static void
+lane_leave(JobPool *pool, Lane *lane)
+{
+    mutex_lock(&pool->mutex);
+    lane->running_count--;
+    pool->long_count -= lane->key.is_long;
+    lane_free_if_idle(pool, lane);
+    if (pool->waiting > 0 || pool->is_closing) {
+        condition_broadcast(&pool->has_job);
+    }
+    mutex_unlock(&pool->mutex);
 }
 
 static void
@@ -86,8 +171,10 @@ thread_run(void *argument)
     if (!context_make(pool, &context)) {
         return NULL;
     }
-    for (Job *job = job_take(pool); job != NULL; job = job_take(pool)) {
+    Lane *lane = NULL;
+    for (Job *job = job_take(pool, &lane); job != NULL; job = job_take(pool, &lane)) {
         job_run(job, context);
+        lane_leave(pool, lane);
     }
     if (pool->options.context_free != NULL) {
         pool->options.context_free(context);
@@ -124,13 +211,17 @@ job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool)
 
     int thread_count = options->thread_count > 0 ? options->thread_count : THREADS_DEFAULT;
     JobPool *pool = memory_new(1, sizeof *pool + (size_t)thread_count * sizeof(pthread_t));
-    if (pool == NULL) {
+    Map *lanes = map_new();
+    if (pool == NULL || lanes == NULL) {
+        memory_free(pool);
+        map_free(lanes);
         return call_fail_memory(call, "the job threads");
     }
     pool->options = *options;
     pool->options.thread_count = thread_count;
     pool->options.queue_max = options->queue_max > 0 ? options->queue_max : QUEUE_DEFAULT;
-    pool->last = &pool->first;
+    pool->lanes_by_key = lanes;
+    list_init(&pool->lanes);
     pool->start_call = call;
     mutex_init(&pool->mutex);
     condition_init(&pool->has_job);
@@ -157,10 +248,31 @@ job_pool_free(JobPool *pool)
     for (int index = 0; index < pool->thread_count; index++) {
         pthread_join(pool->threads[index], NULL);
     }
+    map_free(pool->lanes_by_key);
     condition_done(&pool->has_started);
     condition_done(&pool->has_job);
     mutex_done(&pool->mutex);
     memory_free(pool);
+}
+
+/* Returns the lane of a job, a new one if need be; NULL without memory. The mutex is held. */
+static Lane *
+lane_find(JobPool *pool, const Job *job)
+{
+    LaneKey key = {.tenant = job->tenant, .is_long = job->is_long};
+    Lane *lane = map_get(pool->lanes_by_key, key_of(&key));
+    if (lane != NULL) {
+        return lane;
+    }
+    lane = memory_new(1, sizeof *lane);
+    if (lane == NULL || !map_put(pool->lanes_by_key, key_of(&key), lane)) {
+        memory_free(lane);
+        return NULL;
+    }
+    *lane = (Lane){.key = key};
+    lane->last = &lane->first;
+    list_init(&lane->link);
+    return lane;
 }
 
 bool
@@ -170,15 +282,19 @@ job_submit(JobPool *pool, Job *job)
 
     job->next = NULL;
     mutex_lock(&pool->mutex);
-    bool is_taken = pool->waiting < pool->options.queue_max && !pool->is_closing;
-    if (is_taken) {
-        *pool->last = job;
-        pool->last = &job->next;
+    bool has_room = pool->waiting < pool->options.queue_max && !pool->is_closing;
+    Lane *lane = has_room ? lane_find(pool, job) : NULL;
+    if (lane != NULL) {
+        if (lane->first == NULL) {
+            list_append(&pool->lanes, &lane->link);
+        }
+        *lane->last = job;
+        lane->last = &job->next;
         pool->waiting++;
         condition_signal(&pool->has_job);
     }
     mutex_unlock(&pool->mutex);
-    return is_taken;
+    return lane != NULL;
 }
 
 size_t

@@ -1,5 +1,9 @@
 /* Job threads do everything that waits or takes long, so that loop threads never do.
  *
+ * Tenants take turns: each has a lane, from which one job is taken before the next tenant's. No tenant's jobs
+ * have all threads at a time. Jobs that may compute for longer than some milliseconds (is_long) have half of
+ * the threads together, so that the others never wait for the end of one.
+ *
  * Each thread makes a context of its own when it starts and hands it to every job. The queue is bounded: a
  * full queue is an answer (503), not a wait.
  *
@@ -12,6 +16,7 @@
 #include <stddef.h>
 
 #include "shared/base/call.h"
+#include "shared/base/uuid.h"
 #include "shared/net/loop.h"
 
 typedef struct JobPool JobPool;
@@ -22,6 +27,8 @@ struct Job {
     Task task; /* first: brings `done` back to the loop */
     Job *next;
     Loop *loop;
+    TenantId tenant; /* whose work it is; zero: the gateway's own */
+    bool is_long;    /* it may compute for longer than some milliseconds */
     void (*run)(Job *job, JobContext *context);
     void (*done)(Job *job); /* NULL when nobody waits; the job is its own owner then */
 };

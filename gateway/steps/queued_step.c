@@ -74,7 +74,7 @@ submit_job(
 {
     StepLoop *loop = queued->step.loop;
     queued->call.deadline_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
-    queued->job = (Job){.loop = loop->loop, .run = run, .done = done};
+    queued->job = (Job){.loop = loop->loop, .tenant = queued->hold.tenant, .run = run, .done = done};
     return job_submit(loop->steps->jobs, &queued->job);
 }
 

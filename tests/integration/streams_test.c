@@ -2,11 +2,13 @@
  * fast as their readers take them. */
 #include <arpa/inet.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/json/scanner.h"
 #include "shared/tensor/npy.h"
 #include "shared/tensor/tensor_json.h"
@@ -324,7 +326,7 @@ take_chunks(Chunks *chunks)
 static bool
 read_chunks(Chunks *chunks, size_t wanted)
 {
-    static char bytes[1 << 16];
+    char bytes[1 << 16];
     while (chunks->body.size < wanted && !chunks->has_ended) {
         struct pollfd ready = {.fd = chunks->fd, .events = POLLIN};
         if (poll(&ready, 1, AWAIT_MS) != 1) {
@@ -467,7 +469,7 @@ an_output_goes_on_when_its_worker_is_lost(void **state)
                 (const int32_t *)(const void *)(data + size + FRAME_ALIGNMENT), READER_ELEMENTS, -sign);
         } else {
             assert_json_counted(buffer_string(&chunks.body), READER_ELEMENTS);
-            assert_non_null(strstr(buffer_string(&chunks.body), "\"attempts\":2"));
+            assert_null(strstr(buffer_string(&chunks.body), "\"attempts\":1,"));
         }
         chunks_done(&chunks);
         assert_true(cluster_restart_worker(cluster, holder));
@@ -518,6 +520,93 @@ a_tenant_that_does_not_read_leaves_room_for_others(void **state)
     cluster_stop(&cluster);
 }
 
+typedef struct JsonReader {
+    pthread_t thread;
+    Cluster *cluster;
+    Chunks chunks;
+    bool is_done; /* atomic */
+} JsonReader;
+
+static void *
+read_json(void *argument)
+{
+    JsonReader *reader = argument;
+    assert_true(read_chunks(&reader->chunks, SIZE_MAX));
+    atomic_store_seq_cst(&reader->is_done, true);
+    return NULL;
+}
+
+/* One job thread writes two answers of 64 MiB as text, which takes seconds, and serves others meanwhile. */
+static void
+large_json_answers_do_not_stall_others(void **state)
+{
+    enum { ANSWERS = 2, ELEMENTS = 16 << 20, QUIET = 10 };
+    static const char *const arguments[] = {"--job-threads=1", NULL};
+    ClusterOptions options = {.worker_count = 1, .gateway_arguments = arguments};
+    Cluster cluster = {0};
+    JsonReader readers[ANSWERS] = {0};
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    begin(&cluster);
+    for (int index = 0; index < ANSWERS; index++) {
+        readers[index].chunks.fd = open_reader(
+            &cluster, &(Asked){.count = ELEMENTS, .fetches = "[\"y\"]", .accept = "application/json"});
+        assert_true(read_chunks(&readers[index].chunks, 1000));
+        assert_int_equal(pthread_create(&readers[index].thread, NULL, read_json, &readers[index]), 0);
+    }
+    for (int round = 0; round < QUIET; round++) {
+        AUTO_REST sessions = {0};
+        AUTO_REST ready = {0};
+        cluster_send(&cluster, "GET", "/api/v1/sessions", NULL, &sessions);
+        cluster_expect(&sessions, 200, NULL);
+        cluster_send(&cluster, "GET", "/readyz", NULL, &ready);
+        cluster_expect(&ready, 200, "[+]database ok");
+    }
+    assert_false(atomic_load_seq_cst(&readers[ANSWERS - 1].is_done));
+    for (int index = 0; index < ANSWERS; index++) {
+        assert_int_equal(pthread_join(readers[index].thread, NULL), 0);
+        assert_non_null(strstr(buffer_string(&readers[index].chunks.body), ",16777214,16777215]}}"));
+        chunks_done(&readers[index].chunks);
+    }
+    cluster_stop(&cluster);
+}
+
+/* Nothing of the announced body comes: the answer does not wait for it. */
+static void
+a_request_without_a_key_is_answered_before_its_body(void **state)
+{
+    static const char *const framings[] = {
+        "Content-Length: 1000", "Content-Length: 60000", "Transfer-Encoding: chunked"};
+    ClusterOptions options = {.worker_count = 1, .has_keys = true};
+    Cluster cluster = {0};
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    for (size_t index = 0; index < COUNT_OF(framings); index++) {
+        static char reply[RAW_REPLY_SIZE];
+        char request[256];
+        int fd = raw_open(cluster.gateway.address);
+        (void)snprintf(request, sizeof request,
+            "POST /api/v1/sessions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n%s\r\n\r\n",
+            framings[index]);
+        raw_send_text(fd, request);
+        assert_int_equal(raw_reply(fd, reply, 5000), 401);
+        assert_non_null(strstr(reply, "Connection: close"));
+        assert_non_null(strstr(reply, "credentials are required"));
+        assert_true(raw_is_closed(fd, 5000));
+        (void)close(fd);
+    }
+    /* A small body that is there already does not cost the connection. */
+    static char reply[RAW_REPLY_SIZE];
+    int fd = raw_open(cluster.gateway.address);
+    for (int round = 0; round < 2; round++) {
+        raw_send_text(fd, "POST /api/v1/sessions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                          "Content-Length: 2\r\n\r\n{}");
+        assert_int_equal(raw_reply(fd, reply, 5000), 401);
+    }
+    (void)close(fd);
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
@@ -530,6 +619,8 @@ main(void)
         CLUSTER_TEST(a_reader_may_take_longer_than_its_step_had),
         CLUSTER_TEST(an_output_goes_on_when_its_worker_is_lost),
         cmocka_unit_test(a_tenant_that_does_not_read_leaves_room_for_others),
+        cmocka_unit_test(large_json_answers_do_not_stall_others),
+        cmocka_unit_test(a_request_without_a_key_is_answered_before_its_body),
     };
     return cmocka_run_group_tests_name("streams", tests, NULL, NULL);
 }

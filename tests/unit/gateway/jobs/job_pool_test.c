@@ -115,6 +115,102 @@ a_full_queue_refuses_and_closing_runs_what_waits(void **state)
     loop_free(loop);
 }
 
+static Work *order[8]; /* works in the order in which they ran */
+static int order_count;
+
+static void
+work_note(Job *job, JobContext *context)
+{
+    int at = atomic_add_acq_rel(&order_count, 1) - 1;
+    order[at] = (Work *)job;
+    work_run(job, context);
+}
+
+static JobPool *
+pool_of(int thread_count)
+{
+    Call call = {0};
+    JobPool *pool = NULL;
+    atomic_store_seq_cst(&gate, 0);
+    atomic_store_seq_cst(&order_count, 0);
+    assert_status(
+        &call, STATUS_OK, job_pool_new(&call, &(JobPoolOptions){.thread_count = thread_count}, &pool));
+    return pool;
+}
+
+static void
+submit_for(JobPool *pool, Loop *loop, Work *work, unsigned char tenant, bool is_long)
+{
+    work->job = (Job){.loop = loop, .is_long = is_long, .run = work_note, .done = work_done};
+    work->job.tenant.value.bytes[0] = tenant;
+    assert_true(job_submit(pool, &work->job));
+}
+
+static void
+await_order(int count)
+{
+    while (atomic_load_seq_cst(&order_count) < count) {
+        usleep(100);
+    }
+}
+
+/* One tenant has four jobs in the queue when another's comes: that one is the next but one. */
+static void
+tenants_take_turns(void **state)
+{
+    (void)state;
+    Call call = {0};
+    Loop *loop = NULL;
+    assert_status(&call, STATUS_OK, loop_new(&call, &loop));
+    JobPool *pool = pool_of(1);
+    Work works[5] = {0};
+    for (size_t index = 0; index < 4; index++) {
+        submit_for(pool, loop, &works[index], 1, false);
+    }
+    await_order(1);
+    submit_for(pool, loop, &works[4], 2, false);
+    atomic_store_seq_cst(&gate, 1);
+    job_pool_free(pool);
+    loop_turn(loop, 0);
+    assert_ptr_equal(order[0], &works[0]);
+    assert_ptr_equal(order[1], &works[1]);
+    assert_ptr_equal(order[2], &works[4]);
+    assert_ptr_equal(order[3], &works[2]);
+    assert_ptr_equal(order[4], &works[3]);
+    loop_free(loop);
+}
+
+/* Of four threads one tenant gets three, and long jobs two, one a tenant. */
+static void
+neither_a_tenant_nor_long_jobs_get_all_threads(void **state)
+{
+    static const bool kinds[] = {false, true};
+    static const int most[] = {3, 1};
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        Call call = {0};
+        Loop *loop = NULL;
+        assert_status(&call, STATUS_OK, loop_new(&call, &loop));
+        JobPool *pool = pool_of(4);
+        Work works[6] = {0};
+        for (size_t index = 0; index < 4; index++) {
+            submit_for(pool, loop, &works[index], 1, kinds[kind]);
+        }
+        await_order(most[kind]);
+        submit_for(pool, loop, &works[4], 2, kinds[kind]);
+        submit_for(pool, loop, &works[5], kinds[kind] ? 1 : 2, false);
+        await_order(most[kind] + (kinds[kind] ? 2 : 1));
+        assert_true(order[most[kind]] == &works[4] || order[most[kind]] == &works[5]);
+        atomic_store_seq_cst(&gate, 1);
+        job_pool_free(pool);
+        loop_turn(loop, 0);
+        for (size_t index = 0; index < COUNT_OF(works); index++) {
+            assert_true(works[index].is_done);
+        }
+        loop_free(loop);
+    }
+}
+
 static void
 a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others(void **state)
 {
@@ -136,6 +232,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_run_on_a_thread_and_come_back_to_their_loop),
         cmocka_unit_test(a_full_queue_refuses_and_closing_runs_what_waits),
+        cmocka_unit_test(tenants_take_turns),
+        cmocka_unit_test(neither_a_tenant_nor_long_jobs_get_all_threads),
         cmocka_unit_test(a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
