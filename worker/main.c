@@ -32,6 +32,8 @@ serve_device(Call *call, const Config *config, Device *device)
         .step_memory = (uint64_t)config_integer(config, "step-memory"),
         .partition_cache_size = (size_t)config_integer(config, "partition-cache"),
         .blob_cache_size = (size_t)config_integer(config, "blob-cache"),
+        .blob_folder = config_string(config, "blob-folder"),
+        .blob_folder_size = (uint64_t)config_integer(config, "blob-folder-size"),
     };
     TRY(worker_open(call, &options, device, &worker));
     ProgramServer server = {

@@ -1,8 +1,10 @@
 /* Large constants on their way from PostgreSQL to worker processes, a piece at a time. This process is the
  * gateway: it dispatches, reads on job threads, and watches its own memory. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "gateway/dispatch/step.h"
 #include "gateway/domain/tenant.h"
@@ -11,6 +13,7 @@
 #include "shared/base/base64.h"
 #include "tests/support/await.h"
 #include "tests/support/database.h"
+#include "tests/support/files.h"
 
 enum {
     WORKERS_MAX = 4,
@@ -171,16 +174,23 @@ plan_free(OnePlan *made)
     free(made);
 }
 
+/* Starts one more worker; `folder` NULL: it has constants in memory only. */
+static void
+start_worker(const char *folder)
+{
+    char name[8];
+    (void)snprintf(name, sizeof name, "w%d", fixture.worker_count);
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--name", name, "--threads", "1", "--memory",
+        "1GiB", folder == NULL ? NULL : "--blob-folder", folder, NULL};
+    assert_true(process_start(&fixture.workers[fixture.worker_count], "sluice-worker", arguments));
+    fixture.worker_count++;
+}
+
 static void
 start_workers(int count)
 {
     for (int index = 0; index < count; index++) {
-        char name[8];
-        (void)snprintf(name, sizeof name, "w%d", index);
-        const char *const arguments[] = {
-            "--listen", "127.0.0.1:0", "--name", name, "--threads", "1", "--memory", "1GiB", NULL};
-        assert_true(process_start(&fixture.workers[index], "sluice-worker", arguments));
-        fixture.worker_count++;
+        start_worker(NULL);
     }
 }
 
@@ -469,6 +479,80 @@ a_constant_that_is_no_longer_stored_is_told(void **state)
     plan_free(made);
 }
 
+/* Runs a step on the newest worker, and returns how many bytes it was sent. */
+static uint64_t
+run_on_newest(OnePlan *made, const Constant *constant)
+{
+    Ended ended;
+    publish_workers(&fixture.gateways[0], fixture.worker_count - 1, fixture.worker_count - 1);
+    begin_step(&fixture.gateways[0], made, &ended);
+    await_steps(&ended, 1);
+    assert_succeeded(&ended, constant);
+    return ended.uploaded_bytes;
+}
+
+static void
+damage_file(const char *folder, const Constant *constant)
+{
+    char path[256];
+    char hex[SHA256_HEX_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    sha256_to_hex(&constant->digest, hex);
+    uuid_to_text(TENANT_DEFAULT.value, tenant);
+    (void)snprintf(path, sizeof path, "%s/%s/%s", folder, tenant, hex);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "damaged", 7, 12345), 7);
+    assert_int_equal(close(fd), 0);
+}
+
+/* The first worker is sent the constant, the second finds it in the folder, and so does the third, after the
+ * first two are gone; the fourth finds it damaged. */
+static void
+workers_of_a_host_share_a_folder(void **state)
+{
+    enum { CHUNKS = 16, SIZE = CHUNKS * CHUNK_SIZE };
+    char folder[] = "/tmp/constants_XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    Constant constant = store_constant(0, CHUNKS);
+    OnePlan *made = plan_new(&constant);
+    start_worker(folder);
+    assert_true(run_on_newest(made, &constant) >= SIZE);
+    start_worker(folder);
+    assert_true(run_on_newest(made, &constant) < CHUNK_SIZE);
+    for (int index = 0; index < 2; index++) {
+        assert_int_equal(process_stop(&fixture.workers[index], SIGKILL), 128 + SIGKILL);
+    }
+    start_worker(folder);
+    assert_true(run_on_newest(made, &constant) < CHUNK_SIZE);
+    assert_int_equal(process_stop(&fixture.workers[2], SIGTERM), 0);
+    damage_file(folder, &constant);
+    start_worker(folder);
+    assert_true(run_on_newest(made, &constant) >= SIZE);
+    plan_free(made);
+    folder_remove(folder);
+}
+
+/* A folder without room: constants go to memory. */
+static void
+a_folder_that_is_too_small_is_passed_by(void **state)
+{
+    enum { CHUNKS = 4 };
+    char folder[] = "/tmp/constants_XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    Constant constant = store_constant(0, CHUNKS);
+    OnePlan *made = plan_new(&constant);
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--name", "w0", "--blob-folder", folder,
+        "--blob-folder-size", "1MiB", NULL};
+    assert_true(process_start(&fixture.workers[0], "sluice-worker", arguments));
+    fixture.worker_count++;
+    (void)run_on_newest(made, &constant);
+    plan_free(made);
+    folder_remove(folder);
+}
+
 #define CONSTANTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -479,6 +563,8 @@ main(void)
         CONSTANTS_TEST(a_constant_that_two_gateways_send_comes_once_at_a_time),
         CONSTANTS_TEST(when_a_worker_dies_half_way_another_gets_the_constant),
         CONSTANTS_TEST(stored_bytes_that_are_damaged_are_told),
+        CONSTANTS_TEST(workers_of_a_host_share_a_folder),
+        CONSTANTS_TEST(a_folder_that_is_too_small_is_passed_by),
         CONSTANTS_TEST(a_constant_that_is_no_longer_stored_is_told),
     };
     return cmocka_run_group_tests_name("constants", tests, NULL, NULL);

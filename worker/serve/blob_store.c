@@ -8,9 +8,11 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "shared/crypto/digest.h"
+#include "shared/telemetry/log.h"
 
 struct BlobStore {
     Device *device;
+    BlobFolder *folder; /* NULL: none */
     Cache *cache;
     Mutex lock;  /* guards `coming` */
     Map *coming; /* keys of the blobs that are coming */
@@ -18,7 +20,8 @@ struct BlobStore {
 
 struct BlobArrival {
     BlobStore *store;
-    TensorBuffer *blob;
+    BlobFile *file;     /* where the bytes go; NULL: into `blob` */
+    TensorBuffer *blob; /* NULL: the bytes go into `file` */
     Sha256State *digest;
     uint64_t size;
     uint64_t seen;
@@ -37,6 +40,7 @@ blob_store_new(const BlobStoreOptions *options)
     options->device->memory(options->device, &memory);
     mutex_init(&store->lock);
     store->device = options->device;
+    store->folder = options->folder;
     store->cache =
         cache_new(&blob_cache_type, options->bytes_max == 0 ? memory.limit / 4 * 3 : options->bytes_max);
     store->coming = map_new();
@@ -61,7 +65,9 @@ blob_store_free(BlobStore *store)
 TensorBuffer *
 blob_store_find(BlobStore *store, CacheKey key)
 {
-    return cache_get(store->cache, key);
+    TensorBuffer *blob = cache_get(store->cache, key);
+    return blob == NULL && store->folder != NULL ? blob_folder_find(store->folder, key.tenant, key.digest)
+                                                 : blob;
 }
 
 void
@@ -109,8 +115,29 @@ blob_arrival_end(BlobArrival *arrival)
     (void)map_remove(store->coming, slice_of(arrival->key, arrival->key_size));
     mutex_unlock(&store->lock);
     sha256_abandon(arrival->digest);
+    blob_file_end(arrival->file);
     tensor_buffer_unref(arrival->blob);
     memory_free(arrival);
+}
+
+/* Finds room for the bytes: in the folder, or else in memory. */
+static Status
+find_room(Call *call, BlobArrival *arrival)
+{
+    BlobStore *store = arrival->store;
+    CacheKey key = cache_key_of_text(slice_of(arrival->key, arrival->key_size));
+    if (store->folder != NULL && arrival->size > 0) {
+        if (blob_file_begin(call, store->folder, key.tenant, key.digest, arrival->size, &arrival->file) ==
+            STATUS_OK) {
+            return STATUS_OK;
+        }
+        log_failure(LOG_WARNING, "a constant has no room in the blob folder, and is kept in memory", call);
+    }
+    arrival->blob = allocate_blob(store, arrival->size);
+    return arrival->blob != NULL
+               ? STATUS_OK
+               : call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+                     "no room on the device for a blob of %" PRIu64 " bytes", arrival->size);
 }
 
 /* Makes the arrival of a key that is marked as coming: its end takes the mark away. */
@@ -129,14 +156,25 @@ arrival_new(Call *call, BlobStore *store, Slice key, uint64_t size, BlobArrival 
     arrival->key_size = key.size;
     memcpy(arrival->key, key.data, key.size);
     arrival->digest = sha256_begin();
-    arrival->blob = allocate_blob(store, size);
-    if (arrival->digest == NULL || arrival->blob == NULL) {
+    Status status = arrival->digest == NULL ? call_fail_memory(call, "a blob") : find_room(call, arrival);
+    if (status != STATUS_OK) {
         blob_arrival_end(arrival);
-        return call_fail(
-            call, STATUS_RESOURCE_EXHAUSTED, "no room on the device for a blob of %" PRIu64 " bytes", size);
+        return status;
     }
     *ret_arrival = arrival;
     return STATUS_OK;
+}
+
+/* Returns what is known of the blob without reading it: a file that turns out to be damaged comes again. */
+static BlobState
+state_of(const BlobStore *store, CacheKey key)
+{
+    const BlobFolder *folder = store->folder;
+    if (cache_has(store->cache, key) || (folder != NULL && blob_folder_has(folder, key.tenant, key.digest))) {
+        return BLOB_IS_HERE;
+    }
+    return folder != NULL && blob_folder_awaits(folder, key.tenant, key.digest) ? BLOB_IS_COMING
+                                                                                : BLOB_IS_NEW;
 }
 
 Status
@@ -149,8 +187,8 @@ blob_arrival_begin(Call *call, BlobStore *store, CacheKey key, uint64_t size, Bl
     if (name.size == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "tenant and digest of a blob are too long");
     }
-    if (cache_has(store->cache, key)) {
-        *ret_state = BLOB_IS_HERE;
+    *ret_state = state_of(store, key);
+    if (*ret_state != BLOB_IS_NEW) {
         return STATUS_OK;
     }
     if (!mark_coming(store, name, &is_new)) {
@@ -163,9 +201,12 @@ blob_arrival_begin(Call *call, BlobStore *store, CacheKey key, uint64_t size, Bl
 Status
 blob_arrival_write(Call *call, BlobArrival *arrival, Slice bytes)
 {
-    (void)call;
     assert(bytes.size <= arrival->size - arrival->seen);
-    memcpy((char *)arrival->blob->data + arrival->seen, bytes.data, bytes.size);
+    if (arrival->file != NULL) {
+        TRY(blob_file_write(call, arrival->file, bytes));
+    } else {
+        memcpy((char *)arrival->blob->data + arrival->seen, bytes.data, bytes.size);
+    }
     sha256_update(arrival->digest, bytes);
     arrival->seen += bytes.size;
     return STATUS_OK;
@@ -185,7 +226,8 @@ blob_arrival_finish(Call *call, BlobArrival *arrival, bool *ret_is_wrong)
             "the digest of the %" PRIu64 " bytes is %s, not '%.*s'", arrival->seen, actual_text,
             SLICE_PRINT(key.digest));
     }
-    return cache_put(call, arrival->store->cache, key, arrival->blob);
+    return arrival->file != NULL ? blob_file_finish(call, arrival->file)
+                                 : cache_put(call, arrival->store->cache, key, arrival->blob);
 }
 
 static TensorBuffer *

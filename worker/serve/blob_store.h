@@ -1,16 +1,18 @@
-/* The large constants of a worker, by tenant and digest: those in memory, and those that are just coming.
- * Each comes once at a time, whoever sends it, and is kept only when its bytes have the digest.
+/* The large constants of a worker, by tenant and digest: those in memory, those in the folder that the
+ * workers of a host may share, and those that are just coming. Each comes once at a time, whoever sends it,
+ * and is kept only when its bytes have the digest: in the folder when that has room, else in memory.
  *
  * Constants that partitions use stay; of the others the least recently used make room, for new constants and
  * for whatever else needs the device's memory (blob_store_drop()).
  *
  * Ownership: the store holds one reference to each blob; blob_store_find() returns another.
- * Threads:   any; a BlobArrival one at a time.
- * Errors:    RESOURCE_EXHAUSTED without memory on the device, and for a blob larger than the store;
+ * Threads:   any; a BlobArrival one at a time. blob_store_find() may read a whole file: not on a loop's
+ * thread. Errors:    RESOURCE_EXHAUSTED without memory on the device, and for a blob larger than the store;
  *            INVALID_ARGUMENT for bytes of another digest. */
 #pragma once
 
 #include "worker/runtime/device.h"
+#include "worker/serve/blob_folder.h"
 #include "worker/serve/cache.h"
 
 typedef struct BlobStore BlobStore;
@@ -18,7 +20,8 @@ typedef struct BlobArrival BlobArrival;
 
 typedef struct BlobStoreOptions {
     Device *device;
-    uint64_t bytes_max; /* of constants in memory that no partition uses; 0: three quarters of the device's */
+    uint64_t bytes_max; /* of constants in memory; 0: three quarters of the device's */
+    BlobFolder *folder; /* NULL: none. It outlives the store */
 } BlobStoreOptions;
 
 MUST_USE BlobStore *blob_store_new(const BlobStoreOptions *options); /* NULL without memory */

@@ -116,6 +116,18 @@ read_memory(size_t series)
     return (int64_t)memory.in_use;
 }
 
+static int64_t
+read_blob_files(size_t event)
+{
+    const Worker *worker = watched_worker();
+    return worker == NULL ? 0 : (int64_t)blob_folder_event_count(worker->blob_folder, (BlobFileEvent)event);
+}
+
+static const char *const file_events[BLOB_FILE_EVENTS] = {"written", "mapped", "removed", "damaged"};
+
+METRIC_DEFINE(metric_blob_files, BLOB_FILE_EVENTS, .name = "sluice_worker_blob_files_total",
+    .kind = METRIC_COUNTER, .help = "Files of the blob folder, by what this worker did with them.",
+    .labels = {METRIC_LABEL("event", file_events)}, .read = read_blob_files);
 METRIC_DEFINE(metric_cache_bytes, COUNT_OF(caches), .name = "sluice_worker_cache_bytes", .kind = METRIC_READ,
     .help = "Memory of a cache.", .labels = {METRIC_LABEL("cache", caches)}, .read = read_cache_bytes);
 METRIC_DEFINE(metric_cache_entries, COUNT_OF(caches), .name = "sluice_worker_cache_entries",
@@ -144,6 +156,7 @@ static const Metric *const metrics[] = {
     &metric_cache_entries,
     &metric_cache_lookups,
     &metric_memory,
+    &metric_blob_files,
 };
 
 void

@@ -258,6 +258,25 @@ loops_open(Call *call, Worker *worker)
     return STATUS_OK;
 }
 
+static Status
+tables_open(Call *call, Worker *worker)
+{
+    const WorkerOptions *options = &worker->options;
+    if (options->blob_folder != NULL) {
+        TRY(blob_folder_open(call, options->blob_folder, options->blob_folder_size, &worker->blob_folder));
+    }
+    BlobStoreOptions blobs = {
+        .device = worker->device, .bytes_max = options->blob_cache_size, .folder = worker->blob_folder};
+    worker->partitions = cache_new(&partition_cache_type, options->partition_cache_size);
+    worker->blobs = blob_store_new(&blobs);
+    worker->steps = step_table_new();
+    worker->sessions = session_table_new();
+    worker->states = state_table_new();
+    bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
+                   worker->sessions != NULL && worker->states != NULL;
+    return has_all ? STATUS_OK : call_fail_memory(call, "the worker's tables");
+}
+
 Status
 worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker)
 {
@@ -270,15 +289,10 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
     worker->device = device;
     (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%016llx",
         (unsigned long long)random_nonzero_uint64());
-    worker->partitions = cache_new(&partition_cache_type, options->partition_cache_size);
-    worker->blobs =
-        blob_store_new(&(BlobStoreOptions){.device = device, .bytes_max = options->blob_cache_size});
-    worker->steps = step_table_new();
-    worker->sessions = session_table_new();
-    worker->states = state_table_new();
-    bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
-                   worker->sessions != NULL && worker->states != NULL;
-    Status status = has_all ? loops_open(call, worker) : call_fail_memory(call, "the worker's tables");
+    Status status = tables_open(call, worker);
+    if (status == STATUS_OK) {
+        status = loops_open(call, worker);
+    }
     if (status != STATUS_OK) {
         worker_close(worker);
         return status;
@@ -367,5 +381,6 @@ worker_close(Worker *worker)
     state_table_free(worker->states);
     cache_free(worker->partitions);
     blob_store_free(worker->blobs);
+    blob_folder_free(worker->blob_folder);
     memory_free(worker);
 }

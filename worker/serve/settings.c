@@ -51,6 +51,15 @@ static const SettingDefinition definitions[] = {
         .default_value = "0",
         .meaning = "memory for large constants; those that no partition uses are forgotten first; 0: three "
                    "quarters of `memory`"},
+    {.name = "blob-folder",
+        .type = SETTING_STRING,
+        .meaning =
+            "folder for large constants, which the workers of a host may share and which outlives them; "
+            "default: they are in memory only"},
+    {.name = "blob-folder-size",
+        .type = SETTING_BYTES,
+        .default_value = "0",
+        .meaning = "size of the blob folder; the least used files are removed first; 0: half of its disk"},
     {.name = "grace",
         .type = SETTING_DURATION,
         .default_value = "10s",

@@ -24,6 +24,8 @@ typedef struct WorkerOptions {
     uint64_t step_memory; /* bytes that a step may hold at once; 0: no limit */
     size_t partition_cache_size;
     size_t blob_cache_size;
+    const char *blob_folder;   /* path of the folder for blobs; NULL: none */
+    uint64_t blob_folder_size; /* bytes; 0: half of its disk */
 } WorkerOptions;
 
 struct Worker {
@@ -33,6 +35,7 @@ struct Worker {
     char address[ADDRESS_TEXT_SIZE]; /* address that it listens on, with the port that the kernel chose */
     Device *device;
     Cache *partitions;
+    BlobFolder *blob_folder; /* NULL: none */
     BlobStore *blobs;
     StepTable *steps;
     SessionTable *sessions;
