@@ -4,11 +4,15 @@
  * stream takes them: one waits in the stream, the next is read meanwhile → the worker has checked the digest
  * and answers 200 → `done`.
  *
+ * A constant that the loop has brought to a worker before need not be read again: the next worker is asked to
+ * fetch it from there, and only when that fails it is PUT.
+ *
  * Failures: a worker that is just being sent the constant by somebody else says so, and is asked again soon;
  * a worker that takes nothing for STALL_MS is given up; a piece that cannot be read ends the transfer with
  * the store's failure. A transfer ends only when its call has ended and nothing is being read for it. */
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "gateway/dispatch/internals.h"
 #include "shared/base/clock.h"
@@ -20,6 +24,8 @@ enum {
     PATH_SIZE = 256,
     ANSWER_ARENA_SIZE_MAX = 1 << 20,
     STALL_MS = 30000,
+    KEY_SIZE = 160,
+    HOLDER_COUNT_MAX = 65536,
     READ_AGAIN_MS = 5,  /* after the threads that read had too much to do */
     PUT_AGAIN_MS = 250, /* after the worker was being sent the constant by somebody else */
 };
@@ -31,13 +37,15 @@ typedef struct BlobTransfer {
     void *context;
     UpstreamCall *call; /* NULL before it has begun and after it has ended */
     bool has_begun;
-    bool streams; /* the constant is not in memory */
+    bool streams;        /* the constant is not in memory */
+    bool has_asked_peer; /* the worker was asked to fetch the constant from another one */
     bool is_reading;
-    bool has_piece;   /* a piece has been read and waits for room */
-    bool is_repeated; /* somebody else sends the constant: it is put again */
-    uint64_t read;    /* bytes that have been read or are being read */
-    uint64_t written; /* bytes that have been written into the stream */
-    uint64_t sent;    /* bytes that had left when `stall` fired last */
+    bool has_piece;          /* a piece has been read and waits for room */
+    bool is_repeated;        /* somebody else sends the constant: it is put again */
+    uint64_t read;           /* bytes that have been read or are being read */
+    uint64_t written;        /* bytes that have been written into the stream */
+    uint64_t sent;           /* bytes that had left when `stall` fired last */
+    uint64_t written_before; /* bytes that were written before the constant was put again */
     BlobPiece piece;
     Timer stall;
     Timer again;
@@ -59,6 +67,78 @@ blob_size(const BlobTransfer *transfer)
     return tensor_byte_size(&transfer->request.blob->tensor);
 }
 
+/* The worker that last got a constant from this loop. */
+typedef struct BlobHolder {
+    char address[ADDRESS_TEXT_SIZE];
+    char incarnation[INCARNATION_TEXT_SIZE];
+} BlobHolder;
+
+static Slice
+holder_key(const BlobTransferRequest *request, char text[KEY_SIZE])
+{
+    int size = snprintf(text, KEY_SIZE, "%s %s", request->tenant, request->blob->sha256);
+    return slice_of(text, (size_t)size);
+}
+
+static void
+forget_holders(Map *holders)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(holders, &cursor); entry != NULL;
+         entry = map_next(holders, &cursor)) {
+        BlobHolder *holder = entry->value;
+        (void)map_remove(holders, entry->key);
+        memory_free(holder);
+    }
+}
+
+/* Notes that the worker has the constant. This is a hint for later transfers: without memory there is none.
+ */
+static void
+note_holder(const BlobTransferRequest *request)
+{
+    char text[KEY_SIZE];
+    Map *holders = request->dispatcher->blobs;
+    Slice key = holder_key(request, text);
+    if (map_count(holders) >= HOLDER_COUNT_MAX) {
+        forget_holders(holders);
+    }
+    BlobHolder *holder = map_get(holders, key);
+    if (holder == NULL) {
+        holder = memory_new(1, sizeof *holder);
+        if (holder == NULL || !map_put(holders, key, holder)) {
+            memory_free(holder);
+            return;
+        }
+    }
+    (void)snprintf(holder->address, sizeof holder->address, "%s", request->worker->address);
+    (void)snprintf(holder->incarnation, sizeof holder->incarnation, "%s", request->worker->incarnation);
+}
+
+/* Returns another worker that serves and has the constant; NULL: none is known. */
+static const WorkerInfo *
+find_holder(const BlobTransferRequest *request)
+{
+    char text[KEY_SIZE];
+    const BlobHolder *holder = map_get(request->dispatcher->blobs, holder_key(request, text));
+    if (holder == NULL || strcmp(holder->address, request->worker->address) == 0) {
+        return NULL;
+    }
+    const WorkerInfo *info = roster_find(request->dispatcher->workers, holder->address);
+    bool is_there =
+        info != NULL && info->state == WORKER_SERVING && strcmp(info->incarnation, holder->incarnation) == 0;
+    return is_there ? info : NULL;
+}
+
+void
+blob_transfers_free(Dispatcher *dispatcher)
+{
+    if (dispatcher->blobs != NULL) {
+        forget_holders(dispatcher->blobs);
+        map_free(dispatcher->blobs);
+    }
+}
+
 static void
 set_timer(const BlobTransfer *transfer, Timer *timer, uint64_t pause_ms)
 {
@@ -73,13 +153,17 @@ end_transfer(BlobTransfer *transfer)
     BlobTransferDone done = transfer->done;
     void *context = transfer->context;
     Failure failure = transfer->failure;
+    uint64_t sent_bytes = transfer->written_before + transfer->written;
+    if (transfer->streams && failure.code == STATUS_OK) {
+        note_holder(&transfer->request);
+    }
     timer_clear(dispatcher->loop, &transfer->stall);
     timer_clear(dispatcher->loop, &transfer->again);
     buffer_done(&transfer->piece.bytes);
     list_remove(&transfer->link);
     dispatcher->streaming_count -= transfer->streams && transfer->has_begun ? 1 : 0;
     memory_free(transfer);
-    done(context, &failure);
+    done(context, &failure, sent_bytes);
     begin_waiting(dispatcher);
 }
 
@@ -101,6 +185,7 @@ settle(BlobTransfer *transfer)
     buffer_done(&transfer->piece.bytes);
     transfer->is_repeated = false;
     transfer->has_piece = false;
+    transfer->written_before += transfer->written;
     transfer->read = 0;
     transfer->written = 0;
     transfer->sent = 0;
@@ -215,7 +300,9 @@ check_progress(Timer *timer)
 {
     BlobTransfer *transfer = LIST_ITEM(timer, BlobTransfer, stall);
     uint64_t sent = transfer->call == NULL ? 0 : transfer->written - upstream_queued(transfer->call);
-    bool waits_for_us = transfer->call == NULL || transfer->is_reading || transfer->again.due_ns != 0;
+    bool is_fetching = transfer->has_asked_peer && transfer->written == 0 && transfer->read == 0;
+    bool waits_for_us =
+        transfer->call == NULL || is_fetching || transfer->is_reading || transfer->again.due_ns != 0;
     if (waits_for_us || sent > transfer->sent) {
         transfer->sent = sent;
         set_timer(transfer, &transfer->stall, STALL_MS);
@@ -296,6 +383,56 @@ put_blob(BlobTransfer *transfer)
     }
 }
 
+static void
+fetch_done(UpstreamCall *call, Status status, const char *message)
+{
+    BlobTransfer *transfer = upstream_context(call);
+    (void)message;
+    transfer->call = NULL;
+    if (transfer->failure.code != STATUS_OK || (status == STATUS_OK && upstream_http_status(call) == 200)) {
+        settle(transfer);
+    } else {
+        put_blob(transfer);
+    }
+}
+
+/* Asks the worker to fetch the constant from another one. False: none is known to have it, or has failed. */
+static bool
+ask_peer(BlobTransfer *transfer)
+{
+    static const UpstreamEvents events = {.on_done = fetch_done};
+    const BlobTransferRequest *request = &transfer->request;
+    const WorkerInfo *peer = transfer->has_asked_peer ? NULL : find_holder(request);
+    if (peer == NULL) {
+        return false;
+    }
+    AUTO_BUFFER json = {0};
+    WireFetch fetch = {
+        .address = slice_from_string(peer->address),
+        .incarnation = slice_from_string(peer->incarnation),
+        .size = (int64_t)blob_size(transfer),
+    };
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s:fetch", request->blob->sha256);
+    UpstreamHead head = {
+        .method = "POST",
+        .path = slice_from_string(path),
+        .address = request->worker->address,
+        .incarnation = slice_from_string(request->worker->incarnation),
+        .tenant = slice_from_string(request->tenant),
+    };
+    wire_fetch_write(&json, &fetch);
+    transfer->has_asked_peer = true;
+    transfer->call = buffer_is_ok(&json)
+                         ? upstream_begin(dispatcher_of(transfer)->upstream, &head, &events, transfer)
+                         : NULL;
+    if (transfer->call != NULL) {
+        upstream_write_copy(transfer->call, buffer_slice(&json));
+        upstream_end(transfer->call);
+    }
+    return transfer->call != NULL;
+}
+
 static bool
 may_begin(const BlobTransfer *transfer)
 {
@@ -308,7 +445,9 @@ begin_transfer(BlobTransfer *transfer)
 {
     transfer->has_begun = true;
     dispatcher_of(transfer)->streaming_count += transfer->streams ? 1 : 0;
-    put_blob(transfer);
+    if (!transfer->streams || !ask_peer(transfer)) {
+        put_blob(transfer);
+    }
 }
 
 /* Begins the oldest transfer that waits for its turn. */

@@ -31,7 +31,9 @@ dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options,
     dispatcher->directory = directory;
     dispatcher->upstream = upstream_new(loop, options);
     dispatcher->registrations = map_new();
-    if (!bind_open(dispatcher) || dispatcher->upstream == NULL || dispatcher->registrations == NULL) {
+    dispatcher->blobs = map_new();
+    if (!bind_open(dispatcher) || dispatcher->upstream == NULL || dispatcher->registrations == NULL ||
+        dispatcher->blobs == NULL) {
         dispatcher_free(dispatcher);
         return NULL;
     }
@@ -60,6 +62,7 @@ dispatcher_free(Dispatcher *dispatcher)
     blob_transfers_end(dispatcher);
     upstream_free(dispatcher->upstream);
     map_free(dispatcher->registrations);
+    blob_transfers_free(dispatcher);
     bind_close(dispatcher);
     memory_free(dispatcher);
 }

@@ -153,6 +153,7 @@ struct Dispatcher {
     uint32_t number_count; /* numbers that loads have or had */
     Buffer free_numbers;   /* uint32_t[]: those that no load has any more */
     uint64_t binding;      /* counts bindings */
+    Map *blobs; /* "tenant digest" → BlobHolder: constants that this loop has brought to a worker */
     BlobPieces pieces;
     ListLink transfers;  /* BlobTransfers, the oldest first */
     int streaming_count; /* those of constants that are not in memory, and that have begun */
@@ -211,7 +212,7 @@ typedef struct BlobTransferRequest {
 
 /* Ends a transfer: STATUS_OK when the worker has the constant. DATA_LOSS when the stored bytes are not those
  * of its digest; UNAVAILABLE when the worker is gone or takes nothing; the store's failure. */
-typedef void (*BlobTransferDone)(void *context, const Failure *failure);
+typedef void (*BlobTransferDone)(void *context, const Failure *failure, uint64_t sent_bytes);
 
 /* Sends a constant to a worker. `done` is called once, perhaps before this returns. False without memory, or
  * when the dispatcher is closing: it will not be called. */
@@ -219,6 +220,9 @@ MUST_USE bool blob_transfer_begin(const BlobTransferRequest *request, BlobTransf
 
 /* Ends the transfers that have no call to a worker under way. */
 void blob_transfers_end(Dispatcher *dispatcher);
+
+/* Forgets which worker has which constant, once all transfers have ended. */
+void blob_transfers_free(Dispatcher *dispatcher);
 
 /* Functions of register.c. */
 

@@ -88,9 +88,10 @@ static void put_partition(Registration *registration);
 static void put_blobs(Registration *registration);
 
 static void
-blob_sent(void *context, const Failure *failure)
+blob_sent(void *context, const Failure *failure, uint64_t sent_bytes)
 {
     Registration *registration = context;
+    registration->uploaded_bytes += sent_bytes;
     registration->blobs_in_flight--;
     if (registration->blob_failure.code == STATUS_OK) {
         registration->blob_failure = *failure;
@@ -114,7 +115,6 @@ put_blobs(Registration *registration)
             .tenant = registration->tenant,
             .blob = blob,
         };
-        registration->uploaded_bytes += tensor_byte_size(&blob->tensor);
         registration->blobs_in_flight++;
         if (!blob_transfer_begin(&request, blob_sent, registration)) {
             registration->blobs_in_flight--;

@@ -260,6 +260,36 @@ wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count)
     return STATUS_OK;
 }
 
+static const JsonMember fetch_members[] = {
+    {"address", JSON_SLICE, .offset = offsetof(WireFetch, address)},
+    {"incarnation", JSON_SLICE, .offset = offsetof(WireFetch, incarnation)},
+    {"size", JSON_INT64, .offset = offsetof(WireFetch, size)},
+};
+static const JsonTable fetch_table = JSON_TABLE("a fetch", fetch_members);
+
+void
+wire_fetch_write(Buffer *buffer, const WireFetch *fetch)
+{
+    JsonWriter writer = json_writer(buffer);
+    json_write_object_begin(&writer);
+    json_member_slice(&writer, "address", fetch->address);
+    write_present(&writer, "incarnation", fetch->incarnation);
+    json_member_int64(&writer, "size", fetch->size);
+    json_write_object_end(&writer);
+}
+
+Status
+wire_fetch_read(Call *call, Slice json, WireFetch *ret_fetch)
+{
+    WireFetch fetch = {.size = -1};
+    TRY(json_stream_read(call, json, &dialect, &fetch_table, &fetch));
+    if (fetch.address.size == 0 || fetch.size < 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'address' or 'size' is missing or out of range");
+    }
+    *ret_fetch = fetch;
+    return STATUS_OK;
+}
+
 static const JsonMember stats_members[] = {
     {"elapsed_us", JSON_INT64, .offset = offsetof(WireStats, elapsed_us)},
     {"computed_us", JSON_INT64, .offset = offsetof(WireStats, computed_us)},

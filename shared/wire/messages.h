@@ -108,6 +108,16 @@ typedef struct WireStatus {
 void wire_status_write(Buffer *buffer, const WireStatus *status);
 MUST_USE Status wire_status_read(Call *call, Slice json, WireStatus *ret_status);
 
+/* FetchBlob: another worker that has a blob. */
+typedef struct WireFetch {
+    Slice address; /* "host:port" */
+    Slice incarnation;
+    int64_t size; /* of the blob, in bytes */
+} WireFetch;
+
+void wire_fetch_write(Buffer *buffer, const WireFetch *fetch);
+MUST_USE Status wire_fetch_read(Call *call, Slice json, WireFetch *ret_fetch);
+
 /* Statistics of a run. Times are in microseconds. */
 typedef struct WireStats {
     int64_t elapsed_us;

@@ -34,6 +34,7 @@ typedef struct Fixture {
     Database *database;
     Process workers[WORKERS_MAX];
     int worker_count;
+    JobContextOptions job_contexts;
     JobPool *jobs;
     ConstantPieces *pieces;
     Gateway gateways[2];
@@ -229,11 +230,12 @@ setup(void **state)
     assert_int_equal(database_setup(state), 0);
     fixture.database = *state;
     Call *call = &fixture.database->call;
+    fixture.job_contexts = (JobContextOptions){.conninfo = fixture.database->conninfo};
     JobPoolOptions jobs = {
         .thread_count = JOB_THREADS,
         .context_new = job_context_new,
         .context_free = job_context_free,
-        .owner = fixture.database->conninfo,
+        .owner = &fixture.job_contexts,
     };
     assert_status(call, STATUS_OK, job_pool_new(call, &jobs, &fixture.jobs));
     fixture.pieces = constant_pieces_new(fixture.jobs, JOB_THREADS, COUNT_OF(fixture.gateways));
@@ -491,6 +493,19 @@ run_on_newest(OnePlan *made, const Constant *constant)
     return ended.uploaded_bytes;
 }
 
+/* Runs a step whose slot asks for the second worker's task; the gateway knows both workers. */
+static void
+run_on_second(OnePlan *made, Ended *ended)
+{
+    PlanSlot slot = {.device_type = "CPU", .task = 1};
+    const PlanSlot *free_slot = made->plan.slots;
+    made->plan.slots = &slot;
+    publish_workers(&fixture.gateways[0], 0, 1);
+    begin_step(&fixture.gateways[0], made, ended);
+    await_steps(ended, 1);
+    made->plan.slots = free_slot;
+}
+
 static void
 damage_file(const char *folder, const Constant *constant)
 {
@@ -553,6 +568,44 @@ a_folder_that_is_too_small_is_passed_by(void **state)
     folder_remove(folder);
 }
 
+/* The second worker can only have the constant from the first: it is no longer stored. */
+static void
+a_worker_fetches_a_constant_from_a_peer_that_has_it(void **state)
+{
+    enum { CHUNKS = 16 };
+    (void)state;
+    Ended ended;
+    Constant constant = store_constant(0, CHUNKS);
+    OnePlan *made = plan_new(&constant);
+    start_worker(NULL);
+    (void)run_on_newest(made, &constant);
+    (void)database_ask(fixture.database, "delete from blobs");
+    start_worker(NULL);
+    run_on_second(made, &ended);
+    assert_succeeded(&ended, &constant);
+    assert_true(ended.uploaded_bytes < CHUNK_SIZE);
+    plan_free(made);
+}
+
+/* The peer is gone, but the gateway does not know: it sends the constant itself. */
+static void
+without_the_peer_the_gateway_sends_the_constant(void **state)
+{
+    enum { CHUNKS = 16 };
+    (void)state;
+    Ended ended;
+    Constant constant = store_constant(0, CHUNKS);
+    OnePlan *made = plan_new(&constant);
+    start_worker(NULL);
+    (void)run_on_newest(made, &constant);
+    start_worker(NULL);
+    assert_int_equal(process_stop(&fixture.workers[0], SIGKILL), 128 + SIGKILL);
+    run_on_second(made, &ended);
+    assert_succeeded(&ended, &constant);
+    assert_true(ended.uploaded_bytes >= CHUNKS * CHUNK_SIZE);
+    plan_free(made);
+}
+
 #define CONSTANTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -563,6 +616,8 @@ main(void)
         CONSTANTS_TEST(a_constant_that_two_gateways_send_comes_once_at_a_time),
         CONSTANTS_TEST(when_a_worker_dies_half_way_another_gets_the_constant),
         CONSTANTS_TEST(stored_bytes_that_are_damaged_are_told),
+        CONSTANTS_TEST(a_worker_fetches_a_constant_from_a_peer_that_has_it),
+        CONSTANTS_TEST(without_the_peer_the_gateway_sends_the_constant),
         CONSTANTS_TEST(workers_of_a_host_share_a_folder),
         CONSTANTS_TEST(a_folder_that_is_too_small_is_passed_by),
         CONSTANTS_TEST(a_constant_that_is_no_longer_stored_is_told),

@@ -471,6 +471,46 @@ a_blob_comes_once_at_a_time_and_not_again(void **state)
     assert_int_equal(answer.http_status, 200);
 }
 
+static void
+a_blob_is_given_to_peers_by_its_tenant(void **state)
+{
+    Fixture *fixture = *state;
+    char path[256];
+    Answer answer;
+    put_blob(fixture, "constants", "constants", 9, &answer);
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s", digest_of("constants"));
+    request(fixture, "GET", path, NULL, &answer);
+    assert_int_equal(answer.http_status, 200);
+    assert_string_equal(answer.body, "constants");
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s", digest_of("others"));
+    request(fixture, "GET", path, NULL, &answer);
+    assert_int_equal(answer.http_status, 404);
+}
+
+/* The first peer does not exist, and the second, which is this worker, does not have the blob. */
+static void
+a_blob_that_no_peer_gives_is_refused_and_may_come(void **state)
+{
+    Fixture *fixture = *state;
+    char path[256];
+    char body[256];
+    Answer answer;
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s:fetch", digest_of("constants"));
+    request(fixture, "POST", path, "{}", &answer);
+    assert_int_equal(answer.http_status, 400);
+    request(fixture, "POST", path, "{\"address\":\"127.0.0.1:1\",\"size\":9}", &answer);
+    assert_int_equal(answer.http_status, 503);
+    (void)snprintf(body, sizeof body, "{\"address\":\"%s\",\"size\":9}", fixture->worker.address);
+    request(fixture, "POST", path, body, &answer);
+    assert_int_equal(answer.http_status, 503);
+    assert_non_null(strstr(answer.body, "the peer answers 404"));
+    put_blob(fixture, "constants", "constants", 9, &answer);
+    assert_int_equal(answer.http_status, 200);
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s:fetch", digest_of("constants"));
+    request(fixture, "POST", path, body, &answer); /* it is here already */
+    assert_int_equal(answer.http_status, 200);
+}
+
 static int
 put_constants(Fixture *fixture)
 {
@@ -535,6 +575,8 @@ main(void)
         WORKER_TEST(a_body_that_is_not_its_digest_is_refused),
         WORKER_TEST(a_blob_is_taken_as_long_as_told_and_with_its_digest),
         WORKER_TEST(a_blob_comes_once_at_a_time_and_not_again),
+        WORKER_TEST(a_blob_is_given_to_peers_by_its_tenant),
+        WORKER_TEST(a_blob_that_no_peer_gives_is_refused_and_may_come),
         WORKER_TEST(a_blob_that_is_broken_off_may_come_again),
         WORKER_TEST(a_partition_needs_a_session_with_a_lease),
         WORKER_TEST(unknown_methods_and_malformed_frames_are_refused),

@@ -59,6 +59,17 @@ worker_refuse(WorkerRequest *request, const Call *call)
 }
 
 void
+worker_refuse_coming(WorkerRequest *request)
+{
+    WireStatus status = {
+        .failure = failure_of(STATUS_ABORTED, (Slice){0}, "blob %.*s is just coming from somebody else",
+            SLICE_PRINT(request->parameters[0])),
+        .reason = SLICE(WIRE_REASON_BLOB_IS_COMING),
+    };
+    worker_answer_status(request, &status);
+}
+
+void
 worker_frames_begin(WorkerRequest *request)
 {
     if (request->stream != NULL && !request->is_answered) {

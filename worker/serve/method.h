@@ -91,6 +91,9 @@ void worker_answer_status(WorkerRequest *request, const WireStatus *status);
  * begun. */
 void worker_refuse(WorkerRequest *request, const Call *call);
 
+/* Refuses the blob that the path names, because somebody else is just sending it. */
+void worker_refuse_coming(WorkerRequest *request);
+
 /* Begins an answer with status 200 and a body of frames, unless that has been done; worker_frames_end()
  * ends it. */
 void worker_frames_begin(WorkerRequest *request);

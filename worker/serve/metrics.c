@@ -30,6 +30,18 @@ METRIC_DEFINE(metric_tensor_bytes, COUNT_OF(ways), .name = "sluice_worker_tensor
     .kind = METRIC_COUNTER, .help = "Bytes of tensors that came or went, by the way they took.",
     .labels = {METRIC_LABEL("way", ways)});
 
+static const char *const senders[] = {"gateway", "peer"};
+
+METRIC_DEFINE(metric_blob_bytes, COUNT_OF(senders), .name = "sluice_worker_blob_bytes_total",
+    .kind = METRIC_COUNTER, .help = "Bytes of constants that came, by who sent them.",
+    .labels = {METRIC_LABEL("from", senders)});
+
+void
+metrics_count_blob(BlobSender sender, uint64_t size)
+{
+    metric_add(&metric_blob_bytes, sender, (int64_t)size);
+}
+
 void
 metrics_count_tensor(TensorWay way, size_t byte_size)
 {
@@ -157,6 +169,7 @@ static const Metric *const metrics[] = {
     &metric_cache_lookups,
     &metric_memory,
     &metric_blob_files,
+    &metric_blob_bytes,
 };
 
 void

@@ -7,6 +7,10 @@
  * one. */
 typedef enum TensorWay { TENSOR_FED, TENSOR_FETCHED, TENSOR_PUSHED_IN, TENSOR_PULLED_OUT } TensorWay;
 
+/* Who sent a constant. */
+typedef enum BlobSender { BLOB_FROM_GATEWAY, BLOB_FROM_PEER } BlobSender;
+
+void metrics_count_blob(BlobSender sender, uint64_t size);
 void metrics_count_tensor(TensorWay way, size_t byte_size);
 void metrics_count_run(Status status, int64_t elapsed_us);
 

@@ -623,3 +623,9 @@ transport_free(Transport *transport)
     mutex_done(&transport->lock);
     memory_free(transport);
 }
+
+Upstream *
+transport_upstream(const Transport *transport)
+{
+    return transport->upstream;
+}

@@ -33,6 +33,9 @@ typedef struct TransportOptions {
 MUST_USE Transport *transport_new(Loop *loop, const TransportOptions *options);
 void transport_free(Transport *transport); /* NULL is allowed */
 
+/* Returns the connections to other workers. */
+Upstream *transport_upstream(const Transport *transport);
+
 typedef struct TransportStep TransportStep;
 
 /* Makes a step with the peers that `run` names; everything is copied. NULL without memory. */

@@ -4,20 +4,10 @@
  *
  * A blob that is here already is answered at once, without its body; one that somebody else is just sending
  * is refused with the reason "blob_is_coming": it is here soon, or can be sent again. */
+#include "worker/serve/metrics.h"
 #include "worker/serve/worker.h"
 
 #define BLOB_SIZE_MAX ((size_t)1 << 50) /* the device's memory ends sooner */
-
-static void
-refuse_coming(WorkerRequest *request)
-{
-    WireStatus status = {
-        .failure = failure_of(STATUS_ABORTED, (Slice){0}, "blob %.*s is just coming from somebody else",
-            SLICE_PRINT(request->parameters[0])),
-        .reason = SLICE(WIRE_REASON_BLOB_IS_COMING),
-    };
-    worker_answer_status(request, &status);
-}
 
 static Status
 begin_upload(WorkerRequest *request)
@@ -31,7 +21,7 @@ begin_upload(WorkerRequest *request)
     if (state == BLOB_IS_HERE) {
         worker_answer_json(request, 200, SLICE("{}"));
     } else if (state == BLOB_IS_COMING) {
-        refuse_coming(request);
+        worker_refuse_coming(request);
     }
     return STATUS_OK;
 }
@@ -56,6 +46,7 @@ keep_blob(WorkerRequest *request)
         return STATUS_OK;
     }
     if (status == STATUS_OK) {
+        metrics_count_blob(BLOB_FROM_GATEWAY, request->body_size);
         worker_answer_json(request, 200, SLICE("{}"));
     }
     return status;

@@ -219,6 +219,24 @@ a_status_without_a_known_code_is_not_ok(void **state)
 }
 
 static void
+a_fetch_comes_back_as_it_was_written(void **state)
+{
+    WireFetch fetch = {
+        .address = SLICE("10.0.0.1:7070"), .incarnation = SLICE("00ff"), .size = (int64_t)20 << 30};
+    AUTO_BUFFER json = {0};
+    WireFetch read;
+    wire_fetch_write(&json, &fetch);
+    assert_int_equal(wire_fetch_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_slice(read.address, "10.0.0.1:7070");
+    assert_slice(read.incarnation, "00ff");
+    assert_int_equal(read.size, (int64_t)20 << 30);
+    assert_refused(*state, wire_fetch_read(*state, SLICE("{\"size\":1}"), &read),
+        "'address' or 'size' is missing or out of range");
+    assert_refused(*state, wire_fetch_read(*state, SLICE("{\"address\":\"a:1\",\"size\":-1}"), &read),
+        "'address' or 'size' is missing or out of range");
+}
+
+static void
 statistics_come_back_as_they_were_written(void **state)
 {
     WireStats stats = {.elapsed_us = 12,
@@ -372,6 +390,7 @@ main(void)
         CALL_TEST(a_status_comes_back_as_it_was_written),
         CALL_TEST(every_code_has_a_name_on_the_wire),
         CALL_TEST(a_status_without_a_known_code_is_not_ok),
+        CALL_TEST(a_fetch_comes_back_as_it_was_written),
         CALL_TEST(statistics_come_back_as_they_were_written),
         CALL_TEST(a_worker_comes_back_as_it_was_written),
         CALL_TEST(a_worker_without_a_name_or_with_too_many_devices_is_refused),
