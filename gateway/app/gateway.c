@@ -190,7 +190,7 @@ open_blobs(Call *call, Gateway *gateway, const GatewayOptions *options)
         .s3_key_id = options->s3_key_id,
         .s3_secret = options->s3_secret,
     };
-    return blob_store_new(call, &blobs, &gateway->blobs);
+    return blob_store_open(call, &blobs, &gateway->blobs);
 }
 
 static Status
@@ -440,7 +440,7 @@ gateway_close(Gateway *gateway)
     session_cache_free(gateway->sessions);
     directory_free(gateway->directory);
     auth_free(gateway->auth);
-    blob_store_free(gateway->blobs);
+    blob_store_close(gateway->blobs);
     memory_free(gateway);
 }
 

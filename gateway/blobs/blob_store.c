@@ -34,7 +34,7 @@ open_backend(Call *call, const BlobStoreOptions *options, BlobBackend **ret_back
 }
 
 Status
-blob_store_new(Call *call, const BlobStoreOptions *options, BlobStore **ret_store)
+blob_store_open(Call *call, const BlobStoreOptions *options, BlobStore **ret_store)
 {
     assert(options->where != NULL && options->limits != NULL);
 
@@ -48,7 +48,7 @@ blob_store_new(Call *call, const BlobStoreOptions *options, BlobStore **ret_stor
     list_init(&store->uploads);
     Status status = open_backend(call, options, &store->backend);
     if (status != STATUS_OK) {
-        blob_store_free(store);
+        blob_store_close(store);
         return status;
     }
     *ret_store = store;
@@ -56,7 +56,7 @@ blob_store_new(Call *call, const BlobStoreOptions *options, BlobStore **ret_stor
 }
 
 void
-blob_store_free(BlobStore *store)
+blob_store_close(BlobStore *store)
 {
     if (store == NULL) {
         return;

@@ -2,7 +2,7 @@
  *
  * Ownership: made and freed by app; every Store of the gateway uses its backend.
  * Threads:   any.
- * Errors:    blob_store_new(): INVALID_ARGUMENT for a setting that means nothing, FAILED_PRECONDITION for a
+ * Errors:    blob_store_open(): INVALID_ARGUMENT for a setting that means nothing, FAILED_PRECONDITION for a
  *            folder that cannot be written. */
 #pragma once
 
@@ -22,8 +22,8 @@ typedef struct BlobStoreOptions {
     const char *s3_secret;
 } BlobStoreOptions;
 
-MUST_USE Status blob_store_new(Call *call, const BlobStoreOptions *options, BlobStore **ret_store);
-void blob_store_free(BlobStore *store); /* NULL is allowed */
+MUST_USE Status blob_store_open(Call *call, const BlobStoreOptions *options, BlobStore **ret_store);
+void blob_store_close(BlobStore *store); /* NULL is allowed */
 
 const Limits *blob_store_limits(const BlobStore *store);
 
