@@ -12,7 +12,8 @@
     X(uri_bytes, 8192, 32768, "bytes", "the request target")                                                 \
     X(json_depth, 100, 100, "levels", "nesting of a JSON document")                                          \
     X(json_body_bytes, 67108864, 67108864, "bytes", "a JSON request body")                                   \
-    X(graph_body_bytes, 67108864, 67108864, "bytes", "a graph in any format")                                \
+    X(graph_body_bytes, 68719476736, 1125899906842624, "bytes",                                              \
+        "a model's file; a graph as JSON has 64 MiB")                                                        \
     X(inflated_ratio, 100, 1000, "times", "what a gzip body may grow to")                                    \
     X(graph_nodes, 65536, 1048576, "nodes", "nodes of one graph, its functions included")                    \
     X(graph_versions, 256, 4096, "versions", "versions of one graph, the first included")                    \

@@ -12,6 +12,8 @@
 #include "gateway/sessions/session_cache.h"
 #include "gateway/store/graphs.h"
 
+enum { GRAPH_BUFFERED_SIZE_MAX = 64 << 20 }; /* of a body that is held in memory */
+
 typedef struct NewGraph {
     GraphCache *graphs; /* the cache that it joins */
     SessionCache *sessions;

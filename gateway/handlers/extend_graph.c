@@ -55,17 +55,19 @@ obtain_parent(Call *call, const Request *request, const StoredGraph *parent, Gra
     return graph_cache_obtain(call, request->parts->graphs, store, &wanted, ret_graph);
 }
 
-/* Bounds the sources of all versions together: twice the largest body, so that even the largest graph can
- * be extended, and a gateway's memory stays bounded however many versions there are. */
+/* Bounds the sources of all versions together: twice the largest body that is held, so that even the largest
+ * graph can be extended, and a gateway's memory stays bounded however many versions there are. */
 static Status
 check_whole(Call *call, const Request *request, Response *response, size_t source_size)
 {
-    uint64_t size_max = 2 * request->parts->limits->graph_body_bytes;
-    return source_size <= size_max ? STATUS_OK
-                                   : response_fail(call, response, 413,
-                                         "the versions of the graph have %zu bytes together, twice the limit "
-                                         "graph_body_bytes is %llu",
-                                         source_size, (unsigned long long)size_max);
+    uint64_t body_max = request->parts->limits->graph_body_bytes;
+    uint64_t size_max = 2 * (body_max < GRAPH_BUFFERED_SIZE_MAX ? body_max : GRAPH_BUFFERED_SIZE_MAX);
+    return source_size <= size_max
+               ? STATUS_OK
+               : response_fail(call, response, 413,
+                     "the versions of the graph have %zu bytes together, at most %llu may be "
+                     "held",
+                     source_size, (unsigned long long)size_max);
 }
 
 static Status
@@ -102,7 +104,7 @@ HANDLER(extend_graph) = {
     .method = "POST",
     .path = "/api/v1/sessions/{session}/graphs/{graph}:extend",
     .access = ACCESS_TENANT,
-    .body_size_max = (size_t)64 << 20,
+    .body_size_max = GRAPH_BUFFERED_SIZE_MAX,
     .body_limit = "graph_body_bytes",
     .is_long = true,
     .run = run_extend_graph,

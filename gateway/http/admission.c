@@ -204,13 +204,15 @@ check_coding(Exchange *exchange)
         "Content-Encoding is '%.*s', which is not taken here", SLICE_PRINT(slice_part(coding, 0, 64)));
 }
 
-/* Returns the least of the limits of the handler, its sink and the settings. */
+/* Returns the least of the limits of the handler, its sink and the settings. What a taker takes is never
+ * held. */
 static size_t
 find_body_size_max(const Exchange *exchange)
 {
     const HttpOptions *options = &exchange->server->options;
     bool has_own = exchange->sink != NULL && exchange->sink->size_max != 0;
-    size_t own = has_own ? exchange->sink->size_max : exchange->request.handler->body_size_max;
+    size_t buffered = exchange->taker != NULL ? SIZE_MAX : exchange->request.handler->body_size_max;
+    size_t own = has_own ? exchange->sink->size_max : buffered;
     size_t set = options->body_size_max == NULL ? SIZE_MAX
                                                 : options->body_size_max(options->parts, &exchange->request);
     return set < own ? set : own;
@@ -229,19 +231,27 @@ check_idempotency_key(Exchange *exchange)
     return STATUS_OK;
 }
 
+static const BodyTaker *
+find_taker(const Exchange *exchange)
+{
+    const Handler *handler = exchange->request.handler;
+    return handler->taker == NULL ? NULL : handler->taker(&exchange->request);
+}
+
 static Status
 check_body(Exchange *exchange)
 {
     const Framing *framing = &exchange->framing;
     const Handler *handler = exchange->request.handler;
-    exchange->taker = handler->taker == NULL ? NULL : handler->taker(&exchange->request);
     if (framing->content_length == 0 && !framing->is_chunked) {
+        exchange->taker = find_taker(exchange);
         return STATUS_OK;
     }
     if (handler->body_size_max == 0) {
         return response_fail(&exchange->call, &exchange->response, 413, "this operation takes no body");
     }
     TRY(check_media_type(exchange));
+    exchange->taker = find_taker(exchange);
     exchange->sink = handler->sink == NULL ? NULL : handler->sink(&exchange->request);
     exchange->body_size_max = find_body_size_max(exchange);
     if (framing->content_length > exchange->body_size_max) {

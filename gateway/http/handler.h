@@ -64,10 +64,11 @@ struct Handler {
     const char *method;
     const char *path; /* "/api/v1/graphs/{graph}:plan": literals, {parameters}, a :verb at the end */
     Access access;
-    size_t body_size_max;          /* bytes, inflated; 0: the request has no body. A sink may allow more */
-    const char *body_limit;        /* for HttpOptions.body_size_max: the name of a limit; NULL: the usual
-                                    * one */
-    uint32_t deadline_ms;          /* of a request, behind its body; 0: HttpOptions.deadline_ms */
+    size_t body_size_max;   /* bytes, inflated, of a body that is buffered; 0: the request has no body. A
+                             * sink may allow more, and a taker has body_limit alone */
+    const char *body_limit; /* for HttpOptions.body_size_max: the name of a limit; NULL: the usual
+                             * one */
+    uint32_t deadline_ms;   /* of a request, behind its body; 0: HttpOptions.deadline_ms */
     const char *const *body_types; /* media types that are taken, NULL-terminated; NULL: any */
 
     bool is_long; /* `run` may compute for longer than some milliseconds */

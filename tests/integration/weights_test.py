@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Graphs whose weights are not in the gateway's memory answer as those whose weights are. --resident-weights says which are."""
 
+import hashlib
 import io
 import json
 import os
 import re
 import sys
 import tarfile
+import tempfile
+from urllib.parse import urlsplit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
@@ -16,6 +19,8 @@ from onnx_model import Chain  # noqa: E402
 ONNX = "application/onnx"
 ABSENT = ("--resident-weights", "64KiB")
 CHAIN = Chain(layers=6, width=128)  # 64 KiB a weight
+LARGE = Chain(layers=13, width=2048)  # 208 MiB, more than is held at default settings
+MEMORY_MAX = 64 << 20  # that a gateway takes above what it took before
 
 
 def _answer(client, body, content_type, feeds, fetch):
@@ -80,6 +85,53 @@ def a_model_of_several_files_comes_as_a_tar():
             assert _answer(cluster.client(), body, ONNX, {"x": feed}, "y") == CHAIN.expected(feed[0])
 
 
+def _memory(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
+
+def _put_file(client, path):
+    """Stores a file without holding it, and returns its reference."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for piece in iter(lambda: file.read(1 << 20), b""):
+            digest.update(piece)
+        file.seek(0)
+        return client.send("PUT", f"/blobs/{digest.hexdigest()}", file, "application/octet-stream", length=os.path.getsize(path))["ref"]
+
+
+def a_model_larger_than_what_is_held_runs_from_its_files():
+    feed = _feed(LARGE)
+    with tempfile.TemporaryDirectory() as folder, sluice.Cluster() as cluster:
+        client = cluster.client()
+        session = client.session()
+        before = _memory(cluster.gateway.pid)
+        model, data = (_put_file(client, path) for path in LARGE.write(folder))
+        client.graph(session, {"source": {"ref": model}, "format": "onnx", "files": {"model.onnx.data": {"ref": data}}})
+        answer = client.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"]
+        assert answer == LARGE.expected(feed[0])
+        taken = _memory(cluster.gateway.pid) - before
+        print(f"the gateway took {taken >> 20} MiB for a model of {os.path.getsize(os.path.join(folder, 'model.onnx.data')) >> 20} MiB")
+        assert taken < MEMORY_MAX, taken
+        other = cluster.add_gateway()
+        again = sluice.Client(urlsplit("//" + other.address).netloc)
+        assert again.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"] == answer
+
+
+def a_large_body_is_never_held():
+    feed = _feed(LARGE)
+    with sluice.Cluster() as cluster:
+        client = cluster.client()
+        session = client.session()
+        before = _memory(cluster.gateway.pid)
+        client.graph(session, LARGE.whole(), ONNX)
+        answer = client.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"]
+        assert answer == LARGE.expected(feed[0])
+        taken = _memory(cluster.gateway.pid) - before
+        print(f"the gateway took {taken >> 20} MiB for a body of {LARGE.size >> 20} MiB")
+        assert taken < MEMORY_MAX, taken
+
+
 def a_value_that_names_no_stored_blob_is_refused():
     ref = "sha256:" + "0" * 64
     value = {"tensor": {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": "4"}]}, "ref": ref}}
@@ -95,5 +147,7 @@ if __name__ == "__main__":
         answers_are_the_same_without_resident_weights,
         a_definition_names_weights_by_their_digests,
         a_model_of_several_files_comes_as_a_tar,
+        a_model_larger_than_what_is_held_runs_from_its_files,
+        a_large_body_is_never_held,
         a_value_that_names_no_stored_blob_is_refused,
     ])

@@ -78,6 +78,11 @@ class Chain:
     def __init__(self, layers, width):
         self.layers, self.width = layers, width
 
+    @property
+    def size(self):
+        """The bytes of all matrices."""
+        return self.layers * self.width * self.width * 4
+
     def _elements(self, layer):
         """The elements of a layer's matrix that are not zero, by position. All layers' matrices differ."""
         places = {index * self.width + index: 2 if layer == 0 else 1 for index in range(KEPT)}

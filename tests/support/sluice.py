@@ -40,12 +40,14 @@ class Client:
     def __init__(self, address):
         self._connection = http.client.HTTPConnection(address, timeout=REPLY_SECONDS)
 
-    def send(self, method, path, body=None, content_type="application/json", accept=None):
+    def send(self, method, path, body=None, content_type="application/json", accept=None, length=None):
         """The reply's document (None when it has no body), or its bytes when it is no JSON; raises Refused, OSError,
-        http.client.HTTPException."""
-        if body is not None and not isinstance(body, bytes):
+        http.client.HTTPException. `length`: of a body that is a file."""
+        if body is not None and length is None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         headers = {"Content-Type": content_type} if body is not None else {}
+        if length is not None:
+            headers["Content-Length"] = str(length)
         if accept is not None:
             headers["Accept"] = accept
         try:

@@ -15,7 +15,7 @@ the_table_and_the_struct_agree(void **state)
         assert_ptr_equal(limit_find(slice_from_string(field->name)), field);
     }
     assert_int_equal(limits.json_depth, 100);
-    assert_int_equal(limits.graph_body_bytes, 64 << 20);
+    assert_int_equal(limits.graph_body_bytes, UINT64_C(64) << 30);
 }
 
 static void
