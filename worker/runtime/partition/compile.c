@@ -215,6 +215,17 @@ bind_blob(
     return status;
 }
 
+/* Weights come as bytes that only the worker sees: kernels may rely on a bool that is 0 or 1. */
+static Status
+check_value(Call *call, const ScheduleNode *node)
+{
+    return node->value == NULL || tensor_is_valid(node->value)
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "node '%.*s': a bool constant has a byte that is neither 0 nor 1",
+                     SLICE_PRINT(slice_part(node->node->name, 0, 128)));
+}
+
 static Status
 bind_values(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
 {
@@ -233,6 +244,7 @@ bind_values(Call *call, Partition *partition, const BlobSource *blobs, MissingBl
             node->value = node_attr_tensor(node->node, "value");
             partition->constant_bytes += node->value == NULL ? 0 : tensor_byte_size(node->value);
         }
+        TRY(check_value(call, node));
     }
     return STATUS_OK;
 }

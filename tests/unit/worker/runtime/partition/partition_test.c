@@ -126,6 +126,28 @@ all_missing_blobs_are_told_then_bound(void **state)
     fixture_end(&fixture);
 }
 
+/* The blob has the bytes of floats, of which some are 0x80 and 0x3f. */
+static void
+bytes_that_are_no_bools_are_refused(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    Cache *cache = cache_new(&blob_cache_type, 1024);
+    Owned owned = {.cache = cache, .tenant = SLICE("t")};
+    BlobSource source = {.context = &owned, .find = find_owned};
+    AUTO_GRAPH_DEF def = graph_literal("w = _BlobConst() dtype=bool shape=<16> sha256='aa11'\n");
+    Partition *partition = NULL;
+    MissingBlobs missing = {0};
+    put_blob(&fixture.call, cache, "t", "aa11", 1);
+    assert_status(&fixture.call, STATUS_INVALID_ARGUMENT,
+        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
+    assert_string_equal(
+        fixture.call.error.message, "node 'w': a bool constant has a byte that is neither 0 nor 1");
+    cache_free(cache);
+    fixture_end(&fixture);
+}
+
 static void
 a_blob_of_the_wrong_size_is_refused(void **state)
 {
@@ -244,6 +266,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
         cmocka_unit_test(all_missing_blobs_are_told_then_bound),
+        cmocka_unit_test(bytes_that_are_no_bools_are_refused),
         cmocka_unit_test(a_blob_of_the_wrong_size_is_refused),
         cmocka_unit_test(the_blob_cache_drops_what_was_used_longest_ago),
         cmocka_unit_test(cached_partitions_live_as_long_as_somebody_uses_them),
