@@ -7,7 +7,7 @@
 Plan *
 plan_ref(Plan *plan)
 {
-    assert(plan->reference_count > 0);
+    assert(atomic_load_relaxed(&plan->reference_count) > 0);
     reference_count_add(&plan->reference_count);
     return plan;
 }

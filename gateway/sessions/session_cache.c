@@ -108,7 +108,7 @@ sweep_sessions(SessionCache *cache, uint64_t now_ns)
 void
 session_cache_put(SessionCache *cache, SessionSnapshot *session)
 {
-    assert(session->reference_count > 0);
+    assert(atomic_load_relaxed(&session->reference_count) > 0);
 
     unsigned char key[KEY_SIZE];
     Slice slice = key_of(session->tenant, session->id, key);

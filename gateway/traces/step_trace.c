@@ -66,7 +66,7 @@ step_trace_new(const TraceOrigin *origin, const StepReport *report)
 StepTrace *
 step_trace_ref(StepTrace *trace)
 {
-    assert(trace->reference_count > 0);
+    assert(atomic_load_relaxed(&trace->reference_count) > 0);
 
     reference_count_add(&trace->reference_count);
     return trace;

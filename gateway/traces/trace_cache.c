@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/list.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
@@ -97,7 +98,7 @@ insert_trace(TraceCache *cache, Kept *kept, StepTrace *trace)
 void
 trace_cache_put(TraceCache *cache, StepTrace *trace)
 {
-    assert(trace->reference_count > 0 && trace->size > 0);
+    assert(atomic_load_relaxed(&trace->reference_count) > 0 && trace->size > 0);
 
     Kept *kept = trace->size > cache->size_max ? NULL : memory_new(1, sizeof *kept);
     if (kept == NULL) {
