@@ -14,6 +14,7 @@
 #include "gateway/replicas/step_lookup.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_enqueue.h"
+#include "gateway/steps/step_forms.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/steps/step_promise.h"
 #include "gateway/steps/step_record.h"
@@ -98,7 +99,7 @@ run_step(StepCall *step)
 static void
 dispatch_step(StepCall *step)
 {
-    Status status = step->reply.form == NULL ? step_reply_choose(step) : STATUS_OK;
+    Status status = step->reply.form == NULL ? step_form_choose(step) : STATUS_OK;
     if (status != STATUS_OK) {
         exchange_fail(step->exchange, status);
     } else {

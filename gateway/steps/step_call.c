@@ -526,3 +526,13 @@ step_call_keep_report(StepCall *step, const StepReport *report)
         slots[index].stats.trace = (Slice){0};
     }
 }
+
+size_t
+step_outputs_size(const StepCall *step)
+{
+    size_t size = 0;
+    for (size_t fetch = 0; step->outputs != NULL && fetch < step->plan->fetch_count; fetch++) {
+        size += tensor_byte_size(&step->outputs[fetch]);
+    }
+    return size;
+}

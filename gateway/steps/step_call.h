@@ -169,3 +169,6 @@ MUST_USE Status step_feeds_take(StepCall *step, JobContext *context, bool *ret_n
 /* Fills step->given of a rehearsal or a partial run with tensors that have a dtype, the request's or else
  * the graph's, and no elements. */
 MUST_USE Status step_feeds_describe(StepCall *step);
+
+/* Returns the bytes of the outputs that are kept; 0 before there is room for any. */
+size_t step_outputs_size(const StepCall *step);

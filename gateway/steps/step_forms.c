@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "gateway/domain/step_state.h"
+#include "gateway/http/headers.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/steps/step_reply.h"
 #include "gateway/steps/step_text.h"
@@ -86,16 +87,6 @@ step_write_result(Buffer *buffer, const StepCall *step, const StepReport *report
     json_write_object_end(&writer);
 }
 
-size_t
-step_outputs_size(const StepCall *step)
-{
-    size_t size = 0;
-    for (size_t fetch = 0; step->outputs != NULL && fetch < step->plan->fetch_count; fetch++) {
-        size += tensor_byte_size(&step->outputs[fetch]);
-    }
-    return size;
-}
-
 static void
 stream_drained(HttpStream *stream, void *owner)
 {
@@ -104,7 +95,7 @@ stream_drained(HttpStream *stream, void *owner)
     if (step_text_is_busy(step)) {
         step_text_go_on(step);
     } else {
-        step_reply_match_pace(step);
+        step_text_match_pace(step);
     }
 }
 
@@ -557,9 +548,56 @@ static const StepForm form_frames = {
     .end = frames_end,
 };
 
-const StepForm *const step_forms[STEP_FORM_COUNT] = {
+/* JSON is the one that needs no agreement; .npy, the last, holds one output only. */
+enum { STEP_FORM_JSON, STEP_FORM_MULTIPART, STEP_FORM_FRAMES, STEP_FORM_NPY, STEP_FORM_COUNT };
+
+static const StepForm *const step_forms[STEP_FORM_COUNT] = {
     [STEP_FORM_JSON] = &form_json,
     [STEP_FORM_MULTIPART] = &form_multipart,
     [STEP_FORM_FRAMES] = &form_frames,
     [STEP_FORM_NPY] = &form_npy,
 };
+
+static Status
+fetches_find(StepCall *step)
+{
+    uint32_t *fetches = arena_alloc(step->call->arena, (step->body.fetch_count + 1) * sizeof *fetches);
+    if (fetches == NULL) {
+        return call_fail_memory(step->call, "the fetches of a step");
+    }
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        size_t fetch = 0;
+        if (!signature_find_fetch(&step->signature, step->body.fetches[index], &fetch)) {
+            return call_fail(step->call, STATUS_INTERNAL, "a fetch is missing from its own signature");
+        }
+        fetches[index] = (uint32_t)fetch;
+    }
+    step->reply.fetches = fetches;
+    return step_text_open(step) ? STATUS_OK : call_fail_memory(step->call, "the reply to a step");
+}
+
+Status
+step_form_choose(StepCall *step)
+{
+    assert(step->exchange != NULL && step->plan != NULL);
+
+    const char *offers[STEP_FORM_COUNT];
+    bool is_single = step->body.fetch_count == 1;
+    int offer_count = is_single ? STEP_FORM_COUNT : STEP_FORM_NPY;
+    for (int index = 0; index < offer_count; index++) {
+        offers[index] = step_forms[index]->media_type;
+    }
+    Response *response = exchange_response(step->exchange);
+    Slice accept = request_header(exchange_request(step->exchange), "Accept");
+    int choice = accept_choose(accept, offers, offer_count);
+    response_vary(response, "Accept");
+    if (choice < 0) {
+        return response_fail(step->call, response, 406,
+            "none of the accepted forms '%.*s' can be given: application/json, multipart/mixed and "
+            "application/vnd.sluice.frames can, and application/x-npy of one fetch",
+            SLICE_PRINT(slice_part(accept, 0, 128)));
+    }
+    /* An idempotency key needs an answer that can be kept: JSON. */
+    step->reply.form = step->promise.key.text == NULL ? step_forms[choice] : step_forms[STEP_FORM_JSON];
+    return fetches_find(step);
+}

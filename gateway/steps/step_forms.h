@@ -6,13 +6,11 @@
 
 #include "gateway/steps/step_call.h"
 
-/* JSON is the one that needs no agreement; .npy, the last, holds one output only. */
-enum { STEP_FORM_JSON, STEP_FORM_MULTIPART, STEP_FORM_FRAMES, STEP_FORM_NPY, STEP_FORM_COUNT };
-extern const StepForm *const step_forms[STEP_FORM_COUNT];
+/* Chooses the form by Accept, once the step has its plan: 406 when none will do. */
+MUST_USE Status step_form_choose(StepCall *step);
 
 /* Writes the member "outputs" of an open object: the request's fetches, by its names. */
 void step_write_outputs(JsonWriter *writer, const StepCall *step);
-size_t step_outputs_size(const StepCall *step); /* bytes; 0 before it has room for any */
 
 /* Writes the step as JSON, with its outputs or without. */
 void step_write_result(Buffer *buffer, const StepCall *step, const StepReport *report, bool has_outputs);

@@ -93,7 +93,7 @@ prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store
     StepNew wanted;
     StepHold hold = {0};
     TRY(step_call_prepare(step, json, context, &needs_job));
-    TRY(step->promise.is_async ? STATUS_OK : step_reply_choose(step));
+    TRY(step->promise.is_async ? STATUS_OK : step_form_choose(step));
     TRY(step_describe(step, &wanted));
     Status status = commit_new(step, store, &wanted, &hold);
     if (status == STATUS_UNKNOWN) {

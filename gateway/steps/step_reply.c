@@ -1,4 +1,4 @@
-/* Happy path: step_reply_choose() before the run → step_reply_head() takes memory for a stream →
+/* Happy path: step_form_choose() before the run → step_reply_head() takes memory for a stream →
  * step_reply_piece() sends a large output as it comes, and step_reply_output() sends or keeps a small one →
  * step_reply_end() writes what is left to say.
  *
@@ -11,66 +11,18 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "gateway/http/headers.h"
-#include "gateway/steps/step_forms.h"
 #include "gateway/steps/step_text.h"
 
 enum {
     /* What a stream holds at most: its queue, a window of HTTP/2, a turn of text. */
     STREAM_ROOM = 256 * 1024,
-    QUEUE_HIGH = 96 * 1024,
     /* A reader that waits for the worker after so many bytes is a fast one: sockets take less by themselves.
      */
     FAST_SIZE = 1024 * 1024,
     WIDE_QUEUE_LOW = 256 * 1024,
-    WIDE_QUEUE_HIGH = 512 * 1024,
-    WIDE_ROOM = UPSTREAM_WINDOW_WIDE + WIDE_QUEUE_HIGH,
+    WIDE_ROOM = UPSTREAM_WINDOW_WIDE + STEP_WIDE_QUEUE_HIGH,
     KEPT_FREE = 64 * 1024, /* bytes of small outputs that a step keeps without asking */
 };
-
-static Status
-fetches_find(StepCall *step)
-{
-    uint32_t *fetches = arena_alloc(step->call->arena, (step->body.fetch_count + 1) * sizeof *fetches);
-    if (fetches == NULL) {
-        return call_fail_memory(step->call, "the fetches of a step");
-    }
-    for (size_t index = 0; index < step->body.fetch_count; index++) {
-        size_t fetch = 0;
-        if (!signature_find_fetch(&step->signature, step->body.fetches[index], &fetch)) {
-            return call_fail(step->call, STATUS_INTERNAL, "a fetch is missing from its own signature");
-        }
-        fetches[index] = (uint32_t)fetch;
-    }
-    step->reply.fetches = fetches;
-    return step_text_open(step) ? STATUS_OK : call_fail_memory(step->call, "the reply to a step");
-}
-
-Status
-step_reply_choose(StepCall *step)
-{
-    assert(step->exchange != NULL && step->plan != NULL);
-
-    const char *offers[STEP_FORM_COUNT];
-    bool is_single = step->body.fetch_count == 1;
-    int offer_count = is_single ? STEP_FORM_COUNT : STEP_FORM_NPY;
-    for (int index = 0; index < offer_count; index++) {
-        offers[index] = step_forms[index]->media_type;
-    }
-    Response *response = exchange_response(step->exchange);
-    Slice accept = request_header(exchange_request(step->exchange), "Accept");
-    int choice = accept_choose(accept, offers, offer_count);
-    response_vary(response, "Accept");
-    if (choice < 0) {
-        return response_fail(step->call, response, 406,
-            "none of the accepted forms '%.*s' can be given: application/json, multipart/mixed and "
-            "application/vnd.sluice.frames can, and application/x-npy of one fetch",
-            SLICE_PRINT(slice_part(accept, 0, 128)));
-    }
-    /* An idempotency key needs an answer that can be kept: JSON. */
-    step->reply.form = step->promise.key.text == NULL ? step_forms[choice] : step_forms[STEP_FORM_JSON];
-    return fetches_find(step);
-}
 
 static void
 room_is_granted(OutputClaim *claim)
@@ -217,21 +169,6 @@ step_reply_head(StepCall *step, const OutputHead *head)
 }
 
 void
-step_reply_match_pace(StepCall *step)
-{
-    StepReply *reply = &step->reply;
-    if (step->running.run == NULL || reply->stream == NULL) {
-        return;
-    }
-    size_t queued = http_stream_queued(reply->stream);
-    if (step_text_is_busy(step) || queued > (reply->is_wide ? WIDE_QUEUE_HIGH : QUEUE_HIGH)) {
-        step_pause(step->running.run);
-    } else if (!http_stream_is_full(reply->stream)) {
-        step_resume(step->running.run);
-    }
-}
-
-void
 step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
 {
     assert(step->reply.form != NULL && fetch < step->plan->fetch_count);
@@ -245,7 +182,7 @@ step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
     if (step_text_is_busy(step)) {
         step_text_go_on(step);
     }
-    step_reply_match_pace(step);
+    step_text_match_pace(step);
 }
 
 bool
@@ -297,7 +234,7 @@ step_reply_piece(StepCall *step, uint32_t fetch, Slice bytes, bool is_last)
     } else {
         reply->form->piece(step, bytes);
     }
-    step_reply_match_pace(step);
+    step_text_match_pace(step);
 }
 
 /* Notes for each slot of a late step the node that it was at. */

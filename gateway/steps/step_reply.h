@@ -17,9 +17,6 @@
 
 #include "gateway/steps/step_call.h"
 
-/* Chooses the form by Accept, once the step has its plan: 406 when none will do. */
-MUST_USE Status step_reply_choose(StepCall *step);
-
 /* Keeps an output or sends it; a StepEvents.on_output. */
 void step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor);
 
@@ -32,9 +29,6 @@ bool step_reply_keep(StepCall *step, size_t index, const Tensor *tensor);
 
 /* Sends a piece; a StepEvents.on_piece. */
 void step_reply_piece(StepCall *step, uint32_t fetch, Slice bytes, bool is_last);
-
-/* Pauses the workers or lets them go on, as the client has taken what was written. */
-void step_reply_match_pace(StepCall *step);
 
 /* Returns whether the step's end must wait, for reply.rested to be called. */
 bool step_reply_is_busy(const StepCall *step);

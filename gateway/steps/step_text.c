@@ -162,6 +162,21 @@ drop_work(StepText *text)
 }
 
 void
+step_text_match_pace(StepCall *step)
+{
+    StepReply *reply = &step->reply;
+    if (step->running.run == NULL || reply->stream == NULL) {
+        return;
+    }
+    size_t queued = http_stream_queued(reply->stream);
+    if (step_text_is_busy(step) || queued > (reply->is_wide ? STEP_WIDE_QUEUE_HIGH : STEP_QUEUE_HIGH)) {
+        step_pause(step->running.run);
+    } else if (!http_stream_is_full(reply->stream)) {
+        step_resume(step->running.run);
+    }
+}
+
+void
 step_text_go_on(StepCall *step)
 {
     StepReply *reply = &step->reply;
@@ -186,7 +201,7 @@ step_text_go_on(StepCall *step)
     if (reply->rested != NULL) {
         TAKE(reply->rested)(step);
     } else if (step->running.run != NULL) {
-        step_reply_match_pace(step);
+        step_text_match_pace(step);
         step_ask_outputs(step->running.run);
     }
 }

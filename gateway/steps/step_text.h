@@ -32,5 +32,11 @@ bool step_text_is_busy(const StepCall *step);
 /* Goes on: there is more to write, or the client has taken some of the text, or has gone. */
 void step_text_go_on(StepCall *step);
 
+/* Bytes that wait in the reply's stream and above which the workers pause. */
+enum { STEP_QUEUE_HIGH = 96 * 1024, STEP_WIDE_QUEUE_HIGH = 512 * 1024 };
+
+/* Pauses the workers or lets them go on, as the client has taken what was written. */
+void step_text_match_pace(StepCall *step);
+
 /* Drops what has come of an output that will not be whole, and closes its text. */
 void step_text_break(StepCall *step);
