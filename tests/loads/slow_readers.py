@@ -4,7 +4,7 @@
     tools/with_postgres tests/loads/slow_readers.py [READERS]
 
 Prints a row for each thing measured: case, what, number, unit. READERS (200) clients ask for outputs of 128 MiB, in turns
-as frames, .npy, multipart and JSON, and read nothing of them. All fetch one constant, so that the worker has it once. Then
+as frames, .npy, multipart and JSON, and read nothing of them. All fetch one variable, so that the worker has it once. Then
 four clients read answers of 64 MiB as JSON at once, beside a quiet tenant; and 256 MiB pass through as frames.
 """
 
@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import sluice  # noqa: E402
-from graph_builder import GraphBuilder, Type  # noqa: E402
+from graph_builder import GraphBuilder, Shape, Type  # noqa: E402
 
 FORMS = ["application/vnd.sluice.frames", "application/x-npy", "multipart/mixed", "application/json"]
 MIB = 1 << 20
@@ -35,11 +35,13 @@ def _resident_mib(pid):
 
 
 def _graph():
-    """`large` has 128 MiB and does not depend on a feed; `range` has as many int32 as n says; `small` has one."""
+    """`large` reads a variable of 128 MiB that `fill` sets; `range` has as many int32 as n says; `small` has one."""
     graph = GraphBuilder()
     one = graph.constant("float32", [], [1.0])
-    graph.add("Fill", graph.constant("int32", [1], [32 * MIB]), one, name="large", T=Type("float32"),
-              index_type=Type("int32"))
+    ones = graph.add("Fill", graph.constant("int32", [1], [32 * MIB]), one, T=Type("float32"), index_type=Type("int32"))
+    variable = graph.add("VarHandleOp", name="variable", dtype=Type("float32"), shape=Shape([32 * MIB]))
+    graph.add("AssignVariableOp", variable, ones, name="fill", dtype=Type("float32"))
+    graph.add("ReadVariableOp", variable, name="large", dtype=Type("float32"))
     n = graph.placeholder("n", "int32", [])
     graph.add("Range", graph.constant("int32", [], [0]), n, graph.constant("int32", [], [1]), name="range",
               Tidx=Type("int32"))
@@ -56,6 +58,7 @@ class Load:
         self.session = self.client.session()
         self.client.graph(self.session, _graph())
         self.path = f"/api/v1/sessions/{self.session}/steps"
+        self.client.step(self.session, {"feeds": {}, "targets": ["fill"]})
 
     def gateway_mib(self):
         return _resident_mib(self.cluster.gateway.pid)
@@ -66,7 +69,7 @@ class Load:
         reader = socket.socket()
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
         reader.connect((host, int(port)))
-        body = json.dumps({"feeds": {"n": 1}, "fetches": [fetch], "options": {"timeout_ms": 600000}})
+        body = json.dumps({"feeds": {}, "fetches": [fetch], "options": {"timeout_ms": 600000}})
         reader.sendall((f"POST {self.path} HTTP/1.1\r\nHost: {host}\r\nAccept: {accept}\r\n"
                         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
         return reader
