@@ -12,6 +12,7 @@
 #include "gateway/app/gateway.h"
 #include "gateway/app/settings.h"
 #include "gateway/store/migrate.h"
+#include "shared/base/memory.h"
 #include "shared/program/program.h"
 
 static void
@@ -109,5 +110,6 @@ main(int argc, char **argv)
         .commands = commands,
         .command_count = COUNT_OF(commands),
     };
+    memory_give_back_large();
     return program_main(&program, argc, argv);
 }

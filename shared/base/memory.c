@@ -1,5 +1,6 @@
 #include "shared/base/memory.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 void *
@@ -29,4 +30,11 @@ void
 memory_free(void *memory)
 {
     free(memory);
+}
+
+void
+memory_give_back_large(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, MEMORY_LARGE_SIZE);
+    (void)mallopt(M_TRIM_THRESHOLD, MEMORY_LARGE_SIZE);
 }

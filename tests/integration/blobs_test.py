@@ -2,6 +2,7 @@
 """Blobs of any size over REST: uploaded whole and in pieces, broken off and resumed, by one gateway and by two, refused,
 read in ranges, removed; in each kind of blob store."""
 
+import base64
 import hashlib
 import http.client
 import json
@@ -351,6 +352,31 @@ def the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download():
             assert peak < idle + 64, (idle, peak)
 
 
+def after_many_uploads_and_deletes_the_memory_is_back():
+    """Blobs that are streamed, and graphs, which are whole in memory and in a cache while they are there."""
+    with sluice.Cluster(threads=()) as cluster:
+        client = cluster.client()
+        session = client.session()
+        idle = _memory(cluster.gateway.pid)[0]
+        for index in range(12):
+            pattern = Pattern(9 * MIB, seed=index)
+            blob = Blob(cluster.address, pattern.digest)
+            _expect(blob.put(pattern), 201)
+            _read_back(blob, pattern)
+            assert blob.ask("DELETE")[0] == 204
+            graph = client.graph(session, _large_graph(24 * MIB, index))
+            client.send("DELETE", f"/sessions/{session}/graphs/{graph}")
+        _await(lambda: _memory(cluster.gateway.pid)[0] < idle + 48, f"less than {idle + 48} MiB are held")
+        print(f"idle {idle:.0f} MiB, then {_memory(cluster.gateway.pid)[0]:.0f} MiB")
+
+
+def _large_graph(size, seed):
+    """A graph with one constant of so many bytes."""
+    content = base64.b64encode(bytes([seed]) * size).decode()
+    value = {"dtype": "DT_FLOAT", "tensorShape": {"dim": [{"size": str(size // 4)}]}, "tensorContent": content}
+    return {"node": [{"name": "c", "op": "Const", "attr": {"dtype": {"type": "DT_FLOAT"}, "value": {"tensor": value}}}]}
+
+
 if __name__ == "__main__":
     run_group([globals()[n] for n in sys.argv[1:]] or [
         a_blob_is_kept_under_its_digest_and_read_in_ranges,
@@ -362,4 +388,5 @@ if __name__ == "__main__":
         a_lost_database_connection_loses_no_more_than_a_part,
         a_full_disk_is_said_and_the_upload_goes_on_later,
         the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download,
+        after_many_uploads_and_deletes_the_memory_is_back,
     ])
