@@ -15,5 +15,6 @@ HANDLER(get_blob) = {
     .method = "GET",
     .path = "/api/v1/blobs/{sha256}",
     .access = ACCESS_TENANT,
+    .is_long = true,
     .start = start_get_blob,
 };

@@ -74,6 +74,7 @@ HANDLER(put_blob) = {
     .access = ACCESS_TENANT,
     .body_size_max = SIZE_MAX,
     .body_limit = "blob_bytes",
+    .is_long = true,
     .run = run_put_blob,
     .taker = choose_taker,
 };

@@ -175,7 +175,7 @@ is_long_work(const Exchange *exchange)
 {
     const Handler *handler = exchange->request.handler;
     bool is_large = exchange->body.size > LONG_BODY_SIZE;
-    return exchange->phase == EXCHANGE_WORKING &&
+    return (exchange->phase == EXCHANGE_WORKING || exchange->is_taking) &&
            (exchange->is_long || is_large || (handler != NULL && handler->is_long));
 }
 
