@@ -60,7 +60,7 @@ find_upload(Call *call, Store *store, BlobReply *reply)
     TRY(uploads_find(call, store, reply->tenant, &reply->digest, &upload));
     reply->is_upload = true;
     reply->size = upload.size;
-    reply->uploaded = upload.received + upload.tail.size;
+    reply->uploaded = upload.received + upload.tail_size;
     return STATUS_OK;
 }
 

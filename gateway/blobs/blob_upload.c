@@ -352,15 +352,25 @@ drop_unnamed(Call *call, Store *store, const BlobUpload *upload)
     return uploads_drop(call, store, upload->slot.tenant, &upload->row.digest, &is_dropped);
 }
 
+/* Keeps the part that has come: as a part when it is whole and not the last, whose digest is checked first;
+ * else as a tail. libpq keeps buffers that have once become large, so that a tail of some MiB costs these on
+ * a connection. */
+static Status
+keep_part(Call *call, Store *store, BlobUpload *upload)
+{
+    if (upload->part.size == upload->part_size && blob_upload_offset(upload) < upload->row.size) {
+        TRY(write_part(call, store, upload, NULL));
+    }
+    return uploads_pause(call, store, upload->slot.tenant, &upload->row, buffer_slice(&upload->part));
+}
+
 /* Keeps the tail. What fails here costs the client less than a part of its bytes, and others the lease's
  * time. */
 static void
 pause_upload(BlobUpload *upload, Store *store)
 {
     Call call = {.arena = upload->arena, .deadline_ns = clock_monotonic_ns() + CLOSE_MS * CLOCK_NS_PER_MS};
-    Status status = upload->is_unnamed ? drop_unnamed(&call, store, upload)
-                                       : uploads_pause(&call, store, upload->slot.tenant, &upload->row,
-                                             buffer_slice(&upload->part));
+    Status status = upload->is_unnamed ? drop_unnamed(&call, store, upload) : keep_part(&call, store, upload);
     if (status != STATUS_OK && status != STATUS_ABORTED) {
         log_failure(LOG_WARNING, "the end of an interrupted upload could not be kept", &call);
     }

@@ -40,6 +40,7 @@ read_upload(Call *call, const Rows *rows, const Sha256 *digest, StoredUpload *re
     upload.received = (uint64_t)row_int64(&reader);
     upload.digest_state = row_bytes(&reader);
     upload.tail = row_bytes(&reader);
+    upload.tail_size = (uint64_t)row_int64(&reader);
     upload.fence = row_int64(&reader);
     upload.is_being_written = row_boolean(&reader);
     TRY(row_end(call, &reader));

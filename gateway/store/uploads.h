@@ -19,10 +19,11 @@ typedef struct StoredUpload {
     Sha256 digest; /* its name: the digest of its bytes when that is known ahead, else random */
     uint64_t size; /* of the whole blob */
     const char *location;
-    const char *state;     /* BlobPlace.state */
-    uint64_t received;     /* bytes in the backend: whole parts */
-    Slice digest_state;    /* of SHA-256 over these (sha256_chain_to_bytes()); of all bytes, their digest */
-    Slice tail;            /* bytes behind these */
+    const char *state;  /* BlobPlace.state */
+    uint64_t received;  /* bytes in the backend: whole parts */
+    Slice digest_state; /* of SHA-256 over these (sha256_chain_to_bytes()); of all bytes, their digest */
+    Slice tail;         /* bytes behind these, for who has claimed the upload */
+    uint64_t tail_size;
     int64_t fence;         /* of the request that claimed it last */
     bool is_being_written; /* a lease runs */
 } StoredUpload;
