@@ -387,9 +387,13 @@ static void
 fetch_done(UpstreamCall *call, Status status, const char *message)
 {
     BlobTransfer *transfer = upstream_context(call);
-    (void)message;
+    bool is_there = status == STATUS_OK && upstream_http_status(call) == 200;
     transfer->call = NULL;
-    if (transfer->failure.code != STATUS_OK || (status == STATUS_OK && upstream_http_status(call) == 200)) {
+    if (!is_there && transfer->failure.code == STATUS_OK && dispatcher_of(transfer)->is_closing) {
+        transfer->failure =
+            failure_of(status == STATUS_OK ? STATUS_UNAVAILABLE : status, (Slice){0}, "%s", message);
+    }
+    if (is_there || transfer->failure.code != STATUS_OK) {
         settle(transfer);
     } else {
         put_blob(transfer);

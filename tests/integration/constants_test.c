@@ -246,9 +246,12 @@ setup(void **state)
     return 0;
 }
 
-static int
-teardown(void **state)
+static void
+close_gateways(void)
 {
+    if (fixture.jobs == NULL) {
+        return;
+    }
     for (size_t index = 0; index < COUNT_OF(fixture.gateways); index++) {
         dispatcher_close(fixture.gateways[index].dispatcher);
     }
@@ -261,6 +264,13 @@ teardown(void **state)
         loop_free(gateway->loop);
     }
     constant_pieces_free(fixture.pieces);
+    fixture.jobs = NULL;
+}
+
+static int
+teardown(void **state)
+{
+    close_gateways();
     for (int index = 0; index < fixture.worker_count; index++) {
         if (fixture.workers[index].pid != 0) {
             assert_int_equal(process_stop(&fixture.workers[index], SIGTERM), 0);
@@ -587,6 +597,50 @@ a_worker_fetches_a_constant_from_a_peer_that_has_it(void **state)
     plan_free(made);
 }
 
+/* Turns the gateways for a while. */
+static void
+turn_for(uint64_t milliseconds)
+{
+    uint64_t end_ns = clock_monotonic_ns() + milliseconds * CLOCK_NS_PER_MS;
+    while (clock_monotonic_ns() < end_ns) {
+        turn_gateways();
+    }
+}
+
+/* The workers do not answer: one is to fetch a constant, the other is being sent it when the gateway stops.
+ */
+static void
+a_gateway_that_stops_gives_its_transfers_up(void **state)
+{
+    enum { CHUNKS = 16, A_WHILE_MS = 100 };
+    (void)state;
+    Ended ended[2];
+    Constant constant = store_constant(0, CHUNKS);
+    Constant other = store_constant(100, CHUNKS);
+    OnePlan *made = plan_new(&constant);
+    OnePlan *sent = plan_new(&other);
+    start_worker(NULL);
+    (void)run_on_newest(made, &constant);
+    start_worker(NULL);
+    PlanSlot slot = {.device_type = "CPU", .task = 1};
+    made->plan.slots = &slot;
+    sent->plan.slots = &slot;
+    publish_workers(&fixture.gateways[0], 0, 1);
+    turn_for(A_WHILE_MS);
+    assert_int_equal(kill(fixture.workers[1].pid, SIGSTOP), 0);
+    begin_step(&fixture.gateways[0], made, &ended[0]);
+    begin_step(&fixture.gateways[0], sent, &ended[1]);
+    turn_for(A_WHILE_MS);
+    close_gateways();
+    assert_int_equal(kill(fixture.workers[1].pid, SIGCONT), 0);
+    for (size_t index = 0; index < COUNT_OF(ended); index++) {
+        assert_true(ended[index].is_done);
+        assert_int_equal(ended[index].failure.code, STATUS_UNAVAILABLE);
+    }
+    plan_free(made);
+    plan_free(sent);
+}
+
 /* The peer is gone, but the gateway does not know: it sends the constant itself. */
 static void
 without_the_peer_the_gateway_sends_the_constant(void **state)
@@ -617,6 +671,7 @@ main(void)
         CONSTANTS_TEST(when_a_worker_dies_half_way_another_gets_the_constant),
         CONSTANTS_TEST(stored_bytes_that_are_damaged_are_told),
         CONSTANTS_TEST(a_worker_fetches_a_constant_from_a_peer_that_has_it),
+        CONSTANTS_TEST(a_gateway_that_stops_gives_its_transfers_up),
         CONSTANTS_TEST(without_the_peer_the_gateway_sends_the_constant),
         CONSTANTS_TEST(workers_of_a_host_share_a_folder),
         CONSTANTS_TEST(a_folder_that_is_too_small_is_passed_by),
