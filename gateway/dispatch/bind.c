@@ -123,6 +123,7 @@ return_number(Dispatcher *dispatcher, uint32_t number)
 static WorkerLoad *
 load_of(Dispatcher *dispatcher, const WorkerInfo *worker)
 {
+    assert(worker != NULL);
     Slice key = slice_from_string(worker->address);
     WorkerLoad *load = map_get(dispatcher->loads, key);
     if (load == NULL) {

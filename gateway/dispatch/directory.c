@@ -258,9 +258,10 @@ directory_note_restart(Directory *directory, const WorkerInfo *known, Slice inca
     Restart *restart = is_news ? restart_new(known, incarnation) : NULL;
     Roster *changed = restart != NULL ? roster_copy(directory->current) : NULL;
     if (changed != NULL) {
+        WorkerInfo *stale = find_incarnation(changed, restart->address, restart->before);
+        assert(stale != NULL);
         list_append(&directory->restarts, &restart->link);
-        memcpy(find_incarnation(changed, restart->address, restart->before)->incarnation, restart->after,
-            sizeof restart->after);
+        memcpy(stale->incarnation, restart->after, sizeof stale->incarnation);
         previous = replace_current(directory, changed);
     } else {
         memory_free(restart);

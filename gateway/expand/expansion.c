@@ -146,9 +146,9 @@ expand_map(const Expansion *expansion)
 
 /* Returns false without memory. */
 static bool
-remember_first(Map *map, Slice name, const void *value)
+remember_first(Map *map, Slice name, char *place)
 {
-    return map_get(map, name) != NULL || map_put(map, name, (void *)(uintptr_t)value);
+    return map_get(map, name) != NULL || map_put(map, name, place);
 }
 
 static bool
@@ -156,15 +156,23 @@ collect_names(const FunctionDef *function, const FunctionNames *names)
 {
     bool is_ok = true;
     for (size_t index = 0; is_ok && index < function->input_count; index++) {
-        is_ok = remember_first(names->arguments, function->inputs[index].name, &function->inputs[index]);
+        is_ok = remember_first(names->arguments, function->inputs[index].name, &names->places[index]);
     }
     for (size_t index = 0; is_ok && index < function->output_count; index++) {
-        is_ok = remember_first(names->outputs, function->outputs[index].name, &function->outputs[index]);
+        is_ok = remember_first(names->outputs, function->outputs[index].name, &names->places[index]);
     }
     for (size_t index = 0; is_ok && index < function->return_count; index++) {
-        is_ok = remember_first(names->returns, function->returns[index].name, &function->returns[index]);
+        is_ok = remember_first(names->returns, function->returns[index].name, &names->places[index]);
     }
     return is_ok;
+}
+
+bool
+function_names_find(const FunctionNames *names, const Map *map, Slice name, size_t *ret_position)
+{
+    const char *place = map_get(map, name);
+    *ret_position = place == NULL ? 0 : (size_t)(place - names->places);
+    return place != NULL;
 }
 
 const FunctionNames *
@@ -174,10 +182,12 @@ expand_function_names(const Expansion *expansion, const FunctionDef *function)
     if (known->returns != NULL) {
         return known;
     }
-    FunctionNames names = {.arguments = expand_map(expansion),
+    size_t place_count = function->input_count + function->output_count + function->return_count + 1;
+    FunctionNames names = {.places = expand_scratch(expansion, place_count, 1),
+        .arguments = expand_map(expansion),
         .outputs = expand_map(expansion),
         .returns = expand_map(expansion)};
-    if (names.arguments == NULL || names.outputs == NULL || names.returns == NULL ||
+    if (names.places == NULL || names.arguments == NULL || names.outputs == NULL || names.returns == NULL ||
         !collect_names(function, &names)) {
         return NULL;
     }

@@ -39,9 +39,10 @@ typedef struct Form {
     Status (*expand)(Scope *scope, Member *member);
 } Form;
 
-/* What a function calls its arguments, outputs and returned values: the name of each, or of the first of
- * several so called, with its FunctionArgument or FunctionReturn. */
+/* Where the arguments, outputs and returned values of a function stand in its lists, by name; of several so
+ * called the first. The maps' values point into `places`, to the position. */
 typedef struct FunctionNames {
+    char *places;
     Map *arguments;
     Map *outputs;
     Map *returns;
@@ -159,6 +160,9 @@ MUST_USE Status expand_function(
 /* Returns the names in a function of the library; NULL without memory. They are collected once, however often
  * the function is used. */
 const FunctionNames *expand_function_names(const Expansion *expansion, const FunctionDef *function);
+
+/* Finds the position that a map of these names has for one. */
+bool function_names_find(const FunctionNames *names, const Map *map, Slice name, size_t *ret_position);
 
 /* Returns an empty map that is freed with the call's arena; NULL without memory. */
 Map *expand_map(const Expansion *expansion);

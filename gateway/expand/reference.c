@@ -110,9 +110,9 @@ form_output_start(const Scope *scope, Member *member, Slice output, bool *ret_fo
         return expand_no_memory(scope->expansion);
     }
     TRY(member->output_starts == NULL ? find_output_starts(scope, function, member) : STATUS_OK);
-    const FunctionArgument *found = map_get(names->outputs, output);
-    *ret_found = found != NULL;
-    *ret_start = found == NULL ? 0 : member->output_starts[found - function->outputs];
+    size_t position = 0;
+    *ret_found = function_names_find(names, names->outputs, output, &position);
+    *ret_start = *ret_found ? member->output_starts[position] : 0;
     return STATUS_OK;
 }
 
@@ -149,7 +149,9 @@ find_argument(const Scope *scope, Slice name, const FunctionArgument **ret_argum
     if (names == NULL && scope->function != NULL) {
         return expand_no_memory(scope->expansion);
     }
-    *ret_argument = names == NULL ? NULL : map_get(names->arguments, name);
+    size_t position = 0;
+    bool is_found = names != NULL && function_names_find(names, names->arguments, name, &position);
+    *ret_argument = is_found ? &scope->function->inputs[position] : NULL;
     return STATUS_OK;
 }
 

@@ -256,12 +256,12 @@ find_return(const Scope *scope, const Member *user, Slice output, Slice *ret_val
     if (names == NULL) {
         return expand_no_memory(scope->expansion);
     }
-    const FunctionReturn *found = map_get(names->returns, output);
-    if (found == NULL) {
+    size_t position = 0;
+    if (!function_names_find(names, names->returns, output, &position)) {
         return expand_fail(scope, user, "function '%.*s' does not say what its output '%.*s' is",
             SLICE_PRINT(scope->function->name), SLICE_PRINT(output));
     }
-    *ret_value = found->value;
+    *ret_value = scope->function->returns[position].value;
     return STATUS_OK;
 }
 

@@ -148,7 +148,7 @@ open_slots(Placement *placement)
         return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
             "the nodes of this step ask for %u worker tasks, %u slots are possible", count, most);
     }
-    assert(most <= PLAN_SLOT_COUNT_MAX);
+    assert(tasks != NULL && most <= PLAN_SLOT_COUNT_MAX);
     memcpy(compile->slot_tasks, tasks, count * sizeof *tasks);
     placement->state_slot = count;
     uint32_t wanted = keeps_state && configured <= count ? count + 1 : configured;

@@ -62,7 +62,7 @@ const char *step_entry_lost_peer(const StepEntry *entry);
 
 /* Ends a step, known or not, up to this attempt: aborts the rendezvous of its slots and leaves a tombstone,
  * until 60 s after the deadline or until TOMBSTONE_COUNT_MAX younger ones exist. Idempotent. */
-void step_table_cleanup(StepTable *table, Slice step, int64_t attempt);
+void step_table_cleanup(StepTable *table, Slice id, int64_t attempt);
 
 /* Ends every step (CleanupAll). */
 void step_table_clear(StepTable *table);

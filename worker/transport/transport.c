@@ -396,6 +396,7 @@ messages_free(ListLink *messages)
 static void
 messages_push(ListLink *messages)
 {
+    assert(!list_is_empty(messages));
     const Message *first = LIST_ITEM(messages->next, Message, link);
     char path[PATH_SIZE];
     int size = snprintf(path, sizeof path, "/worker/v1/steps/%s/tensors", first->step->id);
