@@ -377,7 +377,8 @@ put_blob(BlobTransfer *transfer)
     } else if (transfer->streams) {
         go_on(transfer);
     } else {
-        transfer->written = blob_size(transfer);
+        transfer->read = blob_size(transfer); /* nothing is left to read when the stream has room */
+        transfer->written = transfer->read;
         upstream_write_buffer(transfer->call, slice_of(tensor->data, transfer->written), tensor->buffer);
         upstream_end(transfer->call);
     }

@@ -47,7 +47,7 @@ thread_run(void *argument)
     Call call = {.arena = arena};
     JobPool *jobs = NULL;
     HttpServer *servers[SERVERS_MAX];
-    JobPoolOptions job_options = {.thread_count = 2, .context_new = context_new};
+    JobPoolOptions job_options = {.thread_count = 3, .context_new = context_new};
     assert_status(&call, STATUS_OK, loop_new(&call, &loop));
     assert_status(&call, STATUS_OK, job_pool_new(&call, &job_options, &jobs));
     for (size_t index = 0; index < server_count; index++) {
