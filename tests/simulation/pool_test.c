@@ -126,6 +126,18 @@ upstream_resume(UpstreamCall *call)
 }
 
 void
+upstream_pass(UpstreamCall *call)
+{
+    (void)call;
+}
+
+void
+upstream_widen(UpstreamCall *call)
+{
+    (void)call;
+}
+
+void
 upstream_cancel(UpstreamCall *call)
 {
     call->is_detached = true;
