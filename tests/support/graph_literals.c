@@ -1,5 +1,6 @@
 #include "tests/support/graph_literals.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +8,7 @@
 #include "shared/base/text.h"
 #include "shared/ops/signature.h"
 
-enum { PARTS_MAX = 32, NODES_MAX = 32 };
+enum { PARTS_MAX = 512, NODES_MAX = 32 };
 
 static void
 must(bool is_true)
@@ -167,6 +168,7 @@ read_node(Arena *arena, Slice line, NodeDef *node)
     Slice inputs = cut(&line, ')');
     Slice parts[PARTS_MAX];
     while (inputs.size > 0) {
+        assert(node->input_count < PARTS_MAX);
         parts[node->input_count++] = cut(&inputs, ',');
     }
     node->inputs = copy_of(arena, parts, node->input_count * sizeof *parts);
