@@ -1,4 +1,4 @@
-/* What the files of gateway/blobs share. Only this folder includes it. */
+/* Declarations that the files of gateway/blobs share. Only this folder includes it. */
 #pragma once
 
 #include "gateway/blobs/blob_store.h"

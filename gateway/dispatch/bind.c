@@ -195,7 +195,7 @@ take_seat(const Dispatcher *dispatcher, WorkerLoad *load)
     }
 }
 
-/* What the choice of a worker for one slot looks at. */
+/* The facts that the choice of a worker for one slot looks at. */
 typedef struct Choice {
     const Dispatcher *dispatcher;
     const Holders *holders; /* of the slot's partition; NULL: none */

@@ -73,7 +73,7 @@ typedef struct StepPin {
                                          * none */
 } StepPin;
 
-/* What is to run, for whom, and within which bounds. */
+/* The plan to run, its tenant, and the bounds of the run. */
 typedef struct StepRunOptions {
     StepId id;
     Plan *plan;          /* a reference is taken */
@@ -119,7 +119,7 @@ typedef struct StepReport {
  * and are preferred from now on. On the loop's thread. */
 void dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepReport *report);
 
-/* What becomes of a large output, when its head has come. */
+/* The way that a large output takes, chosen when its head has come. */
 typedef enum OutputWay {
     OUTPUT_WHOLE,  /* on_output brings it */
     OUTPUT_PIECES, /* on_piece brings its bytes as they come; one output at a time */

@@ -39,7 +39,7 @@ typedef struct Form {
     Status (*expand)(Scope *scope, Member *member);
 } Form;
 
-/* Where the arguments, outputs and returned values of a function stand in its lists, by name; of several so
+/* Positions of the arguments, outputs and returned values of a function in its lists, by name; of several so
  * called the first. The maps' values point into `places`, to the position. */
 typedef struct FunctionNames {
     char *places;

@@ -76,7 +76,7 @@ MUST_USE Status byte_reader_copy(ByteReader *reader, uint64_t size, Buffer *ret_
 /* Reads a number of protobuf's wire format. */
 MUST_USE Status byte_reader_varint(ByteReader *reader, uint64_t *ret_value);
 
-/* What bytes that are not kept are known by. */
+/* The digests by which bytes that are not kept are known. */
 typedef struct ByteDigest {
     Sha256 sha256;
     uint32_t crc32c; /* when it is asked for */

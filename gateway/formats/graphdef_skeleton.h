@@ -1,4 +1,4 @@
-/* What graphdef_skeleton.c and saved_model_skeleton.c share. Private to gateway/formats. */
+/* Functions that graphdef_skeleton.c and saved_model_skeleton.c share. Private to gateway/formats. */
 #pragma once
 
 #include "gateway/formats/skeleton_scan.h"

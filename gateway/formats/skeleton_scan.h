@@ -31,8 +31,8 @@ typedef struct ScanField {
     const ScanMessage *message; /* of SCAN_MESSAGE */
 } ScanField;
 
-/* Whether tensors in a message may be weights: an attribute other than "value" must keep its elements, as it
- * may belong to another node than a constant. */
+/* The rule that says whether tensors in a message may be weights: an attribute other than "value" must keep
+ * its elements, as it may belong to another node than a constant. */
 typedef enum ScanWeights {
     WEIGHTS_AS_AROUND,
     WEIGHTS_ALLOWED,

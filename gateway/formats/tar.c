@@ -102,7 +102,7 @@ is_end(Slice header)
     return true;
 }
 
-/* What pax's records say of the next file. */
+/* The properties that pax's records give the next file. */
 typedef struct PaxRecords {
     Slice path; /* "": they do not say */
     bool has_size;
@@ -146,7 +146,7 @@ header_name(Call *call, Slice header, Slice *ret_name)
     return text == NULL ? call_fail_memory(call, "an archive's names") : STATUS_OK;
 }
 
-/* What stands before a file, and the file. */
+/* The records that stand before a file, and the file. */
 typedef struct Entry {
     Slice header;
     ByteSpan content;

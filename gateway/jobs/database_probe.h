@@ -1,6 +1,6 @@
-/* Whether PostgreSQL answers, asked once a second by a thread with a connection of its own. Who wants to know
- * reads the last answer, so that a question about the gateway's health never waits behind users' work, nor
- * for a database that does not answer.
+/* A probe of whether PostgreSQL answers, asked once a second by a thread with a connection of its own. Who
+ * wants to know reads the last answer, so that a question about the gateway's health never waits behind
+ * users' work, nor for a database that does not answer.
  *
  * Threads: any; database_probe_free() main's.
  * Errors:  those of opening the thread. */

@@ -18,7 +18,7 @@
 #include "gateway/plan/placement.h"
 #include "gateway/plan/stages.h"
 
-/* What a slot holds of the inputs of one node. */
+/* The bytes that a slot holds of the inputs of one node. */
 typedef struct Weight {
     uint64_t bytes;
     const Node *first; /* the first of these inputs */

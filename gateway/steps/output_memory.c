@@ -20,7 +20,7 @@ struct OutputMemory {
     ListLink waits;
 };
 
-/* What one tenant holds. */
+/* The memory that one tenant holds. */
 struct OutputAccount {
     TenantId tenant;
     size_t held;

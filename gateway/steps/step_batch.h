@@ -9,7 +9,7 @@
 #include "gateway/jobs/job_context.h"
 #include "gateway/store/blobs.h"
 
-/* What the steps of a batch have to be written. */
+/* The functions that write the items of one kind of batch. */
 typedef struct StepBatch {
     size_t (*count_tensors)(BatchItem *item);
 

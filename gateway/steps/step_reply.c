@@ -14,7 +14,7 @@
 #include "gateway/steps/step_text.h"
 
 enum {
-    /* What a stream holds at most: its queue, a window of HTTP/2, a turn of text. */
+    /* The bytes that a stream holds at most: its queue, a window of HTTP/2, a turn of text. */
     STREAM_ROOM = 256 * 1024,
     /* A reader that waits for the worker after so many bytes is a fast one: sockets take less by themselves.
      */

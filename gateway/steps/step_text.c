@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "gateway/steps/step_reply.h"
 #include "shared/base/memory.h"
 #include "shared/tensor/tensor_json.h"
 

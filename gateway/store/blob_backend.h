@@ -1,4 +1,4 @@
-/* What holds the bytes of uploaded blobs: PostgreSQL, a folder, an object store. A backend holds bytes and
+/* A holder of the bytes of uploaded blobs: PostgreSQL, a folder, an object store. A backend holds bytes and
  * nothing else: rows of `blobs`, `blob_uploads` and `blob_removals` name every location that it may have
  * bytes for, and are committed before the first byte is written, so that a crash leaves nothing for ever.
  *
@@ -23,7 +23,7 @@ typedef struct BlobRange {
     size_t size;
 } BlobRange;
 
-/* Where the bytes of one blob are, or will be. */
+/* The location of the bytes of one blob, present or future. */
 typedef struct BlobPlace {
     Store *store; /* of the thread that asks */
     TenantId tenant;

@@ -9,7 +9,7 @@ STATEMENT(blob_locate);
 STATEMENT(blob_chunk_find);
 STATEMENT(blob_holders);
 
-/* Where the bytes of a digest are. */
+/* The location of the bytes of a digest. */
 typedef struct Located {
     uint64_t size;
     Sha256 holder;        /* the blob that holds them */

@@ -65,7 +65,7 @@ typedef struct BlobPartOf {
 MUST_USE Status blobs_put_ranges(
     Call *call, Store *store, TenantId tenant, const BlobPartOf *ranges, size_t count);
 
-/* Where the bytes of a digest lie: in the blob of that digest, or in a file of which they are a range. */
+/* The holder of the bytes of a digest: the blob of that digest, or a file of which they are a range. */
 typedef struct BlobHolder {
     Sha256 digest;
     uint64_t size;

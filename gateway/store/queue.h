@@ -30,7 +30,7 @@ typedef struct StepNew {
     StepTensors feeds;   /* blobs that are stored already */
 } StepNew;
 
-/* How a step ends. */
+/* The end of a step: its state, and how it came to it. */
 typedef struct StepOutcome {
     StepState state;
     const char *error_code; /* NULL: none; so are the next two */

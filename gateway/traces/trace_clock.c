@@ -1,6 +1,6 @@
 #include "gateway/traces/trace_clock.h"
 
-/* How much later than the sender's run the receiver's run began, at least. */
+/* The least time by which the receiver's run began later than the sender's. */
 typedef struct Lag {
     size_t sender;
     size_t receiver;

@@ -40,7 +40,7 @@ enum {
     FRAME_JSON_SIZE_MAX = 1 << 20,
 };
 
-/* How much of a TENSOR frame a reader has come to; other kinds are always whole. */
+/* The part of a TENSOR frame that a reader has come to; other kinds are always whole. */
 typedef enum FramePart {
     FRAME_WHOLE,
     FRAME_HEAD,  /* name, dtype and shape; the elements follow */

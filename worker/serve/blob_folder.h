@@ -21,7 +21,7 @@
 typedef struct BlobFolder BlobFolder;
 typedef struct BlobFile BlobFile;
 
-/* What was done with a file of the blob folder. */
+/* The ways in which a file of the blob folder was used, as metrics count them. */
 typedef enum BlobFileEvent {
     BLOB_FILE_WRITTEN,
     BLOB_FILE_MAPPED,
