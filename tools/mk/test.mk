@@ -69,7 +69,7 @@ test-isa: $(ISA_TEST_PROGRAMS)
 SLOWNESS ?= 4
 TESTS_SLOWED ?= $(filter $(OUT)/tests/integration/%,$(TEST_PROGRAMS))
 test-slowed: all $(filter $(OUT)/%,$(TESTS_SLOWED))
-	@OUT=$(OUT) TEST_SECONDS=$$((180 * $(SLOWNESS))) \
+	@OUT=$(OUT) TEST_SECONDS=$$((600 * $(SLOWNESS))) \
 	    tools/with_postgres tools/slowed $(SLOWNESS) tools/run_tests $(TESTS_SLOWED)
 
 # Frozen TensorFlow graphs with expected outputs, over REST; CORPUS is a tar or a folder, CASES a part of their names.
