@@ -8,6 +8,7 @@
 #include "gateway/steps/step_batch.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_json.h"
+#include "gateway/steps/step_reply.h"
 #include "gateway/tensors/tensor_store.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -363,6 +364,14 @@ run_output(void *context, uint32_t fetch, const Tensor *tensor)
     queued->step.outputs[fetch] = tensor_ref(tensor);
 }
 
+/* Outputs of a step for later are stored whole. */
+static OutputWay
+run_head(void *context, const OutputHead *head)
+{
+    QueuedStep *queued = context;
+    return step_reply_take_whole(&queued->step, head);
+}
+
 static void
 run_done(void *context, const StepReport *report)
 {
@@ -386,7 +395,7 @@ dispatch_step(QueuedStep *queued)
 {
     assert(queued->status == STATUS_OK && queued->step.plan != NULL);
 
-    static const StepEvents events = {.on_output = run_output, .on_done = run_done};
+    static const StepEvents events = {.on_output = run_output, .on_head = run_head, .on_done = run_done};
     StepCall *step = &queued->step;
     uint64_t now_us = clock_wall_us();
     uint64_t left_us = queued->deadline_us > now_us ? queued->deadline_us - now_us : 0;

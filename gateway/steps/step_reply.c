@@ -46,11 +46,12 @@ open_claim(StepCall *step)
            output_claim_open(claim, step->loop->steps->outputs, step->tenant, step->loop->loop);
 }
 
-/* Ends the step, as there is no memory for an output. */
+/* Ends the step, as there is no memory for an output: now, or ever. */
 static void
-refuse_output(StepCall *step, uint32_t fetch, uint64_t size)
+refuse_output(StepCall *step, uint32_t fetch, uint64_t size, OutputRoom room)
 {
-    Failure failure = failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
+    Status code = room == OUTPUT_ROOM_NEVER ? STATUS_FAILED_PRECONDITION : STATUS_RESOURCE_EXHAUSTED;
+    Failure failure = failure_of(code, (Slice){0},
         "output '%.*s' of %llu bytes has to be whole in the gateway, and its memory for outputs has no room "
         "for "
         "that: fetch fewer or smaller outputs, or accept application/vnd.sluice.frames",
@@ -58,9 +59,9 @@ refuse_output(StepCall *step, uint32_t fetch, uint64_t size)
     step_fail(step->running.run, &failure);
 }
 
-/* Takes memory for an output that has to be whole; strings get a table of their own. */
-static OutputWay
-take_whole(StepCall *step, const OutputHead *head)
+/* Strings get a table of their own. */
+OutputWay
+step_reply_take_whole(StepCall *step, const OutputHead *head)
 {
     StepReply *reply = &step->reply;
     bool is_string = head->tensor->dtype == DTYPE_STRING;
@@ -84,7 +85,7 @@ take_whole(StepCall *step, const OutputHead *head)
         return OUTPUT_WHOLE;
     }
     if (!reply->awaits_whole) {
-        refuse_output(step, head->fetch, head->size);
+        refuse_output(step, head->fetch, head->size, room);
     }
     return OUTPUT_WAITS;
 }
@@ -147,20 +148,20 @@ step_reply_head(StepCall *step, const OutputHead *head)
     }
     bool is_alone = find_asked(step, head->fetch, &index) == 1;
     if (!is_alone || !head->may_wait || is_for_keeping(step, head->size)) {
-        return take_whole(step, head);
+        return step_reply_take_whole(step, head);
     }
     if (step_text_is_busy(step)) {
         return OUTPUT_WAITS; /* until the text before it is written */
     }
     OutputRoom room = take_stream_room(step);
     if (room == OUTPUT_ROOM_NEVER) {
-        refuse_output(step, head->fetch, STREAM_ROOM);
+        refuse_output(step, head->fetch, STREAM_ROOM, room);
     }
     if (room != OUTPUT_ROOM_TAKEN) {
         return OUTPUT_WAITS;
     }
     if (!reply->form->begin(step, index, head)) {
-        return take_whole(step, head);
+        return step_reply_take_whole(step, head);
     }
     if (reply->is_wide) {
         step_widen(step->running.run);
@@ -196,7 +197,7 @@ step_reply_keep(StepCall *step, size_t index, const Tensor *tensor)
     }
     bool is_free = size >= KEPT_FREE || reply->kept_size + size <= KEPT_FREE;
     if (!is_free && (!open_claim(step) || output_claim_take(&reply->claim, size) != OUTPUT_ROOM_TAKEN)) {
-        refuse_output(step, reply->fetches[index], size);
+        refuse_output(step, reply->fetches[index], size, OUTPUT_ROOM_LATER);
         return false;
     }
     reply->kept_size += size;

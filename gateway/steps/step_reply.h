@@ -23,6 +23,10 @@ void step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor);
 /* Says how a large output is to come, and takes memory for it; a StepEvents.on_head. */
 OutputWay step_reply_head(StepCall *step, const OutputHead *head);
 
+/* Takes memory for an output that has to be whole, also of a step without a client; it is given back with the
+ * call. Otherwise the output waits, or the step ends. */
+OutputWay step_reply_take_whole(StepCall *step, const OutputHead *head);
+
 /* Keeps an output in step->outputs for later; a form's function. False when there is no memory: the step
  * ends. */
 bool step_reply_keep(StepCall *step, size_t index, const Tensor *tensor);

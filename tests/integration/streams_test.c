@@ -520,6 +520,38 @@ a_tenant_that_does_not_read_leaves_room_for_others(void **state)
     cluster_stop(&cluster);
 }
 
+/* Outputs of a step for later are whole in the gateway until they are stored. */
+static void
+a_queued_step_takes_memory_for_its_outputs(void **state)
+{
+    static const char *const arguments[] = {"--output-memory=8MiB", NULL};
+    static const char *const headers[] = {"Prefer: respond-async, wait=30", NULL};
+    static const struct {
+        int count;
+        const char *part;
+    } cases[] = {
+        {MANY, "\"state\":\"succeeded\""},
+        {5 * MANY, "output 'y' of 6000140 bytes has to be whole in the gateway"},
+        {MANY, "\"state\":\"succeeded\""},
+    };
+    ClusterOptions options = {.worker_count = 1, .gateway_arguments = arguments};
+    Cluster cluster = {0};
+    char path[CLUSTER_URL_SIZE];
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    begin(&cluster);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster.session);
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        AUTO_BUFFER body = {0};
+        AUTO_REST reply = {0};
+        body_of(&(Asked){.count = cases[index].count, .fetches = "[\"y\"]"}, &body);
+        cluster_send_with(&cluster, "POST", path, headers, buffer_string(&body), &reply);
+        cluster_expect(&reply, 200, cases[index].part);
+    }
+    AWAIT(cluster_metric(&cluster, "sluice_output_memory_bytes") == 0);
+    cluster_stop(&cluster);
+}
+
 typedef struct JsonReader {
     pthread_t thread;
     Cluster *cluster;
@@ -619,6 +651,7 @@ main(void)
         CLUSTER_TEST(a_reader_may_take_longer_than_its_step_had),
         CLUSTER_TEST(an_output_goes_on_when_its_worker_is_lost),
         cmocka_unit_test(a_tenant_that_does_not_read_leaves_room_for_others),
+        cmocka_unit_test(a_queued_step_takes_memory_for_its_outputs),
         cmocka_unit_test(large_json_answers_do_not_stall_others),
         cmocka_unit_test(a_request_without_a_key_is_answered_before_its_body),
     };
