@@ -163,9 +163,6 @@ step_reply_head(StepCall *step, const OutputHead *head)
     if (!reply->form->begin(step, index, head)) {
         return step_reply_take_whole(step, head);
     }
-    if (reply->is_wide) {
-        step_widen(step->running.run);
-    }
     return OUTPUT_PIECES;
 }
 
@@ -205,7 +202,7 @@ step_reply_keep(StepCall *step, size_t index, const Tensor *tensor)
     return true;
 }
 
-/* Widens the window for a reader that is faster than the worker's answer with a narrow one. */
+/* Widens the windows for a reader that is faster than workers answer with narrow ones. */
 static void
 widen_for_fast_reader(StepCall *step)
 {
@@ -215,6 +212,8 @@ widen_for_fast_reader(StepCall *step)
         output_claim_widen(&reply->claim, WIDE_ROOM)) {
         reply->is_wide = true;
         http_stream_low(reply->stream, WIDE_QUEUE_LOW);
+    }
+    if (reply->is_wide) {
         step_widen(step->running.run);
     }
 }
