@@ -22,20 +22,22 @@ enum {
     MARKS_ARENA_SIZE_MAX = 16 << 20,
     STORE_TIMEOUT_S = 10,
     NAME_SIZE = 256,
+    RESOLUTIONS_MAX = 64,
 };
 
 struct WorkerPool {
     Job job; /* first: reads the drain marks */
     Loop *loop;
     JobPool *jobs;
+    JobPool *resolver;    /* one thread, so that a name server that is gone keeps no job thread waiting */
     Discovery *discovery; /* NULL before it has started and once it has stopped */
     Timer timer;
     Task look;      /* posted by worker_pool_look() */
     bool is_posted; /* atomic: `look` is on its way */
     bool is_looking;
     bool looks_again; /* a mark was set while a look was under way */
-    bool has_stopped;
-    Arena *arena; /* holds `workers` */
+    bool has_stopped; /* atomic */
+    Arena *arena;     /* holds `workers` */
     WorkerList workers;
     Buffer seen;   /* WorkerInfo[]: those whose task numbers are to be looked up next */
     Task ask;      /* deferred to the end of the turn: workers of one turn are looked up together */
@@ -150,7 +152,7 @@ worker_seen(void *context, const WorkerInfo *worker)
     }
 }
 
-/* The look-up of the addresses behind a service's name, on a job thread, as resolving waits. */
+/* The look-up of the addresses behind a service's name, on the thread for names, as resolving waits. */
 typedef struct Resolution {
     Job job; /* first */
     WorkerPool *pool;
@@ -182,6 +184,9 @@ resolve_name(Job *job, JobContext *context)
     Resolution *resolution = (Resolution *)(void *)job;
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
+    if (atomic_load_acquire(&resolution->pool->has_stopped)) {
+        return; /* a gateway that stops does not wait for a name server */
+    }
     int code = getaddrinfo(resolution->name, resolution->port, &hints, &found);
     if (code != 0) {
         resolution->error = gai_strerror(code);
@@ -241,7 +246,7 @@ look_up_name(void *context, size_t entry, Slice name_and_port)
     (void)snprintf(resolution->name, NAME_SIZE, "%.*s", SLICE_PRINT(slice_part(name_and_port, 0, colon)));
     (void)snprintf(resolution->port, sizeof resolution->port, "%.*s",
         SLICE_PRINT(slice_part(name_and_port, colon + 1, sizeof resolution->port - 1)));
-    if (!job_submit(pool->jobs, &resolution->job)) {
+    if (!job_submit(pool->resolver, &resolution->job)) {
         memory_free(resolution);
     }
 }
@@ -343,6 +348,8 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
         .on_resolve = look_up_name,
         .context = pool,
     };
+    TRY(job_pool_new(
+        call, &(JobPoolOptions){.thread_count = 1, .queue_max = RESOLUTIONS_MAX}, &pool->resolver));
     TRY(discovery_start(call, options->loop, options->directory, &discovery, &pool->discovery));
     set_timer(pool);
     return STATUS_OK;
@@ -360,10 +367,11 @@ void
 worker_pool_stop(WorkerPool *pool)
 {
     if (pool != NULL) {
-        pool->has_stopped = true;
+        atomic_store_release(&pool->has_stopped, true);
         timer_clear(pool->loop, &pool->timer);
         discovery_stop(pool->discovery);
         pool->discovery = NULL;
+        job_pool_free(TAKE(pool->resolver));
     }
 }
 
