@@ -22,7 +22,7 @@ struct Library {
     LibraryOptions options; /* `blobs` is NULL: the caller's source is valid only in library_new() */
     Map *by_name;           /* name → LibraryFunction */
     Map *blobs;             /* sha256 → TensorBuffer */
-    uint32_t call_count; /* atomic: calls under way */
+    uint32_t call_count;    /* atomic: calls under way */
     size_t function_count;
     LibraryFunction functions[];
 };
