@@ -56,7 +56,9 @@ blob_body_begin(Call *call, BlobStore *blobs, const Request *request, Response *
 {
     uint64_t size_max = blob_store_limits(blobs)->blob_bytes;
     BlobWanted wanted = {.tenant = request->principal.tenant, .is_unnamed = digest == NULL};
-    wanted.digest = digest == NULL ? (Sha256){{0}} : *digest;
+    if (digest != NULL) {
+        wanted.digest = *digest;
+    }
     TRY(read_wanted(call, request, response, &wanted));
     if (wanted.size > size_max) {
         return response_fail(call, response, HTTP_TOO_LARGE,

@@ -69,7 +69,9 @@ list_answered(const Discovery *discovery, const Target **targets, size_t *ret_de
             *ret_device_count += target->info.device_count;
         }
     }
-    qsort(targets, count, sizeof *targets, by_task);
+    if (count > 1) {
+        qsort(targets, count, sizeof *targets, by_task);
+    }
     return count;
 }
 

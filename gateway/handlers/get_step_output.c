@@ -36,7 +36,7 @@ find_output(Call *call, Store *store, const StepRecord *step, Slice name, const 
     TRY(steps_outputs(call, store, step->tenant, step->id, &outputs));
     for (size_t index = 0; index < outputs.count; index++) {
         if (is_named(outputs.items[index].name, name)) {
-            *ret_output = &outputs.items[index];
+            *ret_output = outputs.items + index;
             return STATUS_OK;
         }
     }
