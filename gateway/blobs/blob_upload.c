@@ -33,6 +33,8 @@ struct BlobUpload {
     Buffer part;       /* the bytes behind them */
     size_t part_size;
     bool is_unnamed;
+    bool is_checked; /* the bytes must have this digest */
+    Sha256 wanted;
     bool has_all;  /* all bytes are in the backend, and have the digest */
     bool is_ended; /* the row is gone */
 };
@@ -174,6 +176,8 @@ open_upload(Call *call, BlobStore *blobs, Store *store, const BlobWanted *wanted
     upload->blobs = blobs;
     upload->is_ended = true;
     upload->is_unnamed = wanted->is_unnamed;
+    upload->is_checked = !wanted->is_unnamed;
+    upload->wanted = wanted->digest;
     upload->slot.tenant = wanted->tenant;
     list_init(&upload->slot.link);
     upload->arena = arena_new(ARENA_SIZE_MAX);
@@ -298,13 +302,22 @@ blob_upload_size(const BlobUpload *upload)
     return upload->row.size;
 }
 
+void
+blob_upload_expect(BlobUpload *upload, const Sha256 *digest)
+{
+    assert(upload->is_unnamed);
+
+    upload->is_checked = true;
+    upload->wanted = *digest;
+}
+
 static Status
 refuse_digest(Call *call, Store *store, BlobUpload *upload, const Sha256 *found)
 {
     char wanted_hex[SHA256_HEX_SIZE];
     char found_hex[SHA256_HEX_SIZE];
     bool is_dropped = false;
-    sha256_to_hex(&upload->row.digest, wanted_hex);
+    sha256_to_hex(&upload->wanted, wanted_hex);
     sha256_to_hex(found, found_hex);
     TRY(uploads_drop(call, store, upload->slot.tenant, &upload->row.digest, &is_dropped));
     upload->is_ended = true;
@@ -322,7 +335,7 @@ complete_bytes(Call *call, Store *store, BlobUpload *upload, Sha256 *ret_digest)
         return STATUS_OK;
     }
     sha256_chain_end(&upload->chain, buffer_slice(&upload->part), ret_digest);
-    return upload->is_unnamed || sha256_equal(ret_digest, &upload->row.digest)
+    return !upload->is_checked || sha256_equal(ret_digest, &upload->wanted)
                ? write_part(call, store, upload, ret_digest)
                : refuse_digest(call, store, upload, ret_digest);
 }

@@ -32,6 +32,9 @@ typedef struct BlobWanted {
 MUST_USE Status blob_upload_open(Call *call, BlobStore *blobs, Store *store, const BlobWanted *wanted,
     BlobUpload **ret_upload, uint64_t *ret_offset);
 
+/* Sets the digest that the bytes of an unnamed upload must have at its end. */
+void blob_upload_expect(BlobUpload *upload, const Sha256 *digest);
+
 /* Takes the next bytes. OUT_OF_RANGE behind the blob's end. */
 MUST_USE Status blob_upload_write(Call *call, Store *store, BlobUpload *upload, Slice bytes);
 

@@ -13,7 +13,8 @@ tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest)
 }
 
 static Status
-read_chunks(Call *call, Store *store, TenantId tenant, const Sha256 *digest, NpyReader *reader)
+read_chunks(
+    Call *call, Store *store, TenantId tenant, const Sha256 *digest, size_t size_max, NpyReader *reader)
 {
     uint64_t size = 0;
     AUTO_BUFFER chunk = {0};
@@ -22,16 +23,17 @@ read_chunks(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Npy
         buffer_clear(&chunk);
         BlobRange range = {.offset = offset, .size = BLOB_CHUNK_SIZE};
         TRY(blobs_read(call, store, tenant, digest, range, &chunk));
-        TRY(npy_reader_write(call, reader, buffer_slice(&chunk), BLOB_PUT_SIZE_MAX));
+        TRY(npy_reader_write(call, reader, buffer_slice(&chunk), size_max));
     }
     return STATUS_OK;
 }
 
 Status
-tensor_blob_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Tensor *ret_tensor)
+tensor_blob_read(
+    Call *call, Store *store, TenantId tenant, const Sha256 *digest, size_t size_max, Tensor *ret_tensor)
 {
     NpyReader reader = {0};
-    Status status = read_chunks(call, store, tenant, digest, &reader);
+    Status status = read_chunks(call, store, tenant, digest, size_max, &reader);
     if (status == STATUS_OK) {
         status = npy_reader_end(call, &reader, ret_tensor);
     }

@@ -323,14 +323,6 @@ npy_read(Call *call, Slice bytes, size_t byte_size_max, Tensor *ret_tensor)
     return STATUS_OK;
 }
 
-void
-npy_reader_done(NpyReader *reader)
-{
-    buffer_done(&reader->header);
-    tensor_unref(&reader->tensor);
-    *reader = (NpyReader){0};
-}
-
 /* Finds how many bytes the header lacks, as far as is known yet; 0 when it is complete. */
 static Status
 header_missing(Call *call, Slice bytes, size_t *ret_missing)
@@ -350,59 +342,113 @@ header_missing(Call *call, Slice bytes, size_t *ret_missing)
 }
 
 static Status
-header_finish(Call *call, NpyReader *reader, size_t byte_size_max)
+head_finish(Call *call, NpyHead *head, size_t byte_size_max)
 {
     Slice text = {0};
     Slice nothing = {0};
     Header header = {0};
     Elements elements = {0};
-    TRY(file_split(call, buffer_slice(&reader->header), &text, &nothing));
+    TRY(file_split(call, buffer_slice(&head->bytes), &text, &nothing));
     TRY(header_parse(call, text, &header));
     TRY(elements_measure(call, &header, byte_size_max, &elements));
-    if (!tensor_new(elements.dtype, &header.shape, &reader->tensor)) {
-        return call_fail_memory(call, "a .npy file's elements");
-    }
-    reader->is_fortran = header.is_fortran;
+    head->described = (Tensor){.dtype = elements.dtype, .shape = header.shape};
+    head->is_fortran = header.is_fortran;
     return STATUS_OK;
 }
 
-static Status
-header_take(Call *call, NpyReader *reader, Slice *piece, size_t byte_size_max)
+Status
+npy_head_write(Call *call, NpyHead *head, Slice *piece, size_t byte_size_max)
 {
     size_t missing = 0;
-    TRY(header_missing(call, buffer_slice(&reader->header), &missing));
+    if (head->described.dtype != DTYPE_INVALID) {
+        return STATUS_OK;
+    }
+    TRY(header_missing(call, buffer_slice(&head->bytes), &missing));
     while (missing > 0 && piece->size > 0) {
         Slice taken = slice_part(*piece, 0, missing);
         *piece = slice_part(*piece, taken.size, piece->size);
-        buffer_append_slice(&reader->header, taken);
-        if (!buffer_is_ok(&reader->header)) {
+        buffer_append_slice(&head->bytes, taken);
+        if (!buffer_is_ok(&head->bytes)) {
             return call_fail_memory(call, "a .npy header");
         }
-        TRY(header_missing(call, buffer_slice(&reader->header), &missing));
+        TRY(header_missing(call, buffer_slice(&head->bytes), &missing));
     }
-    return missing > 0 ? STATUS_OK : header_finish(call, reader, byte_size_max);
+    return missing > 0 ? STATUS_OK : head_finish(call, head, byte_size_max);
+}
+
+Status
+npy_head_end(Call *call, const NpyHead *head)
+{
+    size_t start = 0;
+    size_t size = 0;
+    if (head->described.dtype != DTYPE_INVALID) {
+        return STATUS_OK;
+    }
+    TRY(header_measure(call, buffer_slice(&head->bytes), &start, &size));
+    return fail_cut(call, size);
+}
+
+void
+npy_head_done(NpyHead *head)
+{
+    buffer_done(&head->bytes);
+    *head = (NpyHead){0};
 }
 
 static Elements
-elements_of(const Tensor *tensor)
+elements_of(const NpyHead *head)
 {
-    return (Elements){.dtype = tensor->dtype, .shape = &tensor->shape, .size = tensor_byte_size(tensor)};
+    size_t size = tensor_byte_size(&head->described);
+    return (Elements){.dtype = head->described.dtype, .shape = &head->described.shape, .size = size};
+}
+
+/* Checks that a piece behind `count` bytes of elements is not too much. */
+static Status
+check_room(Call *call, const NpyHead *head, size_t count, size_t piece_size)
+{
+    Elements expected = elements_of(head);
+    return piece_size <= expected.size - count ? STATUS_OK
+                                               : fail_size(call, &expected, count + piece_size, " or more");
+}
+
+static Status
+check_whole(Call *call, const NpyHead *head, size_t count)
+{
+    TRY(npy_head_end(call, head));
+    Elements expected = elements_of(head);
+    return count == expected.size ? STATUS_OK : fail_size(call, &expected, count, "");
+}
+
+void
+npy_reader_done(NpyReader *reader)
+{
+    npy_head_done(&reader->head);
+    tensor_unref(&reader->tensor);
+    *reader = (NpyReader){0};
+}
+
+/* Takes the header's bytes from the piece, and makes the tensor when the header is complete. */
+static Status
+reader_take_head(Call *call, NpyReader *reader, Slice *piece, size_t byte_size_max)
+{
+    const Tensor *described = &reader->head.described;
+    TRY(npy_head_write(call, &reader->head, piece, byte_size_max));
+    if (described->dtype != DTYPE_INVALID && reader->tensor.dtype == DTYPE_INVALID &&
+        !tensor_new(described->dtype, &described->shape, &reader->tensor)) {
+        return call_fail_memory(call, "a .npy file's elements");
+    }
+    return STATUS_OK;
 }
 
 Status
 npy_reader_write(Call *call, NpyReader *reader, Slice piece, size_t byte_size_max)
 {
     assert(reader != NULL);
-    if (reader->tensor.dtype == DTYPE_INVALID) {
-        TRY(header_take(call, reader, &piece, byte_size_max));
-    }
+    TRY(reader_take_head(call, reader, &piece, byte_size_max));
     if (piece.size == 0) {
         return STATUS_OK;
     }
-    Elements expected = elements_of(&reader->tensor);
-    if (piece.size > expected.size - reader->filled) {
-        return fail_size(call, &expected, reader->filled + piece.size, " or more");
-    }
+    TRY(check_room(call, &reader->head, reader->filled, piece.size));
     memcpy((char *)reader->tensor.data + reader->filled, piece.data, piece.size);
     reader->filled += piece.size;
     return STATUS_OK;
@@ -424,23 +470,41 @@ reader_turn(Call *call, NpyReader *reader)
 Status
 npy_reader_end(Call *call, NpyReader *reader, Tensor *ret_tensor)
 {
-    if (reader->tensor.dtype == DTYPE_INVALID) {
-        size_t start = 0;
-        size_t size = 0;
-        TRY(header_measure(call, buffer_slice(&reader->header), &start, &size));
-        return fail_cut(call, size);
-    }
-    Elements expected = elements_of(&reader->tensor);
-    if (reader->filled < expected.size) {
-        return fail_size(call, &expected, reader->filled, "");
-    }
-    if (reader->is_fortran) {
+    TRY(check_whole(call, &reader->head, reader->filled));
+    if (reader->head.is_fortran) {
         TRY(reader_turn(call, reader));
     }
     TRY(elements_check(call, &reader->tensor));
     *ret_tensor = tensor_ref(&reader->tensor);
     npy_reader_done(reader);
     return STATUS_OK;
+}
+
+void
+npy_check_done(NpyCheck *check)
+{
+    npy_head_done(&check->head);
+    *check = (NpyCheck){0};
+}
+
+Status
+npy_check_write(Call *call, NpyCheck *check, Slice piece, size_t byte_size_max)
+{
+    TRY(npy_head_write(call, &check->head, &piece, byte_size_max));
+    if (piece.size == 0) {
+        return STATUS_OK;
+    }
+    TRY(check_room(call, &check->head, check->seen, piece.size));
+    Tensor elements = {.dtype = check->head.described.dtype, .shape = shape_vector((int64_t)piece.size)};
+    elements.data = (void *)(uintptr_t)piece.data; /* only read */
+    check->seen += piece.size;
+    return elements.dtype == DTYPE_BOOL ? elements_check(call, &elements) : STATUS_OK;
+}
+
+Status
+npy_check_end(Call *call, const NpyCheck *check)
+{
+    return check_whole(call, &check->head, check->seen);
 }
 
 Status

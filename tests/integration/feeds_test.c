@@ -1,7 +1,9 @@
 /* The forms in which a step's feeds come: parts of a multipart form, and references to tensors that were
  * uploaded. */
 #include "shared/crypto/digest.h"
+#include "shared/tensor/npy.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/process_memory.h"
 #include "tests/support/step_forms.h"
 
 #define BOUNDARY "f0rm"
@@ -310,6 +312,79 @@ feeds_by_reference_have_a_bound_together(void **state)
     cluster_stop(&cluster);
 }
 
+/* Makes a file of `count` zeros; large ones cost this process what they have bytes. */
+static void
+zeros_of(int64_t count, Buffer *ret_file)
+{
+    AUTO_ARENA arena = arena_new(1 << 20);
+    Call call = {.arena = arena};
+    Tensor zeros = {.dtype = DTYPE_FLOAT32, .shape = shape_vector(count)};
+    assert_int_equal(npy_write_header(&call, &zeros, ret_file), STATUS_OK);
+    size_t size = ret_file->size + (size_t)count * sizeof(float);
+    char *all = buffer_reserve(ret_file, size - ret_file->size);
+    assert_non_null(all);
+    memset(all, 0, size - ret_file->size);
+    ret_file->size = size;
+}
+
+static void
+a_large_tensor_goes_through_the_gateway_and_is_never_whole_there(void **state)
+{
+    enum { COUNT = 48 << 20, GROWTH_MAX = 64 << 20 }; /* 192 MiB */
+    Cluster *cluster = *state;
+    char hex[SHA256_HEX_SIZE];
+    char path[128];
+    AUTO_BUFFER file = {0};
+    AUTO_REST put = {0};
+    AUTO_REST again = {0};
+    AUTO_REST back = {0};
+    zeros_of(COUNT, &file);
+    hex_of(buffer_slice(&file), hex);
+    process_forget_peak(cluster->gateway.pid);
+    size_t before = process_resident(cluster->gateway.pid);
+    put_tensor(cluster, buffer_slice(&file), hex, &put);
+    cluster_expect(&put, 201, "\"dtype\":\"float32\",\"shape\":[50331648],\"size\":201326720");
+    put_tensor(cluster, buffer_slice(&file), hex, &again);
+    cluster_expect(&again, 200, NULL);
+    (void)snprintf(path, sizeof path, "/api/v1/tensors/%s", hex);
+    cluster_send(cluster, "GET", path, NULL, &back);
+    cluster_expect(&back, 200, NULL);
+    assert_true(slice_equal(buffer_slice(&back.body), buffer_slice(&file)));
+    size_t grown = process_peak(cluster->gateway.pid) - before;
+    if (grown > GROWTH_MAX) {
+        fail_msg("the gateway grew by %zu MiB", grown >> 20);
+    }
+}
+
+static void
+what_is_wrong_with_a_large_tensor_is_said(void **state)
+{
+    enum { COUNT = 2 << 20 }; /* 8 MiB */
+    Cluster *cluster = *state;
+    char hex[SHA256_HEX_SIZE];
+    char path[128];
+    AUTO_BUFFER file = {0};
+    AUTO_REST digest = {0};
+    AUTO_REST magic = {0};
+    AUTO_REST cut = {0};
+    AUTO_REST missing = {0};
+    zeros_of(COUNT, &file);
+    hex_of(SLICE("another file"), hex);
+    put_tensor(cluster, buffer_slice(&file), hex, &digest);
+    cluster_expect(&digest, 400, "have the digest");
+    (void)snprintf(path, sizeof path, "/api/v1/tensors/%s", hex);
+    cluster_send(cluster, "GET", path, NULL, &missing);
+    cluster_expect(&missing, 404, NULL);
+    Slice without_last = slice_part(buffer_slice(&file), 0, file.size - 4);
+    hex_of(without_last, hex);
+    put_tensor(cluster, without_last, hex, &cut);
+    cluster_expect(&cut, 400, "the .npy file has 8388604 bytes of elements");
+    file.data[0] = 'X';
+    hex_of(buffer_slice(&file), hex);
+    put_tensor(cluster, buffer_slice(&file), hex, &magic);
+    cluster_expect(&magic, 400, "the magic is missing");
+}
+
 static void
 what_is_wrong_with_a_reference_is_said(void **state)
 {
@@ -393,6 +468,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(feeds_come_as_parts_of_a_form),
+        cmocka_unit_test(a_large_tensor_goes_through_the_gateway_and_is_never_whole_there),
+        cmocka_unit_test(what_is_wrong_with_a_large_tensor_is_said),
         cmocka_unit_test(json_and_parts_feed_one_step),
         cmocka_unit_test(a_large_feed_goes_through_a_form_and_back),
         cmocka_unit_test(what_is_wrong_with_a_form_is_said),

@@ -231,6 +231,24 @@ read_in_pieces(Slice file, size_t cut, Tensor *ret_tensor)
     return status;
 }
 
+/* Checks the file in the same pieces. */
+static Status
+check_in_pieces(Slice file, size_t cut, Tensor *ret_described)
+{
+    NpyCheck check = {0};
+    Status status = STATUS_OK;
+    size_t size = cut == 0 ? 1 : cut;
+    for (size_t start = 0; status == STATUS_OK && start < file.size;) {
+        Slice piece = slice_part(file, start, start < cut || cut == 0 ? size : file.size);
+        status = npy_check_write(&call, &check, piece, BYTES_MAX);
+        start += piece.size;
+    }
+    status = status == STATUS_OK ? npy_check_end(&call, &check) : status;
+    *ret_described = check.head.described;
+    npy_check_done(&check);
+    return status;
+}
+
 static void
 a_file_in_pieces_is_read_or_refused_like_the_whole(void **state)
 {
@@ -256,8 +274,12 @@ a_file_in_pieces_is_read_or_refused_like_the_whole(void **state)
         Status expected = npy_read(&call, file, BYTES_MAX, &whole);
         for (size_t cut = 0; cut <= file.size; cut++) {
             AUTO_TENSOR tensor = {0};
+            Tensor described;
             assert_int_equal(read_in_pieces(file, cut, &tensor), expected);
             assert_true(expected != STATUS_OK || tensor_equal(&tensor, &whole));
+            assert_int_equal(check_in_pieces(file, cut, &described), expected);
+            assert_true(expected != STATUS_OK ||
+                        (described.dtype == whole.dtype && shape_equal(&described.shape, &whole.shape)));
         }
     }
 }
@@ -270,7 +292,10 @@ a_cut_file_in_pieces_is_refused(void **state)
     Slice file = file_of("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", SLICE("abcd"), &buffer);
     for (size_t size = 0; size < file.size; size++) {
         AUTO_TENSOR tensor = {0};
-        assert_int_equal(read_in_pieces(slice_part(file, 0, size), 0, &tensor), STATUS_INVALID_ARGUMENT);
+        Tensor described;
+        Slice part = slice_part(file, 0, size);
+        assert_int_equal(check_in_pieces(part, 0, &described), STATUS_INVALID_ARGUMENT);
+        assert_int_equal(read_in_pieces(part, 0, &tensor), STATUS_INVALID_ARGUMENT);
     }
     assert_string_equal(
         call.error.message, "the .npy file has 3 bytes of elements, but shape [2] of int16 has 4");
