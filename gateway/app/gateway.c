@@ -185,10 +185,7 @@ open_blobs(Call *call, Gateway *gateway, const GatewayOptions *options)
         .where = options->blob_store,
         .inline_size = options->blob_inline_size,
         .limits = &gateway->limits,
-        .s3_endpoint = options->s3_endpoint,
-        .s3_region = options->s3_region,
-        .s3_key_id = options->s3_key_id,
-        .s3_secret = options->s3_secret,
+        .s3 = options->s3,
     };
     return blob_store_open(call, &blobs, &gateway->blobs);
 }

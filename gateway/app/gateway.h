@@ -5,6 +5,7 @@
  * Threads:   gateway_stop() any; the rest main's. */
 #pragma once
 
+#include "gateway/blobs/backends.h"
 #include "gateway/domain/limits.h"
 #include "gateway/steps/step_loop.h"
 #include "shared/net/socket.h"
@@ -38,10 +39,7 @@ typedef struct GatewayOptions {
     uint64_t blob_age_ms;
     const char *blob_store;
     uint64_t blob_inline_size;
-    const char *s3_endpoint;
-    const char *s3_region;
-    const char *s3_key_id; /* NULL: none */
-    const char *s3_secret; /* NULL: none */
+    S3Options s3;
 } GatewayOptions;
 
 /* Connects, checks the schema, opens loops and servers, starts polling the workers. */

@@ -3,8 +3,29 @@
 #include <assert.h>
 #include <string.h>
 
-#include "gateway/blobs/internals.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
+
+struct BlobStore {
+    const Limits *limits;
+    uint64_t inline_size;
+    BlobBackend *backend; /* NULL: PostgreSQL */
+    Mutex mutex;          /* guards `uploads` */
+    ListLink uploads;     /* UploadSlots */
+};
+
+static Status
+open_folder(Call *call, const BlobStoreOptions *options, const char *path, BlobBackend **ret_backend)
+{
+    (void)options;
+    return folder_backend_open(call, path, ret_backend);
+}
+
+static Status
+open_s3(Call *call, const BlobStoreOptions *options, const char *path, BlobBackend **ret_backend)
+{
+    return s3_backend_open(call, &options->s3, path, ret_backend);
+}
 
 typedef struct BackendKind {
     const char *prefix;
@@ -12,8 +33,8 @@ typedef struct BackendKind {
 } BackendKind;
 
 static const BackendKind kinds[] = {
-    {"folder:", folder_backend_open},
-    {"s3://", s3_backend_open},
+    {"folder:", open_folder},
+    {"s3://", open_s3},
 };
 
 static Status
@@ -117,9 +138,8 @@ blob_store_enter(Call *call, BlobStore *store, UploadSlot *slot)
         return STATUS_OK;
     }
     return call_fail(call, STATUS_UNAVAILABLE,
-        "this gateway has %zu uploads under way, %zu of them the tenant's: uploads is %llu, tenant_uploads "
-        "is "
-        "%llu; try again soon",
+        "this gateway has %zu uploads under way, %zu of them the tenant's; the limits are uploads %llu and "
+        "tenant_uploads %llu; try again soon",
         count, of_tenant, (unsigned long long)limits->uploads, (unsigned long long)limits->tenant_uploads);
 }
 

@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "gateway/blobs/internals.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/uploads.h"
 #include "shared/base/clock.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gateway/blobs/internals.h"
+#include "gateway/blobs/backends.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 
@@ -254,9 +254,8 @@ probe_folder(Call *call, const char *root)
 }
 
 Status
-folder_backend_open(Call *call, const BlobStoreOptions *options, const char *path, BlobBackend **ret_backend)
+folder_backend_open(Call *call, const char *path, BlobBackend **ret_backend)
 {
-    (void)options;
     if (path[0] != '/') {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "--blob-store: '%s' is no absolute path", path);
     }

@@ -12,9 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "gateway/blobs/internals.h"
+#include "gateway/blobs/backends.h"
 #include "shared/base/clock.h"
+#include "shared/base/list.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/base/random.h"
 #include "shared/base/text.h"
 #include "shared/httpclient/http_client.h"
@@ -468,9 +470,9 @@ is_plain(Slice text)
 }
 
 static Status
-check_settings(Call *call, const BlobStoreOptions *options, const char *path)
+check_settings(Call *call, const S3Options *options, const char *path)
 {
-    Slice endpoint = slice_from_string(options->s3_endpoint == NULL ? "" : options->s3_endpoint);
+    Slice endpoint = slice_from_string(options->endpoint == NULL ? "" : options->endpoint);
     bool is_url =
         slice_starts_with(endpoint, SLICE("http://")) || slice_starts_with(endpoint, SLICE("https://"));
     if (!is_url || slice_ends_with(endpoint, SLICE("/"))) {
@@ -478,7 +480,7 @@ check_settings(Call *call, const BlobStoreOptions *options, const char *path)
             "--s3-endpoint is '%.*s', expected http:// or https://, a host, and no slash at the end",
             SLICE_PRINT(endpoint));
     }
-    if (options->s3_key_id == NULL || options->s3_secret == NULL) {
+    if (options->key_id == NULL || options->secret == NULL) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "--blob-store s3://… needs --s3-key-id and --s3-secret-file");
     }
@@ -493,7 +495,7 @@ check_settings(Call *call, const BlobStoreOptions *options, const char *path)
 
 /* Makes the texts of "bucket/prefix" and the settings; false without memory. */
 static bool
-describe_store(S3 *s3, const BlobStoreOptions *options, const char *path)
+describe_store(S3 *s3, const S3Options *options, const char *path)
 {
     Slice whole = slice_from_string(path);
     size_t slash = slice_find(whole, '/');
@@ -504,18 +506,18 @@ describe_store(S3 *s3, const BlobStoreOptions *options, const char *path)
         return false;
     }
     s3->root =
-        text_format(s3->arena, "%s/%.*s", options->s3_endpoint, SLICE_PRINT(slice_part(whole, 0, slash)));
+        text_format(s3->arena, "%s/%.*s", options->endpoint, SLICE_PRINT(slice_part(whole, 0, slash)));
     s3->prefix = text_format(s3->arena, "%.*s%s", SLICE_PRINT(prefix), needs_slash ? "/" : "");
     s3->signing = (HttpClientSigning){
-        .scope = text_format(s3->arena, "aws:amz:%s:s3", options->s3_region),
-        .key_id = options->s3_key_id,
-        .secret = options->s3_secret,
+        .scope = text_format(s3->arena, "aws:amz:%s:s3", options->region),
+        .key_id = options->key_id,
+        .secret = options->secret,
     };
     return s3->root != NULL && s3->prefix != NULL && s3->signing.scope != NULL;
 }
 
 Status
-s3_backend_open(Call *call, const BlobStoreOptions *options, const char *path, BlobBackend **ret_backend)
+s3_backend_open(Call *call, const S3Options *options, const char *path, BlobBackend **ret_backend)
 {
     TRY(check_settings(call, options, path));
     S3 *s3 = memory_new(1, sizeof *s3);

@@ -2,7 +2,7 @@
  * the format's reader reads as any other; where the bytes of a weight were, it names their SHA-256, and the
  * weight becomes an absent tensor. The model is read in windows and never in memory whole.
  *
- *     skeleton.c            what the formats share: the walk through protobuf, weights, files
+ *     skeleton_scan.c       what the formats share: the walk through protobuf, weights, files
  *     onnx_skeleton.c       ONNX, also with external data in other files: TensorProto.external_data has the
  *                           location "sha256:<64 hex digits>" (so that a skeleton is ONNX)
  *     graphdef_skeleton.c   GraphDef and saved_model.pb: TensorProto has the field PROTO_TENSOR_REF
