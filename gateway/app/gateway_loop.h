@@ -36,7 +36,7 @@ typedef struct GatewayLoopOptions {
     int loop_count; /* of the gateway: limits on connections are shared out */
 } GatewayLoopOptions;
 
-/* On failure *ret_loop may be set: it is to be freed like any other. */
+/* *ret_loop may be set on failure too: it is to be freed like any other. */
 MUST_USE Status gateway_loop_open(Call *call, const GatewayLoopOptions *options, GatewayLoop **ret_loop);
 
 /* Refuses new connections, lets requests end for at most `grace_ms`, then stops the loop. */

@@ -80,8 +80,9 @@ blob_body_begin(Call *call, BlobStore *blobs, const Request *request, Response *
 }
 
 Status
-blob_body_take(Call *call, JobContext *job_context, BlobBody *body, Slice window)
+blob_body_take(Call *call, JobContext *job_context, void *state, Slice window)
 {
+    BlobBody *body = state;
     Store *store = NULL;
     if (body->upload == NULL) {
         return STATUS_OK;
@@ -104,8 +105,9 @@ blob_body_finish(Call *call, const Request *request, BlobBody *body)
 }
 
 void
-blob_body_end(JobContext *job_context, BlobBody *body)
+blob_body_end(JobContext *job_context, void *state)
 {
+    BlobBody *body = state;
     Store *store = NULL;
     Call call = {.deadline_ns = clock_monotonic_ns() + END_MS * CLOCK_NS_PER_MS};
     if (job_context != NULL && body->upload != NULL &&

@@ -2,8 +2,10 @@
  * Windows of the body go into a BlobUpload as they come.
  *
  * Ownership: blob_body_begin() makes the state, blob_body_end() frees it; between them it is
- * request->sink_state. Threads:   job threads; blob_body_end() any. Errors:    those of blob_upload.h; 411
- * for a body whose size is not announced; 413 above the limit blob_bytes. */
+ *            request->sink_state.
+ * Threads:   job threads; blob_body_end() any.
+ * Errors:    those of blob_upload.h; 411 for a body whose size is not announced; 413 above the limit
+ *            blob_bytes. */
 #pragma once
 
 #include "gateway/blobs/blob_upload.h"
@@ -25,11 +27,13 @@ typedef struct BlobBody {
 MUST_USE Status blob_body_begin(Call *call, BlobStore *blobs, const Request *request, Response *response,
     const Sha256 *digest, BlobBody **ret_body);
 
-MUST_USE Status blob_body_take(Call *call, JobContext *job_context, BlobBody *body, Slice window);
+/* Is BodyTaker.take of a BlobBody. */
+MUST_USE Status blob_body_take(Call *call, JobContext *job_context, void *state, Slice window);
 
 /* Makes a blob of it when all bytes have come: body->offset is body->size then, and digest and is_new are
  * set. */
 MUST_USE Status blob_body_finish(Call *call, const Request *request, BlobBody *body);
 
-/* Keeps what has come. Without a job thread (NULL) see blob_upload_close(). */
-void blob_body_end(JobContext *job_context, BlobBody *body);
+/* Is BodyTaker.end of a BlobBody: keeps what has come. Without a job thread (NULL) see blob_upload_close().
+ */
+void blob_body_end(JobContext *job_context, void *state);

@@ -110,7 +110,7 @@ take_number(Dispatcher *dispatcher)
     return number;
 }
 
-/* Without memory to remember it, the number is not used again. */
+/* The number is not used again when there is no memory to remember it. */
 static void
 return_number(Dispatcher *dispatcher, uint32_t number)
 {
@@ -145,7 +145,7 @@ bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPar
     bool is_present = load != NULL && strcmp(load->incarnation, worker->incarnation) == 0;
     Holders *holders = is_present ? holders_obtain(dispatcher, slice_from_string(partition->digest)) : NULL;
     if (holders != NULL) {
-        /* This is only a hint for the next binding: without memory nothing else is lost. */
+        /* A mark is only a hint for the next binding: nothing else is lost without memory. */
         (void)!holders_add(holders, load->number);
     }
 }

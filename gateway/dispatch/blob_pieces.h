@@ -2,8 +2,9 @@
  * not wait, so that the process hands in how a piece is read on another thread.
  *
  * Ownership: a BlobPiece lives inside its owner's struct from read() until `done` is called; the bytes are
- * the owner's then. Threads:   read() and done() on the loop's thread. Errors:    those of the store, in the
- * piece. */
+ *            the owner's then.
+ * Threads:   read() and done() on the loop's thread.
+ * Errors:    those of the store, in the piece. */
 #pragma once
 
 #include "shared/base/buffer.h"

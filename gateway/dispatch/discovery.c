@@ -134,7 +134,7 @@ copy_text(char *target, size_t size, Slice text)
     (void)snprintf(target, size, "%.*s", SLICE_PRINT(text));
 }
 
-/* Without memory the devices that were known stay. */
+/* The devices that were known stay when there is no memory for new ones. */
 static void
 devices_fill(Target *target, const WireWorker *worker)
 {
@@ -178,7 +178,7 @@ target_name(Target *target, Slice name)
         (void)map_remove(names, before);
     }
     if (map_get(names, name) == NULL) {
-        /* Without memory the next answer tries again. */
+        /* The next answer tries again when there was no memory. */
         (void)!map_put(names, name, target);
     }
 }

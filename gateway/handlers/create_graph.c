@@ -24,24 +24,14 @@ begin_body(Call *call, const Request *request, Response *response, void **ret_st
     return STATUS_OK;
 }
 
-static Status
-take_window(Call *call, JobContext *job_context, void *state, Slice window)
-{
-    return blob_body_take(call, job_context, state, window);
-}
-
-static void
-end_body(JobContext *job_context, void *state)
-{
-    blob_body_end(job_context, state);
-}
-
 /* A large model becomes a blob while it comes, and is read from there. JSON has no bytes that could stay. */
 static const BodyTaker *
 choose_taker(const Request *request)
 {
-    static const BodyTaker taker = {
-        .window_size = BLOB_BODY_WINDOW_SIZE, .begin = begin_body, .take = take_window, .end = end_body};
+    static const BodyTaker taker = {.window_size = BLOB_BODY_WINDOW_SIZE,
+        .begin = begin_body,
+        .take = blob_body_take,
+        .end = blob_body_end};
     uint64_t held = request->parts->resident_weights;
     uint64_t size = 0;
     GraphFormat format = find_format(request);

@@ -44,7 +44,7 @@ struct Parts {
     const MetricTable *metrics; /* shared/telemetry/metrics.h */
     size_t metric_table_count;
 
-    /* this loop's */
+    /* the loop's own */
     Loop *loop;             /* shared/net/loop.h */
     Dispatcher *dispatcher; /* gateway/dispatch/step.h */
     StepLoop *steps;        /* gateway/steps/step_loop.h */

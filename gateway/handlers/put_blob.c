@@ -20,23 +20,13 @@ begin_blob(Call *call, const Request *request, Response *response, void **ret_st
     return STATUS_OK;
 }
 
-static Status
-take_window(Call *call, JobContext *job_context, void *state, Slice window)
-{
-    return blob_body_take(call, job_context, state, window);
-}
-
-static void
-end_blob(JobContext *job_context, void *state)
-{
-    blob_body_end(job_context, state);
-}
-
 static const BodyTaker *
 choose_taker(const Request *request)
 {
-    static const BodyTaker taker = {
-        .window_size = BLOB_BODY_WINDOW_SIZE, .begin = begin_blob, .take = take_window, .end = end_blob};
+    static const BodyTaker taker = {.window_size = BLOB_BODY_WINDOW_SIZE,
+        .begin = begin_blob,
+        .take = blob_body_take,
+        .end = blob_body_end};
     (void)request;
     return &taker;
 }

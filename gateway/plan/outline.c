@@ -22,8 +22,8 @@ is_undecided(const Conditions *conditions, uint32_t condition)
            condition_branch(conditions, condition) == NODE_NONE;
 }
 
-/* Between two tests of a branching only stateless nodes may stand, which the call replaces. Anything else
- * breaks it. */
+/* Marks a branching as broken by a node between two of its tests that the call cannot replace, as it can
+ * stateless nodes only. */
 static void
 check_undecided(const Outline *outline, const Node *node)
 {

@@ -38,7 +38,7 @@ typedef struct AskedQuestion {
     bool is_told;     /* the task has run */
     bool is_extended; /* ASKED_SOON_MS were given */
 
-    /* under the owner's lock while the question is open */
+    /* guarded by the owner's lock while the question is open */
     ListLink link;
     bool is_answered;
     bool is_soon;                /* some gateway has said "soon" */

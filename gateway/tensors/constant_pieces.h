@@ -10,7 +10,7 @@
 
 typedef struct ConstantPieces ConstantPieces;
 
-/* At most half of the `job_threads` read at the same time; all `loop_count` loops together send few enough
+/* Makes readers for at most half of the `job_threads`; all `loop_count` loops together send few enough
  * constants at once to hold some dozen MiB. NULL without memory. */
 MUST_USE ConstantPieces *constant_pieces_new(JobPool *jobs, int job_threads, int loop_count);
 void constant_pieces_free(ConstantPieces *pieces); /* NULL is allowed */

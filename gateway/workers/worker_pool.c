@@ -89,7 +89,7 @@ find_tasks(Job *job, JobContext *context)
 
 static void ask_tasks(Task *task);
 
-/* Those that were not found are announced again in a while. */
+/* Names that were not found are announced again in a while. */
 static void
 tell_tasks(Job *job)
 {

@@ -3,8 +3,9 @@
  * clock.
  *
  * Ownership: mutex_init() … mutex_done(), condition_init() … condition_done(); a static mutex is
- * MUTEX_INITIALIZER. Threads:   any. Who waits for a condition holds the mutex, and does so in a loop: it may
- * wake without a reason. */
+ *            MUTEX_INITIALIZER.
+ * Threads:   any. Who waits for a condition holds the mutex, and does so in a loop: it may wake without a
+ *            reason. */
 #pragma once
 
 #include <assert.h>

@@ -84,7 +84,7 @@ float node_attr_float(const Node *node, const char *name);
 bool node_attr_bool(const Node *node, const char *name);
 Slice node_attr_string(const Node *node, const char *name);
 Dtype node_attr_type(const Node *node, const char *name);
-/* Its elements may be absent. */
+/* The elements may be absent. */
 const Tensor *node_attr_tensor(const Node *node, const char *name);
 /* Returns the value of a Const whose elements can be read; NULL for an absent one, whose value is not known
  * here, and for other nodes. */

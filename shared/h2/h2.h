@@ -41,7 +41,7 @@ typedef struct H2Handlers {
     void (*on_data)(H2Stream *stream, Slice data);
     /* The peer has ended its side in good order, with headers or with a body. */
     void (*on_end)(H2Stream *stream);
-    /* There is room again: the bytes queued by h2_stream_write() have fallen under H2_WRITE_LOW. */
+    /* Tells of room: the bytes queued by h2_stream_write() have fallen under H2_WRITE_LOW. */
     void (*on_writable)(H2Stream *stream);
     /* The stream has ended, with one of the reasons named above. It is the last call for this stream. */
     void (*on_close)(H2Stream *stream, Status reason);

@@ -41,7 +41,7 @@ container_begin(JsonWriter *writer, char opener)
     } else {
         writer->has_member[writer->depth + 1] = false;
     }
-    /* Past the maximum the Buffer has failed; the depth still counts, so that the matching ends are found. */
+    /* The Buffer has failed past the maximum; the depth still counts, so that the matching ends are found. */
     writer->depth += buffer_is_ok(writer->buffer) ? 1 : 0;
     buffer_append_byte(writer->buffer, opener);
 }

@@ -47,8 +47,8 @@ const char *epilogue_activation_name(EpilogueActivation activation);
 /* True for Elu, Gelu, Sigmoid and Tanh, which take more than comparing and multiplying. */
 bool epilogue_is_transcendental(EpilogueActivation activation);
 
-/* Whether a step may follow another, both by name ("": the sums themselves), and fast kernels compute it
- * there. None computes a transcendental function after an addend. */
+/* Returns whether a step may follow another, both by name ("": the sums themselves), and fast kernels compute
+ * it there. None computes a transcendental function after an addend. */
 bool epilogue_may_follow(Slice before, Slice step);
 
 /* Reads a node that declares fused_ops, epsilon and leakyrelu_alpha and has two inputs of its own. */

@@ -12,7 +12,9 @@
  *                                                             is accepted
  *     "onnx::Conv(X:T, W:T, B?:T)->(Y:T) {…, T:type}"         '?' marks an optional input (ONNX)
  *
- * Fixed dtypes have TensorFlow's names (float, int32, …). Threads: immutable. */
+ * Fixed dtypes have TensorFlow's names (float, int32, …).
+ *
+ * Threads:   any; families are immutable. */
 #pragma once
 
 #include "shared/graph/graph.h"

@@ -17,7 +17,7 @@ Status infer_scalar(Call *call, InferContext *context);    /* every output is a 
 Status infer_broadcast(Call *call, InferContext *context); /* all inputs broadcast together, by NumPy's
                                                             * rules */
 
-/* Whether the input's value is known: that of a constant, or any when a kernel asks. */
+/* Returns whether the input's value is known: that of a constant, or any when a kernel asks. */
 bool infer_knows(const InferContext *context, uint32_t input);
 
 /* Reads the values of an integer input; a count of 0 when they are not known. INVALID_ARGUMENT when there
@@ -56,5 +56,5 @@ MUST_USE Status infer_check_size(Call *call, const Shape *shape);
 MUST_USE Status infer_add(Call *call, int64_t left, int64_t right, int64_t *ret_sum);
 MUST_USE Status infer_multiply(Call *call, int64_t left, int64_t right, int64_t *ret_product);
 
-/* Whether the optional input is present. */
+/* Returns whether the optional input is present. */
 bool infer_has_input(const InferContext *context, uint32_t input);

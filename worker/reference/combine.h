@@ -15,7 +15,7 @@ typedef enum Combine {
     COMBINE_COUNT,
 } Combine;
 
-/* Whether the dtype has this combination: all numbers have the sums and products, ordered ones the
+/* Returns whether the dtype has this combination: all numbers have the sums and products, ordered ones the
  * extremes; COMBINE_SET takes every copyable dtype. */
 bool combine_supports(Combine combine, Dtype dtype);
 

@@ -121,7 +121,7 @@ elementwise_compute(KernelContext *context, const Elementwise *function)
     return STATUS_OK;
 }
 
-/* Whether an expression of `b` holds for all elements of the second input. */
+/* Defines whether an expression of `b` holds for all elements of the second input. */
 #define SECOND_TEST(name, expression, upper, lower, storage, compute, read, write)                           \
     static bool name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \

@@ -26,10 +26,11 @@ typedef struct Elementwise {
     const char *parameters[ELEMENT_PARAMETERS_MAX];
 } Elementwise;
 
-/* Whether all inputs are of one dtype, for which there is a loop. */
+/* Returns whether all inputs are of one dtype, for which there is a loop. */
 bool elementwise_supports(const Elementwise *function, const Node *node);
 
-/* One to three inputs. INVALID_ARGUMENT for shapes that do not broadcast and for refused values. */
+/* Computes a function of one to three inputs. INVALID_ARGUMENT for shapes that do not broadcast and for
+ * refused values. */
 MUST_USE Status elementwise_compute(KernelContext *context, const Elementwise *function);
 
 /* INVALID_ARGUMENT when the last input has integers that the function refuses; elementwise_compute() calls

@@ -22,7 +22,7 @@ Dtype wide_dtype(Dtype dtype);
 /* False for extremes of complex numbers, which have no order. */
 bool wide_supports(WideCombination combination, Dtype dtype);
 
-/* into[n] = into[n] combined with from[n], of a wide dtype. */
+/* Combines from[n] into into[n], of a wide dtype. */
 void wide_combine(WideCombination combination, Dtype wide, void *into, const void *from, int64_t count);
 
 /* Fills a tensor of a wide dtype with the neutral element of a combination: 0, 1, or the largest or lowest

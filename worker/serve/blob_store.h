@@ -7,7 +7,8 @@
  *
  * Ownership: the store holds one reference to each blob; blob_store_find() returns another.
  * Threads:   any; a BlobArrival one at a time. blob_store_find() may read a whole file: not on a loop's
- * thread. Errors:    RESOURCE_EXHAUSTED without memory on the device, and for a blob larger than the store;
+ *            thread.
+ * Errors:    RESOURCE_EXHAUSTED without memory on the device, and for a blob larger than the store;
  *            INVALID_ARGUMENT for bytes of another digest. */
 #pragma once
 

@@ -7,7 +7,7 @@
  * one. */
 typedef enum TensorWay { TENSOR_FED, TENSOR_FETCHED, TENSOR_PUSHED_IN, TENSOR_PULLED_OUT } TensorWay;
 
-/* Who sent a constant. */
+/* The sender of a constant. */
 typedef enum BlobSender { BLOB_FROM_GATEWAY, BLOB_FROM_PEER } BlobSender;
 
 void metrics_count_blob(BlobSender sender, uint64_t size);

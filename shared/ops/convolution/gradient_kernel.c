@@ -82,7 +82,7 @@ visit_all(const Gradient *gradient, MeetingVisit visit)
     }
 }
 
-/* There is nothing to add when one of the three is empty. */
+/* Nothing is added when one of the three is empty. */
 static void
 visit_meetings(
     Gradient *gradient, const Tensor *image, const Tensor *filter, const Tensor *output, MeetingVisit visit)

@@ -2,7 +2,7 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* There are as many bins as the value of input `input`. */
+/* The number of bins is the value of input `input`. */
 static Status
 count_bins(Call *call, InferContext *context, uint32_t input, int64_t least)
 {

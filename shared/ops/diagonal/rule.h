@@ -3,7 +3,9 @@
  *
  * Diagonal d holds elements (i, i + d) for d ≥ 0 and (i - d, i) for d < 0. A packed band has a row for
  * each diagonal, the highest first; shorter ones stand left or right in their row. A band of one diagonal
- * has no rows. Threads: any. */
+ * has no rows.
+ *
+ * Threads:   any. */
 #pragma once
 
 #include "shared/ops/infer.h"

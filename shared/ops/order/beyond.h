@@ -9,11 +9,11 @@
 #include "shared/tensor/dtype.h"
 #include "shared/tensor/tensor.h"
 
-/* Whether element `left` of a line is beyond element `right`: larger or, if not `largest`, smaller. NaN is
- * beyond all numbers, as in NumPy's argmax. */
+/* Says whether element `left` of a line is beyond element `right`: larger or, if not `largest`, smaller. NaN
+ * is beyond all numbers, as in NumPy's argmax. */
 typedef bool (*IsBeyond)(const void *line, int64_t left, int64_t right, bool largest);
 
-/* NULL for dtypes without an order. */
+/* Returns the test for a dtype, NULL for one without an order. */
 IsBeyond is_beyond_of(Dtype dtype);
 
 /* Writes an element of an int32 or int64 tensor. */

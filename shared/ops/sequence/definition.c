@@ -23,7 +23,7 @@ infer_reverse_sequence(Call *call, InferContext *context)
     return infer_unchanged(call, context);
 }
 
-/* There are as many shifts as axes; an axis may occur again. */
+/* The shifts are as many as the axes; an axis may occur again. */
 static Status
 infer_roll(Call *call, InferContext *context)
 {

@@ -18,5 +18,5 @@ typedef struct Blocks {
 /* INVALID_ARGUMENT when the sizes of the blocks do not divide the padded input. */
 MUST_USE Status blocks_read(Call *call, const InferContext *context, Blocks *ret_blocks);
 
-/* Whether the op moves blocks into the batch (SpaceToBatch) or out of it (BatchToSpace). */
+/* Returns whether the op moves blocks into the batch (SpaceToBatch) or out of it (BatchToSpace). */
 bool blocks_go_to_batch(const Node *node);

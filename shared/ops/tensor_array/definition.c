@@ -27,7 +27,7 @@ infer_gather(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* There is a length for each element of the array. */
+/* Each element of the array has a length. */
 static Status
 infer_concat(Call *call, InferContext *context)
 {

@@ -10,7 +10,7 @@ supports_scatter(const Node *node, Combine combine)
     return dtype_is_integer(node->input_dtypes[1]) && combine_supports(combine, node->input_dtypes[2]);
 }
 
-/* There is an update for every part or, where indices are row numbers, one scalar for all. */
+/* Every part has an update or, where indices are row numbers, one scalar serves all. */
 static Status
 check_updates(KernelContext *context, const Positions *positions, bool allows_scalar)
 {

@@ -19,7 +19,7 @@ static const PostOp post_op_table[] = {
     [EPILOGUE_TANH] = {dnnl_eltwise_tanh, 0},
 };
 
-/* Below AVX2 oneDNN's logistic function makes 0 of NaN, so Sigmoid is computed here. */
+/* oneDNN's logistic function makes 0 of NaN below AVX2, so Sigmoid is computed here. */
 static bool
 is_done_by_onednn(EpilogueActivation activation)
 {
