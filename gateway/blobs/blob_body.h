@@ -34,6 +34,6 @@ MUST_USE Status blob_body_take(Call *call, JobContext *job_context, void *state,
  * set. */
 MUST_USE Status blob_body_finish(Call *call, const Request *request, BlobBody *body);
 
-/* Is BodyTaker.end of a BlobBody: keeps what has come. Without a job thread (NULL) see blob_upload_close().
- */
+/* Is BodyTaker.end of a BlobBody: keeps what has come. Without a job thread (NULL) see
+ * blob_upload_close(). */
 void blob_body_end(JobContext *job_context, void *state);

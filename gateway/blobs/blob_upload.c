@@ -47,10 +47,10 @@ free_upload(BlobUpload *upload)
     memory_free(upload);
 }
 
-static BlobPlace
-place_of(const BlobUpload *upload, Store *store)
+static BlobObject
+object_of(const BlobUpload *upload, Store *store)
 {
-    return (BlobPlace){
+    return (BlobObject){
         .store = store,
         .tenant = upload->slot.tenant,
         .location = upload->row.location,
@@ -112,14 +112,14 @@ static Status
 begin_in_backend(Call *call, Store *store, BlobUpload *upload, bool is_new)
 {
     const char *state = NULL;
-    BlobPlace place = place_of(upload, store);
+    BlobObject object = object_of(upload, store);
     if (!upload->backend->has_state || upload->row.state[0] != '\0') {
         return STATUS_OK;
     }
     if (!is_new) {
-        TRY(upload->backend->remove(call, upload->backend, &place));
+        TRY(upload->backend->remove(call, upload->backend, &object));
     }
-    TRY(upload->backend->begin(call, upload->backend, &place, &state));
+    TRY(upload->backend->begin(call, upload->backend, &object, &state));
     upload->row.state = text_copy(upload->arena, slice_from_string(state));
     return upload->row.state == NULL ? call_fail_memory(call, "an upload")
                                      : uploads_set_state(call, store, upload->slot.tenant, &upload->row);
@@ -225,17 +225,17 @@ static Status
 note_part(Call *call, Store *store, BlobUpload *upload, const BlobPart *part, UploadStep *step)
 {
     BlobBackend *backend = upload->backend;
-    BlobPlace place = place_of(upload, store);
+    BlobObject object = object_of(upload, store);
     const char *tag = NULL;
     if (!backend->is_transactional) {
-        TRY(backend->write(call, backend, &place, part, &tag));
+        TRY(backend->write(call, backend, &object, part, &tag));
         step->tag = backend->has_state ? tag : NULL;
     }
     TRY(store_begin(call, store, upload->slot.tenant));
     AUTO_TRANSACTION transaction = store;
     TRY(uploads_advance(call, store, upload->slot.tenant, &upload->row, step));
     if (backend->is_transactional) {
-        TRY(backend->write(call, backend, &place, part, &tag));
+        TRY(backend->write(call, backend, &object, part, &tag));
     }
     return store_commit(call, TAKE(transaction));
 }
@@ -349,8 +349,8 @@ blob_upload_finish(Call *call, Store *store, BlobUpload *upload, Sha256 *ret_dig
     if (upload->backend->has_state) {
         TRY(uploads_tags(call, store, upload->slot.tenant, &upload->row.digest, &parts.tags, &parts.count));
     }
-    BlobPlace place = place_of(upload, store);
-    TRY(upload->backend->finish(call, upload->backend, &place, &parts));
+    BlobObject object = object_of(upload, store);
+    TRY(upload->backend->finish(call, upload->backend, &object, &parts));
     TRY(uploads_finish(call, store, upload->slot.tenant, &upload->row, ret_digest, ret_is_new));
     upload->is_ended = true;
     return STATUS_OK;

@@ -67,11 +67,11 @@ make_location(
 
 /* Returns the file's path, with an ending; NULL without memory. */
 static char *
-path_of(Call *call, const BlobBackend *backend, const BlobPlace *place, const char *ending)
+path_of(Call *call, const BlobBackend *backend, const BlobObject *object, const char *ending)
 {
     const Folder *folder = (const Folder *)backend;
-    const char *name = place->location + sizeof prefix - 1;
-    assert(slice_starts_with(slice_from_string(place->location), slice_from_string(prefix)));
+    const char *name = object->location + sizeof prefix - 1;
+    assert(slice_starts_with(slice_from_string(object->location), slice_from_string(prefix)));
     errno = ENOMEM;
     return text_format(call->arena, "%s/%s%s", folder->root, name, ending);
 }
@@ -141,14 +141,14 @@ write_bytes(int fd, const BlobPart *part, off_t file_size)
 
 static Status
 write_part(
-    Call *call, BlobBackend *backend, const BlobPlace *place, const BlobPart *part, const char **ret_tag)
+    Call *call, BlobBackend *backend, const BlobObject *object, const BlobPart *part, const char **ret_tag)
 {
     (void)ret_tag;
     struct stat about = {0};
     bool is_first = part->offset == 0;
-    char *path = path_of(call, backend, place, part_ending);
+    char *path = path_of(call, backend, object, part_ending);
     if (path == NULL) {
-        return fail_file(call, place->location, "write");
+        return fail_file(call, object->location, "write");
     }
     if (is_first) {
         TRY(make_folders(call, (const Folder *)backend, path));
@@ -168,13 +168,13 @@ write_part(
 }
 
 static Status
-finish_file(Call *call, BlobBackend *backend, const BlobPlace *place, const BlobParts *parts)
+finish_file(Call *call, BlobBackend *backend, const BlobObject *object, const BlobParts *parts)
 {
     struct stat about = {0};
-    const char *path = path_of(call, backend, place, "");
-    const char *part_path = path_of(call, backend, place, part_ending);
+    const char *path = path_of(call, backend, object, "");
+    const char *part_path = path_of(call, backend, object, part_ending);
     if (path == NULL || part_path == NULL) {
-        return fail_file(call, place->location, "name");
+        return fail_file(call, object->location, "name");
     }
     if (rename(part_path, path) != 0 && errno != ENOENT) {
         return fail_file(call, part_path, "rename");
@@ -191,13 +191,13 @@ finish_file(Call *call, BlobBackend *backend, const BlobPlace *place, const Blob
 }
 
 static Status
-read_file(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange range, Buffer *ret_bytes)
+read_file(Call *call, BlobBackend *backend, const BlobObject *object, BlobRange range, Buffer *ret_bytes)
 {
-    const char *path = path_of(call, backend, place, "");
+    const char *path = path_of(call, backend, object, "");
     AUTO_FD fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         return errno == ENOENT ? call_fail(call, STATUS_DATA_LOSS, "the blob's file '%s' is not there", path)
-                               : fail_file(call, path == NULL ? place->location : path, "open");
+                               : fail_file(call, path == NULL ? object->location : path, "open");
     }
     char *room = buffer_reserve(ret_bytes, range.size);
     if (room == NULL) {
@@ -218,13 +218,13 @@ read_file(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange ra
 }
 
 static Status
-remove_file(Call *call, BlobBackend *backend, const BlobPlace *place)
+remove_file(Call *call, BlobBackend *backend, const BlobObject *object)
 {
     static const char *const endings[] = {part_ending, ""};
     for (size_t index = 0; index < COUNT_OF(endings); index++) {
-        const char *path = path_of(call, backend, place, endings[index]);
+        const char *path = path_of(call, backend, object, endings[index]);
         if (path == NULL || (unlink(path) != 0 && errno != ENOENT)) {
-            return fail_file(call, path == NULL ? place->location : path, "remove");
+            return fail_file(call, path == NULL ? object->location : path, "remove");
         }
     }
     return STATUS_OK;

@@ -271,10 +271,10 @@ append_escaped(Buffer *text, Slice value)
 }
 
 static Status
-begin_upload(Call *call, BlobBackend *backend, const BlobPlace *place, const char **ret_state)
+begin_upload(Call *call, BlobBackend *backend, const BlobObject *object, const char **ret_state)
 {
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
-    S3Request request = {.method = "POST", .location = place->location, .query = "uploads="};
+    S3Request request = {.method = "POST", .location = object->location, .query = "uploads="};
     TRY(send_request(call, (S3 *)backend, &request, &response));
     Slice id = find_element(&response, "UploadId");
     if (id.size == 0) {
@@ -290,14 +290,14 @@ begin_upload(Call *call, BlobBackend *backend, const BlobPlace *place, const cha
 
 static Status
 write_part(
-    Call *call, BlobBackend *backend, const BlobPlace *place, const BlobPart *part, const char **ret_tag)
+    Call *call, BlobBackend *backend, const BlobObject *object, const BlobPart *part, const char **ret_tag)
 {
     AUTO_BUFFER query = {0};
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
     buffer_append_format(&query, "partNumber=%llu&uploadId=", (unsigned long long)part->number + 1);
-    append_escaped(&query, slice_from_string(place->state));
+    append_escaped(&query, slice_from_string(object->state));
     S3Request request = {.method = "PUT",
-        .location = place->location,
+        .location = object->location,
         .query = buffer_string(&query),
         .body = part->bytes.data == NULL ? SLICE("") : part->bytes};
     if (request.query == NULL) {
@@ -315,11 +315,11 @@ write_part(
 
 /* Returns OK when the object is there with its size: an end that was answered to nobody. */
 static Status
-check_object(Call *call, S3 *s3, const BlobPlace *place, const BlobParts *parts)
+check_object(Call *call, S3 *s3, const BlobObject *object, const BlobParts *parts)
 {
     uint64_t size = 0;
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
-    S3Request request = {.method = "HEAD", .location = place->location};
+    S3Request request = {.method = "HEAD", .location = object->location};
     Status status = send_request(call, s3, &request, &response);
     if (status == STATUS_NOT_FOUND) {
         return call_fail(call, STATUS_FAILED_PRECONDITION,
@@ -335,23 +335,23 @@ check_object(Call *call, S3 *s3, const BlobPlace *place, const BlobParts *parts)
 }
 
 static Status
-complete_upload(Call *call, S3 *s3, const BlobPlace *place, const char *query, Slice document)
+complete_upload(Call *call, S3 *s3, const BlobObject *object, const char *query, Slice document)
 {
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
-    S3Request request = {.method = "POST", .location = place->location, .query = query, .body = document};
+    S3Request request = {.method = "POST", .location = object->location, .query = query, .body = document};
     TRY(send_request(call, s3, &request, &response));
     /* S3 sends the head before it knows how the work ends. */
     return find_element(&response, "ETag").size > 0 ? STATUS_OK : fail_answer(call, &request, &response);
 }
 
 static Status
-finish_upload(Call *call, BlobBackend *backend, const BlobPlace *place, const BlobParts *parts)
+finish_upload(Call *call, BlobBackend *backend, const BlobObject *object, const BlobParts *parts)
 {
     S3 *s3 = (S3 *)backend;
     AUTO_BUFFER query = {0};
     AUTO_BUFFER document = {0};
     buffer_append_string(&query, "uploadId=");
-    append_escaped(&query, slice_from_string(place->state));
+    append_escaped(&query, slice_from_string(object->state));
     buffer_append_string(&document, "<CompleteMultipartUpload>");
     for (size_t index = 0; index < parts->count; index++) {
         buffer_append_format(&document, "<Part><PartNumber>%zu</PartNumber><ETag>%s</ETag></Part>", index + 1,
@@ -361,16 +361,16 @@ finish_upload(Call *call, BlobBackend *backend, const BlobPlace *place, const Bl
     if (buffer_string(&query) == NULL || !buffer_is_ok(&document)) {
         return call_fail_memory(call, "a request to the blob store");
     }
-    Status status = complete_upload(call, s3, place, buffer_string(&query), buffer_slice(&document));
-    return status == STATUS_NOT_FOUND ? check_object(call, s3, place, parts) : status;
+    Status status = complete_upload(call, s3, object, buffer_string(&query), buffer_slice(&document));
+    return status == STATUS_NOT_FOUND ? check_object(call, s3, object, parts) : status;
 }
 
 static Status
-read_object(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange range, Buffer *ret_bytes)
+read_object(Call *call, BlobBackend *backend, const BlobObject *object, BlobRange range, Buffer *ret_bytes)
 {
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
     S3Request request = {.method = "GET",
-        .location = place->location,
+        .location = object->location,
         .answer_size_max = range.size < DOCUMENT_SIZE_MAX ? DOCUMENT_SIZE_MAX : range.size,
         .range = text_format(call->arena, "Range: bytes=%llu-%llu", (unsigned long long)range.offset,
             (unsigned long long)(range.offset + range.size - 1))};
@@ -379,7 +379,7 @@ read_object(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange 
     }
     Status status = send_request(call, (S3 *)backend, &request, &response);
     if (status == STATUS_NOT_FOUND) {
-        return call_fail(call, STATUS_DATA_LOSS, "the blob's object '%s' is not there", place->location);
+        return call_fail(call, STATUS_DATA_LOSS, "the blob's object '%s' is not there", object->location);
     }
     TRY(status);
     if (response.body.size != range.size) {
@@ -391,13 +391,13 @@ read_object(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange 
 }
 
 static Status
-abort_upload(Call *call, S3 *s3, const BlobPlace *place, Slice id)
+abort_upload(Call *call, S3 *s3, const BlobObject *object, Slice id)
 {
     AUTO_BUFFER query = {0};
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
     buffer_append_string(&query, "uploadId=");
     append_escaped(&query, id);
-    S3Request request = {.method = "DELETE", .location = place->location, .query = buffer_string(&query)};
+    S3Request request = {.method = "DELETE", .location = object->location, .query = buffer_string(&query)};
     if (request.query == NULL) {
         return call_fail_memory(call, "a request to the blob store");
     }
@@ -407,13 +407,13 @@ abort_upload(Call *call, S3 *s3, const BlobPlace *place, Slice id)
 
 /* Aborts all multipart uploads of the key. */
 static Status
-abort_uploads(Call *call, S3 *s3, const BlobPlace *place)
+abort_uploads(Call *call, S3 *s3, const BlobObject *object)
 {
     AUTO_BUFFER query = {0};
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
     Slice id;
     buffer_append_string(&query, "prefix=");
-    append_escaped(&query, slice_from_string(place->location + sizeof scheme_prefix - 1));
+    append_escaped(&query, slice_from_string(object->location + sizeof scheme_prefix - 1));
     buffer_append_string(&query, "&uploads=");
     S3Request request = {.method = "GET", .query = buffer_string(&query)};
     if (request.query == NULL) {
@@ -422,18 +422,18 @@ abort_uploads(Call *call, S3 *s3, const BlobPlace *place)
     TRY(send_request(call, s3, &request, &response));
     Slice rest = buffer_slice(&response.body);
     while ((id = next_element(&rest, "UploadId")).size > 0) {
-        TRY(abort_upload(call, s3, place, id));
+        TRY(abort_upload(call, s3, object, id));
     }
     return STATUS_OK;
 }
 
 static Status
-remove_object(Call *call, BlobBackend *backend, const BlobPlace *place)
+remove_object(Call *call, BlobBackend *backend, const BlobObject *object)
 {
     S3 *s3 = (S3 *)backend;
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
-    S3Request request = {.method = "DELETE", .location = place->location};
-    TRY(abort_uploads(call, s3, place));
+    S3Request request = {.method = "DELETE", .location = object->location};
+    TRY(abort_uploads(call, s3, object));
     Status status = send_request(call, s3, &request, &response);
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
 }
@@ -505,8 +505,7 @@ describe_store(S3 *s3, const S3Options *options, const char *path)
     if (s3->arena == NULL) {
         return false;
     }
-    s3->root =
-        text_format(s3->arena, "%s/%.*s", options->endpoint, SLICE_PRINT(slice_part(whole, 0, slash)));
+    s3->root = text_format(s3->arena, "%s/%.*s", options->endpoint, SLICE_PRINT(slice_part(whole, 0, slash)));
     s3->prefix = text_format(s3->arena, "%.*s%s", SLICE_PRINT(prefix), needs_slash ? "/" : "");
     s3->signing = (HttpClientSigning){
         .scope = text_format(s3->arena, "aws:amz:%s:s3", options->region),

@@ -146,9 +146,9 @@ expand_map(const Expansion *expansion)
 
 /* Returns false without memory. */
 static bool
-remember_first(Map *map, Slice name, char *place)
+remember_first(Map *map, Slice name, char *position)
 {
-    return map_get(map, name) != NULL || map_put(map, name, place);
+    return map_get(map, name) != NULL || map_put(map, name, position);
 }
 
 static bool
@@ -156,13 +156,13 @@ collect_names(const FunctionDef *function, const FunctionNames *names)
 {
     bool is_ok = true;
     for (size_t index = 0; is_ok && index < function->input_count; index++) {
-        is_ok = remember_first(names->arguments, function->inputs[index].name, &names->places[index]);
+        is_ok = remember_first(names->arguments, function->inputs[index].name, &names->positions[index]);
     }
     for (size_t index = 0; is_ok && index < function->output_count; index++) {
-        is_ok = remember_first(names->outputs, function->outputs[index].name, &names->places[index]);
+        is_ok = remember_first(names->outputs, function->outputs[index].name, &names->positions[index]);
     }
     for (size_t index = 0; is_ok && index < function->return_count; index++) {
-        is_ok = remember_first(names->returns, function->returns[index].name, &names->places[index]);
+        is_ok = remember_first(names->returns, function->returns[index].name, &names->positions[index]);
     }
     return is_ok;
 }
@@ -170,9 +170,9 @@ collect_names(const FunctionDef *function, const FunctionNames *names)
 bool
 function_names_find(const FunctionNames *names, const Map *map, Slice name, size_t *ret_position)
 {
-    const char *place = map_get(map, name);
-    *ret_position = place == NULL ? 0 : (size_t)(place - names->places);
-    return place != NULL;
+    const char *position = map_get(map, name);
+    *ret_position = position == NULL ? 0 : (size_t)(position - names->positions);
+    return position != NULL;
 }
 
 const FunctionNames *
@@ -182,13 +182,13 @@ expand_function_names(const Expansion *expansion, const FunctionDef *function)
     if (known->returns != NULL) {
         return known;
     }
-    size_t place_count = function->input_count + function->output_count + function->return_count + 1;
-    FunctionNames names = {.places = expand_scratch(expansion, place_count, 1),
+    size_t position_count = function->input_count + function->output_count + function->return_count + 1;
+    FunctionNames names = {.positions = expand_scratch(expansion, position_count, 1),
         .arguments = expand_map(expansion),
         .outputs = expand_map(expansion),
         .returns = expand_map(expansion)};
-    if (names.places == NULL || names.arguments == NULL || names.outputs == NULL || names.returns == NULL ||
-        !collect_names(function, &names)) {
+    if (names.positions == NULL || names.arguments == NULL || names.outputs == NULL ||
+        names.returns == NULL || !collect_names(function, &names)) {
         return NULL;
     }
     *known = names;

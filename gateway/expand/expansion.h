@@ -40,9 +40,9 @@ typedef struct Form {
 } Form;
 
 /* Positions of the arguments, outputs and returned values of a function in its lists, by name; of several so
- * called the first. The maps' values point into `places`, to the position. */
+ * called the first. The maps' values point into `positions`, to the position. */
 typedef struct FunctionNames {
-    char *places;
+    char *positions;
     Map *arguments;
     Map *outputs;
     Map *returns;

@@ -70,8 +70,8 @@ output_start(const Member *member, Slice output, size_t *ret_start)
     return op == NULL;
 }
 
-/* Counts where each output of the function that the member calls by name begins among the member's outputs.
- */
+/* Counts where each output of the function that the member calls by name begins among the member's
+ * outputs. */
 static Status
 find_output_starts(const Scope *scope, const FunctionDef *function, Member *member)
 {

@@ -23,13 +23,13 @@ typedef struct BlobRange {
     size_t size;
 } BlobRange;
 
-/* The location of the bytes of one blob, present or future. */
-typedef struct BlobPlace {
+/* The bytes of one blob in a backend, present or future. */
+typedef struct BlobObject {
     Store *store; /* of the thread that asks */
     TenantId tenant;
     const char *location;
     const char *state; /* of an upload: what `begin` returned */
-} BlobPlace;
+} BlobObject;
 
 typedef struct BlobPart {
     uint64_t number; /* from 0 */
@@ -58,27 +58,31 @@ struct BlobBackend {
 
     /* NULL without has_state. */
     MUST_USE Status (*begin)(
-        Call *call, BlobBackend *backend, const BlobPlace *place, const char **ret_state);
+        Call *call, BlobBackend *backend, const BlobObject *object, const char **ret_state);
 
     /* Returns when the bytes, once the transaction is committed, would survive a loss of power. A part that
      * is written again replaces the first. *ret_tag is untouched without has_state. */
-    MUST_USE Status (*write)(
-        Call *call, BlobBackend *backend, const BlobPlace *place, const BlobPart *part, const char **ret_tag);
+    MUST_USE Status (*write)(Call *call, BlobBackend *backend, const BlobObject *object, const BlobPart *part,
+        const char **ret_tag);
     MUST_USE Status (*finish)(
-        Call *call, BlobBackend *backend, const BlobPlace *place, const BlobParts *parts);
+        Call *call, BlobBackend *backend, const BlobObject *object, const BlobParts *parts);
 
     /* Appends the bytes of the range, which lies within the finished blob. */
     MUST_USE Status (*read)(
-        Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange range, Buffer *ret_bytes);
+        Call *call, BlobBackend *backend, const BlobObject *object, BlobRange range, Buffer *ret_bytes);
 
     /* Removes what there is, finished or not. */
-    MUST_USE Status (*remove)(Call *call, BlobBackend *backend, const BlobPlace *place);
+    MUST_USE Status (*remove)(Call *call, BlobBackend *backend, const BlobObject *object);
 
     void (*free)(BlobBackend *backend); /* NULL: it is static */
 };
 
 /* Pieces of 1 MiB in the table blob_pieces; always there, whatever the store was opened with. */
 extern BlobBackend blob_backend_postgres;
+
+/* Appends a range of the bytes that the statement finds in one row. ABORTED when the blob is gone. */
+MUST_USE Status blob_row_read(Call *call, Store *store, TenantId tenant, const Statement *statement,
+    const Values *values, BlobRange range, Buffer *ret_bytes);
 
 /* Finds the backend of a location. */
 MUST_USE Status blob_backend_find(Call *call, Store *store, const char *location, BlobBackend **ret_backend);

@@ -40,73 +40,66 @@ make_location(
 
 /* Adds the tenant and the id of the pieces. */
 static Status
-add_identity(Call *call, const BlobPlace *place, Values *values)
+add_identity(Call *call, const BlobObject *object, Values *values)
 {
     Uuid id;
-    Slice text = slice_from_string(place->location);
+    Slice text = slice_from_string(object->location);
     if (!uuid_from_text(slice_part(text, sizeof prefix - 1, text.size), &id)) {
-        return call_fail(call, STATUS_DATA_LOSS, "'%s' is no location of a blob", place->location);
+        return call_fail(call, STATUS_DATA_LOSS, "'%s' is no location of a blob", object->location);
     }
-    values_uuid(values, place->tenant.value);
+    values_uuid(values, object->tenant.value);
     values_uuid(values, id);
     return STATUS_OK;
 }
 
 static Status
 write_pieces(
-    Call *call, BlobBackend *backend, const BlobPlace *place, const BlobPart *part, const char **ret_tag)
+    Call *call, BlobBackend *backend, const BlobObject *object, const BlobPart *part, const char **ret_tag)
 {
     (void)backend;
     (void)ret_tag;
-    assert(part->offset % PIECE_SIZE == 0 && store_is_in_transaction(place->store));
+    assert(part->offset % PIECE_SIZE == 0 && store_is_in_transaction(object->store));
 
     for (size_t offset = 0; offset < part->bytes.size; offset += PIECE_SIZE) {
         Values values = {0};
-        TRY(add_identity(call, place, &values));
+        TRY(add_identity(call, object, &values));
         values_int64(&values, (int64_t)((part->offset + offset) / PIECE_SIZE));
         values_bytes(&values, slice_part(part->bytes, offset, PIECE_SIZE));
-        TRY(store_execute(call, place->store, place->tenant, &sql_blob_piece_insert, &values, NULL));
+        TRY(store_execute(call, object->store, object->tenant, &sql_blob_piece_insert, &values, NULL));
     }
     return STATUS_OK;
 }
 
 static Status
-finish_pieces(Call *call, BlobBackend *backend, const BlobPlace *place, const BlobParts *parts)
+finish_pieces(Call *call, BlobBackend *backend, const BlobObject *object, const BlobParts *parts)
 {
     (void)call;
     (void)backend;
-    (void)place;
+    (void)object;
     (void)parts;
     return STATUS_OK;
 }
 
 /* Reads a range that lies in one piece. */
 static Status
-read_piece(Call *call, const BlobPlace *place, BlobRange range, Buffer *ret_bytes)
+read_piece(Call *call, const BlobObject *object, BlobRange range, Buffer *ret_bytes)
 {
-    AUTO_ROWS rows = {0};
     Values values = {0};
-    TRY(add_identity(call, place, &values));
+    TRY(add_identity(call, object, &values));
     values_int64(&values, (int64_t)(range.offset / PIECE_SIZE));
-    TRY(store_query(call, place->store, place->tenant, &sql_blob_piece_find, &values, &rows));
-    if (rows.count == 0) {
-        return call_fail(call, STATUS_ABORTED, "the blob was collected while it was read");
-    }
-    RowReader reader = row_reader(call, &rows, 0);
-    Slice piece = row_bytes_borrowed(&reader);
-    buffer_append_slice(ret_bytes, slice_part(piece, range.offset % PIECE_SIZE, range.size));
-    TRY(row_end(call, &reader));
-    return buffer_is_ok(ret_bytes) ? STATUS_OK : call_fail_memory(call, "the bytes of a blob");
+    range.offset %= PIECE_SIZE;
+    return blob_row_read(
+        call, object->store, object->tenant, &sql_blob_piece_find, &values, range, ret_bytes);
 }
 
 static Status
-read_pieces(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange range, Buffer *ret_bytes)
+read_pieces(Call *call, BlobBackend *backend, const BlobObject *object, BlobRange range, Buffer *ret_bytes)
 {
     (void)backend;
     for (uint64_t end = range.offset + range.size; range.offset < end; range.offset += range.size) {
         uint64_t in_piece = PIECE_SIZE - range.offset % PIECE_SIZE;
         range.size = (size_t)(end - range.offset < in_piece ? end - range.offset : in_piece);
-        TRY(read_piece(call, place, range, ret_bytes));
+        TRY(read_piece(call, object, range, ret_bytes));
     }
     return STATUS_OK;
 }
@@ -114,14 +107,14 @@ read_pieces(Call *call, BlobBackend *backend, const BlobPlace *place, BlobRange 
 /* Removes some pieces at a time: a statement over all of 20 GiB would hold locks for minutes and, being late,
  * be undone. */
 static Status
-remove_pieces(Call *call, BlobBackend *backend, const BlobPlace *place)
+remove_pieces(Call *call, BlobBackend *backend, const BlobObject *object)
 {
     (void)backend;
     for (uint64_t removed = PIECES_A_REMOVAL; removed == PIECES_A_REMOVAL;) {
         Values values = {0};
-        TRY(add_identity(call, place, &values));
+        TRY(add_identity(call, object, &values));
         values_int64(&values, PIECES_A_REMOVAL);
-        TRY(store_execute(call, place->store, place->tenant, &sql_blob_piece_delete, &values, &removed));
+        TRY(store_execute(call, object->store, object->tenant, &sql_blob_piece_delete, &values, &removed));
     }
     return STATUS_OK;
 }

@@ -57,20 +57,12 @@ static Status
 read_chunk(
     Call *call, Store *store, TenantId tenant, const Sha256 *digest, BlobRange range, Buffer *ret_bytes)
 {
-    AUTO_ROWS rows = {0};
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_digest(&values, digest);
     values_int64(&values, (int64_t)(range.offset / BLOB_CHUNK_SIZE));
-    TRY(store_query(call, store, tenant, &sql_blob_chunk_find, &values, &rows));
-    if (rows.count == 0) {
-        return call_fail(call, STATUS_ABORTED, "the blob was collected while it was read");
-    }
-    RowReader reader = row_reader(call, &rows, 0);
-    Slice chunk = row_bytes_borrowed(&reader);
-    buffer_append_slice(ret_bytes, slice_part(chunk, range.offset % BLOB_CHUNK_SIZE, range.size));
-    TRY(row_end(call, &reader));
-    return buffer_is_ok(ret_bytes) ? STATUS_OK : call_fail_memory(call, "the bytes of a blob");
+    range.offset %= BLOB_CHUNK_SIZE;
+    return blob_row_read(call, store, tenant, &sql_blob_chunk_find, &values, range, ret_bytes);
 }
 
 static Status
@@ -101,9 +93,9 @@ blobs_read(
     if (located.location[0] == '\0') {
         return read_chunks(call, store, tenant, &located.holder, range, ret_bytes);
     }
-    BlobPlace place = {.store = store, .tenant = tenant, .location = located.location};
+    BlobObject object = {.store = store, .tenant = tenant, .location = located.location};
     TRY(blob_backend_find(call, store, located.location, &backend));
-    return backend->read(call, backend, &place, range, ret_bytes);
+    return backend->read(call, backend, &object, range, ret_bytes);
 }
 
 Status

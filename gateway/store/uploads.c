@@ -263,9 +263,9 @@ remove_bytes(Call *call, Store *store, TenantId tenant, const char *location)
 {
     BlobBackend *backend = NULL;
     Values values = {0};
-    BlobPlace place = {.store = store, .tenant = tenant, .location = location, .state = ""};
+    BlobObject object = {.store = store, .tenant = tenant, .location = location, .state = ""};
     TRY(blob_backend_find(call, store, location, &backend));
-    TRY(backend->remove(call, backend, &place));
+    TRY(backend->remove(call, backend, &object));
     values_uuid(&values, tenant.value);
     values_text(&values, location);
     return store_execute(call, store, tenant, &sql_removal_delete, &values, NULL);

@@ -19,7 +19,7 @@ typedef struct StoredUpload {
     Sha256 digest; /* its name: the digest of its bytes when that is known ahead, else random */
     uint64_t size; /* of the whole blob */
     const char *location;
-    const char *state;  /* BlobPlace.state */
+    const char *state;  /* BlobObject.state */
     uint64_t received;  /* bytes in the backend: whole parts */
     Slice digest_state; /* of SHA-256 over these (sha256_chain_to_bytes()); of all bytes, their digest */
     Slice tail;         /* bytes behind these, for who has claimed the upload */

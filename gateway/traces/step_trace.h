@@ -52,6 +52,6 @@ step_trace_unrefp(StepTrace **trace)
 enum { TRACE_ROWS_SIZE_MAX = 256 << 20 }; /* limit of an arena that holds a trace's rows */
 
 /* Reads the rows of all slots and puts them on one clock: (*ret_slots)[i] is trace->slots[i]'s. The list
- * lives in the arena, as the rows, which point into the trace. INTERNAL when a worker's rows cannot be read.
- */
+ * lives in the arena, as the rows, which point into the trace. INTERNAL when a worker's rows cannot be
+ * read. */
 MUST_USE Status step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows **ret_slots);

@@ -11,8 +11,8 @@ typedef struct Lag {
 typedef struct Lags {
     Lag *items;
     size_t count;
-    size_t
-        *latest; /* by sender, of the receiver whose rows are looked at: 1 + its place in `items`; 0: none */
+    size_t *latest; /* by sender, of the receiver whose rows are looked at: 1 + its position in `items`; 0:
+                       none */
 } Lags;
 
 static uint64_t
@@ -86,12 +86,12 @@ receives_count(const SlotRows *slots, size_t slot_count)
 static Lag *
 lag_obtain(Lags *lags, size_t sender, size_t receiver)
 {
-    size_t *place = &lags->latest[sender];
-    if (*place == 0) {
+    size_t *position = &lags->latest[sender];
+    if (*position == 0) {
         lags->items[lags->count++] = (Lag){.sender = sender, .receiver = receiver, .ns = INT64_MIN};
-        *place = lags->count;
+        *position = lags->count;
     }
-    return &lags->items[*place - 1];
+    return &lags->items[*position - 1];
 }
 
 static void

@@ -318,9 +318,9 @@ insert_entry(Step *step, StepEntry *entry)
         step->entry_capacity = capacity;
     }
     size_t position = entry_position(step, entry->slot);
-    StepEntry **place = &step->entries[position];
-    memmove(place + 1, place, (step->entry_count++ - position) * sizeof(StepEntry *));
-    *place = entry;
+    StepEntry **into = &step->entries[position];
+    memmove(into + 1, into, (step->entry_count++ - position) * sizeof(StepEntry *));
+    *into = entry;
     return true;
 }
 

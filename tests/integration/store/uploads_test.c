@@ -28,13 +28,13 @@ static Status
 write_bytes(Database *database, StoredUpload *upload, Slice bytes)
 {
     Call *call = &database->call;
-    BlobPlace place = {.store = database->app, .tenant = TENANT_DEFAULT, .location = upload->location};
+    BlobObject object = {.store = database->app, .tenant = TENANT_DEFAULT, .location = upload->location};
     BlobPart part = {.offset = upload->received, .bytes = bytes};
     UploadStep step = {.received = upload->received + bytes.size, .digest_state = SLICE("state")};
     TRY(store_begin(call, database->app, TENANT_DEFAULT));
     AUTO_TRANSACTION transaction = database->app;
     TRY(uploads_advance(call, database->app, TENANT_DEFAULT, upload, &step));
-    TRY(blob_backend_postgres.write(call, &blob_backend_postgres, &place, &part, NULL));
+    TRY(blob_backend_postgres.write(call, &blob_backend_postgres, &object, &part, NULL));
     TRY(store_commit(call, TAKE(transaction)));
     upload->received = step.received;
     return STATUS_OK;
