@@ -3,8 +3,8 @@
  *
  * Ownership: a Cli borrows its Call; all texts live in the Call's arena.
  * Threads:   one.
- * Errors:    a command returns the Call's error; cli_fail() sets the exit code when it is not EXIT_REFUSED.
- */
+ * Errors:    a command returns the Call's error; cli_fail() sets the exit code when it is not
+ * EXIT_REFUSED. */
 #pragma once
 
 #include <stddef.h>

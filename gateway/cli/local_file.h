@@ -2,8 +2,7 @@
  * there.
  *
  * Ownership: a LocalFile that was begun is ended by local_file_done(), which also removes a file that was
- * not
- *            kept.
+ *            not kept.
  * Errors:    INVALID_ARGUMENT names the file and what is wrong with it. */
 #pragma once
 

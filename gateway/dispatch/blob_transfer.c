@@ -92,8 +92,8 @@ forget_holders(Map *holders)
     }
 }
 
-/* Notes that the worker has the constant. This is a hint for later transfers: without memory there is none.
- */
+/* Notes that the worker has the constant. This is a hint for later transfers: without memory there is
+ * none. */
 static void
 note_holder(const BlobTransferRequest *request)
 {

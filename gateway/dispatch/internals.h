@@ -234,8 +234,8 @@ void registration_await(SlotRun *slot, SlotRegistered registered);
 
 /* Functions of slot.c. */
 
-/* Sends the slot's run request to the worker it is bound to; for a step that only registers, the partition.
- */
+/* Sends the slot's run request to the worker it is bound to; for a step that only registers, the
+ * partition. */
 void slot_begin(SlotRun *slot);
 
 /* Sends a feed that has come, if the slot wants it and runs. */

@@ -415,8 +415,8 @@ start_deferred(Task *task)
     attempt_begin((StepRun *)(void *)((char *)task - offsetof(StepRun, start)));
 }
 
-/* Ends the step; but an output on its way out has been computed in time, however slowly its reader takes it.
- */
+/* Ends the step; but an output on its way out has been computed in time, however slowly its reader takes
+ * it. */
 static void
 deadline_passed(Timer *timer)
 {

@@ -13,8 +13,7 @@
  * there.
  * Threads:   any.
  * Errors:    INVALID_ARGUMENT for what is no ONNX model or breaks a rule. UNIMPLEMENTED, naming the node,
- * for
- *            what is not supported. RESOURCE_EXHAUSTED as for every format. */
+ *            for what is not supported. RESOURCE_EXHAUSTED as for every format. */
 #pragma once
 
 #include "shared/graph/graph_def.h"

@@ -1,5 +1,5 @@
-/* TensorProto.external_data: where a tensor lies that is not in the model's file. Private to gateway/formats.
- */
+/* TensorProto.external_data: where a tensor lies that is not in the model's file. Private to
+ * gateway/formats. */
 #pragma once
 
 #include "shared/base/call.h"

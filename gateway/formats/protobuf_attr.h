@@ -29,8 +29,8 @@ MUST_USE Status proto_attrs(
 /* Reads one AttrValue. */
 MUST_USE Status proto_value(ProtoImport *import, Slice bytes, AttrValue *ret_value);
 
-/* A field that TensorFlow's TensorProto does not have: in a skeleton it names the tensor's bytes, "sha256:…".
- */
+/* A field that TensorFlow's TensorProto does not have: in a skeleton it names the tensor's bytes,
+ * "sha256:…". */
 enum { PROTO_TENSOR_REF = 1000 };
 
 MUST_USE Status proto_tensor(ProtoImport *import, Slice bytes, Tensor *ret_tensor);

@@ -141,8 +141,8 @@ socket_ready(Watch *watch, uint32_t events)
     }
 }
 
-/* A client that reads slowly is not dead: the socket layer's default patience with a peer is too short here.
- */
+/* A client that reads slowly is not dead: the socket layer's default patience with a peer is too short
+ * here. */
 static void
 allow_slow_reader(int fd, uint32_t timeout_ms)
 {

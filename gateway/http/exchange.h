@@ -43,8 +43,8 @@ MUST_USE bool exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWo
  * job thread, and would not be on the loop. */
 void exchange_render(Exchange *exchange);
 
-/* Says that the work given to exchange_offload() from now on may compute for longer than some milliseconds.
- */
+/* Says that the work given to exchange_offload() from now on may compute for longer than some
+ * milliseconds. */
 void exchange_expect_long(Exchange *exchange);
 
 /* Notes UNAVAILABLE in the call, for exchange_fail(), when exchange_offload() has returned false. */

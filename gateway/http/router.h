@@ -6,8 +6,7 @@
  * Ownership: the router borrows the handlers. Parameter values point into the segments.
  * Threads:   immutable once built.
  * Errors:    router_new() says INVALID_ARGUMENT when two handlers claim one route, or give the same
- * parameter
- *            two names. */
+ *            parameter two names. */
 #pragma once
 
 #include "gateway/http/handler.h"

@@ -8,8 +8,7 @@
  * Ownership: the runner owns no step; `run` takes a copy of what it needs.
  * Threads:   any for the functions below. The hooks are called on the runner's thread and must not wait.
  * Errors:    queue_runner_new(): UNAVAILABLE for threads. An unreachable PostgreSQL is no error: the
- * threads
- *            try again. */
+ *            threads try again. */
 #pragma once
 
 #include "gateway/store/queue.h"

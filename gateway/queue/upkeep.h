@@ -6,8 +6,7 @@
  * Ownership: upkeep_free() ends the thread.
  * Threads:   any.
  * Errors:    upkeep_new(): UNAVAILABLE for the thread. An unreachable PostgreSQL is no error: the thread
- * tries
- *            again. */
+ *            tries again. */
 #pragma once
 
 #include "gateway/store/connection.h"

@@ -150,8 +150,8 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     return status;
 }
 
-/* Writes the answer without outputs when it would be too large with them; then they have gone to the client.
- */
+/* Writes the answer without outputs when it would be too large with them; then they have gone to the
+ * client. */
 static void
 write_answer(Buffer *buffer, const StepCall *step)
 {

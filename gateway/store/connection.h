@@ -8,8 +8,7 @@
  * Ownership: store_close() frees it. Rows belong to the caller.
  * Threads:   one at a time; each job thread has its own.
  * Errors:    UNAVAILABLE: PostgreSQL cannot be reached, or the connection was lost; the next statement
- * outside
- *            a transaction connects again, after a pause that grows with every failure.
+ *            outside a transaction connects again, after a pause that grows with every failure.
  *            DEADLINE_EXCEEDED: the call's deadline came first.
  *            UNKNOWN: the connection was lost while a transaction was being committed, which may have
  *            happened: read back by id.

@@ -3,8 +3,7 @@
  *
  * Threads: any; two that apply to one database wait for each other (an advisory lock).
  * Errors:  FAILED_PRECONDITION when the database holds a migration that this program does not know, or
- * knows
- *          with other bytes, or lacks one that it knows (migrate_check() only). */
+ *          knows with other bytes, or lacks one that it knows (migrate_check() only). */
 #pragma once
 
 #include "gateway/store/connection.h"

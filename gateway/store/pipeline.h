@@ -49,8 +49,8 @@ void store_disconnect(Store *store);
  * `wait_max_ns` from now. */
 uint64_t store_wait_end_ns(const Call *call, const Store *store, uint64_t now_ns);
 
-/* Waits until the connection can be read or written, as `events` (poll's) says. Disconnects when time is up.
- */
+/* Waits until the connection can be read or written, as `events` (poll's) says. Disconnects when time is
+ * up. */
 MUST_USE Status store_wait(Call *call, Store *store, short events, uint64_t end_ns);
 
 /* Connects if there is no connection, or none that is up. Not for use inside a transaction. */

@@ -3,8 +3,7 @@
  * Ownership: buffer_done() frees the bytes; a zeroed Buffer is a valid empty one.
  * Threads:   one at a time.
  * Errors:    the first append that finds no memory, or would pass `size_max`, marks the buffer as failed,
- * and
- *            later appends do nothing: write a whole document, then ask buffer_is_ok() once. */
+ *            and later appends do nothing: write a whole document, then ask buffer_is_ok() once. */
 #pragma once
 
 #include <stdarg.h>

@@ -3,8 +3,7 @@
  * Ownership: values, but for an incremental state, which sha256_end() or sha256_abandon() frees.
  * Threads:   any; a state by one thread at a time.
  * Errors:    a digest of bytes in memory cannot fail; the program stops when the library has no SHA-256,
- * for
- *            nothing that follows could be trusted. */
+ *            for nothing that follows could be trusted. */
 #pragma once
 
 #include <stdbool.h>

@@ -5,9 +5,8 @@
  *          TensorFlow's rules: raw content or typed values, of which the last one repeats. A dtype of
  *          TensorFlow's that has no Dtype reads as DTYPE_INVALID: only a node that runs needs it.
  * Writing: is canonical, so that equal graphs give equal bytes: attributes sorted by name, members at
- * their
- *          default left out, tensors as raw content. A partition travels in this form, and its digest is
- *          made of it.
+ *          their default left out, tensors as raw content. A partition travels in this form, and its digest
+ *          is made of it.
  *
  * Beyond protobuf's mapping, a TensorProto has "ref": "sha256:<64 hex digits>" in the place of its content
  * when its bytes are a blob: such a tensor is absent.

@@ -12,8 +12,7 @@
  * Ownership: Slices point into the bytes.
  * Threads:   any.
  * Errors:    every length is checked against the bytes around it before it is used. The first fault stops
- * the
- *            reader and says what it was. Groups (wire types 3 and 4) are faults. */
+ *            the reader and says what it was. Groups (wire types 3 and 4) are faults. */
 #pragma once
 
 #include "shared/base/slice.h"

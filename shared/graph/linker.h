@@ -52,8 +52,7 @@ size_t argument_count(const Node *node, const OpArgument *argument);
 bool node_is_onnx(const Node *node);
 
 /* Returns true when missing type attributes are bound, from the node's inputs or from the endpoint that its
- * attribute
- * "_type_of" names. ONNX's nodes have none, nor what a graph without dtypes is lowered to. */
+ * attribute "_type_of" names. ONNX's nodes have none, nor what a graph without dtypes is lowered to. */
 bool node_binds_types(const Node *node);
 
 /* Returns the text of "_type_of"; "" when the node has none. */

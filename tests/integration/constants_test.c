@@ -607,8 +607,8 @@ turn_for(uint64_t milliseconds)
     }
 }
 
-/* The workers do not answer: one is to fetch a constant, the other is being sent it when the gateway stops.
- */
+/* The workers do not answer: one is to fetch a constant, the other is being sent it when the gateway
+ * stops. */
 static void
 a_gateway_that_stops_gives_its_transfers_up(void **state)
 {

@@ -318,8 +318,8 @@ run_step(Loop *loop, Discovery *discovery, Dispatcher *dispatcher)
     assert_int_equal(used, SLOTS);
 }
 
-/* Finds a pool of that many, runs a step, and loses a quarter of it. Returns how many comparisons that took.
- */
+/* Finds a pool of that many, runs a step, and loses a quarter of it. Returns how many comparisons that
+ * took. */
 static uint64_t
 live_with(unsigned count)
 {

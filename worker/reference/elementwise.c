@@ -166,8 +166,8 @@ elementwise_describe_fold(const Elementwise *function, const Node *node, Element
     return true;
 }
 
-/* Folds inputs that all have the output's shape, tile by tile: a tile stays in the cache until all are in it.
- */
+/* Folds inputs that all have the output's shape, tile by tile: a tile stays in the cache until all are in
+ * it. */
 static void
 fold_straight(const KernelContext *context, Tensor *output, ElementLoop loop)
 {

@@ -1,7 +1,7 @@
 /* Functions of this file run one ready node each, and end with ticket_propagate(), a function of frame.h or
  * run_fail(): first the transfers, which exchange tensors by the run's rendezvous (a _Recv whose value has
- * not come waits); then control flow, by the rules of TensorFlow's executor; then kernels, feeds and fetches.
- */
+ * not come waits); then control flow, by the rules of TensorFlow's executor; then kernels, feeds and
+ * fetches. */
 #include "worker/runtime/run/nodes.h"
 
 #include "shared/base/atomic.h"

@@ -192,8 +192,8 @@ graph_run_free(GraphRun *graph_run)
     memory_free(graph_run);
 }
 
-/* A run that failed because a peer is out of reach names it, so that the gateway does not blame this worker.
- */
+/* A run that failed because a peer is out of reach names it, so that the gateway does not blame this
+ * worker. */
 static WireStatus
 describe_end(const GraphRun *graph_run)
 {

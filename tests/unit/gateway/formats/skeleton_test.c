@@ -407,8 +407,8 @@ what_is_left_has_a_limit(void **state)
     tensor_buffer_unref(source);
 }
 
-/* Every prefix of a model, and every model with one changed byte, is refused or read, but never past its end.
- */
+/* Every prefix of a model, and every model with one changed byte, is refused or read, but never past its
+ * end. */
 static void
 damaged_models_are_refused(void **state)
 {
