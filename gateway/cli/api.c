@@ -184,7 +184,7 @@ exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClient
 {
     static const HttpClientEvents events = {.on_progress = exchange_progress};
     static const HttpClientEvents save_events = {.on_data = exchange_save, .on_progress = exchange_progress};
-    bool has_body = request->body.data != NULL || request->body_path != NULL;
+    bool has_body = request->body.data != NULL || request->source != NULL;
     bool is_json = has_body && request->content_type == NULL;
     HttpClientRequest sent = {
         .method = request->method,
@@ -192,8 +192,7 @@ exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClient
         .content_type = is_json ? "application/json" : request->content_type,
         .headers = headers_of(cli, request->headers),
         .body = request->body,
-        .body_path = request->body_path,
-        .body_range = request->body_range,
+        .source = request->source,
         .parts = request->parts,
         .part_count = request->part_count,
         .response_size_max = API_REPLY_SIZE_MAX,

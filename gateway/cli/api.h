@@ -17,8 +17,7 @@ typedef struct ApiRequest {
     const char *path;         /* "/api/v1/…" */
     const char *content_type; /* NULL with a body: application/json */
     Slice body;
-    const char *body_path;          /* a file instead of `body` */
-    HttpClientFileRange body_range; /* the part of that file which is sent */
+    const HttpClientSource *source; /* instead of `body`, read as it is sent; NULL: none */
     const HttpClientPart *parts;    /* a form instead of either; NULL: none */
     size_t part_count;
     const char *const *headers; /* further headers, NULL-terminated; NULL: none */

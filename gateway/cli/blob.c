@@ -1,18 +1,14 @@
-/* Happy path: hash the file → HEAD says how far the blob has come → PUT sends the next piece → … → the last
- * piece's answer says that the blob is whole.
+/* Happy path: hash the content → HEAD says how far the blob has come → PUT sends the next piece → … → the
+ * last piece's answer says that the blob is whole.
  *
  * Failures: what passes (no connection, a lost one, a busy gateway, another upload of the same bytes) is
- * asked about again, with growing pauses; each piece that arrives starts the patience anew. */
+ * asked about again, with growing pauses; each piece that arrives starts the patience anew. A file that
+ * changes while it is hashed or sent ends the upload; what the gateway has of it ages there. */
 #include "gateway/cli/blob.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "gateway/cli/api.h"
-#include "gateway/cli/local_file.h"
 #include "gateway/cli/progress.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -36,7 +32,8 @@ static const uint64_t piece_size = (uint64_t)256 << 20;
 /* One upload. */
 typedef struct Upload {
     Cli *cli;
-    const char *path; /* of the file */
+    Content *content;
+    const char *label;
     const char *target;
     UploadedBlob blob;
     uint64_t offset; /* what the gateway has */
@@ -53,61 +50,33 @@ blob_digest_parse(Cli *cli, const char *text, Sha256 *ret_digest)
                : cli_usage(cli, "'%s' is no digest, expected 'sha256:' and 64 lower-case hex digits", text);
 }
 
-static void
-close_file(const int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd);
-    }
-}
-
-static ssize_t
-read_window(int fd, char *window)
-{
-    ssize_t count = -1;
-    do {
-        count = read(fd, window, WINDOW_SIZE);
-    } while (count < 0 && errno == EINTR);
-    return count;
-}
-
 static Status
-fail_file(const Upload *upload)
+hash_windows(Upload *upload, char *window, Sha256State *state)
 {
-    return cli_usage(upload->cli, "file '%s' cannot be read: %s", upload->path, strerrordesc_np(errno));
-}
-
-/* Adds the rest of an open file to the digest. */
-static Status
-hash_windows(Upload *upload, int fd, char *window, Sha256State *state)
-{
-    Progress progress = progress_begin("hashing");
-    uint64_t done = 0;
-    ssize_t count = 0;
-    while ((count = read_window(fd, window)) > 0) {
-        sha256_update(state, slice_of(window, (size_t)count));
-        done += (uint64_t)count;
+    Call *call = upload->cli->call;
+    Progress progress = progress_begin(text_format(call->arena, "%s: reading", upload->label));
+    Status status = STATUS_OK;
+    for (uint64_t done = 0; status == STATUS_OK && done < upload->blob.size;) {
+        size_t count = 0;
+        status = content_read(call, upload->content, done, window, WINDOW_SIZE, &count);
+        sha256_update(state, slice_of(window, count));
+        done += count;
         progress_show(&progress, &(HttpClientProgress){.sent = done, .send_total = upload->blob.size});
-        TRY(call_check(upload->cli->call, clock_monotonic_ns()));
+        status = status == STATUS_OK ? call_check(call, clock_monotonic_ns()) : status;
     }
     progress_end(&progress);
-    upload->blob.size = done;
-    return count < 0 ? fail_file(upload) : STATUS_OK;
+    return status;
 }
 
 static Status
-hash_file(Upload *upload)
+hash_content(Upload *upload)
 {
-    CLEANUP(close_file) int fd = open(upload->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return fail_file(upload);
-    }
     AUTO_MEMORY char *window = memory_new(WINDOW_SIZE, 1);
     Sha256State *state = window == NULL ? NULL : sha256_begin();
     if (state == NULL) {
         return call_fail_memory(upload->cli->call, "a file");
     }
-    Status status = hash_windows(upload, fd, window, state);
+    Status status = hash_windows(upload, window, state);
     if (status != STATUS_OK) {
         sha256_abandon(state);
         return status;
@@ -144,6 +113,14 @@ ask_offset(Upload *upload)
     }
 }
 
+/* Reads the piece that begins at upload->offset. */
+static Status
+read_piece(Call *call, void *context, uint64_t offset, char *room, size_t size, size_t *ret_count)
+{
+    const Upload *upload = context;
+    return content_read(call, upload->content, upload->offset + offset, room, size, ret_count);
+}
+
 /* Sends the next piece; one without bytes asks the gateway to finish what it has. */
 static Status
 send_piece(Upload *upload)
@@ -161,12 +138,12 @@ send_piece(Upload *upload)
         return call_fail_memory(upload->cli->call, "a request");
     }
     upload->progress.sent_before = upload->offset;
+    HttpClientSource source = {.size = size, .read = read_piece, .context = upload};
     ApiRequest request = {
         .method = "PUT",
         .path = upload->target,
         .content_type = "application/octet-stream",
-        .body_path = upload->path,
-        .body_range = {.offset = upload->offset, .size = size, .is_part = true},
+        .source = &source,
         .headers = (const char *const[]){range, NULL},
         .progress = &upload->progress,
     };
@@ -226,27 +203,50 @@ send_all(Upload *upload)
     return STATUS_OK;
 }
 
-Status
-blob_upload(Cli *cli, const char *path, UploadedBlob *ret_blob)
+/* Explains a digest that the gateway found to be wrong by the file that changed, if one did; and says of an
+ * upload that was stopped that it can go on. */
+static Status
+explain_failure(const Upload *upload, Status status)
+{
+    Cli *cli = upload->cli;
+    if (status == STATUS_INVALID_ARGUMENT && content_check(cli->call, upload->content) != STATUS_OK) {
+        return cli_fail(cli, EXIT_USAGE, status);
+    }
+    if (status == STATUS_CANCELLED) {
+        status = call_fail(cli->call, status,
+            "interrupted: '%s' goes on where it was when the command is given again", upload->label);
+        return cli_fail(cli, EXIT_INTERRUPTED, status);
+    }
+    return status;
+}
+
+static Status
+send_content(Upload *upload)
 {
     char hex[SHA256_HEX_SIZE];
-    Upload upload = {.cli = cli, .path = path};
-    Status found = local_file_size(cli->call, path, &upload.blob.size);
-    if (found != STATUS_OK) {
-        return cli_fail(cli, EXIT_USAGE, found);
+    sha256_to_hex(&upload->blob.digest, hex);
+    upload->target = text_format(upload->cli->call->arena, "/api/v1/blobs/%s", hex);
+    if (upload->target == NULL) {
+        return call_fail_memory(upload->cli->call, "a request");
     }
-    TRY(hash_file(&upload));
-    sha256_to_hex(&upload.blob.digest, hex);
-    upload.target = text_format(cli->call->arena, "/api/v1/blobs/%s", hex);
-    if (upload.target == NULL) {
-        return call_fail_memory(cli->call, "a request");
+    TRY(ask_offset(upload));
+    upload->blob.was_there = upload->is_whole;
+    upload->progress = progress_begin(upload->label);
+    upload->progress.send_total = upload->blob.size;
+    Status status = send_all(upload);
+    progress_end(&upload->progress);
+    return status == STATUS_OK ? STATUS_OK : explain_failure(upload, status);
+}
+
+Status
+blob_upload(Cli *cli, Content *content, const char *label, UploadedBlob *ret_blob)
+{
+    Upload upload = {.cli = cli, .content = content, .label = label, .blob.size = content->size};
+    Status hashed = hash_content(&upload);
+    if (hashed != STATUS_OK) {
+        return cli_fail(cli, hashed == STATUS_CANCELLED ? EXIT_INTERRUPTED : EXIT_USAGE, hashed);
     }
-    TRY(ask_offset(&upload));
-    upload.blob.was_there = upload.is_whole;
-    upload.progress = progress_begin(path);
-    upload.progress.send_total = upload.blob.size;
-    Status status = send_all(&upload);
-    progress_end(&upload.progress);
+    TRY(send_content(&upload));
     *ret_blob = upload.blob;
-    return status;
+    return STATUS_OK;
 }

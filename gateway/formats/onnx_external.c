@@ -41,3 +41,20 @@ onnx_external_entry(Call *call, Slice entry, OnnxExternal *external)
     }
     return STATUS_OK;
 }
+
+bool
+onnx_external_is_inside(Slice location)
+{
+    Slice rest = location;
+    Slice part;
+    if (location.size == 0 || location.data[0] == '/' || slice_find(location, '\\') < location.size ||
+        slice_find(location, '\0') < location.size) {
+        return false;
+    }
+    while (rest.size > 0 && slice_split(&rest, '/', &part)) {
+        if (slice_equals_string(part, "..")) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -12,9 +12,6 @@ enum {
     FIELD_NAME = 8,
     FIELD_RAW = 9,
     FIELD_DOUBLES = 10,
-    FIELD_EXTERNAL = 13,
-    FIELD_LOCATION = 14,
-    ENTRY_SIZE_MAX = 1 << 16,
     NAME_SHOWN = 128,
 };
 
@@ -75,17 +72,17 @@ pass_field(Passing *passing, const ScanKey *key)
     if (passing->may_leave && key->size >= scan->request->weight_size_min && holds_elements(passing, key)) {
         return leave_elements(passing, key);
     }
-    if (key->number == FIELD_EXTERNAL && key->wire == PROTOBUF_BYTES) {
+    if (key->number == ONNX_TENSOR_EXTERNAL && key->wire == PROTOBUF_BYTES) {
         Slice entry;
-        TRY(scan_text(scan, key, ENTRY_SIZE_MAX, &entry));
+        TRY(scan_text(scan, key, ONNX_EXTERNAL_ENTRY_SIZE_MAX, &entry));
         return onnx_external_entry(scan->call, entry, &passing->external);
     }
-    if (key->number == FIELD_LOCATION && key->wire == PROTOBUF_VARINT) {
-        passing->is_external = key->value == 1;
+    if (key->number == ONNX_TENSOR_LOCATION && key->wire == PROTOBUF_VARINT) {
+        passing->is_external = key->value == ONNX_EXTERNAL;
         return STATUS_OK;
     }
     if (key->number == FIELD_NAME) {
-        TRY(scan_text(scan, key, ENTRY_SIZE_MAX, &passing->name));
+        TRY(scan_text(scan, key, ONNX_EXTERNAL_ENTRY_SIZE_MAX, &passing->name));
         skeleton_put_bytes(&scan->skeleton->bytes, FIELD_NAME, passing->name);
         return STATUS_OK;
     }
@@ -97,7 +94,7 @@ pass_field(Passing *passing, const ScanKey *key)
 static void
 put_entry(Buffer *bytes, const char *key, Slice value)
 {
-    size_t start = skeleton_open(bytes, FIELD_EXTERNAL);
+    size_t start = skeleton_open(bytes, ONNX_TENSOR_EXTERNAL);
     skeleton_put_bytes(bytes, 1, slice_from_string(key));
     skeleton_put_bytes(bytes, 2, value);
     skeleton_close(bytes, start);
@@ -113,7 +110,7 @@ put_reference(const Passing *passing)
     (void)snprintf(length, sizeof length, "%llu", (unsigned long long)passing->size);
     put_entry(bytes, "location", slice_from_string(ref));
     put_entry(bytes, "length", slice_from_string(length));
-    skeleton_put_varint(bytes, FIELD_LOCATION, 1);
+    skeleton_put_varint(bytes, ONNX_TENSOR_LOCATION, ONNX_EXTERNAL);
     return STATUS_OK;
 }
 
@@ -123,24 +120,6 @@ fail_external(const Passing *passing, const char *reason)
     return call_fail(passing->scan->call, STATUS_INVALID_ARGUMENT,
         "tensor '%.*s' keeps its data in '%.*s', %s", SLICE_PRINT(slice_part(passing->name, 0, NAME_SHOWN)),
         SLICE_PRINT(slice_part(passing->external.location, 0, NAME_SHOWN)), reason);
-}
-
-/* Returns true for paths that stay in the model's folder. */
-static bool
-is_inside(Slice path)
-{
-    Slice rest = path;
-    Slice part;
-    if (path.size == 0 || path.data[0] == '/' || slice_find(path, '\\') < path.size ||
-        slice_find(path, '\0') < path.size) {
-        return false;
-    }
-    while (rest.size > 0 && slice_split(&rest, '/', &part)) {
-        if (slice_equals_string(part, "..")) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static const SkeletonFile *
@@ -159,7 +138,7 @@ static Status
 find_span(const Passing *passing, const SkeletonFile **ret_file, ByteSpan *ret_span)
 {
     const OnnxExternal *external = &passing->external;
-    if (!is_inside(external->location)) {
+    if (!onnx_external_is_inside(external->location)) {
         return fail_external(passing, "which is not a file of the model's folder");
     }
     const SkeletonFile *file = find_file(passing->scan->request, external->location);
@@ -231,10 +210,10 @@ const ScanMessage onnx_scan_graph = {WEIGHTS_ALLOWED, SCAN_FIELDS(graph_fields)}
 static const ScanField function_fields[] = {{7, SCAN_MESSAGE, &node}};
 static const ScanMessage function = {WEIGHTS_ALLOWED, SCAN_FIELDS(function_fields)};
 static const ScanField model_fields[] = {{7, SCAN_MESSAGE, &onnx_scan_graph}, {25, SCAN_MESSAGE, &function}};
-static const ScanMessage model = {WEIGHTS_ALLOWED, SCAN_FIELDS(model_fields)};
+const ScanMessage onnx_scan_model = {WEIGHTS_ALLOWED, SCAN_FIELDS(model_fields)};
 
 Status
 onnx_skeleton(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton)
 {
-    return skeleton_scan(call, request, &model, scan_tensor, ret_skeleton);
+    return skeleton_scan(call, request, &onnx_scan_model, scan_tensor, ret_skeleton);
 }

@@ -167,8 +167,8 @@ scan_weight(SkeletonScan *scan, uint64_t size, Sha256 *ret_digest)
     return skeleton_note(scan->call, &scan->file, span, &digest.sha256, scan->skeleton);
 }
 
-static const ScanField *
-find_field(const ScanMessage *message, const ScanKey *key)
+const ScanField *
+scan_field_of(const ScanMessage *message, const ScanKey *key)
 {
     for (size_t index = 0; index < message->field_count && key->wire == PROTOBUF_BYTES; index++) {
         if (message->fields[index].number == key->number) {
@@ -176,6 +176,16 @@ find_field(const ScanMessage *message, const ScanKey *key)
         }
     }
     return NULL;
+}
+
+Status
+scan_enter(SkeletonScan *scan)
+{
+    if (scan->depth == SCAN_DEPTH_MAX) {
+        return fail_damaged(scan, "messages nest too deep");
+    }
+    scan->depth++;
+    return STATUS_OK;
 }
 
 static Status scan_message(Scanning *scanning, const ScanMessage *message, uint64_t end, bool may_leave);
@@ -207,7 +217,7 @@ scan_name(SkeletonScan *scan, const ScanKey *key, bool *ret_may_leave)
 static Status
 scan_field(Scanning *scanning, const ScanMessage *message, const ScanKey *key, bool *may_leave)
 {
-    const ScanField *field = find_field(message, key);
+    const ScanField *field = scan_field_of(message, key);
     if (field == NULL) {
         return scan_copy(&scanning->scan, key);
     }
@@ -220,10 +230,7 @@ scan_message(Scanning *scanning, const ScanMessage *message, uint64_t end, bool 
 {
     SkeletonScan *scan = &scanning->scan;
     bool may = message->weights == WEIGHTS_ALLOWED || (message->weights == WEIGHTS_AS_AROUND && may_leave);
-    if (scan->depth == SCAN_DEPTH_MAX) {
-        return fail_damaged(scan, "messages nest too deep");
-    }
-    scan->depth++;
+    TRY(scan_enter(scan));
     while (scan->reader.position < end) {
         ScanKey key;
         TRY(scan_key(scan, end, &key));

@@ -47,6 +47,8 @@ struct ScanMessage {
 
 #define SCAN_FIELDS(table) .fields = (table), .field_count = COUNT_OF(table)
 
+extern const ScanMessage onnx_scan_model; /* onnx_skeleton.c */
+
 /* Copies a TensorProto that ends at `end`; `may_leave` says whether its elements may be left out. */
 typedef Status (*ScanTensor)(SkeletonScan *scan, uint64_t end, bool may_leave);
 
@@ -69,6 +71,10 @@ typedef struct ScanKey {
 /* Reads the next key, with a number or a length, of a message that ends at `end`. Of fixed-size fields the
  * bytes follow as well. */
 MUST_USE Status scan_key(SkeletonScan *scan, uint64_t end, ScanKey *ret_key);
+/* Returns the row of the field; NULL: it is of no interest. */
+const ScanField *scan_field_of(const ScanMessage *message, const ScanKey *key);
+/* Goes one message deeper, which `depth` counts. INVALID_ARGUMENT when messages nest too deep. */
+MUST_USE Status scan_enter(SkeletonScan *scan);
 /* Copies the field as it stands. */
 MUST_USE Status scan_copy(SkeletonScan *scan, const ScanKey *key);
 /* Reads a field's bytes, of which there may be at most `size_max`, into the call's arena. */

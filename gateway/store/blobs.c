@@ -103,7 +103,8 @@ insert_blobs(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t c
     }
     TRY(store_query(call, store, tenant, &sql_blob_insert, &values, &rows));
     if (rows.count == 0) {
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the quota 'stored_bytes_max' is used up");
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "the quota 'stored_bytes_max' is used up: delete graphs or blobs, or have an operator raise it");
     }
     for (size_t index = 0; index < rows.count; index++) {
         RowReader reader = row_reader(call, &rows, index);

@@ -106,7 +106,9 @@ fail_insert(Call *call, Store *store, TenantId tenant, const StoredUpload *uploa
         return status == STATUS_OK ? fail_busy(call, found.size) : status;
     }
     return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
-        "the quota 'stored_bytes_max' has no room for %llu bytes: delete graphs or blobs, or have it raised",
+        "the quota 'stored_bytes_max' has no room for %llu bytes: delete graphs or blobs, or have an "
+        "operator "
+        "raise it ('sluice-gateway quota TENANT stored_bytes_max=BYTES')",
         (unsigned long long)upload->size);
 }
 

@@ -203,9 +203,7 @@ typedef struct Transfer {
     const HttpClientRequest *request;
     HttpClientResponse *response;
     struct curl_slist *headers;
-    int body_fd;
-    uint64_t body_size; /* of a file's part that is sent */
-    uint64_t body_sent; /* bytes of it that were read so far */
+    uint64_t source_offset; /* bytes that were read of the source */
     Form *form;
     Status status; /* our own first failure, which libcurl knows only as a callback that gave up */
     char error[CURL_ERROR_SIZE];
@@ -267,34 +265,35 @@ body_take(char *data, size_t size, size_t count, void *context)
 }
 
 static size_t
-file_read(char *room, size_t size, size_t count, void *context)
+source_take(char *room, size_t size, size_t count, void *context)
 {
     Transfer *transfer = context;
-    ssize_t got = -1;
-    uint64_t left = transfer->body_size - transfer->body_sent;
+    const HttpClientSource *source = transfer->request->source;
+    uint64_t left = source->size - transfer->source_offset;
     size_t wanted = size * count < left ? size * count : (size_t)left;
-    uint64_t at = transfer->request->body_range.offset + transfer->body_sent;
-    do {
-        got = pread(transfer->body_fd, room, wanted, (off_t)at);
-    } while (got < 0 && errno == EINTR);
-    transfer->body_sent += got > 0 ? (uint64_t)got : 0;
-    if (got < 0) {
-        transfer->status = call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be read: %s",
-            transfer->request->body_path, strerrordesc_np(errno));
+    size_t got = 0;
+    if (wanted == 0) {
+        return 0;
+    }
+    transfer->status =
+        source->read(transfer->call, source->context, transfer->source_offset, room, wanted, &got);
+    if (transfer->status != STATUS_OK) {
         return CURL_READFUNC_ABORT;
     }
-    return (size_t)got;
+    assert(got > 0 && got <= wanted);
+    transfer->source_offset += got;
+    return got;
 }
 
 /* Goes back to the start: a kept connection that turns out dead is replaced, and the body sent again. */
 static int
-file_seek(void *context, curl_off_t offset, int origin)
+source_seek(void *context, curl_off_t offset, int origin)
 {
     Transfer *transfer = context;
-    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > transfer->body_size) {
+    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > transfer->request->source->size) {
         return CURL_SEEKFUNC_FAIL;
     }
-    transfer->body_sent = (uint64_t)offset;
+    transfer->source_offset = (uint64_t)offset;
     return CURL_SEEKFUNC_OK;
 }
 
@@ -331,29 +330,17 @@ headers_set(Transfer *transfer)
     return STATUS_OK;
 }
 
-static Status
-body_file_set(Transfer *transfer)
+static void
+source_set(Transfer *transfer)
 {
-    const char *path = transfer->request->body_path;
-    struct stat about;
-    transfer->body_fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (transfer->body_fd < 0) {
-        return call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be opened: %s", path,
-            strerrordesc_np(errno));
-    }
-    if (fstat(transfer->body_fd, &about) != 0 || !S_ISREG(about.st_mode)) {
-        return call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "'%s' is no regular file", path);
-    }
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD, 1L);
-    const HttpClientFileRange *range = &transfer->request->body_range;
-    transfer->body_size = range->is_part ? range->size : (uint64_t)about.st_size;
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->body_size);
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_SIZE);
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_READFUNCTION, file_read);
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_READDATA, transfer);
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_SEEKFUNCTION, file_seek);
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_SEEKDATA, transfer);
-    return STATUS_OK;
+    CURL *easy = transfer->easy;
+    (void)curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->request->source->size);
+    (void)curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_SIZE);
+    (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, source_take);
+    (void)curl_easy_setopt(easy, CURLOPT_READDATA, transfer);
+    (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, source_seek);
+    (void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, transfer);
 }
 
 static Status
@@ -363,8 +350,8 @@ body_set(Transfer *transfer, const char *method)
     if (request->parts != NULL) {
         (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_SIZE);
         TRY(form_new(transfer->call, transfer->easy, request->parts, request->part_count, &transfer->form));
-    } else if (request->body_path != NULL) {
-        TRY(body_file_set(transfer));
+    } else if (request->source != NULL) {
+        source_set(transfer);
     } else if (request->body.data != NULL || strcmp(method, "POST") == 0) {
         (void)curl_easy_setopt(
             transfer->easy, CURLOPT_POSTFIELDS, request->body.data == NULL ? "" : request->body.data);
@@ -564,12 +551,8 @@ http_client_send(
         .headers = {.size_max = HTTP_CLIENT_HEADERS_SIZE_MAX},
         .body = {.size_max = size_max},
     };
-    Transfer transfer = {
-        .call = call, .easy = client->easy, .request = request, .response = ret_response, .body_fd = -1};
+    Transfer transfer = {.call = call, .easy = client->easy, .request = request, .response = ret_response};
     Status status = transfer_run(&transfer, client);
-    if (transfer.body_fd >= 0) {
-        (void)close(transfer.body_fd);
-    }
     /* The handle must not keep pointers into this frame; its connections live in the multi handle. */
     curl_easy_reset(client->easy);
     form_free(transfer.form);

@@ -53,12 +53,15 @@ typedef struct HttpClientPart {
     const char *path; /* NULL: no file */
 } HttpClientPart;
 
-/* The part of a file that is a body; zeroed: all of it. */
-typedef struct HttpClientFileRange {
-    uint64_t offset;
+/* A body that is read while it is sent, wherever it comes from. */
+typedef struct HttpClientSource {
     uint64_t size;
-    bool is_part;
-} HttpClientFileRange;
+    /* Reads at least one and at most `size` bytes from `offset` on, all of which lie inside; the same ones
+     * again when a connection had to be replaced. A failure ends the request. */
+    MUST_USE Status (*read)(
+        Call *call, void *context, uint64_t offset, char *room, size_t size, size_t *ret_count);
+    void *context;
+} HttpClientSource;
 
 /* AWS Signature Version 4 of a request, which libcurl makes (CURLOPT_AWS_SIGV4). libcurl 7.88 signs the query
  * as it stands in the URL: its parameters must be sorted, escaped, and each have a "="; it signs an empty
@@ -73,12 +76,11 @@ typedef struct HttpClientSigning {
 typedef struct HttpClientRequest {
     const char *method; /* NULL: GET */
     const char *url;
-    const char *content_type;   /* the body's; NULL: not sent */
-    const char *const *headers; /* more, "Name: value", NULL-terminated; NULL: none */
-    Slice body;                 /* data NULL: none */
-    const char *body_path;      /* the body is this file, read as it is sent; NULL: `body` */
-    HttpClientFileRange body_range;
-    const HttpClientPart *parts; /* the body is a form of these, read as it is sent; NULL: the above */
+    const char *content_type;       /* the body's; NULL: not sent */
+    const char *const *headers;     /* more, "Name: value", NULL-terminated; NULL: none */
+    Slice body;                     /* data NULL: none */
+    const HttpClientSource *source; /* the body is read from here; NULL: it is `body` */
+    const HttpClientPart *parts;    /* the body is a form of these, read as it is sent; NULL: the above */
     size_t part_count;
     size_t response_size_max;         /* limit of the body in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */
     uint64_t timeout_ms;              /* the whole request's; 0: only the Call's deadline */

@@ -127,11 +127,32 @@ typedef struct Fixture {
     Call call;
     HttpClient *client;
     HttpClientResponse response;
-    char path[64];
     uint64_t received; /* bytes taken by the sink */
     size_t told;       /* how often progress was reported */
     HttpClientProgress progress;
 } Fixture;
+
+/* Reads zeros, a few at a time. */
+static Status
+zeros_read(Call *call, void *context, uint64_t offset, char *room, size_t size, size_t *ret_count)
+{
+    enum { PIECE = 10000 };
+    (void)call;
+    (void)context;
+    assert_in_range(size, 1, LARGE_SIZE - offset);
+    *ret_count = size < PIECE ? size : PIECE;
+    memset(room, 0, *ret_count);
+    return STATUS_OK;
+}
+static const HttpClientSource zeros_source = {.size = LARGE_SIZE, .read = zeros_read};
+
+static Status
+half_read(Call *call, void *context, uint64_t offset, char *room, size_t size, size_t *ret_count)
+{
+    return offset < LARGE_SIZE / 2 ? zeros_read(call, context, offset, room, size, ret_count)
+                                   : call_fail(call, STATUS_ABORTED, "the source has dried up");
+}
+static const HttpClientSource half_source = {.size = LARGE_SIZE, .read = half_read};
 
 static int
 set_up(void **state)
@@ -140,13 +161,9 @@ set_up(void **state)
     fixture = (Fixture){
         .call = {.arena = arena_new(1 << 20)},
         .client = http_client_new(&(HttpClientOptions){.connect_timeout_ms = 2000}),
-        .path = "/tmp/httpclient_test.XXXXXX",
     };
-    int fd = mkstemp(fixture.path);
-    bool has_file = fd >= 0 && ftruncate(fd, LARGE_SIZE) == 0;
-    (void)close(fd);
     *state = &fixture;
-    return fixture.client == NULL || !has_file;
+    return fixture.client == NULL;
 }
 
 static int
@@ -156,7 +173,7 @@ tear_down(void **state)
     http_client_response_done(&fixture->response);
     http_client_free(fixture->client);
     arena_free(fixture->call.arena);
-    return unlink(fixture->path);
+    return 0;
 }
 
 /* Sends the request, which has everything but the URL. */
@@ -222,7 +239,7 @@ requests_follow_each_other_on_one_connection(void **state)
 }
 
 static void
-bodies_go_up_from_memory_and_from_files(void **state)
+bodies_go_up_from_memory_and_from_a_source(void **state)
 {
     Fixture *fixture = *state;
     HttpClientRequest small = {.method = "POST", .content_type = "text/plain", .body = SLICE("some bytes")};
@@ -235,7 +252,7 @@ bodies_go_up_from_memory_and_from_files(void **state)
     assert_int_equal(http_client_header(&fixture->response, "X-Type").size, 0);
     HttpClientRequest large = {.method = "POST",
         .content_type = "application/octet-stream",
-        .body_path = fixture->path,
+        .source = &zeros_source,
         .events = &progress_events,
         .context = fixture};
     assert_answer(fixture, http_servers_address(USUAL), "/echo", large);
@@ -243,6 +260,17 @@ bodies_go_up_from_memory_and_from_files(void **state)
     assert_int_equal(fixture->progress.sent, LARGE_SIZE);
     assert_int_equal(fixture->progress.send_total, LARGE_SIZE);
     assert_int_equal(fixture->progress.received, LARGE_SIZE);
+}
+
+static void
+a_source_that_fails_ends_the_request(void **state)
+{
+    Fixture *fixture = *state;
+    HttpClientRequest request = {
+        .method = "POST", .content_type = "application/octet-stream", .source = &half_source};
+    assert_status(
+        &fixture->call, STATUS_ABORTED, ask(fixture, http_servers_address(USUAL), "/echo", request));
+    assert_string_equal(fixture->call.error.message, "the source has dried up");
 }
 
 static void
@@ -294,7 +322,7 @@ a_connection_that_died_while_idle_is_replaced(void **state)
 {
     Fixture *fixture = *state;
     HttpClientRequest upload = {
-        .method = "POST", .content_type = "application/octet-stream", .body_path = fixture->path};
+        .method = "POST", .content_type = "application/octet-stream", .source = &zeros_source};
     for (int count = 0; count < 3; count++) {
         assert_answer(fixture, http_servers_address(IMPATIENT), "/echo", upload);
         assert_int_equal(fixture->response.body.size, LARGE_SIZE);
@@ -410,9 +438,6 @@ what_is_no_request_is_not_sent(void **state)
         {{.url = "ftp://127.0.0.1/"}, "is no http or https address"},
         {{.url = "http://"}, "is no address"},
         {{.url = "http://127.0.0.1:1/", .headers = two_lines}, "a header holds a line end"},
-        {{.url = "http://127.0.0.1:1/", .method = "POST", .body_path = "/nowhere"},
-            "file '/nowhere' cannot be opened: No such file or directory"},
-        {{.url = "http://127.0.0.1:1/", .method = "POST", .body_path = "/"}, "'/' is no regular file"},
     };
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         assert_status(&fixture->call, STATUS_INVALID_ARGUMENT,
@@ -430,7 +455,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(requests_follow_each_other_on_one_connection),
-        TEST(bodies_go_up_from_memory_and_from_files),
+        TEST(bodies_go_up_from_memory_and_from_a_source),
+        TEST(a_source_that_fails_ends_the_request),
         TEST(an_answer_may_go_into_a_sink),
         TEST(only_a_success_goes_into_the_sink),
         TEST(an_answer_above_its_limit_is_refused),

@@ -92,7 +92,7 @@ quotas_are_shown_and_set_by_name(void **state)
     Told shown = tell("quota", "held", NULL, NULL);
     assert_string_equal(shown.out,
         "weight=1\nsessions_max=1000\ngraphs_max=10000\nqueued_steps_max=10000\nrunning_steps_max=64\n"
-        "stored_bytes_max=10737418240\nrequests_per_second=10000\n");
+        "stored_bytes_max=274877906944\nrequests_per_second=10000\n");
     assert_non_null(
         strstr(tell("quota", "held", "weight=3", "graphs_max=1").out, "weight=3\nsessions_max=1000\n"
                                                                       "graphs_max=1\n"));

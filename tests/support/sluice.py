@@ -79,6 +79,11 @@ class Client:
         self._connection.close()
 
 
+def command(*arguments):
+    """The command line of `sluice`, for subprocess."""
+    return [os.path.join(os.environ.get("OUT", "build/release"), "sluice"), *arguments]
+
+
 class Program:
     """One of our programs, listening on a port that the kernel chose."""
 

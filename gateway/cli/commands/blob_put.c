@@ -11,7 +11,13 @@ put_blob(Cli *cli)
     UploadedBlob blob;
     AUTO_BUFFER text = {0};
     char ref[SHA256_REF_SIZE];
-    TRY(blob_upload(cli, cli_argument(cli, 0), &blob));
+    AUTO_CONTENT content = {.count = 0};
+    const char *path = cli_argument(cli, 0);
+    Status found = content_add_file(cli->call, &content, path);
+    if (found != STATUS_OK) {
+        return cli_fail(cli, EXIT_USAGE, found);
+    }
+    TRY(blob_upload(cli, &content, path, &blob));
     sha256_to_ref(&blob.digest, ref);
     if (cli->is_json) {
         JsonWriter writer = json_writer(&text);

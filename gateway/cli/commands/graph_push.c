@@ -1,281 +1,168 @@
-/* sluice graph push: sends a graph's file as it is, reading while it sends. A SavedModel's directory is
- * packed first, as a tar in a temporary file, as createGraph takes it: saved_model.pb and the files of
- * variables/ and assets/. */
-#include <assert.h>
-#include <dirent.h>
-#include <errno.h>
+/* sluice graph push: sends a model as it lies on this machine. A small one is the request's body; of a large
+ * one, and of one of several files, each file becomes a blob first, which a broken upload goes on with, and
+ * the request names them. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "gateway/cli/api.h"
+#include "gateway/cli/blob.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/graph.h"
+#include "gateway/cli/model.h"
 #include "gateway/cli/screen.h"
 #include "gateway/cli/session.h"
-#include "gateway/formats/tar.h"
 #include "shared/base/text.h"
+#include "shared/json/writer.h"
 
-enum { COPY_SIZE = 1 << 16, FILES_MAX = 1024 };
-
-typedef struct Packing {
-    Call *call;
-    const char *directory;
-    FILE *archive;
-} Packing;
-
-static bool
-path_is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static void
-file_close(FILE **file)
-{
-    if (*file != NULL) {
-        (void)fclose(*file);
-    }
-}
-
-static Status
-fail_read(const Packing *packing, const char *name)
-{
-    return call_fail(packing->call, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_UNAVAILABLE,
-        "'%s/%s' cannot be read: %s", packing->directory, name, strerror(errno));
-}
-
-static Status
-fail_write(const Packing *packing)
-{
-    return call_fail(
-        packing->call, STATUS_UNAVAILABLE, "a temporary file cannot be written: %s", strerror(errno));
-}
-
-/* Copies exactly `size` bytes, as many as the header says. */
-static Status
-copy_bytes(const Packing *packing, const char *name, FILE *file, uint64_t size)
-{
-    char bytes[COPY_SIZE];
-    while (size > 0) {
-        size_t wanted = size < sizeof bytes ? (size_t)size : sizeof bytes;
-        size_t count = fread(bytes, 1, wanted, file);
-        if (count == 0) {
-            return fail_read(packing, name);
-        }
-        if (fwrite(bytes, 1, count, packing->archive) != count) {
-            return fail_write(packing);
-        }
-        size -= count;
-    }
-    return STATUS_OK;
-}
-
-static Status
-write_zeros(const Packing *packing, size_t count)
-{
-    static const char zeros[TAR_BLOCK_SIZE * 2];
-    return fwrite(zeros, 1, count, packing->archive) == count ? STATUS_OK : fail_write(packing);
-}
-
-static Status
-pack_file(const Packing *packing, const char *name)
-{
-    char header[TAR_BLOCK_SIZE];
-    struct stat status;
-    const char *path = text_format(packing->call->arena, "%s/%s", packing->directory, name);
-    CLEANUP(file_close) FILE *file = path == NULL ? NULL : fopen(path, "rb");
-    if (file == NULL || fstat(fileno(file), &status) != 0) {
-        return fail_read(packing, name);
-    }
-    uint64_t size = (uint64_t)status.st_size;
-    if (!tar_header(slice_from_string(name), size, header)) {
-        return call_fail(
-            packing->call, STATUS_INVALID_ARGUMENT, "'%s' is too large, or its name too long", path);
-    }
-    if (fwrite(header, 1, sizeof header, packing->archive) != sizeof header) {
-        return fail_write(packing);
-    }
-    TRY(copy_bytes(packing, name, file, size));
-    return write_zeros(packing, (TAR_BLOCK_SIZE - (size_t)(size % TAR_BLOCK_SIZE)) % TAR_BLOCK_SIZE);
-}
-
-static int
-compare_names(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-static void
-folder_close(DIR **folder)
-{
-    if (*folder != NULL) {
-        (void)closedir(*folder);
-    }
-}
-
-/* Lists the files sorted, so that a model gives the same bytes each time; there are none without such a
- * folder. */
-static Status
-list_files(const Packing *packing, const char *part, const char *names[FILES_MAX], size_t *ret_count)
-{
-    const char *path = text_format(packing->call->arena, "%s/%s", packing->directory, part);
-    CLEANUP(folder_close) DIR *folder = path == NULL ? NULL : opendir(path);
-    const struct dirent *entry = NULL;
-    *ret_count = 0;
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] == '.') {
-            continue;
-        }
-        if (*ret_count == FILES_MAX) {
-            return call_fail(
-                packing->call, STATUS_INVALID_ARGUMENT, "'%s' has more than %d files", path, FILES_MAX);
-        }
-        names[*ret_count] = text_format(packing->call->arena, "%s/%s", part, entry->d_name);
-        if (names[(*ret_count)++] == NULL) {
-            return call_fail_memory(packing->call, "names");
-        }
-    }
-    qsort(names, *ret_count, sizeof *names, compare_names);
-    return STATUS_OK;
-}
-
-static Status
-pack_folder(const Packing *packing, const char *part)
-{
-    const char *names[FILES_MAX];
-    size_t count = 0;
-    TRY(list_files(packing, part, names, &count));
-    for (size_t index = 0; index < count; index++) {
-        TRY(pack_file(packing, names[index]));
-    }
-    return STATUS_OK;
-}
-
-/* Packs the directory; `ret_path` lives in the call's arena, and the file is the caller's, who removes it. */
-static Status
-pack_saved_model(Call *call, const char *directory, const char **ret_path)
-{
-    assert(directory != NULL && ret_path != NULL);
-    const char *folder = getenv("TMPDIR");
-    char *path = text_format(call->arena, "%s/sluice-XXXXXX", folder == NULL ? "/tmp" : folder);
-    if (path == NULL) {
-        return call_fail_memory(call, "names");
-    }
-    int descriptor = mkstemp(path);
-    CLEANUP(file_close) FILE *archive = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-    Packing packing = {.call = call, .directory = directory, .archive = archive};
-    if (archive == NULL) {
-        return fail_write(&packing);
-    }
-    *ret_path = path;
-    TRY(pack_file(&packing, "saved_model.pb"));
-    TRY(pack_folder(&packing, "variables"));
-    TRY(pack_folder(&packing, "assets"));
-    TRY(write_zeros(&packing, (size_t)TAR_BLOCK_SIZE * 2));
-    return fflush(archive) == 0 ? STATUS_OK : fail_write(&packing);
-}
-
-static void
-packed_file_remove(const char **path)
-{
-    if (*path != NULL) {
-        (void)unlink(*path);
-    }
-}
-#define AUTO_PACKED_FILE CLEANUP(packed_file_remove) const char *
-
-typedef struct GraphFormat {
-    const char *name;
-    const char *media_type;
-    const char *extensions[4]; /* NULL-terminated */
-} GraphFormat;
-
-static const GraphFormat formats[] = {
-    {"json", "application/json", {".json"}},
-    {"graphdef", "application/x-protobuf", {".pb", ".graphdef"}},
-    {"onnx", "application/onnx", {".onnx"}},
-    {"saved_model", "application/x-tar", {".tar"}},
+enum {
+    BODY_SIZE_MAX = 8 << 20,         /* of a model that is sent as a body */
+    IMPORT_TIMEOUT_MS = 3600 * 1000, /* the gateway reads every byte of the files, and sends none meanwhile */
 };
 
-static bool
-has_extension(const GraphFormat *format, Slice path)
+static Status
+read_body(Call *call, void *context, uint64_t offset, char *room, size_t size, size_t *ret_count)
 {
-    for (const char *const *extension = format->extensions; *extension != NULL; extension++) {
-        if (slice_ends_with(path, slice_from_string(*extension))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Returns the format of --format or of the file's name; NULL when neither says one. */
-static const GraphFormat *
-format_find(const Cli *cli, const char *path)
-{
-    const char *given = config_string(cli->config, "format");
-    const char *name = given == NULL && path_is_directory(path) ? "saved_model" : given;
-    for (size_t index = 0; index < COUNT_OF(formats); index++) {
-        const GraphFormat *format = &formats[index];
-        if (name == NULL ? has_extension(format, slice_from_string(path)) : strcmp(name, format->name) == 0) {
-            return format;
-        }
-    }
-    return NULL;
+    return content_read(call, context, offset, room, size, ret_count);
 }
 
 static Status
-send_graph(
-    Cli *cli, const char *session, const char *path, const char *media_type, HttpClientResponse *ret_reply)
+send_body(Cli *cli, const char *target, const Model *model, HttpClientResponse *ret_reply)
 {
-    AUTO_PACKED_FILE packed = NULL;
-    if (path_is_directory(path)) {
-        TRY(pack_saved_model(cli->call, path, &packed));
+    ModelFile *file = &model->files[0];
+    HttpClientSource source = {.size = file->content.size, .read = read_body, .context = &file->content};
+    ApiRequest request = {
+        .method = "POST",
+        .path = target,
+        .content_type = model->format->media_type,
+        .source = &source,
+        .label = file->name,
+    };
+    return api_send(cli, &request, ret_reply);
+}
+
+static void
+write_ref(JsonWriter *writer, const UploadedBlob *blob)
+{
+    char ref[SHA256_REF_SIZE];
+    sha256_to_ref(&blob->digest, ref);
+    json_write_object_begin(writer);
+    json_member_string(writer, "ref", ref);
+    json_write_object_end(writer);
+}
+
+static void
+write_references(Buffer *body, const Model *model, const UploadedBlob *blobs)
+{
+    JsonWriter writer = json_writer(body);
+    json_write_object_begin(&writer);
+    json_write_name(&writer, "source");
+    write_ref(&writer, &blobs[0]);
+    json_member_string(&writer, "format", model->format->name);
+    json_write_name(&writer, "files");
+    json_write_object_begin(&writer);
+    for (size_t index = 1; index < model->count; index++) {
+        json_write_name(&writer, model->files[index].name);
+        write_ref(&writer, &blobs[index]);
     }
-    const char *target = text_format(cli->call->arena, "/api/v1/sessions/%s/graphs", session);
-    if (target == NULL) {
+    json_write_object_end(&writer);
+    json_write_object_end(&writer);
+}
+
+static Status
+send_references(Cli *cli, const char *target, const Model *model, const UploadedBlob *blobs,
+    HttpClientResponse *ret_reply)
+{
+    AUTO_BUFFER body = {0};
+    write_references(&body, model, blobs);
+    if (!buffer_is_ok(&body)) {
         return call_fail_memory(cli->call, "a request");
     }
     ApiRequest request = {
         .method = "POST",
         .path = target,
-        .content_type = media_type,
-        .body_path = packed == NULL ? path : packed,
-        .label = path,
+        .body = buffer_slice(&body),
+        .timeout_ms = IMPORT_TIMEOUT_MS,
+        .label = text_format(cli->call->arena, "%s: the gateway reads it", model->files[0].name),
     };
     return api_send(cli, &request, ret_reply);
 }
 
 static Status
+upload_files(Cli *cli, const Model *model, UploadedBlob *blobs)
+{
+    for (size_t index = 0; index < model->count; index++) {
+        ModelFile *file = &model->files[index];
+        TRY(blob_upload(cli, &file->content, file->name, &blobs[index]));
+    }
+    return STATUS_OK;
+}
+
+/* Says of each file what was sent. */
+static Status
+show_files(Cli *cli, const Model *model, const UploadedBlob *blobs)
+{
+    AUTO_BUFFER text = {0};
+    for (size_t index = 0; index < model->count; index++) {
+        buffer_append_string(&text, "  file ");
+        screen_append(&text, slice_from_string(model->files[index].name));
+        buffer_append_byte(&text, ' ');
+        screen_append_bytes(&text, blobs[index].size);
+        buffer_append_string(&text, blobs[index].was_there ? ", was there already\n" : "\n");
+    }
+    return cli->is_json ? STATUS_OK : screen_write(cli, &text);
+}
+
+static Status
+push_files(Cli *cli, const char *target, const Model *model)
+{
+    AUTO_REPLY reply = {0};
+    UploadedBlob *blobs = arena_alloc(cli->call->arena, model->count * sizeof *blobs);
+    if (blobs == NULL) {
+        return call_fail_memory(cli->call, "a list of files");
+    }
+    TRY(upload_files(cli, model, blobs));
+    TRY(send_references(cli, target, model, blobs, &reply));
+    TRY(graph_show(cli, buffer_slice(&reply.body)));
+    return show_files(cli, model, blobs);
+}
+
+static Status
+push_body(Cli *cli, const char *target, const Model *model)
+{
+    AUTO_REPLY reply = {0};
+    TRY(send_body(cli, target, model, &reply));
+    return graph_show(cli, buffer_slice(&reply.body));
+}
+
+static Status
 push_graph(Cli *cli)
 {
-    const char *path = cli_argument(cli, 0);
-    const GraphFormat *format = format_find(cli, path);
     char session[ID_TEXT_SIZE];
-    AUTO_REPLY reply = {0};
-    if (format == NULL) {
-        return cli_usage(cli,
-            "the name '%s' does not tell the graph's format: add --format json|graphdef|onnx|saved_model",
-            path);
-    }
+    AUTO_MODEL model = {.count = 0};
+    TRY(model_open(cli, &model));
     TRY(session_resolve(cli, true, session));
-    TRY(send_graph(cli, session, path, format->media_type, &reply));
-    return graph_show(cli, buffer_slice(&reply.body));
+    const char *target = text_format(cli->call->arena, "/api/v1/sessions/%s/graphs", session);
+    if (target == NULL) {
+        return call_fail_memory(cli->call, "a request");
+    }
+    bool is_small = model.size <= BODY_SIZE_MAX || model_is_text(&model);
+    return model.count == 1 && is_small ? push_body(cli, target, &model) : push_files(cli, target, &model);
 }
 
 static const char *const settings[] = {"session", "format", NULL};
 
 COMMAND(graph_push) = {
     .name = "graph push",
-    .arguments = "FILE",
+    .arguments = "FILE [FILE...]",
     .summary = "send a graph and print what the gateway read",
-    .details = "The name tells the format: .json (GraphDef as JSON), .pb or .graphdef (GraphDef or a\n"
-               "SavedModel as protobuf), .onnx, .tar (a SavedModel's directory). A directory is a\n"
-               "SavedModel, sent with its variables. The same bytes sent again are the same graph.\n",
+    .details =
+        "The name tells the format: .json (GraphDef as JSON), .pb or .graphdef (GraphDef or a\n"
+        "SavedModel as protobuf), .onnx, .tar (a SavedModel's directory, or an ONNX model with its\n"
+        "files). A directory is a SavedModel, sent with its variables, or has one .onnx file. Files\n"
+        "that an ONNX model keeps tensors in are found beside it; more FILEs are sent with the first.\n"
+        "The same bytes sent again are the same graph, and files that are there are not sent again.\n"
+        "When a large one is broken off, the same command goes on where it was.\n",
     .settings = settings,
     .argument_min = 1,
-    .argument_max = 1,
+    .argument_max = 64,
     .run = push_graph,
 };

@@ -114,7 +114,8 @@ a_wrong_command_line_gives_2(void **state)
         const char *message;
     } cases[] = {
         {{"nonsense"}, "sluice: there is no command 'nonsense': 'sluice --help' lists them\n"},
-        {{"graph", "push"}, "sluice: usage: sluice graph push FILE; 'sluice help graph push' says more\n"},
+        {{"graph", "push"},
+            "sluice: usage: sluice graph push FILE [FILE...]; 'sluice help graph push' says more\n"},
         {{"devices", "--feed", "x=1"}, "sluice: 'sluice devices' does not take '--feed'\n"},
         {{"devices", "--fead", "x=1"}, "sluice: there is no setting '--fead': did you mean '--feed'\n"},
         {{"graph", "push", "model.txt"}, "add --format json|graphdef|onnx|saved_model\n"},

@@ -247,7 +247,8 @@ the_quota_of_stored_bytes_is_kept_and_freed(void **state)
     sha256(SLICE("x"), &digest);
     assert_status(
         call, STATUS_RESOURCE_EXHAUSTED, blobs_put(call, database->app, TENANT_DEFAULT, &digest, SLICE("x")));
-    assert_string_equal(call->error.message, "the quota 'stored_bytes_max' is used up");
+    assert_string_equal(call->error.message,
+        "the quota 'stored_bytes_max' is used up: delete graphs or blobs, or have an operator raise it");
     assert_status(call, STATUS_OK, blobs_collect(call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
     assert_int_equal(removed, 0);
     (void)database_ask(database, "update blobs set used_at = now() - interval '2 hours'");

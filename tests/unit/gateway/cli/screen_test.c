@@ -77,6 +77,23 @@ progress_is_a_bar_or_a_clock(void **state)
         1500, "model.onnx [===============>              ]  50%  50 B of 100 B");
 }
 
+/* Shows how a source of 400 MiB comes at 100 MiB a second, and from the second second on half as fast. */
+static void
+progress_tells_the_rate_of_late_and_the_time_left(void **state)
+{
+    enum { MIB = 1 << 20, TOTAL = 400 };
+    (void)state;
+    Progress progress = {.label = "model", .is_plain = true, .begin_ns = 1};
+    HttpClientProgress transferred = {.send_total = (uint64_t)TOTAL * MIB};
+    for (uint64_t second = 0; second <= 3; second++) {
+        transferred.sent = (second < 3 ? second * 100 : 250) * MIB;
+        progress_rate(&progress, &transferred, 1 + second * CLOCK_NS_PER_S);
+    }
+    AUTO_BUFFER line = {0};
+    progress_write(&progress, &transferred, 1 + 3 * CLOCK_NS_PER_S, &line);
+    assert_string_equal(buffer_string(&line), "model:  62%  250.0 MiB of 400.0 MiB  87.5 MiB/s  0:02 left");
+}
+
 int
 main(void)
 {
@@ -85,6 +102,7 @@ main(void)
         CALL_TEST(amounts_have_the_unit_that_leaves_at_least_one),
         CALL_TEST(columns_are_as_wide_as_their_widest_cell),
         CALL_TEST(progress_is_a_bar_or_a_clock),
+        CALL_TEST(progress_tells_the_rate_of_late_and_the_time_left),
     };
     return cmocka_run_group_tests_name("gateway/cli/screen", tests, NULL, NULL);
 }

@@ -1,0 +1,136 @@
+#include "gateway/cli/saved_model_folder.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gateway/formats/tar.h"
+#include "shared/base/text.h"
+
+enum { FILES_MAX = 4096, DEPTH_MAX = 16 };
+
+/* The names in a folder, relative to the model's. */
+typedef struct Listing {
+    const char *names[FILES_MAX];
+    size_t count;
+} Listing;
+
+typedef struct Packing {
+    Call *call;
+    const char *root;
+    Content *content;
+} Packing;
+
+static Status
+add_zeros(const Packing *packing, size_t count)
+{
+    static const char zeros[TAR_BLOCK_SIZE * 2];
+    return content_add_bytes(packing->call, packing->content, slice_of(zeros, count));
+}
+
+static Status
+add_file(const Packing *packing, const char *name)
+{
+    Call *call = packing->call;
+    Content *content = packing->content;
+    const char *path = text_format(call->arena, "%s/%s", packing->root, name);
+    char *header = arena_alloc(call->arena, TAR_BLOCK_SIZE);
+    if (path == NULL || header == NULL) {
+        return call_fail_memory(call, "an archive");
+    }
+    TRY(content_add_bytes(call, content, slice_of(header, TAR_BLOCK_SIZE)));
+    TRY(content_add_file(call, content, path));
+    uint64_t size = content->parts[content->count - 1].size;
+    if (!tar_header(slice_from_string(name), size, header)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the name of '%s' is too long", path);
+    }
+    return add_zeros(packing, (TAR_BLOCK_SIZE - (size_t)(size % TAR_BLOCK_SIZE)) % TAR_BLOCK_SIZE);
+}
+
+static int
+compare_names(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static void
+folder_close(DIR **folder)
+{
+    if (*folder != NULL) {
+        (void)closedir(*folder);
+    }
+}
+
+/* Lists what is in a folder of the model, sorted; nothing without such a folder. Hidden files are left out.
+ */
+static Status
+list_folder(const Packing *packing, const char *name, Listing *listing)
+{
+    Call *call = packing->call;
+    const char *path = text_format(call->arena, "%s/%s", packing->root, name);
+    CLEANUP(folder_close) DIR *folder = path == NULL ? NULL : opendir(path);
+    const struct dirent *entry = NULL;
+    if (folder == NULL && errno != ENOENT) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "folder '%s' cannot be read: %s", path, strerrordesc_np(errno));
+    }
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        if (listing->count == FILES_MAX) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "'%s' has more than %d files", path, FILES_MAX);
+        }
+        listing->names[listing->count] = text_format(call->arena, "%s/%s", name, entry->d_name);
+        if (listing->names[listing->count++] == NULL) {
+            return call_fail_memory(call, "names");
+        }
+    }
+    qsort(listing->names, listing->count, sizeof *listing->names, compare_names);
+    return STATUS_OK;
+}
+
+static bool
+is_folder(const Packing *packing, const char *name)
+{
+    struct stat about;
+    const char *path = text_format(packing->call->arena, "%s/%s", packing->root, name);
+    return path != NULL && stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static Status
+add_folder(const Packing *packing, const char *name, int depth)
+{
+    Listing *listing = arena_alloc(packing->call->arena, sizeof *listing);
+    if (listing == NULL) {
+        return call_fail_memory(packing->call, "names");
+    }
+    listing->count = 0;
+    TRY(list_folder(packing, name, listing));
+    for (size_t index = 0; index < listing->count; index++) {
+        const char *inside = listing->names[index];
+        if (!is_folder(packing, inside)) {
+            TRY(add_file(packing, inside));
+        } else if (depth < DEPTH_MAX) {
+            TRY(add_folder(packing, inside, depth + 1));
+        } else {
+            return call_fail(packing->call, STATUS_INVALID_ARGUMENT, "folders in '%s' nest deeper than %d",
+                packing->root, DEPTH_MAX);
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+saved_model_folder_add(Call *call, const char *folder, Content *content)
+{
+    assert(content->count == 0);
+    Packing packing = {.call = call, .root = folder, .content = content};
+    TRY(add_file(&packing, "saved_model.pb"));
+    TRY(add_folder(&packing, "variables", 0));
+    TRY(add_folder(&packing, "assets", 0));
+    return add_zeros(&packing, (size_t)TAR_BLOCK_SIZE * 2);
+}
