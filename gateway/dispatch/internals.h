@@ -71,6 +71,7 @@ struct SlotRun {
     bool has_ended;      /* done, or aborted because of what happened on another slot */
     bool has_restarted;  /* the worker is another process than the one that was asked */
     bool may_have_begun; /* the worker has not said that no node has run */
+    bool is_refused;     /* the worker takes no run as it is asked: it drains, or has restarted */
     bool is_known;       /* the worker had the partition when it was to be registered */
     uint64_t uploaded_bytes;
     uint64_t sent_ns;
@@ -116,12 +117,14 @@ struct StepRun {
     bool is_paused;
     bool is_late; /* a slot has reported the deadline; the others have a moment to say what they wait for */
     int64_t attempt;
-    int64_t attempt_last; /* number of the last attempt that is allowed */
-    Timer timer;          /* the deadline and a moment of grace */
-    Timer cause;          /* set while slots have been aborted and the cause may still come */
-    Task start;           /* the start, a further attempt, or the end: deferred to the end of this turn */
+    int64_t attempt_last;  /* number of the last attempt that is allowed */
+    int64_t refusal_count; /* how often an attempt began anew, since a worker refused it */
+    Timer timer;           /* the deadline and a moment of grace */
+    Timer cause;           /* set while slots have been aborted and the cause may still come */
+    Task start;            /* the start, a further attempt, or the end: deferred to the end of this turn */
     char avoided[WORKER_NAME_SIZE]; /* the worker that failed the attempt before */
     Failure failure;                /* how it ends; STATUS_OK: well */
+    bool was_aborted;               /* a slot of the attempt was, because of another that has not told why */
     Failure consequence;            /* of the first slot that was aborted */
     size_t slot_count;
     SlotRun *slots;        /* in the step's own memory, as `reports` */
@@ -251,6 +254,10 @@ void slot_ask(SlotRun *slot);
 
 /* Ends the step once this turn's callbacks have returned; the first call decides how. NULL: well. */
 void step_end(StepRun *step, const Failure *failure);
+
+/* Returns the number under which workers know the attempt. It grows with each attempt and each refusal,
+ * whichever gateway makes it. */
+int64_t step_wire_attempt(const StepRun *step);
 
 /* Ends the step now: tells the caller, then the workers, and frees it. */
 void step_finish(StepRun *step);

@@ -425,7 +425,8 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
     if (slot->has_restarted) {
         directory_note_restart(slot->step->dispatcher->directory, slot_worker(slot), status.incarnation);
     }
-    slot->may_have_begun = !slot->has_restarted && status.failure.code != STATUS_UNAVAILABLE;
+    slot->is_refused = slot->has_restarted || status.failure.code == STATUS_UNAVAILABLE;
+    slot->may_have_begun = !slot->is_refused;
     if (status.failure.code == STATUS_OK) {
         status.failure.code = STATUS_INTERNAL; /* a success is no refusal */
     }
@@ -465,7 +466,7 @@ run_describe(const SlotRun *slot, WireRun *run)
     *run = (WireRun){
         .partition = slice_from_string(slot->partition->digest),
         .session = slice_from_string(step->session),
-        .attempt = step->attempt,
+        .attempt = step_wire_attempt(step),
         .slot = slot->partition->slot,
         .feed_count = (int64_t)slot->partition->feed_count,
         .fetch_count = (int64_t)slot->partition->fetch_count,
@@ -574,7 +575,7 @@ slot_run(SlotRun *slot)
         .path = slice_from_string(path),
         .address = worker->address,
         .incarnation = slice_from_string(worker->incarnation),
-        .attempt = step->attempt,
+        .attempt = step_wire_attempt(step),
         .deadline_ms = left_ns / CLOCK_NS_PER_MS + 1,
         .tenant = slice_from_string(step->tenant),
         .request_id = step->request_id,

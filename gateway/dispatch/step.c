@@ -5,6 +5,8 @@
  * Failures:
  *   - a worker that dies or cannot be reached: a pure step begins its next attempt on others, as long as
  *     attempts and time are left; outputs already handed on are not handed on again (same bits);
+ *   - a worker that takes no run, since it drains or has restarted: the same, and it costs no attempt, so
+ * that a step outlives the news of many workers;
  *   - any other error, the deadline, a cancellation: the first one is the step's; all calls are cancelled;
  *   - a slot that was ABORTED only tells that another one failed: that one's error is waited for, briefly;
  *   - the deadline: every worker says within DEADLINE_GRACE_MS which nodes wait for what, and the step's
@@ -29,10 +31,19 @@ enum {
      * lets it come first. */
     DEADLINE_GRACE_MS = 200,
     CAUSE_WAIT_MS = 100,
+    REFUSALS_MAX = 16, /* of one step: each tells of another worker, unless one keeps refusing */
     READER_CHECK_MS = 1000,
 };
 
 static void attempt_begin(StepRun *step);
+
+int64_t
+step_wire_attempt(const StepRun *step)
+{
+    assert(step->refusal_count <= REFUSALS_MAX);
+
+    return step->attempt * (REFUSALS_MAX + 1) + step->refusal_count;
+}
 
 static void
 step_free(StepRun *step)
@@ -86,7 +97,7 @@ cleanup_send(StepRun *step)
             .method = "DELETE",
             .path = slice_from_string(path),
             .address = slot_worker(slot)->address,
-            .attempt = step->attempt,
+            .attempt = step_wire_attempt(step),
             .deadline_ms = CLEANUP_TIMEOUT_MS,
         };
         UpstreamCall *call = upstream_begin(step->dispatcher->upstream, &head, &events, NULL);
@@ -254,6 +265,17 @@ end_late(StepRun *step)
     step_end(step, &failure);
 }
 
+/* Returns whether a worker refused the attempt, and may once more. */
+static bool
+was_refused(const StepRun *step)
+{
+    bool is_refused = false;
+    for (size_t index = 0; index < step->slot_count; index++) {
+        is_refused = is_refused || step->slots[index].is_refused;
+    }
+    return is_refused && step->refusal_count < REFUSALS_MAX;
+}
+
 static void
 restart_deferred(Task *task)
 {
@@ -263,7 +285,11 @@ restart_deferred(Task *task)
     cleanup_send(step);
     step->passing.slot = NULL;
     step->is_restarting = false;
-    step->attempt++;
+    if (was_refused(step)) {
+        step->refusal_count++;
+    } else {
+        step->attempt++;
+    }
     attempt_begin(step);
 }
 
@@ -276,7 +302,7 @@ may_repeat(const StepRun *step)
     for (size_t index = 0; index < step->slot_count; index++) {
         may_have_begun = may_have_begun || step->slots[index].may_have_begun;
     }
-    return (step->is_pure || !may_have_begun) && step->attempt < step->attempt_last &&
+    return (step->is_pure || !may_have_begun) && (step->attempt < step->attempt_last || was_refused(step)) &&
            step->deadline_ns > clock_monotonic_ns();
 }
 
@@ -321,6 +347,19 @@ cause_unknown(Timer *timer)
     }
 }
 
+/* Ends an attempt of which no slot told why others were aborted: the deadline, if it has passed. */
+static void
+end_aborted(StepRun *step)
+{
+    assert(have_all_ended(step) && step->was_aborted);
+
+    if (clock_monotonic_ns() >= step->deadline_ns) {
+        end_late(step);
+    } else {
+        attempt_failed(step, &step->consequence);
+    }
+}
+
 static void
 slot_aborted(SlotRun *slot, const Failure *failure)
 {
@@ -329,14 +368,16 @@ slot_aborted(SlotRun *slot, const Failure *failure)
         return;
     }
     note_ended(slot);
-    if (step->cause.due_ns == 0) {
+    buffer_append_string(&slot->last_words, failure->message);
+    if (!step->was_aborted) {
+        step->was_aborted = true;
         step->consequence = failure_of(STATUS_ABORTED, (Slice){0}, "%s", failure->message);
         step->cause.fire = cause_unknown;
         timer_set(step->dispatcher->loop, &step->cause,
             loop_now_ns(step->dispatcher->loop) + CAUSE_WAIT_MS * CLOCK_NS_PER_MS);
     }
-    if (have_all_ended(step) && !step->is_late) {
-        attempt_failed(step, &step->consequence);
+    if (have_all_ended(step)) {
+        end_aborted(step);
     }
 }
 
@@ -361,8 +402,8 @@ slot_done(SlotRun *slot)
     }
     if (step->is_late) {
         end_late(step);
-    } else if (step->cause.due_ns != 0) {
-        attempt_failed(step, &step->consequence);
+    } else if (step->was_aborted) {
+        end_aborted(step);
     } else if (!step->only_registers && !has_all_outputs(step)) {
         Failure failure = failure_of(
             STATUS_INTERNAL, (Slice){0}, "the workers said they are done, but an output is missing");
@@ -394,6 +435,7 @@ attempt_begin(StepRun *step)
     AUTO_ARENA arena = arena_new(START_ARENA_SIZE_MAX);
     Call binding = {.arena = arena};
     step->ended_count = 0;
+    step->was_aborted = false;
     step->computed_count = 0;
     step->open_size = plan_open_size(step->plan, step->feeds);
     for (size_t index = 0; index < step->slot_count; index++) {

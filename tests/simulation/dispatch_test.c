@@ -132,6 +132,24 @@ check_pure_succeed(void)
     }
 }
 
+static void
+check_first_attempts(void)
+{
+    check_pure_succeed();
+    for (size_t index = 0; index < STEPS; index++) {
+        const FakeStep *step = &world.steps[index];
+        CHECK(step->attempt == 1, "step %zu has taken %lld attempts", index, (long long)step->attempt);
+    }
+}
+
+/* Every second or third run is refused: three attempts would not be enough for each step to hear of all. */
+static void
+hearing_that_workers_have_restarted_costs_no_attempt(void **state)
+{
+    (void)state;
+    play_seeds(&(Weather){.renew = 4}, check_first_attempts);
+}
+
 /* A worker that cannot reach another one tells the gateway of it, often before the gateway notices: if the
  * teller were avoided instead of the lost one, three attempts would not be enough. */
 static void
@@ -156,6 +174,7 @@ main(void)
         cmocka_unit_test(a_step_that_its_deadline_ends_says_so_whoever_hears_of_it_first),
         cmocka_unit_test(partitions_that_are_forgotten_are_registered_again),
         cmocka_unit_test(while_workers_die_pure_steps_go_on_elsewhere),
+        cmocka_unit_test(hearing_that_workers_have_restarted_costs_no_attempt),
         cmocka_unit_test(a_worker_that_only_its_peers_miss_is_avoided),
         cmocka_unit_test(in_a_storm_every_step_still_ends_once_and_in_time),
     };

@@ -157,15 +157,22 @@ run_late(UpstreamCall *call)
                                           "the deadline has passed; waiting: node 'n' for a tensor")});
 }
 
-/* Ends a slot that hangs, at its deadline: slot 0 reports the nodes that wait, slot 1 the same or an
- * abort. */
+/* Ends a slot of a step that hangs, about its deadline: it reports the nodes that wait, or an abort, slot 1
+ * perhaps before its deadline, while slot 0 may even end well behind it. */
 static void
 run_hangs(UpstreamCall *call)
 {
-    enum { WORD_MS = DEADLINE_GRACE_MS - 20 };
-    uint64_t due_ns = call->step->deadline_ns + (1 + chance(WORD_MS)) * CLOCK_NS_PER_MS;
-    bool is_told = call->partition != 2 || one_in(2);
-    event_add((Event){due_ns, call, is_told ? run_late : run_aborted});
+    enum { WORD_MS = DEADLINE_GRACE_MS - 20, EARLY_MS = 50 };
+    bool is_second = call->partition == 2;
+    uint64_t deadline_ns = call->step->deadline_ns;
+    uint64_t after_ns = deadline_ns + (1 + chance(WORD_MS)) * CLOCK_NS_PER_MS;
+    if (is_second && one_in(3)) {
+        event_add((Event){deadline_ns - chance(EARLY_MS) * CLOCK_NS_PER_MS, call, run_aborted});
+    } else if (call->partition == 1 && call->step->failing_slot < 0 && one_in(3)) {
+        event_add((Event){after_ns, call, run_ended});
+    } else {
+        event_add((Event){after_ns, call, one_in(2) ? run_late : run_aborted});
+    }
 }
 
 static void
@@ -383,6 +390,19 @@ fake_upstream_begin(void)
 {
     list_init(&calls);
     pending_count = 0;
+}
+
+bool
+fake_upstream_is_idle(const FakeWorker *worker)
+{
+    LIST_EACH(&calls, link)
+    {
+        const UpstreamCall *call = LIST_ITEM(link, UpstreamCall, link);
+        if (call->worker == worker && !call->is_over) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void

@@ -69,9 +69,21 @@ worker_crash(FakeWorker *worker)
     fake_upstream_lose(worker);
 }
 
+/* Makes a worker another process, of which discovery does not hear. */
+static void
+worker_renew(FakeWorker *worker)
+{
+    worker->incarnation++;
+    memset(worker->knows, 0, sizeof worker->knows);
+}
+
 static void
 workers_live(void)
 {
+    FakeWorker *chosen = &world.workers[chance(WORKERS)];
+    if (one_in(world.weather.renew) && fake_upstream_is_idle(chosen)) {
+        worker_renew(chosen);
+    }
     if (one_in(world.weather.crash)) {
         FakeWorker *worker = &world.workers[chance(WORKERS)];
         if (worker->is_up) {

@@ -15,12 +15,13 @@ enum {
 
 /* Rates of failures: one in so many; 0: never. */
 typedef struct Weather {
-    uint64_t loss;    /* calls that are not answered */
-    uint64_t crash;   /* milliseconds in which one of the workers crashes */
-    uint64_t forget;  /* runs whose partition is forgotten */
-    uint64_t cancel;  /* steps that are cancelled by their client */
-    uint64_t hang;    /* steps that do not end by themselves */
-    bool lacks_one;   /* one worker is down all the time, and discovery does not know */
+    uint64_t loss;   /* calls that are not answered */
+    uint64_t crash;  /* milliseconds in which one of the workers crashes */
+    uint64_t forget; /* runs whose partition is forgotten */
+    uint64_t cancel; /* steps that are cancelled by their client */
+    uint64_t hang;   /* steps that do not end by themselves */
+    uint64_t renew;  /* milliseconds in which a worker becomes another process, while nobody speaks with it */
+    bool lacks_one;  /* one worker is down all the time, and discovery does not know */
     uint64_t silence; /* milliseconds until the gateway notices that a worker is down */
 } Weather;
 
