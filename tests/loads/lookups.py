@@ -1,32 +1,28 @@
 #!/usr/bin/env python3
 """What a quiet tenant notices while another client floods the gateway with look-ups that find nothing.
 
-    tools/with_postgres tests/loads/lookups.py [SECONDS]
+    tools/with_postgres tests/loads/lookups.py [--length minute|short|full]
 
-One gateway at default settings. The quiet tenant lists its sessions, one request after the other, for SECONDS (8) in each
-case: alone; while another tenant asks on 16 connections for steps that were never made, about 60 a second; the same
-as fast as the connections go; while 16 connections show keys that were never made, as fast as they go.
-
-Prints rows: case, what, number, unit. `asked` is how many requests of the flood were answered, `statements` how many
-transactions PostgreSQL committed, both a second.
+One gateway at default settings. The quiet tenant lists its sessions, one request after the other: alone; while another tenant
+asks on 16 connections for steps that were never made, about 60 a second; the same as fast as the connections go; while 16
+connections show keys that were never made, as fast as they go. `answered` are requests of the flood; `statements` are the
+transactions that PostgreSQL committed.
 """
 
 import http.client
-import multiprocessing
 import os
 import secrets
-import subprocess
 import sys
-import threading
 import time
 import zlib
-from urllib.parse import urlsplit
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-import sluice  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import measures  # noqa: E402
+from measures import Aside, Asker, sluice  # noqa: E402
 
 CONNECTIONS = 16
 STATISTICS_SECONDS = 2  # PostgreSQL's backends report what they did at least so often once they are idle
+SECONDS = {"minute": 1, "short": 15, "full": 120}
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -51,132 +47,70 @@ def _unknown_step():
     return f"/api/v1/sessions/ses_{0x0190 << 112 | 0x7 << 76 | 2 << 62:032x}/steps/stp_{number:032x}"
 
 
-class Flood(multiprocessing.Process):
-    """Requests of one kind on many connections, from a process of their own; `pause` is between two on each."""
-
-    def __init__(self, address, request, pause):
-        super().__init__()
-        self.answers = multiprocessing.Value("L", 0)
-        self._address, self._request, self._pause = address, request, pause
-        self._end = multiprocessing.Event()
-
-    def run(self):
-        threads = [threading.Thread(target=self._ask, daemon=True) for _ in range(CONNECTIONS)]
-        for thread in threads:
-            thread.start()
-        self._end.wait()
-        os._exit(0)
-
-    def _ask(self):
-        connection = http.client.HTTPConnection(self._address, timeout=sluice.REPLY_SECONDS)
+def _flood(address, request, status, pause=0):
+    """Asks without end, on CONNECTIONS connections, and counts answers of this status. Any other ends its connection's part."""
+    def ask(add):
+        connection = http.client.HTTPConnection(address, timeout=sluice.REPLY_SECONDS)
         while True:
-            path, key = self._request()
+            path, key = request()
             connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
-            connection.getresponse().read()
-            with self.answers.get_lock():
-                self.answers.value += 1
-            time.sleep(self._pause)
-
-    def stop(self):
-        self._end.set()
-        self.join()
+            reply = connection.getresponse()
+            reply.read()
+            if reply.status != status:
+                break
+            add()
+            time.sleep(pause)
+    return Aside(ask, copies=CONNECTIONS)
 
 
 class Load:
-    """`with Load() as load:` a database, a worker, a gateway, and two tenants."""
+    """A cluster of one worker, and what its database and a quiet tenant tell."""
 
-    def __enter__(self):
-        if "PGHOST" not in os.environ:
-            raise SystemExit("run under tools/with_postgres")
-        self._database = f"lookups_{os.getpid()}"
-        self._programs = []
-        self.ask("postgres", f"create database {self._database} template template_app")
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        for program in reversed(self._programs):
-            program.stop()
-        self.ask("postgres", f"drop database {self._database} with (force)")
-
-    def ask(self, database, sql):
-        command = ["psql", "-qXAt", "-d", database, "-c", sql]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-    def _start(self):
-        place = ["--database", f"dbname={self._database}"]
-        gateway = os.path.join(os.environ.get("OUT", "build/release"), "sluice-gateway")
-        self.keys = {
-            name: subprocess.run([gateway, "key", "create", *place, name], check=True, capture_output=True,
-                                 text=True).stdout.strip()
-            for name in ("quiet", "noisy")
-        }
-        self._programs.append(sluice.Program("sluice-worker", "--listen", "127.0.0.1:0", "--name", "w0"))
-        worker = self._programs[0].address
-        self._programs.append(sluice.Program("sluice-gateway", "--listen", "127.0.0.1:0", *place, "--workers", worker))
-        self.address = urlsplit("//" + self._programs[-1].address).netloc
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self._asker = Asker(cluster.address, cluster.keys["quiet"])
 
     def commits(self):
         """Transactions so far. The reader's own connection counts too."""
         time.sleep(STATISTICS_SECONDS)
-        return int(self.ask("postgres", f"select xact_commit from pg_stat_database where datname = '{self._database}'"))
+        return int(self.cluster.ask("select xact_commit from pg_stat_database where datname = current_database()"))
 
     def latencies(self, seconds):
-        """Milliseconds of the quiet tenant's requests, sorted."""
-        connection = http.client.HTTPConnection(self.address, timeout=sluice.REPLY_SECONDS)
-        headers = {"Authorization": f"Bearer {self.keys['quiet']}"}
-        taken = []
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            since = time.monotonic()
-            connection.request("GET", "/api/v1/sessions", headers=headers)
-            reply = connection.getresponse()
-            reply.read()
-            if reply.status != 200:
-                raise SystemExit(f"the quiet tenant got {reply.status}")
-            taken.append(1000 * (time.monotonic() - since))
-            time.sleep(0.005)
-        connection.close()
-        return sorted(taken)
+        return self._asker.ask_all({"list": ("GET", "/api/v1/sessions")}, seconds)["list"]
 
 
-def _measure(load, case, seconds, flood):
+def _measure(report, load, case, seconds, flood=None):
     commits, since = load.commits(), time.monotonic()
     if flood is not None:
         flood.start()
         time.sleep(1)
-    taken = load.latencies(seconds)
-    if flood is not None:
-        flood.stop()
+    times = load.latencies(seconds)
     passed = time.monotonic() - since
-    rows = [
-        ("p50", taken[len(taken) // 2], "ms"),
-        ("p99", taken[len(taken) * 99 // 100], "ms"),
-        ("asked", flood.answers.value / passed if flood is not None else 0, "1/s"),
-        ("statements", (load.commits() - commits) / passed, "1/s"),
-    ]
-    for what, number, unit in rows:
-        print(f"{case}\t{what}\t{number:.1f}\t{unit}", flush=True)
+    report.add_times(case, "quiet tenant's list", times)
+    if flood is not None:
+        report.add(case, "connections with another answer", CONNECTIONS - flood.going.value, "", 0, sure=True)
+        flood.stop()
+        report.add(case, "answered", flood.count.value / passed, "1/s")
+    report.add(case, "statements", (load.commits() - commits) / passed, "1/s")
 
 
-def main():
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 8
-    with Load() as load:
+def run(report, length):
+    seconds = SECONDS[length]
+    with sluice.Cluster(threads=(1,), tenants={"quiet": {}, "noisy": {}}) as cluster:
+        load = Load(cluster)
+
         def step():
-            return _unknown_step(), load.keys["noisy"]
+            return _unknown_step(), cluster.keys["noisy"]
 
         def key():
             return "/api/v1/sessions", _unknown_key()
 
-        _measure(load, "nobody else", seconds, None)
-        _measure(load, "60 unknown steps a second", seconds, Flood(load.address, step, CONNECTIONS / 60))
-        _measure(load, "unknown steps", seconds, Flood(load.address, step, 0))
-        _measure(load, "unknown keys", seconds, Flood(load.address, key, 0))
+        _measure(report, load, "nobody else", seconds)
+        slow = _flood(cluster.address, step, 404, CONNECTIONS / 60)
+        _measure(report, load, "60 unknown steps a second", seconds, slow)
+        _measure(report, load, "unknown steps", seconds, _flood(cluster.address, step, 404))
+        _measure(report, load, "unknown keys", seconds, _flood(cluster.address, key, 401))
 
 
 if __name__ == "__main__":
-    main()
+    measures.main(run, __doc__)

@@ -1,37 +1,33 @@
 #!/usr/bin/env python3
-"""Large outputs and those who read them slowly, or not at all: the gateway's memory, and what others notice.
+"""Large outputs and those who read them slowly, or not at all: the gateway's memory, and what a quiet tenant notices.
 
-    tools/with_postgres tests/loads/slow_readers.py [READERS]
+    tools/with_postgres tests/loads/slow_readers.py [--length minute|short|full]
 
-Prints a row for each thing measured: case, what, number, unit. READERS (200) clients ask for outputs of 128 MiB, in turns
-as frames, .npy, multipart and JSON, and read nothing of them. All fetch one variable, so that the worker has it once. Then
-four clients read answers of 64 MiB as JSON at once, beside a quiet tenant; and 256 MiB pass through as frames.
+One tenant's 200 clients ask for outputs of 128 MiB, in turns as frames, .npy, multipart and JSON, and read nothing of them. All
+fetch one variable, so that the worker has it once. Then four clients read answers of 64 MiB as JSON at once; and 256 MiB pass
+through as frames. All the while another tenant sends small steps, lists its sessions, and asks for /readyz and /livez.
 """
 
 import http.client
 import json
 import os
-import re
 import socket
 import sys
-import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-import sluice  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import measures  # noqa: E402
+from measures import MIB, Aside, Asker, Peak, memory_mib, sluice  # noqa: E402
 from graph_builder import GraphBuilder, Shape, Type  # noqa: E402
 
 FORMS = ["application/vnd.sluice.frames", "application/x-npy", "multipart/mixed", "application/json"]
-MIB = 1 << 20
-
-
-def _row(case, what, number, unit):
-    print(f"{case:<28} {what:<44} {number:>12.1f} {unit}", flush=True)
-
-
-def _resident_mib(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1)) / 1024
+TENANTS = {"greedy": {}, "quiet": {}}
+READERS = {"minute": 100, "short": 200, "full": 200}
+ANSWERS = 4
+ANSWER_MIB = 64
+GROWTH_MIB = 64  # that all of it may cost the gateway
+QUIET_SECONDS = {"minute": 2, "short": 15, "full": 120}
+SETTLE_SECONDS = {"minute": 2, "short": 5, "full": 5}  # until what stalled readers take is at its most
 
 
 def _graph():
@@ -49,19 +45,40 @@ def _graph():
     return graph.document()
 
 
+def _digits(count):
+    """How many digits the numbers from 0 to count - 1 have together."""
+    total, size, low = 0, 1, 0
+    while low < count:
+        high = min(count, 10 ** size)
+        total += size * (high - low)
+        size, low = size + 1, high
+    return total
+
+
 class Load:
-    """A cluster of one worker with the graph, and ways to ask it."""
+    """A cluster of one worker with the graph in a session of each tenant, and ways to ask it."""
 
     def __init__(self, cluster):
         self.cluster = cluster
-        self.client = cluster.client()
-        self.session = self.client.session()
-        self.client.graph(self.session, _graph())
-        self.path = f"/api/v1/sessions/{self.session}/steps"
-        self.client.step(self.session, {"feeds": {}, "targets": ["fill"]})
+        self.paths = {}
+        for tenant in TENANTS:
+            client = cluster.client(tenant)
+            session = client.session()
+            client.graph(session, _graph())
+            self.paths[tenant] = f"/api/v1/sessions/{session}/steps"
+            if tenant == "greedy":
+                client.step(session, {"feeds": {}, "targets": ["fill"]})
+            client.close()
+        self._asker = Asker(cluster.address, cluster.keys["quiet"])
+        self._requests = {
+            "step": ("POST", self.paths["quiet"], json.dumps({"feeds": {"n": 1}, "fetches": ["small"]})),
+            "list": ("GET", "/api/v1/sessions"),
+            "/readyz": ("GET", "/readyz"),
+            "/livez": ("GET", "/livez"),
+        }
 
     def gateway_mib(self):
-        return _resident_mib(self.cluster.gateway.pid)
+        return memory_mib(self.cluster.gateway.pid)
 
     def stall(self, fetch, accept):
         """A connection that has sent a step and reads nothing."""
@@ -70,101 +87,95 @@ class Load:
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
         reader.connect((host, int(port)))
         body = json.dumps({"feeds": {}, "fetches": [fetch], "options": {"timeout_ms": 600000}})
-        reader.sendall((f"POST {self.path} HTTP/1.1\r\nHost: {host}\r\nAccept: {accept}\r\n"
+        reader.sendall((f"POST {self.paths['greedy']} HTTP/1.1\r\nHost: {host}\r\nAccept: {accept}\r\n"
+                        f"Authorization: Bearer {self.cluster.keys['greedy']}\r\n"
                         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
         return reader
 
-    def read(self, count, accept):
-        """Reads an answer to its end, in pieces; returns its size."""
+    def read(self, count, accept, add=lambda size: None):
+        """Reads an answer with so many numbers to its end, in pieces, whose sizes it adds; returns the whole size."""
         connection = http.client.HTTPConnection(self.cluster.address, timeout=300)
         body = json.dumps({"feeds": {"n": count}, "fetches": ["range"]})
-        connection.request("POST", self.path, body, {"Content-Type": "application/json", "Accept": accept})
+        connection.request("POST", self.paths["greedy"], body, {
+            "Content-Type": "application/json", "Accept": accept, "Authorization": f"Bearer {self.cluster.keys['greedy']}"})
         reply = connection.getresponse()
-        assert reply.status == 200, reply.status
+        if reply.status != 200:
+            raise RuntimeError(f"an answer has status {reply.status}: {reply.read(300)}")
         size = 0
         while piece := reply.read(MIB):
             size += len(piece)
+            add(len(piece))
         connection.close()
         return size
 
-    def quiet(self, seconds, stop=None):
-        """Sends small steps, lists and /readyz one after the other; returns their times in milliseconds, sorted."""
-        connection = http.client.HTTPConnection(self.cluster.address, timeout=300)
-        times = {"step": [], "list": [], "readyz": []}
-        step = json.dumps({"feeds": {"n": 1}, "fetches": ["small"]})
-        headers = {"Content-Type": "application/json"}
-        requests = {"step": ("POST", self.path, step, headers), "list": ("GET", "/api/v1/sessions", None, {}),
-                    "readyz": ("GET", "/readyz", None, {})}
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not (stop and stop.is_set()):
-            for name, request in requests.items():
-                begun = time.monotonic()
-                connection.request(*request)
-                reply = connection.getresponse()
-                reply.read()
-                assert reply.status == 200, (name, reply.status)
-                times[name].append((time.monotonic() - begun) * 1000)
-        return {name: sorted(values) for name, values in times.items()}
+    def quiet(self, seconds=float("inf"), until=lambda: False):
+        return self._asker.ask_all(self._requests, seconds, until)
 
 
-def _print_quiet(case, times):
-    for name, values in times.items():
-        _row(case, f"quiet {name}: p50", values[len(values) // 2], "ms")
-        _row(case, f"quiet {name}: p99", values[len(values) * 99 // 100], "ms")
+def _add_quiet(report, case, times):
+    for name, taken in times.items():
+        report.add_times(case, f"quiet tenant's {name}", taken)
 
 
-def _stalled(load, count):
-    case = f"{count} stalled readers"
+def _run_stalled(report, load, seconds, count, settle_seconds):
+    case = f"{count} stalled readers of 128 MiB"
+    _add_quiet(report, "nobody else", load.quiet(seconds))
     before = load.gateway_mib()
-    _row(case, "gateway before", before, "MiB")
-    _print_quiet("before", load.quiet(3))
+    report.add(case, "gateway before", before, "MiB")
     readers = [load.stall("large", FORMS[index % len(FORMS)]) for index in range(count)]
-    time.sleep(5)
-    _print_quiet(case, load.quiet(3))
-    _row(case, "gateway, more than before", load.gateway_mib() - before, "MiB")
+    load.quiet(settle_seconds)
+    _add_quiet(report, case, load.quiet(seconds))
+    report.add(case, "gateway, more than before", load.gateway_mib() - before, "MiB", GROWTH_MIB, sure=True)
     for reader in readers:
         reader.close()
-    time.sleep(2)
-    _row(case, "gateway when they have gone, more", load.gateway_mib() - before, "MiB")
+    load.quiet(settle_seconds)
+    report.add(case, "gateway when they have gone, more", load.gateway_mib() - before, "MiB", GROWTH_MIB, sure=True)
 
 
-def _json_answers(load):
-    stop = threading.Event()
-    sizes = []
-    readers = [threading.Thread(target=lambda: sizes.append(load.read(16 * MIB, "application/json"))) for _ in range(4)]
-    before = load.gateway_mib()
-    begun = time.monotonic()
-    for reader in readers:
-        reader.start()
-    watch = threading.Thread(target=lambda: (lambda: [reader.join() for reader in readers])() and stop.set())
-    watch.start()
-    times = load.quiet(300, stop)
-    watch.join()
-    _print_quiet("4 JSON answers of 64 MiB", times)
-    _row("4 JSON answers of 64 MiB", "until the last byte", time.monotonic() - begun, "s")
-    _row("4 JSON answers of 64 MiB", "text", sum(sizes) / MIB, "MiB")
-    _row("4 JSON answers of 64 MiB", "gateway, more than before", load.gateway_mib() - before, "MiB")
-    _print_quiet("after", load.quiet(3))
+def _run_json_answers(report, load, seconds, mib):
+    """Again and again until the quiet tenant was watched for so long."""
+    case = f"{ANSWERS} JSON answers of {mib} MiB"
+    count = mib * MIB // 4
+    times, rounds, read, taken = {}, 0, 0, 0
+    with Peak(load.cluster.gateway.pid) as peak:
+        while taken < seconds:
+            begun = time.monotonic()
+            readers = Aside(lambda add: load.read(count, FORMS[3], add), copies=ANSWERS)
+            readers.start()
+            for name, more in load.quiet(until=readers.has_ended).items():
+                times.setdefault(name, []).extend(more)
+            readers.join()
+            taken += time.monotonic() - begun
+            read += readers.count.value
+            rounds += 1
+    _add_quiet(report, case, times)
+    report.add(case, "until the last byte", taken / rounds, "s")
+    report.add(case, "text", read / rounds / MIB, "MiB")
+    # The numbers, a comma between two of them; what is around them is not counted.
+    report.add(case, "numbers lost", max(0, (_digits(count) + count - 1) * ANSWERS * rounds - read), "bytes", 0, sure=True)
+    report.add(case, "gateway's peak, more than before", peak.grown_mib(), "MiB", GROWTH_MIB, sure=True)
+    _add_quiet(report, f"after {case}", load.quiet(min(seconds, 15)))
 
 
-def _frames(load):
-    before = load.gateway_mib()
-    begun = time.monotonic()
-    size = load.read(64 * MIB, FORMS[0])
-    _row("256 MiB as frames", "computed and read", time.monotonic() - begun, "s")
-    _row("256 MiB as frames", "gateway, more than before", load.gateway_mib() - before, "MiB")
-    assert size > 256 * MIB
+def _run_frames(report, load, mib):
+    case = f"{mib} MiB as frames"
+    with Peak(load.cluster.gateway.pid) as peak:
+        begun = time.monotonic()
+        size = load.read(mib * MIB // 4, FORMS[0])
+        report.add(case, "computed and read", time.monotonic() - begun, "s")
+    report.add(case, "bytes lost", max(0, mib * MIB - size), "bytes", 0, sure=True)
+    report.add(case, "gateway's peak, more than before", peak.grown_mib(), "MiB", GROWTH_MIB, sure=True)
 
 
-def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    with sluice.Cluster(threads=(1,)) as cluster:
+def run(report, length):
+    seconds = QUIET_SECONDS[length]
+    with sluice.Cluster(threads=(1,), tenants=TENANTS) as cluster:
         load = Load(cluster)
         load.quiet(1)
-        _stalled(load, count)
-        _json_answers(load)
-        _frames(load)
+        _run_stalled(report, load, seconds, READERS[length], SETTLE_SECONDS[length])
+        _run_json_answers(report, load, seconds, 4 if length == "minute" else ANSWER_MIB)
+        _run_frames(report, load, 64 if length == "minute" else 256)
 
 
 if __name__ == "__main__":
-    main()
+    measures.main(run, __doc__)

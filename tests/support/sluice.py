@@ -35,10 +35,11 @@ class Refused(Exception):
 
 
 class Client:
-    """Requests under /api/v1 of one gateway, on one kept connection."""
+    """Requests under /api/v1 of one gateway, on one kept connection. `key`: of the tenant who asks, if there are keys."""
 
-    def __init__(self, address):
+    def __init__(self, address, key=None):
         self._connection = http.client.HTTPConnection(address, timeout=REPLY_SECONDS)
+        self._key = key
 
     def send(self, method, path, body=None, content_type="application/json", accept=None, length=None):
         """The reply's document (None when it has no body), or its bytes when it is no JSON; raises Refused, OSError,
@@ -50,6 +51,8 @@ class Client:
             headers["Content-Length"] = str(length)
         if accept is not None:
             headers["Accept"] = accept
+        if self._key is not None:
+            headers["Authorization"] = f"Bearer {self._key}"
         try:
             self._connection.request(method, "/api/v1" + path, body, headers)
             reply = self._connection.getresponse()
@@ -79,18 +82,21 @@ class Client:
         self._connection.close()
 
 
+def _path(program):
+    return os.path.join(os.environ.get("OUT", "build/release"), program)
+
+
 def command(*arguments):
     """The command line of `sluice`, for subprocess."""
-    return [os.path.join(os.environ.get("OUT", "build/release"), "sluice"), *arguments]
+    return [_path("sluice"), *arguments]
 
 
 class Program:
     """One of our programs, listening on a port that the kernel chose."""
 
     def __init__(self, name, *arguments):
-        path = os.path.join(os.environ.get("OUT", "build/release"), name)
         errors = None if os.environ.get("TEST_VERBOSE") else subprocess.DEVNULL
-        self._process = subprocess.Popen([path, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True)
+        self._process = subprocess.Popen([_path(name), *arguments], stdout=subprocess.PIPE, stderr=errors, text=True)
         line = self._process.stdout.readline()
         if not line.startswith("listening on "):
             self.stop()
@@ -117,13 +123,17 @@ class Program:
 
 class Cluster:
     """`with Cluster() as cluster:` a database, workers and a gateway that end with the block. `threads`: how many each
-    worker computes with; there are as many workers as numbers. `settings`: more arguments for each gateway."""
+    worker computes with; there are as many workers as numbers, and with None each has as many threads as it wants.
+    `settings`: more arguments for each gateway. `tenants`: their names, each with its quotas ({"weight": 3}); without any,
+    nobody needs a key."""
 
-    def __init__(self, threads=(2, 2), settings=()):
+    def __init__(self, threads=(2, 2), settings=(), tenants=None):
         self._threads = threads
         self._settings = settings
+        self._tenants = tenants or {}
         self._programs = []
         self._database = f"driver_{os.getpid()}_{id(self)}"
+        self.keys = {}
 
     def __enter__(self):
         if "PGHOST" not in os.environ:
@@ -141,8 +151,8 @@ class Cluster:
             program.stop()
         self._execute(f"drop database {self._database} with (force)")
 
-    def client(self):
-        return Client(self.address)
+    def client(self, tenant=None):
+        return Client(self.address, self.keys.get(tenant))
 
     def ended(self):
         """Whether one of the programs is gone, of which no test can be blamed on its graph alone."""
@@ -150,8 +160,8 @@ class Cluster:
 
     def add_gateway(self):
         """Another gateway of the same database and workers; a Program."""
-        gateway = Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "off", "--database",
-                          f"dbname={self._database}", "--workers", self._workers, *self._settings)
+        gateway = Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "keys" if self._tenants else "off",
+                          "--database", f"dbname={self._database}", "--workers", self._workers, *self._settings)
         self._programs.append(gateway)
         return gateway
 
@@ -170,16 +180,25 @@ class Cluster:
         subprocess.run(["psql", "-qX", "-d", "postgres", "-c", sql], check=True)
 
     def _start(self):
+        for tenant, quotas in self._tenants.items():
+            self.keys[tenant] = self._command("key", "create", tenant)
+            if quotas:
+                self._command("quota", tenant, *(f"{name}={value}" for name, value in quotas.items()))
         for index, count in enumerate(self._threads):
-            arguments = ["--listen", "127.0.0.1:0", "--name", f"w{index}", "--threads", str(count)]
-            self._programs.append(Program("sluice-worker", *arguments))
+            threads = [] if count is None else ["--threads", str(count)]
+            self._programs.append(Program("sluice-worker", "--listen", "127.0.0.1:0", "--name", f"w{index}", *threads))
         self._workers = ",".join(program.address for program in self._programs)
         self.gateway = self.add_gateway()
         self.address = urlsplit("//" + self.gateway.address).netloc
         self._await_workers()
 
+    def _command(self, name, *arguments):
+        """What a command of the gateway's program prints."""
+        command = [_path("sluice-gateway"), name, "--database", f"dbname={self._database}", *arguments]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
     def _await_workers(self):
-        client = self.client()
+        client = self.client(next(iter(self._tenants), None))
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
             workers = client.send("GET", "/workers")["workers"]

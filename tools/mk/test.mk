@@ -27,6 +27,14 @@ BENCH_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/*_bench.
 $(BENCH_PROGRAMS): ; $(link_test)
 bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BENCH_PROGRAMS)
 
+# Whole systems under load, in the form that LENGTH names: short (some 15 minutes), full (an hour) or minute, whose promises
+# tests/integration/loads_test.py asserts; LOADS may name a few programs.
+LOADS ?= $(filter-out tests/loads/measures.py,$(sort $(wildcard tests/loads/*.py)))
+LENGTH ?= short
+loads:
+	@tools/check_writable build && tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
+	@OUT=$(OUT) tools/loads $(LENGTH) $(LOADS)
+
 # Sluice beside TensorFlow and ONNX Runtime; RIVALS_PYTHON is a Python that has them, by default one made in var/rivals.
 RIVALS_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/rivals/*.c)))
 $(RIVALS_PROGRAMS): ; $(link_test)
@@ -98,7 +106,7 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench loads bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
 
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are
