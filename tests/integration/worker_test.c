@@ -429,6 +429,14 @@ put_blob(Fixture *fixture, const char *content, const char *sent, size_t told_si
     finish(fixture, call, answer);
 }
 
+static int
+put_constants(Fixture *fixture)
+{
+    Answer answer;
+    put_blob(fixture, "constants", "constants", 9, &answer);
+    return answer.http_status;
+}
+
 static void
 a_blob_is_taken_as_long_as_told_and_with_its_digest(void **state)
 {
@@ -442,8 +450,7 @@ a_blob_is_taken_as_long_as_told_and_with_its_digest(void **state)
     assert_non_null(strstr(answer.body, "longer than 0 bytes"));
     put_blob(fixture, "constants", "constants", 10, &answer); /* HTTP/2 refuses a short body */
     assert_int_not_equal(answer.http_status, 200);
-    put_blob(fixture, "constants", "constants", 9, &answer);
-    assert_int_equal(answer.http_status, 200);
+    AWAIT(put_constants(fixture) == 200); /* a thread still gives the short one up */
     put_blob(fixture, "", "", 0, &answer);
     assert_int_equal(answer.http_status, 200);
 }
@@ -504,19 +511,10 @@ a_blob_that_no_peer_gives_is_refused_and_may_come(void **state)
     request(fixture, "POST", path, body, &answer);
     assert_int_equal(answer.http_status, 503);
     assert_non_null(strstr(answer.body, "the peer answers 404"));
-    put_blob(fixture, "constants", "constants", 9, &answer);
-    assert_int_equal(answer.http_status, 200);
+    AWAIT(put_constants(fixture) == 200);
     (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s:fetch", digest_of("constants"));
     request(fixture, "POST", path, body, &answer); /* it is here already */
     assert_int_equal(answer.http_status, 200);
-}
-
-static int
-put_constants(Fixture *fixture)
-{
-    Answer answer;
-    put_blob(fixture, "constants", "constants", 9, &answer);
-    return answer.http_status;
 }
 
 static void

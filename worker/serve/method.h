@@ -63,7 +63,8 @@ struct WorkerMethod {
     Status (*begin)(WorkerRequest *request); /* the headers are in; may be NULL */
     /* A frame of BODY_FRAMES; its tensor moves to the callee. */
     Status (*frame)(WorkerRequest *request, Frame *frame);
-    /* A piece of BODY_BYTES; never more than content-length in all. */
+    /* A piece of BODY_BYTES; never more than content-length in all. The method gives the bytes back to the
+     * sender's window (h2_stream_consume()) when they are taken, perhaps later. */
     Status (*data)(WorkerRequest *request, Slice bytes);
     Status (*finish)(WorkerRequest *request); /* the whole body is in */
     /* The stream has ended, for whatever reason; may be NULL. */

@@ -337,12 +337,17 @@ void
 request_on_data(H2Stream *stream, Slice data)
 {
     WorkerRequest *request = stream->context;
+    bool is_kept = false; /* by a method that gives the bytes back itself */
     if (request != NULL && !request->is_over) {
-        if (request_read_body(request, data) != STATUS_OK) {
+        if (request_read_body(request, data) == STATUS_OK) {
+            is_kept = request->method->body == BODY_BYTES;
+        } else {
             worker_refuse(request, &request->call);
         }
     }
-    h2_stream_consume(stream, data.size);
+    if (!is_kept) {
+        h2_stream_consume(stream, data.size);
+    }
 }
 
 void

@@ -274,7 +274,10 @@ tables_open(Call *call, Worker *worker)
     worker->states = state_table_new();
     bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
                    worker->sessions != NULL && worker->states != NULL;
-    return has_all ? STATUS_OK : call_fail_memory(call, "the worker's tables");
+    int threads =
+        options->loop_count < BLOB_INTAKE_THREADS_MAX ? options->loop_count : BLOB_INTAKE_THREADS_MAX;
+    return has_all ? blob_intakes_new(call, worker->blobs, threads, &worker->intakes)
+                   : call_fail_memory(call, "the worker's tables");
 }
 
 Status
@@ -342,37 +345,64 @@ worker_stop(Worker *worker, uint32_t grace_ms)
     }
 }
 
-/* Ends the steps that still run and turns the loops until the last result has come through their
- * mailboxes. False when a kernel takes too long: nothing that it uses may be freed then. */
+static int64_t
+count_work(const Worker *worker)
+{
+    return atomic_load_relaxed(&worker->running_count) + atomic_load_relaxed(&worker->registering_count);
+}
+
+static int64_t
+count_intakes(const Worker *worker)
+{
+    return worker->intakes == NULL ? 0 : blob_intake_count(worker->intakes);
+}
+
+/* Turns the loops until the last result has come through their mailboxes. False when that takes too long:
+ * nothing that a thread uses may be freed then. */
 static bool
-worker_settle(Worker *worker)
+worker_settle(Worker *worker, int64_t (*count)(const Worker *worker))
 {
     enum { TURNS = 500, TURN_MS = 10 };
+    int64_t left = 1;
+    for (int turn = 0; turn < TURNS && left > 0; turn++) {
+        left = count(worker);
+        for (int index = 0; index < worker->loop_count; index++) {
+            loop_turn(worker->loops[index]->loop, left > 0 ? TURN_MS : 0);
+        }
+    }
+    return left == 0;
+}
+
+/* Ends the steps that still run. */
+static bool
+end_steps(Worker *worker)
+{
     if (worker->steps != NULL) {
         step_table_clear(worker->steps);
     }
     for (int index = 0; index < worker->loop_count; index++) {
         disconnect_loop(worker->loops[index]);
     }
-    int64_t running = 1;
-    for (int turn = 0; turn < TURNS && running > 0; turn++) {
-        running =
-            atomic_load_relaxed(&worker->running_count) + atomic_load_relaxed(&worker->registering_count);
-        for (int index = 0; index < worker->loop_count; index++) {
-            loop_turn(worker->loops[index]->loop, running > 0 ? TURN_MS : 0);
-        }
+    return worker_settle(worker, count_work);
+}
+
+/* Ends the transports, and with them the fetches of constants from peers. */
+static bool
+end_transports(Worker *worker)
+{
+    for (int index = 0; index < worker->loop_count; index++) {
+        transport_free(TAKE(worker->loops[index]->transport));
     }
-    return running == 0;
+    return worker_settle(worker, count_intakes);
 }
 
 void
 worker_close(Worker *worker)
 {
-    if (worker == NULL || !worker_settle(worker)) {
+    if (worker == NULL || !end_steps(worker) || !end_transports(worker)) {
         return;
     }
     for (int index = 0; index < worker->loop_count; index++) {
-        transport_free(worker->loops[index]->transport);
         close_loop(worker->loops[index]);
     }
     worker_metrics_watch(NULL);
@@ -380,6 +410,7 @@ worker_close(Worker *worker)
     session_table_free(worker->sessions);
     state_table_free(worker->states);
     cache_free(worker->partitions);
+    blob_intakes_free(worker->intakes);
     blob_store_free(worker->blobs);
     blob_folder_free(worker->blob_folder);
     memory_free(worker);

@@ -7,7 +7,7 @@
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
 #include "worker/runtime/device.h"
-#include "worker/serve/blob_store.h"
+#include "worker/serve/blob_intake.h"
 #include "worker/serve/method.h"
 #include "worker/serve/session_table.h"
 #include "worker/serve/state_table.h"
@@ -37,6 +37,7 @@ struct Worker {
     Cache *partitions;
     BlobFolder *blob_folder; /* NULL: none */
     BlobStore *blobs;
+    BlobIntakes *intakes;
     StepTable *steps;
     SessionTable *sessions;
     StateTable *states;
