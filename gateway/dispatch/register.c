@@ -1,5 +1,5 @@
 /* Happy path: PUT the session → PUT the partition → every slot that waited goes on. A worker that lacks
- * blobs names them (412); they are sent (blob_transfer.c), and the partition again.
+ * blobs names them, some at a time (412); they are sent (blob_transfer.c), and the partition again.
  *
  * Failure: every waiting slot gets the failure, and its step decides whether to try another worker. */
 #include <assert.h>
@@ -28,7 +28,8 @@ typedef struct Registration {
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     WorkerInfo worker;
-    int round;                /* how often the partition has been sent */
+    int round;  /* how often the partition has been sent */
+    Map *blobs; /* positions of the partition's blobs, from 1, by digest; NULL until some are missing */
     const PlanBlob **missing; /* blobs that the worker asked for last */
     size_t missing_count;
     size_t next_blob;   /* the first of them that is not sent yet */
@@ -55,6 +56,7 @@ registration_end(Registration *registration, const Failure *failure)
         registration->registered(slot, failure);
     }
     plan_unref(registration->plan);
+    map_free(registration->blobs);
     memory_free(registration->missing);
     memory_free(registration);
 }
@@ -132,38 +134,50 @@ put_blobs(Registration *registration)
     }
 }
 
-static const PlanBlob *
-blob_find(const PlanPartition *partition, Slice digest)
+/* Makes a map from the digests of the partition's blobs to their positions, plus one. NULL without memory. */
+static Map *
+map_blobs(const PlanPartition *partition)
 {
-    for (size_t index = 0; index < partition->blob_count; index++) {
-        if (slice_equals_string(digest, partition->blobs[index].sha256)) {
-            return &partition->blobs[index];
+    Map *blobs = map_new();
+    for (size_t index = 0; blobs != NULL && index < partition->blob_count; index++) {
+        Slice digest = slice_from_string(partition->blobs[index].sha256);
+        if (!map_put(blobs, digest, (void *)(uintptr_t)(index + 1))) {
+            map_free(TAKE(blobs));
         }
     }
-    return NULL;
+    return blobs;
+}
+
+/* Makes room for the blobs that a worker asks for. False without memory. */
+static bool
+make_lists(Registration *registration, size_t count)
+{
+    memory_free(registration->missing);
+    registration->missing = memory_new(count + 1, sizeof *registration->missing);
+    registration->missing_count = 0;
+    registration->next_blob = 0;
+    registration->blobs =
+        registration->blobs == NULL ? map_blobs(registration->partition) : registration->blobs;
+    return registration->missing != NULL && registration->blobs != NULL;
 }
 
 /* Notes the blobs that the worker asks for, and sends them. */
 static void
 send_missing(Registration *registration, const WireStatus *answer)
 {
-    memory_free(registration->missing);
-    registration->missing = memory_new(answer->missing_blob_count + 1, sizeof *registration->missing);
-    registration->missing_count = 0;
-    registration->next_blob = 0;
     registration->blob_failure.code = STATUS_OK;
-    if (registration->missing == NULL) {
+    if (!make_lists(registration, answer->missing_blob_count)) {
         fail_registration(registration, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
         return;
     }
     for (size_t index = 0; index < answer->missing_blob_count; index++) {
-        const PlanBlob *blob = blob_find(registration->partition, answer->missing_blobs[index]);
-        if (blob == NULL) {
+        uintptr_t position = (uintptr_t)map_get(registration->blobs, answer->missing_blobs[index]);
+        if (position == 0) {
             fail_registration(
                 registration, STATUS_INTERNAL, "the worker asks for a blob the plan does not have");
             return;
         }
-        registration->missing[registration->missing_count++] = blob;
+        registration->missing[registration->missing_count++] = &registration->partition->blobs[position - 1];
     }
     if (registration->missing_count == 0) {
         fail_registration(registration, STATUS_INTERNAL, "the worker misses blobs but names none");

@@ -143,7 +143,7 @@ read_code(JsonReader *reader, const JsonMember *member, void *target)
 static const JsonList digests = {
     .item = {.type = JSON_SLICE},
     .item_size = sizeof(Slice),
-    .count_max = 4096,
+    .count_max = WIRE_MISSING_BLOBS_MAX,
     .too_many = "too many strings",
 };
 

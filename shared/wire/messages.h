@@ -95,13 +95,15 @@ MUST_USE Status wire_reset_answer_read(Call *call, Slice json, int64_t *ret_reso
 #define WIRE_REASON_WRONG_DIGEST "wrong_digest"     /* the bytes of a blob are not those of its name */
 #define WIRE_REASON_BLOB_IS_COMING "blob_is_coming" /* somebody else is just sending it */
 
+enum { WIRE_MISSING_BLOBS_MAX = 4096 };
+
 /* The end of an answer. */
 typedef struct WireStatus {
     Failure failure;            /* STATUS_OK: none */
     Slice reason;               /* one of WIRE_REASON_…; empty: the code says enough */
     Slice incarnation;          /* of the worker that answers, when another one was asked */
     Slice lost_peer;            /* address of another slot's worker, which could not be reached: the cause */
-    const Slice *missing_blobs; /* digests */
+    const Slice *missing_blobs; /* digests; more may be missing, which a worker tells when these are there */
     size_t missing_blob_count;
 } WireStatus;
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Graphs whose weights are not in the gateway's memory answer as those whose weights are. --resident-weights says which are."""
 
+import base64
 import hashlib
 import io
 import json
 import os
 import re
+import struct
 import sys
 import tarfile
 import tempfile
@@ -142,12 +144,41 @@ def a_value_that_names_no_stored_blob_is_refused():
         assert (refused.status, refused.detail) == (404, f"the value of 'w' is the blob '{ref}', which is not stored"), refused
 
 
+def _many_constants(count, width):
+    """x, a vector, plus a constant one for each number, whose first elements are its last three digits and the others: all
+    sums are exact. What is fed keeps them from being added up ahead."""
+    def floats(number):
+        return base64.b64encode(struct.pack("<2f", number % 1000, number // 1000) + bytes(4 * (width - 2))).decode()
+
+    vector = {"dim": [{"size": str(width)}]}
+    nodes = [{"name": "x", "op": "Placeholder", "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": vector}}}]
+    for number in range(count):
+        tensor = {"dtype": "DT_FLOAT", "tensorShape": vector, "tensorContent": floats(number)}
+        nodes.append({"name": f"c{number}", "op": "Const", "attr": {"dtype": {"type": "DT_FLOAT"}, "value": {"tensor": tensor}}})
+    nodes.append({"name": "y", "op": "AddN", "input": [node["name"] for node in nodes],
+                  "attr": {"N": {"i": str(len(nodes))}, "T": {"type": "DT_FLOAT"}}})
+    return {"node": nodes}
+
+
+def a_partition_may_miss_any_number_of_constants():
+    """More of them than a worker names in one answer, so that it is asked again; each is larger than what travels within."""
+    count, width = 9000, 1025
+    with sluice.Cluster(threads=(2,)) as cluster:
+        client = cluster.client()
+        session = client.session()
+        client.graph(session, _many_constants(count, width))
+        answer = client.step(session, {"feeds": {"x": [0.5] * width}, "fetches": ["y"]})["outputs"]["y"]["data"]
+        sums = (sum(number % 1000 for number in range(count)), sum(number // 1000 for number in range(count)))
+        assert answer == [sums[0] + 0.5, sums[1] + 0.5] + [0.5] * (width - 2), answer[:3]
+
+
 if __name__ == "__main__":
-    run_group([
+    run_group([globals()[n] for n in sys.argv[1:]] or [
         answers_are_the_same_without_resident_weights,
         a_definition_names_weights_by_their_digests,
         a_model_of_several_files_comes_as_a_tar,
         a_model_larger_than_what_is_held_runs_from_its_files,
         a_large_body_is_never_held,
         a_value_that_names_no_stored_blob_is_refused,
+        a_partition_may_miss_any_number_of_constants,
     ])

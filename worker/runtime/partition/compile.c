@@ -229,10 +229,6 @@ check_value(Call *call, const ScheduleNode *node)
 static Status
 bind_values(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
 {
-    missing->sha256 = arena_alloc(call->arena, (partition->node_count + 1) * sizeof *missing->sha256);
-    if (missing->sha256 == NULL) {
-        return call_fail_memory(call, "the missing blobs");
-    }
     for (uint32_t i = 0; i < partition->node_count; i++) {
         ScheduleNode *node = &partition->nodes[i];
         if (node->kind != SCHEDULE_STATIC && node->kind != SCHEDULE_CONST) {
@@ -254,8 +250,9 @@ check_missing(Call *call, const MissingBlobs *missing)
 {
     return missing->count == 0
                ? STATUS_OK
-               : call_fail(call, STATUS_FAILED_PRECONDITION, "%zu blobs are missing, the first is '%s'",
-                     missing->count, missing->sha256[0]);
+               : call_fail(call, STATUS_FAILED_PRECONDITION, "%zu blobs%s are missing, the first is '%s'",
+                     missing->count, missing->count == MISSING_BLOBS_MAX ? " or more" : "",
+                     missing->sha256[0]);
 }
 
 static Status

@@ -119,27 +119,8 @@ blob_digest(const NodeDef *node)
 }
 
 static Status
-make_room(Call *call, const Library *library, MissingBlobs *missing)
-{
-    size_t count = missing->count;
-    for (size_t index = 0; index < library->function_count; index++) {
-        count += library->functions[index].def->node_count;
-    }
-    const char **room = arena_alloc(call->arena, count * sizeof *room);
-    if (room == NULL) {
-        return call_fail_memory(call, "the missing blobs");
-    }
-    for (size_t index = 0; index < missing->count; index++) {
-        room[index] = missing->sha256[index];
-    }
-    missing->sha256 = room;
-    return STATUS_OK;
-}
-
-static Status
 bind_blobs(Call *call, Library *library, const BlobSource *blobs, MissingBlobs *missing)
 {
-    TRY(make_room(call, library, missing));
     for (size_t index = 0; index < library->function_count; index++) {
         const FunctionDef *function = library->functions[index].def;
         for (size_t node = 0; node < function->node_count; node++) {

@@ -62,12 +62,18 @@ partition_unref(Partition *partition)
 Status
 missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing)
 {
+    if (missing->count == MISSING_BLOBS_MAX) {
+        return STATUS_OK;
+    }
     for (size_t i = 0; i < missing->count; i++) {
         if (slice_equals_string(sha256, missing->sha256[i])) {
             return STATUS_OK;
         }
     }
-    const char *text = text_copy(call->arena, sha256);
+    if (missing->count == 0) {
+        missing->sha256 = arena_alloc(call->arena, MISSING_BLOBS_MAX * sizeof *missing->sha256);
+    }
+    const char *text = missing->sha256 == NULL ? NULL : text_copy(call->arena, sha256);
     if (text == NULL) {
         return call_fail_memory(call, "the missing blobs");
     }

@@ -22,14 +22,16 @@ typedef struct BlobSource {
     TensorBuffer *(*find)(void *context, Slice sha256);
 } BlobSource;
 
-/* The digests of missing blobs, each once, in the call's arena. */
+enum { MISSING_BLOBS_MAX = 4096 };
+
+/* The digests of missing blobs, each once, in the call's arena: the first MISSING_BLOBS_MAX of them. Others
+ * are found missing when the partition is compiled with these. */
 typedef struct MissingBlobs {
     const char **sha256;
     size_t count;
 } MissingBlobs;
 
-/* Adds a digest unless it is there already. `missing` must have room for it; the text is copied to the
- * call's arena. */
+/* Adds a digest unless it is there already, or the list is full. */
 MUST_USE Status missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing);
 
 Partition *partition_ref(Partition *partition);

@@ -14,6 +14,9 @@
 
 enum { PARTITION_SIZE_MAX = 64 << 20 };
 
+_Static_assert(
+    (int)MISSING_BLOBS_MAX <= (int)WIRE_MISSING_BLOBS_MAX, "an answer names all that the compiler does");
+
 typedef struct Registration {
     DeviceWork work;
     Task task;
