@@ -20,7 +20,7 @@
 #include "shared/base/text.h"
 #include "shared/telemetry/log.h"
 
-enum { ARENA_SIZE_MAX = 64 * 1024, CLOSE_MS = 10000 };
+enum { ARENA_SIZE_MAX = 64 * 1024, CLOSE_MS = 10000, WRITE_MS = 5000 };
 
 struct BlobUpload {
     BlobStore *blobs;
@@ -366,12 +366,18 @@ drop_unnamed(Call *call, Store *store, const BlobUpload *upload)
 
 /* Keeps the part that has come: as a part when it is whole and not the last, whose digest is checked first;
  * else as a tail. libpq keeps buffers that have once become large, so that a tail of some MiB costs these on
- * a connection. */
+ * a connection. A part that the backend does not take, such as a full disk, is to be sent again; the upload
+ * is given up even so. */
 static Status
 keep_part(Call *call, Store *store, BlobUpload *upload)
 {
-    if (upload->part.size == upload->part_size && blob_upload_offset(upload) < upload->row.size) {
-        TRY(write_part(call, store, upload, NULL));
+    bool is_part = upload->part.size == upload->part_size && blob_upload_offset(upload) < upload->row.size;
+    Call writing = {.arena = call->arena, .deadline_ns = clock_monotonic_ns() + WRITE_MS * CLOCK_NS_PER_MS};
+    Status written = is_part ? write_part(&writing, store, upload, NULL) : STATUS_OK;
+    TRY(written == STATUS_ABORTED ? written : STATUS_OK);
+    if (written != STATUS_OK) {
+        log_failure(LOG_WARNING, "a part of an interrupted upload could not be kept", &writing);
+        buffer_clear(&upload->part);
     }
     return uploads_pause(call, store, upload->slot.tenant, &upload->row, buffer_slice(&upload->part));
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Blobs in an S3-compatible store: the tests of blobs_test.py against moto's server, which checks every request's signature,
+"""Blobs in an S3-compatible store: what holds in every store (blob_cases.py) against moto's server, which checks every request's signature,
 and what only such a store can do: be slow, refuse, go away. `make s3-server` installs it into var/s3; without it these tests
 say so and are skipped."""
 
@@ -14,9 +14,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-import blobs_test as blobs  # noqa: E402
 import sluice  # noqa: E402
-from blobs_test import MIB, Blob, Pattern  # noqa: E402
+from blob_cases import (CASES, MIB, Blob, Pattern, await_that, expect, read_back,  # noqa: E402
+                        the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download)
 
 SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../var/s3/bin/moto_server")
 START_SECONDS = 60
@@ -89,17 +89,12 @@ class Server:
         self._process.send_signal(signal.SIGCONT)
 
 
-def _as_for_other_stores(test):
-    """The same test, on this kind of store alone."""
+def _against_a_server(case):
+    """The case as a test of this kind of store."""
     def run():
         with Server() as server:
-            others = blobs.Stores.each
-            blobs.Stores.each = staticmethod(lambda: iter([server.settings()]))
-            try:
-                test()
-            finally:
-                blobs.Stores.each = others
-    run.__name__ = test.__name__
+            case(server.settings())
+    run.__name__ = case.__name__
     return run
 
 
@@ -107,11 +102,11 @@ def what_is_removed_leaves_nothing_in_the_store():
     with Server() as server, sluice.Cluster(threads=(), settings=server.settings()) as cluster:
         whole, begun = Pattern(9 * MIB), Pattern(30 * MIB, seed=1)
         one, two = Blob(cluster.address, whole.digest), Blob(cluster.address, begun.digest)
-        blobs._expect(one.put(whole), 201)
-        blobs._expect(two.put(begun, 0, 17 * MIB), 202)
+        expect(one.put(whole), 201)
+        expect(two.put(begun, 0, 17 * MIB), 202)
         assert one.ask("DELETE")[0] == 204 and two.ask("DELETE")[0] == 204
         cluster.ask("update blob_removals set due_at = now()")
-        blobs._await(lambda: cluster.ask("select count(*) from blob_removals") == "0", "the upkeep removes them", 120)
+        await_that(lambda: cluster.ask("select count(*) from blob_removals") == "0", "the upkeep removes them", 120)
         code = ("import boto3, sys; s3 = boto3.client('s3', endpoint_url=sys.argv[1], region_name='eu-central-1', "
                 "aws_access_key_id=sys.argv[2], aws_secret_access_key=open(sys.argv[3]).read()); "
                 "print(s3.list_objects_v2(Bucket='models')['KeyCount'], "
@@ -126,13 +121,13 @@ def a_store_that_is_away_for_a_moment_is_waited_for():
     with Server() as server, sluice.Cluster(threads=(), settings=server.settings()) as cluster:
         pattern = Pattern(33 * MIB)
         blob = Blob(cluster.address, pattern.digest)
-        blobs._expect(blob.put(pattern, 0, 9 * MIB), 202)
+        expect(blob.put(pattern, 0, 9 * MIB), 202)
         server.pause()
         timer = threading.Timer(1, server.go_on)
         timer.start()
-        blobs._expect(blob.put(pattern, 9 * MIB), 201)
+        expect(blob.put(pattern, 9 * MIB), 201)
         timer.join()
-        blobs._read_back(blob, pattern)
+        read_back(blob, pattern)
 
 
 def wrong_keys_are_said_and_nothing_is_stored():
@@ -145,13 +140,8 @@ def wrong_keys_are_said_and_nothing_is_stored():
 
 if __name__ == "__main__":
     run_group([globals()[name] for name in sys.argv[1:]] or [
-        _as_for_other_stores(blobs.a_blob_is_kept_under_its_digest_and_read_in_ranges),
-        _as_for_other_stores(blobs.an_upload_that_broke_off_goes_on_where_it_was),
-        _as_for_other_stores(blobs.an_upload_goes_on_at_another_gateway_when_its_own_died),
-        _as_for_other_stores(blobs.one_of_two_uploads_of_the_same_bytes_waits),
-        _as_for_other_stores(blobs.bytes_with_another_digest_are_refused_and_removed),
-        _as_for_other_stores(blobs.a_lost_database_connection_loses_no_more_than_a_part),
-        _as_for_other_stores(blobs.the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download),
+        *(_against_a_server(case) for case in CASES),
+        _against_a_server(the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download),
         what_is_removed_leaves_nothing_in_the_store,
         a_store_that_is_away_for_a_moment_is_waited_for,
         wrong_keys_are_said_and_nothing_is_stored,
