@@ -102,7 +102,7 @@ leave_tensor(void *context, ByteSpan span, const Sha256 *digest)
 }
 
 static Status
-pack_tensors(const Packing *packing, Checkpoint *checkpoint)
+pack_tensors(Packing *packing, Checkpoint *checkpoint)
 {
     enum { SCRATCH_FACTOR = 16 };
     size_t size_max = packing->request->size_max;
@@ -116,7 +116,7 @@ pack_tensors(const Packing *packing, Checkpoint *checkpoint)
     const GraphTensor *tensors = NULL;
     size_t count = 0;
     checkpoint->leave = leave_tensor;
-    checkpoint->context = (Packing *)(uintptr_t)packing;
+    checkpoint->context = packing;
     checkpoint->weight_size_min = packing->request->weight_size_min;
     checkpoint->size_max = size_max;
     TRY(checkpoint_read(&import, checkpoint, &tensors, &count));
@@ -127,7 +127,7 @@ pack_tensors(const Packing *packing, Checkpoint *checkpoint)
 }
 
 static Status
-pack_checkpoint(const Packing *packing, Checkpoint *checkpoint)
+pack_checkpoint(Packing *packing, Checkpoint *checkpoint)
 {
     static const Slice name = {
         .data = "variables/" SAVED_MODEL_TENSORS, .size = sizeof "variables/" SAVED_MODEL_TENSORS - 1};

@@ -427,14 +427,8 @@ compare_holders(const void *left, const void *right)
     return memcmp(first->digest.bytes, second->digest.bytes, SHA256_SIZE);
 }
 
-/* The holders of all that is wanted, and of each the file. */
-typedef struct Holders {
-    const BlobHolder *items;
-    size_t count;
-} Holders;
-
 static Status
-check_wanted(Call *call, const Wanted *wanted, const Holders *holders)
+check_wanted(Call *call, const Wanted *wanted, const BlobHolders *holders)
 {
     char ref[SHA256_REF_SIZE];
     BlobHolder key = {.digest = wanted->digest};
@@ -454,7 +448,7 @@ check_wanted(Call *call, const Wanted *wanted, const Holders *holders)
 }
 
 static Status
-find_holders(Call *call, Store *store, TenantId tenant, const Buffer *list, Holders *ret_holders)
+find_holders(Call *call, Store *store, TenantId tenant, const Buffer *list, BlobHolders *ret_holders)
 {
     const Wanted *wanted = (const Wanted *)(const void *)list->data;
     size_t count = list->size / sizeof *wanted;
@@ -465,7 +459,7 @@ find_holders(Call *call, Store *store, TenantId tenant, const Buffer *list, Hold
     for (size_t index = 0; index < count; index++) {
         digests[index] = wanted[index].digest;
     }
-    TRY(blobs_holders(call, store, tenant, digests, count, &ret_holders->items, &ret_holders->count));
+    TRY(blobs_holders(call, store, tenant, digests, count, ret_holders));
     for (size_t index = 0; index < count; index++) {
         TRY(check_wanted(call, &wanted[index], ret_holders));
     }
@@ -477,7 +471,7 @@ graph_weights_find(Call *call, Store *store, TenantId tenant, const Graph *graph
     size_t *ret_count)
 {
     AUTO_BUFFER wanted = {0};
-    Holders holders = {.count = 0};
+    BlobHolders holders = {.count = 0};
     *ret_count = 0;
     want_all(&wanted, graph_def_author(graph->def));
     if (!buffer_is_ok(&wanted)) {

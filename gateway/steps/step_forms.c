@@ -393,7 +393,7 @@ part_begin_npy(StepCall *step, size_t index, const OutputHead *head)
     part_begin(&lines, &step->reply, "application/x-npy");
     disposition_write(&lines, step->body.fetches[index]);
     buffer_append_format(
-        &lines, "Content-Length: %llu\r\n\r\n", (unsigned long long)(header.size + head->size));
+        &lines, "Content-Length: %llu\r\n\r\n", (unsigned long long)header.size + head->size);
     buffer_append_slice(&lines, buffer_slice(&header));
     lines.has_failed = lines.has_failed || status != STATUS_OK;
     head_send(step, &lines);

@@ -18,7 +18,7 @@ choose_part_size(const BlobBackend *backend, uint64_t size)
 {
     (void)backend;
     (void)size;
-    return PIECES_A_PART * PIECE_SIZE;
+    return (size_t)PIECES_A_PART * PIECE_SIZE;
 }
 
 static Status

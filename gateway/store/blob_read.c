@@ -129,8 +129,8 @@ read_holders(Call *call, const Rows *rows, BlobHolder *holders)
 }
 
 Status
-blobs_holders(Call *call, Store *store, TenantId tenant, const Sha256 *digests, size_t count,
-    const BlobHolder **ret_holders, size_t *ret_count)
+blobs_holders(
+    Call *call, Store *store, TenantId tenant, const Sha256 *digests, size_t count, BlobHolders *ret_holders)
 {
     AUTO_SQL_ARRAY wanted = sql_array(SQL_BYTES);
     AUTO_ROWS rows = {0};
@@ -148,7 +148,6 @@ blobs_holders(Call *call, Store *store, TenantId tenant, const Sha256 *digests, 
         return call_fail_memory(call, "the blobs of a graph");
     }
     TRY(read_holders(call, &rows, holders));
-    *ret_holders = holders;
-    *ret_count = rows.count;
+    *ret_holders = (BlobHolders){holders, rows.count};
     return STATUS_OK;
 }

@@ -72,9 +72,14 @@ typedef struct BlobHolder {
     Sha256 holder;
 } BlobHolder;
 
-/* Finds the holders of many digests, in the order of digests; those that are not stored are left out. */
-MUST_USE Status blobs_holders(Call *call, Store *store, TenantId tenant, const Sha256 *digests, size_t count,
-    const BlobHolder **ret_holders, size_t *ret_count);
+typedef struct BlobHolders {
+    const BlobHolder *items; /* in the order of digests; in call->arena */
+    size_t count;
+} BlobHolders;
+
+/* Finds the holders of many digests; those that are not stored are left out. */
+MUST_USE Status blobs_holders(
+    Call *call, Store *store, TenantId tenant, const Sha256 *digests, size_t count, BlobHolders *ret_holders);
 
 /* Removes at most `count_max` blobs of the tenant that nothing refers to and that were last put over
  * `age_s` seconds ago. Bytes in pieces or in a backend are due for removal then (uploads.h). */

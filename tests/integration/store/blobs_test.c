@@ -173,24 +173,23 @@ holders_are_the_blob_itself_or_a_file(void **state)
 {
     Database *database = *state;
     Call *call = &database->call;
-    const BlobHolder *holders = NULL;
-    size_t count = 0;
+    BlobHolders holders = {.count = 0};
     BlobPartOf part = put_file_with_range(database, SLICE("..weight"), 2, 6);
     const Sha256 wanted[] = {part.digest, {{9}}, part.file, part.digest};
     assert_status(call, STATUS_OK,
-        blobs_holders(call, database->app, TENANT_DEFAULT, wanted, COUNT_OF(wanted), &holders, &count));
-    assert_int_equal(count, 2);
-    for (size_t index = 0; index < count; index++) {
-        bool is_part = sha256_equal(&holders[index].digest, &part.digest);
-        assert_true(is_part || sha256_equal(&holders[index].digest, &part.file));
-        assert_true(sha256_equal(&holders[index].holder, &part.file));
-        assert_int_equal(holders[index].size, is_part ? 6 : 8);
+        blobs_holders(call, database->app, TENANT_DEFAULT, wanted, COUNT_OF(wanted), &holders));
+    assert_int_equal(holders.count, 2);
+    for (size_t index = 0; index < holders.count; index++) {
+        bool is_part = sha256_equal(&holders.items[index].digest, &part.digest);
+        assert_true(is_part || sha256_equal(&holders.items[index].digest, &part.file));
+        assert_true(sha256_equal(&holders.items[index].holder, &part.file));
+        assert_int_equal(holders.items[index].size, is_part ? 6 : 8);
     }
-    assert_true(memcmp(holders[0].digest.bytes, holders[1].digest.bytes, SHA256_SIZE) < 0);
+    assert_true(memcmp(holders.items[0].digest.bytes, holders.items[1].digest.bytes, SHA256_SIZE) < 0);
     TenantId other = database_add_tenant(database, "other");
-    assert_status(call, STATUS_OK,
-        blobs_holders(call, database->app, other, wanted, COUNT_OF(wanted), &holders, &count));
-    assert_int_equal(count, 0);
+    assert_status(
+        call, STATUS_OK, blobs_holders(call, database->app, other, wanted, COUNT_OF(wanted), &holders));
+    assert_int_equal(holders.count, 0);
 }
 
 static void
