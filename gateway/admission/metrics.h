@@ -1,0 +1,9 @@
+/* Metrics of this module (shared/telemetry/metrics.h). */
+#pragma once
+
+#include "shared/telemetry/metrics.h"
+
+extern const MetricTable admission_metrics;
+
+void metrics_waited(uint64_t waited_us);
+void metrics_note_admission(int64_t running, int64_t waiting, double slots);

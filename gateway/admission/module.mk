@@ -1,0 +1,1 @@
+$(call module,gateway/admission,shared/base shared/net shared/telemetry gateway/domain)
