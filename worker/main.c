@@ -30,6 +30,7 @@ serve_device(Call *call, const Config *config, Device *device)
         .loop_count = (int)config_integer(config, "loops"),
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),
         .step_memory = (uint64_t)config_integer(config, "step-memory"),
+        .slot_count = (int)config_integer(config, "slots"),
         .partition_cache_size = (size_t)config_integer(config, "partition-cache"),
         .blob_cache_size = (size_t)config_integer(config, "blob-cache"),
         .blob_folder = config_string(config, "blob-folder"),

@@ -12,6 +12,7 @@
 #include "gateway/jobs/database_probe.h"
 #include "gateway/jobs/job_context.h"
 #include "gateway/partials/partial_run.h"
+#include "gateway/queue/pool_lease.h"
 #include "gateway/queue/upkeep.h"
 #include "gateway/replicas/replica_mail.h"
 #include "gateway/steps/queued_step.h"
@@ -39,6 +40,7 @@ struct Gateway {
     TraceCache *traces;
     JobPool *jobs;
     DatabaseProbe *probe;
+    PoolLease *pool;
     Recorder *recorder;
     Steps steps; /* with the queue runner and the batchers */
     PartialTable *partials;
@@ -82,7 +84,8 @@ open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
     QueueRunnerOptions queue = {
         .conninfo = options->conninfo,
         .owner = gateway->replica.id,
-        .slot_count = options->queue_slot_count,
+        .held_max = options->queue_slot_count,
+        .admission = pool_lease_admission(gateway->pool),
         .lease_ms = options->queue_lease_ms,
         .is_ready = queue_is_ready,
         .run = queue_run,
@@ -134,6 +137,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
             .directory = gateway->directory,
             .mail = gateway->mail},
         .jobs = gateway->jobs,
+        .admission = pool_lease_admission(gateway->pool),
         .steps = &gateway->steps,
         .partials = gateway->partials,
         .upstream = upstream_options(options),
@@ -152,12 +156,12 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
     return STATUS_OK;
 }
 
-/* Each job thread may open one connection for each role; the recorder, the runner and the listener have one
- * each, the upkeep has two, and the probe one. */
+/* Each job thread may open one connection for each role; the recorder, the runner, the listener, the pool's
+ * lease and the probe have one each, the upkeep has two. */
 static Status
 check_connections(Call *call, Store *store, int job_thread_count)
 {
-    enum { OTHERS = 6 };
+    enum { OTHERS = 7 };
     uint64_t wanted = (uint64_t)job_thread_count * JOB_CONNECTIONS_MAX + OTHERS;
     uint64_t allowed = 0;
     TRY(store_connections_allowed(call, store, &allowed));
@@ -208,6 +212,12 @@ open_caches(Call *call, Gateway *gateway, const GatewayOptions *options)
     return STATUS_OK;
 }
 
+static double
+count_slots(void *context)
+{
+    return worker_pool_slots(((const Gateway *)context)->directory);
+}
+
 static Status
 open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
@@ -216,6 +226,13 @@ open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
         .context_new = job_context_new,
         .context_free = job_context_free,
         .owner = &gateway->job_contexts,
+    };
+    PoolLeaseOptions pool = {
+        .conninfo = options->conninfo,
+        .owner = gateway->replica.id,
+        .waiting_max = gateway->limits.waiting_steps,
+        .count_slots = count_slots,
+        .context = gateway,
     };
     RecorderOptions recorder = {
         .conninfo = options->conninfo,
@@ -228,6 +245,10 @@ open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
     gateway->constants = constant_pieces_new(gateway->jobs, options->job_thread_count, options->loop_count);
     if (gateway->constants == NULL) {
         return call_fail_memory(call, "the reading of constants");
+    }
+    gateway->pool = pool_lease_new(&pool);
+    if (gateway->pool == NULL) {
+        return call_fail_memory(call, "the gateway's admission");
     }
     return recorder_new(call, &recorder, &gateway->recorder);
 }
@@ -312,6 +333,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     TRY(open_loops(call, gateway, options));
     TRY(open_queue(call, gateway, options));
     TRY(open_workers(call, gateway, options));
+    TRY(pool_lease_start(call, gateway->pool));
     complete_parts(gateway);
     return STATUS_OK;
 }
@@ -402,6 +424,7 @@ close_threads(Gateway *gateway)
 {
     upkeep_free(gateway->upkeep);
     queue_runner_stop(gateway->steps.queue);
+    pool_lease_stop(gateway->pool);
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     job_pool_free(gateway->jobs);
     database_probe_free(gateway->probe);
@@ -425,6 +448,7 @@ gateway_close(Gateway *gateway)
     worker_pool_free(gateway->workers);
     queue_runner_free(gateway->steps.queue);
     constant_pieces_free(gateway->constants);
+    pool_lease_free(gateway->pool);
     replica_mail_free(gateway->mail);
     partial_table_free(gateway->partials);
     batcher_free(gateway->steps.enqueuer);

@@ -152,8 +152,11 @@ gateway_loop_open(Call *call, const GatewayLoopOptions *options, GatewayLoop **r
     loop->drained.fire = check_drained;
     loop->flush_log.run = flush_log;
     *ret_loop = loop;
-    loop->dispatcher =
-        dispatcher_new(loop->loop, options->parts.directory, &options->upstream, &options->pieces);
+    AdmissionLane *lane = admission_lane(options->admission, loop->loop);
+    if (lane != NULL) {
+        loop->dispatcher =
+            dispatcher_new(loop->loop, options->parts.directory, lane, &options->upstream, &options->pieces);
+    }
     if (loop->dispatcher == NULL ||
         !step_loop_init(&loop->steps, options->steps, loop->loop, loop->dispatcher)) {
         return call_fail_memory(call, "a dispatcher");

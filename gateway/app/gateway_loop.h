@@ -27,6 +27,7 @@ typedef struct GatewayLoop {
 typedef struct GatewayLoopOptions {
     Parts parts; /* the gateway's; the loop's own are filled in */
     JobPool *jobs;
+    Admission *admission;
     Steps *steps;
     PartialTable *partials;
     UpstreamOptions upstream;

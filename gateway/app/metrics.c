@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "gateway/admission/metrics.h"
 #include "gateway/dispatch/metrics.h"
 #include "gateway/queue/metrics.h"
 #include "shared/base/atomic.h"
@@ -203,10 +204,11 @@ static const Metric *const gateway_metrics[] = {
 const MetricTable *
 metrics_all(size_t *ret_count)
 {
-    static MetricTable tables[3];
+    static MetricTable tables[4];
     tables[0] = (MetricTable){.metrics = gateway_metrics, .count = COUNT_OF(gateway_metrics)};
     tables[1] = dispatch_metrics;
     tables[2] = queue_metrics;
+    tables[3] = admission_metrics;
     *ret_count = COUNT_OF(tables);
     return tables;
 }

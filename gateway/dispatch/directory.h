@@ -22,6 +22,7 @@ typedef struct WorkerDevice {
     char isa[16];
     int64_t id;
     int64_t thread_count;
+    int64_t slot_count; /* steps that it computes at a time */
     int64_t memory_limit;
     int64_t memory_in_use;
 } WorkerDevice;

@@ -154,6 +154,7 @@ devices_fill(Target *target, const WireWorker *worker)
         copy_text(known->isa, sizeof known->isa, device->isa);
         known->id = device->id;
         known->thread_count = device->thread_count;
+        known->slot_count = device->slot_count > 0 ? device->slot_count : device->thread_count;
         known->memory_limit = device->memory_limit;
         known->memory_in_use = device->memory_in_use;
     }

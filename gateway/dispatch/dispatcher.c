@@ -14,7 +14,8 @@ enum {
 };
 
 Dispatcher *
-dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options, const BlobPieces *pieces)
+dispatcher_new(Loop *loop, Directory *directory, AdmissionLane *lane, const UpstreamOptions *options,
+    const BlobPieces *pieces)
 {
     assert(loop != NULL && directory != NULL);
 
@@ -29,6 +30,7 @@ dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options,
     }
     dispatcher->loop = loop;
     dispatcher->directory = directory;
+    dispatcher->lane = lane;
     dispatcher->upstream = upstream_new(loop, options);
     dispatcher->registrations = map_new();
     dispatcher->blobs = map_new();

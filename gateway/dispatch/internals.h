@@ -10,6 +10,7 @@
  *   dispatcher.c  the dispatcher, and requests to workers outside of steps */
 #pragma once
 
+#include "gateway/admission/admission.h"
 #include "gateway/dispatch/blob_pieces.h"
 #include "gateway/dispatch/directory.h"
 #include "gateway/plan/plan.h"
@@ -104,6 +105,11 @@ struct StepRun {
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     char request_id[REQUEST_ID_SIZE];
+    AdmissionTicket ticket;
+    TenantId payer;
+    bool is_admitted;
+    uint64_t admitted_ns; /* 0: not yet */
+    uint64_t computed_ns; /* by attempts before this one */
     uint64_t started_ns;
     uint64_t deadline_ns;
     bool is_pure;
@@ -144,6 +150,7 @@ struct Dispatcher {
     Loop *loop;
     Upstream *upstream;
     Directory *directory;
+    AdmissionLane *lane; /* NULL: none asks */
     Roster *workers;
     uint64_t version;
     ListLink steps;

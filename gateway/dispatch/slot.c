@@ -364,6 +364,7 @@ slot_status(SlotRun *slot, Slice json)
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
         slot->may_have_begun = false;
+        admission_yield(&slot->step->ticket); /* weights may take long to come */
     } else if (status.failure.code != STATUS_OK) {
         slot_unsuccessful(slot, &status);
     }

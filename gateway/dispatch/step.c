@@ -1,4 +1,5 @@
-/* Happy path: step_start() defers the start to this turn's end → attempt_begin() binds the slots and has
+/* Happy path: step_start() asks for admission; once the step is admitted, at this turn's end or after a wait,
+ * attempt_begin() binds the slots and has
  * each run (slot.c) → outputs are handed on as they come → after the last slot, step_finish() tells the
  * caller, then the workers (CleanupGraph, if more than one took part).
  *
@@ -125,6 +126,26 @@ slots_stop(StepRun *step)
     }
 }
 
+/* Returns the device time of the current attempt. A worker that has said nothing of a slot, because it has
+ * gone or the step was cancelled, may have computed all the time. */
+static uint64_t
+attempt_computed_ns(const StepRun *step)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t computed_ns = 0;
+    for (size_t index = 0; index < step->slot_count; index++) {
+        const SlotRun *slot = &step->slots[index];
+        if (slot->answered_ns != 0) {
+            int64_t computed_us = slot->stats.computed_us;
+            computed_ns +=
+                (uint64_t)(computed_us > 0 ? computed_us : slot->stats.elapsed_us) * CLOCK_NS_PER_US;
+        } else if (slot->sent_ns != 0 && slot->may_have_begun) {
+            computed_ns += now_ns - slot->sent_ns;
+        }
+    }
+    return computed_ns;
+}
+
 static void
 report_fill(StepRun *step, StepReport *report)
 {
@@ -133,6 +154,8 @@ report_fill(StepRun *step, StepReport *report)
         .attempt = step->attempt,
         .started_ns = step->started_ns,
         .elapsed_us = (clock_monotonic_ns() - step->started_ns) / CLOCK_NS_PER_US,
+        .waited_us = step->admitted_ns == 0 ? 0 : (step->admitted_ns - step->started_ns) / CLOCK_NS_PER_US,
+        .computed_ns = step->computed_ns + attempt_computed_ns(step),
         .slot_count = step->slot_count,
         .slots = step->reports,
     };
@@ -151,6 +174,21 @@ report_fill(StepRun *step, StepReport *report)
     }
 }
 
+/* Gives the step's slot of the pool back, and remembers what a step of this plan takes. A partial step, which
+ * was not admitted, is charged all the same. */
+static void
+leave_pool(StepRun *step, const StepReport *report)
+{
+    AdmissionLane *lane = step->dispatcher->lane;
+    if (step->is_partial && lane != NULL) {
+        admission_charge(lane, step->payer, report->computed_ns);
+    }
+    if (step->failure.code == STATUS_OK && !step->only_registers && report->computed_ns > 0) {
+        plan_note_computed(step->plan, report->computed_ns);
+    }
+    admission_leave(&step->ticket, report->computed_ns);
+}
+
 void
 step_finish(StepRun *step)
 {
@@ -165,6 +203,7 @@ step_finish(StepRun *step)
     dispatcher->step_count--;
     StepReport report;
     report_fill(step, &report);
+    leave_pool(step, &report);
     if (!step->only_registers) {
         metrics_step_end(report.failure.code, report.elapsed_us);
     }
@@ -283,6 +322,7 @@ restart_deferred(Task *task)
     timer_clear(step->dispatcher->loop, &step->cause);
     slots_stop(step);
     cleanup_send(step);
+    step->computed_ns += attempt_computed_ns(step);
     step->passing.slot = NULL;
     step->is_restarting = false;
     if (was_refused(step)) {
@@ -454,7 +494,11 @@ attempt_begin(StepRun *step)
 static void
 start_deferred(Task *task)
 {
-    attempt_begin((StepRun *)(void *)((char *)task - offsetof(StepRun, start)));
+    StepRun *step = (StepRun *)(void *)((char *)task - offsetof(StepRun, start));
+    if (step->events->on_admitted != NULL) {
+        step->events->on_admitted(step->context);
+    }
+    attempt_begin(step);
 }
 
 /* Ends the step; but an output on its way out has been computed in time, however slowly its reader takes
@@ -463,12 +507,58 @@ static void
 deadline_passed(Timer *timer)
 {
     StepRun *step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
+    if (!step->is_admitted) {
+        Failure failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0},
+            "the deadline has passed while the step waited for a slot of the pool");
+        step_end(step, &failure);
+        return;
+    }
     if (step->is_paused || step->passing.slot != NULL) {
         Loop *loop = step->dispatcher->loop;
         timer_set(loop, timer, loop_now_ns(loop) + READER_CHECK_MS * CLOCK_NS_PER_MS);
         return;
     }
     end_late(step);
+}
+
+static void
+admit_step(StepRun *step)
+{
+    step->is_admitted = true;
+    step->admitted_ns = clock_monotonic_ns();
+    step->start.run = start_deferred;
+    loop_defer(step->dispatcher->loop, &step->start);
+}
+
+static void
+step_granted(AdmissionTicket *ticket)
+{
+    StepRun *step = (StepRun *)(void *)((char *)ticket - offsetof(StepRun, ticket));
+    if (!step->is_ending) {
+        admit_step(step);
+    }
+}
+
+/* Asks for a slot of the pool. What only registers, or waits for its client, takes none. */
+static void
+enter_pool(StepRun *step, int priority)
+{
+    AdmissionLane *lane = step->dispatcher->lane;
+    if (lane == NULL || step->only_registers || step->is_partial) {
+        admit_step(step);
+        return;
+    }
+    step->ticket.granted = step_granted;
+    step->ticket.priority = priority;
+    step->ticket.estimate_ns = plan_estimate_ns(step->plan);
+    AdmissionAnswer answer = admission_enter(lane, &step->ticket, step->payer);
+    if (answer == ADMISSION_RUNS) {
+        admit_step(step);
+    } else if (answer == ADMISSION_REFUSED) {
+        Failure failure = failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
+            "too many steps of the tenant wait for a slot of the pool: the limit waiting_steps");
+        step_end(step, &failure);
+    }
 }
 
 /* Returns false without memory. */
@@ -522,6 +612,7 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     step->slot_events = &slot_events;
     step->plan = plan_ref(options->plan);
     step->id = options->id;
+    step->payer = options->payer;
     step->started_ns = clock_monotonic_ns();
     step->deadline_ns = options->deadline_ns;
     step->is_pure = options->is_pure && !options->is_partial;
@@ -547,8 +638,7 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     }
     step->timer.fire = deadline_passed;
     timer_set(dispatcher->loop, &step->timer, options->deadline_ns + DEADLINE_GRACE_MS * CLOCK_NS_PER_MS);
-    step->start.run = start_deferred;
-    loop_defer(dispatcher->loop, &step->start);
+    enter_pool(step, options->priority);
     return step;
 }
 
@@ -577,6 +667,7 @@ void
 step_pause(StepRun *step)
 {
     step->is_paused = true;
+    admission_yield(&step->ticket); /* what its client does not read keeps nobody from the devices */
     slots_each(step, slot_match_pace);
 }
 

@@ -1,7 +1,7 @@
-/* One step on its way through the workers: slots are bound, each gets one run request, missing partitions
- * are registered, outputs are handed on as they arrive, and the first error ends the step. A pure step
- * whose worker dies is tried again on another one. A partial step gets feeds while it runs, as long as
- * that takes; it is never tried again once it may have begun.
+/* One step on its way through the workers: it is admitted to the pool, slots are bound, each gets one run
+ * request, missing partitions are registered, outputs are handed on as they arrive, and the first error ends
+ * the step. A pure step whose worker dies is tried again on another one. A partial step gets feeds while it
+ * runs, as long as that takes; it is never tried again once it may have begun.
  *
  * Large outputs can be handed on in pieces, as they come, one at a time: while one is, the other slots'
  * outputs wait on their workers. An attempt that follows the loss of a worker skips the bytes that were
@@ -11,9 +11,11 @@
  * Threads:   everything on the loop's thread.
  * Errors:    on_done brings exactly one root cause: UNAVAILABLE (no worker, or the last one died),
  *            DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION (the session's variables are lost), or the
- *            error of the first node that failed. */
+ *            error of the first node that failed; RESOURCE_EXHAUSTED when too many steps of its tenant
+ *            wait for a slot of the pool. */
 #pragma once
 
+#include "gateway/admission/admission.h"
 #include "gateway/dispatch/blob_pieces.h"
 #include "gateway/dispatch/directory.h"
 #include "gateway/plan/plan.h"
@@ -26,9 +28,10 @@ enum { STEP_ATTEMPT_MAX = 3 };
 /* The dispatching of one loop. */
 typedef struct Dispatcher Dispatcher;
 
-/* `pieces` NULL: all constants are in memory. NULL without memory. */
-MUST_USE Dispatcher *dispatcher_new(
-    Loop *loop, Directory *directory, const UpstreamOptions *options, const BlobPieces *pieces);
+/* `lane` is where its steps are admitted, and outlives it; NULL: all steps run at once. `pieces` NULL: all
+ * constants are in memory. NULL without memory. */
+MUST_USE Dispatcher *dispatcher_new(Loop *loop, Directory *directory, AdmissionLane *lane,
+    const UpstreamOptions *options, const BlobPieces *pieces);
 
 /* Begins to read no more pieces of constants: called before the threads that read them end. */
 void dispatcher_close(Dispatcher *dispatcher);
@@ -77,6 +80,8 @@ typedef struct StepPin {
 typedef struct StepRunOptions {
     StepId id;
     Plan *plan;          /* a reference is taken */
+    TenantId payer;      /* whose share of the pool it takes */
+    int priority;        /* within that share */
     const Tensor *feeds; /* in the plan's order of feeds; references are taken. Those of a partial step
                           * without a dtype come with step_feed() */
     size_t feed_count;
@@ -110,7 +115,10 @@ typedef struct StepReport {
     Failure failure;     /* STATUS_OK: none */
     int64_t attempt;     /* number of the last attempt */
     uint64_t started_ns; /* monotonic */
-    uint64_t elapsed_us;
+    uint64_t elapsed_us; /* the wait for a slot of the pool included */
+    uint64_t waited_us;  /* for that */
+    uint64_t
+        computed_ns; /* device time of all attempts; a slot that said nothing counts as long as it was held */
     size_t slot_count;
     const SlotReport *slots; /* lives until on_done() returns */
 } StepReport;
@@ -134,6 +142,8 @@ typedef struct OutputHead {
 } OutputHead;
 
 typedef struct StepEvents {
+    /* The step has been admitted to the pool and begins; NULL: nobody wants to know. */
+    void (*on_admitted)(void *context);
     /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. A
      * partial step reports a dead one (on a branch that was not taken) by a tensor without a dtype; any
      * other step fails. */

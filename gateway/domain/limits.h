@@ -35,6 +35,7 @@
     X(step_timeout_ms, 86400000, 86400000, "milliseconds", "the longest time a step may ask for")            \
     X(step_timeout_default_ms, 60000, 86400000, "milliseconds", "the time of a step that asks for none")     \
     X(queued_timeout_default_ms, 3600000, 86400000, "milliseconds", "the same for a queued step")            \
+    X(waiting_steps, 4096, 1048576, "steps", "steps of a tenant that wait for a slot, on one gateway")       \
     X(step_wait_ms, 60000, 3600000, "milliseconds", "the longest that 'Prefer: wait' keeps an answer back")  \
     X(header_timeout_ms, 10000, 3600000, "milliseconds", "from connecting to the end of the headers")        \
     X(body_bytes_per_second, 1024, 1073741824, "bytes/s", "the slowest a body may come")                     \

@@ -6,8 +6,8 @@
  * resolve.c (plan_describe_feed), needs.c (plan_check_fed).
  *
  * Ownership: refcounted; a plan owns all it shows and references the tensors of its blobs.
- * Threads:   immutable once compiled. One thread compiles, which may take long: it hashes all large weights
- *            that are not absent.
+ * Threads:   immutable once compiled, but for the average in computed_ns. One thread compiles, which may
+ *            take long: it hashes all large weights that are not absent.
  * Errors:    NOT_FOUND and INVALID_ARGUMENT name the feed, fetch, target or node; UNIMPLEMENTED names an
  *            unknown op; INVALID_ARGUMENT for a device request that cannot be honoured gives the reason. */
 #pragma once
@@ -105,7 +105,8 @@ typedef struct Plan {
     size_t decision_count;
     const PlanChange *changes; /* in the order in which they were made */
     size_t change_count;
-    size_t byte_size; /* without blobs, whose memory is the graph's */
+    size_t byte_size;     /* without blobs, whose memory is the graph's */
+    uint64_t computed_ns; /* atomic: average device time of its steps; 0: none has ended */
 } Plan;
 
 typedef struct PlanRequest {
@@ -117,6 +118,12 @@ typedef struct PlanRequest {
 /* Compiles a plan. Scratch memory from call->arena is about 350 bytes a node and 1,600 a transfer; with
  * several slots and open feeds, the shapes of all nodes count three times more. */
 MUST_USE Status plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan);
+
+/* Returns what a step of the plan will take of device time: the average of those before it, or an estimate by
+ * operations, which counts little as it may be far off. */
+uint64_t plan_estimate_ns(const Plan *plan);
+/* Notes what a step took. */
+void plan_note_computed(Plan *plan, uint64_t computed_ns);
 
 Plan *plan_ref(Plan *plan);
 void plan_unref(Plan *plan); /* NULL is allowed */

@@ -93,6 +93,18 @@ held_steps_note(HeldSteps *steps, const StepHold *hold, int loop_index, bool may
     mutex_unlock(&steps->lock);
 }
 
+void
+held_steps_begin(HeldSteps *steps, const StepHold *hold, bool may_repeat)
+{
+    mutex_lock(&steps->lock);
+    HeldStep *step = find_held(steps, hold);
+    if (step != NULL) {
+        step->has_begun = true;
+        step->may_repeat = may_repeat;
+    }
+    mutex_unlock(&steps->lock);
+}
+
 size_t
 held_steps_claimed(HeldSteps *steps)
 {

@@ -1,1 +1,1 @@
-$(call module,gateway/queue,shared/base shared/net shared/telemetry gateway/domain gateway/store)
+$(call module,gateway/queue,shared/base shared/net shared/telemetry gateway/domain gateway/admission gateway/store)

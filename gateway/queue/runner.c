@@ -1,4 +1,4 @@
-/* A turn of the thread: heartbeat and sweep when they are due → claim as many steps as there is room for →
+/* A turn of the thread: heartbeat and sweep when they are due → claim the steps that are wanted →
  * hand each on → wait for a waking, the next due time, or POLL_MS.
  *
  * Failures: a turn does nothing while PostgreSQL cannot be reached; leases that ran out meanwhile are
@@ -44,7 +44,7 @@ struct QueueRunner {
     sem_t wake;
     bool is_beat_wanted; /* atomic */
     bool is_hinted;      /* atomic: a step was queued or is to be cancelled */
-    bool is_full;        /* atomic: the last claim filled all slots */
+    bool is_full;        /* atomic: steps are held, and the queue may have more of the same tenants */
     bool is_stopping;    /* atomic */
 };
 
@@ -200,25 +200,64 @@ hand_on(QueueRunner *runner, Call *call, const StepRecord *step)
     }
 }
 
-/* Claims steps for the free slots. *ret_is_more: slots are left, and there may be more steps. */
+/* Returns how many held steps of the tenant only stand ready. */
+static size_t
+count_ready(const HeldStep *steps, size_t count, TenantId tenant)
+{
+    size_t ready = 0;
+    for (size_t index = 0; index < count; index++) {
+        const HeldStep *step = &steps[index];
+        ready += step->is_claimed && !step->has_begun && uuid_equal(step->hold.tenant.value, tenant.value);
+    }
+    return ready;
+}
+
+/* Says what is wanted of each tenant: what its stock lacks. */
+static Status
+find_wants(QueueRunner *runner, Call *call, QueueWants *ret_wants)
+{
+    AdmissionStock *stocks = NULL;
+    size_t tenant_count = 0;
+    size_t held_count = 0;
+    bool has_stocks = admission_stocks(runner->options.admission, call->arena, &stocks, &tenant_count);
+    TenantId *tenants = arena_alloc(call->arena, (tenant_count + 1) * sizeof *tenants);
+    size_t *counts = arena_alloc(call->arena, (tenant_count + 1) * sizeof *counts);
+    const HeldStep *held = held_steps_copy(&runner->held, call->arena, &held_count);
+    if (!has_stocks || tenants == NULL || counts == NULL || held == NULL) {
+        return call_fail_memory(call, "the steps that are wanted");
+    }
+    for (size_t index = 0; index < tenant_count; index++) {
+        size_t ready = count_ready(held, held_count, stocks[index].tenant);
+        tenants[index] = stocks[index].tenant;
+        counts[index] = ready < stocks[index].count ? stocks[index].count - ready : 0;
+    }
+    *ret_wants = (QueueWants){
+        .tenants = tenants, .counts = counts, .tenant_count = tenant_count, .others = ADMISSION_STOCK_MIN};
+    return STATUS_OK;
+}
+
+/* Claims the steps that are wanted. *ret_is_more: as many as possible came at once, and there may be more. */
 static Status
 claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
-    /* The flag is set before slots are counted: steps that are forgotten from now on wake this thread. */
+    /* The flag is set before steps are counted: those that begin or are forgotten from now on wake this
+     * thread. */
     atomic_store_seq_cst(&runner->is_full, true);
     size_t active = held_steps_claimed(&runner->held);
-    size_t room = active < runner->options.slot_count ? runner->options.slot_count - active : 0;
-    size_t wanted = room < CLAIM_BATCH_MAX ? room : CLAIM_BATCH_MAX;
+    size_t room = active < runner->options.held_max ? runner->options.held_max - active : 0;
+    QueueWants wants;
     StepList steps = {0};
     *ret_is_more = false;
-    if (wanted == 0 || !runner->options.is_ready(runner->options.context)) {
+    if (room == 0 || !runner->options.is_ready(runner->options.context)) {
         return STATUS_OK;
     }
-    TRY(queue_claim(call, runner->store, runner->options.owner, wanted, runner->options.lease_ms, &steps));
+    TRY(find_wants(runner, call, &wants));
+    wants.room = room < CLAIM_BATCH_MAX ? room : CLAIM_BATCH_MAX;
+    TRY(queue_claim(call, runner->store, runner->options.owner, &wants, runner->options.lease_ms, &steps));
     for (size_t index = 0; index < steps.count; index++) {
         hand_on(runner, call, &steps.items[index]);
     }
-    if (steps.count < wanted) {
+    if (steps.count == 0 && active == 0) {
         atomic_store_seq_cst(&runner->is_full, false);
     }
     runner->claim_ns = clock_monotonic_ns() + CLAIM_PAUSE_MS * CLOCK_NS_PER_MS;
@@ -321,13 +360,27 @@ queue_runner_note(QueueRunner *runner, const StepHold *hold, int loop_index, boo
     held_steps_note(&runner->held, hold, loop_index, may_repeat);
 }
 
+/* Wakes the thread when more steps may be wanted that the last claims have left. */
+static void
+want_more(QueueRunner *runner)
+{
+    if (atomic_load_seq_cst(&runner->is_full)) {
+        queue_runner_wake(runner);
+    }
+}
+
+void
+queue_runner_begin(QueueRunner *runner, const StepHold *hold, bool may_repeat)
+{
+    held_steps_begin(&runner->held, hold, may_repeat);
+    want_more(runner);
+}
+
 void
 queue_runner_forget(QueueRunner *runner, const StepHold *hold)
 {
     held_steps_remove(&runner->held, hold);
-    if (atomic_load_seq_cst(&runner->is_full)) {
-        queue_runner_wake(runner);
-    }
+    want_more(runner);
 }
 
 size_t

@@ -1,6 +1,6 @@
-/* The runner of one gateway's queued steps. A thread claims steps while there is room for them and hands
- * them on to be run, keeps the leases of all held steps, and gives back those that others have lost. A
- * second thread listens for hints; without hints, polling finds the same.
+/* The runner of one gateway's queued steps. A thread claims as many steps of each tenant as admission wants
+ * to have ready, hands them on to be run, keeps the leases of all held steps, and gives back those that
+ * others have lost. A second thread listens for hints; without hints, polling finds the same.
  *
  * A held step is named by its hold, never pointed to. The thread asks for a cancellation again with every
  * heartbeat until the step is forgotten, so that one message may be lost.
@@ -11,17 +11,19 @@
  *            threads try again. */
 #pragma once
 
+#include "gateway/admission/admission.h"
 #include "gateway/store/queue.h"
 
-enum { QUEUE_SLOTS_MAX = 4096, QUEUE_NO_LOOP = -1 };
+enum { QUEUE_HELD_MAX = 4096, QUEUE_NO_LOOP = -1 };
 
 typedef struct QueueRunner QueueRunner;
 
 typedef struct QueueRunnerOptions {
     const char *conninfo; /* outlives the runner, as `owner` does */
     const char *owner;    /* names this process life; unique */
-    size_t slot_count;    /* queued steps held at a time; 0: none is claimed */
+    size_t held_max;      /* queued steps held at a time, running or ready; 0: none is claimed */
     uint64_t lease_ms;
+    Admission *admission;
 
     /* Returns whether a claimed step could run now: workers serve, the gateway does not drain. */
     bool (*is_ready)(void *context);
@@ -51,8 +53,11 @@ void queue_runner_wake_beat(QueueRunner *runner);
 /* Keeps the lease of a synchronous step. RESOURCE_EXHAUSTED when too many are held. */
 MUST_USE Status queue_runner_hold(Call *call, QueueRunner *runner, const StepHold *hold, int loop_index);
 
-/* Notes which loop runs a claimed step, and whether it may run again when this gateway ends. */
+/* Notes which loop has a claimed step, and whether it may run again when this gateway ends. */
 void queue_runner_note(QueueRunner *runner, const StepHold *hold, int loop_index, bool may_repeat);
+
+/* Notes that a claimed step begins to run: another may be made ready in its place. */
+void queue_runner_begin(QueueRunner *runner, const StepHold *hold, bool may_repeat);
 
 /* Forgets a step that has ended or is no longer held. */
 void queue_runner_forget(QueueRunner *runner, const StepHold *hold);

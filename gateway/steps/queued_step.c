@@ -356,6 +356,14 @@ finish_again(Timer *timer)
 }
 
 static void
+run_admitted(void *context)
+{
+    QueuedStep *queued = context;
+    queued->has_run = true;
+    queue_runner_begin(queued->step.loop->steps->queue, &queued->hold, queued->may_repeat);
+}
+
+static void
 run_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
     assert(fetch < ((const QueuedStep *)context)->step.plan->fetch_count);
@@ -386,7 +394,6 @@ run_done(void *context, const StepReport *report)
     end_with(queued, &report->failure);
     step_write_stats(&stats, report);
     queued->outcome.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
-    queued->outcome.device_seconds = step_device_seconds(report);
     finish_step(queued);
 }
 
@@ -395,7 +402,8 @@ dispatch_step(QueuedStep *queued)
 {
     assert(queued->status == STATUS_OK && queued->step.plan != NULL);
 
-    static const StepEvents events = {.on_output = run_output, .on_head = run_head, .on_done = run_done};
+    static const StepEvents events = {
+        .on_admitted = run_admitted, .on_output = run_output, .on_head = run_head, .on_done = run_done};
     StepCall *step = &queued->step;
     uint64_t now_us = clock_wall_us();
     uint64_t left_us = queued->deadline_us > now_us ? queued->deadline_us - now_us : 0;
@@ -406,9 +414,8 @@ dispatch_step(QueuedStep *queued)
     options.deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
     /* Attempts of an earlier lease may still be on the workers: this lease's have other numbers. */
     options.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
-    queued->has_run = true;
     queued->may_repeat = options.is_pure;
-    queue_runner_note(step->loop->steps->queue, &queued->hold, step->loop->index, queued->may_repeat);
+    queue_runner_note(step->loop->steps->queue, &queued->hold, step->loop->index, true);
     step->running = (RunningStep){
         .hold = queued->hold,
         .session = step->session_id,

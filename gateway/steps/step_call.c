@@ -261,6 +261,8 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
     id_to_text("ses", step->session_id.value, ret_session);
     *ret_options = (StepRunOptions){
         .id = step->id,
+        .payer = step->tenant,
+        .priority = (int)step->body.priority,
         .plan = step->plan,
         .feeds = step->feeds,
         .feed_count = step->body.feed_count,

@@ -18,19 +18,6 @@
 
 enum { ATTEMPTS_MAX = 3 };
 
-/* Estimates the device-seconds that the queue charges until the step has run, from the plan's count of
- * operations. */
-static double
-estimate_cost(const Plan *plan)
-{
-    enum { OPERATIONS_PER_MS = 10000000 };
-    double milliseconds = 1;
-    for (size_t index = 0; index < plan->slot_count; index++) {
-        milliseconds += plan->slots[index].cost / OPERATIONS_PER_MS;
-    }
-    return milliseconds * 1e-3;
-}
-
 Status
 step_describe(StepCall *step, StepNew *ret_step)
 {
@@ -44,7 +31,6 @@ step_describe(StepCall *step, StepNew *ret_step)
         .session = step->session_id,
         .graph = step->graph->id,
         .priority = (int)step->body.priority,
-        .cost = estimate_cost(step->plan),
         .request = buffer_is_ok(&request) ? text_copy(step->call->arena, buffer_slice(&request)) : NULL,
         .attempts_max = may_repeat ? ATTEMPTS_MAX : 1,
         .timeout_ms = step->body.timeout_ms,

@@ -36,6 +36,7 @@ void
 step_write_report(JsonWriter *writer, const StepReport *report)
 {
     json_member_uint64(writer, "elapsed_us", report->elapsed_us);
+    json_member_uint64(writer, "waited_us", report->waited_us);
     json_write_name(writer, "partitions");
     json_write_array_begin(writer);
     for (size_t slot = 0; slot < report->slot_count; slot++) {
@@ -59,16 +60,6 @@ step_write_stats(Buffer *buffer, const StepReport *report)
     json_write_object_begin(&writer);
     step_write_report(&writer, report);
     json_write_object_end(&writer);
-}
-
-double
-step_device_seconds(const StepReport *report)
-{
-    int64_t computed_us = 0;
-    for (size_t slot = 0; slot < report->slot_count; slot++) {
-        computed_us += report->slots[slot].stats.computed_us;
-    }
-    return (double)computed_us * 1e-6;
 }
 
 static void

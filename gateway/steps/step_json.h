@@ -13,14 +13,11 @@
 /* Writes the request without its feeds, in the form that step_body_read() reads. */
 void step_write_request(Buffer *buffer, const StepBody *body, const char *graph);
 
-/* Writes the members "elapsed_us" and "partitions" of an open object. */
+/* Writes the members "elapsed_us", "waited_us" and "partitions" of an open object. */
 void step_write_report(JsonWriter *writer, const StepReport *report);
 
-/* Writes the object {"elapsed_us", "partitions"} of StepRecord.stats. */
+/* Writes them as the object of StepRecord.stats. */
 void step_write_stats(Buffer *buffer, const StepReport *report);
-
-/* Returns the device-seconds that the step has used. */
-double step_device_seconds(const StepReport *report);
 
 /* Writes the step as an item of a list. */
 void step_write_item(JsonWriter *writer, const StepRecord *step);

@@ -10,7 +10,6 @@ STATEMENT(step_insert);
 STATEMENT(step_feed_insert);
 STATEMENT(step_output_insert);
 STATEMENT(step_end);
-STATEMENT(queue_correct);
 STATEMENT(steps_notify);
 STATEMENT(queue_check);
 STATEMENT(queue_depth);
@@ -109,12 +108,6 @@ insert_tensors(Call *call, Store *store, TenantId tenant, const Statement *state
     return store_execute(call, store, tenant, statement, &values, NULL);
 }
 
-static int64_t
-to_nanoseconds(double seconds)
-{
-    return (int64_t)(seconds * 1e9);
-}
-
 static void
 add_step(SqlArray *arrays, const StepNew *step)
 {
@@ -122,18 +115,16 @@ add_step(SqlArray *arrays, const StepNew *step)
     sql_array_uuid(&arrays[1], step->session.value);
     sql_array_uuid(&arrays[2], step->graph.value);
     sql_array_int64(&arrays[3], step->priority);
-    sql_array_int64(&arrays[4], to_nanoseconds(step->cost));
-    sql_array_text(&arrays[5], step->request);
-    sql_array_int64(&arrays[6], step->attempts_max);
-    sql_array_int64(&arrays[7], (int64_t)step->timeout_ms);
+    sql_array_text(&arrays[4], step->request);
+    sql_array_int64(&arrays[5], step->attempts_max);
+    sql_array_int64(&arrays[6], (int64_t)step->timeout_ms);
 }
 
 static Status
 insert_rows(
     Call *call, Store *store, TenantId tenant, const StepNew *const *steps, size_t count, const char *owner)
 {
-    static const SqlType types[] = {
-        SQL_UUID, SQL_UUID, SQL_UUID, SQL_INT64, SQL_INT64, SQL_TEXT, SQL_INT64, SQL_INT64};
+    static const SqlType types[] = {SQL_UUID, SQL_UUID, SQL_UUID, SQL_INT64, SQL_TEXT, SQL_INT64, SQL_INT64};
     AUTO_COLUMNS columns = columns_of(types, COUNT_OF(types));
     Values values = {0};
     uint64_t inserted = 0;
@@ -162,27 +153,6 @@ insert_steps(
         add_tensors(&feeds, steps[index]->id, &steps[index]->feeds);
     }
     return insert_tensors(call, store, tenant, &sql_step_feed_insert, &feeds);
-}
-
-static Status
-correct_charges(Call *call, Store *store, const StepEnd *ends, size_t count)
-{
-    static const SqlType types[] = {SQL_UUID, SQL_INT64};
-    AUTO_COLUMNS columns = columns_of(types, COUNT_OF(types));
-    TenantId tenant = ends[0].hold->tenant;
-    Values values = {0};
-    for (size_t index = 0; index < count; index++) {
-        if (ends[index].outcome->device_seconds > 0) {
-            sql_array_uuid(&columns.arrays[0], ends[index].hold->id.value);
-            sql_array_int64(&columns.arrays[1], to_nanoseconds(ends[index].outcome->device_seconds));
-        }
-    }
-    if (columns.arrays[0].count == 0) {
-        return STATUS_OK;
-    }
-    values_uuid(&values, tenant.value);
-    TRY(add_columns(call, &values, &columns));
-    return store_execute(call, store, tenant, &sql_queue_correct, &values, NULL);
 }
 
 static void
@@ -214,16 +184,14 @@ write_ends(Call *call, Store *store, const StepEnd *ends, size_t count, uint64_t
     return store_execute(call, store, tenant, &sql_step_end, &values, ret_ended);
 }
 
-/* Writes the outputs of ended steps, and corrects what their tenant was charged. */
 static Status
-write_results(Call *call, Store *store, const StepEnd *ends, size_t count)
+write_outputs(Call *call, Store *store, const StepEnd *ends, size_t count)
 {
     AUTO_COLUMNS outputs = columns_of(tensor_columns, COUNT_OF(tensor_columns));
     for (size_t index = 0; index < count; index++) {
         add_tensors(&outputs, ends[index].hold->id, &ends[index].outcome->outputs);
     }
-    TRY(insert_tensors(call, store, ends[0].hold->tenant, &sql_step_output_insert, &outputs));
-    return correct_charges(call, store, ends, count);
+    return insert_tensors(call, store, ends[0].hold->tenant, &sql_step_output_insert, &outputs);
 }
 
 /* Checks the quota behind the insert, which holds the row that counts the tenant's queue: two inserts
@@ -286,16 +254,33 @@ queue_begin(
     return STATUS_OK;
 }
 
+static Status
+add_wants(Call *call, Values *values, const QueueWants *wants, SqlArray *tenants, SqlArray *counts)
+{
+    for (size_t index = 0; index < wants->tenant_count; index++) {
+        sql_array_uuid(tenants, wants->tenants[index].value);
+        sql_array_int64(counts, (int64_t)wants->counts[index]);
+    }
+    if (!values_array(values, tenants) || !values_array(values, counts)) {
+        return call_fail_memory(call, "the steps that are wanted");
+    }
+    values_int64(values, (int64_t)wants->others);
+    values_int64(values, wants->room < CLAIM_MAX ? (int64_t)wants->room : CLAIM_MAX);
+    return STATUS_OK;
+}
+
 Status
-queue_claim(
-    Call *call, Store *store, const char *owner, size_t count_max, uint64_t lease_ms, StepList *ret_steps)
+queue_claim(Call *call, Store *store, const char *owner, const QueueWants *wants, uint64_t lease_ms,
+    StepList *ret_steps)
 {
     assert(owner != NULL);
 
     AUTO_ROWS rows = {0};
+    AUTO_SQL_ARRAY tenants = sql_array(SQL_UUID);
+    AUTO_SQL_ARRAY counts = sql_array(SQL_INT64);
     Values values = {0};
     values_text(&values, owner);
-    values_int64(&values, count_max < CLAIM_MAX ? (int64_t)count_max : CLAIM_MAX);
+    TRY(add_wants(call, &values, wants, &tenants, &counts));
     values_int64(&values, (int64_t)lease_ms);
     TRY(store_query(call, store, NO_TENANT, &sql_queue_claim, &values, &rows));
     StepList steps = {.count = rows.count};
@@ -403,7 +388,7 @@ queue_end_all(Call *call, Store *store, const StepEnd *ends, size_t count)
     assert(store_is_in_transaction(store) && count > 0);
     TRY(write_ends(call, store, ends, count, &ended));
     return ended < count ? call_fail(call, STATUS_ABORTED, "a step of the batch is no longer held")
-                         : write_results(call, store, ends, count);
+                         : write_outputs(call, store, ends, count);
 }
 
 static Status
@@ -413,7 +398,7 @@ end_step(Call *call, Store *store, const StepHold *hold, const StepOutcome *outc
     uint64_t ended = 0;
     TRY(write_ends(call, store, &end, 1, &ended));
     return ended == 0 ? accept_same_end(call, store, hold, outcome->state)
-                      : write_results(call, store, &end, 1);
+                      : write_outputs(call, store, &end, 1);
 }
 
 Status

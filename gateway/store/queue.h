@@ -1,8 +1,8 @@
 /* The durable queue: steps accepted for later, leased to gateways, ended exactly once.
  *
  * A gateway holds a step by its fence, which grows with every claim: a heartbeat, a start or an end that
- * shows an older fence changes nothing. Time is the database's clock only. Tenants and priorities share by
- * weight (start-time fair queueing, in claim_steps() of the migrations).
+ * shows an older fence changes nothing. Time is the database's clock only. Which of the claimed steps runs
+ * next is admission's to say (gateway/admission).
  *
  * Ownership: texts live in call->arena.
  * Threads:   the thread of the Store.
@@ -23,7 +23,6 @@ typedef struct StepNew {
     SessionId session;
     GraphId graph;
     int priority;        /* STEP_PRIORITY_… */
-    double cost;         /* device-seconds, estimated; above 0 */
     const char *request; /* a JSON object */
     int attempts_max;
     uint64_t timeout_ms; /* from now to the end, the wait included */
@@ -36,9 +35,8 @@ typedef struct StepOutcome {
     const char *error_code; /* NULL: none; so are the next two */
     const char *error_message;
     const char *error_node;
-    const char *stats;     /* a JSON object; NULL: none */
-    double device_seconds; /* used by the run; 0: as estimated */
-    StepTensors outputs;   /* blobs that are stored already */
+    const char *stats;   /* a JSON object; NULL: none */
+    StepTensors outputs; /* blobs that are stored already */
 } StepOutcome;
 
 typedef struct StepList {
@@ -73,10 +71,21 @@ MUST_USE Status queue_enqueue_all(
 MUST_USE Status queue_begin(
     Call *call, Store *store, TenantId tenant, const StepNew *step, const char *owner, StepHold *ret_hold);
 
-/* Leases up to `count_max` steps (at most 100) to `owner` for `lease_ms`. Every lease counts as an attempt
- * before anything is dispatched. For a store of the role QUEUE, as are the others that take no tenant. */
-MUST_USE Status queue_claim(
-    Call *call, Store *store, const char *owner, size_t count_max, uint64_t lease_ms, StepList *ret_steps);
+/* How many steps a gateway wants to have ready. */
+typedef struct QueueWants {
+    const TenantId *tenants;
+    const size_t *counts; /* one for each tenant */
+    size_t tenant_count;
+    size_t others; /* of every other tenant */
+    size_t room;   /* in all; at most 100 are claimed at once */
+} QueueWants;
+
+/* Leases steps to `owner` for `lease_ms`: of each tenant no more than are wanted or its quota
+ * 'running_steps_max' lets run, its priorities by their weights, the oldest of each first. Every lease counts
+ * as an attempt before anything is dispatched. For a store of the role QUEUE, as are the others that take no
+ * tenant. */
+MUST_USE Status queue_claim(Call *call, Store *store, const char *owner, const QueueWants *wants,
+    uint64_t lease_ms, StepList *ret_steps);
 
 /* Keeps `count` steps for `lease_ms` more; ret_beats has one answer each. */
 MUST_USE Status queue_heartbeat(

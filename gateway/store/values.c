@@ -135,6 +135,15 @@ sql_array_int64(SqlArray *array, int64_t value)
 }
 
 void
+sql_array_double(SqlArray *array, double value)
+{
+    int64_t bits = 0;
+    static_assert(sizeof bits == sizeof value, "a double precision has 8 bytes");
+    memcpy(&bits, &value, sizeof bits);
+    sql_array_int64(array, bits);
+}
+
+void
 sql_array_text(SqlArray *array, const char *text)
 {
     sql_array_bytes(array, slice_from_string(text));

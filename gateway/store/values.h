@@ -44,7 +44,13 @@ typedef struct SqlArray {
 } SqlArray;
 
 /* The types' numbers in every PostgreSQL (pg_type.dat). */
-typedef enum SqlType { SQL_BYTES = 17, SQL_INT64 = 20, SQL_TEXT = 25, SQL_UUID = 2950 } SqlType;
+typedef enum SqlType {
+    SQL_BYTES = 17,
+    SQL_INT64 = 20,
+    SQL_TEXT = 25,
+    SQL_DOUBLE = 701,
+    SQL_UUID = 2950
+} SqlType;
 
 SqlArray sql_array(SqlType type);
 void sql_array_done(SqlArray *array);
@@ -52,6 +58,7 @@ void sql_array_done(SqlArray *array);
 
 void sql_array_uuid(SqlArray *array, Uuid uuid);
 void sql_array_int64(SqlArray *array, int64_t value);
+void sql_array_double(SqlArray *array, double value);
 void sql_array_text(SqlArray *array, const char *text); /* NULL is null */
 void sql_array_bytes(SqlArray *array, Slice bytes);     /* NULL data is null */
 

@@ -25,6 +25,7 @@ write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *d
     json_member_string(writer, "worker", worker->name);
     json_member_string(writer, "incarnation", worker->incarnation);
     json_member_int64(writer, "threads", device->thread_count);
+    json_member_int64(writer, "slots", device->slot_count);
     json_member_int64(writer, "memory_limit", device->memory_limit);
     json_member_int64(writer, "memory_in_use", device->memory_in_use);
     json_write_object_end(writer);

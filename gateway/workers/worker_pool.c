@@ -396,3 +396,18 @@ worker_pool_serves(Directory *directory)
     roster_unref(roster);
     return is_serving;
 }
+
+double
+worker_pool_slots(Directory *directory)
+{
+    Roster *roster = directory_take(directory);
+    int64_t slots = 0;
+    for (size_t index = 0; index < roster->count; index++) {
+        const WorkerInfo *worker = &roster->workers[index];
+        for (size_t device = 0; worker->state == WORKER_SERVING && device < worker->device_count; device++) {
+            slots += roster_devices(roster, worker)[device].slot_count;
+        }
+    }
+    roster_unref(roster);
+    return (double)slots;
+}

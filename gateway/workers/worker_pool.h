@@ -37,3 +37,6 @@ void worker_pool_free(WorkerPool *pool); /* NULL is allowed */
 
 /* Returns whether some worker serves, as discovery last heard. */
 bool worker_pool_serves(Directory *directory);
+
+/* Returns how many steps the devices of serving workers compute at a time. */
+double worker_pool_slots(Directory *directory);

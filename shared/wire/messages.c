@@ -335,6 +335,7 @@ static const JsonMember device_members[] = {
     {"id", JSON_INT64, .offset = offsetof(WireDevice, id)},
     {"isa", JSON_SLICE, .offset = offsetof(WireDevice, isa)},
     {"threads", JSON_INT64, .offset = offsetof(WireDevice, thread_count)},
+    {"slots", JSON_INT64, .offset = offsetof(WireDevice, slot_count)},
     {"memory_limit", JSON_INT64, .offset = offsetof(WireDevice, memory_limit)},
     {"memory_in_use", JSON_INT64, .offset = offsetof(WireDevice, memory_in_use)},
 };
@@ -378,6 +379,7 @@ wire_worker_write(Buffer *buffer, const WireWorker *worker)
         json_member_int64(&writer, "id", device->id);
         json_member_slice(&writer, "isa", device->isa);
         json_member_int64(&writer, "threads", device->thread_count);
+        json_member_int64(&writer, "slots", device->slot_count);
         json_member_int64(&writer, "memory_limit", device->memory_limit);
         json_member_int64(&writer, "memory_in_use", device->memory_in_use);
         json_write_object_end(&writer);

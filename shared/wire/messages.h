@@ -141,6 +141,7 @@ typedef struct WireDevice {
     int64_t id;
     Slice isa;
     int64_t thread_count;
+    int64_t slot_count;   /* steps that it computes at a time without waiting; 0: not told */
     int64_t memory_limit; /* bytes */
     int64_t memory_in_use;
 } WireDevice;

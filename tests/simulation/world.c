@@ -191,7 +191,7 @@ world_open(const Weather *weather)
     for (uint32_t index = 0; index < STEPS; index++) {
         step_make(&world.steps[index], index + 1);
     }
-    world.dispatcher = dispatcher_new(world.loop, world.directory, &(UpstreamOptions){0}, NULL);
+    world.dispatcher = dispatcher_new(world.loop, world.directory, NULL, &(UpstreamOptions){0}, NULL);
     assert_non_null(world.dispatcher);
 }
 

@@ -151,7 +151,6 @@ database_step(SessionId session)
         .session = session,
         .graph = {uuid_new()},
         .priority = STEP_PRIORITY_NORMAL,
-        .cost = 1,
         .request = "{\"fetches\": [\"y:0\"]}",
         .attempts_max = 2,
         .timeout_ms = 60000};

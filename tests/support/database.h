@@ -42,5 +42,8 @@ SessionId database_add_session(Database *database, TenantId tenant);
 #define EMPTY_DATABASE_TEST(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, database_setup_empty, database_teardown)
 
+/* Wants as many steps, of whatever tenants. */
+#define WANTS(count) (&(QueueWants){.others = (count), .room = (count)})
+
 /* A step for queue_enqueue(), of no particular graph; may be attempted twice, within a minute. */
 StepNew database_step(SessionId session);

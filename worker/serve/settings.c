@@ -26,6 +26,13 @@ static const SettingDefinition definitions[] = {
         .unit = "threads",
         .maximum = 1024,
         .meaning = "threads that run kernels; 0: one a core"},
+    {.name = "slots",
+        .type = SETTING_INTEGER,
+        .default_value = "0",
+        .unit = "steps",
+        .maximum = 4096,
+        .meaning =
+            "steps that gateways let it compute at a time, small ones counting in parts; 0: one a thread"},
     {.name = "memory",
         .type = SETTING_BYTES,
         .default_value = "0",

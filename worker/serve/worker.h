@@ -22,6 +22,7 @@ typedef struct WorkerOptions {
     int loop_count;
     size_t tensor_size_max;
     uint64_t step_memory; /* bytes that a step may hold at once; 0: no limit */
+    int slot_count;       /* steps that gateways may let compute at a time; 0: one a thread */
     size_t partition_cache_size;
     size_t blob_cache_size;
     const char *blob_folder;   /* path of the folder for blobs; NULL: none */

@@ -50,12 +50,13 @@ count(const int *number)
 }
 
 static QueueRunner *
-runner_of(Database *database, Heard *heard)
+runner_of(Database *database, Admission *admission, Heard *heard)
 {
     QueueRunnerOptions options = {
         .conninfo = database->conninfo,
         .owner = "gateway-1",
-        .slot_count = 4,
+        .held_max = 4,
+        .admission = admission,
         .lease_ms = LEASE_MS,
         .is_ready = is_ready,
         .run = run,
@@ -81,7 +82,9 @@ a_cancellation_that_comes_before_a_loop_runs_the_step_is_heard_behind_that(void 
     Database *database = *state;
     Heard heard = {0};
     StepRecord step;
-    QueueRunner *runner = runner_of(database, &heard);
+    Admission *admission = admission_new(&(AdmissionOptions){0});
+    assert_non_null(admission);
+    QueueRunner *runner = runner_of(database, admission, &heard);
     enqueue(database);
     queue_runner_wake(runner);
     AWAIT(count(&heard.claimed_count) == 1);
@@ -97,6 +100,7 @@ a_cancellation_that_comes_before_a_loop_runs_the_step_is_heard_behind_that(void 
     assert_int_equal(heard.cancelled_loop, LOOP);
     queue_runner_stop(runner);
     queue_runner_free(runner);
+    admission_free(admission);
     assert_string_equal(database_ask(database, "select state from steps"), "cancelled");
 }
 

@@ -22,7 +22,7 @@ claim_one(Database *database)
 {
     StepList steps;
     assert_status(&database->call, STATUS_OK,
-        queue_claim(&database->call, database->queue, "gateway-1", 1, LEASE_MS, &steps));
+        queue_claim(&database->call, database->queue, "gateway-1", WANTS(1), LEASE_MS, &steps));
     assert_int_equal(steps.count, 1);
     assert_int_equal(steps.items[0].state, STEP_LEASED);
     return (StepHold){
@@ -98,10 +98,8 @@ a_step_goes_from_the_queue_to_its_end(void **state)
     assert_int_equal(feeds.items[0].dims[1], 224);
     assert_true(sha256_equal(&feeds.items[0].sha256, &feed.sha256));
 
-    StepOutcome end = {.state = STEP_SUCCEEDED,
-        .stats = "{\"nodes\": 7}",
-        .device_seconds = 0.5,
-        .outputs = {.items = &output, .count = 1}};
+    StepOutcome end = {
+        .state = STEP_SUCCEEDED, .stats = "{\"nodes\": 7}", .outputs = {.items = &output, .count = 1}};
     StepTensors outputs;
     assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &end));
     assert_status(call, STATUS_OK, steps_outputs(call, database->app, TENANT_DEFAULT, step.id, &outputs));
@@ -194,7 +192,7 @@ steps_are_ended_together_or_not_at_all(void **state)
     (void)enqueue(database, TENANT_DEFAULT);
     const StepHold holds[] = {start_one(database), start_one(database)};
     StepHold lost = {.tenant = TENANT_DEFAULT, .id = holds[1].id, .fence = holds[1].fence + 1};
-    StepOutcome success = {.state = STEP_SUCCEEDED, .device_seconds = 0.5};
+    StepOutcome success = {.state = STEP_SUCCEEDED};
     StepOutcome failure = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
     const StepEnd stale[] = {{&holds[0], &success}, {&lost, &failure}};
     const StepEnd endings[] = {{&holds[0], &success}, {&holds[1], &failure}};
@@ -277,7 +275,8 @@ a_failure_is_tried_again_until_the_last_attempt(void **state)
     StepHold hold = start_one(database);
     assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, true, &moved));
     assert_int_equal(moved, STEP_QUEUED);
-    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 1, LEASE_MS, &none));
+    assert_status(
+        call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", WANTS(1), LEASE_MS, &none));
     assert_int_equal(none.count, 0); /* it waits before the next attempt */
     (void)database_ask(database, "update steps set run_after = now()");
     hold = start_one(database);

@@ -23,7 +23,7 @@ end_claimed(Call *call, Store *queue, Store *app, const StepList *steps)
     for (size_t index = 0; index < steps->count; index++) {
         const StepRecord *step = &steps->items[index];
         StepHold hold = {.tenant = step->tenant, .id = step->id, .fence = step->fence};
-        StepOutcome end = {.state = STEP_SUCCEEDED, .device_seconds = 2};
+        StepOutcome end = {.state = STEP_SUCCEEDED};
         StepBeat beat;
         TRY(queue_start(call, queue, &hold));
         TRY(queue_heartbeat(call, queue, &hold, 1, 30000, &beat));
@@ -39,7 +39,7 @@ work(Call *call, Gateway *gateway, Store *queue, Store *app)
         StepList steps;
         uint64_t swept = 0;
         TRY(queue_sweep(call, queue, &swept));
-        TRY(queue_claim(call, queue, gateway->owner, 7, 30000, &steps));
+        TRY(queue_claim(call, queue, gateway->owner, WANTS(7), 30000, &steps));
         if (steps.count == 0) {
             return STATUS_OK;
         }

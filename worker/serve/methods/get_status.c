@@ -18,6 +18,7 @@ answer_status(WorkerRequest *request)
         .id = device->id,
         .isa = slice_from_string(device->isa),
         .thread_count = device->thread_count,
+        .slot_count = worker->options.slot_count > 0 ? worker->options.slot_count : device->thread_count,
         .memory_limit = (int64_t)memory.limit,
         .memory_in_use = (int64_t)memory.in_use,
     };

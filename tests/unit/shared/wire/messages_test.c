@@ -260,6 +260,7 @@ a_worker_comes_back_as_it_was_written(void **state)
         .id = 0,
         .isa = SLICE("avx2"),
         .thread_count = 8,
+        .slot_count = 6,
         .memory_limit = INT64_C(1) << 40,
         .memory_in_use = 5};
     WireWorker worker = {
@@ -284,6 +285,7 @@ a_worker_comes_back_as_it_was_written(void **state)
     assert_slice(read.devices[0].type, "CPU");
     assert_slice(read.devices[0].isa, "avx2");
     assert_int_equal(read.devices[0].thread_count, 8);
+    assert_int_equal(read.devices[0].slot_count, 6);
     assert_true(read.devices[0].memory_limit == INT64_C(1) << 40);
     assert_int_equal(read.devices[0].memory_in_use, 5);
 }
