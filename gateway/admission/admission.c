@@ -20,6 +20,7 @@
 enum {
     NOT_READY = 0,     /* the heap's first place is not used */
     HEADROOM_PART = 4, /* a quarter of the slots, at least one, for tenants with nothing running */
+    STOCK_ROUNDS = 2,  /* that a stock lasts */
     STOCK_MAX = 128,
     ACTIVE_ROUNDS = 8,     /* in which a tenant counts as active after it was */
     IDLE_ROUNDS_MAX = 240, /* a minute, after which a tenant is forgotten */
@@ -440,7 +441,7 @@ enter(Admission *admission, AdmissionTicket *ticket, TenantId id)
 AdmissionAnswer
 admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant)
 {
-    assert(ticket->state == ADMISSION_OUTSIDE && ticket->granted != NULL);
+    assert(ticket->lane == NULL && ticket->granted != NULL);
     assert(ticket->priority >= 0 && ticket->priority < ADMISSION_PRIORITIES);
 
     Admission *admission = lane->admission;
@@ -450,6 +451,9 @@ admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant)
     mutex_lock(&admission->lock);
     AdmissionAnswer answer = enter(admission, ticket, tenant);
     mutex_unlock(&admission->lock);
+    if (answer == ADMISSION_REFUSED) {
+        ticket->lane = NULL;
+    }
     return answer;
 }
 
@@ -478,8 +482,8 @@ end_step(Admission *admission, AdmissionTicket *ticket, uint64_t used_ns)
 void
 admission_yield(AdmissionTicket *ticket)
 {
-    if (ticket->state == ADMISSION_OUTSIDE) {
-        return;
+    if (ticket->lane == NULL) {
+        return; /* it is outside */
     }
     Admission *admission = ticket->lane->admission;
     mutex_lock(&admission->lock);
@@ -494,8 +498,8 @@ admission_yield(AdmissionTicket *ticket)
 void
 admission_leave(AdmissionTicket *ticket, uint64_t used_ns)
 {
-    if (ticket->state == ADMISSION_OUTSIDE) {
-        return;
+    if (ticket->lane == NULL) {
+        return; /* it is outside */
     }
     Admission *admission = ticket->lane->admission;
     mutex_lock(&admission->lock);
@@ -504,10 +508,10 @@ admission_leave(AdmissionTicket *ticket, uint64_t used_ns)
     } else {
         end_step(admission, ticket, used_ns);
     }
-    ticket->state = ADMISSION_OUTSIDE;
     settle_tenant(admission, ticket->tenant);
     AdmissionLane *posts = grant_steps(admission);
     mutex_unlock(&admission->lock);
+    ticket->lane = NULL;
     post_lanes(posts);
 }
 
@@ -529,7 +533,7 @@ stock_of(const Admission *admission, const AdmissionTenant *tenant)
 {
     double mean_ns = tenant->mean_ns == 0 ? (double)SLOT_TIME_NS : (double)tenant->mean_ns;
     double stock = ceil(fmax(1, admission->slots) * (double)SLOT_TIME_NS / mean_ns);
-    stock = fmax(stock, 2 * (double)tenant->begun_most);
+    stock = fmax(stock, STOCK_ROUNDS * (double)tenant->begun_most);
     return stock < ADMISSION_STOCK_MIN ? ADMISSION_STOCK_MIN : stock > STOCK_MAX ? STOCK_MAX : (size_t)stock;
 }
 

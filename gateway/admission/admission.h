@@ -50,17 +50,12 @@ void admission_free(Admission *admission); /* with its lanes; no ticket may be i
  * memory. */
 MUST_USE AdmissionLane *admission_lane(Admission *admission, Loop *loop);
 
-typedef enum AdmissionState {
-    ADMISSION_OUTSIDE,
-    ADMISSION_WAITING,
-    ADMISSION_GRANTED,
-    ADMISSION_RUNNING
-} AdmissionState;
+typedef enum AdmissionState { ADMISSION_WAITING, ADMISSION_GRANTED, ADMISSION_RUNNING } AdmissionState;
 
 /* A step's way through admission; zeroed at first. */
 struct AdmissionTicket {
-    ListLink link; /* among those that wait, or that are granted */
-    AdmissionLane *lane;
+    ListLink link;       /* among those that wait, or that are granted */
+    AdmissionLane *lane; /* NULL: the step is outside */
     AdmissionTenant *tenant;
     void (*granted)(AdmissionTicket *ticket); /* on the lane's loop, when a step that waited may run */
     int priority;

@@ -346,6 +346,19 @@ slot_unsuccessful(SlotRun *slot, const WireStatus *status)
     fail_slot(find_culprit(slot, status->lost_peer), failure);
 }
 
+/* Returns whether registering the partition takes so long that the step must not keep a slot of the pool
+ * meanwhile. After a short registration, steps that had given theirs back would run all at once. */
+static bool
+has_large_weights(const PlanPartition *partition)
+{
+    enum { LARGE_SIZE = 32 << 20 };
+    uint64_t size = 0;
+    for (size_t index = 0; index < partition->blob_count; index++) {
+        size += tensor_byte_size(&partition->blobs[index].tensor);
+    }
+    return size > LARGE_SIZE;
+}
+
 static void
 slot_status(SlotRun *slot, Slice json)
 {
@@ -364,7 +377,9 @@ slot_status(SlotRun *slot, Slice json)
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
         slot->may_have_begun = false;
-        admission_yield(&slot->step->ticket); /* weights may take long to come */
+        if (has_large_weights(slot->partition)) {
+            admission_yield(&slot->step->ticket);
+        }
     } else if (status.failure.code != STATUS_OK) {
         slot_unsuccessful(slot, &status);
     }

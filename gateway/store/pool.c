@@ -29,6 +29,7 @@ lock_pool(Call *call, Store *store, PoolShares *pool, ShareReport *report)
     double elapsed_s = row_double(&reader);
     report->elapsed_s = elapsed_s < 0 ? 0 : elapsed_s; /* the database's clock may have been set back */
     report->turn = (uint64_t)row_int64(&reader);
+    (void)row_text(&reader);
     return row_end(call, &reader);
 }
 

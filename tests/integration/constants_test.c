@@ -219,7 +219,7 @@ open_gateway(Gateway *gateway)
     assert_status(call, STATUS_OK, loop_new(call, &gateway->loop));
     gateway->directory = directory_new();
     assert_non_null(gateway->directory);
-    gateway->dispatcher = dispatcher_new(gateway->loop, gateway->directory, &upstream, &pieces);
+    gateway->dispatcher = dispatcher_new(gateway->loop, gateway->directory, NULL, &upstream, &pieces);
     assert_non_null(gateway->dispatcher);
 }
 

@@ -9,6 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../support"))
 sys.path.insert(0, os.path.join(HERE, "../loads"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import fairness  # noqa: E402
 import lookups  # noqa: E402
 import measures  # noqa: E402
 import slow_readers  # noqa: E402
@@ -29,8 +30,13 @@ def lookups_that_find_nothing_are_all_answered():
     _keep_promises(lookups)
 
 
+def tenants_share_device_time_by_weight_whatever_their_steps_cost():
+    _keep_promises(fairness)
+
+
 if __name__ == "__main__":
     run_group([
+        tenants_share_device_time_by_weight_whatever_their_steps_cost,
         readers_that_do_not_read_cost_little_memory_and_large_answers_arrive_whole,
         lookups_that_find_nothing_are_all_answered,
     ])

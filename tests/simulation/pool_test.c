@@ -340,7 +340,7 @@ live_with(unsigned count)
     uint64_t before = compare_count();
     assert_status(&call, STATUS_OK, loop_new(&call, &loop));
     assert_status(&call, STATUS_OK, discovery_start(&call, loop, directory, &options, &discovery));
-    Dispatcher *dispatcher = dispatcher_new(loop, directory, &(UpstreamOptions){0}, NULL);
+    Dispatcher *dispatcher = dispatcher_new(loop, directory, NULL, &(UpstreamOptions){0}, NULL);
     assert_non_null(dispatcher);
     play(loop, discovery, 2500);
     uint64_t compared = compare_count() - before;

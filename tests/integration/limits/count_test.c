@@ -226,6 +226,66 @@ limit_step_lookups(void **state)
     AWAIT(refused_lookups(count + 1) == 1);
 }
 
+/* Sets how many steps of the tenant may run. */
+static void
+set_running_max(int count)
+{
+    char update[80];
+    (void)snprintf(update, sizeof update, "update sluice.quotas set running_steps_max = %d", count);
+    (void)database_ask(counts.database, update);
+}
+
+/* Returns whether a step is held back by its tenant's quota: gateways hear of a new one within moments. */
+static bool
+is_held_back(void)
+{
+    AUTO_REST late = {0};
+    cluster_step(
+        &counts, "{\"feeds\":{\"p0\":1},\"fetches\":[\"y0\"],\"options\":{\"timeout_ms\":50}}", &late);
+    return late.status == 504 && strstr(rest_text(&late), "while the step waited for a slot") != NULL;
+}
+
+static int
+begin_step(void)
+{
+    static const char body[] = "{\"feeds\":{\"p0\":1},\"fetches\":[\"y0\"]}";
+    char request[512];
+    int fd = raw_open(counts.gateway.address);
+    (void)snprintf(request, sizeof request,
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+        "%zu\r\n\r\n%s",
+        limit_session_path(&counts, "steps"), sizeof body - 1, body);
+    raw_send_text(fd, request);
+    return fd;
+}
+
+/* Steps that wait while none of their tenant may run; all of them run once they may. */
+static void
+limit_waiting_steps(void **state)
+{
+    enum { WAITING_MAX = 8 };
+    (void)state;
+    int open[WAITING_MAX];
+    uint64_t count = limit_shown(&counts, "waiting_steps");
+    assert_true(count <= WAITING_MAX);
+    limit_pairs_create(&counts, 1);
+    set_running_max(0);
+    AWAIT(is_held_back());
+    for (uint64_t index = 0; index < count; index++) {
+        open[index] = begin_step();
+    }
+    AWAIT((uint64_t)cluster_metric(&counts, "sluice_admission_waiting") == count);
+    cluster_expect_step(
+        &counts, "{\"feeds\":{\"p0\":1},\"fetches\":[\"y0\"]}", 429, "the limit waiting_steps");
+    set_running_max(1);
+    for (uint64_t index = 0; index < count; index++) {
+        char reply[RAW_REPLY_SIZE];
+        assert_int_equal(raw_reply(open[index], reply, AWAIT_MS), 200);
+        (void)close(open[index]);
+    }
+    set_running_max(64);
+}
+
 static void assert_session(Cluster *cluster, int expected, const char *format, ...) PRINTF_LIKE(3, 4);
 
 static void
@@ -308,7 +368,7 @@ limit_page_size(void **state)
 
 static const char *const small_counts[] = {"--limit",
     "graph_nodes=12,graph_versions=3,step_feeds=5,step_fetches=4,session_slots=3,name_bytes=20,page_size=3,"
-    "partial_runs=2,step_lookups=3,partial_run_bytes=64,idempotency_key_bytes=40",
+    "partial_runs=2,step_lookups=3,waiting_steps=3,partial_run_bytes=64,idempotency_key_bytes=40",
     NULL};
 
 static int
@@ -337,6 +397,7 @@ main(void)
         cmocka_unit_test(limit_step_feeds),
         cmocka_unit_test(limit_step_fetches),
         cmocka_unit_test(limit_step_lookups),
+        cmocka_unit_test(limit_waiting_steps),
         cmocka_unit_test(limit_partial_runs),
         cmocka_unit_test(limit_partial_run_bytes),
         cmocka_unit_test(limit_session_slots),

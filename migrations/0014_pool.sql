@@ -36,8 +36,8 @@ grant select, insert, update, delete on pool, pool_gateways, pool_tenants, pool_
 -- Claims no longer say who comes next in the pool: admission does, in the gateways' memory. They bring each gateway as
 -- many steps of each tenant as it wants to have ready: `wanted` of those in `tenants`, `others` of the rest, and `room`
 -- in all; tenants that are behind come first. Inside a tenant the priorities share by weight, counted in steps (start-time
--- fair queueing), and of each the oldest comes first. Claims are serial (the lock on queue_clock).
-drop function claim_steps;
+-- fair queueing), and of each the oldest comes first. Claims are serial (the lock on queue_clock). Gateways of the
+-- release before go on with the claim_steps() and the columns that they know.
 create function claim_steps(new_owner text, tenants uuid[], wanted bigint[], others bigint, room bigint, lease interval)
 returns setof steps language plpgsql set search_path = sluice, pg_temp as $$
 declare
@@ -95,9 +95,5 @@ begin
         exit when room <= 0;
     end loop;
 end $$;
-grant execute on function claim_steps to sluice_queue;
-
-alter table steps drop column cost;
-alter table queue_classes drop column virtual_finish, drop column tenant_clock;
-alter table queue_clock drop column class_clock;
+grant execute on function claim_steps(text, uuid[], bigint[], bigint, bigint, interval) to sluice_queue;
 reset role;

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""Shares of tenants in a pool at default settings: two gateways, two workers, three tenants of weights 3, 2 and 1.
+
+    tools/with_postgres tests/loads/fairness.py [--length minute|short|full]
+
+The tenants' steps cost the same, or ten times as much for one of them, and wait in the queue throughout; then clients at unequal
+gateways compete right after a burst of one of them; then a quiet tenant's steps run beside a flood. In every window of 20 s after
+the first 5 s a tenant's device time is compared with its weight's part: `off` is the worst window. A tenant without a step's end
+for long would have waited for long.
+"""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import measures  # noqa: E402
+from measures import sluice  # noqa: E402
+from graph_builder import GraphBuilder, Type  # noqa: E402
+
+WEIGHTS = {"heavy": 3, "middle": 2, "light": 1}
+WINDOW, SETTLE = 20, 5
+SIZE = 256  # of the square matrices that are multiplied
+SECONDS = {"minute": 29, "short": 70, "full": 190}  # in which each backlog is watched
+# How far a share may be off: a tenth; in the minute of `make test`, which may share a slow machine, a fifth. That is a third of
+# what it was when each gateway had slots of its own.
+ASKED = {"minute": 20, "short": 10, "full": 10}
+
+
+def _free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def _products(count):
+    """A graph that multiplies matrices one after the other; nothing of it is known before a step feeds x."""
+    graph = GraphBuilder()
+    x = graph.placeholder("x", "float32", [])
+    at = graph.add("Fill", graph.constant("int32", [2], [SIZE, SIZE]), x, T=Type("float32"), index_type=Type("int32"))
+    for _ in range(count):
+        at = graph.add("MatMul", at, at, T=Type("float32"))
+        at = graph.add("Tanh", at, T=Type("float32"))
+    graph.add("Mean", at, graph.constant("int32", [2], [0, 1]), name="y", T=Type("float32"), Tidx=Type("int32"))
+    return graph.document()
+
+
+class Tenant(sluice.Client):
+    """One tenant's connection to one gateway, with its key."""
+
+    def __init__(self, address, key):
+        super().__init__(address)
+        self._key = key
+
+    def post_step(self, session, graph, later=False):
+        """Runs a step, or queues it; the reply's document."""
+        body = json.dumps({"graph": graph, "feeds": {"x": 0.01}, "fetches": ["y"]})
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
+        if later:
+            headers["Prefer"] = "respond-async"
+        self._connection.request("POST", f"/api/v1/sessions/{session}/steps", body, headers)
+        reply = self._connection.getresponse()
+        content = reply.read()
+        if reply.status // 100 != 2:
+            raise sluice.Refused(reply.status, content)
+        return json.loads(content)
+
+    def make(self, path, document):
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
+        self._connection.request("POST", "/api/v1" + path, json.dumps(document), headers)
+        reply = self._connection.getresponse()
+        content = reply.read()
+        if reply.status // 100 != 2:
+            raise sluice.Refused(reply.status, content)
+        return json.loads(content)["id"]
+
+
+class Pool:
+    """`with Pool() as pool:` a database, two gateways at default settings, and later two workers."""
+
+    def __init__(self, weights=None):
+        self.weights = weights or WEIGHTS
+        self.keys = {}
+        self.gateways = []
+        self._programs = []
+        self._database = f"fairness_{os.getpid()}_{id(self)}"
+        self._ports = [_free_port(), _free_port()]
+
+    def __enter__(self):
+        if "PGHOST" not in os.environ:
+            raise SystemExit("run under tools/with_postgres")
+        self.ask(f"create database {self._database} template template_app", "postgres")
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for program in reversed(self._programs):
+            program.stop()
+        self.ask(f"drop database {self._database} with (force)", "postgres")
+
+    def ask(self, sql, database=None):
+        """The rows of a statement, as the superuser sees them."""
+        command = ["psql", "-qXAt", "-F", "\t", "-d", database or self._database, "-c", sql]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return [line.split("\t") for line in done.stdout.splitlines() if line]
+
+    def _gateway_command(self, *arguments):
+        path = os.path.join(os.environ.get("OUT", "build/release"), "sluice-gateway")
+        place = ["--database", f"dbname={self._database}"]
+        done = subprocess.run([path, arguments[0], *place, *arguments[1:]], check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return done.stdout.strip()
+
+    def _start(self):
+        for name, weight in self.weights.items():
+            key = self._gateway_command("key", "create", name)
+            self.keys[name] = key.splitlines()[-1]
+            self._gateway_command("quota", name, f"weight={weight}")
+        workers = ",".join(f"127.0.0.1:{port}" for port in self._ports)
+        for _ in range(2):
+            gateway = sluice.Program("sluice-gateway", "--listen", "127.0.0.1:0", "--database", f"dbname={self._database}",
+                                     "--workers", workers)
+            self._programs.append(gateway)
+            self.gateways.append(gateway.address)
+
+    def start_workers(self, *arguments):
+        for number, port in enumerate(self._ports):
+            self._programs.append(sluice.Program("sluice-worker", "--listen", f"127.0.0.1:{port}", "--name", f"w{number}",
+                                                 *arguments))
+
+    def tenant(self, name, gateway=0):
+        return Tenant(self.gateways[gateway], self.keys[name])
+
+    def graph(self, name, count):
+        """A session of the tenant, and a graph of so many products in it."""
+        client = self.tenant(name)
+        session = client.make("/sessions", {"name": "load"})
+        graph = client.make(f"/sessions/{session}/graphs", _products(count))
+        client.close()
+        return session, graph
+
+    def served(self):
+        """Device-seconds by (tenant, second): steps count where they ended. And when the first ended."""
+        rows = self.ask("""
+            select tenants.name, extract(epoch from step.ended_at),
+                (select sum((part ->> 'computed_us')::bigint) from json_array_elements(step.stats -> 'partitions') as part)
+            from sluice.step_records as step join sluice.tenants as tenants on tenants.id = step.tenant_id
+            where step.state = 'succeeded' order by 2""")
+        return [(name, float(ended), float(computed or 0) * 1e-6) for name, ended, computed in rows]
+
+
+class Clients:
+    """Threads that each send a tenant's next step when the last has ended, until they are stopped."""
+
+    def __init__(self, pool, name, session, graph, counts, pause=0):
+        self._running = True
+        self.latencies = []
+        self.errors = []
+        self._threads = [threading.Thread(target=self._run, args=(pool, name, gateway, session, graph, pause))
+                         for gateway, count in enumerate(counts) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, pool, name, gateway, session, graph, pause):
+        client = pool.tenant(name, gateway)
+        while self._running:
+            begin = time.monotonic()
+            try:
+                client.post_step(session, graph)
+                self.latencies.append(time.monotonic() - begin)
+            except (sluice.Refused, OSError, http.client.HTTPException) as error:
+                self.errors.append(str(error))
+                client.close()
+                time.sleep(0.1)
+            time.sleep(pause)
+        client.close()
+
+    def stop(self):
+        self._running = False
+        for thread in self._threads:
+            thread.join()
+        return self
+
+
+def queue_steps(pool, name, session, graph, count):
+    """Queues so many steps at both gateways, over several connections: steps that come together are committed together."""
+    connections = 8
+
+    def send(number):
+        client = pool.tenant(name, number % 2)
+        for _ in range(number, count, connections):
+            client.post_step(session, graph, later=True)
+        client.close()
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def shares(rows, weights, begin, end):
+    """For every window of WINDOW seconds between the two times: the tenants' device time over their due, minus one."""
+    offsets = []
+    start = begin
+    while start + WINDOW <= end:
+        by_tenant = {name: sum(used for who, at, used in rows if who == name and start <= at < start + WINDOW)
+                     for name in weights}
+        due = sum(by_tenant.values()) / sum(weights.values())
+        offsets.append({name: by_tenant[name] / (due * weights[name]) - 1 if due else -1 for name in weights})
+        start += 1
+    return offsets
+
+
+def longest_pause(rows, name, begin, end):
+    """The longest time in which no step of the tenant ended."""
+    times = [begin] + [at for who, at, _ in rows if who == name and begin <= at < end] + [end]
+    return max(later - sooner for sooner, later in zip(times, times[1:]))
+
+
+def report_shares(report, case, rows, weights, begin, end, asked):
+    """Rows of each tenant's worst window, in which it may be off by `asked` percent and two of its steps: one that began before
+    the window counts in it whole, one that ends after it does not count."""
+    windows = shares(rows, weights, begin + SETTLE, end)
+    assert windows, "the backlog did not last for a window"
+    for name, weight in weights.items():
+        steps = sum(1 for who, at, _ in rows if who == name and begin <= at < end) * WINDOW / (end - begin)
+        off = max(abs(each[name]) for each in windows)
+        report.add(case, f"share of weight {weight} off", off * 100, "%", asked + 200 / max(1, steps), sure=True)
+        report.add(case, f"weight {weight}: longest time without an end", longest_pause(rows, name, begin, end) * 1e3, "ms")
+    report.add(case, "device time used", sum(used for _, at, used in rows if begin <= at < end) / (end - begin), "devices")
+
+
+class Backlog:
+    """Threads that keep steps of each tenant in the queue: `most` of the tenant that runs most of them, of the others as many as
+    run in the same time, and of none less than half of that."""
+
+    def __init__(self, pool, products, most):
+        self._running = True
+        rates = {name: weight / products[name] for name, weight in pool.weights.items()}
+        counts = {name: max(100, int(most * rate / max(rates.values()))) for name, rate in rates.items()}
+        graphs = {name: pool.graph(name, products[name]) for name in pool.weights}
+        for name, graph in graphs.items():
+            queue_steps(pool, name, *graph, counts[name])
+        self._threads = [threading.Thread(target=self._top_up, args=(pool, name, *graph, counts[name]))
+                         for name, graph in graphs.items()]
+
+    def start(self):
+        for thread in self._threads:
+            thread.start()
+
+    def _top_up(self, pool, name, session, graph, count):
+        query = ("select sum(queued) from sluice.queues join sluice.tenants on tenants.id = tenant_id "
+                 f"where tenants.name = '{name}'")
+        while self._running:
+            if int(pool.ask(query)[0][0]) < count // 2:
+                queue_steps(pool, name, session, graph, count // 4)
+            time.sleep(0.5)
+
+    def stop(self):
+        self._running = False
+        for thread in self._threads:
+            thread.join()
+
+
+def run_backlog(report, case, products, seconds, most, asked, worker_arguments=()):
+    """Every tenant has steps in the queue before the workers come, and throughout; their cost by tenant, in products."""
+    with Pool() as pool:
+        backlog = Backlog(pool, products, most)
+        pool.start_workers(*worker_arguments)
+        backlog.start()
+        begin = time.time()
+        time.sleep(seconds)
+        end = time.time()
+        backlog.stop()
+        rows = pool.served()
+        first = min(at for _, at, _ in rows)
+        report_shares(report, case, rows, pool.weights, max(begin, first), end, asked)
+
+
+def run_burst(report, case, cost, seconds, asked):
+    """The light tenant floods alone for 10 s; then all of them, with clients at unequal gateways."""
+    with Pool() as pool:
+        graphs = {name: pool.graph(name, cost) for name in pool.weights}
+        pool.start_workers()
+        time.sleep(2)
+        clients = [Clients(pool, "light", *graphs["light"], (48, 16))]
+        time.sleep(10)
+        begin = time.time()
+        clients.append(Clients(pool, "heavy", *graphs["heavy"], (16, 0)))
+        clients.append(Clients(pool, "middle", *graphs["middle"], (4, 12)))
+        time.sleep(seconds)
+        end = time.time()
+        for each, name in zip(clients, ("light", "heavy", "middle")):
+            each.stop()
+            report.add(case, f"{name}: longest answer", max(each.latencies) * 1e3, "ms")
+            report.add(case, f"{name}: errors", len(each.errors), "", 0, sure=True)
+        time.sleep(1)  # records are written behind
+        report_shares(report, case, pool.served(), pool.weights, begin, end, asked)
+
+
+def run_quiet(report, case, cost, flood_cost, seconds):
+    """A quiet tenant's synchronous steps: alone, beside another's flood, and after it."""
+    with Pool({"quiet": 1, "flood": 1}) as pool:
+        quiet = pool.graph("quiet", cost)
+        flood = pool.graph("flood", flood_cost)
+        pool.start_workers()
+        time.sleep(2)
+        for when in ("before", "during", "after"):
+            others = Clients(pool, "flood", *flood, (48, 48)) if when == "during" else None
+            time.sleep(2)
+            mine = Clients(pool, "quiet", *quiet, (1, 0), pause=0.02)
+            time.sleep(seconds)
+            mine.stop()
+            if others is not None:
+                others.stop()
+                report.add(case, "the flood's steps", len(others.latencies) / (seconds + 2), "1/s")
+            report.add_times(case, f"quiet tenant's step {when} it", [1e3 * each for each in mine.latencies])
+            report.add(case, f"quiet tenant's step {when} it: longest", max(mine.latencies, default=0) * 1e3, "ms")
+
+
+def run(report, length):
+    seconds, asked = SECONDS[length], ASKED[length]
+    if length == "minute":
+        # One thread a worker: the queue is long enough for a fast machine with many cores, too.
+        run_backlog(report, "costs 10 to 1", {"heavy": 30, "middle": 300, "light": 30}, seconds, 2400, asked, ("--threads", "1"))
+        return
+    run_backlog(report, "equal costs", {name: 60 for name in WEIGHTS}, seconds, 1500, asked)
+    run_backlog(report, "costs 10 to 1", {"heavy": 20, "middle": 200, "light": 20}, seconds, 3000, asked)
+    run_burst(report, "after a burst", 60, max(seconds - 30, WINDOW + SETTLE + 5), asked)
+    run_quiet(report, "beside a flood", 12, 60, max(10, seconds // 4))
+
+
+if __name__ == "__main__":
+    measures.main(run, __doc__)
