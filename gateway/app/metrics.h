@@ -8,7 +8,7 @@
 #include "gateway/http/server.h"
 #include "gateway/partials/partial_table.h"
 #include "gateway/plan/plan_cache.h"
-#include "gateway/steps/output_memory.h"
+#include "gateway/http/output_memory.h"
 #include "shared/telemetry/metrics.h"
 
 /* The parts that metrics are read from. */

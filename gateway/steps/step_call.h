@@ -13,7 +13,7 @@
 #include "gateway/jobs/batcher.h"
 #include "gateway/queue/recorder.h"
 #include "gateway/resources/idempotent.h"
-#include "gateway/steps/output_memory.h"
+#include "gateway/http/output_memory.h"
 #include "gateway/steps/step_body.h"
 #include "gateway/steps/step_loop.h"
 #include "gateway/steps/step_upload.h"

@@ -17,7 +17,7 @@
 #include "gateway/queue/recorder.h"
 #include "gateway/queue/runner.h"
 #include "gateway/sessions/session_cache.h"
-#include "gateway/steps/output_memory.h"
+#include "gateway/http/output_memory.h"
 #include "gateway/store/queue.h"
 #include "gateway/traces/trace_cache.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/steps/output_memory.h"
+#include "gateway/http/output_memory.h"
 
 #include "tests/support/call_fixture.h"
 
@@ -141,5 +141,5 @@ main(void)
         cmocka_unit_test_setup_teardown(a_wait_can_be_given_up_at_any_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wide_windows_get_an_eighth, set_up, tear_down),
     };
-    return cmocka_run_group_tests_name("gateway/steps/output_memory", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("gateway/http/output_memory", tests, NULL, NULL);
 }

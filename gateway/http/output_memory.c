@@ -1,6 +1,6 @@
 /* A wait is an object of its own: the room for it is granted by whichever thread gives room back, and the
  * word of it travels to the claim's loop, where the claim may have been closed meanwhile. */
-#include "gateway/steps/output_memory.h"
+#include "gateway/http/output_memory.h"
 
 #include <assert.h>
 
