@@ -304,6 +304,7 @@ static void
 complete_parts(Gateway *gateway)
 {
     for (int index = 0; index < gateway->loop_count; index++) {
+        gateway->loops[index]->parts.outputs = gateway->steps.outputs;
         gateway->loops[index]->parts.queue = gateway->steps.queue;
         gateway->loops[index]->parts.workers = gateway->workers;
     }

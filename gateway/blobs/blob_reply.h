@@ -1,14 +1,13 @@
-/* Replies with a blob's bytes, whole or the range that the request asks for (RFC 9110 14), while it is read:
- * a job thread reads a piece, the socket takes it, and only then the next one is read. HEAD gets the same
- * headers.
+/* Replies with a blob's bytes, whole or the range that the request asks for (RFC 9110 14), while it is read
+ * (blob_send.h). HEAD gets the same headers.
  *
  * Ownership: the exchange is kept until its last piece has been sent or dropped.
- * Threads:   the loop's; reading happens on job threads.
- * Errors:    416 for a range behind the end; a blob that cannot be read further cuts the reply. */
+ * Threads:   the loop's; the store is read on job threads.
+ * Errors:    416 for a range behind the end; those of blob_send.h. */
 #pragma once
 
 #include "gateway/http/exchange.h"
-#include "gateway/store/blobs.h"
+#include "gateway/http/output_memory.h"
 
 typedef struct BlobReplyOptions {
     const char *content_type;
@@ -18,4 +17,4 @@ typedef struct BlobReplyOptions {
 } BlobReplyOptions;
 
 /* Answers the request, whose parameter {sha256} names the blob, and ends the exchange. */
-void blob_reply(Exchange *exchange, const BlobReplyOptions *options);
+void blob_reply(Exchange *exchange, OutputMemory *memory, const BlobReplyOptions *options);

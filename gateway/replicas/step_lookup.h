@@ -18,7 +18,8 @@
 
 typedef struct StepLookup StepLookup;
 
-/* Writes the response for the step that was found, on a job thread. A step that runs and that the database
+/* Writes the response for the step that was found, on a job thread, or sets `next` and `answered` to have the
+ * loop do so. A step that runs and that the database
  * does not know is handed over on the loop, with a NULL store. */
 typedef Status (*StepLookupAnswer)(Call *call, Store *store, StepLookup *lookup, const StepRecord *step);
 
@@ -39,6 +40,7 @@ struct StepLookup {
     AskedQuestion question;
 
     void (*next)(StepLookup *lookup);  /* what the loop does when the job has succeeded */
+    void *answered;                    /* what an answer has prepared for its `next` */
     bool (*leave)(StepLookup *lookup); /* ends the present wait; false: it is just over. NULL: none */
     bool has_flushed;
     bool has_asked;

@@ -552,6 +552,68 @@ a_queued_step_takes_memory_for_its_outputs(void **state)
     cluster_stop(&cluster);
 }
 
+/* Runs a step for later that stores y; `ret_path` names its output. */
+static void
+store_output(Cluster *cluster, int count, char ret_path[CLUSTER_URL_SIZE])
+{
+    static const char *const headers[] = {"Prefer: respond-async, wait=60", NULL};
+    char path[CLUSTER_URL_SIZE];
+    AUTO_BUFFER body = {0};
+    AUTO_REST reply = {0};
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
+    body_of(&(Asked){.count = count, .fetches = "[\"y\"]"}, &body);
+    cluster_send_with(cluster, "POST", path, headers, buffer_string(&body), &reply);
+    cluster_expect(&reply, 200, "\"state\":\"succeeded\"");
+    const char *href = strstr(rest_text(&reply), "\"href\":\"");
+    assert_non_null(href);
+    href += sizeof "\"href\":\"" - 1;
+    (void)snprintf(ret_path, CLUSTER_URL_SIZE, "%.*s", (int)strcspn(href, "\""), href);
+}
+
+static void
+get_output(Cluster *cluster, const char *path, const char *accept, RestResponse *ret_reply)
+{
+    const char *const headers[] = {accept, NULL};
+    cluster_send_with(cluster, "GET", path, headers, NULL, ret_reply);
+    cluster_expect(ret_reply, 200, NULL);
+}
+
+static void
+a_stored_output_is_sent_while_it_is_read(void **state)
+{
+    enum { COUNT = 12 << 20, GROWTH_MAX = 24 << 20 }; /* 48 MiB, 105 MB of text */
+    static const int counts[] = {2, 16 << 10, (16 << 10) + 1, 300000};
+    Cluster *cluster = *state;
+    char path[CLUSTER_URL_SIZE];
+    begin(cluster);
+    for (size_t index = 0; index < COUNT_OF(counts); index++) {
+        char end[64];
+        AUTO_REST json = {0};
+        AUTO_REST npy = {0};
+        store_output(cluster, counts[index], path);
+        get_output(cluster, path, "Accept: application/json", &json);
+        (void)snprintf(end, sizeof end, "%d,%d]}", counts[index] - 2, counts[index] - 1);
+        assert_true(slice_starts_with(buffer_slice(&json.body), SLICE("{\"dtype\":\"int32\",\"shape\":[")));
+        assert_true(slice_ends_with(buffer_slice(&json.body), slice_from_string(end)));
+        get_output(cluster, path, "Accept: application/x-npy", &npy);
+        assert_npy_counted(buffer_slice(&npy.body), (size_t)counts[index]);
+    }
+    AUTO_REST json = {0};
+    AUTO_REST npy = {0};
+    store_output(cluster, COUNT, path);
+    size_t before = process_resident(cluster->gateway.pid);
+    process_forget_peak(cluster->gateway.pid);
+    get_output(cluster, path, "Accept: application/json", &json);
+    assert_true(slice_ends_with(buffer_slice(&json.body), SLICE(",12582910,12582911]}")));
+    get_output(cluster, path, "Accept: application/x-npy", &npy);
+    assert_npy_counted(buffer_slice(&npy.body), COUNT);
+    size_t peak = process_peak(cluster->gateway.pid);
+    if (peak > before + GROWTH_MAX) {
+        fail_msg("the gateway has grown by %zu KiB", (peak - before) / 1024);
+    }
+    AWAIT(cluster_metric(cluster, "sluice_output_memory_bytes") == 0);
+}
+
 typedef struct JsonReader {
     pthread_t thread;
     Cluster *cluster;
@@ -652,6 +714,7 @@ main(void)
         CLUSTER_TEST(an_output_goes_on_when_its_worker_is_lost),
         cmocka_unit_test(a_tenant_that_does_not_read_leaves_room_for_others),
         cmocka_unit_test(a_queued_step_takes_memory_for_its_outputs),
+        CLUSTER_TEST(a_stored_output_is_sent_while_it_is_read),
         cmocka_unit_test(large_json_answers_do_not_stall_others),
         cmocka_unit_test(a_request_without_a_key_is_answered_before_its_body),
     };
