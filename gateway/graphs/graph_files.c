@@ -67,16 +67,6 @@ graph_files_named(Slice body)
     return false;
 }
 
-static Status
-read_ref(Call *call, Slice ref, Sha256 *ret_digest)
-{
-    return sha256_from_ref(ref, ret_digest)
-               ? STATUS_OK
-               : call_fail(call, STATUS_INVALID_ARGUMENT,
-                     "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
-                     SLICE_PRINT(slice_part(ref, 0, 80)));
-}
-
 Status
 graph_files_read(Call *call, Slice body, GraphFiles *ret_files)
 {
@@ -87,10 +77,10 @@ graph_files_read(Call *call, Slice body, GraphFiles *ret_files)
         return call_fail_memory(call, "a graph's files");
     }
     items[0].name = SLICE("");
-    TRY(read_ref(call, message.source, &items[0].digest));
+    TRY(sha256_parse_ref(call, message.source, &items[0].digest));
     for (size_t index = 0; index < message.file_count; index++) {
         items[index + 1].name = message.files[index].name;
-        TRY(read_ref(call, message.files[index].ref, &items[index + 1].digest));
+        TRY(sha256_parse_ref(call, message.files[index].ref, &items[index + 1].digest));
     }
     GraphFormat format = graph_format_find(SLICE(""), message.format);
     if (format == GRAPH_FORMAT_UNKNOWN) {

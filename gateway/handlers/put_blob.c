@@ -10,11 +10,7 @@ begin_blob(Call *call, const Request *request, Response *response, void **ret_st
 {
     Sha256 digest;
     BlobBody *body = NULL;
-    Slice name = request_parameter(request, "sha256");
-    if (!sha256_from_hex(name, &digest)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is not 64 lower-case hex digits",
-            SLICE_PRINT(slice_part(name, 0, 80)));
-    }
+    TRY(sha256_parse_hex(call, request_parameter(request, "sha256"), &digest));
     TRY(blob_body_begin(call, request->parts->blobs, request, response, &digest, &body));
     *ret_state = body;
     return STATUS_OK;

@@ -21,11 +21,7 @@ typedef struct TensorBody {
 static Status
 read_digest(Call *call, const Request *request, Sha256 *ret_digest)
 {
-    Slice text = request_parameter(request, "sha256");
-    if (!sha256_from_hex(text, ret_digest)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is not 64 lower-case hex digits",
-            SLICE_PRINT(slice_part(text, 0, 80)));
-    }
+    TRY(sha256_parse_hex(call, request_parameter(request, "sha256"), ret_digest));
     return request_header(request, "Content-Range").data == NULL
                ? STATUS_OK
                : call_fail(call, STATUS_INVALID_ARGUMENT,

@@ -25,7 +25,7 @@ read_reference(StepCall *step, Slice ref, JobContext *context, Tensor *ret_tenso
 {
     Sha256 digest;
     Store *store = NULL;
-    TRY(tensor_blob_parse(step->call, ref, &digest));
+    TRY(sha256_parse_ref(step->call, ref, &digest));
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
     return tensor_blob_read(step->call, store, step->tenant, &digest,
         (size_t)step->loop->steps->limits->step_body_bytes, ret_tensor);

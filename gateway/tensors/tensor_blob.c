@@ -2,16 +2,6 @@
 
 #include "shared/tensor/npy.h"
 
-Status
-tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest)
-{
-    return sha256_from_ref(ref, ret_digest)
-               ? STATUS_OK
-               : call_fail(call, STATUS_INVALID_ARGUMENT,
-                     "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
-                     SLICE_PRINT(slice_part(ref, 0, 80)));
-}
-
 static Status
 read_chunks(
     Call *call, Store *store, TenantId tenant, const Sha256 *digest, size_t size_max, NpyReader *reader)

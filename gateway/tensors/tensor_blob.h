@@ -9,9 +9,6 @@
 #include "gateway/store/blobs.h"
 #include "shared/tensor/tensor.h"
 
-/* Parses "sha256:" and 64 lower-case hex digits; INVALID_ARGUMENT for anything else. */
-MUST_USE Status tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest);
-
 /* Reads the blob into a tensor, a chunk at a time. RESOURCE_EXHAUSTED for more than `size_max` bytes of
  * elements: then none has been read. */
 MUST_USE Status tensor_blob_read(

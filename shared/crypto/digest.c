@@ -75,6 +75,27 @@ sha256_from_ref(Slice ref, Sha256 *ret_digest)
            sha256_from_hex(slice_part(ref, ref_prefix.size, ref.size), ret_digest);
 }
 
+enum { QUOTED_SIZE = 80 };
+
+Status
+sha256_parse_hex(Call *call, Slice hex, Sha256 *ret_digest)
+{
+    return sha256_from_hex(hex, ret_digest)
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is not 64 lower-case hex digits",
+                     SLICE_PRINT(slice_part(hex, 0, QUOTED_SIZE)));
+}
+
+Status
+sha256_parse_ref(Call *call, Slice ref, Sha256 *ret_digest)
+{
+    return sha256_from_ref(ref, ret_digest)
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
+                     SLICE_PRINT(slice_part(ref, 0, QUOTED_SIZE)));
+}
+
 Sha256State *
 sha256_begin(void)
 {

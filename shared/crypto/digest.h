@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/call.h"
 #include "shared/base/compiler.h"
 #include "shared/base/slice.h"
 
@@ -35,6 +36,10 @@ bool sha256_from_hex(Slice hex, Sha256 *ret_digest);
 enum { SHA256_REF_SIZE = sizeof "sha256:" - 1 + SHA256_HEX_SIZE };
 void sha256_to_ref(const Sha256 *digest, char ret_ref[SHA256_REF_SIZE]);
 bool sha256_from_ref(Slice ref, Sha256 *ret_digest);
+
+/* Read what a client sent. INVALID_ARGUMENT quotes a text of another form. */
+MUST_USE Status sha256_parse_hex(Call *call, Slice hex, Sha256 *ret_digest);
+MUST_USE Status sha256_parse_ref(Call *call, Slice ref, Sha256 *ret_digest);
 
 /* A digest that can be put down after a whole block and taken up elsewhere: the state of SHA-256 as FIPS
  * 180-4 has it. */

@@ -349,11 +349,8 @@ static Status
 read_absent(JsonReader *reader, const TensorMessage *message, Tensor *ret_tensor)
 {
     Sha256 digest;
-    return sha256_from_ref(message->ref, &digest)
-               ? builder_absent(reader->context, message->dtype, &message->shape, &digest, ret_tensor)
-               : call_fail(reader->call, STATUS_INVALID_ARGUMENT,
-                     "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
-                     SLICE_PRINT(slice_part(message->ref, 0, 80)));
+    TRY(sha256_parse_ref(reader->call, message->ref, &digest));
+    return builder_absent(reader->context, message->dtype, &message->shape, &digest, ret_tensor);
 }
 
 /* Reads a TensorProto into a Tensor. */

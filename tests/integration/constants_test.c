@@ -456,39 +456,37 @@ when_a_worker_dies_half_way_another_gets_the_constant(void **state)
     plan_free(made);
 }
 
+/* Changes the database behind a constant's back, and expects the step that needs it to fail so. */
 static void
-stored_bytes_that_are_damaged_are_told(void **state)
+expect_failure(const char *change, Status expected, const char *message)
 {
-    (void)state;
     Ended ended;
     Constant constant = store_constant(0, 3);
     OnePlan *made = plan_new(&constant);
-    (void)database_ask(fixture.database,
-        "update blob_chunks set bytes = overlay(bytes placing '\\x00' from 100 for 1) where number = 1");
+    (void)database_ask(fixture.database, change);
     start_workers(1);
     publish_workers(&fixture.gateways[0], 0, 0);
     begin_step(&fixture.gateways[0], made, &ended);
     await_steps(&ended, 1);
-    assert_int_equal(ended.failure.code, STATUS_DATA_LOSS);
-    assert_non_null(strstr(ended.failure.message, "are damaged: the digest of the 3145728 bytes is"));
+    assert_int_equal(ended.failure.code, expected);
+    assert_non_null(strstr(ended.failure.message, message));
     plan_free(made);
+}
+
+static void
+stored_bytes_that_are_damaged_are_told(void **state)
+{
+    (void)state;
+    expect_failure(
+        "update blob_chunks set bytes = overlay(bytes placing '\\x00' from 100 for 1) where number = 1",
+        STATUS_DATA_LOSS, "are damaged: the digest of the 3145728 bytes is");
 }
 
 static void
 a_constant_that_is_no_longer_stored_is_told(void **state)
 {
     (void)state;
-    Ended ended;
-    Constant constant = store_constant(0, 3);
-    OnePlan *made = plan_new(&constant);
-    (void)database_ask(fixture.database, "delete from blobs");
-    start_workers(1);
-    publish_workers(&fixture.gateways[0], 0, 0);
-    begin_step(&fixture.gateways[0], made, &ended);
-    await_steps(&ended, 1);
-    assert_int_equal(ended.failure.code, STATUS_NOT_FOUND);
-    assert_non_null(strstr(ended.failure.message, "there are no bytes with the digest"));
-    plan_free(made);
+    expect_failure("delete from blobs", STATUS_NOT_FOUND, "there are no bytes with the digest");
 }
 
 /* Runs a step on the newest worker, and returns how many bytes it was sent. */

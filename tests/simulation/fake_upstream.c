@@ -3,6 +3,7 @@
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
+#include "tests/simulation/idle_upstream.h"
 
 enum { EVENTS_MAX = 8192 };
 
@@ -318,41 +319,10 @@ upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
     (void)buffer;
 }
 
-size_t
-upstream_queued(const UpstreamCall *call)
-{
-    (void)call;
-    return 0;
-}
-
 void
 upstream_end(UpstreamCall *call)
 {
     later(call, 3, call_arrived);
-}
-
-void
-upstream_pause(UpstreamCall *call)
-{
-    (void)call;
-}
-
-void
-upstream_resume(UpstreamCall *call)
-{
-    (void)call;
-}
-
-void
-upstream_pass(UpstreamCall *call)
-{
-    (void)call;
-}
-
-void
-upstream_widen(UpstreamCall *call)
-{
-    (void)call;
 }
 
 void

@@ -7,6 +7,7 @@
 #include "shared/base/memory.h"
 #include "shared/wire/frame.h"
 #include "tests/simulation/chance.h"
+#include "tests/simulation/idle_upstream.h"
 #include "tests/support/compare_count.h"
 
 enum { POOL_MAX = WORKER_COUNT_MAX, SLOTS = PLAN_SLOT_COUNT_MAX, TASKS_TOLD = 200 };
@@ -102,37 +103,6 @@ upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
 
 void
 upstream_end(UpstreamCall *call)
-{
-    (void)call;
-}
-
-size_t
-upstream_queued(const UpstreamCall *call)
-{
-    (void)call;
-    return 0;
-}
-
-void
-upstream_pause(UpstreamCall *call)
-{
-    (void)call;
-}
-
-void
-upstream_resume(UpstreamCall *call)
-{
-    (void)call;
-}
-
-void
-upstream_pass(UpstreamCall *call)
-{
-    (void)call;
-}
-
-void
-upstream_widen(UpstreamCall *call)
 {
     (void)call;
 }

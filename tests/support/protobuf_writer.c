@@ -47,6 +47,15 @@ protobuf_put_message(Buffer *message, uint32_t field, Buffer *inner)
     buffer_clear(inner);
 }
 
+void
+graphdef_put_attr(Buffer *node, const char *name, Buffer *value)
+{
+    AUTO_BUFFER entry = {0};
+    protobuf_put_text(&entry, 1, name);
+    protobuf_put_message(&entry, 2, value);
+    protobuf_put_message(node, 5, &entry);
+}
+
 enum { ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_FLOATS = 6, ATTRIBUTE_INTS };
 
 static void

@@ -11,6 +11,9 @@ void protobuf_put_text(Buffer *message, uint32_t field, const char *text);
 /* Appends the inner message as a field, and empties it for its next use. */
 void protobuf_put_message(Buffer *message, uint32_t field, Buffer *inner);
 
+/* Puts attr[name] = value into a NodeDef, and empties the value. */
+void graphdef_put_attr(Buffer *node, const char *name, Buffer *value);
+
 /* Append AttributeProtos, for onnx_put_node(). */
 void onnx_put_int(Buffer *attributes, const char *name, int64_t value);
 void onnx_put_ints(Buffer *attributes, const char *name, const int64_t *values, size_t count);

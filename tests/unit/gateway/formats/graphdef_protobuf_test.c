@@ -62,23 +62,13 @@ expect_refused(Buffer *message, const char *expected)
     buffer_clear(message);
 }
 
-/* Puts attr[name] = value into a node; empties `value`. */
-static void
-put_attr(Buffer *node, const char *name, Buffer *value)
-{
-    AUTO_BUFFER entry = {0};
-    protobuf_put_text(&entry, 1, name);
-    protobuf_put_message(&entry, 2, value);
-    protobuf_put_message(node, 5, &entry);
-}
-
 /* Writes a graph of one node "n" with one attribute "a". */
 static void
 put_one_attr(Buffer *graph, Buffer *value)
 {
     AUTO_BUFFER node = {0};
     protobuf_put_text(&node, 1, "n");
-    put_attr(&node, "a", value);
+    graphdef_put_attr(&node, "a", value);
     protobuf_put_message(graph, 1, &node);
 }
 
@@ -94,7 +84,7 @@ nodes_and_versions_are_read(void **state)
     AUTO_BUFFER versions = {0};
     protobuf_put_text(&node, 3, "x");
     protobuf_put_varint(&value, 6, 1);
-    put_attr(&node, "T", &value);
+    graphdef_put_attr(&node, "T", &value);
     protobuf_put_text(&node, 2, "Add");
     protobuf_put_text(&node, 3, "^y");
     protobuf_put_text(&node, 1, "n");
@@ -227,11 +217,11 @@ of_equal_keys_the_last_counts(void **state)
     AUTO_BUFFER node = {0};
     AUTO_BUFFER value = {0};
     protobuf_put_varint(&value, 3, 1);
-    put_attr(&node, "b", &value);
+    graphdef_put_attr(&node, "b", &value);
     protobuf_put_varint(&value, 3, 2);
-    put_attr(&node, "a", &value);
+    graphdef_put_attr(&node, "a", &value);
     protobuf_put_varint(&value, 3, 3);
-    put_attr(&node, "b", &value);
+    graphdef_put_attr(&node, "b", &value);
     protobuf_put_message(&graph, 1, &node);
     expect_json(&graph, "{\"node\":[{\"attr\":{\"a\":{\"i\":\"2\"},\"b\":{\"i\":\"3\"}}}]}");
 }
@@ -383,7 +373,7 @@ link_made_with(uint64_t default_value)
     protobuf_put_text(&node, 1, "n");
     protobuf_put_text(&node, 2, "NoOp");
     protobuf_put_varint(&value, 5, 1);
-    put_attr(&node, "a", &value);
+    graphdef_put_attr(&node, "a", &value);
     protobuf_put_message(&graph, 1, &node);
     protobuf_put_message(&meta_graph, 2, &graph);
     put_op(&meta_graph, "NoOp", default_value);

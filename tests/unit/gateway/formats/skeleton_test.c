@@ -437,15 +437,6 @@ damaged_models_are_refused(void **state)
 }
 
 static void
-put_attr(Buffer *node, const char *name, Buffer *value)
-{
-    AUTO_BUFFER entry = {0};
-    protobuf_put_text(&entry, 1, name);
-    protobuf_put_message(&entry, 2, value);
-    protobuf_put_message(node, 5, &entry);
-}
-
-static void
 put_tensor_attr(Buffer *node, const char *name, const float *values, size_t count)
 {
     AUTO_BUFFER dim = {0};
@@ -458,7 +449,7 @@ put_tensor_attr(Buffer *node, const char *name, const float *values, size_t coun
     protobuf_put_message(&tensor, 2, &shape);
     protobuf_put_bytes(&tensor, 4, slice_of(values, count * sizeof *values));
     protobuf_put_message(&value, 8, &tensor);
-    put_attr(node, name, &value);
+    graphdef_put_attr(node, name, &value);
 }
 
 static void
@@ -468,7 +459,7 @@ put_const(Buffer *node, const char *name, const float *values, size_t count)
     protobuf_put_text(node, 1, name);
     protobuf_put_text(node, 2, "Const");
     protobuf_put_varint(&value, 6, 1);
-    put_attr(node, "dtype", &value);
+    graphdef_put_attr(node, "dtype", &value);
     put_tensor_attr(node, "value", values, count);
 }
 

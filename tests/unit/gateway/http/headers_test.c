@@ -1,31 +1,11 @@
 #include "gateway/http/headers.h"
-#include "tests/support/cmocka_all.h"
+#include "tests/support/call_fixture.h"
 
 typedef struct Case {
     const char *accept;
     const char *media_type;
     int quality;
 } Case;
-
-static Arena *arena;
-static Call call;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    arena = arena_new(256 * 1024);
-    call = (Call){.arena = arena};
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    arena_free(TAKE(arena));
-    return 0;
-}
 
 static void
 the_most_specific_range_decides(void **state)
@@ -104,35 +84,34 @@ preferences_are_read_and_unknown_ones_ignored(void **state)
 static void
 an_idempotency_key_may_be_quoted_or_not(void **state)
 {
-    (void)state;
+    Call *call = *state;
     static const char *const keys[][2] = {
         {"abc-1", "abc-1"}, {"\"abc-1\"", "abc-1"}, {" \"a\\\"b\\\\\" ", "a\"b\\"}};
     for (size_t index = 0; index < COUNT_OF(keys); index++) {
         Slice key;
-        assert_status(
-            &call, STATUS_OK, idempotency_key_parse(&call, slice_from_string(keys[index][0]), &key));
+        assert_status(call, STATUS_OK, idempotency_key_parse(call, slice_from_string(keys[index][0]), &key));
         assert_true(slice_equals_string(key, keys[index][1]));
     }
     static const char *const refused[] = {"", "\"\"", "a b", "\"a\\n\"", "\"a\"b\"", "\"a\\\"", "a\x01"};
     for (size_t index = 0; index < COUNT_OF(refused); index++) {
         Slice key;
-        assert_status(&call, STATUS_INVALID_ARGUMENT,
-            idempotency_key_parse(&call, slice_of(refused[index], strlen(refused[index])), &key));
+        assert_status(call, STATUS_INVALID_ARGUMENT,
+            idempotency_key_parse(call, slice_of(refused[index], strlen(refused[index])), &key));
     }
     Slice key = SLICE("x");
-    assert_status(&call, STATUS_OK, idempotency_key_parse(&call, (Slice){0}, &key));
+    assert_status(call, STATUS_OK, idempotency_key_parse(call, (Slice){0}, &key));
     assert_null(key.data);
 }
 
 static void
 an_idempotency_key_has_at_most_255_characters(void **state)
 {
-    (void)state;
+    Call *call = *state;
     char text[256];
     memset(text, 'k', sizeof text);
     Slice key;
-    assert_status(&call, STATUS_OK, idempotency_key_parse(&call, slice_of(text, 255), &key));
-    assert_status(&call, STATUS_INVALID_ARGUMENT, idempotency_key_parse(&call, slice_of(text, 256), &key));
+    assert_status(call, STATUS_OK, idempotency_key_parse(call, slice_of(text, 255), &key));
+    assert_status(call, STATUS_INVALID_ARGUMENT, idempotency_key_parse(call, slice_of(text, 256), &key));
 }
 
 static void
@@ -148,22 +127,22 @@ foreign_request_ids_must_be_fit_for_a_log(void **state)
 static void
 credentials_are_bearer_or_basic(void **state)
 {
-    (void)state;
+    Call *call = *state;
     Credentials credentials;
-    assert_status(&call, STATUS_OK, credentials_parse(&call, SLICE("bearer  slk_1 "), &credentials));
+    assert_status(call, STATUS_OK, credentials_parse(call, SLICE("bearer  slk_1 "), &credentials));
     assert_int_equal(credentials.scheme, CREDENTIALS_BEARER);
     assert_true(slice_equals_string(credentials.secret, "slk_1"));
-    assert_status(&call, STATUS_OK, credentials_parse(&call, SLICE("Basic aWQ6c2U6Y3JldA=="), &credentials));
+    assert_status(call, STATUS_OK, credentials_parse(call, SLICE("Basic aWQ6c2U6Y3JldA=="), &credentials));
     assert_int_equal(credentials.scheme, CREDENTIALS_BASIC);
     assert_true(slice_equals_string(credentials.name, "id"));
     assert_true(slice_equals_string(credentials.secret, "se:cret"));
-    assert_status(&call, STATUS_OK, credentials_parse(&call, (Slice){0}, &credentials));
+    assert_status(call, STATUS_OK, credentials_parse(call, (Slice){0}, &credentials));
     assert_int_equal(credentials.scheme, CREDENTIALS_NONE);
     static const char *const refused[] = {
         "", "Bearer", "Bearer a b", "Basic !", "Basic aWQ=", "Basic aQA6", "Digest x"};
     for (size_t index = 0; index < COUNT_OF(refused); index++) {
-        assert_status(&call, STATUS_UNAUTHENTICATED,
-            credentials_parse(&call, slice_of(refused[index], strlen(refused[index])), &credentials));
+        assert_status(call, STATUS_UNAUTHENTICATED,
+            credentials_parse(call, slice_of(refused[index], strlen(refused[index])), &credentials));
     }
 }
 
@@ -182,19 +161,19 @@ etags_match_with_and_without_weakness(void **state)
 static void
 a_lost_race_is_412_and_a_missing_tag_428(void **state)
 {
-    (void)state;
+    Call *call = *state;
     Request request = {.method = "PATCH"};
     Response response = {0};
-    response_begin(&response, arena);
-    assert_status(&call, STATUS_OK, request_match(&call, &request, &response, "r2", false));
-    assert_status(&call, STATUS_FAILED_PRECONDITION, request_match(&call, &request, &response, "r2", true));
+    response_begin(&response, call->arena);
+    assert_status(call, STATUS_OK, request_match(call, &request, &response, "r2", false));
+    assert_status(call, STATUS_FAILED_PRECONDITION, request_match(call, &request, &response, "r2", true));
     assert_int_equal(response.status, 428);
     request.headers[0] = (Field){.name = SLICE("if-match"), .value = SLICE("\"r1\"")};
     request.header_count = 1;
-    assert_status(&call, STATUS_FAILED_PRECONDITION, request_match(&call, &request, &response, "r2", true));
+    assert_status(call, STATUS_FAILED_PRECONDITION, request_match(call, &request, &response, "r2", true));
     assert_int_equal(response.status, 412);
-    assert_string_equal(call.error.message, "If-Match is '\"r1\"', but the resource is at '\"r2\"'");
-    assert_status(&call, STATUS_OK, request_match(&call, &request, &response, "r1", true));
+    assert_string_equal(call->error.message, "If-Match is '\"r1\"', but the resource is at '\"r2\"'");
+    assert_status(call, STATUS_OK, request_match(call, &request, &response, "r1", true));
     response_done(&response);
 }
 
@@ -206,13 +185,13 @@ main(void)
         cmocka_unit_test(the_best_offer_wins_and_ties_go_to_the_first),
         cmocka_unit_test(gzip_is_sent_only_to_those_who_name_it),
         cmocka_unit_test(a_media_type_loses_its_parameters),
-        cmocka_unit_test_setup_teardown(preferences_are_read_and_unknown_ones_ignored, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_idempotency_key_may_be_quoted_or_not, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_idempotency_key_has_at_most_255_characters, setup, teardown),
-        cmocka_unit_test_setup_teardown(foreign_request_ids_must_be_fit_for_a_log, setup, teardown),
-        cmocka_unit_test_setup_teardown(credentials_are_bearer_or_basic, setup, teardown),
-        cmocka_unit_test_setup_teardown(etags_match_with_and_without_weakness, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_lost_race_is_412_and_a_missing_tag_428, setup, teardown),
+        CALL_TEST(preferences_are_read_and_unknown_ones_ignored),
+        CALL_TEST(an_idempotency_key_may_be_quoted_or_not),
+        CALL_TEST(an_idempotency_key_has_at_most_255_characters),
+        CALL_TEST(foreign_request_ids_must_be_fit_for_a_log),
+        CALL_TEST(credentials_are_bearer_or_basic),
+        CALL_TEST(etags_match_with_and_without_weakness),
+        CALL_TEST(a_lost_race_is_412_and_a_missing_tag_428),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

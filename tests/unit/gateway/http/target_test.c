@@ -1,32 +1,12 @@
 #include "gateway/http/target.h"
-#include "tests/support/cmocka_all.h"
-
-static Arena *arena;
-static Call call;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    arena = arena_new(64 * 1024);
-    call = (Call){.arena = arena};
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    arena_free(TAKE(arena));
-    return 0;
-}
+#include "tests/support/call_fixture.h"
 
 static void
 segments_are_split_and_decoded(void **state)
 {
-    (void)state;
+    Call *call = *state;
     Target target;
-    assert_status(&call, STATUS_OK, target_parse(&call, SLICE("/a/b%20c/%C3%A9:plan/?x=/1"), &target));
+    assert_status(call, STATUS_OK, target_parse(call, SLICE("/a/b%20c/%C3%A9:plan/?x=/1"), &target));
     assert_true(slice_equals_string(target.path, "/a/b%20c/%C3%A9:plan/"));
     assert_int_equal(target.segment_count, 4);
     assert_true(slice_equals_string(target.segments[1], "b c"));
@@ -37,7 +17,7 @@ segments_are_split_and_decoded(void **state)
 static void
 what_hides_structure_is_refused_and_named(void **state)
 {
-    (void)state;
+    Call *call = *state;
     static const char *const refused[][2] = {
         {"", "the request target must start with '/' (origin form)"},
         {"http://x/", "the request target must start with '/' (origin form)"},
@@ -61,19 +41,19 @@ what_hides_structure_is_refused_and_named(void **state)
     };
     for (size_t index = 0; index < COUNT_OF(refused); index++) {
         Target target;
-        assert_status(&call, STATUS_INVALID_ARGUMENT,
-            target_parse(&call, slice_from_string(refused[index][0]), &target));
-        assert_string_equal(call.error.message, refused[index][1]);
+        assert_status(
+            call, STATUS_INVALID_ARGUMENT, target_parse(call, slice_from_string(refused[index][0]), &target));
+        assert_string_equal(call->error.message, refused[index][1]);
     }
 }
 
 static void
 queries_are_decoded_as_forms(void **state)
 {
-    (void)state;
+    Call *call = *state;
     Request request = {0};
-    assert_status(&call, STATUS_OK,
-        query_parse(&call, SLICE("a=1&b=x+y%2Bz&flag&empty=&&c=d=e"), request.query, &request.query_count));
+    assert_status(call, STATUS_OK,
+        query_parse(call, SLICE("a=1&b=x+y%2Bz&flag&empty=&&c=d=e"), request.query, &request.query_count));
     assert_int_equal(request.query_count, 5);
     assert_true(slice_equals_string(request_query(&request, "b"), "x y+z"));
     assert_true(slice_equals_string(request_query(&request, "c"), "d=e"));
@@ -84,7 +64,7 @@ queries_are_decoded_as_forms(void **state)
 static void
 queries_are_strict(void **state)
 {
-    (void)state;
+    Call *call = *state;
     static const char *const refused[][2] = {
         {"a=1&a=2", "query parameter 'a' is given twice"},
         {"=1", "a query parameter has no name"},
@@ -94,46 +74,46 @@ queries_are_strict(void **state)
     };
     for (size_t index = 0; index < COUNT_OF(refused); index++) {
         Request request = {0};
-        assert_status(&call, STATUS_INVALID_ARGUMENT,
-            query_parse(&call, slice_from_string(refused[index][0]), request.query, &request.query_count));
-        assert_string_equal(call.error.message, refused[index][1]);
+        assert_status(call, STATUS_INVALID_ARGUMENT,
+            query_parse(call, slice_from_string(refused[index][0]), request.query, &request.query_count));
+        assert_string_equal(call->error.message, refused[index][1]);
     }
 }
 
 static void
 query_values_have_types(void **state)
 {
-    (void)state;
+    Call *call = *state;
     Request request = {0};
-    assert_status(&call, STATUS_OK,
-        query_parse(&call, SLICE("n=7&big=8&no=false&yes"), request.query, &request.query_count));
+    assert_status(call, STATUS_OK,
+        query_parse(call, SLICE("n=7&big=8&no=false&yes"), request.query, &request.query_count));
     uint64_t number = 1;
     bool flag = true;
-    assert_status(&call, STATUS_OK, request_query_uint64(&call, &request, "n", 7, &number));
+    assert_status(call, STATUS_OK, request_query_uint64(call, &request, "n", 7, &number));
     assert_int_equal(number, 7);
-    assert_status(&call, STATUS_OK, request_query_uint64(&call, &request, "absent", 7, &number));
+    assert_status(call, STATUS_OK, request_query_uint64(call, &request, "absent", 7, &number));
     assert_int_equal(number, 7);
-    assert_status(&call, STATUS_INVALID_ARGUMENT, request_query_uint64(&call, &request, "big", 7, &number));
-    assert_string_equal(call.error.message, "query parameter 'big' is '8', expected an integer from 0 to 7");
-    assert_status(&call, STATUS_OK, request_query_boolean(&call, &request, "no", &flag));
+    assert_status(call, STATUS_INVALID_ARGUMENT, request_query_uint64(call, &request, "big", 7, &number));
+    assert_string_equal(call->error.message, "query parameter 'big' is '8', expected an integer from 0 to 7");
+    assert_status(call, STATUS_OK, request_query_boolean(call, &request, "no", &flag));
     assert_false(flag);
-    assert_status(&call, STATUS_OK, request_query_boolean(&call, &request, "yes", &flag));
+    assert_status(call, STATUS_OK, request_query_boolean(call, &request, "yes", &flag));
     assert_true(flag);
-    assert_status(&call, STATUS_INVALID_ARGUMENT, request_query_boolean(&call, &request, "n", &flag));
+    assert_status(call, STATUS_INVALID_ARGUMENT, request_query_boolean(call, &request, "n", &flag));
     static const char *const known[] = {"n", "big", "no", NULL};
-    assert_status(&call, STATUS_INVALID_ARGUMENT, request_query_allow(&call, &request, known));
-    assert_string_equal(call.error.message, "query parameter 'yes' is not known here");
+    assert_status(call, STATUS_INVALID_ARGUMENT, request_query_allow(call, &request, known));
+    assert_string_equal(call->error.message, "query parameter 'yes' is not known here");
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(segments_are_split_and_decoded, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_hides_structure_is_refused_and_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(queries_are_decoded_as_forms, setup, teardown),
-        cmocka_unit_test_setup_teardown(queries_are_strict, setup, teardown),
-        cmocka_unit_test_setup_teardown(query_values_have_types, setup, teardown),
+        CALL_TEST(segments_are_split_and_decoded),
+        CALL_TEST(what_hides_structure_is_refused_and_named),
+        CALL_TEST(queries_are_decoded_as_forms),
+        CALL_TEST(queries_are_strict),
+        CALL_TEST(query_values_have_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,20 +77,28 @@ server_answers_half(Probe *probe, char event, Slice data)
     return true;
 }
 
-static void
-a_tensor_that_was_half_read_is_freed_with_its_call(void **state)
+/* Asks a server that sends a half of its tensor. */
+static Upstream *
+begin_half_answer(TensorBuffer *(*allocate)(void *context, size_t size))
 {
     static const UpstreamEvents events = {.on_done = on_done};
-    (void)state;
     pair_open(server_answers_half);
-    Upstream *upstream = upstream_new(
-        pair.loop, &(UpstreamOptions){.frames = {.tensor_size_max = 1 << 20, .allocate = allocate_answer}});
+    UpstreamOptions options = {.frames = {.tensor_size_max = 1 << 20, .allocate = allocate}};
+    Upstream *upstream = upstream_new(pair.loop, &options);
     assert_non_null(upstream);
     UpstreamHead head = {.method = "GET", .path = SLICE("/"), .address = pair.address};
     UpstreamCall *call = upstream_begin(upstream, &head, &events, NULL);
     assert_non_null(call);
     upstream_end(call);
     done_count = 0;
+    return upstream;
+}
+
+static void
+a_tensor_that_was_half_read_is_freed_with_its_call(void **state)
+{
+    (void)state;
+    Upstream *upstream = begin_half_answer(allocate_answer);
     PAIR_UNTIL(answered != NULL);
     h2_abort(pair.connections[SERVER]);
     PAIR_UNTIL(done_count == 1);
@@ -112,17 +120,8 @@ allocate_nothing(void *context, size_t size)
 static void
 an_answer_that_finds_no_memory_is_no_fault_of_the_worker(void **state)
 {
-    static const UpstreamEvents events = {.on_done = on_done};
     (void)state;
-    pair_open(server_answers_half);
-    Upstream *upstream = upstream_new(
-        pair.loop, &(UpstreamOptions){.frames = {.tensor_size_max = 1 << 20, .allocate = allocate_nothing}});
-    assert_non_null(upstream);
-    UpstreamHead head = {.method = "GET", .path = SLICE("/"), .address = pair.address};
-    UpstreamCall *call = upstream_begin(upstream, &head, &events, NULL);
-    assert_non_null(call);
-    upstream_end(call);
-    done_count = 0;
+    Upstream *upstream = begin_half_answer(allocate_nothing);
     PAIR_UNTIL(done_count == 1);
     assert_int_equal(done_status, STATUS_RESOURCE_EXHAUSTED);
     upstream_free(upstream);

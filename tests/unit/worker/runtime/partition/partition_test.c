@@ -126,47 +126,40 @@ all_missing_blobs_are_told_then_bound(void **state)
     fixture_end(&fixture);
 }
 
-/* The blob has the bytes of floats, of which some are 0x80 and 0x3f. */
+/* Compiles a node whose blob has the bytes of four floats. */
 static void
-bytes_that_are_no_bools_are_refused(void **state)
+expect_refused_blob(const char *node, const char *message)
 {
-    (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
     Cache *cache = cache_new(&blob_cache_type, 1024);
     Owned owned = {.cache = cache, .tenant = SLICE("t")};
     BlobSource source = {.context = &owned, .find = find_owned};
-    AUTO_GRAPH_DEF def = graph_literal("w = _BlobConst() dtype=bool shape=<16> sha256='aa11'\n");
+    AUTO_GRAPH_DEF def = graph_literal(node);
     Partition *partition = NULL;
     MissingBlobs missing = {0};
     put_blob(&fixture.call, cache, "t", "aa11", 1);
     assert_status(&fixture.call, STATUS_INVALID_ARGUMENT,
         partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
-    assert_string_equal(
-        fixture.call.error.message, "node 'w': a bool constant has a byte that is neither 0 nor 1");
+    assert_string_equal(fixture.call.error.message, message);
     cache_free(cache);
     fixture_end(&fixture);
+}
+
+static void
+bytes_that_are_no_bools_are_refused(void **state)
+{
+    (void)state;
+    expect_refused_blob("w = _BlobConst() dtype=bool shape=<16> sha256='aa11'\n",
+        "node 'w': a bool constant has a byte that is neither 0 nor 1");
 }
 
 static void
 a_blob_of_the_wrong_size_is_refused(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 1);
-    Cache *cache = cache_new(&blob_cache_type, 1024);
-    Owned owned = {.cache = cache, .tenant = SLICE("t")};
-    BlobSource source = {.context = &owned, .find = find_owned};
-    AUTO_GRAPH_DEF def = graph_literal("w = _BlobConst() dtype=float32 shape=<5> sha256='aa11'\n");
-    Partition *partition = NULL;
-    MissingBlobs missing = {0};
-    put_blob(&fixture.call, cache, "t", "aa11", 1);
-    assert_status(&fixture.call, STATUS_INVALID_ARGUMENT,
-        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
-    assert_string_equal(
-        fixture.call.error.message, "node 'w': a blob of 16 bytes is no float32 tensor of shape [5]");
-    cache_free(cache);
-    fixture_end(&fixture);
+    expect_refused_blob("w = _BlobConst() dtype=float32 shape=<5> sha256='aa11'\n",
+        "node 'w': a blob of 16 bytes is no float32 tensor of shape [5]");
 }
 
 static void
