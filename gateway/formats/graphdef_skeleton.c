@@ -1,6 +1,6 @@
 /* Skeletons of GraphDefs and of saved_model.pb. Field numbers: TensorFlow's graph.proto, function.proto,
  * node_def.proto, attr_value.proto, tensor.proto, saved_model.proto, meta_graph.proto. */
-#include "gateway/formats/graphdef_skeleton.h"
+#include "gateway/formats/skeleton_scan.h"
 
 #include "gateway/formats/protobuf_attr.h"
 

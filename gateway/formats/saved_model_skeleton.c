@@ -7,8 +7,8 @@
  *   4. the assets are copied */
 #include <assert.h>
 
-#include "gateway/formats/graphdef_skeleton.h"
 #include "gateway/formats/saved_model.h"
+#include "gateway/formats/skeleton_scan.h"
 #include "gateway/formats/tar.h"
 
 typedef struct Packing {

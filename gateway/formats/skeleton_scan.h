@@ -60,6 +60,10 @@ MUST_USE Status skeleton_scan(Call *call, const SkeletonRequest *request, const 
 MUST_USE Status skeleton_scan_file(Call *call, const SkeletonRequest *request, const SkeletonFile *file,
     const ScanMessage *root, ScanTensor tensor, Skeleton *skeleton);
 
+/* Writes the skeleton of a SavedModel's saved_model.pb, which lies in this file (graphdef_skeleton.c). */
+MUST_USE Status graphdef_skeleton_model(
+    Call *call, const SkeletonRequest *request, const SkeletonFile *file, Skeleton *skeleton);
+
 /* A field whose key has been read. */
 typedef struct ScanKey {
     uint32_t number;

@@ -119,9 +119,9 @@ typedef struct Kernel {
      * promise stays valid until cancel() returns. NULL: the kernel completes soon anyway. */
     void (*cancel)(KernelPromise *promise);
 
-    /* Describes the node as an element function, so that it can be fused with its neighbours (fuse.h).
-     * False: not possible for this node. NULL: never possible. A kernel with an element function has no
-     * state. */
+    /* Describes the node as an element function, so that it can be fused with its neighbours
+     * (worker/runtime/partition/fuse.c). False: not possible for this node. NULL: never possible. A kernel
+     * with an element function has no state. */
     bool (*element)(const Node *node, ElementFunction *ret_function);
 
     /* Bit i set: input or output i is in host memory even on a device with memory of its own. */

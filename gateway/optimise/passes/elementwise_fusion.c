@@ -1,5 +1,5 @@
 /* Names the pass by which a worker computes element-wise nodes together, tile by tile
- * (worker/runtime/partition/fuse.h). */
+ * (worker/runtime/partition/fuse.c). */
 #include "gateway/optimise/pass.h"
 
 extern const Pass pass_elementwise_fusion;

@@ -10,10 +10,8 @@
 #include <inttypes.h>
 
 #include "shared/ops/registry.h"
-#include "worker/runtime/partition/fold.h"
-#include "worker/runtime/partition/fuse.h"
 #include "worker/runtime/partition/library.h"
-#include "worker/runtime/partition/schedule_build.h"
+#include "worker/runtime/partition/stages.h"
 
 typedef struct OwnOp {
     const char *op;

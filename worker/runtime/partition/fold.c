@@ -1,4 +1,10 @@
-#include "worker/runtime/partition/fold.h"
+/* Constant folding: a node whose inputs are all constants is computed once, when its partition is
+ * compiled, by the same kernel that would run in each step, so that the bits are the same.
+ *
+ * Not folded: nodes with state, with control inputs or with more than one output, nodes of control flow,
+ * and nodes that return handles; results over 10 MiB (TensorFlow's limit), unless they are no larger than
+ * the inputs; and nodes that fail, so that the run which needs them fails as it always did. */
+#include "worker/runtime/partition/stages.h"
 
 #include "shared/base/memory.h"
 

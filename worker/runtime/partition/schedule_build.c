@@ -1,6 +1,8 @@
-/* Order: frames and cells → the keys of transfers → slots, constants and the counts of awaited inputs by
+/* Divides nodes into frames, gives each a cell and slots, and turns inputs into edges.
+ *
+ * Order: frames and cells → the keys of transfers → slots, constants and the counts of awaited inputs by
  * consumer → edges by producer (one row for each node, data edges first). */
-#include "worker/runtime/partition/schedule_build.h"
+#include "worker/runtime/partition/stages.h"
 
 #include "shared/base/text.h"
 
