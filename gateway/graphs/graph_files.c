@@ -1,5 +1,6 @@
 /* The steps of an import from files:
- *   1. the blobs' sizes are found; a tar of an ONNX model is opened: its files take the place of the blob's
+ *   1. the blobs' sizes are found; a tar of an ONNX model, or a form, is opened: its files take the blob's
+ * place
  *   2. a small model is read; of a large one, or one of several files, the skeleton is made, which reads
  * every byte
  *   3. the skeleton is imported as any source (graph_import.h)
@@ -199,18 +200,13 @@ order_files(Call *call, SkeletonFile *files, size_t count)
     return STATUS_OK;
 }
 
-/* Replaces an archive by the files in it. */
 static Status
-open_archive(Call *call, ByteSpan archive, SkeletonFile **ret_files, size_t *ret_count)
+list_archive(Call *call, ByteSpan archive, SkeletonFile *files, size_t *ret_count)
 {
     TarReader reader = {.rest = archive};
     TarFile found;
     bool has_more = true;
     size_t count = 0;
-    SkeletonFile *files = arena_alloc(call->arena, GRAPH_FILES_MAX * sizeof *files);
-    if (files == NULL) {
-        return call_fail_memory(call, "a graph's files");
-    }
     TRY(tar_next(call, &reader, &found, &has_more));
     while (has_more) {
         if (count == GRAPH_FILES_MAX) {
@@ -220,10 +216,38 @@ open_archive(Call *call, ByteSpan archive, SkeletonFile **ret_files, size_t *ret
         files[count++] = (SkeletonFile){.name = found.name, .span = found.content, .blob = 0};
         TRY(tar_next(call, &reader, &found, &has_more));
     }
-    TRY(order_files(call, files, count));
-    *ret_files = files;
     *ret_count = count;
     return STATUS_OK;
+}
+
+static void
+list_parts(const GraphFileParts *parts, ByteSpan whole, SkeletonFile *files)
+{
+    for (size_t index = 0; index < parts->count; index++) {
+        const GraphFilePart *part = &parts->items[index];
+        files[index] = (SkeletonFile){
+            .name = part->name, .span = byte_span_part(whole, part->offset, part->size), .blob = 0};
+    }
+}
+
+/* Replaces the only file by those in it: its parts, or what it has as an archive. */
+static Status
+open_inside(Call *call, const GraphFileParts *parts, Opened *opened)
+{
+    ByteSpan whole = opened->files[0].span;
+    assert(parts->count <= GRAPH_FILES_MAX);
+    SkeletonFile *files = arena_alloc(call->arena, GRAPH_FILES_MAX * sizeof *files);
+    if (files == NULL) {
+        return call_fail_memory(call, "a graph's files");
+    }
+    opened->files = files;
+    opened->file_count = parts->count;
+    if (parts->count == 0) {
+        TRY(list_archive(call, whole, files, &opened->file_count));
+    } else {
+        list_parts(parts, whole, files);
+    }
+    return order_files(call, files, opened->file_count);
 }
 
 typedef Status (*MakeSkeleton)(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton);
@@ -332,13 +356,13 @@ graph_files_source(Call *call, Store *store, TenantId tenant, const GraphFiles *
     assert(files->count > 0);
 
     Opened opened = {.size = 0};
-    bool is_packed = false;
+    bool is_packed = files->parts.count > 0;
     TRY(open_files(call, store, tenant, files, &opened));
-    if (files->format == GRAPH_FORMAT_ONNX) {
+    if (files->format == GRAPH_FORMAT_ONNX && !is_packed) {
         TRY(is_archive(call, opened.files[0].span, &is_packed));
     }
     if (is_packed) {
-        TRY(open_archive(call, opened.files[0].span, &opened.files, &opened.file_count));
+        TRY(open_inside(call, &files->parts, &opened));
     }
     ret_source->format = files->format;
     bool is_one = opened.file_count == 1 && !is_packed;
@@ -348,16 +372,17 @@ graph_files_source(Call *call, Store *store, TenantId tenant, const GraphFiles *
 }
 
 Status
-graph_body_source(
-    Call *call, uint64_t resident_size, GraphSource *source, GraphWeights *ret_weights, GraphBody *ret_body)
+graph_body_source(Call *call, const GraphFileParts *parts, uint64_t resident_size, GraphSource *source,
+    GraphWeights *ret_weights, GraphBody *ret_body)
 {
     Slice body = slice_of(source->bytes->data, source->bytes->size);
     StoredFile blob = {.source = byte_source_of(body)};
     SkeletonFile file = {.name = SLICE(""), .span = {&blob.source, 0, blob.source.size}};
     Opened opened = {.blobs = &blob, .files = &file, .file_count = 1, .size = body.size};
-    bool is_packed = source->format == GRAPH_FORMAT_ONNX && tar_is(slice_part(body, 0, TAR_BLOCK_SIZE));
+    bool is_packed = parts->count > 0 ||
+                     (source->format == GRAPH_FORMAT_ONNX && tar_is(slice_part(body, 0, TAR_BLOCK_SIZE)));
     if (is_packed) {
-        TRY(open_archive(call, file.span, &opened.files, &opened.file_count));
+        TRY(open_inside(call, parts, &opened));
     }
     if (!is_packed && (body.size <= resident_size || find_maker(source->format) == NULL)) {
         return STATUS_OK;

@@ -20,10 +20,23 @@ typedef struct GraphFile {
     Sha256 digest;
 } GraphFile;
 
+/* A file that lies in another one, or in a body. */
+typedef struct GraphFilePart {
+    Slice name;
+    uint64_t offset;
+    uint64_t size;
+} GraphFilePart;
+
+typedef struct GraphFileParts {
+    const GraphFilePart *items;
+    size_t count; /* 0: the file is the model, or an archive that says itself what is in it */
+} GraphFileParts;
+
 typedef struct GraphFiles {
     GraphFormat format;
-    const GraphFile *items; /* the first is the model */
+    const GraphFile *items; /* the first is the model, or has it as one of `parts` */
     size_t count;
+    GraphFileParts parts;
 } GraphFiles;
 
 /* Returns true for a body of application/json that names files instead of holding a graph:
@@ -49,9 +62,9 @@ MUST_USE Status graph_files_source(Call *call, Store *store, TenantId tenant, co
     uint64_t resident_size, GraphSource *ret_source, GraphWeights *ret_weights);
 
 /* Does the same for a model in memory: the weights of a large one lie in the blob that *ret_body is
- * to become. An archive of several files becomes one model. */
-MUST_USE Status graph_body_source(
-    Call *call, uint64_t resident_size, GraphSource *source, GraphWeights *ret_weights, GraphBody *ret_body);
+ * to become. An archive of several files, or a body of several parts, becomes one model. */
+MUST_USE Status graph_body_source(Call *call, const GraphFileParts *parts, uint64_t resident_size,
+    GraphSource *source, GraphWeights *ret_weights, GraphBody *ret_body);
 
 /* Finds the blobs in which the graph's absent tensors lie, which must be stored with the sizes that the
  * tensors have. They are to be kept as long as the graph. */

@@ -1,7 +1,8 @@
-/* createGraph: reads, validates and keeps a graph, which is the request's body or named there by its files,
- * which are stored blobs. The same bytes sent again are the same graph. */
+/* createGraph: reads, validates and keeps a graph, which is the request's body, the files of a form, or named
+ * there by its files, which are stored blobs. The same bytes sent again are the same graph. */
 #include "gateway/blobs/blob_body.h"
 #include "gateway/domain/limits.h"
+#include "gateway/graphs/graph_form.h"
 #include "gateway/graphs/new_graph.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
@@ -9,29 +10,55 @@
 #include "gateway/resources/resource.h"
 #include "gateway/store/blobs.h"
 
+/* A form has an ONNX model: it alone keeps tensors in files whose names it chooses. */
 static GraphFormat
 find_format(const Request *request)
 {
-    return graph_format_find(request->media_type, request_query(request, "format"));
+    bool is_form = slice_equals_string(request->media_type, "multipart/form-data");
+    GraphFormat format = graph_format_find(request->media_type, request_query(request, "format"));
+    return is_form && format == GRAPH_FORMAT_UNKNOWN ? GRAPH_FORMAT_ONNX : format;
 }
+
+/* A body that becomes a blob while it comes. */
+typedef struct GraphUpload {
+    BlobBody *body;
+    GraphForm *form; /* NULL: it is none */
+} GraphUpload;
 
 static Status
 begin_body(Call *call, const Request *request, Response *response, void **ret_state)
 {
-    BlobBody *body = NULL;
-    TRY(blob_body_begin(call, request->parts->blobs, request, response, NULL, &body));
-    *ret_state = body;
+    GraphUpload *upload = arena_alloc(call->arena, sizeof *upload);
+    if (upload == NULL) {
+        return call_fail_memory(call, "an upload");
+    }
+    TRY(graph_form_begin(call, request, &upload->form));
+    TRY(blob_body_begin(call, request->parts->blobs, request, response, NULL, &upload->body));
+    *ret_state = upload;
     return STATUS_OK;
+}
+
+static Status
+take_window(Call *call, JobContext *job_context, void *state, Slice window)
+{
+    GraphUpload *upload = state;
+    TRY(graph_form_take(call, upload->form, window));
+    return blob_body_take(call, job_context, upload->body, window);
+}
+
+static void
+end_body(JobContext *job_context, void *state)
+{
+    GraphUpload *upload = state;
+    blob_body_end(job_context, upload->body);
 }
 
 /* A large model becomes a blob while it comes, and is read from there. JSON has no bytes that could stay. */
 static const BodyTaker *
 choose_taker(const Request *request)
 {
-    static const BodyTaker taker = {.window_size = BLOB_BODY_WINDOW_SIZE,
-        .begin = begin_body,
-        .take = blob_body_take,
-        .end = blob_body_end};
+    static const BodyTaker taker = {
+        .window_size = BLOB_BODY_WINDOW_SIZE, .begin = begin_body, .take = take_window, .end = end_body};
     uint64_t held = request->parts->resident_weights;
     uint64_t size = 0;
     GraphFormat format = find_format(request);
@@ -62,25 +89,55 @@ read_files(Call *call, const Request *request, NewGraph *made)
 static Status
 read_taken(Call *call, const Request *request, NewGraph *made)
 {
-    const BlobBody *body = request->sink_state;
-    GraphFile model = {.name = SLICE(""), .digest = body->digest};
+    const GraphUpload *upload = request->sink_state;
+    GraphFile model = {.name = SLICE(""), .digest = upload->body->digest};
     GraphFiles files = {.format = find_format(request), .items = &model, .count = 1};
+    if (upload->form != NULL) {
+        TRY(graph_form_end(call, upload->form, &files.parts));
+    }
     return read_stored(call, request, &files, made);
+}
+
+/* Finds the files of a body that is a form. */
+static Status
+read_parts(Call *call, const Request *request, GraphFileParts *ret_parts)
+{
+    GraphForm *form = NULL;
+    TRY(graph_form_begin(call, request, &form));
+    if (form == NULL) {
+        return STATUS_OK;
+    }
+    TRY(graph_form_take(call, form, request->body));
+    return graph_form_end(call, form, ret_parts);
 }
 
 static Status
 read_body(Call *call, const Request *request, Response *response, NewGraph *made)
 {
+    GraphFileParts parts = {.count = 0};
     made->source.format = find_format(request);
     if (made->source.format == GRAPH_FORMAT_UNKNOWN) {
         return response_fail(call, response, 415,
-            "'%.*s' is no graph format; send application/json, application/x-protobuf, application/onnx or "
-            "application/x-tar, or add ?format=json, ?format=graphdef, ?format=onnx or ?format=saved_model",
+            "'%.*s' is no graph format; send application/json, application/x-protobuf, application/onnx, "
+            "application/x-tar or a form of an ONNX model's files, or add ?format=json, ?format=graphdef, "
+            "?format=onnx or ?format=saved_model",
             SLICE_PRINT(request->media_type));
     }
+    TRY(read_parts(call, request, &parts));
     TRY(new_graph_source(call, request, request->parts->limits, response, &made->source.bytes));
     return graph_body_source(
-        call, request->parts->resident_weights, &made->source, &made->weights, &made->body);
+        call, &parts, request->parts->resident_weights, &made->source, &made->weights, &made->body);
+}
+
+/* Refuses forms of other formats, whose files have fixed places. */
+static Status
+check_form(Call *call, const Request *request)
+{
+    bool is_form = slice_equals_string(request->media_type, "multipart/form-data");
+    return !is_form || find_format(request) == GRAPH_FORMAT_ONNX
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "a form has an ONNX model and its files; a SavedModel comes as a tar of its folder");
 }
 
 static Status
@@ -89,6 +146,7 @@ make_graph(Call *call, const Request *request, Response *response)
     NewGraph made = {.graphs = request->parts->graphs, .sessions = request->parts->sessions};
     AUTO_GRAPH graph = NULL;
     TRY(session_id_read(call, request, &made.session));
+    TRY(check_form(call, request));
     if (request->sink_state != NULL) {
         TRY(read_taken(call, request, &made));
     } else if (slice_equals_string(request->media_type, "application/json") &&
@@ -107,11 +165,12 @@ make_graph(Call *call, const Request *request, Response *response)
 static Status
 run_create_graph(Call *call, const Request *request, Response *response)
 {
-    BlobBody *body = request->sink_state;
+    const GraphUpload *upload = request->sink_state;
     Request taken = *request;
-    if (body != NULL) {
-        TRY(blob_body_finish(call, request, body));
-        taken.body = slice_of(&body->digest, sizeof body->digest); /* what an Idempotency-Key compares */
+    if (upload != NULL) {
+        TRY(blob_body_finish(call, request, upload->body));
+        /* What an Idempotency-Key compares. */
+        taken.body = slice_of(&upload->body->digest, sizeof upload->body->digest);
     }
     return idempotent_run(call, &taken, response, make_graph);
 }

@@ -233,6 +233,12 @@ multipart_write(Call *call, Multipart *multipart, Slice piece)
     return STATUS_OK;
 }
 
+uint64_t
+multipart_position(const Multipart *multipart)
+{
+    return multipart->position;
+}
+
 Status
 multipart_end(Call *call, const Multipart *multipart)
 {

@@ -2,6 +2,7 @@
 """`sluice graph push` with models of several files and of more than a few MiB: found, uploaded, named, not sent twice; and
 what cannot be is said."""
 
+import json
 import os
 import signal
 import subprocess
@@ -107,6 +108,41 @@ def a_saved_model_of_any_size_is_sent_without_an_archive_being_written():
         assert place.client.step(place.session, step)["outputs"]["y"]["data"] == [21.5, 30.5]
 
 
+def curl(place, *arguments):
+    url = f"http://{place.cluster.address}/api/v1/sessions/{place.session}/graphs"
+    done = subprocess.run(["curl", "-sS", url, *arguments], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def curl_alone_sends_a_model_and_its_data():
+    """As a tar and as a form, held in memory whole and not."""
+    for settings in ((), ("--resident-weights", "1MiB")):
+        with Push(settings) as place:
+            path, data = CHAIN.write(place.folder)
+            archive = os.path.join(place.folder, "chain.tar")
+            with tarfile.open(archive, "w") as tar:
+                tar.add(path, "model.onnx")
+                tar.add(data, "model.onnx.data")
+            made = curl(place, "-F", f"model.onnx=@{path}", "-F", f"model.onnx.data=@{data}")
+            place.assert_answer()
+            assert curl(place, "-F", f"model.onnx.data=@{data}", "-F", f"model.onnx=@{path}")["id"] == made["id"]
+            made = curl(place, "-H", "Content-Type: application/onnx", "--data-binary", f"@{archive}")
+            assert "id" in made, made
+            place.assert_answer()
+
+
+def a_form_that_is_no_model_is_refused():
+    with Push(("--resident-weights", "1MiB")) as place:
+        path, data = CHAIN.write(place.folder)
+        refused = curl(place, "-F", f"model.onnx=@{path}")
+        assert refused["detail"].endswith("keeps its data in 'model.onnx.data', which was not given with the model"), refused
+        refused = curl(place, "-F", f"model.onnx.data=@{data}")
+        assert refused["detail"] == "the archive has no file whose name ends in '.onnx'", refused
+        refused = curl(place, "-F", f"model.onnx=@{path}", "-F", f"model.onnx=@{data}")
+        assert refused["detail"] == "the form has the file 'model.onnx' twice", refused
+        assert place.cluster.ask("select count(*) from blob_uploads") == "0"
+
+
 def files_that_are_missing_or_outside_are_named():
     with Push() as place:
         path, data = CHAIN.write(place.folder)
@@ -175,6 +211,8 @@ if __name__ == "__main__":
         a_large_model_of_one_file_goes_as_a_blob,
         an_archive_of_a_model_and_its_data_is_known_as_onnx,
         a_saved_model_of_any_size_is_sent_without_an_archive_being_written,
+        curl_alone_sends_a_model_and_its_data,
+        a_form_that_is_no_model_is_refused,
         files_that_are_missing_or_outside_are_named,
         a_quota_that_has_no_room_says_what_to_set,
         a_file_that_changes_meanwhile_is_noticed,

@@ -95,7 +95,9 @@ expect_archive_refused(Call *call, const Member *members, size_t count, const ch
     GraphSource source = {GRAPH_FORMAT_ONNX, archive};
     GraphWeights weights = {.count = 0};
     GraphBody body = {.bytes = SLICE("")};
-    assert_int_equal(graph_body_source(call, 1 << 20, &source, &weights, &body), STATUS_INVALID_ARGUMENT);
+    assert_int_equal(
+        graph_body_source(call, &(GraphFileParts){.count = 0}, 1 << 20, &source, &weights, &body),
+        STATUS_INVALID_ARGUMENT);
     assert_string_equal(call->error.message, message);
     tensor_buffer_unref(archive);
 }
@@ -117,10 +119,12 @@ a_small_body_is_its_own_source(void **state)
     GraphSource source = {GRAPH_FORMAT_ONNX, bytes};
     GraphWeights weights = {.count = 0};
     GraphBody body = {.bytes = SLICE("")};
-    assert_status(call, STATUS_OK, graph_body_source(call, 100, &source, &weights, &body));
+    assert_status(call, STATUS_OK,
+        graph_body_source(call, &(GraphFileParts){.count = 0}, 100, &source, &weights, &body));
     assert_ptr_equal(source.bytes, bytes);
     source.format = GRAPH_FORMAT_JSON;
-    assert_status(call, STATUS_OK, graph_body_source(call, 1, &source, &weights, &body));
+    assert_status(
+        call, STATUS_OK, graph_body_source(call, &(GraphFileParts){.count = 0}, 1, &source, &weights, &body));
     assert_ptr_equal(source.bytes, bytes);
     tensor_buffer_unref(bytes);
 }
@@ -138,7 +142,8 @@ weights_of_a_large_body_lie_in_it(void **state)
     GraphWeights weights = {.count = 0};
     GraphBody body = {.bytes = SLICE("")};
     Sha256 digest;
-    assert_status(call, STATUS_OK, graph_body_source(call, 1024, &source, &weights, &body));
+    assert_status(call, STATUS_OK,
+        graph_body_source(call, &(GraphFileParts){.count = 0}, 1024, &source, &weights, &body));
     sha256(model, &digest);
     assert_int_equal(weights.count, 1);
     assert_true(sha256_equal(&weights.ranges[0].file, &digest));
