@@ -1,5 +1,5 @@
-/* Bytes of any size that are read at an offset: a body in memory, or a stored file of which a window of a MiB
- * is held at a time. Importers that must not hold a whole model read it through this.
+/* Bytes of any size that are read at an offset: a body in memory, or a stored file of which a window of some
+ * MiB is held at a time. Importers that must not hold a whole model read it through this.
  *
  * Ownership: a source is borrowed; a reader's window is freed by byte_reader_done().
  * Threads:   one at a time.
@@ -41,7 +41,9 @@ ByteSpan byte_span_part(ByteSpan span, uint64_t offset, uint64_t size);
 MUST_USE Status byte_span_get(
     Call *call, Arena *arena, ByteSpan span, size_t size_max, const char *what, Slice *ret_bytes);
 
-enum { BYTE_WINDOW_SIZE = 1 << 20 };
+/* Stores of objects answer a request in some 10 ms, whatever its size; chunks of PostgreSQL end where windows
+ * do. */
+enum { BYTE_WINDOW_SIZE = 8 << 20 };
 
 /* Reads a span from its start to its end. */
 typedef struct ByteReader {

@@ -1,6 +1,7 @@
 #include "gateway/formats/skeleton_scan.h"
 
 #include <assert.h>
+#include <string.h>
 
 typedef struct Scanning {
     SkeletonScan scan;
@@ -133,9 +134,14 @@ scan_text(SkeletonScan *scan, const ScanKey *key, size_t size_max, Slice *ret_te
     if (key->wire != PROTOBUF_BYTES || key->size > size_max) {
         return fail_damaged(scan, "a text is too long");
     }
-    ByteSpan span = {scan->reader.source, scan->reader.position, key->size};
-    TRY(byte_span_get(scan->call, scan->call->arena, span, size_max, "a text", ret_text));
-    byte_reader_skip(&scan->reader, key->size);
+    AUTO_BUFFER bytes = {0};
+    TRY(byte_reader_copy(&scan->reader, key->size, &bytes));
+    char *text = buffer_is_ok(&bytes) ? arena_alloc(scan->call->arena, bytes.size + 1) : NULL;
+    if (text == NULL) {
+        return call_fail_memory(scan->call, "a model's names");
+    }
+    memcpy(text, bytes.size == 0 ? "" : bytes.data, bytes.size);
+    *ret_text = slice_of(text, bytes.size);
     return STATUS_OK;
 }
 

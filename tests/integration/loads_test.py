@@ -12,6 +12,7 @@ from group import run_group  # noqa: E402  (before all else: it keeps Python fro
 import fairness  # noqa: E402
 import lookups  # noqa: E402
 import measures  # noqa: E402
+import models  # noqa: E402
 import slow_readers  # noqa: E402
 
 
@@ -34,9 +35,14 @@ def tenants_share_device_time_by_weight_whatever_their_steps_cost():
     _keep_promises(fairness)
 
 
+def a_model_is_pushed_resumed_run_and_deleted_within_bounds_of_memory():
+    _keep_promises(models)
+
+
 if __name__ == "__main__":
-    run_group([
+    run_group([globals()[name] for name in sys.argv[1:]] or [
         tenants_share_device_time_by_weight_whatever_their_steps_cost,
         readers_that_do_not_read_cost_little_memory_and_large_answers_arrive_whole,
         lookups_that_find_nothing_are_all_answered,
+        a_model_is_pushed_resumed_run_and_deleted_within_bounds_of_memory,
     ])

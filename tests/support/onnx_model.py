@@ -4,11 +4,13 @@
     python3 tests/support/onnx_model.py FOLDER --gib 4
 
 makes FOLDER/model.onnx and FOLDER/model.onnx.data: a chain of matrix products whose answers are known. Nearly all weights are
-zero, so that the large file is sparse and made at once."""
+zero, so that the large file is sparse and made at once; with --dense they are noise."""
 
 import argparse
 import array
+import itertools
 import os
+import random
 
 FLOAT, INT64 = 1, 7
 EXTERNAL = 1
@@ -70,13 +72,21 @@ def floats(values):
 
 
 KEPT = 4  # numbers of a vector that a layer passes on; all else in its matrix is zero, so that files are sparse
+NOISE_SIZE = 1 << 16
 
 
 class Chain:
-    """A chain of `layers` products of a vector of `width` numbers with a matrix, and a bias behind each."""
+    """A chain of `layers` products of a vector of `width` numbers with a matrix, and a bias behind each.
 
-    def __init__(self, layers, width):
-        self.layers, self.width = layers, width
+    `dense`: where a matrix would be zero it has noise, which no store can compress, and which meets only zeros: the first KEPT
+    numbers of the vector that is fed may differ from zero, and of the biases too."""
+
+    def __init__(self, layers, width, dense=False):
+        self.layers, self.width, self.dense = layers, width, dense
+
+    @classmethod
+    def of_size(cls, size, width, dense=False):
+        return cls(max(1, round(size / (4 * width**2))), width, dense)
 
     @property
     def size(self):
@@ -89,14 +99,32 @@ class Chain:
         places[1] = layer + 1
         return places
 
-    def matrix(self, layer):
-        elements = array.array("f", bytes(4 * self.width * self.width))
+    def _rows(self, layer):
+        """The bytes of a layer's matrix, some rows at a time."""
+        elements = array.array("f", bytes(4 * self.width * KEPT))
         for place, element in self._elements(layer).items():
             elements[place] = element
-        return elements.tobytes()
+        yield elements.tobytes()
+        left = 4 * self.width * (self.width - KEPT)
+        noise = random.Random(layer)
+        filling = floats(noise.random() for _ in range(NOISE_SIZE)) if self.dense else bytes(4 * NOISE_SIZE)
+        while left > 0:
+            yield filling[:left]
+            left -= len(filling)
+
+    def matrix(self, layer):
+        return b"".join(self._rows(layer))
+
+    def _biases(self, layer):
+        return [layer / 8] * KEPT + [0 if self.dense else layer / 8] * (self.width - KEPT)
 
     def bias(self, layer):
-        return floats([layer / 8] * self.width)
+        return floats(self._biases(layer))
+
+    def feed(self):
+        """A vector whose answer is known."""
+        passed = KEPT if self.dense else self.width
+        return [float(index % 7) - 2.5 for index in range(passed)] + [0.0] * (self.width - passed)
 
     def expected(self, x):
         """The answer for a vector."""
@@ -104,7 +132,7 @@ class Chain:
         for layer in range(self.layers):
             passed = [number * (2 if layer == 0 else 1) for number in y[:KEPT]]
             passed[1] += y[0] * (layer + 1)
-            y = [number + layer / 8 for number in passed + [0] * (self.width - KEPT)]
+            y = [number + bias for number, bias in zip(passed + [0] * (self.width - KEPT), self._biases(layer))]
         return y
 
     def _graph(self, weights):
@@ -131,16 +159,16 @@ class Chain:
         return self._graph(lambda layer: external_tensor(f"w{layer}", shape, location, offsets[layer], size)), offsets
 
     def write(self, folder, name="model.onnx"):
-        """Writes both files, the large one sparse; returns their paths."""
+        """Writes both files, the large one sparse unless it is dense; returns their paths."""
         document, offsets = self.parted(f"{name}.data")
         path, data_path = os.path.join(folder, name), os.path.join(folder, f"{name}.data")
         with open(path, "wb") as file:
             file.write(document)
         with open(data_path, "wb") as file:
             for layer, offset in enumerate(offsets):
-                for place, element in self._elements(layer).items():
-                    file.seek(offset + place * 4)
-                    file.write(floats([element]))
+                file.seek(offset)
+                rows = self._rows(layer)
+                file.writelines(rows if self.dense else itertools.islice(rows, 1))
             file.truncate(offsets[-1] + self.width * self.width * 4)
         return path, data_path
 
@@ -149,11 +177,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--gib", type=float, default=1)
+    parser.add_argument("--dense", action="store_true", help="full of noise, instead of mostly zero")
     parser.add_argument("--width", type=int, default=8192, help="of each layer: a weight has 4 * width * width bytes")
     arguments = parser.parse_args()
-    layers = max(1, round(arguments.gib * 2**30 / (4 * arguments.width**2)))
     os.makedirs(arguments.folder, exist_ok=True)
-    for path in Chain(layers, arguments.width).write(arguments.folder):
+    chain = Chain.of_size(int(arguments.gib * 2**30), arguments.width, arguments.dense)
+    for path in chain.write(arguments.folder):
         print(path, os.path.getsize(path))
 
 

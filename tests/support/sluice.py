@@ -124,12 +124,13 @@ class Program:
 class Cluster:
     """`with Cluster() as cluster:` a database, workers and a gateway that end with the block. `threads`: how many each
     worker computes with; there are as many workers as numbers, and with None each has as many threads as it wants.
-    `settings`: more arguments for each gateway. `tenants`: their names, each with its quotas ({"weight": 3}); without any,
+    `settings`: more arguments for each gateway, `worker_settings` for each worker. `tenants`: their names, each with its quotas ({"weight": 3}); without any,
     nobody needs a key."""
 
-    def __init__(self, threads=(2, 2), settings=(), tenants=None):
+    def __init__(self, threads=(2, 2), settings=(), tenants=None, worker_settings=()):
         self._threads = threads
         self._settings = settings
+        self._worker_settings = worker_settings
         self._tenants = tenants or {}
         self._programs = []
         self._database = f"driver_{os.getpid()}_{id(self)}"
@@ -172,7 +173,7 @@ class Cluster:
 
     def kill_workers(self):
         """At once, as a lost machine would be."""
-        for program in self._programs[:len(self._threads)]:
+        for program in self.workers:
             program.kill()
 
     @staticmethod
@@ -186,7 +187,9 @@ class Cluster:
                 self._command("quota", tenant, *(f"{name}={value}" for name, value in quotas.items()))
         for index, count in enumerate(self._threads):
             threads = [] if count is None else ["--threads", str(count)]
-            self._programs.append(Program("sluice-worker", "--listen", "127.0.0.1:0", "--name", f"w{index}", *threads))
+            self._programs.append(Program("sluice-worker", "--listen", "127.0.0.1:0", "--name", f"w{index}", *threads,
+                                          *self._worker_settings))
+        self.workers = list(self._programs)
         self._workers = ",".join(program.address for program in self._programs)
         self.gateway = self.add_gateway()
         self.address = urlsplit("//" + self.gateway.address).netloc
