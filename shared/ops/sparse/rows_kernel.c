@@ -1,5 +1,6 @@
 /* Sparse tensors reordered, reshaped, sliced and concatenated, in TensorFlow's form: the indices [n, rank] of
  * their elements, the elements [n], and the dense shape. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -174,6 +175,8 @@ finish_strings(KernelContext *context, uint32_t index, const Shape *shape, const
 static Status
 finish_elements(KernelContext *context, uint32_t index, const Shape *shape, const Element *elements)
 {
+    assert(elements != NULL || shape->dims[0] == 0);
+
     Dtype dtype = context->node->output_dtypes[index];
     size_t size = dtype_size(dtype);
     Tensor *output = NULL;
