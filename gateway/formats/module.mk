@@ -1,1 +1,1 @@
-$(call module,gateway/formats,shared/base shared/crypto shared/tensor shared/graph shared/formats)
+$(call module,gateway/formats,shared/base shared/json shared/crypto shared/tensor shared/graph shared/formats)

@@ -34,6 +34,7 @@ onnx_external_entry(Call *call, Slice entry, OnnxExternal *external)
     if (slice_equals_string(key, "location")) {
         external->location = value;
     } else if (slice_equals_string(key, "offset")) {
+        external->has_offset = true;
         return read_number(call, key, value, &external->offset);
     } else if (slice_equals_string(key, "length")) {
         external->has_length = true;

@@ -18,6 +18,7 @@ typedef struct OnnxExternal {
                        read */
     uint64_t offset;
     uint64_t length;
+    bool has_offset;
     bool has_length;
 } OnnxExternal;
 

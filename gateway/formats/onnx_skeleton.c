@@ -1,18 +1,28 @@
 /* Skeletons of ONNX models. A TensorProto keeps all its fields but those with elements. Field numbers:
- * onnx.proto of ONNX 1.22; external data: the chapter "External Data" of its specification. */
+ * onnx.proto of ONNX 1.22; external data: the chapter "External Data" of its specification.
+ *
+ * Of .safetensors files tensors are taken by name: one whose external data is such a file, without an offset,
+ * is the tensor of its own name; and an input of the model's graph that has the name of such a tensor gets it
+ * as its initializer (torch.onnx.export with export_params=False writes weights as inputs). */
 #include <stdio.h>
 
 #include "gateway/formats/onnx_external.h"
+#include "gateway/formats/onnx_proto.h"
+#include "gateway/formats/safetensors.h"
 #include "gateway/formats/skeleton_scan.h"
+#include "shared/base/map.h"
 #include "shared/tensor/dtype.h"
 
 enum {
+    FIELD_DIMS = 1,
     FIELD_DATA_TYPE = 2,
     FIELD_FLOATS = 4,
     FIELD_NAME = 8,
     FIELD_RAW = 9,
     FIELD_DOUBLES = 10,
     NAME_SHOWN = 128,
+    FIELD_INITIALIZER = 5, /* of GraphProto */
+    DIMS_SIZE_MAX = 1 << 10,
 };
 
 extern const ScanMessage onnx_scan_graph;
@@ -22,6 +32,7 @@ typedef struct Passing {
     SkeletonScan *scan;
     bool may_leave;
     int64_t data_type;
+    Shape shape; /* rank -1: it has more dimensions than a shape */
     Slice name;
     OnnxExternal external;
     bool is_external;
@@ -64,6 +75,38 @@ leave_elements(Passing *passing, const ScanKey *key)
     return scan_weight(scan, key->size, &passing->digest);
 }
 
+static void
+note_dim(Shape *shape, uint64_t dim)
+{
+    bool fits = shape->rank >= 0 && shape->rank < SHAPE_RANK_MAX && dim <= INT64_MAX;
+    if (fits) {
+        shape->dims[shape->rank] = (int64_t)dim;
+    }
+    shape->rank = fits ? shape->rank + 1 : -1;
+}
+
+/* Copies dimensions, one or a packed list, and notes them. */
+static Status
+pass_dims(Passing *passing, const ScanKey *key)
+{
+    SkeletonScan *scan = passing->scan;
+    Slice packed;
+    if (key->wire != PROTOBUF_BYTES) {
+        note_dim(&passing->shape, key->value);
+        return scan_copy(scan, key);
+    }
+    TRY(scan_text(scan, key, DIMS_SIZE_MAX, &packed));
+    skeleton_put_bytes(&scan->skeleton->bytes, FIELD_DIMS, packed);
+    ProtobufField field = {.number = FIELD_DIMS, .wire = PROTOBUF_BYTES, .bytes = packed};
+    ProtobufNumbers numbers;
+    uint64_t dim = 0;
+    bool is_list = protobuf_numbers(&field, PROTOBUF_VARINT, &numbers);
+    while (is_list && protobuf_numbers_next(&numbers, &dim)) {
+        note_dim(&passing->shape, dim);
+    }
+    return STATUS_OK;
+}
+
 /* Notes what a field says, and copies it unless the end of the tensor writes it anew. */
 static Status
 pass_field(Passing *passing, const ScanKey *key)
@@ -80,6 +123,9 @@ pass_field(Passing *passing, const ScanKey *key)
     if (key->number == ONNX_TENSOR_LOCATION && key->wire == PROTOBUF_VARINT) {
         passing->is_external = key->value == ONNX_EXTERNAL;
         return STATUS_OK;
+    }
+    if (key->number == FIELD_DIMS) {
+        return pass_dims(passing, key);
     }
     if (key->number == FIELD_NAME) {
         TRY(scan_text(scan, key, ONNX_EXTERNAL_ENTRY_SIZE_MAX, &passing->name));
@@ -100,18 +146,16 @@ put_entry(Buffer *bytes, const char *key, Slice value)
     skeleton_close(bytes, start);
 }
 
-static Status
-put_reference(const Passing *passing)
+static void
+put_reference(Buffer *bytes, const Sha256 *digest, uint64_t size)
 {
-    Buffer *bytes = &passing->scan->skeleton->bytes;
     char ref[SHA256_REF_SIZE];
     char length[24];
-    sha256_to_ref(&passing->digest, ref);
-    (void)snprintf(length, sizeof length, "%llu", (unsigned long long)passing->size);
+    sha256_to_ref(digest, ref);
+    (void)snprintf(length, sizeof length, "%llu", (unsigned long long)size);
     put_entry(bytes, "location", slice_from_string(ref));
     put_entry(bytes, "length", slice_from_string(length));
     skeleton_put_varint(bytes, ONNX_TENSOR_LOCATION, ONNX_EXTERNAL);
-    return STATUS_OK;
 }
 
 static Status
@@ -134,6 +178,24 @@ find_file(const SkeletonRequest *request, Slice name)
     return NULL;
 }
 
+/* Finds the tensor of this name in the .safetensors file that the model names. */
+static Status
+find_named(const Passing *passing, const SkeletonFile *file, ByteSpan *ret_span)
+{
+    Call *call = passing->scan->call;
+    SkeletonRequest only = {.files = (const SkeletonFile[]){{.name = SLICE("")}, *file}, .file_count = 2};
+    const SafeTensor *tensor = NULL;
+    TRY(safetensors_find(call, &only, passing->name, &tensor, &file));
+    if (tensor == NULL) {
+        return fail_external(passing, "which has no tensor of this name");
+    }
+    TRY(safetensors_check(call, tensor, dtype_from_onnx_number(passing->data_type)));
+    *ret_span = tensor->span;
+    return shape_equal(&tensor->shape, &passing->shape)
+               ? STATUS_OK
+               : fail_external(passing, "where it has another shape");
+}
+
 static Status
 find_span(const Passing *passing, const SkeletonFile **ret_file, ByteSpan *ret_span)
 {
@@ -145,40 +207,52 @@ find_span(const Passing *passing, const SkeletonFile **ret_file, ByteSpan *ret_s
     if (file == NULL) {
         return fail_external(passing, "which was not given with the model");
     }
+    *ret_file = file;
+    if (file->tensors != NULL && !external->has_offset && !external->has_length) {
+        return find_named(passing, file, ret_span);
+    }
     uint64_t left = external->offset <= file->span.size ? file->span.size - external->offset : 0;
     uint64_t size = external->has_length ? external->length : left;
     if (external->offset > file->span.size || size > left) {
         return fail_external(passing, "past the end of that file");
     }
-    *ret_file = file;
     *ret_span = byte_span_part(file->span, external->offset, size);
     return STATUS_OK;
 }
 
-/* Takes a small tensor in, and names a large one by its digest. */
+/* Takes a small tensor's elements in, and names a large one's by their digest. */
+static Status
+put_elements(Call *call, const SkeletonRequest *request, const SkeletonFile *file, ByteSpan span,
+    size_t weight_size_min, Skeleton *skeleton)
+{
+    Buffer *bytes = &skeleton->bytes;
+    if (span.size >= weight_size_min) {
+        Sha256 digest;
+        TRY(skeleton_weight(call, file, span, skeleton, &digest));
+        put_reference(bytes, &digest, span.size);
+        return STATUS_OK;
+    }
+    AUTO_BYTE_READER reader = byte_reader(call, span);
+    size_t start = skeleton_open(bytes, FIELD_RAW);
+    TRY(byte_reader_copy(&reader, span.size, bytes));
+    TRY(skeleton_check(call, request, skeleton));
+    skeleton_close(bytes, start);
+    return STATUS_OK;
+}
+
 static Status
 resolve_external(Passing *passing)
 {
     SkeletonScan *scan = passing->scan;
-    Buffer *bytes = &scan->skeleton->bytes;
     const SkeletonFile *file = NULL;
     ByteSpan span;
     if (sha256_from_ref(passing->external.location, &passing->digest)) {
-        passing->size = passing->external.length;
-        return put_reference(passing);
+        put_reference(&scan->skeleton->bytes, &passing->digest, passing->external.length);
+        return STATUS_OK;
     }
     TRY(find_span(passing, &file, &span));
-    if (passing->may_leave && span.size >= scan->request->weight_size_min) {
-        passing->size = span.size;
-        TRY(skeleton_weight(scan->call, file, span, scan->skeleton, &passing->digest));
-        return put_reference(passing);
-    }
-    AUTO_BYTE_READER reader = byte_reader(scan->call, span);
-    size_t start = skeleton_open(bytes, FIELD_RAW);
-    TRY(byte_reader_copy(&reader, span.size, bytes));
-    TRY(skeleton_check(scan->call, scan->request, scan->skeleton));
-    skeleton_close(bytes, start);
-    return STATUS_OK;
+    return put_elements(scan->call, scan->request, file, span,
+        passing->may_leave ? scan->request->weight_size_min : SIZE_MAX, scan->skeleton);
 }
 
 static Status
@@ -193,7 +267,10 @@ scan_tensor(SkeletonScan *scan, uint64_t end, bool may_leave)
     if (passing.is_external) {
         return resolve_external(&passing);
     }
-    return passing.is_left ? put_reference(&passing) : STATUS_OK;
+    if (passing.is_left) {
+        put_reference(&scan->skeleton->bytes, &passing.digest, passing.size);
+    }
+    return STATUS_OK;
 }
 
 static const ScanField attribute_fields[] = {
@@ -212,8 +289,113 @@ static const ScanMessage function = {WEIGHTS_ALLOWED, SCAN_FIELDS(function_field
 static const ScanField model_fields[] = {{7, SCAN_MESSAGE, &onnx_scan_graph}, {25, SCAN_MESSAGE, &function}};
 const ScanMessage onnx_scan_model = {WEIGHTS_ALLOWED, SCAN_FIELDS(model_fields)};
 
+/* The model's graph in its skeleton, to which initializers are added. */
+typedef struct Adding {
+    Call *call;
+    const SkeletonRequest *request;
+    Skeleton *skeleton;
+    Map *initialized; /* names that have an initializer */
+} Adding;
+
+static Status
+add_initializer(
+    Adding *adding, const OnnxValueProto *input, const SafeTensor *tensor, const SkeletonFile *file)
+{
+    Buffer *bytes = &adding->skeleton->bytes;
+    TRY(safetensors_check(adding->call, tensor, dtype_from_onnx_number(input->elem_type)));
+    size_t start = skeleton_open(bytes, FIELD_INITIALIZER);
+    for (int axis = 0; axis < tensor->shape.rank; axis++) {
+        skeleton_put_varint(bytes, FIELD_DIMS, (uint64_t)tensor->shape.dims[axis]);
+    }
+    skeleton_put_varint(bytes, FIELD_DATA_TYPE, (uint64_t)input->elem_type);
+    skeleton_put_bytes(bytes, FIELD_NAME, input->name);
+    TRY(put_elements(adding->call, adding->request, file, tensor->span, adding->request->weight_size_min,
+        adding->skeleton));
+    skeleton_close(bytes, start);
+    return skeleton_check(adding->call, adding->request, adding->skeleton);
+}
+
+static Status
+add_of_input(Adding *adding, Slice value)
+{
+    OnnxValueProto input;
+    const SafeTensor *tensor = NULL;
+    const SkeletonFile *file = NULL;
+    TRY(onnx_parse_value(adding->call, adding->call->arena, value, &input));
+    if (input.name.size == 0 || map_get(adding->initialized, input.name) != NULL) {
+        return STATUS_OK;
+    }
+    TRY(safetensors_find(adding->call, adding->request, input.name, &tensor, &file));
+    return tensor == NULL ? STATUS_OK : add_initializer(adding, &input, tensor, file);
+}
+
+/* Notes the names of the graph's initializers. */
+static Status
+note_initialized(Adding *adding, const OnnxGraphProto *graph)
+{
+    static const KeptField kept[] = {{FIELD_NAME, KEEP_SLICE, 0}};
+    static const MessageView message = MESSAGE_VIEW("a tensor", kept);
+    static char yes;
+    for (size_t index = 0; index < graph->initializers.count; index++) {
+        Slice name = SLICE("");
+        TRY(message_collect(
+            adding->call, adding->call->arena, graph->initializers.items[index], &message, &name));
+        if (!map_put(adding->initialized, name, &yes)) {
+            return call_fail_memory(adding->call, "initializers");
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Adds initializers behind the graph's other fields. Views into the skeleton are made of a copy, since it
+ * grows. */
+static Status
+add_initializers(Adding *adding)
+{
+    Buffer *bytes = &adding->skeleton->bytes;
+    AUTO_BUFFER copy = {0};
+    OnnxModelProto model;
+    OnnxGraphProto graph;
+    buffer_append_slice(&copy, buffer_slice(bytes));
+    if (!buffer_is_ok(&copy)) {
+        return call_fail_memory(adding->call, "a model");
+    }
+    TRY(onnx_parse_model(adding->call, adding->call->arena, buffer_slice(&copy), &model));
+    if (model.graph.data == NULL) {
+        return STATUS_OK; /* the reader says so */
+    }
+    TRY(onnx_parse_graph(adding->call, adding->call->arena, model.graph, &graph));
+    TRY(note_initialized(adding, &graph));
+    size_t start = (size_t)(model.graph.data - copy.data);
+    size_t end = start + model.graph.size;
+    bytes->size = end;
+    for (size_t index = 0; index < graph.inputs.count; index++) {
+        TRY(add_of_input(adding, graph.inputs.items[index]));
+    }
+    skeleton_close(bytes, start);
+    buffer_append_slice(bytes, slice_part(buffer_slice(&copy), end, SIZE_MAX));
+    return skeleton_check(adding->call, adding->request, adding->skeleton);
+}
+
+static bool
+has_tensors(const SkeletonRequest *request)
+{
+    for (size_t index = 1; index < request->file_count; index++) {
+        if (request->files[index].tensors != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Status
 onnx_skeleton(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton)
 {
-    return skeleton_scan(call, request, &onnx_scan_model, scan_tensor, ret_skeleton);
+    TRY(skeleton_scan(call, request, &onnx_scan_model, scan_tensor, ret_skeleton));
+    if (!has_tensors(request)) {
+        return STATUS_OK;
+    }
+    AUTO_MAP initialized = map_new();
+    Adding adding = {.call = call, .request = request, .skeleton = ret_skeleton, .initialized = initialized};
+    return initialized == NULL ? call_fail_memory(call, "initializers") : add_initializers(&adding);
 }

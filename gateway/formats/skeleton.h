@@ -7,6 +7,8 @@
  *                           location "sha256:<64 hex digits>" (so that a skeleton is ONNX)
  *     graphdef_skeleton.c   GraphDef and saved_model.pb: TensorProto has the field PROTO_TENSOR_REF
  *     saved_model_skeleton.c  the tar of a SavedModel: its checkpoint becomes a file of TensorProtos
+ *     named_weights.c       GraphDef, as protobuf or JSON, whose placeholders are tensors of .safetensors
+ * files: its skeleton is JSON, in which they are constants
  *
  * Ownership: skeleton_done() frees what a skeleton holds. Sources are borrowed.
  * Threads:   any.
@@ -16,11 +18,14 @@
 
 #include "gateway/formats/byte_source.h"
 
+typedef struct SafeTensors SafeTensors; /* safetensors.h */
+
 /* A file that the model consists of. */
 typedef struct SkeletonFile {
     Slice name; /* as the model refers to it: a path relative to its folder */
     ByteSpan span;
-    size_t blob; /* the caller's number of what the span lies in */
+    size_t blob;                /* the caller's number of what the span lies in */
+    const SafeTensors *tensors; /* of a .safetensors file; NULL: it is none */
 } SkeletonFile;
 
 typedef struct SkeletonRequest {
@@ -67,3 +72,5 @@ skeleton_weights(const Skeleton *skeleton)
 MUST_USE Status onnx_skeleton(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton);
 MUST_USE Status graphdef_skeleton(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton);
 MUST_USE Status saved_model_skeleton(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton);
+MUST_USE Status named_weights_of_json(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton);
+MUST_USE Status named_weights_of_graphdef(Call *call, const SkeletonRequest *request, Skeleton *ret_skeleton);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/formats/skeleton.h"
+#include "gateway/formats/safetensors.h"
 #include "gateway/formats/tar.h"
 #include "shared/base/text.h"
 #include "shared/json/reader.h"
@@ -269,6 +269,24 @@ find_maker(GraphFormat format)
     return NULL;
 }
 
+/* Returns what makes a skeleton of a model to whose files .safetensors belong. */
+static MakeSkeleton
+find_named_maker(GraphFormat format)
+{
+    switch (format) {
+    case GRAPH_FORMAT_ONNX:
+        return onnx_skeleton;
+    case GRAPH_FORMAT_GRAPHDEF:
+        return named_weights_of_graphdef;
+    case GRAPH_FORMAT_JSON:
+        return named_weights_of_json;
+    case GRAPH_FORMAT_SAVED_MODEL:
+    case GRAPH_FORMAT_UNKNOWN:
+        break;
+    }
+    return NULL;
+}
+
 static void
 release_source(void *source)
 {
@@ -318,12 +336,27 @@ take_weights(Call *call, const Opened *opened, const Skeleton *skeleton, GraphWe
 }
 
 static Status
-make_skeleton(
-    Call *call, GraphFormat format, const Opened *opened, uint64_t resident_size, Skeleton *skeleton)
+fail_format(Call *call, GraphFormat format, uint64_t size, uint64_t resident_size)
 {
-    MakeSkeleton make = find_maker(format);
+    return format == GRAPH_FORMAT_SAVED_MODEL
+               ? call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "a SavedModel has its own variables, and takes no .safetensors file")
+               : call_fail(call, STATUS_OUT_OF_RANGE,
+                     "a graph as JSON has at most %llu bytes, not %llu: its weights must be raw bytes, as in "
+                     "GraphDef or ONNX",
+                     (unsigned long long)resident_size, (unsigned long long)size);
+}
+
+/* Makes the skeleton; with named weights that of a GraphDef is JSON, which *format becomes. */
+static Status
+make_skeleton(
+    Call *call, const Opened *opened, uint64_t resident_size, GraphFormat *format, Skeleton *skeleton)
+{
     bool is_small = opened->size <= resident_size;
+    bool is_named = false;
     uint64_t part = resident_size / RESIDENT_PARTS;
+    TRY(safetensors_open(call, opened->files, opened->file_count, &is_named));
+    MakeSkeleton make = is_named ? find_named_maker(*format) : find_maker(*format);
     SkeletonRequest request = {
         .files = opened->files,
         .file_count = opened->file_count,
@@ -331,22 +364,21 @@ make_skeleton(
         .size_max = GRAPH_SKELETON_SIZE_MAX + (is_small ? (size_t)opened->size : 0),
     };
     if (make == NULL) {
-        return call_fail(call, STATUS_OUT_OF_RANGE,
-            "a graph as JSON has at most %llu bytes, not %llu: its weights must be raw bytes, as in GraphDef "
-            "or ONNX",
-            (unsigned long long)resident_size, (unsigned long long)opened->size);
+        return fail_format(call, *format, opened->size, resident_size);
     }
+    *format = is_named && *format == GRAPH_FORMAT_GRAPHDEF ? GRAPH_FORMAT_JSON : *format;
     return make(call, &request, skeleton);
 }
 
+/* Reads the source from a skeleton. */
 static Status
-skeleton_source(Call *call, GraphFormat format, const Opened *opened, uint64_t resident_size,
-    TensorBuffer **ret_bytes, GraphWeights *ret_weights)
+skeleton_source(
+    Call *call, const Opened *opened, uint64_t resident_size, GraphSource *source, GraphWeights *ret_weights)
 {
     AUTO_SKELETON skeleton = {.bytes = {0}};
-    TRY(make_skeleton(call, format, opened, resident_size, &skeleton));
+    TRY(make_skeleton(call, opened, resident_size, &source->format, &skeleton));
     TRY(take_weights(call, opened, &skeleton, ret_weights));
-    return keep_bytes(call, buffer_slice(&skeleton.bytes), ret_bytes);
+    return keep_bytes(call, buffer_slice(&skeleton.bytes), &source->bytes);
 }
 
 Status
@@ -366,9 +398,9 @@ graph_files_source(Call *call, Store *store, TenantId tenant, const GraphFiles *
     }
     ret_source->format = files->format;
     bool is_one = opened.file_count == 1 && !is_packed;
-    return is_one && opened.size <= resident_size ? read_whole(call, opened.files[0].span, &ret_source->bytes)
-                                                  : skeleton_source(call, files->format, &opened,
-                                                        resident_size, &ret_source->bytes, ret_weights);
+    return is_one && opened.size <= resident_size
+               ? read_whole(call, opened.files[0].span, &ret_source->bytes)
+               : skeleton_source(call, &opened, resident_size, ret_source, ret_weights);
 }
 
 Status
@@ -388,7 +420,7 @@ graph_body_source(Call *call, const GraphFileParts *parts, uint64_t resident_siz
         return STATUS_OK;
     }
     sha256(body, &blob.digest);
-    TRY(skeleton_source(call, source->format, &opened, resident_size, &source->bytes, ret_weights));
+    TRY(skeleton_source(call, &opened, resident_size, source, ret_weights));
     if (ret_weights->count > 0) {
         *ret_body = (GraphBody){body, blob.digest};
     }

@@ -50,6 +50,12 @@ def external_tensor(name, dims, location, offset, length, dtype=FLOAT):
     return head + _entry("location", location) + _entry("offset", offset) + _entry("length", length) + number(14, EXTERNAL)
 
 
+def named_tensor(name, dims, location, dtype=FLOAT):
+    """An initializer that is the tensor of its name in a .safetensors file."""
+    head = b"".join(number(1, dim) for dim in dims) + number(2, dtype) + text(8, name)
+    return head + _entry("location", location) + number(14, EXTERNAL)
+
+
 def node(kind, inputs, outputs):
     return b"".join(text(1, name) for name in inputs) + b"".join(text(2, name) for name in outputs) + text(4, kind)
 
@@ -135,20 +141,22 @@ class Chain:
             y = [number + bias for number, bias in zip(passed + [0] * (self.width - KEPT), self._biases(layer))]
         return y
 
-    def _graph(self, weights):
+    def graph(self, weights, inputs=()):
+        """The model; `weights` makes an initializer of each layer's matrix, or is None: the matrices are inputs."""
         nodes, inits, last = [], [], "x"
         for layer in range(self.layers):
-            inits += [weights(layer), tensor(f"b{layer}", [self.width], self.bias(layer))]
+            inits += [weights(layer)] if weights else []
+            inits.append(tensor(f"b{layer}", [self.width], self.bias(layer)))
             nodes.append(node("MatMul", [last, f"w{layer}"], [f"m{layer}"]))
             nodes.append(node("Add", [f"m{layer}", f"b{layer}"], [f"y{layer}"]))
             last = f"y{layer}"
         nodes.append(node("Identity", [last], ["y"]))
-        return model(nodes, inits, [value("x", [1, self.width])], [value("y", [1, self.width])])
+        return model(nodes, inits, [value("x", [1, self.width]), *inputs], [value("y", [1, self.width])])
 
     def whole(self):
         """The model with all its weights, as bytes."""
         shape = [self.width, self.width]
-        return self._graph(lambda layer: tensor(f"w{layer}", shape, self.matrix(layer)))
+        return self.graph(lambda layer: tensor(f"w{layer}", shape, self.matrix(layer)))
 
     def parted(self, location):
         """The model without its weights, and where each lies in the other file."""
@@ -156,7 +164,7 @@ class Chain:
         step = -(-size // ALIGNMENT) * ALIGNMENT
         shape = [self.width, self.width]
         offsets = [layer * step for layer in range(self.layers)]
-        return self._graph(lambda layer: external_tensor(f"w{layer}", shape, location, offsets[layer], size)), offsets
+        return self.graph(lambda layer: external_tensor(f"w{layer}", shape, location, offsets[layer], size)), offsets
 
     def write(self, folder, name="model.onnx"):
         """Writes both files, the large one sparse unless it is dense; returns their paths."""
