@@ -57,6 +57,12 @@ cpu_schedule(Device *device, DeviceWork *work)
     pool_schedule(cpu_device(device)->pool, work);
 }
 
+static bool
+cpu_is_wanted(Device *device)
+{
+    return pool_is_wanted(cpu_device(device)->pool);
+}
+
 typedef struct ChargedLoop {
     Allocator *allocator;
     MemoryAccount *account; /* of the run that calls */
@@ -138,6 +144,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
         .adopt = cpu_adopt,
         .computed_ns = cpu_computed_ns,
         .schedule = cpu_schedule,
+        .is_wanted = cpu_is_wanted,
         .parallel_for = cpu_parallel_for,
     };
     made->allocator = allocator_new(limit, options->cache_max == 0 ? limit / 4 : options->cache_max);

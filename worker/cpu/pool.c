@@ -41,6 +41,7 @@ struct Pool {
     DeviceWork *last;
     ListLink loops;
     int32_t pending; /* atomic: queued work and open loops, which spinning threads watch */
+    int32_t queued;  /* atomic: queued work alone, for which running work may give way */
     int sleeping;
     bool is_ending;
     int thread_count;
@@ -168,11 +169,18 @@ pool_schedule(Pool *pool, DeviceWork *work)
     }
     pool->last = work;
     atomic_add_relaxed(&pool->pending, 1);
+    atomic_add_relaxed(&pool->queued, 1);
     bool has_sleeper = pool->sleeping > 0;
     mutex_unlock(&pool->lock);
     if (has_sleeper) {
         condition_signal(&pool->has_work);
     }
+}
+
+bool
+pool_is_wanted(Pool *pool)
+{
+    return atomic_load_relaxed(&pool->queued) > 0;
 }
 
 static DeviceWork *
@@ -185,6 +193,7 @@ pool_take(Pool *pool)
             pool->last = NULL;
         }
         atomic_sub_relaxed(&pool->pending, 1);
+        atomic_sub_relaxed(&pool->queued, 1);
     }
     return work;
 }

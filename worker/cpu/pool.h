@@ -16,8 +16,9 @@ enum { POOL_THREADS_MAX = 1024 };
 MUST_USE Pool *pool_new(int thread_count);
 void pool_free(Pool *pool); /* NULL is allowed; ends and joins the threads */
 
-/* Do as Device.schedule and Device.parallel_for (worker/runtime/device.h). */
+/* Do as Device.schedule, is_wanted and parallel_for (worker/runtime/device.h). */
 void pool_schedule(Pool *pool, DeviceWork *work);
+bool pool_is_wanted(Pool *pool);
 void pool_parallel_for(Pool *pool, int64_t count, void (*body)(void *context, int64_t index), void *context);
 
 /* Does as Device.computed_ns. */

@@ -58,6 +58,9 @@ struct Device {
     /* Queues work for a pool thread. Never runs it on the calling thread, never blocks. */
     void (*schedule)(Device *device, DeviceWork *work);
 
+    /* Returns whether scheduled work waits for a thread, as it was a moment ago. */
+    bool (*is_wanted)(Device *device);
+
     /* Runs body(context, index) for index 0…count-1 on the pool's threads and the calling one, and returns
      * when all are done. Callers divide the work by shapes only, never by the number of threads: results
      * would depend on it. */

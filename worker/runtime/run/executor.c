@@ -7,7 +7,20 @@
 #include "worker/runtime/run/run_cancel.h"
 #include "worker/runtime/run/run_failure.h"
 
-enum { DEADLINE_CHECK_EVERY = 32 }; /* nodes of a ticket */
+enum {
+    CHECK_EVERY = 32, /* nodes of a ticket */
+    TURN_NS = 2 * 1000 *
+              1000, /* in which a ticket goes on while others wait: a hundred times what giving way costs */
+};
+
+/* The ready nodes of a ticket that has given way. Lies in the ticket's arena. */
+typedef struct Turn {
+    DeviceWork work; /* first */
+    Run *run;
+    Activation *first;
+    Activation *last;
+    Arena *arena;
+} Turn;
 
 /* Time that tickets have taken on this thread while the ticket that it runs now was out. */
 static _Thread_local uint64_t inner_ns;
@@ -16,7 +29,7 @@ static void
 check_deadline(const Ticket *ticket)
 {
     Run *run = ticket->run;
-    if (run->deadline_ns != 0 && ticket->node_count % DEADLINE_CHECK_EVERY == 0 &&
+    if (run->deadline_ns != 0 && ticket->node_count % CHECK_EVERY == 0 &&
         clock_monotonic_ns() > run->deadline_ns) {
         run_cancel(run, STATUS_DEADLINE_EXCEEDED, "the step's deadline has passed");
     }
@@ -81,6 +94,57 @@ count_computed(Ticket *ticket, uint64_t inner_before_ns)
     inner_ns = inner_before_ns + spent_ns;
 }
 
+static void
+run_next_turn(DeviceWork *work)
+{
+    Turn turn = *(Turn *)(void *)work; /* what lies in the arena ends with the first node that uses that */
+    Ticket ticket;
+    ticket_begin(&ticket, turn.run, turn.arena);
+    ticket.first = turn.first;
+    ticket.last = turn.last;
+    arena_free(executor_run(&ticket));
+}
+
+/* Returns whether others have waited for a turn. Between cheap nodes this is asked now and then. */
+static bool
+is_turn_over(Ticket *ticket, bool was_long)
+{
+    Device *device = ticket->partition->device;
+    if ((!was_long && ticket->node_count % CHECK_EVERY != 0) || !device->is_wanted(device)) {
+        return false;
+    }
+    uint64_t now_ns = clock_monotonic_ns();
+    ticket->wanted_ns = ticket->wanted_ns == 0 ? now_ns : ticket->wanted_ns;
+    return now_ns - ticket->wanted_ns >= TURN_NS;
+}
+
+/* Queues the ticket's ready nodes behind the work that waits for this thread. Without memory it keeps them.
+ */
+static void
+give_way(Ticket *ticket)
+{
+    Run *run = ticket->run;
+    Device *device = ticket->partition->device;
+    Activation *next = ticket_next(ticket);
+    Turn *turn =
+        next == NULL || ticket->call.arena == NULL ? NULL : arena_alloc(ticket->call.arena, sizeof *turn);
+    if (turn == NULL) {
+        ticket->kept = next;
+        return;
+    }
+    Activation *rest = ticket->first;
+    next->work.next = rest == NULL ? NULL : &rest->work;
+    *turn = (Turn){.work.run = run_next_turn,
+        .run = run,
+        .first = next,
+        .last = rest == NULL ? next : ticket->last,
+        .arena = TAKE(ticket->call.arena)};
+    ticket->first = NULL;
+    ticket->last = NULL;
+    atomic_add_relaxed(&run->ticket_count, 1);
+    device->schedule(device, &turn->work);
+}
+
 Arena *
 executor_run(Ticket *ticket)
 {
@@ -92,9 +156,13 @@ executor_run(Ticket *ticket)
         if (run_has_failed(run)) {
             continue;
         }
+        bool is_long = ticket_is_long(ticket, next);
         run_ready_node(ticket, next);
         if (ticket->call.arena != NULL && arena_size(ticket->call.arena) > 0) {
             renew_arena(ticket);
+        }
+        if (is_turn_over(ticket, is_long)) {
+            give_way(ticket);
         }
     }
     Arena *arena = ticket->call.arena;

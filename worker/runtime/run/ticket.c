@@ -31,11 +31,10 @@ run_go_on(Run *run, Resumption *resumption)
     device->schedule(device, &resumption->work);
 }
 
-/* Returns whether the node is worth a hand-over; one that was never measured counts as expensive. */
-static bool
-is_expensive(const Partition *partition, uint32_t node)
+bool
+ticket_is_long(const Ticket *ticket, const Activation *activation)
 {
-    return atomic_load_relaxed(&partition->costs[node]) > EXPENSIVE_NS;
+    return atomic_load_relaxed(&ticket->partition->costs[activation->node]) > EXPENSIVE_NS;
 }
 
 /* Counts a ready node for its iteration: when the running node ends if it stays with this ticket, at once
@@ -54,7 +53,7 @@ void
 ticket_ready(Ticket *ticket, Activation *activation)
 {
     NodeTrace *trace = trace_of(ticket, activation);
-    bool is_long = is_expensive(ticket->partition, activation->node);
+    bool is_long = ticket_is_long(ticket, activation);
     if (trace != NULL) {
         trace->scheduled_ns = clock_monotonic_ns();
     }
@@ -197,6 +196,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->readied = 0;
     ticket->node_count = 0;
     ticket->loop_node_count = 0;
+    ticket->wanted_ns = 0;
     /* The call is reset member by member: zeroing its error's text would cost more than a small run takes. */
     ticket->call.arena = arena;
     ticket->call.deadline_ns = run->deadline_ns;

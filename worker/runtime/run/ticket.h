@@ -24,6 +24,7 @@ struct Ticket {
     int32_t readied;
     uint32_t node_count;
     uint32_t loop_node_count;
+    uint64_t wanted_ns;     /* when the thread was first seen to be wanted by others; 0: not yet */
     MemoryAccount *charged; /* the account that this thread charged before the ticket */
     uint64_t begun_ns;      /* by the device's clock of what this thread computes */
     Call call;
@@ -43,6 +44,9 @@ void ticket_drop(Run *run);
 /* Takes over a node that is ready: queues it, keeps it, or hands it over. Its iteration, if in a loop,
  * counts it until it has run. */
 void ticket_ready(Ticket *ticket, Activation *activation);
+
+/* Returns whether the node is worth a hand-over; one that was never measured counts as expensive. */
+bool ticket_is_long(const Ticket *ticket, const Activation *activation);
 
 /* Hands a ready node to the device's threads, with a ticket of its own. */
 void ticket_hand_over(Ticket *ticket, Activation *activation);

@@ -74,12 +74,49 @@ what_has_never_run_stays_with_nobody(void **state)
     fixture_end(&fixture);
 }
 
+static const char *const ENDLESS = "x = _Arg() T=float32 index=0\n"
+                                   "e = Enter(x) T=float32 frame_name='for/ever'\n"
+                                   "m = Merge(e, next) T=float32 N=2\n"
+                                   "yes = Const(^m) dtype=bool value=bool(1)\n"
+                                   "c = LoopCond(yes)\n"
+                                   "s = Switch(m, c) T=float32\n"
+                                   "next = NextIteration(s:1) T=float32\n"
+                                   "out = Exit(s) T=float32\n"
+                                   "o = _Retval(out) T=float32 index=0\n";
+
+/* The only thread of the device is in a run without end; the runs that come behind it end all the same. */
+static void
+a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION endless = fixture_compile(&fixture, ENDLESS);
+    Tensor arg = fixture_vector(&fixture, 1, 1);
+    RunOutcome outcome = {0};
+    Run *run = NULL;
+    RunRequest request = {
+        .partition = endless, .args = &arg, .arg_count = 1, .callbacks = outcome_callbacks(&outcome)};
+    assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, &run));
+    for (int round = 0; round < 5; round++) {
+        assert_false(ends_here(&fixture, 0, false));
+    }
+    run_cancel(run, STATUS_CANCELLED, "enough");
+    outcome_wait(&outcome);
+    assert_int_equal(outcome.code, STATUS_CANCELLED);
+    run_unref(run);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(endless));
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_run_stays_with_a_caller_that_has_nothing_else_to_do),
         cmocka_unit_test(what_has_never_run_stays_with_nobody),
+        cmocka_unit_test(a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end),
     };
     return cmocka_run_group_tests_name("runtime/run_thread", tests, NULL, NULL);
 }
