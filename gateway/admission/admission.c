@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "gateway/admission/metrics.h"
+#include "shared/base/atomic.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -91,12 +92,6 @@ struct Admission {
 };
 
 static const double class_weights[ADMISSION_PRIORITIES] = {1, 3, 6};
-
-static uint64_t
-part_of_slot(uint64_t estimate_ns)
-{
-    return estimate_ns < SLOT_TIME_NS ? estimate_ns : SLOT_TIME_NS;
-}
 
 static double
 slots_of(uint64_t part_ns)
@@ -286,10 +281,22 @@ charge_class(AdmissionTicket *ticket)
 }
 
 static void
+estimate_step(AdmissionTicket *ticket)
+{
+    if (ticket->average_ns != NULL) {
+        uint64_t average_ns = atomic_load_relaxed(ticket->average_ns);
+        ticket->estimate_ns = average_ns == 0 ? SLOT_TIME_NS : average_ns;
+    }
+    ticket->estimate_ns = ticket->estimate_ns < ESTIMATE_MIN_NS ? ESTIMATE_MIN_NS : ticket->estimate_ns;
+    ticket->part_ns = ticket->estimate_ns < SLOT_TIME_NS ? ticket->estimate_ns : SLOT_TIME_NS;
+}
+
+static void
 grant_step(Admission *admission, AdmissionTicket *ticket)
 {
     uint64_t waited_ns = clock_monotonic_ns() - ticket->entered_ns;
     end_wait(ticket);
+    estimate_step(ticket);
     charge_class(ticket);
     begin_step(admission, ticket);
     settle_tenant(admission, ticket->tenant);
@@ -418,9 +425,28 @@ take_tenant(Admission *admission, TenantId id)
     return tenant;
 }
 
+/* Sets how many slots the pool has: the part that this gateway has stays; all, when there were none. */
+static void
+set_pool_slots(Admission *admission, double pool_slots)
+{
+    double ratio = admission->pool_slots > 0 ? pool_slots / admission->pool_slots : 0;
+    admission->slots = ratio > 0 ? admission->slots * ratio : pool_slots;
+    admission->usual_slots = ratio > 0 ? admission->usual_slots * ratio : pool_slots;
+    admission->pool_slots = pool_slots;
+}
+
+static void
+look_for_slots(Admission *admission)
+{
+    if (admission->pool_slots <= 0 && admission->options.count_slots != NULL) {
+        set_pool_slots(admission, admission->options.count_slots(admission->options.context));
+    }
+}
+
 static AdmissionAnswer
 enter(Admission *admission, AdmissionTicket *ticket, TenantId id)
 {
+    look_for_slots(admission);
     AdmissionTenant *tenant = take_tenant(admission, id);
     if (tenant == NULL || tenant->waiting >= (int64_t)admission->options.waiting_max) {
         return ADMISSION_REFUSED;
@@ -446,8 +472,7 @@ admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant)
 
     Admission *admission = lane->admission;
     ticket->lane = lane;
-    ticket->estimate_ns = ticket->estimate_ns < ESTIMATE_MIN_NS ? ESTIMATE_MIN_NS : ticket->estimate_ns;
-    ticket->part_ns = part_of_slot(ticket->estimate_ns);
+    estimate_step(ticket);
     mutex_lock(&admission->lock);
     AdmissionAnswer answer = enter(admission, ticket, tenant);
     mutex_unlock(&admission->lock);
@@ -729,10 +754,7 @@ void
 admission_note_pool(Admission *admission, double pool_slots)
 {
     mutex_lock(&admission->lock);
-    double ratio = admission->pool_slots > 0 ? pool_slots / admission->pool_slots : 0;
-    admission->slots = ratio > 0 ? admission->slots * ratio : pool_slots;
-    admission->usual_slots = ratio > 0 ? admission->usual_slots * ratio : pool_slots;
-    admission->pool_slots = pool_slots;
+    set_pool_slots(admission, pool_slots);
     AdmissionLane *posts = grant_steps(admission);
     mutex_unlock(&admission->lock);
     post_lanes(posts);

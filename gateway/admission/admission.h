@@ -39,6 +39,9 @@ typedef struct AdmissionOptions {
     /* Asks for a round of reports soon. Called under the lock, on any thread; must not wait. NULL: nobody
      * is asked. */
     void (*wake)(void *context);
+    /* Counts the slots of the pool; asked while none is known, so that workers which have just come are not
+     * flooded before the next round. Called as `wake` is. NULL: only rounds tell. */
+    double (*count_slots)(void *context);
     void *context;
 } AdmissionOptions;
 
@@ -60,15 +63,19 @@ struct AdmissionTicket {
     void (*granted)(AdmissionTicket *ticket); /* on the lane's loop, when a step that waited may run */
     int priority;
     AdmissionState state;
-    uint64_t estimate_ns; /* of device time */
-    uint64_t part_ns;     /* of a slot, as the step holds it or waits for it */
+    /* What steps like this one took of device time, on average; 0: none has ended, and it counts as a whole
+     * slot. Read when the step comes, and again when it begins: steps that waited with it have ended since.
+     * NULL: the estimate is given. */
+    const uint64_t *average_ns; /* atomic */
+    uint64_t estimate_ns;       /* of device time */
+    uint64_t part_ns;           /* of a slot, as the step holds it or waits for it */
     uint64_t entered_ns;
 };
 
 typedef enum AdmissionAnswer { ADMISSION_RUNS, ADMISSION_WAITS, ADMISSION_REFUSED } AdmissionAnswer;
 
-/* Asks for a step of the tenant to run; the ticket has `granted`, a priority and an estimate. A step is
- * refused when too many of its tenant wait, or without memory. */
+/* Asks for a step of the tenant to run; the ticket has `granted`, a priority, and an average or an estimate.
+ * A step is refused when too many of its tenant wait, or without memory. */
 MUST_USE AdmissionAnswer admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant);
 
 /* Lets a step leave that runs or waits; one that is outside stays there. `used_ns` is the device time of a

@@ -550,7 +550,7 @@ enter_pool(StepRun *step, int priority)
     }
     step->ticket.granted = step_granted;
     step->ticket.priority = priority;
-    step->ticket.estimate_ns = plan_estimate_ns(step->plan);
+    step->ticket.average_ns = &step->plan->computed_ns;
     AdmissionAnswer answer = admission_enter(lane, &step->ticket, step->payer);
     if (answer == ADMISSION_RUNS) {
         admit_step(step);

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "shared/base/atomic.h"
-#include "shared/base/clock.h"
 
 Plan *
 plan_ref(Plan *plan)
@@ -19,26 +18,6 @@ plan_unref(Plan *plan)
     if (plan != NULL && reference_count_drop(&plan->reference_count)) {
         arena_free(plan->arena);
     }
-}
-
-/* Estimates by operations: a thousandth of a second, and what they take at 10,000 a microsecond. */
-static uint64_t
-estimate_by_operations(const Plan *plan)
-{
-    static const uint64_t MAX_NS = 10 * CLOCK_NS_PER_MS;
-    static const double OPERATIONS_PER_NS = 10;
-    double estimate_ns = (double)CLOCK_NS_PER_MS;
-    for (size_t index = 0; index < plan->slot_count; index++) {
-        estimate_ns += plan->slots[index].cost / OPERATIONS_PER_NS;
-    }
-    return estimate_ns < (double)MAX_NS ? (uint64_t)estimate_ns : MAX_NS;
-}
-
-uint64_t
-plan_estimate_ns(const Plan *plan)
-{
-    uint64_t average_ns = atomic_load_relaxed(&plan->computed_ns);
-    return average_ns != 0 ? average_ns : estimate_by_operations(plan);
 }
 
 /* Of two steps that end at the same time, one may be lost, which an average tolerates. */

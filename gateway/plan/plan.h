@@ -119,10 +119,7 @@ typedef struct PlanRequest {
  * several slots and open feeds, the shapes of all nodes count three times more. */
 MUST_USE Status plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan);
 
-/* Returns what a step of the plan will take of device time: the average of those before it, or an estimate by
- * operations, which counts little as it may be far off. */
-uint64_t plan_estimate_ns(const Plan *plan);
-/* Notes what a step took. */
+/* Notes what a step took of device time. */
 void plan_note_computed(Plan *plan, uint64_t computed_ns);
 
 Plan *plan_ref(Plan *plan);

@@ -84,13 +84,20 @@ note_round(PoolLease *lease, const Call *call, Status status)
     lease->is_lost = status != STATUS_OK;
 }
 
+static double
+count_slots(void *context)
+{
+    const PoolLease *lease = context;
+    return lease->options.count_slots(lease->options.context);
+}
+
 /* Returns whether anything is going on here. */
 static bool
 take_turn(PoolLease *lease, Call *call)
 {
     AdmissionReport report;
     AdmissionGrant grant;
-    double slots = lease->options.count_slots(lease->options.context);
+    double slots = count_slots(lease);
     admission_note_pool(lease->admission, slots);
     if (!admission_tell(lease->admission, call->arena, &report)) {
         return true;
@@ -159,7 +166,12 @@ pool_lease_new(const PoolLeaseOptions *options)
     if (lease == NULL) {
         return NULL;
     }
-    AdmissionOptions admission = {.waiting_max = options->waiting_max, .wake = wake_lease, .context = lease};
+    AdmissionOptions admission = {
+        .waiting_max = options->waiting_max,
+        .wake = wake_lease,
+        .count_slots = count_slots,
+        .context = lease,
+    };
     lease->options = *options;
     lease->admission = admission_new(&admission);
     if (lease->admission == NULL) {

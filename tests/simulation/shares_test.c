@@ -81,6 +81,7 @@ typedef struct Play {
     int outage_begin_s; /* of the table */
     int outage_end_s;
     uint64_t estimate_ns; /* what gateways believe of a step before they learn; 0: they know */
+    bool knows_nothing;   /* no gateway has seen such steps */
 } Play;
 
 static struct {
@@ -89,7 +90,7 @@ static struct {
     FakeGateway gateways[GATEWAYS];
     FakeStep steps[STEPS_MAX];
     StepCounts counts[TENANTS][GATEWAYS];
-    uint64_t estimates_ns[TENANTS][GATEWAYS];
+    uint64_t averages_ns[TENANTS][GATEWAYS];
     ListLink free;
     ListLink going;
     ListLink queue; /* before the devices */
@@ -157,7 +158,7 @@ send_step(int tenant, int gateway, bool is_queued)
     step->left_ns = step->cost_ns;
     step->ticket = (AdmissionTicket){.granted = granted,
         .priority = ADMISSION_PRIORITY_NORMAL,
-        .estimate_ns = sim.estimates_ns[tenant][gateway]};
+        .average_ns = &sim.averages_ns[tenant][gateway]};
     sim.counts[tenant][gateway].inside[is_queued]++;
     sim.counts[tenant][gateway].waiting[is_queued]++;
     AdmissionAnswer answer = admission_enter(sim.gateways[gateway].lane, &step->ticket, id_of(tenant));
@@ -170,8 +171,8 @@ send_step(int tenant, int gateway, bool is_queued)
 static void
 end_step(FakeStep *step)
 {
-    uint64_t *estimate_ns = &sim.estimates_ns[step->tenant][step->gateway];
-    *estimate_ns = *estimate_ns - *estimate_ns / 8 + step->cost_ns / 8;
+    uint64_t *average_ns = &sim.averages_ns[step->tenant][step->gateway];
+    *average_ns = *average_ns == 0 ? step->cost_ns : *average_ns - *average_ns / 8 + step->cost_ns / 8;
     sim.counts[step->tenant][step->gateway].inside[step->is_queued]--;
     sim.play.tenants[step->tenant].running--;
     list_append(&sim.free, &step->link);
@@ -351,7 +352,9 @@ sim_open(const Play *play)
     for (int index = 0; index < TENANTS; index++) {
         const FakeTenant *tenant = &play->tenants[index];
         for (int gateway = 0; gateway < GATEWAYS; gateway++) {
-            sim.estimates_ns[index][gateway] = play->estimate_ns == 0 ? tenant->cost_ns : play->estimate_ns;
+            sim.averages_ns[index][gateway] = play->knows_nothing      ? 0
+                                              : play->estimate_ns == 0 ? tenant->cost_ns
+                                                                       : play->estimate_ns;
         }
         sim.shares[index] = (ShareTenant){.id = id_of(index),
             .weight = tenant->weight,
@@ -563,6 +566,20 @@ estimates_that_are_a_hundred_times_too_low(void **state)
     play_shares(&play, 0);
 }
 
+/* Devices that are shared with others take ten times as long; nobody knows the steps when the queue is full
+ * of them. */
+static void
+ten_to_one_costs_that_nobody_knows_on_slow_devices(void **state)
+{
+    (void)state;
+    Play play = {.seconds = 60,
+        .knows_nothing = true,
+        .tenants = {{.weight = 3, .cost_ns = MS(60), .has_backlog = true},
+            {.weight = 2, .cost_ns = MS(600), .has_backlog = true},
+            {.weight = 1, .cost_ns = MS(60), .has_backlog = true}}};
+    play_shares(&play, 0);
+}
+
 static void
 one_step_in_twenty_is_twenty_times_longer(void **state)
 {
@@ -620,6 +637,7 @@ main(void)
         cmocka_unit_test(after_a_burst_the_shares_are_right_at_once),
         cmocka_unit_test(while_postgresql_is_gone_and_after_it),
         cmocka_unit_test(estimates_that_are_a_hundred_times_too_low),
+        cmocka_unit_test(ten_to_one_costs_that_nobody_knows_on_slow_devices),
         cmocka_unit_test(one_step_in_twenty_is_twenty_times_longer),
         cmocka_unit_test(a_flood_of_others_costs_a_quiet_tenant_no_line),
         cmocka_unit_test(no_tenant_runs_more_than_its_quota_on_all_gateways),

@@ -72,6 +72,16 @@ leave(int number)
     loop_turn(fixture.loop, 0);
 }
 
+/* Enters with a step of which it is known what those like it took on average. */
+static AdmissionAnswer
+enter_with(int number, int of_tenant, const uint64_t *average_ns)
+{
+    fixture.tickets[number] = (AdmissionTicket){
+        .granted = note_granted, .priority = ADMISSION_PRIORITY_NORMAL, .average_ns = average_ns};
+    list_init(&fixture.tickets[number].link);
+    return admission_enter(fixture.lane, &fixture.tickets[number], tenant(of_tenant));
+}
+
 static int
 setup(void **state)
 {
@@ -314,6 +324,40 @@ lack_of_memory_refuses_a_step_and_harms_no_other(void **state)
     assert_int_equal(enter(1, 1), ADMISSION_RUNS);
 }
 
+/* Ten steps of which nothing is known: each takes a whole slot. Once one has ended, those that wait are known
+ * too. */
+static void
+let_first_end(uint64_t took_ns)
+{
+    uint64_t average_ns = 0;
+    adopt(2, 64);
+    for (int number = 0; number < 10; number++) {
+        assert_int_equal(enter_with(number, 1, &average_ns), number < 2 ? ADMISSION_RUNS : ADMISSION_WAITS);
+    }
+    average_ns = took_ns;
+    admission_leave(&fixture.tickets[0], took_ns);
+    loop_turn(fixture.loop, 0);
+    for (int number = 1; number < 10; number++) {
+        fixture.tickets[number].average_ns = NULL;
+    }
+}
+
+static void
+a_long_step_that_waited_takes_a_whole_slot_when_it_begins(void **state)
+{
+    (void)state;
+    let_first_end(5 * SLOT_TIME_NS);
+    assert_int_equal(fixture.granted_count, 1);
+}
+
+static void
+small_steps_that_waited_fill_a_slot_together_when_they_begin(void **state)
+{
+    (void)state;
+    let_first_end(SLOT_TIME_NS / 4);
+    assert_int_equal(fixture.granted_count, 4);
+}
+
 int
 main(void)
 {
@@ -321,6 +365,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         ADMISSION_TEST(a_step_that_finds_a_slot_runs_at_once_and_another_waits),
         ADMISSION_TEST(a_slot_holds_many_small_steps),
+        ADMISSION_TEST(a_long_step_that_waited_takes_a_whole_slot_when_it_begins),
+        ADMISSION_TEST(small_steps_that_waited_fill_a_slot_together_when_they_begin),
         ADMISSION_TEST(without_a_pool_nothing_waits),
         ADMISSION_TEST(lines_are_served_by_weight),
         ADMISSION_TEST(a_tenant_with_nothing_running_passes_a_full_pool_once),
