@@ -424,9 +424,9 @@ static void
 close_threads(Gateway *gateway)
 {
     upkeep_free(gateway->upkeep);
-    queue_runner_stop(gateway->steps.queue);
-    pool_lease_stop(gateway->pool);
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
+    queue_runner_stop(gateway->steps.queue); /* listens until the records are written */
+    pool_lease_stop(gateway->pool);
     job_pool_free(gateway->jobs);
     database_probe_free(gateway->probe);
     turn_loops(gateway); /* the last jobs have posted their ends */

@@ -55,7 +55,7 @@ listen_once(QueueRunner *runner, Call *call)
     if (runner->listener == NULL) {
         StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &options, &runner->listener));
-        TRY(listener_begin(call, runner->listener));
+        TRY(listener_begin(call, runner->listener, runner->options.owner));
     }
     MailBox box = {.receive = runner->options.mail, .context = runner->options.context};
     TRY(listener_wait(call, runner->listener, LISTEN_MS, box.receive == NULL ? NULL : &box, &is_woken));

@@ -107,10 +107,21 @@ note_silence(ReplicaMail *mail, const StepInquiry *inquiry)
     mutex_unlock(&mail->lock);
 }
 
-bool
-replica_mail_may_know(ReplicaMail *mail, const StepInquiry *inquiry)
+Status
+replica_mail_has_others(Call *call, const ReplicaMail *mail, Store *store, bool *ret_has_others)
 {
-    return may_still_run(mail, inquiry->id) && !was_silent(mail, inquiry);
+    return listener_has_others(call, store, mail->parts.replica->id, ret_has_others);
+}
+
+Status
+replica_mail_may_know(
+    Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_may_know)
+{
+    if (!may_still_run(mail, inquiry->id) || was_silent(mail, inquiry)) {
+        *ret_may_know = false;
+        return STATUS_OK;
+    }
+    return replica_mail_has_others(call, mail, store, ret_may_know);
 }
 
 Status

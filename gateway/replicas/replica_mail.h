@@ -11,7 +11,8 @@
  *     forgotten FROM TENANT SESSION GRAPH
  *
  * Nobody answers that it does not run a step: silence for ASKED_ANSWER_MS is the answer. That is longer
- * than the record of a step that has just ended is on its way (RECORD_DELAY_MS).
+ * than the record of a step that has just ended is on its way (RECORD_DELAY_MS). A gateway that is alone
+ * asks nobody.
  *
  * Ownership: one for a gateway; the parts that it works with outlive it.
  * Threads:   asking and telling: job threads, which do not wait for the answer (asked_questions.h); reading
@@ -50,9 +51,15 @@ typedef struct TraceBlob {
 MUST_USE ReplicaMail *replica_mail_new(const ReplicaMailOptions *options);
 void replica_mail_free(ReplicaMail *mail); /* NULL is allowed */
 
-/* Returns whether asking for a step may bring an answer. It brings none for a step whose id is older than a
- * step can be, or about which there was silence a moment ago (silent_steps.h). */
-bool replica_mail_may_know(ReplicaMail *mail, const StepInquiry *inquiry);
+/* Tells whether any other gateway could hear a question now. */
+MUST_USE Status replica_mail_has_others(
+    Call *call, const ReplicaMail *mail, Store *store, bool *ret_has_others);
+
+/* Tells whether asking for a step may bring an answer. It brings none for a step whose id is older than a
+ * step can be, or about which there was silence a moment ago (silent_steps.h), and none without other
+ * gateways. */
+MUST_USE Status replica_mail_may_know(
+    Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_may_know);
 
 /* Asks all gateways about the step that `inquiry` names: the verb is "get", "cancel" or the name of a trace's
  * form. The question must then be awaited on the inquiry's home. RESOURCE_EXHAUSTED when the tenant has as

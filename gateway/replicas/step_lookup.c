@@ -68,7 +68,9 @@ look_elsewhere(Call *call, Store *store, StepLookup *lookup, Status missing)
         lookup->next = wait_for_records;
         return STATUS_OK;
     }
-    if (lookup->has_asked || !replica_mail_may_know(lookup->mail, inquiry)) {
+    bool may_know = false;
+    TRY(lookup->has_asked ? STATUS_OK : replica_mail_may_know(call, lookup->mail, store, inquiry, &may_know));
+    if (!may_know) {
         return missing;
     }
     Status status = replica_mail_ask(
@@ -338,6 +340,12 @@ step_lookup_ask(Call *call, Store *store, StepLookup *lookup, const char *verb, 
 {
     assert(store != NULL && heard != NULL);
 
+    bool has_others = false;
+    TRY(replica_mail_has_others(call, lookup->mail, store, &has_others));
+    if (!has_others) {
+        lookup->question = (AskedQuestion){0};
+        return heard(call, store, lookup);
+    }
     TRY(replica_mail_ask(call, lookup->mail, store, &lookup->inquiry, verb, &lookup->question));
     lookup->heard = heard;
     lookup->next = wait_for_answer;

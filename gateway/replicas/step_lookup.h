@@ -65,8 +65,8 @@ void step_await(
 MUST_USE Status step_lookup_read(
     Call *call, const Request *request, ReplicaMail *mail, StepLoop *home, StepLookup *ret_lookup);
 
-/* Asks the other gateways, from within an answer, more about the step (replica_mail_ask()). `heard` will
- * answer instead. */
+/* Asks the other gateways, from within an answer, more about the step (replica_mail_ask()). `heard` answers
+ * instead, at once when there are none. */
 MUST_USE Status step_lookup_ask(
     Call *call, Store *store, StepLookup *lookup, const char *verb, StepLookupHeard heard);
 

@@ -10,13 +10,35 @@
 
 STATEMENT(listener_begin);
 STATEMENT(listener_mail);
+STATEMENT(listener_others);
+STATEMENT(listener_present);
 STATEMENT(mail_send);
 
+/* Takes the lock first: whoever may hear of a message is found by listener_has_others(). */
 Status
-listener_begin(Call *call, Store *store)
+listener_begin(Call *call, Store *store, const char *name)
 {
+    assert(name != NULL);
+
+    Values values = {0};
+    values_text(&values, name);
+    TRY(store_execute(call, store, NO_TENANT, &sql_listener_present, &values, NULL));
     TRY(store_execute(call, store, NO_TENANT, &sql_listener_begin, &(Values){0}, NULL));
     return store_execute(call, store, NO_TENANT, &sql_listener_mail, &(Values){0}, NULL);
+}
+
+Status
+listener_has_others(Call *call, Store *store, const char *name, bool *ret_has_others)
+{
+    assert(name != NULL);
+
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_text(&values, name);
+    TRY(store_query(call, store, NO_TENANT, &sql_listener_others, &values, &rows));
+    RowReader reader = row_reader(call, &rows, 0);
+    *ret_has_others = row_boolean(&reader);
+    return row_end(call, &reader);
 }
 
 Status

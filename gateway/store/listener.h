@@ -8,8 +8,11 @@
 
 #include "gateway/store/connection.h"
 
-/* Subscribes; again after UNAVAILABLE. */
-MUST_USE Status listener_begin(Call *call, Store *store);
+/* Subscribes; again after UNAVAILABLE. `name` is this gateway's, and no other has it. */
+MUST_USE Status listener_begin(Call *call, Store *store, const char *name);
+
+/* Tells whether any gateway but the one of this name listens now. */
+MUST_USE Status listener_has_others(Call *call, Store *store, const char *name, bool *ret_has_others);
 
 /* A receiver of messages; `text` lives until `receive` returns. */
 typedef struct MailBox {

@@ -1,6 +1,7 @@
 /* Look-ups of steps that nobody knows: other gateways are asked about them, and while those are silent no
  * thread waits. With one job thread, nothing else would be served if it did. */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,12 +12,13 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/raw_http.h"
 
-enum { LOOKUPS = 4, TEXT_SIZE = 1024 };
+enum { LOOKUPS = 4, MANY_LOOKUPS = 16, TEXT_SIZE = 1024 };
 
 static const char *const arguments[] = {"--job-threads", "1", "--limit", "step_lookups=4", NULL};
 
 typedef struct Lookups {
     Cluster cluster;
+    Process other;                /* a second gateway, which knows no step */
     char noisy[CLUSTER_KEY_SIZE]; /* keys of two tenants */
     char quiet[CLUSTER_KEY_SIZE];
     int open[LOOKUPS]; /* connections whose look-ups are under way */
@@ -40,8 +42,18 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-    cluster_stop(&((Lookups *)*state)->cluster);
+    Lookups *lookups = *state;
+    (void)process_stop(&lookups->other, SIGTERM);
+    cluster_stop(&lookups->cluster);
     return 0;
+}
+
+static int
+start_other(void **state)
+{
+    Lookups *lookups = *state;
+    bool is_there = lookups->other.pid > 0 || cluster_add_gateway(&lookups->cluster, &lookups->other);
+    return is_there ? 0 : -1;
 }
 
 /* Sends a look-up of a step that was never made, and returns its connection. `suffix` is the part of the path
@@ -86,6 +98,20 @@ is_answered(int fd)
 {
     struct pollfd socket = {.fd = fd, .events = POLLIN};
     return poll(&socket, 1, 0) > 0;
+}
+
+/* With others to be asked, all but four at a time would be refused. */
+static void
+a_gateway_alone_asks_nobody(void **state)
+{
+    const Lookups *lookups = *state;
+    int open[MANY_LOOKUPS];
+    for (int index = 0; index < MANY_LOOKUPS; index++) {
+        open[index] = begin_lookup(lookups, lookups->noisy, "");
+    }
+    for (int index = 0; index < MANY_LOOKUPS; index++) {
+        assert_int_equal(end_lookup(open[index]), 404);
+    }
 }
 
 /* Begins as many look-ups as the tenant may have. */
@@ -187,9 +213,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_tenants_are_served_while_look_ups_wait),
-        cmocka_unit_test(a_look_up_whose_client_hangs_up_leaves_room_for_others),
-        cmocka_unit_test(a_look_up_that_waits_for_an_end_is_not_refused),
+        cmocka_unit_test(a_gateway_alone_asks_nobody),
+        cmocka_unit_test_setup(other_tenants_are_served_while_look_ups_wait, start_other),
+        cmocka_unit_test_setup(a_look_up_whose_client_hangs_up_leaves_room_for_others, start_other),
+        cmocka_unit_test_setup(a_look_up_that_waits_for_an_end_is_not_refused, start_other),
     };
     return cmocka_run_group_tests_name("lookups", tests, set_up, tear_down);
 }
