@@ -46,7 +46,7 @@ typedef struct Roster {
     WorkerDevice *devices; /* of all workers */
     Map *by_name;          /* name → WorkerInfo; NULL before the list is published */
     Map *by_address;       /* address → WorkerInfo */
-    WorkerInfo workers[];  /* ordered by task number */
+    WorkerInfo workers[];  /* ordered by task number and address */
 } Roster;
 
 /* Makes a list with room for so many workers and devices, to be filled and published. */

@@ -51,12 +51,13 @@ struct Discovery {
 static int
 by_task(const void *left, const void *right)
 {
-    int32_t left_task = (*(const Target *const *)left)->info.task;
-    int32_t right_task = (*(const Target *const *)right)->info.task;
-    return (left_task > right_task) - (left_task < right_task);
+    const WorkerInfo *first = &(*(const Target *const *)left)->info;
+    const WorkerInfo *second = &(*(const Target *const *)right)->info;
+    int tasks = (first->task > second->task) - (first->task < second->task);
+    return tasks != 0 ? tasks : strcmp(first->address, second->address);
 }
 
-/* Lists the targets that have answered once, by task; returns how many. */
+/* Lists the targets that have answered once, by task and address; returns how many. */
 static size_t
 list_answered(const Discovery *discovery, const Target **targets, size_t *ret_device_count)
 {

@@ -10,6 +10,8 @@
  *   dispatcher.c  the dispatcher, and requests to workers outside of steps */
 #pragma once
 
+#include <assert.h>
+
 #include "gateway/admission/admission.h"
 #include "gateway/dispatch/blob_pieces.h"
 #include "gateway/dispatch/directory.h"
@@ -146,6 +148,18 @@ struct StepRun {
     Tensor feeds[]; /* without a dtype: still to come */
 };
 
+enum { REFUSALS_MAX = 16 }; /* of one step: each tells of another worker, unless one keeps refusing */
+
+/* Returns the number under which workers know the attempt. It grows with each attempt and each refusal,
+ * whichever gateway makes it. */
+static inline int64_t
+step_wire_attempt(const StepRun *step)
+{
+    assert(step->refusal_count <= REFUSALS_MAX);
+
+    return step->attempt * (REFUSALS_MAX + 1) + step->refusal_count;
+}
+
 struct Dispatcher {
     Loop *loop;
     Upstream *upstream;
@@ -261,10 +275,6 @@ void slot_ask(SlotRun *slot);
 
 /* Ends the step once this turn's callbacks have returned; the first call decides how. NULL: well. */
 void step_end(StepRun *step, const Failure *failure);
-
-/* Returns the number under which workers know the attempt. It grows with each attempt and each refusal,
- * whichever gateway makes it. */
-int64_t step_wire_attempt(const StepRun *step);
 
 /* Ends the step now: tells the caller, then the workers, and frees it. */
 void step_finish(StepRun *step);

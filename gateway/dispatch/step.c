@@ -32,19 +32,10 @@ enum {
      * lets it come first. */
     DEADLINE_GRACE_MS = 200,
     CAUSE_WAIT_MS = 100,
-    REFUSALS_MAX = 16, /* of one step: each tells of another worker, unless one keeps refusing */
     READER_CHECK_MS = 1000,
 };
 
 static void attempt_begin(StepRun *step);
-
-int64_t
-step_wire_attempt(const StepRun *step)
-{
-    assert(step->refusal_count <= REFUSALS_MAX);
-
-    return step->attempt * (REFUSALS_MAX + 1) + step->refusal_count;
-}
 
 static void
 step_free(StepRun *step)

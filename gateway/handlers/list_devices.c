@@ -1,25 +1,19 @@
-/* listDevices: lists the devices of all workers as discovery last heard of them. */
-#include "gateway/dispatch/directory.h"
+/* listDevices: lists the devices of all workers in pages, as discovery last heard of them. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
-#include "gateway/workers/worker_json.h"
+#include "gateway/workers/worker_pages.h"
 
 static void
 start_list_devices(Exchange *exchange)
 {
-    Roster *roster = directory_take(exchange_request(exchange)->parts->directory);
-    JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
-    json_write_object_begin(&writer);
-    json_write_name(&writer, "devices");
-    json_write_array_begin(&writer);
-    for (size_t index = 0; index < roster->count; index++) {
-        worker_write_devices(
-            &writer, &roster->workers[index], roster_devices(roster, &roster->workers[index]));
+    const Parts *parts = exchange_request(exchange)->parts;
+    Status status = devices_answer(exchange_call(exchange), exchange_request(exchange),
+        exchange_response(exchange), parts->directory, parts->limits);
+    if (status == STATUS_OK) {
+        exchange_finish(exchange);
+    } else {
+        exchange_fail(exchange, status);
     }
-    json_write_array_end(&writer);
-    json_write_object_end(&writer);
-    roster_unref(roster);
-    exchange_finish(exchange);
 }
 
 HANDLER(list_devices) = {

@@ -203,11 +203,17 @@ paging_begin(Response *response, const char *name)
 }
 
 void
-paging_end(Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last)
+paging_end_at(Call *call, const Request *request, Response *response, JsonWriter *writer, Slice last)
 {
     json_write_array_end(writer);
-    const char *token =
-        last == NULL ? "" : page_token(call, request, response, slice_of(last->bytes, sizeof last->bytes));
+    const char *token = last.size == 0 ? "" : page_token(call, request, response, last);
     json_member_string(writer, "next_page_token", token);
     json_write_object_end(writer);
+}
+
+void
+paging_end(Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last)
+{
+    Slice key = last == NULL ? (Slice){0} : slice_of(last->bytes, sizeof last->bytes);
+    paging_end_at(call, request, response, writer, key);
 }

@@ -36,5 +36,8 @@ MUST_USE Status paging_read_filtered(
 /* Begins the document of a list, whose items are to be written next. */
 JsonWriter paging_begin(Response *response, const char *name);
 
-/* Ends it with "next_page_token" and the Link header; `last` NULL: no page follows. */
+/* Ends it with "next_page_token" and the Link header; `last` without bytes: no page follows. */
+void paging_end_at(Call *call, const Request *request, Response *response, JsonWriter *writer, Slice last);
+
+/* Does the same for a list by id; `last` NULL: no page follows. */
 void paging_end(Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last);

@@ -12,8 +12,8 @@ state_name(WorkerState state)
     return names[state];
 }
 
-static void
-write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *device)
+void
+worker_write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *device)
 {
     char name[96];
     (void)snprintf(name, sizeof name, "/job:worker/replica:0/task:%d/device:%s:%lld", worker->task,
@@ -32,14 +32,6 @@ write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *d
 }
 
 void
-worker_write_devices(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *devices)
-{
-    for (size_t index = 0; index < worker->device_count; index++) {
-        write_device(writer, worker, &devices[index]);
-    }
-}
-
-void
 worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *devices)
 {
     json_write_object_begin(writer);
@@ -51,7 +43,9 @@ worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *d
     json_member_int64(writer, "running", worker->running_count);
     json_write_name(writer, "devices");
     json_write_array_begin(writer);
-    worker_write_devices(writer, worker, devices);
+    for (size_t index = 0; index < worker->device_count; index++) {
+        worker_write_device(writer, worker, &devices[index]);
+    }
     json_write_array_end(writer);
     json_write_object_end(writer);
 }

@@ -61,6 +61,39 @@ a_list_is_walked_page_by_page_without_repeats(void **state)
     assert_int_equal(seen, COUNT);
 }
 
+/* Expects each of the two workers on a page of its own. */
+static void
+walk_workers(Cluster *cluster, const char *list)
+{
+    enum { WORKERS = 2 };
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "/api/v1/%s?page_size=1", list);
+    for (int page = 0; page < WORKERS; page++) {
+        AUTO_REST response = {0};
+        char token[128];
+        char task[32];
+        (void)snprintf(task, sizeof task, "/task:%d/device:CPU:0\"", page);
+        cluster_send(cluster, "GET", path, NULL, &response);
+        cluster_expect(&response, 200, task);
+        (void)snprintf(task, sizeof task, "/task:%d/", 1 - page);
+        assert_null(strstr(rest_text(&response), task));
+        assert_true(rest_member(&response, "next_page_token", token, sizeof token));
+        assert_int_equal(token[0] == '\0', page == WORKERS - 1);
+        (void)snprintf(path, sizeof path, "/api/v1/%s?page_size=1&page_token=%s", list, token);
+    }
+}
+
+static void
+workers_and_devices_are_listed_in_pages_by_task(void **state)
+{
+    Cluster *cluster = *state;
+    AUTO_REST all = {0};
+    walk_workers(cluster, "workers");
+    walk_workers(cluster, "devices");
+    cluster_send(cluster, "GET", "/api/v1/devices", NULL, &all);
+    cluster_expect(&all, 200, "\"next_page_token\":\"\"");
+}
+
 static void
 a_token_is_of_no_use_to_another_list(void **state)
 {
@@ -380,6 +413,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_walked_page_by_page_without_repeats),
+        cmocka_unit_test(workers_and_devices_are_listed_in_pages_by_task),
         cmocka_unit_test(a_token_is_of_no_use_to_another_list),
         cmocka_unit_test(of_two_changes_from_one_state_one_wins),
         cmocka_unit_test(new_options_count_from_the_next_step_on),

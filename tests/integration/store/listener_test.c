@@ -14,7 +14,7 @@ a_queued_step_wakes_who_listens(void **state)
     StepNew first = database_step(database_add_session(database, TENANT_DEFAULT));
     StepNew second = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = true;
-    assert_status(call, STATUS_OK, listener_begin(call, database->queue));
+    assert_status(call, STATUS_OK, listener_begin(call, database->queue, "gw_1"));
     assert_status(call, STATUS_OK, listener_wait(call, database->queue, 20, NULL, &is_woken));
     assert_false(is_woken);
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &first));
@@ -32,7 +32,7 @@ a_step_that_was_rolled_back_wakes_nobody(void **state)
     Call *call = &database->call;
     StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = true;
-    assert_status(call, STATUS_OK, listener_begin(call, database->queue));
+    assert_status(call, STATUS_OK, listener_begin(call, database->queue, "gw_1"));
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &step));
     store_rollback(database->app);
@@ -54,7 +54,7 @@ what_gateways_tell_each_other_wakes_nobody_and_is_heard(void **state)
     char heard[64] = "";
     bool is_woken = true;
     MailBox box = {.receive = keep_text, .context = heard};
-    assert_status(call, STATUS_OK, listener_begin(call, database->queue));
+    assert_status(call, STATUS_OK, listener_begin(call, database->queue, "gw_1"));
     assert_status(call, STATUS_OK, mail_send(call, database->app, "how are you"));
     for (int turn = 0; heard[0] == '\0' && turn < 400; turn++) { /* 20 s */
         assert_status(call, STATUS_OK, listener_wait(call, database->queue, 50, &box, &is_woken));
@@ -73,16 +73,39 @@ a_lost_listener_says_so_and_can_begin_again(void **state)
     Call *call = &database->call;
     StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = false;
-    assert_status(call, STATUS_OK, listener_begin(call, database->queue));
+    assert_status(call, STATUS_OK, listener_begin(call, database->queue, "gw_1"));
     (void)database_ask(database,
         "select pg_terminate_backend(pid, 20000) from pg_stat_activity where usename = "
         "'sluice_queue' and datname = current_database()");
     assert_status(call, STATUS_UNAVAILABLE, listener_wait(call, database->queue, 10000, NULL, &is_woken));
     assert_status(call, STATUS_UNAVAILABLE, listener_wait(call, database->queue, 10000, NULL, &is_woken));
-    assert_status(call, STATUS_OK, listener_begin(call, database->queue));
+    assert_status(call, STATUS_OK, listener_begin(call, database->queue, "gw_1"));
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &step));
     assert_status(call, STATUS_OK, listener_wait(call, database->queue, 10000, NULL, &is_woken));
     assert_true(is_woken);
+}
+
+static bool
+has_others(Database *database, const char *name)
+{
+    bool has_others = false;
+    assert_status(
+        &database->call, STATUS_OK, listener_has_others(&database->call, database->app, name, &has_others));
+    return has_others;
+}
+
+static void
+others_are_known_while_they_listen(void **state)
+{
+    Database *database = *state;
+    assert_false(has_others(database, "gw_1"));
+    assert_status(&database->call, STATUS_OK, listener_begin(&database->call, database->queue, "gw_1"));
+    assert_false(has_others(database, "gw_1"));
+    assert_true(has_others(database, "gw_2"));
+    (void)database_ask(database,
+        "select pg_terminate_backend(pid, 20000) from pg_stat_activity where usename = "
+        "'sluice_queue' and datname = current_database()");
+    assert_false(has_others(database, "gw_2"));
 }
 
 int
@@ -92,6 +115,7 @@ main(void)
         DATABASE_TEST(a_queued_step_wakes_who_listens),
         DATABASE_TEST(a_step_that_was_rolled_back_wakes_nobody),
         DATABASE_TEST(what_gateways_tell_each_other_wakes_nobody_and_is_heard),
+        DATABASE_TEST(others_are_known_while_they_listen),
         DATABASE_TEST(a_lost_listener_says_so_and_can_begin_again),
     };
     return cmocka_run_group_tests_name("gateway/store/listener", tests, NULL, NULL);
