@@ -201,6 +201,16 @@ make_run(Creation *creation, bool *ret_needs_job)
     return *ret_needs_job ? STATUS_OK : prepare_run(creation, NULL, ret_needs_job);
 }
 
+/* Prepares on a job thread: a graph may have to be read, or a plan to be made. */
+static void
+prepare_elsewhere(Creation *creation)
+{
+    exchange_expect_long(creation->exchange);
+    if (!exchange_offload(creation->exchange, prepare_on_job, prepared_on_job, creation)) {
+        fail_creation(creation, exchange_note_overload(creation->exchange));
+    }
+}
+
 static void
 start_create_partial_run(Exchange *exchange)
 {
@@ -217,8 +227,8 @@ start_create_partial_run(Exchange *exchange)
         fail_creation(creation, status);
     } else if (!needs_job) {
         finish_creation(creation);
-    } else if (!exchange_offload(exchange, prepare_on_job, prepared_on_job, creation)) {
-        fail_creation(creation, exchange_note_overload(creation->exchange));
+    } else {
+        prepare_elsewhere(creation);
     }
 }
 

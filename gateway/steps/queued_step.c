@@ -35,12 +35,14 @@ typedef struct QueuedStep {
     Timer again;
     Status status;   /* of the last stage */
     Status written;  /* of writing the end to the database */
+    bool needs_long; /* a cache has missed: a graph must be read or a plan made, which may take long */
     bool has_run;    /* a worker may have begun it */
     bool may_repeat; /* another gateway may run it again */
     StepOutcome outcome;
 } QueuedStep;
 
 static void prepare_on_job(Job *job, JobContext *context);
+static void prepare_at_length(Job *job, JobContext *context);
 static void run_prepared_step(Job *job);
 
 static void
@@ -75,7 +77,13 @@ submit_job(
 {
     StepLoop *loop = queued->step.loop;
     queued->call.deadline_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
-    queued->job = (Job){.loop = loop->loop, .tenant = queued->hold.tenant, .run = run, .done = done};
+    queued->job = (Job){
+        .loop = loop->loop,
+        .tenant = queued->hold.tenant,
+        .is_long = run == prepare_at_length,
+        .run = run,
+        .done = done,
+    };
     return job_submit(loop->steps->jobs, &queued->job);
 }
 
@@ -455,19 +463,19 @@ load_feeds(QueuedStep *queued, Store *store)
     return STATUS_OK;
 }
 
+/* Prepares by caches alone; when one misses, needs_long is set. */
 static Status
 prepare_step(QueuedStep *queued, JobContext *context)
 {
     Call *call = &queued->call;
     Store *app = NULL;
     Store *queue = NULL;
-    bool needs_job = false;
     TRY(job_store(call, context, STORE_ROLE_QUEUE, &queue));
     TRY(job_store(call, context, STORE_ROLE_APP, &app));
     TRY(queue_start(call, queue, &queued->hold));
     TRY(step_call_read(&queued->step, queued->request));
     TRY(load_feeds(queued, app));
-    return step_call_prepare(&queued->step, queued->request, context, &needs_job);
+    return step_call_prepare(&queued->step, queued->request, NULL, &queued->needs_long);
 }
 
 static void
@@ -478,9 +486,34 @@ prepare_on_job(Job *job, JobContext *context)
 }
 
 static void
+prepare_at_length(Job *job, JobContext *context)
+{
+    QueuedStep *queued = (QueuedStep *)(void *)job;
+    queued->status = step_call_prepare(&queued->step, queued->request, context, &queued->needs_long);
+    queued->needs_long = false;
+}
+
+static bool
+goes_on_at_length(QueuedStep *queued)
+{
+    if (queued->status != STATUS_OK || !queued->needs_long || queued->step.loop->is_closing) {
+        return false;
+    }
+    bool is_taken = submit_job(queued, prepare_at_length, run_prepared_step, PREPARE_MS);
+    if (!is_taken) {
+        queued->status =
+            call_fail(&queued->call, STATUS_UNAVAILABLE, "too many jobs wait for the job threads");
+    }
+    return is_taken;
+}
+
+static void
 run_prepared_step(Job *job)
 {
     QueuedStep *queued = (QueuedStep *)(void *)job;
+    if (goes_on_at_length(queued)) {
+        return;
+    }
     list_append(&queued->step.loop->queued, &queued->link);
     if (queued->step.loop->is_closing) {
         return;

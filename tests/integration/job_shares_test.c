@@ -1,5 +1,6 @@
 /* Tenants share a gateway's job threads: whoever's requests take long leaves one to the others. A row lock of
  * the test stands for what takes long. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,11 +99,82 @@ a_tenant_whose_requests_take_long_leaves_a_thread_to_the_others(void **state)
     }
 }
 
+/* Counts the transactions that wait for the table of graphs. */
+static int
+waiting_for_graphs(void)
+{
+    return atoi(database_ask(cluster.database,
+        "select count(*) from pg_locks where not granted and relation = 'sluice.graphs'::regclass"));
+}
+
+/* Queues a step of the tenant `count` times, while no worker could run it. */
+static void
+queue_steps(const char *key, int count)
+{
+    static const char later[] = "Prefer: respond-async";
+    const char *const headers[] = {later, NULL};
+    memcpy(cluster.key, key, CLUSTER_KEY_SIZE);
+    cluster_session(&cluster, "{}");
+    cluster_graph_literal(&cluster, "y = Const() dtype=int32 value=int32(1)");
+    for (int index = 0; index < count; index++) {
+        AUTO_REST accepted = {0};
+        char path[TEXT_SIZE];
+        char body[TEXT_SIZE];
+        (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster.session);
+        (void)snprintf(body, sizeof body, "{\"graph\":\"%s\",\"fetches\":[\"y\"]}", cluster.graph);
+        cluster_send_with(&cluster, "POST", path, headers, body, &accepted);
+        cluster_expect(&accepted, 202, NULL);
+    }
+    cluster.key[0] = '\0';
+}
+
+/* Counts the steps in the queue that some gateway has claimed, or that have succeeded. */
+static int
+count_steps(const char *states)
+{
+    char query[TEXT_SIZE];
+    (void)snprintf(query, sizeof query, "select count(*) from steps where state in (%s)", states);
+    return atoi(database_ask(cluster.database, query));
+}
+
+/* Has another gateway instead of the cluster's, which knows no session and no graph; nobody needs a key
+ * there. */
+static void
+replace_gateway(void)
+{
+    Process other;
+    assert_int_equal(process_stop(&cluster.gateway, SIGTERM), 0);
+    assert_true(cluster_add_gateway(&cluster, &other));
+    cluster.gateway = other;
+}
+
+/* The test locks the table of graphs, which a gateway reads that has just started. */
+static void
+claimed_steps_that_prepare_for_long_leave_threads_to_others(void **state)
+{
+    (void)state;
+    enum { CLAIMED = 3 };
+    char noisy[CLUSTER_KEY_SIZE];
+    cluster_make_key(&cluster, "claimed", NULL, noisy);
+    assert_int_equal(process_stop(&cluster.workers[0], SIGTERM), 0);
+    queue_steps(noisy, HELD);
+    (void)database_ask(cluster.database, "begin");
+    (void)database_ask(cluster.database, "lock table graphs in access exclusive mode");
+    replace_gateway();
+    assert_true(cluster_restart_worker(&cluster, 0));
+    AWAIT(count_steps("'running'") >= CLAIMED && waiting_for_graphs() > 0);
+    assert_int_equal(list_status(noisy), 200);
+    assert_int_equal(waiting_for_graphs(), 1);
+    (void)database_ask(cluster.database, "rollback");
+    AWAIT(count_steps("'succeeded'") == HELD);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tenant_whose_requests_take_long_leaves_a_thread_to_the_others),
+        cmocka_unit_test(claimed_steps_that_prepare_for_long_leave_threads_to_others),
     };
     return cmocka_run_group_tests_name("job shares", tests, set_up, tear_down);
 }
