@@ -245,8 +245,10 @@ shares_settle(PoolShares *pool, const ShareReport *report)
     pool->service_s *= exp(-report->elapsed_s / SHARES_WINDOW_S);
     for (size_t index = 0; index < pool->tenant_count; index++) {
         charge_tenant(pool, &pool->tenants[index]);
-        pool->service_s = fmax(0, pool->service_s + pool->tenants[index].charged_s);
+        pool->service_s += pool->tenants[index].charged_s;
     }
+    /* What a long step is charged at its end was computed in more than the window. */
+    pool->service_s = fmax(0, fmin(pool->service_s, fmax(1, pool->slot_count) * SHARES_WINDOW_S));
     move_virtual_time(pool, report->virtual_time);
     if (pool->tenant_count > 0) {
         cut_debts(pool);

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import measures  # noqa: E402
@@ -25,6 +26,7 @@ from graph_builder import GraphBuilder, Type  # noqa: E402
 
 WEIGHTS = {"heavy": 3, "middle": 2, "light": 1}
 WINDOW, SETTLE = 20, 5
+TAIL = 5  # the load goes on for so long, so that steps that ran at the end of the last window have ended
 SIZE = 256  # of the square matrices that are multiplied
 SECONDS = {"minute": 29, "short": 70, "full": 190}  # in which each backlog is watched
 # How far a share may be off: a tenth; in the minute of `make test`, which may share a slow machine, a fifth. That is a third of
@@ -78,6 +80,20 @@ class Tenant(sluice.Client):
         if reply.status // 100 != 2:
             raise sluice.Refused(reply.status, content)
         return json.loads(content)["id"]
+
+
+class Served(NamedTuple):
+    """A step that has run."""
+
+    tenant: str
+    begun: float
+    ended: float
+    computed: float  # device-seconds
+
+    def within(self, begin, end):
+        """Its device time between the two times, as if it had computed evenly."""
+        took = max(self.ended - self.begun, 1e-6)
+        return self.computed * max(0, min(end, self.ended) - max(begin, self.begun)) / took
 
 
 class Pool:
@@ -150,13 +166,15 @@ class Pool:
         return session, graph
 
     def served(self):
-        """Device-seconds by (tenant, second): steps count where they ended. And when the first ended."""
+        """The steps that ended: tenant, when the run began and ended, its device-seconds."""
         rows = self.ask("""
             select tenants.name, extract(epoch from step.ended_at),
+                (step.stats ->> 'elapsed_us')::bigint - (step.stats ->> 'waited_us')::bigint,
                 (select sum((part ->> 'computed_us')::bigint) from json_array_elements(step.stats -> 'partitions') as part)
             from sluice.step_records as step join sluice.tenants as tenants on tenants.id = step.tenant_id
             where step.state = 'succeeded' order by 2""")
-        return [(name, float(ended), float(computed or 0) * 1e-6) for name, ended, computed in rows]
+        return [Served(name, float(ended) - float(took) * 1e-6, float(ended), float(computed or 0) * 1e-6)
+                for name, ended, took, computed in rows]
 
 
 class Clients:
@@ -209,36 +227,33 @@ def queue_steps(pool, name, session, graph, count):
         thread.join()
 
 
-def shares(rows, weights, begin, end):
-    """For every window of WINDOW seconds between the two times: the tenants' device time over their due, minus one."""
+def shares(steps, weights, begin, end):
+    """For every window of WINDOW seconds between the two times: the tenants' device time over their due, minus one. A step that
+    ran in the window for a part of its time counts in that part."""
     offsets = []
     start = begin
     while start + WINDOW <= end:
-        by_tenant = {name: sum(used for who, at, used in rows if who == name and start <= at < start + WINDOW)
-                     for name in weights}
-        due = sum(by_tenant.values()) / sum(weights.values())
-        offsets.append({name: by_tenant[name] / (due * weights[name]) - 1 if due else -1 for name in weights})
+        used = {name: sum(step.within(start, start + WINDOW) for step in steps if step.tenant == name) for name in weights}
+        due = sum(used.values()) / sum(weights.values())
+        offsets.append({name: used[name] / (due * weights[name]) - 1 if due else -1 for name in weights})
         start += 1
     return offsets
 
 
-def longest_pause(rows, name, begin, end):
+def longest_pause(steps, name, begin, end):
     """The longest time in which no step of the tenant ended."""
-    times = [begin] + [at for who, at, _ in rows if who == name and begin <= at < end] + [end]
+    times = [begin] + [step.ended for step in steps if step.tenant == name and begin <= step.ended < end] + [end]
     return max(later - sooner for sooner, later in zip(times, times[1:]))
 
 
-def report_shares(report, case, rows, weights, begin, end, asked):
-    """Rows of each tenant's worst window, in which it may be off by `asked` percent and two of its steps: one that began before
-    the window counts in it whole, one that ends after it does not count."""
-    windows = shares(rows, weights, begin + SETTLE, end)
+def report_shares(report, case, steps, weights, begin, end, asked):
+    """Rows of each tenant's worst window, in which it may be off by `asked` percent."""
+    windows = shares(steps, weights, begin + SETTLE, end)
     assert windows, "the backlog did not last for a window"
     for name, weight in weights.items():
-        steps = sum(1 for who, at, _ in rows if who == name and begin <= at < end) * WINDOW / (end - begin)
-        off = max(abs(each[name]) for each in windows)
-        report.add(case, f"share of weight {weight} off", off * 100, "%", asked + 200 / max(1, steps), sure=True)
-        report.add(case, f"weight {weight}: longest time without an end", longest_pause(rows, name, begin, end) * 1e3, "ms")
-    report.add(case, "device time used", sum(used for _, at, used in rows if begin <= at < end) / (end - begin), "devices")
+        report.add(case, f"share of weight {weight} off", max(abs(each[name]) for each in windows) * 100, "%", asked, sure=True)
+        report.add(case, f"weight {weight}: longest time without an end", longest_pause(steps, name, begin, end) * 1e3, "ms")
+    report.add(case, "device time used", sum(step.within(begin, end) for step in steps) / (end - begin), "devices")
 
 
 class Backlog:
@@ -282,10 +297,11 @@ def run_backlog(report, case, products, seconds, most, asked, worker_arguments=(
         begin = time.time()
         time.sleep(seconds)
         end = time.time()
+        time.sleep(TAIL)
         backlog.stop()
-        rows = pool.served()
-        first = min(at for _, at, _ in rows)
-        report_shares(report, case, rows, pool.weights, max(begin, first), end, asked)
+        steps = pool.served()
+        first = min(step.begun for step in steps)
+        report_shares(report, case, steps, pool.weights, max(begin, first), end, asked)
 
 
 def run_burst(report, case, cost, seconds, asked):
@@ -301,6 +317,7 @@ def run_burst(report, case, cost, seconds, asked):
         clients.append(Clients(pool, "middle", *graphs["middle"], (4, 12)))
         time.sleep(seconds)
         end = time.time()
+        time.sleep(TAIL)
         for each, name in zip(clients, ("light", "heavy", "middle")):
             each.stop()
             report.add(case, f"{name}: longest answer", max(each.latencies) * 1e3, "ms")
@@ -313,18 +330,28 @@ def run_quiet(report, case, cost, flood_cost, seconds):
     """A quiet tenant's synchronous steps: alone, beside another's flood, and after it."""
     with Pool({"quiet": 1, "flood": 1}) as pool:
         quiet = pool.graph("quiet", cost)
-        flood = pool.graph("flood", flood_cost)
+        graph = pool.graph("flood", flood_cost)
         pool.start_workers()
         time.sleep(2)
+
+        def post_steps(tell):
+            client = pool.tenant("flood", os.getpid() % 2)
+            while True:
+                client.post_step(*graph)
+                tell()
+
         for when in ("before", "during", "after"):
-            others = Clients(pool, "flood", *flood, (48, 48)) if when == "during" else None
+            floods = [measures.Aside(post_steps, 48) for _ in range(2)] if when == "during" else []
+            for flood in floods:
+                flood.start()
             time.sleep(2)
             mine = Clients(pool, "quiet", *quiet, (1, 0), pause=0.02)
             time.sleep(seconds)
             mine.stop()
-            if others is not None:
-                others.stop()
-                report.add(case, "the flood's steps", len(others.latencies) / (seconds + 2), "1/s")
+            for flood in floods:
+                flood.stop()
+            if floods:
+                report.add(case, "the flood's steps", sum(flood.count.value for flood in floods) / (seconds + 2), "1/s")
             report.add_times(case, f"quiet tenant's step {when} it", [1e3 * each for each in mine.latencies])
             report.add(case, f"quiet tenant's step {when} it: longest", max(mine.latencies, default=0) * 1e3, "ms")
 
