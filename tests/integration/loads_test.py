@@ -31,7 +31,7 @@ def lookups_that_find_nothing_are_all_answered():
     _keep_promises(lookups)
 
 
-def tenants_share_device_time_by_weight_whatever_their_steps_cost():
+def tenants_share_device_time_by_weight_however_their_steps_come_and_whatever_they_cost():
     _keep_promises(fairness)
 
 
@@ -41,7 +41,7 @@ def a_model_is_pushed_resumed_run_and_deleted_within_bounds_of_memory():
 
 if __name__ == "__main__":
     run_group([globals()[name] for name in sys.argv[1:]] or [
-        tenants_share_device_time_by_weight_whatever_their_steps_cost,
+        tenants_share_device_time_by_weight_however_their_steps_come_and_whatever_they_cost,
         readers_that_do_not_read_cost_little_memory_and_large_answers_arrive_whole,
         lookups_that_find_nothing_are_all_answered,
         a_model_is_pushed_resumed_run_and_deleted_within_bounds_of_memory,

@@ -258,19 +258,23 @@ def report_shares(report, case, steps, weights, begin, end, asked):
 
 class Backlog:
     """Threads that keep steps of each tenant in the queue: `most` of the tenant that runs most of them, of the others as many as
-    run in the same time, and of none less than half of that."""
+    run in the same time, and of none less than half of that. Tenants that are `synchronous` have clients that wait instead."""
 
-    def __init__(self, pool, products, most):
+    def __init__(self, pool, products, most, synchronous):
         self._running = True
         rates = {name: weight / products[name] for name, weight in pool.weights.items()}
         counts = {name: max(100, int(most * rate / max(rates.values()))) for name, rate in rates.items()}
-        graphs = {name: pool.graph(name, products[name]) for name in pool.weights}
-        for name, graph in graphs.items():
+        self._pool, self._clients = pool, []
+        self._graphs = {name: pool.graph(name, products[name]) for name in pool.weights}
+        self._synchronous = synchronous
+        queued = {name: graph for name, graph in self._graphs.items() if name not in synchronous}
+        for name, graph in queued.items():
             queue_steps(pool, name, *graph, counts[name])
         self._threads = [threading.Thread(target=self._top_up, args=(pool, name, *graph, counts[name]))
-                         for name, graph in graphs.items()]
+                         for name, graph in queued.items()]
 
     def start(self):
+        self._clients = [Clients(self._pool, name, *self._graphs[name], (8, 8)) for name in self._synchronous]
         for thread in self._threads:
             thread.start()
 
@@ -284,14 +288,16 @@ class Backlog:
 
     def stop(self):
         self._running = False
+        for clients in self._clients:
+            clients.stop()
         for thread in self._threads:
             thread.join()
 
 
-def run_backlog(report, case, products, seconds, most, asked, worker_arguments=()):
+def run_backlog(report, case, products, seconds, most, asked, synchronous=(), worker_arguments=()):
     """Every tenant has steps in the queue before the workers come, and throughout; their cost by tenant, in products."""
     with Pool() as pool:
-        backlog = Backlog(pool, products, most)
+        backlog = Backlog(pool, products, most, synchronous)
         pool.start_workers(*worker_arguments)
         backlog.start()
         begin = time.time()
@@ -360,7 +366,8 @@ def run(report, length):
     seconds, asked = SECONDS[length], ASKED[length]
     if length == "minute":
         # One thread a worker: the queue is long enough for a fast machine with many cores, too.
-        run_backlog(report, "costs 10 to 1", {"heavy": 30, "middle": 300, "light": 30}, seconds, 2400, asked, ("--threads", "1"))
+        run_backlog(report, "costs 10 to 1, the light tenant's clients wait", {"heavy": 30, "middle": 300, "light": 30}, seconds, 2400,
+                    asked, ("light",), ("--threads", "1"))
         return
     run_backlog(report, "equal costs", {name: 60 for name in WEIGHTS}, seconds, 1500, asked)
     run_backlog(report, "costs 10 to 1", {"heavy": 20, "middle": 200, "light": 20}, seconds, 3000, asked)
