@@ -175,6 +175,16 @@ pause_upload(Upload *upload, int tries)
     return STATUS_OK;
 }
 
+/* Waits for what has failed, and says what that is when it fails again. */
+static Status
+wait_after(Upload *upload, int tries)
+{
+    if (tries == 2) {
+        progress_say(&upload->progress, upload->cli->call->error.message);
+    }
+    return pause_upload(upload, tries);
+}
+
 static Status
 try_once(Upload *upload)
 {
@@ -196,7 +206,7 @@ send_all(Upload *upload)
         reached = has_moved ? upload->offset : reached;
         tries = has_moved || status == STATUS_OK ? 0 : tries + 1;
         if (tries > 0) {
-            TRY(pause_upload(upload, tries));
+            TRY(wait_after(upload, tries));
         }
     }
     upload->cli->exit_code = EXIT_DONE;

@@ -154,6 +154,21 @@ progress_show(void *context, const HttpClientProgress *transferred)
 }
 
 void
+progress_say(Progress *progress, const char *text)
+{
+    AUTO_BUFFER line = {0};
+    screen_append(&line, slice_from_string(progress->label == NULL ? "waiting" : progress->label));
+    buffer_append_string(&line, ": ");
+    screen_append(&line, slice_from_string(text));
+    buffer_append_string(&line, "; trying again");
+    progress_end(progress);
+    progress->drawn_ns = 0;
+    progress->rated_ns = 0;
+    progress->rate = 0;
+    (void)fprintf(stderr, "%.*s\n", SLICE_PRINT(buffer_slice(&line)));
+}
+
+void
 progress_end(const Progress *progress)
 {
     if (progress->drawn_ns != 0 && !progress->is_plain) {

@@ -26,6 +26,9 @@ Progress progress_begin(const char *label);
 /* Draws the line when it is time: an HttpClientEvents.on_progress whose context is the Progress. */
 void progress_show(void *context, const HttpClientProgress *transferred);
 
+/* Says on a line of its own what keeps the request, which is tried again. */
+void progress_say(Progress *progress, const char *text);
+
 /* Clears the line. */
 void progress_end(const Progress *progress);
 

@@ -141,38 +141,50 @@ check_form(Call *call, const Request *request)
 }
 
 static Status
-make_graph(Call *call, const Request *request, Response *response)
+read_source(Call *call, const Request *request, Response *response, NewGraph *made)
 {
-    NewGraph made = {.graphs = request->parts->graphs, .sessions = request->parts->sessions};
-    AUTO_GRAPH graph = NULL;
-    TRY(session_id_read(call, request, &made.session));
-    TRY(check_form(call, request));
     if (request->sink_state != NULL) {
-        TRY(read_taken(call, request, &made));
-    } else if (slice_equals_string(request->media_type, "application/json") &&
-               graph_files_named(request->body)) {
-        TRY(read_files(call, request, &made));
-    } else {
-        TRY(read_body(call, request, response, &made));
+        return read_taken(call, request, made);
     }
-    made.source_size = made.source.bytes->size;
-    TRY(graph_import(
-        call, made.source.format, made.source.bytes, request->parts->limits->graph_nodes, &graph));
-    made.graph = graph;
-    return new_graph_keep(call, request, response, &made);
+    bool is_json = slice_equals_string(request->media_type, "application/json");
+    return is_json && graph_files_named(request->body) ? read_files(call, request, made)
+                                                       : read_body(call, request, response, made);
+}
+
+/* Reads and validates, which takes minutes for a model of many GiB. */
+static Status
+make_graph(Call *call, const Request *request, Response *response, void *context)
+{
+    NewGraph *made = context;
+    TRY(session_id_read(call, request, &made->session));
+    TRY(check_form(call, request));
+    TRY(read_source(call, request, response, made));
+    made->source_size = made->source.bytes->size;
+    return graph_import(
+        call, made->source.format, made->source.bytes, request->parts->limits->graph_nodes, &made->graph);
+}
+
+static Status
+keep_graph(Call *call, const Request *request, Response *response, void *context)
+{
+    return new_graph_keep(call, request, response, context);
 }
 
 static Status
 run_create_graph(Call *call, const Request *request, Response *response)
 {
     const GraphUpload *upload = request->sink_state;
+    NewGraph made = {.graphs = request->parts->graphs, .sessions = request->parts->sessions};
+    IdempotentWork work = {.prepare = make_graph, .commit = keep_graph, .context = &made};
     Request taken = *request;
     if (upload != NULL) {
         TRY(blob_body_finish(call, request, upload->body));
         /* What an Idempotency-Key compares. */
         taken.body = slice_of(&upload->body->digest, sizeof upload->body->digest);
     }
-    return idempotent_run(call, &taken, response, make_graph);
+    Status status = idempotent_run(call, &taken, response, &work);
+    graph_unref(made.graph);
+    return status;
 }
 
 HANDLER(create_graph) = {

@@ -8,8 +8,9 @@
 #include "gateway/store/sessions.h"
 
 static Status
-make_session(Call *call, const Request *request, Response *response)
+make_session(Call *call, const Request *request, Response *response, void *context)
 {
+    (void)context;
     SessionBody body;
     Session session;
     Store *store = NULL;
@@ -32,7 +33,7 @@ make_session(Call *call, const Request *request, Response *response)
 static Status
 run_create_session(Call *call, const Request *request, Response *response)
 {
-    return idempotent_run(call, request, response, make_session);
+    return idempotent_run(call, request, response, &(IdempotentWork){.commit = make_session});
 }
 
 static const char *const body_types[] = {"application/json", NULL};

@@ -71,8 +71,9 @@ check_whole(Call *call, const Request *request, Response *response, size_t sourc
 }
 
 static Status
-make_version(Call *call, const Request *request, Response *response)
+make_version(Call *call, const Request *request, Response *response, void *context)
 {
+    (void)context;
     StoredGraph parent;
     NewGraph made = {
         .graphs = request->parts->graphs,
@@ -96,7 +97,7 @@ make_version(Call *call, const Request *request, Response *response)
 static Status
 run_extend_graph(Call *call, const Request *request, Response *response)
 {
-    return idempotent_run(call, request, response, make_version);
+    return idempotent_run(call, request, response, &(IdempotentWork){.commit = make_version});
 }
 
 HANDLER(extend_graph) = {

@@ -6,7 +6,10 @@
 #include "gateway/resources/resource.h"
 #include "shared/base/text.h"
 
-enum { RUN_HELD_MS = 60000 };
+enum {
+    RUN_HELD_MS = 60000,
+    PREPARE_HELD_MS = 600000, /* work that is still prepared then may be done twice, and is kept once */
+};
 
 Status
 idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key)
@@ -123,36 +126,46 @@ idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKe
 }
 
 static Status
-run_in_transaction(
-    Call *call, const Request *request, Response *response, const IdempotentKey *key, IdempotentWork work)
+run_in_transaction(Call *call, const Request *request, Response *response, const IdempotentKey *key,
+    const IdempotentWork *work)
 {
     Store *store = NULL;
     TenantId tenant = request->principal.tenant;
     TRY(request_store(call, request, &store));
     TRY(store_begin(call, store, tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(work(call, request, response));
+    TRY(work->commit(call, request, response, work->context));
     TRY(idempotent_finish(call, store, tenant, key, response, buffer_slice(&response->buffer)));
     return store_commit(call, TAKE(transaction));
 }
 
+static Status
+prepare(Call *call, const Request *request, Response *response, const IdempotentWork *work)
+{
+    return work->prepare == NULL ? STATUS_OK : work->prepare(call, request, response, work->context);
+}
+
 Status
-idempotent_run(Call *call, const Request *request, Response *response, IdempotentWork work)
+idempotent_run(Call *call, const Request *request, Response *response, const IdempotentWork *work)
 {
     Store *store = NULL;
     IdempotentKey key;
     bool is_replayed = false;
     TRY(idempotent_key_read(call, request, &key));
     if (key.text == NULL) {
-        return work(call, request, response);
+        TRY(prepare(call, request, response, work));
+        return work->commit(call, request, response, work->context);
     }
-    key.held_ms = RUN_HELD_MS;
+    key.held_ms = work->prepare == NULL ? RUN_HELD_MS : PREPARE_HELD_MS;
     TRY(request_store(call, request, &store));
     TRY(idempotent_begin(call, store, request, response, &key, &is_replayed));
     if (is_replayed) {
         return STATUS_OK;
     }
-    Status status = run_in_transaction(call, request, response, &key, work);
+    Status status = prepare(call, request, response, work);
+    if (status == STATUS_OK) {
+        status = run_in_transaction(call, request, response, &key, work);
+    }
     if (status != STATUS_OK && status != STATUS_UNKNOWN) {
         idempotent_abandon(call, store, request->principal.tenant, &key);
     }

@@ -1,7 +1,8 @@
 /* Idempotency-Key: the first answer to a key is kept for a day and given again to the same request.
  *
- * Happy path: the key is taken and committed → the work runs → its answer is kept in the transaction that
- * makes the work's result durable. Work that fails gives the key back, so that the client can try again.
+ * Happy path: the key is taken and committed → the work is prepared, and runs → its answer is kept in the
+ * transaction that makes the work's result durable. Work that fails gives the key back, so that the client
+ * can try again.
  *
  * Errors: ABORTED (409) while the first request runs; 422 when the key came with another request before;
  * INVALID_ARGUMENT for a body that went into a sink. */
@@ -30,6 +31,15 @@ MUST_USE Status idempotent_finish(Call *call, Store *store, TenantId tenant, con
 /* Gives the key back; the call's error is not changed. */
 void idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKey *key);
 
-/* Does all of the above for a `run` handler; `work` runs in a transaction when there is a key. */
-typedef Status (*IdempotentWork)(Call *call, const Request *request, Response *response);
-MUST_USE Status idempotent_run(Call *call, const Request *request, Response *response, IdempotentWork work);
+typedef Status (*IdempotentStep)(Call *call, const Request *request, Response *response, void *context);
+
+/* The work of a request: what may take long and changes nothing, and what is short and may change things. */
+typedef struct IdempotentWork {
+    IdempotentStep prepare; /* outside of any transaction; NULL: there is nothing to prepare */
+    IdempotentStep commit;  /* in a transaction when there is a key */
+    void *context;          /* of both */
+} IdempotentWork;
+
+/* Does all of the above for a `run` handler. */
+MUST_USE Status idempotent_run(
+    Call *call, const Request *request, Response *response, const IdempotentWork *work);

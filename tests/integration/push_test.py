@@ -108,10 +108,13 @@ def a_saved_model_of_any_size_is_sent_without_an_archive_being_written():
         assert place.client.step(place.session, step)["outputs"]["y"]["data"] == [21.5, 30.5]
 
 
-def curl(place, *arguments):
+def curl_text(place, *arguments):
     url = f"http://{place.cluster.address}/api/v1/sessions/{place.session}/graphs"
-    done = subprocess.run(["curl", "-sS", url, *arguments], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return subprocess.run(["curl", "-sS", url, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def curl(place, *arguments):
+    return json.loads(curl_text(place, *arguments))
 
 
 def curl_alone_sends_a_model_and_its_data():
@@ -141,6 +144,23 @@ def a_form_that_is_no_model_is_refused():
         refused = curl(place, "-F", f"model.onnx=@{path}", "-F", f"model.onnx=@{data}")
         assert refused["detail"] == "the form has the file 'model.onnx' twice", refused
         assert place.cluster.ask("select count(*) from blob_uploads") == "0"
+
+
+def a_key_makes_a_large_model_once():
+    with Push(("--resident-weights", "1MiB")) as place:
+        path, _ = CHAIN.write(place.folder)
+        with open(path, "rb") as file:
+            document = file.read()
+        key = ("-i", "-H", "Idempotency-Key: once", "-H", "Content-Type: application/onnx")
+        for body, status, mark in ((path, 400, ""), (path, 400, ""), (None, 201, ""), (None, 201, "Idempotent-Replayed: true")):
+            whole = os.path.join(place.folder, "whole.onnx")
+            with open(whole, "wb") as file:
+                file.write(CHAIN.whole() if body is None else document)
+            answer = curl_text(place, *key, "--data-binary", f"@{whole}")
+            assert f"HTTP/1.1 {status}" in answer and mark in answer, answer
+        answer = curl_text(place, *key, "--data-binary", f"@{path}")
+        assert "HTTP/1.1 422" in answer, answer
+        place.assert_answer()
 
 
 def files_that_are_missing_or_outside_are_named():
@@ -205,6 +225,25 @@ def an_upload_that_was_interrupted_goes_on_where_it_was():
         assert place.cluster.ask(f"select count(*) from blobs where location = '{location}'") == "1", "the upload was begun anew"
 
 
+def a_gateway_that_is_restarted_is_waited_for():
+    with Push() as place:
+        path, _ = Chain(layers=16, width=2048).write(place.folder)  # 256 MiB
+        pushing = subprocess.Popen(place.command(path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        until = time.monotonic() + 60
+        while int(place.cluster.ask("select coalesce(max(received), 0) from blob_uploads")) < 16 * MIB:
+            assert time.monotonic() < until and pushing.poll() is None
+        location = place.cluster.ask("select location from blob_uploads")
+        place.cluster.gateway.kill()
+        said = pushing.stderr.readline()
+        while said and not said.endswith("; trying again\n"):
+            said = pushing.stderr.readline()
+        assert said.startswith("model.onnx.data: "), said
+        place.cluster.add_gateway(place.cluster.address)
+        _, errors = pushing.communicate()
+        assert pushing.returncode == 0, errors
+        assert place.cluster.ask(f"select count(*) from blobs where location = '{location}'") == "1", "the upload was begun anew"
+
+
 if __name__ == "__main__":
     run_group([globals()[name] for name in sys.argv[1:]] or [
         data_beside_a_model_is_found_and_sent_once,
@@ -212,9 +251,11 @@ if __name__ == "__main__":
         an_archive_of_a_model_and_its_data_is_known_as_onnx,
         a_saved_model_of_any_size_is_sent_without_an_archive_being_written,
         curl_alone_sends_a_model_and_its_data,
+        a_key_makes_a_large_model_once,
         a_form_that_is_no_model_is_refused,
         files_that_are_missing_or_outside_are_named,
         a_quota_that_has_no_room_says_what_to_set,
         a_file_that_changes_meanwhile_is_noticed,
         an_upload_that_was_interrupted_goes_on_where_it_was,
+        a_gateway_that_is_restarted_is_waited_for,
     ])

@@ -120,11 +120,15 @@ class Place:
 
     def __init__(self, report, case, cluster):
         self.report, self.case, self.cluster = report, case, cluster
-        self.client = cluster.client()
         self.gateways = [cluster.gateway]
         self.postgres = Postgres(cluster)
         self.client.send("GET", "/sessions")
         self.idle = {gateway.pid: memory_mib(gateway.pid) for gateway in self.gateways}
+
+    @property
+    def client(self):
+        """A new one: connections that were idle through a long stage are closed."""
+        return self.cluster.client()
 
     def add(self, what, got, unit, asked=None, sure=False):
         self.report.add(self.case, what, got, unit, asked, sure)

@@ -159,9 +159,9 @@ class Cluster:
         """Whether one of the programs is gone, of which no test can be blamed on its graph alone."""
         return not all(program.is_running() for program in self._programs)
 
-    def add_gateway(self):
+    def add_gateway(self, listen="127.0.0.1:0"):
         """Another gateway of the same database and workers; a Program."""
-        gateway = Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "keys" if self._tenants else "off",
+        gateway = Program("sluice-gateway", "--listen", listen, "--auth", "keys" if self._tenants else "off",
                           "--database", f"dbname={self._database}", "--workers", self._workers, *self._settings)
         self._programs.append(gateway)
         return gateway
