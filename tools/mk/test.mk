@@ -112,8 +112,11 @@ coverage:
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are
 # skipped without it. It says so when it cannot be installed.
 S3_SERVER := moto[server,s3]>=5,<6
+S3_FILE_SERVER := var/s3rver/node_modules/.bin/s3rver
 s3-server: ; @test -x var/s3/bin/moto_server || { mkdir -p var && python3 -m venv var/s3 && \
     var/s3/bin/pip install --quiet --disable-pip-version-check '$(S3_SERVER)'; } || \
     { rm -rf var/s3; echo "skipped: no S3 server, $(S3_SERVER) cannot be installed into var/s3"; }
+	@test -x $(S3_FILE_SERVER) || { mkdir -p var/s3rver && npm install --silent --no-audit --no-fund --prefix var/s3rver s3rver@3; } || \
+    { rm -rf var/s3rver; echo "skipped: no S3 server for large files, s3rver cannot be installed into var/s3rver"; }
 test-s3: all ; @OUT=$(OUT) tools/with_postgres tests/integration/s3_test.py
 .PHONY: s3-server test-s3
