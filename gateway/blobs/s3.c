@@ -30,6 +30,7 @@ enum {
     PAUSE_MS = 100, /* before the second try; then twice as long, and so on */
     TRY_TIMEOUT_MS = 60000,
     STALL_TIMEOUT_MS = 30000,
+    JOIN_TIMEOUT_MS = 600000, /* a store may join parts for minutes, and send nothing meanwhile */
     CONNECT_TIMEOUT_MS = 5000,
     DOCUMENT_SIZE_MAX = 4 << 20,
     TEXTS_SIZE_MAX = 64 * 1024,
@@ -64,6 +65,7 @@ typedef struct S3Request {
     const char *range;    /* a header; NULL: none */
     Slice body;
     size_t answer_size_max;
+    bool joins; /* makes an object of all its parts */
 } S3Request;
 
 static HttpClient *
@@ -172,8 +174,8 @@ send_once(Call *call, S3 *s3, const S3Request *request, HttpClientResponse *ret_
         .headers = headers,
         .body = request->body,
         .response_size_max = request->answer_size_max == 0 ? DOCUMENT_SIZE_MAX : request->answer_size_max,
-        .timeout_ms = TRY_TIMEOUT_MS,
-        .stall_timeout_ms = STALL_TIMEOUT_MS,
+        .timeout_ms = request->joins ? JOIN_TIMEOUT_MS : TRY_TIMEOUT_MS,
+        .stall_timeout_ms = request->joins ? JOIN_TIMEOUT_MS : STALL_TIMEOUT_MS,
         .signing = &s3->signing,
     };
     Status status = http_client_send(call, client, &http, ret_response);
@@ -338,7 +340,8 @@ static Status
 complete_upload(Call *call, S3 *s3, const BlobObject *object, const char *query, Slice document)
 {
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
-    S3Request request = {.method = "POST", .location = object->location, .query = query, .body = document};
+    S3Request request = {
+        .method = "POST", .location = object->location, .query = query, .body = document, .joins = true};
     TRY(send_request(call, s3, &request, &response));
     /* S3 sends the head before it knows how the work ends. */
     return find_element(&response, "ETag").size > 0 ? STATUS_OK : fail_answer(call, &request, &response);

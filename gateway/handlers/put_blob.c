@@ -60,6 +60,7 @@ HANDLER(put_blob) = {
     .access = ACCESS_TENANT,
     .body_size_max = SIZE_MAX,
     .body_limit = "blob_bytes",
+    .deadline_ms = 900000, /* a store may join the parts of an object for minutes */
     .is_long = true,
     .run = run_put_blob,
     .taker = choose_taker,
