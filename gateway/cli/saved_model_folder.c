@@ -31,22 +31,35 @@ add_zeros(const Packing *packing, size_t count)
     return content_add_bytes(packing->call, packing->content, slice_of(zeros, count));
 }
 
+/* Adds a header, whose size is set once the file behind it is open. Returns it in the call's arena. */
+static Status
+add_header(const Packing *packing, const char *name, char **ret_header)
+{
+    AUTO_BUFFER bytes = {0};
+    tar_append_header(&bytes, slice_from_string(name), 0);
+    char *copy = buffer_is_ok(&bytes) ? arena_alloc(packing->call->arena, bytes.size) : NULL;
+    if (copy == NULL) {
+        return call_fail_memory(packing->call, "an archive");
+    }
+    memcpy(copy, bytes.data, bytes.size);
+    *ret_header = copy + bytes.size - TAR_BLOCK_SIZE;
+    return content_add_bytes(packing->call, packing->content, slice_of(copy, bytes.size));
+}
+
 static Status
 add_file(const Packing *packing, const char *name)
 {
     Call *call = packing->call;
     Content *content = packing->content;
     const char *path = text_format(call->arena, "%s/%s", packing->root, name);
-    char *header = arena_alloc(call->arena, TAR_BLOCK_SIZE);
-    if (path == NULL || header == NULL) {
+    char *header = NULL;
+    if (path == NULL) {
         return call_fail_memory(call, "an archive");
     }
-    TRY(content_add_bytes(call, content, slice_of(header, TAR_BLOCK_SIZE)));
+    TRY(add_header(packing, name, &header));
     TRY(content_add_file(call, content, path));
     uint64_t size = content->parts[content->count - 1].size;
-    if (!tar_header(slice_from_string(name), size, header)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the name of '%s' is too long", path);
-    }
+    tar_set_size(header, size);
     return add_zeros(packing, (TAR_BLOCK_SIZE - (size_t)(size % TAR_BLOCK_SIZE)) % TAR_BLOCK_SIZE);
 }
 

@@ -29,7 +29,8 @@ graphdef_protobuf_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
     builder.def->source = tensor_buffer_ref(source);
     ProtoImport import = {.call = call, .builder = &builder, .scratch = scratch, .source = source};
     Slice bytes = slice_of(source->data, source->size);
-    TRY(is_saved_model(bytes) ? proto_saved_model(&import, bytes, SLICE(""), builder.def)
+    static const SavedModelArchive alone = {.bytes = {.size = 0}};
+    TRY(is_saved_model(bytes) ? proto_saved_model(&import, bytes, &alone, builder.def)
                               : proto_graph(&import, bytes, builder.def));
     *ret_def = builder_finish(&builder);
     return STATUS_OK;

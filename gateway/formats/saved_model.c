@@ -226,7 +226,7 @@ read_graph(ProtoImport *import, const MetaGraphView *view, GraphDef *def)
 }
 
 Status
-proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def)
+proto_saved_model(ProtoImport *import, Slice bytes, const SavedModelArchive *archive, GraphDef *def)
 {
     static const KeptField kept[] = {{2, KEEP_LIST, 0}};
     static const MessageView message = MESSAGE_VIEW("the saved model", kept);
@@ -266,20 +266,86 @@ shard_number(Slice name, size_t *ret_number)
     return true;
 }
 
-/* Notes a file of the model. The name of the model's directory may stand in front of the file's. */
+/* Returns the part of a path up to its last '/', with it. */
+static Slice
+folder_of(Slice path)
+{
+    size_t slash = slice_find_last(path, '/');
+    return slash == path.size ? SLICE("") : slice_part(path, 0, slash + 1);
+}
+
+static size_t
+count_folders(Slice path)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < path.size; index++) {
+        count += path.data[index] == '/' ? 1 : 0;
+    }
+    return count;
+}
+
+/* Finds the model's saved_model.pb: others may lie in folders beside it, such as assets.extra/. */
+static Status
+find_model(Call *call, ByteSpan archive, Slice *ret_name)
+{
+    TarReader reader = {.rest = archive};
+    TarFile file;
+    bool is_found = true;
+    Slice name = {.data = NULL};
+    Slice second = {.data = NULL}; /* one that lies as deep */
+    TRY(tar_next(call, &reader, &file, &is_found));
+    while (is_found) {
+        Slice folder = folder_of(file.name);
+        bool is_model = slice_equals_string(slice_part(file.name, folder.size, SIZE_MAX), "saved_model.pb");
+        bool is_higher = name.data == NULL || count_folders(folder) < count_folders(name);
+        bool is_as_high = !is_higher && count_folders(folder) == count_folders(name);
+        if (is_model && is_higher) {
+            name = file.name;
+            second = (Slice){.data = NULL};
+        } else if (is_model && is_as_high && !slice_equal(name, file.name)) {
+            second = file.name;
+        }
+        TRY(tar_next(call, &reader, &file, &is_found));
+    }
+    if (name.data == NULL) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "the archive has no saved_model.pb; is it a SavedModel?");
+    }
+    *ret_name = name;
+    return second.data == NULL
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT, "the archive has two models, '%.*s' and '%.*s'",
+                     SLICE_PRINT(slice_part(name, 0, 128)), SLICE_PRINT(slice_part(second, 0, 128)));
+}
+
+/* Returns a file's name in the model's folder; "" for one that lies elsewhere. */
+static Slice
+name_inside(Slice folder, Slice name)
+{
+    return slice_starts_with(name, folder) ? slice_part(name, folder.size, SIZE_MAX) : SLICE("");
+}
+
+Slice
+saved_model_asset(Slice folder, Slice name)
+{
+    Slice inside = name_inside(folder, name);
+    return slice_starts_with(inside, SLICE("assets/")) ? inside : SLICE("");
+}
+
+/* Notes a file of the model; of two with one name the later counts, as for tar. */
 static void
 keep_file(SavedModelFiles *directory, const TarFile *file)
 {
-    size_t slash = slice_find_last(file->name, '/');
-    Slice name = slash == file->name.size ? file->name : slice_part(file->name, slash + 1, SIZE_MAX);
+    Slice name = name_inside(directory->folder, file->name);
+    Slice variable = name_inside(SLICE("variables/"), name);
     size_t shard = 0;
     if (slice_equals_string(name, "saved_model.pb")) {
         directory->model = file->content;
-    } else if (slice_equals_string(name, "variables.index")) {
+    } else if (slice_equals_string(variable, "variables.index")) {
         directory->checkpoint.index = file->content;
-    } else if (shard_number(name, &shard)) {
+    } else if (shard_number(variable, &shard)) {
         directory->checkpoint.shards[shard] = file->content;
-    } else if (slice_equals_string(name, SAVED_MODEL_TENSORS)) {
+    } else if (slice_equals_string(variable, SAVED_MODEL_TENSORS)) {
         directory->tensors = file->content;
     }
 }
@@ -289,16 +355,18 @@ saved_model_files(Call *call, ByteSpan archive, SavedModelFiles *ret_files)
 {
     TarReader reader = {.rest = archive};
     TarFile file;
+    Slice model;
     bool is_found = true;
     memset(ret_files, 0, sizeof *ret_files);
+    TRY(find_model(call, archive, &model));
+    ret_files->folder = folder_of(model);
     TRY(tar_next(call, &reader, &file, &is_found));
     while (is_found) {
         keep_file(ret_files, &file);
         TRY(tar_next(call, &reader, &file, &is_found));
     }
-    return ret_files->model.source != NULL ? STATUS_OK
-                                           : call_fail(call, STATUS_INVALID_ARGUMENT,
-                                                 "the archive has no saved_model.pb; is it a SavedModel?");
+    assert(ret_files->model.source != NULL);
+    return STATUS_OK;
 }
 
 /* Reads the values of variables from a skeleton: a list of names and TensorProtos. */
@@ -356,7 +424,8 @@ saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
     Slice archive = slice_of(source->data, source->size);
     ByteSource bytes = byte_source_of(archive);
     TRY(saved_model_files(call, (ByteSpan){&bytes, 0, bytes.size}, files));
-    TRY(proto_saved_model(&import, span_bytes(files->model), archive, builder.def));
+    TRY(proto_saved_model(&import, span_bytes(files->model),
+        &(SavedModelArchive){.bytes = archive, .folder = files->folder}, builder.def));
     TRY(read_variables(&import, files, builder.def));
     *ret_def = builder_finish(&builder);
     return STATUS_OK;

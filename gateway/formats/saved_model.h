@@ -8,8 +8,9 @@
 /* Reads the archive. The graph keeps a reference to `source`. */
 MUST_USE Status saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def);
 
-/* The files of a model's directory, in a tar. */
+/* The files of a model's directory, in a tar: that of the saved_model.pb that lies in the fewest folders. */
 typedef struct SavedModelFiles {
+    Slice folder;          /* what stands in front of their names: "" or "model/" */
     ByteSpan model;        /* saved_model.pb */
     Checkpoint checkpoint; /* where the values of variables lie */
     ByteSpan tensors;      /* in a skeleton: the values as TensorProtos; without a source: none */
@@ -19,19 +20,29 @@ typedef struct SavedModelFiles {
  * a TensorProto (2). */
 #define SAVED_MODEL_TENSORS "variables.tensors"
 
-/* Finds the files in a tar. INVALID_ARGUMENT when it has no model. Private to gateway/formats. */
+/* Finds the files in a tar. INVALID_ARGUMENT when it has no model, or two. Private to gateway/formats. */
 MUST_USE Status saved_model_files(Call *call, ByteSpan archive, SavedModelFiles *ret_files);
 
-/* Reads saved_model.pb, and the GraphDef in it. `archive` is the tar that it came in, or empty. Private to
+/* Returns the name of an asset in the model's folder, "assets/words.txt"; "" for other files. Private to
  * gateway/formats. */
-MUST_USE Status proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def);
+Slice saved_model_asset(Slice folder, Slice name);
+
+/* The tar that a model came in; empty: it came alone. */
+typedef struct SavedModelArchive {
+    Slice bytes;
+    Slice folder; /* that of the model in it: "" or "model/" */
+} SavedModelArchive;
+
+/* Reads saved_model.pb, and the GraphDef in it. Private to gateway/formats. */
+MUST_USE Status proto_saved_model(
+    ProtoImport *import, Slice bytes, const SavedModelArchive *archive, GraphDef *def);
 
 /* The parts of a MetaGraphDef that say how a model is initialized. */
 typedef struct SavedModelSetup {
     const SliceList *collections;
     const SliceList *signatures;
     const SliceList *assets;
-    Slice archive; /* a tar with files in a folder assets/; or empty */
+    const SavedModelArchive *archive; /* has files in a folder assets/ */
 } SavedModelSetup;
 
 /* Makes lookup tables be filled before they are read, and puts the contents of asset files into the

@@ -21,26 +21,19 @@ typedef struct Packing {
 static Status
 open_file(const Packing *packing, Slice name, size_t *ret_start)
 {
-    char header[TAR_BLOCK_SIZE];
-    if (!tar_header(name, 0, header)) {
-        return call_fail(packing->call, STATUS_INVALID_ARGUMENT,
-            "the model's file '%.*s...' has too long a name", SLICE_PRINT(slice_part(name, 0, 100)));
-    }
-    buffer_append(&packing->skeleton->bytes, header, sizeof header);
+    tar_append_header(&packing->skeleton->bytes, name, 0);
     *ret_start = packing->skeleton->bytes.size;
     return skeleton_check(packing->call, packing->request, packing->skeleton);
 }
 
 static Status
-close_file(const Packing *packing, Slice name, size_t start)
+close_file(const Packing *packing, size_t start)
 {
     static const char zeros[TAR_BLOCK_SIZE];
     Buffer *bytes = &packing->skeleton->bytes;
     TRY(skeleton_check(packing->call, packing->request, packing->skeleton));
     size_t size = bytes->size - start;
-    bool is_written = tar_header(name, size, bytes->data + start - TAR_BLOCK_SIZE);
-    assert(is_written);
-    (void)is_written;
+    tar_set_size(bytes->data + start - TAR_BLOCK_SIZE, size);
     buffer_append(bytes, zeros, (TAR_BLOCK_SIZE - size % TAR_BLOCK_SIZE) % TAR_BLOCK_SIZE);
     return skeleton_check(packing->call, packing->request, packing->skeleton);
 }
@@ -137,7 +130,7 @@ pack_checkpoint(Packing *packing, Checkpoint *checkpoint)
     }
     TRY(open_file(packing, name, &start));
     TRY(pack_tensors(packing, checkpoint));
-    return close_file(packing, name, start);
+    return close_file(packing, start);
 }
 
 static Status
@@ -148,7 +141,7 @@ pack_model(const Packing *packing, ByteSpan model)
     file.span = model;
     TRY(open_file(packing, SLICE("saved_model.pb"), &start));
     TRY(graphdef_skeleton_model(packing->call, packing->request, &file, packing->skeleton));
-    return close_file(packing, SLICE("saved_model.pb"), start);
+    return close_file(packing, start);
 }
 
 static Status
@@ -158,30 +151,18 @@ pack_copy(const Packing *packing, Slice name, ByteSpan content)
     size_t start = 0;
     TRY(open_file(packing, name, &start));
     TRY(byte_reader_copy(&reader, content.size, &packing->skeleton->bytes));
-    return close_file(packing, name, start);
-}
-
-/* Returns the name of an asset in the model's folder; "" for other files. */
-static Slice
-asset_name(Slice name)
-{
-    size_t slash = slice_find_last(name, '/');
-    Slice folder = slice_part(name, 0, slash == name.size ? 0 : slash);
-    size_t outer = slice_find_last(folder, '/');
-    Slice last = outer == folder.size ? folder : slice_part(folder, outer + 1, SIZE_MAX);
-    return slice_equals_string(last, "assets") ? slice_part(name, (size_t)(last.data - name.data), SIZE_MAX)
-                                               : SLICE("");
+    return close_file(packing, start);
 }
 
 static Status
-pack_assets(const Packing *packing, ByteSpan archive)
+pack_assets(const Packing *packing, Slice folder, ByteSpan archive)
 {
     TarReader reader = {.rest = archive};
     TarFile file;
     bool is_found = true;
     TRY(tar_next(packing->call, &reader, &file, &is_found));
     while (is_found) {
-        Slice name = asset_name(file.name);
+        Slice name = saved_model_asset(folder, file.name);
         if (name.size > 0) {
             TRY(pack_copy(packing, name, file.content));
         }
@@ -208,7 +189,7 @@ saved_model_skeleton(Call *call, const SkeletonRequest *request, Skeleton *ret_s
         TRY(pack_copy(&packing, SLICE("variables/" SAVED_MODEL_TENSORS), files->tensors));
     }
     TRY(pack_checkpoint(&packing, &files->checkpoint));
-    TRY(pack_assets(&packing, archive));
+    TRY(pack_assets(&packing, files->folder, archive));
     buffer_append(&ret_skeleton->bytes, end, sizeof end);
     return skeleton_check(call, request, ret_skeleton);
 }

@@ -269,19 +269,19 @@ read_asset(ProtoImport *import, Slice bytes, Asset *ret_asset)
 }
 
 static Status
-find_file(ProtoImport *import, Slice archive, Slice file, Slice *ret_content)
+find_file(ProtoImport *import, const SavedModelArchive *archive, Slice file, Slice *ret_content)
 {
     const char *wanted = text_format(import->scratch, "assets/%.*s", SLICE_PRINT(file));
-    ByteSource source = byte_source_of(archive);
+    ByteSource source = byte_source_of(archive->bytes);
     TarReader reader = {.rest = {&source, 0, source.size}};
     TarFile found;
-    bool has_more = archive.size > 0;
+    bool has_more = archive->bytes.size > 0;
     if (wanted == NULL) {
         return call_fail_memory(import->call, "an asset");
     }
     while (has_more) {
         TRY(tar_next(import->call, &reader, &found, &has_more));
-        if (has_more && slice_ends_with(found.name, slice_from_string(wanted))) {
+        if (has_more && slice_equals_string(saved_model_asset(archive->folder, found.name), wanted)) {
             *ret_content = tar_content(&found);
             return STATUS_OK;
         }
@@ -315,7 +315,8 @@ set_content(ProtoImport *import, Slice content, NodeDef *node)
 }
 
 static Status
-set_asset(ProtoImport *import, const Asset *asset, Slice archive, NodeDef *nodes, size_t node_count)
+set_asset(ProtoImport *import, const Asset *asset, const SavedModelArchive *archive, NodeDef *nodes,
+    size_t node_count)
 {
     Slice content = SLICE("");
     NodeInput named;
@@ -332,7 +333,7 @@ static Status
 set_assets(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
 {
     void *nodes = NULL;
-    if (setup->assets->count == 0 || setup->archive.size == 0) {
+    if (setup->assets->count == 0 || setup->archive->bytes.size == 0) {
         return STATUS_OK;
     }
     TRY(builder_alloc(import->builder, def->node_count, sizeof(NodeDef), &nodes));

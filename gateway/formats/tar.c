@@ -20,6 +20,7 @@ enum {
     PREFIX_SIZE = 155,
     LARGE_NUMBER = 0x80,
     EXTENSION_SIZE_MAX = 1 << 20,
+    NAME_SHOWN = 128,
 };
 
 static Slice
@@ -107,6 +108,7 @@ typedef struct PaxRecords {
     Slice path; /* "": they do not say */
     bool has_size;
     uint64_t size;
+    bool is_sparse;
 } PaxRecords;
 
 /* Reads records "<size> <key>=<value>\n", up to the first that is none. */
@@ -126,6 +128,8 @@ read_records(Slice records)
             read.path = slice_part(record, 5, SIZE_MAX);
         } else if (slice_starts_with(record, SLICE("size="))) {
             read.has_size = slice_to_uint64(slice_part(record, 5, SIZE_MAX), &read.size);
+        } else if (slice_starts_with(record, SLICE("GNU.sparse."))) {
+            read.is_sparse = true;
         }
         records = slice_part(records, (size_t)size, SIZE_MAX);
     }
@@ -146,6 +150,33 @@ header_name(Call *call, Slice header, Slice *ret_name)
     return text == NULL ? call_fail_memory(call, "an archive's names") : STATUS_OK;
 }
 
+/* Says what the block is that is no header. */
+static Status
+fail_header(Call *call, Slice block)
+{
+    static const struct {
+        Slice mark;
+        const char *name;
+    } programs[] = {
+        {{"\x1f\x8b", 2}, "gzip"},
+        {{"BZh", 3}, "bzip2"},
+        {{"\xfd"
+          "7zXZ",
+             5},
+            "xz"},
+        {{"\x28\xb5\x2f\xfd", 4}, "zstd"},
+    };
+    for (size_t index = 0; index < COUNT_OF(programs); index++) {
+        if (slice_starts_with(block, programs[index].mark)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "the archive is compressed with %s: send it unpacked", programs[index].name);
+        }
+    }
+    return slice_starts_with(block, SLICE("PK\x03\x04"))
+               ? call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is a zip file: send a tar")
+               : call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is damaged: a header is none");
+}
+
 /* The records that stand before a file, and the file. */
 typedef struct Entry {
     Slice header;
@@ -160,7 +191,7 @@ next_entry(Call *call, TarReader *reader, const PaxRecords *records, Entry *ret_
     ByteSpan first = byte_span_part(reader->rest, 0, TAR_BLOCK_SIZE);
     TRY(byte_span_get(call, call->arena, first, TAR_BLOCK_SIZE, "a header", &entry.header));
     if (!is_header(entry.header) || !number_field(entry.header, SIZE, SIZE_SIZE, &size)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is damaged: a header is none");
+        return fail_header(call, entry.header);
     }
     size = records->has_size ? records->size : size;
     if (size > reader->rest.size - TAR_BLOCK_SIZE) {
@@ -204,6 +235,41 @@ at_end(Call *call, const TarReader *reader, bool *ret_is_end)
     return STATUS_OK;
 }
 
+/* Returns why a file of this type cannot be read; NULL: it can, or is none. */
+static const char *
+fault_of_type(char type, const PaxRecords *records)
+{
+    switch (type) {
+    case '1':
+    case '2':
+        return "is a link: make the archive with 'tar --dereference --hard-dereference'";
+    case 'S':
+        return "is a sparse file: make the archive without --sparse";
+    case 'M':
+        return "goes on from another volume: make the archive without --multi-volume";
+    default:
+        return records->is_sparse ? "is a sparse file: make the archive without --sparse" : NULL;
+    }
+}
+
+/* Reads the name of an entry, and whether it is a regular file. */
+static Status
+read_file(Call *call, const Entry *entry, const PaxRecords *records, TarFile *ret_file, bool *ret_is_file)
+{
+    Slice name;
+    char type = entry->header.data[TYPE];
+    const char *fault = fault_of_type(type, records);
+    TRY(header_name(call, entry->header, &name));
+    name = without_dot(records->path.size > 0 ? records->path : name);
+    if (fault != NULL) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the archive's '%.*s' %s",
+            SLICE_PRINT(slice_part(name, 0, NAME_SHOWN)), fault);
+    }
+    *ret_file = (TarFile){.name = name, .content = entry->content};
+    *ret_is_file = type == '0' || type == '\0' || type == '7'; /* 7: contiguous on its disk */
+    return STATUS_OK;
+}
+
 Status
 tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
 {
@@ -212,23 +278,17 @@ tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
     bool is_over = false;
     *ret_found = false;
     TRY(at_end(call, reader, &is_over));
-    while (!is_over) {
+    while (!is_over && !*ret_found) {
         Entry entry;
         TRY(next_entry(call, reader, &records, &entry));
         char type = entry.header.data[TYPE];
         if (type == 'L' || type == 'x') {
             TRY(read_extension(call, &entry, &records));
-        } else if (type == '0' || type == '\0') {
-            Slice name;
-            TRY(header_name(call, entry.header, &name));
-            *ret_file = (TarFile){
-                .name = without_dot(records.path.size > 0 ? records.path : name), .content = entry.content};
-            *ret_found = true;
-            return STATUS_OK;
-        } else {
+        } else if (type != 'K') { /* the long name of what a link names */
+            TRY(read_file(call, &entry, &records, ret_file, ret_found));
             records = (PaxRecords){.path = SLICE("")};
         }
-        TRY(at_end(call, reader, &is_over));
+        TRY(*ret_found ? STATUS_OK : at_end(call, reader, &is_over));
     }
     return STATUS_OK;
 }
@@ -247,21 +307,50 @@ write_size(char *field, uint64_t size)
     }
 }
 
+void
+tar_set_size(char header[TAR_BLOCK_SIZE], uint64_t size)
+{
+    write_size(header + SIZE, size);
+    uint64_t sum = header_sum(slice_of(header, TAR_BLOCK_SIZE));
+    (void)snprintf(header + CHECKSUM, CHECKSUM_SIZE, "%06llo", (unsigned long long)sum);
+}
+
+/* Writes a header; of a long name as much as it has room for. */
+static void
+write_header(Slice name, char type, uint64_t size, char ret_header[TAR_BLOCK_SIZE])
+{
+    Slice shown = slice_part(name, 0, NAME_SIZE);
+    memset(ret_header, 0, TAR_BLOCK_SIZE);
+    memcpy(ret_header, shown.data, shown.size); /* a name of full length has no NUL */
+    /* The fields are mode, owner and group. */
+    (void)snprintf(ret_header + MODE, 25, "0000644%c0000000%c0000000", '\0', '\0');
+    (void)snprintf(ret_header + TIME, SIZE_SIZE, "00000000000");
+    ret_header[TYPE] = type;
+    (void)snprintf(ret_header + MAGIC, 9, "ustar%c00", '\0');
+    tar_set_size(ret_header, size);
+}
+
 bool
 tar_header(Slice name, uint64_t size, char ret_header[TAR_BLOCK_SIZE])
 {
     if (name.size > NAME_SIZE) {
         return false;
     }
-    memset(ret_header, 0, TAR_BLOCK_SIZE);
-    memcpy(ret_header, name.data, name.size); /* a name of full length has no NUL */
-    /* The fields are mode, owner and group. */
-    (void)snprintf(ret_header + MODE, 25, "0000644%c0000000%c0000000", '\0', '\0');
-    write_size(ret_header + SIZE, size);
-    (void)snprintf(ret_header + TIME, SIZE_SIZE, "00000000000");
-    ret_header[TYPE] = '0';
-    (void)snprintf(ret_header + MAGIC, 9, "ustar%c00", '\0');
-    uint64_t sum = header_sum(slice_of(ret_header, TAR_BLOCK_SIZE));
-    (void)snprintf(ret_header + CHECKSUM, CHECKSUM_SIZE, "%06llo", (unsigned long long)sum);
+    write_header(name, '0', size, ret_header);
     return true;
+}
+
+void
+tar_append_header(Buffer *archive, Slice name, uint64_t size)
+{
+    static const char zeros[TAR_BLOCK_SIZE];
+    char header[TAR_BLOCK_SIZE];
+    if (name.size > NAME_SIZE) {
+        write_header(SLICE("././@LongLink"), 'L', name.size + 1, header);
+        buffer_append(archive, header, sizeof header);
+        buffer_append_slice(archive, name);
+        buffer_append(archive, zeros, TAR_BLOCK_SIZE - name.size % TAR_BLOCK_SIZE);
+    }
+    write_header(name, '0', size, header);
+    buffer_append(archive, header, sizeof header);
 }

@@ -2,7 +2,8 @@
  * read, not what the files hold.
  *
  * Ownership: names point into the archive when it is in memory, else into the call's arena.
- * Errors:    INVALID_ARGUMENT for what is no tar or is cut off. */
+ * Errors:    INVALID_ARGUMENT for what is no tar, is compressed or is cut off, and for links, sparse files
+ * and files of several volumes: their content is not in the archive as it is. */
 #pragma once
 
 #include "gateway/formats/byte_source.h"
@@ -33,3 +34,10 @@ MUST_USE Status tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool 
  * are written as GNU's tar does. */
 enum { TAR_BLOCK_SIZE = 512 };
 MUST_USE bool tar_header(Slice name, uint64_t size, char ret_header[TAR_BLOCK_SIZE]);
+
+/* Appends a file's header, in front of which stands an entry with its name when that is longer, as GNU's tar
+ * does. The last block is the header. */
+void tar_append_header(Buffer *archive, Slice name, uint64_t size);
+
+/* Changes the size in a header. */
+void tar_set_size(char header[TAR_BLOCK_SIZE], uint64_t size);

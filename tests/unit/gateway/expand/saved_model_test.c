@@ -234,6 +234,33 @@ a_tar_header_reads_back(void **state)
     assert_false(is_found);
 }
 
+static void
+a_long_name_reads_back_and_its_size_may_come_later(void **state)
+{
+    enum { NAME_SIZE = 2000 };
+    static const char zeros[2 * TAR_BLOCK_SIZE];
+    Call *call = *state;
+    for (size_t size = 99; size <= NAME_SIZE; size += size < 515 ? 1 : 1485) {
+        AUTO_BUFFER archive = {0};
+        char name[NAME_SIZE];
+        memset(name, 'n', sizeof name);
+        tar_append_header(&archive, slice_of(name, size), 0);
+        assert_true(buffer_is_ok(&archive) && archive.size % TAR_BLOCK_SIZE == 0);
+        tar_set_size(archive.data + archive.size - TAR_BLOCK_SIZE, 5);
+        buffer_append(&archive, "hello", 5);
+        buffer_append(&archive, zeros, sizeof zeros - 5);
+        ByteSource bytes = byte_source_of(buffer_slice(&archive));
+        TarReader reader = {.rest = {&bytes, 0, bytes.size}};
+        TarFile file;
+        bool is_found = false;
+        assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
+        assert_true(is_found && slice_equal(file.name, slice_of(name, size)));
+        assert_true(slice_equals_string(tar_content(&file), "hello"));
+        assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
+        assert_false(is_found);
+    }
+}
+
 int
 main(void)
 {
@@ -248,6 +275,7 @@ main(void)
         CALL_TEST(a_model_is_extended_by_nodes_that_read_its_outputs),
         CALL_TEST(damaged_archives_are_refused),
         CALL_TEST(a_tar_header_reads_back),
+        CALL_TEST(a_long_name_reads_back_and_its_size_may_come_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
