@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "gateway/plan/partition.h"
+
 static double
 element_count(const Shape *shape)
 {
@@ -147,19 +149,57 @@ live_add(Liveness *liveness, uint32_t slot, uint64_t bytes)
     liveness->peak[slot] = *live > liveness->peak[slot] ? *live : liveness->peak[slot];
 }
 
-/* Copied nodes count on every slot for the whole run: constants stay, and most feeds do. */
+/* Notes that the node reads `source`, which is on the same slots if it is copied. */
 static void
+find_copies_of(const Compile *compile, SlotSets copies, const Node *node, uint32_t source)
+{
+    uint32_t slot = compile->slots[node->id];
+    if (source == NODE_NONE || compile->slots[source] != SLOT_COPIED) {
+        return;
+    }
+    if (slot == SLOT_COPIED) {
+        slot_sets_add_all(copies, source, node->id);
+    } else {
+        slot_sets_add(copies, source, slot);
+    }
+}
+
+/* Notes for each copied node the slots that have a copy: those of its readers, which may be copied themselves
+ * (the Enter of a loop's constant). */
+static void
+find_copies(const Compile *compile, SlotSets copies)
+{
+    const Graph *graph = compile->graph;
+    for (uint32_t position = graph->node_count; position-- > 0;) {
+        const Node *node = &graph->nodes[graph->order[position]];
+        for (uint32_t index = 0; index < node->input_count; index++) {
+            find_copies_of(compile, copies, node, node->inputs[index].node);
+        }
+        for (uint32_t index = 0; index < node->control_count; index++) {
+            find_copies_of(compile, copies, node, node->controls[index]);
+        }
+    }
+}
+
+/* Copied nodes count on the slots that have a copy, for the whole run: constants stay, and most feeds do. */
+static Status
 count_copies(const Compile *compile, Liveness *liveness)
 {
-    uint64_t total = 0;
-    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        uint64_t bytes =
-            compile->slots[id] == SLOT_COPIED ? node_bytes(compile, &compile->graph->nodes[id]) : 0;
-        total = total > INT64_MAX - bytes ? INT64_MAX : total + bytes;
+    const Graph *graph = compile->graph;
+    SlotSets copies = slot_sets_new(compile, graph->node_count);
+    if (copies.words == NULL) {
+        return compile_no_memory(compile);
     }
-    for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
-        live_add(liveness, slot, total);
+    find_copies(compile, copies);
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        uint64_t bytes = compile->slots[id] == SLOT_COPIED ? node_bytes(compile, &graph->nodes[id]) : 0;
+        for (uint32_t slot = 0; bytes > 0 && slot < compile->slot_count; slot++) {
+            if (slot_sets_have(copies, id, slot)) {
+                live_add(liveness, slot, bytes);
+            }
+        }
     }
+    return STATUS_OK;
 }
 
 /* Subtracts the inputs that the node at this position reads last; each once, however often it reads them. */
@@ -190,7 +230,7 @@ estimate_slots(const Compile *compile, PlanSlot *slots)
     }
     find_last_reads(compile, last);
     Liveness liveness = {0};
-    count_copies(compile, &liveness);
+    TRY(count_copies(compile, &liveness));
     for (uint32_t position = 0; position < graph->node_count; position++) {
         const Node *node = &graph->nodes[graph->order[position]];
         uint32_t slot = compile->slots[node->id];

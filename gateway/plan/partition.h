@@ -64,6 +64,15 @@ slot_sets_add(SlotSets sets, size_t index, uint32_t slot)
     sets.words[index * sets.set_words + slot / 64] |= UINT64_C(1) << slot % 64;
 }
 
+/* Adds all slots of another set. */
+static inline void
+slot_sets_add_all(SlotSets sets, size_t index, size_t other)
+{
+    for (size_t word = 0; word < sets.set_words; word++) {
+        sets.words[index * sets.set_words + word] |= sets.words[other * sets.set_words + word];
+    }
+}
+
 /* Appends a node to the slot's partition. A name, list of inputs or of attributes that is NULL is noted as
  * missing memory, so that the functions below can be called in place. */
 void partition_emit(Partitioning *partitioning, uint32_t slot, const NodeDef *def);

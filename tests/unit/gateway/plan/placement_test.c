@@ -440,6 +440,23 @@ slots_have_estimates(void **state)
     assert_true(plan->slots[0].cost == 4 * 16 + 4);
 }
 
+/* Each slot has the constants and feeds that it reads, and no others. */
+static void
+a_constant_counts_on_the_slots_that_have_it(void **state)
+{
+    static const char graph[] = "x = Placeholder() dtype=float32 shape=<100>\n"
+                                "v = Const() dtype=float32 value=float32<100>(2;1)\n"
+                                "w = Const() dtype=float32 value=float32<1>(3)\n"
+                                "a = Mul(x, v) T=float32 @/task:0\n"
+                                "b = Mul(a, w) T=float32 @/task:1\n";
+    Call *call = *state;
+    AUTO_PLAN plan = NULL;
+    PlanLiteral literal = {.graph = graph, .feeds = "x", .fetches = "b", .slot_count = 2};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->slots[0].memory, 3 * 400); /* x, v and a */
+    assert_int_equal(plan->slots[1].memory, 4 + 400); /* w and b */
+}
+
 #define TWO_VARIABLES                                                                                        \
     "x = Placeholder() dtype=float32 shape=<2>\n"                                                            \
     "v = VariableV2() dtype=float32 shape=<2>\n"                                                             \
@@ -554,6 +571,7 @@ main(void)
         CALL_TEST(a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own),
         CALL_TEST(a_step_with_a_tensor_array_may_be_tried_again),
         CALL_TEST(slots_have_estimates),
+        CALL_TEST(a_constant_counts_on_the_slots_that_have_it),
     };
     return cmocka_run_group_tests_name("gateway/plan/placement", tests, NULL, NULL);
 }
