@@ -24,7 +24,7 @@
 #include "shared/base/memory.h"
 #include "shared/telemetry/log.h"
 
-enum { RECORDS_FLUSH_MS = 5000 };
+enum { RECORDS_FLUSH_MS = 5000, WORKERS_SEEN_MS = 60000 };
 
 /* Parts stand in the order in which they are opened. */
 struct Gateway {
@@ -98,6 +98,7 @@ open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
         .owner = gateway->replica.id,
         .history_days = options->history_days,
         .blob_age_ms = options->blob_age_ms,
+        .workers_ms = WORKERS_SEEN_MS,
         .blobs = blob_store_backend(gateway->blobs),
     };
     TRY(queue_runner_new(call, &queue, &gateway->steps.queue));

@@ -100,7 +100,8 @@ static const SettingDefinition definitions[] = {
         .unit = "days",
         .minimum = 2,
         .maximum = 3650,
-        .meaning = "how long records of ended steps, and outputs of queued ones, are kept"},
+        .meaning = "how long records of ended steps, outputs of queued ones, and workers that are not seen "
+                   "any more are kept"},
     {.name = "blob-age",
         .type = SETTING_DURATION,
         .default_value = "24h",

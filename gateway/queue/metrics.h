@@ -13,7 +13,8 @@ enum UpkeepRemoved {
     UPKEEP_OUTPUTS,
     UPKEEP_BLOBS,
     UPKEEP_UPLOADS,
-    UPKEEP_LOCATIONS
+    UPKEEP_LOCATIONS,
+    UPKEEP_WORKERS
 };
 extern const Metric metric_upkeep_removed; /* by UpkeepRemoved */
 

@@ -18,6 +18,7 @@
 #include "gateway/store/leases.h"
 #include "gateway/store/tenants.h"
 #include "gateway/store/uploads.h"
+#include "gateway/store/workers.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -32,6 +33,7 @@ enum {
     ARCHIVE_AGE_S = 60,
     ARCHIVE_MAX = 5000,
     COLLECT_PAUSE_S = 60,
+    FORGET_PAUSE_S = 3600,
     TENANT_BATCH = 100,
     ROW_BATCH = 1000,
     BLOB_BATCH = 50,
@@ -44,6 +46,7 @@ struct Upkeep {
     Store *queue;
     uint64_t roll_ns;    /* when partitions are due */
     uint64_t collect_ns; /* when the next round over the tenants is due */
+    uint64_t forget_ns;  /* when workers are to be forgotten */
     TenantId collected;  /* the last tenant that this round has cleaned */
     pthread_t thread;
     sem_t wake;
@@ -119,6 +122,19 @@ roll_partitions(Call *call, Upkeep *upkeep, uint64_t now_ns)
 }
 
 static Status
+forget_workers(Call *call, Upkeep *upkeep, uint64_t now_ns)
+{
+    uint64_t count = 0;
+    if (now_ns < upkeep->forget_ns) {
+        return STATUS_OK;
+    }
+    TRY(workers_forget(call, upkeep->queue, (uint64_t)upkeep->options.history_days * SECONDS_A_DAY, &count));
+    metric_add(&metric_upkeep_removed, UPKEEP_WORKERS, (int64_t)count);
+    upkeep->forget_ns = now_ns + FORGET_PAUSE_S * CLOCK_NS_PER_S;
+    return STATUS_OK;
+}
+
+static Status
 take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
 {
     Lease lease;
@@ -133,6 +149,7 @@ take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
         return STATUS_OK;
     }
     TRY(history_archive(call, upkeep->queue, ARCHIVE_AGE_S, ARCHIVE_MAX, &moved));
+    TRY(forget_workers(call, upkeep, now_ns));
     return collect_garbage(call, upkeep, now_ns, ret_is_more);
 }
 
@@ -184,6 +201,7 @@ upkeep_new(Call *call, const UpkeepOptions *options, Upkeep **ret_upkeep)
         return call_fail_memory(call, "the upkeep");
     }
     upkeep->options = *options;
+    upkeep->forget_ns = clock_monotonic_ns() + options->workers_ms * CLOCK_NS_PER_MS;
     (void)sem_init(&upkeep->wake, 0, 0);
     if (pthread_create(&upkeep->thread, NULL, run_upkeep, upkeep) != 0) {
         (void)sem_destroy(&upkeep->wake);

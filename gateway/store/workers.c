@@ -9,6 +9,7 @@ STATEMENT(worker_list);
 STATEMENT(worker_find);
 STATEMENT(worker_set_draining);
 STATEMENT(worker_delete);
+STATEMENT(worker_forget);
 
 static Status
 read_worker(Call *call, const Rows *rows, size_t row, WorkerRecord *ret_worker)
@@ -133,4 +134,12 @@ workers_delete(Call *call, Store *store, const char *name)
     values_text(&values, name);
     TRY(store_execute(call, store, NO_TENANT, &sql_worker_delete, &values, &changed));
     return changed == 0 ? fail_not_found(call, name) : STATUS_OK;
+}
+
+Status
+workers_forget(Call *call, Store *store, uint64_t age_s, uint64_t *ret_count)
+{
+    Values values = {0};
+    values_int64(&values, (int64_t)age_s);
+    return store_execute(call, store, NO_TENANT, &sql_worker_forget, &values, ret_count);
 }

@@ -1,5 +1,5 @@
-/* The worker pool: names, the task number that each name keeps for ever, drain marks. The gateways that
- * poll a worker know whether it lives and its load; the database does not.
+/* The worker pool: names, the task number that each name keeps as long as it is seen now and then, drain
+ * marks. The gateways that poll a worker know whether it lives and its load; the database does not.
  *
  * Ownership: texts live in call->arena.
  * Threads:   the thread of the Store. */
@@ -35,3 +35,6 @@ MUST_USE Status workers_set_draining(Call *call, Store *store, const char *name,
 
 /* Forgets a worker; its task number becomes free. For a store of the role QUEUE. */
 MUST_USE Status workers_delete(Call *call, Store *store, const char *name);
+
+/* Forgets workers that workers_upsert() has not noted for `age_s` seconds. For a store of the role QUEUE. */
+MUST_USE Status workers_forget(Call *call, Store *store, uint64_t age_s, uint64_t *ret_count);

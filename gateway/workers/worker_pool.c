@@ -23,13 +23,15 @@ enum {
     STORE_TIMEOUT_S = 10,
     NAME_SIZE = 256,
     RESOLUTIONS_MAX = 64,
+    RENEW_MS = 3600000,
 };
 
 struct WorkerPool {
     Job job; /* first: reads the drain marks */
     Loop *loop;
     JobPool *jobs;
-    JobPool *resolver;    /* one thread, so that a name server that is gone keeps no job thread waiting */
+    JobPool *resolver; /* one thread, so that a name server that is gone keeps no job thread waiting */
+    Directory *directory;
     Discovery *discovery; /* NULL before it has started and once it has stopped */
     Timer timer;
     Task look;      /* posted by worker_pool_look() */
@@ -139,17 +141,23 @@ ask_tasks(Task *task)
     }
 }
 
+/* Has the worker noted in the database, at the end of this turn or after the look-up that is under way. */
 static void
-worker_seen(void *context, const WorkerInfo *worker)
+note_worker(WorkerPool *pool, const WorkerInfo *worker)
 {
-    WorkerPool *pool = context;
-    log_event(LOG_INFO, "worker found", log_text("worker", worker->name),
-        log_text("address", worker->address), log_text("incarnation", worker->incarnation));
     buffer_append(&pool->seen, worker, sizeof *worker);
     if (!pool->is_asked) {
         pool->is_asked = true;
         loop_defer(pool->loop, &pool->ask);
     }
+}
+
+static void
+worker_seen(void *context, const WorkerInfo *worker)
+{
+    log_event(LOG_INFO, "worker found", log_text("worker", worker->name),
+        log_text("address", worker->address), log_text("incarnation", worker->incarnation));
+    note_worker(context, worker);
 }
 
 /* The look-up of the addresses behind a service's name, on the thread for names, as resolving waits. */
@@ -285,6 +293,23 @@ look_at_marks(WorkerPool *pool)
     }
 }
 
+/* Notes workers anew that live, but were noted long ago. */
+static void
+renew_workers(WorkerPool *pool)
+{
+    Roster *roster = directory_take(pool->directory);
+    uint64_t since_us = clock_wall_us() - RENEW_MS * UINT64_C(1000);
+    for (size_t index = 0; index < pool->workers.count; index++) {
+        const WorkerRecord *noted = &pool->workers.items[index];
+        const WorkerInfo *worker =
+            noted->last_seen_us < since_us ? roster_find_name(roster, slice_from_string(noted->name)) : NULL;
+        if (worker != NULL && worker->state != WORKER_LOST) {
+            note_worker(pool, worker);
+        }
+    }
+    roster_unref(roster);
+}
+
 static void
 tell_marks(Job *job)
 {
@@ -292,6 +317,9 @@ tell_marks(Job *job)
     for (size_t index = 0; index < pool->workers.count && !pool->has_stopped; index++) {
         const WorkerRecord *worker = &pool->workers.items[index];
         discovery_set_draining(pool->discovery, worker->name, worker->is_draining);
+    }
+    if (!pool->has_stopped) {
+        renew_workers(pool);
     }
     arena_free(pool->arena);
     pool->arena = NULL;
@@ -335,6 +363,7 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
     }
     pool->loop = options->loop;
     pool->jobs = options->jobs;
+    pool->directory = options->directory;
     pool->job = (Job){.loop = options->loop, .run = read_marks, .done = tell_marks};
     pool->timer.fire = look_when_due;
     pool->look.run = look_on_loop;

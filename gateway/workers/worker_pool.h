@@ -1,6 +1,7 @@
 /* The workers of this gateway, as the database and the network know them: discovery polls them, and here it
- * is told what it cannot find out itself. A worker's task number, which its name keeps for ever, and its
- * drain mark come from the database; the addresses behind a "dns:" name are looked up.
+ * is told what it cannot find out itself. A worker's task number, which its name keeps, and its drain mark
+ * come from the database, which is told every RENEW_MS at the least that the worker is still seen: there it
+ * is forgotten otherwise; the addresses behind a "dns:" name are looked up.
  *
  * An operator sets a drain mark in the database through any gateway; every gateway looks there every
  * WORKER_MARKS_MS.

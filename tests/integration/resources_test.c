@@ -255,6 +255,21 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     (void)process_stop(&second, SIGTERM);
 }
 
+/* Else it would be forgotten in time, though it serves. */
+static void
+a_worker_that_was_noted_long_ago_is_noted_again(void **state)
+{
+    Cluster *cluster = *state;
+    static const char recent[] =
+        "select count(*) from workers where last_seen_at > now() - interval '30 min'";
+    AWAIT(is_worker_in(&cluster->gateway, "serving"));
+    const char *all = database_ask(cluster->database, "select count(*) from workers");
+    char count[24];
+    (void)snprintf(count, sizeof count, "%s", all);
+    (void)database_ask(cluster->database, "update workers set last_seen_at = now() - interval '2 h'");
+    AWAIT(database_says(cluster->database, recent, count));
+}
+
 static void
 an_unknown_worker_is_not_found(void **state)
 {
@@ -421,6 +436,7 @@ main(void)
         cmocka_unit_test(a_definition_comes_back_as_it_was_sent_and_in_other_forms),
         cmocka_unit_test(a_deleted_graph_is_not_run_any_more),
         cmocka_unit_test(a_drain_mark_reaches_every_gateway_and_keeps_steps_away),
+        cmocka_unit_test(a_worker_that_was_noted_long_ago_is_noted_again),
         cmocka_unit_test(an_unknown_worker_is_not_found),
         cmocka_unit_test(metrics_count_requests_steps_and_workers),
         cmocka_unit_test(workers_count_what_they_run),

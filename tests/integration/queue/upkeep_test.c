@@ -76,6 +76,21 @@ what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
 }
 
 static void
+workers_that_nobody_has_seen_as_long_as_the_history_are_forgotten(void **state)
+{
+    Database *database = *state;
+    Upkeep *upkeep = NULL;
+    (void)database_ask(database, "insert into workers (name, task, address, incarnation, last_seen_at) "
+                                 "values ('old', 0, 'a', '1', now() - interval '49 h'), "
+                                 "('new', 1, 'a', '1', now() - interval '47 h')");
+    UpkeepOptions options = options_of(database, "gw_1");
+    assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
+    AWAIT(database_says(database, "select count(*) from workers", "1"));
+    upkeep_free(upkeep);
+    assert_string_equal(database_ask(database, "select name from workers"), "new");
+}
+
+static void
 many_tenants_are_gone_through_batch_by_batch(void **state)
 {
     Database *database = *state;
@@ -128,6 +143,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(what_is_over_goes_and_the_rest_stays_for_every_tenant),
+        DATABASE_TEST(workers_that_nobody_has_seen_as_long_as_the_history_are_forgotten),
         DATABASE_TEST(many_tenants_are_gone_through_batch_by_batch),
         DATABASE_TEST(of_two_gateways_one_does_it),
         DATABASE_TEST(a_database_that_cannot_be_reached_is_tried_again_and_does_not_keep_the_end_waiting),

@@ -36,6 +36,23 @@ a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free(void **state)
     assert_int_equal(upsert(database, "e", "1").task, 3);
 }
 
+static void
+a_worker_that_nobody_sees_is_forgotten_and_its_task_is_free(void **state)
+{
+    Database *database = *state;
+    uint64_t count = 0;
+    assert_int_equal(upsert(database, "old", "1").task, 0);
+    assert_int_equal(upsert(database, "new", "1").task, 1);
+    (void)database_ask(
+        database, "update workers set last_seen_at = now() - interval '1 h' where name = 'old'");
+    assert_status(&database->call, STATUS_OK, workers_forget(&database->call, database->queue, 7200, &count));
+    assert_int_equal(count, 0);
+    assert_status(&database->call, STATUS_OK, workers_forget(&database->call, database->queue, 1800, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(upsert(database, "next", "1").task, 0);
+    assert_int_equal(upsert(database, "new", "1").task, 1);
+}
+
 static void *
 upsert_from_thread(void *argument)
 {
@@ -150,6 +167,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free),
+        DATABASE_TEST(a_worker_that_nobody_sees_is_forgotten_and_its_task_is_free),
         DATABASE_TEST(workers_that_come_at_once_get_numbers_without_gap),
         DATABASE_TEST(thousands_of_workers_are_noted_at_once),
         DATABASE_TEST(a_drain_mark_stays_over_restarts),
