@@ -1,8 +1,8 @@
 /* Reads the head of a .safetensors file: which tensors lie where in it. The file is 8 bytes with the length
- * of a JSON text (little-endian), the text {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0,
- * 24]}, …,
- * "__metadata__": {…}}, and behind it the tensors' bytes, which fill the rest of the file without gaps.
- * Source: "Format" in the README of huggingface/safetensors.
+ * of a JSON text (little-endian), the text, and behind it the tensors' bytes, which fill the rest of the file
+ * without gaps. Source: "Format" in the README of huggingface/safetensors.
+ *
+ *     {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {"key": "value"}}
  *
  * Ownership: what is read lies in call->arena.
  * Threads:   one at a time.

@@ -3,10 +3,12 @@
 its weights, and as placeholders of a GraphDef; with weights in the gateway's memory, and without. Damaged files are refused."""
 
 import hashlib
+import io
 import json
 import os
 import struct
 import sys
+import tarfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
@@ -107,6 +109,35 @@ def inputs_that_are_named_like_tensors_are_weights():
             assert _answer(cluster, "onnx", model, files, {"x": FEED}) == CHAIN.expected(FEED[0])
 
 
+def _form_of(files):
+    """A body of multipart/form-data and its media type."""
+    parts = [f'--end\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'.encode() + content + b"\r\n"
+             for name, content in files.items()]
+    return b"".join(parts) + b"--end--\r\n", "multipart/form-data; boundary=end"
+
+
+def _tar_of(files):
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return archive.getvalue(), "application/onnx"
+
+
+def an_archive_or_a_form_may_hold_them():
+    files = {"model.safetensors": safetensors(_weights())[0], "model.onnx": _external("model.safetensors")}
+    for settings in STORES:
+        with sluice.Cluster(settings=settings) as cluster:
+            client = cluster.client()
+            for body, kind in (_tar_of(files), _form_of(files)):
+                session = client.session()
+                client.graph(session, body, kind)
+                answer = client.step(session, {"feeds": {"x": FEED}, "fetches": ["y"]})["outputs"]["y"]["data"]
+                assert answer == CHAIN.expected(FEED[0]), kind
+
+
 def _placeholder(name, shape, kind="DT_FLOAT"):
     dims = {"dim": [{"size": str(size)} for size in shape]}
     return {"name": name, "op": "Placeholder", "attr": {"dtype": {"type": kind}, "shape": {"shape": dims}}}
@@ -191,6 +222,7 @@ if __name__ == "__main__":
         ranges_of_a_file_are_weights_of_a_model,
         tensors_of_a_file_are_found_by_their_names,
         inputs_that_are_named_like_tensors_are_weights,
+        an_archive_or_a_form_may_hold_them,
         placeholders_that_are_named_like_tensors_are_weights,
         what_does_not_fit_is_refused,
         damaged_files_are_refused,

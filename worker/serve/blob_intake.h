@@ -3,8 +3,7 @@
  * for a disk, for memory or for a digest.
  *
  * Happy path: blob_intake_begin() → on_begun, when the blob is new here → blob_intake_write() as bytes come;
- * on_taken tells when they are written, and the sender may send as many again → blob_intake_finish() →
- * on_end.
+ * on_taken tells when they are written, and the sender may send as many → blob_intake_finish() → on_end.
  *
  * Bytes that are not written yet are held: the sender's window bounds them, which the owner opens again by no
  * more than what on_taken says.

@@ -6,9 +6,10 @@
  * for whatever else needs the device's memory (blob_store_drop()).
  *
  * Ownership: the store holds one reference to each blob; blob_store_find() returns another.
- * Threads:   any; a BlobArrival one at a time. blob_store_find() may read a whole file, and an arrival waits
- * for memory and disk: not on a loop's thread (blob_intake.h). Errors:    RESOURCE_EXHAUSTED without memory
- * on the device, and for a blob larger than the store; INVALID_ARGUMENT for bytes of another digest. */
+ * Threads:   any; a BlobArrival one at a time. Neither may run on a loop's thread: blob_store_find() may read
+ *            a whole file, and an arrival waits for memory and disk (blob_intake.h).
+ * Errors:    RESOURCE_EXHAUSTED without memory on the device, and for a blob larger than the store;
+ *            INVALID_ARGUMENT for bytes of another digest. */
 #pragma once
 
 #include "worker/runtime/device.h"
