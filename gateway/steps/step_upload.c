@@ -62,7 +62,8 @@ feed_begin(Call *call, StepUpload *upload, const MultipartPart *part)
         is_npy = is_npy || slice_equal_ignoring_case(part->media_type, slice_from_string(types[index]));
     }
     if (!is_npy) {
-        (void)!call_fail(call, STATUS_INVALID_ARGUMENT, "its Content-Type is '%.*s', not 'application/x-npy'",
+        (void)!call_fail(call, STATUS_INVALID_ARGUMENT,
+            "its Content-Type is '%.*s', not 'application/x-npy'; the JSON of the step is the part 'request'",
             SLICE_PRINT(slice_part(part->media_type, 0, 128)));
         return wrap_feed(call, part->name);
     }

@@ -122,7 +122,8 @@ what_is_wrong_with_a_form_is_said(void **state)
         {FORM, REQUEST PART(NAMED("x"), "nothing of numpy's") END,
             "feed 'x': the bytes are no .npy file: the magic is missing"},
         {FORM, REQUEST PART(NAMED("x") "Content-Type: image/png\r\n", "") END,
-            "feed 'x': its Content-Type is 'image/png', not 'application/x-npy'"},
+            "feed 'x': its Content-Type is 'image/png', not 'application/x-npy'; "
+            "the JSON of the step is the part 'request'"},
         {FORM, PART(NAMED("request"), "{\"fetches\":[}") END, "line 1"},
     };
     forms_begin(cluster);
