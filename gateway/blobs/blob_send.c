@@ -79,7 +79,7 @@ static Status
 write_bytes(Call *call, Sending *sending)
 {
     const BlobSend *send = &sending->send;
-    Slice bytes = slice_part(buffer_slice(&sending->piece), sending->written, sending->written + TURN_SIZE);
+    Slice bytes = slice_part(buffer_slice(&sending->piece), sending->written, TURN_SIZE);
     send->write(send->writer, bytes, &sending->text);
     sending->written += bytes.size;
     sending->is_over = bytes.size == 0;

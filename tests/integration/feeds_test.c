@@ -350,6 +350,7 @@ a_large_tensor_goes_through_the_gateway_and_is_never_whole_there(void **state)
     (void)snprintf(path, sizeof path, "/api/v1/tensors/%s", hex);
     cluster_send(cluster, "GET", path, NULL, &back);
     cluster_expect(&back, 200, NULL);
+    assert_int_equal(back.curl_code, 0);
     assert_true(slice_equal(buffer_slice(&back.body), buffer_slice(&file)));
     size_t grown = process_peak(cluster->gateway.pid) - before;
     if (grown > GROWTH_MAX) {

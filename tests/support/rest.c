@@ -45,7 +45,12 @@ rest_send(const RestRequest *request, RestResponse *ret_response)
     (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms == 0 ? 20000L : request->timeout_ms);
+    if (request->timeout_ms == 0) {
+        (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 20L);
+    } else {
+        (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
+    }
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &ret_response->body);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take);

@@ -12,7 +12,7 @@ typedef struct RestRequest {
     const char *content_type; /* NULL: application/json */
     Slice body;
     const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
-    long timeout_ms;            /* 0: 20,000 */
+    long timeout_ms;            /* 0: 20 s without a byte */
 } RestRequest;
 
 typedef struct RestResponse {
