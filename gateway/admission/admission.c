@@ -100,7 +100,7 @@ slots_of(uint64_t part_ns)
 }
 
 static double
-seconds(uint64_t time_ns)
+to_seconds(uint64_t time_ns)
 {
     return (double)time_ns * 1e-9;
 }
@@ -216,11 +216,11 @@ begin_step(Admission *admission, AdmissionTicket *ticket)
     tenant->mean_ns = tenant->mean_ns == 0
                           ? part_ns
                           : tenant->mean_ns - tenant->mean_ns / MEAN_WEIGHT + part_ns / MEAN_WEIGHT;
-    charge_tenant(admission, tenant, seconds(ticket->estimate_ns));
+    charge_tenant(admission, tenant, to_seconds(ticket->estimate_ns));
 }
 
 static void
-wake(Admission *admission)
+wake_owner(Admission *admission)
 {
     if (!admission->is_woken && admission->options.wake != NULL) {
         admission->is_woken = true;
@@ -243,7 +243,7 @@ wait_in_class(Admission *admission, AdmissionTicket *ticket)
     tenant->waiting_ns += ticket->part_ns;
     settle_tenant(admission, tenant);
     if (!tenant->is_told_waiting) {
-        wake(admission);
+        wake_owner(admission);
     }
 }
 
@@ -277,7 +277,7 @@ charge_class(AdmissionTicket *ticket)
     AdmissionTenant *tenant = ticket->tenant;
     AdmissionClass *class = &tenant->classes[ticket->priority];
     tenant->class_clock = fmax(tenant->class_clock, class->virtual_time);
-    class->virtual_time += seconds(ticket->estimate_ns) / class_weights[ticket->priority];
+    class->virtual_time += to_seconds(ticket->estimate_ns) / class_weights[ticket->priority];
 }
 
 static void
@@ -356,7 +356,7 @@ take_granted(AdmissionLane *lane)
 
 /* Tells the loop's tickets that they may run. */
 static void
-deliver(Task *task)
+deliver_grants(Task *task)
 {
     AdmissionLane *lane = (AdmissionLane *)(void *)task;
     for (AdmissionTicket *ticket = take_granted(lane); ticket != NULL; ticket = take_granted(lane)) {
@@ -420,7 +420,7 @@ take_tenant(Admission *admission, TenantId id)
         tenant->virtual_time = fmax(tenant->virtual_time, admission->clock);
     }
     if (tenant != NULL && (!tenant->has_terms || admission->is_quiet)) {
-        wake(admission);
+        wake_owner(admission);
     }
     return tenant;
 }
@@ -444,7 +444,7 @@ look_for_slots(Admission *admission)
 }
 
 static AdmissionAnswer
-enter(Admission *admission, AdmissionTicket *ticket, TenantId id)
+enter_ticket(Admission *admission, AdmissionTicket *ticket, TenantId id)
 {
     look_for_slots(admission);
     AdmissionTenant *tenant = take_tenant(admission, id);
@@ -474,7 +474,7 @@ admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant)
     ticket->lane = lane;
     estimate_step(ticket);
     mutex_lock(&admission->lock);
-    AdmissionAnswer answer = enter(admission, ticket, tenant);
+    AdmissionAnswer answer = enter_ticket(admission, ticket, tenant);
     mutex_unlock(&admission->lock);
     if (answer == ADMISSION_REFUSED) {
         ticket->lane = NULL;
@@ -498,7 +498,7 @@ end_step(Admission *admission, AdmissionTicket *ticket, uint64_t used_ns)
     assert(tenant->running > 0);
     give_back_part(admission, ticket);
     tenant->running--;
-    charge_tenant(admission, tenant, seconds(used_ns) - seconds(ticket->estimate_ns));
+    charge_tenant(admission, tenant, to_seconds(used_ns) - to_seconds(ticket->estimate_ns));
     if (ticket->state == ADMISSION_GRANTED) {
         list_remove(&ticket->link);
     }
@@ -547,7 +547,7 @@ admission_charge(AdmissionLane *lane, TenantId id, uint64_t used_ns)
     mutex_lock(&admission->lock);
     AdmissionTenant *tenant = take_tenant(admission, id);
     if (tenant != NULL) {
-        charge_tenant(admission, tenant, seconds(used_ns));
+        charge_tenant(admission, tenant, to_seconds(used_ns));
         settle_tenant(admission, tenant);
     }
     mutex_unlock(&admission->lock);
@@ -613,7 +613,7 @@ tell_tenant(AdmissionTenant *tenant, AdmissionUse *ret_use)
         .waiting = tenant->waiting,
     };
     tenant->charged_s = 0;
-    /* What is not reported as needed may be lent to others before the answer is here. */
+    /* Slots that are not reported as needed may be lent to others before the answer is here. */
     int64_t needed = tenant->running + tenant->waiting;
     int64_t kept = needed > tenant->reserve ? needed : tenant->reserve;
     tenant->running_max = tenant->running_max < kept ? tenant->running_max : kept;
@@ -699,7 +699,7 @@ void
 admission_go_on(Admission *admission)
 {
     mutex_lock(&admission->lock);
-    /* Who is not known here may begin: nobody can tell its terms. */
+    /* Tenants that are not known here may begin: nobody can tell their terms. */
     admission->is_shared = false;
     admission->is_cut_off = true;
     use_usual_slots(admission);
@@ -785,7 +785,7 @@ admission_lane(Admission *admission, Loop *loop)
     if (lane == NULL) {
         return NULL;
     }
-    lane->task.run = deliver;
+    lane->task.run = deliver_grants;
     lane->admission = admission;
     lane->loop = loop;
     list_init(&lane->granted);

@@ -63,7 +63,7 @@ struct AdmissionTicket {
     void (*granted)(AdmissionTicket *ticket); /* on the lane's loop, when a step that waited may run */
     int priority;
     AdmissionState state;
-    /* What steps like this one took of device time, on average; 0: none has ended, and it counts as a whole
+    /* The device time that steps like this one took on average; 0: none has ended, and it counts as a whole
      * slot. Read when the step comes, and again when it begins: steps that waited with it have ended since.
      * NULL: the estimate is given. */
     const uint64_t *average_ns; /* atomic */
@@ -103,7 +103,7 @@ typedef struct AdmissionStock {
 MUST_USE bool admission_stocks(
     Admission *admission, Arena *arena, AdmissionStock **ret_stocks, size_t *ret_count);
 
-/* What a tenant does here. */
+/* The use that a tenant makes of this gateway. */
 typedef struct AdmissionUse {
     TenantId id;
     double charged_s; /* device-seconds since the last report */
@@ -123,7 +123,7 @@ typedef struct AdmissionReport {
  * reported once. False without memory. */
 MUST_USE bool admission_tell(Admission *admission, Arena *arena, AdmissionReport *ret_report);
 
-/* What holds for a tenant from now on. */
+/* The terms that hold for a tenant from now on. */
 typedef struct AdmissionTerms {
     TenantId id;
     double weight;

@@ -188,7 +188,7 @@ folder_close(DIR **folder)
     }
 }
 
-/* What a folder holds. */
+/* The kinds of files that a folder holds. */
 typedef struct Holdings {
     const char *path;
     bool has_saved_model;

@@ -175,7 +175,7 @@ put_again(Timer *timer)
 
 /* Ends the transfer or begins it anew, now that its call has ended and nothing is being read for it. */
 static void
-settle(BlobTransfer *transfer)
+settle_transfer(BlobTransfer *transfer)
 {
     assert(transfer->call == NULL && !transfer->is_reading);
     if (!transfer->is_repeated || transfer->failure.code != STATUS_OK) {
@@ -201,7 +201,7 @@ fail_transfer(BlobTransfer *transfer, Failure failure)
     if (transfer->call != NULL) {
         upstream_cancel(transfer->call);
     } else if (!transfer->is_reading) {
-        settle(transfer);
+        settle_transfer(transfer);
     }
 }
 
@@ -279,7 +279,7 @@ take_piece(BlobPiece *piece)
     BlobTransfer *transfer = LIST_ITEM(piece, BlobTransfer, piece);
     transfer->is_reading = false;
     if (transfer->call == NULL) {
-        settle(transfer);
+        settle_transfer(transfer);
     } else if (piece->failure.code != STATUS_OK) {
         fail_transfer(transfer, piece->failure);
     } else {
@@ -348,7 +348,7 @@ put_done(UpstreamCall *call, Status status, const char *message)
         read_verdict(transfer, call);
     }
     if (!transfer->is_reading) {
-        settle(transfer);
+        settle_transfer(transfer);
     }
 }
 
@@ -395,7 +395,7 @@ fetch_done(UpstreamCall *call, Status status, const char *message)
             failure_of(status == STATUS_OK ? STATUS_UNAVAILABLE : status, (Slice){0}, "%s", message);
     }
     if (is_there || transfer->failure.code != STATUS_OK) {
-        settle(transfer);
+        settle_transfer(transfer);
     } else {
         put_blob(transfer);
     }

@@ -18,7 +18,7 @@
 
 enum { SHARES_WINDOW_S = 5, SHARES_PERIOD_MS = 250 };
 
-/* What is lent of a tenant's running steps, as the asking gateway sees it. */
+/* The part of a tenant's running steps that is lent, as the asking gateway sees it. */
 typedef struct ShareLending {
     int64_t need;        /* of all gateways */
     int64_t others_need; /* of the others, as what follows */
@@ -39,7 +39,7 @@ typedef struct ShareTenant {
     ShareLending lending; /* filled in */
 } ShareTenant;
 
-/* What one tenant needs at one gateway. */
+/* The needs of one tenant at one gateway. */
 typedef struct ShareDemand {
     size_t tenant;        /* index in PoolShares.tenants */
     size_t gateway;       /* from 0 to gateway_count - 1 */

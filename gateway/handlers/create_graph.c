@@ -179,7 +179,7 @@ run_create_graph(Call *call, const Request *request, Response *response)
     Request taken = *request;
     if (upload != NULL) {
         TRY(blob_body_finish(call, request, upload->body));
-        /* What an Idempotency-Key compares. */
+        /* The digest stands for the body when an Idempotency-Key compares requests. */
         taken.body = slice_of(&upload->body->digest, sizeof upload->body->digest);
     }
     Status status = idempotent_run(call, &taken, response, &work);

@@ -119,7 +119,7 @@ account_close(OutputMemory *memory, OutputAccount *account)
 
 /* Takes room when the tenant then holds no more than is left. The mutex is held. */
 static bool
-take(OutputMemory *memory, OutputAccount *account, size_t size)
+take_room(OutputMemory *memory, OutputAccount *account, size_t size)
 {
     size_t free_size = memory->size_max - memory->held;
     if (size > free_size || account->held + size > free_size - size) {
@@ -135,7 +135,7 @@ static void wait_is_granted(Task *task);
 /* Gives room back and grants the waits that it is enough for, in the order in which they came. The mutex is
  * held. */
 static void
-give(OutputMemory *memory, OutputAccount *account, size_t size)
+give_room(OutputMemory *memory, OutputAccount *account, size_t size)
 {
     assert(account->held >= size && memory->held >= size);
 
@@ -144,7 +144,7 @@ give(OutputMemory *memory, OutputAccount *account, size_t size)
     LIST_EACH(&memory->waits, link)
     {
         OutputWait *wait = LIST_ITEM(link, OutputWait, link);
-        if (take(memory, wait->account, wait->size)) {
+        if (take_room(memory, wait->account, wait->size)) {
             list_remove(&wait->link);
             wait->account->wait_count--;
             loop_post(wait->loop, &wait->task);
@@ -202,7 +202,7 @@ output_claim_close(OutputClaim *claim)
         wait_abandon(claim->wait);
     }
     memory->wide -= claim->wide;
-    give(memory, claim->account, claim->held);
+    give_room(memory, claim->account, claim->held);
     account_close(memory, claim->account);
     mutex_unlock(&memory->mutex);
     *claim = (OutputClaim){.granted = claim->granted};
@@ -216,7 +216,7 @@ wait_is_granted(Task *task)
     OutputClaim *claim = wait->claim;
     mutex_lock(&memory->mutex);
     if (claim == NULL) {
-        give(memory, wait->account, wait->size);
+        give_room(memory, wait->account, wait->size);
     } else {
         claim->held += wait->size;
         claim->wait = NULL;
@@ -236,7 +236,7 @@ claim_take(OutputClaim *claim, size_t size)
     if (size > memory->size_max / 2) {
         return OUTPUT_ROOM_NEVER;
     }
-    if (claim->account->wait_count > 0 || !take(memory, claim->account, size)) {
+    if (claim->account->wait_count > 0 || !take_room(memory, claim->account, size)) {
         return OUTPUT_ROOM_LATER;
     }
     claim->held += size;
@@ -307,6 +307,6 @@ output_claim_give(OutputClaim *claim, size_t size)
 
     mutex_lock(&claim->memory->mutex);
     claim->held -= size;
-    give(claim->memory, claim->account, size);
+    give_room(claim->memory, claim->account, size);
     mutex_unlock(&claim->memory->mutex);
 }

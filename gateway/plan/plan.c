@@ -20,7 +20,7 @@ plan_unref(Plan *plan)
     }
 }
 
-/* Of two steps that end at the same time, one may be lost, which an average tolerates. */
+/* Loses one of two steps that end at the same time, which an average tolerates. */
 void
 plan_note_computed(Plan *plan, uint64_t computed_ns)
 {

@@ -32,7 +32,7 @@ may_wait(const StepLookup *lookup)
 }
 
 static void
-finish(StepLookup *lookup)
+finish_lookup(StepLookup *lookup)
 {
     exchange_finish(lookup->exchange);
 }
@@ -92,9 +92,9 @@ find_and_answer(Call *call, Store *store, StepLookup *lookup)
         return look_elsewhere(call, store, lookup, status);
     }
     TRY(status);
-    lookup->next = finish;
+    lookup->next = finish_lookup;
     TRY(lookup->answer(call, store, lookup, &step));
-    if (lookup->next == finish) {
+    if (lookup->next == finish_lookup) {
         exchange_render(lookup->exchange);
     }
     return STATUS_OK;
@@ -163,7 +163,7 @@ answer_running(StepLookup *lookup)
     }
     Status status = lookup->answer(call, NULL, lookup, &lookup->inquiry.record);
     if (status == STATUS_OK) {
-        finish(lookup);
+        finish_lookup(lookup);
     } else {
         exchange_fail(lookup->exchange, status);
     }
@@ -288,7 +288,7 @@ hear_on_job(Call *call, JobContext *job_context, void *owner)
     Store *store = NULL;
     TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
     TRY(lookup->heard(call, store, lookup));
-    lookup->next = finish;
+    lookup->next = finish_lookup;
     exchange_render(lookup->exchange);
     return STATUS_OK;
 }

@@ -120,7 +120,7 @@ record_before(StepCall *step, const StepReport *report)
 }
 
 static void
-record(StepCall *step, const StepReport *report)
+record_step(StepCall *step, const StepReport *report)
 {
     if (step->promise.hold.fence == 0) {
         record_behind(step, report);
@@ -133,7 +133,7 @@ static void
 record_rested(StepCall *step)
 {
     StepReport report = step->reply.report;
-    record(step, &report);
+    record_step(step, &report);
 }
 
 /* Text that is still to be written of a reply that has begun comes first, as a job thread may be at it. */
@@ -147,6 +147,6 @@ step_record_end(StepCall *step, const StepReport *report)
         step_call_keep_report(step, report);
         step->reply.rested = record_rested;
     } else {
-        record(step, report);
+        record_step(step, report);
     }
 }

@@ -5,7 +5,7 @@
 
 #include "gateway/workers/worker_json.h"
 
-/* Where an item stands in the list: what page tokens hold. */
+/* The position of an item in the list: what page tokens hold. */
 typedef struct Position {
     int32_t task;
     uint32_t device; /* the index in its worker; of a worker itself 0 */
@@ -97,8 +97,8 @@ page_read(Call *call, const Request *request, const Limits *limits, PoolPage *re
 typedef void (*WriteWorker)(PoolPage *page, const WorkerInfo *worker, const WorkerDevice *devices);
 
 static Status
-answer(Call *call, const Request *request, Response *response, Directory *directory, const Limits *limits,
-    const char *member, WriteWorker write)
+answer_page(Call *call, const Request *request, Response *response, Directory *directory,
+    const Limits *limits, const char *member, WriteWorker write)
 {
     PoolPage page;
     TRY(page_read(call, request, limits, &page));
@@ -117,12 +117,12 @@ Status
 workers_answer(
     Call *call, const Request *request, Response *response, Directory *directory, const Limits *limits)
 {
-    return answer(call, request, response, directory, limits, "workers", write_worker);
+    return answer_page(call, request, response, directory, limits, "workers", write_worker);
 }
 
 Status
 devices_answer(
     Call *call, const Request *request, Response *response, Directory *directory, const Limits *limits)
 {
-    return answer(call, request, response, directory, limits, "devices", write_devices);
+    return answer_page(call, request, response, directory, limits, "devices", write_devices);
 }

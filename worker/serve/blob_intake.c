@@ -45,7 +45,7 @@ struct BlobIntake {
     bool is_abandoned;
     bool has_told_begin;
 
-    /* Those of the thread while the intake is away. */
+    /* Members of the thread while the intake is away. */
     Buffer draining;
     bool is_last;    /* no bytes follow these */
     bool is_dropped; /* nobody waits any more */
