@@ -171,6 +171,9 @@ wait_at_head(SlotRun *slot, const OutputHead *head)
     slot->head_fetch = head->fetch;
     slot->head = *head->tensor;
     slot->head_size = head->size;
+    if (step_has_run(slot->step)) {
+        admission_yield(&slot->step->ticket); /* it waits for memory, and no longer for a device */
+    }
     slot_match_pace(slot);
 }
 

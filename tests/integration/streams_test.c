@@ -476,13 +476,16 @@ an_output_goes_on_when_its_worker_is_lost(void **state)
     }
 }
 
-/* Of 8 MiB for outputs one tenant gets half, for 16 readers; another tenant's outputs find room. */
+/* Of 8 MiB for outputs one tenant gets half, for 16 readers; another tenant's outputs find room. Neither
+ * those readers nor the outputs that wait for memory keep the only slot of the pool. */
 static void
 a_tenant_that_does_not_read_leaves_room_for_others(void **state)
 {
     enum { STALLED = 24 };
     static const char *const arguments[] = {"--output-memory=8MiB", NULL};
-    ClusterOptions options = {.worker_count = 1, .has_keys = true, .gateway_arguments = arguments};
+    static const char *const one_slot[] = {"--slots", "1", NULL};
+    ClusterOptions options = {
+        .worker_count = 1, .has_keys = true, .gateway_arguments = arguments, .worker_arguments = one_slot};
     Cluster cluster = {0};
     char greedy[CLUSTER_KEY_SIZE];
     int fds[STALLED];
@@ -500,6 +503,7 @@ a_tenant_that_does_not_read_leaves_room_for_others(void **state)
     }
     AWAIT(cluster_metric(&cluster, "sluice_output_memory_bytes") >= 16 * 256 * 1024);
     assert_true(cluster_metric(&cluster, "sluice_output_memory_bytes") <= 16 * 256 * 1024);
+    AWAIT(cluster_metric(&cluster, "sluice_admission_running") == STALLED);
     cluster_make_key(&cluster, "other", NULL, cluster.key);
     begin(&cluster);
     AUTO_REST other = {0};

@@ -316,7 +316,7 @@ def run_burst(report, case, cost, seconds, asked):
         graphs = {name: pool.graph(name, cost) for name in pool.weights}
         pool.start_workers()
         time.sleep(2)
-        clients = [Clients(pool, "light", *graphs["light"], (48, 16))]
+        clients = [Clients(pool, "light", *graphs["light"], (24, 8))]
         time.sleep(10)
         begin = time.time()
         clients.append(Clients(pool, "heavy", *graphs["heavy"], (16, 0)))
