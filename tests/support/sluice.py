@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 START_SECONDS = 30
 STOP_SECONDS = 15
 REPLY_SECONDS = 120
+IDLE_SECONDS = 30  # the gateway closes connections that were idle for twice as long
 
 
 class Refused(Exception):
@@ -40,6 +41,7 @@ class Client:
     def __init__(self, address, key=None):
         self._connection = http.client.HTTPConnection(address, timeout=REPLY_SECONDS)
         self._key = key
+        self._used = time.monotonic()
 
     def send(self, method, path, body=None, content_type="application/json", accept=None, length=None):
         """The reply's document (None when it has no body), or its bytes when it is no JSON; raises Refused, OSError,
@@ -53,10 +55,13 @@ class Client:
             headers["Accept"] = accept
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
+        if time.monotonic() - self._used > IDLE_SECONDS:
+            self._connection.close()  # the request opens it anew
         try:
             self._connection.request(method, "/api/v1" + path, body, headers)
             reply = self._connection.getresponse()
             content = reply.read()
+            self._used = time.monotonic()
         except (OSError, http.client.HTTPException):
             self._connection.close()
             raise
