@@ -125,16 +125,15 @@ open_part(Call *call, Content *content, const ContentPart *part)
     return STATUS_OK;
 }
 
-/* Reads and then looks whether what was read is still the file's. */
+/* Reads at most *size bytes, says in it how many came, and then looks whether they are still the file's. */
 static Status
-read_file(Call *call, Content *content, const ContentPart *part, uint64_t offset, char *room, size_t size,
-    size_t *ret_count)
+read_file(Call *call, Content *content, const ContentPart *part, uint64_t offset, char *room, size_t *size)
 {
     struct stat about;
     ssize_t count = -1;
     TRY(open_part(call, content, part));
     do {
-        count = pread(content->fd, room, size, (off_t)offset);
+        count = pread(content->fd, room, *size, (off_t)offset);
     } while (count < 0 && errno == EINTR);
     if (count < 0 || fstat(content->fd, &about) != 0) {
         return fail_file(call, part->path, "read");
@@ -142,7 +141,7 @@ read_file(Call *call, Content *content, const ContentPart *part, uint64_t offset
     if (count == 0 || !is_unchanged(part, &about)) {
         return fail_changed(call, part->path);
     }
-    *ret_count = (size_t)count;
+    *size = (size_t)count;
     return STATUS_OK;
 }
 
@@ -155,9 +154,10 @@ content_read(Call *call, Content *content, uint64_t offset, char *room, size_t s
     uint64_t left = part->size - at;
     size_t wanted = size < left ? size : (size_t)left;
     if (part->path != NULL) {
-        return read_file(call, content, part, at, room, wanted, ret_count);
+        TRY(read_file(call, content, part, at, room, &wanted));
+    } else {
+        memcpy(room, part->bytes + at, wanted);
     }
-    memcpy(room, part->bytes + at, wanted);
     *ret_count = wanted;
     return STATUS_OK;
 }
