@@ -190,6 +190,7 @@ step_finish(StepRun *step)
     }
     timer_clear(dispatcher->loop, &step->timer);
     timer_clear(dispatcher->loop, &step->cause);
+    loop_undefer(dispatcher->loop, &step->start); /* when the dispatcher ends within this turn */
     list_remove(&step->link);
     dispatcher->step_count--;
     StepReport report;
