@@ -48,6 +48,8 @@ typedef struct SlotEvents {
      * is waited for: the slot fails then. */
     bool (*late)(SlotRun *slot, const Failure *failure);
     void (*done)(SlotRun *slot);
+    /* The worker is ready for feeds that come in pieces, or reads them again. */
+    void (*reads_feeds)(SlotRun *slot);
 } SlotEvents;
 
 typedef enum SlotState { SLOT_IDLE, SLOT_REGISTERING, SLOT_RUNNING, SLOT_DONE } SlotState;
@@ -94,6 +96,14 @@ typedef struct PassedOutput {
     uint64_t passed;  /* bytes that were handed on, whatever the attempt */
 } PassedOutput;
 
+/* The feed that comes in pieces. */
+typedef struct PassedFeed {
+    bool has_any; /* bytes of some feed have gone to the workers: no attempt can follow */
+    size_t feed;
+    uint64_t left; /* bytes of it that have not come */
+    size_t padding;
+} PassedFeed;
+
 struct StepRun {
     ListLink link; /* in dispatcher->steps */
     Dispatcher *dispatcher;
@@ -110,6 +120,7 @@ struct StepRun {
     AdmissionTicket ticket;
     TenantId payer;
     bool is_admitted;
+    uint64_t entered_ns;  /* when admission was asked; 0: not yet */
     uint64_t admitted_ns; /* 0: not yet */
     uint64_t computed_ns; /* by attempts before this one */
     uint64_t started_ns;
@@ -120,6 +131,9 @@ struct StepRun {
     bool traces_nodes;
     bool only_registers;
     bool holds_outputs;
+    bool awaits_feeds; /* until step_feeds_end() */
+    int priority;
+    PassedFeed fed;
     bool is_ending;     /* on_done follows at the end of this turn */
     bool is_restarting; /* the next attempt begins at the end of this turn */
     bool is_paused;
@@ -264,6 +278,16 @@ void slot_begin(SlotRun *slot);
 
 /* Sends a feed that has come, if the slot wants it and runs. */
 void slot_feed(SlotRun *slot, size_t feed);
+
+/* Send the beginning, and bytes, of a feed that comes in pieces, if the slot wants it. */
+void slot_feed_begin(SlotRun *slot, size_t feed, const Tensor *described);
+void slot_feed_bytes(SlotRun *slot, size_t feed, Slice bytes);
+
+/* Returns whether the slot's worker reads feeds now. */
+bool slot_takes_feeds(const SlotRun *slot);
+
+/* Ends the run request, if it has all its feeds and the step awaits none. */
+void slot_end_request(SlotRun *slot);
 
 /* Pauses or resumes the slot's call, as the step and the slot want it. */
 void slot_match_pace(SlotRun *slot);

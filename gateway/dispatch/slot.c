@@ -9,7 +9,9 @@
  * output is on its way out, the other slots are held. What comes before its end even so is kept until then:
  * the attempt that follows the loss of a worker may compute outputs in another order.
  *
- * The request of a partial step stays open: feeds follow as they come, and it ends with the last one.
+ * The request of a partial step stays open: feeds follow as they come, and it ends with the last one. So does
+ * that of a step whose feeds come in pieces, which cannot be sent a second time: its partition is registered
+ * first.
  *
  * Failures: an unknown partition is registered (register.c) and run again, within the same attempt; a
  * refusal comes as one document instead of frames; all other failures go to the step (SlotEvents.failed),
@@ -23,7 +25,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-enum { PATH_SIZE = 128, STATUS_ARENA_SIZE_MAX = 1 << 20 };
+enum { PATH_SIZE = 128, STATUS_ARENA_SIZE_MAX = 1 << 20, FEED_QUEUE_HIGH = 512 * 1024 };
 
 static void
 fail_slot(SlotRun *slot, Failure failure)
@@ -376,7 +378,8 @@ slot_status(SlotRun *slot, Slice json)
     if (status.failure.code == STATUS_OK) {
         note_computed(slot);
     }
-    if (slice_equals_string(status.reason, WIRE_REASON_UNKNOWN_PARTITION) && slot->registration_count < 2) {
+    bool may_run_again = slot->registration_count < 2 && !slot->step->fed.has_any;
+    if (slice_equals_string(status.reason, WIRE_REASON_UNKNOWN_PARTITION) && may_run_again) {
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
         slot->may_have_begun = false;
@@ -475,8 +478,15 @@ run_on_done(UpstreamCall *call, Status status, const char *message)
     }
 }
 
+static void
+run_on_writable(UpstreamCall *call)
+{
+    SlotRun *slot = upstream_context(call);
+    slot->step->slot_events->reads_feeds(slot);
+}
+
 static const UpstreamEvents run_events = {
-    .on_frame = run_on_frame, .on_part = run_on_part, .on_done = run_on_done};
+    .on_frame = run_on_frame, .on_writable = run_on_writable, .on_part = run_on_part, .on_done = run_on_done};
 
 static void
 run_describe(const SlotRun *slot, WireRun *run)
@@ -537,13 +547,30 @@ run_write_header(const SlotRun *slot)
     upstream_write_copy(slot->call, buffer_slice(&frame));
 }
 
+enum { FEED_NAME_SIZE = 24 };
+
+static Slice
+write_feed_name(size_t index, char ret_name[FEED_NAME_SIZE])
+{
+    int size = snprintf(ret_name, FEED_NAME_SIZE, "%zu", index);
+    return slice_of(ret_name, (size_t)size);
+}
+
 static void
 run_write_feed(SlotRun *slot, size_t index, const Tensor *tensor)
 {
-    char name[24];
-    int size = snprintf(name, sizeof name, "%zu", index);
-    upstream_write_tensor(slot->call, slice_of(name, (size_t)size), tensor);
+    char name[FEED_NAME_SIZE];
+    upstream_write_tensor(slot->call, write_feed_name(index, name), tensor);
     slot->fed_count++;
+}
+
+void
+slot_end_request(SlotRun *slot)
+{
+    bool is_open = slot->state == SLOT_RUNNING && slot->call != NULL;
+    if (is_open && slot->fed_count == slot->partition->feed_count && !slot->step->awaits_feeds) {
+        upstream_end(slot->call);
+    }
 }
 
 /* Sends the header and the feeds that have arrived; a partial run sends the others when they come. */
@@ -558,9 +585,7 @@ run_write_body(SlotRun *slot)
             run_write_feed(slot, index, tensor);
         }
     }
-    if (slot->fed_count == partition->feed_count) {
-        upstream_end(slot->call);
-    }
+    slot_end_request(slot);
 }
 
 void
@@ -575,8 +600,48 @@ slot_feed(SlotRun *slot, size_t feed)
             run_write_feed(slot, index, &slot->step->feeds[feed]);
         }
     }
-    if (slot->fed_count == partition->feed_count) {
-        upstream_end(slot->call);
+    slot_end_request(slot);
+}
+
+bool
+slot_takes_feeds(const SlotRun *slot)
+{
+    return slot->state == SLOT_RUNNING && slot->call != NULL && upstream_queued(slot->call) < FEED_QUEUE_HIGH;
+}
+
+/* Returns whether the slot wants the feed, and its request is open. */
+static bool
+wants_feed(const SlotRun *slot, size_t feed, size_t *ret_index)
+{
+    const PlanPartition *partition = slot->partition;
+    for (size_t index = 0; index < partition->feed_count; index++) {
+        if (partition->feeds[index] == feed) {
+            *ret_index = index;
+            return slot->state == SLOT_RUNNING && slot->call != NULL;
+        }
+    }
+    return false;
+}
+
+void
+slot_feed_begin(SlotRun *slot, size_t feed, const Tensor *described)
+{
+    size_t index = 0;
+    char name[FEED_NAME_SIZE];
+    AUTO_BUFFER head = {0};
+    if (wants_feed(slot, feed, &index)) {
+        frame_write_head(&head, write_feed_name(index, name), described, tensor_byte_size(described));
+        upstream_write_copy(slot->call, buffer_slice(&head));
+        slot->fed_count++;
+    }
+}
+
+void
+slot_feed_bytes(SlotRun *slot, size_t feed, Slice bytes)
+{
+    size_t index = 0;
+    if (wants_feed(slot, feed, &index)) {
+        upstream_write_copy(slot->call, bytes);
     }
 }
 
@@ -614,6 +679,7 @@ slot_run(SlotRun *slot)
     slot_match_pace(slot);
     bind_load(step->dispatcher, worker, 1);
     run_write_body(slot);
+    step->slot_events->reads_feeds(slot);
 }
 
 static void
@@ -634,7 +700,7 @@ slot_begin(SlotRun *slot)
 {
     assert(slot->state == SLOT_IDLE && slot->worker >= 0);
 
-    if (!slot->step->only_registers) {
+    if (!slot->step->only_registers && !slot->step->awaits_feeds) {
         slot_run(slot);
         return;
     }

@@ -145,7 +145,7 @@ report_fill(StepRun *step, StepReport *report)
         .attempt = step->attempt,
         .started_ns = step->started_ns,
         .elapsed_us = (clock_monotonic_ns() - step->started_ns) / CLOCK_NS_PER_US,
-        .waited_us = step->admitted_ns == 0 ? 0 : (step->admitted_ns - step->started_ns) / CLOCK_NS_PER_US,
+        .waited_us = step->admitted_ns == 0 ? 0 : (step->admitted_ns - step->entered_ns) / CLOCK_NS_PER_US,
         .computed_ns = step->computed_ns + attempt_computed_ns(step),
         .slot_count = step->slot_count,
         .slots = step->reports,
@@ -334,8 +334,21 @@ may_repeat(const StepRun *step)
     for (size_t index = 0; index < step->slot_count; index++) {
         may_have_begun = may_have_begun || step->slots[index].may_have_begun;
     }
-    return (step->is_pure || !may_have_begun) && (step->attempt < step->attempt_last || was_refused(step)) &&
+    return !step->fed.has_any && (step->is_pure || !may_have_begun) &&
+           (step->attempt < step->attempt_last || was_refused(step)) &&
            step->deadline_ns > clock_monotonic_ns();
+}
+
+/* Ends a step whose feeds are gone: its client has to send them again. */
+static void
+end_without_feeds(StepRun *step, const Failure *cause)
+{
+    char text[ERROR_MESSAGE_SIZE];
+    failure_text(cause, text);
+    Failure failure = failure_of(STATUS_UNAVAILABLE, (Slice){0},
+        "%s; the step's feeds have passed through the gateway and are not kept: send the request again",
+        text);
+    step_end(step, &failure);
 }
 
 static void
@@ -343,6 +356,10 @@ attempt_failed(StepRun *step, const Failure *failure)
 {
     bool is_transient = failure->code == STATUS_UNAVAILABLE || failure->code == STATUS_ABORTED;
     if (step->is_ending || step->is_restarting) {
+        return;
+    }
+    if (is_transient && step->fed.has_any) {
+        end_without_feeds(step, failure);
         return;
     }
     if (!is_transient || !may_repeat(step)) {
@@ -445,8 +462,21 @@ slot_done(SlotRun *slot)
     }
 }
 
-static const SlotEvents slot_events = {
-    .failed = slot_failed, .aborted = slot_aborted, .late = slot_late, .done = slot_done};
+/* Asks for more of the feed that comes in pieces, once all workers read it. */
+static void
+slot_reads_feeds(SlotRun *slot)
+{
+    const StepRun *step = slot->step;
+    if (step->awaits_feeds && step->events->on_feed_room != NULL && !step_feeds_must_wait(step)) {
+        step->events->on_feed_room(step->context);
+    }
+}
+
+static const SlotEvents slot_events = {.failed = slot_failed,
+    .aborted = slot_aborted,
+    .late = slot_late,
+    .done = slot_done,
+    .reads_feeds = slot_reads_feeds};
 
 static void
 slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
@@ -484,13 +514,33 @@ attempt_begin(StepRun *step)
 }
 
 static void
+feed_deferred(Task *task)
+{
+    attempt_begin((StepRun *)(void *)((char *)task - offsetof(StepRun, start)));
+}
+
+/* Lets the workers begin that have all feeds. */
+static void
+end_requests(StepRun *step)
+{
+    for (size_t index = 0; index < step->slot_count; index++) {
+        slot_end_request(&step->slots[index]);
+    }
+}
+
+static void
 start_deferred(Task *task)
 {
     StepRun *step = (StepRun *)(void *)((char *)task - offsetof(StepRun, start));
     if (step->events->on_admitted != NULL) {
         step->events->on_admitted(step->context);
     }
-    attempt_begin(step);
+    if (step->fed.has_any) {
+        step->awaits_feeds = false;
+        end_requests(step);
+    } else {
+        attempt_begin(step);
+    }
 }
 
 /* Ends the step; but an output on its way out has been computed in time, however slowly its reader takes
@@ -500,8 +550,9 @@ deadline_passed(Timer *timer)
 {
     StepRun *step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
     if (!step->is_admitted) {
-        Failure failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0},
-            "the deadline has passed while the step waited for a slot of the pool");
+        Failure failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0}, "the deadline has passed while %s",
+            step->entered_ns == 0 ? "the step's feeds were coming"
+                                  : "the step waited for a slot of the pool");
         step_end(step, &failure);
         return;
     }
@@ -533,15 +584,16 @@ step_granted(AdmissionTicket *ticket)
 
 /* Asks for a slot of the pool. What only registers, or waits for its client, takes none. */
 static void
-enter_pool(StepRun *step, int priority)
+enter_pool(StepRun *step)
 {
     AdmissionLane *lane = step->dispatcher->lane;
+    step->entered_ns = clock_monotonic_ns();
     if (lane == NULL || step->only_registers || step->is_partial) {
         admit_step(step);
         return;
     }
     step->ticket.granted = step_granted;
-    step->ticket.priority = priority;
+    step->ticket.priority = step->priority;
     step->ticket.average_ns = &step->plan->computed_ns;
     AdmissionAnswer answer = admission_enter(lane, &step->ticket, step->payer);
     if (answer == ADMISSION_RUNS) {
@@ -613,6 +665,8 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     step->memory_limit = options->memory_limit;
     step->only_registers = options->only_registers;
     step->holds_outputs = options->holds_outputs;
+    step->awaits_feeds = options->awaits_feeds;
+    step->priority = options->priority;
     step->attempt = options->attempt_base + 1;
     step->attempt_last = options->attempt_base + STEP_ATTEMPT_MAX;
     step->is_delivered = is_delivered;
@@ -630,19 +684,81 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     }
     step->timer.fire = deadline_passed;
     timer_set(dispatcher->loop, &step->timer, options->deadline_ns + DEADLINE_GRACE_MS * CLOCK_NS_PER_MS);
-    enter_pool(step, options->priority);
+    if (step->awaits_feeds) {
+        step->start.run = feed_deferred;
+        loop_defer(dispatcher->loop, &step->start);
+    } else {
+        enter_pool(step);
+    }
     return step;
 }
 
 void
 step_feed(StepRun *step, size_t feed, const Tensor *tensor)
 {
-    assert(step->is_partial && step->feeds[feed].dtype == DTYPE_INVALID);
+    assert((step->is_partial || step->awaits_feeds) && step->feeds[feed].dtype == DTYPE_INVALID);
 
     step->feeds[feed] = tensor_ref(tensor);
     for (size_t index = 0; index < step->slot_count; index++) {
         slot_feed(&step->slots[index], feed);
     }
+}
+
+void
+step_feed_begin(StepRun *step, size_t feed, const Tensor *described)
+{
+    assert(step->awaits_feeds && step->fed.left == 0 && step->feeds[feed].dtype == DTYPE_INVALID);
+
+    uint64_t size = tensor_byte_size(described);
+    step->fed = (PassedFeed){.has_any = true, .feed = feed, .left = size, .padding = frame_padding(size)};
+    for (size_t index = 0; index < step->slot_count; index++) {
+        slot_feed_begin(&step->slots[index], feed, described);
+    }
+}
+
+static void
+send_feed_bytes(StepRun *step, Slice bytes)
+{
+    for (size_t index = 0; index < step->slot_count && bytes.size > 0; index++) {
+        slot_feed_bytes(&step->slots[index], step->fed.feed, bytes);
+    }
+}
+
+void
+step_feed_piece(StepRun *step, Slice bytes)
+{
+    assert(step->awaits_feeds && bytes.size <= step->fed.left);
+
+    send_feed_bytes(step, bytes);
+    step->fed.left -= bytes.size;
+    if (step->fed.left == 0) {
+        send_feed_bytes(step, slice_of("\0\0\0\0\0\0\0", step->fed.padding));
+    }
+}
+
+bool
+step_feeds_must_wait(const StepRun *step)
+{
+    bool is_ready = !step->is_restarting;
+    for (size_t index = 0; index < step->slot_count; index++) {
+        is_ready = is_ready && slot_takes_feeds(&step->slots[index]);
+    }
+    return !is_ready && !step->is_ending;
+}
+
+void
+step_feeds_end(StepRun *step, uint64_t deadline_ns)
+{
+    assert(step->awaits_feeds && step->fed.has_any && step->fed.left == 0);
+
+    if (step->is_ending) {
+        return;
+    }
+    if (deadline_ns < step->deadline_ns) {
+        step->deadline_ns = deadline_ns;
+        timer_set(step->dispatcher->loop, &step->timer, deadline_ns + DEADLINE_GRACE_MS * CLOCK_NS_PER_MS);
+    }
+    enter_pool(step);
 }
 
 static void

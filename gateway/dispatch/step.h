@@ -96,6 +96,8 @@ typedef struct StepRunOptions {
     bool traces_nodes;    /* the workers tell when each node ran */
     bool only_registers;  /* ends when the workers have their partitions; nothing runs */
     bool holds_outputs;   /* no output comes before all slots have run to their end */
+    bool awaits_feeds;    /* feeds without a dtype come with step_feed() or in pieces; nothing runs, and no
+                           * slot of the pool is asked for, before step_feeds_end() */
     int64_t attempt_base; /* attempts made before (queued steps) */
 } StepRunOptions;
 
@@ -144,6 +146,8 @@ typedef struct OutputHead {
 typedef struct StepEvents {
     /* The step has been admitted to the pool and begins; NULL: nobody wants to know. */
     void (*on_admitted)(void *context);
+    /* More of the feed that comes in pieces can be sent; NULL: none does. */
+    void (*on_feed_room)(void *context);
     /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. A
      * partial step reports a dead one (on a branch that was not taken) by a tensor without a dtype; any
      * other step fails. */
@@ -161,8 +165,23 @@ typedef struct StepEvents {
 MUST_USE StepRun *step_start(
     Dispatcher *dispatcher, const StepRunOptions *options, const StepEvents *events, void *context);
 
-/* Brings a feed that a partial step was started without, each once; a reference is taken. */
+/* Brings a feed that a partial step, or one that awaits feeds, was started without, each once; a reference is
+ * taken. */
 void step_feed(StepRun *step, size_t feed, const Tensor *tensor);
+
+/* Bring such a feed in pieces, which are copied to every worker that wants it and kept nowhere: one feed
+ * after another, each with all the bytes that its description promises. They may be called while
+ * step_feeds_must_wait() says no, and for the rest of what was received then. A step that loses a worker
+ * behind the first piece ends as UNAVAILABLE, as nobody can send the bytes again but its client. */
+void step_feed_begin(StepRun *step, size_t feed, const Tensor *described);
+void step_feed_piece(StepRun *step, Slice bytes);
+
+/* Returns whether a worker is not ready for feeds, or does not read them; on_feed_room says when that is
+ * over. */
+bool step_feeds_must_wait(const StepRun *step);
+
+/* Lets the step run, once all its feeds have come, until this deadline, unless the old one comes first. */
+void step_feeds_end(StepRun *step, uint64_t deadline_ns);
 
 /* Hold outputs up until resumed: they stay with the workers, but for a window of each. The deadline waits. */
 void step_pause(StepRun *step);

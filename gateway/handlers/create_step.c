@@ -5,6 +5,9 @@
  * ring (step_record.h) → the rest of the reply is written. On a cache miss, or with a large body, preparing
  * goes to a job thread first; so does a step that must be committed before it runs (step_promise.h).
  *
+ * A form whose large feeds go to the workers as they come begins its step before it has ended
+ * (step_passing.h).
+ *
  * Failures: a stage that fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
 #include <assert.h>
@@ -16,6 +19,7 @@
 #include "gateway/steps/step_enqueue.h"
 #include "gateway/steps/step_forms.h"
 #include "gateway/steps/step_json.h"
+#include "gateway/steps/step_passing.h"
 #include "gateway/steps/step_promise.h"
 #include "gateway/steps/step_record.h"
 #include "gateway/steps/step_reply.h"
@@ -42,12 +46,20 @@ hand_piece(void *context, uint32_t fetch, Slice bytes, bool is_last)
 }
 
 static void
+want_feeds(void *context)
+{
+    step_passing_go_on(context);
+}
+
+static void
 end_step(void *context, const StepReport *report)
 {
     StepCall *step = context;
     step->running.run = NULL;
     list_remove(&step->running.link);
-    step_record_end(step, report);
+    if (!step_passing_end(step, report)) {
+        step_record_end(step, report);
+    }
 }
 
 static void
@@ -60,26 +72,24 @@ client_gone(Exchange *exchange, void *owner)
     }
 }
 
+/* Begins the run; step->running.run stays NULL without memory. */
 static void
-run_step(StepCall *step)
+begin_run(StepCall *step, uint64_t deadline_ns)
 {
     assert(step->plan != NULL && step->reply.form != NULL);
 
-    static const StepEvents events = {
-        .on_output = hand_output, .on_head = receive_head, .on_piece = hand_piece, .on_done = end_step};
+    static const StepEvents events = {.on_feed_room = want_feeds,
+        .on_output = hand_output,
+        .on_head = receive_head,
+        .on_piece = hand_piece,
+        .on_done = end_step};
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
-    char path[STEP_PATH_SIZE];
     StepRunOptions options;
     step_call_describe(step, tenant, session, &options);
-    options.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    options.deadline_ns = deadline_ns;
     options.holds_outputs = step->reply.form->awaits_end;
-    step_path(step->session_id, step->id, path);
-    response_header(exchange_response(step->exchange), "Location", path);
-    /* The request gets a little longer than the step, so that a step that passes its deadline can still
-     * report it. */
-    enum { REPLY_GRACE_MS = 1000 };
-    exchange_deadline(step->exchange, options.deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    options.awaits_feeds = step->comes;
     step->running = (RunningStep){
         .hold = {.tenant = step->tenant, .id = step->id, .fence = step->promise.hold.fence},
         .session = step->session_id,
@@ -89,11 +99,47 @@ run_step(StepCall *step)
     };
     if (step->running.run == NULL) {
         queue_runner_forget(step->loop->steps->queue, &step->running.hold);
+    } else {
+        running_steps_add(&step->loop->running, &step->running);
+    }
+}
+
+/* Ties the request to the run: its deadline, and the client that may hang up. The request gets a little
+ * longer than the step, so that a step that passes its deadline can still report it. */
+static void
+attach_request(StepCall *step, uint64_t deadline_ns)
+{
+    enum { REPLY_GRACE_MS = 1000 };
+    char path[STEP_PATH_SIZE];
+    step_path(step->session_id, step->id, path);
+    response_header(exchange_response(step->exchange), "Location", path);
+    exchange_deadline(step->exchange, deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    exchange_on_cancel(step->exchange, client_gone, step);
+}
+
+static void
+run_step(StepCall *step)
+{
+    uint64_t deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    begin_run(step, deadline_ns);
+    if (step->running.run == NULL) {
         exchange_fail(step->exchange, call_fail_memory(step->call, "a step"));
         return;
     }
-    running_steps_add(&step->loop->running, &step->running);
-    exchange_on_cancel(step->exchange, client_gone, step);
+    attach_request(step, deadline_ns);
+}
+
+/* Goes on with a step that was begun while its form came. */
+static void
+finish_passing(StepUpload *upload, StepCall *step)
+{
+    uint64_t deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    Status status = step_passing_finish(upload);
+    if (status != STATUS_OK) {
+        exchange_fail(step->exchange, status);
+    } else {
+        attach_request(step, deadline_ns);
+    }
 }
 
 static void
@@ -202,7 +248,14 @@ static void
 start_create_step(Exchange *exchange)
 {
     Call *call = exchange_call(exchange);
-    StepCall *step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
+    const Request *request = exchange_request(exchange);
+    StepUpload *upload = request->sink_state;
+    StepCall *begun = upload == NULL ? NULL : step_passing_step(upload);
+    if (begun != NULL) {
+        finish_passing(upload, begun);
+        return;
+    }
+    StepCall *step = step_call_new(exchange, request->parts->steps);
     bool needs_job = false;
     if (step == NULL) {
         exchange_fail(exchange, call_fail_memory(call, "a step"));
@@ -220,6 +273,30 @@ start_create_step(Exchange *exchange)
     }
 }
 
+static Status
+begin_form(Exchange *exchange, void **ret_form)
+{
+    void *form = NULL;
+    TRY(step_form_begin(exchange, &form));
+    step_passing_attach(exchange, exchange_request(exchange)->parts->steps, form, begin_run);
+    *ret_form = form;
+    return STATUS_OK;
+}
+
+static const BodySink *
+choose_sink(const Request *request)
+{
+    static const BodySink form = {
+        .size_max = STEP_UPLOAD_SIZE_MAX,
+        .begin = begin_form,
+        .write = step_passing_write,
+        .must_wait = step_passing_must_wait,
+        .is_awaited = step_passing_is_awaited,
+        .broken = step_passing_broken,
+    };
+    return step_form_sink(request) == NULL ? NULL : &form;
+}
+
 HANDLER(create_step) = {
     .operation_id = "createStep",
     .method = "POST",
@@ -228,5 +305,5 @@ HANDLER(create_step) = {
     .body_size_max = BODY_SIZE_MAX,
     .body_types = step_form_types,
     .start = start_create_step,
-    .sink = step_form_sink,
+    .sink = choose_sink,
 };

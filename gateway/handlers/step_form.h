@@ -3,15 +3,16 @@
 #pragma once
 
 #include "gateway/handlers/parts.h"
-#include "gateway/http/handler.h"
+#include "gateway/http/exchange.h"
 #include "gateway/steps/step_upload.h"
 
 static const char *const step_form_types[] = {"application/json", "multipart/form-data", NULL};
 
 static inline Status
-step_form_begin(Call *call, const Request *request, void **ret_form)
+step_form_begin(Exchange *exchange, void **ret_form)
 {
-    return step_upload_begin(call, request, request->parts->limits, ret_form);
+    const Request *request = exchange_request(exchange);
+    return step_upload_begin(exchange_call(exchange), request, request->parts->limits, ret_form);
 }
 
 /* Returns the sink of a form, or NULL for JSON, which is buffered. For Handler.sink. */

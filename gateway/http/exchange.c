@@ -145,10 +145,21 @@ exchange_unref(Exchange *exchange)
 }
 
 void
+exchange_break_body(Exchange *exchange)
+{
+    bool is_open = exchange->phase != EXCHANGE_WORKING && exchange->phase != EXCHANGE_ENDED &&
+                   exchange->phase != EXCHANGE_REPLYING;
+    if (is_open && exchange->is_body_begun && exchange->sink != NULL && exchange->sink->broken != NULL) {
+        exchange->sink->broken(exchange->request.sink_state);
+    }
+}
+
+void
 exchange_release(Exchange *exchange)
 {
     assert(exchange->connection != NULL);
 
+    exchange_break_body(exchange);
     stream_close(&exchange->stream, exchange->is_sent);
     exchange_log(exchange);
     exchange->connection = NULL;
@@ -175,7 +186,8 @@ is_long_work(const Exchange *exchange)
 {
     const Handler *handler = exchange->request.handler;
     bool is_large = exchange->body.size > LONG_BODY_SIZE;
-    return (exchange->phase == EXCHANGE_WORKING || exchange->is_taking) &&
+    bool is_working = exchange->phase == EXCHANGE_WORKING || exchange->phase == EXCHANGE_BODY;
+    return (is_working || exchange->is_taking) &&
            (exchange->is_long || is_large || (handler != NULL && handler->is_long));
 }
 
@@ -239,6 +251,25 @@ exchange_fail(Exchange *exchange, Status status)
     exchange_end(exchange, status);
 }
 
+void
+exchange_take_more(Exchange *exchange)
+{
+    if (exchange->connection != NULL && exchange->phase == EXCHANGE_TAKING) {
+        exchange->wait_ended(exchange);
+    }
+}
+
+/* Ends the wait of a sink that waits for workers; one that has work on a job thread goes on behind it. */
+static void
+break_waiting_body(Exchange *exchange)
+{
+    const BodySink *sink = exchange->sink;
+    exchange_break_body(exchange);
+    if (sink != NULL && sink->must_wait != NULL && !sink->must_wait(exchange->request.sink_state)) {
+        exchange_take_more(exchange);
+    }
+}
+
 /* Only a hang-up marks the call as cancelled: call_check() sees a passed deadline by itself, and says so. */
 void
 exchange_cancel(Exchange *exchange)
@@ -251,6 +282,7 @@ exchange_cancel(Exchange *exchange)
     }
     exchange->is_hang_up = is_gone;
     if (exchange->phase == EXCHANGE_TAKING) {
+        break_waiting_body(exchange);
         return; /* a window ends soon; then libmicrohttpd learns of the peer */
     }
     if (!exchange->is_overdue || is_gone) {

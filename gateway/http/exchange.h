@@ -50,6 +50,9 @@ void exchange_expect_long(Exchange *exchange);
 /* Notes UNAVAILABLE in the call, for exchange_fail(), when exchange_offload() has returned false. */
 MUST_USE Status exchange_note_overload(Exchange *exchange);
 
+/* Takes more of the body, for a sink that had it wait (BodySink.must_wait); else it does nothing. */
+void exchange_take_more(Exchange *exchange);
+
 /* Keeps the exchange beyond its reply, with its call, response and arena, for work that outlives it (a
  * step whose client hangs up while outputs are streamed). The request's target and headers, which
  * libmicrohttpd owns, do not live on. */

@@ -38,8 +38,20 @@ typedef enum Access {
  * (arena_defer). Any failure ends the request and its connection. */
 typedef struct BodySink {
     size_t size_max; /* bytes of the body; 0: the handler's body_size_max */
-    MUST_USE Status (*begin)(Call *call, const Request *request, void **ret_state);
+    MUST_USE Status (*begin)(Exchange *exchange, void **ret_state);
     MUST_USE Status (*write)(Call *call, void *state, Slice piece);
+
+    /* Returns whether the next piece, or the body's end, has to wait until exchange_take_more(); the socket
+     * is not read meanwhile, and that time is not the client's. NULL: never. */
+    bool (*must_wait)(const void *state);
+
+    /* Returns whether others wait for the body: the client may pause for body_grace_ms at most then. NULL:
+     * never. */
+    bool (*is_awaited)(const void *state);
+
+    /* The body has broken off, or was refused: no more of it comes, and the handler is not called. It may be
+     * called twice. NULL: nothing has to be done. */
+    void (*broken)(void *state);
 } BodySink;
 
 /* A receiver of a body of any size. Windows of it are taken on job threads, one after another, while the next

@@ -51,12 +51,12 @@ typedef enum ExchangePhase {
     EXCHANGE_HEAD, /* the head is being received */
     EXCHANGE_BODY, /* the body is; credentials that were not cached are checked before its first piece */
     EXCHANGE_AUTHORIZING, /* suspended: the credentials are looked up */
-    EXCHANGE_TAKING,      /* suspended: a job thread takes a window of the body */
-    EXCHANGE_WORKING,     /* the handler has the exchange */
-    EXCHANGE_ENDED,       /* the reply can be given */
-    EXCHANGE_REPLYING,    /* libmicrohttpd has the reply */
-    EXCHANGE_REFUSED,     /* the reply is given when the rest of the body has been thrown away */
-    EXCHANGE_CUT,         /* the reply was sent past libmicrohttpd; the rest of the body is thrown away */
+    EXCHANGE_TAKING,   /* suspended: a job thread takes a window of the body, or the sink cannot take more */
+    EXCHANGE_WORKING,  /* the handler has the exchange */
+    EXCHANGE_ENDED,    /* the reply can be given */
+    EXCHANGE_REPLYING, /* libmicrohttpd has the reply */
+    EXCHANGE_REFUSED,  /* the reply is given when the rest of the body has been thrown away */
+    EXCHANGE_CUT,      /* the reply was sent past libmicrohttpd; the rest of the body is thrown away */
 } ExchangePhase;
 
 struct Exchange {
@@ -102,6 +102,7 @@ struct Exchange {
     bool is_taking;         /* call and response are a job thread's */
     bool is_beginning;      /* that job makes the taker's state */
     uint64_t waiting_since_ns;
+    void (*wait_ended)(Exchange *exchange); /* while TAKING: the sink takes more */
     void (*window_taken)(Exchange *exchange, Status status);
 
     void (*cancelled)(Exchange *exchange, void *owner); /* the handler's hook; NULL: none */
@@ -169,6 +170,7 @@ void stream_close(
 void stream_cancel(HttpStream *stream); /* the peer is gone */
 
 /* Functions of exchange.c. */
+void exchange_break_body(Exchange *exchange); /* tells the sink, if there is one, that no more comes */
 Exchange *exchange_take(HttpServer *server, Connection *connection); /* from the pool; NULL without memory */
 void exchange_release(Exchange *exchange); /* ends the exchange: logs it, and gives it back unless a
                                             * handler keeps it */

@@ -40,7 +40,8 @@ typedef struct MultipartOptions {
 MUST_USE Status multipart_new(Call *call, const MultipartOptions *options, Multipart **ret_multipart);
 MUST_USE Status multipart_write(Call *call, Multipart *multipart, Slice piece);
 
-/* Returns the offset in the body of the next byte: in on_part, of the part's first. */
+/* Returns the offset in the body of the next byte: in on_part, of the part's first; in on_data, of the one
+ * behind the piece. */
 uint64_t multipart_position(const Multipart *multipart);
 
 /* Fails when the body, which has ended, has no closing boundary. */

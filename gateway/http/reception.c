@@ -11,14 +11,26 @@ enum {
     RESERVE_SIZE_MAX = 64 * 1024 * 1024,
 };
 
-/* Sets the deadline by which more of the body must have come: the minimum rate, and some grace. */
+static bool
+sink_must_wait(const Exchange *exchange)
+{
+    return exchange->sink != NULL && exchange->is_body_begun && exchange->sink->must_wait != NULL &&
+           exchange->sink->must_wait(exchange->request.sink_state);
+}
+
+/* Sets the deadline by which more of the body must have come: the minimum rate, and some grace; the grace
+ * alone when others wait for it. */
 static void
 expect_more(Exchange *exchange)
 {
     const HttpOptions *options = &exchange->server->options;
     uint64_t paid_ns = exchange->received * CLOCK_NS_PER_S / options->body_rate_min;
-    connection_enter(exchange->connection, CONNECTION_BODY,
-        exchange->body_started_ns + options->body_grace_ms * CLOCK_NS_PER_MS + paid_ns);
+    bool is_awaited = exchange->is_body_begun && exchange->sink != NULL &&
+                      exchange->sink->is_awaited != NULL &&
+                      exchange->sink->is_awaited(exchange->request.sink_state);
+    uint64_t from_ns = is_awaited ? loop_now_ns(exchange->server->loop) : exchange->body_started_ns + paid_ns;
+    connection_enter(
+        exchange->connection, CONNECTION_BODY, from_ns + options->body_grace_ms * CLOCK_NS_PER_MS);
 }
 
 /* Replies past libmicrohttpd, which takes no reply while a body is coming, and closes. */
@@ -37,6 +49,7 @@ static void
 refuse_exchange(Exchange *exchange, Status status)
 {
     uint64_t left = exchange->framing.content_length - exchange->received;
+    exchange_break_body(exchange);
     exchange->status = status;
     if (exchange->framing.is_chunked || left > DISCARD_SIZE_MAX) {
         cut_exchange(exchange, status);
@@ -68,11 +81,12 @@ reception_overdue(Exchange *exchange)
         cut_exchange(exchange, exchange->status);
         return;
     }
-    if (exchange->is_taking) {
+    if (exchange->is_taking || sink_must_wait(exchange)) {
         connection_enter(exchange->connection, CONNECTION_BODY,
             deadline_after_ms(exchange->server->loop, exchange->server->options.body_grace_ms));
         return;
     }
+    exchange_break_body(exchange);
     cut_exchange(
         exchange, response_fail(&exchange->call, &exchange->response, 408,
                       "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
@@ -107,9 +121,11 @@ static Status
 sink_take(Exchange *exchange, Slice piece)
 {
     if (!exchange->is_body_begun) {
-        TRY(exchange->sink->begin(&exchange->call, &exchange->request, &exchange->request.sink_state));
+        TRY(exchange->sink->begin(exchange, &exchange->request.sink_state));
         exchange->is_body_begun = true;
     }
+    const HttpServer *server = exchange->server;
+    exchange->call.deadline_ns = deadline_after_ms(server->loop, server->options.deadline_ms);
     return piece.size == 0 ? STATUS_OK
                            : exchange->sink->write(&exchange->call, exchange->request.sink_state, piece);
 }
@@ -126,6 +142,15 @@ buffer_take(Exchange *exchange, Slice piece)
                                          : call_fail_memory(&exchange->call, "the request's body");
 }
 
+/* Ends a wait; the caller resumes the connection. */
+static void
+end_wait(Exchange *exchange)
+{
+    exchange->phase = EXCHANGE_BODY;
+    exchange->body_started_ns += loop_now_ns(exchange->server->loop) - exchange->waiting_since_ns;
+    expect_more(exchange);
+}
+
 /* Goes on when a window has been taken. */
 static void
 window_is_taken(Exchange *exchange, Status status)
@@ -133,9 +158,7 @@ window_is_taken(Exchange *exchange, Status status)
     Connection *connection = exchange->connection;
     bool was_waiting = exchange->phase == EXCHANGE_TAKING;
     if (was_waiting) {
-        exchange->phase = EXCHANGE_BODY;
-        exchange->body_started_ns += loop_now_ns(exchange->server->loop) - exchange->waiting_since_ns;
-        expect_more(exchange);
+        end_wait(exchange);
     }
     if (status != STATUS_OK && exchange->phase == EXCHANGE_BODY) {
         refuse_exchange(exchange, status);
@@ -145,11 +168,19 @@ window_is_taken(Exchange *exchange, Status status)
     }
 }
 
-/* Leaves the socket unread until a window has been taken. */
+static void
+end_sink_wait(Exchange *exchange)
+{
+    end_wait(exchange);
+    connection_resume(exchange->connection);
+}
+
+/* Leaves the socket unread until a window has been taken, or the sink goes on. */
 static void
 wait_for_window(Exchange *exchange)
 {
     exchange->phase = EXCHANGE_TAKING;
+    exchange->wait_ended = end_sink_wait;
     exchange->waiting_since_ns = loop_now_ns(exchange->server->loop);
     connection_enter(exchange->connection, CONNECTION_WORK, 0);
     connection_suspend(exchange->connection);
@@ -193,7 +224,7 @@ reception_step(Exchange *exchange, Upload *upload)
         authorization_ask(exchange, principal_is_known);
         return MHD_YES; /* the piece is left untaken: it comes again */
     }
-    if (windows_must_wait(exchange, *upload->size)) {
+    if (windows_must_wait(exchange, *upload->size) || sink_must_wait(exchange)) {
         wait_for_window(exchange);
         return MHD_YES;
     }

@@ -27,7 +27,8 @@ read_limited_list(JsonReader *reader, JsonList list, uint64_t count_max, const c
 
 _Static_assert(offsetof(StepBody, feed_count) == offsetof(StepBody, feeds) + sizeof(void *) &&
                    offsetof(StepBody, fetch_count) == offsetof(StepBody, fetches) + sizeof(void *) &&
-                   offsetof(StepBody, target_count) == offsetof(StepBody, targets) + sizeof(void *),
+                   offsetof(StepBody, target_count) == offsetof(StepBody, targets) + sizeof(void *) &&
+                   offsetof(StepBody, part_count) == offsetof(StepBody, parts) + sizeof(void *),
     "lists are a pointer and a count behind it");
 
 /* Reads feeds by name; their values stay text. */
@@ -63,6 +64,15 @@ read_names(JsonReader *reader, const JsonMember *member, void *target)
     JsonList list = {.item = {.type = JSON_SLICE}, .item_size = sizeof(Slice)};
     (void)member;
     return read_limited_list(reader, list, reading->limits->step_fetches, "step_fetches", target);
+}
+
+static Status
+read_parts(JsonReader *reader, const JsonMember *member, void *target)
+{
+    const BodyReading *reading = reader->context;
+    JsonList list = {.item = {.type = JSON_SLICE}, .item_size = sizeof(Slice)};
+    (void)member;
+    return read_limited_list(reader, list, reading->limits->step_feeds, "step_feeds", target);
 }
 
 static Status
@@ -150,6 +160,7 @@ static const JsonMember step_members[] = {
     {"feeds", .offset = offsetof(StepBody, feeds), .read = read_feeds},
     {"fetches", .offset = offsetof(StepBody, fetches), .read = read_names},
     {"targets", .offset = offsetof(StepBody, targets), .read = read_names},
+    {"parts", .offset = offsetof(StepBody, parts), .read = read_parts},
     {"options", JSON_STRUCT, .table = &options},
 };
 

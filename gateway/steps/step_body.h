@@ -14,6 +14,7 @@ typedef struct StepFeedText {
     Slice name;
     Slice json;
     Tensor tensor; /* instead of JSON, when its dtype is set; not owned */
+    bool comes;    /* its elements come later; `tensor` describes it, if it has a dtype */
 } StepFeedText;
 
 typedef enum StepTraceKind { STEP_TRACE_NONE, STEP_TRACE_PARTITION, STEP_TRACE_NODE } StepTraceKind;
@@ -26,6 +27,8 @@ typedef struct StepBody {
     size_t fetch_count;
     const Slice *targets;
     size_t target_count;
+    const Slice *parts; /* names of all feeds that come as parts of a form; none: that is not told */
+    size_t part_count;
     uint64_t timeout_ms;
     bool has_timeout; /* the request has timeout_ms */
     int64_t priority;

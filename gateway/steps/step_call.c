@@ -67,6 +67,12 @@ read_feed(StepCall *step, const StepFeedText *text, JobContext *context, Tensor 
     Shape shape;
     Dtype dtype = DTYPE_INVALID;
     TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
+    if (text->comes && text->tensor.dtype == DTYPE_INVALID) {
+        *ret_tensor = (Tensor){.dtype = dtype};
+        return dtype != DTYPE_INVALID ? STATUS_OK
+                                      : call_fail(step->call, STATUS_INVALID_ARGUMENT,
+                                            "the graph does not tell its dtype: send it before large feeds");
+    }
     if (text->tensor.dtype != DTYPE_INVALID) {
         *ret_tensor = tensor_ref(&text->tensor);
     } else {
@@ -284,7 +290,10 @@ step_call_read(StepCall *step, Slice json)
     }
     TRY(step_body_read_as(step->call, step->kind, json, step->loop->steps->limits, &step->body));
     if (step->upload != NULL) {
+        TRY(step_upload_check_parts(step->call, step->upload, &step->body, !step->comes));
         TRY(step_upload_add_feeds(step->call, step->upload, &step->body));
+    } else if (step->body.part_count > 0) {
+        return call_fail(step->call, STATUS_INVALID_ARGUMENT, "the request is no form: it has no 'parts'");
     }
     step->has_body = true;
     return STATUS_OK;
@@ -397,7 +406,7 @@ take_signature(StepCall *step)
         if (!signature_find_feed(&step->signature, names[index].name, &position)) {
             return call_fail(step->call, STATUS_INTERNAL, "a feed is missing from its own signature");
         }
-        if (step->kind != STEP_BODY_PARTIAL_RUN) {
+        if (step->kind != STEP_BODY_PARTIAL_RUN && !step->body.feeds[index].comes) {
             feeds[position] = step->given[index];
         }
     }

@@ -10,10 +10,10 @@
 #pragma once
 
 #include "gateway/http/exchange.h"
+#include "gateway/http/output_memory.h"
 #include "gateway/jobs/batcher.h"
 #include "gateway/queue/recorder.h"
 #include "gateway/resources/idempotent.h"
-#include "gateway/http/output_memory.h"
 #include "gateway/steps/step_body.h"
 #include "gateway/steps/step_loop.h"
 #include "gateway/steps/step_upload.h"
@@ -104,6 +104,7 @@ struct StepCall {
     StepBody body;
     bool has_body;
     bool is_rehearsal;
+    bool comes; /* feeds of it come while it is prepared and runs (step_passing.h) */
     SessionSnapshot *session;
     GraphSnapshot *graph;
     Tensor *given;       /* in the order of the request's feeds */

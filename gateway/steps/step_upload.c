@@ -11,6 +11,7 @@ upload_release(void *resource)
         tensor_unref(&upload->feeds[index].tensor);
     }
     npy_reader_done(&upload->reader);
+    npy_check_done(&upload->check);
     sha256_abandon(upload->digesting);
     buffer_done(&upload->request);
 }
@@ -103,6 +104,40 @@ part_begin(Call *call, void *context, const MultipartPart *part)
                                                       : feed_begin(call, context, part);
 }
 
+/* Takes what the header lacks of the piece, and asks the taker when it is complete. */
+static Status
+feed_take_head(Call *call, StepUpload *upload, Slice *piece)
+{
+    NpyHead *head = &upload->reader.head;
+    if (upload->taker == NULL || head->described.dtype != DTYPE_INVALID) {
+        return STATUS_OK;
+    }
+    TRY(npy_head_write(call, head, piece, (size_t)upload->limits->step_body_bytes));
+    upload->rest_size = piece->size;
+    if (head->described.dtype != DTYPE_INVALID) {
+        TRY(upload->taker->begin(upload, head, &upload->is_taken));
+    }
+    if (upload->is_taken) {
+        upload->check = (NpyCheck){.head = *head};
+        *head = (NpyHead){0};
+    }
+    return STATUS_OK;
+}
+
+static Status
+feed_take(Call *call, StepUpload *upload, Slice piece)
+{
+    size_t size_max = (size_t)upload->limits->step_body_bytes;
+    if (!upload->is_taken) {
+        TRY(feed_take_head(call, upload, &piece));
+    }
+    if (!upload->is_taken) {
+        return npy_reader_write(call, &upload->reader, piece, size_max);
+    }
+    TRY(npy_check_write(call, &upload->check, piece, size_max));
+    return piece.size == 0 ? STATUS_OK : upload->taker->piece(upload, piece);
+}
+
 static Status
 part_take(Call *call, void *context, Slice piece)
 {
@@ -110,8 +145,7 @@ part_take(Call *call, void *context, Slice piece)
     upload->part_size += piece.size;
     digest_update(upload, piece);
     if (!upload->is_in_request) {
-        size_t size_max = (size_t)upload->limits->step_body_bytes;
-        Status status = npy_reader_write(call, &upload->reader, piece, size_max);
+        Status status = feed_take(call, upload, piece);
         return status == STATUS_OK ? status : wrap_feed(call, upload->feeds[upload->feed_count - 1].name);
     }
     if (piece.size > upload->limits->json_body_bytes - upload->request.size) {
@@ -123,6 +157,19 @@ part_take(Call *call, void *context, Slice piece)
 }
 
 static Status
+feed_end(Call *call, StepUpload *upload, UploadedFeed *feed)
+{
+    if (!upload->is_taken) {
+        TRY(npy_reader_end(call, &upload->reader, &feed->tensor));
+        return upload->taker == NULL ? STATUS_OK : upload->taker->whole(upload, feed);
+    }
+    TRY(npy_check_end(call, &upload->check));
+    npy_check_done(&upload->check);
+    upload->is_taken = false;
+    return upload->taker->end(upload);
+}
+
+static Status
 part_end(Call *call, void *context)
 {
     StepUpload *upload = context;
@@ -131,7 +178,7 @@ part_end(Call *call, void *context)
         return STATUS_OK;
     }
     UploadedFeed *feed = &upload->feeds[upload->feed_count - 1];
-    Status status = npy_reader_end(call, &upload->reader, &feed->tensor);
+    Status status = feed_end(call, upload, feed);
     return status == STATUS_OK ? status : wrap_feed(call, feed->name);
 }
 
@@ -158,6 +205,7 @@ step_upload_begin(Call *call, const Request *request, const Limits *limits, void
         .context = upload,
     };
     TRY(multipart_boundary(call, request_header(request, "Content-Type"), &options.boundary));
+    upload->boundary = options.boundary;
     TRY(multipart_new(call, &options, &upload->multipart));
     *ret_upload = upload;
     return STATUS_OK;
@@ -188,10 +236,65 @@ step_upload_end(Call *call, StepUpload *upload)
                                : call_fail(call, STATUS_INVALID_ARGUMENT, "the form has no part 'request'");
 }
 
+/* Finds an uploaded feed by its name; NULL: it has not come. */
+static const UploadedFeed *
+find_uploaded(const StepUpload *upload, Slice name)
+{
+    for (size_t index = 0; index < upload->feed_count; index++) {
+        if (slice_equal(upload->feeds[index].name, name)) {
+            return &upload->feeds[index];
+        }
+    }
+    return NULL;
+}
+
+/* Counts the parts that were told of and have not come. */
+static size_t
+count_missing(const StepUpload *upload, const StepBody *body)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < body->part_count; index++) {
+        count += find_uploaded(upload, body->parts[index]) == NULL ? 1 : 0;
+    }
+    return count;
+}
+
+static bool
+is_told(const StepBody *body, Slice name)
+{
+    for (size_t index = 0; index < body->part_count; index++) {
+        if (slice_equal(body->parts[index], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Compares what has come with what the request tells of. */
+Status
+step_upload_check_parts(Call *call, const StepUpload *upload, const StepBody *body, bool is_whole)
+{
+    for (size_t index = 0; index < body->part_count && is_whole; index++) {
+        if (find_uploaded(upload, body->parts[index]) == NULL) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "the form has no part '%.*s', which 'parts' names",
+                SLICE_PRINT(slice_part(body->parts[index], 0, 128)));
+        }
+    }
+    for (size_t index = 0; index < upload->feed_count && body->part_count > 0; index++) {
+        if (!is_told(body, upload->feeds[index].name)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "the form has a part '%.*s', which 'parts' does not name",
+                SLICE_PRINT(slice_part(upload->feeds[index].name, 0, 128)));
+        }
+    }
+    return STATUS_OK;
+}
+
 Status
 step_upload_add_feeds(Call *call, const StepUpload *upload, StepBody *body)
 {
-    size_t count = body->feed_count + upload->feed_count;
+    size_t count = body->feed_count + upload->feed_count + count_missing(upload, body);
     if (count > upload->limits->step_feeds) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the limit step_feeds is %llu tensors",
             (unsigned long long)upload->limits->step_feeds);
@@ -203,9 +306,20 @@ step_upload_add_feeds(Call *call, const StepUpload *upload, StepBody *body)
     if (body->feed_count > 0) {
         memcpy(feeds, body->feeds, body->feed_count * sizeof *feeds);
     }
+    StepFeedText *next = feeds + body->feed_count;
     for (size_t index = 0; index < upload->feed_count; index++) {
-        feeds[body->feed_count + index] =
-            (StepFeedText){.name = upload->feeds[index].name, .tensor = upload->feeds[index].tensor};
+        const UploadedFeed *feed = &upload->feeds[index];
+        bool comes = feed->tensor.dtype == DTYPE_INVALID; /* the last one, which is being taken */
+        *next++ = (StepFeedText){
+            .name = feed->name,
+            .tensor = comes ? upload->check.head.described : feed->tensor,
+            .comes = comes,
+        };
+    }
+    for (size_t index = 0; index < body->part_count; index++) {
+        if (find_uploaded(upload, body->parts[index]) == NULL) {
+            *next++ = (StepFeedText){.name = body->parts[index], .comes = true};
+        }
     }
     body->feeds = feeds;
     body->feed_count = count;

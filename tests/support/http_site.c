@@ -206,9 +206,9 @@ static const Handler stream_handler = {
 
 /* Counts an uploaded body without keeping it; an 'X' in it is refused. */
 static Status
-count_begin(Call *call, const Request *request, void **ret_state)
+count_begin(Exchange *exchange, void **ret_state)
 {
-    (void)request;
+    Call *call = exchange_call(exchange);
     *ret_state = arena_alloc(call->arena, sizeof(uint64_t));
     return *ret_state == NULL ? call_fail_memory(call, "the upload") : STATUS_OK;
 }

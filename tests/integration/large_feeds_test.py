@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Large feeds of a form go to the workers as they come: they are never whole in the gateway, and a client that sends them
+slowly, wrongly or not to their end costs nobody else anything."""
+
+import http.client
+import json
+import os
+import random
+import re
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import sluice  # noqa: E402
+from graph_builder import GraphBuilder, Type  # noqa: E402
+
+MIB = 1 << 20
+LARGE = 96 * MIB  # bytes of a feed
+GROWTH_MAX = 24 * MIB
+PATIENCE_SECONDS = 120
+BOUNDARY = "f0rm"
+INT32 = Type("int32")
+
+
+def _graph():
+    """`sum0` and `sum1` add up x on one worker and y on the other, `same` and `other` are x and y, `both` needs both."""
+    graph = GraphBuilder()
+    zero = graph.constant("int32", [1], [0])
+    sums = []
+    for task, name in enumerate(("x", "y")):
+        device = f"/job:worker/task:{task}"
+        feed = graph.placeholder(name, "int32", [-1])
+        sums.append(graph.add("Sum", feed, zero, name=f"sum{task}", device=device, T=INT32, Tidx=INT32, keep_dims=False))
+        graph.add("Identity", feed, name=("same", "other")[task], device=device, T=INT32)
+    graph.add("Add", *sums, name="both", T=INT32)
+    n = graph.placeholder("n", "int32", [])
+    graph.add("Add", n, n, name="small", T=INT32)
+    return graph.document()
+
+
+def _npy(size, fortran=False):
+    """The header of a file with `size` bytes of int32."""
+    text = f"{{'descr': '<i4', 'fortran_order': {fortran}, 'shape': ({size // 4},), }}"
+    text += " " * (63 - (10 + len(text)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def _pattern(size, seed):
+    """Bytes whose order shows, some of which look like the beginning of a boundary."""
+    block = random.Random(seed).randbytes(min(size, MIB) - 16) + b"\r\n--f0r\r\r\n--f0rX"[:16]
+    return (block * (size // len(block) + 1))[:size]
+
+
+def _sum(data):
+    return sum(memoryview(data).cast("i")) & 0xffffffff
+
+
+def _part(name, head, *bodies):
+    lines = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n{head}\r\n".encode()
+    return b"".join([lines, *bodies, b"\r\n"])
+
+
+def _feed(name, data, **options):
+    return _part(name, "Content-Type: application/x-npy\r\n", _npy(len(data), **options), data)
+
+
+def _request(**members):
+    return _part("request", "", json.dumps(members).encode())
+
+
+def _form(*parts):
+    return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
+
+
+def _resident(pid, field="VmRSS"):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(re.search(rf"{field}:\s+(\d+)", status.read()).group(1)) * 1024
+
+
+def _forget_peak(pid):
+    with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as refs:
+        refs.write("5")
+
+
+class Group:
+    """A cluster with the graph."""
+
+    def __init__(self, **options):
+        self.cluster = sluice.Cluster(**options)
+
+    def __enter__(self):
+        self.cluster.__enter__()
+        self.client = self.cluster.client()
+        self.session = self.client.session()
+        self.client.graph(self.session, _graph())
+        self.path = f"/api/v1/sessions/{self.session}/steps"
+        self.small()
+        return self
+
+    def __exit__(self, *reason):
+        self.cluster.__exit__(*reason)
+
+    def small(self):
+        step = self.client.step(self.session, {"feeds": {"n": 2}, "fetches": ["small"]})
+        assert step["outputs"]["small"]["data"] == [4], step
+
+    def send(self, form, accept="application/json", chunked=False):
+        """The status and the body of the answer."""
+        connection = http.client.HTTPConnection(self.cluster.address, timeout=PATIENCE_SECONDS)
+        headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}", "Accept": accept}
+        try:
+            body = (form[at:at + MIB] for at in range(0, len(form), MIB)) if chunked else form
+            connection.request("POST", self.path, body, headers, encode_chunked=chunked)
+            reply = connection.getresponse()
+            return reply.status, reply.read()
+        finally:
+            connection.close()
+
+    def open(self, length):
+        """A connection on which the head of a form has been sent."""
+        host, port = self.cluster.address.rsplit(":", 1)
+        connection = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
+        connection.sendall((f"POST {self.path} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n"
+                            f"Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n\r\n").encode())
+        return connection
+
+    def steps_running(self):
+        return int(re.search(r"^sluice_steps_running (\d+)", self._metrics(), re.M).group(1))
+
+    def _metrics(self):
+        connection = http.client.HTTPConnection(self.cluster.address, timeout=PATIENCE_SECONDS)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return text
+
+
+def _await(function, what):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        if function():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"not within {PATIENCE_SECONDS} s: {what}")
+
+
+def _expect(answer, status, text):
+    assert answer[0] == status and text in answer[1].decode(), (answer[0], answer[1][:600])
+
+
+def large_feeds_reach_their_workers_as_they_were_sent():
+    with Group() as group:
+        for size in (4 * MIB, 4 * MIB + 12, 9 * MIB + 4):
+            x, y = _pattern(size, 1), _pattern(size + 8, 2)
+            told = _form(_request(fetches=["both"], parts=["x", "y"]), _feed("x", x), _feed("y", y))
+            total = (_sum(x) + _sum(y)) & 0xffffffff
+            total -= (total >> 31) << 32
+            _expect(group.send(told), 200, f'"data":[{total}]')
+            _expect(group.send(told, chunked=True), 200, f'"data":[{total}]')
+            for fetch, data, form in (("same", x, _form(_request(fetches=["same"]), _feed("x", x))),
+                                      ("other", y, _form(_request(fetches=["other"], parts=["y"]), _feed("y", y)))):
+                status, body = group.send(form, accept="application/x-npy")
+                assert status == 200 and body == _npy(len(data)) + data, (fetch, status, len(body), body[:200])
+
+
+def feeds_in_any_order_and_of_any_size_are_one_step():
+    with Group() as group:
+        x, y = _pattern(5 * MIB, 3), _pattern(40, 4)
+        total = (_sum(x) + _sum(y)) & 0xffffffff
+        total -= (total >> 31) << 32
+        request = _request(fetches=["both"], parts=["x", "y"])
+        for parts in ((request, _feed("x", x), _feed("y", y)), (request, _feed("y", y), _feed("x", x)),
+                      (_feed("x", x), _feed("y", y), request), (_request(fetches=["both"]), _feed("y", y), _feed("x", x)),
+                      (_request(fetches=["both"]), _feed("x", x), _feed("y", y)),
+                      (_request(fetches=["both"], parts=["y", "x"]), _feed("x", x, fortran=True), _feed("y", y))):
+            _expect(group.send(_form(*parts)), 200, f'"data":[{total}]')
+
+
+def the_gateway_never_has_a_large_feed_whole():
+    with Group() as group:
+        pid = group.cluster.gateway.pid
+        x, y = bytes(LARGE), bytes(LARGE)
+        before = _resident(pid)
+        _forget_peak(pid)
+        _expect(group.send(_form(_request(fetches=["both"], parts=["x", "y"]), _feed("x", x), _feed("y", y))), 200,
+                '"data":[0]')
+        _expect(group.send(_form(_request(fetches=["sum0"]), _feed("x", x))), 200, '"data":[0]')
+        grown = _resident(pid, "VmHWM") - before
+        assert grown < GROWTH_MAX, f"the gateway has grown by {grown >> 20} MiB"
+
+
+def what_is_wrong_with_a_large_feed_is_said():
+    with Group() as group:
+        x = bytes(6 * MIB)
+        request = _request(fetches=["sum0"], parts=["x"])
+        cases = (
+            (_form(request, _part("x", "", _npy(len(x)), x[4:])), "bytes of elements"),
+            (_form(request, _part("x", "", _npy(len(x)), x, b"more")), "bytes of elements"),
+            (_form(request, _part("x", "", _npy(len(x)).replace(b"<i4", b"<f4"), x)), "the graph takes int32 here"),
+            (_form(_request(fetches=["sum0"], parts=["x", "y"]), _feed("x", x)), "the form has no part 'y'"),
+            (_form(request, _feed("x", x), _feed("y", x)), "does not name"),
+            (_form(_request(fetches=["nobody"], parts=["x"]), _feed("x", x)), "nobody"),
+            (_form(request, _feed("x", x))[:-6], "closing boundary"),
+        )
+        for form, text in cases:
+            status, body = group.send(form)
+            assert status in (400, 404) and text in body.decode(), (text, status, body[:400])
+            group.small()
+        _await(lambda: group.steps_running() == 0, "no step")
+
+
+def a_client_that_breaks_off_or_stalls_ends_its_step():
+    with Group(settings=("--limit", "body_grace_ms=1500")) as group:
+        form = _form(_request(fetches=["sum0"], parts=["x"]), _feed("x", bytes(16 * MIB)))
+        broken = group.open(len(form))
+        broken.sendall(form[:8 * MIB])
+        _await(lambda: group.steps_running() == 1, "a step")
+        group.small()
+        broken.close()
+        _await(lambda: group.steps_running() == 0, "no step")
+        stalled = group.open(len(form))
+        stalled.sendall(form[:8 * MIB])
+        _await(lambda: group.steps_running() == 1, "a step")
+        answer = stalled.recv(1000).decode()
+        assert " 408 " in answer, answer
+        stalled.close()
+        _await(lambda: group.steps_running() == 0, "no step")
+
+
+def a_feed_whose_worker_is_lost_is_asked_for_again():
+    with Group(threads=(2,)) as group:
+        form = _form(_request(fetches=["same"], parts=["x"]), _feed("x", bytes(16 * MIB)))
+        connection = group.open(len(form))
+        connection.sendall(form[:8 * MIB])
+        _await(lambda: group.steps_running() == 1, "a step")
+        group.cluster.kill_workers()
+        answer = connection.recv(2000).decode()
+        assert " 503 " in answer and "send the request again" in answer, answer
+        connection.close()
+
+
+def senders_at_rest_cost_others_nothing():
+    """Many forms that stop in the middle of a feed, beside small steps: none of them holds a slot of the pool."""
+    with Group() as group:
+        pid = group.cluster.gateway.pid
+        before = _resident(pid)
+        form = _form(_request(fetches=["sum0"], parts=["x"]), _feed("x", bytes(16 * MIB)))
+        resting = [group.open(len(form)) for _ in range(16)]
+        for connection in resting:
+            connection.sendall(form[:6 * MIB])
+        _await(lambda: group.steps_running() == len(resting), "all steps")
+        for _ in range(20):
+            group.small()
+        grown = _resident(pid) - before
+        assert grown < GROWTH_MAX, f"the gateway has grown by {grown >> 20} MiB"
+        threads = [threading.Thread(target=connection.sendall, args=(form[6 * MIB:],)) for connection in resting]
+        for thread in threads:
+            thread.start()
+        for thread, connection in zip(threads, resting):
+            thread.join()
+            assert b" 200 " in connection.recv(1000)
+            connection.close()
+
+
+if __name__ == "__main__":
+    run_group([
+        large_feeds_reach_their_workers_as_they_were_sent,
+        feeds_in_any_order_and_of_any_size_are_one_step,
+        the_gateway_never_has_a_large_feed_whole,
+        what_is_wrong_with_a_large_feed_is_said,
+        a_client_that_breaks_off_or_stalls_ends_its_step,
+        a_feed_whose_worker_is_lost_is_asked_for_again,
+        senders_at_rest_cost_others_nothing,
+    ])
