@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "shared/base/text.h"
+
 static void
 upload_release(void *resource)
 {
@@ -54,6 +56,18 @@ feed_room(Call *call, StepUpload *upload)
     return &larger[count];
 }
 
+/* Finds an uploaded feed by its name; NULL: it has not come. */
+static const UploadedFeed *
+find_uploaded(const StepUpload *upload, Slice name)
+{
+    for (size_t index = 0; index < upload->feed_count; index++) {
+        if (slice_equal(upload->feeds[index].name, name)) {
+            return &upload->feeds[index];
+        }
+    }
+    return NULL;
+}
+
 static Status
 feed_begin(Call *call, StepUpload *upload, const MultipartPart *part)
 {
@@ -68,11 +82,16 @@ feed_begin(Call *call, StepUpload *upload, const MultipartPart *part)
             SLICE_PRINT(slice_part(part->media_type, 0, 128)));
         return wrap_feed(call, part->name);
     }
+    if (find_uploaded(upload, part->name) != NULL) {
+        (void)!call_fail(call, STATUS_INVALID_ARGUMENT, "it comes twice");
+        return wrap_feed(call, part->name);
+    }
     UploadedFeed *feed = feed_room(call, upload);
-    if (feed == NULL) {
+    const char *name = text_copy(call->arena, part->name);
+    if (feed == NULL || name == NULL) {
         return call_fail_memory(call, "the feeds of a step");
     }
-    *feed = (UploadedFeed){.name = part->name};
+    *feed = (UploadedFeed){.name = slice_of(name, part->name.size)};
     upload->feed_count++;
     upload->is_in_request = false;
     return STATUS_OK;
@@ -234,18 +253,6 @@ step_upload_end(Call *call, StepUpload *upload)
     }
     return upload->has_request ? STATUS_OK
                                : call_fail(call, STATUS_INVALID_ARGUMENT, "the form has no part 'request'");
-}
-
-/* Finds an uploaded feed by its name; NULL: it has not come. */
-static const UploadedFeed *
-find_uploaded(const StepUpload *upload, Slice name)
-{
-    for (size_t index = 0; index < upload->feed_count; index++) {
-        if (slice_equal(upload->feeds[index].name, name)) {
-            return &upload->feeds[index];
-        }
-    }
-    return NULL;
 }
 
 /* Counts the parts that were told of and have not come. */

@@ -202,6 +202,9 @@ def what_is_wrong_with_a_large_feed_is_said():
             (_form(request, _part("x", "", _npy(len(x)).replace(b"<i4", b"<f4"), x)), "the graph takes int32 here"),
             (_form(_request(fetches=["sum0"], parts=["x", "y"]), _feed("x", x)), "the form has no part 'y'"),
             (_form(request, _feed("x", x), _feed("y", x)), "does not name"),
+            (_form(request, _feed("x", x), _feed("x", x)), "it comes twice"),
+            (_form(request, _feed("x", x), _feed("x", x[:8])), "it comes twice"),
+            (_form(_request(fetches=["sum0"], parts=["x"], feeds={"x": [1]}), _feed("x", x)), "x"),
             (_form(_request(fetches=["nobody"], parts=["x"]), _feed("x", x)), "nobody"),
             (_form(request, _feed("x", x))[:-6], "closing boundary"),
         )
@@ -231,7 +234,7 @@ def a_client_that_breaks_off_or_stalls_ends_its_step():
 
 
 def a_feed_whose_worker_is_lost_is_asked_for_again():
-    with Group(threads=(2,)) as group:
+    with Group(threads=(2,), settings=("--limit", "body_grace_ms=600000")) as group:
         form = _form(_request(fetches=["same"], parts=["x"]), _feed("x", bytes(16 * MIB)))
         connection = group.open(len(form))
         connection.sendall(form[:8 * MIB])
@@ -244,7 +247,7 @@ def a_feed_whose_worker_is_lost_is_asked_for_again():
 
 def senders_at_rest_cost_others_nothing():
     """Many forms that stop in the middle of a feed, beside small steps: none of them holds a slot of the pool."""
-    with Group() as group:
+    with Group(settings=("--limit", "body_grace_ms=600000")) as group:
         pid = group.cluster.gateway.pid
         before = _resident(pid)
         form = _form(_request(fetches=["sum0"], parts=["x"]), _feed("x", bytes(16 * MIB)))
