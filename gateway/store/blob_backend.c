@@ -83,17 +83,18 @@ finish_pieces(Call *call, BlobBackend *backend, const BlobObject *object, const 
 }
 
 Status
-blob_row_read(Call *call, Store *store, TenantId tenant, const Statement *statement, const Values *values,
+blob_row_read(Call *call, Store *store, TenantId tenant, const Statement *statement, Values *values,
     BlobRange range, Buffer *ret_bytes)
 {
     AUTO_ROWS rows = {0};
+    values_int64(values, (int64_t)range.offset + 1);
+    values_int64(values, (int64_t)range.size);
     TRY(store_query(call, store, tenant, statement, values, &rows));
     if (rows.count == 0) {
         return call_fail(call, STATUS_ABORTED, "the blob was collected while it was read");
     }
     RowReader reader = row_reader(call, &rows, 0);
-    Slice bytes = row_bytes_borrowed(&reader);
-    buffer_append_slice(ret_bytes, slice_part(bytes, (size_t)range.offset, range.size));
+    buffer_append_slice(ret_bytes, row_bytes_borrowed(&reader));
     TRY(row_end(call, &reader));
     return buffer_is_ok(ret_bytes) ? STATUS_OK : call_fail_memory(call, "the bytes of a blob");
 }

@@ -80,9 +80,10 @@ struct BlobBackend {
 /* Pieces of 1 MiB in the table blob_pieces; always there, whatever the store was opened with. */
 extern BlobBackend blob_backend_postgres;
 
-/* Appends a range of the bytes that the statement finds in one row. ABORTED when the blob is gone. */
+/* Appends a range of the bytes in one row: the statement's last parameters are where it begins, from 1 on,
+ * and its size. ABORTED when the blob is gone. */
 MUST_USE Status blob_row_read(Call *call, Store *store, TenantId tenant, const Statement *statement,
-    const Values *values, BlobRange range, Buffer *ret_bytes);
+    Values *values, BlobRange range, Buffer *ret_bytes);
 
 /* Finds the backend of a location. */
 MUST_USE Status blob_backend_find(Call *call, Store *store, const char *location, BlobBackend **ret_backend);
