@@ -382,7 +382,7 @@ skeleton_source(
 }
 
 Status
-graph_files_source(Call *call, Store *store, TenantId tenant, const GraphFiles *files, uint64_t resident_size,
+graph_files_source(Call *call, Store *store, TenantId tenant, const GraphFiles *files,
     GraphSource *ret_source, GraphWeights *ret_weights)
 {
     assert(files->count > 0);
@@ -398,9 +398,9 @@ graph_files_source(Call *call, Store *store, TenantId tenant, const GraphFiles *
     }
     ret_source->format = files->format;
     bool is_one = opened.file_count == 1 && !is_packed;
-    return is_one && opened.size <= resident_size
+    return is_one && opened.size <= files->resident_size
                ? read_whole(call, opened.files[0].span, &ret_source->bytes)
-               : skeleton_source(call, &opened, resident_size, ret_source, ret_weights);
+               : skeleton_source(call, &opened, files->resident_size, ret_source, ret_weights);
 }
 
 Status

@@ -37,6 +37,7 @@ typedef struct GraphFiles {
     const GraphFile *items; /* the first is the model, or has it as one of `parts` */
     size_t count;
     GraphFileParts parts;
+    uint64_t resident_size; /* of all files, up to which they are read whole */
 } GraphFiles;
 
 /* Returns true for a body of application/json that names files instead of holding a graph:
@@ -56,10 +57,10 @@ typedef struct GraphWeights {
     size_t count;
 } GraphWeights;
 
-/* Reads what a graph is imported from: the model, when model and files have at most `resident_size` bytes;
- * else its skeleton, of which tensors of resident_size / 1024 bytes and more are absent. */
+/* Reads what a graph is imported from: the model, when model and files have at most `files->resident_size`
+ * bytes; else its skeleton, of which tensors of resident_size / 1024 bytes and more are absent. */
 MUST_USE Status graph_files_source(Call *call, Store *store, TenantId tenant, const GraphFiles *files,
-    uint64_t resident_size, GraphSource *ret_source, GraphWeights *ret_weights);
+    GraphSource *ret_source, GraphWeights *ret_weights);
 
 /* Does the same for a model in memory: the weights of a large one lie in the blob that *ret_body is
  * to become. An archive of several files, or a body of several parts, becomes one model. */

@@ -68,12 +68,12 @@ choose_taker(const Request *request)
 }
 
 static Status
-read_stored(Call *call, const Request *request, const GraphFiles *files, NewGraph *made)
+read_stored(Call *call, const Request *request, GraphFiles *files, NewGraph *made)
 {
     Store *store = NULL;
+    files->resident_size = request->parts->resident_weights;
     TRY(request_store(call, request, &store));
-    return graph_files_source(call, store, request->principal.tenant, files, request->parts->resident_weights,
-        &made->source, &made->weights);
+    return graph_files_source(call, store, request->principal.tenant, files, &made->source, &made->weights);
 }
 
 /* Reads a graph whose files are stored, as the request says. */
