@@ -247,7 +247,7 @@ shares_settle(PoolShares *pool, const ShareReport *report)
         charge_tenant(pool, &pool->tenants[index]);
         pool->service_s += pool->tenants[index].charged_s;
     }
-    /* What a long step is charged at its end was computed in more than the window. */
+    /* The charge of a long step, at its end, is for more time than the window. */
     pool->service_s = fmax(0, fmin(pool->service_s, fmax(1, pool->slot_count) * SHARES_WINDOW_S));
     move_virtual_time(pool, report->virtual_time);
     if (pool->tenant_count > 0) {

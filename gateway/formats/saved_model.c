@@ -318,26 +318,12 @@ find_model(Call *call, ByteSpan archive, Slice *ret_name)
                      SLICE_PRINT(slice_part(name, 0, 128)), SLICE_PRINT(slice_part(second, 0, 128)));
 }
 
-/* Returns a file's name in the model's folder; "" for one that lies elsewhere. */
-static Slice
-name_inside(Slice folder, Slice name)
-{
-    return slice_starts_with(name, folder) ? slice_part(name, folder.size, SIZE_MAX) : SLICE("");
-}
-
-Slice
-saved_model_asset(Slice folder, Slice name)
-{
-    Slice inside = name_inside(folder, name);
-    return slice_starts_with(inside, SLICE("assets/")) ? inside : SLICE("");
-}
-
 /* Notes a file of the model; of two with one name the later counts, as for tar. */
 static void
 keep_file(SavedModelFiles *directory, const TarFile *file)
 {
-    Slice name = name_inside(directory->folder, file->name);
-    Slice variable = name_inside(SLICE("variables/"), name);
+    Slice name = saved_model_inside(directory->folder, file->name);
+    Slice variable = saved_model_inside(SLICE("variables/"), name);
     size_t shard = 0;
     if (slice_equals_string(name, "saved_model.pb")) {
         directory->model = file->content;

@@ -23,6 +23,9 @@ typedef struct SavedModelFiles {
 /* Finds the files in a tar. INVALID_ARGUMENT when it has no model, or two. Private to gateway/formats. */
 MUST_USE Status saved_model_files(Call *call, ByteSpan archive, SavedModelFiles *ret_files);
 
+/* Returns a file's name in the model's folder; "" for one that lies elsewhere. Private to gateway/formats. */
+Slice saved_model_inside(Slice folder, Slice name);
+
 /* Returns the name of an asset in the model's folder, "assets/words.txt"; "" for other files. Private to
  * gateway/formats. */
 Slice saved_model_asset(Slice folder, Slice name);

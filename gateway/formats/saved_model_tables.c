@@ -25,6 +25,19 @@ typedef struct Tables {
     Map *filled;     /* table → its Identity's NodeDef */
 } Tables;
 
+Slice
+saved_model_inside(Slice folder, Slice name)
+{
+    return slice_starts_with(name, folder) ? slice_part(name, folder.size, SIZE_MAX) : SLICE("");
+}
+
+Slice
+saved_model_asset(Slice folder, Slice name)
+{
+    Slice inside = saved_model_inside(folder, name);
+    return slice_starts_with(inside, SLICE("assets/")) ? inside : SLICE("");
+}
+
 static bool
 is_table(const NodeDef *node)
 {
