@@ -186,6 +186,7 @@ note_checked(BlobFolder *folder, Slice path, ino_t inode)
 {
     mutex_lock(&folder->lock);
     (void)map_remove(folder->checked, path);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number that nobody follows */
     (void)!map_put(folder->checked, path, (void *)(uintptr_t)inode); /* without memory it is checked again */
     mutex_unlock(&folder->lock);
 }
