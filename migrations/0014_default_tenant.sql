@@ -1,4 +1,4 @@
--- The tenant of gateways without keys stores as much as a new one; it was made before 0013_stored_bytes.sql. Another value is
+-- The tenant of gateways without keys stores as much as a new one; it was made before 0012_stored_bytes.sql. Another value is
 -- an operator's, and is kept.
 set local role sluice_owner;
 set local search_path = sluice;
