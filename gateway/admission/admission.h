@@ -88,7 +88,7 @@ void admission_leave(AdmissionTicket *ticket, uint64_t used_ns);
 void admission_yield(AdmissionTicket *ticket);
 
 /* Charges device time that did not pass through admission (partial runs, which wait for their clients). */
-void admission_charge(AdmissionLane *lane, TenantId tenant, uint64_t used_ns);
+void admission_charge(AdmissionLane *lane, TenantId id, uint64_t used_ns);
 
 enum { ADMISSION_STOCK_MIN = 2 };
 

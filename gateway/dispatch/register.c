@@ -141,6 +141,7 @@ map_blobs(const PlanPartition *partition)
     Map *blobs = map_new();
     for (size_t index = 0; blobs != NULL && index < partition->blob_count; index++) {
         Slice digest = slice_from_string(partition->blobs[index].sha256);
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number that nobody follows */
         if (!map_put(blobs, digest, (void *)(uintptr_t)(index + 1))) {
             map_free(TAKE(blobs));
         }

@@ -93,28 +93,39 @@ read_offsets(JsonScanner *scanner, uint64_t offsets[2])
     return scanner->fault == NULL;
 }
 
-/* Reads one tensor's object; a member of it that we do not know may be of a newer release. */
+enum { HAS_TYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_ALL = 7 };
+
+/* Reads a member and returns which it was; one that we do not know may be of a newer release. */
+static unsigned
+read_member(Head *head, Slice member, SafeTensor *tensor, uint64_t offsets[2])
+{
+    JsonScanner *scanner = head->scanner;
+    Slice skipped;
+    if (slice_equals_string(member, "dtype")) {
+        return json_string(scanner, head->call->arena, &tensor->type) ? HAS_TYPE : 0;
+    }
+    if (slice_equals_string(member, "shape")) {
+        return read_shape(scanner, &tensor->shape) ? HAS_SHAPE : 0;
+    }
+    if (slice_equals_string(member, "data_offsets")) {
+        return read_offsets(scanner, offsets) ? HAS_OFFSETS : 0;
+    }
+    (void)json_skip(scanner, &skipped);
+    return 0;
+}
+
+/* Reads one tensor's object. */
 static void
 read_members(Head *head, SafeTensor *tensor, uint64_t offsets[2])
 {
-    enum { HAS_TYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_ALL = 7 };
     JsonScanner *scanner = head->scanner;
     Slice member;
-    Slice skipped;
     unsigned seen = 0;
     if (!json_object_begin(scanner)) {
         return;
     }
     while (json_object_next(scanner, &member)) {
-        if (slice_equals_string(member, "dtype")) {
-            seen |= json_string(scanner, head->call->arena, &tensor->type) ? HAS_TYPE : 0;
-        } else if (slice_equals_string(member, "shape")) {
-            seen |= read_shape(scanner, &tensor->shape) ? HAS_SHAPE : 0;
-        } else if (slice_equals_string(member, "data_offsets")) {
-            seen |= read_offsets(scanner, offsets) ? HAS_OFFSETS : 0;
-        } else {
-            (void)json_skip(scanner, &skipped);
-        }
+        seen |= read_member(head, member, tensor, offsets);
     }
     if (scanner->fault == NULL && seen != HAS_ALL) {
         json_fault(scanner, "a tensor needs 'dtype', 'shape' and 'data_offsets'");

@@ -281,6 +281,7 @@ tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
     while (!is_over && !*ret_found) {
         Entry entry;
         TRY(next_entry(call, reader, &records, &entry));
+        assert(entry.header.data != NULL);
         char type = entry.header.data[TYPE];
         if (type == 'L' || type == 'x') {
             TRY(read_extension(call, &entry, &records));

@@ -62,8 +62,8 @@ make_round(
         TRY(store_open(call, &options, &lease->store));
     }
     TRY(list_reported(call, report, &reported));
-    TRY(pool_round_begin(call, lease->store, owner, POOL_LEASE_MS, reported, report->tenant_count,
-        &round.pool, &round.report));
+    PoolMember member = {owner, POOL_LEASE_MS, reported, report->tenant_count};
+    TRY(pool_round_begin(call, lease->store, &member, &round.pool, &round.report));
     AUTO_TRANSACTION transaction = lease->store;
     round.pool.slot_count = slots;
     round.report.virtual_time = report->virtual_time;

@@ -83,13 +83,13 @@ finish_pieces(Call *call, BlobBackend *backend, const BlobObject *object, const 
 }
 
 Status
-blob_row_read(Call *call, Store *store, TenantId tenant, const Statement *statement, Values *values,
+blob_row_read(Call *call, const BlobObject *object, const Statement *statement, Values *values,
     BlobRange range, Buffer *ret_bytes)
 {
     AUTO_ROWS rows = {0};
     values_int64(values, (int64_t)range.offset + 1);
     values_int64(values, (int64_t)range.size);
-    TRY(store_query(call, store, tenant, statement, values, &rows));
+    TRY(store_query(call, object->store, object->tenant, statement, values, &rows));
     if (rows.count == 0) {
         return call_fail(call, STATUS_ABORTED, "the blob was collected while it was read");
     }
@@ -107,8 +107,7 @@ read_piece(Call *call, const BlobObject *object, BlobRange range, Buffer *ret_by
     TRY(add_identity(call, object, &values));
     values_int64(&values, (int64_t)(range.offset / PIECE_SIZE));
     range.offset %= PIECE_SIZE;
-    return blob_row_read(
-        call, object->store, object->tenant, &sql_blob_piece_find, &values, range, ret_bytes);
+    return blob_row_read(call, object, &sql_blob_piece_find, &values, range, ret_bytes);
 }
 
 static Status

@@ -80,9 +80,9 @@ struct BlobBackend {
 /* Pieces of 1 MiB in the table blob_pieces; always there, whatever the store was opened with. */
 extern BlobBackend blob_backend_postgres;
 
-/* Appends a range of the bytes in one row: the statement's last parameters are where it begins, from 1 on,
- * and its size. ABORTED when the blob is gone. */
-MUST_USE Status blob_row_read(Call *call, Store *store, TenantId tenant, const Statement *statement,
+/* Appends a range of the bytes in one row of the object's tenant: the statement's last parameters are where
+ * it begins, from 1 on, and its size. ABORTED when the blob is gone. */
+MUST_USE Status blob_row_read(Call *call, const BlobObject *object, const Statement *statement,
     Values *values, BlobRange range, Buffer *ret_bytes);
 
 /* Finds the backend of a location. */

@@ -62,7 +62,8 @@ read_chunk(
     values_digest(&values, digest);
     values_int64(&values, (int64_t)(range.offset / BLOB_CHUNK_SIZE));
     range.offset %= BLOB_CHUNK_SIZE;
-    return blob_row_read(call, store, tenant, &sql_blob_chunk_find, &values, range, ret_bytes);
+    BlobObject object = {.store = store, .tenant = tenant};
+    return blob_row_read(call, &object, &sql_blob_chunk_find, &values, range, ret_bytes);
 }
 
 static Status

@@ -137,13 +137,13 @@ read_demands(Call *call, Store *store, PoolShares *pool, const Map *map)
 }
 
 static Status
-read_pool(Call *call, Store *store, const TenantId *reported, size_t reported_count, PoolShares *pool)
+read_pool(Call *call, Store *store, const PoolMember *member, PoolShares *pool)
 {
     AUTO_SQL_ARRAY ids = sql_array(SQL_UUID);
     AUTO_MAP map = map_new();
     Values values = {0};
-    for (size_t index = 0; index < reported_count; index++) {
-        sql_array_uuid(&ids, reported[index].value);
+    for (size_t index = 0; index < member->reported_count; index++) {
+        sql_array_uuid(&ids, member->reported[index].value);
     }
     if (map == NULL || !values_array(&values, &ids)) {
         return call_fail_memory(call, "the tenants of the pool");
@@ -153,19 +153,19 @@ read_pool(Call *call, Store *store, const TenantId *reported, size_t reported_co
 }
 
 Status
-pool_round_begin(Call *call, Store *store, const char *owner, uint64_t lease_ms, const TenantId *reported,
-    size_t reported_count, PoolShares *ret_pool, ShareReport *ret_report)
+pool_round_begin(
+    Call *call, Store *store, const PoolMember *member, PoolShares *ret_pool, ShareReport *ret_report)
 {
-    assert(owner != NULL);
+    assert(member->owner != NULL);
 
     PoolShares pool = {0};
     ShareReport report = {0};
     TRY(store_begin(call, store, NO_TENANT));
     AUTO_TRANSACTION transaction = store;
     TRY(lock_pool(call, store, &pool, &report));
-    TRY(enter_pool(call, store, owner, lease_ms));
-    TRY(find_place(call, store, owner, &pool, &report));
-    TRY(read_pool(call, store, reported, reported_count, &pool));
+    TRY(enter_pool(call, store, member->owner, member->lease_ms));
+    TRY(find_place(call, store, member->owner, &pool, &report));
+    TRY(read_pool(call, store, member, &pool));
     (void)TAKE(transaction); /* pool_round_end() commits, or store_rollback() ends it */
     *ret_pool = pool;
     *ret_report = report;

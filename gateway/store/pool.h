@@ -10,11 +10,18 @@
 #include "gateway/domain/shares.h"
 #include "gateway/store/connection.h"
 
-/* Begins a round of the gateway `owner`, in a transaction, and keeps its place among the gateways for
- * `lease_ms` more. The pool has all demands of the last rounds, and the tenants with a demand, with a
- * virtual time that counts, or among `reported`; one that has been deleted is left out. */
-MUST_USE Status pool_round_begin(Call *call, Store *store, const char *owner, uint64_t lease_ms,
-    const TenantId *reported, size_t reported_count, PoolShares *ret_pool, ShareReport *ret_report);
+/* The gateway that makes a round. */
+typedef struct PoolMember {
+    const char *owner;
+    uint64_t lease_ms;        /* how long it keeps its place among the gateways */
+    const TenantId *reported; /* the tenants of which it has something to tell */
+    size_t reported_count;
+} PoolMember;
+
+/* Begins a round in a transaction. The pool has all demands of the last rounds, and the tenants with a
+ * demand, with a virtual time that counts, or among `reported`; one that has been deleted is left out. */
+MUST_USE Status pool_round_begin(
+    Call *call, Store *store, const PoolMember *member, PoolShares *ret_pool, ShareReport *ret_report);
 
 /* Writes what has come of the round: the virtual times, and the demands of the gateway that made it. */
 MUST_USE Status pool_round_end(

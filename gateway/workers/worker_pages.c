@@ -94,18 +94,21 @@ page_read(Call *call, const Request *request, const Limits *limits, PoolPage *re
     return STATUS_OK;
 }
 
-typedef void (*WriteWorker)(PoolPage *page, const WorkerInfo *worker, const WorkerDevice *devices);
+typedef struct PageKind {
+    const char *member; /* of the answer: the list */
+    void (*write)(PoolPage *page, const WorkerInfo *worker, const WorkerDevice *devices);
+} PageKind;
 
 static Status
 answer_page(Call *call, const Request *request, Response *response, Directory *directory,
-    const Limits *limits, const char *member, WriteWorker write)
+    const Limits *limits, const PageKind *kind)
 {
     PoolPage page;
     TRY(page_read(call, request, limits, &page));
     Roster *roster = directory_take(directory);
-    page.writer = paging_begin(response, member);
+    page.writer = paging_begin(response, kind->member);
     for (size_t index = 0; index < roster->count && !page.is_cut; index++) {
-        write(&page, &roster->workers[index], roster_devices(roster, &roster->workers[index]));
+        kind->write(&page, &roster->workers[index], roster_devices(roster, &roster->workers[index]));
     }
     roster_unref(roster);
     paging_end_at(call, request, response, &page.writer,
@@ -117,12 +120,14 @@ Status
 workers_answer(
     Call *call, const Request *request, Response *response, Directory *directory, const Limits *limits)
 {
-    return answer_page(call, request, response, directory, limits, "workers", write_worker);
+    static const PageKind kind = {"workers", write_worker};
+    return answer_page(call, request, response, directory, limits, &kind);
 }
 
 Status
 devices_answer(
     Call *call, const Request *request, Response *response, Directory *directory, const Limits *limits)
 {
-    return answer_page(call, request, response, directory, limits, "devices", write_devices);
+    static const PageKind kind = {"devices", write_devices};
+    return answer_page(call, request, response, directory, limits, &kind);
 }

@@ -17,9 +17,9 @@ make_round(Database *database, const char *owner, const AdmissionUse *use)
     TenantId reported = use == NULL ? (TenantId){0} : use->id;
     AdmissionRound round;
     AdmissionGrant grant;
-    assert_status(call, STATUS_OK,
-        pool_round_begin(call, database->queue, owner, LEASE_MS, &reported, report.tenant_count, &round.pool,
-            &round.report));
+    PoolMember member = {owner, LEASE_MS, &reported, report.tenant_count};
+    assert_status(
+        call, STATUS_OK, pool_round_begin(call, database->queue, &member, &round.pool, &round.report));
     round.pool.slot_count = SLOTS;
     assert_true(admission_round(call->arena, &round, &report, &grant));
     assert_status(
