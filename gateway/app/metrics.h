@@ -5,10 +5,10 @@
 
 #include "gateway/dispatch/directory.h"
 #include "gateway/graphs/graph_cache.h"
+#include "gateway/http/output_memory.h"
 #include "gateway/http/server.h"
 #include "gateway/partials/partial_table.h"
 #include "gateway/plan/plan_cache.h"
-#include "gateway/http/output_memory.h"
 #include "shared/telemetry/metrics.h"
 
 /* The parts that metrics are read from. */

@@ -1,6 +1,6 @@
 /* Plans from the cache: a missing plan is compiled here, or awaited when another job thread compiles it
- * already. Those are steps of the same tenant, whose long jobs have a share of the threads (job_pool.h), so that
- * others never wait with them.
+ * already. Those are steps of the same tenant, whose long jobs have a share of the threads (job_pool.h), so
+ * that others never wait with them.
  *
  * Threads: job threads only, in a job that is long: it may wait.
  * Errors:  those of plan_compile(); DEADLINE_EXCEEDED when the other's compilation takes longer than the

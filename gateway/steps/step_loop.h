@@ -12,12 +12,12 @@
 #include "gateway/domain/limits.h"
 #include "gateway/domain/replica.h"
 #include "gateway/graphs/graph_cache.h"
+#include "gateway/http/output_memory.h"
 #include "gateway/jobs/batcher.h"
 #include "gateway/plan/plan_cache.h"
 #include "gateway/queue/recorder.h"
 #include "gateway/queue/runner.h"
 #include "gateway/sessions/session_cache.h"
-#include "gateway/http/output_memory.h"
 #include "gateway/store/queue.h"
 #include "gateway/traces/trace_cache.h"
 
