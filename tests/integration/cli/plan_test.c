@@ -64,7 +64,7 @@ a_plan_is_tables_of_slots_transfers_changes_and_reasons(void **state)
     assert_exit(0, fixture, "graph", "plan", graph, "--feed", "x", "--fetch", "y");
     assert_line(fixture->out, graph);
     assert_line(fixture->out, "SLOT DEVICE TASK MEMORY OPERATIONS");
-    assert_line(fixture->out, "1 CPU 1 28 B 2");
+    assert_line(fixture->out, "1 CPU 1 8 B 2");
     assert_line(fixture->out, "PARTITION NODES SIZE FEEDS FETCHES DIGEST");
     assert_line(fixture->out, "TRANSFER FROM TO DTYPE SHAPE SIZE LOOP");
     assert_line(fixture->out, "xw 0 1 float32 [-1,2] 8 B -");

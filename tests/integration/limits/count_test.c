@@ -1,5 +1,6 @@
 /* The numbers of things in a request, and of things that a tenant has: a request at the limit is served,
  * one past it is refused. */
+#include <signal.h>
 #include <unistd.h>
 
 #include "shared/base/uuid.h"
@@ -220,10 +221,13 @@ static void
 limit_step_lookups(void **state)
 {
     (void)state;
+    Process other; /* a gateway that is alone asks nobody */
     uint64_t count = limit_shown(&counts, "step_lookups");
+    assert_true(cluster_add_gateway(&counts, &other));
     cluster_session(&counts, "{}");
     assert_int_equal(refused_lookups(count), 0);
     AWAIT(refused_lookups(count + 1) == 1);
+    (void)process_stop(&other, SIGTERM);
 }
 
 /* Sets how many steps of the tenant may run. */
