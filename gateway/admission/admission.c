@@ -668,8 +668,7 @@ admission_tell(Admission *admission, Arena *arena, AdmissionReport *ret_report)
     return report.tenants != NULL;
 }
 
-/* Builds the heap anew, since virtual times and quotas may have changed, and grants what there is room for.
- */
+/* Builds the heap anew, as virtual times and quotas may have changed, and grants what there is room for. */
 static AdmissionLane *
 settle_all(Admission *admission)
 {

@@ -77,8 +77,7 @@ folder_close(DIR **folder)
     }
 }
 
-/* Lists what is in a folder of the model, sorted; nothing without such a folder. Hidden files are left out.
- */
+/* Lists what is in a folder of the model, sorted; nothing without one. Hidden files are left out. */
 static Status
 list_folder(const Packing *packing, const char *name, Listing *listing)
 {

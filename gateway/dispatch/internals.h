@@ -41,8 +41,7 @@ typedef struct SlotEvents {
     /* The slot has failed: the step's next attempt begins, or the step ends, once this turn's callbacks have
      * returned. */
     void (*failed)(SlotRun *slot, Failure failure);
-    /* The slot has ended as a consequence of what happened on another one, whose error is the step's cause.
-     */
+    /* The slot has ended as a consequence of what happened on another one, whose error is the cause. */
     void (*aborted)(SlotRun *slot, const Failure *failure);
     /* The deadline ended the slot's run. False when the deadline was not the step's, or no other slot's word
      * is waited for: the slot fails then. */

@@ -35,8 +35,7 @@ MUST_USE Status safetensors_read(Call *call, Slice name, ByteSpan file, SafeTens
 /* Reads those of a model's files whose names end in ".safetensors"; the first file, the model, is none. */
 MUST_USE Status safetensors_open(Call *call, SkeletonFile *files, size_t count, bool *ret_has_some);
 
-/* Finds a tensor in the model's files. *ret_tensor is NULL when none has it. INVALID_ARGUMENT when two have.
- */
+/* Finds a tensor in the model's files. *ret_tensor is NULL when none has it. INVALID_ARGUMENT: two have. */
 MUST_USE Status safetensors_find(Call *call, const SkeletonRequest *request, Slice name,
     const SafeTensor **ret_tensor, const SkeletonFile **ret_file);
 

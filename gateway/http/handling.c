@@ -101,8 +101,7 @@ handling_begin(Exchange *exchange)
     exchange->request.body = buffer_slice(&exchange->body);
     exchange->phase = EXCHANGE_WORKING;
     if (exchange->received > 0) {
-        /* The deadline begins behind the body, whose own time is bounded by the rate at which it must come.
-         */
+        /* The deadline begins behind the body, whose own time is bounded by the rate at which it comes. */
         uint32_t usual_ms = exchange->server->options.deadline_ms;
         exchange->call.deadline_ns = deadline_after_ms(
             exchange->server->loop, handler->deadline_ms == 0 ? usual_ms : handler->deadline_ms);

@@ -140,7 +140,7 @@ run_in_transaction(Call *call, const Request *request, Response *response, const
 }
 
 static Status
-prepare(Call *call, const Request *request, Response *response, const IdempotentWork *work)
+prepare_work(Call *call, const Request *request, Response *response, const IdempotentWork *work)
 {
     return work->prepare == NULL ? STATUS_OK : work->prepare(call, request, response, work->context);
 }
@@ -153,7 +153,7 @@ idempotent_run(Call *call, const Request *request, Response *response, const Ide
     bool is_replayed = false;
     TRY(idempotent_key_read(call, request, &key));
     if (key.text == NULL) {
-        TRY(prepare(call, request, response, work));
+        TRY(prepare_work(call, request, response, work));
         return work->commit(call, request, response, work->context);
     }
     key.held_ms = work->prepare == NULL ? RUN_HELD_MS : PREPARE_HELD_MS;
@@ -162,7 +162,7 @@ idempotent_run(Call *call, const Request *request, Response *response, const Ide
     if (is_replayed) {
         return STATUS_OK;
     }
-    Status status = prepare(call, request, response, work);
+    Status status = prepare_work(call, request, response, work);
     if (status == STATUS_OK) {
         status = run_in_transaction(call, request, response, &key, work);
     }

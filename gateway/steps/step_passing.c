@@ -55,14 +55,14 @@ is_running(const StepPassing *passing)
 
 /* Gives the exchange back, which was kept when the step was made. */
 static void
-let_go(StepPassing *passing)
+release_exchange(StepPassing *passing)
 {
     exchange_unref(passing->exchange);
 }
 
 /* Sends what waits, and takes more of the body. */
 static void
-go_on(StepPassing *passing)
+send_pending(StepPassing *passing)
 {
     if (is_running(passing) && !step_feeds_must_wait(passing->step->running.run)) {
         StepRun *run = passing->step->running.run;
@@ -83,7 +83,7 @@ step_passing_go_on(StepCall *step)
 {
     StepPassing *passing = passing_of(step->upload);
     if (!passing->is_broken) {
-        go_on(passing);
+        send_pending(passing);
     }
 }
 
@@ -116,7 +116,7 @@ fail_passing(StepPassing *passing, Status status)
 {
     passing->status = status;
     exchange_take_more(passing->exchange);
-    let_go(passing);
+    release_exchange(passing);
 }
 
 static Status
@@ -145,7 +145,7 @@ prepared_on_job(Exchange *exchange, Status status, void *owner)
 
 /* Prepares the step from the caches, or else on a job thread. */
 static Status
-prepare(StepPassing *passing)
+prepare_step(StepPassing *passing)
 {
     StepCall *step = passing->step;
     Slice json = step_call_json(step);
@@ -173,10 +173,10 @@ begin_step(StepPassing *passing)
     }
     passing->step->comes = true;
     exchange_ref(passing->exchange);
-    Status status = prepare(passing);
+    Status status = prepare_step(passing);
     if (status != STATUS_OK) {
         passing->status = status;
-        let_go(passing);
+        release_exchange(passing);
     }
     return status;
 }
@@ -264,8 +264,7 @@ feed_begin(StepUpload *upload, const NpyHead *head, bool *ret_takes)
     return STATUS_OK;
 }
 
-/* Sends elements to the workers, or keeps them until these are ready: the rest of the body is not read then.
- */
+/* Sends elements to the workers, or keeps them until these are ready: no more of the body is read then. */
 static Status
 feed_piece(StepUpload *upload, Slice elements)
 {
@@ -384,7 +383,7 @@ step_passing_finish(StepUpload *upload)
     if (status == STATUS_OK) {
         passing->is_finished = true;
         step_feeds_end(step->running.run, clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS);
-        let_go(passing);
+        release_exchange(passing);
     } else if (passing->status == STATUS_OK) {
         passing->is_broken = true;
         step_cancel(step->running.run, "the form is not sound");
@@ -406,6 +405,6 @@ step_passing_end(const StepCall *step, const StepReport *report)
         passing->status = call_fail(step->call, code, "%s", text);
         exchange_take_more(passing->exchange);
     }
-    let_go(passing);
+    release_exchange(passing);
     return true;
 }

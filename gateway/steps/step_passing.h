@@ -20,8 +20,7 @@
 
 #define PASSED_SIZE_MIN ((size_t)4 << 20) /* bytes of a feed */
 
-/* Begins the run of a prepared step until `deadline_ns`; sets step->running.run, unless there is no memory.
- */
+/* Begins the run of a prepared step until `deadline_ns`; sets step->running.run unless memory lacks. */
 typedef void (*StepPassingRun)(StepCall *step, uint64_t deadline_ns);
 
 /* Has large feeds of the form taken as they come. Without memory they are collected. */

@@ -16,8 +16,7 @@
 enum {
     /* The bytes that a stream holds at most: its queue, a window of HTTP/2, a turn of text. */
     STREAM_ROOM = 256 * 1024,
-    /* A reader that waits for the worker after so many bytes is a fast one: sockets take less by themselves.
-     */
+    /* A reader that waits for the worker after so many bytes is a fast one: sockets take less anyway. */
     FAST_SIZE = 1024 * 1024,
     WIDE_QUEUE_LOW = 256 * 1024,
     WIDE_ROOM = UPSTREAM_WINDOW_WIDE + STEP_WIDE_QUEUE_HIGH,

@@ -118,8 +118,7 @@ is_turn_over(Ticket *ticket, bool was_long)
     return now_ns - ticket->wanted_ns >= TURN_NS;
 }
 
-/* Queues the ticket's ready nodes behind the work that waits for this thread. Without memory it keeps them.
- */
+/* Queues the ticket's ready nodes behind the work that waits for this thread, if there is memory for it. */
 static void
 give_way(Ticket *ticket)
 {
