@@ -47,7 +47,7 @@ piece_size(const Sending *sending)
     return sending->is_wide ? WIDE_PIECE : NARROW_PIECE;
 }
 
-/* Returns how many bytes may be queued before the next piece is read. */
+/* Returns how many bytes may be queued while the next piece is read. */
 static size_t
 queue_size(const Sending *sending)
 {
@@ -182,7 +182,7 @@ go_on(Sending *sending)
         http_stream_end(sending->stream);
         return;
     }
-    if (http_stream_queued(sending->stream) >= queue_size(sending)) {
+    if (http_stream_is_full(sending->stream)) {
         return; /* until it has drained */
     }
     sending->is_working = exchange_offload(sending->exchange, work_on_job, work_is_done, sending);

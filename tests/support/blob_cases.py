@@ -158,6 +158,27 @@ def a_blob_is_kept_under_its_digest_and_read_in_ranges(settings):
         assert elsewhere == ("5" if settings else "0"), elsewhere
 
 
+def a_reader_that_pauses_gets_the_rest(settings):
+    """While it pauses, the gateway's queue for it fills up to its limit, and must be filled again afterwards."""
+    with sluice.Cluster(threads=(), settings=settings) as cluster:
+        pattern = Pattern(8 * MIB)
+        blob = Blob(cluster.address, pattern.digest)
+        expect(blob.put(pattern), 201)
+        host, port = cluster.address.split(":")
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+            reader.settimeout(PATIENCE_SECONDS)
+            reader.connect((host, int(port)))
+            reader.sendall(f"GET /api/v1/blobs/{pattern.digest} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+            content, received = b"", b"-"
+            while received:
+                if len(content) < 6 * MIB:
+                    time.sleep(0.02)
+                received = reader.recv(MIB)
+                content += received
+        assert content.endswith(pattern.part(0, pattern.size))
+
+
 def an_upload_that_broke_off_goes_on_where_it_was(settings):
     with sluice.Cluster(threads=(), settings=settings) as cluster:
         pattern = Pattern(40 * MIB + 77)
@@ -298,6 +319,7 @@ def the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download(settings):
 # Those that take seconds on any store. The other sends much.
 CASES = [
     a_blob_is_kept_under_its_digest_and_read_in_ranges,
+    a_reader_that_pauses_gets_the_rest,
     an_upload_that_broke_off_goes_on_where_it_was,
     an_upload_goes_on_at_another_gateway_when_its_own_died,
     one_of_two_uploads_of_the_same_bytes_waits,
