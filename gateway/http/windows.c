@@ -98,6 +98,9 @@ take_on_job_thread(Job *job, JobContext *context)
     Exchange *exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = context;
     exchange->work_status = take_window(exchange, buffer_slice(&exchange->taken));
+    if (exchange->work_status != STATUS_OK) {
+        windows_end(exchange, context); /* before the answer: its reader may go on at once */
+    }
 }
 
 static void

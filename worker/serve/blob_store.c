@@ -204,7 +204,7 @@ blob_arrival_write(Call *call, BlobArrival *arrival, Slice bytes)
     assert(bytes.size <= arrival->size - arrival->seen);
     if (arrival->file != NULL) {
         TRY(blob_file_write(call, arrival->file, bytes));
-    } else {
+    } else if (bytes.size > 0) {
         memcpy((char *)arrival->blob->data + arrival->seen, bytes.data, bytes.size);
     }
     sha256_update(arrival->digest, bytes);
