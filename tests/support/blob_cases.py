@@ -274,7 +274,8 @@ def a_lost_database_connection_loses_no_more_than_a_part(settings):
 
         def cut_connections():
             while not is_over.wait(0.15):
-                cluster.ask("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'sluice_app'")
+                cluster.ask("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'sluice_app' "
+                            "and datname = current_database()")
 
         cutter = threading.Thread(target=cut_connections)
         cutter.start()
