@@ -56,11 +56,11 @@ begin_node(Ticket *ticket, Iteration *iteration)
 }
 
 /* Ends a node: takes it off the iteration's count and adds the nodes it made ready. Once the count is 0,
- * another thread may end the iteration and use it again, so its frame is read before. */
+ * another thread may end the iteration and use it again, and a node that waits may have gone on there by now:
+ * its frame was read before it began. */
 static void
-settle_node(Ticket *ticket, Iteration *iteration)
+settle_node(Ticket *ticket, Iteration *iteration, Frame *frame)
 {
-    Frame *frame = iteration->frame;
     int32_t change = ticket->readied - 1;
     if (frame == NULL) {
         return;
@@ -75,11 +75,12 @@ static void
 run_ready_node(Ticket *ticket, Activation *activation)
 {
     Iteration *iteration = activation->iteration;
+    Frame *frame = iteration->frame;
     ticket->node_count++;
-    ticket->loop_node_count += iteration->frame != NULL;
+    ticket->loop_node_count += frame != NULL;
     begin_node(ticket, iteration);
     node_run(ticket, activation);
-    settle_node(ticket, iteration);
+    settle_node(ticket, iteration, frame);
 }
 
 /* Adds what this thread has computed for the run. A run that a kernel of this ticket started on this thread
@@ -191,10 +192,11 @@ executor_go_on(DeviceWork *work)
 {
     Resumption *resumption = (Resumption *)(void *)work;
     Iteration *iteration = resumption->activation->iteration;
+    Frame *frame = iteration->frame;
     Ticket ticket;
     ticket_begin(&ticket, iteration->run, arena_new(SCRATCH_MAX));
     begin_node(&ticket, iteration);
     resumption->resume(&ticket, resumption);
-    settle_node(&ticket, iteration);
+    settle_node(&ticket, iteration, frame);
     arena_free(executor_run(&ticket));
 }

@@ -1,5 +1,6 @@
 #include "gateway/jobs/job_pool.h"
 #include "shared/base/atomic.h"
+#include "shared/base/mutex.h"
 #include "tests/support/cmocka_all.h"
 
 #include <unistd.h>
@@ -115,14 +116,17 @@ a_full_queue_refuses_and_closing_runs_what_waits(void **state)
     loop_free(loop);
 }
 
-static Work *order[8]; /* works in the order in which they ran */
-static int order_count;
+static Work *order[8];  /* works in the order in which they ran */
+static int order_count; /* atomic */
+static Mutex order_lock = MUTEX_INITIALIZER;
 
 static void
 work_note(Job *job, JobContext *context)
 {
-    int at = atomic_add_acq_rel(&order_count, 1) - 1;
-    order[at] = (Work *)job;
+    mutex_lock(&order_lock);
+    order[atomic_load_relaxed(&order_count)] = (Work *)job;
+    (void)atomic_add_acq_rel(&order_count, 1);
+    mutex_unlock(&order_lock);
     work_run(job, context);
 }
 
