@@ -573,7 +573,8 @@ admission_stocks(Admission *admission, Arena *arena, AdmissionStock **ret_stocks
     for (; entry != NULL; entry = map_next(admission->tenants, &cursor)) {
         const AdmissionTenant *tenant = entry->value;
         if (tenant->idle_rounds < ACTIVE_ROUNDS) {
-            stocks[count++] = (AdmissionStock){.tenant = tenant->id, .count = stock_of(admission, tenant)};
+            stocks[count] = (AdmissionStock){.tenant = tenant->id, .count = stock_of(admission, tenant)};
+            count++;
         }
     }
     mutex_unlock(&admission->lock);

@@ -214,6 +214,9 @@ paging_end_at(Call *call, const Request *request, Response *response, JsonWriter
 void
 paging_end(Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last)
 {
-    Slice key = last == NULL ? (Slice){0} : slice_of(last->bytes, sizeof last->bytes);
+    Slice key = {0};
+    if (last != NULL) {
+        key = slice_of(last->bytes, sizeof last->bytes);
+    }
     paging_end_at(call, request, response, writer, key);
 }

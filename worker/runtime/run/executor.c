@@ -133,12 +133,13 @@ give_way(Ticket *ticket)
         return;
     }
     Activation *rest = ticket->first;
+    Arena *arena = TAKE(ticket->call.arena);
     next->work.next = rest == NULL ? NULL : &rest->work;
     *turn = (Turn){.work.run = run_next_turn,
         .run = run,
         .first = next,
         .last = rest == NULL ? next : ticket->last,
-        .arena = TAKE(ticket->call.arena)};
+        .arena = arena};
     ticket->first = NULL;
     ticket->last = NULL;
     atomic_add_relaxed(&run->ticket_count, 1);
