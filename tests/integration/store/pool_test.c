@@ -104,6 +104,18 @@ a_gateway_that_left_or_fell_silent_is_forgotten(void **state)
 }
 
 static void
+a_silent_gateway_is_forgotten_although_the_clock_was_set_back(void **state)
+{
+    Database *database = *state;
+    AdmissionUse use = use_of(TENANT_DEFAULT, 50);
+    (void)make_round(database, "gateway-2", &use);
+    (void)database_ask(database, "update pool_gateways set held_until = now() + interval '1 hour'");
+    AdmissionGrant grant = make_round(database, "gateway-1", &use);
+    assert_false(grant.is_shared);
+    assert_float_equal(grant.slots, SLOTS, 1e-6);
+}
+
+static void
 a_tenant_that_is_deleted_ends_no_round(void **state)
 {
     Database *database = *state;
@@ -136,6 +148,7 @@ main(void)
         DATABASE_TEST(two_gateways_divide_the_slots_by_what_their_tenants_weigh),
         DATABASE_TEST(what_is_charged_at_one_gateway_counts_at_the_other),
         DATABASE_TEST(a_gateway_that_left_or_fell_silent_is_forgotten),
+        DATABASE_TEST(a_silent_gateway_is_forgotten_although_the_clock_was_set_back),
         DATABASE_TEST(a_tenant_that_is_deleted_ends_no_round),
         DATABASE_TEST(a_pool_that_was_lost_is_made_anew),
     };
