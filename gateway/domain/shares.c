@@ -237,6 +237,15 @@ lend_running(const PoolShares *pool, ShareDemand *mine)
     mine->lent = greater_of(mine->granted, mine->running - reserve);
 }
 
+/* Bounds the service by what the slots can compute in the window: the charge of a long step, at its end, is
+ * for more time. A gateway that has just begun knows no slots, and bounds nothing. */
+static void
+bound_service(PoolShares *pool)
+{
+    double most = pool->slot_count > 0 ? pool->slot_count * SHARES_WINDOW_S : (double)INFINITY;
+    pool->service_s = fmax(0, fmin(pool->service_s, most));
+}
+
 double
 shares_settle(PoolShares *pool, const ShareReport *report)
 {
@@ -247,8 +256,7 @@ shares_settle(PoolShares *pool, const ShareReport *report)
         charge_tenant(pool, &pool->tenants[index]);
         pool->service_s += pool->tenants[index].charged_s;
     }
-    /* The charge of a long step, at its end, is for more time than the window. */
-    pool->service_s = fmax(0, fmin(pool->service_s, fmax(1, pool->slot_count) * SHARES_WINDOW_S));
+    bound_service(pool);
     move_virtual_time(pool, report->virtual_time);
     if (pool->tenant_count > 0) {
         cut_debts(pool);

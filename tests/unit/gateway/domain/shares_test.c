@@ -57,6 +57,19 @@ a_debt_is_no_more_than_what_the_pool_computed_in_the_window(void **state)
 }
 
 static void
+a_gateway_that_knows_no_worker_cuts_nobodys_debt(void **state)
+{
+    (void)state;
+    Fixture fixture;
+    begin(&fixture);
+    fixture.pool.slot_count = 0; /* as a gateway counts that has just begun */
+    fixture.tenants[SECOND].charged_s = 4;
+    (void)settle(&fixture, 1);
+    double debt = fixture.tenants[SECOND].virtual_time - fixture.pool.virtual_time;
+    assert_float_equal(debt, 4, 1e-6);
+}
+
+static void
 idleness_saves_nothing(void **state)
 {
     (void)state;
@@ -108,6 +121,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_debt_is_no_more_than_what_the_pool_computed_in_the_window),
+        cmocka_unit_test(a_gateway_that_knows_no_worker_cuts_nobodys_debt),
         cmocka_unit_test(idleness_saves_nothing),
         cmocka_unit_test(slots_follow_the_weights_of_those_who_wait),
         cmocka_unit_test(who_is_behind_gets_the_slots_until_it_is_level),
