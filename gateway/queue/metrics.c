@@ -21,7 +21,13 @@ METRIC_SHARED_DEFINE(metric_upkeep_removed, COUNT_OF(removed_kinds), .name = "sl
     .kind = METRIC_COUNTER, .help = "What was over and has been removed from the database.",
     .labels = {METRIC_LABEL("kind", removed_kinds)});
 
+static const char *const round_outcomes[] = {
+    [POOL_ROUND_SETTLED] = "settled", [POOL_ROUND_FAILED] = "failed"};
+METRIC_SHARED_DEFINE(metric_pool_rounds, COUNT_OF(round_outcomes), .name = "sluice_pool_rounds_total",
+    .kind = METRIC_COUNTER, .help = "Rounds in which this gateway asked for its slots of the pool.",
+    .labels = {METRIC_LABEL("outcome", round_outcomes)});
+
 static const Metric *const metrics[] = {&metric_step_records, &metric_step_records_lost,
-    &metric_queue_claimed, &metric_queue_active, &metric_upkeep_removed};
+    &metric_queue_claimed, &metric_queue_active, &metric_upkeep_removed, &metric_pool_rounds};
 
 const MetricTable queue_metrics = {.metrics = metrics, .count = COUNT_OF(metrics)};

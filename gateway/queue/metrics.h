@@ -18,4 +18,7 @@ enum UpkeepRemoved {
 };
 extern const Metric metric_upkeep_removed; /* by UpkeepRemoved */
 
+enum PoolRoundOutcome { POOL_ROUND_SETTLED, POOL_ROUND_FAILED };
+extern const Metric metric_pool_rounds; /* by PoolRoundOutcome */
+
 extern const MetricTable queue_metrics;

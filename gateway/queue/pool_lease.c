@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "gateway/admission/round.h"
+#include "gateway/queue/metrics.h"
 #include "gateway/store/pool.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
@@ -29,7 +30,7 @@ struct PoolLease {
     PoolLeaseOptions options;
     Admission *admission;
     Store *store; /* used by the thread only, as the next is */
-    bool is_lost; /* the last round failed: only the first failure is logged */
+    bool is_lost; /* the last round failed: only the first failure, and the end of them, is logged */
     pthread_t thread;
     bool has_thread;
     sem_t wake;
@@ -77,11 +78,16 @@ make_round(
 static void
 note_round(PoolLease *lease, const Call *call, Status status)
 {
-    if (status != STATUS_OK && !lease->is_lost) {
-        log_failure(
-            LOG_WARNING, "the pool's shares cannot be settled, admission goes on with the last ones", call);
+    bool is_lost = status != STATUS_OK;
+    metric_add(&metric_pool_rounds, is_lost ? POOL_ROUND_FAILED : POOL_ROUND_SETTLED, 1);
+    if (is_lost && !lease->is_lost) {
+        log_failure(LOG_WARNING,
+            "the pool's slots cannot be shared out, the gateway goes on with as many as it had on average",
+            call);
+    } else if (lease->is_lost && !is_lost) {
+        log_event(LOG_INFO, "the pool's slots are shared out again");
     }
-    lease->is_lost = status != STATUS_OK;
+    lease->is_lost = is_lost;
 }
 
 static double

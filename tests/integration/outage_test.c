@@ -12,6 +12,8 @@ static const char graph[] =
     "{\"name\":\"y\",\"op\":\"Neg\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 static const char step[] = "{\"feeds\":{\"x\":2},\"fetches\":[\"y\"]}";
 
+#define SETTLED_ROUNDS "sluice_pool_rounds_total{outcome=\"settled\"}"
+
 static int
 run_tool(const char *verb)
 {
@@ -53,6 +55,7 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
 
     assert_int_equal(run_tool("stop"), 0);
     expect_step(cluster, 200);
+    AWAIT(cluster_metric(cluster, "sluice_pool_rounds_total{outcome=\"failed\"}") > 0);
     (void)sleep(3); /* longer than a cached session counts as fresh (2 s) */
     expect_step(cluster, 200);
     expect_step(cluster, 200);
@@ -66,6 +69,8 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
 
     assert_int_equal(run_tool("start"), 0);
     AWAIT(takes_sessions(cluster));
+    double settled = cluster_metric(cluster, SETTLED_ROUNDS);
+    AWAIT(cluster_metric(cluster, SETTLED_ROUNDS) > settled);
     expect_step(cluster, 200);
 }
 
