@@ -118,7 +118,6 @@ struct StepRun {
     char request_id[REQUEST_ID_SIZE];
     AdmissionTicket ticket;
     TenantId payer;
-    bool is_admitted;
     uint64_t entered_ns;  /* when admission was asked; 0: not yet */
     uint64_t admitted_ns; /* 0: not yet */
     uint64_t computed_ns; /* by attempts before this one */

@@ -1,13 +1,12 @@
 /* Happy path: step_start() asks for admission; once the step is admitted, at this turn's end or after a wait,
- * attempt_begin() binds the slots and has
- * each run (slot.c) → outputs are handed on as they come → after the last slot, step_finish() tells the
- * caller, then the workers (CleanupGraph, if more than one took part).
+ * attempt_begin() binds the slots and has each run (slot.c) → outputs are handed on as they come → after the
+ * last slot, step_finish() tells the caller, then the workers (CleanupGraph, if more than one took part).
  *
  * Failures:
  *   - a worker that dies or cannot be reached: a pure step begins its next attempt on others, as long as
  *     attempts and time are left; outputs already handed on are not handed on again (same bits);
  *   - a worker that takes no run, since it drains or has restarted: the same, and it costs no attempt, so
- * that a step outlives the news of many workers;
+ *     that a step outlives the news of many workers;
  *   - any other error, the deadline, a cancellation: the first one is the step's; all calls are cancelled;
  *   - a slot that was ABORTED only tells that another one failed: that one's error is waited for, briefly;
  *   - the deadline: every worker says within DEADLINE_GRACE_MS which nodes wait for what, and the step's
@@ -137,6 +136,14 @@ attempt_computed_ns(const StepRun *step)
     return computed_ns;
 }
 
+/* Returns how long the step has waited for a slot of the pool, until it began or ended without. */
+static uint64_t
+admission_wait_ns(const StepRun *step)
+{
+    uint64_t end_ns = step->admitted_ns != 0 ? step->admitted_ns : clock_monotonic_ns();
+    return step->entered_ns == 0 ? 0 : end_ns - step->entered_ns;
+}
+
 static void
 report_fill(StepRun *step, StepReport *report)
 {
@@ -145,7 +152,7 @@ report_fill(StepRun *step, StepReport *report)
         .attempt = step->attempt,
         .started_ns = step->started_ns,
         .elapsed_us = (clock_monotonic_ns() - step->started_ns) / CLOCK_NS_PER_US,
-        .waited_us = step->admitted_ns == 0 ? 0 : (step->admitted_ns - step->entered_ns) / CLOCK_NS_PER_US,
+        .waited_us = admission_wait_ns(step) / CLOCK_NS_PER_US,
         .computed_ns = step->computed_ns + attempt_computed_ns(step),
         .slot_count = step->slot_count,
         .slots = step->reports,
@@ -549,7 +556,7 @@ static void
 deadline_passed(Timer *timer)
 {
     StepRun *step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
-    if (!step->is_admitted) {
+    if (step->admitted_ns == 0) {
         Failure failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0}, "the deadline has passed while %s",
             step->entered_ns == 0 ? "the step's feeds were coming"
                                   : "the step waited for a slot of the pool");
@@ -567,7 +574,6 @@ deadline_passed(Timer *timer)
 static void
 admit_step(StepRun *step)
 {
-    step->is_admitted = true;
     step->admitted_ns = clock_monotonic_ns();
     step->start.run = start_deferred;
     loop_defer(step->dispatcher->loop, &step->start);

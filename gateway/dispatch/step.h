@@ -114,13 +114,12 @@ typedef struct SlotReport {
 } SlotReport;
 
 typedef struct StepReport {
-    Failure failure;     /* STATUS_OK: none */
-    int64_t attempt;     /* number of the last attempt */
-    uint64_t started_ns; /* monotonic */
-    uint64_t elapsed_us; /* the wait for a slot of the pool included */
-    uint64_t waited_us;  /* for that */
-    uint64_t
-        computed_ns; /* device time of all attempts; a slot that said nothing counts as long as it was held */
+    Failure failure;      /* STATUS_OK: none */
+    int64_t attempt;      /* number of the last attempt */
+    uint64_t started_ns;  /* monotonic */
+    uint64_t elapsed_us;  /* the wait for a slot of the pool included */
+    uint64_t waited_us;   /* for that */
+    uint64_t computed_ns; /* device time of all attempts; a slot that told none counts while it was held */
     size_t slot_count;
     const SlotReport *slots; /* lives until on_done() returns */
 } StepReport;

@@ -249,6 +249,16 @@ is_held_back(void)
     return late.status == 504 && strstr(rest_text(&late), "while the step waited for a slot") != NULL;
 }
 
+/* Returns whether the record of a step that was held back says how long it waited: its whole time. */
+static bool
+has_recorded_wait(void)
+{
+    const char *count = database_ask(counts.database,
+        "select count(*) from sluice.step_history where error_code = 'DEADLINE_EXCEEDED' and "
+        "(stats ->> 'waited_us')::bigint >= 50000");
+    return strcmp(count, "0") != 0;
+}
+
 static int
 begin_step(void)
 {
@@ -275,6 +285,7 @@ limit_waiting_steps(void **state)
     limit_pairs_create(&counts, 1);
     set_running_max(0);
     AWAIT(is_held_back());
+    AWAIT(has_recorded_wait());
     for (uint64_t index = 0; index < count; index++) {
         open[index] = begin_step();
     }
