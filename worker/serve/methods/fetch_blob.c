@@ -107,11 +107,17 @@ check_progress(Timer *timer)
     timer_set(fetch->loop->loop, timer, loop_now_ns(fetch->loop->loop) + STALL_MS * CLOCK_NS_PER_MS);
 }
 
+/* Asks the peer, unless the worker has closed its connections while room was being found. */
 static void
 call_peer(void *context)
 {
     static const UpstreamEvents events = {.on_data = take_bytes, .on_done = call_ended};
     Fetch *fetch = context;
+    const Transport *transport = fetch->loop->transport;
+    if (transport == NULL) {
+        fetch_free(fetch);
+        return;
+    }
     UpstreamHead head = {
         .method = "GET",
         .path = slice_from_string(fetch->path),
@@ -119,7 +125,7 @@ call_peer(void *context)
         .incarnation = slice_from_string(fetch->incarnation),
         .tenant = slice_from_string(fetch->tenant),
     };
-    fetch->call = upstream_begin(transport_upstream(fetch->loop->transport), &head, &events, fetch);
+    fetch->call = upstream_begin(transport_upstream(transport), &head, &events, fetch);
     if (fetch->call == NULL) {
         Call failing = {.arena = NULL};
         (void)!call_fail_memory(&failing, "the fetching of a blob");
