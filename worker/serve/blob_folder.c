@@ -27,6 +27,7 @@ enum {
     PATH_SIZE = 384,     /* of a file in the folder */
     UNLOCKED_AGE_S = 60, /* a file that is being written is locked sooner */
     READ_SIZE = 1 << 20,
+    CHECKED_MAX = 65536,
 };
 
 struct BlobFolder {
@@ -181,11 +182,25 @@ is_checked(BlobFolder *folder, Slice path, ino_t inode)
     return is_known;
 }
 
+/* Forgets what was checked: most of it long ago, and what is still in use is read once more. */
+static void
+forget_checked(const BlobFolder *folder)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(folder->checked, &cursor); entry != NULL;
+         entry = map_next(folder->checked, &cursor)) {
+        (void)map_remove(folder->checked, entry->key);
+    }
+}
+
 static void
 note_checked(BlobFolder *folder, Slice path, ino_t inode)
 {
     mutex_lock(&folder->lock);
     (void)map_remove(folder->checked, path);
+    if (map_count(folder->checked) >= CHECKED_MAX) {
+        forget_checked(folder);
+    }
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number that nobody follows */
     (void)!map_put(folder->checked, path, (void *)(uintptr_t)inode); /* without memory it is checked again */
     mutex_unlock(&folder->lock);
@@ -382,7 +397,8 @@ list_files(const BlobFolder *folder, FoundFiles *found)
     return is_listed;
 }
 
-/* Removes what was used longest ago until `size` more bytes fit, or `must_remove` bytes are gone. */
+/* Removes what was used longest ago until `size` more bytes fit; of a full disk as many, whatever the folder
+ * holds. */
 static bool
 make_room(BlobFolder *folder, uint64_t size, bool is_disk_full)
 {

@@ -2,8 +2,8 @@
  * gets its final name when it is whole and has its digest, and is mapped read-only by whoever uses it, so
  * that its pages are in memory once.
  *
- *     <folder>/<tenant>/<sha256>         a blob; its time of modification is that of its last use
- *     <folder>/<tenant>/.<sha256>.<random>  one that is being written, and locked by who writes it
+ *     <folder>/<tenant>/<sha256>             a blob; its time of modification is that of its last use
+ *     <folder>/<tenant>/.<sha256>.<random>   one that is being written, and locked by who writes it
  *
  * The files that were used longest ago are removed when the folder would pass its size. A file that is mapped
  * may be removed: its bytes live on as long as the mapping. Files that were given up half-written are
@@ -12,7 +12,7 @@
  * Ownership: a mapped blob is its TensorBuffer's; a BlobFile is ended by who began it.
  * Threads:   any; a BlobFile one at a time. blob_folder_find() may read a whole file: not on a loop's thread.
  * Errors:    RESOURCE_EXHAUSTED when the folder or its disk has no room; UNAVAILABLE for other failures of
- * the disk, with the path; INVALID_ARGUMENT for a tenant or digest that is no file name. */
+ *            the disk, with the path; INVALID_ARGUMENT for a tenant or digest that is no file name. */
 #pragma once
 
 #include "shared/base/call.h"
