@@ -92,7 +92,7 @@ void admission_charge(AdmissionLane *lane, TenantId id, uint64_t used_ns);
 
 enum { ADMISSION_STOCK_MIN = 2 };
 
-/* How many steps of a tenant, claimed from the queue, should be ready to run. */
+/* The steps of a tenant, claimed from the queue, that should be ready to run. */
 typedef struct AdmissionStock {
     TenantId tenant;
     size_t count; /* as many as refill the gateway's slots, or as begin in half a second */

@@ -1,8 +1,7 @@
 /* Upkeep of the database, on a thread of its own: partitions of history are made and dropped, ended steps
  * leave the hot table, and expired rows are removed tenant by tenant: answers to idempotency keys, outputs
  * that are older than the history, blobs that nothing refers to. Workers that nobody has seen for as long as
- * the history are forgotten. One gateway, which holds the lease, does
- * it for all.
+ * the history are forgotten. One gateway, which holds the lease, does it for all.
  *
  * Ownership: upkeep_free() ends the thread.
  * Threads:   any.

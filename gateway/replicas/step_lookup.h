@@ -19,8 +19,8 @@
 typedef struct StepLookup StepLookup;
 
 /* Writes the response for the step that was found, on a job thread, or sets `next` and `answered` to have the
- * loop do so. A step that runs and that the database
- * does not know is handed over on the loop, with a NULL store. */
+ * loop do so. A step that runs and that the database does not know is handed over on the loop, with a NULL
+ * store. */
 typedef Status (*StepLookupAnswer)(Call *call, Store *store, StepLookup *lookup, const StepRecord *step);
 
 /* Writes the response when the question of step_lookup_ask() has ended, on a job thread. */

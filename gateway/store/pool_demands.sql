@@ -1,4 +1,4 @@
--- With the number of the gateway in the order of pool_gateways.sql.
+-- Lists what all gateways want, each with its number in the order of pool_gateways.sql.
 select demand.tenant_id, gateway.number - 1, demand.held_slots, demand.waiting_slots, demand.running, demand.waiting,
     demand.lent
 from pool_demands as demand

@@ -71,13 +71,13 @@ MUST_USE Status queue_enqueue_all(
 MUST_USE Status queue_begin(
     Call *call, Store *store, TenantId tenant, const StepNew *step, const char *owner, StepHold *ret_hold);
 
-/* How many steps a gateway wants to have ready. */
+/* The queued steps that a gateway wants to claim. */
 typedef struct QueueWants {
     const TenantId *tenants;
-    const size_t *counts; /* one for each tenant */
+    const size_t *counts; /* the number of steps wanted of each of these tenants */
     size_t tenant_count;
-    size_t others; /* of every other tenant */
-    size_t room;   /* in all; at most 100 are claimed at once */
+    size_t others; /* wanted of every other tenant */
+    size_t room;   /* for so many in all; at most 100 are claimed at once */
 } QueueWants;
 
 /* Leases steps to `owner` for `lease_ms`: of each tenant no more than are wanted or its quota

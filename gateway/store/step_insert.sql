@@ -1,5 +1,6 @@
 -- $1 tenant, then one array a column: $2 ids, $3 sessions, $4 graphs, $5 priorities, $6 requests,
--- $7 attempts at most, $8 timeouts in milliseconds. $9 owner: null queues the steps, else they begin as running. No row for a step without its session.
+-- $7 attempts at most, $8 timeouts in milliseconds. $9 owner: null queues the steps, else they begin as running. No row
+-- for a step without its session.
 insert into steps (tenant_id, id, session_id, graph_id, state, is_async, priority, request, attempts,
     attempts_max, fence, lease_owner, lease_until, deadline_at, created_at, started_at)
 select session.tenant_id, step.id, session.id, step.graph_id,
