@@ -175,7 +175,8 @@ end_sink_wait(Exchange *exchange)
     connection_resume(exchange->connection);
 }
 
-/* Leaves the socket unread until a window has been taken, or the sink goes on. */
+/* Leaves the socket unread until a window has been taken, or the sink goes on. A client that has gone already
+ * is not told of again. */
 static void
 wait_for_window(Exchange *exchange)
 {
@@ -184,6 +185,9 @@ wait_for_window(Exchange *exchange)
     exchange->waiting_since_ns = loop_now_ns(exchange->server->loop);
     connection_enter(exchange->connection, CONNECTION_WORK, 0);
     connection_suspend(exchange->connection);
+    if (exchange->connection->is_gone) {
+        exchange_cancel(exchange);
+    }
 }
 
 static Status
