@@ -733,7 +733,7 @@ send_feed_bytes(StepRun *step, Slice bytes)
 void
 step_feed_piece(StepRun *step, Slice bytes)
 {
-    assert(step->awaits_feeds && bytes.size <= step->fed.left);
+    assert(step->awaits_feeds && bytes.size > 0 && bytes.size <= step->fed.left);
 
     send_feed_bytes(step, bytes);
     step->fed.left -= bytes.size;

@@ -70,8 +70,10 @@ send_pending(StepPassing *passing)
             passing->has_begun = true;
             step_feed_begin(run, passing->feed, &passing->described);
         }
-        step_feed_piece(run, buffer_slice(&passing->pending));
-        buffer_done(&passing->pending);
+        if (passing->pending.size > 0) {
+            step_feed_piece(run, buffer_slice(&passing->pending));
+            buffer_done(&passing->pending);
+        }
     }
     if (!step_passing_must_wait(passing->upload)) {
         exchange_take_more(passing->exchange);
@@ -367,7 +369,7 @@ check_form(StepPassing *passing)
 {
     StepUpload *upload = passing->upload;
     Call *call = passing->step->call;
-    TRY(passing->status);
+    TRY(check_running(passing));
     TRY(step_upload_end(call, upload));
     return step_upload_check_parts(call, upload, &passing->step->body, true);
 }
@@ -378,17 +380,16 @@ step_passing_finish(StepUpload *upload)
     StepPassing *passing = passing_of(upload);
     assert(passing->step != NULL && !passing->is_preparing && !passing->is_finished);
 
-    StepCall *step = passing->step;
+    const StepCall *step = passing->step;
     Status status = check_form(passing);
-    if (status == STATUS_OK) {
-        passing->is_finished = true;
-        step_feeds_end(step->running.run, clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS);
-        release_exchange(passing);
-    } else if (passing->status == STATUS_OK) {
-        passing->is_broken = true;
-        step_cancel(step->running.run, "the form is not sound");
+    if (status != STATUS_OK) {
+        step_passing_broken(upload);
+        return status;
     }
-    return status;
+    passing->is_finished = true;
+    step_feeds_end(step->running.run, clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS);
+    release_exchange(passing);
+    return STATUS_OK;
 }
 
 bool

@@ -7,10 +7,12 @@ import json
 import os
 import random
 import re
+import signal
 import socket
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
@@ -21,12 +23,13 @@ MIB = 1 << 20
 LARGE = 96 * MIB  # bytes of a feed
 GROWTH_MAX = 24 * MIB
 PATIENCE_SECONDS = 120
+LAST = 128 * 1024
 BOUNDARY = "f0rm"
 INT32 = Type("int32")
 
 
 def _graph():
-    """`sum0` and `sum1` add up x on one worker and y on the other, `same` and `other` are x and y, `both` needs both."""
+    """`sum0` and `sum1` add up x on one worker and y on the other, `same` and `other` are x and y, `both` needs both; z is for nobody."""
     graph = GraphBuilder()
     zero = graph.constant("int32", [1], [0])
     sums = []
@@ -36,6 +39,7 @@ def _graph():
         sums.append(graph.add("Sum", feed, zero, name=f"sum{task}", device=device, T=INT32, Tidx=INT32, keep_dims=False))
         graph.add("Identity", feed, name=("same", "other")[task], device=device, T=INT32)
     graph.add("Add", *sums, name="both", T=INT32)
+    graph.placeholder("z", "int32", [-1])
     n = graph.placeholder("n", "int32", [])
     graph.add("Add", n, n, name="small", T=INT32)
     return graph.document()
@@ -128,7 +132,13 @@ class Group:
         return connection
 
     def steps_running(self):
-        return int(re.search(r"^sluice_steps_running (\d+)", self._metrics(), re.M).group(1))
+        return self._metric("sluice_steps_running")
+
+    def steps_cancelled(self):
+        return self._metric('sluice_steps_total{outcome="cancelled"}')
+
+    def _metric(self, name):
+        return int(re.search(rf"^{re.escape(name)} (\d+)", self._metrics(), re.M).group(1))
 
     def _metrics(self):
         connection = http.client.HTTPConnection(self.cluster.address, timeout=PATIENCE_SECONDS)
@@ -233,6 +243,64 @@ def a_client_that_breaks_off_or_stalls_ends_its_step():
         _await(lambda: group.steps_running() == 0, "no step")
 
 
+@contextmanager
+def _asleep(programs):
+    """Programs that do nothing meanwhile, as on a machine that is busy with others."""
+    for program in programs:
+        os.kill(program.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for program in programs:
+            os.kill(program.pid, signal.SIGCONT)
+
+
+def _is_read(connection):
+    """Whether the gateway has read all that was sent."""
+    port = f":{connection.getsockname()[1]:04X}"
+    with open("/proc/net/tcp", encoding="ascii") as sockets:
+        ends = [line.split() for line in sockets if port in line]
+    return all(queues == "00000000:00000000" for _, _, _, _, queues, *_ in ends)
+
+
+def _form_whose_end_waits():
+    """A large feed, which ends in the middle of a word of 8 bytes, a small one that a worker asleep cannot take, and one
+    behind it, which waits. The small one ends within the last bytes."""
+    feeds = (_feed("x", bytes(5 * MIB + 4)), _feed("y", bytes(3 * MIB)), _feed("z", bytes(LAST - 8192)))
+    return _form(_request(fetches=["both"], parts=["x", "y", "z"]), *feeds)
+
+
+def a_form_whose_workers_are_slow_at_its_end_is_one_step():
+    with Group() as group:
+        form = _form_whose_end_waits()
+        connection = group.open(len(form))
+        connection.sendall(form[:-LAST])
+        _await(lambda: _is_read(connection), "all that was sent")
+        with _asleep(group.cluster.workers):
+            connection.sendall(form[-LAST:])
+            time.sleep(0.2)  # the gateway waits by then, or else this tests less
+        answer = connection.recv(2000).decode()
+        assert " 200 " in answer, answer
+        connection.close()
+
+
+def a_client_that_hangs_up_while_workers_are_slow_ends_its_step():
+    with Group() as group:
+        form = _form_whose_end_waits()
+        for count, is_before in enumerate((False, True)):
+            connection = group.open(len(form))
+            connection.sendall(form[:-LAST])
+            _await(lambda: group.steps_running() == 1 and _is_read(connection), "all that was sent")
+            with _asleep(group.cluster.workers):
+                with _asleep([group.cluster.gateway] if is_before else []):
+                    connection.sendall(form[-LAST:])
+                    time.sleep(0 if is_before else 0.2)  # the gateway waits by then, or else this tests less
+                    connection.close()
+                _await(lambda: group.steps_running() == 0, "no step")
+            assert group.steps_cancelled() == count + 1, group.steps_cancelled()
+            group.small()
+
+
 def a_feed_whose_worker_is_lost_is_asked_for_again():
     with Group(threads=(2,), settings=("--limit", "body_grace_ms=600000")) as group:
         form = _form(_request(fetches=["same"], parts=["x"]), _feed("x", bytes(16 * MIB)))
@@ -275,6 +343,8 @@ if __name__ == "__main__":
         the_gateway_never_has_a_large_feed_whole,
         what_is_wrong_with_a_large_feed_is_said,
         a_client_that_breaks_off_or_stalls_ends_its_step,
+        a_form_whose_workers_are_slow_at_its_end_is_one_step,
+        a_client_that_hangs_up_while_workers_are_slow_ends_its_step,
         a_feed_whose_worker_is_lost_is_asked_for_again,
         senders_at_rest_cost_others_nothing,
     ])
