@@ -26,12 +26,12 @@ typedef void (*StepPassingRun)(StepCall *step, uint64_t deadline_ns);
 /* Has large feeds of the form taken as they come. Without memory they are collected. */
 void step_passing_attach(Exchange *exchange, StepLoop *loop, StepUpload *upload, StepPassingRun run);
 
-/* Functions of a BodySink whose state is the upload. A step begins behind the piece with the head of its
+/* Functions of a BodySink whose state is the StepUpload. A step begins behind the piece with the head of its
  * first large feed: all of the piece has been read by then, and the next one waits. */
-MUST_USE Status step_passing_write(Call *call, void *upload, Slice piece);
-bool step_passing_must_wait(const void *upload);
-bool step_passing_is_awaited(const void *upload);
-void step_passing_broken(void *upload);
+MUST_USE Status step_passing_write(Call *call, void *state, Slice piece);
+bool step_passing_must_wait(const void *state);
+bool step_passing_is_awaited(const void *state);
+void step_passing_broken(void *state);
 
 /* More can be sent; StepEvents.on_feed_room. */
 void step_passing_go_on(StepCall *step);
