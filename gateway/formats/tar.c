@@ -279,7 +279,7 @@ tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
     *ret_found = false;
     TRY(at_end(call, reader, &is_over));
     while (!is_over && !*ret_found) {
-        Entry entry;
+        Entry entry = {0};
         TRY(next_entry(call, reader, &records, &entry));
         assert(entry.header.data != NULL);
         char type = entry.header.data[TYPE];
