@@ -7,11 +7,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
-from blob_cases import (MIB, Blob, Pattern, an_upload_goes_on_at_another_gateway_when_its_own_died, await_that,  # noqa: E402
-                        expect, in_store, memory, read_back,
-                        the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download)
+from blob_cases import (MIB, Blob, Pattern, an_upload_goes_on_at_another_gateway_when_its_own_died, expect,  # noqa: E402
+                        in_store, read_back, the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download)
+from process_memory import resident_mib  # noqa: E402
 
 
 def after_many_uploads_and_deletes_the_memory_is_back():
@@ -19,7 +19,7 @@ def after_many_uploads_and_deletes_the_memory_is_back():
     with sluice.Cluster(threads=()) as cluster:
         client = cluster.client()
         session = client.session()
-        idle = memory(cluster.gateway.pid)[0]
+        idle = resident_mib(cluster.gateway.pid)
         for index in range(6):
             pattern = Pattern(9 * MIB, seed=index)
             blob = Blob(cluster.address, pattern.digest)
@@ -28,8 +28,8 @@ def after_many_uploads_and_deletes_the_memory_is_back():
             assert blob.ask("DELETE")[0] == 204
             graph = client.graph(session, _large_graph(24 * MIB, index))
             client.send("DELETE", f"/sessions/{session}/graphs/{graph}")
-        await_that(lambda: memory(cluster.gateway.pid)[0] < idle + 48, f"less than {idle + 48} MiB are held")
-        print(f"idle {idle:.0f} MiB, then {memory(cluster.gateway.pid)[0]:.0f} MiB")
+        await_that(lambda: resident_mib(cluster.gateway.pid) < idle + 48, f"less than {idle + 48} MiB are held")
+        print(f"idle {idle:.0f} MiB, then {resident_mib(cluster.gateway.pid):.0f} MiB")
 
 
 def _large_graph(size, seed):

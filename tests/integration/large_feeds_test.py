@@ -15,14 +15,15 @@ import time
 from contextlib import contextmanager
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
 from graph_builder import GraphBuilder, Type  # noqa: E402
+from process_memory import Peak  # noqa: E402
 
 MIB = 1 << 20
 LARGE = 96 * MIB  # bytes of a feed
-GROWTH_MAX = 24 * MIB
-PATIENCE_SECONDS = 120
+GROWTH_MIB = 24  # of the gateway
+ANSWER_SECONDS = 120
 LAST = 128 * 1024
 BOUNDARY = "f0rm"
 INT32 = Type("int32")
@@ -79,16 +80,6 @@ def _form(*parts):
     return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
 
 
-def _resident(pid, field="VmRSS"):
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return int(re.search(rf"{field}:\s+(\d+)", status.read()).group(1)) * 1024
-
-
-def _forget_peak(pid):
-    with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as refs:
-        refs.write("5")
-
-
 class Group:
     """A cluster with the graph."""
 
@@ -113,7 +104,7 @@ class Group:
 
     def send(self, form, accept="application/json", chunked=False):
         """The status and the body of the answer."""
-        connection = http.client.HTTPConnection(self.cluster.address, timeout=PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection(self.cluster.address, timeout=ANSWER_SECONDS)
         headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}", "Accept": accept}
         try:
             body = (form[at:at + MIB] for at in range(0, len(form), MIB)) if chunked else form
@@ -126,7 +117,7 @@ class Group:
     def open(self, length):
         """A connection on which the head of a form has been sent."""
         host, port = self.cluster.address.rsplit(":", 1)
-        connection = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
+        connection = socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS)
         connection.sendall((f"POST {self.path} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n"
                             f"Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n\r\n").encode())
         return connection
@@ -141,20 +132,18 @@ class Group:
         return int(re.search(rf"^{re.escape(name)} (\d+)", self._metrics(), re.M).group(1))
 
     def _metrics(self):
-        connection = http.client.HTTPConnection(self.cluster.address, timeout=PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection(self.cluster.address, timeout=ANSWER_SECONDS)
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
         connection.close()
         return text
 
 
-def _await(function, what):
-    until = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < until:
-        if function():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"not within {PATIENCE_SECONDS} s: {what}")
+def _reply(connection):
+    """The status and the body of the answer on a connection that open() has made."""
+    reply = http.client.HTTPResponse(connection)
+    reply.begin()
+    return reply.status, reply.read()
 
 
 def _expect(answer, status, text):
@@ -191,15 +180,12 @@ def feeds_in_any_order_and_of_any_size_are_one_step():
 
 def the_gateway_never_has_a_large_feed_whole():
     with Group() as group:
-        pid = group.cluster.gateway.pid
         x, y = bytes(LARGE), bytes(LARGE)
-        before = _resident(pid)
-        _forget_peak(pid)
-        _expect(group.send(_form(_request(fetches=["both"], parts=["x", "y"]), _feed("x", x), _feed("y", y))), 200,
-                '"data":[0]')
-        _expect(group.send(_form(_request(fetches=["sum0"]), _feed("x", x))), 200, '"data":[0]')
-        grown = _resident(pid, "VmHWM") - before
-        assert grown < GROWTH_MAX, f"the gateway has grown by {grown >> 20} MiB"
+        with Peak(group.cluster.gateway.pid) as peak:
+            _expect(group.send(_form(_request(fetches=["both"], parts=["x", "y"]), _feed("x", x), _feed("y", y))), 200,
+                    '"data":[0]')
+            _expect(group.send(_form(_request(fetches=["sum0"]), _feed("x", x))), 200, '"data":[0]')
+        assert peak.grown_mib() < GROWTH_MIB, f"the gateway has grown by {peak.grown_mib():.0f} MiB"
 
 
 def what_is_wrong_with_a_large_feed_is_said():
@@ -222,25 +208,24 @@ def what_is_wrong_with_a_large_feed_is_said():
             status, body = group.send(form)
             assert status in (400, 404) and text in body.decode(), (text, status, body[:400])
             group.small()
-        _await(lambda: group.steps_running() == 0, "no step")
+        await_that(lambda: group.steps_running() == 0, "no step")
 
 
 def a_client_that_breaks_off_or_stalls_ends_its_step():
-    with Group(settings=("--limit", "body_grace_ms=1500")) as group:
+    with Group(settings=("--limit", "body_grace_ms=4000")) as group:
         form = _form(_request(fetches=["sum0"], parts=["x"]), _feed("x", bytes(16 * MIB)))
         broken = group.open(len(form))
         broken.sendall(form[:8 * MIB])
-        _await(lambda: group.steps_running() == 1, "a step")
+        await_that(lambda: group.steps_running() == 1, "a step")
         group.small()
         broken.close()
-        _await(lambda: group.steps_running() == 0, "no step")
+        await_that(lambda: group.steps_running() == 0, "no step")
         stalled = group.open(len(form))
         stalled.sendall(form[:8 * MIB])
-        _await(lambda: group.steps_running() == 1, "a step")
-        answer = stalled.recv(1000).decode()
-        assert " 408 " in answer, answer
+        await_that(lambda: group.steps_running() == 1, "a step")
+        _expect(_reply(stalled), 408, "")
         stalled.close()
-        _await(lambda: group.steps_running() == 0, "no step")
+        await_that(lambda: group.steps_running() == 0, "no step")
 
 
 @contextmanager
@@ -275,12 +260,11 @@ def a_form_whose_workers_are_slow_at_its_end_is_one_step():
         form = _form_whose_end_waits()
         connection = group.open(len(form))
         connection.sendall(form[:-LAST])
-        _await(lambda: _is_read(connection), "all that was sent")
+        await_that(lambda: _is_read(connection), "all that was sent")
         with _asleep(group.cluster.workers):
             connection.sendall(form[-LAST:])
             time.sleep(0.2)  # the gateway waits by then, or else this tests less
-        answer = connection.recv(2000).decode()
-        assert " 200 " in answer, answer
+        _expect(_reply(connection), 200, "")
         connection.close()
 
 
@@ -290,13 +274,13 @@ def a_client_that_hangs_up_while_workers_are_slow_ends_its_step():
         for count, is_before in enumerate((False, True)):
             connection = group.open(len(form))
             connection.sendall(form[:-LAST])
-            _await(lambda: group.steps_running() == 1 and _is_read(connection), "all that was sent")
+            await_that(lambda: group.steps_running() == 1 and _is_read(connection), "all that was sent")
             with _asleep(group.cluster.workers):
                 with _asleep([group.cluster.gateway] if is_before else []):
                     connection.sendall(form[-LAST:])
                     time.sleep(0 if is_before else 0.2)  # the gateway waits by then, or else this tests less
                     connection.close()
-                _await(lambda: group.steps_running() == 0, "no step")
+                await_that(lambda: group.steps_running() == 0, "no step")
             assert group.steps_cancelled() == count + 1, group.steps_cancelled()
             group.small()
 
@@ -306,33 +290,30 @@ def a_feed_whose_worker_is_lost_is_asked_for_again():
         form = _form(_request(fetches=["same"], parts=["x"]), _feed("x", bytes(16 * MIB)))
         connection = group.open(len(form))
         connection.sendall(form[:8 * MIB])
-        _await(lambda: group.steps_running() == 1, "a step")
+        await_that(lambda: group.steps_running() == 1, "a step")
         group.cluster.kill_workers()
-        answer = connection.recv(2000).decode()
-        assert " 503 " in answer and "send the request again" in answer, answer
+        _expect(_reply(connection), 503, "send the request again")
         connection.close()
 
 
 def senders_at_rest_cost_others_nothing():
     """Many forms that stop in the middle of a feed, beside small steps: none of them holds a slot of the pool."""
     with Group(settings=("--limit", "body_grace_ms=600000")) as group:
-        pid = group.cluster.gateway.pid
-        before = _resident(pid)
         form = _form(_request(fetches=["sum0"], parts=["x"]), _feed("x", bytes(16 * MIB)))
-        resting = [group.open(len(form)) for _ in range(16)]
-        for connection in resting:
-            connection.sendall(form[:6 * MIB])
-        _await(lambda: group.steps_running() == len(resting), "all steps")
-        for _ in range(20):
-            group.small()
-        grown = _resident(pid) - before
-        assert grown < GROWTH_MAX, f"the gateway has grown by {grown >> 20} MiB"
+        with Peak(group.cluster.gateway.pid) as peak:
+            resting = [group.open(len(form)) for _ in range(16)]
+            for connection in resting:
+                connection.sendall(form[:6 * MIB])
+            await_that(lambda: group.steps_running() == len(resting), "all steps")
+            for _ in range(20):
+                group.small()
+        assert peak.grown_mib() < GROWTH_MIB, f"the gateway has grown by {peak.grown_mib():.0f} MiB"
         threads = [threading.Thread(target=connection.sendall, args=(form[6 * MIB:],)) for connection in resting]
         for thread in threads:
             thread.start()
         for thread, connection in zip(threads, resting):
             thread.join()
-            assert b" 200 " in connection.recv(1000)
+            _expect(_reply(connection), 200, "")
             connection.close()
 
 

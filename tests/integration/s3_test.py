@@ -13,9 +13,9 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
-from blob_cases import (CASES, MIB, Blob, Pattern, await_that, expect, read_back,  # noqa: E402
+from blob_cases import (CASES, MIB, Blob, Pattern, expect, read_back,  # noqa: E402
                         the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download)
 
 SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../var/s3/bin/moto_server")

@@ -17,12 +17,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
 from onnx_model import Chain  # noqa: E402
+from process_memory import Peak  # noqa: E402
 
 ONNX = "application/onnx"
 ABSENT = ("--resident-weights", "64KiB")
 CHAIN = Chain(layers=6, width=128)  # 64 KiB a weight
 LARGE = Chain(layers=13, width=2048)  # 208 MiB, more than is held at default settings
-MEMORY_MAX = 64 << 20  # that a gateway takes above what it took before
+GROWTH_MIB = 64  # that a gateway takes above what it took before
 
 
 def _answer(client, body, content_type, feeds, fetch):
@@ -87,11 +88,6 @@ def a_model_of_several_files_comes_as_a_tar():
             assert _answer(cluster.client(), body, ONNX, {"x": feed}, "y") == CHAIN.expected(feed[0])
 
 
-def _memory(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
-
-
 def _put_file(client, path):
     """Stores a file without holding it, and returns its reference."""
     digest = hashlib.sha256()
@@ -102,19 +98,22 @@ def _put_file(client, path):
         return client.send("PUT", f"/blobs/{digest.hexdigest()}", file, "application/octet-stream", length=os.path.getsize(path))["ref"]
 
 
+def _check_peak(peak):
+    print(f"the gateway took {peak.grown_mib():.0f} MiB for a model of {LARGE.size >> 20} MiB")
+    assert peak.grown_mib() < GROWTH_MIB, peak.grown_mib()
+
+
 def a_model_larger_than_what_is_held_runs_from_its_files():
     feed = _feed(LARGE)
     with tempfile.TemporaryDirectory() as folder, sluice.Cluster() as cluster:
         client = cluster.client()
         session = client.session()
-        before = _memory(cluster.gateway.pid)
-        model, data = (_put_file(client, path) for path in LARGE.write(folder))
-        client.graph(session, {"source": {"ref": model}, "format": "onnx", "files": {"model.onnx.data": {"ref": data}}})
-        answer = client.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"]
+        with Peak(cluster.gateway.pid) as peak:
+            model, data = (_put_file(client, path) for path in LARGE.write(folder))
+            client.graph(session, {"source": {"ref": model}, "format": "onnx", "files": {"model.onnx.data": {"ref": data}}})
+            answer = client.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"]
         assert answer == LARGE.expected(feed[0])
-        taken = _memory(cluster.gateway.pid) - before
-        print(f"the gateway took {taken >> 20} MiB for a model of {os.path.getsize(os.path.join(folder, 'model.onnx.data')) >> 20} MiB")
-        assert taken < MEMORY_MAX, taken
+        _check_peak(peak)
         other = cluster.add_gateway()
         again = sluice.Client(urlsplit("//" + other.address).netloc)
         assert again.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"] == answer
@@ -125,13 +124,11 @@ def a_large_body_is_never_held():
     with sluice.Cluster() as cluster:
         client = cluster.client()
         session = client.session()
-        before = _memory(cluster.gateway.pid)
-        client.graph(session, LARGE.whole(), ONNX)
-        answer = client.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"]
+        with Peak(cluster.gateway.pid) as peak:
+            client.graph(session, LARGE.whole(), ONNX)
+            answer = client.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"]
         assert answer == LARGE.expected(feed[0])
-        taken = _memory(cluster.gateway.pid) - before
-        print(f"the gateway took {taken >> 20} MiB for a body of {LARGE.size >> 20} MiB")
-        assert taken < MEMORY_MAX, taken
+        _check_peak(peak)
 
 
 def a_value_that_names_no_stored_blob_is_refused():

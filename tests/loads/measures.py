@@ -1,4 +1,4 @@
-"""What the programs of tests/loads have in common: how long they run, rows of what they measured, times, memory.
+"""What the programs of tests/loads have in common: how long they run, rows of what they measured, times.
 
 A program is a module with run(report, length), which adds a row for each thing that it measured: the case, what, the most that
 was asked for (nothing where a number only informs), what was got, the unit. A row that is `sure` tells of something that holds
@@ -9,7 +9,6 @@ import argparse
 import http.client
 import multiprocessing
 import os
-import re
 import sys
 import threading
 import time
@@ -72,36 +71,6 @@ def main(run, description):
 def percentile(values, part):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else float("nan")
-
-
-def memory_mib(pid):
-    """What a process takes of the machine's memory; pages that it shares count in part (PSS)."""
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
-        return int(re.search(r"^Pss:\s+(\d+)", rollup.read(), re.MULTILINE).group(1)) / 1024
-
-
-class Peak:
-    """`with Peak(pid) as peak:` the most memory that a process had in the block, in MiB (its resident set's peak)."""
-
-    def __init__(self, pid):
-        self._pid = pid
-        self.mib = 0
-
-    def __enter__(self):
-        with open(f"/proc/{self._pid}/clear_refs", "w", encoding="ascii") as refs:
-            refs.write("5")  # proc(5): the peak begins anew
-        self.before_mib = self._read()
-        return self
-
-    def __exit__(self, *_):
-        self.mib = self._read()
-
-    def grown_mib(self):
-        return self.mib - self.before_mib
-
-    def _read(self):
-        with open(f"/proc/{self._pid}/status", encoding="ascii") as status:
-            return int(re.search(r"^VmHWM:\s+(\d+)", status.read(), re.MULTILINE).group(1)) / 1024
 
 
 class Asker:

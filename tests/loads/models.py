@@ -28,12 +28,13 @@ from urllib.parse import urlsplit
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import measures  # noqa: E402
-from measures import MIB, Peak, memory_mib, sluice  # noqa: E402
+from measures import MIB, sluice  # noqa: E402
 from onnx_model import Chain  # noqa: E402
+from process_memory import Peak, memory_mib  # noqa: E402
 
 sys.path.insert(0, os.path.join(HERE, "../integration"))
 import s3_test  # noqa: E402
-from group import Skipped  # noqa: E402
+from group import Skipped, await_that  # noqa: E402
 
 # More than the gateway would hold as a whole (--resident-weights). S3's own tests are in tests/integration/s3_test.py.
 MODEL_MIB = {"minute": {"folder": 128, "postgres": 80},
@@ -50,14 +51,6 @@ REPEATED_MIB = 4
 KEPT_MIB = 8  # that a gateway may keep behind all of them
 PATIENCE_SECONDS = 1800
 STEP_OPTIONS = {"timeout_ms": 1000 * PATIENCE_SECONDS}
-
-
-def _await(function, what):
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not function():
-        if time.monotonic() > until:
-            raise RuntimeError(f"not within {PATIENCE_SECONDS} s: {what}")
-        time.sleep(0.05)
 
 
 def _children(pid):
@@ -190,12 +183,14 @@ def _push(place, session, path, size):
     arguments = ("graph", "push", path, "--session", session)
     with Stage(place, "push until Ctrl-C"):
         terminal = Terminal(place.command(place.cluster.gateway, *arguments))
-        _await(lambda: _received(place) >= size // 3 or terminal.process.poll() is not None, "a third is uploaded")
+        await_that(lambda: _received(place) >= size // 3 or terminal.process.poll() is not None, "a third is uploaded",
+                   PATIENCE_SECONDS)
         terminal.process.send_signal(signal.SIGINT)
         terminal.wait()
     if terminal.process.returncode != 130:
         raise RuntimeError(f"the push was not interrupted: {terminal.text()}")
-    _await(lambda: place.cluster.ask("select lease_until <= now() from blob_uploads") == "t", "the first gateway lets go")
+    await_that(lambda: place.cluster.ask("select lease_until <= now() from blob_uploads") == "t", "the first gateway lets go",
+               PATIENCE_SECONDS)
     kept, location = _received(place), place.cluster.ask("select location from blob_uploads")
     place.add("kept of it", kept / MIB, "MiB")
     other = place.add_gateway()
@@ -276,7 +271,8 @@ def _delete(place, files, waits):
     place.add("blobs left", left / MIB, "MiB", 0, sure=True)
     if waits:
         place.cluster.ask("update blob_removals set due_at = now()")
-        _await(lambda: place.cluster.ask("select count(*) from blob_removals") == "0", "the upkeep removes files")
+        await_that(lambda: place.cluster.ask("select count(*) from blob_removals") == "0", "the upkeep removes files",
+                   PATIENCE_SECONDS)
     if waits and files is not None:
         left = sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(files) for name in names)
         place.add("left in the folder", left / MIB, "MiB", 0, sure=True)
@@ -393,7 +389,7 @@ class FileServer:
         command = [self.PROGRAM, "-d", os.path.join(self._folder.name, "objects"), "-a", "127.0.0.1", "-p", str(self._port),
                    "--configure-bucket", "models", "--silent"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _await(self._answers, "the S3 server comes up")
+        await_that(self._answers, "the S3 server comes up", PATIENCE_SECONDS)
         return self
 
     def __exit__(self, *_):

@@ -17,8 +17,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import measures  # noqa: E402
-from measures import MIB, Aside, Asker, Peak, memory_mib, sluice  # noqa: E402
+from measures import MIB, Aside, Asker, sluice  # noqa: E402
 from graph_builder import GraphBuilder, Shape, Type  # noqa: E402
+from process_memory import Peak, memory_mib  # noqa: E402
 
 FORMS = ["application/vnd.sluice.frames", "application/x-npy", "multipart/mixed", "application/json"]
 TENANTS = {"greedy": {}, "quiet": {}}
