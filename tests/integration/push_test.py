@@ -2,6 +2,7 @@
 """`sluice graph push` with models of several files and of more than a few MiB: found, uploaded, named, not sent twice; and
 what cannot be is said."""
 
+import contextlib
 import json
 import os
 import signal
@@ -10,15 +11,15 @@ import sys
 import tarfile
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import onnx_model  # noqa: E402
 import sluice  # noqa: E402
 from onnx_model import Chain  # noqa: E402
 
 CHAIN = Chain(layers=3, width=1024)  # 12 MiB: more than goes as a body
+LARGE = Chain(layers=16, width=2048)  # 256 MiB: its push can be watched
 FEED = [[float(index % 5) - 2 for index in range(CHAIN.width)]]
 USAGE, REFUSED = 2, 1
 MIB = 1 << 20
@@ -57,6 +58,15 @@ class Push:
     def refuse(self, code, text, *arguments):
         done = self.run(*arguments)
         assert done.returncode == code and text in done.stderr, (done.returncode, done.stderr)
+
+    def received(self):
+        """The bytes of the upload that is under way; 0 when none is."""
+        return int(self.cluster.ask("select coalesce(max(received), 0) from blob_uploads"))
+
+    def assert_not_begun_anew(self, location):
+        """The blob lies where its upload began."""
+        count = self.cluster.ask(f"select count(*) from blobs where location = '{location}'")
+        assert count == "1", "the upload was begun anew"
 
     def assert_answer(self, fetch="y"):
         """The session's newest graph computes what CHAIN does."""
@@ -209,39 +219,46 @@ def a_file_that_changes_meanwhile_is_noticed():
             thread.join()
 
 
+@contextlib.contextmanager
+def _pushing(place, path):
+    """The process of a push of which some parts are stored; it ends with the block."""
+    process = subprocess.Popen(place.command(path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        await_that(lambda: place.received() >= 16 * MIB or process.poll() is not None, "some parts are stored")
+        assert process.poll() is None, process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 def an_upload_that_was_interrupted_goes_on_where_it_was():
     with Push() as place:
-        path, _ = Chain(layers=16, width=2048).write(place.folder)  # 256 MiB
-        pushing = subprocess.Popen(place.command(path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        until = time.monotonic() + 60
-        while int(place.cluster.ask("select coalesce(max(received), 0) from blob_uploads")) < 16 * MIB:
-            assert time.monotonic() < until and pushing.poll() is None
-        pushing.send_signal(signal.SIGINT)
-        _, errors = pushing.communicate()
+        path, _ = LARGE.write(place.folder)
+        with _pushing(place, path) as pushing:
+            pushing.send_signal(signal.SIGINT)
+            _, errors = pushing.communicate()
         assert pushing.returncode == 130, (pushing.returncode, errors)
         assert "interrupted: 'model.onnx.data' goes on where it was when the command is given again" in errors, errors
         location = place.cluster.ask("select location from blob_uploads")
         assert "was there already" not in place.push(path).splitlines()[-1]
-        assert place.cluster.ask(f"select count(*) from blobs where location = '{location}'") == "1", "the upload was begun anew"
+        place.assert_not_begun_anew(location)
 
 
 def a_gateway_that_is_restarted_is_waited_for():
     with Push() as place:
-        path, _ = Chain(layers=16, width=2048).write(place.folder)  # 256 MiB
-        pushing = subprocess.Popen(place.command(path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        until = time.monotonic() + 60
-        while int(place.cluster.ask("select coalesce(max(received), 0) from blob_uploads")) < 16 * MIB:
-            assert time.monotonic() < until and pushing.poll() is None
-        location = place.cluster.ask("select location from blob_uploads")
-        place.cluster.gateway.kill()
-        said = pushing.stderr.readline()
-        while said and not said.endswith("; trying again\n"):
+        path, _ = LARGE.write(place.folder)
+        with _pushing(place, path) as pushing:
+            location = place.cluster.ask("select location from blob_uploads")
+            place.cluster.gateway.kill()
             said = pushing.stderr.readline()
-        assert said.startswith("model.onnx.data: "), said
-        place.cluster.add_gateway(place.cluster.address)
-        _, errors = pushing.communicate()
+            while said and not said.endswith("; trying again\n"):
+                said = pushing.stderr.readline()
+            assert said.startswith("model.onnx.data: "), said
+            place.cluster.add_gateway(place.cluster.address)
+            _, errors = pushing.communicate()
         assert pushing.returncode == 0, errors
-        assert place.cluster.ask(f"select count(*) from blobs where location = '{location}'") == "1", "the upload was begun anew"
+        place.assert_not_begun_anew(location)
 
 
 if __name__ == "__main__":

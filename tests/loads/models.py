@@ -7,7 +7,8 @@ The model is a small ONNX file and a file of weights beside it, a chain of produ
 uploads it from a terminal, is stopped by Ctrl-C, and goes on through another gateway. Rows tell how long each stage took, and what the
 gateway, the workers and PostgreSQL (with all its processes) have of memory then: PSS now, and the resident peak of the stage. All of
 it with the blobs in a folder, in PostgreSQL, and in an S3-compatible store where `make s3-server` has installed one: s3rver, or moto
-for small models, as it reads a whole object to answer with a part of it. Then a sparse file is uploaded, and a hundred blobs are uploaded and deleted one after the other.
+for small models, as it reads a whole object to answer with a part of it. Then a sparse file is uploaded, and a hundred blobs are
+uploaded and deleted one after the other.
 """
 
 import hashlib
@@ -16,7 +17,6 @@ import os
 import pty
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,12 +29,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import measures  # noqa: E402
 from measures import MIB, sluice  # noqa: E402
+from group import Skipped, await_that  # noqa: E402
 from onnx_model import Chain  # noqa: E402
 from process_memory import Peak, memory_mib  # noqa: E402
-
-sys.path.insert(0, os.path.join(HERE, "../integration"))
-import s3_test  # noqa: E402
-from group import Skipped, await_that  # noqa: E402
+from s3_servers import FileServer, Moto  # noqa: E402
 
 # More than the gateway would hold as a whole (--resident-weights). S3's own tests are in tests/integration/s3_test.py.
 MODEL_MIB = {"minute": {"folder": 128, "postgres": 80},
@@ -372,44 +370,10 @@ def _run_sparse(report, mib):
             place.add("bytes that did not come", missing, "", 0, sure=True)
 
 
-class FileServer:
-    """`with FileServer() as server:` s3rver, with a bucket whose objects are files."""
-
-    PROGRAM = os.path.join(HERE, "../../var/s3rver/node_modules/.bin/s3rver")
-    KEY = "S3RVER"
-
-    def __enter__(self):
-        self._folder = tempfile.TemporaryDirectory()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = probe.getsockname()[1]
-        self._secret = os.path.join(self._folder.name, "secret")
-        with open(self._secret, "w", encoding="ascii") as file:
-            file.write(self.KEY)
-        command = [self.PROGRAM, "-d", os.path.join(self._folder.name, "objects"), "-a", "127.0.0.1", "-p", str(self._port),
-                   "--configure-bucket", "models", "--silent"]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        await_that(self._answers, "the S3 server comes up", PATIENCE_SECONDS)
-        return self
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
-        self._folder.cleanup()
-
-    def _answers(self):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self._port)) == 0
-
-    def settings(self):
-        return ("--blob-store", "s3://models/some/where", "--s3-endpoint", f"http://127.0.0.1:{self._port}",
-                "--s3-key-id", self.KEY, "--s3-region", "us-east-1", "--s3-secret-file", self._secret)
-
-
 def _run_s3(report, mib, width, waits):
-    has_files = os.path.exists(FileServer.PROGRAM)
+    has_files = FileServer.is_installed()
     try:
-        with FileServer() if has_files else s3_test.Server() as server:
+        with FileServer() if has_files else Moto() as server:
             store = Kind("S3 (s3rver)" if has_files else "S3 (moto)", server.settings(), None, waits)
             _run_store(report, mib if has_files else min(mib, MOTO_MIB), width, store)
     except Skipped as reason:

@@ -286,15 +286,15 @@ def _ignore_status(blob, pattern):
         return False
 
 
-def the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download(settings):
+def the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download(settings, size=200 * MIB):
     with sluice.Cluster(threads=(), settings=settings) as cluster:
-        pattern = Pattern(200 * MIB)
+        pattern = Pattern(size)
         warm = Pattern(9 * MIB, seed=5)
         blob = Blob(cluster.address, pattern.digest)
         expect(Blob(cluster.address, warm.digest).put(warm), 201)
         with Peak(cluster.gateway.pid) as peak:
-            blob.break_off(pattern, 0, 90 * MIB)
-            await_that(lambda: (blob.offset() or 0) >= 89 * MIB, "the upload is under way")
+            blob.break_off(pattern, 0, size // 2)
+            await_that(lambda: (blob.offset() or 0) >= size // 2 - MIB, "the upload is under way")
             resume(blob, pattern)
             read_back(blob, pattern)
         print(f"{settings[1:] or 'postgres'}: idle {peak.before_mib:.0f} MiB, at most {peak.mib:.0f} MiB")
