@@ -11,7 +11,6 @@ import struct
 import sys
 import tarfile
 import tempfile
-from urllib.parse import urlsplit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
@@ -115,7 +114,7 @@ def a_model_larger_than_what_is_held_runs_from_its_files():
         assert answer == LARGE.expected(feed[0])
         _check_peak(peak)
         other = cluster.add_gateway()
-        again = sluice.Client(urlsplit("//" + other.address).netloc)
+        again = sluice.Client(other.address)
         assert again.step(session, {"feeds": {"x": feed}, "fetches": ["y"]})["outputs"]["y"]["data"] == answer
 
 

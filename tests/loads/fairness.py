@@ -10,10 +10,7 @@ for long would have waited for long.
 """
 
 import http.client
-import json
 import os
-import socket
-import subprocess
 import sys
 import threading
 import time
@@ -34,12 +31,6 @@ SECONDS = {"minute": 29, "short": 70, "full": 190}  # in which each backlog is w
 ASKED = {"minute": 20, "short": 10, "full": 10}
 
 
-def _free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def _products(count):
     """A graph that multiplies matrices one after the other; nothing of it is known before a step feeds x."""
     graph = GraphBuilder()
@@ -50,36 +41,6 @@ def _products(count):
         at = graph.add("Tanh", at, T=Type("float32"))
     graph.add("Mean", at, graph.constant("int32", [2], [0, 1]), name="y", T=Type("float32"), Tidx=Type("int32"))
     return graph.document()
-
-
-class Tenant(sluice.Client):
-    """One tenant's connection to one gateway, with its key."""
-
-    def __init__(self, address, key):
-        super().__init__(address)
-        self._key = key
-
-    def post_step(self, session, graph, later=False):
-        """Runs a step, or queues it; the reply's document."""
-        body = json.dumps({"graph": graph, "feeds": {"x": 0.01}, "fetches": ["y"]})
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
-        if later:
-            headers["Prefer"] = "respond-async"
-        self._connection.request("POST", f"/api/v1/sessions/{session}/steps", body, headers)
-        reply = self._connection.getresponse()
-        content = reply.read()
-        if reply.status // 100 != 2:
-            raise sluice.Refused(reply.status, content)
-        return json.loads(content)
-
-    def make(self, path, document):
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
-        self._connection.request("POST", "/api/v1" + path, json.dumps(document), headers)
-        reply = self._connection.getresponse()
-        content = reply.read()
-        if reply.status // 100 != 2:
-            raise sluice.Refused(reply.status, content)
-        return json.loads(content)["id"]
 
 
 class Served(NamedTuple):
@@ -96,72 +57,33 @@ class Served(NamedTuple):
         return self.computed * max(0, min(end, self.ended) - max(begin, self.begun)) / took
 
 
-class Pool:
-    """`with Pool() as pool:` a database, two gateways at default settings, and later two workers."""
+class Pool(sluice.Cluster):
+    """`with Pool() as pool:` two gateways at default settings and tenants of these weights, and later two workers. `threads`: of
+    each worker, None for as many as it wants."""
 
-    def __init__(self, weights=None):
+    def __init__(self, weights=None, threads=None):
         self.weights = weights or WEIGHTS
-        self.keys = {}
-        self.gateways = []
-        self._programs = []
-        self._database = f"fairness_{os.getpid()}_{id(self)}"
-        self._ports = [_free_port(), _free_port()]
+        tenants = {name: {"weight": weight} for name, weight in self.weights.items()}
+        super().__init__(threads=(threads, threads), tenants=tenants, has_late_workers=True)
 
     def __enter__(self):
-        if "PGHOST" not in os.environ:
-            raise SystemExit("run under tools/with_postgres")
-        self.ask(f"create database {self._database} template template_app", "postgres")
+        super().__enter__()
         try:
-            self._start()
+            self._addresses = [self.address, self.add_gateway().address]
         except BaseException:
             self.__exit__()
             raise
         return self
 
-    def __exit__(self, *_):
-        for program in reversed(self._programs):
-            program.stop()
-        self.ask(f"drop database {self._database} with (force)", "postgres")
-
-    def ask(self, sql, database=None):
-        """The rows of a statement, as the superuser sees them."""
-        command = ["psql", "-qXAt", "-F", "\t", "-d", database or self._database, "-c", sql]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        return [line.split("\t") for line in done.stdout.splitlines() if line]
-
-    def _gateway_command(self, *arguments):
-        path = os.path.join(os.environ.get("OUT", "build/release"), "sluice-gateway")
-        place = ["--database", f"dbname={self._database}"]
-        done = subprocess.run([path, arguments[0], *place, *arguments[1:]], check=False, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
-        return done.stdout.strip()
-
-    def _start(self):
-        for name, weight in self.weights.items():
-            key = self._gateway_command("key", "create", name)
-            self.keys[name] = key.splitlines()[-1]
-            self._gateway_command("quota", name, f"weight={weight}")
-        workers = ",".join(f"127.0.0.1:{port}" for port in self._ports)
-        for _ in range(2):
-            gateway = sluice.Program("sluice-gateway", "--listen", "127.0.0.1:0", "--database", f"dbname={self._database}",
-                                     "--workers", workers)
-            self._programs.append(gateway)
-            self.gateways.append(gateway.address)
-
-    def start_workers(self, *arguments):
-        for number, port in enumerate(self._ports):
-            self._programs.append(sluice.Program("sluice-worker", "--listen", f"127.0.0.1:{port}", "--name", f"w{number}",
-                                                 *arguments))
-
     def tenant(self, name, gateway=0):
-        return Tenant(self.gateways[gateway], self.keys[name])
+        """The tenant's connection to one of the gateways."""
+        return sluice.Client(self._addresses[gateway], self.keys[name])
 
     def graph(self, name, count):
         """A session of the tenant, and a graph of so many products in it."""
         client = self.tenant(name)
-        session = client.make("/sessions", {"name": "load"})
-        graph = client.make(f"/sessions/{session}/graphs", _products(count))
+        session = client.session()
+        graph = client.graph(session, _products(count))
         client.close()
         return session, graph
 
@@ -171,10 +93,15 @@ class Pool:
             select tenants.name, extract(epoch from step.ended_at),
                 (step.stats ->> 'elapsed_us')::bigint - (step.stats ->> 'waited_us')::bigint,
                 (select sum((part ->> 'computed_us')::bigint) from json_array_elements(step.stats -> 'partitions') as part)
-            from sluice.step_records as step join sluice.tenants as tenants on tenants.id = step.tenant_id
+            from step_records as step join tenants on tenants.id = step.tenant_id
             where step.state = 'succeeded' order by 2""")
         return [Served(name, float(ended) - float(took) * 1e-6, float(ended), float(computed or 0) * 1e-6)
-                for name, ended, took, computed in rows]
+                for name, ended, took, computed in (row.split("|") for row in rows.splitlines())]
+
+
+def _request(graph):
+    """A step's."""
+    return {"graph": graph, "feeds": {"x": 0.01}, "fetches": ["y"]}
 
 
 class Clients:
@@ -194,7 +121,7 @@ class Clients:
         while self._running:
             begin = time.monotonic()
             try:
-                client.post_step(session, graph)
+                client.step(session, _request(graph))
                 self.latencies.append(time.monotonic() - begin)
             except (sluice.Refused, OSError, http.client.HTTPException) as error:
                 self.errors.append(str(error))
@@ -217,7 +144,7 @@ def queue_steps(pool, name, session, graph, count):
     def send(number):
         client = pool.tenant(name, number % 2)
         for _ in range(number, count, connections):
-            client.post_step(session, graph, later=True)
+            client.step(session, _request(graph), prefer="respond-async")
         client.close()
 
     threads = [threading.Thread(target=send, args=(number,)) for number in range(connections)]
@@ -279,10 +206,9 @@ class Backlog:
             thread.start()
 
     def _top_up(self, pool, name, session, graph, count):
-        query = ("select sum(queued) from sluice.queues join sluice.tenants on tenants.id = tenant_id "
-                 f"where tenants.name = '{name}'")
+        query = f"select sum(queued) from queues join tenants on tenants.id = tenant_id where tenants.name = '{name}'"
         while self._running:
-            if int(pool.ask(query)[0][0]) < count // 2:
+            if int(pool.ask(query)) < count // 2:
                 queue_steps(pool, name, session, graph, count // 4)
             time.sleep(0.5)
 
@@ -294,11 +220,11 @@ class Backlog:
             thread.join()
 
 
-def run_backlog(report, case, products, seconds, most, asked, synchronous=(), worker_arguments=()):
+def run_backlog(report, case, products, seconds, most, asked, synchronous=(), threads=None):
     """Every tenant has steps in the queue before the workers come, and throughout; their cost by tenant, in products."""
-    with Pool() as pool:
+    with Pool(threads=threads) as pool:
         backlog = Backlog(pool, products, most, synchronous)
-        pool.start_workers(*worker_arguments)
+        pool.start_workers()
         backlog.start()
         begin = time.time()
         time.sleep(seconds)
@@ -343,7 +269,7 @@ def run_quiet(report, case, cost, flood_cost, seconds):
         def post_steps(tell):
             client = pool.tenant("flood", os.getpid() % 2)
             while True:
-                client.post_step(*graph)
+                client.step(graph[0], _request(graph[1]))
                 tell()
 
         for when in ("before", "during", "after"):
@@ -367,7 +293,7 @@ def run(report, length):
     if length == "minute":
         # One thread a worker: the queue is long enough for a fast machine with many cores, too.
         run_backlog(report, "costs 10 to 1, the light tenant's clients wait", {"heavy": 30, "middle": 300, "light": 30}, seconds, 2400,
-                    asked, ("light",), ("--threads", "1"))
+                    asked, ("light",), threads=1)
         return
     run_backlog(report, "equal costs", {name: 60 for name in WEIGHTS}, seconds, 1500, asked)
     run_backlog(report, "costs 10 to 1", {"heavy": 20, "middle": 200, "light": 20}, seconds, 3000, asked)

@@ -23,7 +23,6 @@ import tempfile
 import threading
 import time
 from typing import NamedTuple, Optional
-from urllib.parse import urlsplit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -129,13 +128,12 @@ class Place:
     def add_gateway(self):
         gateway = self.cluster.add_gateway()
         self.gateways.append(gateway)
-        sluice.Client(urlsplit("//" + gateway.address).netloc).send("GET", "/sessions")
+        sluice.Client(gateway.address).send("GET", "/sessions")
         self.idle[gateway.pid] = memory_mib(gateway.pid)
         return gateway
 
     def command(self, gateway, *arguments):
-        address = urlsplit("//" + gateway.address).netloc
-        return sluice.command("--url", f"http://{address}", *arguments)
+        return sluice.command("--url", f"http://{gateway.address}", *arguments)
 
 
 class Stage:

@@ -7,9 +7,9 @@ Threads: a Cluster belongs to one thread; every thread has a Client of its own.
 import http.client
 import json
 import os
+import socket
 import subprocess
 import time
-from urllib.parse import urlsplit
 
 START_SECONDS = 30
 STOP_SECONDS = 15
@@ -43,7 +43,7 @@ class Client:
         self._key = key
         self._used = time.monotonic()
 
-    def send(self, method, path, body=None, content_type="application/json", accept=None, length=None):
+    def send(self, method, path, body=None, content_type="application/json", accept=None, length=None, prefer=None):
         """The reply's document (None when it has no body), or its bytes when it is no JSON; raises Refused, OSError,
         http.client.HTTPException. `length`: of a body that is a file."""
         if body is not None and length is None and not isinstance(body, bytes):
@@ -53,6 +53,8 @@ class Client:
             headers["Content-Length"] = str(length)
         if accept is not None:
             headers["Accept"] = accept
+        if prefer is not None:
+            headers["Prefer"] = prefer
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
         if time.monotonic() - self._used > IDLE_SECONDS:
@@ -80,8 +82,8 @@ class Client:
     def plan(self, session, graph, request):
         return self.send("POST", f"/sessions/{session}/graphs/{graph}:plan", request)
 
-    def step(self, session, request):
-        return self.send("POST", f"/sessions/{session}/steps", request)
+    def step(self, session, request, prefer=None):
+        return self.send("POST", f"/sessions/{session}/steps", request, prefer=prefer)
 
     def close(self):
         self._connection.close()
@@ -126,17 +128,28 @@ class Program:
         self._process.stdout.close()
 
 
+def _reserve_port():
+    """A socket that keeps a port for a program that is started later."""
+    reserved = socket.socket()
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
+
+
 class Cluster:
     """`with Cluster() as cluster:` a database, workers and a gateway that end with the block. `threads`: how many each
     worker computes with; there are as many workers as numbers, and with None each has as many threads as it wants.
-    `settings`: more arguments for each gateway, `worker_settings` for each worker. `tenants`: their names, each with its quotas ({"weight": 3}); without any,
-    nobody needs a key."""
+    `settings`: more arguments for each gateway, `worker_settings` for each worker. `tenants`: their names, each with its
+    quotas ({"weight": 3}); without any, nobody needs a key. `has_late_workers`: the block begins without workers, until it
+    calls start_workers()."""
 
-    def __init__(self, threads=(2, 2), settings=(), tenants=None, worker_settings=()):
+    def __init__(self, threads=(2, 2), settings=(), tenants=None, worker_settings=(), has_late_workers=False):
         self._threads = threads
         self._settings = settings
         self._worker_settings = worker_settings
         self._tenants = tenants or {}
+        self._has_late_workers = has_late_workers
+        self._reserved = []  # for late workers
+        self.workers = []
         self._programs = []
         self._database = f"driver_{os.getpid()}_{id(self)}"
         self.keys = {}
@@ -155,6 +168,7 @@ class Cluster:
     def __exit__(self, *_):
         for program in reversed(self._programs):
             program.stop()
+        self._close_reserved()
         self._execute(f"drop database {self._database} with (force)")
 
     def client(self, tenant=None):
@@ -171,8 +185,18 @@ class Cluster:
         self._programs.append(gateway)
         return gateway
 
+    def start_workers(self):
+        """Starts the workers; late ones where the gateways look for them."""
+        places = self._late_addresses() or ["127.0.0.1:0"] * len(self._threads)
+        self._close_reserved()
+        for index, (count, place) in enumerate(zip(self._threads, places)):
+            threads = [] if count is None else ["--threads", str(count)]
+            worker = Program("sluice-worker", "--listen", place, "--name", f"w{index}", *threads, *self._worker_settings)
+            self._programs.append(worker)
+            self.workers.append(worker)
+
     def ask(self, sql):
-        """What the database answers: the first column of each row, a line each."""
+        """The database's answer: a line for each row, a '|' between two columns."""
         return subprocess.run(["psql", "-qXAt", "-d", self._database, "-c", "set search_path = sluice", "-c", sql],
                               check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
@@ -190,18 +214,25 @@ class Cluster:
             self.keys[tenant] = self._command("key", "create", tenant)
             if quotas:
                 self._command("quota", tenant, *(f"{name}={value}" for name, value in quotas.items()))
-        for index, count in enumerate(self._threads):
-            threads = [] if count is None else ["--threads", str(count)]
-            self._programs.append(Program("sluice-worker", "--listen", "127.0.0.1:0", "--name", f"w{index}", *threads,
-                                          *self._worker_settings))
-        self.workers = list(self._programs)
-        self._workers = ",".join(program.address for program in self._programs)
+        if self._has_late_workers:
+            self._reserved = [_reserve_port() for _ in self._threads]
+        else:
+            self.start_workers()
+        self._workers = ",".join(self._late_addresses() or [worker.address for worker in self.workers])
         self.gateway = self.add_gateway()
-        self.address = urlsplit("//" + self.gateway.address).netloc
-        self._await_workers()
+        self.address = self.gateway.address
+        if not self._has_late_workers:
+            self._await_workers()
+
+    def _late_addresses(self):
+        return [f"127.0.0.1:{reserved.getsockname()[1]}" for reserved in self._reserved]
+
+    def _close_reserved(self):
+        while self._reserved:
+            self._reserved.pop().close()
 
     def _command(self, name, *arguments):
-        """What a command of the gateway's program prints."""
+        """The text that a command of the gateway's program prints."""
         command = [_path("sluice-gateway"), name, "--database", f"dbname={self._database}", *arguments]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
