@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The exchanges that README.md and docs/guide.md show are run as they stand, and are answered as they stand there.
+"""The exchanges that README.md and docs/guide.md show are run as they stand, and are answered as they stand there. What pages
+name is there: files, folders, operations.
 
 A line `    $ command` is given to a shell; the indented lines below it are its answer, in which `…` stands for anything. Ids in
 the answers are learnt: the first `ses_…` that a page shows is the first that the gateway gave out, and so on."""
 
+import json
 import os
 import re
 import subprocess
@@ -117,7 +119,20 @@ def every_file_and_folder_that_a_page_names_is_there():
     assert not missing, "\n".join(missing)
 
 
+def every_operation_that_a_page_names_is_in_the_contract():
+    """As `GET /api/v1/limits`, or `POST …/graphs/{graph}:plan` with the beginning of the path left out."""
+    paths = json.load(open("openapi/openapi.json", encoding="utf-8"))["paths"]
+    operations = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+    named = [(page, *match) for page in _files() if page.endswith(".md")
+             for match in re.findall(r"`(GET|PUT|POST|DELETE|HEAD|PATCH) (…?/[^`? ]*)`", open(page, encoding="utf-8").read())]
+    assert len(named) > 10, named
+    missing = [f"{page}: `{method} {path}`" for page, method, path in named
+               if not any(method == known and (whole == path or path[0] == "…" and whole.endswith(path[1:])) for known, whole in operations)]
+    assert not missing, "\n".join(missing)
+
+
 run_group([
+    every_operation_that_a_page_names_is_in_the_contract,
     every_file_and_folder_that_a_page_names_is_there,
     the_exchange_of_the_readme_is_answered_as_it_stands_there,
     the_exchanges_of_the_guide_are_answered_as_they_stand_there,
