@@ -9,7 +9,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-enum { THREADS_DEFAULT = 4, QUEUE_DEFAULT = 1024 };
+enum { THREADS_DEFAULT = 4, QUEUE_DEFAULT = 2048 };
 
 typedef struct LaneKey {
     TenantId tenant;
@@ -23,6 +23,7 @@ typedef struct Lane {
     LaneKey key;
     Job *first;
     Job **last;
+    int waiting_count;
     int running_count;
 } Lane;
 
@@ -82,6 +83,7 @@ lanes_take(JobPool *pool, Lane **ret_lane)
             if (lane->first != NULL) {
                 list_append(&pool->lanes, &lane->link);
             }
+            lane->waiting_count--;
             lane->running_count++;
             pool->long_count += lane->key.is_long;
             pool->waiting--;
@@ -275,6 +277,15 @@ lane_find(JobPool *pool, const Job *job)
     return lane;
 }
 
+/* Returns whether one more job may wait in this lane: a tenant's has as many as stay free for all others
+ * together. The mutex is held. */
+static bool
+may_wait(const JobPool *pool, const Lane *lane)
+{
+    return uuid_is_zero(lane->key.tenant.value) ||
+           lane->waiting_count < pool->options.queue_max - pool->waiting;
+}
+
 bool
 job_submit(JobPool *pool, Job *job)
 {
@@ -284,17 +295,19 @@ job_submit(JobPool *pool, Job *job)
     mutex_lock(&pool->mutex);
     bool has_room = pool->waiting < pool->options.queue_max && !pool->is_closing;
     Lane *lane = has_room ? lane_find(pool, job) : NULL;
-    if (lane != NULL) {
+    bool is_taken = lane != NULL && may_wait(pool, lane);
+    if (is_taken) {
         if (lane->first == NULL) {
             list_append(&pool->lanes, &lane->link);
         }
         *lane->last = job;
         lane->last = &job->next;
+        lane->waiting_count++;
         pool->waiting++;
         condition_signal(&pool->has_job);
     }
     mutex_unlock(&pool->mutex);
-    return lane != NULL;
+    return is_taken;
 }
 
 size_t

@@ -4,8 +4,9 @@
  * have all threads at a time. Jobs that may compute for longer than some milliseconds (is_long) have half of
  * the threads together, so that the others never wait for the end of one.
  *
- * Each thread makes a context of its own when it starts and hands it to every job. The queue is bounded: a
- * full queue is an answer (503), not a wait.
+ * Each thread makes a context of its own when it starts and hands it to every job. The queue is bounded, and
+ * a tenant's lane has as much of it as stays free for all others, half when it is alone: a full queue is an
+ * answer (503), not a wait.
  *
  * Ownership: a Job lives inside its owner's struct, from job_submit() until `done` is called.
  * Threads:   job_submit() from any; `run` on a job thread; `done` on the job's loop.
@@ -35,7 +36,7 @@ struct Job {
 
 typedef struct JobPoolOptions {
     int thread_count; /* 0: 4 */
-    int queue_max;    /* jobs waiting; 0: 1024 */
+    int queue_max;    /* jobs waiting; 0: 2048 */
     Status (*context_new)(Call *call, const void *owner, JobContext **ret_context); /* NULL: no context */
     void (*context_free)(JobContext *context);
     const void *owner;
@@ -48,7 +49,7 @@ MUST_USE Status job_pool_new(Call *call, const JobPoolOptions *options, JobPool 
  * for the jobs' `done` to be called. */
 void job_pool_free(JobPool *pool);
 
-/* Takes a job. False when the queue is full: the job was not taken. */
+/* Takes a job. False when the queue, or its tenant's part, is full: the job was not taken. */
 MUST_USE bool job_submit(JobPool *pool, Job *job);
 
 size_t job_pool_waiting(JobPool *pool);

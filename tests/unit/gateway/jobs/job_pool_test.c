@@ -215,6 +215,44 @@ neither_a_tenant_nor_long_jobs_get_all_threads(void **state)
     }
 }
 
+/* One job runs; five may wait, of which the first tenant gets three and leaves two to others. */
+static void
+no_tenant_fills_the_queue(void **state)
+{
+    static const struct {
+        unsigned char tenant; /* 0: the gateway's own */
+        bool is_taken;
+    } cases[] = {{1, true}, {1, true}, {1, true}, {1, false}, {2, true}, {1, false}, {2, false}, {0, true},
+        {0, false}};
+    (void)state;
+    Call call = {0};
+    Loop *loop = NULL;
+    JobPool *pool = NULL;
+    Work works[COUNT_OF(cases) + 1] = {0};
+    atomic_store_seq_cst(&gate, 0);
+    assert_status(&call, STATUS_OK, loop_new(&call, &loop));
+    assert_status(
+        &call, STATUS_OK, job_pool_new(&call, &(JobPoolOptions){.thread_count = 1, .queue_max = 5}, &pool));
+    works[0].job = (Job){.loop = loop, .run = work_run, .done = work_done};
+    assert_true(job_submit(pool, &works[0].job));
+    while (job_pool_waiting(pool) > 0) {
+        usleep(100);
+    }
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        Job *job = &works[index + 1].job;
+        *job = (Job){.loop = loop, .run = work_run, .done = work_done};
+        job->tenant.value.bytes[0] = cases[index].tenant;
+        assert_int_equal(job_submit(pool, job), cases[index].is_taken);
+    }
+    atomic_store_seq_cst(&gate, 1);
+    job_pool_free(pool);
+    loop_turn(loop, 0);
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        assert_int_equal(works[index + 1].is_done, cases[index].is_taken);
+    }
+    loop_free(loop);
+}
+
 static void
 a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others(void **state)
 {
@@ -238,6 +276,7 @@ main(void)
         cmocka_unit_test(a_full_queue_refuses_and_closing_runs_what_waits),
         cmocka_unit_test(tenants_take_turns),
         cmocka_unit_test(neither_a_tenant_nor_long_jobs_get_all_threads),
+        cmocka_unit_test(no_tenant_fills_the_queue),
         cmocka_unit_test(a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
