@@ -52,8 +52,7 @@ refuse_output(StepCall *step, uint32_t fetch, uint64_t size, OutputRoom room)
     Status code = room == OUTPUT_ROOM_NEVER ? STATUS_FAILED_PRECONDITION : STATUS_RESOURCE_EXHAUSTED;
     Failure failure = failure_of(code, (Slice){0},
         "output '%.*s' of %llu bytes has to be whole in the gateway, and its memory for outputs has no room "
-        "for "
-        "that: fetch fewer or smaller outputs, or accept application/vnd.sluice.frames",
+        "for that: fetch fewer or smaller outputs, or accept application/vnd.sluice.frames",
         SLICE_PRINT(slice_part(step->plan->fetches[fetch], 0, 128)), (unsigned long long)size);
     step_fail(step->running.run, &failure);
 }
