@@ -1,6 +1,7 @@
 #include "shared/wire/messages.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "shared/base/text.h"
@@ -388,6 +389,18 @@ wire_worker_write(Buffer *buffer, const WireWorker *worker)
     json_write_object_end(&writer);
 }
 
+/* Checks what sums are made of. */
+static Status
+check_device(Call *call, const WireDevice *device)
+{
+    bool is_ok = device->thread_count >= 0 && device->thread_count <= WIRE_DEVICE_SLOTS_MAX &&
+                 device->slot_count >= 0 && device->slot_count <= WIRE_DEVICE_SLOTS_MAX;
+    return is_ok ? STATUS_OK
+                 : call_fail(call, STATUS_INVALID_ARGUMENT,
+                       "a device has %" PRId64 " threads and %" PRId64 " slots, each may be 0 to %d",
+                       device->thread_count, device->slot_count, WIRE_DEVICE_SLOTS_MAX);
+}
+
 Status
 wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
 {
@@ -395,6 +408,9 @@ wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
     TRY(json_stream_read(call, json, &dialect, &worker_table, &worker));
     if (worker.name.size == 0 || worker.incarnation.size != INCARNATION_TEXT_SIZE - 1) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'name' or 'incarnation' is missing");
+    }
+    for (size_t index = 0; index < worker.device_count; index++) {
+        TRY(check_device(call, &worker.devices[index]));
     }
     *ret_worker = worker;
     return STATUS_OK;

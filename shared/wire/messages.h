@@ -146,7 +146,7 @@ typedef struct WireDevice {
     int64_t memory_in_use;
 } WireDevice;
 
-enum { WIRE_DEVICE_COUNT_MAX = 64 };
+enum { WIRE_DEVICE_COUNT_MAX = 64, WIRE_DEVICE_SLOTS_MAX = 65536 };
 
 typedef struct WireWorker {
     Slice name;

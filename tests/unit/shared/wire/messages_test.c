@@ -308,6 +308,18 @@ a_worker_without_a_name_or_with_too_many_devices_is_refused(void **state)
 }
 
 static void
+a_worker_with_more_slots_than_can_be_added_up_is_refused(void **state)
+{
+    WireWorker worker;
+    assert_refused(*state,
+        wire_worker_read(*state,
+            SLICE("{\"name\":\"w\",\"incarnation\":\"0123456789abcdef\",\"devices\":[{\"threads\":4,"
+                  "\"slots\":9223372036854775807}]}"),
+            &worker),
+        "a device has 4 threads and 9223372036854775807 slots, each may be 0 to 65536");
+}
+
+static void
 a_key_goes_into_a_path_and_comes_back(void **state)
 {
     const Call *call = *state;
@@ -396,6 +408,7 @@ main(void)
         CALL_TEST(statistics_come_back_as_they_were_written),
         CALL_TEST(a_worker_comes_back_as_it_was_written),
         CALL_TEST(a_worker_without_a_name_or_with_too_many_devices_is_refused),
+        CALL_TEST(a_worker_with_more_slots_than_can_be_added_up_is_refused),
         CALL_TEST(a_reset_comes_back_as_it_was_written),
         CALL_TEST(a_key_goes_into_a_path_and_comes_back),
         CALL_TEST(a_broken_escape_is_refused),
