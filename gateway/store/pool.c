@@ -172,33 +172,26 @@ pool_round_begin(
     return STATUS_OK;
 }
 
-static bool
-has_demand(const PoolShares *pool, size_t tenant)
-{
-    for (size_t index = 0; index < pool->demand_count; index++) {
-        if (pool->demands[index].tenant == tenant) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static Status
 put_tenants(Call *call, Store *store, const PoolShares *pool)
 {
     AUTO_SQL_ARRAY ids = sql_array(SQL_UUID);
     AUTO_SQL_ARRAY times = sql_array(SQL_DOUBLE);
     Values values = {0};
-    for (size_t index = 0; index < pool->tenant_count; index++) {
+    bool *have_demand = arena_alloc(call->arena, (pool->tenant_count + 1) * sizeof *have_demand);
+    for (size_t index = 0; have_demand != NULL && index < pool->demand_count; index++) {
+        have_demand[pool->demands[index].tenant] = true;
+    }
+    for (size_t index = 0; have_demand != NULL && index < pool->tenant_count; index++) {
         const ShareTenant *tenant = &pool->tenants[index];
-        if (tenant->virtual_time > pool->virtual_time || has_demand(pool, index)) {
+        if (tenant->virtual_time > pool->virtual_time || have_demand[index]) {
             sql_array_uuid(&ids, tenant->id.value);
             sql_array_double(&times, tenant->virtual_time);
         }
     }
     values_double(&values, pool->virtual_time);
     values_double(&values, pool->service_s);
-    if (!values_array(&values, &ids) || !values_array(&values, &times)) {
+    if (have_demand == NULL || !values_array(&values, &ids) || !values_array(&values, &times)) {
         return call_fail_memory(call, "the tenants of the pool");
     }
     return store_execute(call, store, NO_TENANT, &sql_pool_settle, &values, NULL);
