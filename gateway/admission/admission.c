@@ -448,8 +448,11 @@ enter_ticket(Admission *admission, AdmissionTicket *ticket, TenantId id)
 {
     look_for_slots(admission);
     AdmissionTenant *tenant = take_tenant(admission, id);
-    if (tenant == NULL || tenant->waiting >= (int64_t)admission->options.waiting_max) {
-        return ADMISSION_REFUSED;
+    if (tenant == NULL) {
+        return ADMISSION_NO_MEMORY;
+    }
+    if (tenant->waiting >= (int64_t)admission->options.waiting_max) {
+        return ADMISSION_FULL;
     }
     ticket->tenant = tenant;
     bool may_run = tenant->waiting == 0 && tenant->running < running_max_of(admission, tenant) &&
@@ -476,7 +479,7 @@ admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant)
     mutex_lock(&admission->lock);
     AdmissionAnswer answer = enter_ticket(admission, ticket, tenant);
     mutex_unlock(&admission->lock);
-    if (answer == ADMISSION_REFUSED) {
+    if (answer == ADMISSION_FULL || answer == ADMISSION_NO_MEMORY) {
         ticket->lane = NULL;
     }
     return answer;

@@ -72,10 +72,15 @@ struct AdmissionTicket {
     uint64_t entered_ns;
 };
 
-typedef enum AdmissionAnswer { ADMISSION_RUNS, ADMISSION_WAITS, ADMISSION_REFUSED } AdmissionAnswer;
+typedef enum AdmissionAnswer {
+    ADMISSION_RUNS,
+    ADMISSION_WAITS,
+    ADMISSION_FULL, /* refused: too many of its tenant wait */
+    ADMISSION_NO_MEMORY,
+} AdmissionAnswer;
 
-/* Asks for a step of the tenant to run; the ticket has `granted`, a priority, and an average or an estimate.
- * A step is refused when too many of its tenant wait, or without memory. */
+/* Asks for a step of the tenant to run; the ticket has `granted`, a priority, and an average or an
+ * estimate. */
 MUST_USE AdmissionAnswer admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant);
 
 /* Lets a step leave that runs or waits; one that is outside stays there. `used_ns` is the device time of a

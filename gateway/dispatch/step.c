@@ -592,6 +592,11 @@ step_granted(AdmissionTicket *ticket)
 static void
 enter_pool(StepRun *step)
 {
+    static const char *const refusals[] = {
+        [ADMISSION_FULL] =
+            "too many steps of the tenant wait for a slot of the pool: the limit waiting_steps",
+        [ADMISSION_NO_MEMORY] = "no memory left for admitting the step",
+    };
     AdmissionLane *lane = step->dispatcher->lane;
     step->entered_ns = clock_monotonic_ns();
     if (lane == NULL || step->only_registers || step->is_partial) {
@@ -604,9 +609,8 @@ enter_pool(StepRun *step)
     AdmissionAnswer answer = admission_enter(lane, &step->ticket, step->payer);
     if (answer == ADMISSION_RUNS) {
         admit_step(step);
-    } else if (answer == ADMISSION_REFUSED) {
-        Failure failure = failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
-            "too many steps of the tenant wait for a slot of the pool: the limit waiting_steps");
+    } else if (answer != ADMISSION_WAITS) {
+        Failure failure = failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "%s", refusals[answer]);
         step_end(step, &failure);
     }
 }

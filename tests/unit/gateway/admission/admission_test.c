@@ -274,7 +274,7 @@ a_line_has_an_end(void **state)
     for (int number = 1; number <= WAITING_MAX; number++) {
         assert_int_equal(enter(number, 1), ADMISSION_WAITS);
     }
-    assert_int_equal(enter(WAITING_MAX + 1, 1), ADMISSION_REFUSED);
+    assert_int_equal(enter(WAITING_MAX + 1, 1), ADMISSION_FULL);
     assert_int_equal(enter(WAITING_MAX + 2, 2), ADMISSION_RUNS);
 }
 
@@ -319,7 +319,7 @@ lack_of_memory_refuses_a_step_and_harms_no_other(void **state)
     (void)state;
     adopt(8, 64);
     fail_alloc_at = fail_alloc_count + 1;
-    assert_int_equal(enter(0, 7), ADMISSION_REFUSED);
+    assert_int_equal(enter(0, 7), ADMISSION_NO_MEMORY);
     fail_alloc_at = 0;
     assert_int_equal(enter(1, 1), ADMISSION_RUNS);
 }
