@@ -1,14 +1,12 @@
 #include "gateway/admission/metrics.h"
 
-static const int64_t bounds_us[] = {
-    100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 500000, 2500000, 10000000, 60000000};
-
-METRIC_HISTOGRAM_DEFINE(metric_wait_seconds, 1, bounds_us, .name = "sluice_admission_wait_seconds",
-    .help = "How long steps waited that found no slot free.", .scale = 1e-6);
+METRIC_HISTOGRAM_DEFINE(metric_wait_seconds, 1, metric_step_bounds_us,
+    .name = "sluice_admission_wait_seconds", .help = "How long steps waited that found no slot free.",
+    .scale = 1e-6);
 METRIC_DEFINE(metric_waiting, 1, .name = "sluice_admission_waiting", .kind = METRIC_GAUGE,
     .help = "Steps that wait for a slot of the pool.");
 METRIC_DEFINE(metric_running, 1, .name = "sluice_admission_running", .kind = METRIC_GAUGE,
-    .help = "Steps that hold slots of the pool.");
+    .help = "Steps admitted to the pool and not ended.");
 METRIC_DEFINE(metric_slots, 1, .name = "sluice_admission_slots", .kind = METRIC_GAUGE,
     .help = "Slots of the pool that this gateway may use now.", .scale = 1e-3);
 

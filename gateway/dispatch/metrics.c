@@ -3,15 +3,14 @@
 typedef enum Outcome { SUCCEEDED, FAILED, CANCELLED, TIMED_OUT } Outcome;
 
 static const char *const outcomes[] = {"succeeded", "failed", "cancelled", "timed_out"};
-static const int64_t bounds_us[] = {
-    100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 500000, 2500000, 10000000, 60000000};
 
 METRIC_DEFINE(metric_steps, COUNT_OF(outcomes), .name = "sluice_steps_total", .kind = METRIC_COUNTER,
     .help = "Steps ended, by outcome.", .labels = {METRIC_LABEL("outcome", outcomes)});
-METRIC_HISTOGRAM_DEFINE(metric_step_seconds, 1, bounds_us, .name = "sluice_step_seconds",
-    .help = "From a step's dispatch to its end, all attempts.", .scale = 1e-6);
+METRIC_HISTOGRAM_DEFINE(metric_step_seconds, 1, metric_step_bounds_us, .name = "sluice_step_seconds",
+    .help = "From a step's start to its end: its wait for a slot of the pool, and all attempts.",
+    .scale = 1e-6);
 METRIC_DEFINE(metric_steps_running, 1, .name = "sluice_steps_running", .kind = METRIC_GAUGE,
-    .help = "Steps dispatched and not ended.");
+    .help = "Steps begun and not ended, those included that wait for a slot of the pool.");
 
 METRIC_DEFINE(metric_registrations, 1, .name = "sluice_registrations_total", .kind = METRIC_COUNTER,
     .help = "Partitions registered on workers.");

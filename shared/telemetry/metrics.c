@@ -5,6 +5,9 @@
 
 #include "shared/base/atomic.h"
 
+const int64_t metric_step_bounds_us[METRIC_STEP_BOUND_COUNT] = {
+    100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 500000, 2500000, 10000000, 60000000};
+
 /* Returns this thread's row. Threads take rows in turn, so that as many as there are rows never share one. */
 static int64_t *
 own_row(const Metric *metric)

@@ -77,6 +77,10 @@ typedef struct Metric {
     METRIC_DEFINE(variable, (size_t)(series_count) * (COUNT_OF(bounds_) + 2), .kind = METRIC_HISTOGRAM,      \
         .bounds = (bounds_), .bound_count = COUNT_OF(bounds_), __VA_ARGS__)
 
+/* Bounds for the times of steps: from a tenth of a millisecond to a minute. */
+enum { METRIC_STEP_BOUND_COUNT = 13 };
+extern const int64_t metric_step_bounds_us[METRIC_STEP_BOUND_COUNT];
+
 typedef struct MetricTable {
     const Metric *const *metrics;
     size_t count;
