@@ -364,12 +364,6 @@ deliver_grants(Task *task)
     }
 }
 
-static Slice
-key_of(const TenantId *tenant)
-{
-    return slice_of((const char *)tenant->value.bytes, sizeof tenant->value.bytes);
-}
-
 static bool
 make_room_in_heap(Admission *admission)
 {
@@ -391,7 +385,7 @@ static AdmissionTenant *
 add_tenant(Admission *admission, TenantId id)
 {
     AdmissionTenant *tenant = make_room_in_heap(admission) ? memory_new(1, sizeof *tenant) : NULL;
-    if (tenant == NULL || !map_put(admission->tenants, key_of(&id), tenant)) {
+    if (tenant == NULL || !map_put(admission->tenants, uuid_slice(&id.value), tenant)) {
         memory_free(tenant);
         return NULL;
     }
@@ -407,7 +401,7 @@ add_tenant(Admission *admission, TenantId id)
 static AdmissionTenant *
 find_tenant(Admission *admission, TenantId id)
 {
-    return map_get(admission->tenants, key_of(&id));
+    return map_get(admission->tenants, uuid_slice(&id.value));
 }
 
 /* Returns the tenant, which begins at the clock unless it has waited without a break. */
@@ -626,7 +620,7 @@ tell_tenant(AdmissionTenant *tenant, AdmissionUse *ret_use)
 static void
 forget_tenant(Admission *admission, AdmissionTenant *tenant)
 {
-    (void)map_remove(admission->tenants, key_of(&tenant->id));
+    (void)map_remove(admission->tenants, uuid_slice(&tenant->id.value));
     memory_free(tenant);
 }
 

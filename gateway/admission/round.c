@@ -7,8 +7,8 @@ static bool
 index_tenants(PoolShares *pool, Map *map)
 {
     for (size_t index = 0; index < pool->tenant_count; index++) {
-        const unsigned char *id = pool->tenants[index].id.value.bytes;
-        if (!map_put(map, slice_of((const char *)id, sizeof(Uuid)), &pool->tenants[index])) {
+        ShareTenant *tenant = &pool->tenants[index];
+        if (!map_put(map, uuid_slice(&tenant->id.value), tenant)) {
             return false;
         }
     }
@@ -19,7 +19,7 @@ index_tenants(PoolShares *pool, Map *map)
 static ShareTenant *
 find_tenant(const Map *map, TenantId id)
 {
-    return map_get(map, slice_of((const char *)id.value.bytes, sizeof(Uuid)));
+    return map_get(map, uuid_slice(&id.value));
 }
 
 static void

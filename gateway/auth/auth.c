@@ -187,7 +187,7 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
 static RequestRate *
 rate_of(Auth *auth, const KeyRecord *record)
 {
-    Slice tenant = slice_of(record->tenant.value.bytes, sizeof record->tenant.value.bytes);
+    Slice tenant = uuid_slice(&record->tenant.value);
     mutex_lock(&auth->lock);
     RequestRate *rate = map_get(auth->rates, tenant);
     if (rate == NULL) {

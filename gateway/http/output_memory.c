@@ -38,12 +38,6 @@ struct OutputWait {
     size_t size;
 };
 
-static Slice
-key_of(const TenantId *tenant)
-{
-    return slice_of(tenant->value.bytes, sizeof tenant->value.bytes);
-}
-
 OutputMemory *
 output_memory_new(size_t size_max)
 {
@@ -91,10 +85,10 @@ output_memory_held(OutputMemory *memory)
 static OutputAccount *
 account_open(OutputMemory *memory, TenantId tenant)
 {
-    OutputAccount *account = map_get(memory->accounts, key_of(&tenant));
+    OutputAccount *account = map_get(memory->accounts, uuid_slice(&tenant.value));
     if (account == NULL) {
         account = memory_new(1, sizeof *account);
-        if (account == NULL || !map_put(memory->accounts, key_of(&tenant), account)) {
+        if (account == NULL || !map_put(memory->accounts, uuid_slice(&tenant.value), account)) {
             memory_free(account);
             return NULL;
         }
@@ -112,7 +106,7 @@ account_close(OutputMemory *memory, OutputAccount *account)
 
     if (--account->claim_count == 0) {
         assert(account->held == 0 && account->wait_count == 0);
-        (void)map_remove(memory->accounts, key_of(&account->tenant));
+        (void)map_remove(memory->accounts, uuid_slice(&account->tenant.value));
         memory_free(account);
     }
 }

@@ -70,12 +70,6 @@ read_tenant(Call *call, const Rows *rows, size_t row, ShareTenant *ret_tenant)
     return row_end(call, &reader);
 }
 
-static Slice
-key_of(const TenantId *tenant)
-{
-    return slice_of((const char *)tenant->value.bytes, sizeof tenant->value.bytes);
-}
-
 /* Reads the tenants, and indexes them by id in `map`. */
 static Status
 read_tenants(Call *call, Store *store, Values *values, PoolShares *pool, Map *map)
@@ -89,7 +83,7 @@ read_tenants(Call *call, Store *store, Values *values, PoolShares *pool, Map *ma
     for (size_t index = 0; index < rows.count; index++) {
         ShareTenant *tenant = &pool->tenants[index];
         TRY(read_tenant(call, &rows, index, tenant));
-        if (!map_put(map, key_of(&tenant->id), tenant)) {
+        if (!map_put(map, uuid_slice(&tenant->id.value), tenant)) {
             return call_fail_memory(call, "the tenants of the pool");
         }
     }
@@ -110,7 +104,7 @@ read_demand(Call *call, const Rows *rows, size_t row, const Map *map, ShareTenan
     demand.running = row_int64(&reader);
     demand.waiting = row_int64(&reader);
     demand.lent = row_int64(&reader);
-    *ret_tenant = map_get(map, key_of(&id));
+    *ret_tenant = map_get(map, uuid_slice(&id.value));
     *ret_demand = demand;
     return row_end(call, &reader);
 }

@@ -21,12 +21,6 @@ struct TraceCache {
     size_t size_max;
 };
 
-static Slice
-key_of(const StepId *id)
-{
-    return slice_of((const char *)id->value.bytes, sizeof id->value.bytes);
-}
-
 TraceCache *
 trace_cache_new(size_t size_max)
 {
@@ -48,7 +42,7 @@ trace_cache_new(size_t size_max)
 static void
 drop_trace(TraceCache *cache, Kept *kept)
 {
-    (void)map_remove(cache->traces, key_of(&kept->trace->id));
+    (void)map_remove(cache->traces, uuid_slice(&kept->trace->id.value));
     list_remove(&kept->link);
     cache->size -= kept->trace->size;
     step_trace_unref(kept->trace);
@@ -81,12 +75,12 @@ trace_cache_free(TraceCache *cache)
 static bool
 insert_trace(TraceCache *cache, Kept *kept, StepTrace *trace)
 {
-    Kept *before = map_get(cache->traces, key_of(&trace->id));
+    Kept *before = map_get(cache->traces, uuid_slice(&trace->id.value));
     if (before != NULL) {
         drop_trace(cache, before);
     }
     make_room(cache, trace->size);
-    if (!map_put(cache->traces, key_of(&trace->id), kept)) {
+    if (!map_put(cache->traces, uuid_slice(&trace->id.value), kept)) {
         return false;
     }
     kept->trace = step_trace_ref(trace);
@@ -132,7 +126,7 @@ trace_cache_get(TraceCache *cache, TenantId tenant, SessionId session, StepId id
 {
     StepTrace *trace = NULL;
     mutex_lock(&cache->lock);
-    Kept *kept = map_get(cache->traces, key_of(&id));
+    Kept *kept = map_get(cache->traces, uuid_slice(&id.value));
     if (kept != NULL && is_owned(kept->trace, tenant, session)) {
         list_remove(&kept->link);
         list_append(&cache->recent, &kept->link);

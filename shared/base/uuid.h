@@ -39,6 +39,13 @@ uint64_t uuid_time_ms(Uuid uuid); /* when it was made, milliseconds since 1970 *
 bool uuid_equal(Uuid left, Uuid right);
 bool uuid_is_zero(Uuid uuid);
 
+/* Returns the bytes where they are, as a key of a Map. */
+static inline Slice
+uuid_slice(const Uuid *uuid)
+{
+    return slice_of(uuid->bytes, sizeof uuid->bytes);
+}
+
 /* Writes and reads the dashed form that PostgreSQL has. */
 void uuid_to_text(Uuid uuid, char ret_text[UUID_TEXT_SIZE]);
 bool uuid_from_text(Slice text, Uuid *ret_uuid);
