@@ -150,12 +150,9 @@ static Status
 prepare_step(StepPassing *passing)
 {
     StepCall *step = passing->step;
-    Slice json = step_call_json(step);
-    bool needs_job = json.size > LOOP_BODY_SIZE_MAX;
+    bool needs_job = false;
     TRY(session_id_read(step->call, exchange_request(passing->exchange), &step->session_id));
-    if (!needs_job) {
-        TRY(step_call_prepare(step, json, NULL, &needs_job));
-    }
+    TRY(step_call_prepare(step, step_call_json(step), NULL, &needs_job));
     if (!needs_job) {
         return begin_run(passing);
     }
@@ -196,7 +193,8 @@ is_last_part(const StepPassing *passing, const NpyHead *head)
            (length == end || length == end + LINE_END);
 }
 
-/* Returns whether the step may begin now: all its feeds are known, and it is neither kept nor for later. */
+/* Returns whether the step may begin now: all its feeds are known, and it is neither kept nor for later. A
+ * request that is too large to be read on a loop thread is not looked at. */
 static bool
 may_begin(const StepPassing *passing, const NpyHead *head)
 {
@@ -205,8 +203,9 @@ may_begin(const StepPassing *passing, const NpyHead *head)
     const Request *request = exchange_request(passing->exchange);
     AUTO_ARENA arena = arena_new(upload->request.size + ((size_t)1 << 20));
     Call reading = {.arena = arena};
-    bool is_simple =
-        upload->digesting == NULL && upload->has_request && request_header(request, "Prefer").data == NULL;
+    bool is_simple = upload->digesting == NULL && upload->has_request &&
+                     upload->request.size <= LOOP_BODY_SIZE_MAX &&
+                     request_header(request, "Prefer").data == NULL;
     if (!is_simple || arena == NULL ||
         step_body_read(&reading, buffer_slice(&upload->request), upload->limits, &body) != STATUS_OK) {
         return false; /* what is wrong is told when all has come */

@@ -171,10 +171,12 @@ def feeds_in_any_order_and_of_any_size_are_one_step():
         total = (_sum(x) + _sum(y)) & 0xffffffff
         total -= (total >> 31) << 32
         request = _request(fetches=["both"], parts=["x", "y"])
+        long_request = request.replace(b"{", b"{" + b" " * 300000)
         for parts in ((request, _feed("x", x), _feed("y", y)), (request, _feed("y", y), _feed("x", x)),
                       (_feed("x", x), _feed("y", y), request), (_request(fetches=["both"]), _feed("y", y), _feed("x", x)),
                       (_request(fetches=["both"]), _feed("x", x), _feed("y", y)),
-                      (_request(fetches=["both"], parts=["y", "x"]), _feed("x", x, fortran=True), _feed("y", y))):
+                      (_request(fetches=["both"], parts=["y", "x"]), _feed("x", x, fortran=True), _feed("y", y)),
+                      (long_request, _feed("x", x), _feed("y", y))):
             _expect(group.send(_form(*parts)), 200, f'"data":[{total}]')
 
 
