@@ -83,9 +83,8 @@ refusal_fail(Cli *cli, const HttpClientResponse *reply)
     }
     TRY(reply_read(call, body, members, COUNT_OF(members), &problem));
     TRY(reply_each(call, body, "errors", detail_note, NULL));
-    if (cli->is_json) {
-        TRY(screen_write_json(cli, body));
-    }
+    const char *copy = text_copy(call->arena, body);
+    cli->problem = copy == NULL ? SLICE("") : slice_of(copy, body.size);
     (void)status_from_name(problem.code, &code);
     (void)snprintf(call->request_id, sizeof call->request_id, "%.*s", SLICE_PRINT(problem.request_id));
     bool lacks_key = reply->status == HTTP_UNAUTHENTICATED && config_secret(cli->config, "key") == NULL;
@@ -229,6 +228,8 @@ api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
     AUTO_EXCHANGE exchange = {.own = progress_begin(request->label)};
     exchange.progress = request->progress == NULL ? &exchange.own : request->progress;
     *ret_reply = (HttpClientResponse){0};
+    cli->problem = SLICE("");
+    cli->call->request_id[0] = '\0';
     if (request->digest != NULL) {
         exchange.hash = sha256_begin();
         if (exchange.hash == NULL) {

@@ -29,8 +29,8 @@ typedef struct ApiRequest {
     Progress *progress;         /* the caller's, which is shown instead and goes on; NULL: none */
 } ApiRequest;
 
-/* Sends a request and returns OK for a 2xx answer. Another one is printed as it came when the command was
- * asked for JSON. */
+/* Sends a request and returns OK for a 2xx answer. The document of a refusal is printed as it came when
+ * the command was asked for JSON and fails with it. */
 MUST_USE Status api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply);
 
 /* Sends a GET. */

@@ -1,9 +1,10 @@
 /* Happy path: hash the content → HEAD says how far the blob has come → PUT sends the next piece → … → the
  * last piece's answer says that the blob is whole.
  *
- * Failures: what passes (no connection, a lost one, a busy gateway, another upload of the same bytes) is
- * asked about again, with growing pauses; each piece that arrives starts the patience anew. A file that
- * changes while it is hashed or sent ends the upload; what the gateway has of it ages there. */
+ * Failures: what passes (a lost connection, a busy gateway, another upload of the same bytes) is asked about
+ * again, with growing pauses; each piece that arrives starts the patience anew. A gateway that does not
+ * answer at all is not waited for. A file that changes while it is hashed or sent ends the upload; what the
+ * gateway has of it ages there. */
 #include "gateway/cli/blob.h"
 
 #include <time.h>
@@ -24,7 +25,7 @@ enum {
     HTTP_ACCEPTED = 202,
     HTTP_NO_CONTENT = 204,
     HTTP_NOT_FOUND = 404,
-    HTTP_SERVER_ERROR_MIN = 500,
+    HTTP_TOO_MANY = 429,
 };
 
 static const uint64_t piece_size = (uint64_t)256 << 20;
@@ -36,7 +37,8 @@ typedef struct Upload {
     const char *label;
     const char *target;
     UploadedBlob blob;
-    uint64_t offset; /* what the gateway has */
+    uint64_t offset;   /* what the gateway has */
+    bool has_answered; /* the gateway has said so once */
     bool is_whole;
     Progress progress;
 } Upload;
@@ -85,6 +87,58 @@ hash_content(Upload *upload)
     return STATUS_OK;
 }
 
+/* Waits before the next try, a tenth of a second at a time, so that Ctrl-C ends it. */
+static Status
+pause_upload(Upload *upload, int tries)
+{
+    enum { STEP_MS = 100 };
+    uint64_t pause_ms = (uint64_t)PAUSE_MS << (tries - 1);
+    struct timespec step = {.tv_nsec = (long)(STEP_MS * CLOCK_NS_PER_MS)};
+    pause_ms = pause_ms < PAUSE_MAX_MS ? pause_ms : PAUSE_MAX_MS;
+    for (uint64_t waited_ms = 0; waited_ms < pause_ms; waited_ms += STEP_MS) {
+        TRY(call_check(upload->cli->call, clock_monotonic_ns()));
+        (void)nanosleep(&step, NULL);
+    }
+    return STATUS_OK;
+}
+
+/* Returns whether the tenant has sent more requests than it may in a second. A quota of bytes that is used up
+ * has the same status, and does not pass. */
+static bool
+is_too_fast(const HttpClientResponse *reply)
+{
+    return reply->status == HTTP_TOO_MANY && http_client_header(reply, "RateLimit").data != NULL;
+}
+
+/* Sends a request, again after a pause when it comes too fast. */
+static Status
+send_request(Upload *upload, const ApiRequest *request, HttpClientResponse *ret_reply)
+{
+    Status status = api_send(upload->cli, request, ret_reply);
+    for (int tries = 1; is_too_fast(ret_reply) && tries <= TRIES_MAX; tries++) {
+        http_client_response_done(ret_reply);
+        *ret_reply = (HttpClientResponse){0};
+        TRY(pause_upload(upload, tries));
+        status = api_send(upload->cli, request, ret_reply);
+    }
+    return status;
+}
+
+/* Fails for a refused HEAD, which has no words: with those that a GET gets, unless that is not refused. */
+static Status
+explain_refusal(Upload *upload, int http_status)
+{
+    AUTO_REPLY reply = {0};
+    ApiRequest request = {.path = upload->target,
+        .headers = (const char *const[]){"Range: bytes=0-0", NULL},
+        .timeout_ms = ASK_TIMEOUT_MS};
+    Status status = send_request(upload, &request, &reply);
+    return status != STATUS_OK && reply.status != HTTP_NOT_FOUND
+               ? status
+               : call_fail(upload->cli->call, STATUS_UNAVAILABLE, "the gateway answered with status %d",
+                     http_status);
+}
+
 /* Asks how far the blob has come. */
 static Status
 ask_offset(Upload *upload)
@@ -92,25 +146,26 @@ ask_offset(Upload *upload)
     AUTO_REPLY reply = {0};
     ApiRequest request = {
         .method = "HEAD", .path = upload->target, .takes_any_status = true, .timeout_ms = ASK_TIMEOUT_MS};
-    TRY(api_send(upload->cli, &request, &reply));
+    TRY(send_request(upload, &request, &reply));
     switch (reply.status) {
     case HTTP_OK:
         upload->offset = upload->blob.size;
         upload->is_whole = true;
-        return STATUS_OK;
+        break;
     case HTTP_NO_CONTENT:
-        return slice_to_uint64(http_client_header(&reply, "Upload-Offset"), &upload->offset)
-                   ? STATUS_OK
-                   : call_fail(
-                         upload->cli->call, STATUS_UNKNOWN, "the gateway does not say how far the upload is");
+        if (!slice_to_uint64(http_client_header(&reply, "Upload-Offset"), &upload->offset)) {
+            return call_fail(
+                upload->cli->call, STATUS_UNKNOWN, "the gateway does not say how far the upload is");
+        }
+        break;
     case HTTP_NOT_FOUND:
         upload->offset = 0;
-        return STATUS_OK;
+        break;
     default:
-        return call_fail(upload->cli->call,
-            reply.status >= HTTP_SERVER_ERROR_MIN ? STATUS_UNAVAILABLE : STATUS_UNKNOWN,
-            "the gateway answered with status %d", reply.status);
+        return explain_refusal(upload, reply.status);
     }
+    upload->has_answered = true;
+    return STATUS_OK;
 }
 
 /* Reads the piece that begins at upload->offset. */
@@ -147,32 +202,20 @@ send_piece(Upload *upload)
         .headers = (const char *const[]){range, NULL},
         .progress = &upload->progress,
     };
-    TRY(api_send(upload->cli, &request, &reply));
+    TRY(send_request(upload, &request, &reply));
     upload->is_whole = reply.status != HTTP_ACCEPTED;
+    upload->blob.was_there = false;
     return STATUS_OK;
 }
 
 /* Returns whether asking again may help. */
 static bool
-may_pass(Status status)
+may_pass(const Upload *upload, Status status)
 {
-    return status == STATUS_UNAVAILABLE || status == STATUS_ABORTED || status == STATUS_DATA_LOSS ||
-           status == STATUS_DEADLINE_EXCEEDED || status == STATUS_UNKNOWN;
-}
-
-/* Waits before the next try, a tenth of a second at a time, so that Ctrl-C ends it. */
-static Status
-pause_upload(Upload *upload, int tries)
-{
-    enum { STEP_MS = 100 };
-    uint64_t pause_ms = (uint64_t)PAUSE_MS << (tries - 1);
-    struct timespec step = {.tv_nsec = (long)(STEP_MS * CLOCK_NS_PER_MS)};
-    pause_ms = pause_ms < PAUSE_MAX_MS ? pause_ms : PAUSE_MAX_MS;
-    for (uint64_t waited_ms = 0; waited_ms < pause_ms; waited_ms += STEP_MS) {
-        TRY(call_check(upload->cli->call, clock_monotonic_ns()));
-        (void)nanosleep(&step, NULL);
-    }
-    return STATUS_OK;
+    bool is_passing = status == STATUS_UNAVAILABLE || status == STATUS_ABORTED ||
+                      status == STATUS_DATA_LOSS || status == STATUS_DEADLINE_EXCEEDED ||
+                      status == STATUS_UNKNOWN;
+    return is_passing && upload->has_answered;
 }
 
 /* Waits for what has failed, and says what that is when it fails again. */
@@ -199,7 +242,7 @@ send_all(Upload *upload)
     uint64_t reached = 0;
     for (int tries = 0; !upload->is_whole;) {
         Status status = try_once(upload);
-        if (status != STATUS_OK && (!may_pass(status) || tries == TRIES_MAX)) {
+        if (status != STATUS_OK && (!may_pass(upload, status) || tries == TRIES_MAX)) {
             return status;
         }
         bool has_moved = upload->offset > reached;
@@ -209,7 +252,7 @@ send_all(Upload *upload)
             TRY(wait_after(upload, tries));
         }
     }
-    upload->cli->exit_code = EXIT_DONE;
+    upload->cli->exit_code = EXIT_REFUSED; /* as it was before something passed */
     return STATUS_OK;
 }
 
@@ -239,8 +282,6 @@ send_content(Upload *upload)
     if (upload->target == NULL) {
         return call_fail_memory(upload->cli->call, "a request");
     }
-    TRY(ask_offset(upload));
-    upload->blob.was_there = upload->is_whole;
     upload->progress = progress_begin(upload->label);
     upload->progress.send_total = upload->blob.size;
     Status status = send_all(upload);
@@ -251,10 +292,14 @@ send_content(Upload *upload)
 Status
 blob_upload(Cli *cli, Content *content, const char *label, UploadedBlob *ret_blob)
 {
-    Upload upload = {.cli = cli, .content = content, .label = label, .blob.size = content->size};
+    Upload upload = {
+        .cli = cli, .content = content, .label = label, .blob = {.size = content->size, .was_there = true}};
     Status hashed = hash_content(&upload);
+    if (hashed == STATUS_CANCELLED) {
+        return cli_fail(cli, EXIT_INTERRUPTED, call_fail(cli->call, hashed, "interrupted"));
+    }
     if (hashed != STATUS_OK) {
-        return cli_fail(cli, hashed == STATUS_CANCELLED ? EXIT_INTERRUPTED : EXIT_USAGE, hashed);
+        return cli_fail(cli, EXIT_USAGE, hashed);
     }
     TRY(send_content(&upload));
     *ret_blob = upload.blob;

@@ -35,6 +35,7 @@ typedef struct Cli {
     HttpClient *client;
     ExitCode exit_code; /* of a failure, when it is not EXIT_REFUSED */
     bool is_json;       /* standard output carries the API's JSON */
+    Slice problem;      /* the document of the last request that was refused; "": it was not */
 } Cli;
 
 struct Command {

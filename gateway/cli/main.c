@@ -189,6 +189,9 @@ cli_run(Call *call, const ConfigInput *input)
         return EXIT_DONE;
     }
     screen_error(call);
+    if (cli.is_json && cli.problem.size > 0 && screen_write_json(&cli, cli.problem) != STATUS_OK) {
+        screen_error(call);
+    }
     return cli.exit_code;
 }
 

@@ -245,6 +245,60 @@ def an_upload_that_was_interrupted_goes_on_where_it_was():
         place.assert_not_begun_anew(location)
 
 
+def reading_that_is_interrupted_says_so():
+    with Push() as place:
+        path = os.path.join(place.folder, "large.onnx")
+        with open(path, "wb") as file:
+            file.truncate(64 << 30)  # a hole, read for minutes
+        pushing = subprocess.Popen(place.command("--format", "graphdef", path), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        assert ": reading:" in pushing.stderr.readline()
+        pushing.send_signal(signal.SIGINT)
+        _, errors = pushing.communicate()
+        assert pushing.returncode == 130 and errors == "sluice: interrupted\n", (pushing.returncode, errors)
+
+
+class Tenant:
+    """A cluster whose one tenant has these quotas, and a file of 9 MiB."""
+
+    def __init__(self, **quotas):
+        self.cluster = sluice.Cluster(threads=(), tenants={"one": quotas})
+        self._folder = tempfile.TemporaryDirectory()
+
+    def __enter__(self):
+        folder = self._folder.__enter__()
+        self.cluster.__enter__()
+        self.file, self.key = os.path.join(folder, "file"), os.path.join(folder, "key")
+        with open(self.file, "wb") as file:
+            file.write(os.urandom(9 * MIB))
+        with open(self.key, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(self.cluster.keys["one"])
+        return self
+
+    def __exit__(self, *_):
+        self.cluster.__exit__()
+        self._folder.cleanup()
+
+    def put(self, *arguments):
+        command = sluice.command("--url", f"http://{self.cluster.address}", *arguments, "blob", "put", self.file)
+        return subprocess.run(command, capture_output=True, text=True)
+
+
+def a_key_that_is_missing_is_said():
+    with Tenant() as place:
+        done = place.put()
+        assert done.returncode == REFUSED and "'--key-file' names the file of a key" in done.stderr, done.stderr
+        done = place.put("--json")
+        assert json.loads(done.stdout)["code"] == "UNAUTHENTICATED", done.stdout
+
+
+def requests_that_come_too_fast_are_sent_again():
+    with Tenant(requests_per_second=1) as place:
+        done = place.put("--json", "--key-file", place.key)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["size"] == 9 * MIB, done.stdout
+
+
 def a_gateway_that_is_restarted_is_waited_for():
     with Push() as place:
         path, _ = LARGE.write(place.folder)
@@ -271,6 +325,9 @@ if __name__ == "__main__":
         a_key_makes_a_large_model_once,
         a_form_that_is_no_model_is_refused,
         files_that_are_missing_or_outside_are_named,
+        reading_that_is_interrupted_says_so,
+        a_key_that_is_missing_is_said,
+        requests_that_come_too_fast_are_sent_again,
         a_quota_that_has_no_room_says_what_to_set,
         a_file_that_changes_meanwhile_is_noticed,
         an_upload_that_was_interrupted_goes_on_where_it_was,
