@@ -1,11 +1,10 @@
 #include "gateway/cli/model.h"
 
 #include <assert.h>
-#include <dirent.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gateway/cli/local_folder.h"
 #include "gateway/cli/saved_model_folder.h"
 #include "gateway/formats/onnx_files.h"
 #include "gateway/formats/tar.h"
@@ -51,16 +50,7 @@ static Slice
 base_name(const char *path)
 {
     Slice text = slice_from_string(path);
-    size_t slash = slice_find_last(text, '/');
-    return slash == text.size ? text : slice_part(text, slash + 1, SIZE_MAX);
-}
-
-/* Returns the part of a path up to its last '/', with it. */
-static Slice
-folder_of(const char *path)
-{
-    Slice text = slice_from_string(path);
-    return slice_part(text, 0, text.size - base_name(path).size);
+    return slice_part(text, slice_folder(text).size, SIZE_MAX);
 }
 
 /* Adds a file that is to be filled. */
@@ -103,7 +93,7 @@ static Status
 add_external(Call *call, Model *model, const char *path)
 {
     OnnxFiles found;
-    Slice folder = folder_of(path);
+    Slice folder = slice_folder(slice_from_string(path));
     ByteSource source = content_byte_source(&model->files[0].content);
     Status status = onnx_files(call, &source, &found);
     if (status != STATUS_OK) {
@@ -180,14 +170,6 @@ open_model_file(Cli *cli, Model *model, const char *path)
     return model->format == &formats[FORMAT_ONNX] && !is_packed ? add_external(call, model, path) : STATUS_OK;
 }
 
-static void
-folder_close(DIR **folder)
-{
-    if (*folder != NULL) {
-        (void)closedir(*folder);
-    }
-}
-
 /* The kinds of files that a folder holds. */
 typedef struct Holdings {
     const char *path;
@@ -197,8 +179,9 @@ typedef struct Holdings {
 } Holdings;
 
 static Status
-note_entry(Call *call, Holdings *holdings, const char *entry)
+note_entry(Call *call, void *context, const char *entry)
 {
+    Holdings *holdings = context;
     Slice name = slice_from_string(entry);
     if (slice_equals_string(name, "saved_model.pb")) {
         holdings->has_saved_model = true;
@@ -206,23 +189,6 @@ note_entry(Call *call, Holdings *holdings, const char *entry)
         holdings->has_many = holdings->onnx != NULL;
         holdings->onnx = text_copy(call->arena, name);
         return holdings->onnx == NULL ? call_fail_memory(call, "names") : STATUS_OK;
-    }
-    return STATUS_OK;
-}
-
-static Status
-look_into_folder(Call *call, Holdings *holdings)
-{
-    CLEANUP(folder_close) DIR *folder = opendir(holdings->path);
-    const struct dirent *entry = NULL;
-    if (folder == NULL) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "folder '%s' cannot be read: %s", holdings->path,
-            strerrordesc_np(errno));
-    }
-    while ((entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            TRY(note_entry(call, holdings, entry->d_name));
-        }
     }
     return STATUS_OK;
 }
@@ -244,7 +210,7 @@ open_folder(Call *call, Model *model, const char *path)
 {
     ModelFile *file = NULL;
     Holdings holdings = {.path = path};
-    TRY(look_into_folder(call, &holdings));
+    TRY(local_folder_list(call, path, note_entry, &holdings));
     if (holdings.has_saved_model) {
         model->format = &formats[FORMAT_SAVED_MODEL];
         TRY(add_file(call, model, path, &file));

@@ -1,12 +1,11 @@
 #include "gateway/cli/saved_model_folder.h"
 
 #include <assert.h>
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gateway/cli/local_folder.h"
 #include "gateway/formats/tar.h"
 #include "shared/base/text.h"
 
@@ -14,6 +13,7 @@ enum { FILES_MAX = 4096, DEPTH_MAX = 16 };
 
 /* The names in a folder, relative to the model's. */
 typedef struct Listing {
+    const char *folder; /* "variables" */
     const char *names[FILES_MAX];
     size_t count;
 } Listing;
@@ -69,40 +69,31 @@ compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static void
-folder_close(DIR **folder)
+static Status
+note_name(Call *call, void *context, const char *name)
 {
-    if (*folder != NULL) {
-        (void)closedir(*folder);
+    Listing *listing = context;
+    if (listing->count == FILES_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the model's folder '%s' has more than %d files",
+            listing->folder, FILES_MAX);
     }
+    listing->names[listing->count] = text_format(call->arena, "%s/%s", listing->folder, name);
+    return listing->names[listing->count++] == NULL ? call_fail_memory(call, "names") : STATUS_OK;
 }
 
-/* Lists what is in a folder of the model, sorted; nothing without one. Hidden files are left out. */
+/* Lists what is in a folder of the model, sorted; nothing without one. */
 static Status
 list_folder(const Packing *packing, const char *name, Listing *listing)
 {
     Call *call = packing->call;
     const char *path = text_format(call->arena, "%s/%s", packing->root, name);
-    CLEANUP(folder_close) DIR *folder = path == NULL ? NULL : opendir(path);
-    const struct dirent *entry = NULL;
-    if (folder == NULL && errno != ENOENT) {
-        return call_fail(
-            call, STATUS_INVALID_ARGUMENT, "folder '%s' cannot be read: %s", path, strerrordesc_np(errno));
+    if (path == NULL) {
+        return call_fail_memory(call, "names");
     }
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] == '.') {
-            continue;
-        }
-        if (listing->count == FILES_MAX) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "'%s' has more than %d files", path, FILES_MAX);
-        }
-        listing->names[listing->count] = text_format(call->arena, "%s/%s", name, entry->d_name);
-        if (listing->names[listing->count++] == NULL) {
-            return call_fail_memory(call, "names");
-        }
-    }
+    listing->folder = name;
+    Status status = local_folder_list(call, path, note_name, listing);
     qsort(listing->names, listing->count, sizeof *listing->names, compare_names);
-    return STATUS_OK;
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
 }
 
 static bool

@@ -266,14 +266,6 @@ shard_number(Slice name, size_t *ret_number)
     return true;
 }
 
-/* Returns the part of a path up to its last '/', with it. */
-static Slice
-folder_of(Slice path)
-{
-    size_t slash = slice_find_last(path, '/');
-    return slash == path.size ? SLICE("") : slice_part(path, 0, slash + 1);
-}
-
 static size_t
 count_folders(Slice path)
 {
@@ -295,7 +287,7 @@ find_model(Call *call, ByteSpan archive, Slice *ret_name)
     Slice second = {.data = NULL}; /* one that lies as deep */
     TRY(tar_next(call, &reader, &file, &is_found));
     while (is_found) {
-        Slice folder = folder_of(file.name);
+        Slice folder = slice_folder(file.name);
         bool is_model = slice_equals_string(slice_part(file.name, folder.size, SIZE_MAX), "saved_model.pb");
         bool is_higher = name.data == NULL || count_folders(folder) < count_folders(name);
         bool is_as_high = !is_higher && count_folders(folder) == count_folders(name);
@@ -345,7 +337,7 @@ saved_model_files(Call *call, ByteSpan archive, SavedModelFiles *ret_files)
     bool is_found = true;
     memset(ret_files, 0, sizeof *ret_files);
     TRY(find_model(call, archive, &model));
-    ret_files->folder = folder_of(model);
+    ret_files->folder = slice_folder(model);
     TRY(tar_next(call, &reader, &file, &is_found));
     while (is_found) {
         keep_file(ret_files, &file);

@@ -161,14 +161,6 @@ is_archive(Call *call, ByteSpan span, bool *ret_is_archive)
     return STATUS_OK;
 }
 
-/* Returns the part of a path up to its last '/', with it. */
-static Slice
-folder_of(Slice path)
-{
-    size_t slash = slice_find_last(path, '/');
-    return slash == path.size ? SLICE("") : slice_part(path, 0, slash + 1);
-}
-
 /* Names files relative to the folder of the model, which becomes the first of them. */
 static Status
 order_files(Call *call, SkeletonFile *files, size_t count)
@@ -188,7 +180,7 @@ order_files(Call *call, SkeletonFile *files, size_t count)
     if (model == SIZE_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the archive has no file whose name ends in '.onnx'");
     }
-    Slice folder = folder_of(files[model].name);
+    Slice folder = slice_folder(files[model].name);
     SkeletonFile first = files[model];
     files[model] = files[0];
     files[0] = first;

@@ -65,6 +65,13 @@ slice_find_last(Slice slice, char byte)
 }
 
 Slice
+slice_folder(Slice path)
+{
+    size_t slash = slice_find_last(path, '/');
+    return slash == path.size ? SLICE("") : slice_part(path, 0, slash + 1);
+}
+
+Slice
 slice_part(Slice slice, size_t start, size_t size)
 {
     assert(slice.data != NULL || slice.size == 0);

@@ -57,6 +57,9 @@ int slice_compare(Slice left, Slice right);
 size_t slice_find(Slice slice, char byte);
 size_t slice_find_last(Slice slice, char byte);
 
+/* Returns the part of a path up to its last '/', with it; "" when it has none. */
+Slice slice_folder(Slice path);
+
 /* Returns at most `size` bytes from `start`, clamped to the slice. */
 Slice slice_part(Slice slice, size_t start, size_t size);
 Slice slice_trim(Slice slice); /* without spaces and tabs at both ends */

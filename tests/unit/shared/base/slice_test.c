@@ -45,6 +45,17 @@ compare_orders_by_bytes_then_length(void **state)
     assert_true(slice_equals_string(slice_trim(SLICE(" \tx ")), "x"));
 }
 
+static void
+a_folder_is_what_stands_in_front_of_a_name(void **state)
+{
+    (void)state;
+    assert_true(slice_equals_string(slice_folder(SLICE("a/b/name")), "a/b/"));
+    assert_true(slice_equals_string(slice_folder(SLICE("/name")), "/"));
+    assert_true(slice_equals_string(slice_folder(SLICE("a/")), "a/"));
+    assert_int_equal(slice_folder(SLICE("name")).size, 0);
+    assert_int_equal(slice_folder(SLICE("")).size, 0);
+}
+
 int
 main(void)
 {
@@ -52,6 +63,7 @@ main(void)
         cmocka_unit_test(numbers_are_read_strictly),
         cmocka_unit_test(split_gives_every_part_once),
         cmocka_unit_test(compare_orders_by_bytes_then_length),
+        cmocka_unit_test(a_folder_is_what_stands_in_front_of_a_name),
     };
     return cmocka_run_group_tests_name("shared/base/slice", tests, NULL, NULL);
 }
