@@ -8,6 +8,23 @@
 
 #include "gateway/store/blob_backend.h"
 
+/* The names that a new location is made of. The id makes it one that was never used. */
+typedef struct LocationNames {
+    char tenant[UUID_TEXT_SIZE];
+    char digest[SHA256_HEX_SIZE];
+    char id[UUID_TEXT_SIZE];
+} LocationNames;
+
+static inline LocationNames
+location_names(TenantId tenant, const Sha256 *digest)
+{
+    LocationNames names;
+    uuid_to_text(tenant.value, names.tenant);
+    sha256_to_hex(digest, names.digest);
+    uuid_to_text(uuid_new(), names.id);
+    return names;
+}
+
 typedef struct S3Options {
     const char *endpoint; /* "https://host": of all buckets */
     const char *region;

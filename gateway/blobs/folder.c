@@ -51,13 +51,9 @@ make_location(
     Call *call, const BlobBackend *backend, TenantId tenant, const Sha256 *digest, const char **ret_location)
 {
     (void)backend;
-    char owner[UUID_TEXT_SIZE];
-    char id[UUID_TEXT_SIZE];
-    char hex[SHA256_HEX_SIZE];
-    uuid_to_text(tenant.value, owner);
-    uuid_to_text(uuid_new(), id);
-    sha256_to_hex(digest, hex);
-    const char *location = text_format(call->arena, "%s%s/%.*s/%s-%s", prefix, owner, DIGITS, hex, hex, id);
+    LocationNames names = location_names(tenant, digest);
+    const char *location = text_format(
+        call->arena, "%s%s/%.*s/%s-%s", prefix, names.tenant, DIGITS, names.digest, names.digest, names.id);
     if (location == NULL) {
         return call_fail_memory(call, "a blob");
     }
@@ -90,6 +86,7 @@ static Status
 sync_folder_of(Call *call, const char *path)
 {
     const char *end = strrchr(path, '/');
+    errno = ENOMEM;
     const char *folder = end == NULL ? NULL : text_copy(call->arena, slice_of(path, (size_t)(end - path)));
     AUTO_FD fd = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && fsync(fd) == 0 ? STATUS_OK : fail_file(call, path, "keep the name of");

@@ -240,36 +240,14 @@ make_location(
     Call *call, const BlobBackend *backend, TenantId tenant, const Sha256 *digest, const char **ret_location)
 {
     const S3 *s3 = (const S3 *)backend;
-    char owner[UUID_TEXT_SIZE];
-    char id[UUID_TEXT_SIZE];
-    char hex[SHA256_HEX_SIZE];
-    uuid_to_text(tenant.value, owner);
-    uuid_to_text(uuid_new(), id);
-    sha256_to_hex(digest, hex);
-    const char *location =
-        text_format(call->arena, "%s%s%s/%s-%s", scheme_prefix, s3->prefix, owner, hex, id);
+    LocationNames names = location_names(tenant, digest);
+    const char *location = text_format(
+        call->arena, "%s%s%s/%s-%s", scheme_prefix, s3->prefix, names.tenant, names.digest, names.id);
     if (location == NULL) {
         return call_fail_memory(call, "a blob");
     }
     *ret_location = location;
     return STATUS_OK;
-}
-
-/* Appends a query parameter's value, escaped as the signature wants it. */
-static void
-append_escaped(Buffer *text, Slice value)
-{
-    for (size_t index = 0; index < value.size; index++) {
-        unsigned char byte = (unsigned char)value.data[index];
-        bool is_plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-                        (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == '.' || byte == '_' ||
-                        byte == '~';
-        if (is_plain) {
-            buffer_append_byte(text, (char)byte);
-        } else {
-            buffer_append_format(text, "%%%02X", byte);
-        }
-    }
 }
 
 static Status
@@ -297,7 +275,7 @@ write_part(
     AUTO_BUFFER query = {0};
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
     buffer_append_format(&query, "partNumber=%llu&uploadId=", (unsigned long long)part->number + 1);
-    append_escaped(&query, slice_from_string(object->state));
+    buffer_append_escaped(&query, slice_from_string(object->state));
     S3Request request = {.method = "PUT",
         .location = object->location,
         .query = buffer_string(&query),
@@ -343,7 +321,6 @@ complete_upload(Call *call, S3 *s3, const BlobObject *object, const char *query,
     S3Request request = {
         .method = "POST", .location = object->location, .query = query, .body = document, .joins = true};
     TRY(send_request(call, s3, &request, &response));
-    /* S3 sends the head before it knows how the work ends. */
     return find_element(&response, "ETag").size > 0 ? STATUS_OK : fail_answer(call, &request, &response);
 }
 
@@ -354,7 +331,7 @@ finish_upload(Call *call, BlobBackend *backend, const BlobObject *object, const 
     AUTO_BUFFER query = {0};
     AUTO_BUFFER document = {0};
     buffer_append_string(&query, "uploadId=");
-    append_escaped(&query, slice_from_string(object->state));
+    buffer_append_escaped(&query, slice_from_string(object->state));
     buffer_append_string(&document, "<CompleteMultipartUpload>");
     for (size_t index = 0; index < parts->count; index++) {
         buffer_append_format(&document, "<Part><PartNumber>%zu</PartNumber><ETag>%s</ETag></Part>", index + 1,
@@ -399,7 +376,7 @@ abort_upload(Call *call, S3 *s3, const BlobObject *object, Slice id)
     AUTO_BUFFER query = {0};
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
     buffer_append_string(&query, "uploadId=");
-    append_escaped(&query, id);
+    buffer_append_escaped(&query, id);
     S3Request request = {.method = "DELETE", .location = object->location, .query = buffer_string(&query)};
     if (request.query == NULL) {
         return call_fail_memory(call, "a request to the blob store");
@@ -416,7 +393,7 @@ abort_uploads(Call *call, S3 *s3, const BlobObject *object)
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
     Slice id;
     buffer_append_string(&query, "prefix=");
-    append_escaped(&query, slice_from_string(object->location + sizeof scheme_prefix - 1));
+    buffer_append_escaped(&query, slice_from_string(object->location + sizeof scheme_prefix - 1));
     buffer_append_string(&query, "&uploads=");
     S3Request request = {.method = "GET", .query = buffer_string(&query)};
     if (request.query == NULL) {

@@ -258,17 +258,3 @@ api_get(Cli *cli, const char *path, HttpClientResponse *ret_reply)
 {
     return api_send(cli, &(ApiRequest){.path = path}, ret_reply);
 }
-
-void
-api_append_escaped(Buffer *path, Slice text)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (size_t index = 0; index < text.size; index++) {
-        char byte = text.data[index];
-        if (byte != '\0' && strchr(plain, byte) != NULL) {
-            buffer_append_byte(path, byte);
-        } else {
-            buffer_append_format(path, "%%%02X", (unsigned)(unsigned char)byte);
-        }
-    }
-}

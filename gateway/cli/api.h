@@ -36,7 +36,4 @@ MUST_USE Status api_send(Cli *cli, const ApiRequest *request, HttpClientResponse
 /* Sends a GET. */
 MUST_USE Status api_get(Cli *cli, const char *path, HttpClientResponse *ret_reply);
 
-/* Appends a text to a path, with everything but letters, digits and "-._~" as %XX. */
-void api_append_escaped(Buffer *path, Slice text);
-
 #define AUTO_REPLY AUTO_HTTP_CLIENT_RESPONSE

@@ -13,7 +13,7 @@ list_page(Cli *cli, const char *path, Buffer *token, HttpClientResponse *ret_rep
     buffer_append_string(&target, path);
     if (token->size > 0) {
         buffer_append_string(&target, strchr(path, '?') == NULL ? "?page_token=" : "&page_token=");
-        api_append_escaped(&target, buffer_slice(token));
+        buffer_append_escaped(&target, buffer_slice(token));
     }
     const char *text = buffer_string(&target);
     if (text == NULL) {

@@ -116,6 +116,25 @@ buffer_append_int64(Buffer *buffer, int64_t value)
     buffer_append_uint64(buffer, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
+static bool
+is_unreserved(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           byte == '-' || byte == '.' || byte == '_' || byte == '~';
+}
+
+void
+buffer_append_escaped(Buffer *buffer, Slice text)
+{
+    for (size_t index = 0; index < text.size; index++) {
+        if (is_unreserved(text.data[index])) {
+            buffer_append_byte(buffer, text.data[index]);
+        } else {
+            buffer_append_format(buffer, "%%%02X", (unsigned)(unsigned char)text.data[index]);
+        }
+    }
+}
+
 void
 buffer_append_format(Buffer *buffer, const char *format, ...)
 {

@@ -41,6 +41,9 @@ void buffer_append_uint64(Buffer *buffer, uint64_t value);
 void buffer_append_int64(Buffer *buffer, int64_t value);
 void buffer_append_format(Buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* Appends a part of a URL: all bytes but RFC 3986's unreserved characters (2.3) become "%XX". */
+void buffer_append_escaped(Buffer *buffer, Slice text);
+
 /* Drops the first `size` bytes and moves the rest to the front. */
 void buffer_consume(Buffer *buffer, size_t size);
 

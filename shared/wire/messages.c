@@ -416,23 +416,10 @@ wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
     return STATUS_OK;
 }
 
-static bool
-is_unreserved(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '-' || byte == '.' || byte == '_' || byte == '~';
-}
-
 void
 wire_key_encode(Buffer *buffer, Slice key)
 {
-    for (size_t index = 0; index < key.size; index++) {
-        if (is_unreserved(key.data[index])) {
-            buffer_append_byte(buffer, key.data[index]);
-        } else {
-            buffer_append_format(buffer, "%%%02X", (unsigned)(unsigned char)key.data[index]);
-        }
-    }
+    buffer_append_escaped(buffer, key);
 }
 
 static int

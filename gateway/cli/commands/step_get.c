@@ -9,7 +9,7 @@ static Status
 output_path(Cli *cli, const char *step, Slice name, Buffer *path)
 {
     buffer_append_format(path, "%s/outputs/", step);
-    api_append_escaped(path, name);
+    buffer_append_escaped(path, name);
     return buffer_string(path) == NULL ? call_fail_memory(cli->call, "a request") : STATUS_OK;
 }
 
