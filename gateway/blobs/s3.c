@@ -136,13 +136,16 @@ find_element(const HttpClientResponse *response, const char *name)
     return next_element(&rest, name);
 }
 
-/* Fails with what the store said. */
+/* Fails with what the store said. An error behind a head of success may pass, as the 5xx that it would have
+ * been (CompleteMultipartUpload in the API reference of Amazon S3). */
 static Status
 fail_answer(Call *call, const S3Request *request, const HttpClientResponse *response)
 {
     Slice code = find_element(response, "Code");
     Slice message = find_element(response, "Message");
-    bool is_passing = response->status >= HTTP_SERVER_ERROR_MIN || response->status == HTTP_TOO_MANY;
+    bool is_late = response->status < HTTP_ERROR_MIN; /* the head was sent before the work was done */
+    bool is_passing =
+        is_late || response->status >= HTTP_SERVER_ERROR_MIN || response->status == HTTP_TOO_MANY;
     Status status = is_passing                           ? STATUS_UNAVAILABLE
                     : response->status == HTTP_NOT_FOUND ? STATUS_NOT_FOUND
                                                          : STATUS_FAILED_PRECONDITION;

@@ -12,7 +12,7 @@ from group import await_that, run_group  # noqa: E402  (before all else: it keep
 import sluice  # noqa: E402
 from blob_cases import (CASES, MIB, Blob, Pattern, expect, read_back,  # noqa: E402
                         the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download)
-from s3_servers import Moto  # noqa: E402
+from s3_servers import Moto, Relay  # noqa: E402
 
 
 def _settings(server, key=None):
@@ -54,6 +54,22 @@ def a_store_that_is_away_for_a_moment_is_waited_for():
         read_back(blob, pattern)
 
 
+def an_error_behind_a_head_of_success_passes():
+    """CompleteMultipartUpload sends its head before it knows how joining the parts ends."""
+    failures = [b"<Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>"]
+
+    def answer(method, path):
+        return failures.pop() if failures and method == "POST" and "uploadId=" in path else None
+
+    with Moto() as server, Relay(server, answer) as relay:
+        with sluice.Cluster(threads=(), settings=_settings(relay)) as cluster:
+            pattern = Pattern(9 * MIB)
+            blob = Blob(cluster.address, pattern.digest)
+            expect(blob.put(pattern), 503, "answered POST with status 200: InternalError: We encountered an internal error.")
+            expect(blob.put(pattern, pattern.size, 0), 201)
+            read_back(blob, pattern)
+
+
 def wrong_keys_are_said_and_nothing_is_stored():
     with Moto() as server, sluice.Cluster(threads=(), settings=_settings(server, "AKIAWRONG")) as cluster:
         pattern = Pattern(2 * MIB)
@@ -69,5 +85,6 @@ if __name__ == "__main__":
         _against_a_server(the_gateway_holds_a_few_windows_of_an_upload_and_of_a_download, size=96 * MIB),
         what_is_removed_leaves_nothing_in_the_store,
         a_store_that_is_away_for_a_moment_is_waited_for,
+        an_error_behind_a_head_of_success_passes,
         wrong_keys_are_said_and_nothing_is_stored,
     ])

@@ -1,11 +1,14 @@
 """Servers that speak S3, as processes on loopback, where `make s3-server` has installed them: moto's, which checks every
 signature and holds objects in memory, and s3rver, whose objects are files."""
 
+import http.client
+import http.server
 import os
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 
 from group import Skipped, await_that
 
@@ -84,8 +87,12 @@ class _Server:
         raise NotImplementedError
 
     @property
+    def address(self):
+        return f"127.0.0.1:{self._port}"
+
+    @property
     def endpoint(self):
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://{self.address}"
 
     def settings(self, key=None):
         """A gateway's, with this key or the server's own."""
@@ -137,3 +144,55 @@ class FileServer(_Server):
 
     def _make_key(self):
         return "S3RVER", "S3RVER"
+
+
+class Relay:
+    """`with Relay(server, answer) as relay:` passes requests on to the server, but for those to which `answer(method, path)`
+    returns a document: they are answered with that, behind a head of success."""
+
+    def __init__(self, server, answer):
+        self._server = server
+        self._relay = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler(server.address, answer))
+
+    def __enter__(self):
+        threading.Thread(target=self._relay.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._relay.shutdown()
+        self._relay.server_close()
+
+    def settings(self, key=None):
+        endpoint = f"http://127.0.0.1:{self._relay.server_port}"
+        return tuple(endpoint if setting == self._server.endpoint else setting for setting in self._server.settings(key))
+
+    @staticmethod
+    def _handler(address, answer):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def relay(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                content = answer(self.command, self.path)
+                status, headers = 200, {}
+                if content is None:
+                    connection = http.client.HTTPConnection(address)
+                    connection.request(self.command, self.path, body, dict(self.headers))
+                    reply = connection.getresponse()
+                    status, headers, content = reply.status, dict(reply.headers), reply.read()
+                    connection.close()
+                size = headers.get("Content-Length", "0") if self.command == "HEAD" else str(len(content))
+                self.send_response_only(status)
+                for name, value in headers.items():
+                    if name.lower() not in ("content-length", "connection", "transfer-encoding"):
+                        self.send_header(name, value)
+                self.send_header("Content-Length", size)
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = relay
+
+            def log_message(self, *_):
+                pass
+
+        return Handler
