@@ -63,11 +63,16 @@ check_placeholder(Call *call, const NodeDef *placeholder, const SafeTensor *tens
     const AttrValue *dtype = node_def_attr(placeholder, SLICE("dtype"));
     bool has_dtype = dtype != NULL && dtype->kind == ATTR_TYPE && !dtype->is_list;
     TRY(safetensors_check(call, tensor, has_dtype ? dtype->value.type : tensor->dtype));
-    return fits_shape(&tensor->shape, node_def_attr(placeholder, SLICE("shape")))
-               ? STATUS_OK
-               : call_fail(call, STATUS_INVALID_ARGUMENT,
-                     "tensor '%.*s' has another shape in its file than its placeholder asks for",
-                     SLICE_PRINT(slice_part(tensor->name, 0, 128)));
+    const AttrValue *shape = node_def_attr(placeholder, SLICE("shape"));
+    if (fits_shape(&tensor->shape, shape)) {
+        return STATUS_OK;
+    }
+    char given[SHAPE_TEXT_SIZE];
+    char asked[SHAPE_TEXT_SIZE];
+    return call_fail(call, STATUS_INVALID_ARGUMENT,
+        "tensor '%.*s' has the shape %s in its file, and its placeholder asks for %s",
+        SLICE_PRINT(slice_part(tensor->name, 0, 128)), shape_text(&tensor->shape, given),
+        shape_text(&shape->value.shape, asked));
 }
 
 static Status

@@ -11,6 +11,7 @@
 #include "gateway/formats/safetensors.h"
 #include "gateway/formats/skeleton_scan.h"
 #include "shared/base/map.h"
+#include "shared/base/text.h"
 #include "shared/tensor/dtype.h"
 
 enum {
@@ -166,6 +167,16 @@ fail_external(const Passing *passing, const char *reason)
         SLICE_PRINT(slice_part(passing->external.location, 0, NAME_SHOWN)), reason);
 }
 
+static Status
+fail_shape(const Passing *passing, const Shape *found)
+{
+    char given[SHAPE_TEXT_SIZE];
+    char asked[SHAPE_TEXT_SIZE];
+    const char *reason = text_format(passing->scan->call->arena, "where it has the shape %s, not %s",
+        shape_text(found, given), shape_text(&passing->shape, asked));
+    return fail_external(passing, reason == NULL ? "where it has another shape" : reason);
+}
+
 static const SkeletonFile *
 find_file(const SkeletonRequest *request, Slice name)
 {
@@ -191,9 +202,7 @@ find_named(const Passing *passing, const SkeletonFile *file, ByteSpan *ret_span)
     }
     TRY(safetensors_check(call, tensor, dtype_from_onnx_number(passing->data_type)));
     *ret_span = tensor->span;
-    return shape_equal(&tensor->shape, &passing->shape)
-               ? STATUS_OK
-               : fail_external(passing, "where it has another shape");
+    return shape_equal(&tensor->shape, &passing->shape) ? STATUS_OK : fail_shape(passing, &tensor->shape);
 }
 
 static Status

@@ -39,5 +39,5 @@ MUST_USE Status safetensors_open(Call *call, SkeletonFile *files, size_t count, 
 MUST_USE Status safetensors_find(Call *call, const SkeletonRequest *request, Slice name,
     const SafeTensor **ret_tensor, const SkeletonFile **ret_file);
 
-/* Fails unless the tensor has this type, and its own bytes. */
+/* Fails unless the tensor has this type. */
 MUST_USE Status safetensors_check(Call *call, const SafeTensor *tensor, Dtype dtype);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "gateway/formats/tar.h"
+#include "shared/base/clock.h"
 #include "shared/base/text.h"
 
 typedef struct Tables {
@@ -353,6 +354,7 @@ set_assets(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
     memcpy(nodes, def->nodes, def->node_count * sizeof(NodeDef));
     for (size_t index = 0; index < setup->assets->count; index++) {
         Asset asset;
+        TRY(call_check(import->call, clock_monotonic_ns())); /* each looks through the whole archive */
         TRY(read_asset(import, setup->assets->items[index], &asset));
         TRY(set_asset(import, &asset, setup->archive, nodes, def->node_count));
     }

@@ -150,9 +150,9 @@ header_name(Call *call, Slice header, Slice *ret_name)
     return text == NULL ? call_fail_memory(call, "an archive's names") : STATUS_OK;
 }
 
-/* Says what the block is that is no header. */
+/* Says what the block at `position` is that is no header. */
 static Status
-fail_header(Call *call, Slice block)
+fail_header(Call *call, Slice block, uint64_t position)
 {
     static const struct {
         Slice mark;
@@ -172,9 +172,13 @@ fail_header(Call *call, Slice block)
                 "the archive is compressed with %s: send it unpacked", programs[index].name);
         }
     }
-    return slice_starts_with(block, SLICE("PK\x03\x04"))
-               ? call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is a zip file: send a tar")
-               : call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is damaged: a header is none");
+    if (slice_starts_with(block, SLICE("PK\x03\x04"))) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the archive is a zip file: send a tar");
+    }
+    return position == 0
+               ? call_fail(call, STATUS_INVALID_ARGUMENT, "the bytes are no tar archive")
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "the archive is damaged: there is no header at byte %llu", (unsigned long long)position);
 }
 
 /* The records that stand before a file, and the file. */
@@ -191,7 +195,7 @@ next_entry(Call *call, TarReader *reader, const PaxRecords *records, Entry *ret_
     ByteSpan first = byte_span_part(reader->rest, 0, TAR_BLOCK_SIZE);
     TRY(byte_span_get(call, call->arena, first, TAR_BLOCK_SIZE, "a header", &entry.header));
     if (!is_header(entry.header) || !number_field(entry.header, SIZE, SIZE_SIZE, &size)) {
-        return fail_header(call, entry.header);
+        return fail_header(call, entry.header, reader->rest.offset);
     }
     size = records->has_size ? records->size : size;
     if (size > reader->rest.size - TAR_BLOCK_SIZE) {
@@ -281,7 +285,7 @@ tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
     while (!is_over && !*ret_found) {
         Entry entry = {0};
         TRY(next_entry(call, reader, &records, &entry));
-        assert(entry.header.data != NULL);
+        assert(entry.header.size == TAR_BLOCK_SIZE);
         char type = entry.header.data[TYPE];
         if (type == 'L' || type == 'x') {
             TRY(read_extension(call, &entry, &records));

@@ -169,8 +169,7 @@ order_files(Call *call, SkeletonFile *files, size_t count)
     for (size_t index = 0; index < count; index++) {
         if (slice_ends_with(files[index].name, SLICE(".onnx"))) {
             if (model != SIZE_MAX) {
-                return call_fail(call, STATUS_INVALID_ARGUMENT,
-                    "the archive has two models, '%.*s' and '%.*s'",
+                return call_fail(call, STATUS_INVALID_ARGUMENT, "there are two models, '%.*s' and '%.*s'",
                     SLICE_PRINT(slice_part(files[model].name, 0, 128)),
                     SLICE_PRINT(slice_part(files[index].name, 0, 128)));
             }
@@ -178,7 +177,7 @@ order_files(Call *call, SkeletonFile *files, size_t count)
         }
     }
     if (model == SIZE_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the archive has no file whose name ends in '.onnx'");
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no file whose name ends in '.onnx'");
     }
     Slice folder = slice_folder(files[model].name);
     SkeletonFile first = files[model];

@@ -116,6 +116,9 @@ read_body(Call *call, const Request *request, Response *response, NewGraph *made
 {
     GraphFileParts parts = {.count = 0};
     made->source.format = find_format(request);
+    if (made->source.format == GRAPH_FORMAT_UNKNOWN && request->body.size == 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the request has no body: the graph is empty");
+    }
     if (made->source.format == GRAPH_FORMAT_UNKNOWN) {
         return response_fail(call, response, 415,
             "'%.*s' is no graph format; send application/json, application/x-protobuf, application/onnx, "

@@ -150,7 +150,7 @@ def a_form_that_is_no_model_is_refused():
         refused = curl(place, "-F", f"model.onnx=@{path}")
         assert refused["detail"].endswith("keeps its data in 'model.onnx.data', which was not given with the model"), refused
         refused = curl(place, "-F", f"model.onnx.data=@{data}")
-        assert refused["detail"] == "the archive has no file whose name ends in '.onnx'", refused
+        assert refused["detail"] == "there is no file whose name ends in '.onnx'", refused
         refused = curl(place, "-F", f"model.onnx=@{path}", "-F", f"model.onnx=@{data}")
         assert refused["detail"] == "the form has the file 'model.onnx' twice", refused
         assert place.cluster.ask("select count(*) from blob_uploads") == "0"
@@ -185,6 +185,9 @@ def files_that_are_missing_or_outside_are_named():
         with open(path, "wb") as file:
             file.write(document[:-7])
         place.refuse(USAGE, f"'{path}': the file is damaged", path)
+        empty = os.path.join(place.folder, "empty.json")
+        with open(empty, "wb"):
+            place.refuse(REFUSED, "the request has no body: the graph is empty", empty)
         with open(os.path.join(place.folder, "other.onnx"), "wb") as file:
             file.write(document)
         place.refuse(USAGE, f"folder '{place.folder}' has several models: name one of its .onnx files", place.folder)

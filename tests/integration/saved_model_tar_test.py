@@ -131,7 +131,7 @@ def what_cannot_be_read_is_refused_in_words():
                      "the archive has two models, 'a/saved_model.pb' and 'b/saved_model.pb'"),
                     (_tar([("model.pb", b"")]), "the archive has no saved_model.pb; is it a SavedModel?"),
                     (whole[:3000], "the archive is damaged"),
-                    (b"x" * 2048, "the archive is damaged: a header is none")):
+                    (b"x" * 2048, "the bytes are no tar archive")):
                 status, detail = _refusal(client, archive)
                 assert status == 400 and text in detail, (settings, text, status, detail)
 

@@ -210,7 +210,11 @@ offset_of_file(Call *call, const char *name)
 static void
 damaged_archives_are_refused(void **state)
 {
-    expect_refused(*state, 0, "the archive is damaged: a header is none");
+    char text[80];
+    size_t second = offset_of_file(*state, "variables/variables.index") - TAR_BLOCK_SIZE;
+    (void)snprintf(text, sizeof text, "the archive is damaged: there is no header at byte %zu", second);
+    expect_refused(*state, 0, "the bytes are no tar archive");
+    expect_refused(*state, second, text);
     expect_refused(*state, offset_of_file(*state, "variables/variables.index"),
         "the checkpoint's index is damaged: a block's checksum does not fit");
 }

@@ -106,8 +106,8 @@ static void
 an_archive_has_one_model(void **state)
 {
     const Member members[] = {{"a/one.onnx", SLICE("")}, {"b", SLICE("x")}, {"two.onnx", SLICE("")}};
-    expect_archive_refused(*state, members, 3, "the archive has two models, 'a/one.onnx' and 'two.onnx'");
-    expect_archive_refused(*state, members + 1, 1, "the archive has no file whose name ends in '.onnx'");
+    expect_archive_refused(*state, members, 3, "there are two models, 'a/one.onnx' and 'two.onnx'");
+    expect_archive_refused(*state, members + 1, 1, "there is no file whose name ends in '.onnx'");
 }
 
 static void
