@@ -201,15 +201,7 @@ run_step(Client *client, const char *digest, uint64_t number, const Tensor *x)
     finish(client, call);
 }
 
-static int
-compare_times(const void *left, const void *right)
-{
-    uint64_t first = *(const uint64_t *)left;
-    uint64_t second = *(const uint64_t *)right;
-    return (first > second) - (first < second);
-}
-
-/* Runs one step after the other until the sender is done, or without one for so long. */
+/* Runs one step after the other until the sender is done, or, without a sender, for `alone_ms`. */
 static void
 measure_steps(Client *client, const char *name, const Sender *sender, uint64_t alone_ms)
 {
@@ -233,13 +225,8 @@ measure_steps(Client *client, const char *name, const Sender *sender, uint64_t a
         samples[count++] = clock_monotonic_ns() - start_ns;
     }
     must(count > 0, "no step has run");
-    qsort(samples, count, sizeof samples[0], compare_times);
-    (void)snprintf(row, sizeof row, "step %s: p50", name);
-    report_value(row, (double)samples[count / 2] * 1e-3, "us", "");
-    (void)snprintf(row, sizeof row, "step %s: p99", name);
-    report_value(row, (double)samples[count * 99 / 100] * 1e-3, "us", "");
-    (void)snprintf(row, sizeof row, "step %s: longest", name);
-    report_value(row, (double)samples[count - 1] * 1e-3, "us", "");
+    (void)snprintf(row, sizeof row, "step %s", name);
+    report_times(row, samples, count);
 }
 
 static void

@@ -188,14 +188,6 @@ measure_large(const char *name, bool is_upload, uint64_t size)
     report_value(name, (double)bench.received * 1e-9 / seconds_since(start_ns), "GB/s", "");
 }
 
-static int
-compare_times(const void *left, const void *right)
-{
-    uint64_t first = *(const uint64_t *)left;
-    uint64_t second = *(const uint64_t *)right;
-    return (first > second) - (first < second);
-}
-
 /* Sends one small request at a time while a large answer comes in on the same connection. */
 static void
 measure_beside(uint64_t size)
@@ -211,9 +203,7 @@ measure_beside(uint64_t size)
         run_until(1, UINT64_MAX);
         samples[count++] = clock_monotonic_ns() - start_ns;
     }
-    qsort(samples, count, sizeof samples[0], compare_times);
-    report_value("h2, small beside a large answer: p50", (double)samples[count / 2] * 1e-3, "us", "");
-    report_value("h2, small beside a large answer: p99", (double)samples[count * 99 / 100] * 1e-3, "us", "");
+    report_times("h2, small beside a large answer", samples, count);
     bench.answered = 0;
     run_until(1, loop_now_ns(bench.loop) + CLOCK_NS_PER_S);
 }

@@ -54,6 +54,33 @@ report_value(const char *name, double value, const char *unit, const char *goal)
     report_series(name, &series, unit, goal);
 }
 
+static int
+compare_times(const void *left, const void *right)
+{
+    uint64_t first = *(const uint64_t *)left;
+    uint64_t second = *(const uint64_t *)right;
+    return (first > second) - (first < second);
+}
+
+void
+report_times(const char *name, uint64_t *times_ns, size_t count)
+{
+    if (count == 0) {
+        report_note(name, "not measured");
+        return;
+    }
+    qsort(times_ns, count, sizeof times_ns[0], compare_times);
+    const struct {
+        const char *what;
+        size_t index;
+    } rows[] = {{"p50", count / 2}, {"p99", count * 99 / 100}, {"longest", count - 1}};
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        char text[128];
+        (void)snprintf(text, sizeof text, "%s: %s", name, rows[row].what);
+        report_value(text, (double)times_ns[rows[row].index] * 1e-3, "us", "");
+    }
+}
+
 void
 report_note(const char *name, const char *note)
 {

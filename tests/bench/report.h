@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { SERIES_ROUNDS_MAX = 32 };
 
@@ -18,6 +19,9 @@ double series_median(const Series *series); /* 0 when there is none */
  * none. */
 void report_series(const char *name, const Series *series, const char *unit, const char *goal);
 void report_value(const char *name, double value, const char *unit, const char *goal);
+
+/* Prints rows of the median, the 99th percentile and the longest of the times, which it sorts. */
+void report_times(const char *name, uint64_t *times_ns, size_t count);
 
 /* Prints a row that says why there is no number. */
 void report_note(const char *name, const char *note);

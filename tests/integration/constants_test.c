@@ -587,6 +587,18 @@ a_folder_that_is_too_small_is_passed_by(void **state)
     folder_remove(folder);
 }
 
+/* Starts two workers, the first of which has the constant; returns a plan that needs it. */
+static OnePlan *
+begin_with_peer(int chunk_count, Constant *ret_constant)
+{
+    *ret_constant = store_constant(0, chunk_count);
+    OnePlan *made = plan_new(ret_constant);
+    start_worker(NULL);
+    (void)run_on_newest(made, ret_constant);
+    start_worker(NULL);
+    return made;
+}
+
 /* The second worker can only have the constant from the first: it is no longer stored. */
 static void
 a_worker_fetches_a_constant_from_a_peer_that_has_it(void **state)
@@ -594,12 +606,9 @@ a_worker_fetches_a_constant_from_a_peer_that_has_it(void **state)
     enum { CHUNKS = 16 };
     (void)state;
     Ended ended;
-    Constant constant = store_constant(0, CHUNKS);
-    OnePlan *made = plan_new(&constant);
-    start_worker(NULL);
-    (void)run_on_newest(made, &constant);
+    Constant constant;
+    OnePlan *made = begin_with_peer(CHUNKS, &constant);
     (void)database_ask(fixture.database, "delete from blobs");
-    start_worker(NULL);
     run_on_second(made, &ended);
     assert_succeeded(&ended, &constant);
     assert_true(ended.uploaded_bytes < CHUNK_SIZE);
@@ -624,13 +633,10 @@ a_gateway_that_stops_gives_its_transfers_up(void **state)
     enum { CHUNKS = 16, A_WHILE_MS = 100 };
     (void)state;
     Ended ended[2];
-    Constant constant = store_constant(0, CHUNKS);
+    Constant constant;
     Constant other = store_constant(100, CHUNKS);
-    OnePlan *made = plan_new(&constant);
+    OnePlan *made = begin_with_peer(CHUNKS, &constant);
     OnePlan *sent = plan_new(&other);
-    start_worker(NULL);
-    (void)run_on_newest(made, &constant);
-    start_worker(NULL);
     PlanSlot slot = {.device_type = "CPU", .task = 1};
     made->plan.slots = &slot;
     sent->plan.slots = &slot;
@@ -657,11 +663,8 @@ without_the_peer_the_gateway_sends_the_constant(void **state)
     enum { CHUNKS = 16 };
     (void)state;
     Ended ended;
-    Constant constant = store_constant(0, CHUNKS);
-    OnePlan *made = plan_new(&constant);
-    start_worker(NULL);
-    (void)run_on_newest(made, &constant);
-    start_worker(NULL);
+    Constant constant;
+    OnePlan *made = begin_with_peer(CHUNKS, &constant);
     assert_int_equal(process_stop(&fixture.workers[0], SIGKILL), 128 + SIGKILL);
     run_on_second(made, &ended);
     assert_succeeded(&ended, &constant);

@@ -100,7 +100,7 @@ is_answered(int fd)
     return poll(&socket, 1, 0) > 0;
 }
 
-/* With others to be asked, all but four at a time would be refused. */
+/* All look-ups but four at a time would be refused if there were another gateway to ask. */
 static void
 a_gateway_alone_asks_nobody(void **state)
 {

@@ -255,7 +255,7 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     (void)process_stop(&second, SIGTERM);
 }
 
-/* Else it would be forgotten in time, though it serves. */
+/* A worker that is not noted again would be forgotten in time, though it serves. */
 static void
 a_worker_that_was_noted_long_ago_is_noted_again(void **state)
 {

@@ -476,7 +476,7 @@ an_output_goes_on_when_its_worker_is_lost(void **state)
     }
 }
 
-/* Of 8 MiB for outputs one tenant gets half, for 16 readers; another tenant's outputs find room. Neither
+/* One tenant gets half of the 8 MiB for outputs, for 16 readers; another tenant's outputs find room. Neither
  * those readers nor the outputs that wait for memory keep the only slot of the pool. */
 static void
 a_tenant_that_does_not_read_leaves_room_for_others(void **state)
@@ -669,7 +669,7 @@ large_json_answers_do_not_stall_others(void **state)
     cluster_stop(&cluster);
 }
 
-/* Nothing of the announced body comes: the answer does not wait for it. */
+/* The answer does not wait for the announced body, of which nothing comes. */
 static void
 a_request_without_a_key_is_answered_before_its_body(void **state)
 {
@@ -687,10 +687,10 @@ a_request_without_a_key_is_answered_before_its_body(void **state)
             "POST /api/v1/sessions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n%s\r\n\r\n",
             framings[index]);
         raw_send_text(fd, request);
-        assert_int_equal(raw_reply(fd, reply, 5000), 401);
+        assert_int_equal(raw_reply(fd, reply, AWAIT_MS), 401);
         assert_non_null(strstr(reply, "Connection: close"));
         assert_non_null(strstr(reply, "credentials are required"));
-        assert_true(raw_is_closed(fd, 5000));
+        assert_true(raw_is_closed(fd, AWAIT_MS));
         (void)close(fd);
     }
     /* A small body that is there already does not cost the connection. */
@@ -699,7 +699,7 @@ a_request_without_a_key_is_answered_before_its_body(void **state)
     for (int round = 0; round < 2; round++) {
         raw_send_text(fd, "POST /api/v1/sessions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
                           "Content-Length: 2\r\n\r\n{}");
-        assert_int_equal(raw_reply(fd, reply, 5000), 401);
+        assert_int_equal(raw_reply(fd, reply, AWAIT_MS), 401);
     }
     (void)close(fd);
     cluster_stop(&cluster);

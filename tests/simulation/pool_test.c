@@ -86,22 +86,6 @@ upstream_write_copy(UpstreamCall *call, Slice data)
 }
 
 void
-upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
-{
-    (void)call;
-    (void)name;
-    (void)tensor;
-}
-
-void
-upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
-{
-    (void)call;
-    (void)data;
-    (void)buffer;
-}
-
-void
 upstream_end(UpstreamCall *call)
 {
     (void)call;

@@ -80,3 +80,15 @@
                                                     "exp = Exp(xs) T=float32\n"                              \
                                                     "minus = Neg(exp) T=float32\n"                           \
                                                     "v_exit = Merge(minus, u_exit) T=float32 N=2\n"
+
+/* A partition whose argument goes round for ever: its result never comes. */
+#define LOOP_ENDLESS                                                                                         \
+    "x = _Arg() T=float32 index=0\n"                                                                         \
+    "e = Enter(x) T=float32 frame_name='for/ever'\n"                                                         \
+    "m = Merge(e, next) T=float32 N=2\n"                                                                     \
+    "yes = Const(^m) dtype=bool value=bool(1)\n"                                                             \
+    "c = LoopCond(yes)\n"                                                                                    \
+    "s = Switch(m, c) T=float32\n"                                                                           \
+    "next = NextIteration(s:1) T=float32\n"                                                                  \
+    "out = Exit(s) T=float32\n"                                                                              \
+    "o = _Retval(out) T=float32 index=0\n"

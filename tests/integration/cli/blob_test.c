@@ -106,7 +106,8 @@ what_cannot_be_is_said(void **state)
     assert_exit(1, fixture, "blob", "get",
         "sha256:00000000000000000000000000000000000000000000000000000000000000ff", "%/x.bin");
     assert_holds(fixture->error, "there is no blob '");
-    assert_exit(3, fixture, "blob", "put", "%/model.bin", "--url", "http://127.0.0.1:1");
+    sluice_write(fixture, "unsent.bin", SLICE("bytes"));
+    assert_exit(3, fixture, "blob", "put", "%/unsent.bin", "--url", "http://127.0.0.1:1");
 }
 
 int

@@ -18,6 +18,16 @@ options_of(const Database *database, const char *owner)
 }
 
 static void
+run_upkeep_until(Database *database, const char *query, const char *expected)
+{
+    Upkeep *upkeep = NULL;
+    UpkeepOptions options = options_of(database, "gw_1");
+    assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
+    AWAIT(database_says(database, query, expected));
+    upkeep_free(upkeep);
+}
+
+static void
 put_blob(Database *database, TenantId tenant, const char *text)
 {
     Sha256 digest;
@@ -40,7 +50,6 @@ static void
 what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
 {
     Database *database = *state;
-    Upkeep *upkeep = NULL;
     const TenantId tenants[] = {TENANT_DEFAULT, database_add_tenant(database, "other")};
     for (size_t index = 0; index < 2; index++) {
         take_key(database, tenants[index], "old");
@@ -60,10 +69,7 @@ what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
         "from blobs where sha256 <> sha256('old') and sha256 <> sha256('new')");
     (void)database_ask(
         database, "update blobs set used_at = now() - interval '2 h' where sha256 <> sha256('new')");
-    UpkeepOptions options = options_of(database, "gw_1");
-    assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
-    AWAIT(database_says(database, "select count(*) from blobs", "4"));
-    upkeep_free(upkeep);
+    run_upkeep_until(database, "select count(*) from blobs", "4");
     assert_string_equal(
         database_ask(database, "select string_agg(key, ',') from idempotency_keys"), "new,new");
     assert_string_equal(
@@ -79,14 +85,10 @@ static void
 workers_that_nobody_has_seen_as_long_as_the_history_are_forgotten(void **state)
 {
     Database *database = *state;
-    Upkeep *upkeep = NULL;
     (void)database_ask(database, "insert into workers (name, task, address, incarnation, last_seen_at) "
                                  "values ('old', 0, 'a', '1', now() - interval '49 h'), "
                                  "('new', 1, 'a', '1', now() - interval '47 h')");
-    UpkeepOptions options = options_of(database, "gw_1");
-    assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
-    AWAIT(database_says(database, "select count(*) from workers", "1"));
-    upkeep_free(upkeep);
+    run_upkeep_until(database, "select count(*) from workers", "1");
     assert_string_equal(database_ask(database, "select name from workers"), "new");
 }
 
@@ -94,16 +96,12 @@ static void
 many_tenants_are_gone_through_batch_by_batch(void **state)
 {
     Database *database = *state;
-    Upkeep *upkeep = NULL;
     (void)database_ask(database, "insert into tenants (id, name) select gen_random_uuid(), 't' || number "
                                  "from generate_series(1, 150) as number");
     (void)database_ask(database,
         "insert into idempotency_keys (tenant_id, key, request_sha256, owner, held_until, expires_at) "
         "select id, 'old', sha256('x'), id, now(), now() - interval '1 s' from tenants");
-    UpkeepOptions options = options_of(database, "gw_1");
-    assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
-    AWAIT(database_says(database, "select count(*) from idempotency_keys", "0"));
-    upkeep_free(upkeep);
+    run_upkeep_until(database, "select count(*) from idempotency_keys", "0");
 }
 
 static void

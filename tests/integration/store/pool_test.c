@@ -8,7 +8,7 @@
 
 enum { LEASE_MS = 60000, SLOTS = 4 };
 
-/* Makes a round in which the gateway tells of one tenant; a tenant of zeros: of none. */
+/* Makes a round in which the gateway tells what one tenant uses, or with NULL of no tenant. */
 static AdmissionGrant
 make_round(Database *database, const char *owner, const AdmissionUse *use)
 {

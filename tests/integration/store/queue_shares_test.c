@@ -30,7 +30,7 @@ count_of(const StepList *steps, TenantId tenant)
     return count;
 }
 
-/* Who runs next is not said here, but in memory (gateway/admission). */
+/* The claim says only how many steps of each tenant come; their order is admission's (gateway/admission). */
 static void
 a_gateway_gets_of_each_tenant_what_it_wants(void **state)
 {
@@ -51,8 +51,7 @@ a_gateway_gets_of_each_tenant_what_it_wants(void **state)
     assert_int_equal(count_of(&steps, third), 3);
 }
 
-/* The second tenant is ahead of the others by far; the third is not known to the pool, and so is not ahead.
- */
+/* The second tenant is far ahead of the others; the third, which the pool does not know, is not. */
 static void
 when_room_is_short_tenants_that_are_behind_come_first(void **state)
 {

@@ -184,7 +184,7 @@ tenants_take_turns(void **state)
     loop_free(loop);
 }
 
-/* Of four threads one tenant gets three, and long jobs two, one a tenant. */
+/* One tenant gets three of four threads; long jobs get two, one for each tenant. */
 static void
 neither_a_tenant_nor_long_jobs_get_all_threads(void **state)
 {

@@ -49,7 +49,7 @@ static BlobStore *store;
 static BlobIntakes *intakes;
 static char content[BLOB_SIZE];
 
-/* What one intake has told. */
+/* The events of one intake. */
 typedef struct Told {
     bool has_begun;
     size_t taken;

@@ -274,16 +274,6 @@ an_error_in_a_later_turn_gives_all_buffers_back(void **state)
     fixture_end(&fixture);
 }
 
-static const char *const ENDLESS = "x = _Arg() T=float32 index=0\n"
-                                   "e = Enter(x) T=float32 frame_name='for/ever'\n"
-                                   "m = Merge(e, next) T=float32 N=2\n"
-                                   "yes = Const(^m) dtype=bool value=bool(1)\n"
-                                   "c = LoopCond(yes)\n"
-                                   "s = Switch(m, c) T=float32\n"
-                                   "next = NextIteration(s:1) T=float32\n"
-                                   "out = Exit(s) T=float32\n"
-                                   "o = _Retval(out) T=float32 index=0\n";
-
 static void
 run_until(RunFixture *fixture, Partition *partition, uint64_t duration_ms, RunOutcome *outcome)
 {
@@ -304,7 +294,7 @@ a_loop_without_end_stops_at_its_deadline(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    AUTO_PARTITION partition = fixture_compile(&fixture, ENDLESS);
+    AUTO_PARTITION partition = fixture_compile(&fixture, LOOP_ENDLESS);
     bool has_begun = false;
     for (uint64_t duration_ms = 10; duration_ms < 10000 && !has_begun; duration_ms *= 4) {
         RunOutcome outcome = {0};
@@ -325,7 +315,7 @@ a_loop_without_end_can_be_cancelled(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 2);
-    AUTO_PARTITION partition = fixture_compile(&fixture, ENDLESS);
+    AUTO_PARTITION partition = fixture_compile(&fixture, LOOP_ENDLESS);
     for (int round = 0; round < 5; round++) {
         RunOutcome outcome = {0};
         Run *run = NULL;

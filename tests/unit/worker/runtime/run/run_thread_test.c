@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "tests/support/loop_graphs.h"
 #include "tests/support/partition_runs.h"
 
 typedef struct Ending {
@@ -74,16 +75,6 @@ what_has_never_run_stays_with_nobody(void **state)
     fixture_end(&fixture);
 }
 
-static const char *const ENDLESS = "x = _Arg() T=float32 index=0\n"
-                                   "e = Enter(x) T=float32 frame_name='for/ever'\n"
-                                   "m = Merge(e, next) T=float32 N=2\n"
-                                   "yes = Const(^m) dtype=bool value=bool(1)\n"
-                                   "c = LoopCond(yes)\n"
-                                   "s = Switch(m, c) T=float32\n"
-                                   "next = NextIteration(s:1) T=float32\n"
-                                   "out = Exit(s) T=float32\n"
-                                   "o = _Retval(out) T=float32 index=0\n";
-
 /* The only thread of the device is in a run without end; the runs that come behind it end all the same. */
 static void
 a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end(void **state)
@@ -91,7 +82,7 @@ a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    AUTO_PARTITION endless = fixture_compile(&fixture, ENDLESS);
+    AUTO_PARTITION endless = fixture_compile(&fixture, LOOP_ENDLESS);
     Tensor arg = fixture_vector(&fixture, 1, 1);
     RunOutcome outcome = {0};
     Run *run = NULL;
