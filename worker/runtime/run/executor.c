@@ -7,11 +7,10 @@
 #include "worker/runtime/run/run_cancel.h"
 #include "worker/runtime/run/run_failure.h"
 
-enum {
-    CHECK_EVERY = 32, /* nodes of a ticket */
-    TURN_NS = 2 * 1000 *
-              1000, /* in which a ticket goes on while others wait: a hundred times what giving way costs */
-};
+enum { CHECK_EVERY = 32 }; /* nodes of a ticket */
+
+/* The time in which a ticket goes on while others wait: a hundred times what giving way costs. */
+#define TURN_NS (2 * CLOCK_NS_PER_MS)
 
 /* The ready nodes of a ticket that has given way. Lies in the ticket's arena. */
 typedef struct Turn {
