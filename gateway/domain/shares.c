@@ -30,7 +30,7 @@ charge_tenant(const PoolShares *pool, ShareTenant *tenant)
 static void
 move_virtual_time(PoolShares *pool, double begun_last)
 {
-    double lowest = INFINITY;
+    double lowest = HUGE_VAL;
     for (size_t index = 0; index < pool->demand_count; index++) {
         const ShareDemand *demand = &pool->demands[index];
         if (waits_for_slots(demand)) {
@@ -104,8 +104,8 @@ slots_at_level(const PoolShares *pool, double level)
 static double
 find_level(const PoolShares *pool)
 {
-    double low = INFINITY;
-    double high = -INFINITY;
+    double low = HUGE_VAL;
+    double high = -HUGE_VAL;
     for (size_t index = 0; index < pool->tenant_count; index++) {
         const ShareTenant *tenant = &pool->tenants[index];
         double full = tenant->wanted_slots / tenant->weight * (SHARES_PERIOD_MS * 1e-3);
@@ -130,7 +130,7 @@ divide_slots(PoolShares *pool, size_t gateway)
 {
     double wanted = sum_demands(pool);
     bool is_short = wanted > pool->slot_count;
-    double level = is_short ? find_level(pool) : (double)INFINITY;
+    double level = is_short ? find_level(pool) : HUGE_VAL;
     double slots = is_short ? 0 : (pool->slot_count - wanted) / (double)pool->gateway_count;
     for (size_t index = 0; index < pool->demand_count; index++) {
         const ShareDemand *demand = &pool->demands[index];
@@ -242,7 +242,7 @@ lend_running(const PoolShares *pool, ShareDemand *mine)
 static void
 bound_service(PoolShares *pool)
 {
-    double most = pool->slot_count > 0 ? pool->slot_count * SHARES_WINDOW_S : (double)INFINITY;
+    double most = pool->slot_count > 0 ? pool->slot_count * SHARES_WINDOW_S : HUGE_VAL;
     pool->service_s = fmax(0, fmin(pool->service_s, most));
 }
 
