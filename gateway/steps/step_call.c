@@ -293,7 +293,8 @@ step_call_read(StepCall *step, Slice json)
         TRY(step_upload_check_parts(step->call, step->upload, &step->body, !step->comes));
         TRY(step_upload_add_feeds(step->call, step->upload, &step->body));
     } else if (step->body.part_count > 0) {
-        return call_fail(step->call, STATUS_INVALID_ARGUMENT, "the request is no form: it has no 'parts'");
+        return call_fail(
+            step->call, STATUS_INVALID_ARGUMENT, "'parts' names parts of a form: a request in JSON has none");
     }
     step->has_body = true;
     return STATUS_OK;
