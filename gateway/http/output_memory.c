@@ -222,15 +222,17 @@ wait_is_granted(Task *task)
     }
 }
 
-/* The mutex is held. A tenant does not overtake its own waits. */
+/* The mutex is held. A tenant does not overtake its own waits, but for claims that hold memory: those that
+ * wait may wait for it. */
 static OutputRoom
 claim_take(OutputClaim *claim, size_t size)
 {
     OutputMemory *memory = claim->memory;
+    bool must_queue = claim->account->wait_count > 0 && claim->held == 0;
     if (size > memory->size_max / 2) {
         return OUTPUT_ROOM_NEVER;
     }
-    if (claim->account->wait_count > 0 || !take_room(memory, claim->account, size)) {
+    if (must_queue || !take_room(memory, claim->account, size)) {
         return OUTPUT_ROOM_LATER;
     }
     claim->held += size;
@@ -286,8 +288,8 @@ output_claim_widen(OutputClaim *claim, size_t size)
 
     OutputMemory *memory = claim->memory;
     mutex_lock(&memory->mutex);
-    bool is_taken =
-        memory->wide + size <= memory->size_max / WIDE_SHARE && claim_take(claim, size) == OUTPUT_ROOM_TAKEN;
+    bool is_taken = claim->account->wait_count == 0 && memory->wide + size <= memory->size_max / WIDE_SHARE &&
+                    claim_take(claim, size) == OUTPUT_ROOM_TAKEN;
     memory->wide += is_taken ? size : 0;
     claim->wide += is_taken ? size : 0;
     mutex_unlock(&memory->mutex);

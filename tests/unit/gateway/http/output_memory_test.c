@@ -78,6 +78,7 @@ a_claim_waits_for_room_and_is_told_on_its_loop(void **state)
     (void)state;
     OutputClaim first = claim_of(0);
     OutputClaim second = claim_of(0);
+    OutputClaim third = claim_of(0);
     OutputClaim other = claim_of(1);
     assert_int_equal(output_claim_take(&first, 500), OUTPUT_ROOM_TAKEN);
     assert_int_equal(output_claim_await(&second, 200), OUTPUT_ROOM_LATER);
@@ -85,7 +86,7 @@ a_claim_waits_for_room_and_is_told_on_its_loop(void **state)
     output_claim_give(&first, 100);
     loop_turn(loop, 0);
     assert_int_equal(granted_count, 0);
-    assert_int_equal(output_claim_take(&first, 10), OUTPUT_ROOM_LATER); /* it would overtake its own tenant */
+    assert_int_equal(output_claim_take(&third, 10), OUTPUT_ROOM_LATER); /* it would overtake its own tenant */
     output_claim_give(&first, 400);
     assert_int_equal(granted_count, 0);
     loop_turn(loop, 0);
@@ -93,7 +94,25 @@ a_claim_waits_for_room_and_is_told_on_its_loop(void **state)
     assert_int_equal(second.held, 200);
     output_claim_close(&first);
     output_claim_close(&second);
+    output_claim_close(&third);
     output_claim_close(&other);
+}
+
+/* The wait ends when the other claim is closed, and that may need a little more before. */
+static void
+a_claim_that_is_waited_for_gets_more(void **state)
+{
+    (void)state;
+    OutputClaim first = claim_of(0);
+    OutputClaim second = claim_of(0);
+    assert_int_equal(output_claim_take(&first, 300), OUTPUT_ROOM_TAKEN);
+    assert_int_equal(output_claim_await(&second, 300), OUTPUT_ROOM_LATER);
+    assert_int_equal(output_claim_await(&first, 50), OUTPUT_ROOM_TAKEN);
+    assert_false(output_claim_widen(&first, 50));
+    output_claim_close(&first);
+    loop_turn(loop, 0);
+    assert_int_equal(granted_count, 1);
+    output_claim_close(&second);
 }
 
 /* Its owner goes while it waits, and when its word is on the way. */
@@ -138,6 +157,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_tenant_gets_as_much_as_stays_free, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_no_tenant_can_get_is_refused_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_claim_waits_for_room_and_is_told_on_its_loop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_claim_that_is_waited_for_gets_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_can_be_given_up_at_any_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wide_windows_get_an_eighth, set_up, tear_down),
     };
