@@ -107,8 +107,7 @@ fail_insert(Call *call, Store *store, TenantId tenant, const StoredUpload *uploa
     }
     return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
         "the quota 'stored_bytes_max' has no room for %llu bytes: delete graphs or blobs, or have an "
-        "operator "
-        "raise it ('sluice-gateway quota TENANT stored_bytes_max=BYTES')",
+        "operator raise it ('sluice-gateway quota TENANT stored_bytes_max=BYTES')",
         (unsigned long long)upload->size);
 }
 
