@@ -90,11 +90,30 @@ write_help(Cli *cli)
     return screen_write(cli, &text);
 }
 
+/* Appends the second words of the commands that begin with this one: "get, put". */
+static void
+append_second_words(Buffer *text, const char *first)
+{
+    for (size_t index = 0; index < command_table_count; index++) {
+        Slice second = slice_from_string(command_table[index]->name);
+        Slice word;
+        if (slice_split(&second, ' ', &word) && slice_equals_string(word, first) && second.size > 0) {
+            buffer_append_string(text, text->size == 0 ? "" : ", ");
+            buffer_append_slice(text, second);
+        }
+    }
+}
+
 static Status
 unknown_command(Cli *cli, size_t first_word)
 {
     const char *first = config_word(cli->config, first_word);
     const char *second = config_word(cli->config, first_word + 1);
+    AUTO_BUFFER seconds = {0};
+    append_second_words(&seconds, first);
+    if (second == NULL && seconds.size > 0) {
+        return cli_usage(cli, "'%s' needs a second word: %.*s", first, SLICE_PRINT(buffer_slice(&seconds)));
+    }
     return cli_usage(cli, "there is no command '%s%s%s': 'sluice --help' lists them", first,
         second == NULL ? "" : " ", second == NULL ? "" : second);
 }

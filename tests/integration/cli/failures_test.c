@@ -114,6 +114,7 @@ a_wrong_command_line_gives_2(void **state)
         const char *message;
     } cases[] = {
         {{"nonsense"}, "sluice: there is no command 'nonsense': 'sluice --help' lists them\n"},
+        {{"blob"}, "sluice: 'blob' needs a second word: get, put\n"},
         {{"graph", "push"},
             "sluice: usage: sluice graph push FILE [FILE...]; 'sluice help graph push' says more\n"},
         {{"devices", "--feed", "x=1"}, "sluice: 'sluice devices' does not take '--feed'\n"},
