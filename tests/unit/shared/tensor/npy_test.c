@@ -214,17 +214,26 @@ no_cut_of_a_file_is_a_file(void **state)
     assert_status(&call, STATUS_UNIMPLEMENTED, npy_read(&call, file, BYTES_MAX, &tensor));
 }
 
-/* Reads the file in two pieces divided at `cut`, or byte by byte. */
+/* Takes the next piece of a file that is divided in two at `cut`, or into bytes; false at its end. */
+static bool
+take_piece(Slice file, size_t cut, size_t *start, Slice *ret_piece)
+{
+    size_t end = cut == 0 ? *start + 1 : *start < cut ? cut : file.size;
+    *ret_piece = slice_part(file, *start, end - *start);
+    *start += ret_piece->size;
+    return ret_piece->size > 0;
+}
+
+/* Reads the file in such pieces. */
 static Status
 read_in_pieces(Slice file, size_t cut, Tensor *ret_tensor)
 {
     NpyReader reader = {0};
     Status status = STATUS_OK;
-    size_t size = cut == 0 ? 1 : cut;
-    for (size_t start = 0; status == STATUS_OK && start < file.size;) {
-        Slice piece = slice_part(file, start, start < cut || cut == 0 ? size : file.size);
+    size_t start = 0;
+    Slice piece;
+    while (status == STATUS_OK && take_piece(file, cut, &start, &piece)) {
         status = npy_reader_write(&call, &reader, piece, BYTES_MAX);
-        start += piece.size;
     }
     status = status == STATUS_OK ? npy_reader_end(&call, &reader, ret_tensor) : status;
     npy_reader_done(&reader);
@@ -237,11 +246,10 @@ check_in_pieces(Slice file, size_t cut, Tensor *ret_described)
 {
     NpyCheck check = {0};
     Status status = STATUS_OK;
-    size_t size = cut == 0 ? 1 : cut;
-    for (size_t start = 0; status == STATUS_OK && start < file.size;) {
-        Slice piece = slice_part(file, start, start < cut || cut == 0 ? size : file.size);
+    size_t start = 0;
+    Slice piece;
+    while (status == STATUS_OK && take_piece(file, cut, &start, &piece)) {
         status = npy_check_write(&call, &check, piece, BYTES_MAX);
-        start += piece.size;
     }
     status = status == STATUS_OK ? npy_check_end(&call, &check) : status;
     *ret_described = check.head.described;
