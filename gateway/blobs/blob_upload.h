@@ -8,9 +8,9 @@
  * Ownership: blob_upload_open() claims the upload, blob_upload_close() gives it up and frees.
  * Threads:   job threads, one at a time, with any thread's Store.
  * Errors:    ABORTED when another request writes these bytes or has ended the upload, and when the offset is
- * not where it goes on; INVALID_ARGUMENT for a wrong digest or size; RESOURCE_EXHAUSTED by quota; UNAVAILABLE
- * when too many uploads are under way or the backend is gone or full. What was written before a failure
- * stays, and the upload can go on. */
+ *            not where it goes on; INVALID_ARGUMENT for a wrong digest or size; RESOURCE_EXHAUSTED by quota;
+ *            UNAVAILABLE when too many uploads are under way or the backend is gone or full. What was written
+ *            before a failure stays, and the upload can go on. */
 #pragma once
 
 #include "gateway/blobs/blob_store.h"

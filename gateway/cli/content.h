@@ -1,9 +1,11 @@
-/* What is sent to the gateway: files, and bytes around them, one behind another. It has any size and is read
- * where it is needed, never held. A file that changes meanwhile is noticed: what was read first and what is
- * read later must be of one state.
+/* The bytes that are sent to the gateway: files, and bytes around them, one behind another. They are read
+ * where they are needed, and never held, so that there may be any number of them. A file that changes
+ * meanwhile is noticed: what was read first and what is read later must be of one state.
  *
  * Ownership: content_done() closes what is open; the list lives in the call's arena, with added bytes
- * borrowed. Threads:   one. Errors:    INVALID_ARGUMENT names the file and what is wrong with it. */
+ *            borrowed.
+ * Threads:   one.
+ * Errors:    INVALID_ARGUMENT names the file and what is wrong with it. */
 #pragma once
 
 #include <time.h>
@@ -43,5 +45,5 @@ MUST_USE Status content_read(
 /* Fails when a file is not what it was when it was added. */
 MUST_USE Status content_check(Call *call, const Content *content);
 
-/* The same for importers and for requests. */
+/* Returns the content as importers read it; the source borrows it. */
 ByteSource content_byte_source(Content *content);

@@ -7,13 +7,13 @@
  *                           location "sha256:<64 hex digits>" (so that a skeleton is ONNX)
  *     graphdef_skeleton.c   GraphDef and saved_model.pb: TensorProto has the field PROTO_TENSOR_REF
  *     saved_model_skeleton.c  the tar of a SavedModel: its checkpoint becomes a file of TensorProtos
- *     named_weights.c       GraphDef, as protobuf or JSON, whose placeholders are tensors of .safetensors
- * files: its skeleton is JSON, in which they are constants
+ *     named_weights.c       GraphDef, as protobuf or JSON, whose placeholders get the tensors of .safetensors
+ *                           files: its skeleton is JSON, in which they are constants
  *
  * Ownership: skeleton_done() frees what a skeleton holds. Sources are borrowed.
  * Threads:   any.
  * Errors:    INVALID_ARGUMENT for damaged files, names that lead out of the model's folder, and files that
- * are missing; OUT_OF_RANGE when what is left without weights is larger than `size_max`. */
+ *            are missing; OUT_OF_RANGE when what is left without weights is larger than `size_max`. */
 #pragma once
 
 #include "gateway/formats/byte_source.h"

@@ -3,7 +3,7 @@
  *
  * Ownership: names point into the archive when it is in memory, else into the call's arena.
  * Errors:    INVALID_ARGUMENT for what is no tar, is compressed or is cut off, and for links, sparse files
- * and files of several volumes: their content is not in the archive as it is. */
+ *            and files of several volumes: their content is not in the archive as it is. */
 #pragma once
 
 #include "gateway/formats/byte_source.h"

@@ -1,8 +1,8 @@
 /* The steps of an import from files:
- *   1. the blobs' sizes are found; a tar of an ONNX model, or a form, is opened: its files take the blob's
- * place
+ *   1. the blobs' sizes are found; a tar of an ONNX model, or a form, is opened: its files take the place of
+ *      the blob
  *   2. a small model is read; of a large one, or one of several files, the skeleton is made, which reads
- * every byte
+ *      every byte
  *   3. the skeleton is imported as any source (graph_import.h)
  *   4. when the graph is stored, weights become ranges of files, and every absent tensor is looked up */
 #include "gateway/graphs/graph_files.h"

@@ -7,7 +7,7 @@
  * Threads:   job threads only: reading waits for the store, and takes seconds for a GiB.
  * Errors:    INVALID_ARGUMENT for a request or a model that is none; NOT_FOUND for a blob that is not stored;
  *            OUT_OF_RANGE when a model without its weights is larger than GRAPH_SKELETON_SIZE_MAX; those of
- * the store. */
+ *            the store. */
 #pragma once
 
 #include "gateway/graphs/graph_import.h"

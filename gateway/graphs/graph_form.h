@@ -5,7 +5,7 @@
  * Ownership: lives in the arena of the call that began it.
  * Threads:   one at a time.
  * Errors:    INVALID_ARGUMENT for a body that is no form, and for names that stand there twice; OUT_OF_RANGE
- * above GRAPH_FILES_MAX parts. */
+ *            above GRAPH_FILES_MAX parts. */
 #pragma once
 
 #include "gateway/graphs/graph_files.h"

@@ -8,7 +8,7 @@
  * Ownership: texts and bytes that are read live in call->arena.
  * Threads:   the thread of the Store.
  * Errors:    ABORTED when another request writes the upload, or has ended it; RESOURCE_EXHAUSTED when the
- * quota of stored bytes is used up, in which uploads count with their whole size. */
+ *            quota of stored bytes is used up, in which uploads count with their whole size. */
 #pragma once
 
 #include "gateway/store/connection.h"

@@ -4,14 +4,13 @@
  * are not followed, and nothing but http and https is spoken.
  *
  * Ownership: a client owns its connections. A response owns its bytes; http_client_response_done() frees
- * them.
+ *            them.
  * Threads:   a client, one thread at a time. Only call_cancel() comes from elsewhere, a signal included.
- * Errors:    OK when an answer came to its end, whatever its status. UNAVAILABLE when no connection could
- * be made or it
- *            was lost before an answer; DATA_LOSS when the answer was cut short; CANCELLED and
- * DEADLINE_EXCEEDED from the Call or the request's times; OUT_OF_RANGE for an answer above its limit;
- * FAILED_PRECONDITION when TLS finds no trust; INVALID_ARGUMENT for a wrong URL, header or file; or the
- * failure of a sink. */
+ * Errors:    OK when an answer came to its end, whatever its status. UNAVAILABLE when no connection could be
+ *            made or it was lost before an answer; DATA_LOSS when the answer was cut short; CANCELLED and
+ *            DEADLINE_EXCEEDED from the Call or the request's times; OUT_OF_RANGE for an answer above its
+ *            limit; FAILED_PRECONDITION when TLS finds no trust; INVALID_ARGUMENT for a wrong URL, header or
+ *            file; or the failure of a sink. */
 #pragma once
 
 #include "shared/base/buffer.h"
