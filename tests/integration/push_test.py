@@ -128,7 +128,7 @@ def curl(place, *arguments):
 
 
 def curl_alone_sends_a_model_and_its_data():
-    """As a tar and as a form, held in memory whole and not."""
+    """The model comes as a tar and as a form, and is held in memory whole or not."""
     for settings in ((), ("--resident-weights", "1MiB")):
         with Push(settings) as place:
             path, data = CHAIN.write(place.folder)

@@ -54,7 +54,7 @@ def _graph(client, session, kind, model, files):
 
 
 def _answer(cluster, kind, model, files, feeds):
-    """What the graph's y is, at this gateway and at another one, which reads the graph from the database."""
+    """The graph's y at this gateway, and at another one, which reads the graph from the database."""
     client = cluster.client()
     session = client.session()
     _graph(client, session, kind, model, files)
@@ -99,7 +99,7 @@ def tensors_of_a_file_are_found_by_their_names():
 
 
 def inputs_that_are_named_like_tensors_are_weights():
-    """As torch.onnx.export writes them with export_params=False; the weights lie in two files."""
+    """The model is as torch.onnx.export writes it with export_params=False; its weights lie in two files."""
     files = {"model-00001-of-00002.safetensors": safetensors(_weights([0, 1]))[0],
              "model-00002-of-00002.safetensors": safetensors(_weights([2]))[0]}
     shape = [CHAIN.width, CHAIN.width]

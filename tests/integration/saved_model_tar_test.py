@@ -22,7 +22,7 @@ ASSET, NESTED = b"words.txt", b"w/ord.txt"  # of one length: saved_model.pb is p
 
 
 def _files():
-    """What is in the model's archive: its path below the model's folder, and its bytes."""
+    """The files in the model's archive: their paths below the model's folder, and their bytes."""
     with tarfile.open(MODEL) as tar:
         return {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}
 

@@ -111,7 +111,7 @@ class Clients:
         self._running = True
         self.latencies = []
         self.errors = []
-        self._threads = [threading.Thread(target=self._run, args=(pool, name, gateway, session, graph, pause))
+        self._threads = [threading.Thread(target=self._run, args=(pool, name, gateway, session, graph, pause), daemon=True)
                          for gateway, count in enumerate(counts) for _ in range(count)]
         for thread in self._threads:
             thread.start()
@@ -155,8 +155,8 @@ def queue_steps(pool, name, session, graph, count):
 
 
 def shares(steps, weights, begin, end):
-    """For every window of WINDOW seconds between the two times: the tenants' device time over their due, minus one. A step that
-    ran in the window for a part of its time counts in that part."""
+    """The tenants' device time over their due, minus one, in every window of WINDOW seconds between the two times. A step that ran
+    in the window for a part of its time counts in that part."""
     offsets = []
     start = begin
     while start + WINDOW <= end:
@@ -197,7 +197,7 @@ class Backlog:
         queued = {name: graph for name, graph in self._graphs.items() if name not in synchronous}
         for name, graph in queued.items():
             queue_steps(pool, name, *graph, counts[name])
-        self._threads = [threading.Thread(target=self._top_up, args=(pool, name, *graph, counts[name]))
+        self._threads = [threading.Thread(target=self._top_up, args=(pool, name, *graph, counts[name]), daemon=True)
                          for name, graph in queued.items()]
 
     def start(self):

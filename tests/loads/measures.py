@@ -57,7 +57,7 @@ class Report:
         self.add(case, f"{who}: p99", percentile(times, 0.99), "ms")
 
     def unreached(self):
-        """What was promised for any machine and is not so."""
+        """The rows of what was promised for any machine and is not so."""
         return [row for row in self.rows if row.is_sure and not row.is_reached()]
 
 

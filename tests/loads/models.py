@@ -79,7 +79,7 @@ class Terminal:
         self._text = b""
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=side, env=dict(os.environ, TERM="xterm"))
         os.close(side)
-        self._reader = threading.Thread(target=self._read)
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self):
@@ -211,7 +211,7 @@ def _push_again(place, session, path):
 
 
 def _import_again(place, session, path):
-    """What the import alone takes: the files are there. Another session, so that the graph is new."""
+    """Measures the import alone: the files are there. The session is another one, so that the graph is new."""
     with Stage(place, "import of stored files"):
         _push_again(place, session, path)
 

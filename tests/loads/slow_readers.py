@@ -47,7 +47,7 @@ def _graph():
 
 
 def _digits(count):
-    """How many digits the numbers from 0 to count - 1 have together."""
+    """The number of digits of all the numbers from 0 to count - 1."""
     total, size, low = 0, 1, 0
     while low < count:
         high = min(count, 10 ** size)
@@ -134,7 +134,7 @@ def _run_stalled(report, load, seconds, count, settle_seconds):
 
 
 def _run_json_answers(report, load, seconds, mib):
-    """Again and again until the quiet tenant was watched for so long."""
+    """Reads the answers again and again until the quiet tenant was watched for so long."""
     case = f"{ANSWERS} JSON answers of {mib} MiB"
     count = mib * MIB // 4
     times, rounds, read, taken = {}, 0, 0, 0

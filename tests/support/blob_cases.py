@@ -71,7 +71,7 @@ class Blob:
         return self.ask("PUT", pattern.part(offset, size), Content_Range=content_range)
 
     def offset(self):
-        """How far the upload has come; None when there is none, or the database is away."""
+        """The bytes of the upload that have come; None when there is none, or the database is away."""
         status, headers, _ = self.ask("HEAD")
         if status == 503:
             return None

@@ -1,6 +1,7 @@
 #include "gateway/jobs/job_pool.h"
 #include "shared/base/atomic.h"
 #include "shared/base/mutex.h"
+#include "tests/support/await.h"
 #include "tests/support/cmocka_all.h"
 
 #include <unistd.h>
@@ -101,9 +102,7 @@ a_full_queue_refuses_and_closing_runs_what_waits(void **state)
         works[index].job = (Job){.loop = loop, .run = work_run, .done = work_done};
     }
     assert_true(job_submit(pool, &works[0].job));
-    while (job_pool_waiting(pool) > 0) {
-        usleep(100);
-    }
+    AWAIT(job_pool_waiting(pool) == 0);
     assert_true(job_submit(pool, &works[1].job));
     assert_true(job_submit(pool, &works[2].job));
     assert_false(job_submit(pool, &works[3].job));
@@ -150,14 +149,6 @@ submit_for(JobPool *pool, Loop *loop, Work *work, unsigned char tenant, bool is_
     assert_true(job_submit(pool, &work->job));
 }
 
-static void
-await_order(int count)
-{
-    while (atomic_load_seq_cst(&order_count) < count) {
-        usleep(100);
-    }
-}
-
 /* One tenant has four jobs in the queue when another's comes: that one is the next but one. */
 static void
 tenants_take_turns(void **state)
@@ -171,7 +162,7 @@ tenants_take_turns(void **state)
     for (size_t index = 0; index < 4; index++) {
         submit_for(pool, loop, &works[index], 1, false);
     }
-    await_order(1);
+    AWAIT(atomic_load_seq_cst(&order_count) >= 1);
     submit_for(pool, loop, &works[4], 2, false);
     atomic_store_seq_cst(&gate, 1);
     job_pool_free(pool);
@@ -200,10 +191,10 @@ neither_a_tenant_nor_long_jobs_get_all_threads(void **state)
         for (size_t index = 0; index < 4; index++) {
             submit_for(pool, loop, &works[index], 1, kinds[kind]);
         }
-        await_order(most[kind]);
+        AWAIT(atomic_load_seq_cst(&order_count) >= most[kind]);
         submit_for(pool, loop, &works[4], 2, kinds[kind]);
         submit_for(pool, loop, &works[5], kinds[kind] ? 1 : 2, false);
-        await_order(most[kind] + (kinds[kind] ? 2 : 1));
+        AWAIT(atomic_load_seq_cst(&order_count) >= most[kind] + (kinds[kind] ? 2 : 1));
         assert_true(order[most[kind]] == &works[4] || order[most[kind]] == &works[5]);
         atomic_store_seq_cst(&gate, 1);
         job_pool_free(pool);
@@ -235,9 +226,7 @@ no_tenant_fills_the_queue(void **state)
         &call, STATUS_OK, job_pool_new(&call, &(JobPoolOptions){.thread_count = 1, .queue_max = 5}, &pool));
     works[0].job = (Job){.loop = loop, .run = work_run, .done = work_done};
     assert_true(job_submit(pool, &works[0].job));
-    while (job_pool_waiting(pool) > 0) {
-        usleep(100);
-    }
+    AWAIT(job_pool_waiting(pool) == 0);
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         Job *job = &works[index + 1].job;
         *job = (Job){.loop = loop, .run = work_run, .done = work_done};
