@@ -331,6 +331,33 @@ wire_stats_read(Call *call, Slice json, WireStats *ret_stats)
     return STATUS_OK;
 }
 
+static const JsonMember rest_members[] = {
+    {"rests", JSON_BOOLEAN, .offset = offsetof(WireRest, rests)},
+    {"feeds", JSON_INT64, .offset = offsetof(WireRest, feed_count)},
+    {"computed_us", JSON_INT64, .offset = offsetof(WireRest, computed_us)},
+};
+static const JsonTable rest_table = JSON_TABLE("a word of a partial run", rest_members);
+
+void
+wire_rest_write(Buffer *buffer, const WireRest *rest)
+{
+    JsonWriter writer = json_writer(buffer);
+    json_write_object_begin(&writer);
+    json_member_boolean(&writer, "rests", rest->rests);
+    json_member_int64(&writer, "feeds", rest->feed_count);
+    json_member_int64(&writer, "computed_us", rest->computed_us);
+    json_write_object_end(&writer);
+}
+
+Status
+wire_rest_read(Call *call, Slice json, WireRest *ret_rest)
+{
+    WireRest rest = {.feed_count = -1};
+    TRY(json_stream_read(call, json, &dialect, &rest_table, &rest));
+    *ret_rest = rest;
+    return STATUS_OK;
+}
+
 static const JsonMember device_members[] = {
     {"type", JSON_SLICE, .offset = offsetof(WireDevice, type)},
     {"id", JSON_INT64, .offset = offsetof(WireDevice, id)},

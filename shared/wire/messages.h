@@ -135,6 +135,17 @@ typedef struct WireStats {
 void wire_stats_write(Buffer *buffer, const WireStats *stats);
 MUST_USE Status wire_stats_read(Call *call, Slice json, WireStats *ret_stats);
 
+/* A STATS frame before the STATUS frame: a slot of a partial run rests, until feeds or other slots' tensors
+ * come, or goes on with such a tensor. */
+typedef struct WireRest {
+    bool rests;
+    int64_t feed_count;  /* feeds that had come */
+    int64_t computed_us; /* as in WireStats, so far */
+} WireRest;
+
+void wire_rest_write(Buffer *buffer, const WireRest *rest);
+MUST_USE Status wire_rest_read(Call *call, Slice json, WireRest *ret_rest);
+
 /* GET /worker/v1/status. */
 typedef struct WireDevice {
     Slice type; /* "CPU" */

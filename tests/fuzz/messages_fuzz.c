@@ -47,6 +47,17 @@ rewrite_stats(Call *call, Slice json, Buffer *written)
 }
 
 static bool
+rewrite_rest(Call *call, Slice json, Buffer *written)
+{
+    WireRest rest;
+    bool is_read = wire_rest_read(call, json, &rest) == STATUS_OK;
+    if (is_read) {
+        wire_rest_write(written, &rest);
+    }
+    return is_read;
+}
+
+static bool
 rewrite_reset(Call *call, Slice json, Buffer *written)
 {
     WireReset reset;
@@ -126,8 +137,8 @@ check_key(Slice text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const Rewrite rewrites[] = {rewrite_run, rewrite_status, rewrite_stats, rewrite_reset,
-        rewrite_reset_answer, rewrite_trace, rewrite_worker};
+    static const Rewrite rewrites[] = {rewrite_run, rewrite_status, rewrite_stats, rewrite_rest,
+        rewrite_reset, rewrite_reset_answer, rewrite_trace, rewrite_worker};
     for (size_t index = 0; index < COUNT_OF(rewrites); index++) {
         check_document(rewrites[index], slice_of(data, size));
     }

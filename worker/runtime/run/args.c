@@ -120,6 +120,7 @@ late_args_take(Call *call, Run *run, uint32_t index, Tensor *tensor)
     Status status = take_feed(call, run, index, tensor, &is_awaited);
     mutex_unlock(&run->lock);
     if (is_awaited) {
+        (void)ticket_activate(run);
         run_go_on(run, &run->late_args[index].resumption);
     }
     return status;

@@ -141,7 +141,7 @@ give_way(Ticket *ticket)
         .arena = arena};
     ticket->first = NULL;
     ticket->last = NULL;
-    atomic_add_relaxed(&run->ticket_count, 1);
+    ticket_add(run);
     device->schedule(device, &turn->work);
 }
 
@@ -173,7 +173,7 @@ executor_run(Ticket *ticket)
         atomic_add_relaxed(&run->loop_node_count, ticket->loop_node_count);
     }
     count_computed(ticket, inner_before_ns);
-    ticket_drop(run);
+    ticket_end(run);
     return arena;
 }
 

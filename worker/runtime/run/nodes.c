@@ -112,6 +112,9 @@ receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
     transfer->message = *message;
     message->tensor = (Tensor){0};
     transfer->resumption.resume = receive_finish;
+    if (ticket_activate(run) && run->callbacks.on_rest != NULL) {
+        run->callbacks.on_rest(run->callbacks.context);
+    }
     run_go_on(run, &transfer->resumption);
 }
 

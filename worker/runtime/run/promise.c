@@ -174,6 +174,7 @@ promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
         return;
     }
     ticket_wait(ticket);
+    (void)ticket_activate(run);
     mutex_lock(&run->lock);
     list_append(&run->promises, &promise->link);
     mutex_unlock(&run->lock);

@@ -54,6 +54,19 @@ run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor)
     return late_args_take(call, run, index, tensor);
 }
 
+bool
+run_rests(const Run *run)
+{
+    assert(run->late_args != NULL);
+    return atomic_load_acquire(&run->active_count) == 0;
+}
+
+uint64_t
+run_computed_ns(const Run *run)
+{
+    return atomic_load_relaxed(&run->computed_ns);
+}
+
 /* Ends all waits of a failed run for other slots, kernels and feeds: what they wait for may never come. */
 static void
 wake_run(Run *run, Status code, const char *message)

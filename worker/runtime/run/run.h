@@ -35,5 +35,12 @@ MUST_USE Status run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor);
 /* Returns the failure that the run ends with, or will end with; code STATUS_OK: it has not failed so far. */
 Failure run_failure(Run *run);
 
+/* Returns whether a run whose feeds come late does nothing now but wait, for feeds or for other slots. A
+ * kernel that has begun and waits for something else counts as work. */
+bool run_rests(const Run *run);
+
+/* Returns the device time that the run has taken in tickets that have ended. */
+uint64_t run_computed_ns(const Run *run);
+
 Run *run_ref(Run *run);
 void run_unref(Run *run); /* NULL is allowed */

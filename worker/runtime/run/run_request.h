@@ -3,7 +3,7 @@
  * Ownership: fed tensors move into the run; fetched ones may be taken by on_output(). What a RunResult
  *            points to is the run's, and valid until on_done() returns.
  * Threads:   callbacks come on any thread, also inside run_start(), run_cancel() and rendezvous_abort();
- *            on_output() on several at once, on_done() last and once. */
+ *            on_output() and on_rest() on several at once, on_done() last and once. */
 #pragma once
 
 #include "shared/base/failure.h"
@@ -34,6 +34,9 @@ typedef struct RunCallbacks {
     /* Hands out a fetch. A dead one lies on a branch that was not taken: tensor->dtype is DTYPE_INVALID.
      * The callback may take the tensor by zeroing *tensor. */
     void (*on_output)(void *context, uint32_t index, Tensor *tensor, bool is_dead);
+    /* Tells that a run whose feeds come late has begun or ceased to rest (run_rests()), except that it goes
+     * on with a feed. It comes before on_done(); may be NULL. */
+    void (*on_rest)(void *context);
     void (*on_done)(void *context, const RunResult *result);
 } RunCallbacks;
 

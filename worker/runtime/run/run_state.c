@@ -196,6 +196,7 @@ run_state_get(Partition *partition)
     iteration_reset(run->root);
     run->reference_count = 1;
     run->ticket_count = 1;
+    run->active_count = 1;
     run->has_failed = false;
     run->measures_all = count % MEASURE_ALL_EVERY == 0;
     run->node_count = 0;

@@ -33,6 +33,8 @@ struct Run {
     const RunHooks *hooks;
     int32_t reference_count; /* atomic */
     int32_t ticket_count;    /* atomic */
+    int32_t active_count;    /* atomic: those that wait neither for a feed nor for another slot; counted
+                              * when feeds may come late */
     bool has_failed;         /* atomic; set once, under `lock` */
     bool measures_all;
     uint64_t node_count;      /* atomic: nodes that ran, added up as tickets end */

@@ -18,7 +18,7 @@ ticket_hand_over(Ticket *ticket, Activation *activation)
 {
     Device *device = ticket->partition->device;
     activation->work.run = ticket->run->hooks->run_node;
-    atomic_add_relaxed(&ticket->run->ticket_count, 1);
+    ticket_add(ticket->run);
     device->schedule(device, &activation->work);
 }
 
@@ -210,6 +210,30 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
         run_fail(run, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
                           "out of memory for the kernels' scratch memory"));
     }
+}
+
+void
+ticket_add(Run *run)
+{
+    atomic_add_relaxed(&run->ticket_count, 1);
+    (void)ticket_activate(run);
+}
+
+bool
+ticket_activate(Run *run)
+{
+    return run->late_args != NULL && atomic_add_acq_rel(&run->active_count, 1) == 1;
+}
+
+/* Tells that the run rests while its last active ticket is still out, which keeps it from ending. */
+void
+ticket_end(Run *run)
+{
+    if (run->late_args != NULL && atomic_sub_acq_rel(&run->active_count, 1) == 0 &&
+        atomic_load_acquire(&run->ticket_count) > 1 && run->callbacks.on_rest != NULL) {
+        run->callbacks.on_rest(run->callbacks.context);
+    }
+    ticket_drop(run);
 }
 
 void

@@ -41,6 +41,16 @@ void ticket_begin(Ticket *ticket, Run *run, Arena *arena);
 /* Gives back a ticket that has nothing left to run; ends the run if it was the last. */
 void ticket_drop(Run *run);
 
+/* Does as ticket_drop() for a ticket that has run: once all that are left wait, the run rests. */
+void ticket_end(Run *run);
+
+/* Counts one more ticket, whose work is scheduled next. */
+void ticket_add(Run *run);
+
+/* Counts a waiting ticket as active: before run_go_on() for a wait whose end came from outside, and when a
+ * kernel computes meanwhile. Returns whether the run has rested until now. */
+bool ticket_activate(Run *run);
+
 /* Takes over a node that is ready: queues it, keeps it, or hands it over. Its iteration, if in a loop,
  * counts it until it has run. */
 void ticket_ready(Ticket *ticket, Activation *activation);

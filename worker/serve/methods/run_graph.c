@@ -4,7 +4,8 @@
  * finish_body() joins the step's rendezvous, if other slots take part, and starts the run → outputs are
  * written as they are produced → the STATUS and STATS frames end the answer.
  *
- * A partial run starts with its header; each feed goes to the run when it arrives.
+ * A partial run starts with its header; each feed goes to the run when it arrives. Whenever all its nodes
+ * wait, a STATS frame tells that the run rests, so that it keeps no slot of the pool.
  *
  * A run that finds too little memory, because other runs hold it, waits for a moment and tries again.
  *
@@ -94,6 +95,17 @@ run_answer_stats(WorkerRequest *request, const WireStats *stats)
     worker_frames_write(request, buffer_slice(&frame));
 }
 
+static void
+run_answer_rest(WorkerRequest *request, const WireRest *rest)
+{
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER frame = {0};
+    wire_rest_write(&json, rest);
+    frame_write_json(&frame, FRAME_STATS, buffer_slice(&json));
+    worker_frames_begin(request);
+    worker_frames_write(request, buffer_slice(&frame));
+}
+
 /* Writes an output; `tensor` NULL: it is dead. */
 static void
 run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor)
@@ -147,6 +159,7 @@ typedef struct GraphRun {
     WireRun header;
     Tensor *args;
     int64_t arg_count;      /* feeds that have arrived */
+    bool is_told_to_rest;   /* the gateway takes the run for one that rests */
     uint64_t room_until_ns; /* time to stop waiting for memory; 0: has not waited */
     Timer deadline;
     Task task;
@@ -155,6 +168,7 @@ typedef struct GraphRun {
     Output *outputs;
     Output **outputs_end;
     bool is_posted;
+    bool has_rested; /* the run has begun or ceased to rest; not told yet */
     bool is_done;
     bool has_lost_output; /* an output could not be queued for lack of memory */
     Failure failure;      /* STATUS_OK: none */
@@ -230,11 +244,12 @@ graph_run_end(GraphRun *graph_run)
 
 /* Takes the queued outputs that may be sent now; all of them when the run is done. */
 static Output *
-take_outputs(GraphRun *graph_run, bool *ret_is_done)
+take_outputs(GraphRun *graph_run, bool *ret_has_rested, bool *ret_is_done)
 {
     Output *outputs = NULL;
     mutex_lock(&graph_run->lock);
     graph_run->is_posted = false;
+    *ret_has_rested = TAKE(graph_run->has_rested);
     *ret_is_done = graph_run->is_done;
     if (graph_run->is_done || !graph_run->header.holds_outputs) {
         outputs = graph_run->outputs;
@@ -245,13 +260,30 @@ take_outputs(GraphRun *graph_run, bool *ret_is_done)
     return outputs;
 }
 
+/* Tells the gateway whether the run rests. Feeds come on this thread only: with those that are counted here
+ * it rests or does not, whatever thread has noted what since. */
+static void
+tell_rest(GraphRun *graph_run)
+{
+    WireRest rest = {
+        .rests = run_rests(graph_run->run),
+        .feed_count = graph_run->arg_count,
+        .computed_us = (int64_t)(run_computed_ns(graph_run->run) / CLOCK_NS_PER_US),
+    };
+    if (rest.rests || graph_run->is_told_to_rest) {
+        run_answer_rest(graph_run->request, &rest);
+    }
+    graph_run->is_told_to_rest = rest.rests;
+}
+
 /* Writes the queued outputs, and the end of the answer when the run is done. Outputs that were held back for
  * a good end are dropped at another. */
 static void
 graph_run_flush(GraphRun *graph_run)
 {
+    bool has_rested = false;
     bool is_done = false;
-    Output *outputs = take_outputs(graph_run, &is_done);
+    Output *outputs = take_outputs(graph_run, &has_rested, &is_done);
     bool is_wanted = graph_run->request != NULL &&
                      !(graph_run->header.holds_outputs && graph_run->failure.code != STATUS_OK);
     for (const Output *output = outputs; output != NULL && is_wanted; output = output->next) {
@@ -260,6 +292,8 @@ graph_run_flush(GraphRun *graph_run)
     outputs_free(outputs);
     if (is_done) {
         graph_run_end(graph_run);
+    } else if (has_rested && graph_run->request != NULL) {
+        tell_rest(graph_run);
     }
 }
 
@@ -297,6 +331,19 @@ run_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     *graph_run->outputs_end = output;
     graph_run->outputs_end = &output->next;
     graph_run->stats.bytes_out += is_dead ? 0 : (int64_t)tensor_byte_size(&output->tensor);
+    bool must_post = claim_post(graph_run);
+    mutex_unlock(&graph_run->lock);
+    if (must_post) {
+        loop_post(graph_run->loop, &graph_run->task);
+    }
+}
+
+static void
+run_rested(void *context)
+{
+    GraphRun *graph_run = context;
+    mutex_lock(&graph_run->lock);
+    graph_run->has_rested = true;
     bool must_post = claim_post(graph_run);
     mutex_unlock(&graph_run->lock);
     if (must_post) {
@@ -425,7 +472,10 @@ start_run(GraphRun *graph_run)
         .caller_is_idle = is_loop_idle(graph_run->request->loop),
         .traces_nodes = graph_run->header.has_trace,
         .feeds_come_late = graph_run->header.is_partial,
-        .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},
+        .callbacks = {.context = graph_run,
+            .on_output = run_output,
+            .on_rest = run_rested,
+            .on_done = run_done},
     };
     /* Nothing is posted from inside run_start(): graph_run_flush() below writes it. */
     graph_run->is_posted = true;
@@ -527,6 +577,7 @@ take_feed(WorkerRequest *request, Frame *frame)
     graph_run->stats.bytes_in += (int64_t)size;
     graph_run->arg_count++;
     if (graph_run->run != NULL) {
+        graph_run->is_told_to_rest = false;
         return run_feed(&request->call, graph_run->run, (uint32_t)index, &tensor);
     }
     graph_run->args[index] = tensor;

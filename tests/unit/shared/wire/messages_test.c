@@ -251,6 +251,12 @@ statistics_come_back_as_they_were_written(void **state)
     wire_stats_write(&json, &stats);
     assert_int_equal(wire_stats_read(*state, buffer_slice(&json), &read), STATUS_OK);
     assert_memory_equal(&read, &stats, sizeof stats);
+    WireRest rest = {.rests = true, .feed_count = 2, .computed_us = 99};
+    WireRest rest_read;
+    buffer_clear(&json);
+    wire_rest_write(&json, &rest);
+    assert_int_equal(wire_rest_read(*state, buffer_slice(&json), &rest_read), STATUS_OK);
+    assert_true(rest_read.rests && rest_read.feed_count == 2 && rest_read.computed_us == 99);
 }
 
 static void

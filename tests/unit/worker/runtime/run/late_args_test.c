@@ -24,6 +24,15 @@ typedef struct LateRun {
     Run *run;
 } LateRun;
 
+static int rest_count; /* atomic: how often the run has told that it rests or goes on */
+
+static void
+note_rest(void *context)
+{
+    (void)context;
+    atomic_add_acq_rel(&rest_count, 1);
+}
+
 static void
 late_prepare(LateRun *late, const char *text, Tensor *args)
 {
@@ -37,6 +46,8 @@ late_prepare(LateRun *late, const char *text, Tensor *args)
         .feeds_come_late = true,
         .callbacks = outcome_callbacks(&late->outcome),
     };
+    late->request.callbacks.on_rest = note_rest;
+    rest_count = 0;
 }
 
 static void
@@ -91,6 +102,69 @@ each_feed_lets_what_needs_it_go_on(void **state)
     assert_float_equal(tensor_float(&late.outcome.outputs[1], 1), -15, 0);
     assert_int_equal(late.outcome.stats.node_count, 6);
     late_end(&late);
+}
+
+static void
+await_rests(int count)
+{
+    while (atomic_load_acquire(&rest_count) < count) {
+        (void)sched_yield();
+    }
+}
+
+static void
+it_rests_whenever_all_that_is_left_waits_for_feeds(void **state)
+{
+    (void)state;
+    LateRun late;
+    Tensor args[2] = {0};
+    late_begin(&late, STAGES, args);
+    await_rests(1);
+    assert_true(run_rests(late.run));
+    feed(&late, 0, 3);
+    await_rests(2);
+    assert_true(run_rests(late.run));
+    assert_int_equal(atomic_load_acquire(&late.outcome.output_count), 1);
+    assert_true(run_computed_ns(late.run) > 0);
+    feed(&late, 1, 5);
+    outcome_wait(&late.outcome);
+    assert_int_equal(rest_count, 2); /* the end is no rest */
+    late_end(&late);
+}
+
+/* A run that waits for feeds and for another slot. */
+static void
+it_tells_when_a_tensor_of_another_slot_wakes_it(void **state)
+{
+    static const char key[] = "/slot:1/device:CPU:0;/slot:0/device:CPU:0;r;0:0";
+    static const char text[] =
+        "x = _Arg() T=float32 index=0\n"
+        "y = _Arg() T=float32 index=1\n"
+        "r = _Recv() tensor_type=float32 tensor_name='r' send_device='/slot:1/device:CPU:0' "
+        "recv_device='/slot:0/device:CPU:0'\n"
+        "a = Neg(r) T=float32\n"
+        "b = Mul(x, y) T=float32\n"
+        "out0 = _Retval(a) T=float32 index=0\n"
+        "out1 = _Retval(b) T=float32 index=1\n";
+    (void)state;
+    LateRun late;
+    Tensor args[2] = {0};
+    late_prepare(&late, text, args);
+    Call *call = &late.fixture.call;
+    Rendezvous *rendezvous = rendezvous_new(0, &(RendezvousRemote){.context = NULL});
+    late.request.rendezvous = rendezvous;
+    assert_status(call, STATUS_OK, run_start(call, &late.request, &late.run));
+    await_rests(1);
+    Tensor value = fixture_vector(&late.fixture, 2, 4);
+    assert_status(
+        call, STATUS_OK, rendezvous_deliver(call, rendezvous, slice_from_string(key), &value, false));
+    await_rests(3); /* it goes on, and rests again */
+    assert_true(run_rests(late.run));
+    assert_int_equal(atomic_load_acquire(&late.outcome.output_count), 1);
+    feed(&late, 0, 1);
+    feed(&late, 1, 1);
+    late_end(&late);
+    rendezvous_unref(rendezvous);
 }
 
 static void
@@ -214,6 +288,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_feed_lets_what_needs_it_go_on),
+        cmocka_unit_test(it_rests_whenever_all_that_is_left_waits_for_feeds),
+        cmocka_unit_test(it_tells_when_a_tensor_of_another_slot_wakes_it),
         cmocka_unit_test(some_may_be_there_from_the_start),
         cmocka_unit_test(a_run_that_is_cancelled_stops_waiting_and_drops_what_still_comes),
         cmocka_unit_test(a_feed_comes_once_and_of_its_type),
