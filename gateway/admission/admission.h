@@ -10,6 +10,10 @@
  *
  * A step is charged its estimate when it begins and what it has used when it leaves.
  *
+ * A partial run rests while it waits for its client: it holds no slot then, and is charged what it has used,
+ * but counts among its tenant's running steps. To go on it waits for a turn as a step does, before those of
+ * its tenant and priority that have not begun.
+ *
  * How many slots there are, and what tenants use at other gateways, is told in the background
  * (admission_adopt(), by gateway/queue/pool_lease.h). While nobody tells, admission goes on with what was
  * told last.
@@ -53,7 +57,12 @@ void admission_free(Admission *admission); /* with its lanes; no ticket may be i
  * memory. */
 MUST_USE AdmissionLane *admission_lane(Admission *admission, Loop *loop);
 
-typedef enum AdmissionState { ADMISSION_WAITING, ADMISSION_GRANTED, ADMISSION_RUNNING } AdmissionState;
+typedef enum AdmissionState {
+    ADMISSION_WAITING,
+    ADMISSION_GRANTED,
+    ADMISSION_RUNNING,
+    ADMISSION_RESTING
+} AdmissionState;
 
 /* A step's way through admission; zeroed at first. */
 struct AdmissionTicket {
@@ -63,12 +72,14 @@ struct AdmissionTicket {
     void (*granted)(AdmissionTicket *ticket); /* on the lane's loop, when a step that waited may run */
     int priority;
     AdmissionState state;
+    bool has_place; /* it counts among its tenant's running steps */
     /* The device time that steps like this one took on average; 0: none has ended, and it counts as a whole
      * slot. Read when the step comes, and again when it begins: steps that waited with it have ended since.
      * NULL: the estimate is given. */
     const uint64_t *average_ns; /* atomic */
     uint64_t estimate_ns;       /* of device time */
     uint64_t part_ns;           /* of a slot, as the step holds it or waits for it */
+    uint64_t charged_ns;        /* device time, so far */
     uint64_t entered_ns;
 };
 
@@ -92,8 +103,19 @@ void admission_leave(AdmissionTicket *ticket, uint64_t used_ns);
  * nothing happens. */
 void admission_yield(AdmissionTicket *ticket);
 
-/* Charges device time that did not pass through admission (partial runs, which wait for their clients). */
-void admission_charge(AdmissionLane *lane, TenantId id, uint64_t used_ns);
+/* Lets a running step rest; `used_ns` is its device time so far. For one that rests already, only that is
+ * noted. */
+void admission_rest(AdmissionTicket *ticket, uint64_t used_ns);
+
+/* Asks for a resting step to go on: it runs, or waits for a slot, but is not refused, as it has its place.
+ * One that is outside runs. */
+MUST_USE AdmissionAnswer admission_resume(AdmissionTicket *ticket);
+
+/* Notes that a resting step goes on already, whether there is room or not. */
+void admission_resume_now(AdmissionTicket *ticket);
+
+/* Returns whether a step waits because its tenant runs as many as it may. */
+bool admission_lacks_place(const AdmissionTicket *ticket);
 
 enum { ADMISSION_STOCK_MIN = 2 };
 
@@ -115,7 +137,7 @@ typedef struct AdmissionUse {
     double held_slots;
     double waiting_slots; /* for steps that only lack slots */
     int64_t running;
-    int64_t waiting;
+    int64_t waiting; /* of those that are not running */
 } AdmissionUse;
 
 typedef struct AdmissionReport {

@@ -5,8 +5,9 @@
  *   passage.c  the way of a step through admission
  *   report.c   rounds of reports, by which slots and terms change
  *
- * A tenant is ready that has a waiting step and may run one more. Others that wait are only held back by
- * their quota, and become ready when one of their own steps leaves or more is lent to them.
+ * A tenant is ready that has a waiting step and may run one more, or one that goes on after a rest. Others
+ * that wait are only held back by their quota, and become ready when one of their own steps leaves or more is
+ * lent to them.
  *
  * Threads: the functions are called under the admission's lock, but for admission_post_lanes(). */
 #pragma once
@@ -17,7 +18,8 @@
 
 /* The steps of one priority of a tenant that wait. */
 typedef struct AdmissionClass {
-    ListLink waiting;
+    ListLink returning;  /* those that have rested; they come first */
+    ListLink waiting;    /* the others */
     double virtual_time; /* device-seconds over the priority's weight */
 } AdmissionClass;
 
@@ -33,7 +35,9 @@ struct AdmissionTenant {
     AdmissionClass classes[ADMISSION_PRIORITIES];
     double class_clock;
     int64_t running;
+    int64_t resting; /* those of them that hold no slot until they go on */
     int64_t waiting;
+    int64_t returning;   /* those of them that rest */
     uint64_t held_ns;    /* parts of slots */
     uint64_t waiting_ns; /* the same, of steps that wait */
     uint64_t mean_ns;    /* average part of a slot */

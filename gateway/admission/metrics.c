@@ -7,11 +7,13 @@ METRIC_DEFINE(metric_waiting, 1, .name = "sluice_admission_waiting", .kind = MET
     .help = "Steps that wait for a slot of the pool.");
 METRIC_DEFINE(metric_running, 1, .name = "sluice_admission_running", .kind = METRIC_GAUGE,
     .help = "Steps admitted to the pool and not ended.");
+METRIC_DEFINE(metric_resting, 1, .name = "sluice_admission_resting", .kind = METRIC_GAUGE,
+    .help = "Partial runs that have begun, and wait for their clients or for their next turn on a slot.");
 METRIC_DEFINE(metric_slots, 1, .name = "sluice_admission_slots", .kind = METRIC_GAUGE,
     .help = "Slots of the pool that this gateway may use now.", .scale = 1e-3);
 
 static const Metric *const metrics[] = {
-    &metric_wait_seconds, &metric_waiting, &metric_running, &metric_slots};
+    &metric_wait_seconds, &metric_waiting, &metric_running, &metric_resting, &metric_slots};
 
 const MetricTable admission_metrics = {.metrics = metrics, .count = COUNT_OF(metrics)};
 
@@ -22,9 +24,10 @@ metrics_waited(uint64_t waited_us)
 }
 
 void
-metrics_note_admission(int64_t running, int64_t waiting, double slots)
+metrics_note_admission(const AdmissionCounts *counts)
 {
-    metric_set(&metric_running, 0, running);
-    metric_set(&metric_waiting, 0, waiting);
-    metric_set(&metric_slots, 0, (int64_t)(slots * 1000));
+    metric_set(&metric_running, 0, counts->running);
+    metric_set(&metric_resting, 0, counts->resting);
+    metric_set(&metric_waiting, 0, counts->waiting);
+    metric_set(&metric_slots, 0, (int64_t)(counts->slots * 1000));
 }

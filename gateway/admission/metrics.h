@@ -6,4 +6,11 @@
 extern const MetricTable admission_metrics;
 
 void metrics_waited(uint64_t waited_us);
-void metrics_note_admission(int64_t running, int64_t waiting, double slots);
+typedef struct AdmissionCounts {
+    int64_t running;
+    int64_t resting; /* those of them that hold no slot */
+    int64_t waiting;
+    double slots;
+} AdmissionCounts;
+
+void metrics_note_admission(const AdmissionCounts *counts);

@@ -18,6 +18,9 @@ enum {
 };
 
 #define ESTIMATE_MIN_NS CLOCK_NS_PER_US
+/* Rounds divide slots in floating point: what is free of a slot for less than a nanosecond is an error of
+ * that, and would let one more step begin on a full pool. */
+#define ROUNDING (1.0 / (double)SLOT_TIME_NS)
 
 static const double class_weights[ADMISSION_PRIORITIES] = {1, 3, 6};
 
@@ -33,11 +36,11 @@ static bool
 has_slot(const Admission *admission, const AdmissionTenant *tenant)
 {
     double held = slots_of(admission->held_ns);
-    if (admission->pool_slots <= 0 || held < admission->slots) {
+    if (admission->pool_slots <= 0 || held + ROUNDING <= admission->slots) {
         return true;
     }
     double headroom = fmax(1, admission->slots / HEADROOM_PART);
-    return tenant->running == 0 && tenant->virtual_time <= admission->clock &&
+    return tenant->running == tenant->resting && tenant->virtual_time <= admission->clock &&
            held < admission->slots + headroom;
 }
 
@@ -51,6 +54,17 @@ charge_tenant(const Admission *admission, AdmissionTenant *tenant, double used_s
     tenant->charged_s += used_s;
 }
 
+/* Counts a step that begins among those of its tenant that run, or one that goes on among those that compute.
+ */
+static void
+take_place(AdmissionTicket *ticket)
+{
+    AdmissionTenant *tenant = ticket->tenant;
+    tenant->resting -= ticket->has_place;
+    tenant->running += !ticket->has_place;
+    ticket->has_place = true;
+}
+
 static void
 begin_step(Admission *admission, AdmissionTicket *ticket)
 {
@@ -59,12 +73,13 @@ begin_step(Admission *admission, AdmissionTicket *ticket)
     admission->clock = fmax(admission->clock, tenant->virtual_time);
     admission->held_ns += part_ns;
     tenant->held_ns += part_ns;
-    tenant->running++;
+    take_place(ticket);
     tenant->begun++;
     tenant->mean_ns = tenant->mean_ns == 0
                           ? part_ns
                           : tenant->mean_ns - tenant->mean_ns / MEAN_WEIGHT + part_ns / MEAN_WEIGHT;
     charge_tenant(admission, tenant, to_seconds(ticket->estimate_ns));
+    ticket->charged_ns += ticket->estimate_ns;
 }
 
 static void
@@ -81,13 +96,14 @@ wait_in_class(Admission *admission, AdmissionTicket *ticket)
 {
     AdmissionTenant *tenant = ticket->tenant;
     AdmissionClass *class = &tenant->classes[ticket->priority];
-    if (list_is_empty(&class->waiting)) {
+    if (list_is_empty(&class->waiting) && list_is_empty(&class->returning)) {
         class->virtual_time = fmax(class->virtual_time, tenant->class_clock);
     }
     ticket->state = ADMISSION_WAITING;
     ticket->entered_ns = clock_monotonic_ns();
-    list_append(&class->waiting, &ticket->link);
+    list_append(ticket->has_place ? &class->returning : &class->waiting, &ticket->link);
     tenant->waiting++;
+    tenant->returning += ticket->has_place;
     tenant->waiting_ns += ticket->part_ns;
     ready_settle(admission, tenant);
     if (!tenant->is_told_waiting) {
@@ -102,21 +118,35 @@ end_wait(AdmissionTicket *ticket)
     AdmissionTenant *tenant = ticket->tenant;
     list_remove(&ticket->link);
     tenant->waiting--;
+    tenant->returning -= ticket->has_place;
     tenant->waiting_ns -= ticket->part_ns;
 }
 
-/* Returns the tenant's step that comes next: of the priority that is furthest behind, the oldest. */
-static AdmissionTicket *
-next_step(AdmissionTenant *tenant)
+/* Returns the step of a class that comes next; NULL: none may. */
+static ListLink *
+first_of_class(AdmissionClass *class, bool may_begin)
 {
-    AdmissionClass *chosen = NULL;
+    ListLink *first = list_first(&class->returning);
+    return first == NULL && may_begin ? list_first(&class->waiting) : first;
+}
+
+/* Returns the ready tenant's step that comes next: of the priority that is furthest behind, the oldest. */
+static AdmissionTicket *
+next_step(const Admission *admission, AdmissionTenant *tenant)
+{
+    bool may_begin = ready_allows_step(admission, tenant);
+    ListLink *next = NULL;
+    double least = 0;
     for (int priority = ADMISSION_PRIORITIES - 1; priority >= 0; priority--) {
         AdmissionClass *class = &tenant->classes[priority];
-        bool is_behind = chosen == NULL || class->virtual_time < chosen->virtual_time;
-        chosen = !list_is_empty(&class->waiting) && is_behind ? class : chosen;
+        ListLink *first = first_of_class(class, may_begin);
+        if (first != NULL && (next == NULL || class->virtual_time < least)) {
+            next = first;
+            least = class->virtual_time;
+        }
     }
-    assert(chosen != NULL);
-    return LIST_ITEM(chosen->waiting.next, AdmissionTicket, link);
+    assert(next != NULL);
+    return LIST_ITEM(next, AdmissionTicket, link);
 }
 
 static void
@@ -158,7 +188,7 @@ admission_grant_steps(Admission *admission)
 {
     AdmissionLane *posts = NULL;
     while (admission->heap_count > 0) {
-        AdmissionTicket *ticket = next_step(admission->heap[1]);
+        AdmissionTicket *ticket = next_step(admission, admission->heap[1]);
         AdmissionLane *lane = ticket->lane;
         if (!has_slot(admission, ticket->tenant)) {
             break;
@@ -222,6 +252,7 @@ add_tenant(Admission *admission, TenantId id)
     tenant->weight = 1;
     tenant->part = 1;
     for (int priority = 0; priority < ADMISSION_PRIORITIES; priority++) {
+        list_init(&tenant->classes[priority].returning);
         list_init(&tenant->classes[priority].waiting);
     }
     return tenant;
@@ -233,14 +264,23 @@ admission_find_tenant(Admission *admission, TenantId id)
     return map_get(admission->tenants, uuid_slice(&id.value));
 }
 
-/* Returns the tenant, which begins at the clock unless it has waited without a break. */
+/* Brings the tenant up to the clock unless it has waited without a break. */
+static void
+catch_up(const Admission *admission, AdmissionTenant *tenant)
+{
+    if (tenant->waiting == 0) {
+        tenant->virtual_time = fmax(tenant->virtual_time, admission->clock);
+    }
+}
+
+/* Returns the tenant, brought up to the clock; NULL without memory. */
 static AdmissionTenant *
 take_tenant(Admission *admission, TenantId id)
 {
     AdmissionTenant *tenant = admission_find_tenant(admission, id);
     tenant = tenant == NULL ? add_tenant(admission, id) : tenant;
-    if (tenant != NULL && tenant->waiting == 0) {
-        tenant->virtual_time = fmax(tenant->virtual_time, admission->clock);
+    if (tenant != NULL) {
+        catch_up(admission, tenant);
     }
     if (tenant != NULL && (!tenant->has_terms || admission->is_quiet)) {
         wake_owner(admission);
@@ -273,7 +313,7 @@ enter_ticket(Admission *admission, AdmissionTicket *ticket, TenantId id)
     if (tenant == NULL) {
         return ADMISSION_NO_MEMORY;
     }
-    if (tenant->waiting >= (int64_t)admission->options.waiting_max) {
+    if (tenant->waiting - tenant->returning >= (int64_t)admission->options.waiting_max) {
         return ADMISSION_FULL;
     }
     ticket->tenant = tenant;
@@ -297,6 +337,8 @@ admission_enter(AdmissionLane *lane, AdmissionTicket *ticket, TenantId tenant)
 
     Admission *admission = lane->admission;
     ticket->lane = lane;
+    ticket->has_place = false;
+    ticket->charged_ns = 0;
     estimate_step(ticket);
     mutex_lock(&admission->lock);
     AdmissionAnswer answer = enter_ticket(admission, ticket, tenant);
@@ -316,16 +358,45 @@ give_back_part(Admission *admission, AdmissionTicket *ticket)
     ticket->part_ns = 0;
 }
 
+/* Charges what a step has used, in place of what it was charged before. */
+static void
+correct_charge(const Admission *admission, AdmissionTicket *ticket, uint64_t used_ns)
+{
+    charge_tenant(admission, ticket->tenant, to_seconds(used_ns) - to_seconds(ticket->charged_ns));
+    ticket->charged_ns = used_ns;
+}
+
+/* Ends the turn of a step that has one, and its wait for the next. */
+static void
+end_turn(Admission *admission, AdmissionTicket *ticket)
+{
+    if (ticket->state == ADMISSION_WAITING) {
+        end_wait(ticket);
+        ticket->part_ns = 0;
+    } else if (ticket->state != ADMISSION_RESTING) {
+        give_back_part(admission, ticket);
+    }
+    if (ticket->state == ADMISSION_GRANTED) {
+        list_remove(&ticket->link);
+    }
+}
+
+static bool
+is_resting(const AdmissionTicket *ticket)
+{
+    return ticket->has_place && (ticket->state == ADMISSION_RESTING || ticket->state == ADMISSION_WAITING);
+}
+
 static void
 end_step(Admission *admission, AdmissionTicket *ticket, uint64_t used_ns)
 {
     AdmissionTenant *tenant = ticket->tenant;
-    assert(tenant->running > 0);
-    give_back_part(admission, ticket);
-    tenant->running--;
-    charge_tenant(admission, tenant, to_seconds(used_ns) - to_seconds(ticket->estimate_ns));
-    if (ticket->state == ADMISSION_GRANTED) {
-        list_remove(&ticket->link);
+    end_turn(admission, ticket);
+    if (ticket->has_place) {
+        assert(tenant->running > 0);
+        tenant->resting -= is_resting(ticket);
+        tenant->running--;
+        correct_charge(admission, ticket, used_ns);
     }
 }
 
@@ -353,11 +424,7 @@ admission_leave(AdmissionTicket *ticket, uint64_t used_ns)
     }
     Admission *admission = ticket->lane->admission;
     mutex_lock(&admission->lock);
-    if (ticket->state == ADMISSION_WAITING) {
-        end_wait(ticket);
-    } else {
-        end_step(admission, ticket, used_ns);
-    }
+    end_step(admission, ticket, used_ns);
     ready_settle(admission, ticket->tenant);
     AdmissionLane *posts = admission_grant_steps(admission);
     mutex_unlock(&admission->lock);
@@ -366,16 +433,84 @@ admission_leave(AdmissionTicket *ticket, uint64_t used_ns)
 }
 
 void
-admission_charge(AdmissionLane *lane, TenantId id, uint64_t used_ns)
+admission_rest(AdmissionTicket *ticket, uint64_t used_ns)
 {
-    Admission *admission = lane->admission;
-    mutex_lock(&admission->lock);
-    AdmissionTenant *tenant = take_tenant(admission, id);
-    if (tenant != NULL) {
-        charge_tenant(admission, tenant, to_seconds(used_ns));
-        ready_settle(admission, tenant);
+    if (ticket->lane == NULL) {
+        return; /* it is outside */
     }
+    Admission *admission = ticket->lane->admission;
+    AdmissionTenant *tenant = ticket->tenant;
+    mutex_lock(&admission->lock);
+    if (ticket->state == ADMISSION_RUNNING) {
+        end_turn(admission, ticket);
+        ticket->state = ADMISSION_RESTING;
+        tenant->resting++;
+    }
+    if (ticket->state == ADMISSION_RESTING) {
+        correct_charge(admission, ticket, used_ns);
+    }
+    ready_settle(admission, tenant);
+    AdmissionLane *posts = admission_grant_steps(admission);
     mutex_unlock(&admission->lock);
+    admission_post_lanes(posts);
+}
+
+static AdmissionAnswer
+resume_ticket(Admission *admission, AdmissionTicket *ticket, bool may_wait)
+{
+    AdmissionTenant *tenant = ticket->tenant;
+    assert(ticket->state == ADMISSION_RESTING);
+    catch_up(admission, tenant);
+    if (may_wait && (tenant->returning > 0 || !has_slot(admission, tenant))) {
+        wait_in_class(admission, ticket);
+        return ADMISSION_WAITS;
+    }
+    charge_class(ticket);
+    begin_step(admission, ticket);
+    ready_settle(admission, tenant);
+    ticket->state = ADMISSION_RUNNING;
+    return ADMISSION_RUNS;
+}
+
+static AdmissionAnswer
+resume_step(AdmissionTicket *ticket, bool may_wait)
+{
+    if (ticket->lane == NULL) {
+        return ADMISSION_RUNS; /* it is outside */
+    }
+    Admission *admission = ticket->lane->admission;
+    estimate_step(ticket);
+    mutex_lock(&admission->lock);
+    AdmissionAnswer answer = resume_ticket(admission, ticket, may_wait);
+    mutex_unlock(&admission->lock);
+    return answer;
+}
+
+AdmissionAnswer
+admission_resume(AdmissionTicket *ticket)
+{
+    return resume_step(ticket, true);
+}
+
+void
+admission_resume_now(AdmissionTicket *ticket)
+{
+    (void)resume_step(ticket, false);
+}
+
+bool
+admission_lacks_place(const AdmissionTicket *ticket)
+{
+    if (ticket->lane == NULL) {
+        return false; /* it is outside */
+    }
+    Admission *admission = ticket->lane->admission;
+    mutex_lock(&admission->lock);
+    const AdmissionTenant *tenant = ticket->tenant;
+    bool lacks =
+        ticket->state == ADMISSION_WAITING && !ticket->has_place && !ready_allows_step(admission, tenant);
+    mutex_unlock(&admission->lock);
+    return lacks;
 }
 
 Admission *

@@ -65,7 +65,7 @@ ready_allows_step(const Admission *admission, const AdmissionTenant *tenant)
 void
 ready_settle(Admission *admission, AdmissionTenant *tenant)
 {
-    bool is_ready = tenant->waiting > 0 && ready_allows_step(admission, tenant);
+    bool is_ready = tenant->returning > 0 || (tenant->waiting > 0 && ready_allows_step(admission, tenant));
     if (!is_ready && tenant->place != NOT_READY) {
         heap_remove(admission, tenant);
     } else if (is_ready) {

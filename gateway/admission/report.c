@@ -64,7 +64,7 @@ lacking_slots(const AdmissionTenant *tenant)
     if (!tenant->has_terms || tenant->waiting == 0) {
         return waiting;
     }
-    double allowed = fmax(0, (double)(tenant->running_max - tenant->running));
+    double allowed = fmax(0, (double)(tenant->running_max - tenant->running)) + (double)tenant->returning;
     return waiting * fmin(1, allowed / (double)tenant->waiting);
 }
 
@@ -77,11 +77,11 @@ tell_tenant(AdmissionTenant *tenant, AdmissionUse *ret_use)
         .held_slots = slots_of(tenant->held_ns),
         .waiting_slots = lacking_slots(tenant),
         .running = tenant->running,
-        .waiting = tenant->waiting,
+        .waiting = tenant->waiting - tenant->returning,
     };
     tenant->charged_s = 0;
     /* Slots that are not reported as needed may be lent to others before the answer is here. */
-    int64_t needed = tenant->running + tenant->waiting;
+    int64_t needed = ret_use->running + ret_use->waiting;
     int64_t kept = needed > tenant->reserve ? needed : tenant->reserve;
     tenant->running_max = tenant->running_max < kept ? tenant->running_max : kept;
 }
@@ -112,24 +112,31 @@ tell_or_forget(Admission *admission, AdmissionTenant *tenant, AdmissionUse *ret_
     return false;
 }
 
+static void
+count_steps(const AdmissionTenant *tenant, AdmissionCounts *counts)
+{
+    counts->running += tenant->running;
+    counts->resting += tenant->resting;
+    counts->waiting += tenant->waiting;
+}
+
 bool
 admission_tell(Admission *admission, Arena *arena, AdmissionReport *ret_report)
 {
     size_t cursor = 0;
-    int64_t running = 0;
-    int64_t waiting = 0;
+    AdmissionCounts counts = {0};
     mutex_lock(&admission->lock);
     AdmissionReport report = {.virtual_time = admission->clock};
     report.tenants = arena_alloc(arena, (map_count(admission->tenants) + 1) * sizeof *report.tenants);
     const MapEntry *entry = report.tenants == NULL ? NULL : map_next(admission->tenants, &cursor);
     for (; entry != NULL; entry = map_next(admission->tenants, &cursor)) {
-        running += ((const AdmissionTenant *)entry->value)->running;
-        waiting += ((const AdmissionTenant *)entry->value)->waiting;
+        count_steps(entry->value, &counts);
         report.tenant_count += tell_or_forget(admission, entry->value, &report.tenants[report.tenant_count]);
     }
     admission->is_woken = false;
     admission->is_quiet = report.tenants != NULL && report.tenant_count == 0;
-    metrics_note_admission(running, waiting, admission->slots);
+    counts.slots = admission->slots;
+    metrics_note_admission(&counts);
     mutex_unlock(&admission->lock);
     *ret_report = report;
     return report.tenants != NULL;

@@ -6,6 +6,7 @@
  *   blob_transfer.c  one constant on its way to one worker
  *   register.c    puts a partition on a worker, once for all slots that wait for it
  *   slot.c        one slot of one attempt: its run request and the worker's answer
+ *   turn.c        when a partial step holds a slot of the pool
  *   step.c        the attempts of a step, its deadline and its end
  *   dispatcher.c  the dispatcher, and requests to workers outside of steps */
 #pragma once
@@ -49,6 +50,8 @@ typedef struct SlotEvents {
     void (*done)(SlotRun *slot);
     /* The worker is ready for feeds that come in pieces, or reads them again. */
     void (*reads_feeds)(SlotRun *slot);
+    /* The slot of a partial step rests, or goes on by itself. */
+    void (*rested)(SlotRun *slot);
 } SlotEvents;
 
 typedef enum SlotState { SLOT_IDLE, SLOT_REGISTERING, SLOT_RUNNING, SLOT_DONE } SlotState;
@@ -64,6 +67,8 @@ struct SlotRun {
     UpstreamCall *call;     /* while RUNNING */
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     size_t fed_count;   /* feeds of the partition that the call has sent */
+    uint64_t active_ns; /* when it began, or got the first feed after a rest */
+    WireRest rest;      /* the worker's last word of it; of a partial step */
     bool has_status;    /* the worker's STATUS frame has come */
     bool has_computed;  /* its first output has come, or it said that it has ended well */
     bool is_held;       /* behind an output, until it may tell the next */
@@ -132,6 +137,9 @@ struct StepRun {
     bool awaits_feeds; /* until step_feeds_end() */
     int priority;
     PassedFeed fed;
+    bool rests;         /* a partial step: it holds no slot of the pool */
+    bool awaits_turn;   /* it rests, and has feeds to go on with */
+    bool *holds_feed;   /* by feed: it has come and waits for that turn; NULL: the step is not partial */
     bool is_ending;     /* on_done follows at the end of this turn */
     bool is_restarting; /* the next attempt begins at the end of this turn */
     bool is_paused;
@@ -274,8 +282,8 @@ void registration_await(SlotRun *slot, SlotRegistered registered);
  * partition. */
 void slot_begin(SlotRun *slot);
 
-/* Sends a feed that has come, if the slot wants it and runs. */
-void slot_feed(SlotRun *slot, size_t feed);
+/* Sends a feed that has come to the slots that want it and run. */
+void slots_feed(StepRun *step, size_t feed);
 
 /* Send the beginning, and bytes, of a feed that comes in pieces, if the slot wants it. */
 void slot_feed_begin(SlotRun *slot, size_t feed, const Tensor *described);
@@ -292,6 +300,24 @@ void slot_match_pace(SlotRun *slot);
 
 /* Asks again for the output at which the slot waits, if it does. */
 void slot_ask(SlotRun *slot);
+
+/* Returns whether the slot of a partial step does nothing until a feed or another slot's tensor comes. */
+bool slot_rests(const SlotRun *slot);
+
+/* Return the device time of the current attempt, and of all attempts so far. */
+uint64_t attempt_computed_ns(const StepRun *step);
+uint64_t step_computed_ns(const StepRun *step);
+
+/* Functions of turn.c. */
+
+/* Ends the turn of a partial step once all its slots rest, or notes that it has begun by itself. */
+void turn_settle(StepRun *step);
+
+/* Keeps a feed of a step that rests until it has a turn, which is asked for. */
+void turn_hold_feed(StepRun *step, size_t feed);
+
+/* Begins the turn that the step has waited for. */
+void turn_granted(StepRun *step);
 
 /* Functions of step.c; step_has_run() is one of step.h. */
 

@@ -9,9 +9,9 @@
  * output is on its way out, the other slots are held. What comes before its end even so is kept until then:
  * the attempt that follows the loss of a worker may compute outputs in another order.
  *
- * The request of a partial step stays open: feeds follow as they come, and it ends with the last one. So does
- * that of a step whose feeds come in pieces, which cannot be sent a second time: its partition is registered
- * first.
+ * The request of a partial step stays open: feeds follow as they come, and it ends with the last one. STATS
+ * frames before the STATUS frame say when the slot rests (turn.c). The request of a step whose feeds come in
+ * pieces stays open too; as these cannot be sent a second time, its partition is registered first.
  *
  * Failures: an unknown partition is registered (register.c) and run again, within the same attempt; a
  * refusal comes as one document instead of frames; all other failures go to the step (SlotEvents.failed),
@@ -408,6 +408,65 @@ slot_stats(SlotRun *slot, Slice json)
     slot->stats = stats;
 }
 
+bool
+slot_rests(const SlotRun *slot)
+{
+    bool has_all = slot->rest.rests && slot->rest.feed_count == (int64_t)slot->fed_count;
+    return slot->state == SLOT_DONE || (slot->state == SLOT_RUNNING && has_all);
+}
+
+/* Returns the device time of a slot. A worker that has said nothing of it, because it has gone or the step
+ * was cancelled, may have computed all the time, but for the rests that it told. */
+static uint64_t
+slot_computed_ns(const SlotRun *slot, uint64_t now_ns)
+{
+    if (slot->answered_ns != 0) {
+        bool tells_no_time = slot->stats.computed_us == 0 && !slot->step->is_partial;
+        int64_t computed_us = tells_no_time ? slot->stats.elapsed_us : slot->stats.computed_us;
+        return (uint64_t)computed_us * CLOCK_NS_PER_US;
+    }
+    if (slot->sent_ns == 0 || !slot->may_have_begun) {
+        return 0;
+    }
+    bool is_active = slot->state != SLOT_RUNNING || !slot_rests(slot);
+    return (uint64_t)slot->rest.computed_us * CLOCK_NS_PER_US + (is_active ? now_ns - slot->active_ns : 0);
+}
+
+uint64_t
+attempt_computed_ns(const StepRun *step)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t computed_ns = 0;
+    for (size_t index = 0; index < step->slot_count; index++) {
+        computed_ns += slot_computed_ns(&step->slots[index], now_ns);
+    }
+    return computed_ns;
+}
+
+uint64_t
+step_computed_ns(const StepRun *step)
+{
+    return step->computed_ns + attempt_computed_ns(step);
+}
+
+/* Notes whether the slot rests. A document that cannot be read or be true is dropped: the step keeps its slot
+ * of the pool then. */
+static void
+note_rest(SlotRun *slot, Slice json)
+{
+    Call reading = {.arena = NULL};
+    WireRest rest;
+    if (wire_rest_read(&reading, json, &rest) != STATUS_OK || rest.computed_us < slot->rest.computed_us) {
+        return;
+    }
+    bool did_rest = slot_rests(slot);
+    slot->rest = rest;
+    if (did_rest && !slot_rests(slot)) {
+        slot->active_ns = clock_monotonic_ns();
+    }
+    slot->step->slot_events->rested(slot);
+}
+
 static void
 run_on_frame(UpstreamCall *call, Frame *frame)
 {
@@ -421,7 +480,11 @@ run_on_frame(UpstreamCall *call, Frame *frame)
         slot_status(slot, frame->json);
         break;
     case FRAME_STATS:
-        slot_stats(slot, frame->json);
+        if (slot->step->is_partial && !slot->has_status) {
+            note_rest(slot, frame->json);
+        } else {
+            slot_stats(slot, frame->json);
+        }
         break;
     case FRAME_HEADER:
     case FRAME_ANNOUNCE:
@@ -560,6 +623,9 @@ static void
 run_write_feed(SlotRun *slot, size_t index, const Tensor *tensor)
 {
     char name[FEED_NAME_SIZE];
+    if (slot_rests(slot)) {
+        slot->active_ns = clock_monotonic_ns();
+    }
     upstream_write_tensor(slot->call, write_feed_name(index, name), tensor);
     slot->fed_count++;
 }
@@ -588,7 +654,8 @@ run_write_body(SlotRun *slot)
     slot_end_request(slot);
 }
 
-void
+/* Sends a feed that has come, if the slot wants it and runs. */
+static void
 slot_feed(SlotRun *slot, size_t feed)
 {
     const PlanPartition *partition = slot->partition;
@@ -601,6 +668,14 @@ slot_feed(SlotRun *slot, size_t feed)
         }
     }
     slot_end_request(slot);
+}
+
+void
+slots_feed(StepRun *step, size_t feed)
+{
+    for (size_t index = 0; index < step->slot_count; index++) {
+        slot_feed(&step->slots[index], feed);
+    }
 }
 
 bool
@@ -665,6 +740,8 @@ slot_run(SlotRun *slot)
         .request_id = step->request_id,
     };
     slot->sent_ns = now_ns;
+    slot->active_ns = now_ns;
+    slot->rest = (WireRest){.rests = false};
     slot->has_status = false;
     slot->fed_count = 0;
     slot->may_have_begun = true;

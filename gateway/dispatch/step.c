@@ -46,6 +46,7 @@ step_free(StepRun *step)
         tensor_unref(&step->early[fetch]);
     }
     memory_free(step->early);
+    memory_free(step->holds_feed);
     for (size_t index = 0; index < step->slot_count; index++) {
         buffer_done(&step->slots[index].trace);
         buffer_done(&step->slots[index].last_words);
@@ -116,26 +117,6 @@ slots_stop(StepRun *step)
     }
 }
 
-/* Returns the device time of the current attempt. A worker that has said nothing of a slot, because it has
- * gone or the step was cancelled, may have computed all the time. */
-static uint64_t
-attempt_computed_ns(const StepRun *step)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    uint64_t computed_ns = 0;
-    for (size_t index = 0; index < step->slot_count; index++) {
-        const SlotRun *slot = &step->slots[index];
-        if (slot->answered_ns != 0) {
-            int64_t computed_us = slot->stats.computed_us;
-            computed_ns +=
-                (uint64_t)(computed_us > 0 ? computed_us : slot->stats.elapsed_us) * CLOCK_NS_PER_US;
-        } else if (slot->sent_ns != 0 && slot->may_have_begun) {
-            computed_ns += now_ns - slot->sent_ns;
-        }
-    }
-    return computed_ns;
-}
-
 /* Returns how long the step has waited for a slot of the pool, until it began or ended without. */
 static uint64_t
 admission_wait_ns(const StepRun *step)
@@ -153,7 +134,7 @@ report_fill(StepRun *step, StepReport *report)
         .started_ns = step->started_ns,
         .elapsed_us = (clock_monotonic_ns() - step->started_ns) / CLOCK_NS_PER_US,
         .waited_us = admission_wait_ns(step) / CLOCK_NS_PER_US,
-        .computed_ns = step->computed_ns + attempt_computed_ns(step),
+        .computed_ns = step_computed_ns(step),
         .slot_count = step->slot_count,
         .slots = step->reports,
     };
@@ -172,15 +153,10 @@ report_fill(StepRun *step, StepReport *report)
     }
 }
 
-/* Gives the step's slot of the pool back, and remembers what a step of this plan takes. A partial step, which
- * was not admitted, is charged all the same. */
+/* Gives the step's slot of the pool back, and remembers what a step of this plan takes. */
 static void
 leave_pool(StepRun *step, const StepReport *report)
 {
-    AdmissionLane *lane = step->dispatcher->lane;
-    if (step->is_partial && lane != NULL) {
-        admission_charge(lane, step->payer, report->computed_ns);
-    }
     if (step->failure.code == STATUS_OK && !step->only_registers && report->computed_ns > 0) {
         plan_note_computed(step->plan, report->computed_ns);
     }
@@ -264,10 +240,23 @@ without_preamble(Slice message)
                : message;
 }
 
+/* Ends a step whose deadline has passed before it was admitted, or before it had its next turn. */
+static void
+end_waiting(StepRun *step)
+{
+    Failure failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0}, "the deadline has passed while %s",
+        step->entered_ns == 0 ? "the step's feeds were coming" : "the step waited for a slot of the pool");
+    step_end(step, &failure);
+}
+
 static bool
 slot_late(SlotRun *slot, const Failure *failure)
 {
     StepRun *step = slot->step;
+    if (step->awaits_turn) {
+        end_waiting(step); /* what the worker waits for has come, and was held */
+        return true;
+    }
     if (step->slot_count == 1 || step->is_ending || step->is_restarting ||
         clock_monotonic_ns() < step->deadline_ns) {
         return false;
@@ -454,6 +443,7 @@ slot_done(SlotRun *slot)
     StepRun *step = slot->step;
     note_ended(slot);
     if (!have_all_ended(step)) {
+        turn_settle(step);
         return;
     }
     if (step->is_late) {
@@ -479,11 +469,18 @@ slot_reads_feeds(SlotRun *slot)
     }
 }
 
+static void
+slot_rested(SlotRun *slot)
+{
+    turn_settle(slot->step);
+}
+
 static const SlotEvents slot_events = {.failed = slot_failed,
     .aborted = slot_aborted,
     .late = slot_late,
     .done = slot_done,
-    .reads_feeds = slot_reads_feeds};
+    .reads_feeds = slot_reads_feeds,
+    .rested = slot_rested};
 
 static void
 slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
@@ -501,6 +498,8 @@ slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
 static void
 attempt_begin(StepRun *step)
 {
+    assert(!step->rests);
+
     AUTO_ARENA arena = arena_new(START_ARENA_SIZE_MAX);
     Call binding = {.arena = arena};
     step->ended_count = 0;
@@ -542,6 +541,9 @@ start_deferred(Task *task)
     if (step->events->on_admitted != NULL) {
         step->events->on_admitted(step->context);
     }
+    if (step->is_ending) {
+        return; /* on_admitted() has ended it */
+    }
     if (step->fed.has_any) {
         step->awaits_feeds = false;
         end_requests(step);
@@ -556,11 +558,8 @@ static void
 deadline_passed(Timer *timer)
 {
     StepRun *step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
-    if (step->admitted_ns == 0) {
-        Failure failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0}, "the deadline has passed while %s",
-            step->entered_ns == 0 ? "the step's feeds were coming"
-                                  : "the step waited for a slot of the pool");
-        step_end(step, &failure);
+    if (step->admitted_ns == 0 || step->awaits_turn) {
+        end_waiting(step);
         return;
     }
     if (step->is_paused || step->passing.slot != NULL) {
@@ -583,12 +582,17 @@ static void
 step_granted(AdmissionTicket *ticket)
 {
     StepRun *step = (StepRun *)(void *)((char *)ticket - offsetof(StepRun, ticket));
-    if (!step->is_ending) {
+    if (step->is_ending) {
+        return;
+    }
+    if (step->admitted_ns != 0) {
+        turn_granted(step);
+    } else {
         admit_step(step);
     }
 }
 
-/* Asks for a slot of the pool. What only registers, or waits for its client, takes none. */
+/* Asks for a slot of the pool. What only registers takes none. */
 static void
 enter_pool(StepRun *step)
 {
@@ -599,7 +603,7 @@ enter_pool(StepRun *step)
     };
     AdmissionLane *lane = step->dispatcher->lane;
     step->entered_ns = clock_monotonic_ns();
-    if (lane == NULL || step->only_registers || step->is_partial) {
+    if (lane == NULL || step->only_registers) {
         admit_step(step);
         return;
     }
@@ -655,11 +659,15 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
 
     StepRun *step = step_new(options->feed_count, options->plan->partition_count);
     bool *is_delivered = memory_new(options->plan->fetch_count + 1, sizeof *is_delivered);
-    if (step == NULL || is_delivered == NULL || !step_copy_pins(step, options)) {
+    bool *holds_feed = options->is_partial ? memory_new(options->feed_count + 1, sizeof *holds_feed) : NULL;
+    bool has_room = step != NULL && is_delivered != NULL && (!options->is_partial || holds_feed != NULL);
+    if (!has_room || !step_copy_pins(step, options)) {
         memory_free(step);
         memory_free(is_delivered);
+        memory_free(holds_feed);
         return NULL;
     }
+    step->holds_feed = holds_feed;
     step->dispatcher = dispatcher;
     step->events = events;
     step->context = context;
@@ -709,9 +717,17 @@ step_feed(StepRun *step, size_t feed, const Tensor *tensor)
     assert((step->is_partial || step->awaits_feeds) && step->feeds[feed].dtype == DTYPE_INVALID);
 
     step->feeds[feed] = tensor_ref(tensor);
-    for (size_t index = 0; index < step->slot_count; index++) {
-        slot_feed(&step->slots[index], feed);
+    if (step->rests) {
+        turn_hold_feed(step, feed);
+    } else {
+        slots_feed(step, feed);
     }
+}
+
+bool
+step_lacks_place(const StepRun *step)
+{
+    return admission_lacks_place(&step->ticket);
 }
 
 void

@@ -1,7 +1,8 @@
 /* One step on its way through the workers: it is admitted to the pool, slots are bound, each gets one run
  * request, missing partitions are registered, outputs are handed on as they arrive, and the first error ends
  * the step. A pure step whose worker dies is tried again on another one. A partial step gets feeds while it
- * runs, as long as that takes; it is never tried again once it may have begun.
+ * runs, as long as that takes; it holds no slot of the pool while it waits for them, but counts as running,
+ * and with a feed it waits for its next turn. It is never tried again once it may have begun.
  *
  * Large outputs can be handed on in pieces, as they come, one at a time: while one is, the other slots'
  * outputs wait on their workers. An attempt that follows the loss of a worker skips the bytes that were
@@ -167,6 +168,9 @@ MUST_USE StepRun *step_start(
 /* Brings a feed that a partial step, or one that awaits feeds, was started without, each once; a reference is
  * taken. */
 void step_feed(StepRun *step, size_t feed, const Tensor *tensor);
+
+/* Returns whether the step has not been admitted because its tenant runs as many as it may. */
+bool step_lacks_place(const StepRun *step);
 
 /* Bring such a feed in pieces, which are copied to every worker that wants it and kept nowhere: one feed
  * after another, each with all the bytes that its description promises. They may be called while

@@ -1,8 +1,8 @@
 /* createPartialRun: sets up a step whose feeds come in several requests (partial_run.h).
  *
  * Happy path: the run is prepared on the loop from the caches, or on a job thread → it begins on this loop
- * → 201. An Idempotency-Key is taken before that on a job thread, and the answer is kept under it
- * afterwards on another. */
+ * → it is admitted to the pool → 201. An Idempotency-Key is taken before that on a job thread, and the answer
+ * is kept under it afterwards on another. */
 #include <assert.h>
 
 #include "gateway/handlers/parts.h"
@@ -13,16 +13,19 @@
 #include "gateway/resources/resource.h"
 #include "shared/base/clock.h"
 
-enum { KEY_HELD_MS = 60000 };
+enum { KEY_HELD_MS = 60000, REPLY_GRACE_MS = 1000 };
 
 typedef struct Creation {
     Exchange *exchange;
-    PartialRun *run; /* NULL once it has begun */
+    PartialWaiter waiter; /* for the run's admission */
+    PartialRun *run;      /* NULL once it has begun */
     PartialKey key;
     IdempotentKey idempotency;
     bool is_replayed;
     Status begun;
 } Creation;
+
+static const char untold_message[] = "nobody could be told of the partial run";
 
 /* Ends a run that has begun but whose id no client will hear: nobody could ever use it. */
 static void
@@ -31,7 +34,7 @@ end_untold(const Creation *creation, Status status)
     const Parts *parts = exchange_request(creation->exchange)->parts;
     PartialRun *run = partial_run_find(parts->partials->table, &creation->key);
     if (run != NULL) {
-        partial_run_fail(run, status, "nobody could be told of the partial run");
+        partial_run_fail(run, status, untold_message);
         run->is_told = true;
         partial_run_settle(run);
     }
@@ -48,18 +51,17 @@ fail_creation(Creation *creation, Status status)
     exchange_fail(creation->exchange, status);
 }
 
+/* Writes the answer about a run that has been admitted, or fails as the run has. */
 static Status
-begin_run(Creation *creation)
+write_answer(const Creation *creation, const PartialRun *run)
 {
-    assert(creation->run != NULL);
-
     Call *call = exchange_call(creation->exchange);
     Response *response = exchange_response(creation->exchange);
     PartialView view;
     char path[PARTIAL_RUN_PATH_SIZE];
-    TRY(call_check(call, clock_monotonic_ns()));
-    TRY(partial_run_begin(call, creation->run));
-    PartialRun *run = TAKE(creation->run);
+    if (run->has_ended && run->status != STATUS_OK) {
+        return call_fail(call, run->status, "%s", run->message);
+    }
     TRY(partial_run_view(call, run, &view));
     partial_run_path(&creation->key, path);
     response_status(response, 201);
@@ -106,16 +108,80 @@ key_is_settled(Exchange *exchange, Status status, void *owner)
     }
 }
 
+/* Answers, or settles the key first. Otherwise returns the status with which the creation fails. */
+static Status
+answer_creation(Creation *creation)
+{
+    Exchange *exchange = creation->exchange;
+    if (creation->idempotency.text != NULL) {
+        return exchange_offload(exchange, settle_key_on_job, key_is_settled, creation)
+                   ? STATUS_OK
+                   : exchange_note_overload(exchange);
+    }
+    if (creation->begun == STATUS_OK) {
+        exchange_finish(exchange);
+    }
+    return creation->begun;
+}
+
+static bool
+run_is_ready(PartialWaiter *waiter, const PartialRun *run)
+{
+    (void)waiter;
+    return run->is_admitted || run->has_ended;
+}
+
+/* Goes on when the run has been admitted, or has ended before that; the run settles when this has returned.
+ */
+static void
+run_has_begun(PartialWaiter *waiter, PartialRun *run)
+{
+    Creation *creation = LIST_ITEM(waiter, Creation, waiter);
+    exchange_on_cancel(creation->exchange, NULL, NULL);
+    creation->begun = write_answer(creation, run);
+    Status status = answer_creation(creation);
+    if (creation->begun != STATUS_OK || status != STATUS_OK) {
+        partial_run_fail(run, creation->begun != STATUS_OK ? creation->begun : status, untold_message);
+        run->is_told = true;
+    }
+    if (status != STATUS_OK) {
+        exchange_fail(creation->exchange, status);
+    }
+}
+
+static void
+client_gone(Exchange *exchange, void *owner)
+{
+    const Creation *creation = owner;
+    PartialRun *run = partial_run_find(exchange_request(exchange)->parts->partials->table, &creation->key);
+    if (run != NULL) {
+        partial_run_cancel(run);
+    }
+}
+
+static Status
+begin_run(Creation *creation)
+{
+    assert(creation->run != NULL);
+
+    Call *call = exchange_call(creation->exchange);
+    TRY(call_check(call, clock_monotonic_ns()));
+    creation->waiter = (PartialWaiter){.is_ready = run_is_ready, .serve = run_has_begun};
+    list_init(&creation->waiter.link);
+    TRY(partial_run_begin(call, creation->run, &creation->waiter));
+    const PartialRun *run = TAKE(creation->run);
+    exchange_deadline(creation->exchange, run->facts.expires_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    exchange_on_cancel(creation->exchange, client_gone, creation);
+    return STATUS_OK;
+}
+
 static void
 finish_creation(Creation *creation)
 {
     creation->begun = begin_run(creation);
-    if (creation->idempotency.text == NULL && creation->begun == STATUS_OK) {
-        exchange_finish(creation->exchange);
-    } else if (creation->idempotency.text == NULL) {
-        fail_creation(creation, creation->begun);
-    } else if (!exchange_offload(creation->exchange, settle_key_on_job, key_is_settled, creation)) {
-        fail_creation(creation, exchange_note_overload(creation->exchange));
+    Status status = creation->begun == STATUS_OK ? STATUS_OK : answer_creation(creation);
+    if (status != STATUS_OK) {
+        fail_creation(creation, status);
     }
 }
 

@@ -8,7 +8,15 @@
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 
-enum { ARENA_SIZE_MAX = 256 << 20, PREPARE_MS = 60000 };
+enum {
+    ARENA_SIZE_MAX = 256 << 20,
+    PREPARE_MS = 60000,
+    /* Time for a place among the running steps to come free, or to be lent by other gateways, of which one
+     * that has gone is missed after four seconds. Open partial runs may keep their places for long, and their
+     * client may be the one who waits. */
+    PLACE_WAIT_MS = 5000,
+    PLACE_CHECK_MS = 1000,
+};
 
 PartialRun *
 partial_run_new(PartialLoop *loop, const PartialKey *key, const Call *call, Slice body)
@@ -43,6 +51,7 @@ partial_run_free(PartialRun *run)
 {
     assert(run->run == NULL && list_is_empty(&run->waiters));
 
+    timer_clear(run->step.loop->loop, &run->place);
     timer_clear(run->step.loop->loop, &run->expiry);
     partial_table_remove(run->facts.loop->table, &run->facts);
     list_remove(&run->link);
@@ -265,14 +274,14 @@ static void
 explain_end(const PartialRun *run, const StepReport *report, Buffer *text)
 {
     bool has_expired = report->failure.code == STATUS_DEADLINE_EXCEEDED;
-    if (has_expired && run->fed_count < run->step.plan->feed_count) {
+    if (has_expired && run->is_admitted && run->fed_count < run->step.plan->feed_count) {
         buffer_append_string(text, "the partial run has expired; feeds that were not given: ");
         write_lacking(run, text);
         return;
     }
     if (has_expired) {
         buffer_append_string(text, "the partial run has expired: ");
-    } else if (status_is_retryable(report->failure.code)) {
+    } else if (run->is_admitted && status_is_retryable(report->failure.code)) {
         buffer_append_string(text, "the partial run has ended and cannot be repeated, begin a new one: ");
     }
     char cause[ERROR_MESSAGE_SIZE];
@@ -297,10 +306,41 @@ step_done(void *context, const StepReport *report)
     partial_run_settle(run);
 }
 
+/* Ends a run that waits for a place among its tenant's running steps. One that waits for a slot of the pool
+ * goes on waiting until its time is over, as any step does. */
+static void
+check_place(Timer *timer)
+{
+    PartialRun *run = LIST_ITEM(timer, PartialRun, place);
+    Loop *loop = run->step.loop->loop;
+    if (run->is_admitted || run->has_ended) {
+        return;
+    }
+    if (!step_lacks_place(run->run)) {
+        timer_set(loop, &run->place, loop_now_ns(loop) + PLACE_CHECK_MS * CLOCK_NS_PER_MS);
+        return;
+    }
+    partial_run_fail(run, STATUS_RESOURCE_EXHAUSTED,
+        "the quota 'running_steps_max' is used up by steps that run, open partial runs among them: complete "
+        "or "
+        "delete some");
+    partial_run_settle(run);
+}
+
+static void
+step_admitted(void *context)
+{
+    PartialRun *run = context;
+    run->is_admitted = true;
+    timer_clear(run->step.loop->loop, &run->place);
+    partial_run_settle(run);
+}
+
 static Status
 begin_step(Call *call, PartialRun *run)
 {
-    static const StepEvents events = {.on_output = step_output, .on_done = step_done};
+    static const StepEvents events = {
+        .on_admitted = step_admitted, .on_output = step_output, .on_done = step_done};
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     StepRunOptions options;
@@ -311,8 +351,16 @@ begin_step(Call *call, PartialRun *run)
     return run->run != NULL ? STATUS_OK : call_fail_memory(call, "a partial run");
 }
 
+void
+partial_run_cancel(PartialRun *run)
+{
+    if (run->run != NULL) {
+        step_cancel(run->run, "nobody waits for the partial run any more");
+    }
+}
+
 Status
-partial_run_begin(Call *call, PartialRun *run)
+partial_run_begin(Call *call, PartialRun *run, PartialWaiter *waiter)
 {
     assert(run->run == NULL && run->step.plan != NULL);
 
@@ -332,6 +380,10 @@ partial_run_begin(Call *call, PartialRun *run)
     TRY(partial_table_add(call, loop->table, &run->facts));
     TRY(begin_step(call, run));
     list_append(&loop->runs, &run->link);
+    list_append(&run->waiters, &waiter->link);
+    run->place.fire = check_place;
+    timer_set(
+        loop->steps->loop, &run->place, loop_now_ns(loop->steps->loop) + PLACE_WAIT_MS * CLOCK_NS_PER_MS);
     return STATUS_OK;
 }
 

@@ -2,9 +2,9 @@
  * fetches are asked for, in several requests, while the graph waits on the workers in between.
  *
  * Happy path: partial_run_new() → partial_run_prepare(), like any step's, with feeds that are names alone
- * → partial_run_begin() starts the step; each worker's request stays open → partial_run_give() and
- * partial_run_take() as requests come (partial_visit.h) → when the last fetch has been handed out, the run
- * frees itself.
+ * → partial_run_begin() starts the step, which waits for its turn as any other does; a PartialWaiter hears
+ * that it is admitted; each worker's request stays open → partial_run_give() and partial_run_take() as
+ * requests come (partial_visit.h) → when the last fetch has been handed out, the run frees itself.
  *
  * A run ends early with the first error, when its time is over, when it is deleted, or with its gateway.
  * Its error is told to the requests that wait, or else to the first that asks; after that, or when its
@@ -21,7 +21,7 @@
 typedef struct PartialRun PartialRun;
 typedef struct PartialWaiter PartialWaiter;
 
-/* A request that waits on the run's loop for its fetches or its end. */
+/* A request that waits on the run's loop for its admission, its fetches or its end. */
 struct PartialWaiter {
     ListLink link; /* in run->waiters */
     bool (*is_ready)(PartialWaiter *waiter, const PartialRun *run);
@@ -42,6 +42,7 @@ struct PartialRun {
     Slice request;       /* the request's body */
     StepRun *run;        /* NULL before it begins, and when it has ended */
     uint64_t expires_us; /* wall clock; facts.expires_ns says the same */
+    Timer place;         /* ends a run that its tenant's running steps leave no place */
     Timer expiry;        /* frees a run that has ended and that nobody asks for */
     bool *is_fed;        /* one for each of the plan's feeds */
     size_t fed_count;
@@ -50,6 +51,7 @@ struct PartialRun {
     uint64_t fed_bytes;    /* of all feeds, while it runs */
     uint64_t output_bytes; /* of outputs that nobody has asked for */
     ListLink waiters;      /* PartialWaiters */
+    bool is_admitted;      /* it counts as one of its tenant's running steps, until it has ended */
     bool has_ended;        /* with the status and message below */
     bool is_told;
     Status status;
@@ -65,9 +67,13 @@ void partial_run_free(PartialRun *run);
 /* Prepares the step as step_call_prepare() does; the error is in run->call. */
 MUST_USE Status partial_run_prepare(PartialRun *run, JobContext *context, bool *ret_needs_job);
 
-/* Starts the run: from now on requests can find it, and it frees itself. RESOURCE_EXHAUSTED above the
- * limit partial_runs. */
-MUST_USE Status partial_run_begin(Call *call, PartialRun *run);
+/* Starts the run: from now on requests can find it, and it frees itself; `waiter` is served first. It ends
+ * with RESOURCE_EXHAUSTED when the tenant runs as many steps as it may and none of them ends soon.
+ * RESOURCE_EXHAUSTED above the limit partial_runs. */
+MUST_USE Status partial_run_begin(Call *call, PartialRun *run, PartialWaiter *waiter);
+
+/* Ends a run whose client has gone before it could be told of it. */
+void partial_run_cancel(PartialRun *run);
 
 /* Returns the run of this key, on its loop; NULL when it is gone. */
 PartialRun *partial_run_find(PartialTable *table, const PartialKey *key);

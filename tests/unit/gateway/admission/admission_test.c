@@ -95,8 +95,10 @@ setup(void **state)
     assert_non_null(fixture.lane);
     /* Tenants are known once they have come. */
     admission_note_pool(fixture.admission, 8);
-    admission_charge(fixture.lane, tenant(1), 0);
-    admission_charge(fixture.lane, tenant(2), 0);
+    for (int number = 1; number <= 2; number++) {
+        (void)enter(number, number);
+        admission_leave(&fixture.tickets[number], 0);
+    }
     return 0;
 }
 
@@ -125,6 +127,16 @@ a_step_that_finds_a_slot_runs_at_once_and_another_waits(void **state)
     leave(0);
     assert_int_equal(fixture.granted_count, 1);
     assert_int_equal(fixture.granted[0], 2);
+}
+
+/* Slots are divided in floating point, and a full pool may seem to have a little more. */
+static void
+a_pool_that_is_full_but_for_rounding_is_full(void **state)
+{
+    (void)state;
+    adopt(1 + 1e-12, 64);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    assert_int_equal(enter(1, 1), ADMISSION_WAITS);
 }
 
 static void
@@ -278,6 +290,121 @@ a_line_has_an_end(void **state)
     assert_int_equal(enter(WAITING_MAX + 2, 2), ADMISSION_RUNS);
 }
 
+static void
+rest(int number)
+{
+    admission_rest(&fixture.tickets[number], SLOT_TIME_NS);
+    loop_turn(fixture.loop, 0);
+}
+
+static AdmissionAnswer
+resume(int number)
+{
+    return admission_resume(&fixture.tickets[number]);
+}
+
+static void
+a_step_that_rests_holds_no_slot_but_its_place(void **state)
+{
+    (void)state;
+    adopt(1, 2);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    assert_int_equal(enter(1, 1), ADMISSION_WAITS);
+    assert_false(admission_lacks_place(&fixture.tickets[1]));
+    rest(0);
+    assert_int_equal(fixture.granted_count, 1);
+    leave(1);
+    adopt(8, 1);
+    assert_int_equal(enter(2, 1), ADMISSION_WAITS);
+    assert_true(admission_lacks_place(&fixture.tickets[2]));
+    leave(0);
+    assert_int_equal(fixture.granted_count, 2);
+    assert_false(admission_lacks_place(&fixture.tickets[2]));
+}
+
+static void
+a_step_that_goes_on_waits_for_a_slot_but_not_for_a_place(void **state)
+{
+    (void)state;
+    adopt(1, 1);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    rest(0);
+    assert_int_equal(enter(1, 2), ADMISSION_RUNS);
+    assert_int_equal(resume(0), ADMISSION_WAITS);
+    assert_false(admission_lacks_place(&fixture.tickets[0]));
+    leave(1);
+    assert_int_equal(fixture.granted_count, 1);
+    assert_int_equal(fixture.granted[0], 0);
+    rest(0);
+    assert_int_equal(resume(0), ADMISSION_RUNS);
+}
+
+static void
+those_that_go_on_come_before_those_of_their_tenant_that_begin(void **state)
+{
+    (void)state;
+    adopt(1, 64);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    rest(0);
+    assert_int_equal(enter(1, 2), ADMISSION_RUNS);
+    assert_int_equal(enter(2, 1), ADMISSION_WAITS);
+    assert_int_equal(resume(0), ADMISSION_WAITS);
+    leave(1);
+    leave(0);
+    assert_int_equal(fixture.granted_count, 2);
+    assert_int_equal(fixture.granted[0], 0);
+    assert_int_equal(fixture.granted[1], 2);
+}
+
+static void
+a_tenant_whose_steps_all_rest_passes_a_full_pool_once(void **state)
+{
+    (void)state;
+    adopt(1, 64);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    admission_rest(&fixture.tickets[0], 0);
+    assert_int_equal(enter(1, 2), ADMISSION_RUNS);
+    assert_int_equal(resume(0), ADMISSION_RUNS);
+    assert_int_equal(enter(2, 1), ADMISSION_WAITS);
+}
+
+/* Begins step 0 and lets it wait to go on, as step 1 of its tenant has the one slot. */
+static void
+wait_to_go_on(void)
+{
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    rest(0);
+    assert_int_equal(enter(1, 1), ADMISSION_RUNS);
+    assert_int_equal(resume(0), ADMISSION_WAITS);
+}
+
+static void
+a_step_that_rests_can_leave_in_every_state(void **state)
+{
+    (void)state;
+    adopt(1, 64);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    rest(0);
+    leave(0); /* at rest */
+    wait_to_go_on();
+    leave(0); /* while it waits */
+    leave(1);
+    assert_int_equal(fixture.granted_count, 0);
+    wait_to_go_on();
+    admission_leave(&fixture.tickets[1], SLOT_TIME_NS); /* grants 0 */
+    leave(0);                                           /* before the loop has heard */
+    assert_int_equal(fixture.granted_count, 0);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    rest(0);
+    assert_int_equal(enter(1, 1), ADMISSION_RUNS);
+    admission_resume_now(&fixture.tickets[0]);
+    leave(0); /* while it runs above the slots */
+    assert_int_equal(enter(0, 1), ADMISSION_WAITS);
+    leave(1);
+    assert_int_equal(fixture.granted_count, 1); /* the pool has its one slot again, and no more */
+    assert_int_equal(enter(1, 1), ADMISSION_WAITS);
+}
+
 /* Returns what is told of a tenant; zeros when nothing is. */
 static AdmissionUse
 told_of(Arena *arena, int of_tenant)
@@ -310,6 +437,33 @@ what_runs_waits_and_was_charged_is_told_once(void **state)
     admission_leave(&fixture.tickets[1], 0);
     admission_leave(&fixture.tickets[0], 3 * SLOT_TIME_NS);
     assert_float_equal(told_of(arena, 1).charged_s, 0.02, 1e-9); /* what was estimated too low */
+    assert_int_equal(told_of(arena, 1).running, 0);
+}
+
+static void
+each_turn_of_a_step_is_charged_what_it_used(void **state)
+{
+    (void)state;
+    AUTO_ARENA arena = arena_new(1 << 16);
+    adopt(1, 64);
+    assert_int_equal(enter(0, 1), ADMISSION_RUNS);
+    assert_float_equal(told_of(arena, 1).charged_s, 0.01, 1e-9); /* the estimate */
+    admission_rest(&fixture.tickets[0], 3 * SLOT_TIME_NS);
+    AdmissionUse use = told_of(arena, 1);
+    assert_float_equal(use.charged_s, 0.02, 1e-9);
+    assert_int_equal(use.running, 1);
+    assert_float_equal(use.held_slots, 0, 1e-9);
+    assert_int_equal(enter(1, 2), ADMISSION_RUNS);
+    assert_int_equal(resume(0), ADMISSION_WAITS);
+    use = told_of(arena, 1);
+    assert_float_equal(use.charged_s, 0, 1e-9);
+    assert_int_equal(use.running, 1);
+    assert_int_equal(use.waiting, 0); /* it runs already, but for a slot */
+    assert_float_equal(use.waiting_slots, 1, 1e-9);
+    leave(1);
+    assert_float_equal(told_of(arena, 1).charged_s, 0.01, 1e-9); /* the estimate of the next turn */
+    admission_leave(&fixture.tickets[0], 4 * SLOT_TIME_NS + SLOT_TIME_NS / 2);
+    assert_float_equal(told_of(arena, 1).charged_s, 0.005, 1e-9);
     assert_int_equal(told_of(arena, 1).running, 0);
 }
 
@@ -364,6 +518,7 @@ main(void)
 #define ADMISSION_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ADMISSION_TEST(a_step_that_finds_a_slot_runs_at_once_and_another_waits),
+        ADMISSION_TEST(a_pool_that_is_full_but_for_rounding_is_full),
         ADMISSION_TEST(a_slot_holds_many_small_steps),
         ADMISSION_TEST(a_long_step_that_waited_takes_a_whole_slot_when_it_begins),
         ADMISSION_TEST(small_steps_that_waited_fill_a_slot_together_when_they_begin),
@@ -376,6 +531,12 @@ main(void)
         ADMISSION_TEST(a_step_that_leaves_while_it_waits_or_was_just_granted_is_not_told),
         ADMISSION_TEST(a_step_that_yields_makes_room_once),
         ADMISSION_TEST(a_line_has_an_end),
+        ADMISSION_TEST(a_step_that_rests_holds_no_slot_but_its_place),
+        ADMISSION_TEST(a_step_that_goes_on_waits_for_a_slot_but_not_for_a_place),
+        ADMISSION_TEST(those_that_go_on_come_before_those_of_their_tenant_that_begin),
+        ADMISSION_TEST(a_tenant_whose_steps_all_rest_passes_a_full_pool_once),
+        ADMISSION_TEST(a_step_that_rests_can_leave_in_every_state),
+        ADMISSION_TEST(each_turn_of_a_step_is_charged_what_it_used),
         ADMISSION_TEST(what_runs_waits_and_was_charged_is_told_once),
         ADMISSION_TEST(lack_of_memory_refuses_a_step_and_harms_no_other),
     };
