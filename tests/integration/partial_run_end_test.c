@@ -216,8 +216,7 @@ a_failing_node_ends_it_and_is_told_once(void **state)
     partial_run_expect_view(cluster, path, 404, NULL);
     partial_run_begun(cluster, "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]}", path);
     partial_run_expect(cluster, path, "{\"feeds\":{\"k\":0}}", 200, NULL);
-    partial_run_await_slots(cluster, 0);
-    partial_run_expect_view(cluster, path, 200, "\"state\":\"failed\"");
+    AWAIT(is_shown(cluster, path, "\"state\":\"failed\""));
     partial_run_expect_view(cluster, path, 200, "\"code\":\"INVALID_ARGUMENT\"");
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":1},\"fetches\":[\"a\"]}", 400, "node 'quotient'");
     partial_run_expect_view(cluster, path, 404, NULL);
