@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Partial runs share the pool with steps by their tenants' weights."""
 
-import json
 import os
 import sys
 import threading
@@ -39,21 +38,21 @@ class Worker(threading.Thread):
 
 
 def _run_step(client, session, graph):
-    client.post_step(session, graph)
+    client.step(session, {"graph": graph, "feeds": {"x": 0.01}, "fetches": ["y"]})
 
 
 def _run_in_parts(client, session, graph):
     path = f"/sessions/{session}/partial-runs"
-    run = client.make(path, {"graph": graph, "feeds": ["x"], "fetches": ["y"]})
-    reply = client.make(f"{path}/{run}:continue", {"feeds": {"x": 0.01}, "fetches": ["y"]})
-    assert reply == run, reply
+    run = client.send("POST", path, {"graph": graph, "feeds": ["x"], "fetches": ["y"]})["id"]
+    reply = client.send("POST", f"{path}/{run}:continue", {"feeds": {"x": 0.01}, "fetches": ["y"]})
+    assert reply["state"] == "complete" and "y" in reply["outputs"], reply
 
 
 def _await_workers(pool, name, place):
     client = pool.tenant(name)
     while True:
         try:
-            client.post_step(*place)
+            _run_step(client, *place)
             client.close()
             return
         except sluice.Refused as error:
@@ -76,9 +75,9 @@ def _counts(groups):
 
 
 def a_tenant_of_partial_runs_gets_its_weight_beside_one_of_steps():
-    with fairness.Pool({"parts": 1, "whole": 3}) as pool:
+    with fairness.Pool({"parts": 1, "whole": 3}, threads=1) as pool:
         places = {name: pool.graph(name, PRODUCTS) for name in pool.weights}
-        pool.start_workers("--threads", "1")
+        pool.start_workers()
         _await_workers(pool, "whole", places["whole"])
         runs = {"parts": _run_in_parts, "whole": _run_step}
         groups = {name: [Worker(pool, name, places[name], run) for _ in range(CLIENTS)] for name, run in runs.items()}
