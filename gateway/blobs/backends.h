@@ -18,7 +18,7 @@ typedef struct LocationNames {
 static inline LocationNames
 location_names(TenantId tenant, const Sha256 *digest)
 {
-    LocationNames names;
+    LocationNames names = {.id = ""};
     uuid_to_text(tenant.value, names.tenant);
     sha256_to_hex(digest, names.digest);
     uuid_to_text(uuid_new(), names.id);
