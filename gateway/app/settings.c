@@ -52,9 +52,8 @@ static const SettingDefinition definitions[] = {
         .default_value = "64MiB",
         .minimum = 1,
         .maximum = (int64_t)1 << 30,
-        .meaning = "size of a graph's files up to which its weights are held in memory; above, tensors of "
-                   "more than a "
-                   "1024th of it stay in the files, and only workers load them"},
+        .meaning = "size of a graph's files up to which its weights are held in memory; above, "
+                   "tensors of more than a 1024th of it stay in the files, and only workers load them"},
     {.name = "plan-cache",
         .type = SETTING_BYTES,
         .default_value = "256MiB",

@@ -321,9 +321,8 @@ check_place(Timer *timer)
         return;
     }
     partial_run_fail(run, STATUS_RESOURCE_EXHAUSTED,
-        "the quota 'running_steps_max' is used up by steps that run, open partial runs among them: complete "
-        "or "
-        "delete some");
+        "the quota 'running_steps_max' is used up by steps that run, open partial runs among them: "
+        "complete or delete some");
     partial_run_settle(run);
 }
 

@@ -41,9 +41,8 @@ static Status
 refuse_inside_loop(const Compile *compile, const char *what, Slice name, Slice loop)
 {
     return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
-        "%s '%.*s' is inside loop '%.*s': it has a value for each iteration; only what enters a loop can be "
-        "fed, "
-        "and what leaves it fetched",
+        "%s '%.*s' is inside loop '%.*s': it has a value for each iteration; "
+        "only what enters a loop can be fed, and what leaves it fetched",
         what, SLICE_PRINT(name), SLICE_PRINT(loop));
 }
 

@@ -14,9 +14,8 @@ read_state(Call *call, const Request *request, const char **ret_state)
     }
     if (!step_state_from_name(text, &state)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "state '%.*s' is none: expected queued, leased, running, succeeded, failed, cancelled, expired "
-            "or "
-            "dead",
+            "state '%.*s' is none: "
+            "expected queued, leased, running, succeeded, failed, cancelled, expired or dead",
             SLICE_PRINT(slice_part(text, 0, 32)));
     }
     *ret_state = step_state_name(state);

@@ -93,9 +93,8 @@ begin_session(Call *call, Store *store)
     TRY(row_end(call, &reader));
     if (sees_past_row_security) {
         return call_fail(call, STATUS_FAILED_PRECONDITION,
-            "the user '%s' can see past row security: it must not be a superuser, have BYPASSRLS or be a "
-            "member of "
-            "'sluice_owner'",
+            "the user '%s' can see past row security: "
+            "it must not be a superuser, have BYPASSRLS or be a member of 'sluice_owner'",
             user);
     }
     return STATUS_OK;
