@@ -267,7 +267,7 @@ open_steps(Call *call, Gateway *gateway, const GatewayOptions *options)
         .plans = gateway->plans,
         .traces = gateway->traces,
         .recorder = gateway->recorder,
-        .outputs = output_memory_new(options->output_memory_size),
+        .outputs = tenant_memory_new(options->output_memory_size),
         .enqueuer = batcher_new(gateway->jobs, step_enqueue_batch),
         .ender = batcher_new(gateway->jobs, queued_steps_end),
     };
@@ -455,7 +455,7 @@ gateway_close(Gateway *gateway)
     partial_table_free(gateway->partials);
     batcher_free(gateway->steps.enqueuer);
     batcher_free(gateway->steps.ender);
-    output_memory_free(gateway->steps.outputs);
+    tenant_memory_free(gateway->steps.outputs);
     recorder_free(gateway->recorder);
     trace_cache_free(gateway->traces);
     graph_cache_free(gateway->graphs);

@@ -149,7 +149,7 @@ read_output_memory(size_t series)
 {
     (void)series;
     const MetricSources *sources = watched_sources();
-    return sources == NULL ? 0 : (int64_t)output_memory_held(sources->outputs);
+    return sources == NULL ? 0 : (int64_t)tenant_memory_held(sources->outputs);
 }
 
 static int64_t

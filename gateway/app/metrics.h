@@ -5,8 +5,8 @@
 
 #include "gateway/dispatch/directory.h"
 #include "gateway/graphs/graph_cache.h"
-#include "gateway/http/output_memory.h"
 #include "gateway/http/server.h"
+#include "gateway/http/tenant_memory.h"
 #include "gateway/partials/partial_table.h"
 #include "gateway/plan/plan_cache.h"
 #include "shared/telemetry/metrics.h"
@@ -17,7 +17,7 @@ typedef struct MetricSources {
     PlanCache *plans;
     GraphCache *graphs;
     JobPool *jobs;
-    OutputMemory *outputs;
+    TenantMemory *outputs;
     PartialTable *partials;
 } MetricSources;
 

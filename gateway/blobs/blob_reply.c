@@ -14,7 +14,7 @@ enum {
 typedef struct BlobReply {
     const BlobReplyOptions *options;
     Exchange *exchange;
-    OutputMemory *memory;
+    TenantMemory *memory;
     TenantId tenant;
     Sha256 digest;
     uint64_t size;     /* of the whole blob */
@@ -142,7 +142,7 @@ blob_is_found(Exchange *exchange, Status status, void *owner)
 }
 
 void
-blob_reply(Exchange *exchange, OutputMemory *memory, const BlobReplyOptions *options)
+blob_reply(Exchange *exchange, TenantMemory *memory, const BlobReplyOptions *options)
 {
     BlobReply *reply = arena_alloc(exchange_call(exchange)->arena, sizeof *reply);
     if (reply == NULL) {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "gateway/http/exchange.h"
-#include "gateway/http/output_memory.h"
+#include "gateway/http/tenant_memory.h"
 
 typedef struct BlobReplyOptions {
     const char *content_type;
@@ -17,4 +17,4 @@ typedef struct BlobReplyOptions {
 } BlobReplyOptions;
 
 /* Answers the request, whose parameter {sha256} names the blob, and ends the exchange. */
-void blob_reply(Exchange *exchange, OutputMemory *memory, const BlobReplyOptions *options);
+void blob_reply(Exchange *exchange, TenantMemory *memory, const BlobReplyOptions *options);

@@ -30,7 +30,7 @@ typedef struct Sending {
     BlobSend send;
     Exchange *exchange;
     HttpStream *stream; /* NULL: closed */
-    OutputClaim claim;
+    MemoryClaim claim;
     bool has_room;
     bool is_wide;
     ByteRange left;  /* to be read */
@@ -111,7 +111,7 @@ work_on_job(Call *call, JobContext *job_context, void *owner)
 static void
 end_sending(Sending *sending)
 {
-    output_claim_close(&sending->claim);
+    memory_claim_close(&sending->claim);
     buffer_done(&sending->piece);
     buffer_done(&sending->text);
     exchange_unref(sending->exchange);
@@ -164,7 +164,7 @@ static void
 widen_for_fast_reader(Sending *sending)
 {
     if (!sending->is_wide && http_stream_is_starved(sending->stream, FAST_SIZE) &&
-        output_claim_widen(&sending->claim, WIDE_ROOM)) {
+        memory_claim_widen(&sending->claim, WIDE_ROOM)) {
         sending->is_wide = true;
         http_stream_low(sending->stream, queue_size(sending));
     }
@@ -210,7 +210,7 @@ stream_is_closed(void *owner, bool is_complete)
 }
 
 static void
-room_is_granted(OutputClaim *claim)
+room_is_granted(MemoryClaim *claim)
 {
     Sending *sending = LIST_ITEM(claim, Sending, claim);
     sending->has_room = true;
@@ -221,13 +221,13 @@ static void
 claim_room(Sending *sending)
 {
     const BlobSend *send = &sending->send;
-    OutputRoom room = OUTPUT_ROOM_NEVER;
+    MemoryRoom room = MEMORY_ROOM_NEVER;
     sending->claim.granted = room_is_granted;
-    if (output_claim_open(&sending->claim, send->memory, send->tenant, exchange_loop(sending->exchange))) {
-        room = output_claim_await(&sending->claim, NARROW_ROOM);
+    if (memory_claim_open(&sending->claim, send->memory, send->tenant, exchange_loop(sending->exchange))) {
+        room = memory_claim_await(&sending->claim, NARROW_ROOM);
     }
-    sending->has_room = room == OUTPUT_ROOM_TAKEN;
-    if (room == OUTPUT_ROOM_NEVER) {
+    sending->has_room = room == MEMORY_ROOM_TAKEN;
+    if (room == MEMORY_ROOM_NEVER) {
         http_stream_cut(sending->stream);
     }
 }

@@ -11,7 +11,7 @@
 
 #include "gateway/blobs/byte_range.h"
 #include "gateway/http/exchange.h"
-#include "gateway/http/output_memory.h"
+#include "gateway/http/tenant_memory.h"
 #include "gateway/store/blobs.h"
 
 /* Writes bytes of a blob as something else, and behind the last ones (no bytes) its end, on a job thread. The
@@ -24,7 +24,7 @@ typedef struct BlobSend {
     Sha256 digest;
     ByteRange range;     /* the bytes that are sent */
     uint64_t whole_size; /* they are a part of so many, and the reply says so (206); 0: they are all */
-    OutputMemory *memory;
+    TenantMemory *memory;
     Slice head;      /* sent in front of them; lives in the exchange's arena */
     BlobWrite write; /* NULL: the bytes are sent as they are, and their size is announced */
     void *writer;    /* lives in the exchange's arena */

@@ -17,7 +17,7 @@ typedef struct GraphCache GraphCache;
 typedef struct Limits Limits;
 typedef struct Loop Loop;
 typedef struct MetricTable MetricTable;
-typedef struct OutputMemory OutputMemory;
+typedef struct TenantMemory TenantMemory;
 typedef struct PartialLoop PartialLoop;
 typedef struct QueueRunner QueueRunner;
 typedef struct Replica Replica;
@@ -42,7 +42,7 @@ struct Parts {
     WorkerPool *workers;        /* gateway/workers/worker_pool.h */
     QueueRunner *queue;         /* gateway/queue/runner.h */
     ReplicaMail *mail;          /* gateway/replicas/replica_mail.h */
-    OutputMemory *outputs;      /* gateway/http/output_memory.h */
+    TenantMemory *outputs;      /* gateway/http/tenant_memory.h */
     const MetricTable *metrics; /* shared/telemetry/metrics.h */
     size_t metric_table_count;
 

@@ -199,7 +199,7 @@ step_call_release(void *resource)
     }
     buffer_done(&step->reply.text.text);
     buffer_done(&step->reply.text.block);
-    output_claim_close(&step->reply.claim);
+    memory_claim_close(&step->reply.claim);
     session_snapshot_unref(step->session);
     graph_snapshot_unref(step->graph);
     plan_unref(step->plan);

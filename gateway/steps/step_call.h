@@ -10,7 +10,7 @@
 #pragma once
 
 #include "gateway/http/exchange.h"
-#include "gateway/http/output_memory.h"
+#include "gateway/http/tenant_memory.h"
 #include "gateway/jobs/batcher.h"
 #include "gateway/queue/recorder.h"
 #include "gateway/resources/idempotent.h"
@@ -68,7 +68,7 @@ typedef struct StepReply {
     char boundary[STEP_BOUNDARY_SIZE];
     size_t padding; /* bytes behind the output that comes in pieces */
     StepText text;
-    OutputClaim claim; /* memory for the stream, and for outputs that are kept whole */
+    MemoryClaim claim; /* memory for the stream, and for outputs that are kept whole */
     bool has_room;     /* for the stream */
     bool is_wide;      /* the reader is fast, and gets a wide window */
     bool awaits_whole; /* the claim waits for the output of `whole_fetch` */

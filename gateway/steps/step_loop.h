@@ -12,7 +12,7 @@
 #include "gateway/domain/limits.h"
 #include "gateway/domain/replica.h"
 #include "gateway/graphs/graph_cache.h"
-#include "gateway/http/output_memory.h"
+#include "gateway/http/tenant_memory.h"
 #include "gateway/jobs/batcher.h"
 #include "gateway/plan/plan_cache.h"
 #include "gateway/queue/recorder.h"
@@ -61,7 +61,7 @@ struct Steps {
     TraceCache *traces;
     Recorder *recorder;
     QueueRunner *queue;
-    OutputMemory *outputs;
+    TenantMemory *outputs;
     Batcher *enqueuer;   /* of steps for later */
     Batcher *ender;      /* of queued steps that have run */
     unsigned queue_turn; /* the queue runner's thread only: which loop gets the next step */

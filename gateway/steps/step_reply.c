@@ -24,7 +24,7 @@ enum {
 };
 
 static void
-room_is_granted(OutputClaim *claim)
+room_is_granted(MemoryClaim *claim)
 {
     StepReply *reply = LIST_ITEM(claim, StepReply, claim);
     StepCall *step = LIST_ITEM(reply, StepCall, reply);
@@ -39,17 +39,17 @@ room_is_granted(OutputClaim *claim)
 static bool
 open_claim(StepCall *step)
 {
-    OutputClaim *claim = &step->reply.claim;
+    MemoryClaim *claim = &step->reply.claim;
     claim->granted = room_is_granted;
     return claim->memory != NULL ||
-           output_claim_open(claim, step->loop->steps->outputs, step->tenant, step->loop->loop);
+           memory_claim_open(claim, step->loop->steps->outputs, step->tenant, step->loop->loop);
 }
 
 /* Ends the step, as there is no memory for an output: now, or ever. */
 static void
-refuse_output(StepCall *step, uint32_t fetch, uint64_t size, OutputRoom room)
+refuse_output(StepCall *step, uint32_t fetch, uint64_t size, MemoryRoom room)
 {
-    Status code = room == OUTPUT_ROOM_NEVER ? STATUS_FAILED_PRECONDITION : STATUS_RESOURCE_EXHAUSTED;
+    Status code = room == MEMORY_ROOM_NEVER ? STATUS_FAILED_PRECONDITION : STATUS_RESOURCE_EXHAUSTED;
     Failure failure = failure_of(code, (Slice){0},
         "output '%.*s' of %llu bytes has to be whole in the gateway, and its memory for outputs has no room "
         "for that: fetch fewer or smaller outputs, or accept application/vnd.sluice.frames",
@@ -63,7 +63,7 @@ step_reply_take_whole(StepCall *step, const OutputHead *head)
 {
     StepReply *reply = &step->reply;
     bool is_string = head->tensor->dtype == DTYPE_STRING;
-    OutputRoom room = OUTPUT_ROOM_NEVER;
+    MemoryRoom room = MEMORY_ROOM_NEVER;
     if (reply->has_whole && reply->whole_fetch == head->fetch) {
         reply->has_whole = false;
         return OUTPUT_WHOLE;
@@ -76,10 +76,10 @@ step_reply_take_whole(StepCall *step, const OutputHead *head)
         bool may_wait = head->may_wait && reply->claim.held == 0;
         reply->awaits_whole = may_wait;
         reply->whole_fetch = head->fetch;
-        room = (may_wait ? output_claim_await : output_claim_take)(&reply->claim, size);
-        reply->awaits_whole = may_wait && room == OUTPUT_ROOM_LATER;
+        room = (may_wait ? memory_claim_await : memory_claim_take)(&reply->claim, size);
+        reply->awaits_whole = may_wait && room == MEMORY_ROOM_LATER;
     }
-    if (room == OUTPUT_ROOM_TAKEN) {
+    if (room == MEMORY_ROOM_TAKEN) {
         return OUTPUT_WHOLE;
     }
     if (!reply->awaits_whole) {
@@ -89,18 +89,18 @@ step_reply_take_whole(StepCall *step, const OutputHead *head)
 }
 
 /* Takes the memory of a stream, once. */
-static OutputRoom
+static MemoryRoom
 take_stream_room(StepCall *step)
 {
     StepReply *reply = &step->reply;
     if (reply->has_room) {
-        return OUTPUT_ROOM_TAKEN;
+        return MEMORY_ROOM_TAKEN;
     }
     if (reply->claim.wait != NULL) {
-        return OUTPUT_ROOM_LATER;
+        return MEMORY_ROOM_LATER;
     }
-    OutputRoom room = open_claim(step) ? output_claim_await(&reply->claim, STREAM_ROOM) : OUTPUT_ROOM_NEVER;
-    reply->has_room = room == OUTPUT_ROOM_TAKEN;
+    MemoryRoom room = open_claim(step) ? memory_claim_await(&reply->claim, STREAM_ROOM) : MEMORY_ROOM_NEVER;
+    reply->has_room = room == MEMORY_ROOM_TAKEN;
     return room;
 }
 
@@ -151,11 +151,11 @@ step_reply_head(StepCall *step, const OutputHead *head)
     if (step_text_is_busy(step)) {
         return OUTPUT_WAITS; /* until the text before it is written */
     }
-    OutputRoom room = take_stream_room(step);
-    if (room == OUTPUT_ROOM_NEVER) {
+    MemoryRoom room = take_stream_room(step);
+    if (room == MEMORY_ROOM_NEVER) {
         refuse_output(step, head->fetch, STREAM_ROOM, room);
     }
-    if (room != OUTPUT_ROOM_TAKEN) {
+    if (room != MEMORY_ROOM_TAKEN) {
         return OUTPUT_WAITS;
     }
     if (!reply->form->begin(step, index, head)) {
@@ -191,8 +191,8 @@ step_reply_keep(StepCall *step, size_t index, const Tensor *tensor)
         return true; /* asked for twice */
     }
     bool is_free = size >= KEPT_FREE || reply->kept_size + size <= KEPT_FREE;
-    if (!is_free && (!open_claim(step) || output_claim_take(&reply->claim, size) != OUTPUT_ROOM_TAKEN)) {
-        refuse_output(step, reply->fetches[index], size, OUTPUT_ROOM_LATER);
+    if (!is_free && (!open_claim(step) || memory_claim_take(&reply->claim, size) != MEMORY_ROOM_TAKEN)) {
+        refuse_output(step, reply->fetches[index], size, MEMORY_ROOM_LATER);
         return false;
     }
     reply->kept_size += size;
@@ -207,7 +207,7 @@ widen_for_fast_reader(StepCall *step)
     StepReply *reply = &step->reply;
     bool is_text = reply->text.dtype != DTYPE_INVALID; /* written more slowly than it comes */
     if (!reply->is_wide && !is_text && http_stream_is_starved(reply->stream, FAST_SIZE) &&
-        output_claim_widen(&reply->claim, WIDE_ROOM)) {
+        memory_claim_widen(&reply->claim, WIDE_ROOM)) {
         reply->is_wide = true;
         http_stream_low(reply->stream, WIDE_QUEUE_LOW);
     }

@@ -1,6 +1,6 @@
 /* A wait is an object of its own: the room for it is granted by whichever thread gives room back, and the
  * word of it travels to the claim's loop, where the claim may have been closed meanwhile. */
-#include "gateway/http/output_memory.h"
+#include "gateway/http/tenant_memory.h"
 
 #include <assert.h>
 
@@ -11,37 +11,37 @@
 
 enum { WIDE_SHARE = 8 };
 
-struct OutputMemory {
+struct TenantMemory {
     Mutex mutex; /* guards the members below, and all accounts */
     size_t size_max;
     size_t held;
     size_t wide;
-    Map *accounts; /* tenant → OutputAccount */
+    Map *accounts; /* tenant → MemoryAccount */
     ListLink waits;
 };
 
 /* The memory that one tenant holds. */
-struct OutputAccount {
+struct MemoryAccount {
     TenantId tenant;
     size_t held;
     int claim_count; /* open claims and waits whose word is on its way */
     int wait_count;
 };
 
-struct OutputWait {
+struct MemoryWait {
     Task task;     /* first */
-    ListLink link; /* in OutputMemory.waits, until it is granted */
-    OutputMemory *memory;
-    OutputAccount *account;
-    OutputClaim *claim; /* its loop's; NULL: it has been closed */
+    ListLink link; /* in TenantMemory.waits, until it is granted */
+    TenantMemory *memory;
+    MemoryAccount *account;
+    MemoryClaim *claim; /* its loop's; NULL: it has been closed */
     Loop *loop;
     size_t size;
 };
 
-OutputMemory *
-output_memory_new(size_t size_max)
+TenantMemory *
+tenant_memory_new(size_t size_max)
 {
-    OutputMemory *memory = memory_new(1, sizeof *memory);
+    TenantMemory *memory = memory_new(1, sizeof *memory);
     Map *accounts = map_new();
     if (memory == NULL || accounts == NULL) {
         memory_free(memory);
@@ -56,7 +56,7 @@ output_memory_new(size_t size_max)
 }
 
 void
-output_memory_free(OutputMemory *memory)
+tenant_memory_free(TenantMemory *memory)
 {
     if (memory == NULL) {
         return;
@@ -73,7 +73,7 @@ output_memory_free(OutputMemory *memory)
 }
 
 size_t
-output_memory_held(OutputMemory *memory)
+tenant_memory_held(TenantMemory *memory)
 {
     mutex_lock(&memory->mutex);
     size_t held = memory->held;
@@ -82,10 +82,10 @@ output_memory_held(OutputMemory *memory)
 }
 
 /* The mutex is held. */
-static OutputAccount *
-account_open(OutputMemory *memory, TenantId tenant)
+static MemoryAccount *
+account_open(TenantMemory *memory, TenantId tenant)
 {
-    OutputAccount *account = map_get(memory->accounts, uuid_slice(&tenant.value));
+    MemoryAccount *account = map_get(memory->accounts, uuid_slice(&tenant.value));
     if (account == NULL) {
         account = memory_new(1, sizeof *account);
         if (account == NULL || !map_put(memory->accounts, uuid_slice(&tenant.value), account)) {
@@ -100,7 +100,7 @@ account_open(OutputMemory *memory, TenantId tenant)
 
 /* The mutex is held. */
 static void
-account_close(OutputMemory *memory, OutputAccount *account)
+account_close(TenantMemory *memory, MemoryAccount *account)
 {
     assert(account->claim_count > 0);
 
@@ -113,7 +113,7 @@ account_close(OutputMemory *memory, OutputAccount *account)
 
 /* Takes room when the tenant then holds no more than is left. The mutex is held. */
 static bool
-take_room(OutputMemory *memory, OutputAccount *account, size_t size)
+take_room(TenantMemory *memory, MemoryAccount *account, size_t size)
 {
     size_t free_size = memory->size_max - memory->held;
     if (size > free_size || account->held + size > free_size - size) {
@@ -129,7 +129,7 @@ static void wait_is_granted(Task *task);
 /* Gives room back and grants the waits that it is enough for, in the order in which they came. The mutex is
  * held. */
 static void
-give_room(OutputMemory *memory, OutputAccount *account, size_t size)
+give_room(TenantMemory *memory, MemoryAccount *account, size_t size)
 {
     assert(account->held >= size && memory->held >= size);
 
@@ -137,7 +137,7 @@ give_room(OutputMemory *memory, OutputAccount *account, size_t size)
     memory->held -= size;
     LIST_EACH(&memory->waits, link)
     {
-        OutputWait *wait = LIST_ITEM(link, OutputWait, link);
+        MemoryWait *wait = LIST_ITEM(link, MemoryWait, link);
         if (take_room(memory, wait->account, wait->size)) {
             list_remove(&wait->link);
             wait->account->wait_count--;
@@ -147,12 +147,12 @@ give_room(OutputMemory *memory, OutputAccount *account, size_t size)
 }
 
 bool
-output_claim_open(OutputClaim *claim, OutputMemory *memory, TenantId tenant, Loop *loop)
+memory_claim_open(MemoryClaim *claim, TenantMemory *memory, TenantId tenant, Loop *loop)
 {
     assert(claim->memory == NULL && loop != NULL);
 
     mutex_lock(&memory->mutex);
-    OutputAccount *account = account_open(memory, tenant);
+    MemoryAccount *account = account_open(memory, tenant);
     mutex_unlock(&memory->mutex);
     if (account == NULL) {
         return false;
@@ -165,7 +165,7 @@ output_claim_open(OutputClaim *claim, OutputMemory *memory, TenantId tenant, Loo
 
 /* The mutex is held. */
 static void
-wait_end(OutputWait *wait)
+wait_end(MemoryWait *wait)
 {
     account_close(wait->memory, wait->account);
     memory_free(wait);
@@ -173,7 +173,7 @@ wait_end(OutputWait *wait)
 
 /* Ends the claim's wait; one that has been granted ends when its word has come. The mutex is held. */
 static void
-wait_abandon(OutputWait *wait)
+wait_abandon(MemoryWait *wait)
 {
     bool is_queued = !list_is_empty(&wait->link);
     wait->claim = NULL;
@@ -185,9 +185,9 @@ wait_abandon(OutputWait *wait)
 }
 
 void
-output_claim_close(OutputClaim *claim)
+memory_claim_close(MemoryClaim *claim)
 {
-    OutputMemory *memory = claim->memory;
+    TenantMemory *memory = claim->memory;
     if (memory == NULL) {
         return;
     }
@@ -199,15 +199,15 @@ output_claim_close(OutputClaim *claim)
     give_room(memory, claim->account, claim->held);
     account_close(memory, claim->account);
     mutex_unlock(&memory->mutex);
-    *claim = (OutputClaim){.granted = claim->granted};
+    *claim = (MemoryClaim){.granted = claim->granted};
 }
 
 static void
 wait_is_granted(Task *task)
 {
-    OutputWait *wait = (OutputWait *)(void *)task;
-    OutputMemory *memory = wait->memory;
-    OutputClaim *claim = wait->claim;
+    MemoryWait *wait = (MemoryWait *)(void *)task;
+    TenantMemory *memory = wait->memory;
+    MemoryClaim *claim = wait->claim;
     mutex_lock(&memory->mutex);
     if (claim == NULL) {
         give_room(memory, wait->account, wait->size);
@@ -224,43 +224,43 @@ wait_is_granted(Task *task)
 
 /* The mutex is held. A tenant does not overtake its own waits, but for claims that hold memory: those that
  * wait may wait for it. */
-static OutputRoom
-claim_take(OutputClaim *claim, size_t size)
+static MemoryRoom
+claim_take(MemoryClaim *claim, size_t size)
 {
-    OutputMemory *memory = claim->memory;
+    TenantMemory *memory = claim->memory;
     bool must_queue = claim->account->wait_count > 0 && claim->held == 0;
     if (size > memory->size_max / 2) {
-        return OUTPUT_ROOM_NEVER;
+        return MEMORY_ROOM_NEVER;
     }
     if (must_queue || !take_room(memory, claim->account, size)) {
-        return OUTPUT_ROOM_LATER;
+        return MEMORY_ROOM_LATER;
     }
     claim->held += size;
-    return OUTPUT_ROOM_TAKEN;
+    return MEMORY_ROOM_TAKEN;
 }
 
-OutputRoom
-output_claim_take(OutputClaim *claim, size_t size)
+MemoryRoom
+memory_claim_take(MemoryClaim *claim, size_t size)
 {
     assert(claim->memory != NULL);
 
     mutex_lock(&claim->memory->mutex);
-    OutputRoom room = claim_take(claim, size);
+    MemoryRoom room = claim_take(claim, size);
     mutex_unlock(&claim->memory->mutex);
     return room;
 }
 
-OutputRoom
-output_claim_await(OutputClaim *claim, size_t size)
+MemoryRoom
+memory_claim_await(MemoryClaim *claim, size_t size)
 {
     assert(claim->memory != NULL && claim->wait == NULL && claim->granted != NULL);
 
-    OutputMemory *memory = claim->memory;
-    OutputWait *wait = memory_new(1, sizeof *wait);
+    TenantMemory *memory = claim->memory;
+    MemoryWait *wait = memory_new(1, sizeof *wait);
     mutex_lock(&memory->mutex);
-    OutputRoom room = claim_take(claim, size);
-    if (room == OUTPUT_ROOM_LATER && wait != NULL) {
-        *wait = (OutputWait){
+    MemoryRoom room = claim_take(claim, size);
+    if (room == MEMORY_ROOM_LATER && wait != NULL) {
+        *wait = (MemoryWait){
             .task.run = wait_is_granted,
             .memory = memory,
             .account = claim->account,
@@ -273,8 +273,8 @@ output_claim_await(OutputClaim *claim, size_t size)
         claim->account->wait_count++;
         list_append(&memory->waits, &wait->link);
         wait = NULL;
-    } else if (room == OUTPUT_ROOM_LATER) {
-        room = OUTPUT_ROOM_NEVER;
+    } else if (room == MEMORY_ROOM_LATER) {
+        room = MEMORY_ROOM_NEVER;
     }
     mutex_unlock(&memory->mutex);
     memory_free(wait);
@@ -282,14 +282,14 @@ output_claim_await(OutputClaim *claim, size_t size)
 }
 
 bool
-output_claim_widen(OutputClaim *claim, size_t size)
+memory_claim_widen(MemoryClaim *claim, size_t size)
 {
     assert(claim->memory != NULL);
 
-    OutputMemory *memory = claim->memory;
+    TenantMemory *memory = claim->memory;
     mutex_lock(&memory->mutex);
     bool is_taken = claim->account->wait_count == 0 && memory->wide + size <= memory->size_max / WIDE_SHARE &&
-                    claim_take(claim, size) == OUTPUT_ROOM_TAKEN;
+                    claim_take(claim, size) == MEMORY_ROOM_TAKEN;
     memory->wide += is_taken ? size : 0;
     claim->wide += is_taken ? size : 0;
     mutex_unlock(&memory->mutex);
@@ -297,7 +297,7 @@ output_claim_widen(OutputClaim *claim, size_t size)
 }
 
 void
-output_claim_give(OutputClaim *claim, size_t size)
+memory_claim_give(MemoryClaim *claim, size_t size)
 {
     assert(claim->memory != NULL && claim->held >= size);
 
