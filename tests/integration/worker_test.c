@@ -402,7 +402,8 @@ a_wrong_body_of_a_partial_run_ends_it(void **state)
     call = begin_run(fixture, true, &answer);
     upstream_write_copy(call, SLICE("this is no frame of any kind at all"));
     finish(fixture, call, &answer);
-    assert_int_equal(answer.http_status, 400);
+    assert_int_equal(answer.http_status, 200);
+    assert_string_equal(status_name(answer.wire.failure.code), "INVALID_ARGUMENT");
     await_running(fixture, 0);
 }
 

@@ -10,7 +10,7 @@
  * Threads:   all functions run on the loop thread of the stream; long work goes to the device's threads
  * and comes back through the loop's mailbox.
  * Errors:    begin(), frame(), data() and finish() return a Status; the server answers with it and its
- * message. */
+ *            message, unless take_failure() does. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -67,6 +67,9 @@ struct WorkerMethod {
      * sender's window (h2_stream_consume()) when they are taken, perhaps later. */
     Status (*data)(WorkerRequest *request, Slice bytes);
     Status (*finish)(WorkerRequest *request); /* the whole body is in */
+    /* Takes a failure of the body, which request->call tells, into an answer that is on its way. May be NULL;
+     * false: there is none, and the server refuses the request. */
+    bool (*take_failure)(WorkerRequest *request, Status status);
     /* The stream has ended, for whatever reason; may be NULL. */
     void (*closed)(WorkerRequest *request);
 };

@@ -333,16 +333,26 @@ request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *headers, 
     }
 }
 
+static void
+fail_body(WorkerRequest *request, Status status)
+{
+    const WorkerMethod *method = request->method;
+    if (method->take_failure == NULL || !method->take_failure(request, status)) {
+        worker_refuse(request, &request->call);
+    }
+}
+
 void
 request_on_data(H2Stream *stream, Slice data)
 {
     WorkerRequest *request = stream->context;
     bool is_kept = false; /* by a method that gives the bytes back itself */
     if (request != NULL && !request->is_over) {
-        if (request_read_body(request, data) == STATUS_OK) {
+        Status status = request_read_body(request, data);
+        if (status == STATUS_OK) {
             is_kept = request->method->body == BODY_BYTES;
         } else {
-            worker_refuse(request, &request->call);
+            fail_body(request, status);
         }
     }
     if (!is_kept) {
@@ -355,8 +365,9 @@ request_on_end(H2Stream *stream)
 {
     WorkerRequest *request = stream->context;
     if (request != NULL && !request->is_over) {
-        if (request_finish(request) != STATUS_OK) {
-            worker_refuse(request, &request->call);
+        Status status = request_finish(request);
+        if (status != STATUS_OK) {
+            fail_body(request, status);
         }
     }
 }

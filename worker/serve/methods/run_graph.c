@@ -585,17 +585,16 @@ take_feed(WorkerRequest *request, Frame *frame)
     return STATUS_OK;
 }
 
-/* Cancels a run that has begun when its request's body turns out to be wrong; the run then answers.
- * Returns the status unchanged when no run has begun. */
-static Status
-fail_running(WorkerRequest *request, Status status)
+/* Cancels a run that has begun when its request's body turns out to be wrong; the run then answers. */
+static bool
+cancel_running(WorkerRequest *request, Status status)
 {
     const GraphRun *graph_run = request->context;
-    if (status == STATUS_OK || graph_run->run == NULL) {
-        return status;
+    if (graph_run == NULL || graph_run->run == NULL) {
+        return false;
     }
     run_cancel(graph_run->run, status, request->call.error.message);
-    return STATUS_OK;
+    return true;
 }
 
 static Status
@@ -605,7 +604,7 @@ take_frame(WorkerRequest *request, Frame *frame)
         return take_header(request, frame);
     }
     if (frame->kind == FRAME_TENSOR && request->context != NULL) {
-        return fail_running(request, take_feed(request, frame));
+        return take_feed(request, frame);
     }
     tensor_unref(&frame->tensor);
     return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
@@ -623,9 +622,8 @@ finish_body(WorkerRequest *request)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the body holds no header frame");
     }
     if (graph_run->arg_count != graph_run->header.feed_count) {
-        return fail_running(
-            request, call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
-                         (long long)graph_run->arg_count, (long long)graph_run->header.feed_count));
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
+            (long long)graph_run->arg_count, (long long)graph_run->header.feed_count);
     }
     return graph_run->run == NULL ? launch_run(request, graph_run) : STATUS_OK;
 }
@@ -655,5 +653,6 @@ WORKER_METHOD(run_graph) = {
     .body = BODY_FRAMES,
     .frame = take_frame,
     .finish = finish_body,
+    .take_failure = cancel_running,
     .closed = forget_request,
 };
