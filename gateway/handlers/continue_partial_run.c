@@ -44,7 +44,7 @@ begin_visit(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
     TRY(partial_visit_begin(exchange, exchange_request(exchange)->parts->partials, &visit));
     StepCall *step = visit->step;
     visit->act = partial_visit_continue;
-    visit->write = partial_visit_write;
+    visit->answer = partial_visit_answer;
     *ret_visit = visit;
     if (step->upload != NULL) {
         TRY(step_upload_end(step->call, step->upload));

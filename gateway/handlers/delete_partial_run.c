@@ -14,15 +14,17 @@ end_run(PartialVisit *visit, PartialRun *run)
 }
 
 static void
-write_nothing(PartialVisit *visit)
+answer_nothing(PartialVisit *visit)
 {
-    response_status(exchange_response(visit->step->exchange), 204);
+    Exchange *exchange = visit->step->exchange;
+    response_status(exchange_response(exchange), 204);
+    exchange_finish(exchange);
 }
 
 static void
 start_delete_partial_run(Exchange *exchange)
 {
-    partial_visit_simply(exchange, exchange_request(exchange)->parts->partials, end_run, write_nothing);
+    partial_visit_simply(exchange, exchange_request(exchange)->parts->partials, end_run, answer_nothing);
 }
 
 HANDLER(delete_partial_run) = {

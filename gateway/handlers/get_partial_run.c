@@ -15,7 +15,7 @@ static void
 start_get_partial_run(Exchange *exchange)
 {
     partial_visit_simply(
-        exchange, exchange_request(exchange)->parts->partials, leave_run, partial_visit_write);
+        exchange, exchange_request(exchange)->parts->partials, leave_run, partial_visit_show);
 }
 
 HANDLER(get_partial_run) = {

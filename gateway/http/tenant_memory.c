@@ -306,3 +306,20 @@ memory_claim_give(MemoryClaim *claim, size_t size)
     give_room(claim->memory, claim->account, size);
     mutex_unlock(&claim->memory->mutex);
 }
+
+void
+memory_claim_split(MemoryClaim *claim, size_t size, Loop *loop, MemoryClaim *part)
+{
+    assert(claim->memory != NULL && claim->held - claim->wide >= size);
+    assert(part->memory == NULL && loop != NULL);
+
+    TenantMemory *memory = claim->memory;
+    mutex_lock(&memory->mutex);
+    claim->account->claim_count++;
+    claim->held -= size;
+    part->memory = memory;
+    part->account = claim->account;
+    part->loop = loop;
+    part->held = size;
+    mutex_unlock(&memory->mutex);
+}

@@ -54,3 +54,7 @@ MUST_USE bool memory_claim_widen(MemoryClaim *claim, size_t size);
 
 /* Gives a part back. */
 void memory_claim_give(MemoryClaim *claim, size_t size);
+
+/* Moves a part of what the claim holds to a closed one, which is opened for the same tenant and belongs to
+ * this loop from then on. */
+void memory_claim_split(MemoryClaim *claim, size_t size, Loop *loop, MemoryClaim *part);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "gateway/steps/step_reply.h"
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -49,7 +50,7 @@ partial_run_new(PartialLoop *loop, const PartialKey *key, const Call *call, Slic
 void
 partial_run_free(PartialRun *run)
 {
-    assert(run->run == NULL && list_is_empty(&run->waiters));
+    assert(run->step.running.run == NULL && list_is_empty(&run->waiters));
 
     timer_clear(run->step.loop->loop, &run->place);
     timer_clear(run->step.loop->loop, &run->expiry);
@@ -76,8 +77,10 @@ drop_outputs(PartialRun *run)
 {
     for (size_t fetch = 0; fetch < run->step.plan->fetch_count; fetch++) {
         tensor_unref(&run->step.outputs[fetch]);
+        run->fetches[fetch].held_bytes = 0;
     }
     run->output_bytes = 0;
+    memory_claim_close(&run->step.reply.claim);
 }
 
 static void
@@ -100,8 +103,8 @@ partial_run_fail(PartialRun *run, Status status, const char *message)
         return;
     }
     note_end(run, status, message);
-    if (run->run != NULL) {
-        step_cancel(run->run, message);
+    if (run->step.running.run != NULL) {
+        step_cancel(run->step.running.run, message);
     }
 }
 
@@ -142,7 +145,7 @@ partial_run_settle(PartialRun *run)
     if (!run->has_ended && replica_is_draining(loop->steps->replica)) {
         partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
     }
-    if (run->run != NULL) {
+    if (run->step.running.run != NULL) {
         return; /* step_done() settles again */
     }
     if (partial_run_is_complete(run) || (run->status != STATUS_OK && run->is_told) || loop->is_closing) {
@@ -230,24 +233,65 @@ partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
         }
         run->is_fed[feed] = true;
         run->fed_count++;
-        if (run->run != NULL) {
-            step_feed(run->run, feed, &feeds[feed]);
+        if (run->step.running.run != NULL) {
+            step_feed(run->step.running.run, feed, &feeds[feed]);
         }
     }
     run->fed_bytes = bytes;
     return STATUS_OK;
 }
 
+void
+partial_run_hand_out(PartialRun *run, const uint32_t *fetches, size_t count, StepCall *taker)
+{
+    StepCall *step = &run->step;
+    size_t held_bytes = 0;
+    for (size_t index = 0; index < count; index++) {
+        uint32_t fetch = fetches[index];
+        step->reply.kept_size -= tensor_byte_size(&step->outputs[fetch]);
+        taker->outputs[fetch] = step->outputs[fetch];
+        step->outputs[fetch] = (Tensor){0};
+        held_bytes += run->fetches[fetch].held_bytes;
+        run->fetches[fetch].held_bytes = 0;
+    }
+    if (held_bytes > 0) {
+        memory_claim_split(&step->reply.claim, held_bytes, taker->loop->loop, &taker->reply.claim);
+    }
+}
+
+/* Takes memory for a large output, which stays with its worker while the run holds none and there is no room.
+ */
+static OutputWay
+step_head(void *context, const OutputHead *head)
+{
+    PartialRun *run = context;
+    OutputWay way = run->has_ended ? OUTPUT_WAITS : step_reply_take_whole(&run->step, head);
+    if (way == OUTPUT_WHOLE) {
+        run->fetches[head->fetch].held_bytes = step_reply_whole_size(&run->step, head);
+    }
+    return way;
+}
+
+/* Keeps an output; many small ones take memory, too. False without it: the run ends. */
+static bool
+keep_output(PartialRun *run, uint32_t fetch, const Tensor *tensor)
+{
+    const MemoryClaim *claim = &run->step.reply.claim;
+    size_t held_before = claim->held;
+    bool is_kept = tensor->dtype == DTYPE_INVALID || step_reply_keep(&run->step, fetch, tensor);
+    run->fetches[fetch].held_bytes += claim->held - held_before;
+    return is_kept;
+}
+
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
     PartialRun *run = context;
-    if (run->has_ended) {
+    if (run->has_ended || !keep_output(run, fetch, tensor)) {
         return;
     }
     run->fetches[fetch].has_come = true;
     run->fetches[fetch].is_dead = tensor->dtype == DTYPE_INVALID;
-    run->step.outputs[fetch] = tensor_ref(tensor);
     run->output_bytes += run->fetches[fetch].is_taken ? 0 : output_size(run, fetch);
     end_above_limit(run);
     partial_run_settle(run);
@@ -279,6 +323,13 @@ explain_end(const PartialRun *run, const StepReport *report, Buffer *text)
         write_lacking(run, text);
         return;
     }
+    if (has_expired && run->step.reply.claim.wait != NULL) {
+        buffer_append_string(text,
+            "the partial run has expired: its gateway had no room for an output, "
+            "read the answers of others and ask for what other partial runs have computed, "
+            "or raise --output-memory");
+        return;
+    }
     if (has_expired) {
         buffer_append_string(text, "the partial run has expired: ");
     } else if (run->is_admitted && status_is_retryable(report->failure.code)) {
@@ -294,7 +345,7 @@ step_done(void *context, const StepReport *report)
 {
     PartialRun *run = context;
     AUTO_BUFFER text = {0};
-    run->run = NULL;
+    run->step.running.run = NULL;
     run->fed_bytes = 0;
     if (!run->has_ended) {
         explain_end(run, report, &text);
@@ -316,7 +367,7 @@ check_place(Timer *timer)
     if (run->is_admitted || run->has_ended) {
         return;
     }
-    if (!step_lacks_place(run->run)) {
+    if (!step_lacks_place(run->step.running.run)) {
         timer_set(loop, &run->place, loop_now_ns(loop) + PLACE_CHECK_MS * CLOCK_NS_PER_MS);
         return;
     }
@@ -339,29 +390,29 @@ static Status
 begin_step(Call *call, PartialRun *run)
 {
     static const StepEvents events = {
-        .on_admitted = step_admitted, .on_output = step_output, .on_done = step_done};
+        .on_admitted = step_admitted, .on_output = step_output, .on_head = step_head, .on_done = step_done};
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     StepRunOptions options;
     step_call_describe(&run->step, tenant, session, &options);
     options.deadline_ns = run->facts.expires_ns;
     options.is_partial = true;
-    run->run = step_start(run->step.loop->dispatcher, &options, &events, run);
-    return run->run != NULL ? STATUS_OK : call_fail_memory(call, "a partial run");
+    run->step.running.run = step_start(run->step.loop->dispatcher, &options, &events, run);
+    return run->step.running.run != NULL ? STATUS_OK : call_fail_memory(call, "a partial run");
 }
 
 void
 partial_run_cancel(PartialRun *run)
 {
-    if (run->run != NULL) {
-        step_cancel(run->run, "nobody waits for the partial run any more");
+    if (run->step.running.run != NULL) {
+        step_cancel(run->step.running.run, "nobody waits for the partial run any more");
     }
 }
 
 Status
 partial_run_begin(Call *call, PartialRun *run, PartialWaiter *waiter)
 {
-    assert(run->run == NULL && run->step.plan != NULL);
+    assert(run->step.running.run == NULL && run->step.plan != NULL);
 
     PartialLoop *loop = run->facts.loop;
     const Plan *plan = run->step.plan;

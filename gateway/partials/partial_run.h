@@ -6,6 +6,10 @@
  * that it is admitted; each worker's request stays open → partial_run_give() and partial_run_take() as
  * requests come (partial_visit.h) → when the last fetch has been handed out, the run frees itself.
  *
+ * What the run keeps of outputs is claimed from the memory for outputs (tenant_memory.h) in its tenant's
+ * name, and goes on to the request that asks for them. A large output for which there is no room stays with
+ * its worker while the run holds nothing; otherwise the run ends, since its client may be the one who waits.
+ *
  * A run ends early with the first error, when its time is over, when it is deleted, or with its gateway.
  * Its error is told to the requests that wait, or else to the first that asks; after that, or when its
  * time is over, it is gone. It is never run a second time, since the feeds given so far may have changed
@@ -29,18 +33,19 @@ struct PartialWaiter {
 };
 
 typedef struct PartialFetch {
-    bool is_taken; /* some request has asked for it */
-    bool has_come; /* arrived: the tensor is in step.outputs until it is handed out, unless it is dead */
-    bool is_dead;  /* arrived without a value, from a branch that was not taken */
+    bool is_taken;     /* some request has asked for it */
+    bool has_come;     /* arrived: the tensor is in step.outputs until it is handed out, unless it is dead */
+    bool is_dead;      /* arrived without a value, from a branch that was not taken */
+    size_t held_bytes; /* that the run's claim holds for it */
 } PartialFetch;
 
 struct PartialRun {
     PartialFacts facts;
     ListLink link; /* in PartialLoop.runs */
     Call call;
-    StepCall step;       /* prepared; has no exchange */
+    StepCall step;       /* prepared; has no exchange; step.running.run is NULL before the run begins, and
+                          * when it has ended */
     Slice request;       /* the request's body */
-    StepRun *run;        /* NULL before it begins, and when it has ended */
     uint64_t expires_us; /* wall clock; facts.expires_ns says the same */
     Timer place;         /* ends a run that its tenant's running steps leave no place */
     Timer expiry;        /* frees a run that has ended and that nobody asks for */
@@ -88,6 +93,10 @@ void partial_run_take(PartialRun *run, const uint32_t *fetches, size_t count);
 /* Marks fetches as not asked for, since their request is gone. Their bytes count again: above the limit,
  * the run ends. */
 void partial_run_put_back(PartialRun *run, const uint32_t *fetches, size_t count);
+
+/* Hands out fetches that have come, with the memory that the run has claimed for them, to the call of the
+ * request that asked for them. */
+void partial_run_hand_out(PartialRun *run, const uint32_t *fetches, size_t count, StepCall *taker);
 
 /* Ends the run with this error unless it has ended; partial_run_settle() then tells the requests that
  * wait. */

@@ -8,25 +8,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-enum { REPLY_GRACE_MS = 1000, LOOP_OUTPUT_SIZE_MAX = 64 * 1024 };
-
-static Status
-write_on_job(Call *call, JobContext *job_context, void *owner)
-{
-    PartialVisit *visit = owner;
-    (void)call;
-    (void)job_context;
-    visit->write(visit);
-    return STATUS_OK;
-}
-
-static void
-finish_written(Exchange *exchange, Status status, void *owner)
-{
-    (void)status;
-    (void)owner;
-    exchange_finish(exchange);
-}
+enum { REPLY_GRACE_MS = 1000 };
 
 static void
 end_at_home(PartialVisit *visit)
@@ -35,23 +17,33 @@ end_at_home(PartialVisit *visit)
     exchange_on_cancel(exchange, NULL, NULL);
     if (visit->status != STATUS_OK) {
         exchange_fail(exchange, visit->status);
-    } else if (step_outputs_size(visit->step) <= LOOP_OUTPUT_SIZE_MAX ||
-               !exchange_offload(exchange, write_on_job, finish_written, visit)) {
-        finish_written(exchange, write_on_job(visit->step->call, NULL, visit), visit);
+    } else {
+        visit->answer(visit);
     }
 }
 
-void
-partial_visit_write(PartialVisit *visit)
+static void
+write_members(JsonWriter *writer, const void *context)
 {
-    const StepCall *step = visit->step;
-    JsonWriter writer = json_writer(response_json(exchange_response(step->exchange)));
+    const PartialVisit *visit = context;
+    partial_view_write(writer, &visit->view);
+}
+
+void
+partial_visit_show(PartialVisit *visit)
+{
+    Exchange *exchange = visit->step->exchange;
+    JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
     json_write_object_begin(&writer);
-    partial_view_write(&writer, &visit->view);
-    if (step->reply.fetches != NULL) {
-        step_write_outputs(&writer, step);
-    }
+    write_members(&writer, visit);
     json_write_object_end(&writer);
+    exchange_finish(exchange);
+}
+
+void
+partial_visit_answer(PartialVisit *visit)
+{
+    step_answer_outputs(visit->step, write_members, visit);
 }
 
 static void
@@ -192,11 +184,7 @@ hand_out(const PartialVisit *visit, PartialRun *run)
 {
     const StepCall *step = visit->step;
     TRY(check_alive(visit, run));
-    for (size_t index = 0; index < step->body.fetch_count; index++) {
-        uint32_t fetch = step->reply.fetches[index];
-        step->outputs[fetch] = run->step.outputs[fetch];
-        run->step.outputs[fetch] = (Tensor){0};
-    }
+    partial_run_hand_out(run, step->reply.fetches, step->body.fetch_count, visit->step);
     return STATUS_OK;
 }
 
@@ -255,7 +243,7 @@ partial_visit_begin(Exchange *exchange, PartialLoop *home, PartialVisit **ret_vi
 void
 partial_visit_send(PartialVisit *visit)
 {
-    assert(visit->act != NULL && visit->write != NULL);
+    assert(visit->act != NULL && visit->answer != NULL);
 
     StepCall *step = visit->step;
     Status status = call_check(step->call, clock_monotonic_ns());
@@ -277,7 +265,7 @@ partial_visit_send(PartialVisit *visit)
 }
 
 void
-partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialWrite write)
+partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialAnswer answer)
 {
     PartialVisit *visit = NULL;
     Status status = partial_visit_begin(exchange, home, &visit);
@@ -286,6 +274,6 @@ partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, Part
         return;
     }
     visit->act = act;
-    visit->write = write;
+    visit->answer = answer;
     partial_visit_send(visit);
 }

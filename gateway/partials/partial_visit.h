@@ -18,8 +18,8 @@ typedef struct PartialVisit PartialVisit;
 /* Does the request's work on the run. With visit->waits set, the answer waits for the fetches. */
 typedef Status (*PartialAct)(PartialVisit *visit, PartialRun *run);
 
-/* Writes the response, at home. */
-typedef void (*PartialWrite)(PartialVisit *visit);
+/* Writes the response, at home, and ends the exchange. */
+typedef void (*PartialAnswer)(PartialVisit *visit);
 
 struct PartialVisit {
     Task task; /* first */
@@ -31,7 +31,7 @@ struct PartialVisit {
     uint64_t expires_ns;
     uint64_t number;
     PartialAct act;
-    PartialWrite write;
+    PartialAnswer answer;
     bool waits;
     bool awaits_end; /* waits for the whole run: the visit gives the last feed or asks for the last fetch */
     Status status;
@@ -45,13 +45,17 @@ MUST_USE Status partial_visit_begin(Exchange *exchange, PartialLoop *home, Parti
 void partial_visit_send(PartialVisit *visit);
 
 /* Makes and sends the visit of a request without a body. */
-void partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialWrite write);
+void partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialAnswer answer);
 
 /* Checks the names of the feeds in the request's body, before their tensors are read. INVALID_ARGUMENT. */
 MUST_USE Status partial_visit_check_feeds(const PartialVisit *visit);
 
-/* Writes the run as the whole response, with "outputs" when there are some. */
-void partial_visit_write(PartialVisit *visit);
+/* Answers with the run; a PartialAnswer. */
+void partial_visit_show(PartialVisit *visit);
+
+/* Answers with the run and the outputs that were asked for, large ones as the client reads; a PartialAnswer.
+ */
+void partial_visit_answer(PartialVisit *visit);
 
 /* Gives the feeds and asks for the fetches of the request's body; a PartialAct. */
 MUST_USE Status partial_visit_continue(PartialVisit *visit, PartialRun *run);

@@ -52,17 +52,26 @@ refuse_output(StepCall *step, uint32_t fetch, uint64_t size, MemoryRoom room)
     Status code = room == MEMORY_ROOM_NEVER ? STATUS_FAILED_PRECONDITION : STATUS_RESOURCE_EXHAUSTED;
     Failure failure = failure_of(code, (Slice){0},
         "output '%.*s' of %llu bytes has to be whole in the gateway, and its memory for outputs has no room "
-        "for that: fetch fewer or smaller outputs, or accept application/vnd.sluice.frames",
-        SLICE_PRINT(slice_part(step->plan->fetches[fetch], 0, 128)), (unsigned long long)size);
+        "for that: %s",
+        SLICE_PRINT(slice_part(step->plan->fetches[fetch], 0, 128)), (unsigned long long)size,
+        step->kind == STEP_BODY_PARTIAL_RUN
+            ? "ask for each fetch as soon as it can be computed, or raise --output-memory"
+            : "fetch fewer or smaller outputs, or accept application/vnd.sluice.frames");
     step_fail(step->running.run, &failure);
 }
 
-/* Strings get a table of their own. */
+size_t
+step_reply_whole_size(const StepCall *step, const OutputHead *head)
+{
+    size_t stream = step->kind == STEP_BODY_PARTIAL_RUN ? STREAM_ROOM : 0;
+    size_t size = head->size < SIZE_MAX / 4 ? (size_t)head->size : SIZE_MAX / 4;
+    return (head->tensor->dtype == DTYPE_STRING ? size * 2 : size) + stream;
+}
+
 OutputWay
 step_reply_take_whole(StepCall *step, const OutputHead *head)
 {
     StepReply *reply = &step->reply;
-    bool is_string = head->tensor->dtype == DTYPE_STRING;
     MemoryRoom room = MEMORY_ROOM_NEVER;
     if (reply->has_whole && reply->whole_fetch == head->fetch) {
         reply->has_whole = false;
@@ -71,8 +80,8 @@ step_reply_take_whole(StepCall *step, const OutputHead *head)
     if (reply->claim.wait != NULL) {
         return OUTPUT_WAITS;
     }
-    if (head->size < SIZE_MAX / 2 && open_claim(step)) {
-        size_t size = is_string ? (size_t)head->size * 2 : (size_t)head->size;
+    if (open_claim(step)) {
+        size_t size = step_reply_whole_size(step, head);
         bool may_wait = head->may_wait && reply->claim.held == 0;
         reply->awaits_whole = may_wait;
         reply->whole_fetch = head->fetch;
@@ -182,17 +191,17 @@ step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
 }
 
 bool
-step_reply_keep(StepCall *step, size_t index, const Tensor *tensor)
+step_reply_keep(StepCall *step, uint32_t fetch, const Tensor *tensor)
 {
     StepReply *reply = &step->reply;
-    Tensor *kept = &step->outputs[reply->fetches[index]];
+    Tensor *kept = &step->outputs[fetch];
     size_t size = tensor_byte_size(tensor);
     if (kept->dtype != DTYPE_INVALID) {
         return true; /* asked for twice */
     }
     bool is_free = size >= KEPT_FREE || reply->kept_size + size <= KEPT_FREE;
     if (!is_free && (!open_claim(step) || memory_claim_take(&reply->claim, size) != MEMORY_ROOM_TAKEN)) {
-        refuse_output(step, reply->fetches[index], size, MEMORY_ROOM_LATER);
+        refuse_output(step, fetch, size, MEMORY_ROOM_LATER);
         return false;
     }
     reply->kept_size += size;

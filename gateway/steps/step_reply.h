@@ -27,9 +27,12 @@ OutputWay step_reply_head(StepCall *step, const OutputHead *head);
  * call. Otherwise the output waits, or the step ends. */
 OutputWay step_reply_take_whole(StepCall *step, const OutputHead *head);
 
-/* Keeps an output in step->outputs for later; a form's function. False when there is no memory: the step
- * ends. */
-bool step_reply_keep(StepCall *step, size_t index, const Tensor *tensor);
+/* Returns the bytes that it takes: strings get a table of their own, and what a partial run holds becomes the
+ * text of a stream. */
+size_t step_reply_whole_size(const StepCall *step, const OutputHead *head);
+
+/* Keeps an output in step->outputs for later. False when there is no memory: the step ends. */
+bool step_reply_keep(StepCall *step, uint32_t fetch, const Tensor *tensor);
 
 /* Sends a piece; a StepEvents.on_piece. */
 void step_reply_piece(StepCall *step, uint32_t fetch, Slice bytes, bool is_last);

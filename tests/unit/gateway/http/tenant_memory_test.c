@@ -98,6 +98,29 @@ a_claim_waits_for_room_and_is_told_on_its_loop(void **state)
     memory_claim_close(&other);
 }
 
+/* What was split off belongs to the same tenant, and outlives the claim. */
+static void
+a_part_of_a_claim_goes_on_without_it(void **state)
+{
+    (void)state;
+    MemoryClaim first = claim_of(0);
+    MemoryClaim second = claim_of(0);
+    MemoryClaim part = {0};
+    assert_int_equal(memory_claim_take(&first, 400), MEMORY_ROOM_TAKEN);
+    memory_claim_split(&first, 300, loop, &part);
+    assert_int_equal(first.held, 100);
+    assert_int_equal(part.held, 300);
+    assert_int_equal(tenant_memory_held(memory), 400);
+    assert_int_equal(memory_claim_take(&second, 101), MEMORY_ROOM_LATER);
+    memory_claim_close(&first);
+    assert_int_equal(tenant_memory_held(memory), 300);
+    assert_int_equal(memory_claim_await(&second, 300), MEMORY_ROOM_LATER);
+    memory_claim_close(&part);
+    loop_turn(loop, 0);
+    assert_int_equal(granted_count, 1);
+    memory_claim_close(&second);
+}
+
 /* The wait ends when the other claim is closed, and that may need a little more before. */
 static void
 a_claim_that_is_waited_for_gets_more(void **state)
@@ -157,6 +180,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_tenant_gets_as_much_as_stays_free, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_no_tenant_can_get_is_refused_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_claim_waits_for_room_and_is_told_on_its_loop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_part_of_a_claim_goes_on_without_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_claim_that_is_waited_for_gets_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_can_be_given_up_at_any_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wide_windows_get_an_eighth, set_up, tear_down),
