@@ -160,6 +160,18 @@ outcome_status(Call *call, Outcome outcome, size_t size_max)
     return call_fail(call, STATUS_INVALID_ARGUMENT, "the data are not valid gzip");
 }
 
+size_t
+gzip_announced_size(Slice input)
+{
+    enum { MEMBER_SIZE_MIN = 18, TRAILER_SIZE = 4 };
+    size_t size = 0;
+    for (size_t index = 0; input.size >= MEMBER_SIZE_MIN && index < TRAILER_SIZE; index++) {
+        unsigned char byte = (unsigned char)input.data[input.size - TRAILER_SIZE + index];
+        size |= (size_t)byte << (8 * index);
+    }
+    return size;
+}
+
 Status
 gzip_inflate(Call *call, Slice input, size_t size_max, Buffer *output)
 {

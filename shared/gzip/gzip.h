@@ -16,6 +16,10 @@ enum { GZIP_LEVEL_FAST = 1, GZIP_LEVEL_USUAL = 6 };
 /* Returns false when memory ends; the caller throws `output` away then. */
 MUST_USE bool gzip_deflate(Buffer *output, Slice input, int level);
 
+/* Returns the size that the last member says it inflates to, modulo 2^32 (RFC 1952 2.3.1, ISIZE); 0 for data
+ * that are too short for one. Nothing holds it to be true. */
+size_t gzip_announced_size(Slice input);
+
 /* Inflates one or more gzip members that follow each other (RFC 1952 2.2). It never makes more than
  * `size_max` bytes, however small the input. */
 MUST_USE Status gzip_inflate(Call *call, Slice input, size_t size_max, Buffer *output);

@@ -29,6 +29,7 @@ what_goes_in_comes_out(void **state)
         assert_true(gzip_deflate(&packed, slice_of(plain, sizes[index]), GZIP_LEVEL_USUAL));
         assert_status(&call, STATUS_OK, gzip_inflate(&call, buffer_slice(&packed), sizes[index], &unpacked));
         assert_true(slice_equal(buffer_slice(&unpacked), slice_of(plain, sizes[index])));
+        assert_int_equal(gzip_announced_size(buffer_slice(&packed)), sizes[index]);
     }
 }
 
@@ -43,6 +44,8 @@ members_that_follow_each_other_are_one_document(void **state)
     assert_true(gzip_deflate(&packed, SLICE("two"), GZIP_LEVEL_FAST));
     assert_status(&call, STATUS_OK, gzip_inflate(&call, buffer_slice(&packed), 8, &unpacked));
     assert_true(slice_equals_string(buffer_slice(&unpacked), "one, two"));
+    assert_int_equal(gzip_announced_size(buffer_slice(&packed)), 3);
+    assert_int_equal(gzip_announced_size(SLICE("seventeen bytes..")), 0);
 }
 
 static void
