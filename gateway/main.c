@@ -58,6 +58,7 @@ serve(Call *call, const Config *config)
         .plan_cache_size = (size_t)config_integer(config, "plan-cache"),
         .trace_cache_size = (size_t)config_integer(config, "trace-cache"),
         .output_memory_size = (size_t)config_integer(config, "output-memory"),
+        .body_memory_size = (size_t)config_integer(config, "body-memory"),
         .record_ring_size = (size_t)config_integer(config, "record-buffer"),
         .queue_slot_count = (size_t)config_integer(config, "queue-slots"),
         .queue_lease_ms = (uint64_t)config_integer(config, "queue-lease"),

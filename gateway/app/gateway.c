@@ -42,6 +42,7 @@ struct Gateway {
     DatabaseProbe *probe;
     PoolLease *pool;
     Recorder *recorder;
+    TenantMemory *bodies;
     Steps steps; /* with the queue runner and the batchers */
     PartialTable *partials;
     ReplicaMail *mail;
@@ -141,6 +142,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
         .admission = pool_lease_admission(gateway->pool),
         .steps = &gateway->steps,
         .partials = gateway->partials,
+        .bodies = gateway->bodies,
         .upstream = upstream_options(options),
         .pieces = constant_pieces_reader(gateway->constants),
         .address = address,
@@ -205,8 +207,10 @@ open_caches(Call *call, Gateway *gateway, const GatewayOptions *options)
     gateway->graphs = graph_cache_new(options->graph_cache_size);
     gateway->plans = plan_cache_new(options->plan_cache_size);
     gateway->traces = trace_cache_new(options->trace_cache_size);
+    gateway->bodies = tenant_memory_new(options->body_memory_size);
     if (gateway->auth == NULL || gateway->directory == NULL || gateway->sessions == NULL ||
-        gateway->graphs == NULL || gateway->plans == NULL || gateway->traces == NULL) {
+        gateway->graphs == NULL || gateway->plans == NULL || gateway->traces == NULL ||
+        gateway->bodies == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
     graph_cache_on_evict(gateway->graphs, plans_forget, gateway->plans);
@@ -315,6 +319,7 @@ complete_parts(Gateway *gateway)
         .graphs = gateway->graphs,
         .jobs = gateway->jobs,
         .outputs = gateway->steps.outputs,
+        .bodies = gateway->bodies,
         .partials = gateway->partials,
     };
     metrics_watch(&gateway->metrics);
@@ -456,6 +461,7 @@ gateway_close(Gateway *gateway)
     batcher_free(gateway->steps.enqueuer);
     batcher_free(gateway->steps.ender);
     tenant_memory_free(gateway->steps.outputs);
+    tenant_memory_free(gateway->bodies);
     recorder_free(gateway->recorder);
     trace_cache_free(gateway->traces);
     graph_cache_free(gateway->graphs);

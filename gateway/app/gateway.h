@@ -32,6 +32,7 @@ typedef struct GatewayOptions {
     size_t plan_cache_size;
     size_t trace_cache_size;
     size_t output_memory_size;
+    size_t body_memory_size;
     size_t record_ring_size;
     size_t queue_slot_count;
     uint64_t queue_lease_ms;

@@ -95,6 +95,7 @@ open_server(Call *call, GatewayLoop *loop, const GatewayLoopOptions *options)
         .charge = charge_request,
         .log = log_request,
         .body_size_max = body_size_max,
+        .bodies = options->bodies,
         .is_local_only = options->is_open,
         .target_size_max = limits->uri_bytes,
         .head_size_max = limits->header_bytes,

@@ -30,6 +30,7 @@ typedef struct GatewayLoopOptions {
     Admission *admission;
     Steps *steps;
     PartialTable *partials;
+    TenantMemory *bodies; /* for bodies of requests */
     UpstreamOptions upstream;
     BlobPieces pieces; /* how constants are read that are not in memory */
     const char *address;

@@ -4,6 +4,7 @@
 
 #include "gateway/admission/metrics.h"
 #include "gateway/dispatch/metrics.h"
+#include "gateway/http/metrics.h"
 #include "gateway/queue/metrics.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
@@ -153,6 +154,14 @@ read_output_memory(size_t series)
 }
 
 static int64_t
+read_body_memory(size_t series)
+{
+    (void)series;
+    const MetricSources *sources = watched_sources();
+    return sources == NULL ? 0 : (int64_t)tenant_memory_held(sources->bodies);
+}
+
+static int64_t
 read_jobs_waiting(size_t series)
 {
     (void)series;
@@ -183,6 +192,8 @@ METRIC_DEFINE(metric_evictions, COUNT_OF(cache_names), .name = "sluice_cache_evi
 METRIC_DEFINE(metric_output_memory, 1, .name = "sluice_output_memory_bytes", .kind = METRIC_READ,
     .help = "Memory that outputs on their way to clients have, of --output-memory.",
     .read = read_output_memory);
+METRIC_DEFINE(metric_body_memory, 1, .name = "sluice_body_memory_bytes", .kind = METRIC_READ,
+    .help = "Memory that bodies of requests have, of --body-memory.", .read = read_body_memory);
 METRIC_DEFINE(metric_jobs_waiting, 1, .name = "sluice_jobs_waiting", .kind = METRIC_READ,
     .help = "Jobs that wait for a job thread.", .read = read_jobs_waiting);
 METRIC_DEFINE(metric_partial_runs, 1, .name = "sluice_partial_runs", .kind = METRIC_READ,
@@ -198,17 +209,19 @@ static const Metric *const gateway_metrics[] = {
     &metric_evictions,
     &metric_jobs_waiting,
     &metric_output_memory,
+    &metric_body_memory,
     &metric_partial_runs,
 };
 
 const MetricTable *
 metrics_all(size_t *ret_count)
 {
-    static MetricTable tables[4];
+    static MetricTable tables[5];
     tables[0] = (MetricTable){.metrics = gateway_metrics, .count = COUNT_OF(gateway_metrics)};
     tables[1] = dispatch_metrics;
     tables[2] = queue_metrics;
     tables[3] = admission_metrics;
+    tables[4] = http_metrics;
     *ret_count = COUNT_OF(tables);
     return tables;
 }

@@ -18,6 +18,7 @@ typedef struct MetricSources {
     GraphCache *graphs;
     JobPool *jobs;
     TenantMemory *outputs;
+    TenantMemory *bodies;
     PartialTable *partials;
 } MetricSources;
 

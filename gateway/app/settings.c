@@ -69,6 +69,14 @@ static const SettingDefinition definitions[] = {
         .maximum = (int64_t)1 << 40,
         .meaning =
             "memory for outputs on their way to clients; a tenant may hold as much as stays free for others"},
+    {.name = "body-memory",
+        .type = SETTING_BYTES,
+        .default_value = "1GiB",
+        .minimum = 8 << 20,
+        .maximum = (int64_t)1 << 40,
+        .meaning =
+            "memory for bodies of requests that are collected; a tenant may hold as much as stays free "
+            "for others: half of it when it is alone, which its largest body has to fit in"},
     {.name = "limit",
         .type = SETTING_LIST,
         .default_value = "",

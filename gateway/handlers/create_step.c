@@ -291,10 +291,12 @@ choose_sink(const Request *request)
         .begin = begin_form,
         .write = step_passing_write,
         .must_wait = step_passing_must_wait,
+        .kept_size = step_upload_kept_size,
         .is_awaited = step_passing_is_awaited,
         .broken = step_passing_broken,
     };
-    return step_form_sink(request) == NULL ? NULL : &form;
+    const BodySink *collected = step_form_sink(request);
+    return collected != NULL && step_passing_is_allowed(request) ? &form : collected;
 }
 
 HANDLER(create_step) = {

@@ -138,6 +138,7 @@ exchange_unref(Exchange *exchange)
     buffer_recycle(&exchange->response.buffer);
     buffer_recycle(&exchange->body);
     buffer_done(&exchange->taken);
+    memory_claim_close(&exchange->claim);
     arena_clear(exchange->call.arena);
     exchange->next_free = server->free_exchanges;
     server->free_exchanges = exchange;
@@ -270,6 +271,17 @@ break_waiting_body(Exchange *exchange)
     }
 }
 
+/* Ends the wait for room: libmicrohttpd reads the end of the connection. */
+static void
+break_queued_body(Exchange *exchange)
+{
+    memory_claim_close(&exchange->claim);
+    exchange->phase = EXCHANGE_CUT;
+    exchange->status = STATUS_CANCELLED;
+    connection_shut(exchange->connection);
+    connection_resume(exchange->connection);
+}
+
 /* Only a hang-up marks the call as cancelled: call_check() sees a passed deadline by itself, and says so. */
 void
 exchange_cancel(Exchange *exchange)
@@ -281,6 +293,10 @@ exchange_cancel(Exchange *exchange)
         return;
     }
     exchange->is_hang_up = is_gone;
+    if (exchange->phase == EXCHANGE_QUEUED) {
+        break_queued_body(exchange);
+        return;
+    }
     if (exchange->phase == EXCHANGE_TAKING) {
         break_waiting_body(exchange);
         return; /* a window ends soon; then libmicrohttpd learns of the peer */

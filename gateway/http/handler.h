@@ -45,6 +45,10 @@ typedef struct BodySink {
      * is not read meanwhile, and that time is not the client's. NULL: never. */
     bool (*must_wait)(const void *state);
 
+    /* Returns how many bytes of the body the state keeps. The hook is for sinks that hand some on; without
+     * it memory is claimed for the whole body, before it comes. */
+    size_t (*kept_size)(const void *state);
+
     /* Returns whether others wait for the body: the client may pause for body_grace_ms at most then. NULL:
      * never. */
     bool (*is_awaited)(const void *state);

@@ -6,6 +6,25 @@
 #include "gateway/http/internals.h"
 #include "shared/gzip/gzip.h"
 
+/* Inflates the body with memory for as much as its last member announces, which is nearly always the only
+ * one; when it has more, for as much as is allowed. */
+static Status
+inflate_claimed(Exchange *exchange, size_t size_max, Buffer *inflated)
+{
+    Slice packed = buffer_slice(&exchange->body);
+    size_t announced = gzip_announced_size(packed);
+    if (announced < size_max) {
+        TRY(body_claim_hold(exchange, packed.size + announced));
+        Status status = gzip_inflate(&exchange->call, packed, announced, inflated);
+        if (status != STATUS_OUT_OF_RANGE) {
+            return status;
+        }
+        buffer_done(inflated);
+    }
+    TRY(body_claim_hold(exchange, packed.size + size_max));
+    return gzip_inflate(&exchange->call, packed, size_max, inflated);
+}
+
 static Status
 inflate_body(Exchange *exchange)
 {
@@ -16,12 +35,13 @@ inflate_body(Exchange *exchange)
     size_t ratio_max = exchange->server->options.inflated_ratio_max;
     size_t grown_max = exchange->body.size * ratio_max;
     size_t size_max = grown_max < exchange->body_size_max ? grown_max : exchange->body_size_max;
-    Status status = gzip_inflate(&exchange->call, buffer_slice(&exchange->body), size_max, &inflated);
+    Status status = inflate_claimed(exchange, size_max, &inflated);
     if (status == STATUS_OUT_OF_RANGE) {
         response_status(&exchange->response, 413);
     }
     buffer_done(&exchange->body);
     exchange->body = inflated;
+    body_claim_trim(exchange, inflated.size);
     exchange->request.body = buffer_slice(&exchange->body);
     exchange->is_gzip = false;
     return status;

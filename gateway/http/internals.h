@@ -4,6 +4,7 @@
  *   connection.c     one socket: its phases, their deadlines, the watch for a hang-up
  *   stream.c         a reply in pieces
  *   exchange.c       the pool of exchanges, what handlers ask for, the end of a handler's work
+ *   body_claim.c     memory for a request's body
  *   windows.c        a request's body in windows, taken on job threads
  *   delivery.c       the reply: final headers and body, handed to libmicrohttpd
  *   handling.c       calls the handler, on the loop or on a job thread
@@ -51,6 +52,7 @@ typedef enum ExchangePhase {
     EXCHANGE_HEAD, /* the head is being received */
     EXCHANGE_BODY, /* the body is; credentials that were not cached are checked before its first piece */
     EXCHANGE_AUTHORIZING, /* suspended: the credentials are looked up */
+    EXCHANGE_QUEUED,      /* suspended: there is no room for the body yet */
     EXCHANGE_TAKING,   /* suspended: a job thread takes a window of the body, or the sink cannot take more */
     EXCHANGE_WORKING,  /* the handler has the exchange */
     EXCHANGE_ENDED,    /* the reply can be given */
@@ -95,6 +97,8 @@ struct Exchange {
     uint64_t body_started_ns;
     const BodySink *sink;
     size_t body_size_max; /* bytes */
+    MemoryClaim claim;    /* memory for the body, of HttpOptions.bodies */
+    bool is_body_claimed; /* what its head announces has been asked for */
     bool is_body_begun;   /* the sink's or the taker's state is there */
 
     const BodyTaker *taker; /* NULL: none */
@@ -102,7 +106,8 @@ struct Exchange {
     bool is_taking;         /* call and response are a job thread's */
     bool is_beginning;      /* that job makes the taker's state */
     uint64_t waiting_since_ns;
-    void (*wait_ended)(Exchange *exchange); /* while TAKING: the sink takes more */
+    void (*wait_ended)(
+        Exchange *exchange); /* while TAKING: the sink takes more; while QUEUED: there is room */
     void (*window_taken)(Exchange *exchange, Status status);
 
     void (*cancelled)(Exchange *exchange, void *owner); /* the handler's hook; NULL: none */
@@ -180,6 +185,20 @@ MUST_USE bool exchange_submit(
 void exchange_end(Exchange *exchange, Status status); /* ends the handler's work */
 void exchange_cancel(Exchange *exchange);             /* the peer is gone, or the server closes */
 void exchange_overdue(Exchange *exchange);            /* the deadline has passed */
+
+/* Functions of body_claim.c. */
+
+/* Claims what the head announces, once, before the first piece is taken. When it has to wait for room,
+ * `wait_ended` is called later, on the loop. */
+MUST_USE Status body_claim_begin(Exchange *exchange, bool *ret_waits);
+MUST_USE Status body_claim_give_up(Exchange *exchange); /* ends the wait; returns what is to be said of it */
+
+/* Claims memory for what is kept of the body by now, with the piece that has just been counted. */
+MUST_USE Status body_claim_grow(Exchange *exchange);
+
+/* Claims memory for `size` bytes in all, without waiting, also on a job thread. */
+MUST_USE Status body_claim_hold(Exchange *exchange, size_t size);
+void body_claim_trim(Exchange *exchange, size_t size); /* gives back what is above */
 
 /* Functions of windows.c. */
 

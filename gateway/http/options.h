@@ -3,6 +3,7 @@
 
 #include "gateway/http/handler.h"
 #include "gateway/http/principal.h"
+#include "gateway/http/tenant_memory.h"
 #include "gateway/jobs/job_pool.h"
 
 /* The answer of the cache of keys. */
@@ -62,6 +63,11 @@ typedef struct HttpOptions {
     /* Returns how many bytes the settings allow this request's body; the handler's body_size_max holds too.
      * Asked once, when the head is known. NULL: the settings have no limit. */
     size_t (*body_size_max)(const Parts *parts, const Request *request);
+
+    /* Memory for bodies that are kept while their requests are served, as they came or inflated: all above
+     * 32 KiB are counted, but not what is made of them, whose arena has a limit of its own. While there is no
+     * room, a socket is not read. NULL: there is no limit. */
+    TenantMemory *bodies;
 
     bool is_local_only;         /* requests that need a principal must pass guard_local() */
     const char *const *origins; /* browsers' origins that CORS admits, NULL-terminated; "*" admits all */

@@ -75,8 +75,14 @@ reception_begin(Exchange *exchange, Status status)
 void
 reception_overdue(Exchange *exchange)
 {
-    assert(exchange->phase == EXCHANGE_BODY || exchange->phase == EXCHANGE_REFUSED);
+    assert(exchange->phase == EXCHANGE_BODY || exchange->phase == EXCHANGE_REFUSED ||
+           exchange->phase == EXCHANGE_QUEUED);
 
+    if (exchange->phase == EXCHANGE_QUEUED) {
+        refuse_exchange(exchange, body_claim_give_up(exchange));
+        connection_resume(exchange->connection);
+        return;
+    }
     if (exchange->phase == EXCHANGE_REFUSED) {
         cut_exchange(exchange, exchange->status);
         return;
@@ -169,7 +175,7 @@ window_is_taken(Exchange *exchange, Status status)
 }
 
 static void
-end_sink_wait(Exchange *exchange)
+end_wait_and_resume(Exchange *exchange)
 {
     end_wait(exchange);
     connection_resume(exchange->connection);
@@ -181,7 +187,7 @@ static void
 wait_for_window(Exchange *exchange)
 {
     exchange->phase = EXCHANGE_TAKING;
-    exchange->wait_ended = end_sink_wait;
+    exchange->wait_ended = end_wait_and_resume;
     exchange->waiting_since_ns = loop_now_ns(exchange->server->loop);
     connection_enter(exchange->connection, CONNECTION_WORK, 0);
     connection_suspend(exchange->connection);
@@ -199,10 +205,39 @@ piece_take(Exchange *exchange, Slice piece)
         return response_fail(&exchange->call, &exchange->response, 413,
             "the body has more than the %zu bytes that this operation takes", size_max);
     }
+    TRY(body_claim_grow(exchange));
     if (exchange->taker != NULL) {
         return windows_receive(exchange, piece, window_is_taken);
     }
     return exchange->sink != NULL ? sink_take(exchange, piece) : buffer_take(exchange, piece);
+}
+
+/* Leaves the socket unread until there is room for the body, or the request's time is over. */
+static void
+wait_for_room(Exchange *exchange)
+{
+    exchange->phase = EXCHANGE_QUEUED;
+    exchange->wait_ended = end_wait_and_resume;
+    exchange->waiting_since_ns = loop_now_ns(exchange->server->loop);
+    connection_enter(exchange->connection, CONNECTION_BODY, exchange->call.deadline_ns);
+    connection_suspend(exchange->connection);
+    if (exchange->connection->is_gone) {
+        exchange_cancel(exchange);
+    }
+}
+
+/* Claims memory for the body. Returns whether its first piece has to be left for later. */
+static bool
+claim_room(Exchange *exchange)
+{
+    bool waits = false;
+    Status status = body_claim_begin(exchange, &waits);
+    if (waits) {
+        wait_for_room(exchange);
+    } else if (status != STATUS_OK) {
+        refuse_exchange(exchange, status);
+    }
+    return waits || status != STATUS_OK;
 }
 
 /* Ends the body. An empty one begins its sink here. */
@@ -227,6 +262,9 @@ reception_step(Exchange *exchange, Upload *upload)
     if (exchange->needs_authorization) {
         authorization_ask(exchange, principal_is_known);
         return MHD_YES; /* the piece is left untaken: it comes again */
+    }
+    if (!exchange->is_body_claimed && claim_room(exchange)) {
+        return MHD_YES;
     }
     if (windows_must_wait(exchange, *upload->size) || sink_must_wait(exchange)) {
         wait_for_window(exchange);

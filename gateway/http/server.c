@@ -166,6 +166,7 @@ static enum MHD_Result (*const steps[])(Exchange *exchange, Upload *upload) = {
     [EXCHANGE_HEAD] = admission_step,
     [EXCHANGE_BODY] = reception_step,
     [EXCHANGE_AUTHORIZING] = close_step, /* suspended: never called */
+    [EXCHANGE_QUEUED] = close_step,      /* suspended: never called */
     [EXCHANGE_TAKING] = close_step,      /* suspended: never called */
     [EXCHANGE_WORKING] = close_step,     /* suspended: never called */
     [EXCHANGE_ENDED] = delivery_step,

@@ -81,6 +81,12 @@ tenant_memory_held(TenantMemory *memory)
     return held;
 }
 
+size_t
+tenant_memory_most(const TenantMemory *memory)
+{
+    return memory->size_max / 2;
+}
+
 /* The mutex is held. */
 static MemoryAccount *
 account_open(TenantMemory *memory, TenantId tenant)
@@ -229,7 +235,7 @@ claim_take(MemoryClaim *claim, size_t size)
 {
     TenantMemory *memory = claim->memory;
     bool must_queue = claim->account->wait_count > 0 && claim->held == 0;
-    if (size > memory->size_max / 2) {
+    if (size > tenant_memory_most(memory)) {
         return MEMORY_ROOM_NEVER;
     }
     if (must_queue || !take_room(memory, claim->account, size)) {

@@ -1,10 +1,11 @@
-/* Memory of one kind that tenants share, for outputs on their way from workers to clients: a limit for the
- * gateway, and a share for each tenant. A tenant may hold as much as stays free for all others together: half
- * of the limit when it is alone, a third each of two. So there is room for whoever comes next, however little
- * the readers of the others read.
+/* Memory of one kind that tenants share, as that for outputs on their way to clients, or for bodies of
+ * requests: a limit for the gateway, and a share for each tenant. A tenant may hold as much as stays free for
+ * all others together: half of the limit when it is alone, a third each of two. So there is room for whoever
+ * comes next, however slowly the clients of the others read or send.
  *
  * Ownership: a claim lives in its owner's struct, from memory_claim_open() to memory_claim_close().
- * Threads:   the memory is shared by all loops; a claim belongs to its loop.
+ * Threads:   the memory is shared by all loops; a claim belongs to its loop, or to a job thread that works
+ *            for its owner and does not wait for room.
  * Errors:    a claim that finds no room waits or is refused; nothing is ever taken beyond the limit. */
 #pragma once
 
@@ -20,6 +21,7 @@ typedef struct MemoryAccount MemoryAccount;
 TenantMemory *tenant_memory_new(size_t size_max);
 void tenant_memory_free(TenantMemory *memory); /* all claims are closed; NULL is allowed */
 size_t tenant_memory_held(TenantMemory *memory);
+size_t tenant_memory_most(const TenantMemory *memory); /* bytes: what a tenant can hold when it is alone */
 
 struct MemoryClaim {
     TenantMemory *memory; /* NULL: closed */

@@ -193,20 +193,17 @@ is_last_part(const StepPassing *passing, const NpyHead *head)
            (length == end || length == end + LINE_END);
 }
 
-/* Returns whether the step may begin now: all its feeds are known, and it is neither kept nor for later. A
- * request that is too large to be read on a loop thread is not looked at. */
+/* Returns whether the step may begin now: all its feeds are known, and it is not kept. A request that is too
+ * large to be read on a loop thread is not looked at. */
 static bool
 may_begin(const StepPassing *passing, const NpyHead *head)
 {
     StepBody body;
     const StepUpload *upload = passing->upload;
-    const Request *request = exchange_request(passing->exchange);
     AUTO_ARENA arena = arena_new(upload->request.size + ((size_t)1 << 20));
     Call reading = {.arena = arena};
-    bool is_simple = upload->digesting == NULL && upload->has_request &&
-                     upload->request.size <= LOOP_BODY_SIZE_MAX &&
-                     request_header(request, "Prefer").data == NULL;
-    if (!is_simple || arena == NULL ||
+    bool is_read_soon = upload->has_request && upload->request.size <= LOOP_BODY_SIZE_MAX;
+    if (!is_read_soon || arena == NULL ||
         step_body_read(&reading, buffer_slice(&upload->request), upload->limits, &body) != STATUS_OK) {
         return false; /* what is wrong is told when all has come */
     }
@@ -299,6 +296,13 @@ feed_whole(StepUpload *upload, const UploadedFeed *feed)
     TRY(find_feed(passing, feed, feed->tensor.dtype));
     step_feed(passing->step->running.run, passing->feed, &feed->tensor);
     return STATUS_OK;
+}
+
+bool
+step_passing_is_allowed(const Request *request)
+{
+    return request_header(request, "Idempotency-Key").data == NULL &&
+           request_header(request, "Prefer").data == NULL;
 }
 
 void

@@ -23,6 +23,9 @@
 /* Begins the run of a prepared step until `deadline_ns`; sets step->running.run unless memory lacks. */
 typedef void (*StepPassingRun)(StepCall *step, uint64_t deadline_ns);
 
+/* Returns whether large feeds of a form may be taken: neither is its answer kept, nor its step for later. */
+bool step_passing_is_allowed(const Request *request);
+
 /* Has large feeds of the form taken as they come. Without memory they are collected. */
 void step_passing_attach(Exchange *exchange, StepLoop *loop, StepUpload *upload, StepPassingRun run);
 

@@ -165,12 +165,14 @@ part_take(Call *call, void *context, Slice piece)
     digest_update(upload, piece);
     if (!upload->is_in_request) {
         Status status = feed_take(call, upload, piece);
+        upload->kept_size += upload->is_taken ? 0 : piece.size;
         return status == STATUS_OK ? status : wrap_feed(call, upload->feeds[upload->feed_count - 1].name);
     }
     if (piece.size > upload->limits->json_body_bytes - upload->request.size) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the limit json_body_bytes is %llu bytes",
             (unsigned long long)upload->limits->json_body_bytes);
     }
+    upload->kept_size += piece.size;
     buffer_append_slice(&upload->request, piece);
     return buffer_is_ok(&upload->request) ? STATUS_OK : call_fail_memory(call, "the request of a step");
 }
@@ -240,6 +242,13 @@ step_upload_write(Call *call, void *state, Slice piece)
             (unsigned long long)upload->limits->step_body_bytes);
     }
     return multipart_write(call, upload->multipart, piece);
+}
+
+size_t
+step_upload_kept_size(const void *state)
+{
+    const StepUpload *upload = state;
+    return upload->kept_size;
 }
 
 Status

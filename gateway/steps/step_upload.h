@@ -35,7 +35,8 @@ typedef struct StepFeedTaker {
 
 struct StepUpload {
     const Limits *limits;
-    uint64_t size; /* bytes so far */
+    uint64_t size;    /* bytes so far */
+    size_t kept_size; /* those of them that have not been taken */
     Multipart *multipart;
     Buffer request;
     bool has_request;
@@ -61,6 +62,9 @@ struct StepUpload {
 MUST_USE Status step_upload_begin(
     Call *call, const Request *request, const Limits *limits, void **ret_upload);
 MUST_USE Status step_upload_write(Call *call, void *upload, Slice piece);
+
+/* Returns how many bytes of the form are kept, for BodySink. */
+size_t step_upload_kept_size(const void *state);
 
 /* Checks, after the body has ended, that it was whole and had the part `request`. */
 MUST_USE Status step_upload_end(Call *call, StepUpload *upload);

@@ -67,6 +67,7 @@ what_no_tenant_can_get_is_refused_at_once(void **state)
 {
     (void)state;
     MemoryClaim claim = claim_of(0);
+    assert_int_equal(tenant_memory_most(memory), LIMIT / 2);
     assert_int_equal(memory_claim_await(&claim, LIMIT / 2 + 1), MEMORY_ROOM_NEVER);
     assert_int_equal(memory_claim_await(&claim, LIMIT / 2), MEMORY_ROOM_TAKEN);
     memory_claim_close(&claim);
