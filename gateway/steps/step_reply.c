@@ -45,6 +45,17 @@ open_claim(StepCall *step)
            memory_claim_open(claim, step->loop->steps->outputs, step->tenant, step->loop->loop);
 }
 
+static const char *
+advise(const StepCall *step, MemoryRoom room)
+{
+    if (step->kind != STEP_BODY_PARTIAL_RUN) {
+        return "fetch fewer or smaller outputs, or accept application/vnd.sluice.frames";
+    }
+    return room == MEMORY_ROOM_NEVER
+               ? "fetch a smaller one, or raise --output-memory"
+               : "ask for each fetch as soon as it can be computed, or raise --output-memory";
+}
+
 /* Ends the step, as there is no memory for an output: now, or ever. */
 static void
 refuse_output(StepCall *step, uint32_t fetch, uint64_t size, MemoryRoom room)
@@ -54,9 +65,7 @@ refuse_output(StepCall *step, uint32_t fetch, uint64_t size, MemoryRoom room)
         "output '%.*s' of %llu bytes has to be whole in the gateway, and its memory for outputs has no room "
         "for that: %s",
         SLICE_PRINT(slice_part(step->plan->fetches[fetch], 0, 128)), (unsigned long long)size,
-        step->kind == STEP_BODY_PARTIAL_RUN
-            ? "ask for each fetch as soon as it can be computed, or raise --output-memory"
-            : "fetch fewer or smaller outputs, or accept application/vnd.sluice.frames");
+        advise(step, room));
     step_fail(step->running.run, &failure);
 }
 

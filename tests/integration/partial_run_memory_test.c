@@ -2,6 +2,7 @@
  * answers that their clients do not read. */
 #include <arpa/inet.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -274,6 +275,12 @@ a_run_that_would_hold_too_much_ends_with_advice(void **state)
         &cluster, path, "{\"feeds\":{\"n\":600000},\"fetches\":[\"y\"]}", 200, ",599998,599999]}");
     partial_run_expect(
         &cluster, path, "{\"feeds\":{\"k\":2},\"fetches\":[\"z\"]}", 200, ",1199996,1199998]}");
+
+    partial_run_begun(&cluster, setup_y, path);
+    partial_run_expect(&cluster, path, "{\"feeds\":{\"n\":1100000},\"fetches\":[\"y\"]}", 400,
+        "output 'y' of 4400000 bytes has to be whole in the gateway, and its memory for outputs has no room "
+        "for "
+        "that: fetch a smaller one, or raise --output-memory");
     AWAIT(cluster_metric(&cluster, HELD) == 0);
     cluster_stop(&cluster);
 }
@@ -336,6 +343,35 @@ every_end_gives_its_memory_back(void **state)
     cluster_stop(&cluster);
 }
 
+/* One output is kept for nobody, one is in an answer that nobody reads, and one waits for room. */
+static void
+a_gateway_that_ends_waits_for_no_memory(void **state)
+{
+    enum { FEW = 17000, MOST = 850000, BYTES = (FEW + MOST) * (int)sizeof(int32_t) + 2 * STREAM_ROOM };
+    static const char *const arguments[] = {"--output-memory=8MiB", "--grace=1s", NULL};
+    static const char most[] = "{\"feeds\":{\"n\":850000},\"fetches\":[\"y\"]}";
+    ClusterOptions options = {.worker_count = 1, .gateway_arguments = arguments};
+    Cluster cluster = {0};
+    char paths[3][PARTIAL_RUN_PATH_SIZE];
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    begin(&cluster);
+    compute_unasked(&cluster, FEW, paths[0]);
+    partial_run_begun(&cluster, setup_y, paths[1]);
+    partial_run_begun(&cluster, setup_y, paths[2]);
+    int unread = ask(&cluster, paths[1], most);
+    await_answer(unread);
+    int waiting = ask(&cluster, paths[2], most);
+    cluster_expect_step(&cluster, "{\"feeds\":{\"k\":4},\"fetches\":[\"small\"]}", 200, "\"data\":[8]");
+    AWAIT(cluster_metric(&cluster, HELD) == BYTES);
+    assert_int_equal(process_stop(&cluster.gateway, SIGTERM), 0);
+    (void)close(unread);
+    (void)close(waiting);
+    partial_run_await_slots(&cluster, 0);
+    assert_true(cluster_restart_gateway(&cluster));
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
@@ -346,6 +382,7 @@ main(void)
         cmocka_unit_test(a_run_that_would_hold_too_much_ends_with_advice),
         cmocka_unit_test(a_small_output_comes_while_others_wait_for_room),
         cmocka_unit_test(every_end_gives_its_memory_back),
+        cmocka_unit_test(a_gateway_that_ends_waits_for_no_memory),
     };
     return cmocka_run_group_tests_name("partial run memory", tests, NULL, NULL);
 }
