@@ -193,7 +193,8 @@ METRIC_DEFINE(metric_output_memory, 1, .name = "sluice_output_memory_bytes", .ki
     .help = "Memory that outputs on their way to clients have, of --output-memory.",
     .read = read_output_memory);
 METRIC_DEFINE(metric_body_memory, 1, .name = "sluice_body_memory_bytes", .kind = METRIC_READ,
-    .help = "Memory that bodies of requests have, of --body-memory.", .read = read_body_memory);
+    .help = "Memory that bodies of requests and feeds by reference have, of --body-memory.",
+    .read = read_body_memory);
 METRIC_DEFINE(metric_jobs_waiting, 1, .name = "sluice_jobs_waiting", .kind = METRIC_READ,
     .help = "Jobs that wait for a job thread.", .read = read_jobs_waiting);
 METRIC_DEFINE(metric_partial_runs, 1, .name = "sluice_partial_runs", .kind = METRIC_READ,

@@ -74,9 +74,9 @@ static const SettingDefinition definitions[] = {
         .default_value = "1GiB",
         .minimum = 8 << 20,
         .maximum = (int64_t)1 << 40,
-        .meaning =
-            "memory for bodies of requests that are collected; a tenant may hold as much as stays free "
-            "for others: half of it when it is alone, which its largest body has to fit in"},
+        .meaning = "memory for bodies of requests that are collected, and for tensors that feeds name; a "
+                   "tenant may hold as much as stays free "
+                   "for others: half of it when it is alone, which its largest body has to fit in"},
     {.name = "limit",
         .type = SETTING_LIST,
         .default_value = "",

@@ -10,6 +10,7 @@
  * it grows and finds no room. */
 #include <assert.h>
 
+#include "gateway/http/exchange.h"
 #include "gateway/http/internals.h"
 #include "gateway/http/metrics.h"
 
@@ -56,12 +57,13 @@ fail_without_room(Exchange *exchange, size_t size)
     metrics_count_refused_body();
     if (size > most) {
         return response_fail(&exchange->call, &exchange->response, 413,
-            "a body of %zu bytes is more than the %zu bytes that one tenant's bodies may have in the gateway "
+            "%zu bytes of a request are more than the %zu that all requests of one tenant may have in the "
+            "gateway "
             "(half of its setting body-memory): send less at a time, or have the setting raised",
             size, most);
     }
     return call_fail(&exchange->call, STATUS_UNAVAILABLE,
-        "there is no room for a body of %zu bytes beside those that are coming or in work (the gateway's "
+        "there is no room for %zu bytes of a request beside those that are coming or in work (the gateway's "
         "setting body-memory): try again soon, with fewer large requests at a time",
         size);
 }
@@ -132,6 +134,14 @@ body_claim_grow(Exchange *exchange)
         return STATUS_OK;
     }
     return body_claim_hold(exchange, least(kept + GROWTH_SIZE, exchange->body_size_max));
+}
+
+Status
+exchange_hold(Exchange *exchange, uint64_t size)
+{
+    size_t kept = exchange->sink == NULL ? exchange->body.size : count_kept(exchange);
+    exchange->fetched += size;
+    return body_claim_hold(exchange, kept + exchange->fetched);
 }
 
 void

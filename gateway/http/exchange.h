@@ -50,6 +50,10 @@ void exchange_expect_long(Exchange *exchange);
 /* Notes UNAVAILABLE in the call, for exchange_fail(), when exchange_offload() has returned false. */
 MUST_USE Status exchange_note_overload(Exchange *exchange);
 
+/* Claims memory for bytes that are fetched for the request, beside its body (HttpOptions.bodies); it is given
+ * back with the exchange. UNAVAILABLE, or OUT_OF_RANGE with HTTP status 413, when there is no room. */
+MUST_USE Status exchange_hold(Exchange *exchange, uint64_t size);
+
 /* Takes more of the body, for a sink that had it wait (BodySink.must_wait); else it does nothing. */
 void exchange_take_more(Exchange *exchange);
 

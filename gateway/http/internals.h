@@ -98,6 +98,7 @@ struct Exchange {
     const BodySink *sink;
     size_t body_size_max; /* bytes */
     MemoryClaim claim;    /* memory for the body, of HttpOptions.bodies */
+    uint64_t fetched;     /* bytes beside the body that the claim is for, too */
     bool is_body_claimed; /* what its head announces has been asked for */
     bool is_body_begun;   /* the sink's or the taker's state is there */
 

@@ -1,7 +1,7 @@
 #include "gateway/http/metrics.h"
 
 METRIC_DEFINE(metric_refused_bodies, 1, .name = "sluice_refused_bodies_total", .kind = METRIC_COUNTER,
-    .help = "Requests refused since --body-memory had no room for their bodies.");
+    .help = "Requests refused since --body-memory had no room for them.");
 
 static const Metric *const metrics[] = {&metric_refused_bodies};
 

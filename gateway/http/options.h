@@ -64,9 +64,10 @@ typedef struct HttpOptions {
      * Asked once, when the head is known. NULL: the settings have no limit. */
     size_t (*body_size_max)(const Parts *parts, const Request *request);
 
-    /* Memory for bodies that are kept while their requests are served, as they came or inflated: all above
-     * 32 KiB are counted, but not what is made of them, whose arena has a limit of its own. While there is no
-     * room, a socket is not read. NULL: there is no limit. */
+    /* Memory for bodies that are kept while their requests are served, as they came or inflated, and for what
+     * handlers fetch for them (exchange_hold). All above 32 KiB are counted, but not what is made of them:
+     * the arena has a limit of its own, and tensors have six times the size of their JSON text at most.
+     * While there is no room, a socket is not read. NULL: there is no limit. */
     TenantMemory *bodies;
 
     bool is_local_only;         /* requests that need a principal must pass guard_local() */

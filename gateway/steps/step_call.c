@@ -20,6 +20,15 @@ release_feeds(StepCall *step)
     }
 }
 
+/* Claims memory for a feed that is fetched for a request; queued steps and partial runs have limits of their
+ * own. */
+static Status
+hold_feed(void *owner, uint64_t size)
+{
+    StepCall *step = owner;
+    return step->exchange == NULL ? STATUS_OK : exchange_hold(step->exchange, size);
+}
+
 static Status
 read_reference(StepCall *step, Slice ref, JobContext *context, Tensor *ret_tensor)
 {
@@ -27,8 +36,12 @@ read_reference(StepCall *step, Slice ref, JobContext *context, Tensor *ret_tenso
     Store *store = NULL;
     TRY(sha256_parse_ref(step->call, ref, &digest));
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
-    return tensor_blob_read(step->call, store, step->tenant, &digest,
-        (size_t)step->loop->steps->limits->step_body_bytes, ret_tensor);
+    TensorBlobOptions options = {
+        .size_max = (size_t)step->loop->steps->limits->step_body_bytes,
+        .hold = hold_feed,
+        .owner = step,
+    };
+    return tensor_blob_read(step->call, store, step->tenant, &digest, &options, ret_tensor);
 }
 
 static Status

@@ -9,7 +9,15 @@
 #include "gateway/store/blobs.h"
 #include "shared/tensor/tensor.h"
 
+typedef struct TensorBlobOptions {
+    size_t size_max; /* bytes of elements */
+
+    /* Asks whether there is room for the file's size in memory, before any of it is read. */
+    Status (*hold)(void *owner, uint64_t size);
+    void *owner;
+} TensorBlobOptions;
+
 /* Reads the blob into a tensor, a chunk at a time. RESOURCE_EXHAUSTED for more than `size_max` bytes of
  * elements: then none has been read. */
-MUST_USE Status tensor_blob_read(
-    Call *call, Store *store, TenantId tenant, const Sha256 *digest, size_t size_max, Tensor *ret_tensor);
+MUST_USE Status tensor_blob_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest,
+    const TensorBlobOptions *options, Tensor *ret_tensor);

@@ -4,6 +4,7 @@ never end costs the gateway no more than that, and other tenants nothing."""
 
 import contextlib
 import gzip
+import hashlib
 import http.client
 import json
 import os
@@ -275,6 +276,30 @@ def a_form_takes_memory_for_the_feeds_that_do_not_pass():
         group.await_nothing_held()
 
 
+def a_feed_by_reference_takes_memory_before_it_is_read():
+    with Group() as group:
+        client = group.cluster.client("greedy")
+        refs = []
+        for size in (48 * MIB, 20 * MIB):
+            file = _feed(size)
+            refs.append(hashlib.sha256(file).hexdigest())
+            client.send("PUT", f"/tensors/{refs[-1]}", file, "application/x-npy")
+        client.close()
+        large, small = (json.dumps({"feeds": {"x": {"ref": f"sha256:{ref}"}}, "fetches": ["sum"]}).encode() for ref in refs)
+        with Peak(group.cluster.gateway.pid) as peak:
+            _expect_too_large(group.send("greedy", large))
+        assert peak.grown_mib() < 16, f"the gateway has grown by {peak.grown_mib():.0f} MiB"
+        _expect_zero(group.send("greedy", small))
+        resting = group.open("greedy", "Content-Type: application/json", f"Content-Length: {2 * LARGE}")
+        resting.sendall(_request(LARGE)[:1])
+        await_that(lambda: group.held() == 2 * LARGE, "a body that takes memory")
+        _expect_no_room(group.send("greedy", small))
+        resting.close()
+        group.await_nothing_held()
+        _expect_zero(group.send("greedy", small))
+        group.await_nothing_held()
+
+
 def requests_without_a_key_take_no_memory():
     with Group() as group:
         host, port = group.cluster.address.rsplit(":", 1)
@@ -296,5 +321,6 @@ if __name__ == "__main__":
         one_that_is_refused_is_told_why,
         a_packed_body_has_memory_for_what_it_inflates_to,
         a_form_takes_memory_for_the_feeds_that_do_not_pass,
+        a_feed_by_reference_takes_memory_before_it_is_read,
         requests_without_a_key_take_no_memory,
     ])

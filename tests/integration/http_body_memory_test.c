@@ -62,7 +62,7 @@ a_body_without_room_is_refused_when_its_time_is_over(void **state)
         int fd = open_body(sizes[index], SMALL);
         assert_int_equal(raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS), 503);
         assert_non_null(strstr(http_site_reply, "Retry-After: 1\r\n"));
-        assert_non_null(strstr(http_site_reply, "there is no room for a body of "));
+        assert_non_null(strstr(http_site_reply, "there is no room for "));
         if (sizes[index] == SMALL) { /* it has been read: the connection goes on */
             raw_send_text(fd, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
             assert_int_equal(raw_reply(fd, http_site_reply, HTTP_SITE_TIMEOUT_MS), 200);
