@@ -129,11 +129,13 @@ body_claim_hold(Exchange *exchange, size_t size)
 Status
 body_claim_grow(Exchange *exchange)
 {
+    TenantMemory *bodies = exchange->server->options.bodies;
     size_t kept = exchange->taker == NULL ? count_kept(exchange) : 0;
-    if (kept <= FREE_SIZE || kept <= exchange->claim.held) {
+    if (kept <= FREE_SIZE || kept <= exchange->claim.held || bodies == NULL) {
         return STATUS_OK;
     }
-    return body_claim_hold(exchange, least(kept + GROWTH_SIZE, exchange->body_size_max));
+    size_t ahead = least(kept + GROWTH_SIZE, exchange->body_size_max);
+    return body_claim_hold(exchange, ahead <= tenant_memory_most(bodies) ? ahead : kept);
 }
 
 Status

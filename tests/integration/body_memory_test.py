@@ -236,6 +236,16 @@ def one_that_is_refused_is_told_why():
         group.await_nothing_held()
 
 
+def a_chunked_body_may_have_all_that_a_tenant_gets():
+    with Group() as group:
+        for size, expect in ((MEMORY // 2, _expect_sum), (MEMORY // 2 + 1, _expect_too_large)):
+            with group.open("greedy", "Content-Type: application/json", "Transfer-Encoding: chunked") as connection:
+                with contextlib.suppress(ConnectionError):
+                    connection.sendall(f"{size:x}\r\n".encode() + _request(size) + b"\r\n0\r\n\r\n")
+                expect(_answer(connection))
+            group.await_nothing_held()
+
+
 def a_packed_body_has_memory_for_what_it_inflates_to():
     with Group() as group:
         for packed in (_pack(_request(20 * MIB)), _pack(_request(200000), 100001)):
@@ -319,6 +329,7 @@ if __name__ == "__main__":
         a_body_that_waited_for_room_is_taken,
         bodies_of_unknown_size_are_refused_when_there_is_no_room,
         one_that_is_refused_is_told_why,
+        a_chunked_body_may_have_all_that_a_tenant_gets,
         a_packed_body_has_memory_for_what_it_inflates_to,
         a_form_takes_memory_for_the_feeds_that_do_not_pass,
         a_feed_by_reference_takes_memory_before_it_is_read,
