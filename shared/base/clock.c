@@ -17,6 +17,12 @@ clock_monotonic_ns(void)
 }
 
 uint64_t
+clock_thread_ns(void)
+{
+    return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t
 clock_wall_us(void)
 {
     return clock_read_ns(CLOCK_REALTIME) / CLOCK_NS_PER_US;

@@ -14,7 +14,6 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
-#include <time.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
@@ -57,11 +56,7 @@ static _Thread_local struct {
 uint64_t
 pool_computed_ns(void)
 {
-    struct timespec now = {0};
-    if (!my_part.is_of_pool || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) {
-        return clock_monotonic_ns() + my_part.helped_ns;
-    }
-    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec + my_part.helped_ns;
+    return (my_part.is_of_pool ? clock_thread_ns() : clock_monotonic_ns()) + my_part.helped_ns;
 }
 
 static inline void

@@ -60,10 +60,10 @@ obtain_plan(Partition *partition, const RunRequest *request)
 {
     MemoryPlan *plan = find_plan(partition, request);
     if (plan == NULL && is_planning_worthwhile(partition)) {
-        uint64_t start_ns = clock_monotonic_ns();
+        uint64_t start_ns = clock_thread_ns();
         plan = memory_plan_new(partition, request->args, request->open_size);
         if (plan != NULL) {
-            keep_plan(partition, plan, clock_monotonic_ns() - start_ns);
+            keep_plan(partition, plan, clock_thread_ns() - start_ns);
         }
     }
     return plan;
