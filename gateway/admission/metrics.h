@@ -5,7 +5,6 @@
 
 extern const MetricTable admission_metrics;
 
-void metrics_waited(uint64_t waited_us);
 typedef struct AdmissionCounts {
     int64_t running;
     int64_t resting; /* those of them that hold no slot */
@@ -13,4 +12,5 @@ typedef struct AdmissionCounts {
     double slots;
 } AdmissionCounts;
 
+void metrics_waited(uint64_t waited_us);
 void metrics_note_admission(const AdmissionCounts *counts);

@@ -57,9 +57,8 @@ fail_without_room(Exchange *exchange, size_t size)
     metrics_count_refused_body();
     if (size > most) {
         return response_fail(&exchange->call, &exchange->response, 413,
-            "%zu bytes of a request are more than the %zu that all requests of one tenant may have in the "
-            "gateway "
-            "(half of its setting body-memory): send less at a time, or have the setting raised",
+            "%zu bytes of a request are more than the %zu that all requests of one tenant may have "
+            "in the gateway (half of its setting body-memory): send less at a time, or have it raised",
             size, most);
     }
     return call_fail(&exchange->call, STATUS_UNAVAILABLE,

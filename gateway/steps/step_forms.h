@@ -9,9 +9,11 @@
 /* Chooses the form by Accept, once the step has its plan: 406 when none will do. */
 MUST_USE Status step_form_choose(StepCall *step);
 
+/* Writes members of an open object. */
+typedef void (*StepMembers)(JsonWriter *writer, const void *context);
+
 /* Answers with outputs that have all come, as a JSON object: first the members that `write_members` adds,
  * then "outputs", at once when they are small, otherwise in turns as the client reads. Ends the exchange. */
-typedef void (*StepMembers)(JsonWriter *writer, const void *context);
 void step_answer_outputs(StepCall *step, StepMembers write_members, const void *context);
 
 /* Writes the member "outputs" of an open object: the request's fetches, by its names. */

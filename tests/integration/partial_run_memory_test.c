@@ -285,7 +285,7 @@ a_run_that_would_hold_too_much_ends_with_advice(void **state)
     cluster_stop(&cluster);
 }
 
-/* What has been handed out does not count against the little that each run keeps without asking. */
+/* Outputs that were handed out do not count against the little that each run keeps without asking. */
 static void
 a_small_output_comes_while_others_wait_for_room(void **state)
 {

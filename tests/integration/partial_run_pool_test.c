@@ -145,7 +145,7 @@ a_run_that_is_complete_frees_its_place(void **state)
     partial_run_begun(cluster, TWO_STAGES, path);
 }
 
-/* What its client has not asked for yet is kept, but nothing runs any more. */
+/* A run whose client has not asked for all keeps its outputs, but runs no more. */
 static void
 a_run_that_has_all_its_feeds_frees_its_place(void **state)
 {

@@ -99,7 +99,7 @@ a_claim_waits_for_room_and_is_told_on_its_loop(void **state)
     memory_claim_close(&other);
 }
 
-/* What was split off belongs to the same tenant, and outlives the claim. */
+/* A part that was split off belongs to the same tenant, and outlives the claim. */
 static void
 a_part_of_a_claim_goes_on_without_it(void **state)
 {
@@ -139,7 +139,7 @@ a_claim_that_is_waited_for_gets_more(void **state)
     memory_claim_close(&second);
 }
 
-/* Its owner goes while it waits, and when its word is on the way. */
+/* A claim is closed while it waits, and when the word that it has room is on its way. */
 static void
 a_wait_can_be_given_up_at_any_time(void **state)
 {
