@@ -1,6 +1,5 @@
 /* The memory that partial runs hold in the gateway: the outputs that nobody has asked for yet, and the
  * answers that their clients do not read. */
-#include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -67,16 +66,8 @@ compute_unasked(Cluster *cluster, int count, char ret_path[PARTIAL_RUN_PATH_SIZE
 static int
 ask(const Cluster *cluster, const char *path, const char *body)
 {
-    int size = 8192;
     AUTO_BUFFER request = {0};
-    struct sockaddr_in peer = {
-        .sin_family = AF_INET,
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-        .sin_port = htons((in_port_t)strtoul(strrchr(cluster->gateway.address, ':') + 1, NULL, 10)),
-    };
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&peer, sizeof peer), 0);
+    int fd = raw_open_narrow(cluster->gateway.address);
     buffer_append_format(&request,
         "POST %s:continue HTTP/1.1\r\nHost: h\r\nConnection: close\r\n%s%s"
         "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",

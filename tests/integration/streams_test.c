@@ -1,6 +1,5 @@
 /* Outputs that are larger than the gateway would hold: they pass through it piece by piece, in every form, as
  * fast as their readers take them. */
-#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -233,17 +232,9 @@ an_answer_behind_a_key_is_kept_or_streamed(void **state)
 static int
 open_reader(Cluster *cluster, const Asked *asked)
 {
-    int size = 8192;
     AUTO_BUFFER body = {0};
     AUTO_BUFFER request = {0};
-    struct sockaddr_in peer = {
-        .sin_family = AF_INET,
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-        .sin_port = htons((in_port_t)strtoul(strrchr(cluster->gateway.address, ':') + 1, NULL, 10)),
-    };
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&peer, sizeof peer), 0);
+    int fd = raw_open_narrow(cluster->gateway.address);
     body_of(asked, &body);
     buffer_append_format(&request,
         "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: h\r\nAccept: %s\r\n%s%s"

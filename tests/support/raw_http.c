@@ -10,19 +10,35 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MS = 20000 };
+enum { TIMEOUT_MS = 20000, NARROW_SIZE = 8192 };
 
-int
-raw_open(const char *address)
+static void
+connect_to(int fd, const char *address)
 {
     struct sockaddr_in peer = {
         .sin_family = AF_INET,
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
         .sin_port = htons((in_port_t)strtoul(strrchr(address, ':') + 1, NULL, 10)),
     };
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int connected = connect(fd, (const struct sockaddr *)&peer, sizeof peer);
     assert(connected == 0);
+}
+
+int
+raw_open(const char *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    connect_to(fd, address);
+    return fd;
+}
+
+int
+raw_open_narrow(const char *address)
+{
+    int size = NARROW_SIZE;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size); /* the window is told when it connects */
+    connect_to(fd, address);
     return fd;
 }
 

@@ -7,6 +7,9 @@
 enum { RAW_REPLY_SIZE = 64 * 1024 };
 
 int raw_open(const char *address); /* "127.0.0.1:4711" */
+
+/* Opens one whose socket takes little by itself: what its owner does not read stays with the peer. */
+int raw_open_narrow(const char *address);
 void raw_send(int fd, const void *bytes, size_t size);
 void raw_send_text(int fd, const char *text);
 
