@@ -20,6 +20,9 @@
 
 typedef struct TensorBuffer TensorBuffer;
 
+/* The number of the host's memory. Others are memories of devices, whose bytes the host cannot read. */
+#define MEMORY_HOST 0
+
 struct TensorBuffer {
     int32_t reference_count;               /* atomic */
     size_t size;                           /* bytes usable at data */
@@ -29,6 +32,7 @@ struct TensorBuffer {
     void *owner;                           /* the allocator's, or the parent of a view */
     bool is_view;                          /* the bytes belong to somebody else and are never written in
                                             * place */
+    uint16_t memory;                       /* in which the bytes lie: MEMORY_HOST or Device.memory_number */
 };
 
 /* Fits one cache line while its rank is small. */
@@ -109,6 +113,14 @@ tensor_is_absent(const Tensor *tensor)
 
 /* Returns the digest of an absent tensor's bytes. Asking for that of any other ends the process. */
 const Sha256 *tensor_digest(const Tensor *tensor);
+
+/* Returns whether the elements, if there are any, lie in the host's memory, whose addresses the CPU may
+ * read. */
+static inline bool
+tensor_is_on_host(const Tensor *tensor)
+{
+    return tensor->buffer == NULL || tensor->buffer->memory == MEMORY_HOST;
+}
 
 Tensor tensor_ref(const Tensor *tensor);
 void tensor_unref(Tensor *tensor);

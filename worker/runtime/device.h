@@ -1,5 +1,6 @@
 /* A device as the runtime sees it: a name, memory, and a way to run work. The CPU device is in worker/cpu;
- * a GPU device can be added without a change to the runtime.
+ * others come from plugins (plugin.h). A worker has one host, whose threads run everything, and at most one
+ * accelerator, which has a memory of its own and computes in the order in which kernels enqueue their work.
  *
  * This header is valid C11 and C++, so that nvcc can read it. */
 #pragma once
@@ -7,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/failure.h"
 #include "shared/tensor/tensor.h"
 
 typedef struct Device Device;
@@ -27,6 +29,33 @@ struct DeviceWork {
     void (*run)(DeviceWork *work);
 };
 
+/* A queue of an accelerator: what is enqueued in it is computed in that order. A run has one lane. */
+typedef struct DeviceLane DeviceLane;
+
+/* A copy of bytes between the host's memory and an accelerator's, in either direction. Embedded in the
+ * struct of its owner, who keeps it alive until done() has been called. */
+typedef struct DeviceCopy DeviceCopy;
+struct DeviceCopy {
+    DeviceLane *lane;
+    TensorBuffer *from; /* the device takes references of its own to both, for as long as it needs them */
+    TensorBuffer *to;
+    size_t from_offset; /* bytes from the buffers' data */
+    size_t to_offset;
+    size_t size; /* bytes, more than 0 */
+    /* Called once, on any thread, possibly before copy() returns; `failure` is NULL when the copy is good. To
+     * the host: the bytes have come. To the accelerator: `from` may change, and work that is enqueued in the
+     * lane from now on finds the bytes. */
+    void (*done)(DeviceCopy *copy, const Failure *failure);
+};
+
+/* The end of all work that a lane holds at a moment. Embedded in the struct of its owner, who keeps it alive
+ * until passed() has been called. */
+typedef struct DeviceFence DeviceFence;
+struct DeviceFence {
+    /* Called once, on any thread, possibly before fence() returns. */
+    void (*passed)(DeviceFence *fence, const Failure *failure);
+};
+
 struct Device {
     const char *type; /* "CPU", "GPU" */
     int id;           /* 0 for /device:CPU:0 */
@@ -35,10 +64,13 @@ struct Device {
      * isa. */
     const char *isa;
     int thread_count;
-    uint64_t reserved; /* atomic: bytes that runs under way were planned to allocate */
+    uint16_t memory_number; /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
+    uint64_t reserved;      /* atomic: bytes that runs under way were planned to allocate */
 
-    /* Returns uninitialised bytes, 64-byte aligned, or NULL when the limit is reached. Releasing the
-     * buffer frees them. May be called on any thread; makes no system allocation for a size seen before. */
+    /* Returns uninitialised bytes, aligned to 64 (an accelerator's to 256), or NULL when the limit is
+     * reached. Releasing the buffer frees them: at once on the host; on an accelerator, what is enqueued
+     * before may still use them, and what is enqueued later may get them. May be called on any thread; makes
+     * no system allocation for a size seen before. */
     TensorBuffer *(*allocate)(Device *device, size_t size);
     void (*memory)(const Device *device, DeviceMemory *ret_memory);
 
@@ -46,6 +78,8 @@ struct Device {
      * account charged before. The bodies of parallel_for() charge the account of its caller, on every
      * thread. */
     MemoryAccount *(*charge)(Device *device, MemoryAccount *account);
+
+    /* All that follows up to `lane` is the host's alone, and NULL in an accelerator. */
 
     /* Charges this thread's account for `buffer`, which nobody but the caller holds. False: the buffer is
      * charged already, or this device does not count it. */
@@ -66,4 +100,29 @@ struct Device {
      * would depend on it. */
     void (*parallel_for)(
         Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context);
+
+    /* All that follows is an accelerator's alone, and NULL in the host. */
+
+    /* Returns the lane for a new run. It lives as long as the device. */
+    DeviceLane *(*lane)(Device *device);
+
+    /* Surround each compute() of a kernel of this device, which may enqueue work in the lane between the two
+     * and must not wait for it. The lane is this thread's alone meanwhile. leave() fails when the device has
+     * refused what was enqueued, or has found an earlier error: UNAVAILABLE once it is out of service. */
+    void (*enter)(Device *device, DeviceLane *lane);
+    Status (*leave)(Call *call, Device *device, DeviceLane *lane);
+
+    /* Begin a copy or a fence; never wait for its end. Called outside of enter() and leave(). */
+    void (*copy)(Device *device, DeviceCopy *copy);
+    void (*fence)(Device *device, DeviceLane *lane, DeviceFence *fence);
+
+    /* Returns why the device is out of service for good, or NULL: it serves. The text lives as long as the
+     * device. */
+    const char *(*fault)(Device *device);
 };
+
+static inline bool
+device_is_host(const Device *device)
+{
+    return device->memory_number == MEMORY_HOST;
+}

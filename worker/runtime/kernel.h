@@ -1,6 +1,8 @@
 /* A kernel: one way to compute one op on one device. A family of kernels is one file: a kernel.c below
  * shared/ops has the simple reference kernels that define the right result, worker/cpu/kernels has the
- * fast ones.
+ * fast ones. Those of an accelerator are in its plugin: their compute() enqueues work in context->lane and
+ * returns; inputs and outputs are in the accelerator's memory, but for those that the kernel wants on the
+ * host (host_inputs, host_outputs).
  *
  * This header is valid C11 and C++, so that nvcc can read it.
  *
@@ -35,7 +37,10 @@ struct PlannedMemory {
 
 typedef struct KernelContext {
     Call *call;
-    Device *device;
+    Device *device;        /* the node's */
+    Device *host;          /* makes what host_outputs names; NULL: `device` is the host */
+    DeviceLane *lane;      /* of the run, on an accelerator; NULL on the host */
+    uint32_t host_outputs; /* the kernel's */
     const Node *node;
     const void *state;            /* made by create() */
     ResourceContainer *container; /* resources of the session (resource.h); NULL: the run has no session */
@@ -124,9 +129,15 @@ typedef struct Kernel {
      * with an element function has no state. */
     bool (*element)(const Node *node, ElementFunction *ret_function);
 
-    /* Bit i set: input or output i is in host memory even on a device with memory of its own. */
+    /* Bit i set: input or output i is in host memory even on a device with memory of its own; bit 31: so are
+     * all from the 31st on. On the host, an output's bit says that it is small and about shapes. */
     uint32_t host_inputs;
     uint32_t host_outputs;
+
+    /* Bit i set, in kernels of the host: compute() does not read the elements of input i, which may lie in
+     * any memory (Shape), or only passes them on (Identity); with KERNEL_PASSES, output i lies where it does.
+     */
+    uint32_t any_inputs;
 
     /* Never worth handing to another thread (Identity, Shape, Reshape). The cost of other kernels is
      * measured. */
@@ -183,9 +194,15 @@ MUST_USE Status kernel_input_ints(
  * ones in complex128. */
 uint64_t kernel_wide_size(const KernelForecast *forecast, uint32_t inputs, uint32_t outputs);
 
-/* Returns the kernel for a node on the CPU: the first fast one (worker/cpu/kernels) that supports it, else
- * the reference kernel; NULL when there is none. */
-const Kernel *kernel_find(const Node *node);
+/* Returns the kernel for a node on the device: the first that supports it, in the order of registration; on
+ * the host, fast ones (worker/cpu/kernels) before the reference kernel. NULL when there is none. */
+const Kernel *kernel_find(const Device *device, const Node *node);
+
+/* Adds the kernels of an accelerator of this type. Called before the first partition is compiled. The
+ * families live as long as the process, or until kernel_unregister(). */
+MUST_USE Status kernel_register(
+    Call *call, const char *type, const KernelFamily *const *families, size_t family_count);
+void kernel_unregister(const char *type);
 
 /* Returns the reference kernel, for a fast kernel that learns only from its inputs that it cannot compute
  * a node. NULL when there is none. */

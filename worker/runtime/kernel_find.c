@@ -1,38 +1,56 @@
-/* All kernels in one array sorted by op, fast ones before reference ones, so that a large partition finds
- * its kernels quickly. Built once, on first use. */
+/* The kernels of each type of device in one array sorted by op, preferred ones first, so that a large
+ * partition finds its kernels quickly. The host's array is built once, on first use, an accelerator's when
+ * its plugin registers them. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "shared/base/memory.h"
 #include "worker/runtime/kernel.h"
-
-enum { KERNEL_COUNT_MAX = 4096 };
 
 typedef struct KernelRow {
     const Kernel *kernel;
     size_t rank; /* the order of registration, which is the order of preference */
 } KernelRow;
 
-static KernelRow kernel_rows[KERNEL_COUNT_MAX];
-static size_t kernel_row_count;
-static size_t kernel_fast_count; /* ranks below this are fast kernels */
-static pthread_once_t kernel_once = PTHREAD_ONCE_INIT;
+typedef struct KernelTable {
+    const char *type; /* the devices' */
+    KernelRow *rows;
+    size_t count;
+    size_t fast_count; /* ranks below this are fast kernels, the others reference kernels */
+} KernelTable;
 
+enum { HOST_ROWS_MAX = 4096 };
+
+static KernelRow host_rows[HOST_ROWS_MAX];
+static KernelTable host_table = {.type = "CPU", .rows = host_rows};
+static KernelTable accelerator_table; /* of the worker's one accelerator; `type` NULL: it has none */
+static pthread_once_t host_once = PTHREAD_ONCE_INIT;
+
+static size_t
+count_kernels(const KernelFamily *const *families, size_t family_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < family_count; i++) {
+        count += families[i]->kernel_count;
+    }
+    return count;
+}
+
+/* The table must have room for them. */
 static void
-kernel_collect(const KernelFamily *const *table, size_t family_count)
+add_kernels(KernelTable *table, const KernelFamily *const *families, size_t family_count)
 {
     for (size_t i = 0; i < family_count; i++) {
-        for (size_t k = 0; k < table[i]->kernel_count; k++) {
-            assert(kernel_row_count < KERNEL_COUNT_MAX);
-            kernel_rows[kernel_row_count].kernel = &table[i]->kernels[k];
-            kernel_rows[kernel_row_count].rank = kernel_row_count;
-            kernel_row_count++;
+        for (size_t k = 0; k < families[i]->kernel_count; k++) {
+            table->rows[table->count] = (KernelRow){.kernel = &families[i]->kernels[k], .rank = table->count};
+            table->count++;
         }
     }
 }
 
 static int
-kernel_row_compare(const void *left, const void *right)
+compare_rows(const void *left, const void *right)
 {
     const KernelRow *l = left;
     const KernelRow *r = right;
@@ -41,22 +59,32 @@ kernel_row_compare(const void *left, const void *right)
 }
 
 static void
-kernel_sort(void)
+sort_table(KernelTable *table)
 {
-    kernel_collect(cpu_kernels_table, cpu_kernels_table_count);
-    kernel_fast_count = kernel_row_count;
-    kernel_collect(reference_table, reference_table_count);
-    qsort(kernel_rows, kernel_row_count, sizeof kernel_rows[0], kernel_row_compare);
+    qsort(table->rows, table->count, sizeof table->rows[0], compare_rows);
 }
 
+static void
+build_host_table(void)
+{
+    assert(count_kernels(cpu_kernels_table, cpu_kernels_table_count) +
+               count_kernels(reference_table, reference_table_count) <=
+           HOST_ROWS_MAX);
+    add_kernels(&host_table, cpu_kernels_table, cpu_kernels_table_count);
+    host_table.fast_count = host_table.count;
+    add_kernels(&host_table, reference_table, reference_table_count);
+    sort_table(&host_table);
+}
+
+/* Returns the index of the op's first row, or of the row before which it would stand. */
 static size_t
-kernel_first(Slice op)
+first_row(const KernelTable *table, Slice op)
 {
     size_t low = 0;
-    size_t high = kernel_row_count;
+    size_t high = table->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (slice_compare(slice_from_string(kernel_rows[middle].kernel->op), op) < 0) {
+        if (slice_compare(slice_from_string(table->rows[middle].kernel->op), op) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -67,15 +95,14 @@ kernel_first(Slice op)
 
 /* Returns the first kernel of this rank or a later one that supports the node. */
 static const Kernel *
-find_from(const Node *node, size_t rank)
+find_from(const KernelTable *table, const Node *node, size_t rank)
 {
-    pthread_once(&kernel_once, kernel_sort);
-    for (size_t i = kernel_first(node->def->op); i < kernel_row_count; i++) {
-        const Kernel *kernel = kernel_rows[i].kernel;
+    for (size_t i = first_row(table, node->def->op); i < table->count; i++) {
+        const Kernel *kernel = table->rows[i].kernel;
         if (!slice_equals_string(node->def->op, kernel->op)) {
             return NULL;
         }
-        if (kernel_rows[i].rank >= rank && (kernel->supports == NULL || kernel->supports(node))) {
+        if (table->rows[i].rank >= rank && (kernel->supports == NULL || kernel->supports(node))) {
             return kernel;
         }
     }
@@ -83,14 +110,43 @@ find_from(const Node *node, size_t rank)
 }
 
 const Kernel *
-kernel_find(const Node *node)
+kernel_find(const Device *device, const Node *node)
 {
-    return find_from(node, 0);
+    if (!device_is_host(device)) {
+        assert(accelerator_table.type != NULL && strcmp(accelerator_table.type, device->type) == 0);
+        return find_from(&accelerator_table, node, 0);
+    }
+    pthread_once(&host_once, build_host_table);
+    return find_from(&host_table, node, 0);
 }
 
 const Kernel *
 kernel_find_reference(const Node *node)
 {
-    pthread_once(&kernel_once, kernel_sort);
-    return find_from(node, kernel_fast_count);
+    pthread_once(&host_once, build_host_table);
+    return find_from(&host_table, node, host_table.fast_count);
+}
+
+Status
+kernel_register(Call *call, const char *type, const KernelFamily *const *families, size_t family_count)
+{
+    assert(accelerator_table.type == NULL);
+    size_t count = count_kernels(families, family_count);
+    KernelRow *rows = memory_new(count + 1, sizeof *rows);
+    if (rows == NULL) {
+        return call_fail_memory(call, "a device's kernels");
+    }
+    accelerator_table = (KernelTable){.type = type, .rows = rows};
+    add_kernels(&accelerator_table, families, family_count);
+    sort_table(&accelerator_table);
+    return STATUS_OK;
+}
+
+void
+kernel_unregister(const char *type)
+{
+    assert(accelerator_table.type != NULL && strcmp(accelerator_table.type, type) == 0);
+    (void)type;
+    memory_free(accelerator_table.rows);
+    accelerator_table = (KernelTable){0};
 }

@@ -61,14 +61,14 @@ begin_partition(Call *call, GraphDef *def, Device *device, Partition **ret_parti
 }
 
 static Status
-find_kernel(Call *call, ScheduleNode *node)
+find_kernel(Call *call, const Device *device, ScheduleNode *node)
 {
     Slice op = node->node->def->op;
     if (node->node->op == NULL) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "node '%.*s': op '%.*s' does not exist",
             SLICE_PRINT(node->node->name), SLICE_PRINT(op));
     }
-    node->kernel = kernel_find(node->node);
+    node->kernel = kernel_find(device, node->node);
     if (node->kernel == NULL) {
         return call_fail(call, STATUS_UNIMPLEMENTED,
             "node '%.*s': op '%.*s' has no kernel for its types and attributes on the CPU",
@@ -90,7 +90,7 @@ check_merge(Call *call, const Node *node)
 }
 
 static Status
-classify_node(Call *call, ScheduleNode *node)
+classify_node(Call *call, const Device *device, ScheduleNode *node)
 {
     for (size_t i = 0; i < COUNT_OF(OWN_OPS); i++) {
         if (slice_equals_string(node->node->def->op, OWN_OPS[i].op)) {
@@ -99,7 +99,7 @@ classify_node(Call *call, ScheduleNode *node)
             return node->kind == SCHEDULE_MERGE ? check_merge(call, node->node) : STATUS_OK;
         }
     }
-    return find_kernel(call, node);
+    return find_kernel(call, device, node);
 }
 
 /* Makes the constants that a Merge reads run as nodes: a Merge becomes ready when an input arrives, and a
@@ -134,7 +134,7 @@ classify_nodes(Call *call, Partition *partition)
     for (uint32_t i = 0; i < partition->node_count; i++) {
         ScheduleNode *node = &partition->nodes[i];
         node->node = &partition->graph->nodes[i];
-        TRY(classify_node(call, node));
+        TRY(classify_node(call, partition->device, node));
         partition->arg_count += node->kind == SCHEDULE_ARG;
         partition->retval_count += node->kind == SCHEDULE_RETVAL;
         partition->transfer_count += node->kind == SCHEDULE_SEND || node->kind == SCHEDULE_RECV;
