@@ -358,6 +358,20 @@ wire_rest_read(Call *call, Slice json, WireRest *ret_rest)
     return STATUS_OK;
 }
 
+static const JsonMember library_members[] = {
+    {"name", JSON_SLICE, .offset = offsetof(WireLibrary, name)},
+    {"version", JSON_SLICE, .offset = offsetof(WireLibrary, version)},
+    {"reason", JSON_SLICE, .offset = offsetof(WireLibrary, reason)},
+};
+static const JsonTable library_table = JSON_TABLE("a library", library_members);
+
+static const JsonList libraries = {
+    .item = {.type = JSON_STRUCT, .table = &library_table},
+    .item_size = sizeof(WireLibrary),
+    .count_max = WIRE_LIBRARY_COUNT_MAX,
+    .too_many = "more than 32 libraries",
+};
+
 static const JsonMember device_members[] = {
     {"type", JSON_SLICE, .offset = offsetof(WireDevice, type)},
     {"id", JSON_INT64, .offset = offsetof(WireDevice, id)},
@@ -366,6 +380,10 @@ static const JsonMember device_members[] = {
     {"slots", JSON_INT64, .offset = offsetof(WireDevice, slot_count)},
     {"memory_limit", JSON_INT64, .offset = offsetof(WireDevice, memory_limit)},
     {"memory_in_use", JSON_INT64, .offset = offsetof(WireDevice, memory_in_use)},
+    {"card", JSON_SLICE, .offset = offsetof(WireDevice, card)},
+    {"driver", JSON_SLICE, .offset = offsetof(WireDevice, driver)},
+    {"fault", JSON_SLICE, .offset = offsetof(WireDevice, fault)},
+    {"libraries", JSON_LIST, .offset = offsetof(WireDevice, libraries), .list = &libraries},
 };
 static const JsonTable device_table = JSON_TABLE("a device", device_members);
 
@@ -382,9 +400,47 @@ static const JsonMember worker_members[] = {
     {"state", JSON_SLICE, .offset = offsetof(WireWorker, state)},
     {"running", JSON_INT64, .offset = offsetof(WireWorker, running_count)},
     {"partitions", JSON_INT64, .offset = offsetof(WireWorker, partition_count)},
+    {"no_gpu", JSON_SLICE, .offset = offsetof(WireWorker, no_gpu)},
     {"devices", JSON_LIST, .offset = offsetof(WireWorker, devices), .list = &devices},
 };
 static const JsonTable worker_table = JSON_TABLE("a worker", worker_members);
+
+static void
+write_libraries(JsonWriter *writer, const WireDevice *device)
+{
+    json_write_name(writer, "libraries");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < device->library_count; index++) {
+        const WireLibrary *library = &device->libraries[index];
+        json_write_object_begin(writer);
+        json_member_slice(writer, "name", library->name);
+        write_present(writer, "version", library->version);
+        write_present(writer, "reason", library->reason);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_device(JsonWriter *writer, const WireDevice *device)
+{
+    assert(device->library_count <= WIRE_LIBRARY_COUNT_MAX);
+    json_write_object_begin(writer);
+    json_member_slice(writer, "type", device->type);
+    json_member_int64(writer, "id", device->id);
+    json_member_slice(writer, "isa", device->isa);
+    json_member_int64(writer, "threads", device->thread_count);
+    json_member_int64(writer, "slots", device->slot_count);
+    json_member_int64(writer, "memory_limit", device->memory_limit);
+    json_member_int64(writer, "memory_in_use", device->memory_in_use);
+    write_present(writer, "card", device->card);
+    write_present(writer, "driver", device->driver);
+    write_present(writer, "fault", device->fault);
+    if (device->library_count > 0) {
+        write_libraries(writer, device);
+    }
+    json_write_object_end(writer);
+}
 
 void
 wire_worker_write(Buffer *buffer, const WireWorker *worker)
@@ -398,19 +454,11 @@ wire_worker_write(Buffer *buffer, const WireWorker *worker)
     json_member_int64(&writer, "protocol", WIRE_PROTOCOL_VERSION);
     json_member_int64(&writer, "running", worker->running_count);
     json_member_int64(&writer, "partitions", worker->partition_count);
+    write_present(&writer, "no_gpu", worker->no_gpu);
     json_write_name(&writer, "devices");
     json_write_array_begin(&writer);
     for (size_t index = 0; index < worker->device_count; index++) {
-        const WireDevice *device = &worker->devices[index];
-        json_write_object_begin(&writer);
-        json_member_slice(&writer, "type", device->type);
-        json_member_int64(&writer, "id", device->id);
-        json_member_slice(&writer, "isa", device->isa);
-        json_member_int64(&writer, "threads", device->thread_count);
-        json_member_int64(&writer, "slots", device->slot_count);
-        json_member_int64(&writer, "memory_limit", device->memory_limit);
-        json_member_int64(&writer, "memory_in_use", device->memory_in_use);
-        json_write_object_end(&writer);
+        write_device(&writer, &worker->devices[index]);
     }
     json_write_array_end(&writer);
     json_write_object_end(&writer);

@@ -146,18 +146,31 @@ typedef struct WireRest {
 void wire_rest_write(Buffer *buffer, const WireRest *rest);
 MUST_USE Status wire_rest_read(Call *call, Slice json, WireRest *ret_rest);
 
-/* GET /worker/v1/status. */
+/* GET /worker/v1/status. A library that a GPU's kernels use, or would use if it were there. */
+typedef struct WireLibrary {
+    Slice name;    /* "cuDNN" */
+    Slice version; /* empty: it was not found */
+    Slice reason;  /* why it is not used; empty: it is */
+} WireLibrary;
+
 typedef struct WireDevice {
-    Slice type; /* "CPU" */
+    Slice type; /* "CPU", "GPU" */
     int64_t id;
     Slice isa;
-    int64_t thread_count;
-    int64_t slot_count;   /* steps that it computes at a time without waiting; 0: not told */
+    int64_t thread_count; /* of a GPU 0 */
+    int64_t slot_count;   /* steps that it computes at a time without waiting; 0: not told, or a GPU, whose
+                           * steps are those of its worker's CPU */
     int64_t memory_limit; /* bytes */
     int64_t memory_in_use;
+    /* A GPU's own; empty for a CPU. */
+    Slice card;   /* as its vendor names it */
+    Slice driver; /* version */
+    Slice fault;  /* why it is out of service for good; empty: it serves */
+    const WireLibrary *libraries;
+    size_t library_count;
 } WireDevice;
 
-enum { WIRE_DEVICE_COUNT_MAX = 64, WIRE_DEVICE_SLOTS_MAX = 65536 };
+enum { WIRE_DEVICE_COUNT_MAX = 64, WIRE_DEVICE_SLOTS_MAX = 65536, WIRE_LIBRARY_COUNT_MAX = 32 };
 
 typedef struct WireWorker {
     Slice name;
@@ -165,6 +178,7 @@ typedef struct WireWorker {
     Slice state; /* "serving", "draining" */
     int64_t running_count;
     int64_t partition_count;
+    Slice no_gpu; /* why it has none, in a user's words; empty: it has one, or does not tell */
     const WireDevice *devices;
     size_t device_count;
 } WireWorker;

@@ -6,7 +6,7 @@
 
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
-#include "worker/runtime/device.h"
+#include "worker/runtime/plugin.h"
 #include "worker/serve/blob_intake.h"
 #include "worker/serve/method.h"
 #include "worker/serve/session_table.h"
@@ -25,8 +25,10 @@ typedef struct WorkerOptions {
     int slot_count;       /* steps that gateways may let compute at a time; 0: one a thread */
     size_t partition_cache_size;
     size_t blob_cache_size;
-    const char *blob_folder;   /* path of the folder for blobs; NULL: none */
-    uint64_t blob_folder_size; /* bytes; 0: half of its disk */
+    const char *blob_folder;         /* path of the folder for blobs; NULL: none */
+    uint64_t blob_folder_size;       /* bytes; 0: half of its disk */
+    const PluginDevice *accelerator; /* the caller's, who keeps it until worker_close(); NULL: none */
+    const char *accelerator_absence; /* why there is none, in a user's words; NULL: not told */
 } WorkerOptions;
 
 struct Worker {
@@ -34,7 +36,7 @@ struct Worker {
     char name[WORKER_NAME_MAX];
     char incarnation[INCARNATION_TEXT_SIZE];
     char address[ADDRESS_TEXT_SIZE]; /* address that it listens on, with the port that the kernel chose */
-    Device *device;
+    Device *device;                  /* the host; the accelerator is one of the options */
     Cache *partitions;
     BlobFolder *blob_folder; /* NULL: none */
     BlobStore *blobs;

@@ -3,33 +3,83 @@
 #include "shared/base/atomic.h"
 #include "worker/serve/worker.h"
 
+static Slice
+slice_from_optional(const char *text)
+{
+    return text == NULL ? (Slice){0} : slice_from_string(text);
+}
+
+static WireDevice
+show_host(const Worker *worker)
+{
+    const Device *host = worker->device;
+    DeviceMemory memory;
+    host->memory(host, &memory);
+    return (WireDevice){
+        .type = slice_from_string(host->type),
+        .id = host->id,
+        .isa = slice_from_string(host->isa),
+        .thread_count = host->thread_count,
+        .slot_count = worker->options.slot_count > 0 ? worker->options.slot_count : host->thread_count,
+        .memory_limit = (int64_t)memory.limit,
+        .memory_in_use = (int64_t)memory.in_use,
+    };
+}
+
+/* Fills `ret_libraries`, of WIRE_LIBRARY_COUNT_MAX, and points the device to them. It tells no threads and no
+ * slots: every step of this worker holds a slot of the host already. */
+static WireDevice
+show_accelerator(const PluginDevice *accelerator, WireLibrary *ret_libraries)
+{
+    Device *device = accelerator->device;
+    DeviceMemory memory;
+    size_t count = accelerator->library_count < WIRE_LIBRARY_COUNT_MAX ? accelerator->library_count
+                                                                       : WIRE_LIBRARY_COUNT_MAX;
+    device->memory(device, &memory);
+    for (size_t index = 0; index < count; index++) {
+        const PluginLibrary *library = &accelerator->libraries[index];
+        ret_libraries[index] = (WireLibrary){
+            .name = slice_from_string(library->name),
+            .version = slice_from_optional(library->version),
+            .reason = slice_from_optional(library->reason),
+        };
+    }
+    return (WireDevice){
+        .type = slice_from_string(device->type),
+        .id = device->id,
+        .isa = slice_from_string(device->isa),
+        .memory_limit = (int64_t)memory.limit,
+        .memory_in_use = (int64_t)memory.in_use,
+        .card = slice_from_optional(accelerator->card),
+        .driver = slice_from_optional(accelerator->driver),
+        .fault = slice_from_optional(device->fault(device)),
+        .libraries = ret_libraries,
+        .library_count = count,
+    };
+}
+
 static Status
 answer_status(WorkerRequest *request)
 {
     Worker *worker = request->worker;
-    Device *device = worker->device;
-    DeviceMemory memory;
+    const PluginDevice *accelerator = worker->options.accelerator;
+    WireLibrary libraries[WIRE_LIBRARY_COUNT_MAX];
+    WireDevice devices[2] = {show_host(worker)};
     CacheStats partitions;
-    device->memory(device, &memory);
+    if (accelerator != NULL) {
+        devices[1] = show_accelerator(accelerator, libraries);
+    }
     cache_stats(worker->partitions, &partitions);
     bool is_draining = atomic_load_acquire(&worker->is_draining);
-    WireDevice shown = {
-        .type = slice_from_string(device->type),
-        .id = device->id,
-        .isa = slice_from_string(device->isa),
-        .thread_count = device->thread_count,
-        .slot_count = worker->options.slot_count > 0 ? worker->options.slot_count : device->thread_count,
-        .memory_limit = (int64_t)memory.limit,
-        .memory_in_use = (int64_t)memory.in_use,
-    };
     WireWorker status = {
         .name = slice_from_string(worker->name),
         .incarnation = slice_from_string(worker->incarnation),
         .state = is_draining ? SLICE("draining") : SLICE("serving"),
         .running_count = atomic_load_relaxed(&worker->running_count),
         .partition_count = (int64_t)partitions.count,
-        .devices = &shown,
-        .device_count = 1,
+        .no_gpu = slice_from_optional(worker->options.accelerator_absence),
+        .devices = devices,
+        .device_count = accelerator == NULL ? 1 : 2,
     };
     AUTO_BUFFER json = {0};
     wire_worker_write(&json, &status);

@@ -297,6 +297,58 @@ a_worker_comes_back_as_it_was_written(void **state)
 }
 
 static void
+a_gpu_comes_back_with_its_card_and_libraries(void **state)
+{
+    const WireLibrary libraries[] = {
+        {.name = SLICE("cuBLAS"), .version = SLICE("13.1.0.3")},
+        {.name = SLICE("cuDNN"), .reason = SLICE("libcudnn.so.9 was not found")},
+    };
+    const WireDevice devices[] = {
+        {.type = SLICE("CPU"), .isa = SLICE("avx2"), .thread_count = 8, .slot_count = 8},
+        {.type = SLICE("GPU"),
+            .isa = SLICE("sm_90/132"),
+            .memory_limit = INT64_C(80) << 30,
+            .card = SLICE("NVIDIA H100"),
+            .driver = SLICE("580.65"),
+            .fault = SLICE("an illegal address"),
+            .libraries = libraries,
+            .library_count = COUNT_OF(libraries)},
+    };
+    WireWorker worker = {.name = SLICE("w1"),
+        .incarnation = SLICE("0123456789abcdef"),
+        .devices = devices,
+        .device_count = COUNT_OF(devices)};
+    AUTO_BUFFER json = {0};
+    WireWorker read;
+    wire_worker_write(&json, &worker);
+    assert_int_equal(wire_worker_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_int_equal(read.device_count, 2);
+    assert_int_equal(read.devices[0].library_count, 0);
+    assert_int_equal(read.devices[0].card.size, 0);
+    assert_slice(read.devices[1].card, "NVIDIA H100");
+    assert_slice(read.devices[1].driver, "580.65");
+    assert_slice(read.devices[1].fault, "an illegal address");
+    assert_int_equal(read.devices[1].library_count, 2);
+    assert_slice(read.devices[1].libraries[0].version, "13.1.0.3");
+    assert_int_equal(read.devices[1].libraries[0].reason.size, 0);
+    assert_slice(read.devices[1].libraries[1].name, "cuDNN");
+    assert_slice(read.devices[1].libraries[1].reason, "libcudnn.so.9 was not found");
+    assert_int_equal(read.no_gpu.size, 0);
+}
+
+static void
+a_worker_tells_why_it_has_no_gpu(void **state)
+{
+    WireWorker worker = {
+        .name = SLICE("w1"), .incarnation = SLICE("0123456789abcdef"), .no_gpu = SLICE("no CUDA driver")};
+    AUTO_BUFFER json = {0};
+    WireWorker read;
+    wire_worker_write(&json, &worker);
+    assert_int_equal(wire_worker_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_slice(read.no_gpu, "no CUDA driver");
+}
+
+static void
 a_worker_without_a_name_or_with_too_many_devices_is_refused(void **state)
 {
     AUTO_BUFFER json = {0};
@@ -311,6 +363,13 @@ a_worker_without_a_name_or_with_too_many_devices_is_refused(void **state)
     }
     buffer_append_string(&json, "]}");
     assert_refused(*state, wire_worker_read(*state, buffer_slice(&json), &worker), "more than 64 devices");
+    buffer_clear(&json);
+    buffer_append_string(&json, "{\"devices\":[{\"libraries\":[{}");
+    for (int index = 0; index < WIRE_LIBRARY_COUNT_MAX; index++) {
+        buffer_append_string(&json, ",{}");
+    }
+    buffer_append_string(&json, "]}]}");
+    assert_refused(*state, wire_worker_read(*state, buffer_slice(&json), &worker), "more than 32 libraries");
 }
 
 static void
@@ -413,6 +472,8 @@ main(void)
         CALL_TEST(a_fetch_comes_back_as_it_was_written),
         CALL_TEST(statistics_come_back_as_they_were_written),
         CALL_TEST(a_worker_comes_back_as_it_was_written),
+        CALL_TEST(a_gpu_comes_back_with_its_card_and_libraries),
+        CALL_TEST(a_worker_tells_why_it_has_no_gpu),
         CALL_TEST(a_worker_without_a_name_or_with_too_many_devices_is_refused),
         CALL_TEST(a_worker_with_more_slots_than_can_be_added_up_is_refused),
         CALL_TEST(a_reset_comes_back_as_it_was_written),
