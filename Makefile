@@ -28,6 +28,7 @@ include tools/mk/module.mk
 include $(sort $(wildcard shared/*/module.mk gateway/*/module.mk worker/*/module.mk))
 include tools/mk/registry.mk
 include tools/mk/rules.mk
+include tools/mk/plugin.mk
 include tools/mk/test.mk
 include tools/mk/links.mk
 include tools/mk/lint.mk

@@ -1,8 +1,10 @@
-/* sluice-worker: reads the settings, makes the CPU device and serves it.
+/* sluice-worker: reads the settings, makes the CPU device, opens the accelerator if there is one, and serves
+ * them.
  *
  *     sluice-worker            serves
  *     sluice-worker config     prints the effective settings and where each comes from */
 #include "shared/program/program.h"
+#include "worker/accelerator/accelerator.h"
 #include "worker/cpu/device.h"
 #include "worker/serve/server.h"
 #include "worker/serve/settings.h"
@@ -20,7 +22,7 @@ stop_worker(void *worker, uint32_t grace_ms)
 }
 
 static Status
-serve_device(Call *call, const Config *config, Device *device)
+serve_worker(Call *call, const Config *config, Device *host, const Accelerator *accelerator)
 {
     Worker *worker = NULL;
     WorkerOptions options = {
@@ -35,8 +37,10 @@ serve_device(Call *call, const Config *config, Device *device)
         .blob_cache_size = (size_t)config_integer(config, "blob-cache"),
         .blob_folder = config_string(config, "blob-folder"),
         .blob_folder_size = (uint64_t)config_integer(config, "blob-folder-size"),
+        .accelerator = accelerator->opened.device == NULL ? NULL : &accelerator->opened,
+        .accelerator_absence = accelerator->opened.device == NULL ? accelerator->reason : NULL,
     };
-    TRY(worker_open(call, &options, device, &worker));
+    TRY(worker_open(call, &options, host, &worker));
     ProgramServer server = {
         .context = worker,
         .address = worker->address,
@@ -50,16 +54,28 @@ serve_device(Call *call, const Config *config, Device *device)
 }
 
 static Status
-serve_cpu(Call *call, const Config *config)
+serve_devices(Call *call, const Config *config, const AcceleratorOptions *options, Device *host)
 {
-    Device *device = NULL;
+    Accelerator accelerator;
+    TRY(accelerator_open(call, options, host, &accelerator));
+    Status status = serve_worker(call, config, host, &accelerator);
+    accelerator_close(&accelerator);
+    return status;
+}
+
+static Status
+serve(Call *call, const Config *config)
+{
+    AcceleratorOptions accelerator;
+    Device *host = NULL;
     CpuDeviceOptions cpu = {
         .thread_count = (int)config_integer(config, "threads"),
         .memory_limit = (uint64_t)config_integer(config, "memory"),
     };
-    TRY(cpu_device_new(call, &cpu, &device));
-    Status status = serve_device(call, config, device);
-    cpu_device_free(device);
+    TRY(accelerator_read(call, config, &accelerator));
+    TRY(cpu_device_new(call, &cpu, &host));
+    Status status = serve_devices(call, config, &accelerator, host);
+    cpu_device_free(host);
     return status;
 }
 
@@ -69,7 +85,7 @@ main(int argc, char **argv)
     static const Program program = {
         .name = "sluice-worker",
         .settings = &worker_settings,
-        .serve = serve_cpu,
+        .serve = serve,
     };
     return program_main(&program, argc, argv);
 }

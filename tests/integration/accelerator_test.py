@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""How a worker starts where there is a GPU, its driver and its plugin, or only some of them: what it logs, and with
+cuda=required how it ends. The driver is a stub (tests/plugins/libcuda.c), as are the plugins."""
+
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+
+OUT = os.path.abspath(os.environ.get("OUT", "build/release"))
+WORKER = os.path.join(OUT, "sluice-worker")
+PLUGINS = os.path.join(OUT, "tests/plugins")
+PLAIN = os.path.join(PLUGINS, "plain_plugin.so")
+NO_ACCELERATOR = "no accelerator: steps run on the CPU"
+END_SECONDS = 60
+
+
+class Worker:
+    """`with Worker("--cuda", "auto", STUB_CUDA_INIT="100") as worker:` a worker that has said what it found and listens.
+    `has_driver`: it finds the stub of a driver."""
+
+    def __init__(self, *arguments, has_driver=True, program=WORKER, **variables):
+        self._arguments = [program, "--listen", "127.0.0.1:0", *arguments]
+        self._variables = variables
+        self._has_driver = has_driver
+        self._ends = contextlib.ExitStack()
+
+    def _begin(self):
+        folder = self._ends.enter_context(tempfile.TemporaryDirectory())
+        self._errors = self._ends.enter_context(open(os.path.join(folder, "errors"), "w+", encoding="utf-8"))
+        environment = {**os.environ, **self._variables}
+        if self._has_driver:
+            os.symlink(os.path.join(PLUGINS, "libcuda.so"), os.path.join(folder, "libcuda.so.1"))
+            environment["LD_LIBRARY_PATH"] = f"{folder}:{environment.get('LD_LIBRARY_PATH', '')}"
+        self.process = self._ends.enter_context(
+            subprocess.Popen(self._arguments, env=environment, text=True, stdout=subprocess.PIPE, stderr=self._errors))
+
+    def __enter__(self):
+        self._begin()
+        line = self.process.stdout.readline()
+        assert line.startswith("listening on "), self.errors()
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(END_SECONDS)
+        self._ends.close()
+
+    def errors(self):
+        self._errors.seek(0)
+        return self._errors.read()
+
+    def events(self):
+        return [json.loads(line) for line in self.errors().splitlines()]
+
+    def reason(self):
+        """Why it has no accelerator."""
+        found = [event["reason"] for event in self.events() if event["message"] == NO_ACCELERATOR]
+        assert len(found) == 1, self.errors()
+        return found[0]
+
+    def run_to_end(self):
+        """The exit status and what was said, of a worker that does not start."""
+        with self._ends:
+            self._begin()
+            assert self.process.stdout.read() == "", "it listens"
+            return self.process.wait(END_SECONDS), self.errors().strip()
+
+
+def expect_reason(reason, *arguments, **how):
+    """A worker that may have no accelerator serves without one, and says why; one that must have one ends with it."""
+    with Worker(*arguments, **how) as worker:
+        assert worker.reason() == reason, worker.reason()
+    ended = Worker("--cuda", "required", *arguments, **how).run_to_end()
+    assert ended == (1, f"sluice-worker: cuda=required: {reason}"), ended
+
+
+def a_machine_without_a_driver_has_no_accelerator():
+    with contextlib.suppress(OSError):
+        ctypes.CDLL("libcuda.so.1")
+        raise Skipped("this machine has a CUDA driver")
+    expect_reason("no CUDA driver: libcuda.so.1: cannot open shared object file: No such file or directory",
+                  "--cuda-plugin", PLAIN, has_driver=False)
+
+
+def a_driver_without_a_card_says_so():
+    expect_reason("no CUDA device: the driver is here, but sees no card", "--cuda-plugin", PLAIN, STUB_CUDA_INIT="100")
+
+
+def a_driver_that_is_too_old_is_named_with_what_is_needed():
+    expect_reason("the CUDA driver is too old: it serves CUDA 12.8, and 13.0 is needed, which drivers from 580 on serve",
+                  "--cuda-plugin", PLAIN, STUB_CUDA_VERSION="12080", STUB_CUDA_INIT="100")
+
+
+def a_driver_that_fails_is_quoted():
+    expect_reason("the CUDA driver does not serve: cuInit() says 803, system has unsupported display driver",
+                  "--cuda-plugin", PLAIN, STUB_CUDA_INIT="803", STUB_CUDA_TEXT="system has unsupported display driver")
+
+
+def a_worker_without_a_plugin_was_built_without_cuda():
+    with tempfile.TemporaryDirectory() as folder:
+        program = shutil.copy(WORKER, folder)
+        expect_reason(f"built without CUDA: there is no '{folder}/sluice-cuda.so'", program=program)
+
+
+def a_plugin_of_another_build_is_refused():
+    path = os.path.join(PLUGINS, "foreign_plugin.so")
+    with Worker("--cuda-plugin", path) as worker:
+        said = worker.reason()
+    assert said.startswith(f"the plugin '{path}' is of another build: its size of a Device is "), said
+    expect_reason(said, "--cuda-plugin", path)
+
+
+def a_plugin_that_cannot_be_loaded_is_refused_in_the_loaders_words():
+    path = os.path.join(PLUGINS, "unlinked_plugin.so")
+    expect_reason(f"the plugin cannot be loaded: {path}: undefined symbol: function_that_no_worker_has", "--cuda-plugin", path)
+    expect_reason("the plugin cannot be loaded: /nowhere/sluice-cuda.so: cannot open shared object file: No such file or directory",
+                  "--cuda-plugin", "/nowhere/sluice-cuda.so")
+    with tempfile.NamedTemporaryFile(suffix=".so") as text:
+        text.write(b"this is not a shared object\n")
+        text.flush()
+        expect_reason(f"the plugin cannot be loaded: {text.name}: file too short", "--cuda-plugin", text.name)
+    stub = os.path.join(PLUGINS, "libcuda.so")
+    expect_reason(f"'{stub}' is no plugin: it has no function sluice_plugin()", "--cuda-plugin", stub)
+
+
+def a_device_that_cannot_be_opened_says_why():
+    why = "GPU 'Tesla K80' is of compute capability 3.7; sluice-cuda.so has images from 7.5 on"
+    expect_reason(why, "--cuda-plugin", PLAIN, PLAIN_PLUGIN_NONE=why)
+
+
+def a_worker_that_shall_use_no_accelerator_looks_for_none():
+    with Worker("--cuda", "off", "--cuda-plugin", PLAIN) as worker:
+        assert worker.errors() == "", worker.errors()
+
+
+def a_plugins_device_is_opened_with_the_settings():
+    settings = ["--cuda", "required", "--cuda-plugin", PLAIN, "--cuda-device", "1", "--cuda-memory", "20GiB",
+                "--cuda-pinned", "64MiB", "--cuda-libraries", "/opt/a,/opt/b"]
+    with Worker(*settings) as worker:
+        device, cublas, cudnn = worker.events()
+    wanted = f"plain card '1', {20 << 30} bytes, 0 percent, {64 << 20} pinned, libraries '/opt/a:/opt/b'"
+    assert (device["message"], device["card"], device["driver"], device["isa"]) == \
+        ("accelerator opened", wanted, "580.1", "plain"), device
+    assert (cublas["level"], cublas["library"], cublas["version"]) == ("info", "cuBLAS", "13.1.0"), cublas
+    assert (cudnn["level"], cudnn["library"], cudnn["unused_because"]) == \
+        ("warning", "cuDNN", "libcudnn.so.9 cannot be found"), cudnn
+    with Worker("--cuda-plugin", PLAIN, "--cuda-memory", "75%") as worker:
+        card = worker.events()[0]["card"]
+    assert card == f"plain card '', 0 bytes, 75 percent, {256 << 20} pinned, libraries ''", card
+
+
+def settings_that_mean_nothing_are_refused():
+    for arguments, said in (
+            (("--cuda-memory", "8x"), "cuda-memory is '8x', which is neither bytes nor a share as 90%: "
+                                      "expected a size such as 4096, 64KiB or 2GiB, not '8x'"),
+            (("--cuda-memory", "101%"), "cuda-memory is '101%', which is neither bytes nor a share as 90%: "
+                                        "'101' is not between 1 and 100"),
+            (("--cuda-device", "first"), "cuda-device is 'first'; it is an index (0), or the UUID of a GPU (GPU-…) or of a MIG "
+                                         "device (MIG-…)")):
+        ended = Worker(*arguments).run_to_end()
+        assert ended == (1, f"sluice-worker: {said}"), ended
+
+
+def plugins_take_from_the_worker_only_what_it_offers():
+    plugins = [os.path.join(OUT, name) for name in ("sluice-cuda.so", "tests/sluice-cuda-on-cpu.so", "tests/plugins/plain_plugin.so")]
+    check = ["tools/check_plugin", "worker/plugin.symbols", OUT]
+    done = subprocess.run(check + [path for path in plugins if os.path.exists(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    taken = subprocess.run(check + [os.path.join(PLUGINS, "greedy_plugin.so")], capture_output=True, text=True)
+    assert taken.returncode == 1 and taken.stdout.splitlines() == [
+        f"{PLUGINS}/greedy_plugin.so: needs worker_open, which worker/plugin.symbols does not name",
+        f"{PLUGINS}/greedy_plugin.so: has call_cancel, which is the worker's"], (taken.stdout, taken.stderr)
+
+
+if __name__ == "__main__":
+    run_group([
+        a_machine_without_a_driver_has_no_accelerator,
+        a_driver_without_a_card_says_so,
+        a_driver_that_is_too_old_is_named_with_what_is_needed,
+        a_driver_that_fails_is_quoted,
+        a_worker_without_a_plugin_was_built_without_cuda,
+        a_plugin_of_another_build_is_refused,
+        a_plugin_that_cannot_be_loaded_is_refused_in_the_loaders_words,
+        a_device_that_cannot_be_opened_says_why,
+        a_worker_that_shall_use_no_accelerator_looks_for_none,
+        a_plugins_device_is_opened_with_the_settings,
+        settings_that_mean_nothing_are_refused,
+        plugins_take_from_the_worker_only_what_it_offers,
+    ])

@@ -1,0 +1,20 @@
+# Plugins (worker/runtime/plugin.h) take from the worker what worker/plugin.symbols names. These modules have the names;
+# -u keeps what only a plugin calls, and fails where a name is gone.
+PLUGIN_SYMBOLS := worker/plugin.symbols
+PLUGIN_MODULES := shared/base shared/tensor shared/graph shared/ops shared/telemetry worker/runtime
+PLUGIN_OBJECTS := $(filter-out $(OUT)/gen/%,$(foreach m,$(PLUGIN_MODULES),$(call objects,$(m))))
+$(PLUGIN_OBJECTS): private CFLAGS += -fvisibility=default
+$(PLUGIN_OBJECTS): tools/mk/plugin.mk
+
+PLUGIN_NAMES := $(shell sed -n 's,/\*.*,,; s/;/ /g; s/^    //p' $(PLUGIN_SYMBOLS))
+$(OUT)/sluice-worker: private LDFLAGS += -Wl,--dynamic-list=$(PLUGIN_SYMBOLS) $(PLUGIN_NAMES:%=-Wl,-u,%)
+$(OUT)/sluice-worker: $(PLUGIN_SYMBOLS)
+
+# Every tests/plugins/<name>.c is a shared object for tests of the worker: a plugin, or the stub of a driver.
+TEST_PLUGINS := $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/plugins/*.c))
+$(TEST_PLUGINS): $(OUT)/%.so: %.c $(OUT)/flags
+	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -shared -o $@ $<
+plugins: $(TEST_PLUGINS)
+check-plugins: $(OUT)/sluice-worker $(TEST_PLUGINS)
+	@tools/check_plugin $(PLUGIN_SYMBOLS) $(OUT) $(wildcard $(TEST_PLUGINS) $(OUT)/sluice-cuda.so $(OUT)/tests/sluice-cuda-on-cpu.so)
+.PHONY: plugins check-plugins

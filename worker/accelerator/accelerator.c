@@ -1,0 +1,145 @@
+/* Happy path: the driver serves → the plugin beside the program is loaded → it opens the device. The first
+ * that is not so is the reason why there is no accelerator. */
+#include "worker/accelerator/accelerator.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/text.h"
+#include "shared/telemetry/log.h"
+#include "worker/accelerator/cuda_driver.h"
+
+static const char PLUGIN_NAME[] = "sluice-cuda.so";
+
+/* Reads "8GiB" or "80%". */
+static Status
+read_memory(Call *call, const char *text, PluginOptions *options)
+{
+    static const SettingDefinition percent = {
+        .name = "cuda-memory", .type = SETTING_INTEGER, .minimum = 1, .maximum = 100};
+    static const SettingDefinition bytes = {
+        .name = "cuda-memory", .type = SETTING_BYTES, .minimum = 1 << 20, .maximum = INT64_MAX};
+    Slice share = slice_from_string(text);
+    bool is_share = slice_ends_with(share, SLICE("%"));
+    char number[32];
+    (void)snprintf(number, sizeof number, "%.*s", (int)share.size - is_share, text);
+    Setting setting = {0};
+    if (setting_parse(call, is_share ? &percent : &bytes, number, &setting) != STATUS_OK) {
+        return call_wrap(call, "cuda-memory is '%s', which is neither bytes nor a share as 90%%", text);
+    }
+    options->memory = is_share ? 0 : (uint64_t)setting.integer;
+    options->memory_percent = is_share ? (int)setting.integer : 0;
+    return STATUS_OK;
+}
+
+/* Returns the folders with ':' between. */
+static Status
+read_folders(Call *call, const Config *config, const char **ret_folders)
+{
+    AUTO_BUFFER text = {0};
+    const Slice *folders = NULL;
+    size_t count = config_list(config, "cuda-libraries", &folders);
+    for (size_t index = 0; index < count; index++) {
+        buffer_append_format(&text, "%s%.*s", index == 0 ? "" : ":", SLICE_PRINT(folders[index]));
+    }
+    *ret_folders = text_copy(call->arena, buffer_slice(&text));
+    return *ret_folders == NULL ? call_fail_memory(call, "the folders of libraries") : STATUS_OK;
+}
+
+Status
+accelerator_read(Call *call, const Config *config, AcceleratorOptions *ret_options)
+{
+    const char *wanted = config_string(config, "cuda");
+    const char *device = config_string(config, "cuda-device");
+    AcceleratorOptions options = {
+        .is_wanted = strcmp(wanted, "off") != 0,
+        .is_required = strcmp(wanted, "required") == 0,
+        .path = config_string(config, "cuda-plugin"),
+        .plugin.device = device == NULL ? "" : device,
+        .plugin.pinned_memory = (uint64_t)config_integer(config, "cuda-pinned"),
+    };
+    TRY(read_memory(call, config_string(config, "cuda-memory"), &options.plugin));
+    TRY(read_folders(call, config, &options.plugin.libraries));
+    if (options.is_wanted) {
+        TRY(cuda_driver_choose(call, options.plugin.device));
+    }
+    *ret_options = options;
+    return STATUS_OK;
+}
+
+/* Writes the path of the plugin that stands beside the program. */
+static Status
+find_plugin(Call *call, char ret_path[PATH_MAX])
+{
+    ssize_t size = readlink("/proc/self/exe", ret_path, PATH_MAX - sizeof PLUGIN_NAME);
+    if (size <= 0) {
+        return call_fail(call, STATUS_UNAVAILABLE, "the program's folder cannot be told, set cuda-plugin");
+    }
+    ret_path[size] = '\0';
+    memcpy(strrchr(ret_path, '/') + 1, PLUGIN_NAME, sizeof PLUGIN_NAME);
+    if (access(ret_path, F_OK) != 0) {
+        return call_fail(call, STATUS_UNAVAILABLE, "built without CUDA: there is no '%s'", ret_path);
+    }
+    return STATUS_OK;
+}
+
+static Status
+open_device(Call *call, const AcceleratorOptions *options, Device *host, PluginDevice *ret_opened)
+{
+    char beside[PATH_MAX];
+    PluginOptions plugin = options->plugin;
+    plugin.host = host;
+    TRY(cuda_driver_check(call));
+    if (options->path == NULL) {
+        TRY(find_plugin(call, beside));
+    }
+    return plugin_open(call, options->path == NULL ? beside : options->path, &plugin, ret_opened);
+}
+
+static void
+log_device(const PluginDevice *opened)
+{
+    DeviceMemory memory = {0};
+    opened->device->memory(opened->device, &memory);
+    log_event(LOG_INFO, "accelerator opened", log_text("type", opened->device->type),
+        log_text("card", opened->card), log_text("driver", opened->driver),
+        log_text("isa", opened->device->isa), log_integer("memory_limit", (int64_t)memory.limit));
+    for (size_t index = 0; index < opened->library_count; index++) {
+        const PluginLibrary *library = &opened->libraries[index];
+        log_event(library->reason == NULL ? LOG_INFO : LOG_WARNING, "library of the accelerator",
+            log_text("library", library->name),
+            log_text("version", library->version == NULL ? "" : library->version),
+            log_text("unused_because", library->reason == NULL ? "" : library->reason));
+    }
+}
+
+Status
+accelerator_open(Call *call, const AcceleratorOptions *options, Device *host, Accelerator *ret_accelerator)
+{
+    *ret_accelerator = (Accelerator){0};
+    if (!options->is_wanted) {
+        (void)snprintf(ret_accelerator->reason, ERROR_MESSAGE_SIZE, "switched off: cuda=off");
+        return STATUS_OK;
+    }
+    if (open_device(call, options, host, &ret_accelerator->opened) == STATUS_OK) {
+        log_device(&ret_accelerator->opened);
+        return STATUS_OK;
+    }
+    if (options->is_required) {
+        return call_wrap(call, "cuda=required");
+    }
+    (void)snprintf(ret_accelerator->reason, ERROR_MESSAGE_SIZE, "%s", call->error.message);
+    log_event(LOG_INFO, "no accelerator: steps run on the CPU", log_text("reason", ret_accelerator->reason));
+    return STATUS_OK;
+}
+
+void
+accelerator_close(Accelerator *accelerator)
+{
+    if (accelerator->opened.device != NULL) {
+        plugin_close(&accelerator->opened);
+    }
+}

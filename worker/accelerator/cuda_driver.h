@@ -1,0 +1,15 @@
+/* Asks NVIDIA's driver whether this machine can serve a GPU, before a plugin is loaded that needs it: the
+ * runtime library's own words for a machine without a driver speak of an old one.
+ *
+ * Threads: the one that starts the program, before it has others: the environment is changed.
+ * Errors:  UNAVAILABLE: there is no driver, it is too old, or it has no device. */
+#pragma once
+
+#include "shared/base/call.h"
+
+/* Makes the cards' numbers those that nvidia-smi shows, and a MIG device the only one that is visible: the
+ * driver hands one out by its UUID in the environment alone. `device`: as in PluginOptions. */
+MUST_USE Status cuda_driver_choose(Call *call, const char *device);
+
+/* Returns whether the driver serves; the library stays loaded. */
+MUST_USE Status cuda_driver_check(Call *call);
