@@ -24,6 +24,7 @@ VARIANT ?= release
 OUT := build/$(VARIANT)
 
 include tools/mk/flags.mk
+include tools/mk/cuda.mk
 include tools/mk/module.mk
 include $(sort $(wildcard shared/*/module.mk gateway/*/module.mk worker/*/module.mk))
 include tools/mk/registry.mk

@@ -1,8 +1,9 @@
 C_FILES = $(sort $(foreach m,$(MODULES),$(SOURCES_$(m))) $(PROGRAM_SOURCES))
 ALL_C = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+ALL_CU = $(shell git ls-files --cached --others --exclude-standard '*.cu' '*.cuh')
 
 lint: check-layers check-sizes check-headers check-banned check-dialect check-symbols check-circles
-	@clang-format --dry-run --Werror $(ALL_C)
+	@clang-format --dry-run --Werror $(ALL_C) $(ALL_CU)
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -U__clang__ -I. $(C_FILES)
 	@$(MAKE) --no-print-directory --keep-going $(PARALLEL) tidy
@@ -23,9 +24,9 @@ check-symbols: $(ARCHIVES) $(patsubst %,$(OUT)/%.o,$(wildcard tests/support/*.c)
 # Of the files of one circle, one cannot be understood or tested without the others.
 check-circles: $(PROGRAMS) ; @tools/check_circles $(OUT) $(C_FILES)
 check-headers:
-	@for h in $$(git ls-files --cached --others --exclude-standard 'shared/*.h' 'gateway/*.h' 'worker/*.h'); do \
+	@for h in $$(git ls-files --cached --others --exclude-standard 'shared/*.h' 'gateway/*.h' 'worker/*.h' $(if $(HAS_CUDA),,':!worker/cuda')); do \
 	    echo "#include \"$$h\"" | $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CSTD) -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1; done
-format: ; @clang-format -i $(ALL_C)
+format: ; @clang-format -i $(ALL_C) $(ALL_CU)
 
 check:
 	@tools/install_packages build test check

@@ -20,6 +20,7 @@ family_files = $(patsubst %_$(1),%,$(subst /,_,$(patsubst shared/ops/%.c,%,$(wil
 $(call registry,shared/ops,OpFamily,op_family,shared/ops/family.h,$(call family_files,definition))
 $(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h,$(call family_files,kernel))
 $(call registry,worker/cpu/kernels,KernelFamily,cpu_kernels,worker/runtime/kernel.h)
+$(if $(HAS_CUDA),$(call registry,worker/cuda/kernels,KernelFamily,cuda_kernels,worker/runtime/kernel.h))
 $(call registry,worker/serve/methods,WorkerMethod,worker_method,worker/serve/method.h)
 $(call registry,gateway/optimise/passes,Pass,pass,gateway/optimise/pass.h)
 $(call registry,gateway/handlers,Handler,handler,gateway/http/handler.h)

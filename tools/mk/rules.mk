@@ -10,7 +10,7 @@ $(PROGRAMS): ; $(call link)
 
 # One archive a module.
 ARCHIVES := $(MODULES:%=$(OUT)/lib/%.a)
-objects = $(patsubst %,$(OUT)/%.o,$(filter-out %/main.c,$(SOURCES_$(1)))) $(GENERATED_$(1):%=%.o)
+objects = $(patsubst %,$(OUT)/%.o,$(filter-out %/main.c,$(SOURCES_$(1))) $(KERNELS_$(1))) $(GENERATED_$(1):%=%.o)
 $(foreach m,$(MODULES),$(eval $(OUT)/lib/$(m).a: $(call objects,$(m))))
 $(ARCHIVES): $(OUT)/members
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $(filter %.o,$^)

@@ -16,6 +16,10 @@ $(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflag
 WRAPPED_ALLOCATORS := -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
 link_test = $(call link,$(if $(filter %/fail_alloc.c.o,$^),$(WRAPPED_ALLOCATORS)),-lcmocka -lcurl)
 $(TEST_PROGRAMS): ; $(link_test)
+CUDA_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/worker/cuda/% $(OUT)/tests/conformance/cuda_%,$(TEST_PROGRAMS))
+ifndef HAS_CUDA
+$(CUDA_TEST_PROGRAMS): $(OUT)/tests/support/without_cuda.c.o
+endif
 $(filter $(OUT)/tests/integration/% $(OUT)/tests/contract/%,$(TEST_PROGRAMS)): | $(PROGRAMS)
 
 FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c.o)

@@ -1,0 +1,4 @@
+ifdef HAS_CUDA
+$(call module,worker/cuda,shared/base shared/tensor shared/graph worker/runtime,cuda)
+$(call module,worker/cuda/kernels,shared/base shared/tensor shared/graph shared/ops worker/runtime worker/reference worker/cuda,cuda)
+endif
