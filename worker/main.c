@@ -21,6 +21,12 @@ stop_worker(void *worker, uint32_t grace_ms)
     worker_stop(worker, grace_ms);
 }
 
+static const char *
+find_worker_fault(void *worker)
+{
+    return worker_fault(worker);
+}
+
 static Status
 serve_worker(Call *call, const Config *config, Device *host, const Accelerator *accelerator)
 {
@@ -39,14 +45,16 @@ serve_worker(Call *call, const Config *config, Device *host, const Accelerator *
         .blob_folder_size = (uint64_t)config_integer(config, "blob-folder-size"),
         .accelerator = accelerator->opened.device == NULL ? NULL : &accelerator->opened,
         .accelerator_absence = accelerator->opened.device == NULL ? accelerator->reason : NULL,
+        .grace_ms = (uint32_t)config_integer(config, "grace"),
     };
     TRY(worker_open(call, &options, host, &worker));
     ProgramServer server = {
         .context = worker,
         .address = worker->address,
-        .grace_ms = (uint32_t)config_integer(config, "grace"),
+        .grace_ms = options.grace_ms,
         .run = run_worker,
         .stop = stop_worker,
+        .fault = find_worker_fault,
     };
     Status status = program_serve(call, &server);
     worker_close(worker);

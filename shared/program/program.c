@@ -87,6 +87,9 @@ program_serve(Call *call, const ProgramServer *server)
     /* Waits for stop(), which may return after run(). */
     mutex_lock(&stopper.lock);
     mutex_unlock(&stopper.lock);
+    if (server->fault != NULL && server->fault(server->context) != NULL) {
+        _exit(PROGRAM_RESTART); /* handlers of a broken device's libraries might wait for ever */
+    }
     return STATUS_OK;
 }
 

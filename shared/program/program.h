@@ -25,7 +25,8 @@ typedef struct Program {
 
 int program_main(const Program *program, int argc, char **argv);
 
-enum { PROGRAM_CLOSING_MS = 10 * 1000 };
+/* PROGRAM_RESTART: EX_TEMPFAIL of sysexits.h; whoever supervises the program starts it again. */
+enum { PROGRAM_CLOSING_MS = 10 * 1000, PROGRAM_RESTART = 75 };
 
 typedef struct ProgramServer {
     void *context;
@@ -34,6 +35,9 @@ typedef struct ProgramServer {
     uint32_t closing_ms;        /* time to close after that; 0: PROGRAM_CLOSING_MS */
     void (*run)(void *context); /* returns once stopped */
     void (*stop)(void *context, uint32_t grace_ms);
+    /* Asked when run() has returned: why a new process must take the place of this one, which then ends at
+     * once with PROGRAM_RESTART and closes nothing; NULL: nothing of the kind. The member may be NULL. */
+    const char *(*fault)(void *context);
 } ProgramServer;
 
 /* Says "listening on ADDRESS" on stdout and runs until stopped; stop() has returned then. Fails with

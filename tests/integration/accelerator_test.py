@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import sluice  # noqa: E402
 
 OUT = os.path.abspath(os.environ.get("OUT", "build/release"))
 WORKER = os.path.join(OUT, "sluice-worker")
@@ -20,6 +22,10 @@ PLUGINS = os.path.join(OUT, "tests/plugins")
 PLAIN = os.path.join(PLUGINS, "plain_plugin.so")
 NO_ACCELERATOR = "no accelerator: steps run on the CPU"
 END_SECONDS = 60
+RESTART = 75  # EX_TEMPFAIL of sysexits.h: a supervisor starts the program again
+TWO_SUMS = {"node": [node for feed, sum in (("a", "b"), ("c", "d")) for node in (
+    {"name": feed, "op": "Placeholder", "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": {}}}},
+    {"name": sum, "op": "Add", "input": [feed, feed], "attr": {"T": {"type": "DT_FLOAT"}}})]}
 
 
 class Worker:
@@ -157,6 +163,53 @@ def a_plugins_device_is_opened_with_the_settings():
     assert card == f"plain card '', 0 bytes, 75 percent, {256 << 20} pinned, libraries ''", card
 
 
+def a_device_out_of_service_ends_the_worker_for_a_new_process():
+    with tempfile.TemporaryDirectory() as folder:
+        fault = os.path.join(folder, "fault")
+        with Worker("--cuda-plugin", PLAIN, PLAIN_PLUGIN_FAULT=fault) as worker:
+            assert worker.process.poll() is None
+            pathlib.Path(fault).touch()
+            assert worker.process.wait(END_SECONDS) == RESTART
+            said = worker.events()[-1]
+        assert (said["level"], said["message"], said["fault"]) == (
+            "error", "accelerator out of service: the worker ends, for a new process to take its place",
+            "an illegal address was accessed"), said
+
+
+@contextlib.contextmanager
+def environment(**variables):
+    """What all programs that are started meanwhile have in theirs."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def runs_on_the_cpu_end_before_a_worker_whose_device_is_out_of_service():
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(PLUGINS, "libcuda.so"), os.path.join(folder, "libcuda.so.1"))
+        fault = os.path.join(folder, "fault")
+        settings = ("--cuda", "required", "--cuda-plugin", PLAIN, "--grace", f"{END_SECONDS}s")
+        with environment(LD_LIBRARY_PATH=folder, PLAIN_PLUGIN_FAULT=fault), \
+                sluice.Cluster(threads=(2,), worker_settings=settings) as cluster:
+            client = cluster.client()
+            session = client.session()
+            path = f"/sessions/{session}/partial-runs"
+            run = {"graph": client.graph(session, TWO_SUMS), "feeds": ["a", "c"], "fetches": ["b", "d"]}
+            run = client.send("POST", path, run)["id"]
+            first = client.send("POST", f"{path}/{run}:continue", {"feeds": {"a": 1}, "fetches": ["b"]})
+            assert first["outputs"]["b"]["data"] == [2], first
+            pathlib.Path(fault).touch()
+            await_that(lambda: client.send("GET", "/workers")["workers"][0]["state"] == "draining", "the worker drains")
+            assert cluster.workers[0].is_running()
+            last = client.send("POST", f"{path}/{run}:continue", {"feeds": {"c": 3}, "fetches": ["d"]})
+            assert last["outputs"]["d"]["data"] == [6], last
+            assert cluster.workers[0].end_code(END_SECONDS) == RESTART
+
+
 def settings_that_mean_nothing_are_refused():
     for arguments, said in (
             (("--cuda-memory", "8x"), "cuda-memory is '8x', which is neither bytes nor a share as 90%: "
@@ -192,6 +245,8 @@ if __name__ == "__main__":
         a_device_that_cannot_be_opened_says_why,
         a_worker_that_shall_use_no_accelerator_looks_for_none,
         a_plugins_device_is_opened_with_the_settings,
+        a_device_out_of_service_ends_the_worker_for_a_new_process,
+        runs_on_the_cpu_end_before_a_worker_whose_device_is_out_of_service,
         settings_that_mean_nothing_are_refused,
         plugins_take_from_the_worker_only_what_it_offers,
     ])

@@ -114,6 +114,10 @@ class Program:
     def is_running(self):
         return self._process.poll() is None
 
+    def end_code(self, seconds):
+        """The exit code of a program that ends by itself."""
+        return self._process.wait(seconds)
+
     def kill(self):
         self._process.kill()
         self._process.wait()

@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
+#include "shared/telemetry/log.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/request.h"
 
@@ -128,6 +129,24 @@ sweep_due(Timer *timer)
     timer_set(loop->loop, timer, loop_now_ns(loop->loop) + SWEEP_MS * CLOCK_NS_PER_MS);
 }
 
+/* An accelerator whose context is broken stays so for this process: runs on the CPU may end, then a new
+ * process takes its place. */
+static void
+look_for_fault(Timer *timer)
+{
+    enum { LOOK_MS = 200 };
+    WorkerLoop *loop = (WorkerLoop *)(void *)((char *)timer - offsetof(WorkerLoop, faults));
+    Worker *worker = loop->worker;
+    const char *fault = worker_fault(worker);
+    if (fault == NULL) {
+        timer_set(loop->loop, timer, loop_now_ns(loop->loop) + LOOK_MS * CLOCK_NS_PER_MS);
+        return;
+    }
+    log_event(LOG_ERROR, "accelerator out of service: the worker ends, for a new process to take its place",
+        log_text("fault", fault), log_integer("grace_ms", worker->options.grace_ms));
+    worker_stop(worker, worker->options.grace_ms);
+}
+
 static void
 drain_loop(WorkerLoop *loop, uint32_t grace_ms)
 {
@@ -190,6 +209,7 @@ open_loop(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop
     loop->drain.run = drain_begin;
     loop->drained.fire = drain_check;
     loop->sweep.fire = sweep_due;
+    loop->faults.fire = look_for_fault;
     Status status = loop_new(call, &loop->loop);
     if (status == STATUS_OK) {
         status = listener_open(call, loop, address);
@@ -303,6 +323,9 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
     (void)snprintf(
         worker->name, sizeof worker->name, "%s", options->name == NULL ? worker->address : options->name);
     worker_metrics_watch(worker);
+    if (options->accelerator != NULL) {
+        look_for_fault(&worker->loops[0]->faults);
+    }
     *ret_worker = worker;
     return STATUS_OK;
 }
@@ -339,10 +362,19 @@ worker_run(Worker *worker)
 void
 worker_stop(Worker *worker, uint32_t grace_ms)
 {
-    atomic_store_seq_cst(&worker->is_draining, true);
+    if (atomic_exchange_seq_cst(&worker->is_draining, true)) {
+        return;
+    }
     for (int index = 0; index < worker->loop_count; index++) {
         drain_loop(worker->loops[index], grace_ms);
     }
+}
+
+const char *
+worker_fault(const Worker *worker)
+{
+    const PluginDevice *accelerator = worker->options.accelerator;
+    return accelerator == NULL ? NULL : accelerator->device->fault(accelerator->device);
 }
 
 static int64_t

@@ -11,6 +11,11 @@ MUST_USE Status worker_open(Call *call, const WorkerOptions *options, Device *de
 /* Serves until worker_stop(); the calling thread runs the first loop. */
 void worker_run(Worker *worker);
 
-/* Refuses new runs, lets running ones end for at most `grace_ms`, then stops the loops. */
+/* Refuses new runs, lets running ones end for at most `grace_ms`, then stops the loops. A second call changes
+ * nothing. The worker calls it itself when its accelerator goes out of service. */
 void worker_stop(Worker *worker, uint32_t grace_ms);
+
+/* Returns why the worker's accelerator is out of service, so that only a new process can serve it again;
+ * NULL: it is not. */
+const char *worker_fault(const Worker *worker);
 void worker_close(Worker *worker); /* must follow the return of worker_run(); NULL is allowed */

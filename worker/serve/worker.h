@@ -29,6 +29,7 @@ typedef struct WorkerOptions {
     uint64_t blob_folder_size;       /* bytes; 0: half of its disk */
     const PluginDevice *accelerator; /* the caller's, who keeps it until worker_close(); NULL: none */
     const char *accelerator_absence; /* why there is none, in a user's words; NULL: not told */
+    uint32_t grace_ms;               /* how long runs may go on when the accelerator is out of service */
 } WorkerOptions;
 
 struct Worker {
@@ -67,5 +68,6 @@ struct WorkerLoop {
     Timer drained;
     bool is_closing; /* refuses new requests */
     Timer sweep;     /* drops steps that have expired */
+    Timer faults;    /* of the first loop: asks the accelerator whether it serves */
     uint32_t grace_ms;
 };
