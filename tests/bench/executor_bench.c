@@ -77,7 +77,8 @@ measure_without(Bench *bench, const char *text, const Slice *passes_off, size_t 
     double best = 1e18;
     def->passes_off = passes_off;
     def->passes_off_count = passes_off_count;
-    must(bench, partition_compile(&bench->call, def, bench->device, NULL, &missing, &partition));
+    must(
+        bench, partition_compile(&bench->call, def, device_alone(bench->device), NULL, &missing, &partition));
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t start_ns = clock_monotonic_ns();
         for (int i = 0; i < RUNS_A_ROUND; i++) {

@@ -154,7 +154,8 @@ measure(Bench *bench, const Row *row, bool is_fused)
     double best = 1e18;
     def->passes_off = passes_off;
     def->passes_off_count = is_fused ? 0 : COUNT_OF(passes_off);
-    must(bench, partition_compile(&bench->call, def, bench->device, NULL, &missing, &partition));
+    must(
+        bench, partition_compile(&bench->call, def, device_alone(bench->device), NULL, &missing, &partition));
     for (int round = 0; round < ROUNDS; round++) {
         double ns = run_once(bench, partition, row);
         best = ns < best ? ns : best;

@@ -78,7 +78,7 @@ measure(RunFixture *fixture, const Row *row, const char *passes, double *ret_squ
     assert_true(shape_element_count(&row->input, &count));
     assert_status(&fixture->call, STATUS_OK, plan_literal(&fixture->call, &literal, &plan));
     assert_status(&fixture->call, STATUS_OK,
-        planned_partition(&fixture->call, &plan->partitions[0], fixture->device, &partition));
+        planned_partition(&fixture->call, &plan->partitions[0], fixture_devices(fixture), &partition));
     for (int round = 0; round < ROUNDS; round++) {
         Tensor input = fixture_vector(fixture, count, 0.5F);
         RunOutcome outcome = {0};

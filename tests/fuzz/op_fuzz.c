@@ -448,7 +448,7 @@ check(Call *call, GraphDef *def, Subject *subject)
     def->nodes = subject->nodes;
     def->node_count = subject->node_count;
     infer(call, def, subject);
-    if (partition_compile(call, def, once_device(), NULL, &missing, &partition) == STATUS_OK) {
+    if (partition_compile(call, def, device_alone(once_device()), NULL, &missing, &partition) == STATUS_OK) {
         once_run(&once, partition, subject->args, subject->arg_count);
     }
 }

@@ -61,7 +61,7 @@ compile(Call *call, GraphDef *def)
     BlobSource blobs = {.find = find_blob};
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
-    Status status = partition_compile(call, def, device, &blobs, &missing, &partition);
+    Status status = partition_compile(call, def, device_alone(device), &blobs, &missing, &partition);
     assert((status == STATUS_FAILED_PRECONDITION) == (missing.count > 0));
     if (status == STATUS_OK) {
         run(device, partition);

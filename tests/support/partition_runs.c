@@ -6,6 +6,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/reference_run.h"
+#include "tests/support/test_device.h"
 #include "worker/runtime/partition/compile.h"
 
 static const size_t CALL_ARENA_MAX = 1024 * 1024;
@@ -19,12 +20,31 @@ fixture_begin(RunFixture *fixture, int thread_count)
     assert_status(&fixture->call, STATUS_OK, cpu_device_new(&fixture->call, &options, &fixture->device));
 }
 
+void
+fixture_begin_accelerated(RunFixture *fixture, int thread_count)
+{
+    fixture_begin(fixture, thread_count);
+    TestDeviceOptions options = {.host = fixture->device};
+    assert_status(
+        &fixture->call, STATUS_OK, test_device_open(&fixture->call, &options, &fixture->accelerator));
+}
+
+DeviceSet
+fixture_devices(const RunFixture *fixture)
+{
+    return (DeviceSet){.host = fixture->device, .accelerator = fixture->accelerator};
+}
+
 uint64_t
 fixture_memory_in_use(const RunFixture *fixture)
 {
     DeviceMemory memory = {0};
+    DeviceMemory more = {0};
     fixture->device->memory(fixture->device, &memory);
-    return memory.in_use;
+    if (fixture->accelerator != NULL) {
+        fixture->accelerator->memory(fixture->accelerator, &more);
+    }
+    return memory.in_use + more.in_use;
 }
 
 /* Waits until all memory is back: a run that has reported its end may still be freeing its partition, on
@@ -43,6 +63,7 @@ fixture_end(RunFixture *fixture)
 {
     await_all_given_back(fixture);
     assert_int_equal(fixture_memory_in_use(fixture), 0);
+    test_device_close(fixture->accelerator);
     cpu_device_free(fixture->device);
     arena_free(fixture->call.arena);
 }
@@ -58,7 +79,7 @@ fixture_compile_without(RunFixture *fixture, const char *text, const char *pass)
     def->passes_off = &off;
     def->passes_off_count = pass == NULL ? 0 : 1;
     assert_status(&fixture->call, STATUS_OK,
-        partition_compile(&fixture->call, def, fixture->device, NULL, &missing, &partition));
+        partition_compile(&fixture->call, def, fixture_devices(fixture), NULL, &missing, &partition));
     def->passes_off_count = 0;
     return partition;
 }

@@ -8,11 +8,18 @@
 typedef struct RunFixture {
     Call call; /* with an arena */
     Device *device;
+    Device *accelerator; /* a test device (test_device.h); NULL: there is none */
 } RunFixture;
 
 void fixture_begin(RunFixture *fixture, int thread_count);
 
-/* Frees the device; every buffer must have been freed before. */
+/* Begins a fixture with a test device beside the CPU, which is given all nodes that it can compute. */
+void fixture_begin_accelerated(RunFixture *fixture, int thread_count);
+
+/* Returns the devices that graphs are compiled for. */
+DeviceSet fixture_devices(const RunFixture *fixture);
+
+/* Frees the devices; every buffer must have been freed before. */
 void fixture_end(RunFixture *fixture);
 
 /* Compiles a text; one that does not compile fails the test. */

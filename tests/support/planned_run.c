@@ -3,6 +3,7 @@
 #include "shared/base/text.h"
 #include "shared/formats/graphdef_json.h"
 #include "tests/support/partition_runs.h"
+#include "tests/support/test_device.h"
 #include "worker/cpu/device.h"
 
 #include "tests/support/cmocka_all.h"
@@ -18,6 +19,10 @@ planned_run_begin(PlannedRun *run)
     CpuDeviceOptions options = {.thread_count = 1, .memory_limit = UINT64_C(1) << 31};
     *run = (PlannedRun){0};
     assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &run->device));
+    if (getenv("SLUICE_TEST_DEVICE") != NULL) {
+        TestDeviceOptions test = {.host = run->device};
+        assert_status(&call, STATUS_OK, test_device_open(&call, &test, &run->accelerator));
+    }
     run->session = container_new();
     assert_non_null(run->session);
 }
@@ -26,6 +31,7 @@ void
 planned_run_end(PlannedRun *run)
 {
     container_unref(run->session);
+    test_device_close(run->accelerator);
     cpu_device_free(run->device);
     run->session = NULL;
     run->device = NULL;
@@ -87,21 +93,21 @@ find_blob(void *context, Slice sha256)
 }
 
 Status
-planned_partition(Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition)
+planned_partition(Call *call, const PlanPartition *planned, DeviceSet devices, Partition **ret_partition)
 {
-    return planned_partition_of(call, planned, NULL, device, ret_partition);
+    return planned_partition_of(call, planned, NULL, devices, ret_partition);
 }
 
 Status
-planned_partition_of(Call *call, const PlanPartition *planned, const AbsentWeights *weights, Device *device,
-    Partition **ret_partition)
+planned_partition_of(Call *call, const PlanPartition *planned, const AbsentWeights *weights,
+    DeviceSet devices, Partition **ret_partition)
 {
     AUTO_GRAPH_DEF def = NULL;
     Blobs sources = {planned, weights};
     BlobSource blobs = {.context = &sources, .find = find_blob};
     MissingBlobs missing = {0};
     TRY(graphdef_json_read(call, planned->document, &def));
-    return partition_compile(call, def, device, &blobs, &missing, ret_partition);
+    return partition_compile(call, def, devices, &blobs, &missing, ret_partition);
 }
 
 static size_t
@@ -171,7 +177,8 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     Signature wanted = {.feed_count = feed_count, .fetches = names, .fetch_count = fetch_count};
     TRY(make_plan(call, run, graph, &wanted, feeds, &plan));
     const PlanPartition *planned = &plan->partitions[0];
-    TRY(planned_partition_of(call, planned, run->weights, run->device, &partition));
+    TRY(planned_partition_of(call, planned, run->weights,
+        (DeviceSet){.host = run->device, .accelerator = run->accelerator}, &partition));
     Status status =
         run_partition(call, run, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
     if (run->node_count != NULL) {

@@ -1,6 +1,7 @@
 /* Graphs run as a gateway and one worker run them, in this process: planned for one slot, the partition
- * read back and executed on a CPU device. Runs between begin and end are steps of one session. Control
- * flow runs here, unlike in reference_run().
+ * read back and executed on a CPU device; with SLUICE_TEST_DEVICE in the environment, on a test device
+ * beside it (test_device.h), which gets all nodes that it can compute. Runs between begin and end are steps
+ * of one session. Control flow runs here, unlike in reference_run().
  *
  * Ownership: the caller releases outputs with tensor_unref(), before planned_run_end().
  * Errors:    those of planning, compiling and kernels; INTERNAL for a fetch that is dead. */
@@ -13,6 +14,7 @@
 
 typedef struct PlannedRun {
     Device *device;
+    Device *accelerator; /* the test device; NULL: there is none */
     ResourceContainer *session;
     uint64_t passes_off;          /* passes that are off, a PassSet */
     const AbsentWeights *weights; /* where absent constants lie; NULL: none is absent */
@@ -24,10 +26,10 @@ void planned_run_end(PlannedRun *run);
 
 /* Reads a partition of a plan back and compiles it. */
 MUST_USE Status planned_partition(
-    Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition);
+    Call *call, const PlanPartition *planned, DeviceSet devices, Partition **ret_partition);
 /* Does the same for a plan of a graph whose constants are absent. */
 MUST_USE Status planned_partition_of(Call *call, const PlanPartition *planned, const AbsentWeights *weights,
-    Device *device, Partition **ret_partition);
+    DeviceSet devices, Partition **ret_partition);
 
 /* Runs all that the fetches need. ret_tensors has fetch_count entries. */
 MUST_USE Status planned_run(Call *call, const PlannedRun *run, const Graph *graph, const ReferenceFeed *feeds,

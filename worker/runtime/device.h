@@ -121,6 +121,19 @@ struct Device {
     const char *(*fault)(Device *device);
 };
 
+/* The devices of a worker. */
+typedef struct DeviceSet {
+    Device *host;
+    Device *accelerator; /* NULL: there is none */
+} DeviceSet;
+
+static inline DeviceSet
+device_alone(Device *host)
+{
+    DeviceSet set = {host, NULL};
+    return set;
+}
+
 static inline bool
 device_is_host(const Device *device)
 {

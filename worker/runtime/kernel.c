@@ -4,6 +4,14 @@
 
 #include "worker/runtime/memory_account.h"
 
+/* Returns the device in whose memory the output lies. */
+static Device *
+output_device(const KernelContext *context, uint32_t index)
+{
+    bool is_on_host = context->host != NULL && (context->host_outputs >> (index < 31 ? index : 31) & 1) != 0;
+    return is_on_host ? context->host : context->device;
+}
+
 /* Moves the reference of an input to an output. The input's elements stay readable through `data` until
  * the kernel returns. */
 static void
@@ -29,7 +37,9 @@ static bool
 kernel_can_take(
     const KernelContext *context, uint32_t index, const Tensor *input, Dtype dtype, const Shape *shape)
 {
-    return tensor_is_unique(input) && dtype_is_copyable(input->dtype) && is_as_large(input, dtype, shape) &&
+    return tensor_is_unique(input) && dtype_is_copyable(input->dtype) &&
+           input->buffer->memory == output_device(context, index)->memory_number &&
+           is_as_large(input, dtype, shape) &&
            (context->memory == NULL ||
                context->memory->may_pass(context->memory, context->node, index, input->buffer));
 }
@@ -47,7 +57,8 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
             index, dtype_name(dtype), text, size, memory_account_in_use(account), account->limit);
     }
     DeviceMemory memory = {0};
-    context->device->memory(context->device, &memory);
+    Device *device = output_device(context, index);
+    device->memory(device, &memory);
     return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
         "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %" PRIu64 " of %" PRIu64
         " bytes of device memory are in use",
@@ -60,7 +71,8 @@ kernel_allocate(const KernelContext *context, uint32_t index, size_t size)
 {
     TensorBuffer *planned =
         context->memory == NULL ? NULL : context->memory->take(context->memory, context->node, index, size);
-    return planned != NULL ? planned : context->device->allocate(context->device, size);
+    Device *device = output_device(context, index);
+    return planned != NULL ? planned : device->allocate(device, size);
 }
 
 Status

@@ -39,7 +39,7 @@ typedef struct KernelContext {
     Call *call;
     Device *device;        /* the node's */
     Device *host;          /* makes what host_outputs names; NULL: `device` is the host */
-    DeviceLane *lane;      /* of the run, on an accelerator; NULL on the host */
+    DeviceLane *lane;      /* the run's, of the accelerator; NULL: the run uses none */
     uint32_t host_outputs; /* the kernel's */
     const Node *node;
     const void *state;            /* made by create() */

@@ -119,26 +119,21 @@ check_numerics_compute(KernelContext *context)
     return STATUS_OK;
 }
 
+#define PASSES_ON .any_inputs = UINT32_MAX, .is_cheap = true, .sharing = KERNEL_PASSES
+
 static const Kernel constant_kernels[] = {
     {.op = "Const", .compute = const_compute, .is_cheap = true, .sharing = KERNEL_LENDS},
     {.op = "Placeholder", .compute = placeholder_compute, .is_cheap = true},
     {.op = "PlaceholderV2", .compute = placeholder_compute, .is_cheap = true},
-    {.op = "PlaceholderWithDefault",
-        .compute = placeholder_with_default_compute,
-        .is_cheap = true,
-        .sharing = KERNEL_PASSES},
+    {.op = "PlaceholderWithDefault", .compute = placeholder_with_default_compute, PASSES_ON},
     {.op = "NoOp", .compute = no_op_compute, .is_cheap = true},
-    {.op = "Identity", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
-    {.op = "onnx::Identity", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
-    {.op = "onnx::Dropout",
-        .compute = dropout_compute,
-        .host_inputs = 1 << 2,
-        .is_cheap = true,
-        .sharing = KERNEL_PASSES},
-    {.op = "IdentityN", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
-    {.op = "Snapshot", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
-    {.op = "StopGradient", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
-    {.op = "PreventGradient", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
+    {.op = "Identity", .compute = identity_compute, PASSES_ON},
+    {.op = "onnx::Identity", .compute = identity_compute, PASSES_ON},
+    {.op = "onnx::Dropout", .compute = dropout_compute, .host_inputs = 1 << 2, PASSES_ON},
+    {.op = "IdentityN", .compute = identity_compute, PASSES_ON},
+    {.op = "Snapshot", .compute = identity_compute, PASSES_ON},
+    {.op = "StopGradient", .compute = identity_compute, PASSES_ON},
+    {.op = "PreventGradient", .compute = identity_compute, PASSES_ON},
     {.op = "CheckNumerics",
         .supports = check_numerics_supports,
         .compute = check_numerics_compute,

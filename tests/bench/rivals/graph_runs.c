@@ -34,7 +34,7 @@ compile(RunFixture *fixture, const char *path)
     Partition *partition = NULL;
     TensorBuffer *text = file_read(path);
     must(&call, graphdef_json_read(&call, (Slice){.data = text->data, .size = text->size}, &def));
-    must(&call, partition_compile(&call, def, fixture->device, NULL, &missing, &partition));
+    must(&call, partition_compile(&call, def, device_alone(fixture->device), NULL, &missing, &partition));
     tensor_buffer_unref(text);
     arena_free(call.arena);
     return partition;

@@ -43,10 +43,10 @@ static const OwnOp OWN_OPS[] = {
 };
 
 static Status
-begin_partition(Call *call, GraphDef *def, Device *device, Partition **ret_partition)
+begin_partition(Call *call, GraphDef *def, DeviceSet devices, Partition **ret_partition)
 {
     AUTO_PARTITION partition = NULL;
-    TRY(partition_new(call, device, &partition));
+    TRY(partition_new(call, devices, &partition));
     assert(partition != NULL);
     TRY(graph_link(
         call, def, op_find, (GraphLimits){.allows_internal = true, .needs_values = true}, &partition->graph));
@@ -61,7 +61,7 @@ begin_partition(Call *call, GraphDef *def, Device *device, Partition **ret_parti
 }
 
 static Status
-find_kernel(Call *call, const Device *device, ScheduleNode *node)
+find_kernel(Call *call, Device *device, ScheduleNode *node)
 {
     Slice op = node->node->def->op;
     if (node->node->op == NULL) {
@@ -74,6 +74,7 @@ find_kernel(Call *call, const Device *device, ScheduleNode *node)
             "node '%.*s': op '%.*s' has no kernel for its types and attributes on the CPU",
             SLICE_PRINT(node->node->name), SLICE_PRINT(op));
     }
+    node->device = device;
     node->is_cheap = node->kernel->is_cheap || node->kernel->start != NULL;
     node->kind = node->kernel->start == NULL ? SCHEDULE_KERNEL : SCHEDULE_PROMISE;
     return STATUS_OK;
@@ -90,7 +91,7 @@ check_merge(Call *call, const Node *node)
 }
 
 static Status
-classify_node(Call *call, const Device *device, ScheduleNode *node)
+classify_node(Call *call, Device *device, ScheduleNode *node)
 {
     for (size_t i = 0; i < COUNT_OF(OWN_OPS); i++) {
         if (slice_equals_string(node->node->def->op, OWN_OPS[i].op)) {
@@ -261,9 +262,10 @@ prepare_kernel(Call *call, const Partition *partition, const ScheduleNode *node)
         return call_fail_memory(call, "a kernel's constants");
     }
     for (uint32_t i = 0; i < node->constant_count; i++) {
-        values[node->constants[i].input] = node->constants[i].value;
+        uint32_t input = node->constants[i].input;
+        values[input] = partition->nodes[node->node->inputs[input].node].value;
     }
-    return node->kernel->prepare(call, partition->device, node->node, values, node->state);
+    return node->kernel->prepare(call, node->device, node->node, values, node->state);
 }
 
 static Status
@@ -285,23 +287,27 @@ create_kernels(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-/* Lets runs of this partition plan their memory in one arena; without it, they allocate each tensor. */
+/* Lets runs of this partition plan their memory in one arena; without it, they allocate each tensor. A plan
+ * knows one memory only. */
 static Status
 allow_arena(Call *call, Partition *partition)
 {
     (void)call;
-    partition->has_arena = true;
+    partition->has_arena = partition->accelerator == NULL;
     return STATUS_OK;
 }
 
 typedef struct PartitionPass {
-    const char *name; /* the name by which a session switches it off */
+    const char *name; /* the name by which a session switches it off; NULL: it always runs */
     Status (*run)(Call *call, Partition *partition);
 } PartitionPass;
 
-/* The order matters: a node that was folded must not be fused. */
+/* The order matters: a node that was folded needs no device and must not be fused, and what is fused is all
+ * on the host. */
 static const PartitionPass PASSES[] = {
     {"constant_folding", fold_constants},
+    {NULL, assign_devices},
+    {NULL, insert_copies},
     {"elementwise_fusion", fuse_elementwise},
     {"memory_plan", allow_arena},
 };
@@ -321,7 +327,7 @@ static Status
 run_passes(Call *call, Partition *partition)
 {
     for (size_t i = 0; i < COUNT_OF(PASSES); i++) {
-        if (!is_off(partition->graph->def, PASSES[i].name)) {
+        if (PASSES[i].name == NULL || !is_off(partition->graph->def, PASSES[i].name)) {
             TRY(PASSES[i].run(call, partition));
         }
     }
@@ -348,12 +354,12 @@ classify_and_bind(Call *call, Partition *partition, const BlobSource *blobs, Mis
 
 /* Compiles the body of a function for `library`, whose functions the body may call in turn. */
 static Status
-compile_body(Call *call, GraphDef *body, Device *device, const BlobSource *blobs, Library *library,
+compile_body(Call *call, GraphDef *body, DeviceSet devices, const BlobSource *blobs, Library *library,
     Partition **ret_partition)
 {
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
-    TRY(begin_partition(call, body, device, &partition));
+    TRY(begin_partition(call, body, devices, &partition));
     assert(partition != NULL);
     partition->library = library;
     TRY(classify_and_bind(call, partition, blobs, &missing));
@@ -372,10 +378,11 @@ release_library(void *library)
 /* Makes the library of the partition's functions, if there are any. It is freed with the partition's
  * arena. */
 static Status
-add_library(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
+add_library(
+    Call *call, Partition *partition, DeviceSet devices, const BlobSource *blobs, MissingBlobs *missing)
 {
     AUTO_LIBRARY library = NULL;
-    LibraryOptions options = {.device = partition->device, .blobs = blobs, .compile_body = compile_body};
+    LibraryOptions options = {.devices = devices, .blobs = blobs, .compile_body = compile_body};
     TRY(library_new(call, partition->graph->def, &options, missing, &library));
     if (library == NULL) {
         return STATUS_OK;
@@ -388,16 +395,16 @@ add_library(Call *call, Partition *partition, const BlobSource *blobs, MissingBl
 }
 
 Status
-partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *blobs,
+partition_compile(Call *call, GraphDef *def, DeviceSet devices, const BlobSource *blobs,
     MissingBlobs *ret_missing, Partition **ret_partition)
 {
     AUTO_PARTITION partition = NULL;
     assert(call->arena != NULL);
     *ret_missing = (MissingBlobs){0};
-    TRY(begin_partition(call, def, device, &partition));
+    TRY(begin_partition(call, def, devices, &partition));
     assert(partition != NULL);
     TRY(classify_and_bind(call, partition, blobs, ret_missing));
-    TRY(add_library(call, partition, blobs, ret_missing));
+    TRY(add_library(call, partition, devices, blobs, ret_missing));
     TRY(check_missing(call, ret_missing));
     TRY(lay_out(call, partition));
     *ret_partition = TAKE(partition);

@@ -33,8 +33,9 @@ may_join(const void *context, const Node *node)
     const Partition *partition = context;
     const ScheduleNode *scheduled = &partition->nodes[node->id];
     ElementFunction function;
-    return scheduled->kind == SCHEDULE_KERNEL && scheduled->kernel->element != NULL &&
-           reads_values(partition, node) && scheduled->kernel->element(node, &function);
+    return scheduled->kind == SCHEDULE_KERNEL && device_is_host(scheduled->device) &&
+           scheduled->kernel->element != NULL && reads_values(partition, node) &&
+           scheduled->kernel->element(node, &function);
 }
 
 /* The groups of nodes to be fused: each is a list of nodes in topological order that ends with its root. */

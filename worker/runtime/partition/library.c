@@ -163,7 +163,7 @@ Status
 library_new(
     Call *call, GraphDef *def, const LibraryOptions *options, MissingBlobs *missing, Library **ret_library)
 {
-    assert(options->device != NULL && options->compile_body != NULL);
+    assert(options->devices.host != NULL && options->compile_body != NULL);
     if (def->function_count == 0) {
         *ret_library = NULL;
         return STATUS_OK;
@@ -219,7 +219,8 @@ compile_function(Call *call, Library *library, const FunctionDef *function, Part
     body->passes_off = library->def->passes_off;
     body->passes_off_count = library->def->passes_off_count;
     BlobSource blobs = {.context = library, .find = find_blob};
-    return library->options.compile_body(call, body, library->options.device, &blobs, library, ret_partition);
+    return library->options.compile_body(
+        call, body, library->options.devices, &blobs, library, ret_partition);
 }
 
 Status

@@ -5,7 +5,7 @@
  * A body has _Arg and _Retval nodes, as a partition has. It may call any function, itself included; the
  * depth of calls and the number under way are limited, so that endless recursion is an error.
  *
- * Ownership: belongs to a partition and owns the partitions that it compiles; the device outlives it.
+ * Ownership: belongs to a partition and owns the partitions that it compiles; the devices outlive it.
  * Threads:   any. A caller waits while another thread compiles the same function.
  * Errors:    INVALID_ARGUMENT for a function that does not exist. */
 #pragma once
@@ -16,10 +16,10 @@
 typedef struct Library Library;
 
 typedef struct LibraryOptions {
-    Device *device;
+    DeviceSet devices;
     const BlobSource *blobs; /* source of large constants, used by library_new() only; NULL: none are here */
     /* Compiles the body of a function (compile.c); the partition keeps a reference to `body`. */
-    Status (*compile_body)(Call *call, GraphDef *body, Device *device, const BlobSource *blobs,
+    Status (*compile_body)(Call *call, GraphDef *body, DeviceSet devices, const BlobSource *blobs,
         Library *library, Partition **ret_partition);
 } LibraryOptions;
 

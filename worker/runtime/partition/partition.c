@@ -11,16 +11,17 @@
 static const size_t PARTITION_ARENA_MAX = (size_t)1 << 30;
 
 Status
-partition_new(Call *call, Device *device, Partition **ret_partition)
+partition_new(Call *call, DeviceSet devices, Partition **ret_partition)
 {
-    assert(device != NULL);
+    assert(devices.host != NULL && device_is_host(devices.host));
     AUTO_PARTITION partition = memory_new(1, sizeof *partition);
     if (partition == NULL) {
         return call_fail_memory(call, "a partition");
     }
     mutex_init(&partition->pool.lock);
     partition->reference_count = 1;
-    partition->device = device;
+    partition->device = devices.host;
+    partition->accelerator = devices.accelerator;
     partition->loop_bytes_max = LOOP_BYTES_MAX;
     partition->arena = arena_new(PARTITION_ARENA_MAX);
     if (partition->arena == NULL) {
@@ -137,7 +138,17 @@ partition_node(const Partition *partition, uint32_t index)
 {
     assert(index < partition->node_count);
     const ScheduleNode *node = &partition->nodes[index];
-    return (PartitionNode){.name = node->node->name, .op = node->node->op->name, .key = node->key};
+    return (PartitionNode){.name = node->node->name,
+        .op = node->node->op->name,
+        .key = node->key,
+        .device = node->kernel == NULL ? NULL : node->device,
+        .reason = node->reason};
+}
+
+bool
+partition_uses_accelerator(const Partition *partition)
+{
+    return partition->accelerator != NULL;
 }
 
 bool

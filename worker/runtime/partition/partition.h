@@ -56,12 +56,19 @@ typedef struct PartitionNode {
     Slice op;
     /* The rendezvous key of a Send or Recv, in a loop without the iteration; empty for other nodes. */
     Slice key;
+    /* The device that computes it; NULL for nodes that only move values, or that were folded or fused. */
+    const Device *device;
+    /* Why the host computes it though there is an accelerator; NULL: there is none, or nothing to say. */
+    const char *reason;
 } PartitionNode;
 PartitionNode partition_node(const Partition *partition, uint32_t index);
 
 /* Frame 0 holds the nodes outside of all loops; each other frame is a loop. */
 uint32_t partition_frame_count(const Partition *partition);
 Slice partition_frame_name(const Partition *partition, uint32_t frame);
+
+/* Returns whether some node is the accelerator's. */
+bool partition_uses_accelerator(const Partition *partition);
 
 bool partition_has_transfers(const Partition *partition); /* true for any _Send or _Recv */
 

@@ -55,9 +55,14 @@ typedef struct ScheduleNode {
     bool is_cheap; /* never handed to another thread */
     const Node *node;
     const Kernel *kernel;
+    Device *device;     /* computes the kernel */
+    uint16_t *memories; /* by output: the memory in which it lies; NULL without an accelerator */
+    const char *reason; /* why the host computes it though there is an accelerator; NULL: nothing to say */
     void *state;
     const Tensor *value; /* value of a constant */
-    uint32_t slot;       /* slot of the first input; the others follow */
+    const Tensor
+        *uploaded; /* a copy of the value in the accelerator's memory; NULL: nobody reads one there */
+    uint32_t slot; /* slot of the first input; the others follow */
     /* The first slot of its outputs, when they are more than STACK_OUTPUTS; else SLOT_NONE. */
     uint32_t output_slot;
     uint32_t frame; /* the frame that it runs in */
@@ -128,7 +133,8 @@ struct Partition {
     int32_t reference_count; /* atomic */
     Arena *arena;
     Graph *graph;
-    Device *device;
+    Device *device;      /* the host: runs nodes, and computes those that are not the accelerator's */
+    Device *accelerator; /* NULL: no node is the accelerator's */
     ScheduleNode *nodes;
     uint32_t node_count;
     ScheduleFrame *frames; /* the root first, each loop before the loops inside it */
@@ -159,4 +165,4 @@ static const uint32_t COST_UNKNOWN = UINT32_MAX;
 enum { COST_GUESS = 300 * 1000 }; /* ns: more than any run may cost that starts on an event loop (run.c) */
 
 /* Makes a partition without nodes, for compile.c to fill in; one reference, owned by the caller. */
-MUST_USE Status partition_new(Call *call, Device *device, Partition **ret_partition);
+MUST_USE Status partition_new(Call *call, DeviceSet devices, Partition **ret_partition);

@@ -209,6 +209,15 @@ initial_word(const Partition *partition, const ScheduleNode *node)
     return node->kind == SCHEDULE_MERGE ? 1 + 2 * controls : data + controls;
 }
 
+/* Returns the value of a constant in the memory in which the node reads it. */
+static const Tensor *
+constant_value(const Partition *partition, const ScheduleNode *node, uint32_t input)
+{
+    const ScheduleNode *constant = &partition->nodes[node->node->inputs[input].node];
+    uint16_t memory = partition->accelerator == NULL ? MEMORY_HOST : input_memory(partition, node, input);
+    return memory == MEMORY_HOST || memory == MEMORY_ANY ? constant->value : constant->uploaded;
+}
+
 static Status
 bind_constants(Call *call, Partition *partition, ScheduleNode *node)
 {
@@ -229,7 +238,7 @@ bind_constants(Call *call, Partition *partition, ScheduleNode *node)
         uint32_t producer = node->node->inputs[i].node;
         if (producer != NODE_NONE && !is_dynamic(partition, producer)) {
             constants[node->constant_count++] =
-                (ScheduleConstant){.input = i, .value = partition->nodes[producer].value};
+                (ScheduleConstant){.input = i, .value = constant_value(partition, node, i)};
         }
     }
     return STATUS_OK;

@@ -10,6 +10,22 @@
  * schedule must not be built yet. RESOURCE_EXHAUSTED. */
 MUST_USE Status fold_constants(Call *call, Partition *partition);
 
+/* Chooses the device of each node (assign.c): gives those of the accelerator its kernels, and says why others
+ * stay on the host. Does nothing without an accelerator; when no node is the accelerator's, the partition has
+ * none from then on. INVALID_ARGUMENT when the graph asks for a device that cannot compute the node and must
+ * not be replaced; RESOURCE_EXHAUSTED. */
+MUST_USE Status assign_devices(Call *call, Partition *partition);
+
+/* Inserts a _Copy node wherever a value lies in one memory and is read in another, and uploads constants
+ * that the accelerator reads (copies.c). RESOURCE_EXHAUSTED. */
+MUST_USE Status insert_copies(Call *call, Partition *partition);
+
+/* Return in which memory an output of a node lies, and in which one a node reads an input: MEMORY_ANY when
+ * it does not read the elements. Devices must have been assigned. */
+#define MEMORY_ANY UINT16_MAX
+uint16_t output_memory(const Partition *partition, Endpoint from);
+uint16_t input_memory(const Partition *partition, const ScheduleNode *node, uint32_t input);
+
 /* Fuses neighbouring element-wise nodes into one node (fuse.c). RESOURCE_EXHAUSTED. */
 MUST_USE Status fuse_elementwise(Call *call, Partition *partition);
 

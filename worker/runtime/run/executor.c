@@ -168,6 +168,10 @@ executor_run(Ticket *ticket)
     Arena *arena = ticket->call.arena;
     Device *device = ticket->partition->device;
     (void)device->charge(device, ticket->charged);
+    if (ticket->partition->accelerator != NULL) {
+        (void)ticket->partition->accelerator->charge(
+            ticket->partition->accelerator, ticket->charged_accelerator);
+    }
     atomic_add_relaxed(&run->node_count, ticket->node_count);
     if (ticket->loop_node_count > 0) {
         atomic_add_relaxed(&run->loop_node_count, ticket->loop_node_count);

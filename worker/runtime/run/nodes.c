@@ -285,7 +285,10 @@ context_of(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *out
 {
     return (KernelContext){
         .call = &ticket->call,
-        .device = ticket->partition->device,
+        .device = node->device,
+        .host = ticket->partition->device,
+        .lane = ticket->run->lane,
+        .host_outputs = device_is_host(node->device) ? 0 : node->kernel->host_outputs,
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,
@@ -298,6 +301,17 @@ context_of(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *out
     };
 }
 
+/* Lets an accelerator's kernel enqueue its work. */
+static Status
+enqueue(KernelContext *context, const ScheduleNode *node)
+{
+    Device *device = context->device;
+    device->enter(device, context->lane);
+    Status status = node->kernel->compute(context);
+    Status left = device->leave(context->call, device, context->lane);
+    return status == STATUS_OK ? left : status;
+}
+
 static bool
 kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs)
 {
@@ -307,7 +321,7 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     bool is_timed = is_measured(ticket, id);
     uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
     running_begin(ticket->run, id, start_ns);
-    Status status = node->kernel->compute(&context);
+    Status status = device_is_host(node->device) ? node->kernel->compute(&context) : enqueue(&context, node);
     running_end();
     if (is_timed) {
         note_cost(ticket, id, clock_monotonic_ns() - start_ns);

@@ -1,6 +1,6 @@
 /* promise_run() → the kernel's start() → kernel_complete(), on any thread → a thread of the device passes
- * the outputs on (promise_finish()). In between, the promise counts as a ticket of the run and as a node
- * of its iteration, so that neither ends.
+ * the outputs on (promise_finish()), the one that started the kernel if it has completed by then. In between,
+ * the promise counts as a ticket of the run and as a node of its iteration, so that neither ends.
  *
  * A promise is refcounted: one reference goes with promise_finish(), and promises_cancel() holds another
  * while it tells the kernel. */
@@ -16,12 +16,20 @@
 
 enum { NAMED_MAX = 4 };
 
+/* How far a promise is. A kernel that completes before its start() returns needs no other thread. */
+typedef enum PromiseStage {
+    PROMISE_STARTING,
+    PROMISE_WAITING, /* start() has returned: whoever completes goes on with the run */
+    PROMISE_ENDED,   /* completed before that: promise_run() goes on */
+} PromiseStage;
+
 typedef struct Promise {
     KernelPromise kernel; /* first: a KernelPromise is one of these */
     Call call;
     Resumption resumption;
     ListLink link; /* link in run->promises until the kernel completes */
     Status status;
+    int32_t stage;           /* atomic: a PromiseStage */
     int32_t reference_count; /* atomic */
     bool is_told;            /* the kernel was told to cancel; guarded by the run's lock, as the list is */
     Tensor outputs[];
@@ -56,8 +64,16 @@ promise_finish(Ticket *ticket, Resumption *resumption)
     promise_unref(promise);
 }
 
+/* Returns whether the promise has left its first stage for this one; the first of two who try wins. */
+static bool
+stage_begin(Promise *promise, PromiseStage stage)
+{
+    int32_t before = PROMISE_STARTING;
+    return atomic_compare_exchange_acq_rel(&promise->stage, &before, (int32_t)stage);
+}
+
 /* Called by the kernel when it has ended (KernelPromise.complete); goes on with the run on a thread of the
- * device. */
+ * device, unless promise_run() still can. */
 static void
 promise_complete(KernelPromise *kernel, Status status)
 {
@@ -67,7 +83,9 @@ promise_complete(KernelPromise *kernel, Status status)
     list_remove(&promise->link);
     mutex_unlock(&run->lock);
     promise->status = status;
-    run_go_on(run, &promise->resumption);
+    if (!stage_begin(promise, PROMISE_ENDED)) {
+        run_go_on(run, &promise->resumption);
+    }
 }
 
 static Promise *
@@ -86,7 +104,9 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
     promise->call.arena = arena_new(SCRATCH_MAX);
     promise->kernel.context = (KernelContext){
         .call = &promise->call,
-        .device = ticket->partition->device,
+        .device = node->device,
+        .host = ticket->partition->device,
+        .lane = ticket->run->lane,
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,
@@ -179,7 +199,11 @@ promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     list_append(&run->promises, &promise->link);
     mutex_unlock(&run->lock);
     node->kernel->start(&promise->kernel);
-    if (run_has_failed(run)) {
+    if (!stage_begin(promise, PROMISE_WAITING)) {
+        ticket_wait_not(ticket);
+        ticket_deactivate(run);
+        promise_finish(ticket, &promise->resumption);
+    } else if (run_has_failed(run)) {
         promises_cancel(run);
     }
 }

@@ -106,10 +106,43 @@ run_check_all_ran(Run *run, uint64_t node_count)
     (void)run_note_failure(run, &failure);
 }
 
-/* Ends the run, on the thread that gave its last ticket back. */
+static void finish_run(Run *run);
+
+/* Goes on with the end of a run that waited for the accelerator. */
+static void
+fence_passed(DeviceFence *fence, const Failure *failure)
+{
+    Run *run = (Run *)(void *)((char *)fence - offsetof(Run, fence));
+    if (failure != NULL) {
+        (void)run_note_failure(run, failure);
+    }
+    finish_run(run);
+}
+
+/* Returns whether the run has to wait for the accelerator, and then lets finish_run() be called again when
+ * that has done all that the run enqueued. Called functions do not wait: what comes after them is enqueued
+ * behind their work. */
+static bool
+waits_for_accelerator(Run *run)
+{
+    if (run->lane == NULL || run->call_depth > 0 || run->is_fenced) {
+        return false;
+    }
+    Device *accelerator = run->partition->accelerator;
+    run->is_fenced = true;
+    run->fence.passed = fence_passed;
+    accelerator->fence(accelerator, run->lane, &run->fence);
+    return true;
+}
+
+/* Ends the run, on the thread that gave its last ticket back or that the accelerator told the end of its
+ * work. */
 static void
 finish_run(Run *run)
 {
+    if (waits_for_accelerator(run)) {
+        return;
+    }
     uint64_t node_count = atomic_load_relaxed(&run->node_count);
     run_check_all_ran(run, node_count);
     mutex_lock(&run->lock);
@@ -154,6 +187,17 @@ check_request(Call *call, const RunRequest *request)
     return STATUS_OK;
 }
 
+/* An accelerator that is out of service takes no runs. */
+static Status
+check_accelerator(Call *call, const Partition *partition)
+{
+    Device *accelerator = partition->accelerator;
+    const char *fault = accelerator == NULL ? NULL : accelerator->fault(accelerator);
+    return fault == NULL ? STATUS_OK
+                         : call_fail(call, STATUS_UNAVAILABLE, "the %s of this worker is out of service: %s",
+                               accelerator->type, fault);
+}
+
 static const RunHooks HOOKS = {
     .run_node = executor_run_node,
     .go_on = executor_go_on,
@@ -194,12 +238,14 @@ take_args(Run *run, const RunRequest *request)
 static_assert((int)COST_GUESS > (int)INLINE_IDLE_COST_NS, "what is not known to be short blocks no loop");
 
 /* Returns whether the run starts on the calling thread: only when it is short, and has no loops, since the
- * costs of nodes do not tell how often a loop runs them. */
+ * costs of nodes do not tell how often a loop runs them, and no accelerator, whose full queue would block
+ * it. */
 static bool
 is_run_inline(const RunRequest *request)
 {
     uint64_t cost_max_ns = request->caller_is_idle ? INLINE_IDLE_COST_NS : INLINE_COST_NS;
-    return request->partition->frame_count == 1 && partition_cost_ns(request->partition) <= cost_max_ns;
+    return request->partition->frame_count == 1 && request->partition->accelerator == NULL &&
+           partition_cost_ns(request->partition) <= cost_max_ns;
 }
 
 Status
@@ -207,6 +253,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
 {
     assert(request->partition != NULL);
     TRY(check_request(call, request));
+    TRY(check_accelerator(call, request->partition));
     Run *run = run_state_get(request->partition);
     if (run == NULL) {
         return call_fail_memory(call, "a run");
@@ -226,6 +273,9 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     run->callbacks = request->callbacks;
     run->deadline_ns = request->deadline_ns;
     run->call_depth = request->call_depth;
+    Device *accelerator = request->partition->accelerator;
+    run->lane = accelerator == NULL ? NULL : accelerator->lane(accelerator);
+    run->is_fenced = false;
     run->start_ns = clock_monotonic_ns();
     take_args(run, request);
     if (ret_run != NULL) {

@@ -48,7 +48,10 @@ struct Run {
     uint32_t call_depth; /* depth of the function calls that the run is inside of */
     uint64_t start_ns;
     DeviceWork start_work;
-    Arena *arena; /* the first ticket's scratch memory, kept from run to run */
+    DeviceLane *lane;  /* of the accelerator; NULL: the run does not use it */
+    DeviceFence fence; /* passed when the accelerator has done all work of the run */
+    bool is_fenced;    /* the fence has been set */
+    Arena *arena;      /* the first ticket's scratch memory, kept from run to run */
     Run *next_idle;
 
     /* The run's part of the device's memory. It is replaced when a tensor of the last run is still alive. */

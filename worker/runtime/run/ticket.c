@@ -188,6 +188,10 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->run = run;
     ticket->partition = run->partition;
     ticket->charged = run->partition->device->charge(run->partition->device, run->account);
+    if (run->partition->accelerator != NULL) {
+        ticket->charged_accelerator =
+            run->partition->accelerator->charge(run->partition->accelerator, run->account);
+    }
     ticket->begun_ns = run->partition->device->computed_ns(run->partition->device);
     ticket->first = NULL;
     ticket->last = NULL;
@@ -223,6 +227,16 @@ bool
 ticket_activate(Run *run)
 {
     return run->late_args != NULL && atomic_add_acq_rel(&run->active_count, 1) == 1;
+}
+
+void
+ticket_deactivate(Run *run)
+{
+    if (run->late_args != NULL) {
+        int32_t left = atomic_sub_acq_rel(&run->active_count, 1);
+        assert(left > 0);
+        (void)left;
+    }
 }
 
 /* Tells that the run rests while its last active ticket is still out, which keeps it from ending. */

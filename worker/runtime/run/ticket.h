@@ -26,7 +26,8 @@ struct Ticket {
     uint32_t loop_node_count;
     uint64_t wanted_ns;     /* when the thread was first seen to be wanted by others; 0: not yet */
     MemoryAccount *charged; /* the account that this thread charged before the ticket */
-    uint64_t begun_ns;      /* by the device's clock of what this thread computes */
+    MemoryAccount *charged_accelerator; /* the same, for the accelerator's memory */
+    uint64_t begun_ns;                  /* by the device's clock of what this thread computes */
     Call call;
     Tensor outputs[STACK_OUTPUTS];
 };
@@ -50,6 +51,9 @@ void ticket_add(Run *run);
 /* Counts a waiting ticket as active: before run_go_on() for a wait whose end came from outside, and when a
  * kernel computes meanwhile. Returns whether the run has rested until now. */
 bool ticket_activate(Run *run);
+
+/* Takes ticket_activate() back, on a thread that holds another active ticket of the run. */
+void ticket_deactivate(Run *run);
 
 /* Takes over a node that is ready: queues it, keeps it, or hands it over. Its iteration, if in a loop,
  * counts it until it has run. */

@@ -88,7 +88,7 @@ compile_partition(Registration *registration)
     AUTO_PARTITION partition = NULL;
     TRY(check_digest(registration));
     TRY(graphdef_json_read(call, buffer_slice(&registration->document), &def));
-    TRY(partition_compile(call, def, worker->device, &blobs, &registration->missing, &partition));
+    TRY(partition_compile(call, def, device_alone(worker->device), &blobs, &registration->missing, &partition));
     return cache_put(call, worker->partitions, registration->key, partition);
 }
 

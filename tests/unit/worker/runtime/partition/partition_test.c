@@ -15,7 +15,7 @@ assert_refused(const char *text, Status code, const char *message)
     MissingBlobs missing = {0};
     Partition *partition = NULL;
     assert_status(&fixture.call, code,
-        partition_compile(&fixture.call, def, fixture.device, NULL, &missing, &partition));
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition));
     assert_string_equal(fixture.call.error.message, message);
     assert_null(partition);
     fixture_end(&fixture);
@@ -102,7 +102,7 @@ all_missing_blobs_are_told_then_bound(void **state)
     MissingBlobs missing = {0};
     put_blob(&fixture.call, cache, "tnt_2", "aa11", 1);
     assert_status(&fixture.call, STATUS_FAILED_PRECONDITION,
-        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), &source, &missing, &partition));
     assert_int_equal(missing.count, 2);
     assert_string_equal(missing.sha256[0], "aa11");
     assert_string_equal(missing.sha256[1], "bb22");
@@ -111,7 +111,7 @@ all_missing_blobs_are_told_then_bound(void **state)
     put_blob(&fixture.call, cache, "tnt_1", "aa11", 1);
     put_blob(&fixture.call, cache, "tnt_1", "bb22", 10);
     assert_status(&fixture.call, STATUS_OK,
-        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), &source, &missing, &partition));
     cache_free(cache);
     for (int round = 0; round < 2; round++) {
         RunOutcome outcome = {0};
@@ -140,7 +140,7 @@ expect_refused_blob(const char *node, const char *message)
     MissingBlobs missing = {0};
     put_blob(&fixture.call, cache, "t", "aa11", 1);
     assert_status(&fixture.call, STATUS_INVALID_ARGUMENT,
-        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), &source, &missing, &partition));
     assert_string_equal(fixture.call.error.message, message);
     cache_free(cache);
     fixture_end(&fixture);
@@ -242,7 +242,8 @@ each_failing_allocation_of_a_compile_is_told(void **state)
                                       "out = _Retval(y) T=float32 index=0\n");
         fail_alloc_count = 0;
         fail_alloc_at = at;
-        status = partition_compile(&fixture.call, def, fixture.device, NULL, &missing, &partition);
+        status =
+            partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition);
         fail_alloc_at = 0;
         assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
         assert_int_equal(status == STATUS_OK, partition != NULL);

@@ -429,7 +429,8 @@ expect_refused(const char *text, const char *message)
     AUTO_GRAPH_DEF def = graph_literal(text);
     MissingBlobs missing = {0};
     Partition *partition = NULL;
-    assert_int_equal(partition_compile(&fixture.call, def, fixture.device, NULL, &missing, &partition),
+    assert_int_equal(
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition),
         STATUS_INVALID_ARGUMENT);
     assert_string_equal(fixture.call.error.message, message);
     fixture_end(&fixture);
@@ -490,7 +491,8 @@ blobs_of_branches_are_asked_for_ahead(void **state)
                                        "f = _Branch(p) Tindex=bool Tin=[] Tout=[] branches=[@f,@f]\n");
     MissingBlobs missing = {0};
     Partition *partition = NULL;
-    assert_int_equal(partition_compile(&fixture.call, def, fixture.device, NULL, &missing, &partition),
+    assert_int_equal(
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition),
         STATUS_FAILED_PRECONDITION);
     assert_int_equal(missing.count, 2);
     assert_string_equal(missing.sha256[0], "aa");

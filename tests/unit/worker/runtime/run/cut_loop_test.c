@@ -48,7 +48,8 @@ slots_compile(RunFixture *fixture, const char *graph, uint32_t slot_count)
         assert_status(&fixture->call, STATUS_OK,
             graphdef_json_read(&fixture->call, slots.plan->partitions[i].document, &def));
         assert_status(&fixture->call, STATUS_OK,
-            partition_compile(&fixture->call, def, fixture->device, NULL, &missing, &slots.partitions[i]));
+            partition_compile(
+                &fixture->call, def, fixture_devices(fixture), NULL, &missing, &slots.partitions[i]));
     }
     return slots;
 }

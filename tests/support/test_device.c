@@ -1,0 +1,671 @@
+#include "tests/support/test_device.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/base/list.h"
+#include "shared/base/memory.h"
+#include "shared/base/mutex.h"
+#include "shared/ops/registry.h"
+#include "worker/runtime/memory_account.h"
+
+enum {
+    TEST_MEMORY = 7, /* its number */
+    BLOCK_SIZE_LOG_MIN = 8,
+    BLOCK_SIZE_LOG_MAX = 40,
+    OPS_MAX = 2048,
+    EVENTS_MAX = 65536, /* that wait at one time: a device asks for no memory to begin a copy */
+    OP_NAME_SIZE = 96,
+    FILLING = 0xff,
+};
+
+static const size_t REGION_SIZE = (size_t)64 << 30; /* of addresses; only what is written takes memory */
+static const uint64_t MEMORY_DEFAULT = (uint64_t)1 << 30;
+static const uint32_t DELAY_DEFAULT_US = 50;
+
+typedef struct TestDevice TestDevice;
+
+typedef struct Block {
+    TensorBuffer buffer; /* first: a TensorBuffer is one of these */
+    TestDevice *device;
+    MemoryAccount *account;
+    size_t offset; /* in the region */
+    int size_log;
+    struct Block *next; /* the next free one of this size */
+} Block;
+
+/* A copy or a fence that will come. */
+typedef struct Event {
+    ListLink link;
+    DeviceCopy *copy;
+    DeviceFence *fence;
+} Event;
+
+struct TestDevice {
+    Device device; /* first: a Device is one of these */
+    Device inner;  /* given to the host's kernels: allocates through the readable mapping */
+    TestDeviceOptions options;
+    char *hidden;   /* the region, as tensors point to it */
+    char *readable; /* the same bytes */
+    Mutex lock;     /* guards what follows */
+    size_t used;    /* bytes of the region that blocks have been cut from */
+    Block *free_blocks[BLOCK_SIZE_LOG_MAX + 1];
+    DeviceMemory memory;
+    uint32_t random;
+    ListLink events; /* in the order of the lane */
+    ListLink spare_events;
+    Condition has_come;
+    bool is_closing;
+    const char *fault;
+    TestDeviceCounts counts;
+    pthread_t thread;
+    Event event_table[EVENTS_MAX];
+};
+
+static _Thread_local MemoryAccount *charged;
+
+static TestDevice *
+test_device(const Device *device)
+{
+    TestDevice *test = without_const(device);
+    return test;
+}
+
+static TestDevice *
+device_of_inner(const Device *inner)
+{
+    return (TestDevice *)(void *)((char *)without_const(inner) - offsetof(TestDevice, inner));
+}
+
+static char *
+readable_of(const TestDevice *test, const void *hidden)
+{
+    return test->readable + ((const char *)hidden - test->hidden);
+}
+
+static bool
+is_readable_address(const TestDevice *test, const void *address)
+{
+    return (const char *)address >= test->readable && (const char *)address < test->readable + REGION_SIZE;
+}
+
+/* Returns the address that tensors show, of one that kernels have used. */
+static void *
+hide(const TestDevice *test, void *address)
+{
+    return is_readable_address(test, address) ? test->hidden + ((char *)address - test->readable) : address;
+}
+
+static int
+size_log_of(size_t size)
+{
+    int log = BLOCK_SIZE_LOG_MIN;
+    while (((size_t)1 << log) < size) {
+        log++;
+    }
+    return log;
+}
+
+static void
+release_block(TensorBuffer *buffer)
+{
+    Block *block = (Block *)(void *)buffer;
+    TestDevice *test = block->device;
+    size_t size = (size_t)1 << block->size_log;
+    MemoryAccount *account = block->account;
+    memset(test->readable + block->offset, FILLING, buffer->size);
+    mutex_lock(&test->lock);
+    block->next = test->free_blocks[block->size_log];
+    test->free_blocks[block->size_log] = block;
+    test->memory.in_use -= size;
+    mutex_unlock(&test->lock);
+    if (account != NULL) {
+        memory_account_count(account, -(int64_t)size, 0);
+    }
+}
+
+/* Takes a free block, or cuts one from the region. Called with the lock held. NULL without memory. */
+static Block *
+take_block(TestDevice *test, int size_log)
+{
+    size_t size = (size_t)1 << size_log;
+    Block *block = test->free_blocks[size_log];
+    if (test->memory.in_use + size > test->memory.limit) {
+        return NULL;
+    }
+    if (block != NULL) {
+        test->free_blocks[size_log] = block->next;
+    } else if (test->used + size <= REGION_SIZE) {
+        block = memory_new(1, sizeof *block);
+        if (block == NULL) {
+            return NULL;
+        }
+        *block = (Block){.device = test, .offset = test->used, .size_log = size_log};
+        test->used += size;
+    } else {
+        return NULL;
+    }
+    test->memory.in_use += size;
+    test->memory.allocation_count++;
+    test->memory.peak = test->memory.in_use > test->memory.peak ? test->memory.in_use : test->memory.peak;
+    return block;
+}
+
+static TensorBuffer *
+test_allocate(Device *device, size_t size)
+{
+    TestDevice *test = test_device(device);
+    int size_log = size_log_of(size);
+    if (size_log > BLOCK_SIZE_LOG_MAX ||
+        (charged != NULL && !memory_account_admits(charged, (int64_t)1 << size_log))) {
+        return NULL;
+    }
+    mutex_lock(&test->lock);
+    Block *block = take_block(test, size_log);
+    mutex_unlock(&test->lock);
+    if (block == NULL) {
+        return NULL;
+    }
+    block->account = charged;
+    if (charged != NULL) {
+        memory_account_count(charged, (int64_t)1 << size_log, (int64_t)1 << size_log);
+    }
+    memset(test->readable + block->offset, FILLING, size);
+    block->buffer = (TensorBuffer){.reference_count = 1,
+        .size = size,
+        .data = test->hidden + block->offset,
+        .release = release_block,
+        .owner = test,
+        .memory = TEST_MEMORY};
+    return &block->buffer;
+}
+
+static void
+test_memory(const Device *device, DeviceMemory *ret_memory)
+{
+    TestDevice *test = test_device(device);
+    mutex_lock(&test->lock);
+    *ret_memory = test->memory;
+    mutex_unlock(&test->lock);
+}
+
+static MemoryAccount *
+test_charge(Device *device, MemoryAccount *account)
+{
+    (void)device;
+    MemoryAccount *before = charged;
+    charged = account;
+    return before;
+}
+
+static DeviceLane *
+test_lane(Device *device)
+{
+    return (DeviceLane *)(void *)device;
+}
+
+static void
+test_enter(Device *device, DeviceLane *lane)
+{
+    assert((void *)lane == (void *)device);
+}
+
+static const char *
+test_fault(Device *device)
+{
+    TestDevice *test = test_device(device);
+    mutex_lock(&test->lock);
+    const char *fault = test->fault;
+    mutex_unlock(&test->lock);
+    return fault;
+}
+
+static Status
+test_leave(Call *call, Device *device, DeviceLane *lane)
+{
+    assert((void *)lane == (void *)device);
+    const char *fault = test_fault(device);
+    return fault == NULL
+               ? STATUS_OK
+               : call_fail(call, STATUS_UNAVAILABLE, "the test device is out of service: %s", fault);
+}
+
+static char *
+bytes_of(const TestDevice *test, const TensorBuffer *buffer, size_t offset)
+{
+    char *data = buffer->data;
+    return (buffer->memory == TEST_MEMORY ? readable_of(test, data) : data) + offset;
+}
+
+/* Copies the bytes, gives the buffers back and tells the end. */
+static void
+end_copy(const TestDevice *test, DeviceCopy *copy, const Failure *failure)
+{
+    TensorBuffer *from = copy->from;
+    TensorBuffer *to = copy->to;
+    if (failure == NULL) {
+        memcpy(bytes_of(test, to, copy->to_offset), bytes_of(test, from, copy->from_offset), copy->size);
+    }
+    tensor_buffer_unref(from);
+    tensor_buffer_unref(to);
+    copy->done(copy, failure);
+}
+
+static void
+await_delay(uint32_t delay_us)
+{
+    struct timespec pause = {.tv_nsec = (long)delay_us * 1000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* Returns the next number of a sequence (xorshift). Called with the lock held. */
+static uint32_t
+next_random(TestDevice *test)
+{
+    test->random ^= test->random << 13;
+    test->random ^= test->random >> 17;
+    test->random ^= test->random << 5;
+    return test->random;
+}
+
+/* Waits for the next event and takes it off the list; NULL when the device closes. */
+static Event *
+take_event(TestDevice *test, uint32_t *ret_delay_us)
+{
+    mutex_lock(&test->lock);
+    while (list_is_empty(&test->events) && !test->is_closing) {
+        condition_wait(&test->has_come, &test->lock);
+    }
+    Event *event = list_is_empty(&test->events) ? NULL : LIST_ITEM(list_first(&test->events), Event, link);
+    if (event != NULL) {
+        list_remove(&event->link);
+        *ret_delay_us = next_random(test) % test->options.delay_us;
+    }
+    mutex_unlock(&test->lock);
+    return event;
+}
+
+static Event *
+take_spare_event(TestDevice *test)
+{
+    mutex_lock(&test->lock);
+    assert(!list_is_empty(&test->spare_events));
+    Event *event = LIST_ITEM(list_first(&test->spare_events), Event, link);
+    list_remove(&event->link);
+    mutex_unlock(&test->lock);
+    return event;
+}
+
+static void
+put_spare_event(TestDevice *test, Event *event)
+{
+    mutex_lock(&test->lock);
+    list_append(&test->spare_events, &event->link);
+    mutex_unlock(&test->lock);
+}
+
+static void *
+run_events(void *argument)
+{
+    TestDevice *test = argument;
+    uint32_t delay_us = 0;
+    for (Event *event = take_event(test, &delay_us); event != NULL; event = take_event(test, &delay_us)) {
+        await_delay(delay_us);
+        const char *fault = test_fault(&test->device);
+        Failure failure = {0};
+        if (fault != NULL) {
+            failure =
+                failure_of(STATUS_UNAVAILABLE, (Slice){0}, "the test device is out of service: %s", fault);
+        }
+        if (event->copy != NULL) {
+            end_copy(test, event->copy, fault == NULL ? NULL : &failure);
+        } else {
+            event->fence->passed(event->fence, fault == NULL ? NULL : &failure);
+        }
+        put_spare_event(test, event);
+    }
+    return NULL;
+}
+
+static void
+add_event(TestDevice *test, DeviceCopy *copy, DeviceFence *fence)
+{
+    Event *event = take_spare_event(test);
+    event->copy = copy;
+    event->fence = fence;
+    mutex_lock(&test->lock);
+    list_append(&test->events, &event->link);
+    condition_signal(&test->has_come);
+    mutex_unlock(&test->lock);
+}
+
+static void
+test_copy(Device *device, DeviceCopy *copy)
+{
+    TestDevice *test = test_device(device);
+    bool is_upload = copy->to->memory == TEST_MEMORY;
+    assert(copy->size > 0 && (copy->from->memory == TEST_MEMORY) != is_upload);
+    assert(
+        copy->from_offset + copy->size <= copy->from->size && copy->to_offset + copy->size <= copy->to->size);
+    (void)tensor_buffer_ref(copy->from);
+    (void)tensor_buffer_ref(copy->to);
+    mutex_lock(&test->lock);
+    bool comes_at_once = is_upload && test->fault == NULL && next_random(test) % 2 == 0;
+    test->counts.uploads += is_upload;
+    test->counts.downloads += !is_upload;
+    mutex_unlock(&test->lock);
+    if (comes_at_once) {
+        end_copy(test, copy, NULL);
+    } else {
+        add_event(test, copy, NULL);
+    }
+}
+
+static void
+test_fence(Device *device, DeviceLane *lane, DeviceFence *fence)
+{
+    TestDevice *test = test_device(device);
+    assert((void *)lane == (void *)device);
+    mutex_lock(&test->lock);
+    test->counts.fences++;
+    mutex_unlock(&test->lock);
+    add_event(test, NULL, fence);
+}
+
+static TensorBuffer *
+inner_allocate(Device *inner, size_t size)
+{
+    TestDevice *test = device_of_inner(inner);
+    TensorBuffer *buffer = test_allocate(&test->device, size);
+    if (buffer != NULL) {
+        buffer->data = readable_of(test, buffer->data);
+    }
+    return buffer;
+}
+
+static void
+inner_memory(const Device *inner, DeviceMemory *ret_memory)
+{
+    test_memory(&device_of_inner(inner)->device, ret_memory);
+}
+
+static void
+inner_parallel_for(Device *inner, int64_t count, void (*body)(void *context, int64_t index), void *context)
+{
+    Device *host = device_of_inner(inner)->options.host;
+    host->parallel_for(host, count, body, context);
+}
+
+/* The kernel that computes a node for the device, and its state. */
+typedef struct Computing {
+    const Kernel *kernel;
+    void *state;
+} Computing;
+
+static TestDevice *the_device; /* rows of kernels have no context: there is one device */
+
+static bool
+is_plain(Dtype dtype)
+{
+    return dtype_is_copyable(dtype);
+}
+
+static bool
+supports_node(const Node *node)
+{
+    const Kernel *kernel = kernel_find(the_device->options.host, node);
+    bool is_right =
+        kernel != NULL && kernel->start == NULL && kernel->compute != NULL && kernel->host_outputs == 0;
+    for (uint32_t i = 0; is_right && i < node->input_count; i++) {
+        is_right = node->inputs[i].node == NODE_NONE || is_plain(node->input_dtypes[i]);
+    }
+    for (uint32_t i = 0; is_right && i < node->output_count; i++) {
+        is_right = is_plain(node->output_dtypes[i]);
+    }
+    return is_right;
+}
+
+static Status
+create_computing(Call *call, const Node *node, void **ret_state)
+{
+    Computing *computing = memory_new(1, sizeof *computing);
+    if (computing == NULL) {
+        return call_fail_memory(call, "a test kernel");
+    }
+    computing->kernel = kernel_find(the_device->options.host, node);
+    Status status = computing->kernel->create == NULL
+                        ? STATUS_OK
+                        : computing->kernel->create(call, node, &computing->state);
+    if (status != STATUS_OK) {
+        memory_free(computing);
+        return status;
+    }
+    *ret_state = computing;
+    return STATUS_OK;
+}
+
+static void
+destroy_computing(void *state)
+{
+    Computing *computing = state;
+    if (computing->kernel->destroy != NULL && computing->state != NULL) {
+        computing->kernel->destroy(computing->state);
+    }
+    memory_free(computing);
+}
+
+static Status
+prepare_computing(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
+{
+    const Computing *computing = state;
+    (void)device;
+    return computing->kernel->prepare == NULL ? STATUS_OK
+                                              : computing->kernel->prepare(call, the_device->options.host,
+                                                    node, constants, computing->state);
+}
+
+/* Hides the addresses of an output again. */
+static void
+hide_output(const TestDevice *test, Tensor *output)
+{
+    output->data = hide(test, output->data);
+    if (output->buffer != NULL) {
+        output->buffer->data = hide(test, output->buffer->data);
+    }
+}
+
+/* Computes with the host's kernel, which is given the readable addresses of inputs and outputs. */
+static Status
+compute_node(KernelContext *context)
+{
+    TestDevice *test = test_device(context->device);
+    const Computing *computing = context->state;
+    Tensor *inputs = arena_alloc(context->call->arena, (context->input_count + 1) * sizeof *inputs);
+    if (inputs == NULL) {
+        return call_fail_memory(context->call, "a test kernel's inputs");
+    }
+    for (uint32_t i = 0; i < context->input_count; i++) {
+        inputs[i] = context->inputs[i];
+        if (!tensor_is_on_host(&inputs[i])) {
+            inputs[i].data = readable_of(test, inputs[i].data);
+        }
+    }
+    KernelContext inner = *context;
+    inner.device = &test->inner;
+    inner.host = NULL;
+    inner.lane = NULL;
+    inner.memory = NULL;
+    inner.state = computing->state;
+    inner.inputs = inputs;
+    Status status = computing->kernel->compute(&inner);
+    for (uint32_t i = 0; i < context->input_count; i++) {
+        context->inputs[i].buffer = inputs[i].buffer;
+    }
+    for (uint32_t i = 0; i < context->output_count; i++) {
+        hide_output(test, &context->outputs[i]);
+    }
+    mutex_lock(&test->lock);
+    test->counts.computed++;
+    mutex_unlock(&test->lock);
+    return status;
+}
+
+static Kernel kernels[OPS_MAX];
+static char kernel_ops[OPS_MAX][OP_NAME_SIZE];
+static KernelFamily family = {.kernels = kernels, .file = __FILE__};
+static const KernelFamily *const families[] = {&family};
+
+/* Returns which inputs the reference kernel of an op wants on the host. */
+static uint32_t
+host_inputs_of(const Op *op)
+{
+    for (size_t i = 0; i < reference_table_count; i++) {
+        for (size_t k = 0; k < reference_table[i]->kernel_count; k++) {
+            if (slice_equals_string(op->name, reference_table[i]->kernels[k].op)) {
+                return reference_table[i]->kernels[k].host_inputs;
+            }
+        }
+    }
+    return 0;
+}
+
+static void
+make_kernels(void)
+{
+    assert(op_count() <= OPS_MAX);
+    family.kernel_count = 0;
+    for (size_t i = 0; i < op_count(); i++) {
+        const Op *op = op_at(i);
+        int length = snprintf(kernel_ops[i], OP_NAME_SIZE, "%.*s", SLICE_PRINT(op->name));
+        assert(length < OP_NAME_SIZE);
+        (void)length;
+        kernels[family.kernel_count++] = (Kernel){.op = kernel_ops[i],
+            .supports = supports_node,
+            .create = create_computing,
+            .destroy = destroy_computing,
+            .prepare = prepare_computing,
+            .compute = compute_node,
+            .host_inputs = host_inputs_of(op)};
+    }
+}
+
+/* Maps the region twice. */
+static bool
+map_region(TestDevice *test)
+{
+    int file = memfd_create("test-device", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, (off_t)REGION_SIZE) != 0) {
+        return false;
+    }
+    test->readable = mmap(NULL, REGION_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    test->hidden = mmap(NULL, REGION_SIZE, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    (void)close(file);
+    return test->readable != MAP_FAILED && test->hidden != MAP_FAILED;
+}
+
+static void
+make_devices(TestDevice *test)
+{
+    test->device = (Device){.type = "GPU",
+        .incarnation = 1,
+        .isa = "test",
+        .thread_count = 1,
+        .memory_number = TEST_MEMORY,
+        .allocate = test_allocate,
+        .memory = test_memory,
+        .charge = test_charge,
+        .lane = test_lane,
+        .enter = test_enter,
+        .leave = test_leave,
+        .copy = test_copy,
+        .fence = test_fence,
+        .fault = test_fault};
+    test->inner = (Device){.type = "CPU",
+        .isa = test->options.host->isa,
+        .thread_count = test->options.host->thread_count,
+        .memory_number = TEST_MEMORY,
+        .allocate = inner_allocate,
+        .memory = inner_memory,
+        .charge = test_charge,
+        .parallel_for = inner_parallel_for};
+}
+
+Status
+test_device_open(Call *call, const TestDeviceOptions *options, Device **ret_device)
+{
+    assert(the_device == NULL && options->host != NULL);
+    TestDevice *test = memory_new(1, sizeof *test);
+    if (test == NULL || !map_region(test)) {
+        return call_fail_memory(call, "a test device");
+    }
+    test->options = *options;
+    test->options.delay_us = options->delay_us == 0 ? DELAY_DEFAULT_US : options->delay_us;
+    test->memory.limit = options->memory == 0 ? MEMORY_DEFAULT : options->memory;
+    test->random = options->seed * 2654435761U | 1;
+    mutex_init(&test->lock);
+    condition_init(&test->has_come);
+    list_init(&test->events);
+    list_init(&test->spare_events);
+    for (int i = 0; i < EVENTS_MAX; i++) {
+        list_append(&test->spare_events, &test->event_table[i].link);
+    }
+    make_devices(test);
+    the_device = test;
+    make_kernels();
+    int code = pthread_create(&test->thread, NULL, run_events, test);
+    assert(code == 0);
+    (void)code;
+    *ret_device = &test->device;
+    return kernel_register(call, "GPU", families, COUNT_OF(families));
+}
+
+void
+test_device_close(Device *device)
+{
+    TestDevice *test = test_device(device);
+    if (device == NULL) {
+        return;
+    }
+    kernel_unregister("GPU");
+    mutex_lock(&test->lock);
+    test->is_closing = true;
+    condition_signal(&test->has_come);
+    mutex_unlock(&test->lock);
+    (void)pthread_join(test->thread, NULL);
+    assert(test->memory.in_use == 0);
+    for (int log = 0; log <= BLOCK_SIZE_LOG_MAX; log++) {
+        while (test->free_blocks[log] != NULL) {
+            Block *block = test->free_blocks[log];
+            test->free_blocks[log] = block->next;
+            memory_free(block);
+        }
+    }
+    (void)munmap(test->readable, REGION_SIZE);
+    (void)munmap(test->hidden, REGION_SIZE);
+    condition_done(&test->has_come);
+    mutex_done(&test->lock);
+    memory_free(test);
+    the_device = NULL;
+}
+
+TestDeviceCounts
+test_device_counts(const Device *device)
+{
+    TestDevice *test = test_device(device);
+    mutex_lock(&test->lock);
+    TestDeviceCounts counts = test->counts;
+    mutex_unlock(&test->lock);
+    return counts;
+}
+
+void
+test_device_break(Device *device, const char *reason)
+{
+    TestDevice *test = test_device(device);
+    mutex_lock(&test->lock);
+    test->fault = reason;
+    mutex_unlock(&test->lock);
+}

@@ -1,0 +1,295 @@
+/* Graphs on a host and an accelerator: which node gets which device, what is copied, and that results are the
+ * same. The test device ends the process when anybody reads its memory without a copy. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka_all.h"
+#include "tests/support/partition_runs.h"
+#include "tests/support/test_device.h"
+
+static const ScheduleNode *
+find_node(const Partition *partition, const char *name)
+{
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        if (slice_equals_string(partition->nodes[id].node->name, name)) {
+            return &partition->nodes[id];
+        }
+    }
+    fail_msg("there is no node '%s'", name);
+    return NULL;
+}
+
+static bool
+is_accelerated(const Partition *partition, const char *name)
+{
+    return !device_is_host(find_node(partition, name)->device);
+}
+
+static int
+count_copies(const Partition *partition)
+{
+    int count = 0;
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        count += slice_equals_string(partition->nodes[id].node->op->name, "_Copy");
+    }
+    return count;
+}
+
+static void
+what_both_memories_read_is_copied_once(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "a = Neg(x) T=float32\n"
+                                                         "b = Square(x) T=float32\n"
+                                                         "c = Add(a, b) T=float32\n"
+                                                         "out = _Retval(c) T=float32 index=0\n"
+                                                         "also = _Retval(c) T=float32 index=1\n");
+    Tensor args[1] = {fixture_vector(&fixture, 5, 3)};
+    assert_int_equal(count_copies(partition), 2);
+    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_float_equal(tensor_float(&outcome.outputs[0], 4), 6, 0);
+    assert_float_equal(tensor_float(&outcome.outputs[1], 4), 6, 0);
+    TestDeviceCounts counts = test_device_counts(fixture.accelerator);
+    assert_int_equal(counts.computed, 3);
+    assert_int_equal(counts.uploads, 1);
+    assert_int_equal(counts.downloads, 1);
+    assert_int_equal(counts.fences, 1);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+a_constant_is_uploaded_when_the_graph_is_compiled(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "k = Const() dtype=float32 value=float32(2)\n"
+                                                         "y = Mul(x, k) T=float32\n"
+                                                         "out = _Retval(y) T=float32 index=0\n");
+    assert_int_equal(test_device_counts(fixture.accelerator).uploads, 1);
+    for (int round = 0; round < 2; round++) {
+        RunOutcome outcome = {0};
+        Tensor args[1] = {fixture_vector(&fixture, 3, 4)};
+        fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+        assert_string_equal(outcome.message, "");
+        assert_float_equal(tensor_float(&outcome.outputs[0], 2), 8, 0);
+        outcome_clear(&outcome);
+    }
+    assert_int_equal(test_device_counts(fixture.accelerator).uploads, 3);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+what_only_passes_on_stays_where_it_lies(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "a = Neg(x) T=float32\n"
+                                                         "to = Const() dtype=int32 value=int32<2>(2;3)\n"
+                                                         "r = Reshape(a, to) T=float32 Tshape=int32\n"
+                                                         "i = Identity(r) T=float32\n"
+                                                         "s = Shape(i) T=float32 out_type=int32\n"
+                                                         "b = Square(i) T=float32\n"
+                                                         "out = _Retval(b) T=float32 index=0\n"
+                                                         "shape = _Retval(s) T=int32 index=1\n");
+    Tensor args[1] = {fixture_vector(&fixture, 6, 3)};
+    assert_int_equal(count_copies(partition), 2);
+    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_float_equal(tensor_float(&outcome.outputs[0], 5), 9, 0);
+    assert_int_equal(((const int32_t *)outcome.outputs[1].data)[1], 3);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+shapes_are_computed_on_the_host(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "a = Neg(x) T=float32\n"
+                                                         "s = Shape(a) T=float32 out_type=int32\n"
+                                                         "one = Const() dtype=int32 value=int32<1>(1)\n"
+                                                         "t = Mul(s, one) T=int32\n"
+                                                         "r = Reshape(a, t) T=float32 Tshape=int32\n"
+                                                         "b = Square(r) T=float32\n"
+                                                         "out = _Retval(b) T=float32 index=0\n");
+    assert_true(is_accelerated(partition, "a"));
+    assert_true(is_accelerated(partition, "b"));
+    assert_false(is_accelerated(partition, "t"));
+    assert_string_equal(find_node(partition, "t")->reason, "the host needs it to know a shape or what runs");
+    assert_int_equal(count_copies(partition), 2);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+the_graph_chooses_the_cpu(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "a = Neg(x) T=float32 @/device:CPU:0\n"
+                                                         "b = Square(a) T=float32\n"
+                                                         "out = _Retval(b) T=float32 index=0\n");
+    assert_false(is_accelerated(partition, "a"));
+    assert_true(is_accelerated(partition, "b"));
+    assert_string_equal(find_node(partition, "a")->reason, "the graph asks for the CPU");
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+/* A loop that doubles x while i < 5: i stays on the host, x on the accelerator. */
+static const char LOOP[] = "x = _Arg() T=float32 index=0\n"
+                           "zero = Const() dtype=int32 value=int32(0)\n"
+                           "i_enter = Enter(zero) T=int32 frame_name='loop'\n"
+                           "x_enter = Enter(x) T=float32 frame_name='loop'\n"
+                           "i_merge = Merge(i_enter, i_next) N=2 T=int32\n"
+                           "x_merge = Merge(x_enter, x_next) N=2 T=float32\n"
+                           "five = Const(^i_merge) dtype=int32 value=int32(5)\n"
+                           "less = Less(i_merge, five) T=int32\n"
+                           "cond = LoopCond(less)\n"
+                           "i_switch = Switch(i_merge, cond) T=int32\n"
+                           "x_switch = Switch(x_merge, cond) T=float32\n"
+                           "i_body = Identity(i_switch:1) T=int32\n"
+                           "x_body = Identity(x_switch:1) T=float32\n"
+                           "one = Const(^i_body) dtype=int32 value=int32(1)\n"
+                           "i_add = Add(i_body, one) T=int32\n"
+                           "x_add = Add(x_body, x_body) T=float32\n"
+                           "i_next = NextIteration(i_add) T=int32\n"
+                           "x_next = NextIteration(x_add) T=float32\n"
+                           "x_exit = Exit(x_switch) T=float32\n"
+                           "out = _Retval(x_exit) T=float32 index=0\n";
+
+static void
+a_loop_waits_for_no_copy(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, LOOP);
+    Tensor args[1] = {fixture_vector(&fixture, 3, 1)};
+    assert_false(is_accelerated(partition, "less"));
+    assert_false(is_accelerated(partition, "i_add"));
+    assert_true(is_accelerated(partition, "x_add"));
+    assert_int_equal(count_copies(partition), 2);
+    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_float_equal(tensor_float(&outcome.outputs[0], 2), 32, 0);
+    TestDeviceCounts counts = test_device_counts(fixture.accelerator);
+    assert_int_equal(counts.computed, 5);
+    assert_int_equal(counts.uploads, 1);
+    assert_int_equal(counts.downloads, 1);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+a_device_out_of_service_takes_no_runs(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, LOOP);
+    Tensor args[1] = {fixture_vector(&fixture, 3, 1)};
+    test_device_break(fixture.accelerator, "it was unplugged");
+    RunRequest request = {.partition = partition, .args = args, .arg_count = 1};
+    assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_UNAVAILABLE);
+    assert_string_equal(
+        fixture.call.error.message, "the GPU of this worker is out of service: it was unplugged");
+    tensor_unref(&args[0]);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+a_full_device_fails_the_step_alone(void **state)
+{
+    (void)state;
+    enum { LARGE = 300 << 20 };
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "n = _Arg() T=int32 index=0\n"
+                                                         "zero = Const() dtype=float32 value=float32(0)\n"
+                                                         "f = Fill(n, zero) T=float32 index_type=int32\n"
+                                                         "s = Size(f) T=float32 out_type=int32\n"
+                                                         "out = _Retval(s) T=int32 index=0\n");
+    Shape shape = shape_vector(1);
+    for (int round = 0; round < 2; round++) {
+        Tensor args[1] = {0};
+        assert_true(tensor_new(DTYPE_INT32, &shape, &args[0]));
+        *(int32_t *)args[0].data = round == 0 ? LARGE : 10;
+        fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+        assert_int_equal(outcome.code, round == 0 ? STATUS_RESOURCE_EXHAUSTED : STATUS_OK);
+        if (round == 0) {
+            assert_string_equal(outcome.node, "f");
+            assert_non_null(strstr(outcome.message, "needs 1258291200 bytes"));
+        }
+        outcome_clear(&outcome);
+    }
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+/* Reads a tensor of the device on the host, which the test device must not allow. */
+static void
+read_foreign_memory(void)
+{
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 1);
+    TensorBuffer *buffer = fixture.accelerator->allocate(fixture.accelerator, 16);
+    volatile const char *bytes = buffer->data;
+    _exit(bytes[0] == 0 ? 1 : 2);
+}
+
+static void
+a_host_read_of_foreign_memory_ends_the_process(void **state)
+{
+    (void)state;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)signal(SIGSEGV, SIG_DFL);
+        read_foreign_memory();
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) > 2));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_both_memories_read_is_copied_once),
+        cmocka_unit_test(a_constant_is_uploaded_when_the_graph_is_compiled),
+        cmocka_unit_test(what_only_passes_on_stays_where_it_lies),
+        cmocka_unit_test(shapes_are_computed_on_the_host),
+        cmocka_unit_test(the_graph_chooses_the_cpu),
+        cmocka_unit_test(a_loop_waits_for_no_copy),
+        cmocka_unit_test(a_device_out_of_service_takes_no_runs),
+        cmocka_unit_test(a_full_device_fails_the_step_alone),
+        cmocka_unit_test(a_host_read_of_foreign_memory_ends_the_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

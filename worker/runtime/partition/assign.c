@@ -1,0 +1,504 @@
+/* Chooses devices. The accelerator gets every node that it has a kernel for, except:
+ *
+ *   - nodes whose device the graph names otherwise;
+ *   - nodes that only pass values on (Identity, Reshape): the value stays where it lies;
+ *   - nodes about shapes: small integers that something on the host needs (the shape of a Reshape, the
+ *     predicate of a loop), found backwards from there, or that follow from such alone, found forwards.
+ *     On the accelerator each would make the host wait for it (onnxruntime #7427).
+ *
+ * Merge, Enter and NextIteration have a memory of their own: that of what a loop carries. It is found by
+ * repetition, because a loop's value comes from the loop itself. */
+#include "worker/runtime/partition/stages.h"
+
+#include <assert.h>
+
+enum { SHAPE_ELEMENTS_MAX = 1024 };
+static const size_t ASSIGNING_MAX = (size_t)1 << 30;
+
+typedef struct Assigning {
+    Call *call;
+    Arena *arena; /* for what is needed here only: shapes take much */
+    Partition *partition;
+    Device *accelerator;
+    const Kernel **kernels;     /* by node: the accelerator's, or NULL */
+    const Shape *const *shapes; /* by node and port, as far as they are known; NULL: nothing is */
+    bool *is_needed;            /* by node: the host needs its output to know a shape or what runs */
+    uint32_t *queue;            /* nodes that were marked in is_needed, in that order */
+    uint32_t queue_count;
+} Assigning;
+
+static bool
+is_bit_set(uint32_t bits, uint32_t index)
+{
+    return (bits >> (index < 31 ? index : 31) & 1) != 0;
+}
+
+/* Returns whether an output is one of the inputs, wherever that lies. */
+static bool
+passes_port_on(const ScheduleNode *node, uint32_t port)
+{
+    if (node->kind == SCHEDULE_SWITCH || node->kind == SCHEDULE_EXIT) {
+        return true;
+    }
+    return node->kind == SCHEDULE_KERNEL && device_is_host(node->device) &&
+           node->kernel->sharing == KERNEL_PASSES && is_bit_set(node->kernel->any_inputs, port);
+}
+
+static bool
+is_in_memory_of_its_own(const ScheduleNode *node)
+{
+    return node->kind == SCHEDULE_MERGE || node->kind == SCHEDULE_ENTER || node->kind == SCHEDULE_NEXT;
+}
+
+uint16_t
+output_memory(const Partition *partition, Endpoint from)
+{
+    return from.node == NODE_NONE ? MEMORY_HOST : partition->nodes[from.node].memories[from.port];
+}
+
+static uint16_t
+kernel_input_memory(const ScheduleNode *node, uint32_t input)
+{
+    if (device_is_host(node->device)) {
+        return is_bit_set(node->kernel->any_inputs, input) ? MEMORY_ANY : MEMORY_HOST;
+    }
+    return is_bit_set(node->kernel->host_inputs, input) ? MEMORY_HOST : node->device->memory_number;
+}
+
+typedef enum InputRule {
+    READS_ON_HOST,
+    READS_AS_KERNEL,   /* as its kernel says */
+    READS_NOTHING,     /* passes it on */
+    READS_OWN_MEMORY,  /* where its own output lies */
+    READS_A_PREDICATE, /* passes input 0 on, reads input 1 on the host */
+} InputRule;
+
+static const InputRule INPUT_RULES[] = {
+    [SCHEDULE_KERNEL] = READS_AS_KERNEL,
+    [SCHEDULE_PROMISE] = READS_AS_KERNEL,
+    [SCHEDULE_STATIC] = READS_NOTHING,
+    [SCHEDULE_CONST] = READS_NOTHING,
+    [SCHEDULE_ARG] = READS_NOTHING,
+    [SCHEDULE_RETVAL] = READS_ON_HOST,
+    [SCHEDULE_SEND] = READS_ON_HOST,
+    [SCHEDULE_RECV] = READS_NOTHING,
+    [SCHEDULE_SWITCH] = READS_A_PREDICATE,
+    [SCHEDULE_MERGE] = READS_OWN_MEMORY,
+    [SCHEDULE_ENTER] = READS_OWN_MEMORY,
+    [SCHEDULE_EXIT] = READS_NOTHING,
+    [SCHEDULE_NEXT] = READS_OWN_MEMORY,
+    [SCHEDULE_FORWARD] = READS_ON_HOST,
+    [SCHEDULE_TRIGGER] = READS_NOTHING,
+    [SCHEDULE_NOTHING] = READS_NOTHING,
+};
+
+uint16_t
+input_memory(const Partition *partition, const ScheduleNode *node, uint32_t input)
+{
+    Endpoint from = node->node->inputs[input];
+    if (from.node == NODE_NONE || !dtype_is_copyable(node->node->input_dtypes[input]) ||
+        node_input_is_reference(node->node, input)) {
+        return MEMORY_ANY;
+    }
+    assert(from.node < partition->node_count);
+    (void)partition;
+    InputRule rule = INPUT_RULES[node->kind];
+    if (rule == READS_AS_KERNEL) {
+        return kernel_input_memory(node, input);
+    }
+    if (rule == READS_OWN_MEMORY) {
+        return node->memories[0];
+    }
+    bool is_read = rule == READS_ON_HOST || (rule == READS_A_PREDICATE && input == 1);
+    return is_read ? MEMORY_HOST : MEMORY_ANY;
+}
+
+static bool
+asks_for(const ScheduleNode *node, const char *device)
+{
+    return slice_equals_string(node->node->def->device, device);
+}
+
+/* Returns whether all data of the node may lie in another memory than the host's: no strings, no handles. */
+static bool
+has_plain_data(const Node *node)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i].node != NODE_NONE &&
+            (!dtype_is_copyable(node->input_dtypes[i]) || node_input_is_reference(node, i))) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (!dtype_is_copyable(node->output_dtypes[i]) || node_output_is_reference(node, i)) {
+            return false;
+        }
+    }
+    return node->output_count > 0;
+}
+
+static bool
+passes_values_on(const ScheduleNode *node)
+{
+    return node->kernel->sharing == KERNEL_PASSES && node->kernel->any_inputs != 0;
+}
+
+/* Finds the accelerator's kernel for a node; NULL, with the reason in the node, when the host computes it. */
+static const Kernel *
+find_candidate(const Assigning *assigning, ScheduleNode *node)
+{
+    if (node->kind != SCHEDULE_KERNEL || passes_values_on(node)) {
+        return NULL;
+    }
+    if (asks_for(node, "/device:CPU:0")) {
+        node->reason = "the graph asks for the CPU";
+        return NULL;
+    }
+    if (!has_plain_data(node->node)) {
+        node->reason = "it has strings, handles or variables";
+        return NULL;
+    }
+    const Kernel *kernel = kernel_find(assigning->accelerator, node->node);
+    node->reason = kernel == NULL ? "the accelerator has no kernel for its types and attributes" : NULL;
+    return kernel;
+}
+
+static bool
+is_about_shapes(Dtype dtype)
+{
+    return dtype_is_integer(dtype) || dtype == DTYPE_BOOL;
+}
+
+/* Returns whether an output is known to be large; an unknown size counts as small. */
+static bool
+is_large(const Assigning *assigning, Endpoint output)
+{
+    int64_t count = 0;
+    return assigning->shapes != NULL &&
+           shape_element_count(&assigning->shapes[output.node][output.port], &count) &&
+           count > SHAPE_ELEMENTS_MAX;
+}
+
+static bool
+is_known_small(const Assigning *assigning, Endpoint output)
+{
+    int64_t count = 0;
+    return assigning->shapes != NULL &&
+           shape_element_count(&assigning->shapes[output.node][output.port], &count) &&
+           count <= SHAPE_ELEMENTS_MAX;
+}
+
+/* Returns whether the node computes small integers of small integers, as far as its types tell. */
+static bool
+computes_shapes(const Assigning *assigning, const Node *node)
+{
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (!is_about_shapes(node->output_dtypes[i]) ||
+            is_large(assigning, (Endpoint){.node = node->id, .port = i})) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        bool is_small_input =
+            node->inputs[i].node == NODE_NONE ||
+            (is_about_shapes(node->input_dtypes[i]) && !is_large(assigning, node->inputs[i])) ||
+            is_known_small(assigning, node->inputs[i]);
+        if (!is_small_input) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Marks the producer of an input that the host reads, if it is about shapes. */
+static void
+need_on_host(Assigning *assigning, const Node *node, uint32_t input)
+{
+    Endpoint from = node->inputs[input];
+    if (from.node == NODE_NONE || assigning->is_needed[from.node] ||
+        !is_about_shapes(node->input_dtypes[input]) || is_large(assigning, from)) {
+        return;
+    }
+    assigning->is_needed[from.node] = true;
+    assigning->queue[assigning->queue_count++] = from.node;
+}
+
+/* Returns whether the node reads an input on the host, be the node on the accelerator or not. */
+static bool
+is_host_argument(const Assigning *assigning, const ScheduleNode *node, uint32_t input)
+{
+    if (node->kind == SCHEDULE_KERNEL) {
+        const Kernel *kernel = assigning->kernels[node->node->id];
+        return is_bit_set(kernel == NULL ? node->kernel->host_inputs : kernel->host_inputs, input);
+    }
+    return node->kind == SCHEDULE_FORWARD || (node->kind == SCHEDULE_SWITCH && input == 1);
+}
+
+static void
+need_host_arguments(Assigning *assigning)
+{
+    for (uint32_t id = 0; id < assigning->partition->node_count; id++) {
+        const ScheduleNode *node = &assigning->partition->nodes[id];
+        for (uint32_t i = 0; i < node->node->input_count; i++) {
+            if (is_host_argument(assigning, node, i)) {
+                need_on_host(assigning, node->node, i);
+            }
+        }
+    }
+}
+
+static void
+keep_on_host(Assigning *assigning, ScheduleNode *node, const char *reason)
+{
+    if (assigning->kernels[node->node->id] != NULL) {
+        assigning->kernels[node->node->id] = NULL;
+        node->reason = reason;
+    }
+}
+
+/* Walks back from what the host needs: a candidate that computes shapes stays on the host, and then the host
+ * needs its inputs; through other nodes a shape only passes. */
+static void
+keep_needed_shapes(Assigning *assigning)
+{
+    need_host_arguments(assigning);
+    for (uint32_t next = 0; next < assigning->queue_count; next++) {
+        ScheduleNode *node = &assigning->partition->nodes[assigning->queue[next]];
+        bool is_candidate = assigning->kernels[node->node->id] != NULL;
+        if (is_candidate && !computes_shapes(assigning, node->node)) {
+            continue;
+        }
+        keep_on_host(assigning, node, "the host needs it to know a shape or what runs");
+        for (uint32_t i = 0; i < node->node->input_count; i++) {
+            need_on_host(assigning, node->node, i);
+        }
+    }
+}
+
+/* Returns whether an input will lie on the host: as far as is known before memories are found, which is all
+ * but what loops carry. */
+static bool
+is_host_value(const Assigning *assigning, Endpoint from)
+{
+    if (from.node == NODE_NONE) {
+        return true;
+    }
+    const ScheduleNode *node = &assigning->partition->nodes[from.node];
+    return node->kind == SCHEDULE_STATIC ||
+           (node->kind == SCHEDULE_KERNEL && assigning->kernels[from.node] == NULL &&
+               !passes_values_on(node));
+}
+
+/* Goes forward over nodes that compute known small integers of such on the host. */
+static void
+keep_derived_shapes(Assigning *assigning)
+{
+    const Partition *partition = assigning->partition;
+    for (uint32_t position = 0; position < partition->node_count; position++) {
+        ScheduleNode *node = &partition->nodes[partition->graph->order[position]];
+        bool is_derived =
+            assigning->kernels[node->node->id] != NULL && computes_shapes(assigning, node->node);
+        for (uint32_t i = 0; is_derived && i < node->node->input_count; i++) {
+            is_derived = is_host_value(assigning, node->node->inputs[i]);
+        }
+        for (uint32_t i = 0; is_derived && i < node->node->output_count; i++) {
+            is_derived = is_known_small(assigning, (Endpoint){.node = node->node->id, .port = i});
+        }
+        if (is_derived) {
+            keep_on_host(assigning, node, "it follows from shapes on the host");
+        }
+    }
+}
+
+/* Gives the candidates that are left their device. Returns how many they are. */
+static uint32_t
+give_devices(const Assigning *assigning)
+{
+    uint32_t count = 0;
+    for (uint32_t id = 0; id < assigning->partition->node_count; id++) {
+        ScheduleNode *node = &assigning->partition->nodes[id];
+        if (assigning->kernels[id] != NULL) {
+            node->device = assigning->accelerator;
+            node->kernel = assigning->kernels[id];
+            node->is_cheap = true;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Sets the memories of what kernels of the accelerator make; all other outputs begin on the host. */
+static Status
+place_outputs(const Assigning *assigning)
+{
+    Partition *partition = assigning->partition;
+    size_t total = 0;
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        total += partition->nodes[id].node->output_count;
+    }
+    uint16_t *memories = arena_alloc(partition->arena, (total + 1) * sizeof *memories);
+    if (memories == NULL) {
+        return call_fail_memory(assigning->call, "the memories of a partition's tensors");
+    }
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        ScheduleNode *node = &partition->nodes[id];
+        node->memories = memories;
+        memories += node->node->output_count;
+        for (uint32_t port = 0; port < node->node->output_count; port++) {
+            bool is_made_there =
+                assigning->kernels[id] != NULL && !is_bit_set(node->kernel->host_outputs, port);
+            node->memories[port] = is_made_there ? assigning->accelerator->memory_number : MEMORY_HOST;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A reason why what an Enter or a NextIteration passes on belongs on the accelerator. */
+typedef enum Pull {
+    PULL_NONE,
+    PULL_READER, /* a kernel there reads it: better copied before the loop than in every iteration */
+    PULL_MERGE,  /* a Merge there takes it: a copy between them would hide the loop's edges from the executor
+                  */
+} Pull;
+
+static Pull
+pull_of(const ScheduleNode *reader)
+{
+    return reader->kind == SCHEDULE_MERGE ? PULL_MERGE : PULL_READER;
+}
+
+static void
+find_pulls(const Assigning *assigning, Pull *pulls)
+{
+    const Partition *partition = assigning->partition;
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        const ScheduleNode *node = &partition->nodes[id];
+        for (uint32_t i = 0; i < node->node->input_count; i++) {
+            Endpoint from = node->node->inputs[i];
+            uint16_t wanted = input_memory(partition, node, i);
+            if (wanted != MEMORY_ANY && wanted != MEMORY_HOST) {
+                Pull pull = pull_of(node);
+                pulls[from.node] = pulls[from.node] > pull ? pulls[from.node] : pull;
+            }
+        }
+    }
+}
+
+/* Returns whether the value of a Merge, Enter or NextIteration belongs on the accelerator: it comes from
+ * there, or goes there. One about shapes goes there only if the loop's edges need it. */
+static bool
+belongs_on_accelerator(const Assigning *assigning, Pull pull, const ScheduleNode *node)
+{
+    const Partition *partition = assigning->partition;
+    bool comes_from_loop = false;
+    bool comes_from_there = false;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        bool is_there = output_memory(partition, node->node->inputs[i]) != MEMORY_HOST;
+        ScheduleKind kind = partition->nodes[node->node->inputs[i].node].kind;
+        comes_from_there = comes_from_there || is_there;
+        comes_from_loop = comes_from_loop || (is_there && (kind == SCHEDULE_ENTER || kind == SCHEDULE_NEXT));
+    }
+    if (node->kind == SCHEDULE_MERGE && comes_from_loop) {
+        return true;
+    }
+    if (node->kind != SCHEDULE_MERGE && pull == PULL_MERGE) {
+        return true;
+    }
+    return !assigning->is_needed[node->node->id] &&
+           (comes_from_there || (node->kind == SCHEDULE_ENTER && pull == PULL_READER));
+}
+
+static bool
+may_leave_host(const Node *node)
+{
+    return dtype_is_copyable(node->output_dtypes[0]) && !node_output_is_reference(node, 0);
+}
+
+/* Passes memories on through one node. Returns whether anything has changed. */
+static bool
+pass_memories_on(const Assigning *assigning, const Pull *pulls, const ScheduleNode *node)
+{
+    const Partition *partition = assigning->partition;
+    bool has_changed = false;
+    if (is_in_memory_of_its_own(node)) {
+        has_changed = node->memories[0] == MEMORY_HOST && may_leave_host(node->node) &&
+                      belongs_on_accelerator(assigning, pulls[node->node->id], node);
+        node->memories[0] = has_changed ? assigning->accelerator->memory_number : node->memories[0];
+        return has_changed;
+    }
+    for (uint32_t port = 0; port < node->node->output_count; port++) {
+        if (passes_port_on(node, port)) {
+            Endpoint from = node->node->inputs[node->kind == SCHEDULE_KERNEL ? port : 0];
+            uint16_t memory = output_memory(partition, from);
+            has_changed = has_changed || node->memories[port] != memory;
+            node->memories[port] = memory;
+        }
+    }
+    return has_changed;
+}
+
+/* Finds the memories of what nodes pass on, in rounds over the graph until nothing changes: what a loop
+ * carries depends on the loop itself. Values only ever leave the host, so that the rounds end. */
+static Status
+find_memories(const Assigning *assigning)
+{
+    const Partition *partition = assigning->partition;
+    Pull *pulls = arena_alloc(assigning->arena, (partition->node_count + 1) * sizeof *pulls);
+    if (pulls == NULL) {
+        return call_fail_memory(assigning->call, "the memories of a partition's tensors");
+    }
+    bool has_changed = true;
+    while (has_changed) {
+        has_changed = false;
+        find_pulls(assigning, pulls);
+        for (uint32_t position = 0; position < partition->node_count; position++) {
+            const ScheduleNode *node = &partition->nodes[partition->graph->order[position]];
+            has_changed = pass_memories_on(assigning, pulls, node) || has_changed;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Infers the shapes of all outputs; graphs whose shapes contradict each other fail when they run, as they do
+ * without an accelerator. */
+static void
+infer_shapes(Assigning *assigning)
+{
+    Call call = {.arena = assigning->arena};
+    if (graph_infer_shapes(&call, assigning->partition->graph, NULL, 0, &assigning->shapes) != STATUS_OK) {
+        assigning->shapes = NULL;
+    }
+}
+
+Status
+assign_devices(Call *call, Partition *partition)
+{
+    if (partition->accelerator == NULL) {
+        return STATUS_OK;
+    }
+    AUTO_ARENA arena = arena_new(ASSIGNING_MAX);
+    Assigning assigning = {
+        .call = call, .arena = arena, .partition = partition, .accelerator = partition->accelerator};
+    if (arena == NULL) {
+        return call_fail_memory(call, "the devices of a partition's nodes");
+    }
+    size_t room = partition->node_count + (size_t)1;
+    assigning.kernels = arena_alloc(arena, room * sizeof(const Kernel *));
+    assigning.is_needed = arena_alloc(arena, room * sizeof(bool));
+    assigning.queue = arena_alloc(arena, room * sizeof(uint32_t));
+    if (assigning.kernels == NULL || assigning.is_needed == NULL || assigning.queue == NULL) {
+        return call_fail_memory(call, "the devices of a partition's nodes");
+    }
+    infer_shapes(&assigning);
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        assigning.kernels[id] = find_candidate(&assigning, &partition->nodes[id]);
+    }
+    keep_needed_shapes(&assigning);
+    keep_derived_shapes(&assigning);
+    if (give_devices(&assigning) == 0) {
+        partition->accelerator = NULL;
+        return STATUS_OK;
+    }
+    TRY(place_outputs(&assigning));
+    return find_memories(&assigning);
+}

@@ -1,0 +1,308 @@
+/* Inserts _Copy nodes. A copy belongs to the output that it copies, and all readers in the other memory share
+ * it. It is an ordinary node with an ordinary kernel, in the loop that its output is in, dead when that is
+ * dead.
+ *
+ * Constants that the accelerator reads are uploaded here, once, instead of being copied in every run. */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "shared/base/mutex.h"
+#include "shared/base/text.h"
+#include "worker/runtime/partition/copy_kernel.h"
+#include "worker/runtime/partition/stages.h"
+
+static const size_t COPYING_MAX = (size_t)1 << 30;
+
+typedef struct Copying {
+    Call *call;
+    Partition *partition;
+    uint32_t *copies; /* by output, as ScheduleNode.memories: the node that copies it; 0: none does */
+    uint32_t count;
+    uint32_t first; /* id of the first copy */
+} Copying;
+
+static Status
+no_memory(const Copying *copying)
+{
+    return call_fail_memory(copying->call, "the copies between devices");
+}
+
+static uint32_t *
+copy_of(const Copying *copying, Endpoint output)
+{
+    const ScheduleNode *nodes = copying->partition->nodes;
+    return &copying->copies[&nodes[output.node].memories[output.port] - nodes[0].memories];
+}
+
+static bool
+needs_copy(const Partition *partition, const ScheduleNode *node, uint32_t input)
+{
+    uint16_t wanted = input_memory(partition, node, input);
+    return wanted != MEMORY_ANY && wanted != output_memory(partition, node->node->inputs[input]);
+}
+
+typedef struct Upload {
+    DeviceCopy copy;
+    Mutex lock;
+    Condition ended;
+    bool has_ended;
+    Failure failure;
+} Upload;
+
+static void
+end_upload(DeviceCopy *copy, const Failure *failure)
+{
+    Upload *upload = (Upload *)(void *)copy;
+    mutex_lock(&upload->lock);
+    upload->failure = failure == NULL ? (Failure){0} : *failure;
+    upload->has_ended = true;
+    condition_signal(&upload->ended);
+    mutex_unlock(&upload->lock);
+}
+
+/* Copies bytes to the accelerator and waits until the source may change. */
+static Status
+upload_bytes(Call *call, Device *device, const Tensor *from, TensorBuffer *to)
+{
+    Upload upload = {0};
+    upload.copy.lane = device->lane(device);
+    upload.copy.from = from->buffer;
+    upload.copy.from_offset = (size_t)((const char *)from->data - (const char *)from->buffer->data);
+    upload.copy.to = to;
+    upload.copy.size = tensor_byte_size(from);
+    upload.copy.done = end_upload;
+    mutex_init(&upload.lock);
+    condition_init(&upload.ended);
+    device->copy(device, &upload.copy);
+    mutex_lock(&upload.lock);
+    while (!upload.has_ended) {
+        condition_wait(&upload.ended, &upload.lock);
+    }
+    mutex_unlock(&upload.lock);
+    condition_done(&upload.ended);
+    mutex_done(&upload.lock);
+    return failure_raise(call, &upload.failure);
+}
+
+static void
+release_tensor(void *tensor)
+{
+    tensor_unref(tensor);
+}
+
+/* Makes the copy of a constant's value that readers on the accelerator get. */
+static Status
+upload_value(const Copying *copying, ScheduleNode *constant)
+{
+    Call *call = copying->call;
+    Device *device = copying->partition->accelerator;
+    size_t size = tensor_byte_size(constant->value);
+    Tensor *value = arena_alloc(copying->partition->arena, sizeof *value);
+    if (value == NULL || arena_defer(copying->partition->arena, release_tensor, value) == NULL) {
+        return no_memory(copying);
+    }
+    value->dtype = constant->value->dtype;
+    shape_copy(&value->shape, &constant->value->shape);
+    constant->uploaded = value;
+    if (size == 0) {
+        return STATUS_OK;
+    }
+    value->buffer = device->allocate(device, size);
+    if (value->buffer == NULL) {
+        DeviceMemory memory = {0};
+        device->memory(device, &memory);
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "node '%.*s': a constant of %zu bytes does not fit: %" PRIu64 " of %" PRIu64
+            " bytes of the memory of the %s are in use",
+            SLICE_PRINT(constant->node->name), size, memory.in_use, memory.limit, device->type);
+    }
+    value->data = value->buffer->data;
+    return upload_bytes(call, device, constant->value, value->buffer);
+}
+
+/* Notes which outputs need a copy, numbers the copies, and uploads constants. */
+static Status
+find_copies(Copying *copying)
+{
+    Partition *partition = copying->partition;
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        const ScheduleNode *node = &partition->nodes[id];
+        for (uint32_t i = 0; node->kind != SCHEDULE_STATIC && i < node->node->input_count; i++) {
+            if (!needs_copy(partition, node, i)) {
+                continue;
+            }
+            Endpoint from = node->node->inputs[i];
+            ScheduleNode *producer = &partition->nodes[from.node];
+            if (producer->kind != SCHEDULE_STATIC) {
+                uint32_t *copy = copy_of(copying, from);
+                *copy = *copy == 0 ? copying->first + copying->count++ : *copy;
+            } else if (producer->uploaded == NULL) {
+                TRY(upload_value(copying, producer));
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Makes the arrays of nodes longer by the copies. */
+static Status
+make_room(const Copying *copying)
+{
+    Partition *partition = copying->partition;
+    Graph *graph = partition->graph;
+    size_t count = (size_t)partition->node_count + copying->count;
+    Node *nodes = arena_alloc(partition->arena, count * sizeof *nodes);
+    ScheduleNode *scheduled = arena_alloc(partition->arena, count * sizeof *scheduled);
+    if (nodes == NULL || scheduled == NULL) {
+        return no_memory(copying);
+    }
+    memcpy(nodes, graph->nodes, partition->node_count * sizeof *nodes);
+    memcpy(scheduled, partition->nodes, partition->node_count * sizeof *scheduled);
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        scheduled[id].node = &nodes[id];
+    }
+    graph->nodes = nodes;
+    partition->nodes = scheduled;
+    return STATUS_OK;
+}
+
+/* Makes the node that copies an output. */
+static Status
+make_copy(const Copying *copying, Endpoint from, uint32_t id)
+{
+    Partition *partition = copying->partition;
+    Arena *arena = partition->arena;
+    const Node *producer = partition->nodes[from.node].node;
+    bool is_download = output_memory(partition, from) != MEMORY_HOST;
+    Endpoint *input = arena_alloc(arena, sizeof *input);
+    Dtype *dtype = arena_alloc(arena, sizeof *dtype);
+    uint16_t *memory = arena_alloc(arena, sizeof *memory);
+    NodeDef *def = arena_alloc(arena, sizeof *def);
+    char *name = text_format(arena, "%.*s:%" PRIu32 "/_copy_to_%s", SLICE_PRINT(producer->name), from.port,
+        is_download ? partition->device->type : partition->accelerator->type);
+    if (input == NULL || dtype == NULL || memory == NULL || def == NULL || name == NULL) {
+        return no_memory(copying);
+    }
+    *input = from;
+    *dtype = producer->output_dtypes[from.port];
+    *memory = is_download ? MEMORY_HOST : partition->accelerator->memory_number;
+    *def = (NodeDef){.name = slice_from_string(name), .op = copy_op.name};
+    partition->graph->nodes[id] = (Node){.id = id,
+        .name = def->name,
+        .op = &copy_op,
+        .def = def,
+        .inputs = input,
+        .input_dtypes = dtype,
+        .input_count = 1,
+        .output_dtypes = dtype,
+        .output_count = 1};
+    partition->nodes[id] = (ScheduleNode){.kind = SCHEDULE_PROMISE,
+        .is_cheap = true,
+        .node = &partition->graph->nodes[id],
+        .kernel = is_download ? &download_kernel : &upload_kernel,
+        .device = partition->device,
+        .memories = memory,
+        .state = partition->accelerator};
+    return STATUS_OK;
+}
+
+/* Lets a node read copies instead of what they copy. */
+static Status
+read_copies(const Copying *copying, uint32_t id)
+{
+    const Partition *partition = copying->partition;
+    Node *node = &partition->graph->nodes[id];
+    Endpoint *inputs = NULL;
+    for (uint32_t i = 0; partition->nodes[id].kind != SCHEDULE_STATIC && i < node->input_count; i++) {
+        Endpoint from = node->inputs[i];
+        if (!needs_copy(partition, &partition->nodes[id], i) ||
+            partition->nodes[from.node].kind == SCHEDULE_STATIC) {
+            continue;
+        }
+        if (inputs == NULL) {
+            inputs = arena_alloc(partition->arena, node->input_count * sizeof *inputs);
+            if (inputs == NULL) {
+                return no_memory(copying);
+            }
+            memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+        }
+        uint32_t copy = *copy_of(copying, from);
+        inputs[i] = (Endpoint){.node = copy, .port = 0};
+    }
+    node->inputs = inputs == NULL ? node->inputs : inputs;
+    return STATUS_OK;
+}
+
+static Status
+make_copies(const Copying *copying)
+{
+    for (uint32_t id = 0; id < copying->first; id++) {
+        const Node *node = copying->partition->nodes[id].node;
+        for (uint32_t port = 0; port < node->output_count; port++) {
+            Endpoint from = {.node = id, .port = port};
+            uint32_t copy = *copy_of(copying, from);
+            if (copy != 0) {
+                TRY(make_copy(copying, from, copy));
+            }
+        }
+    }
+    for (uint32_t id = 0; id < copying->first; id++) {
+        TRY(read_copies(copying, id));
+    }
+    return STATUS_OK;
+}
+
+/* Puts each copy behind what it copies. */
+static Status
+order_copies(const Copying *copying)
+{
+    Partition *partition = copying->partition;
+    size_t room = (size_t)copying->first + copying->count;
+    uint32_t *order = arena_alloc(partition->arena, room * sizeof *order);
+    uint32_t count = 0;
+    if (order == NULL) {
+        return no_memory(copying);
+    }
+    for (uint32_t position = 0; position < copying->first; position++) {
+        uint32_t id = partition->graph->order[position];
+        const Node *node = partition->nodes[id].node;
+        order[count++] = id;
+        for (uint32_t port = 0; port < node->output_count; port++) {
+            uint32_t copy = *copy_of(copying, (Endpoint){.node = id, .port = port});
+            if (copy != 0) {
+                order[count++] = copy;
+            }
+        }
+    }
+    assert(count == room);
+    partition->graph->order = order;
+    return STATUS_OK;
+}
+
+Status
+insert_copies(Call *call, Partition *partition)
+{
+    Copying copying = {.call = call, .partition = partition, .first = partition->node_count};
+    size_t output_count = 0;
+    if (partition->accelerator == NULL) {
+        return STATUS_OK;
+    }
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        output_count += partition->nodes[id].node->output_count;
+    }
+    AUTO_ARENA arena = arena_new(COPYING_MAX);
+    copying.copies = arena == NULL ? NULL : arena_alloc(arena, (output_count + 1) * sizeof *copying.copies);
+    if (copying.copies == NULL) {
+        return no_memory(&copying);
+    }
+    TRY(find_copies(&copying));
+    if (copying.count == 0) {
+        return STATUS_OK;
+    }
+    TRY(make_room(&copying));
+    TRY(make_copies(&copying));
+    TRY(order_copies(&copying));
+    partition->node_count += copying.count;
+    partition->graph->node_count += copying.count;
+    return STATUS_OK;
+}
