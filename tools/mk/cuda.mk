@@ -7,7 +7,8 @@ CUDA_HOME := $(or $(CUDA_HOME),$(patsubst %/include/cuda_runtime_api.h,%,$(wildc
 HAS_CUDA := $(and $(wildcard $(CUDA_HOME)/include/cuda_runtime_api.h),$(shell command -v $(firstword $(CXX))),\
     $(filter x86_64,$(shell uname -m)),yes)
 NVCC := $(and $(HAS_CUDA),$(wildcard $(CUDA_HOME)/bin/nvcc))
-CUDA_CFLAGS := $(if $(HAS_CUDA),-isystem $(CUDA_HOME)/include)
+# CUDA_INCLUDES: folders of the headers of cuBLAS, cuDNN and NVRTC, where these are not beside the toolkit's.
+CUDA_CFLAGS := $(if $(HAS_CUDA),$(patsubst %,-isystem %,$(CUDA_HOME)/include $(CUDA_INCLUDES)))
 
 # Objects of the plugin stand in programs (tests) and in shared objects.
 $(OUT)/worker/cuda/%.o $(OUT)/gen/worker/cuda/%.o $(OUT)/tests/support/cuda_on_cpu/%.o: CFLAGS += -fPIC

@@ -1,0 +1,187 @@
+#include "worker/cuda/libraries.h"
+
+#include "worker/cuda/library.h"
+
+enum {
+    NVRTC,
+    BLAS,
+    DNN,
+    LIBRARY_COUNT
+}; /* in the order in which they are opened: cuDNN opens the others by name */
+
+static PluginLibrary rows[LIBRARY_COUNT];
+static bool is_open;
+
+#if CUDA_HAS_BLAS || CUDA_HAS_DNN || CUDA_HAS_NVRTC
+static LibraryTexts texts[LIBRARY_COUNT];
+#endif
+
+#define WITHOUT_HEADERS(library, header)                                                                     \
+    (PluginLibrary)                                                                                          \
+    {                                                                                                        \
+        .name = (library), .reason = "this plugin was built without its header " header                      \
+    }
+
+#if CUDA_HAS_NVRTC
+static CudaNvrtc nvrtc;
+
+static LibraryVersion
+nvrtc_version(const void *table)
+{
+    const CudaNvrtc *functions = table;
+    int major = 0;
+    int minor = 0;
+    return functions->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS
+               ? 0
+               : (LibraryVersion)major * 10000 + (LibraryVersion)minor * 100;
+}
+
+static PluginLibrary
+open_nvrtc(const char *folders)
+{
+#define ROW(name) {#name, offsetof(CudaNvrtc, name)},
+    static const LibraryFunction functions[] = {CUDA_NVRTC_FUNCTIONS(ROW)};
+#undef ROW
+    static const LibraryWanted wanted = {
+        .name = "NVRTC",
+        .file = "libnvrtc.so.13",
+        .first = "libnvrtc-builtins.so.13.0",
+        .functions = functions,
+        .function_count = COUNT_OF(functions),
+        .oldest = 130000,
+        .version = nvrtc_version,
+    };
+    return library_open(&wanted, folders, &texts[NVRTC], &nvrtc);
+}
+#else
+static PluginLibrary
+open_nvrtc(const char *folders)
+{
+    (void)folders;
+    return WITHOUT_HEADERS("NVRTC", "nvrtc.h");
+}
+#endif
+
+#if CUDA_HAS_BLAS
+static CudaBlas blas;
+
+static LibraryVersion
+blas_version(const void *table)
+{
+    return (LibraryVersion)((const CudaBlas *)table)->cublasLtGetVersion();
+}
+
+static PluginLibrary
+open_blas(const char *folders)
+{
+#define ROW(name) {#name, offsetof(CudaBlas, name)},
+    static const LibraryFunction functions[] = {CUDA_BLAS_FUNCTIONS(ROW)};
+#undef ROW
+    static const LibraryWanted wanted = {
+        .name = "cuBLASLt",
+        .file = "libcublasLt.so.13",
+        .functions = functions,
+        .function_count = COUNT_OF(functions),
+        .oldest = 130000,
+        .version = blas_version,
+    };
+    return library_open(&wanted, folders, &texts[BLAS], &blas);
+}
+#else
+static PluginLibrary
+open_blas(const char *folders)
+{
+    (void)folders;
+    return WITHOUT_HEADERS("cuBLASLt", "cublasLt.h");
+}
+#endif
+
+#if CUDA_HAS_DNN
+static CudaDnn dnn;
+
+static LibraryVersion
+dnn_version(const void *table)
+{
+    return (LibraryVersion)((const CudaDnn *)table)->cudnnGetVersion();
+}
+
+static PluginLibrary
+open_dnn(const char *folders)
+{
+#define ROW(name) {#name, offsetof(CudaDnn, name)},
+    static const LibraryFunction functions[] = {CUDA_DNN_FUNCTIONS(ROW)};
+#undef ROW
+    static const LibraryWanted wanted = {
+        .name = "cuDNN",
+        .file = "libcudnn.so.9",
+        .functions = functions,
+        .function_count = COUNT_OF(functions),
+        .oldest = 91200, /* the first for CUDA 13 */
+        .version = dnn_version,
+    };
+    return library_open(&wanted, folders, &texts[DNN], &dnn);
+}
+#else
+static PluginLibrary
+open_dnn(const char *folders)
+{
+    (void)folders;
+    return WITHOUT_HEADERS("cuDNN", "cudnn_graph.h");
+}
+#endif
+
+void
+cuda_libraries_open(const char *folders)
+{
+    if (is_open) {
+        return;
+    }
+    rows[NVRTC] = open_nvrtc(folders);
+    rows[BLAS] = open_blas(folders);
+    rows[DNN] = open_dnn(folders);
+    is_open = true;
+}
+
+const PluginLibrary *
+cuda_libraries(size_t *ret_count)
+{
+    *ret_count = is_open ? LIBRARY_COUNT : 0;
+    return rows;
+}
+
+/* Returns the table of a library that was opened and can be used. */
+static const void *
+table_of(int library, const void *table)
+{
+    return is_open && rows[library].reason == NULL ? table : NULL;
+}
+
+const CudaBlas *
+cuda_blas(void)
+{
+#if CUDA_HAS_BLAS
+    return table_of(BLAS, &blas);
+#else
+    return table_of(BLAS, NULL);
+#endif
+}
+
+const CudaDnn *
+cuda_dnn(void)
+{
+#if CUDA_HAS_DNN
+    return table_of(DNN, &dnn);
+#else
+    return table_of(DNN, NULL);
+#endif
+}
+
+const CudaNvrtc *
+cuda_nvrtc(void)
+{
+#if CUDA_HAS_NVRTC
+    return table_of(NVRTC, &nvrtc);
+#else
+    return table_of(NVRTC, NULL);
+#endif
+}

@@ -1,0 +1,105 @@
+/* The vendor's libraries: cuBLASLt for products, cuDNN for convolutions, NVRTC for fused kernels. None is
+ * linked; each is a table of its functions, NULL when it cannot be used. The tables have those functions
+ * whose headers were there when this was built.
+ *
+ * Threads: cuda_libraries_open() by the one that opens the device; the tables are constant from then on. */
+#pragma once
+
+#include "worker/runtime/plugin.h"
+
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#define CUDA_HAS_BLAS 1
+#else
+#define CUDA_HAS_BLAS 0
+#endif
+#if __has_include(<cudnn_graph.h>)
+#include <cudnn_graph.h>
+#define CUDA_HAS_DNN 1
+#else
+#define CUDA_HAS_DNN 0
+#endif
+#if __has_include(<nvrtc.h>)
+#include <nvrtc.h>
+#define CUDA_HAS_NVRTC 1
+#else
+#define CUDA_HAS_NVRTC 0
+#endif
+
+#define CUDA_BLAS_FUNCTIONS(X)                                                                               \
+    X(cublasLtCreate)                                                                                        \
+    X(cublasLtDestroy)                                                                                       \
+    X(cublasLtGetStatusName)                                                                                 \
+    X(cublasLtGetVersion)                                                                                    \
+    X(cublasLtMatmul)                                                                                        \
+    X(cublasLtMatmulAlgoGetHeuristic)                                                                        \
+    X(cublasLtMatmulDescCreate)                                                                              \
+    X(cublasLtMatmulDescDestroy)                                                                             \
+    X(cublasLtMatmulDescSetAttribute)                                                                        \
+    X(cublasLtMatmulPreferenceCreate)                                                                        \
+    X(cublasLtMatmulPreferenceDestroy)                                                                       \
+    X(cublasLtMatmulPreferenceSetAttribute)                                                                  \
+    X(cublasLtMatrixLayoutCreate)                                                                            \
+    X(cublasLtMatrixLayoutDestroy)                                                                           \
+    X(cublasLtMatrixLayoutSetAttribute)
+
+#define CUDA_DNN_FUNCTIONS(X)                                                                                \
+    X(cudnnBackendCreateDescriptor)                                                                          \
+    X(cudnnBackendDestroyDescriptor)                                                                         \
+    X(cudnnBackendExecute)                                                                                   \
+    X(cudnnBackendFinalize)                                                                                  \
+    X(cudnnBackendGetAttribute)                                                                              \
+    X(cudnnBackendSetAttribute)                                                                              \
+    X(cudnnCreate)                                                                                           \
+    X(cudnnDestroy)                                                                                          \
+    X(cudnnGetErrorString)                                                                                   \
+    X(cudnnGetVersion)                                                                                       \
+    X(cudnnSetStream)
+
+#define CUDA_NVRTC_FUNCTIONS(X)                                                                              \
+    X(nvrtcCompileProgram)                                                                                   \
+    X(nvrtcCreateProgram)                                                                                    \
+    X(nvrtcDestroyProgram)                                                                                   \
+    X(nvrtcGetCUBIN)                                                                                         \
+    X(nvrtcGetCUBINSize)                                                                                     \
+    X(nvrtcGetErrorString)                                                                                   \
+    X(nvrtcGetProgramLog)                                                                                    \
+    X(nvrtcGetProgramLogSize)                                                                                \
+    X(nvrtcVersion)
+
+#define CUDA_FUNCTION_POINTER(name) __typeof__(name) *name;
+
+#if CUDA_HAS_BLAS
+typedef struct CudaBlas {
+    CUDA_BLAS_FUNCTIONS(CUDA_FUNCTION_POINTER)
+} CudaBlas;
+#else
+typedef struct CudaBlas CudaBlas;
+#endif
+
+#if CUDA_HAS_DNN
+typedef struct CudaDnn {
+    CUDA_DNN_FUNCTIONS(CUDA_FUNCTION_POINTER)
+} CudaDnn;
+#else
+typedef struct CudaDnn CudaDnn;
+#endif
+
+#if CUDA_HAS_NVRTC
+typedef struct CudaNvrtc {
+    CUDA_NVRTC_FUNCTIONS(CUDA_FUNCTION_POINTER)
+} CudaNvrtc;
+#else
+typedef struct CudaNvrtc CudaNvrtc;
+#endif
+
+/* Opens what can be found; the folders are PluginOptions.libraries. Does it once in a process. */
+void cuda_libraries_open(const char *folders);
+
+/* What was opened and what was not, in words, for PluginDevice. Lives as long as the process. */
+const PluginLibrary *cuda_libraries(size_t *ret_count);
+
+/* The tables. NULL: the library cannot be used, or cuda_libraries_open() was not called. */
+const CudaBlas *cuda_blas(void);
+const CudaDnn *cuda_dnn(void);
+const CudaNvrtc *cuda_nvrtc(void);
