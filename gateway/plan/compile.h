@@ -21,6 +21,14 @@ typedef struct CallWeight {
     double cost;             /* of the dearest branch */
 } CallWeight;
 
+/* What a node asks of its worker: a device, or nothing. */
+typedef enum DeviceAsk {
+    DEVICE_ANY, /* the worker chooses */
+    DEVICE_CPU,
+    DEVICE_GPU_OR_ANY, /* a GPU, under soft placement: the worker chooses, but should have one */
+    DEVICE_GPU,
+} DeviceAsk;
+
 typedef struct Compile {
     Call *call;
     const PlanRequest *request;
@@ -63,6 +71,9 @@ typedef struct Compile {
     Slice *subjects;   /* … and the device or node that the reason names, perhaps "" */
     int32_t slot_tasks[PLAN_SLOT_COUNT_MAX];
     uint32_t slot_count;
+
+    /* Filled by device_choice.c. */
+    DeviceAsk *asks; /* by node */
 
     /* Filled by fusions.c. */
     uint32_t *fusions; /* by node: the node that it will be computed with, perhaps itself */

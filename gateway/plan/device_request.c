@@ -1,47 +1,83 @@
-/* The device that a node's author asks for. A request is honoured or refused, never overruled in silence;
- * soft placement, which a session asks for, drops the parts that no worker has. */
+/* A request is honoured or refused, never overruled in silence; soft placement, which a session asks for,
+ * drops the parts that no worker has. Whether some worker has a GPU now is asked when slots are bound
+ * (dispatch/bind.c): a plan outlives the workers of a moment. */
+#include "gateway/plan/device_request.h"
+
 #include <assert.h>
 
 #include "gateway/plan/device_name.h"
-#include "gateway/plan/placement.h"
 
 static Status
-refuse_request(const Compile *compile, const Node *node, const char *reason)
+refuse_request(const Compile *compile, const NodeDef *node, const char *reason)
 {
     return call_fail(compile->call, STATUS_INVALID_ARGUMENT, "node '%.*s' asks for device '%.*s', but %s",
-        SLICE_PRINT(node->name), SLICE_PRINT(node->def->device), reason);
+        SLICE_PRINT(node->name), SLICE_PRINT(node->device), reason);
 }
 
-/* Returns NULL when workers have such a device. */
+static bool
+is_of_type(const DeviceName *name, Slice type)
+{
+    return slice_equal_ignoring_case(name->type, type);
+}
+
+static bool
+is_foreign_job(const DeviceName *name)
+{
+    return name->job.size > 0 && !slice_equals_string(name->job, "worker");
+}
+
+/* Returns NULL when a worker may have such a device. */
+static const char *
+why_no_device(const DeviceName *name)
+{
+    if (is_of_type(name, SLICE("GPU"))) {
+        return name->id > 0 ? "the only GPU of a worker is '/device:GPU:0'" : NULL;
+    }
+    if (name->type.size > 0 && !is_of_type(name, SLICE("CPU"))) {
+        return "workers have devices of type 'CPU' and 'GPU' only";
+    }
+    return name->id > 0 ? "the only CPU of a worker is '/device:CPU:0'" : NULL;
+}
+
 static const char *
 why_unavailable(const DeviceName *name)
 {
-    if (name->job.size > 0 && !slice_equals_string(name->job, "worker")) {
+    if (is_foreign_job(name)) {
         return "the only job is '/job:worker'";
     }
-    if (name->replica > 0) {
-        return "the only replica is '/replica:0'";
+    return name->replica > 0 ? "the only replica is '/replica:0'" : why_no_device(name);
+}
+
+/* Under soft placement a type or id that no worker has is not asked for. */
+static DeviceAsk
+ask_of(const DeviceName *name, bool is_soft)
+{
+    if (name->type.size == 0 || why_no_device(name) != NULL) {
+        return DEVICE_ANY;
     }
-    if (name->type.size > 0 && !slice_equal_ignoring_case(name->type, SLICE("CPU"))) {
-        return "workers have devices of type 'CPU' only";
+    if (is_of_type(name, SLICE("CPU"))) {
+        return DEVICE_CPU;
     }
-    return name->id > 0 ? "the only device of a worker is '/device:CPU:0'" : NULL;
+    return is_soft ? DEVICE_GPU_OR_ANY : DEVICE_GPU;
 }
 
 Status
-device_request(const Compile *compile, const Node *node, int32_t *ret_task)
+device_request(const Compile *compile, const NodeDef *node, DeviceRequest *ret_request)
 {
     DeviceName name;
+    bool is_soft = compile->request->signature->options.has_soft_placement;
     assert(node != NULL);
-    if (!device_name_parse(node->def->device, &name)) {
+    if (!device_name_parse(node->device, &name)) {
         return refuse_request(
             compile, node, "a device is written '/job:worker/task:0/device:CPU:0', or a part of that");
     }
     const char *reason = why_unavailable(&name);
-    if (reason != NULL && !compile->request->signature->options.has_soft_placement) {
+    if (reason != NULL && !is_soft) {
         return refuse_request(compile, node, reason);
     }
-    bool is_foreign = name.job.size > 0 && !slice_equals_string(name.job, "worker");
-    *ret_task = is_foreign || name.task == DEVICE_PART_NONE ? PLAN_TASK_NONE : name.task;
+    *ret_request = (DeviceRequest){
+        .task = is_foreign_job(&name) || name.task == DEVICE_PART_NONE ? PLAN_TASK_NONE : name.task,
+        .device = ask_of(&name, is_soft),
+    };
     return STATUS_OK;
 }

@@ -236,7 +236,9 @@ estimate_slots(const Compile *compile, PlanSlot *slots)
         uint32_t slot = compile->slots[node->id];
         if (slot != SLOT_COPIED) {
             live_add(&liveness, slot, node_bytes(compile, node));
-            slots[slot].cost += estimate_cost(compile, node);
+            double cost = estimate_cost(compile, node);
+            slots[slot].cost += cost;
+            slots[slot].free_cost += compile->asks[node->id] == DEVICE_CPU ? 0 : cost;
         }
         count_last_reads(compile, node, position, last, &liveness);
     }

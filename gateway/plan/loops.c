@@ -125,8 +125,9 @@ find_whole_loops(const Compile *compile, bool *is_whole)
     }
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
         uint32_t loop = outermost_frame(frames, node_frame(frames, id));
-        int32_t task = PLAN_TASK_NONE;
-        TRY(device_request(compile, &compile->graph->nodes[id], &task));
+        DeviceRequest request;
+        TRY(device_request(compile, compile->graph->nodes[id].def, &request));
+        int32_t task = request.task;
         is_whole[loop] = is_whole[loop] &&
                          (task == PLAN_TASK_NONE || tasks[loop] == PLAN_TASK_NONE || tasks[loop] == task);
         tasks[loop] = task == PLAN_TASK_NONE ? tasks[loop] : task;

@@ -137,7 +137,7 @@ check_node(const Outline *outline, const Node *node)
     uint32_t condition = conditions->nodes[node->id];
     uint32_t ended = conditions->merges[node->id];
     bool is_target = compile->is_target[node->id];
-    int32_t task = PLAN_TASK_NONE;
+    DeviceRequest request;
     check_inputs(outline, node);
     if (ended != BRANCHING_NONE &&
         (is_target || node->input_count != conditions->branchings[ended].test_count + 1)) {
@@ -150,10 +150,10 @@ check_node(const Outline *outline, const Node *node)
         conditions_break(conditions, condition);
     }
     check_undecided(outline, node);
-    TRY(device_request(compile, node, &task));
+    TRY(device_request(compile, node->def, &request));
     for (uint32_t at = condition; at != CONDITION_ALWAYS; at = condition_fork(conditions, at)->parent) {
         if (condition_fork(conditions, at)->branching != BRANCHING_NONE) {
-            note_member(outline, node, condition_fork(conditions, at)->branching, task);
+            note_member(outline, node, condition_fork(conditions, at)->branching, request.task);
         }
     }
     return STATUS_OK;

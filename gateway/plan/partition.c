@@ -7,6 +7,8 @@
 
 #include <assert.h>
 
+#include "gateway/plan/device_request.h"
+
 typedef struct Function {
     const FunctionDef *def;
     uint32_t slot; /* SLOT_NONE while no caller of it is known */
@@ -34,18 +36,21 @@ assign_called(const Map *by_name, const Attr *attrs, size_t attr_count, uint32_t
 
 /* Writes the function into its slot's partition; its large constants become blobs, as those of the
  * graph do. */
-static void
+static Status
 emit_function(Partitioning *partitioning, const Function *function)
 {
     FunctionDef def = *function->def;
+    Part *part = &partitioning->parts[function->slot];
     NodeDef *nodes = compile_alloc(partitioning->compile, def.node_count, sizeof *nodes);
     if (nodes == NULL) {
-        partitioning->has_no_memory = true;
-        return;
+        return compile_no_memory(partitioning->compile);
     }
     for (size_t index = 0; index < def.node_count; index++) {
+        DeviceRequest request;
+        TRY(device_request(partitioning->compile, &def.nodes[index], &request));
+        partition_note_ask(part, request.device, def.nodes[index].name);
         nodes[index] = def.nodes[index];
-        nodes[index].device = SLICE("/device:CPU:0");
+        nodes[index].device = slice_from_string(partition_device(request.device));
         const AttrValue *value = slice_equals_string(nodes[index].op, "Const")
                                      ? node_def_attr(&nodes[index], SLICE("value"))
                                      : NULL;
@@ -55,7 +60,8 @@ emit_function(Partitioning *partitioning, const Function *function)
         }
     }
     def.nodes = nodes;
-    buffer_append(&partitioning->parts[function->slot].functions, &def, sizeof def);
+    buffer_append(&part->functions, &def, sizeof def);
+    return STATUS_OK;
 }
 
 /* Goes from the last function back to the first: the functions of a branch stand before their callers, so
@@ -109,7 +115,7 @@ emit_functions(Partitioning *partitioning)
     assign_functions(compile, by_name, functions);
     for (size_t index = 0; index < count; index++) {
         if (functions[index].slot < compile->slot_count) {
-            emit_function(partitioning, &functions[index]);
+            TRY(emit_function(partitioning, &functions[index]));
         }
     }
     return STATUS_OK;

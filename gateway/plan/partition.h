@@ -20,6 +20,8 @@ typedef struct Part {
     Buffer fetches;   /* uint32_t[]: of each _Retval, its fetch in the signature */
     Buffer blobs;     /* const PlanBlob *[] */
     Map *blob_names;  /* the digests among them */
+    Slice gpu_node;   /* the first node that asks for a GPU; empty: none does */
+    bool wants_gpu;   /* some node would be on a GPU if there is one */
 } Part;
 
 /* One set of slots for each of many things, with a bit for each slot of the plan. */
@@ -72,6 +74,12 @@ slot_sets_add_all(SlotSets sets, size_t index, size_t other)
         sets.words[index * sets.set_words + word] |= sets.words[other * sets.set_words + word];
     }
 }
+
+/* Returns the device that a node of this request names in its partition; "": the worker chooses. */
+const char *partition_device(DeviceAsk ask);
+
+/* Notes what a node of the slot asks for. */
+void partition_note_ask(Part *part, DeviceAsk ask, Slice node);
 
 /* Appends a node to the slot's partition. A name, list of inputs or of attributes that is NULL is noted as
  * missing memory, so that the functions below can be called in place. */

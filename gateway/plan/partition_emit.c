@@ -6,16 +6,37 @@
 
 static_assert((int)PLAN_DIGEST_SIZE == (int)SHA256_HEX_SIZE, "a digest is a sha256");
 
+const char *
+partition_device(DeviceAsk ask)
+{
+    assert((size_t)ask <= DEVICE_GPU);
+
+    static const char *const devices[] = {
+        [DEVICE_ANY] = "",
+        [DEVICE_CPU] = "/device:CPU:0",
+        [DEVICE_GPU_OR_ANY] = "",
+        [DEVICE_GPU] = "/device:GPU:0",
+    };
+    return devices[ask];
+}
+
+void
+partition_note_ask(Part *part, DeviceAsk ask, Slice node)
+{
+    if (ask == DEVICE_GPU && part->gpu_node.size == 0) {
+        part->gpu_node = node;
+    }
+    part->wants_gpu = part->wants_gpu || ask == DEVICE_GPU_OR_ANY;
+}
+
 void
 partition_emit(Partitioning *partitioning, uint32_t slot, const NodeDef *def)
 {
-    NodeDef emitted = *def;
     assert(slot < partitioning->compile->slot_count);
-    emitted.device = SLICE("/device:CPU:0");
-    partitioning->has_no_memory = partitioning->has_no_memory || emitted.name.data == NULL ||
-                                  (emitted.attr_count > 0 && emitted.attrs == NULL) ||
-                                  (emitted.input_count > 0 && emitted.inputs == NULL);
-    buffer_append(&partitioning->parts[slot].nodes, &emitted, sizeof emitted);
+    partitioning->has_no_memory = partitioning->has_no_memory || def->name.data == NULL ||
+                                  (def->attr_count > 0 && def->attrs == NULL) ||
+                                  (def->input_count > 0 && def->inputs == NULL);
+    buffer_append(&partitioning->parts[slot].nodes, def, sizeof *def);
 }
 
 void

@@ -28,6 +28,7 @@ note_decision(Partitioning *partitioning, const Node *node, uint32_t slot)
         .slot = slot,
         .why = compile->whys[node->id],
         .subject = compile->subjects[node->id],
+        .device = is_feed ? "" : partition_device(compile->asks[node->id]),
     };
     buffer_append(&partitioning->decisions, &decision, sizeof decision);
 }
@@ -310,9 +311,11 @@ void
 partition_emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
     assert(slot < partitioning->compile->slot_count);
+    DeviceAsk ask = partitioning->compile->asks[node->id];
     NodeDef def = {
         .name = node->name,
         .op = node->def->op,
+        .device = slice_from_string(partition_device(ask)),
         .inputs = write_inputs(partitioning, node, slot),
         .input_count = node->input_count + node->control_count,
         .attrs = node->attrs,
@@ -327,9 +330,11 @@ partition_emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
     if (op_is(node, "_Arg")) {
         emit_feed(partitioning, node, slot);
     } else if (op_is(node, "Const")) {
+        def.device = SLICE(""); /* its readers say where its value is needed */
         emit_constant(partitioning, node, &def, slot);
     } else {
         partition_emit(partitioning, slot, &def);
+        partition_note_ask(&partitioning->parts[slot], ask, node->name);
     }
     note_decision(partitioning, node, slot);
 }

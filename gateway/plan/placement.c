@@ -47,7 +47,9 @@ add_request(const Placement *placement, uint32_t group, const Node *asker, int32
 {
     const Compile *compile = placement->compile;
     int32_t *known = &placement->group_tasks[group];
-    TRY(device_request(compile, asker, ret_task));
+    DeviceRequest request;
+    TRY(device_request(compile, asker->def, &request));
+    *ret_task = request.task;
     if (*ret_task == PLAN_TASK_NONE || *ret_task == *known) {
         return STATUS_OK;
     }

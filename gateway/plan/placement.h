@@ -1,16 +1,12 @@
 /* Constraints on placement: which tasks nodes ask for, and which nodes must share a slot. placement.c obeys
  * them when it assigns slots; outline.c leaves a branching as it is when they would contradict a call.
  *
- *     device_request.c  the device that a node names
+ *     device_request.c  the task and device that a node names
  *     loops.c           the edges of a loop that may not be cut
  *     group.c           all reasons to be together, as groups */
 #pragma once
 
-#include "gateway/plan/compile.h"
-
-/* Returns the worker task that the node asks for, or PLAN_TASK_NONE. INVALID_ARGUMENT, with the reason, when
- * no worker can honour the request. */
-MUST_USE Status device_request(const Compile *compile, const Node *node, int32_t *ret_task);
+#include "gateway/plan/device_request.h"
 
 bool is_constant_enter(const Node *node);
 

@@ -75,6 +75,12 @@ write_shape(JsonWriter *writer, const Shape *shape)
     json_write_array_end(writer);
 }
 
+static const char *const gpu_names[] = {
+    [PLAN_GPU_UNUSED] = "unused",
+    [PLAN_GPU_WANTED] = "wanted",
+    [PLAN_GPU_NEEDED] = "needed",
+};
+
 static void
 write_slots(JsonWriter *writer, const Plan *plan)
 {
@@ -84,7 +90,8 @@ write_slots(JsonWriter *writer, const Plan *plan)
         const PlanSlot *slot = &plan->slots[index];
         json_write_object_begin(writer);
         json_member_uint64(writer, "slot", index);
-        json_member_string(writer, "device_type", slot->device_type);
+        json_member_string(writer, "device_type", slot->gpu == PLAN_GPU_NEEDED ? "GPU" : "CPU");
+        json_member_string(writer, "gpu", gpu_names[slot->gpu]);
         if (slot->task != PLAN_TASK_NONE) {
             json_member_int64(writer, "task", slot->task);
         }
@@ -186,7 +193,8 @@ write_decisions(JsonWriter *writer, const Plan *plan)
         json_write_object_begin(writer);
         json_member_slice(writer, "node", decision->node);
         json_member_uint64(writer, "slot", decision->slot);
-        json_member_string(writer, "device", "/device:CPU:0");
+        json_member_string(
+            writer, "device", decision->device[0] == '\0' ? "/device:CPU:0" : decision->device);
         write_reason(writer, decision);
         json_write_object_end(writer);
     }

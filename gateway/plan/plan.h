@@ -9,7 +9,8 @@
  * Threads:   immutable once compiled, but for the average in computed_ns. One thread compiles, which may
  *            take long: it hashes all large weights that are not absent.
  * Errors:    NOT_FOUND and INVALID_ARGUMENT name the feed, fetch, target or node; UNIMPLEMENTED names an
- *            unknown op; INVALID_ARGUMENT for a device request that cannot be honoured gives the reason. */
+ *            unknown op; INVALID_ARGUMENT for a device request that no worker could honour gives the reason.
+ */
 #pragma once
 
 #include "gateway/plan/signature.h"
@@ -22,14 +23,23 @@ enum {
     PLAN_BLOB_SIZE_MIN = 4096, /* larger constants become blobs, and all that are absent */
 };
 
+/* What a slot does with the GPU of its worker. */
+typedef enum PlanGpu {
+    PLAN_GPU_UNUSED, /* its nodes ask for the CPU, or there is too little to compute */
+    PLAN_GPU_WANTED, /* it may use one and gains by it */
+    PLAN_GPU_NEEDED, /* a node asks for one */
+} PlanGpu;
+
 typedef struct PlanSlot {
-    const char *device_type; /* "CPU" */
-    int32_t task;            /* the worker task that its nodes ask for, or PLAN_TASK_NONE */
+    PlanGpu gpu;
+    Slice gpu_node;   /* the first node that asks for a GPU; "" unless one is needed */
+    int32_t task;     /* the worker task that its nodes ask for, or PLAN_TASK_NONE */
     bool keeps_state; /* Nodes of the slot keep state in the session, so that it stays bound to one worker.
                        * In a session each task is one place, and all slots without a task together are
                        * one. */
     uint64_t memory;  /* estimate in bytes: constants, and the most that is alive at once */
     double cost;      /* estimate: arithmetic operations of one run */
+    double free_cost; /* the part of it whose nodes do not ask for the CPU */
 } PlanSlot;
 
 /* A constant that travels apart from its partition: raw little-endian elements, named by their SHA-256. The
@@ -73,7 +83,8 @@ typedef struct PlanDecision {
     Slice node;
     uint32_t slot;
     const char *why;
-    Slice subject; /* the device or node that `why` speaks of; "" for none */
+    Slice subject;      /* the device or node that `why` speaks of; "" for none */
+    const char *device; /* that it asks for: "/device:GPU:0"; "": the worker chooses */
 } PlanDecision;
 
 /* A node that an optimising pass changed or made unnecessary. */

@@ -31,6 +31,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(outline_branches(&compile));
     TRY(find_loops(&compile));
     TRY(assign_slots(&compile));
+    TRY(ask_devices(&compile));
     TRY(find_growth(&compile));
     TRY(find_fusions(&compile));
     CLEANUP(partitioning_done) Partitioning partitioning = {.compile = &compile};

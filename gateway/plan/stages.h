@@ -32,6 +32,9 @@ MUST_USE Status find_loops(Compile *compile);
 /* Assigns every node to a slot (placement.c). */
 MUST_USE Status assign_slots(Compile *compile);
 
+/* Settles what each node asks of its worker (device_choice.c). */
+MUST_USE Status ask_devices(Compile *compile);
+
 /* Infers shapes for other sizes of the feeds' open dimensions, when several slots could profit from it
  * (shapes.c). */
 MUST_USE Status find_growth(Compile *compile);

@@ -136,7 +136,7 @@ write_document(Buffer *text, int64_t element_count, const char *hex)
 static OnePlan *
 plan_new(const Constant *constant)
 {
-    static const PlanSlot slot = {.device_type = "CPU", .task = PLAN_TASK_NONE};
+    static const PlanSlot slot = {.task = PLAN_TASK_NONE};
     OnePlan *made = calloc(1, sizeof *made);
     assert_non_null(made);
     Shape shape = {.rank = 1, .dims = {constant->chunk_count * CHUNK_SIZE / (int64_t)sizeof(int32_t)}};
@@ -516,7 +516,7 @@ run_on_newest(OnePlan *made, const Constant *constant)
 static void
 run_on_second(OnePlan *made, Ended *ended)
 {
-    PlanSlot slot = {.device_type = "CPU", .task = 1};
+    PlanSlot slot = {.task = 1};
     const PlanSlot *free_slot = made->plan.slots;
     made->plan.slots = &slot;
     publish_workers(&fixture.gateways[0], 0, 1);
@@ -637,7 +637,7 @@ a_gateway_that_stops_gives_its_transfers_up(void **state)
     Constant other = store_constant(100, CHUNKS);
     OnePlan *made = begin_with_peer(CHUNKS, &constant);
     OnePlan *sent = plan_new(&other);
-    PlanSlot slot = {.device_type = "CPU", .task = 1};
+    PlanSlot slot = {.task = 1};
     made->plan.slots = &slot;
     sent->plan.slots = &slot;
     publish_workers(&fixture.gateways[0], 0, 1);

@@ -253,7 +253,7 @@ run_step(Loop *loop, Discovery *discovery, Dispatcher *dispatcher)
         .deadline_ns = simulated_ns + 10 * CLOCK_NS_PER_S,
         .is_pure = true};
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        slots[slot] = (PlanSlot){.device_type = "CPU", .task = PLAN_TASK_NONE};
+        slots[slot] = (PlanSlot){.task = PLAN_TASK_NONE};
         partitions[slot] = (PlanPartition){.slot = slot};
         (void)snprintf(partitions[slot].digest, sizeof partitions[slot].digest, "%064u", slot);
     }

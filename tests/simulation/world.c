@@ -11,8 +11,7 @@ World world;
 
 /* Two plans: one of one slot, one of two. */
 
-static const PlanSlot slots[SLOTS_MAX] = {
-    {.device_type = "CPU", .task = PLAN_TASK_NONE}, {.device_type = "CPU", .task = PLAN_TASK_NONE}};
+static const PlanSlot slots[SLOTS_MAX] = {{.task = PLAN_TASK_NONE}, {.task = PLAN_TASK_NONE}};
 static const uint32_t fetch_numbers[SLOTS_MAX] = {0, 1};
 static const Slice fetch_names[SLOTS_MAX] = {{.data = "y0", .size = 2}, {.data = "y1", .size = 2}};
 static const char document[] = "{}";

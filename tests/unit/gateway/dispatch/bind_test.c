@@ -43,7 +43,7 @@ set_up(void **state)
     assert_true(bind_open(&dispatcher));
     step = (StepRun){.dispatcher = &dispatcher, .plan = &plan, .slot_count = SLOTS, .slots = slot_runs};
     for (int index = 0; index < SLOTS; index++) {
-        plan_slots[index] = (PlanSlot){.device_type = "CPU", .task = PLAN_TASK_NONE};
+        plan_slots[index] = (PlanSlot){.task = PLAN_TASK_NONE};
         step.slots[index] = (SlotRun){.step = &step, .partition = &partitions[index]};
     }
     publish(WORKER_SERVING, WORKER_SERVING, WORKER_SERVING);
@@ -197,6 +197,101 @@ a_slot_that_keeps_state_goes_to_that_life_of_its_worker_or_nowhere(void **state)
 
 #define BIND_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Publishes workers of which these have a GPU; the fault of a card that is out of service is told too. */
+static void
+publish_gpus(const char *first, const char *second, const char *third)
+{
+    static const WorkerState states[WORKERS] = {WORKER_SERVING, WORKER_SERVING, WORKER_SERVING};
+    const char *const faults[WORKERS] = {first, second, third};
+    Roster *roster = roster_of(states);
+    for (int index = 0; index < WORKERS; index++) {
+        WireDevice device = {.type = faults[index] == NULL ? SLICE("CPU") : SLICE("GPU"),
+            .fault = slice_from_string(faults[index] == NULL ? "" : faults[index])};
+        WireWorker told = {.no_gpu = faults[index] == NULL ? SLICE("no CUDA driver") : SLICE(""),
+            .devices = &device,
+            .device_count = 1};
+        roster->workers[index].gpu = gpu_facts_obtain(NULL, &told);
+        roster->workers[index].has_gpu = faults[index] != NULL && faults[index][0] == '\0';
+        assert_non_null(roster->workers[index].gpu);
+    }
+    directory_publish(dispatcher.directory, roster);
+}
+
+static void
+need_gpu(int slot)
+{
+    plan_slots[slot].gpu = PLAN_GPU_NEEDED;
+    plan_slots[slot].gpu_node = SLICE("a");
+}
+
+static void
+a_slot_that_needs_a_gpu_goes_to_a_worker_that_has_one(void **state)
+{
+    publish_gpus(NULL, NULL, "");
+    need_gpu(0);
+    bind(*state, 2, 0);
+    bind_load(&dispatcher, worker(2), 10000);
+    (void)snprintf(step.avoided, sizeof step.avoided, "w2");
+    bind(*state, 2, 0);
+    publish_gpus(NULL, "", "an illegal address");
+    bind(*state, 1, 0);
+}
+
+static void
+a_slot_that_gains_by_a_gpu_gets_one_unless_many_wait_for_it(void **state)
+{
+    publish_gpus(NULL, NULL, "");
+    plan_slots[0].gpu = PLAN_GPU_WANTED;
+    bind(*state, 2, 0);
+    bind_note_holder(&dispatcher, worker(0), &partitions[0]);
+    bind_load(&dispatcher, worker(2), WITHOUT_GPU_LOAD - 9);
+    bind(*state, 2, 0);
+    bind_load(&dispatcher, worker(2), 2);
+    bind(*state, 0, 1);
+}
+
+static void
+what_gains_nothing_by_a_gpu_leaves_it_to_others(void **state)
+{
+    publish_gpus("", NULL, NULL);
+    bind(*state, 1, 2);
+    publish_gpus("", "", "");
+    bind(*state, 0, 1);
+}
+
+static void
+a_gpu_that_no_worker_has_is_refused_with_the_reason(void **state)
+{
+    Call *call = *state;
+    need_gpu(0);
+    publish_gpus(NULL, NULL, NULL);
+    assert_status(call, STATUS_FAILED_PRECONDITION, bind_slots(call, &step));
+    assert_string_equal(call->error.message,
+        "node 'a' asks for a GPU, and no worker has one (worker 'w0': no CUDA driver); in a session with "
+        "'soft_placement' a CPU would compute it");
+    publish_gpus(NULL, "an illegal address", NULL);
+    assert_status(call, STATUS_UNAVAILABLE, bind_slots(call, &step));
+    assert_string_equal(call->error.message,
+        "node 'a' asks for a GPU, and no serving worker has one in service: worker 'w1' has lost its own: an "
+        "illegal address");
+}
+
+static void
+a_fixed_task_without_a_gpu_is_refused_when_one_is_needed(void **state)
+{
+    Call *call = *state;
+    need_gpu(0);
+    plan_slots[0].task = 1;
+    publish_gpus("", NULL, "");
+    assert_status(call, STATUS_FAILED_PRECONDITION, bind_slots(call, &step));
+    assert_string_equal(call->error.message,
+        "node 'a' asks for a GPU, and worker 'w1', where it must run, has none in service: no CUDA driver");
+    publish_gpus("", "an illegal address", "");
+    assert_status(call, STATUS_UNAVAILABLE, bind_slots(call, &step));
+    publish_gpus("", "", "");
+    bind(*state, 1, 0);
+}
+
 int
 main(void)
 {
@@ -212,6 +307,11 @@ main(void)
         BIND_TEST(a_fixed_task_gets_its_worker),
         BIND_TEST(a_fixed_task_that_is_not_serving_is_refused),
         BIND_TEST(a_slot_that_keeps_state_goes_to_that_life_of_its_worker_or_nowhere),
+        BIND_TEST(a_slot_that_needs_a_gpu_goes_to_a_worker_that_has_one),
+        BIND_TEST(a_slot_that_gains_by_a_gpu_gets_one_unless_many_wait_for_it),
+        BIND_TEST(what_gains_nothing_by_a_gpu_leaves_it_to_others),
+        BIND_TEST(a_gpu_that_no_worker_has_is_refused_with_the_reason),
+        BIND_TEST(a_fixed_task_without_a_gpu_is_refused_when_one_is_needed),
         BIND_TEST(nobody_serving_is_said),
     };
     return cmocka_run_group_tests_name("dispatch/bind", tests, NULL, NULL);

@@ -256,14 +256,16 @@ a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
 {
     Call *call = *state;
 #define ASKING(device) "x = Placeholder() dtype=float32 shape=<4>\na = Neg(x) T=float32 @" device "\n"
-    assert_refused(call, &(PlanLiteral){.graph = ASKING("/device:GPU:0"), .feeds = "x", .fetches = "a"},
-        "node 'a' asks for device '/device:GPU:0', but workers have devices of type 'CPU' only");
+    assert_refused(call, &(PlanLiteral){.graph = ASKING("/device:TPU:0"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device '/device:TPU:0', but workers have devices of type 'CPU' and 'GPU' only");
+    assert_refused(call, &(PlanLiteral){.graph = ASKING("/gpu:1"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device '/gpu:1', but the only GPU of a worker is '/device:GPU:0'");
     assert_refused(call, &(PlanLiteral){.graph = ASKING("/job:ps/task:0"), .feeds = "x", .fetches = "a"},
         "node 'a' asks for device '/job:ps/task:0', but the only job is '/job:worker'");
     assert_refused(call, &(PlanLiteral){.graph = ASKING("/replica:1"), .feeds = "x", .fetches = "a"},
         "node 'a' asks for device '/replica:1', but the only replica is '/replica:0'");
     assert_refused(call, &(PlanLiteral){.graph = ASKING("/cpu:1"), .feeds = "x", .fetches = "a"},
-        "node 'a' asks for device '/cpu:1', but the only device of a worker is '/device:CPU:0'");
+        "node 'a' asks for device '/cpu:1', but the only CPU of a worker is '/device:CPU:0'");
     assert_refused(call, &(PlanLiteral){.graph = ASKING("gpu"), .feeds = "x", .fetches = "a"},
         "node 'a' asks for device 'gpu', but a device is written '/job:worker/task:0/device:CPU:0', or a "
         "part of "
