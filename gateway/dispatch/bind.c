@@ -199,13 +199,26 @@ take_seat(const Dispatcher *dispatcher, WorkerLoad *load)
 typedef struct Choice {
     const Dispatcher *dispatcher;
     const Holders *holders; /* of the slot's partition; NULL: none */
-    int64_t avoided;        /* the worker that failed the attempt before, an index in the roster; -1: none */
+    PlanGpu gpu;
+    int64_t avoided; /* the worker that failed the attempt before, an index in the roster; -1: none */
     uint64_t now_ns;
 } Choice;
 
+/* Returns what it costs, in slots that run there, that a worker has no GPU though the slot gains by one, or
+ * has one though others gain more. Workers that are all alike cost nothing. */
+static int64_t
+gpu_cost(const Choice *choice, const Seat *seat)
+{
+    const Dispatcher *dispatcher = choice->dispatcher;
+    if (dispatcher->gpu_seat_count == 0 || dispatcher->gpu_seat_count == dispatcher->seat_count) {
+        return 0;
+    }
+    return choice->gpu == PLAN_GPU_UNUSED ? seat->has_gpu : seat->has_gpu ? 0 : WITHOUT_GPU_LOAD;
+}
+
 /* Returns the cost of giving a slot to a worker. The heaviest reasons come first: the worker that this
- * step just failed on, one that others failed on, slots of this step that it has already, a partition that
- * must be sent, then load. */
+ * step just failed on, one that others failed on, slots of this step that it has already, a GPU that is
+ * wanted, a partition that must be sent, then load. */
 static int64_t
 cost_of(const Choice *choice, const Seat *seat)
 {
@@ -215,7 +228,38 @@ cost_of(const Choice *choice, const Seat *seat)
     int64_t taken = load->binding == choice->dispatcher->binding ? load->taken : 0;
     return ((int64_t)(seat->worker == choice->avoided) << AVOIDED_SHIFT) +
            ((int64_t)has_failed << FAILED_SHIFT) + (taken << TAKEN_SHIFT) +
-           (holders_have(choice->holders, load->number) ? 0 : SENDING) + load->running;
+           (holders_have(choice->holders, load->number) ? 0 : SENDING) + gpu_cost(choice, seat) +
+           load->running;
+}
+
+static const PlanSlot *
+planned_slot(const SlotRun *slot)
+{
+    return &slot->step->plan->slots[slot->partition->slot];
+}
+
+/* Checks that the worker, to which something else binds the slot, has the GPU that a node asks for. */
+static Status
+check_gpu(Call *call, const SlotRun *slot, const WorkerInfo *worker)
+{
+    const PlanSlot *planned = planned_slot(slot);
+    if (planned->gpu != PLAN_GPU_NEEDED || worker->has_gpu) {
+        return STATUS_OK;
+    }
+    Slice reason = gpu_facts_why_not(worker->gpu);
+    return call_fail(call, gpu_facts_have_card(worker->gpu) ? STATUS_UNAVAILABLE : STATUS_FAILED_PRECONDITION,
+        "node '%.*s' asks for a GPU, and worker '%s', where it must run, has none in service: %.*s",
+        SLICE_PRINT(planned->gpu_node), worker->name, SLICE_PRINT(reason));
+}
+
+/* Says why no serving worker takes the slot. */
+static Status
+fail_without_worker(Call *call, const SlotRun *slot)
+{
+    const Roster *roster = slot->step->workers;
+    return slot->step->dispatcher->seat_count == 0
+               ? call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", roster->count)
+               : roster_refuse_gpu(call, roster, planned_slot(slot)->gpu_node);
 }
 
 const StepPin *
@@ -242,6 +286,7 @@ bind_pinned(Call *call, SlotRun *slot, const StepPin *pin)
         return call_fail(call, STATUS_UNAVAILABLE,
             "worker '%s', which keeps variables of this session, cannot be reached", pin->worker);
     }
+    TRY(check_gpu(call, slot, worker));
     give_slot(slot, worker);
     return STATUS_OK;
 }
@@ -254,6 +299,7 @@ bind_fixed(Call *call, SlotRun *slot, int32_t task)
         return call_fail(call, STATUS_UNAVAILABLE, "slot %u asks for task %d, and no serving worker has it",
             slot->partition->slot, task);
     }
+    TRY(check_gpu(call, slot, worker));
     give_slot(slot, worker);
     return STATUS_OK;
 }
@@ -266,16 +312,18 @@ bind_free(Call *call, SlotRun *slot, Choice choice)
     const Seat *best = NULL;
     int64_t best_cost = INT64_MAX;
     choice.holders = map_get(dispatcher->holders, slice_from_string(slot->partition->digest));
+    choice.gpu = planned_slot(slot)->gpu;
     for (size_t index = 0; index < dispatcher->seat_count && best_cost > 0; index++) {
-        int64_t cost = cost_of(&choice, &dispatcher->seats[index]);
+        const Seat *seat = &dispatcher->seats[index];
+        bool fits = choice.gpu != PLAN_GPU_NEEDED || seat->has_gpu;
+        int64_t cost = fits ? cost_of(&choice, seat) : INT64_MAX;
         if (cost < best_cost) {
-            best = &dispatcher->seats[index];
+            best = seat;
             best_cost = cost;
         }
     }
     if (best == NULL) {
-        return call_fail(
-            call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", slot->step->workers->count);
+        return fail_without_worker(call, slot);
     }
     slot->worker = (int)best->worker;
     take_seat(dispatcher, best->load);
@@ -315,7 +363,7 @@ make_seats(Dispatcher *dispatcher, const Roster *roster, Seat *seats, size_t *re
         }
         load->is_listed = true;
         if (worker->state == WORKER_SERVING) {
-            seats[count++] = (Seat){.load = load, .worker = (uint32_t)index};
+            seats[count++] = (Seat){.load = load, .worker = (uint32_t)index, .has_gpu = worker->has_gpu};
         }
     }
     *ret_count = count;
@@ -362,6 +410,10 @@ take_workers(Dispatcher *dispatcher)
     dispatcher->workers = roster;
     dispatcher->seats = seats;
     dispatcher->seat_count = count;
+    dispatcher->gpu_seat_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        dispatcher->gpu_seat_count += seats[index].has_gpu;
+    }
     dispatcher->version = version;
 }
 

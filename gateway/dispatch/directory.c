@@ -83,6 +83,9 @@ roster_unref(Roster *list)
     if (list != NULL && reference_count_drop(&list->reference_count)) {
         map_free(list->by_name);
         map_free(list->by_address);
+        for (size_t index = 0; index < list->count; index++) {
+            gpu_facts_unref(list->workers[index].gpu);
+        }
         memory_free(list->devices);
         memory_free(list);
     }
@@ -138,6 +141,38 @@ roster_find_task(const Roster *list, int32_t task)
         }
     }
     return low < list->count && list->workers[low].task == task ? &list->workers[low] : NULL;
+}
+
+/* Returns the first worker that has a card, else the first one; NULL: there is none. */
+static const WorkerInfo *
+nearest_to_gpu(const Roster *list)
+{
+    for (size_t index = 0; index < list->count; index++) {
+        if (gpu_facts_have_card(list->workers[index].gpu)) {
+            return &list->workers[index];
+        }
+    }
+    return list->count == 0 ? NULL : &list->workers[0];
+}
+
+Status
+roster_refuse_gpu(Call *call, const Roster *list, Slice node)
+{
+    const WorkerInfo *nearest = nearest_to_gpu(list);
+    if (nearest == NULL) {
+        return call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (0 known)");
+    }
+    Slice reason = gpu_facts_why_not(nearest->gpu);
+    if (gpu_facts_have_card(nearest->gpu)) {
+        return call_fail(call, STATUS_UNAVAILABLE,
+            "node '%.*s' asks for a GPU, and no serving worker has one in service: worker '%s' %s%.*s",
+            SLICE_PRINT(node), nearest->name,
+            nearest->has_gpu ? "is not serving" : "has lost its own: ", SLICE_PRINT(reason));
+    }
+    return call_fail(call, STATUS_FAILED_PRECONDITION,
+        "node '%.*s' asks for a GPU, and no worker has one (worker '%s': %.*s); in a session with "
+        "'soft_placement' a CPU would compute it",
+        SLICE_PRINT(node), nearest->name, SLICE_PRINT(reason));
 }
 
 Directory *
@@ -232,6 +267,9 @@ roster_copy(const Roster *list)
     if (copy != NULL) {
         memcpy(copy->workers, list->workers, list->count * sizeof list->workers[0]);
         memcpy(copy->devices, list->devices, list->device_count * sizeof *list->devices);
+        for (size_t index = 0; index < copy->count; index++) {
+            (void)gpu_facts_ref(copy->workers[index].gpu);
+        }
         roster_index(copy);
     }
     return copy;

@@ -8,6 +8,7 @@
  * Errors:    none but lack of memory, which gives NULL. */
 #pragma once
 
+#include "gateway/dispatch/gpu_facts.h"
 #include "shared/base/call.h"
 #include "shared/base/map.h"
 #include "shared/net/socket.h"
@@ -19,7 +20,7 @@ typedef enum WorkerState { WORKER_SERVING, WORKER_DRAINING, WORKER_LOST } Worker
 
 typedef struct WorkerDevice {
     char type[8];
-    char isa[16];
+    char isa[64]; /* of a GPU also its libraries: results are equal only where it is equal */
     int64_t id;
     int64_t thread_count;
     int64_t slot_count; /* steps that it computes at a time */
@@ -34,6 +35,8 @@ typedef struct WorkerInfo {
     char incarnation[INCARNATION_TEXT_SIZE];
     int32_t task; /* lowest free number when first seen, kept by name; -1: not known yet */
     WorkerState state;
+    bool has_gpu;          /* one that is in service */
+    GpuFacts *gpu;         /* the roster holds a reference; NULL: the worker tells nothing */
     int64_t running_count; /* running steps by the worker's own count */
     size_t device_first;   /* its devices are in the list of the roster (roster_devices()) */
     size_t device_count;   /* at most WIRE_DEVICE_COUNT_MAX */
@@ -49,7 +52,8 @@ typedef struct Roster {
     WorkerInfo workers[];  /* ordered by task number and address */
 } Roster;
 
-/* Makes a list with room for so many workers and devices, to be filled and published. */
+/* Makes a list with room for so many workers and devices, to be filled and published. The references of its
+ * workers are its own. */
 MUST_USE Roster *roster_new(size_t count, size_t device_count);
 Roster *roster_ref(Roster *list);
 void roster_unref(Roster *list); /* NULL is allowed */
@@ -58,6 +62,10 @@ const WorkerInfo *roster_find_name(const Roster *list, Slice name);
 
 /* Returns the first worker with this task number. */
 const WorkerInfo *roster_find_task(const Roster *list, int32_t task);
+
+/* Says why no worker can take a slot whose node asks for a GPU: FAILED_PRECONDITION when none has one,
+ * UNAVAILABLE when those that have do not serve, or their cards do not. */
+MUST_USE Status roster_refuse_gpu(Call *call, const Roster *list, Slice node);
 
 static inline const WorkerDevice *
 roster_devices(const Roster *list, const WorkerInfo *worker)

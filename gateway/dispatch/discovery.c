@@ -81,6 +81,7 @@ roster_add(Roster *list, const Target *target)
 {
     WorkerInfo *info = &list->workers[list->count++];
     *info = target->info;
+    (void)gpu_facts_ref(info->gpu);
     info->device_first = list->device_count;
     if (info->device_count > 0) {
         memcpy(
@@ -170,6 +171,17 @@ info_fill(WorkerInfo *info, const WireWorker *worker)
     info->running_count = worker->running_count;
 }
 
+/* Notes what the worker tells of its GPU. Facts that there is no memory for come with a later answer. */
+static void
+note_gpu(WorkerInfo *info, const WireWorker *worker)
+{
+    const WireDevice *gpu = gpu_of_worker(worker);
+    GpuFacts *before = info->gpu;
+    info->has_gpu = gpu != NULL && gpu->fault.size == 0;
+    info->gpu = gpu_facts_obtain(before, worker);
+    gpu_facts_unref(before);
+}
+
 /* Names the target in the map, unless another has the name; that one may go, so that every answer asks. */
 static void
 target_name(Target *target, Slice name)
@@ -198,6 +210,7 @@ static void
 target_answered(Target *target, const WireWorker *worker)
 {
     WorkerState before = target->info.state;
+    bool had_gpu = target->info.has_gpu;
     bool is_new = !slice_equals_string(worker->name, target->info.name) ||
                   !slice_equals_string(worker->incarnation, target->info.incarnation);
     if (!slice_equals_string(worker->name, target->info.name)) {
@@ -206,12 +219,13 @@ target_answered(Target *target, const WireWorker *worker)
     target->miss_count = 0;
     target_name(target, slice_part(worker->name, 0, WORKER_NAME_SIZE - 1));
     info_fill(&target->info, worker);
+    note_gpu(&target->info, worker);
     devices_fill(target, worker);
     if (is_new || (target->info.task < 0 && --target->ask_count <= 0)) {
         target->ask_count = TASK_ASK_POLLS;
         target_announce(target);
     }
-    if (is_new || target->info.state != before) {
+    if (is_new || target->info.state != before || target->info.has_gpu != had_gpu) {
         publish_change(target->discovery);
     }
 }
@@ -323,6 +337,7 @@ target_remove(Discovery *discovery, size_t index)
         (void)map_remove(discovery->names, name);
     }
     discovery->targets[index] = discovery->targets[--discovery->target_count];
+    gpu_facts_unref(target->info.gpu);
     memory_free(target->devices);
     memory_free(target);
 }

@@ -35,6 +35,7 @@ typedef struct WorkerLoad WorkerLoad;
 typedef struct Seat {
     WorkerLoad *load;
     uint32_t worker; /* index in the roster */
+    bool has_gpu;
 } Seat;
 
 /* Calls of a slot to its step. */
@@ -194,6 +195,7 @@ struct Dispatcher {
     Map *holders; /* digest of a partition → Holders: the workers that are known to have it */
     Seat *seats;  /* the workers of `workers` that serve, in its order */
     size_t seat_count;
+    size_t gpu_seat_count; /* seats with a GPU in service */
     uint32_t number_count; /* numbers that loads have or had */
     Buffer free_numbers;   /* uint32_t[]: those that no load has any more */
     uint64_t binding;      /* counts bindings */
@@ -224,7 +226,8 @@ void bind_close(Dispatcher *dispatcher);
 
 /* Chooses a worker for every slot: one that keeps state gets the worker of its session place, a fixed task
  * its worker; the others get the least loaded worker that this step does not use yet, holders of the
- * partition first. UNAVAILABLE with the reason when there is none. */
+ * partition first, and the GPUs go to those that gain by one. UNAVAILABLE with the reason when there is none;
+ * FAILED_PRECONDITION when a GPU is needed and no worker has one. */
 MUST_USE Status bind_slots(Call *call, StepRun *step);
 const WorkerInfo *slot_worker(const SlotRun *slot);
 const StepPin *slot_pin(const SlotRun *slot); /* NULL: the slot keeps nothing */

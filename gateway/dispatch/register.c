@@ -267,6 +267,7 @@ registration_new(const SlotRun *slot, const char *key, SlotRegistered registered
     registration->plan = plan_ref(slot->step->plan);
     registration->partition = slot->partition;
     registration->worker = *slot_worker(slot);
+    registration->worker.gpu = NULL; /* the roster's, which may go first */
     list_init(&registration->waiting);
     (void)snprintf(registration->key, sizeof registration->key, "%s", key);
     (void)snprintf(registration->tenant, sizeof registration->tenant, "%s", slot->step->tenant);

@@ -24,6 +24,11 @@
 #include "shared/net/loop.h"
 #include "shared/upstream/upstream.h"
 
+/* The load of a worker without a GPU counts as so many slots more for a slot that gains by one. A card
+ * computes such a slot some tens of times faster than the threads of its host, so that about as many may
+ * queue for it before a CPU has it as soon. */
+enum { WITHOUT_GPU_LOAD = 32 };
+
 enum { STEP_ATTEMPT_MAX = 3 };
 
 /* The dispatching of one loop. */

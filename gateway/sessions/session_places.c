@@ -52,10 +52,19 @@ is_lost(const Seeker *seeker, const SessionPlace *place)
     return age_ns > SETTLING_MS * CLOCK_NS_PER_MS;
 }
 
-/* Returns the task's own worker when there is a task, else the one with the least to do. The search begins at
- * another worker for each session, so that idle workers share the sessions. */
+/* A worker without a GPU has more to do than it seems, whatever this step computes: later ones need the
+ * variables where they are. */
+static int64_t
+load_of(const WorkerInfo *worker)
+{
+    return worker->running_count + (worker->has_gpu ? 0 : WITHOUT_GPU_LOAD);
+}
+
+/* Returns the task's own worker when there is a task, else the one with the least to do; with a GPU, if one
+ * is needed. The search begins at another worker for each session, so that idle workers share the sessions.
+ */
 static const WorkerInfo *
-choose_worker(const Seeker *seeker, int32_t task)
+choose_worker(const Seeker *seeker, int32_t task, bool needs_gpu)
 {
     const Roster *roster = seeker->roster;
     const WorkerInfo *best = NULL;
@@ -63,8 +72,9 @@ choose_worker(const Seeker *seeker, int32_t task)
     memcpy(&first, (*seeker->session)->id.value.bytes + sizeof(Uuid) - sizeof first, sizeof first);
     for (size_t index = 0; index < roster->count; index++) {
         const WorkerInfo *worker = &roster->workers[(first + index) % roster->count];
-        bool fits = worker->state == WORKER_SERVING && (task < 0 || worker->task == task);
-        if (fits && (best == NULL || worker->running_count < best->running_count)) {
+        bool fits = worker->state == WORKER_SERVING && (task < 0 || worker->task == task) &&
+                    (!needs_gpu || worker->has_gpu);
+        if (fits && (best == NULL || load_of(worker) < load_of(best))) {
             best = worker;
         }
     }
@@ -85,16 +95,21 @@ write_binding(
 }
 
 static Status
-bind_place(const Seeker *seeker, int32_t task, const SessionPlace *previous)
+bind_place(const Seeker *seeker, const PlanSlot *slot, const SessionPlace *previous)
 {
+    int32_t task = slot->task;
+    bool needs_gpu = slot->gpu == PLAN_GPU_NEEDED && task < 0;
     Call *call = seeker->call;
     const SessionSnapshot *session = *seeker->session;
     Store *store = NULL;
     SessionSnapshot *newer = NULL;
-    const WorkerInfo *worker = choose_worker(seeker, task);
+    const WorkerInfo *worker = choose_worker(seeker, task, needs_gpu);
     if (worker == NULL && task >= 0) {
         return call_fail(call, STATUS_UNAVAILABLE,
             "variables of this session are to be kept by task %d, and no serving worker has it", task);
+    }
+    if (worker == NULL && needs_gpu) {
+        return roster_refuse_gpu(call, seeker->roster, slot->gpu_node);
     }
     if (worker == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", seeker->roster->count);
@@ -118,16 +133,16 @@ pin_fill(const SessionPlace *place, StepPin *ret_pin)
 
 /* Leaves the pin's epoch 0 when a place must be bound and this is a loop. */
 static Status
-take_pin(const Seeker *seeker, int32_t task, StepPin *ret_pin)
+take_pin(const Seeker *seeker, const PlanSlot *slot, StepPin *ret_pin)
 {
-    const SessionPlace *place = find_place(*seeker->session, task);
+    const SessionPlace *place = find_place(*seeker->session, slot->task);
     bool is_missing = place == NULL || is_lost(seeker, place);
     if (is_missing && seeker->context == NULL) {
         return STATUS_OK;
     }
     if (is_missing) {
-        TRY(bind_place(seeker, task, place));
-        place = find_place(*seeker->session, task);
+        TRY(bind_place(seeker, slot, place));
+        place = find_place(*seeker->session, slot->task);
     }
     if (place == NULL) {
         return call_fail(seeker->call, STATUS_ABORTED, "the session was deleted meanwhile");
@@ -148,7 +163,7 @@ take_pins(const Seeker *seeker, const StepPin **ret_pins)
         if (!plan->slots[slot].keeps_state) {
             continue;
         }
-        TRY(take_pin(seeker, plan->slots[slot].task, &pins[slot]));
+        TRY(take_pin(seeker, &plan->slots[slot], &pins[slot]));
         if (pins[slot].epoch == 0) {
             return STATUS_OK;
         }

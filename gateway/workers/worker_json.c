@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *
 state_name(WorkerState state)
@@ -10,6 +11,40 @@ state_name(WorkerState state)
 
     static const char *const names[] = {"serving", "draining", "lost"};
     return names[state];
+}
+
+static void
+write_present(JsonWriter *writer, const char *name, Slice text)
+{
+    if (text.size > 0) {
+        json_member_slice(writer, name, text);
+    }
+}
+
+static void
+write_libraries(JsonWriter *writer, const WireDevice *gpu)
+{
+    json_write_name(writer, "libraries");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < gpu->library_count; index++) {
+        json_write_object_begin(writer);
+        json_member_slice(writer, "name", gpu->libraries[index].name);
+        write_present(writer, "version", gpu->libraries[index].version);
+        write_present(writer, "reason", gpu->libraries[index].reason);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+/* Writes what a GPU has and other devices have not. */
+static void
+write_gpu(JsonWriter *writer, const WireDevice *gpu)
+{
+    write_present(writer, "card", gpu->card);
+    write_present(writer, "driver", gpu->driver);
+    json_member_boolean(writer, "in_service", gpu->fault.size == 0);
+    write_present(writer, "fault", gpu->fault);
+    write_libraries(writer, gpu);
 }
 
 void
@@ -28,6 +63,11 @@ worker_write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDe
     json_member_int64(writer, "slots", device->slot_count);
     json_member_int64(writer, "memory_limit", device->memory_limit);
     json_member_int64(writer, "memory_in_use", device->memory_in_use);
+    if (strcmp(device->type, "GPU") == 0 && gpu_facts_have_card(worker->gpu)) {
+        write_gpu(writer, worker->gpu->device);
+    } else if (worker->gpu != NULL) {
+        write_present(writer, "no_gpu", worker->gpu->absence);
+    }
     json_write_object_end(writer);
 }
 

@@ -145,7 +145,9 @@ ask_tasks(Task *task)
 static void
 note_worker(WorkerPool *pool, const WorkerInfo *worker)
 {
-    buffer_append(&pool->seen, worker, sizeof *worker);
+    WorkerInfo seen = *worker;
+    seen.gpu = NULL; /* the directory's, and not asked for here */
+    buffer_append(&pool->seen, &seen, sizeof seen);
     if (!pool->is_asked) {
         pool->is_asked = true;
         loop_defer(pool->loop, &pool->ask);

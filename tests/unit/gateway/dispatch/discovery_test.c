@@ -186,6 +186,66 @@ await_polls(int count)
     PAIR_UNTIL(worker.poll_count >= until);
 }
 
+#define GPU_ANSWER(fault)                                                                                    \
+    "{\"name\":\"w1\",\"incarnation\":\"" FIRST                                                              \
+    "\",\"state\":\"serving\",\"devices\":[{\"type\":\"CPU\",\"threads\":8},{\"type\":\"GPU\",\"isa\":\""    \
+    "sm_90/132/cublas13.1.0/cudnn9.19.0\",\"card\":\"NVIDIA H100\",\"driver\":\"580.65\"" fault              \
+    ",\"libraries\":[{\"name\":\"cuDNN\",\"reason\":\"not found\"}]}]}"
+
+/* Returns whether the one worker has a GPU in service, and a reference to what it tells of it. */
+static bool
+worker_has_gpu(GpuFacts **ret_facts)
+{
+    Roster *roster = directory_take(directory);
+    bool has_gpu = roster->count > 0 && roster->workers[0].has_gpu;
+    *ret_facts = roster->count > 0 ? gpu_facts_ref(roster->workers[0].gpu) : NULL;
+    roster_unref(roster);
+    return has_gpu;
+}
+
+static bool
+serves_gpu(void)
+{
+    GpuFacts *facts = NULL;
+    bool has_gpu = worker_has_gpu(&facts);
+    gpu_facts_unref(facts);
+    return has_gpu;
+}
+
+static void
+a_gpu_is_listed_and_its_fault_published_at_once(void **state)
+{
+    (void)state;
+    GpuFacts *facts = NULL;
+    GpuFacts *later = NULL;
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    assert_false(worker_has_gpu(&facts));
+    assert_null(facts); /* an older worker tells nothing */
+    worker.answer = GPU_ANSWER("");
+    PAIR_UNTIL(serves_gpu());
+    assert_true(worker_has_gpu(&facts));
+    assert_true(gpu_facts_have_card(facts));
+    assert_true(slice_equals_string(facts->device->card, "NVIDIA H100"));
+    assert_true(slice_equals_string(facts->device->driver, "580.65"));
+    assert_int_equal(facts->device->library_count, 1);
+    assert_true(slice_equals_string(facts->device->libraries[0].reason, "not found"));
+    await_polls(3);
+    assert_true(worker_has_gpu(&later));
+    assert_ptr_equal(facts, later); /* the same words are kept once */
+    gpu_facts_unref(facts);
+    gpu_facts_unref(later);
+    worker.answer = GPU_ANSWER(",\"fault\":\"an illegal address\"");
+    PAIR_UNTIL(!serves_gpu());
+    assert_false(worker_has_gpu(&facts));
+    assert_true(slice_equals_string(gpu_facts_why_not(facts), "an illegal address"));
+    gpu_facts_unref(facts);
+    Roster *roster = directory_take(directory);
+    assert_string_equal(
+        roster_devices(roster, &roster->workers[0])[1].isa, "sm_90/132/cublas13.1.0/cudnn9.19.0");
+    assert_int_equal(roster_devices(roster, &roster->workers[0])[1].slot_count, 0);
+    roster_unref(roster);
+}
+
 static void
 a_worker_that_answers_nonsense_is_lost_and_comes_back(void **state)
 {
@@ -244,6 +304,7 @@ main(void)
         DISCOVERY_TEST(a_task_number_stays_with_the_name),
         DISCOVERY_TEST(a_worker_without_a_task_number_is_announced_until_it_has_one),
         DISCOVERY_TEST(draining_is_told_by_the_worker_or_by_an_operator),
+        DISCOVERY_TEST(a_gpu_is_listed_and_its_fault_published_at_once),
         DISCOVERY_TEST(a_worker_that_answers_nonsense_is_lost_and_comes_back),
         DISCOVERY_TEST(a_worker_that_says_nothing_is_lost),
         DISCOVERY_TEST(a_worker_that_breaks_the_connection_is_reached_again),
