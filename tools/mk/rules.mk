@@ -1,6 +1,6 @@
 PACKAGE_LIBS = $(call pkg_config,$(sort $(PACKAGES)),--libs) -lm
 # Archives need each other in circles where one reads another's table.
-link = @echo "LINK $@"; $(CC) $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+link = @mkdir -p $(@D); echo "LINK $@"; $(CC) $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
     $(2) $(PACKAGE_LIBS)
 
 PROGRAM_SOURCES := gateway/main.c worker/main.c gateway/cli/main.c
