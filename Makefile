@@ -7,6 +7,7 @@
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json
 # make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
 # make random-graphs      many random graphs give the same bits with all passes, called or lowered, on one to three workers; SEEDS=first:count
+# make cuda               the plugin for NVIDIA's cards, which `make` builds too where there is nvcc; CUDA_ARCHS=90 names cards
 # make check              everything a change must pass: lint, both compilers, sanitizers, longer fuzzing
 # make bench              measure and print the table of tests/bench; writes build/bench.json
 # make loads              whole systems under load, 15 minutes: memory, and what tenants notice of each other; LENGTH=full an hour; writes build/loads.json
@@ -30,6 +31,7 @@ include $(sort $(wildcard shared/*/module.mk gateway/*/module.mk worker/*/module
 include tools/mk/registry.mk
 include tools/mk/rules.mk
 include tools/mk/plugin.mk
+include tools/mk/cuda_plugin.mk
 include tools/mk/test.mk
 include tools/mk/links.mk
 include tools/mk/lint.mk

@@ -19,4 +19,4 @@ CXXFLAGS_cuda := -std=gnu++17 -Wall -Wextra -Wshadow -Werror -g -fvisibility=hid
     -ffp-contract=off -fno-exceptions -fno-rtti -fno-threadsafe-statics -pthread
 $(OUT)/%.cu.o: %.cu $(OUT)/flags
 	@mkdir -p $(@D); echo "CXX  $<"; $(filter %ccache,$(CC)) $(CXX) $(CPPFLAGS) $(CUDA_CFLAGS) -include $(CUDA_ON_CPU)/language.cuh \
-	    $(CXXFLAGS_cuda) $(CFLAGS_$(VARIANT)) -fPIC -MMD -MP -x c++ -c -o $@ $<
+	    $(CXXFLAGS_cuda) $(CFLAGS_$(VARIANT):-O2=-O1) -fPIC -MMD -MP -x c++ -c -o $@ $<

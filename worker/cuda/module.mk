@@ -1,4 +1,5 @@
 ifdef HAS_CUDA
 $(call module,worker/cuda,shared/base shared/tensor shared/graph worker/runtime,cuda)
-$(call module,worker/cuda/kernels,shared/base shared/tensor shared/graph shared/ops worker/runtime worker/reference worker/cuda,cuda)
+$(call module,worker/cuda/operands,shared/base shared/tensor shared/graph shared/ops worker/runtime worker/cuda worker/cuda/kernels worker/reference,cuda)
+$(call module,worker/cuda/kernels,shared/base shared/tensor shared/graph shared/ops worker/runtime worker/reference worker/cuda worker/cuda/operands,cuda)
 endif

@@ -10,7 +10,8 @@ tell(const KernelContext *context, Shape *shapes, const Tensor **values)
     for (uint32_t index = 0; index < context->input_count; index++) {
         bool is_absent = context->inputs[index].dtype == DTYPE_INVALID;
         shapes[index] = is_absent ? shape_unknown() : context->inputs[index].shape;
-        values[index] = is_absent ? NULL : &context->inputs[index];
+        values[index] =
+            is_absent || !tensor_is_on_host(&context->inputs[index]) ? NULL : &context->inputs[index];
     }
 }
 
