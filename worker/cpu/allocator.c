@@ -460,10 +460,12 @@ allocator_memory(Allocator *allocator, DeviceMemory *ret_memory)
     }
     mutex_unlock(&allocator->lock);
     int64_t peak = atomic_load_relaxed(&allocator->peak);
-    ret_memory->limit = allocator->limit;
-    ret_memory->in_use = in_use < 0 ? 0 : (uint64_t)in_use;
-    ret_memory->peak = (uint64_t)(peak < in_use ? in_use : peak);
-    ret_memory->allocation_count = allocation_count;
+    *ret_memory = (DeviceMemory){
+        .limit = allocator->limit,
+        .in_use = in_use < 0 ? 0 : (uint64_t)in_use,
+        .peak = (uint64_t)(peak < in_use ? in_use : peak),
+        .allocation_count = allocation_count,
+    };
 }
 
 void

@@ -19,6 +19,8 @@ typedef struct DeviceMemory {
     uint64_t in_use;
     uint64_t peak;
     uint64_t allocation_count;
+    uint64_t cached;       /* bytes that an accelerator holds for later; 0 on the host */
+    uint64_t largest_free; /* bytes of them that one allocation can have; 0 on the host */
 } DeviceMemory;
 
 /* Work for the threads of the device (for the CPU: its pool). Embedded in the struct of its owner, who
@@ -32,8 +34,8 @@ struct DeviceWork {
 /* A queue of an accelerator: what is enqueued in it is computed in that order. A run has one lane. */
 typedef struct DeviceLane DeviceLane;
 
-/* A copy of bytes between the host's memory and an accelerator's, in either direction. Embedded in the
- * struct of its owner, who keeps it alive until done() has been called. */
+/* A copy of bytes between the host's memory and an accelerator's, in either direction, or within the latter.
+ * Embedded in the struct of its owner, who keeps it alive until done() has been called. */
 typedef struct DeviceCopy DeviceCopy;
 struct DeviceCopy {
     DeviceLane *lane;

@@ -1,6 +1,7 @@
 #include "worker/runtime/kernel.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "worker/runtime/memory_account.h"
 
@@ -57,12 +58,18 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
             index, dtype_name(dtype), text, size, memory_account_in_use(account), account->limit);
     }
     DeviceMemory memory = {0};
+    char cached[128] = "";
     Device *device = output_device(context, index);
     device->memory(device, &memory);
+    if (memory.cached > 0) {
+        (void)snprintf(cached, sizeof cached,
+            "; %" PRIu64 " are kept for later, at most %" PRIu64 " of them in one piece", memory.cached,
+            memory.largest_free);
+    }
     return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
         "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %" PRIu64 " of %" PRIu64
-        " bytes of device memory are in use",
-        index, dtype_name(dtype), text, size, memory.in_use, memory.limit);
+        " bytes of device memory are in use%s",
+        index, dtype_name(dtype), text, size, memory.in_use, memory.limit, cached);
 }
 
 /* Returns the buffer planned for the output, else a new one; NULL when memory is exhausted. */

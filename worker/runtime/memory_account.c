@@ -82,5 +82,6 @@ memory_account_reset(MemoryAccount *account)
     account->peak = 0;
     account->refusals = 0;
     account->limit = 0;
+    account->tenant = 0;
     return true;
 }

@@ -15,6 +15,7 @@
 
 typedef struct MemoryAccount {
     uint64_t limit;   /* bytes; 0: no limit. Set before the account is charged */
+    uint64_t tenant;  /* a number that no other tenant of this process has; 0: not known. Set as above */
     int64_t counted;  /* atomic: bytes in use, plus OWNER (memory_account.c) until the owner has ended it */
     int64_t peak;     /* atomic: bytes */
     int32_t refusals; /* atomic: allocations refused because of the limit */
@@ -36,5 +37,5 @@ uint64_t memory_account_in_use(const MemoryAccount *account);
 uint64_t memory_account_peak(const MemoryAccount *account);
 bool memory_account_has_refused(const MemoryAccount *account);
 
-/* Zeroes peak, refusals and limit for the next run. False: buffers are still in use. */
+/* Zeroes peak, refusals, limit and tenant for the next run. False: buffers are still in use. */
 bool memory_account_reset(MemoryAccount *account);

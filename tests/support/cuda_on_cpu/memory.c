@@ -242,6 +242,9 @@ device_memory_clear(void)
         device_memory_give(block->data);
         block = blocks; /* neighbours were joined */
     }
+    if (arena != NULL) {
+        (void)madvise(arena, ARENA_SIZE, MADV_DONTNEED); /* opening and closing takes time for every page */
+    }
     return count;
 }
 

@@ -1,0 +1,255 @@
+#include "worker/cuda/device.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/atomic.h"
+#include "shared/base/memory.h"
+#include "shared/base/random.h"
+#include "worker/cuda/card.h"
+#include "worker/cuda/copy.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/libraries.h"
+#include "worker/cuda/rules.h"
+
+enum { EVENTS_AHEAD = 64, CHUNKS_USUAL = 16 };
+
+typedef struct CudaDevice {
+    Device device;
+    CudaCard card;
+    CudaEvents events;
+    CudaLane lane;
+    CudaAllocator *allocator;
+    CudaCopies *copies;
+} CudaDevice;
+
+static CudaDevice *
+cuda_device(const Device *device)
+{
+    return without_const(device);
+}
+
+static TensorBuffer *
+allocate(Device *device, size_t size)
+{
+    return cuda_allocator_allocate(cuda_device(device)->allocator, size);
+}
+
+static void
+tell_memory(const Device *device, DeviceMemory *ret_memory)
+{
+    cuda_allocator_memory(cuda_device(device)->allocator, ret_memory);
+}
+
+static MemoryAccount *
+charge(Device *device, MemoryAccount *account)
+{
+    (void)device;
+    return cuda_allocator_charge(account);
+}
+
+static DeviceLane *
+lane_of(Device *device)
+{
+    return (DeviceLane *)(void *)&cuda_device(device)->lane;
+}
+
+static void
+enter(Device *device, DeviceLane *lane)
+{
+    (void)device;
+    cuda_lane_enter(cuda_lane(lane));
+}
+
+static Status
+leave(Call *call, Device *device, DeviceLane *lane)
+{
+    (void)device;
+    TRY(cuda_check(call, cuda_lane_leave(cuda_lane(lane)), "enqueuing work of this node"));
+    const char *fault = cuda_fault();
+    if (fault != NULL) {
+        return call_fail(call, STATUS_UNAVAILABLE, "the card is out of service: %s", fault);
+    }
+    return STATUS_OK;
+}
+
+static void
+begin_copy(Device *device, DeviceCopy *copy)
+{
+    cuda_copies_begin(cuda_device(device)->copies, copy);
+}
+
+static void
+pass_fence(void *context, int error)
+{
+    DeviceFence *fence = context;
+    if (error == cudaSuccess) {
+        fence->passed(fence, NULL);
+        return;
+    }
+    Failure failure = cuda_failure(error, "waiting for the card", (Slice){0});
+    fence->passed(fence, &failure);
+}
+
+/* A lane of which all has ended already needs no event: so it is behind a copy to the host that was the last
+ * work. */
+static void
+begin_fence(Device *device, DeviceLane *which, DeviceFence *fence)
+{
+    CudaLane *lane = cuda_lane(which);
+    (void)device;
+    if (atomic_load_acquire(&lane->passed) >= atomic_load_relaxed(&lane->position) ||
+        !CUDA_KEEPS(CUDA_FENCE_IS_LAST)) {
+        const char *fault = cuda_fault();
+        Failure failure = {0};
+        if (fault != NULL) {
+            failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "the card is out of service: %s", fault);
+        }
+        fence->passed(fence, fault == NULL ? NULL : &failure);
+        return;
+    }
+    cuda_lane_enter(lane);
+    int error = cuda_lane_mark(lane, pass_fence, fence);
+    int left = cuda_lane_leave(lane);
+    if (error != cudaSuccess) {
+        pass_fence(fence, cuda_lane_drain(lane)); /* without an event, this thread has to wait */
+    } else if (left != cudaSuccess) {
+        (void)cuda_failure(left, "a fence", (Slice){0});
+    }
+}
+
+static const char *
+tell_fault(Device *device)
+{
+    (void)device;
+    return cuda_fault();
+}
+
+static Device
+describe_device(const CudaCard *card)
+{
+    return (Device){
+        .type = "GPU",
+        .incarnation = random_nonzero_uint64(),
+        .isa = card->isa,
+        .thread_count = card->processor_count,
+        .memory_number = CUDA_MEMORY_NUMBER,
+        .allocate = allocate,
+        .memory = tell_memory,
+        .charge = charge,
+        .lane = lane_of,
+        .enter = enter,
+        .leave = leave,
+        .copy = begin_copy,
+        .fence = begin_fence,
+        .fault = tell_fault,
+    };
+}
+
+/* Results are only as equal as the libraries that compute them. */
+static void
+add_libraries(CudaCard *card, const PluginLibrary *libraries, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        size_t size = strlen(card->isa);
+        if (libraries[index].reason == NULL) {
+            (void)snprintf(card->isa + size, sizeof card->isa - size, "/%s%s", libraries[index].name,
+                libraries[index].version);
+        }
+    }
+}
+
+static Status
+open_allocator(Call *call, CudaDevice *cuda, uint64_t memory)
+{
+    size_t available = 0;
+    size_t all = 0;
+    TRY(cuda_check(call, (int)cudaMemGetInfo(&available, &all), "asking for the card's memory"));
+    CudaAllocatorOptions options = {
+        .lane = &cuda->lane,
+        .limit = memory != 0 ? memory : available / 10 * 9,
+        .is_reserved = memory != 0,
+    };
+    return cuda_allocator_new(call, &options, &cuda->allocator);
+}
+
+static Status
+open_copies(Call *call, CudaDevice *cuda, const PluginOptions *options)
+{
+    size_t chunks = options->pinned_memory == 0 ? CHUNKS_USUAL : options->pinned_memory / CUDA_CHUNK_SIZE;
+    CudaCopiesOptions copies = {
+        .host = options->host,
+        .lane = &cuda->lane,
+        .events = &cuda->events,
+        .allocator = cuda->allocator,
+        .chunk_count = chunks < CUDA_CHUNKS_MIN ? CUDA_CHUNKS_MIN : chunks,
+    };
+    return cuda_copies_new(call, &copies, &cuda->copies);
+}
+
+static Status
+open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
+{
+    TRY(cuda_check(call, (int)cudaSetDevice(cuda->card.ordinal), "opening the card"));
+    TRY(cuda_check(call, cuda_events_make(&cuda->events, EVENTS_AHEAD), "making events"));
+    CudaLaneOptions lane = {.card = cuda->card.ordinal, .host = options->host, .events = &cuda->events};
+    TRY(cuda_lane_init(call, &cuda->lane, &lane));
+    TRY(open_allocator(call, cuda, options->memory));
+    return open_copies(call, cuda, options);
+}
+
+/* The lane ends first: its watcher may give chunks back, and its work uses chunks and slabs. */
+static void
+close_parts(CudaDevice *cuda)
+{
+    (void)cudaSetDevice(cuda->card.ordinal);
+    cuda_lane_done(&cuda->lane);
+    cuda_copies_free(cuda->copies);
+    cuda_allocator_free(cuda->allocator);
+    cuda_events_done(&cuda->events);
+    memory_free(cuda);
+}
+
+Status
+cuda_device_open(Call *call, const PluginOptions *options, PluginDevice *ret_device)
+{
+    assert(options->host != NULL);
+    const char *fault = cuda_fault();
+    if (fault != NULL) {
+        return call_fail(call, STATUS_UNAVAILABLE, "the card is out of service: %s", fault);
+    }
+    CudaDevice *made = memory_new(1, sizeof *made);
+    if (made == NULL) {
+        return call_fail_memory(call, "a device");
+    }
+    size_t library_count = 0;
+    cuda_libraries_open(options->libraries);
+    const PluginLibrary *libraries = cuda_libraries(&library_count);
+    cuda_events_init(&made->events);
+    Status status = cuda_card_choose(call, options->device, &made->card);
+    if (status == STATUS_OK) {
+        add_libraries(&made->card, libraries, library_count);
+        made->device = describe_device(&made->card);
+        status = open_parts(call, made, options);
+    }
+    if (status != STATUS_OK) {
+        close_parts(made);
+        return status;
+    }
+    *ret_device = (PluginDevice){
+        .device = &made->device,
+        .card = made->card.name,
+        .driver = made->card.driver,
+        .libraries = libraries,
+        .library_count = library_count,
+    };
+    return STATUS_OK;
+}
+
+void
+cuda_device_close(PluginDevice *device)
+{
+    close_parts(cuda_device(device->device));
+    *device = (PluginDevice){0};
+}

@@ -1,0 +1,145 @@
+#include "worker/cuda/lane.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "shared/base/atomic.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/rules.h"
+
+/* Its address tells a thread from all others. */
+static _Thread_local char this_thread;
+
+bool
+cuda_lane_is_mine(const CudaLane *lane)
+{
+    return atomic_load_relaxed(&lane->holder) == (uintptr_t)&this_thread;
+}
+
+cudaStream_t
+cuda_lane_stream(const CudaLane *lane)
+{
+    assert(cuda_lane_is_mine(lane));
+    return lane->stream;
+}
+
+cudaStream_t
+cuda_stream(const KernelContext *context)
+{
+    CudaLane *lane = cuda_lane(context->lane);
+    cudaStream_t stream = cuda_lane_stream(lane);
+    (void)snprintf(lane->node, sizeof lane->node, "%.*s", SLICE_PRINT(context->node->name));
+    return stream;
+}
+
+void
+cuda_lane_enter(CudaLane *lane)
+{
+    assert(!cuda_lane_is_mine(lane));
+    mutex_lock(&lane->lock);
+    atomic_store_relaxed(&lane->holder, (uintptr_t)&this_thread);
+    atomic_store_relaxed(&lane->position, lane->position + 1);
+    lane->error = CUDA_KEEPS(CUDA_ENTERS_FIRST) ? (int)cudaSetDevice(lane->card) : cudaSuccess;
+}
+
+/* An error of a call whose code nobody looked at is found here, not by the next one's launch. */
+int
+cuda_lane_leave(CudaLane *lane)
+{
+    assert(cuda_lane_is_mine(lane));
+    int error = lane->error;
+    int launched = CUDA_KEEPS(CUDA_ERRORS_AT_ONCE) ? (int)cudaGetLastError() : cudaSuccess;
+    atomic_store_relaxed(&lane->holder, (uintptr_t)0);
+    mutex_unlock(&lane->lock);
+    return error != cudaSuccess ? error : launched;
+}
+
+static int
+record_mark(CudaLane *lane, CudaEvent **ret_event)
+{
+    CudaEvent *event = NULL;
+    int error = cuda_events_take(lane->events, &event);
+    if (error != cudaSuccess) {
+        return error;
+    }
+    error = (int)cudaEventRecord(event->event, cuda_lane_stream(lane));
+    if (error != cudaSuccess) {
+        cuda_events_give(event);
+        return error;
+    }
+    event->position = lane->position;
+    (void)snprintf(event->node, sizeof event->node, "%s", lane->node);
+    *ret_event = event;
+    return cudaSuccess;
+}
+
+int
+cuda_lane_mark(CudaLane *lane, void (*passed)(void *context, int error), void *context)
+{
+    CudaEvent *event = NULL;
+    int error = record_mark(lane, &event);
+    if (error == cudaSuccess) {
+        event->passed = passed;
+        event->context = context;
+        cuda_watcher_add(lane->watcher, event);
+    }
+    return error;
+}
+
+/* Marks the end of the lane for `stream`, which is ordered before the watcher may use the event again. */
+static int
+order_behind_mark(CudaLane *lane, cudaStream_t stream)
+{
+    CudaEvent *event = NULL;
+    cuda_lane_enter(lane);
+    int error = record_mark(lane, &event);
+    if (error == cudaSuccess) {
+        error = (int)cudaStreamWaitEvent(stream, event->event, 0);
+        cuda_watcher_add(lane->watcher, event);
+    }
+    int left = cuda_lane_leave(lane);
+    return error != cudaSuccess ? error : left;
+}
+
+int
+cuda_lane_order(CudaLane *lane, uint64_t position, cudaStream_t stream)
+{
+    assert(position <= atomic_load_relaxed(&lane->position));
+    if (position <= atomic_load_acquire(&lane->passed) ||
+        cuda_watcher_lend(lane->watcher, position, stream)) {
+        return cudaSuccess;
+    }
+    return order_behind_mark(lane, stream);
+}
+
+int
+cuda_lane_drain(CudaLane *lane)
+{
+    assert(!cuda_lane_is_mine(lane));
+    return (int)cudaStreamSynchronize(lane->stream);
+}
+
+Status
+cuda_lane_init(Call *call, CudaLane *lane, const CudaLaneOptions *options)
+{
+    *lane = (CudaLane){.card = options->card, .events = options->events};
+    mutex_init(&lane->lock);
+    TRY(cuda_check(
+        call, (int)cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), "making a stream"));
+    CudaWatcherOptions watcher = {.host = options->host, .card = options->card, .passed = &lane->passed};
+    return cuda_watcher_new(call, &watcher, &lane->watcher);
+}
+
+void
+cuda_lane_done(CudaLane *lane)
+{
+    if (lane->events == NULL) {
+        return;
+    }
+    cuda_watcher_free(lane->watcher);
+    if (lane->stream != NULL) {
+        (void)cudaStreamSynchronize(lane->stream);
+        (void)cudaStreamDestroy(lane->stream);
+    }
+    mutex_done(&lane->lock);
+}

@@ -1,0 +1,70 @@
+/* The lane of a card: one compute stream, what it was given so far, and whose turn it is. A kernel has the
+ * lane to itself from enter to leave: libraries forbid that two threads use a handle at a time, and the parts
+ * of one product must not have another's between them.
+ *
+ * Every turn has a position, which only grows; an event that the watcher has seen moves `passed` to its
+ * position: all turns up to it have ended. So one can tell what still runs without asking the card.
+ *
+ * Ownership: the device's (device.h).
+ * Threads:   any. Locks are taken in the order lane, allocator, staging, watcher, events.
+ * Errors:    codes of CUDA's, for cuda_check(). */
+#pragma once
+
+#include "worker/cuda/watcher.h"
+#include "worker/runtime/kernel.h"
+
+typedef struct CudaLane {
+    int card;
+    cudaStream_t stream; /* taken by cuda_stream() and cuda_lane_stream() only */
+    CudaEvents *events;
+    CudaWatcher *watcher;
+    Mutex lock;
+    uintptr_t holder;           /* atomic: the thread whose turn it is; 0: nobody's */
+    uint64_t position;          /* atomic: of the present turn, or else of the last one */
+    uint64_t passed;            /* atomic: all turns up to this one have ended on the card */
+    int error;                  /* met by cuda_lane_enter() */
+    char node[ERROR_NODE_SIZE]; /* that enqueued work last */
+} CudaLane;
+
+/* Returns the stream for a kernel's work, within its compute() only. Whatever a kernel lends to what it
+ * enqueues (tables of pointers, shapes) is passed by value or lies in the card's memory. */
+cudaStream_t cuda_stream(const KernelContext *context);
+
+/* What follows is the plugin's own. */
+
+typedef struct CudaLaneOptions {
+    int card;
+    Device *host;
+    CudaEvents *events;
+} CudaLaneOptions;
+
+/* A lane of zeroes may be done without init. */
+MUST_USE Status cuda_lane_init(Call *call, CudaLane *lane, const CudaLaneOptions *options);
+void cuda_lane_done(CudaLane *lane);
+
+/* Surround each use of the stream. leave() returns the first error that this thread met since enter(). */
+void cuda_lane_enter(CudaLane *lane);
+MUST_USE int cuda_lane_leave(CudaLane *lane);
+
+/* Returns whether it is the calling thread's turn. */
+bool cuda_lane_is_mine(const CudaLane *lane);
+
+/* Returns the stream, in the caller's turn. */
+cudaStream_t cuda_lane_stream(const CudaLane *lane);
+
+/* Has passed(context, error) called by a thread of the host when all that the lane holds has ended; within a
+ * turn. After an error it is not called. */
+MUST_USE int cuda_lane_mark(CudaLane *lane, void (*passed)(void *context, int error), void *context);
+
+/* Makes what is enqueued in another stream from now on wait for all turns up to `position`; outside of a
+ * turn. */
+MUST_USE int cuda_lane_order(CudaLane *lane, uint64_t position, cudaStream_t stream);
+
+/* Waits until the lane is empty: the last resort after a failure. Outside of a turn. */
+MUST_USE int cuda_lane_drain(CudaLane *lane);
+
+static inline CudaLane *
+cuda_lane(DeviceLane *lane)
+{
+    return (CudaLane *)(void *)lane;
+}
