@@ -4,6 +4,7 @@
 # make test MODULE=dir    the unit tests of one module: MODULE=shared/base; of ops those of conformance: MODULE=shared/ops/pad; the routes: MODULE=gateway/handlers
 # make test-isa           the kernels' tests as on machines with SSE4.1, AVX and AVX2 only
 # make test-slowed        the tests of whole processes on one core, SLOWNESS (4) times slower
+# make cuda-bundle        build/cuda-bundle: what a machine with an NVIDIA GPU needs to test Sluice on it, `run 1` there
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json
 # make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
 # make random-graphs      many random graphs give the same bits with all passes, called or lowered, on one to three workers; SEEDS=first:count
@@ -32,6 +33,7 @@ include tools/mk/registry.mk
 include tools/mk/rules.mk
 include tools/mk/plugin.mk
 include tools/mk/cuda_plugin.mk
+include tools/mk/bundle.mk
 include tools/mk/test.mk
 include tools/mk/links.mk
 include tools/mk/lint.mk

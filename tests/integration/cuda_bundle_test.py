@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""`make cuda-bundle`: the folder runs where nothing else is: in an empty environment, moved, read-only, as another user, without
+a GPU and under the stub of a driver; and its `run` counts, limits and orders tests as it says."""
+
+import contextlib
+import functools
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+
+OUT = os.path.abspath(os.environ.get("OUT", "build/release"))
+SIZE_MAX = 55 << 20
+RUN_SECONDS = 300
+
+
+@functools.cache
+def made():
+    """A folder with the bundle that all tests copy: packing its libraries takes long."""
+    folder = tempfile.TemporaryDirectory()
+    subprocess.run(["tools/cuda_bundle", OUT, os.path.join(folder.name, "bundle")], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+@contextlib.contextmanager
+def bundle():
+    """The path of a bundle for one test, which is not beside the tree that it was made in."""
+    if not os.path.exists(os.path.join(OUT, "tests/bundle/facts")):
+        raise Skipped("no CUDA toolkit")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield shutil.copytree(os.path.join(made().name, "bundle"), os.path.join(folder, "bundle"))
+
+
+def run(path, *arguments, code=0, variables=None, **how):
+    """The lines that `run` prints in an environment that is empty but for these variables."""
+    command = ["env", "-i", *(f"{name}={value}" for name, value in (variables or {}).items()), os.path.join(path, "run")]
+    done = subprocess.run([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/",
+                          timeout=RUN_SECONDS, **how)
+    assert done.returncode == code, (done.returncode, done.stdout)
+    return done.stdout.splitlines()
+
+
+def rows(folder, call="1"):
+    with open(os.path.join(folder, f"result-{call}.tsv"), encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t") for line in file]
+
+
+def has_card(path):
+    return not any("no CUDA device" in row[4] for row in rows(path))
+
+
+def assert_without_card(folder, reason):
+    """The worker starts with the bundle's libraries, and the rest is skipped for this reason."""
+    verdicts = {(step, test): (verdict, what.strip()) for step, test, verdict, _, what in rows(folder)}
+    assert verdicts["smoke", "the worker starts"] == ("passed", ""), verdicts
+    for test in (("facts", "facts"), ("smoke", "the worker opens the card")):
+        assert verdicts[test] == ("skipped", f"skipped: {reason}"), verdicts[test]
+
+
+def a_bundle_is_small_and_runs_in_an_empty_environment():
+    with bundle() as path:
+        size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+        assert size <= SIZE_MAX, size
+        lines = run(path, "1")
+        passed, _, failed, _, skipped, _ = lines[-1].replace(",", "").split()
+        assert int(passed) >= 1 and failed == "0", lines
+        if not has_card(path):
+            assert_without_card(path, rows(path)[-1][4].removeprefix("skipped: "))
+            assert int(skipped) == sum(row[2] == "skipped" for row in rows(path)) >= 2, lines
+        assert os.path.getsize(os.path.join(path, "log-1.txt")) > 0
+
+
+def a_bundle_that_is_read_only_runs_as_another_user():
+    if os.getuid() != 0:
+        raise Skipped("only root can become another user")
+    with bundle() as path, tempfile.TemporaryDirectory() as temporary:
+        nobody = pwd.getpwnam("nobody")
+        os.chown(temporary, nobody.pw_uid, nobody.pw_gid)
+        subprocess.run(["chmod", "-R", "a-w", path], check=True)
+        lines = run(path, "1", variables={"TMPDIR": temporary}, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[])
+        said = "results are in "
+        assert lines[0].startswith(said + temporary), lines[0]
+        results = lines[0].removeprefix(said)
+        assert ("smoke", "the worker starts", "passed") in [tuple(row[:3]) for row in rows(results)], rows(results)
+        assert sorted(os.listdir(temporary)) == [os.path.basename(results)], "something is left behind"
+
+
+def results_go_where_out_says():
+    with bundle() as path, tempfile.TemporaryDirectory() as results:
+        run(path, "facts", variables={"OUT": results})
+        assert sorted(os.listdir(results)) == ["log-facts.txt", "result-facts.tsv"], os.listdir(results)
+
+
+def a_driver_without_a_card_is_no_failure():
+    with bundle() as path, tempfile.TemporaryDirectory() as driver:
+        shutil.copy(os.path.join(OUT, "tests/plugins/libcuda.so"), os.path.join(driver, "libcuda.so.1"))
+        for stub, reason in (
+                ({"STUB_CUDA_INIT": "100"}, "no CUDA device: the driver is here, but sees no card"),
+                ({"STUB_CUDA_VERSION": "12080"}, "no CUDA device: the CUDA driver is too old: it serves CUDA 12.8, and 13.0 is "
+                                                 "needed, which drivers from 580 on serve"),
+                ({}, "no CUDA device: cudaGetDeviceCount() says 36, API call is not supported in the installed CUDA driver")):
+            run(path, "1", variables={"LD_LIBRARY_PATH": driver, **stub})
+            assert_without_card(path, reason)
+
+
+def add_tests(path, *tests):
+    with open(os.path.join(path, "tests.tsv"), "w", encoding="utf-8") as file:
+        file.writelines("\t".join(test) + "\n" for test in tests)
+
+
+def a_test_that_fails_crashes_or_hangs_ends_alone_and_comes_first_the_next_time():
+    with bundle() as path:
+        add_tests(path,
+                  ("smoke", "30", "-", "good", "echo fine"),
+                  ("smoke", "30", "-", "lacking", "echo 'skipped: no cuDNN'"),
+                  ("smoke", "30", "-", "bad", "echo '[  ERROR   ] --- 1 != 2'; exit 3"),
+                  ("smoke", "30", "-", "crashed", "kill -SEGV $$"),
+                  ("smoke", "1", "-", "endless", "sleep 1000"),
+                  ("smoke", "30", "card", "on a card", "echo 'fact\tcard\tH100'"))
+        lines = run(path, "1", code=1)
+        found = {row[1]: (row[2], row[4].strip()) for row in rows(path)}
+        assert found["good"] == ("passed", "") and found["lacking"] == ("skipped", "skipped: no cuDNN"), found
+        assert found["bad"] == ("failed", "exit status 3: [  ERROR   ] --- 1 != 2"), found
+        assert found["crashed"] == ("failed", "exit status 139:"), found
+        assert found["endless"] == ("failed", "did not end within 1 s, or was killed"), found
+        assert lines[-1].startswith("1 passed, 3 failed, 2 skipped") or has_card(path), lines
+        run(path, "1", code=1)
+        assert [row[1] for row in rows(path)][:5] == ["bad", "crashed", "endless", "good", "lacking"], rows(path)
+
+
+def a_step_that_takes_too_long_lets_its_last_tests_be_skipped():
+    with bundle() as path:
+        with open(os.path.join(path, "steps.tsv"), "w", encoding="utf-8") as file:
+            file.write("2\tslow\t1\tnothing\n")
+        add_tests(path, ("slow", "30", "-", "first", "sleep 1000"), ("slow", "30", "-", "second", "echo never"))
+        lines = run(path, "2", code=1)
+        assert [row[1:3] + row[4:] for row in rows(path, "2")] == [
+            ["first", "failed", "did not end within 1 s, or was killed"],
+            ["second", "skipped", "skipped: no time left"]], rows(path, "2")
+        assert lines[-1] == "0 passed, 1 failed, 1 skipped", lines
+
+
+def steps_that_are_not_there_are_named():
+    with bundle() as path:
+        assert run(path, "3")[-2:] == ["call 3 has no steps in this bundle", "0 passed, 0 failed, 0 skipped"]
+        assert run(path, "bench", code=1)[0] == "run: there is no step 'bench' in this bundle; there are:"
+        assert run(path, "list")[0].startswith("1  facts "), run(path, "list")
+
+
+if __name__ == "__main__":
+    run_group([
+        a_bundle_is_small_and_runs_in_an_empty_environment,
+        a_bundle_that_is_read_only_runs_as_another_user,
+        results_go_where_out_says,
+        a_driver_without_a_card_is_no_failure,
+        a_test_that_fails_crashes_or_hangs_ends_alone_and_comes_first_the_next_time,
+        a_step_that_takes_too_long_lets_its_last_tests_be_skipped,
+        steps_that_are_not_there_are_named,
+    ])

@@ -1,0 +1,14 @@
+# make cuda-bundle: build/cuda-bundle, which a machine with a GPU runs as it is (tests/bundle/run, `run 1`); needs the toolkit.
+BUNDLE := build/cuda-bundle
+CUDA_STATIC := $(wildcard $(addsuffix /libcudart_static.a,$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
+HAS_BUNDLE := $(and $(HAS_CUDA),$(CUDA_STATIC),yes)
+BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(OUT)/tests/bundle/facts)
+CUDART := $(firstword $(CUDA_STATIC)) -ldl -lrt -pthread
+
+$(OUT)/tests/bundle/facts: tests/bundle/facts.c $(OUT)/worker/accelerator/cuda_driver.c.o $(OUT)/lib/shared/base.a
+	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CUDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ \
+	    $(filter %.c %.o %.a,$^) $(CUDART)
+
+cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
+	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
+.PHONY: cuda-bundle
