@@ -174,6 +174,20 @@ static const SheetColumn partition_columns[] = {
     {"DIGEST", "digest", SHEET_TEXT},
 };
 
+static const SheetColumn registration_columns[] = {
+    {"REGISTRATION", "slot", SHEET_NUMBER},
+    {"STATE", "state", SHEET_TEXT},
+    {"WORKER", "worker", SHEET_TEXT},
+    {"COPIES", "copies", SHEET_NUMBER},
+};
+
+static const SheetColumn assignment_columns[] = {
+    {"ASSIGNED TO", "device", SHEET_TEXT},
+    {"SLOT", "slot", SHEET_NUMBER},
+    {"NODES", "count", SHEET_NUMBER},
+    {"REASON", "reason", SHEET_TEXT},
+};
+
 static const SheetColumn transfer_columns[] = {
     {"TRANSFER", "node", SHEET_TEXT},
     {"FROM", "from", SHEET_NUMBER},
@@ -194,6 +208,7 @@ static const SheetColumn change_columns[] = {
 static const SheetColumn node_columns[] = {
     {"NODE", "node", SHEET_TEXT},
     {"SLOT", "slot", SHEET_NUMBER},
+    {"DEVICE", "device", SHEET_TEXT},
     {"REASON", "reason", SHEET_TEXT},
 };
 
@@ -211,6 +226,8 @@ static const SheetColumn cost_columns[] = {
 static const Sheet plan_sheets[] = {
     SHEET("slots", slot_columns),
     SHEET("partitions", partition_columns),
+    SHEET("registrations", registration_columns),
+    SHEET("assignments", assignment_columns),
     SHEET("transfers", transfer_columns),
     SHEET("changes", change_columns),
     SHEET("nodes", node_columns),

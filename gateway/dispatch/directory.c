@@ -22,6 +22,7 @@ struct Directory {
     Roster *current;
     ListLink restarts; /* in the order in which they were noted */
     uint64_t version;  /* atomic */
+    Assignments *assignments;
 };
 
 Roster *
@@ -180,14 +181,17 @@ directory_new(void)
 {
     Directory *directory = memory_new(1, sizeof *directory);
     Roster *empty = roster_new(0, 0);
-    if (directory == NULL || empty == NULL) {
+    Assignments *assignments = assignments_new();
+    if (directory == NULL || empty == NULL || assignments == NULL) {
         memory_free(directory);
         roster_unref(empty);
+        assignments_free(assignments);
         return NULL;
     }
     mutex_init(&directory->lock);
     list_init(&directory->restarts);
     directory->current = empty;
+    directory->assignments = assignments;
     directory->version = 1;
     return directory;
 }
@@ -207,6 +211,7 @@ directory_free(Directory *directory)
             restart_forget(LIST_ITEM(list_first(&directory->restarts), Restart, link));
         }
         roster_unref(directory->current);
+        assignments_free(directory->assignments);
         mutex_done(&directory->lock);
         memory_free(directory);
     }
@@ -312,6 +317,12 @@ uint64_t
 directory_version(const Directory *directory)
 {
     return atomic_load_acquire(&directory->version);
+}
+
+Assignments *
+directory_assignments(const Directory *directory)
+{
+    return directory->assignments;
 }
 
 Roster *

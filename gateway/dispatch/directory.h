@@ -8,6 +8,7 @@
  * Errors:    none but lack of memory, which gives NULL. */
 #pragma once
 
+#include "gateway/dispatch/assignments.h"
 #include "gateway/dispatch/gpu_facts.h"
 #include "shared/base/call.h"
 #include "shared/base/map.h"
@@ -88,6 +89,9 @@ void directory_note_restart(Directory *directory, const WorkerInfo *known, Slice
 
 /* Returns a number that changes with every publication. */
 uint64_t directory_version(const Directory *directory);
+
+/* Returns what the workers told of the partitions that they registered; it lives as long as the directory. */
+Assignments *directory_assignments(const Directory *directory);
 
 /* Returns a new reference; never NULL (an empty list before the first publication). */
 Roster *directory_take(Directory *directory);

@@ -15,6 +15,7 @@ enum {
     PATH_SIZE = 256,
     BLOBS_AT_ONCE = 16,
     ANSWER_ARENA_SIZE_MAX = 1 << 20,
+    ASSIGNMENT_ARENA_SIZE_MAX = 16 << 20,
     REGISTER_TIMEOUT_MS = 30000,
 };
 
@@ -196,6 +197,20 @@ may_ask(const Registration *registration)
     return registration->asked_count <= 2 * registration->partition->blob_count;
 }
 
+/* Remembers which devices the worker has given the nodes. An answer that cannot be read is that of another
+ * version, and tells nothing. */
+static void
+note_assignment(const Registration *registration, Slice answer)
+{
+    AUTO_ARENA arena = arena_new(ASSIGNMENT_ARENA_SIZE_MAX);
+    Call reading = {.arena = arena};
+    WireAssignment assignment;
+    bool is_read = arena != NULL && wire_assignment_read(&reading, answer, &assignment) == STATUS_OK;
+    assignments_note(directory_assignments(registration->dispatcher->directory),
+        slice_from_string(registration->partition->digest), registration->worker.name,
+        is_read ? answer : SLICE("{}"));
+}
+
 static void
 partition_put_done(UpstreamCall *call, Status status, const char *message)
 {
@@ -217,6 +232,9 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
     /* A worker that drops blobs as soon as it has them is no fault of the client's. */
     if (misses_blobs) {
         answer.failure.code = STATUS_UNAVAILABLE;
+    }
+    if (answer.failure.code == STATUS_OK) {
+        note_assignment(registration, upstream_body(call));
     }
     registration_end(registration, &answer.failure);
 }

@@ -1,7 +1,8 @@
 /* explainPlan: shows how a step of this signature would run: every node's slot and why, partitions,
- * transfers, and the workers its slots would be bound to now; on request also the partitions' graphs, and
- * the costs of their nodes in steps that were traced. Accept chooses between JSON and a Graphviz drawing
- * of the partitions' graphs. */
+ * transfers, and the workers its slots would be bound to now; what workers that have registered its
+ * partitions told of the devices of their nodes; on request also the partitions' graphs, and the costs of
+ * their nodes in steps that were traced. Accept chooses between JSON and a Graphviz drawing of the
+ * partitions' graphs. */
 #include <stdio.h>
 
 #include "gateway/dispatch/directory.h"
@@ -31,15 +32,97 @@ write_workers(JsonWriter *writer, Directory *directory)
     roster_unref(roster);
 }
 
+/* Returns the device of nodes that ask for none, when there is no choice: NULL with a GPU in the pool. */
+static const char *
+only_device(Directory *directory)
+{
+    Roster *roster = directory_take(directory);
+    bool has_gpu = false;
+    for (size_t index = 0; index < roster->count; index++) {
+        has_gpu = has_gpu || roster->workers[index].has_gpu;
+    }
+    roster_unref(roster);
+    return has_gpu ? NULL : "/device:CPU:0";
+}
+
+/* Looks up what the workers told of each partition. */
+static Status
+find_assignments(Call *call, Directory *directory, const Plan *plan, Assignment **ret_assignments)
+{
+    Assignment *found = arena_alloc(call->arena, (plan->partition_count + 1) * sizeof *found);
+    if (found == NULL) {
+        return call_fail_memory(call, "a plan");
+    }
+    for (size_t index = 0; index < plan->partition_count; index++) {
+        TRY(assignments_find(call, directory_assignments(directory),
+            slice_from_string(plan->partitions[index].digest), &found[index]));
+    }
+    *ret_assignments = found;
+    return STATUS_OK;
+}
+
+static void
+write_registrations(JsonWriter *writer, const Plan *plan, const Assignment *assignments)
+{
+    json_write_name(writer, "registrations");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->partition_count; index++) {
+        const Assignment *assignment = &assignments[index];
+        json_write_object_begin(writer);
+        json_member_uint64(writer, "slot", plan->partitions[index].slot);
+        json_member_string(writer, "state", assignment->worker == NULL ? "not registered yet" : "registered");
+        if (assignment->worker != NULL) {
+            json_member_string(writer, "worker", assignment->worker);
+            json_member_int64(writer, "copies", assignment->told.copy_count);
+            json_member_slices(writer, "copied", assignment->told.copies, assignment->told.copy_name_count);
+        }
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_assigned_nodes(JsonWriter *writer, uint32_t slot, const WireNodes *nodes)
+{
+    json_write_object_begin(writer);
+    json_member_uint64(writer, "slot", slot);
+    json_member_slice(writer, "device", nodes->device);
+    if (nodes->reason.size > 0) {
+        json_member_slice(writer, "reason", nodes->reason);
+    }
+    json_member_int64(writer, "count", nodes->count);
+    json_member_slices(writer, "nodes", nodes->names, nodes->name_count);
+    json_write_object_end(writer);
+}
+
+static void
+write_assignments(JsonWriter *writer, const Plan *plan, const Assignment *assignments)
+{
+    json_write_name(writer, "assignments");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->partition_count; index++) {
+        for (size_t group = 0; group < assignments[index].told.group_count; group++) {
+            write_assigned_nodes(
+                writer, plan->partitions[index].slot, &assignments[index].told.groups[group]);
+        }
+    }
+    json_write_array_end(writer);
+}
+
 static Status
 write_json(Call *call, const Request *request, const StepCall *step, Buffer *json)
 {
+    Directory *directory = request->parts->directory;
     JsonWriter writer = json_writer(json);
+    Assignment *assignments = NULL;
+    TRY(find_assignments(call, directory, step->plan, &assignments));
     json_write_object_begin(&writer);
     json_member_string(&writer, "graph", step->graph->id_text);
     json_member_boolean(&writer, "is_pure", step->plan->is_pure);
-    plan_write_json(&writer, step->plan);
-    write_workers(&writer, request->parts->directory);
+    plan_write_json(&writer, step->plan, only_device(directory));
+    write_registrations(&writer, step->plan, assignments);
+    write_assignments(&writer, step->plan, assignments);
+    write_workers(&writer, directory);
     if (step->body.wants_partition_graphs) {
         TRY(plan_graphs_write(call, &writer, step->plan));
     }

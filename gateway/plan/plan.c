@@ -184,7 +184,7 @@ write_reason(JsonWriter *writer, const PlanDecision *decision)
 }
 
 static void
-write_decisions(JsonWriter *writer, const Plan *plan)
+write_decisions(JsonWriter *writer, const Plan *plan, const char *free_device)
 {
     json_write_name(writer, "nodes");
     json_write_array_begin(writer);
@@ -193,8 +193,10 @@ write_decisions(JsonWriter *writer, const Plan *plan)
         json_write_object_begin(writer);
         json_member_slice(writer, "node", decision->node);
         json_member_uint64(writer, "slot", decision->slot);
-        json_member_string(
-            writer, "device", decision->device[0] == '\0' ? "/device:CPU:0" : decision->device);
+        const char *device = decision->device[0] == '\0' ? free_device : decision->device;
+        if (device != NULL) {
+            json_member_string(writer, "device", device);
+        }
         write_reason(writer, decision);
         json_write_object_end(writer);
     }
@@ -222,11 +224,11 @@ write_changes(JsonWriter *writer, const Plan *plan)
 }
 
 void
-plan_write_json(JsonWriter *writer, const Plan *plan)
+plan_write_json(JsonWriter *writer, const Plan *plan, const char *free_device)
 {
     write_slots(writer, plan);
     write_partitions(writer, plan);
     write_transfers(writer, plan);
-    write_decisions(writer, plan);
+    write_decisions(writer, plan, free_device);
     write_changes(writer, plan);
 }

@@ -164,6 +164,6 @@ typedef struct PlanFed {
 MUST_USE Status plan_check_fed(
     Call *call, const Graph *graph, const PlanFed *fed, const uint32_t *fetches, size_t count);
 
-/* Writes the members "slots", "partitions", "transfers", "nodes" and "changes" into an object that is
- * open. */
-void plan_write_json(JsonWriter *writer, const Plan *plan);
+/* Writes the members "slots", "partitions", "transfers", "nodes" and "changes" into an object that is open.
+ * `free_device` is the device of nodes that ask for none; NULL: their worker chooses. */
+void plan_write_json(JsonWriter *writer, const Plan *plan, const char *free_device);

@@ -261,6 +261,81 @@ wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count)
     return STATUS_OK;
 }
 
+static const JsonList names = {
+    .item = {.type = JSON_SLICE},
+    .item_size = sizeof(Slice),
+    .count_max = WIRE_NAMES_SIZE_MAX,
+    .too_many = "too many names",
+};
+
+static const JsonMember nodes_members[] = {
+    {"device", JSON_SLICE, .offset = offsetof(WireNodes, device)},
+    {"reason", JSON_SLICE, .offset = offsetof(WireNodes, reason)},
+    {"count", JSON_INT64, .offset = offsetof(WireNodes, count)},
+    {"names", JSON_LIST, .offset = offsetof(WireNodes, names), .list = &names},
+};
+static const JsonTable nodes_table = JSON_TABLE("nodes of a device", nodes_members);
+
+static const JsonList node_groups = {
+    .item = {.type = JSON_STRUCT, .table = &nodes_table},
+    .item_size = sizeof(WireNodes),
+    .count_max = WIRE_NODE_GROUPS_MAX,
+    .too_many = "more than 64 groups of nodes",
+};
+
+static const JsonMember assignment_members[] = {
+    {"nodes", JSON_LIST, .offset = offsetof(WireAssignment, groups), .list = &node_groups},
+    {"copy_count", JSON_INT64, .offset = offsetof(WireAssignment, copy_count)},
+    {"copies", JSON_LIST, .offset = offsetof(WireAssignment, copies), .list = &names},
+};
+static const JsonTable assignment_table = JSON_TABLE("an assignment", assignment_members);
+
+/* Writes the names for which there is room. */
+static void
+write_names(JsonWriter *writer, const char *member, const Slice *list, size_t count, size_t *room)
+{
+    size_t fitting = 0;
+    while (fitting < count && list[fitting].size < *room) {
+        *room -= list[fitting++].size + 1;
+    }
+    json_member_slices(writer, member, list, fitting);
+}
+
+void
+wire_assignment_write(Buffer *buffer, const WireAssignment *assignment)
+{
+    assert(assignment->group_count <= WIRE_NODE_GROUPS_MAX);
+    JsonWriter writer = json_writer(buffer);
+    size_t room = WIRE_NAMES_SIZE_MAX;
+    json_write_object_begin(&writer);
+    if (assignment->group_count > 0) {
+        json_member_int64(&writer, "copy_count", assignment->copy_count);
+        write_names(&writer, "copies", assignment->copies, assignment->copy_name_count, &room);
+        json_write_name(&writer, "nodes");
+        json_write_array_begin(&writer);
+        for (size_t index = 0; index < assignment->group_count; index++) {
+            const WireNodes *nodes = &assignment->groups[index];
+            json_write_object_begin(&writer);
+            json_member_slice(&writer, "device", nodes->device);
+            write_present(&writer, "reason", nodes->reason);
+            json_member_int64(&writer, "count", nodes->count);
+            write_names(&writer, "names", nodes->names, nodes->name_count, &room);
+            json_write_object_end(&writer);
+        }
+        json_write_array_end(&writer);
+    }
+    json_write_object_end(&writer);
+}
+
+Status
+wire_assignment_read(Call *call, Slice json, WireAssignment *ret_assignment)
+{
+    WireAssignment assignment = {0};
+    TRY(json_stream_read(call, json, &dialect, &assignment_table, &assignment));
+    *ret_assignment = assignment;
+    return STATUS_OK;
+}
+
 static const JsonMember fetch_members[] = {
     {"address", JSON_SLICE, .offset = offsetof(WireFetch, address)},
     {"incarnation", JSON_SLICE, .offset = offsetof(WireFetch, incarnation)},

@@ -110,6 +110,31 @@ typedef struct WireStatus {
 void wire_status_write(Buffer *buffer, const WireStatus *status);
 MUST_USE Status wire_status_read(Call *call, Slice json, WireStatus *ret_status);
 
+/* RegisterGraph's answer: which nodes of the partition are computed where, and which values are copied from
+ * one memory to another. Of the names the first that fit into WIRE_NAMES_SIZE_MAX are told, the counts are
+ * whole. A worker without an accelerator has nothing to tell. */
+typedef struct WireNodes {
+    Slice device;  /* "/device:GPU:0" */
+    Slice reason;  /* why the host computes them though there is an accelerator; empty: nothing to say */
+    int64_t count; /* how many nodes */
+    const Slice *names;
+    size_t name_count;
+} WireNodes;
+
+typedef struct WireAssignment {
+    const WireNodes *groups; /* by device and reason */
+    size_t group_count;
+    int64_t copy_count;
+    const Slice *copies; /* names */
+    size_t copy_name_count;
+} WireAssignment;
+
+enum { WIRE_NODE_GROUPS_MAX = 64, WIRE_NAMES_SIZE_MAX = 128 * 1024 };
+
+/* Writes an object with members, or "{}" when nothing is assigned. */
+void wire_assignment_write(Buffer *buffer, const WireAssignment *assignment);
+MUST_USE Status wire_assignment_read(Call *call, Slice json, WireAssignment *ret_assignment);
+
 /* FetchBlob: another worker that has a blob. */
 typedef struct WireFetch {
     Slice address; /* "host:port" */

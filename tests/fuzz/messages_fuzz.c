@@ -103,6 +103,18 @@ rewrite_worker(Call *call, Slice json, Buffer *written)
     return is_read;
 }
 
+static bool
+rewrite_assignment(Call *call, Slice json, Buffer *written)
+{
+    WireAssignment assignment;
+    bool is_read = wire_assignment_read(call, json, &assignment) == STATUS_OK;
+    if (is_read) {
+        assert(assignment.group_count <= WIRE_NODE_GROUPS_MAX);
+        wire_assignment_write(written, &assignment);
+    }
+    return is_read;
+}
+
 static void
 check_document(Rewrite rewrite, Slice json)
 {
@@ -138,7 +150,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const Rewrite rewrites[] = {rewrite_run, rewrite_status, rewrite_stats, rewrite_rest,
-        rewrite_reset, rewrite_reset_answer, rewrite_trace, rewrite_worker};
+        rewrite_reset, rewrite_reset_answer, rewrite_trace, rewrite_worker, rewrite_assignment};
     for (size_t index = 0; index < COUNT_OF(rewrites); index++) {
         check_document(rewrites[index], slice_of(data, size));
     }

@@ -70,9 +70,11 @@ a_plan_is_tables_of_slots_transfers_changes_and_reasons(void **state)
     assert_line(fixture->out, "xw 0 1 float32 [-1,2] 8 B -");
     assert_line(fixture->out, "PASS NODE INTO REASON");
     assert_line(fixture->out, "identity same - -");
-    assert_line(fixture->out, "NODE SLOT REASON");
-    assert_line(fixture->out, "y 1 asks for '/job:worker/task:1'");
+    assert_line(fixture->out, "NODE SLOT DEVICE REASON");
+    assert_line(fixture->out, "y 1 /device:CPU:0 asks for '/job:worker/task:1'");
     assert_null(strstr(fixture->out, "COST OF"));
+    assert_line(fixture->out, "REGISTRATION STATE WORKER COPIES");
+    assert_line(fixture->out, "0 not registered yet - -");
 }
 
 static void
@@ -113,6 +115,8 @@ a_graph_is_compiled_ahead_once(void **state)
     assert_holds(fixture->out, " planned in ");
     assert_exit(0, fixture, "graph", "compile", graph, "--feed", "x", "--fetch", "xw");
     assert_holds(fixture->out, " was planned, registered in ");
+    assert_exit(0, fixture, "graph", "plan", graph, "--feed", "x", "--fetch", "xw");
+    assert_line(fixture->out, "0 registered w0 0");
 }
 
 static void

@@ -1,5 +1,6 @@
 /* RegisterGraph: compiles a partition and keeps it under its digest (201). Idempotent: a digest that is
- * known needs no work (200). When constants are missing, the answer names their blobs.
+ * known needs no work (200). The answer tells which device each node has got. When constants are missing, it
+ * names their blobs.
  *
  * Happy path: begin_registration() moves the body of the request into a Registration → a thread of the
  * device checks, reads, compiles and caches it → the loop answers. The partition is cached even when the
@@ -10,6 +11,7 @@
 #include "shared/crypto/digest.h"
 #include "shared/formats/graphdef_json.h"
 #include "worker/runtime/partition/compile.h"
+#include "worker/serve/assignment.h"
 #include "worker/serve/worker.h"
 
 enum { PARTITION_SIZE_MAX = 64 << 20 };
@@ -27,6 +29,7 @@ typedef struct Registration {
     Buffer document;
     CacheKey key; /* texts are in the arena of `call` */
     MissingBlobs missing;
+    Buffer answer; /* JSON (assignment.h) */
     Status status;
 } Registration;
 
@@ -34,6 +37,7 @@ static void
 registration_free(Registration *registration)
 {
     buffer_done(&registration->document);
+    buffer_done(&registration->answer);
     arena_free(registration->call.arena);
     memory_free(registration);
 }
@@ -88,7 +92,9 @@ compile_partition(Registration *registration)
     AUTO_PARTITION partition = NULL;
     TRY(check_digest(registration));
     TRY(graphdef_json_read(call, buffer_slice(&registration->document), &def));
-    TRY(partition_compile(call, def, device_alone(worker->device), &blobs, &registration->missing, &partition));
+    TRY(partition_compile(
+        call, def, device_alone(worker->device), &blobs, &registration->missing, &partition));
+    TRY(assignment_write(call, &registration->answer, partition));
     return cache_put(call, worker->partitions, registration->key, partition);
 }
 
@@ -128,7 +134,7 @@ answer_registration(WorkerRequest *request, Registration *registration)
     if (registration->missing.count > 0) {
         status = answer_missing(request, &registration->call, &registration->missing);
     } else if (status == STATUS_OK) {
-        worker_answer_json(request, 201, SLICE("{}"));
+        worker_answer_json(request, 201, buffer_slice(&registration->answer));
     }
     if (status != STATUS_OK) {
         worker_refuse(request, &registration->call);
@@ -148,6 +154,15 @@ answer_on_loop(Task *task)
 }
 
 static Status
+answer_known(WorkerRequest *request, const Partition *partition)
+{
+    AUTO_BUFFER answer = {0};
+    TRY(assignment_write(&request->call, &answer, partition));
+    worker_answer_json(request, 200, buffer_slice(&answer));
+    return STATUS_OK;
+}
+
+static Status
 begin_registration(WorkerRequest *request)
 {
     Worker *worker = request->worker;
@@ -159,8 +174,7 @@ begin_registration(WorkerRequest *request)
     }
     AUTO_PARTITION known = cache_get(worker->partitions, key);
     if (known != NULL) {
-        worker_answer_json(request, 200, SLICE("{}"));
-        return STATUS_OK;
+        return answer_known(request, known);
     }
     TRY(registration_new(request, key, &registration));
     request->context = registration;

@@ -241,7 +241,7 @@ a_plan_is_explained(void **state)
     AUTO_BUFFER buffer = {0};
     JsonWriter writer = json_writer(&buffer);
     json_write_object_begin(&writer);
-    plan_write_json(&writer, plan);
+    plan_write_json(&writer, plan, "/device:CPU:0");
     json_write_object_end(&writer);
     const char *text = buffer_string(&buffer);
     assert_non_null(

@@ -349,6 +349,60 @@ a_worker_tells_why_it_has_no_gpu(void **state)
 }
 
 static void
+an_assignment_comes_back_as_it_was_written(void **state)
+{
+    const Slice on_gpu[] = {SLICE("a"), SLICE("b/c")};
+    const Slice on_host[] = {SLICE("s")};
+    const Slice copies[] = {SLICE("a:0/_copy_to_host")};
+    const WireNodes groups[] = {
+        {.device = SLICE("/device:GPU:0"), .count = 2, .names = on_gpu, .name_count = 2},
+        {.device = SLICE("/device:CPU:0"),
+            .reason = SLICE("it follows from shapes"),
+            .count = 1,
+            .names = on_host,
+            .name_count = 1},
+    };
+    WireAssignment assignment = {
+        .groups = groups, .group_count = 2, .copy_count = 1, .copies = copies, .copy_name_count = 1};
+    AUTO_BUFFER json = {0};
+    WireAssignment read;
+    wire_assignment_write(&json, &assignment);
+    assert_int_equal(wire_assignment_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_int_equal(read.group_count, 2);
+    assert_slice(read.groups[0].device, "/device:GPU:0");
+    assert_int_equal(read.groups[0].reason.size, 0);
+    assert_int_equal(read.groups[0].count, 2);
+    assert_slice(read.groups[0].names[1], "b/c");
+    assert_slice(read.groups[1].reason, "it follows from shapes");
+    assert_int_equal(read.copy_count, 1);
+    assert_slice(read.copies[0], "a:0/_copy_to_host");
+    buffer_clear(&json);
+    wire_assignment_write(&json, &(WireAssignment){0});
+    assert_slice(buffer_slice(&json), "{}"); /* as workers answered before there were accelerators */
+    assert_int_equal(wire_assignment_read(*state, SLICE("{}"), &read), STATUS_OK);
+    assert_int_equal(read.group_count, 0);
+}
+
+static void
+an_assignment_names_as_many_nodes_as_there_is_room_for_and_counts_all(void **state)
+{
+    enum { NODES = 100000 };
+    static Slice names[NODES];
+    for (int index = 0; index < NODES; index++) {
+        names[index] = SLICE("a_node_of_a_large_graph");
+    }
+    WireNodes group = {.device = SLICE("/device:GPU:0"), .count = NODES, .names = names, .name_count = NODES};
+    WireAssignment assignment = {.groups = &group, .group_count = 1};
+    AUTO_BUFFER json = {0};
+    WireAssignment read;
+    wire_assignment_write(&json, &assignment);
+    assert_true(json.size > WIRE_NAMES_SIZE_MAX / 2 && json.size < 2 * WIRE_NAMES_SIZE_MAX);
+    assert_int_equal(wire_assignment_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_int_equal(read.groups[0].count, NODES);
+    assert_int_equal(read.groups[0].name_count, WIRE_NAMES_SIZE_MAX / sizeof "a_node_of_a_large_graph");
+}
+
+static void
 a_worker_without_a_name_or_with_too_many_devices_is_refused(void **state)
 {
     AUTO_BUFFER json = {0};
@@ -474,6 +528,8 @@ main(void)
         CALL_TEST(a_worker_comes_back_as_it_was_written),
         CALL_TEST(a_gpu_comes_back_with_its_card_and_libraries),
         CALL_TEST(a_worker_tells_why_it_has_no_gpu),
+        CALL_TEST(an_assignment_comes_back_as_it_was_written),
+        CALL_TEST(an_assignment_names_as_many_nodes_as_there_is_room_for_and_counts_all),
         CALL_TEST(a_worker_without_a_name_or_with_too_many_devices_is_refused),
         CALL_TEST(a_worker_with_more_slots_than_can_be_added_up_is_refused),
         CALL_TEST(a_reset_comes_back_as_it_was_written),
