@@ -28,6 +28,14 @@ TWO_SUMS = {"node": [node for feed, sum in (("a", "b"), ("c", "d")) for node in 
     {"name": sum, "op": "Add", "input": [feed, feed], "attr": {"T": {"type": "DT_FLOAT"}}})]}
 
 
+@contextlib.contextmanager
+def driver_folder():
+    """A folder in which the loader finds the stub of the driver."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(PLUGINS, "libcuda.so"), os.path.join(folder, "libcuda.so.1"))
+        yield folder
+
+
 class Worker:
     """`with Worker("--cuda", "auto", STUB_CUDA_INIT="100") as worker:` a worker that has said what it found and listens.
     `has_driver`: it finds the stub of a driver."""
@@ -41,12 +49,12 @@ class Worker:
     def _begin(self):
         folder = self._ends.enter_context(tempfile.TemporaryDirectory())
         self._errors = self._ends.enter_context(open(os.path.join(folder, "errors"), "w+", encoding="utf-8"))
-        environment = {**os.environ, **self._variables}
+        variables = {**os.environ, **self._variables}
         if self._has_driver:
-            os.symlink(os.path.join(PLUGINS, "libcuda.so"), os.path.join(folder, "libcuda.so.1"))
-            environment["LD_LIBRARY_PATH"] = f"{folder}:{environment.get('LD_LIBRARY_PATH', '')}"
+            driver = self._ends.enter_context(driver_folder())
+            variables["LD_LIBRARY_PATH"] = f"{driver}:{variables.get('LD_LIBRARY_PATH', '')}"
         self.process = self._ends.enter_context(
-            subprocess.Popen(self._arguments, env=environment, text=True, stdout=subprocess.PIPE, stderr=self._errors))
+            subprocess.Popen(self._arguments, env=variables, text=True, stdout=subprocess.PIPE, stderr=self._errors))
 
     def __enter__(self):
         self._begin()
@@ -142,6 +150,55 @@ def a_device_that_cannot_be_opened_says_why():
     expect_reason(why, "--cuda-plugin", PLAIN, PLAIN_PLUGIN_NONE=why)
 
 
+def on_cpu():
+    """The plugin itself, with CUDA's runtime and card played by the CPU."""
+    path = os.path.join(OUT, "tests/sluice-cuda-on-cpu.so")
+    if not os.path.exists(path):
+        raise Skipped("no CUDA toolkit")
+    return path
+
+
+def the_plugin_refuses_a_card_that_it_cannot_serve():
+    plugin = on_cpu()
+    expect_reason("the CUDA driver finds no card", "--cuda-plugin", plugin, CUDA_ON_CPU_DEVICES="0")
+    expect_reason("card 0, CPU in place of a GPU, has compute capability 3.7, and 7.5 is the least that is served",
+                  "--cuda-plugin", plugin, CUDA_ON_CPU_CAPABILITY="37")
+    expect_reason("there is no card 3: the driver shows 1, counted from 0", "--cuda-plugin", plugin, "--cuda-device", "3")
+
+
+def the_plugin_opens_a_card_without_nvidias_libraries_and_says_so():
+    with tempfile.TemporaryDirectory() as folder:
+        with Worker("--cuda", "required", "--cuda-plugin", on_cpu(), "--cuda-libraries", folder, "--cuda-memory", "50%",
+                    CUDA_ON_CPU_MEMORY=str(1 << 30)) as worker:
+            device, *libraries = worker.events()
+    assert (device["message"], device["card"]) == ("accelerator opened", "CPU in place of a GPU"), device
+    assert 0.45 * (1 << 30) < device["memory_limit"] <= 0.5 * (1 << 30), device
+    assert sorted(library["library"] for library in libraries) == ["NVRTC", "cuBLASLt", "cuDNN"], libraries
+    for library in libraries:
+        assert (library["level"] == "info") == (library["unused_because"] == ""), library
+
+
+def devices(cluster):
+    """What GET /api/v1/devices says, by type."""
+    return {device["type"]: device for device in cluster.client().send("GET", "/devices")["devices"]}
+
+
+def a_gateway_lists_the_device_or_why_there_is_none():
+    with driver_folder() as folder, environment(LD_LIBRARY_PATH=folder):
+        with sluice.Cluster(threads=(2,), worker_settings=("--cuda-plugin", PLAIN)) as cluster:
+            card = devices(cluster)["GPU"]
+            assert (card["driver"], card["in_service"], card["isa"]) == ("580.1", True, "plain"), card
+            assert card["libraries"] == [{"name": "cuBLAS", "version": "13.1.0"},
+                                         {"name": "cuDNN", "reason": "libcudnn.so.9 cannot be found"}], card
+            assert "no_gpu" not in devices(cluster)["CPU"], devices(cluster)
+        for settings, reason in (
+                (("--cuda", "off"), "switched off: cuda=off"),
+                (("--cuda-plugin", "/nowhere.so"), "the plugin cannot be loaded: /nowhere.so: cannot open shared object file: "
+                                                   "No such file or directory")):
+            with sluice.Cluster(threads=(2,), worker_settings=settings) as cluster:
+                assert devices(cluster)["CPU"]["no_gpu"] == reason and "GPU" not in devices(cluster), devices(cluster)
+
+
 def a_worker_that_shall_use_no_accelerator_looks_for_none():
     with Worker("--cuda", "off", "--cuda-plugin", PLAIN) as worker:
         assert worker.errors() == "", worker.errors()
@@ -189,8 +246,7 @@ def environment(**variables):
 
 
 def runs_on_the_cpu_end_before_a_worker_whose_device_is_out_of_service():
-    with tempfile.TemporaryDirectory() as folder:
-        os.symlink(os.path.join(PLUGINS, "libcuda.so"), os.path.join(folder, "libcuda.so.1"))
+    with driver_folder() as folder:
         fault = os.path.join(folder, "fault")
         settings = ("--cuda", "required", "--cuda-plugin", PLAIN, "--grace", f"{END_SECONDS}s")
         with environment(LD_LIBRARY_PATH=folder, PLAIN_PLUGIN_FAULT=fault), \
@@ -204,6 +260,8 @@ def runs_on_the_cpu_end_before_a_worker_whose_device_is_out_of_service():
             assert first["outputs"]["b"]["data"] == [2], first
             pathlib.Path(fault).touch()
             await_that(lambda: client.send("GET", "/workers")["workers"][0]["state"] == "draining", "the worker drains")
+            card = devices(cluster)["GPU"]
+            assert (card["in_service"], card["fault"]) == (False, "an illegal address was accessed"), card
             assert cluster.workers[0].is_running()
             last = client.send("POST", f"{path}/{run}:continue", {"feeds": {"c": 3}, "fetches": ["d"]})
             assert last["outputs"]["d"]["data"] == [6], last
@@ -243,6 +301,9 @@ if __name__ == "__main__":
         a_plugin_of_another_build_is_refused,
         a_plugin_that_cannot_be_loaded_is_refused_in_the_loaders_words,
         a_device_that_cannot_be_opened_says_why,
+        the_plugin_refuses_a_card_that_it_cannot_serve,
+        the_plugin_opens_a_card_without_nvidias_libraries_and_says_so,
+        a_gateway_lists_the_device_or_why_there_is_none,
         a_worker_that_shall_use_no_accelerator_looks_for_none,
         a_plugins_device_is_opened_with_the_settings,
         a_device_out_of_service_ends_the_worker_for_a_new_process,

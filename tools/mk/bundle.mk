@@ -3,12 +3,13 @@ BUNDLE := build/cuda-bundle
 CUDA_STATIC := $(wildcard $(addsuffix /libcudart_static.a,$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 HAS_BUNDLE := $(and $(HAS_CUDA),$(CUDA_STATIC),yes)
 BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(OUT)/tests/bundle/facts)
+BUNDLE_PLUGIN := $(if $(and $(NVCC),$(wildcard worker/cuda/plugin.c)),$(OUT)/sluice-cuda.so)
 CUDART := $(firstword $(CUDA_STATIC)) -ldl -lrt -pthread
 
 $(OUT)/tests/bundle/facts: tests/bundle/facts.c $(OUT)/worker/accelerator/cuda_driver.c.o $(OUT)/lib/shared/base.a
 	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CUDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ \
 	    $(filter %.c %.o %.a,$^) $(CUDART)
 
-cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
+cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PLUGIN) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
 	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
 .PHONY: cuda-bundle

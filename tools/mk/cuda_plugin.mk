@@ -7,7 +7,7 @@ RELEASE_ARCHS := 75 80 86 89 90 100 120
 CUDA_MODULES := $(filter worker/cuda worker/cuda/%,$(MODULES))
 CUDA_C_OBJECTS := $(foreach m,$(CUDA_MODULES),$(SOURCES_$(m):%=$(OUT)/%.o) $(GENERATED_$(m):%=%.o))
 CUDA_KERNELS := $(foreach m,$(CUDA_MODULES),$(KERNELS_$(m)))
-CUDA_ON_CPU_OBJECTS := $(patsubst %,$(OUT)/%.o,$(wildcard $(CUDA_ON_CPU)/*.c) $(CUDA_KERNELS))
+CUDA_ON_CPU_OBJECTS := $(patsubst %,$(OUT)/%.o,$(filter-out %_bench.c,$(wildcard $(CUDA_ON_CPU)/*.c)) $(CUDA_KERNELS))
 
 NVCC_FLAGS := -std=c++17 -O3 --fmad=false --ftz=false --prec-div=true --prec-sqrt=true -I. -DNDEBUG \
     -Xcompiler -fPIC,-fvisibility=hidden,-ffunction-sections $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \

@@ -12,9 +12,12 @@ $(OUT)/sluice-worker: $(PLUGIN_SYMBOLS)
 
 # Every tests/plugins/<name>.c is a shared object for tests of the worker: a plugin, or the stub of a driver.
 TEST_PLUGINS := $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/plugins/*.c))
-$(TEST_PLUGINS): $(OUT)/%.so: %.c $(OUT)/flags
+$(OUT)/tests/plugins/%.so: tests/plugins/%.c $(OUT)/flags
 	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -shared -o $@ $<
+ifneq (,$(and $(HAS_CUDA),$(wildcard worker/cuda/plugin.c)))
+TEST_PLUGINS += $(OUT)/tests/sluice-cuda-on-cpu.so
+endif
 plugins: $(TEST_PLUGINS)
 check-plugins: $(OUT)/sluice-worker $(TEST_PLUGINS)
-	@tools/check_plugin $(PLUGIN_SYMBOLS) $(OUT) $(wildcard $(TEST_PLUGINS) $(OUT)/sluice-cuda.so $(OUT)/tests/sluice-cuda-on-cpu.so)
+	@tools/check_plugin $(PLUGIN_SYMBOLS) $(OUT) $(filter-out %/greedy_plugin.so %/unlinked_plugin.so,$(wildcard $(TEST_PLUGINS) $(OUT)/sluice-cuda.so))
 .PHONY: plugins check-plugins

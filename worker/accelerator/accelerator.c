@@ -64,7 +64,7 @@ accelerator_read(Call *call, const Config *config, AcceleratorOptions *ret_optio
     TRY(read_memory(call, config_string(config, "cuda-memory"), &options.plugin));
     TRY(read_folders(call, config, &options.plugin.libraries));
     if (options.is_wanted) {
-        TRY(cuda_driver_choose(call, options.plugin.device));
+        TRY(cuda_driver_choose(call, &options.plugin.device));
     }
     *ret_options = options;
     return STATUS_OK;

@@ -24,18 +24,19 @@ is_index(Slice device)
 }
 
 Status
-cuda_driver_choose(Call *call, const char *device)
+cuda_driver_choose(Call *call, const char **device)
 {
-    Slice chosen = slice_from_string(device);
+    Slice chosen = slice_from_string(*device);
     bool is_mig = slice_starts_with(chosen, SLICE("MIG-"));
     if (chosen.size > 0 && !is_index(chosen) && !slice_starts_with(chosen, SLICE("GPU-")) && !is_mig) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "cuda-device is '%s'; it is an index (0), or the UUID of a GPU (GPU-…) or of a MIG device "
             "(MIG-…)",
-            device);
+            *device);
     }
     bool is_set = setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", false) == 0 &&
-                  (!is_mig || setenv("CUDA_VISIBLE_DEVICES", device, true) == 0);
+                  (!is_mig || setenv("CUDA_VISIBLE_DEVICES", *device, true) == 0);
+    *device = is_mig ? "" : *device;
     return is_set ? STATUS_OK : call_fail_memory(call, "the environment");
 }
 

@@ -8,8 +8,9 @@
 #include "shared/base/call.h"
 
 /* Makes the cards' numbers those that nvidia-smi shows, and a MIG device the only one that is visible: the
- * driver hands one out by its UUID in the environment alone. `device`: as in PluginOptions. */
-MUST_USE Status cuda_driver_choose(Call *call, const char *device);
+ * driver hands one out by its UUID in the environment alone. `device`: as in PluginOptions; becomes "" where
+ * only one is visible. */
+MUST_USE Status cuda_driver_choose(Call *call, const char **device);
 
 /* Returns whether the driver serves; the library stays loaded. */
 MUST_USE Status cuda_driver_check(Call *call);

@@ -13,7 +13,7 @@
 #include "worker/cuda/libraries.h"
 #include "worker/cuda/rules.h"
 
-enum { EVENTS_AHEAD = 64, CHUNKS_USUAL = 16 };
+enum { EVENTS_AHEAD = 64, MEMORY_PERCENT_USUAL = 90, CHUNKS_USUAL = 16 };
 
 typedef struct CudaDevice {
     Device device;
@@ -161,17 +161,18 @@ add_libraries(CudaCard *card, const PluginLibrary *libraries, size_t count)
 }
 
 static Status
-open_allocator(Call *call, CudaDevice *cuda, uint64_t memory)
+open_allocator(Call *call, CudaDevice *cuda, const PluginOptions *options)
 {
     size_t available = 0;
     size_t all = 0;
     TRY(cuda_check(call, (int)cudaMemGetInfo(&available, &all), "asking for the card's memory"));
-    CudaAllocatorOptions options = {
+    size_t percent = options->memory_percent == 0 ? MEMORY_PERCENT_USUAL : (size_t)options->memory_percent;
+    CudaAllocatorOptions allocator = {
         .lane = &cuda->lane,
-        .limit = memory != 0 ? memory : available / 10 * 9,
-        .is_reserved = memory != 0,
+        .limit = options->memory != 0 ? options->memory : available / 100 * percent,
+        .is_reserved = options->memory != 0,
     };
-    return cuda_allocator_new(call, &options, &cuda->allocator);
+    return cuda_allocator_new(call, &allocator, &cuda->allocator);
 }
 
 static Status
@@ -195,7 +196,7 @@ open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
     TRY(cuda_check(call, cuda_events_make(&cuda->events, EVENTS_AHEAD), "making events"));
     CudaLaneOptions lane = {.card = cuda->card.ordinal, .host = options->host, .events = &cuda->events};
     TRY(cuda_lane_init(call, &cuda->lane, &lane));
-    TRY(open_allocator(call, cuda, options->memory));
+    TRY(open_allocator(call, cuda, options));
     return open_copies(call, cuda, options);
 }
 

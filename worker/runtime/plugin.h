@@ -31,7 +31,7 @@ typedef struct PluginOptions {
     Device *host;           /* its threads run what follows a copy or a fence */
     const char *device;     /* which card: an index, or a UUID; "": the first */
     uint64_t memory;        /* bytes of the card that may be used; 0: memory_percent says it */
-    int memory_percent;     /* of the card's free memory, 1 to 100 */
+    int memory_percent;     /* of the card's free memory; 0: 90 */
     uint64_t pinned_memory; /* bytes of the host's memory through which copies pass */
     const char
         *libraries; /* folders in which the vendor's libraries are looked for first, with ':' between */

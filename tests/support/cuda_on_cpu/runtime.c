@@ -23,6 +23,7 @@ static size_t function_count;
 static cudaError_t broken;
 static cudaError_t breaks_in_kernel;
 static int device_count = 1;
+static int device_capability = 90; /* also by CUDA_ON_CPU_CAPABILITY; 75 is 7.5 */
 static bool has_read_environment;
 static _Thread_local cudaError_t last_error;
 static _Thread_local int device;
@@ -51,6 +52,7 @@ read_environment(void)
     const char *seed = getenv("CUDA_ON_CPU_SEED");
     const char *devices = getenv("CUDA_ON_CPU_DEVICES");
     const char *memory = getenv("CUDA_ON_CPU_MEMORY");
+    const char *capability = getenv("CUDA_ON_CPU_CAPABILITY");
     if (seed != NULL) {
         grid_seed(strtoull(seed, NULL, 10));
     }
@@ -59,6 +61,9 @@ read_environment(void)
     }
     if (memory != NULL) {
         device_memory_set_size(strtoull(memory, NULL, 10));
+    }
+    if (capability != NULL) {
+        device_capability = (int)strtol(capability, NULL, 10);
     }
 }
 
@@ -269,8 +274,8 @@ cudaGetDeviceProperties(struct cudaDeviceProp *properties, int number)
             .maxThreadsPerBlock = 1024,
             .maxThreadsDim = {1024, 1024, 64},
             .maxGridSize = {INT32_MAX, 65535, 65535},
-            .major = 9,
-            .minor = 0,
+            .major = device_capability / 10,
+            .minor = device_capability % 10,
             .multiProcessorCount = 132,
             .asyncEngineCount = 3,
             .unifiedAddressing = 1,
