@@ -1,6 +1,6 @@
 /* An allocation takes the smallest block of the first bin that has one large enough; without one, a slab is
- * made, outside of the lock; without room for a slab, those that lie idle go back to the card, which may
- * let one larger slab be made of them. Only then it fails. */
+ * made, outside of the lock but in a turn of the lane; without room for a slab, those that lie idle go back
+ * to the card, which may let one larger slab be made of them. Only then it fails. */
 #include "worker/cuda/allocator.h"
 
 #include <assert.h>
@@ -21,6 +21,8 @@ enum {
 #define SLAB_SIZE_MAX (UINT64_C(1) << 30)
 #define SLAB_UNIT (UINT64_C(2) << 20) /* cudaMalloc() maps pages of this size */
 
+#define NOBODY UINT64_MAX
+
 typedef struct Block Block;
 struct Block {
     TensorBuffer buffer;
@@ -30,20 +32,19 @@ struct Block {
     char *data;
     uint64_t size;
     uint64_t position; /* of the lane when nobody used the bytes any more */
-    uint64_t tenant;   /* whose bytes these may be; 0: anybody's */
+    uint64_t tenant;   /* whose bytes these may be; 0: anybody's; NOBODY: zeroes */
     MemoryAccount *account;
     bool is_free;
 };
 
 struct CudaAllocator {
     CudaAllocatorOptions options;
-    Mutex growing; /* held while slabs are made and given back; before `lock` */
     Mutex lock;
     ListLink bins[BIN_COUNT];
     uint64_t filled[BIN_WORDS]; /* bit i: bin i is not empty */
     ListLink spare;             /* Blocks without bytes */
     uint64_t slab_bytes;
-    uint64_t next_slab;
+    uint64_t next_slab; /* bytes; changed in turns of the lane, as the number of slabs is */
     DeviceMemory memory;
 };
 
@@ -169,6 +170,15 @@ cut_block(CudaAllocator *allocator, Block *block, uint64_t size)
     put_free(allocator, rest);
 }
 
+static uint64_t
+common_tenant(uint64_t left, uint64_t right)
+{
+    if (left == right || right == NOBODY) {
+        return left;
+    }
+    return left == NOBODY ? right : 0;
+}
+
 /* Makes one block of two free neighbours, neither of them in a bin. */
 static Block *
 join_blocks(CudaAllocator *allocator, Block *left, Block *right)
@@ -179,7 +189,7 @@ join_blocks(CudaAllocator *allocator, Block *left, Block *right)
         left->after->before = left;
     }
     left->position = left->position > right->position ? left->position : right->position;
-    left->tenant = left->tenant == right->tenant ? left->tenant : 0;
+    left->tenant = common_tenant(left->tenant, right->tenant);
     spare_block(allocator, right);
     return left;
 }
@@ -234,22 +244,38 @@ take_block(CudaAllocator *allocator, uint64_t size)
     return block;
 }
 
-/* Returns false when the card has no such slab. Out of memory is no error of the thread's then. */
+static cudaError_t
+new_slab(CudaLane *lane, uint64_t size, void **ret_data)
+{
+    cudaError_t error = cudaMalloc(ret_data, size);
+    if (error != cudaSuccess) {
+        return error;
+    }
+    error = cudaMemsetAsync(*ret_data, 0, size, cuda_lane_stream(lane));
+    if (error != cudaSuccess) {
+        (void)cudaFree(*ret_data);
+    }
+    return error;
+}
+
+/* Makes a slab of zeroes, in a turn of the lane: other tenants may have had these bytes. Returns false when
+ * the card has none; that is no error of the thread's then. */
 static bool
 make_slab(CudaAllocator *allocator, uint64_t size)
 {
+    CudaLane *lane = allocator->options.lane;
     void *data = NULL;
     Block *block = memory_new(1, sizeof *block);
     if (block == NULL) {
         return false;
     }
-    cudaError_t error = cudaMalloc(&data, size);
+    cudaError_t error = new_slab(lane, size, &data);
     if (error != cudaSuccess) {
         (void)cuda_failure((int)error, "cudaMalloc", (Slice){0});
         memory_free(block);
         return false;
     }
-    *block = (Block){.data = data, .size = size};
+    *block = (Block){.data = data, .size = size, .position = lane->position, .tenant = NOBODY};
     mutex_lock(&allocator->lock);
     allocator->slab_bytes += size;
     put_free(allocator, block);
@@ -278,8 +304,8 @@ take_idle_slab(CudaAllocator *allocator)
     return idle;
 }
 
-/* Gives idle slabs back to the card. cudaFree() waits for all that the card computes, so this is done only
- * where the step would fail. */
+/* Gives idle slabs back to the card. cudaFree() waits for all that the card computes, also in a turn of the
+ * lane, so this is done only where the step would fail. */
 static void
 give_slabs_back(CudaAllocator *allocator)
 {
@@ -315,9 +341,8 @@ grow_within_limit(CudaAllocator *allocator, uint64_t size)
 
 /* Somebody else may have grown the memory, or freed some, while this thread waited. */
 static Block *
-grow_and_take(CudaAllocator *allocator, uint64_t size)
+grow_in_turn(CudaAllocator *allocator, uint64_t size)
 {
-    mutex_lock(&allocator->growing);
     Block *block = take_block(allocator, size);
     if (block == NULL && !allocator->options.is_reserved) {
         if (!grow_within_limit(allocator, size)) {
@@ -326,7 +351,36 @@ grow_and_take(CudaAllocator *allocator, uint64_t size)
         }
         block = take_block(allocator, size);
     }
-    mutex_unlock(&allocator->growing);
+    return block;
+}
+
+/* Begins a turn of the lane, unless it is this thread's already. Returns whether it has. */
+static bool
+begin_turn(CudaLane *lane)
+{
+    bool is_new = !cuda_lane_is_mine(lane);
+    if (is_new) {
+        cuda_lane_enter(lane);
+    }
+    return is_new;
+}
+
+static int
+end_turn(CudaLane *lane, bool is_new)
+{
+    return is_new ? cuda_lane_leave(lane) : cudaSuccess;
+}
+
+static Block *
+grow_and_take(CudaAllocator *allocator, uint64_t size)
+{
+    CudaLane *lane = allocator->options.lane;
+    bool is_new = begin_turn(lane);
+    Block *block = grow_in_turn(allocator, size);
+    int error = end_turn(lane, is_new);
+    if (error != cudaSuccess) {
+        (void)cuda_failure(error, "making room on the card", (Slice){0});
+    }
     return block;
 }
 
@@ -334,13 +388,10 @@ grow_and_take(CudaAllocator *allocator, uint64_t size)
 static int
 zero_block(CudaLane *lane, Block *block)
 {
-    bool is_mine = cuda_lane_is_mine(lane);
-    if (!is_mine) {
-        cuda_lane_enter(lane);
-    }
+    bool is_new = begin_turn(lane);
     int error = (int)cudaMemsetAsync(block->data, 0, block->size, cuda_lane_stream(lane));
     block->position = lane->position;
-    int left = is_mine ? cudaSuccess : cuda_lane_leave(lane);
+    int left = end_turn(lane, is_new);
     return error != cudaSuccess ? error : left;
 }
 
@@ -349,7 +400,7 @@ static bool
 hand_out(CudaAllocator *allocator, Block *block, size_t size)
 {
     uint64_t tenant = charged == NULL ? 0 : charged->tenant;
-    bool is_strange = tenant == 0 || block->tenant != tenant;
+    bool is_strange = block->tenant != NOBODY && (tenant == 0 || block->tenant != tenant);
     block->buffer = (TensorBuffer){
         .reference_count = 1,
         .size = size,
@@ -430,6 +481,15 @@ cuda_allocator_memory(CudaAllocator *allocator, DeviceMemory *ret_memory)
     mutex_unlock(&allocator->lock);
 }
 
+static bool
+reserve_slab(CudaAllocator *allocator)
+{
+    CudaLane *lane = allocator->options.lane;
+    cuda_lane_enter(lane);
+    bool is_made = make_slab(allocator, allocator->options.limit);
+    return cuda_lane_leave(lane) == cudaSuccess && is_made;
+}
+
 Status
 cuda_allocator_new(Call *call, const CudaAllocatorOptions *options, CudaAllocator **ret_allocator)
 {
@@ -440,13 +500,12 @@ cuda_allocator_new(Call *call, const CudaAllocatorOptions *options, CudaAllocato
     made->options = *options;
     made->options.limit = options->limit / UNIT_SIZE * UNIT_SIZE;
     made->next_slab = SLAB_SIZE_FIRST;
-    mutex_init(&made->growing);
     mutex_init(&made->lock);
     list_init(&made->spare);
     for (size_t bin = 0; bin < BIN_COUNT; bin++) {
         list_init(&made->bins[bin]);
     }
-    if (options->is_reserved && !make_slab(made, made->options.limit)) {
+    if (options->is_reserved && !reserve_slab(made)) {
         cuda_allocator_free(made);
         size_t available = 0;
         size_t all = 0;
@@ -472,6 +531,5 @@ cuda_allocator_free(CudaAllocator *allocator)
         memory_free(LIST_ITEM(link, Block, link));
     }
     mutex_done(&allocator->lock);
-    mutex_done(&allocator->growing);
     memory_free(allocator);
 }

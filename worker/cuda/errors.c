@@ -121,6 +121,9 @@ cuda_failure(int error, const char *what, Slice node)
 {
     char sizes[96];
     assert(error != cudaSuccess);
+    if (error == CUDA_ERROR_HOST_MEMORY) {
+        return failure_of(STATUS_RESOURCE_EXHAUSTED, node, "%s: the host has no memory left", what);
+    }
     ErrorClass class = error_class(error);
     if (class == ERROR_STICKY) {
         cuda_break(error, what, node);

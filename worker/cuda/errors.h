@@ -9,6 +9,9 @@
 
 #include "shared/base/failure.h"
 
+/* Beside CUDA's codes: the host has no memory for what describes the card's work. */
+enum { CUDA_ERROR_HOST_MEMORY = -1 };
+
 /* Returns STATUS_OK for cudaSuccess, else fails the call. `what` was being done, in words that a user may
  * read ("a Softmax kernel"). Clears the error of the calling thread, so that nobody else is blamed for it.
  * RESOURCE_EXHAUSTED: the card has no memory left. UNAVAILABLE: the card is out of service, from now on

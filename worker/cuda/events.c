@@ -3,13 +3,14 @@
 #include <assert.h>
 
 #include "shared/base/memory.h"
+#include "worker/cuda/errors.h"
 
 static int
 make_event(CudaEvents *events, CudaEvent **ret_event)
 {
     CudaEvent *made = memory_new(1, sizeof *made);
     if (made == NULL) {
-        return cudaErrorMemoryAllocation;
+        return CUDA_ERROR_HOST_MEMORY;
     }
     /* Waiting sleeps in the driver instead of spinning, and the card writes no time stamps. */
     cudaError_t error =

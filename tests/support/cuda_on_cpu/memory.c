@@ -289,10 +289,11 @@ pinned_memory_holds(const void *data, size_t size)
 }
 
 size_t
-pinned_memory_count(void)
+pinned_memory_clear(void)
 {
     size_t count = 0;
-    for (const Block *block = pinned; block != NULL; block = block->next) {
+    while (pinned != NULL) {
+        (void)pinned_memory_give(pinned->data);
         count++;
     }
     return count;

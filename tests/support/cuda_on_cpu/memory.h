@@ -37,4 +37,4 @@ size_t device_memory_clear(void);
 void *pinned_memory_take(size_t size);
 bool pinned_memory_give(void *data);
 bool pinned_memory_holds(const void *data, size_t size);
-size_t pinned_memory_count(void);
+size_t pinned_memory_clear(void); /* as device_memory_clear() */

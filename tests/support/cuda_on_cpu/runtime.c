@@ -116,7 +116,7 @@ cuda_on_cpu_reset(bool expects_no_leak)
 {
     mutex_lock(&mutex);
     streams_drop();
-    size_t left = device_memory_clear() + pinned_memory_count();
+    size_t left = device_memory_clear() + pinned_memory_clear();
     if (expects_no_leak && left > 0) {
         fprintf(stderr, "cuda_on_cpu: %zu blocks of device or pinned memory were never freed\n", left);
         abort();
