@@ -15,7 +15,8 @@
 
 typedef struct MemoryAccount {
     uint64_t limit;   /* bytes; 0: no limit. Set before the account is charged */
-    uint64_t tenant;  /* a number that no other tenant of this process has; 0: not known. Set as above */
+    uint64_t tenant;  /* a number that no other tenant of this process has, never UINT64_MAX; 0: not known.
+                       * Set as above */
     int64_t counted;  /* atomic: bytes in use, plus OWNER (memory_account.c) until the owner has ended it */
     int64_t peak;     /* atomic: bytes */
     int32_t refusals; /* atomic: allocations refused because of the limit */

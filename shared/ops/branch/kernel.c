@@ -132,6 +132,7 @@ run_function(Invocation *invocation, Partition *partition)
         .arg_count = context->input_count - 1,
         .container = context->container,
         .memory_limit = memory_left(context),
+        .tenant = context->account == NULL ? 0 : context->account->tenant,
         .deadline_ns = context->call->deadline_ns,
         .call_depth = context->call_depth + 1,
         .callbacks = {.context = invocation, .on_output = take_output, .on_done = run_done},

@@ -146,14 +146,18 @@ reserve_memory(Call *call, Run *run, const RunRequest *request)
 }
 
 static bool
-prepare_account(Run *run, uint64_t limit)
+prepare_account(Run *run, const RunRequest *request)
 {
+    uint64_t limit = request->memory_limit;
     if (run->account == NULL || !memory_account_reset(run->account)) {
         memory_account_end(run->account);
         run->account = memory_account_new();
     }
     if (run->account != NULL && limit != 0) {
         run->account->limit = limit > run->fed_bytes ? limit - run->fed_bytes : 1;
+    }
+    if (run->account != NULL) {
+        run->account->tenant = request->tenant;
     }
     return run->account != NULL;
 }
@@ -205,8 +209,8 @@ run_admit(Call *call, Run *run, const RunRequest *request)
         TRY(check_limit(call, run->plan, request->memory_limit));
         TRY(reserve_memory(call, run, request));
     }
-    Status status = prepare_account(run, request->memory_limit) ? begin_arena(call, run, request)
-                                                                : call_fail_memory(call, "a run's account");
+    Status status = prepare_account(run, request) ? begin_arena(call, run, request)
+                                                  : call_fail_memory(call, "a run's account");
     if (status != STATUS_OK) {
         release_reservation(run);
     }

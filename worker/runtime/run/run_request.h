@@ -48,6 +48,7 @@ typedef struct RunRequest {
     ResourceContainer *container; /* the session's resources on this worker (resource.h); NULL: no session */
     /* Bytes that the run may hold at once, counted as in memory_plan.h; 0: no limit. */
     uint64_t memory_limit;
+    uint64_t tenant; /* whose memory the run uses, as in memory_account.h; 0: not known */
     /* The size of the feeds' open dimension, by which received tensors grow; 0: not known. */
     int64_t open_size;
     /* Monotonic, in ns; 0: none. Checked between nodes; the caller cancels a run that waits past it. */

@@ -19,6 +19,7 @@
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
+#include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "shared/base/text.h"
@@ -454,6 +455,14 @@ wait_for_room(GraphRun *graph_run)
     return true;
 }
 
+/* Returns a number for the tenant, which is not UINT64_MAX or, unless there is none, 0. It comes of a seeded
+ * hash: nobody can choose a name with the number of another. */
+static uint64_t
+tenant_number(Slice tenant)
+{
+    return tenant.size == 0 ? 0 : (map_hash(tenant) | 1) & ~(UINT64_C(1) << 63);
+}
+
 static Status
 start_run(GraphRun *graph_run)
 {
@@ -466,6 +475,7 @@ start_run(GraphRun *graph_run)
         .rendezvous = graph_run->entry == NULL ? NULL : graph_run->entry->rendezvous,
         .container = graph_run->state,
         .memory_limit = memory_limit(graph_run),
+        .tenant = tenant_number(graph_run->request->tenant),
         .open_size = graph_run->header.open_size,
         .deadline_ns = call->deadline_ns,
         .is_crowded = &is_crowded,

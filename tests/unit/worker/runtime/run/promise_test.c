@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "tests/support/partition_runs.h"
+#include "worker/runtime/memory_account.h"
 #include "worker/runtime/partition/schedule.h"
 
 static KernelPromise *pending[4]; /* atomic; in the order in which they started */
@@ -81,6 +82,7 @@ promise_start(PromiseRun *promise)
     RunRequest request = {.partition = promise->partition,
         .args = &arg,
         .arg_count = 1,
+        .tenant = 77,
         .callbacks = outcome_callbacks(&promise->outcome)};
     memset(pending, 0, sizeof pending);
     atomic_store_relaxed(&started, 0);
@@ -128,6 +130,7 @@ a_run_waits_for_kernels_that_complete_later(void **state)
     promise_begin(&promise, 2, TWO, &later);
     promise_start(&promise);
     KernelPromise *first = wait_for(0);
+    assert_int_equal(first->context.account->tenant, 77);
     KernelPromise *second = wait_for(1);
     assert_int_equal(atomic_load_acquire(&promise.outcome.done_count), 0);
     fulfil(second);
