@@ -241,6 +241,9 @@ write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTrac
     json_write_name(writer, "args");
     json_write_object_begin(writer);
     json_member_slice(writer, "op", node->op);
+    if (node->is_accelerated) {
+        json_member_slice(writer, "device", rows->trace.accelerator);
+    }
     json_member_uint64(writer, "bytes", row->output_bytes);
     json_member_uint64(writer, "allocated", row->allocated_bytes);
     json_member_uint64(writer, "scratch", row->scratch_bytes);

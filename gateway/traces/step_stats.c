@@ -1,7 +1,5 @@
 #include "gateway/traces/trace_form.h"
 
-#include <stdio.h>
-
 #include "shared/base/clock.h"
 #include "shared/json/writer.h"
 
@@ -94,25 +92,47 @@ write_node(JsonWriter *writer, const SlotRows *slot, const WireTraceRow *row, Bu
     json_write_object_end(writer);
 }
 
-/* Writes a slot's nodes; false when memory for a label was missing. */
+/* The nodes of a slot that one device has computed. */
+typedef struct DeviceNodes {
+    const SlotRows *slot;
+    int32_t task;
+    Slice device; /* "/device:CPU:0" */
+    bool is_accelerator;
+} DeviceNodes;
+
+/* Returns false when memory for a label was missing. */
 static bool
-write_slot(JsonWriter *writer, int32_t task, const SlotRows *slot)
+write_device(JsonWriter *writer, const DeviceNodes *nodes)
 {
-    char device[64];
+    const WireTrace *trace = &nodes->slot->trace;
     AUTO_BUFFER scratch = {0};
-    bool is_whole = true;
-    (void)snprintf(device, sizeof device, "/job:worker/replica:0/task:%d/device:CPU:0", task);
+    buffer_append_format(
+        &scratch, "/job:worker/replica:0/task:%d%.*s", nodes->task, SLICE_PRINT(nodes->device));
+    bool is_whole = buffer_is_ok(&scratch);
     json_write_object_begin(writer);
-    json_member_string(writer, "device", device);
+    json_member_slice(writer, "device", buffer_slice(&scratch));
     json_write_name(writer, "nodeStats");
     json_write_array_begin(writer);
-    for (size_t index = 0; index < slot->trace.row_count; index++) {
-        write_node(writer, slot, &slot->trace.rows[index], &scratch);
-        is_whole = is_whole && buffer_is_ok(&scratch);
+    for (size_t index = 0; index < trace->row_count; index++) {
+        const WireTraceRow *row = &trace->rows[index];
+        if (trace->nodes[row->node].is_accelerated == nodes->is_accelerator) {
+            write_node(writer, nodes->slot, row, &scratch);
+            is_whole = is_whole && buffer_is_ok(&scratch);
+        }
     }
     json_write_array_end(writer);
     json_write_object_end(writer);
     return is_whole;
+}
+
+static bool
+write_slot(JsonWriter *writer, int32_t task, const SlotRows *slot)
+{
+    DeviceNodes host = {.slot = slot, .task = task, .device = SLICE("/device:CPU:0")};
+    DeviceNodes accelerator = {
+        .slot = slot, .task = task, .device = slot->trace.accelerator, .is_accelerator = true};
+    bool is_whole = write_device(writer, &host);
+    return slot->trace.accelerator.size == 0 ? is_whole : write_device(writer, &accelerator) && is_whole;
 }
 
 static Status

@@ -15,8 +15,8 @@ typedef struct TraceForm {
 extern const TraceForm trace_form_chrome;
 
 /* TensorFlow's StepStats (step_stats.proto) in protobuf's JSON form, which its own timeline and profiling
- * tools read. Times count from the step's start. The bytes of all outputs of a node are told as output
- * 0's. */
+ * tools read; a slot has a list of nodes for each of its worker's devices that took part. Times count from
+ * the step's start. The bytes of all outputs of a node are told as output 0's. */
 extern const TraceForm trace_form_step_stats;
 
 /* NULL when there is none of this name. */

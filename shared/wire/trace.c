@@ -63,10 +63,27 @@ write_row(JsonWriter *writer, WireTraceRow *row, WireTraceNode *node, uint32_t *
     json_write_array_end(writer);
 }
 
-/* Writes as many rows as `size_max` bytes hold and returns how many those are. */
+/* Lists the nodes that have rows and are the accelerator's. */
+static void
+write_accelerated(JsonWriter *writer, const WireTrace *trace)
+{
+    json_member_slice(writer, "accelerator", trace->accelerator);
+    json_write_name(writer, "accelerated");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < trace->node_count; index++) {
+        if (trace->nodes[index].told > 0 && trace->nodes[index].is_accelerated) {
+            json_write_uint64(writer, trace->nodes[index].told - 1);
+        }
+    }
+    json_write_array_end(writer);
+}
+
+/* Writes as many rows as `size_max` bytes hold, with the list that follows, and returns how many those are.
+ */
 static size_t
 write_rows(JsonWriter *writer, WireTrace *trace, size_t size_max)
 {
+    enum { INDEX_SIZE = 11 }; /* of a number of 32 bits and a comma */
     size_t count = 0;
     uint32_t told = 0;
     for (size_t index = 0; index < trace->node_count; index++) {
@@ -76,7 +93,8 @@ write_rows(JsonWriter *writer, WireTrace *trace, size_t size_max)
     json_write_array_begin(writer);
     while (count < trace->row_count) {
         WireTraceNode *node = &trace->nodes[trace->rows[count].node];
-        if (writer->buffer->size + row_size_max(node) > size_max) {
+        size_t list_size = trace->accelerator.size == 0 ? 0 : INDEX_SIZE * ((size_t)told + 1);
+        if (writer->buffer->size + row_size_max(node) + list_size > size_max) {
             break;
         }
         write_row(writer, &trace->rows[count++], node, &told);
@@ -121,6 +139,9 @@ wire_trace_write(Buffer *buffer, WireTrace *trace)
         return;
     }
     size_t count = write_rows(&writer, trace, before + WIRE_TRACE_SIZE_MAX);
+    if (trace->accelerator.size > 0) {
+        write_accelerated(&writer, trace);
+    }
     json_member_uint64(&writer, "left_out", trace->left_out_count + (trace->row_count - count));
     json_member_uint64(&writer, "left_out_iterations", trace->left_out_iteration_count);
     json_write_object_end(&writer);
@@ -262,7 +283,18 @@ static const JsonList frames = TRACE_LIST(Slice, .type = JSON_SLICE);
 static const JsonList iterations = TRACE_LIST(WireTraceIteration, .read = read_iteration);
 static const JsonList rows = TRACE_LIST(WireTraceRow, .read = read_row);
 
+static const JsonList accelerated = TRACE_LIST(int64_t, .type = JSON_INT64);
+
+/* A trace as its document has it. */
+typedef struct TraceDocument {
+    WireTrace trace; /* first, as the readers of its lists know no more */
+    const int64_t *accelerated;
+    size_t accelerated_count;
+} TraceDocument;
+
 static const JsonMember trace_members[] = {
+    {"accelerator", JSON_SLICE, .offset = offsetof(TraceDocument, trace.accelerator)},
+    {"accelerated", JSON_LIST, .offset = offsetof(TraceDocument, accelerated), .list = &accelerated},
     {"elapsed_ns", JSON_UINT64, .offset = offsetof(WireTrace, elapsed_ns)},
     {"frames", JSON_LIST, .offset = offsetof(WireTrace, frames), .list = &frames},
     {"iterations", JSON_LIST, .offset = offsetof(WireTrace, iterations), .list = &iterations},
@@ -272,21 +304,36 @@ static const JsonMember trace_members[] = {
 };
 static const JsonTable trace_table = JSON_TABLE("a trace", trace_members);
 
+static Status
+mark_accelerated(Call *call, TraceDocument *document)
+{
+    for (size_t index = 0; index < document->accelerated_count; index++) {
+        int64_t node = document->accelerated[index];
+        if (node < 0 || (uint64_t)node >= document->trace.node_count) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "'accelerated' names a node that has no row");
+        }
+        document->trace.nodes[node].is_accelerated = true;
+    }
+    return STATUS_OK;
+}
+
 Status
 wire_trace_read(Call *call, Slice json, WireTrace *ret_trace)
 {
     static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_SKIPPED};
-    WireTrace trace = {0};
+    TraceDocument document = {.accelerated_count = 0};
+    WireTrace *trace = &document.trace;
     JsonScanner scanner;
-    JsonReader reader = {.call = call, .scanner = &scanner, .dialect = &dialect, .context = &trace};
+    JsonReader reader = {.call = call, .scanner = &scanner, .dialect = &dialect, .context = trace};
     json_scan_begin(&scanner, json, JSON_DEPTH_MAX);
-    TRY(json_read_object(&reader, &trace_table, &trace));
+    TRY(json_read_object(&reader, &trace_table, &document));
     TRY(json_scan_end(call, &scanner));
-    for (size_t index = 0; index < trace.row_count; index++) {
-        if (!row_name_key(call->arena, &trace, &trace.rows[index])) {
+    TRY(mark_accelerated(call, &document));
+    for (size_t index = 0; index < trace->row_count; index++) {
+        if (!row_name_key(call->arena, trace, &trace->rows[index])) {
             return call_fail_memory(call, "the keys of a trace");
         }
     }
-    *ret_trace = trace;
+    *ret_trace = *trace;
     return STATUS_OK;
 }

@@ -2,13 +2,13 @@
  * in JSON.
  *
  *     {"elapsed_ns":n,"frames":["loop",…],"iterations":[[frame,around,number],…],"rows":[row,…],
- *      "left_out":n,"left_out_iterations":n}
+ *      "accelerator":"/device:GPU:0","accelerated":[node,…],"left_out":n,"left_out_iterations":n}
  *
  * Iterations count from 1; 0 stands for nodes outside of loops. `around` is the iteration, an earlier one,
  * that the loop was entered from. A row begins with its node: ["name","Op","key"] the first time, later
- * the node's index; the iteration and the numbers of WireTraceRow follow, in their order. Times are
- * nanoseconds from the run's start on the worker. A frame has a limited size: the first rows go in, the
- * others are counted.
+ * the node's index; `accelerated` are those that the accelerator computed. The iteration and the numbers of
+ * WireTraceRow follow, in their order. Times are nanoseconds from the run's start on the worker. A frame has
+ * a limited size: the first rows go in, the others are counted.
  *
  * Ownership: what is read lives in call->arena or points into the text.
  * Threads:   pure functions.
@@ -23,8 +23,9 @@ enum { WIRE_TRACE_SIZE_MAX = FRAME_JSON_SIZE_MAX - 4096 }; /* leaves room for th
 typedef struct WireTraceNode {
     Slice name;
     Slice op;
-    Slice key;     /* of a _Send or _Recv: the rendezvous key without the iteration; empty for other nodes */
-    uint32_t told; /* 1 + its index among the nodes that have been written; 0: not written yet */
+    Slice key; /* of a _Send or _Recv: the rendezvous key without the iteration; empty for other nodes */
+    bool is_accelerated; /* computed by `accelerator`, not by the host */
+    uint32_t told;       /* 1 + its index among the nodes that have been written; 0: not written yet */
 } WireTraceNode;
 
 typedef struct WireTraceIteration {
@@ -52,6 +53,7 @@ typedef struct WireTrace {
     uint64_t elapsed_ns;
     uint64_t left_out_count;           /* nodes that ran and have no row */
     uint64_t left_out_iteration_count; /* iterations that have no row */
+    Slice accelerator;                 /* "/device:GPU:0"; empty: the host has computed all nodes */
     WireTraceNode *nodes;
     size_t node_count;
     Slice *frames; /* names of loops */

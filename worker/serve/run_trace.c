@@ -1,5 +1,6 @@
 #include "worker/serve/run_trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "shared/base/memory.h"
@@ -63,12 +64,21 @@ wire_trace_new(const Partition *partition, const RunTrace *run)
     return trace;
 }
 
+enum { DEVICE_TEXT_SIZE = 32 };
+
+/* Writes the name of the accelerator, which all accelerated nodes share, into `text`. */
 static void
-tell_partition(WireTrace *trace, const Partition *partition)
+tell_partition(WireTrace *trace, const Partition *partition, char text[DEVICE_TEXT_SIZE])
 {
     for (uint32_t index = 0; index < trace->node_count; index++) {
         PartitionNode node = partition_node(partition, index);
-        trace->nodes[index] = (WireTraceNode){.name = node.name, .op = node.op, .key = node.key};
+        bool is_accelerated = node.device != NULL && !device_is_host(node.device);
+        trace->nodes[index] = (WireTraceNode){
+            .name = node.name, .op = node.op, .key = node.key, .is_accelerated = is_accelerated};
+        if (is_accelerated && trace->accelerator.size == 0) {
+            (void)snprintf(text, DEVICE_TEXT_SIZE, "/device:%s:%d", node.device->type, node.device->id);
+            trace->accelerator = slice_from_string(text);
+        }
     }
     for (uint32_t index = 0; index < trace->frame_count; index++) {
         trace->frames[index] = partition_frame_name(partition, index);
@@ -101,13 +111,14 @@ run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stat
     if (stats->trace == NULL) {
         return;
     }
+    char accelerator[DEVICE_TEXT_SIZE];
     AUTO_MEMORY WireTrace *trace = wire_trace_new(partition, stats->trace);
     if (trace == NULL) {
         return;
     }
     trace->elapsed_ns = stats->elapsed_ns;
     trace->left_out_iteration_count = stats->trace->left_out_count;
-    tell_partition(trace, partition);
+    tell_partition(trace, partition, accelerator);
     for (const IterationTrace *at = stats->trace->root; at != NULL; at = at->next) {
         tell_iteration(trace, at, stats->start_ns);
     }

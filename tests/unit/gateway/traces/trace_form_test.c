@@ -62,6 +62,29 @@ step_stats_are_as_tensorflow_writes_them(void **state)
 }
 
 static void
+a_node_that_a_gpu_computed_is_among_that_devices_own(void **state)
+{
+    (void)state;
+    AUTO_STEP_TRACE trace = trace_of(
+        "{\"rows\":[[[\"a\",\"Neg\",\"\"],0,1,2,3,1,0,0,0,0,0],[[\"b\",\"Neg\",\"\"],0,1,2,3,1,0,0,0,0,0]],"
+        "\"accelerator\":\"/device:GPU:0\",\"accelerated\":[1]}",
+        "");
+    AUTO_BUFFER stats = {0};
+    AUTO_BUFFER events = {0};
+    Call call = {0};
+    assert_status(&call, STATUS_OK, trace_form_find(SLICE("step_stats"))->write(&call, trace, &stats));
+    const char *host =
+        strstr(buffer_string(&stats), "task:3/device:CPU:0\",\"nodeStats\":[{\"nodeName\":\"a\"");
+    assert_non_null(host);
+    assert_non_null(strstr(host, "task:3/device:GPU:0\",\"nodeStats\":[{\"nodeName\":\"b\""));
+    assert_null(strstr(buffer_string(&stats), "task:4/device:GPU:0"));
+    assert_status(&call, STATUS_OK, trace_form_find(SLICE("chrome"))->write(&call, trace, &events));
+    const char *gpu = strstr(buffer_string(&events), "\"device\":\"/device:GPU:0\"");
+    assert_non_null(gpu);
+    assert_null(strstr(gpu + 1, "\"device\":"));
+}
+
+static void
 what_a_worker_told_wrongly_is_refused_in_every_form(void **state)
 {
     static const char *const names[] = {"chrome", "step_stats"};
@@ -111,6 +134,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_stats_are_as_tensorflow_writes_them),
+        cmocka_unit_test(a_node_that_a_gpu_computed_is_among_that_devices_own),
         cmocka_unit_test(what_a_worker_told_wrongly_is_refused_in_every_form),
         cmocka_unit_test(each_allocation_may_fail),
     };

@@ -42,6 +42,30 @@ a_trace_comes_back_as_it_was_written(void **state)
     }
 }
 
+static void
+the_accelerators_nodes_are_told(void **state)
+{
+    WireTraceNode nodes[] = {{.name = SLICE("a"), .op = SLICE("Neg")},
+        {.name = SLICE("unused"), .op = SLICE("Neg"), .is_accelerated = true},
+        {.name = SLICE("b"), .op = SLICE("MatMul"), .is_accelerated = true}};
+    WireTraceRow rows[] = {{.node = 2, .end_ns = 1}, {.node = 0, .end_ns = 2}, {.node = 2, .end_ns = 3}};
+    WireTrace trace = {.accelerator = SLICE("/device:GPU:0"),
+        .nodes = nodes,
+        .node_count = COUNT_OF(nodes),
+        .rows = rows,
+        .row_count = COUNT_OF(rows)};
+    AUTO_BUFFER json = {0};
+    WireTrace read;
+    wire_trace_write(&json, &trace);
+    assert_int_equal(wire_trace_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_true(slice_equals_string(read.accelerator, "/device:GPU:0"));
+    assert_int_equal(read.node_count, 2);
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        const WireTraceNode *node = &read.nodes[read.rows[index].node];
+        assert_int_equal(node->is_accelerated, slice_equals_string(node->name, "b"));
+    }
+}
+
 /* The key of a Send in iteration 17 of a loop, within iteration 3 of another. */
 static void
 keys_and_paths_name_every_loop_around(void **state)
@@ -91,6 +115,30 @@ rows_that_do_not_fit_are_counted(void **state)
 }
 
 static void
+the_list_of_accelerated_nodes_leaves_the_trace_within_its_size(void **state)
+{
+    enum { COUNT = 50000 };
+    static WireTraceRow rows[COUNT];
+    static WireTraceNode nodes[COUNT];
+    WireTrace trace = {.accelerator = SLICE("/device:GPU:0"),
+        .nodes = nodes,
+        .node_count = COUNT,
+        .rows = rows,
+        .row_count = COUNT};
+    AUTO_BUFFER json = {0};
+    WireTrace read;
+    for (uint32_t index = 0; index < COUNT; index++) {
+        nodes[index] = (WireTraceNode){.name = SLICE("n"), .op = SLICE("Neg"), .is_accelerated = true};
+        rows[index] = (WireTraceRow){.node = index};
+    }
+    wire_trace_write(&json, &trace);
+    assert_true(json.size <= WIRE_TRACE_SIZE_MAX);
+    assert_int_equal(wire_trace_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_true(read.row_count > 1000 && read.row_count < COUNT);
+    assert_true(read.nodes[read.row_count - 1].is_accelerated);
+}
+
+static void
 loops_whose_names_fill_a_frame_leave_nothing(void **state)
 {
     (void)state;
@@ -123,6 +171,8 @@ what_is_no_trace_is_refused(void **state)
         "{\"frames\":[1]}",
         "{\"elapsed_ns\":\"soon\"}",
         "{\"left_out\":1",
+        "{\"rows\":[[[\"a\",\"b\",\"c\"],0,1,2,3,4,5,6,7,8,0]],\"accelerated\":[1]}",
+        "{\"accelerated\":[-1]}",
     };
     for (size_t index = 0; index < COUNT_OF(texts); index++) {
         WireTrace read;
@@ -137,7 +187,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_trace_comes_back_as_it_was_written),
+        CALL_TEST(the_accelerators_nodes_are_told),
         CALL_TEST(keys_and_paths_name_every_loop_around),
+        CALL_TEST(the_list_of_accelerated_nodes_leaves_the_trace_within_its_size),
         CALL_TEST(rows_that_do_not_fit_are_counted),
         CALL_TEST(loops_whose_names_fill_a_frame_leave_nothing),
         CALL_TEST(what_is_no_trace_is_refused),
