@@ -6,7 +6,6 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/reference_run.h"
-#include "tests/support/test_device.h"
 #include "worker/runtime/partition/compile.h"
 
 static const size_t CALL_ARENA_MAX = 1024 * 1024;
@@ -21,12 +20,29 @@ fixture_begin(RunFixture *fixture, int thread_count)
 }
 
 void
+accelerator_begin(Call *call, const TestDeviceOptions *options, Device **ret_device)
+{
+    size_t family_count = 0;
+    const KernelFamily *const *families = test_device_families(&family_count);
+    assert_status(call, STATUS_OK, test_device_open(call, options, ret_device));
+    assert_status(call, STATUS_OK, kernel_register(call, "GPU", families, family_count));
+}
+
+void
+accelerator_end(Device *device)
+{
+    if (device != NULL) {
+        kernel_unregister(device->type);
+        test_device_close(device);
+    }
+}
+
+void
 fixture_begin_accelerated(RunFixture *fixture, int thread_count)
 {
     fixture_begin(fixture, thread_count);
     TestDeviceOptions options = {.host = fixture->device};
-    assert_status(
-        &fixture->call, STATUS_OK, test_device_open(&fixture->call, &options, &fixture->accelerator));
+    accelerator_begin(&fixture->call, &options, &fixture->accelerator);
 }
 
 DeviceSet
@@ -63,7 +79,7 @@ fixture_end(RunFixture *fixture)
 {
     await_all_given_back(fixture);
     assert_int_equal(fixture_memory_in_use(fixture), 0);
-    test_device_close(fixture->accelerator);
+    accelerator_end(fixture->accelerator);
     cpu_device_free(fixture->device);
     arena_free(fixture->call.arena);
 }

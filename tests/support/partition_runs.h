@@ -1,6 +1,7 @@
 /* Graphs written down in a test (graph_literals.h), compiled for a CPU device of their own and run. */
 #pragma once
 
+#include "tests/support/test_device.h"
 #include "worker/cpu/device.h"
 #include "worker/runtime/partition/schedule.h"
 #include "worker/runtime/run/run.h"
@@ -12,6 +13,10 @@ typedef struct RunFixture {
 } RunFixture;
 
 void fixture_begin(RunFixture *fixture, int thread_count);
+
+/* Open and close a test device whose kernels are registered. accelerator_end() takes NULL too. */
+void accelerator_begin(Call *call, const TestDeviceOptions *options, Device **ret_device);
+void accelerator_end(Device *device);
 
 /* Begins a fixture with a test device beside the CPU, which is given all nodes that it can compute. */
 void fixture_begin_accelerated(RunFixture *fixture, int thread_count);

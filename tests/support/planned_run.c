@@ -1,9 +1,9 @@
 #include "tests/support/planned_run.h"
 
+#include "shared/base/atomic.h"
 #include "shared/base/text.h"
 #include "shared/formats/graphdef_json.h"
 #include "tests/support/partition_runs.h"
-#include "tests/support/test_device.h"
 #include "worker/cpu/device.h"
 
 #include "tests/support/cmocka_all.h"
@@ -21,7 +21,7 @@ planned_run_begin(PlannedRun *run)
     assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &run->device));
     if (getenv("SLUICE_TEST_DEVICE") != NULL) {
         TestDeviceOptions test = {.host = run->device};
-        assert_status(&call, STATUS_OK, test_device_open(&call, &test, &run->accelerator));
+        accelerator_begin(&call, &test, &run->accelerator);
     }
     run->session = container_new();
     assert_non_null(run->session);
@@ -31,7 +31,8 @@ void
 planned_run_end(PlannedRun *run)
 {
     container_unref(run->session);
-    test_device_close(run->accelerator);
+    assert_true(run->accelerator == NULL || atomic_load_relaxed(&run->accelerator->counts.kernels) > 0);
+    accelerator_end(run->accelerator);
     cpu_device_free(run->device);
     run->session = NULL;
     run->device = NULL;

@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import time
 
 START_SECONDS = 30
@@ -99,11 +100,12 @@ def command(*arguments):
 
 
 class Program:
-    """One of our programs, listening on a port that the kernel chose."""
+    """One of our programs, listening on a port that the kernel chose. `variables`: more of its environment."""
 
-    def __init__(self, name, *arguments):
+    def __init__(self, name, *arguments, variables=None):
         errors = None if os.environ.get("TEST_VERBOSE") else subprocess.DEVNULL
-        self._process = subprocess.Popen([_path(name), *arguments], stdout=subprocess.PIPE, stderr=errors, text=True)
+        self._process = subprocess.Popen([_path(name), *arguments], stdout=subprocess.PIPE, stderr=errors, text=True,
+                                         env={**os.environ, **(variables or {})})
         line = self._process.stdout.readline()
         if not line.startswith("listening on "):
             self.stop()
@@ -132,6 +134,31 @@ class Program:
         self._process.stdout.close()
 
 
+class TestDriver:
+    """A folder with the stub of a driver, and what a worker needs to use the test device (tests/plugins) beside its CPU. Each
+    worker that ends adds a line to `counts` (tests/plugins/test_device_plugin.c)."""
+
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.counts = os.path.join(self._folder.name, "counts")
+        os.symlink(os.path.abspath(_path("tests/plugins/libcuda.so")), os.path.join(self._folder.name, "libcuda.so.1"))
+        self.settings = ["--cuda", "required", "--cuda-plugin", os.path.abspath(_path("tests/plugins/test_device_plugin.so"))]
+        self.variables = {"LD_LIBRARY_PATH": f"{self._folder.name}:{os.environ.get('LD_LIBRARY_PATH', '')}",
+                          "SLUICE_TEST_DEVICE_COUNTS": self.counts}
+
+    def read_counts(self):
+        """Returns what the workers that have ended did with their devices, added up."""
+        sums = {}
+        with open(self.counts, encoding="utf-8") as file:
+            for line in file:
+                for name, count in json.loads(line).items():
+                    sums[name] = sums.get(name, 0) + count
+        return sums
+
+    def close(self):
+        self._folder.cleanup()
+
+
 def _reserve_port():
     """A socket that keeps a port for a program that is started later."""
     reserved = socket.socket()
@@ -144,14 +171,18 @@ class Cluster:
     worker computes with; there are as many workers as numbers, and with None each has as many threads as it wants.
     `settings`: more arguments for each gateway, `worker_settings` for each worker. `tenants`: their names, each with its
     quotas ({"weight": 3}); without any, nobody needs a key. `has_late_workers`: the block begins without workers, until it
-    calls start_workers()."""
+    calls start_workers(). `has_test_devices`, or SLUICE_TEST_DEVICE in the environment: every worker has the test
+    device beside its CPU."""
 
-    def __init__(self, threads=(2, 2), settings=(), tenants=None, worker_settings=(), has_late_workers=False):
+    def __init__(self, threads=(2, 2), settings=(), tenants=None, worker_settings=(), has_late_workers=False,
+                 has_test_devices=False):
         self._threads = threads
         self._settings = settings
         self._worker_settings = worker_settings
         self._tenants = tenants or {}
         self._has_late_workers = has_late_workers
+        self.device_counts = {}  # of test devices, once the block has ended
+        self._driver = TestDriver() if has_test_devices or os.environ.get("SLUICE_TEST_DEVICE") else None
         self._reserved = []  # for late workers
         self.workers = []
         self._programs = []
@@ -173,6 +204,9 @@ class Cluster:
         for program in reversed(self._programs):
             program.stop()
         self._close_reserved()
+        if self._driver:
+            self.device_counts = self._driver.read_counts()
+            self._driver.close()
         self._execute(f"drop database {self._database} with (force)")
 
     def client(self, tenant=None):
@@ -195,7 +229,9 @@ class Cluster:
         self._close_reserved()
         for index, (count, place) in enumerate(zip(self._threads, places)):
             threads = [] if count is None else ["--threads", str(count)]
-            worker = Program("sluice-worker", "--listen", place, "--name", f"w{index}", *threads, *self._worker_settings)
+            driver = self._driver
+            worker = Program("sluice-worker", "--listen", place, "--name", f"w{index}", *threads, *self._worker_settings,
+                             *(driver.settings if driver else []), variables=driver.variables if driver else None)
             self._programs.append(worker)
             self.workers.append(worker)
 

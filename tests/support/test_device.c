@@ -518,20 +518,6 @@ static char kernel_ops[OPS_MAX][OP_NAME_SIZE];
 static KernelFamily family = {.kernels = kernels, .file = __FILE__};
 static const KernelFamily *const families[] = {&family};
 
-/* Returns which inputs the reference kernel of an op wants on the host. */
-static uint32_t
-host_inputs_of(const Op *op)
-{
-    for (size_t i = 0; i < reference_table_count; i++) {
-        for (size_t k = 0; k < reference_table[i]->kernel_count; k++) {
-            if (slice_equals_string(op->name, reference_table[i]->kernels[k].op)) {
-                return reference_table[i]->kernels[k].host_inputs;
-            }
-        }
-    }
-    return 0;
-}
-
 static void
 make_kernels(void)
 {
@@ -539,6 +525,7 @@ make_kernels(void)
     family.kernel_count = 0;
     for (size_t i = 0; i < op_count(); i++) {
         const Op *op = op_at(i);
+        const Kernel *reference = kernel_reference(op->name);
         int length = snprintf(kernel_ops[i], OP_NAME_SIZE, "%.*s", SLICE_PRINT(op->name));
         assert(length < OP_NAME_SIZE);
         (void)length;
@@ -548,8 +535,16 @@ make_kernels(void)
             .destroy = destroy_computing,
             .prepare = prepare_computing,
             .compute = compute_node,
-            .host_inputs = host_inputs_of(op)};
+            .host_inputs = reference == NULL ? 0 : reference->host_inputs};
     }
+}
+
+const KernelFamily *const *
+test_device_families(size_t *ret_count)
+{
+    make_kernels();
+    *ret_count = COUNT_OF(families);
+    return families;
 }
 
 /* Maps the region twice. */
@@ -614,12 +609,11 @@ test_device_open(Call *call, const TestDeviceOptions *options, Device **ret_devi
     }
     make_devices(test);
     the_device = test;
-    make_kernels();
     int code = pthread_create(&test->thread, NULL, run_events, test);
     assert(code == 0);
     (void)code;
     *ret_device = &test->device;
-    return kernel_register(call, "GPU", families, COUNT_OF(families));
+    return STATUS_OK;
 }
 
 void
@@ -629,7 +623,6 @@ test_device_close(Device *device)
     if (device == NULL) {
         return;
     }
-    kernel_unregister("GPU");
     mutex_lock(&test->lock);
     test->is_closing = true;
     condition_signal(&test->has_come);

@@ -17,9 +17,11 @@ typedef struct TestDeviceOptions {
     uint32_t seed;
 } TestDeviceOptions;
 
-/* Makes the device and registers its kernels: one for each op of the host that reads and writes plain
- * numbers. */
+/* Makes the device. Its kernels must be registered (kernel_register()) when nodes are assigned to it. */
 MUST_USE Status test_device_open(Call *call, const TestDeviceOptions *options, Device **ret_device);
+
+/* Returns its kernels: one for each op of the host that reads and writes plain numbers. */
+const KernelFamily *const *test_device_families(size_t *ret_count);
 void test_device_close(Device *device); /* NULL is allowed */
 
 /* The work that a device has done. */

@@ -13,7 +13,8 @@ $(OUT)/sluice-worker: $(PLUGIN_SYMBOLS)
 # Every tests/plugins/<name>.c is a shared object for tests of the worker: a plugin, or the stub of a driver.
 TEST_PLUGINS := $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/plugins/*.c))
 $(OUT)/tests/plugins/%.so: tests/plugins/%.c $(OUT)/flags
-	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -shared -o $@ $<
+	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -shared -o $@ $(filter %.c,$^)
+$(OUT)/tests/plugins/test_device_plugin.so: tests/support/test_device.c
 ifneq (,$(and $(HAS_CUDA),$(wildcard worker/cuda/plugin.c)))
 TEST_PLUGINS += $(OUT)/tests/sluice-cuda-on-cpu.so
 endif

@@ -4,14 +4,21 @@
 
 #include "shared/base/memory.h"
 
+/* Returns whether the kernel may read the input's elements: those in an accelerator's memory only its lane's
+ * work may. */
+static bool
+is_readable(const KernelContext *context, const Tensor *input)
+{
+    return input->dtype != DTYPE_INVALID && (context->lane == NULL || tensor_is_on_host(input));
+}
+
 static void
 tell(const KernelContext *context, Shape *shapes, const Tensor **values)
 {
     for (uint32_t index = 0; index < context->input_count; index++) {
         bool is_absent = context->inputs[index].dtype == DTYPE_INVALID;
         shapes[index] = is_absent ? shape_unknown() : context->inputs[index].shape;
-        values[index] =
-            is_absent || !tensor_is_on_host(&context->inputs[index]) ? NULL : &context->inputs[index];
+        values[index] = is_readable(context, &context->inputs[index]) ? &context->inputs[index] : NULL;
     }
 }
 

@@ -23,6 +23,14 @@ typedef struct DeviceMemory {
     uint64_t largest_free; /* bytes of them that one allocation can have; 0 on the host */
 } DeviceMemory;
 
+/* The work that an accelerator was given. All are atomic. */
+typedef struct DeviceCounts {
+    uint64_t kernels;   /* nodes that it computed */
+    uint64_t kept;      /* nodes about shapes that the host computed although it has kernels for them */
+    uint64_t uploads;   /* tensors copied to it during runs */
+    uint64_t downloads; /* tensors copied from it */
+} DeviceCounts;
+
 /* Work for the threads of the device (for the CPU: its pool). Embedded in the struct of its owner, who
  * keeps it alive until run() has been called. */
 typedef struct DeviceWork DeviceWork;
@@ -67,6 +75,7 @@ struct Device {
     const char *isa;
     int thread_count;
     uint16_t memory_number; /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
+    DeviceCounts counts;    /* of an accelerator */
     uint64_t reserved;      /* atomic: bytes that runs under way were planned to allocate */
 
     /* Returns uninitialised bytes, aligned to 64 (an accelerator's to 256), or NULL when the limit is

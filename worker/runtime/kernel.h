@@ -198,6 +198,10 @@ uint64_t kernel_wide_size(const KernelForecast *forecast, uint32_t inputs, uint3
  * the host, fast ones (worker/cpu/kernels) before the reference kernel. NULL when there is none. */
 const Kernel *kernel_find(const Device *device, const Node *node);
 
+/* Returns the op's first reference kernel, whatever nodes it supports: its inputs and outputs on the host are
+ * the op's. NULL when there is none. */
+const Kernel *kernel_reference(Slice op);
+
 /* Adds the kernels of an accelerator of this type. Called before the first partition is compiled. The
  * families live as long as the process, or until kernel_unregister(). */
 MUST_USE Status kernel_register(

@@ -127,6 +127,22 @@ kernel_find_reference(const Node *node)
     return find_from(&host_table, node, host_table.fast_count);
 }
 
+const Kernel *
+kernel_reference(Slice op)
+{
+    pthread_once(&host_once, build_host_table);
+    for (size_t i = first_row(&host_table, op); i < host_table.count; i++) {
+        const KernelRow *row = &host_table.rows[i];
+        if (!slice_equals_string(op, row->kernel->op)) {
+            return NULL;
+        }
+        if (row->rank >= host_table.fast_count) {
+            return row->kernel;
+        }
+    }
+    return NULL;
+}
+
 Status
 kernel_register(Call *call, const char *type, const KernelFamily *const *families, size_t family_count)
 {

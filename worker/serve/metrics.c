@@ -128,6 +128,45 @@ read_memory(size_t series)
     return (int64_t)memory.in_use;
 }
 
+static const char *const node_places[] = {"accelerator", "host"};
+static const char *const copy_ways[] = {"upload", "download"};
+
+/* Returns the counters of the accelerator; zeroes without one. */
+static DeviceCounts
+accelerator_counts(void)
+{
+    const Worker *worker = watched_worker();
+    const PluginDevice *accelerator = worker == NULL ? NULL : worker->options.accelerator;
+    const DeviceCounts *counts = accelerator == NULL ? NULL : &accelerator->device->counts;
+    return counts == NULL ? (DeviceCounts){0}
+                          : (DeviceCounts){.kernels = atomic_load_relaxed(&counts->kernels),
+                                .kept = atomic_load_relaxed(&counts->kept),
+                                .uploads = atomic_load_relaxed(&counts->uploads),
+                                .downloads = atomic_load_relaxed(&counts->downloads)};
+}
+
+static int64_t
+read_accelerator_nodes(size_t place)
+{
+    DeviceCounts counts = accelerator_counts();
+    return (int64_t)(place == 0 ? counts.kernels : counts.kept);
+}
+
+static int64_t
+read_copies(size_t way)
+{
+    DeviceCounts counts = accelerator_counts();
+    return (int64_t)(way == 0 ? counts.uploads : counts.downloads);
+}
+
+METRIC_DEFINE(metric_accelerator_nodes, COUNT_OF(node_places),
+    .name = "sluice_worker_accelerator_nodes_total", .kind = METRIC_COUNTER,
+    .help = "Nodes for which the accelerator has a kernel, by what computed them: the host computes shapes.",
+    .labels = {METRIC_LABEL("on", node_places)}, .read = read_accelerator_nodes);
+METRIC_DEFINE(metric_copies, COUNT_OF(copy_ways), .name = "sluice_worker_device_copies_total",
+    .kind = METRIC_COUNTER, .help = "Tensors copied to and from the accelerator during runs.",
+    .labels = {METRIC_LABEL("way", copy_ways)}, .read = read_copies);
+
 static int64_t
 read_blob_files(size_t event)
 {
@@ -168,6 +207,8 @@ static const Metric *const metrics[] = {
     &metric_cache_entries,
     &metric_cache_lookups,
     &metric_memory,
+    &metric_accelerator_nodes,
+    &metric_copies,
     &metric_blob_files,
     &metric_blob_bytes,
 };

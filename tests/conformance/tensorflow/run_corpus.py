@@ -4,6 +4,7 @@ workers: once on one worker, once with its nodes spread over both. CORPUS is a f
 holds tf1-frozen.tar.xz. Prints a line per failure and the counts, writes build/conformance-tf.json with every case's
 outcome, time and number of cut edges. Ends with 1 when a case failed that known_failures.txt does not name.
 
+REPORT=file  where it writes the outcomes
 CASES=text  only cases whose name contains it
 """
 
@@ -27,7 +28,7 @@ import corpus_case as cases  # noqa: E402
 import graph_def  # noqa: E402
 import sluice  # noqa: E402
 
-REPORT = "build/conformance-tf.json"
+REPORT = os.environ.get("REPORT", "build/conformance-tf.json")
 ARCHIVE = "tf1-frozen.tar.xz"
 KNOWN = os.path.join(FOLDER, "known_failures.txt")
 AT_ONCE = 4

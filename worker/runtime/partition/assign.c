@@ -252,6 +252,7 @@ keep_on_host(Assigning *assigning, ScheduleNode *node, const char *reason)
 {
     if (assigning->kernels[node->node->id] != NULL) {
         assigning->kernels[node->node->id] = NULL;
+        node->is_kept = true;
         node->reason = reason;
     }
 }

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
+
 const Op copy_op = {.name = {.data = "_Copy", .size = sizeof "_Copy" - 1}};
 
 typedef struct TensorCopy {
@@ -48,6 +50,7 @@ begin_copy(KernelPromise *promise, Device *to)
             .size = tensor_byte_size(input),
             .done = end_copy}};
     Device *accelerator = accelerator_of(&context);
+    atomic_add_relaxed(to == accelerator ? &accelerator->counts.uploads : &accelerator->counts.downloads, 1);
     accelerator->copy(accelerator, &copy->copy);
     return STATUS_OK;
 }

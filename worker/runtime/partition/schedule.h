@@ -57,6 +57,7 @@ typedef struct ScheduleNode {
     const Kernel *kernel;
     Device *device;     /* computes the kernel */
     uint16_t *memories; /* by output: the memory in which it lies; NULL without an accelerator */
+    bool is_kept;       /* on the host, because it is about shapes, though the accelerator has a kernel */
     const char *reason; /* why the host computes it though there is an accelerator; NULL: nothing to say */
     void *state;
     const Tensor *value; /* value of a constant */

@@ -145,6 +145,14 @@ give_way(Ticket *ticket)
     device->schedule(device, &turn->work);
 }
 
+static void
+leave_accelerator(const Ticket *ticket, Device *accelerator)
+{
+    (void)accelerator->charge(accelerator, ticket->charged_accelerator);
+    atomic_add_relaxed(&accelerator->counts.kernels, ticket->accelerated_count);
+    atomic_add_relaxed(&accelerator->counts.kept, ticket->kept_count);
+}
+
 Arena *
 executor_run(Ticket *ticket)
 {
@@ -169,8 +177,7 @@ executor_run(Ticket *ticket)
     Device *device = ticket->partition->device;
     (void)device->charge(device, ticket->charged);
     if (ticket->partition->accelerator != NULL) {
-        (void)ticket->partition->accelerator->charge(
-            ticket->partition->accelerator, ticket->charged_accelerator);
+        leave_accelerator(ticket, ticket->partition->accelerator);
     }
     atomic_add_relaxed(&run->node_count, ticket->node_count);
     if (ticket->loop_node_count > 0) {

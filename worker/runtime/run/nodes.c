@@ -321,7 +321,10 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     bool is_timed = is_measured(ticket, id);
     uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
     running_begin(ticket->run, id, start_ns);
-    Status status = device_is_host(node->device) ? node->kernel->compute(&context) : enqueue(&context, node);
+    bool is_on_host = device_is_host(node->device);
+    Status status = is_on_host ? node->kernel->compute(&context) : enqueue(&context, node);
+    ticket->accelerated_count += !is_on_host;
+    ticket->kept_count += node->is_kept;
     running_end();
     if (is_timed) {
         note_cost(ticket, id, clock_monotonic_ns() - start_ns);

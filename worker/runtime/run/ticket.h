@@ -24,8 +24,10 @@ struct Ticket {
     int32_t readied;
     uint32_t node_count;
     uint32_t loop_node_count;
-    uint64_t wanted_ns;     /* when the thread was first seen to be wanted by others; 0: not yet */
-    MemoryAccount *charged; /* the account that this thread charged before the ticket */
+    uint32_t accelerated_count; /* kernels that the accelerator was given */
+    uint32_t kept_count;        /* see DeviceCounts */
+    uint64_t wanted_ns;         /* when the thread was first seen to be wanted by others; 0: not yet */
+    MemoryAccount *charged;     /* the account that this thread charged before the ticket */
     MemoryAccount *charged_accelerator; /* the same, for the accelerator's memory */
     uint64_t begun_ns;                  /* by the device's clock of what this thread computes */
     Call call;

@@ -81,6 +81,14 @@ check_digest(Registration *registration)
     return STATUS_OK;
 }
 
+static DeviceSet
+devices_of(const Worker *worker)
+{
+    const PluginDevice *accelerator = worker->options.accelerator;
+    return (DeviceSet){
+        .host = worker->device, .accelerator = accelerator == NULL ? NULL : accelerator->device};
+}
+
 static Status
 compile_partition(Registration *registration)
 {
@@ -92,8 +100,7 @@ compile_partition(Registration *registration)
     AUTO_PARTITION partition = NULL;
     TRY(check_digest(registration));
     TRY(graphdef_json_read(call, buffer_slice(&registration->document), &def));
-    TRY(partition_compile(
-        call, def, device_alone(worker->device), &blobs, &registration->missing, &partition));
+    TRY(partition_compile(call, def, devices_of(worker), &blobs, &registration->missing, &partition));
     TRY(assignment_write(call, &registration->answer, partition));
     return cache_put(call, worker->partitions, registration->key, partition);
 }

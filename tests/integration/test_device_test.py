@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Workers with an accelerator give the same bits as workers without: whole graphs over REST, of which every node that may goes to
+the test device (tests/support/test_device.h), whose memory ends the process of whoever reads it without a copy.
+
+RANDOM_GRAPHS=first:count runs these seeds instead of the usual few. With CORPUS, its TensorFlow graphs and ONNX's node suite run
+there too."""
+
+import os
+import re
+import subprocess
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(FOLDER, "../support"), os.path.join(FOLDER, "../conformance/tensorflow")]
+from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import sluice  # noqa: E402
+from digits_network import DigitsNetwork  # noqa: E402
+from random_graph import RandomGraph  # noqa: E402
+from random_network import RandomNetwork  # noqa: E402
+
+FIRST, COUNT = (int(text) for text in os.environ.get("RANDOM_GRAPHS", "1:12").split(":"))
+SEEDS = range(FIRST, FIRST + COUNT)
+ONE = {"slots": 1, "placement": "local"}
+TWO = {"slots": 2, "placement": "spread"}
+SHARE_MIN = 0.9  # of the nodes for which the device has a kernel
+TRAINING_STEPS = 10
+BATCH = 8
+
+
+def _run(client, graph, options):
+    session = client.session(**options)
+    try:
+        client.graph(session, graph.document())
+        return client.step(session, {"feeds": graph.feeds, "fetches": graph.fetches})["outputs"]
+    finally:
+        client.send("DELETE", f"/sessions/{session}")
+
+
+def _run_all(graphs, has_test_devices):
+    """Returns the outputs of each graph on one worker and on two, and the counts of the devices."""
+    with sluice.Cluster(threads=(2, 2), has_test_devices=has_test_devices) as cluster:
+        client = cluster.client()
+        outputs = [_run(client, graph, options) for graph in graphs for options in (ONE, TWO)]
+    return outputs, cluster.device_counts
+
+
+def _expect_share(counts):
+    share = counts["computed"] / (counts["computed"] + counts["kept"])
+    print(f"{counts}: {share:.1%} of the nodes that the device has kernels for ran there")
+    assert share >= SHARE_MIN, counts
+    assert counts["uploads"] > 0 and counts["downloads"] > 0, counts
+
+
+def _expect_same_bits(graphs):
+    expected, _ = _run_all(graphs, has_test_devices=False)
+    outputs, counts = _run_all(graphs, has_test_devices=True)
+    for index, (left, right) in enumerate(zip(outputs, expected, strict=True)):
+        assert left == right, f"graph {index // 2}, {'two workers' if index % 2 else 'one worker'}: {left} instead of {right}"
+    return counts
+
+
+def random_graphs_have_the_same_bits():
+    _expect_same_bits([RandomGraph(seed) for seed in SEEDS])
+
+
+def random_networks_have_the_same_bits_and_run_there():
+    _expect_share(_expect_same_bits([RandomNetwork(seed) for seed in SEEDS]))
+
+
+def _train(options, has_test_devices):
+    """Returns the losses of a few steps of training, and the counts of the devices."""
+    feeds = {"x": {"dtype": "float32", "shape": [BATCH, 8, 8, 1], "data": [(7 * i % 17) / 16 for i in range(BATCH * 64)]},
+             "labels": {"dtype": "int32", "shape": [BATCH], "data": [index % 10 for index in range(BATCH)]}, "rate": 0.05}
+    with sluice.Cluster(threads=(2, 2), has_test_devices=has_test_devices) as cluster:
+        client = cluster.client()
+        session = client.session(**options)
+        client.graph(session, DigitsNetwork().graph.document())
+        client.step(session, {"targets": ["init"]})
+        losses = [client.step(session, {"feeds": feeds, "fetches": ["loss"], "targets": ["train"]})["outputs"]
+                  for _ in range(TRAINING_STEPS)]
+    return losses, cluster.device_counts
+
+
+def a_convolutional_network_learns_the_same_there():
+    expected, _ = _train(ONE, has_test_devices=False)
+    for options in (ONE, TWO):
+        losses, counts = _train(options, has_test_devices=True)
+        assert losses == expected, f"{options}: {losses} instead of {expected}"
+        _expect_share(counts)
+
+
+def the_corpus_comes_out_right_there():
+    if "CORPUS" not in os.environ:
+        raise Skipped("CORPUS is not set")
+    done = subprocess.run([sys.executable, os.path.join(FOLDER, "../conformance/tensorflow/run_corpus.py"), os.environ["CORPUS"]],
+                          env={**os.environ, "SLUICE_TEST_DEVICE": "1", "REPORT": os.devnull}, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stdout
+    print(re.search(r"(?m)^\d+ passed, .*$", done.stdout).group())
+
+
+def the_node_suite_of_onnx_comes_out_right_there():
+    suite = os.path.join(os.environ.get("OUT", "build/release"), "tests/conformance/onnx_suite_test")
+    if "CORPUS" not in os.environ or not os.path.exists(suite):
+        raise Skipped("CORPUS is not set" if "CORPUS" not in os.environ else f"{suite} has not been built")
+    done = subprocess.run([suite], env={**os.environ, "SLUICE_TEST_DEVICE": "1"}, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stdout
+    print(re.search(r"(?m)^\d+ passed, .*$", done.stdout).group())
+
+
+if __name__ == "__main__":
+    run_group([random_graphs_have_the_same_bits, random_networks_have_the_same_bits_and_run_there,
+               a_convolutional_network_learns_the_same_there, the_corpus_comes_out_right_there,
+               the_node_suite_of_onnx_comes_out_right_there])

@@ -1,0 +1,49 @@
+/* The test device (tests/support/test_device.h) as the accelerator of a worker, which then runs every node
+ * that it can on memory that the host cannot read. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/support/test_device.h"
+#include "worker/runtime/plugin.h"
+
+static Status
+open_device(Call *call, const PluginOptions *options, PluginDevice *ret_device)
+{
+    TestDeviceOptions test = {.host = options->host, .memory = options->memory};
+    Device *device = NULL;
+    TRY(test_device_open(call, &test, &device));
+    *ret_device = (PluginDevice){.device = device, .card = "test device", .driver = "none"};
+    return STATUS_OK;
+}
+
+/* Adds a line of JSON to the file that SLUICE_TEST_DEVICE_COUNTS names: how many nodes the device computed,
+ * how many it has kernels for and left to the host, and how many tensors were copied during runs. */
+static void
+write_counts(const DeviceCounts *counts)
+{
+    const char *path = getenv("SLUICE_TEST_DEVICE_COUNTS");
+    FILE *file = path == NULL ? NULL : fopen(path, "a");
+    if (file != NULL) {
+        (void)fprintf(file,
+            "{\"computed\": %" PRIu64 ", \"kept\": %" PRIu64 ", \"uploads\": %" PRIu64
+            ", \"downloads\": %" PRIu64 "}\n",
+            counts->kernels, counts->kept, counts->uploads, counts->downloads);
+        (void)fclose(file);
+    }
+}
+
+static void
+close_device(PluginDevice *device)
+{
+    write_counts(&device->device->counts);
+    test_device_close(device->device);
+}
+
+__attribute__((visibility("default"))) const Plugin *
+sluice_plugin(void)
+{
+    static Plugin plugin = {.build = PLUGIN_BUILD, .type = "GPU", .open = open_device, .close = close_device};
+    plugin.families = test_device_families(&plugin.family_count);
+    return &plugin;
+}
