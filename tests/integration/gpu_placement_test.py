@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Steps in a pool of which only some workers have a GPU: real gateways and workers, the card is a plugin's (tests/plugins) that
+computes nothing, so that its worker's CPU does."""
+
+import contextlib
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import sluice  # noqa: E402
+
+PLUGINS = os.path.join(os.path.abspath(os.environ.get("OUT", "build/release")), "tests/plugins")
+WITHOUT = ("--cuda", "off")
+WITH = ("--cuda", "required", "--cuda-plugin", os.path.join(PLUGINS, "plain_plugin.so"))
+FLOAT = {"T": {"type": "DT_FLOAT"}}
+GRAPH = {"node": [
+    {"name": "x", "op": "Placeholder", "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": {"dim": [{"size": "2"}]}}}},
+    {"name": "there", "op": "Neg", "input": ["x"], "attr": FLOAT, "device": "/job:worker/device:GPU:0"},
+    {"name": "anywhere", "op": "Neg", "input": ["x"], "attr": FLOAT}]}
+THERE = {"feeds": {"x": [1, 2]}, "fetches": ["there"]}
+ANYWHERE = {"feeds": {"x": [1, 2]}, "fetches": ["anywhere"]}
+
+
+class Pool(sluice.Cluster):
+    """A cluster whose workers have settings of their own."""
+
+    def __init__(self, *settings):
+        super().__init__(threads=(2,) * len(settings))
+        self._each = settings
+
+    def start_workers(self):
+        for index, settings in enumerate(self._each):
+            worker = sluice.Program("sluice-worker", "--listen", "127.0.0.1:0", "--name", f"w{index}", "--threads", "2", *settings)
+            self._programs.append(worker)
+            self.workers.append(worker)
+
+
+@contextlib.contextmanager
+def pool(*settings):
+    """A pool with a client; the loader finds the stub of a driver."""
+    before = os.environ.get("LD_LIBRARY_PATH")
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(PLUGINS, "libcuda.so"), os.path.join(folder, "libcuda.so.1"))
+        os.environ["LD_LIBRARY_PATH"] = f"{folder}:{before or ''}"
+        try:
+            with Pool(*settings) as cluster:
+                yield cluster, cluster.client()
+        finally:
+            os.environ.pop("LD_LIBRARY_PATH")
+            if before is not None:
+                os.environ["LD_LIBRARY_PATH"] = before
+
+
+def compile_on(client, session, graph, request):
+    """The names of the workers that have registered the partitions."""
+    names = {worker["task"]: worker["name"] for worker in client.send("GET", "/workers")["workers"]}
+    signature = {"feeds": {"x": {"dtype": "float32"}}, "fetches": request["fetches"]}
+    answer = client.send("POST", f"/sessions/{session}/graphs/{graph}:compile", signature)
+    return [names[partition["task"]] for partition in answer["partitions"]]
+
+
+def refusal(client, session, request):
+    try:
+        client.step(session, request)
+    except sluice.Refused as refused:
+        return refused
+    raise AssertionError("the step was not refused")
+
+
+def what_asks_for_a_gpu_goes_to_the_worker_that_has_one():
+    with pool(WITHOUT, WITH, WITHOUT) as (_, client):
+        for _ in range(3):
+            session = client.session()
+            graph = client.graph(session, GRAPH)
+            assert compile_on(client, session, graph, THERE) == ["w1"]
+            assert compile_on(client, session, graph, ANYWHERE) in (["w0"], ["w2"])  # it leaves the GPU to others
+            output = client.step(session, THERE)["outputs"]["there"]
+            assert output["data"] == [-1, -2], output
+
+
+def a_gpu_that_no_worker_has_is_refused_unless_placement_is_soft():
+    with pool(WITHOUT) as (_, client):
+        session = client.session()
+        client.graph(session, GRAPH)
+        refused = refusal(client, session, THERE)
+        assert refused.status == 400 and refused.code == "FAILED_PRECONDITION", refused
+        assert "node 'there' asks for a GPU, and no worker has one (worker 'w0': " in refused.detail, refused
+        assert client.step(session, ANYWHERE)["outputs"]["anywhere"]["data"] == [-1, -2]
+        soft = client.session(soft_placement=True)
+        client.graph(soft, GRAPH)
+        assert client.step(soft, THERE)["outputs"]["there"]["data"] == [-1, -2]
+
+
+def a_plan_says_what_it_needs_and_who_has_registered_it():
+    with pool(WITHOUT, WITH) as (_, client):
+        session = client.session()
+        graph = client.graph(session, GRAPH)
+        plan = client.plan(session, graph, THERE)
+        assert plan["slots"][0]["gpu"] == "needed" and plan["slots"][0]["device_type"] == "GPU", plan["slots"]
+        assert plan["registrations"] == [{"slot": 0, "state": "not registered yet"}], plan["registrations"]
+        assert {"node": "there", "device": "/device:GPU:0"}.items() <= plan["nodes"][-1].items(), plan["nodes"]
+        client.step(session, THERE)
+        registration = client.plan(session, graph, THERE)["registrations"][0]
+        assert registration["state"] == "registered" and registration["worker"] == "w1", registration
+
+
+def a_worker_with_a_gpu_that_dies_leaves_nobody_who_could():
+    with pool(WITHOUT, WITH) as (cluster, client):
+        session = client.session()
+        client.graph(session, GRAPH)
+        cluster.workers[1].kill()
+        refused = refusal(client, session, THERE)
+        assert refused.status == 503 and refused.code == "UNAVAILABLE", refused
+        assert client.step(session, ANYWHERE)["outputs"]["anywhere"]["data"] == [-1, -2]
+
+
+if __name__ == "__main__":
+    run_group([what_asks_for_a_gpu_goes_to_the_worker_that_has_one,
+               a_gpu_that_no_worker_has_is_refused_unless_placement_is_soft,
+               a_plan_says_what_it_needs_and_who_has_registered_it,
+               a_worker_with_a_gpu_that_dies_leaves_nobody_who_could])
