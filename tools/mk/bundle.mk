@@ -10,6 +10,12 @@ $(OUT)/tests/bundle/facts: tests/bundle/facts.c $(OUT)/worker/accelerator/cuda_d
 	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CUDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ \
 	    $(filter %.c %.o %.a,$^) $(CUDART)
 
+# Tests of the plugin's own code that hold on a card too, linked with CUDA's runtime.
+CARD_TEST_PROGRAMS := $(if $(HAS_BUNDLE),$(OUT)/tests/card/device_test)
+$(OUT)/tests/card/%_test: $(OUT)/tests/unit/worker/cuda/%_test.c.o $(OUT)/tests/support/cuda_on_cpu/cuda_bench.c.o \
+    $(OUT)/tests/support/process.c.o $(OUT)/tests/bundle/cuda_on_card.c.o $(ARCHIVES)
+	$(call link,,$(CUDART) -lcmocka)
+
 cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PLUGIN) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
 	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
 .PHONY: cuda-bundle

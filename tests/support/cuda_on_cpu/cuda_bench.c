@@ -112,7 +112,7 @@ cuda_bench_filled(size_t size, unsigned seed)
     assert_non_null(made);
     unsigned char *bytes = made->data;
     for (size_t i = 0; i < size; i++) {
-        bytes[i] = (unsigned char)(i * 31 + i / 251 + seed * 7);
+        bytes[i] = (unsigned char)(i * 31 + i / 251 + (size_t)seed * 7);
     }
     return made;
 }

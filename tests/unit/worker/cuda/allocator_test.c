@@ -62,7 +62,7 @@ a_full_card_tells_its_sizes_and_recovers(void **state)
     CudaBench bench = cuda_bench_open(call, "", MIB, 0);
     Tensor outputs[1] = {{0}};
     Tensor *output = NULL;
-    int64_t length = 256 * 1024;
+    int64_t length = INT64_C(262144);
     Shape shape = shape_vector(length);
     KernelContext context = {.call = call,
         .device = bench.card,

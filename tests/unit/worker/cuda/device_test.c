@@ -1,4 +1,5 @@
-/* The card as the runtime uses it, whole: memory, copies of all sizes both ways, fences, faults. */
+/* The card as the runtime uses it, whole: memory, copies of all sizes both ways, threads, fences. Linked also
+ * with CUDA's own runtime, for a machine with a card (tools/mk/bundle.mk). */
 #include <pthread.h>
 
 #include "shared/base/atomic.h"
@@ -156,5 +157,11 @@ main(void)
         CALL_TEST(threads_share_the_lane),
         CALL_TEST(bytes_in_use_stay_flat),
     };
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+        print_message("skipped: no CUDA device\n");
+        return 0;
+    }
+    cmocka_set_test_filter(getenv("ONE_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

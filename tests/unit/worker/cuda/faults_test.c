@@ -4,7 +4,7 @@
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 #include "tests/support/fail_alloc.h"
 
-#include "worker/cuda/errors.c"
+#include "worker/cuda/errors.c" /* NOLINT(bugprone-suspicious-include): its static variable is reset */
 
 static void
 forget_fault(void)

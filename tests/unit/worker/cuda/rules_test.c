@@ -11,11 +11,13 @@ static int left_out; /* atomic: a CudaRule, or 0 */
 
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 
+/* NOLINTBEGIN(bugprone-suspicious-include): the files themselves, with CUDA_KEEPS as above */
 #include "worker/cuda/allocator.c"
 #include "worker/cuda/copy.c"
 #include "worker/cuda/device.c"
 #include "worker/cuda/lane.c"
 #include "worker/cuda/watcher.c"
+/* NOLINTEND(bugprone-suspicious-include) */
 
 enum { SEEDS = 6 };
 
