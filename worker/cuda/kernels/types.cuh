@@ -55,31 +55,31 @@ store(__nv_bfloat16 *data, int64_t index, float value)
 }
 
 template <typename T>
-constexpr bool
+__host__ __device__ constexpr bool
 is_floating()
 {
     return false;
 }
 template <>
-constexpr bool
+__host__ __device__ constexpr bool
 is_floating<float>()
 {
     return true;
 }
 template <>
-constexpr bool
+__host__ __device__ constexpr bool
 is_floating<double>()
 {
     return true;
 }
 template <>
-constexpr bool
+__host__ __device__ constexpr bool
 is_floating<__half>()
 {
     return true;
 }
 template <>
-constexpr bool
+__host__ __device__ constexpr bool
 is_floating<__nv_bfloat16>()
 {
     return true;

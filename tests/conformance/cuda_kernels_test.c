@@ -1,0 +1,151 @@
+/* Every kernel of the CUDA plugin beside its reference kernel: in each dtype that it takes, at shapes of no
+ * element, of one, of odd numbers, and broadcast. */
+#include "tests/support/cmocka_all.h"
+
+#include "shared/ops/registry.h"
+#include "tests/support/cuda_kernels.h"
+
+extern const KernelFamily *const cuda_kernels_table[];
+extern const size_t cuda_kernels_table_count;
+
+/* Shapes for functions of one, two and three inputs. */
+static const char *const shapes[][3] = {
+    {"T[]", "T[]", "T[]"},
+    {"T[0]", "T[1]", "T[0]"},
+    {"T[1]", "T[1]", "T[1]"},
+    {"T[33]", "T[33]", "T[33]"},
+    {"T[257]", "T[]", "T[]"},
+    {"T[3,5,7]", "T[5,1]", "T[7]"},
+    {"T[5]", "T[4,5]", "T[4,5]"},
+    {"T[2,1,3,1,2,1]", "T[1,3,1,2,1,2]", "T[2,3,3,2,2,2]"},
+};
+
+static const CudaKernelCase choices[] = {
+    {"Select", NULL, {"bool[3] 1 0 1", "T[3,5]", "T[3,5]"}},
+    {"Select", NULL, {"bool[2,2] 1 0 1 0", "T[2,2]", "T[2,2]"}},
+    {"Select", NULL, {"bool[] 1", "T[33]", "T[33]"}},
+    {"SelectV2", NULL, {"bool[3,1] 1 0 1", "T[3,5]", "T[5]"}},
+    {"SelectV2", NULL, {"bool[0]", "T[0]", "T[1]"}},
+    {"onnx::Where", NULL, {"bool[2,1,3] 1 0 1 0 0 1", "T[5,1]", "T[]"}},
+    {"onnx::Clip", NULL, {"T[33]", "T[] 1", "T[] 3"}},
+    {"onnx::Clip", NULL, {"T[33]", "", "T[] 3"}},
+    {"onnx::Clip", NULL, {"T[33]", "T[] 2"}},
+    {"onnx::Clip", NULL, {"T[0]"}},
+    {"onnx::Clip", NULL, {"T[3]", "T[3] 1 2 3"}},
+};
+
+static const CudaKernelCase folds[] = {
+    {"AddN", NULL, {"T[3,11]", "T[3,11]", "T[3,11]"}},
+    {"AddN", NULL, {"T[3]"}},
+    {"AddN", NULL, {"T[0]", "T[0]"}},
+    {"AccumulateNV2", "shape=[5]", {"T[5]", "T[5]"}},
+    {"onnx::Sum", NULL, {"T[5,1]", "T[3]", "T[1]"}},
+    {"onnx::Max", NULL, {"T[5,1]", "T[3]", "T[]"}},
+    {"onnx::Min", NULL, {"T[5,1]", "T[3]", "T[]"}},
+    {"onnx::Mean", NULL, {"T[5,1]", "T[3]", "T[]"}},
+    {"onnx::Mean", NULL, {"T[5]"}},
+    {"BiasAdd", NULL, {"T[2,3,5]", "T[5]"}},
+    {"BiasAdd", "data_format=NCHW", {"T[2,3,5,7]", "T[3]"}},
+    {"BiasAdd", NULL, {"T[0,5]", "T[5]"}},
+    {"BiasAddV1", NULL, {"T[4,5]", "T[5]"}},
+};
+
+/* Returns whether all inputs are of one dtype, from which that of the output follows. */
+static bool
+is_generic(const Op *op)
+{
+    if (op == NULL || (op->flags & OP_ELEMENTWISE) == 0 || op->input_count == 0 || op->input_count > 3) {
+        return false;
+    }
+    for (size_t index = 0; index < op->input_count; index++) {
+        const OpArgument *input = &op->inputs[index];
+        if (input->number_attr.size > 0 || input->is_optional || input->dtype != op->inputs[0].dtype ||
+            !slice_equal(input->type_attr, op->inputs[0].type_attr)) {
+            return false;
+        }
+    }
+    const OpArgument *output = &op->outputs[0];
+    return output->dtype != DTYPE_INVALID || slice_equal(output->type_attr, op->inputs[0].type_attr);
+}
+
+static void
+compare_at_all_shapes(const Op *op, const char *name)
+{
+    for (size_t index = 0; index < COUNT_OF(shapes); index++) {
+        char inputs[3][32];
+        CudaKernelCase kernel_case = {.op = name};
+        for (size_t input = 0; input < op->input_count; input++) {
+            bool is_bool = op->inputs[input].dtype == DTYPE_BOOL;
+            (void)snprintf(inputs[input], sizeof inputs[input], "%s%s", is_bool ? "bool" : "T",
+                shapes[index][input] + 1);
+            kernel_case.inputs[input] = inputs[input];
+        }
+        cuda_kernels_compare(&kernel_case, 1);
+    }
+}
+
+static void
+functions_of_elements(void **state)
+{
+    (void)state;
+    for (size_t family = 0; family < cuda_kernels_table_count; family++) {
+        for (size_t index = 0; index < cuda_kernels_table[family]->kernel_count; index++) {
+            const char *name = cuda_kernels_table[family]->kernels[index].op;
+            const Op *op = op_find(slice_from_string(name));
+            if (is_generic(op) && !cuda_kernels_compared(name)) {
+                compare_at_all_shapes(op, name);
+            }
+        }
+    }
+}
+
+static void
+choices_between_elements(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(choices, COUNT_OF(choices));
+}
+
+static void
+folds_of_inputs(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(folds, COUNT_OF(folds));
+}
+
+static void
+casts_between_all_types(void **state)
+{
+    (void)state;
+    for (Dtype dtype = DTYPE_BOOL; dtype <= DTYPE_FLOAT64; dtype++) {
+        char attrs[64];
+        (void)snprintf(attrs, sizeof attrs, "DstT=%s", dtype_name(dtype));
+        cuda_kernels_compare(&(CudaKernelCase){"Cast", attrs, {"T[67]"}}, 1);
+    }
+    static const CudaKernelCase ends[] = {
+        {"Cast", "DstT=int64", {"float32[6] nan inf -inf 1e30 -1e30 -1.5"}},
+        {"Cast", "DstT=uint64", {"float64[6] nan inf -inf 1e30 -1e30 -1.5"}},
+        {"Cast", "DstT=int8", {"float64[4] 300 -300 127.9 -128.9"}},
+        {"Cast", "DstT=bool", {"float32[4] nan 0 -0 1e-30"}},
+        {"Cast", "DstT=float16", {"float64[4] 1e30 65519 65520 -1e-8"}},
+    };
+    cuda_kernels_compare(ends, COUNT_OF(ends));
+    static const CudaKernelCase onnx[] = {
+        {"onnx::Cast", "to=int32", {"T[33]"}},
+        {"onnx::Cast", "to=bfloat16", {"T[0]"}},
+        {"onnx::CastLike", NULL, {"T[33]", "float16[1]"}},
+    };
+    cuda_kernels_compare(onnx, COUNT_OF(onnx));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choices_between_elements),
+        cmocka_unit_test(folds_of_inputs),
+        cmocka_unit_test(casts_between_all_types),
+        cmocka_unit_test(functions_of_elements),
+    };
+    return cmocka_run_group_tests(tests, cuda_kernels_set_up, cuda_kernels_tear_down);
+}

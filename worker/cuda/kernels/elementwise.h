@@ -1,0 +1,164 @@
+/* Functions of elements: each output element is computed from the elements of up to three inputs at the same
+ * place, in broadcast form. The functions are those of the reference kernels (shared/ops, in the families
+ * math, arithmetic, activation and logic), with the same treatment of NaN, of overflow and of the ends of
+ * each type. Valid C11 and C++. */
+#pragma once
+
+#include "worker/cuda/kernels/map.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Each list has the functions of a class: X(name, number of inputs, expression of a, b, c and the parameters
+ * p and q). Floats of 16 bits compute as float. */
+#define CUDA_FLOAT_MAPS(X)                                                                                   \
+    X(SQUARE_ROOT, 1, sqrt(a))                                                                               \
+    X(RECIPROCAL_SQUARE_ROOT, 1, 1 / sqrt(a))                                                                \
+    X(RECIPROCAL, 1, 1 / a)                                                                                  \
+    X(EXPONENTIAL, 1, exp(a))                                                                                \
+    X(EXPONENTIAL_MINUS_ONE, 1, expm1(a))                                                                    \
+    X(LOGARITHM, 1, log(a))                                                                                  \
+    X(LOGARITHM_OF_ONE_PLUS, 1, log1p(a))                                                                    \
+    X(ERROR_FUNCTION, 1, erf(a))                                                                             \
+    X(ERROR_FUNCTION_COMPLEMENT, 1, erfc(a))                                                                 \
+    X(SINE, 1, sin(a))                                                                                       \
+    X(COSINE, 1, cos(a))                                                                                     \
+    X(TANGENT, 1, tan(a))                                                                                    \
+    X(ARC_SINE, 1, asin(a))                                                                                  \
+    X(ARC_COSINE, 1, acos(a))                                                                                \
+    X(ARC_TANGENT, 1, atan(a))                                                                               \
+    X(HYPERBOLIC_SINE, 1, sinh(a))                                                                           \
+    X(HYPERBOLIC_COSINE, 1, cosh(a))                                                                         \
+    X(HYPERBOLIC_TANGENT, 1, tanh(a))                                                                        \
+    X(AREA_SINE, 1, asinh(a))                                                                                \
+    X(AREA_COSINE, 1, acosh(a))                                                                              \
+    X(AREA_TANGENT, 1, atanh(a))                                                                             \
+    X(SIGMOID, 1, a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)))                                        \
+    X(ELU, 1, a < 0 ? expm1(a) : a)                                                                          \
+    X(SELU, 1, a < 0 ? SELU_SCALE * SELU_ALPHA * expm1(a) : SELU_SCALE * a)                                  \
+    X(LEAKY_RELU, 1, a < 0 ? p * a : a)                                                                      \
+    X(SOFTPLUS, 1, softplus(a))                                                                              \
+    X(SOFTSIGN, 1, a / (1 + fabs(a)))                                                                        \
+    X(SCALED_ELU, 1, a < 0 ? p * expm1(a) : a)                                                               \
+    X(SCALED_SELU, 1, a < 0 ? q * p * expm1(a) : q * a)                                                      \
+    X(HARD_SIGMOID, 1, clamp_between(p *a + q, NUMBER(0), NUMBER(1)))                                        \
+    X(HARD_SWISH, 1, a *clamp_between((a + 3) / 6, NUMBER(0), NUMBER(1)))                                    \
+    X(THRESHOLDED_RELU, 1, a > p ? a : 0)                                                                    \
+    X(CELU, 1, a < 0 ? p * expm1(a / p) : a)                                                                 \
+    X(MISH, 1, a *tanh(softplus(a)))                                                                         \
+    X(GELU, 1, a *(1 + erf(a / sqrt(NUMBER(2)))) / 2)                                                        \
+    X(GELU_BY_TANH, 1,                                                                                       \
+        a *(1 + tanh(sqrt(NUMBER(0.63661977236758134308)) * (a + NUMBER(0.044715) * a * a * a))) / 2)        \
+    X(DIVIDE_BY_PARAMETER, 1, a / p)                                                                         \
+    X(DIVIDE, 2, a / b)                                                                                      \
+    X(FLOOR_DIVIDE, 2, floor(a / b))                                                                         \
+    X(REMAINDER, 2, fmod(a, b))                                                                              \
+    X(FLOOR_REMAINDER, 2, fmod(a, b) != 0 && (fmod(a, b) < 0) != (b < 0) ? fmod(a, b) + b : fmod(a, b))      \
+    X(POWER, 2, pow(a, b))                                                                                   \
+    X(DIVIDE_NO_NAN, 2, b == 0 ? 0 : a / b)                                                                  \
+    X(MULTIPLY_NO_NAN, 2, b == 0 ? 0 : a * b)                                                                \
+    X(XDIVY, 2, a == 0 ? 0 : a / b)                                                                          \
+    X(XLOGY, 2, a == 0 ? 0 : a * log(b))                                                                     \
+    X(ARC_TANGENT_OF_TWO, 2, atan2(a, b))                                                                    \
+    X(SIGMOID_GRADIENT, 2, b *a *(1 - a))                                                                    \
+    X(TANH_GRADIENT, 2, b *(1 - a * a))                                                                      \
+    X(RSQRT_GRADIENT, 2, b *a *a *a / -2)                                                                    \
+    X(SQRT_GRADIENT, 2, b / (2 * a))                                                                         \
+    X(RECIPROCAL_GRADIENT, 2, -b *a *a)                                                                      \
+    X(RELU_GRADIENT, 2, b > 0 ? a : 0)                                                                       \
+    X(RELU6_GRADIENT, 2, b > 0 && b < 6 ? a : 0)                                                             \
+    X(ELU_GRADIENT, 2, b < 0 ? a * (b + 1) : a)                                                              \
+    X(SELU_GRADIENT, 2, b < 0 ? a * (b + SELU_SCALE * SELU_ALPHA) : a * SELU_SCALE)                          \
+    X(SOFTPLUS_GRADIENT, 2, a / (1 + exp(-b)))                                                               \
+    X(SOFTSIGN_GRADIENT, 2, a / ((1 + fabs(b)) * (1 + fabs(b))))                                             \
+    X(LEAKY_RELU_GRADIENT, 2, b > 0 ? a : p * a)
+
+/* Floats, and integers that wrap, which compute as uint64_t. */
+#define CUDA_NUMBER_MAPS(X)                                                                                  \
+    X(NEGATE, 1, 0 - a, -a)                                                                                  \
+    X(SQUARE, 1, (a * a), (a * a))                                                                           \
+    X(ADD, 2, a + b, a + b)                                                                                  \
+    X(SUBTRACT, 2, a - b, a - b)                                                                             \
+    X(MULTIPLY, 2, (a * b), (a * b))                                                                         \
+    X(SQUARED_DIFFERENCE, 2, (a - b) * (a - b), (a - b) * (a - b))
+
+/* All that has an order: X(name, inputs, of floats, of signed, of unsigned integers), which compute in 64
+ * bits. */
+#define CUDA_REAL_MAPS(X)                                                                                    \
+    X(ABSOLUTE, 1, fabs(a), a < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(a)) : a, a)               \
+    X(SIGN, 1, a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a, (a > 0) - (a < 0), a > 0)                            \
+    X(ROUND_DOWN, 1, floor(a), a, a)                                                                         \
+    X(ROUND_UP, 1, ceil(a), a, a)                                                                            \
+    X(ROUND_EVEN, 1, nearbyint(a), a, a)                                                                     \
+    X(RELU, 1, a < 0 ? 0 : a, a < 0 ? 0 : a, a)                                                              \
+    X(RELU6, 1, clamp_between(a, NUMBER(0), NUMBER(6)), clamp_between(a, NUMBER(0), NUMBER(6)),              \
+        a > 6 ? 6 : a)                                                                                       \
+    X(LARGER, 2, a > b || a != a ? a : b, a > b ? a : b, a > b ? a : b)                                      \
+    X(SMALLER, 2, a < b || a != a ? a : b, a < b ? a : b, a < b ? a : b)                                     \
+    X(LIMIT, 3, limit(a, b, c), limit(a, b, c), limit(a, b, c))
+
+/* To bool. */
+#define CUDA_FLOAT_TESTS(X)                                                                                  \
+    X(IS_NAN, 1, a != a)                                                                                     \
+    X(IS_INFINITE, 1, fabs(a) == NUMBER(INFINITY))                                                           \
+    X(IS_FINITE, 1, fabs(a) < NUMBER(INFINITY))                                                              \
+    X(IS_CHOSEN_INFINITY, 1, (p != 0 && a == -NUMBER(INFINITY)) || (q != 0 && a == NUMBER(INFINITY)))
+
+/* Of floats, integers and bools, to bool. */
+#define CUDA_COMPARISONS(X)                                                                                  \
+    X(EQUAL, 2, a == b)                                                                                      \
+    X(NOT_EQUAL, 2, a != b)                                                                                  \
+    X(LESS, 2, a < b)                                                                                        \
+    X(LESS_EQUAL, 2, a <= b)                                                                                 \
+    X(GREATER, 2, a > b)                                                                                     \
+    X(GREATER_EQUAL, 2, a >= b)
+
+#define CUDA_INTEGER_MAPS(X)                                                                                 \
+    X(INVERT, 1, ~a)                                                                                         \
+    X(BITWISE_AND, 2, (a & b))                                                                               \
+    X(BITWISE_OR, 2, a | b)                                                                                  \
+    X(BITWISE_XOR, 2, a ^ b)
+
+#define CUDA_BOOL_MAPS(X)                                                                                    \
+    X(LOGICAL_NOT, 1, !a)                                                                                    \
+    X(LOGICAL_AND, 2, (a && b))                                                                              \
+    X(LOGICAL_OR, 2, a || b)                                                                                 \
+    X(LOGICAL_XOR, 2, a != b)
+
+#define CUDA_MAP_NUMBER(name, ...) CUDA_MAP_##name,
+typedef enum CudaMapFunction {
+    CUDA_FLOAT_MAPS(CUDA_MAP_NUMBER)   //
+    CUDA_NUMBER_MAPS(CUDA_MAP_NUMBER)  //
+    CUDA_REAL_MAPS(CUDA_MAP_NUMBER)    //
+    CUDA_FLOAT_TESTS(CUDA_MAP_NUMBER)  //
+    CUDA_COMPARISONS(CUDA_MAP_NUMBER)  //
+    CUDA_INTEGER_MAPS(CUDA_MAP_NUMBER) //
+    CUDA_BOOL_MAPS(CUDA_MAP_NUMBER)    //
+    CUDA_MAP_COUNT
+} CudaMapFunction;
+#undef CUDA_MAP_NUMBER
+
+/* `type` is that of the inputs. cudaErrorInvalidValue when the function is not defined for it; with `map`
+ * NULL nothing is computed and only that is asked. */
+int cuda_map(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
+
+/* The parts of cuda_map(), each a file that nvcc compiles by itself. */
+int cuda_map_float(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
+int cuda_map_real(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
+int cuda_map_test(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
+
+/* output = condition ? a : b, for elements of 1, 2, 4, 8 or 16 bytes. Inputs are the condition (bytes), a and
+ * b. */
+int cuda_choose(size_t element_size, const CudaMap *map, cudaStream_t stream);
+
+/* Limits a by inputs b and c, each NULL or one element; the upper limit wins (NumPy's clip). */
+int cuda_clip(CudaType type, const CudaMap *map, cudaStream_t stream);
+
+/* Converts `count` elements as C does, with the ends of the types that worker/reference/cast.h defines. */
+int cuda_convert(
+    CudaType from, const void *input, CudaType to, void *output, int64_t count, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
