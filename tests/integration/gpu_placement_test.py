@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Steps in a pool of which only some workers have a GPU: real gateways and workers, the card is a plugin's (tests/plugins) that
-computes nothing, so that its worker's CPU does."""
+"""Steps in a pool of which only some workers have a GPU: real gateways and workers, the GPU is the test device
+(tests/support/test_device.h)."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import sluice  # noqa: E402
 
 PLUGINS = os.path.join(os.path.abspath(os.environ.get("OUT", "build/release")), "tests/plugins")
 WITHOUT = ("--cuda", "off")
-WITH = ("--cuda", "required", "--cuda-plugin", os.path.join(PLUGINS, "plain_plugin.so"))
+WITH = ("--cuda", "required", "--cuda-plugin", os.path.join(PLUGINS, "test_device_plugin.so"))
 FLOAT = {"T": {"type": "DT_FLOAT"}}
 GRAPH = {"node": [
     {"name": "x", "op": "Placeholder", "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": {"dim": [{"size": "2"}]}}}},
@@ -104,6 +104,9 @@ def a_plan_says_what_it_needs_and_who_has_registered_it():
         client.step(session, THERE)
         registration = client.plan(session, graph, THERE)["registrations"][0]
         assert registration["state"] == "registered" and registration["worker"] == "w1", registration
+        assert registration["copies"] == 2 and len(registration["copied"]) == 2, registration  # of x, and of the result
+        groups = client.plan(session, graph, THERE)["assignments"]
+        assert {"slot": 0, "device": "/device:GPU:0", "count": 1, "nodes": ["there"]} in groups, groups
 
 
 def a_worker_with_a_gpu_that_dies_leaves_nobody_who_could():
