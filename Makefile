@@ -5,6 +5,7 @@
 # make test-isa           the kernels' tests as on machines with SSE4.1, AVX and AVX2 only
 # make test-slowed        the tests of whole processes on one core, SLOWNESS (4) times slower
 # make cuda-bundle        build/cuda-bundle: what a machine with an NVIDIA GPU needs to test Sluice on it, `run 1` there
+# make test-cuda          the tests of the CUDA device that run on a card, on the card of this machine
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json
 # make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
 # make random-graphs      many random graphs give the same bits with all passes, called or lowered, on one to three workers; SEEDS=first:count

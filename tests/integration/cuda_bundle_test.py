@@ -4,6 +4,7 @@ a GPU and under the stub of a driver; and its `run` counts, limits and orders te
 
 import contextlib
 import functools
+import glob
 import os
 import pwd
 import shutil
@@ -23,7 +24,8 @@ RUN_SECONDS = 300
 def made():
     """A folder with the bundle that all tests copy: packing its libraries takes long."""
     folder = tempfile.TemporaryDirectory()
-    subprocess.run(["tools/cuda_bundle", OUT, os.path.join(folder.name, "bundle")], check=True, stdout=subprocess.DEVNULL)
+    programs = sorted(glob.glob(os.path.join(OUT, "tests/card/*_test")))
+    subprocess.run(["tools/cuda_bundle", OUT, os.path.join(folder.name, "bundle"), *programs], check=True, stdout=subprocess.DEVNULL)
     return folder
 
 
@@ -122,6 +124,7 @@ def a_test_that_fails_crashes_or_hangs_ends_alone_and_comes_first_the_next_time(
                   ("smoke", "30", "-", "bad", "echo '[  ERROR   ] --- 1 != 2'; exit 3"),
                   ("smoke", "30", "-", "crashed", "kill -SEGV $$"),
                   ("smoke", "1", "-", "endless", "sleep 1000"),
+                  ("smoke", "30", "-", "absent", "echo '[==========] Running 0 test(s).'"),
                   ("smoke", "30", "card", "on a card", "echo 'fact\tcard\tH100'"))
         lines = run(path, "1", code=1)
         found = {row[1]: (row[2], row[4].strip()) for row in rows(path)}
@@ -129,9 +132,10 @@ def a_test_that_fails_crashes_or_hangs_ends_alone_and_comes_first_the_next_time(
         assert found["bad"] == ("failed", "exit status 3: [  ERROR   ] --- 1 != 2"), found
         assert found["crashed"] == ("failed", "exit status 139:"), found
         assert found["endless"] == ("failed", "did not end within 1 s, or was killed"), found
-        assert lines[-1].startswith("1 passed, 3 failed, 2 skipped") or has_card(path), lines
+        assert found["absent"] == ("failed", "the program has no such test"), found
+        assert lines[-1].startswith("1 passed, 4 failed, 2 skipped") or has_card(path), lines
         run(path, "1", code=1)
-        assert [row[1] for row in rows(path)][:5] == ["bad", "crashed", "endless", "good", "lacking"], rows(path)
+        assert [row[1] for row in rows(path)][:6] == ["bad", "crashed", "endless", "absent", "good", "lacking"], rows(path)
 
 
 def a_step_that_takes_too_long_lets_its_last_tests_be_skipped():

@@ -18,4 +18,6 @@ $(OUT)/tests/card/%_test: $(OUT)/tests/unit/worker/cuda/%_test.c.o $(OUT)/tests/
 
 cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PLUGIN) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
 	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
-.PHONY: cuda-bundle
+# The step `smoke` of that bundle, here.
+test-cuda: cuda-bundle ; @$(if $(HAS_BUNDLE),$(BUNDLE)/run smoke)
+.PHONY: cuda-bundle test-cuda

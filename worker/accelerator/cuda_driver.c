@@ -1,5 +1,6 @@
 #include "worker/accelerator/cuda_driver.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -26,6 +27,7 @@ is_index(Slice device)
 Status
 cuda_driver_choose(Call *call, const char **device)
 {
+    assert(*device != NULL);
     Slice chosen = slice_from_string(*device);
     bool is_mig = slice_starts_with(chosen, SLICE("MIG-"));
     if (chosen.size > 0 && !is_index(chosen) && !slice_starts_with(chosen, SLICE("GPU-")) && !is_mig) {
