@@ -35,3 +35,15 @@ void op_cases_run_by(OpCompute compute, const OpCase *cases, size_t count);
 /* Runs all cases and fails the test with those that did not hold. The shape rule is asked three times:
  * knowing the inputs' values, their shapes, nothing. Each answer must fit the kernel's result. */
 void op_cases_run(const OpCase *cases, size_t count);
+
+/* Computes a node in another way than the reference kernel. Inputs and outputs are in the host's memory. */
+typedef struct OpRival {
+    Status (*compute)(void *context, Call *call, const Node *node, const Tensor *inputs, Tensor *outputs);
+    void *context;
+} OpRival;
+
+/* Runs each case for each dtype, which stands for a "T" at the beginning of its inputs, and compares what the
+ * rival makes of it with the reference kernel: the outputs, by their distance from it in all, or the error.
+ */
+void op_cases_compare(
+    const OpCase *cases, size_t count, const Dtype *dtypes, size_t dtype_count, const OpRival *rival);

@@ -88,6 +88,26 @@ parts_of(const Tensor *tensor)
     return parts;
 }
 
+/* Fills a tensor with numbers without an order. Those of floats are multiples of 1/64, which all floats hold
+ * but bfloat16, and that rounds. */
+static void
+fill_numbers(Tensor *tensor, int64_t count, Slice seed)
+{
+    enum { STEPS = 64, LARGEST = 3 };
+    uint64_t state = 0;
+    bool is_floating = dtype_is_floating(tensor->dtype);
+    bool is_unsigned = tensor->dtype >= DTYPE_UINT8 && tensor->dtype <= DTYPE_UINT64;
+    assert_true(slice_to_uint64(seed, &state));
+    for (int64_t index = 0; index < count; index++) {
+        char word[32];
+        state = state * 6364136223846793005U + 1442695040888963407U; /* Knuth's generator */
+        int steps = (int)((state >> 33) % (2 * LARGEST * STEPS + 1)) - LARGEST * STEPS;
+        double value = is_floating ? (double)steps / STEPS : steps / STEPS + (is_unsigned ? LARGEST : 0);
+        (void)snprintf(word, sizeof word, "%.10g", value);
+        write_element(tensor, index, slice_from_string(word));
+    }
+}
+
 Tensor
 tensor_literal(const char *text)
 {
@@ -110,6 +130,10 @@ tensor_literal(const char *text)
     int64_t index = 0;
     Slice word = SLICE("");
     Slice part;
+    if (slice_starts_with(rest, SLICE("numbers "))) {
+        fill_numbers(&parts, count, slice_part(rest, strlen("numbers "), SIZE_MAX));
+        return tensor;
+    }
     while (rest.size > 0 && slice_split(&rest, ' ', &part)) {
         bool repeats = slice_equals_string(part, "...");
         word = repeats ? word : part;
@@ -159,14 +183,23 @@ is_near(double actual, double expected, double tolerance)
     return fabs(actual - expected) <= tolerance * (1 + fabs(expected));
 }
 
-bool
-tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance)
+static bool
+is_alike(const Tensor *actual, const Tensor *expected)
 {
     char left[SHAPE_TEXT_SIZE];
     char right[SHAPE_TEXT_SIZE];
     if (actual->dtype != expected->dtype || !shape_equal(&actual->shape, &expected->shape)) {
         print_error("got %s%s, not %s%s\n", dtype_name(actual->dtype), shape_text(&actual->shape, left),
             dtype_name(expected->dtype), shape_text(&expected->shape, right));
+        return false;
+    }
+    return true;
+}
+
+bool
+tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance)
+{
+    if (!is_alike(actual, expected)) {
         return false;
     }
     if (dtype_is_complex(actual->dtype)) {
@@ -207,5 +240,48 @@ tensor_tolerance(Dtype dtype)
         return 1e-12;
     default:
         return 0;
+    }
+}
+
+bool
+tensor_is_close(const Tensor *actual, const Tensor *expected, double tolerance)
+{
+    if (!is_alike(actual, expected)) {
+        return false;
+    }
+    int64_t count = tensor_element_count(expected);
+    double distance = 0;
+    double length = 0;
+    for (int64_t index = 0; index < count; index++) {
+        double got = element_of(actual, index);
+        double want = element_of(expected, index);
+        bool is_finite = isfinite(got) && isfinite(want) && dtype_is_floating(actual->dtype);
+        if (!is_finite && !(got == want || (isnan(got) && isnan(want)))) {
+            print_error("element %lld is %.17g, not %.17g\n", (long long)index, got, want);
+            return false;
+        }
+        distance += is_finite ? (got - want) * (got - want) : 0;
+        length += is_finite ? want * want : 0;
+    }
+    if (sqrt(distance) > tolerance * sqrt(length)) {
+        print_error(
+            "the distance is %.3g of the length, more than %.3g\n", sqrt(distance / length), tolerance);
+        return false;
+    }
+    return true;
+}
+
+double
+tensor_distance_max(Dtype dtype)
+{
+    switch ((int)dtype) {
+    case DTYPE_FLOAT16:
+        return 2e-3;
+    case DTYPE_BFLOAT16:
+        return 1.6e-2;
+    case DTYPE_FLOAT32:
+        return 1e-5;
+    default:
+        return 1e-13;
     }
 }

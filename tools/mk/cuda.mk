@@ -16,7 +16,7 @@ $(OUT)/worker/cuda/%.o $(OUT)/gen/worker/cuda/%.o $(OUT)/tests/support/cuda_on_c
 # For the CPU: no runtime of C++ is needed, so that programs are linked as those of C are.
 CUDA_ON_CPU := tests/support/cuda_on_cpu
 CXXFLAGS_cuda := -std=gnu++17 -Wall -Wextra -Wshadow -Werror -g -fvisibility=hidden -ffunction-sections -fdata-sections \
-    -ffp-contract=off -fno-exceptions -fno-rtti -fno-threadsafe-statics -pthread
+    -ffp-contract=off -Wno-unknown-pragmas -fno-exceptions -fno-rtti -fno-threadsafe-statics -pthread
 $(OUT)/%.cu.o: %.cu $(OUT)/flags
 	@mkdir -p $(@D); echo "CXX  $<"; $(filter %ccache,$(CC)) $(CXX) $(CPPFLAGS) $(CUDA_CFLAGS) -include $(CUDA_ON_CPU)/language.cuh \
 	    $(CXXFLAGS_cuda) $(CFLAGS_$(VARIANT):-O2=-O1) -fPIC -MMD -MP -x c++ -c -o $@ $<

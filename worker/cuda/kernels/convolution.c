@@ -1,0 +1,155 @@
+/* Convolutions of TensorFlow and ONNX, alone or fused with what follows. The ops' own rules check shapes. */
+#include "worker/cuda/kernels/convolution.h"
+
+#include "shared/base/memory.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/lane.h"
+#include "worker/cuda/operands/epilogue.h"
+#include "worker/cuda/operands/types.h"
+#include "worker/cuda/operands/window.h"
+#include "worker/reference/outputs.h"
+
+static bool
+supports_floats(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]);
+}
+
+static Status
+create_fused(Call *call, const Node *node, void **ret_state)
+{
+    Epilogue epilogue;
+    TRY(epilogue_read(call, node, &epilogue));
+    Epilogue *copy = memory_new(1, sizeof *copy);
+    if (copy == NULL) {
+        return call_fail_memory(call, "a convolution");
+    }
+    *copy = epilogue;
+    *ret_state = copy;
+    return STATUS_OK;
+}
+
+static CudaFilter
+read_filter(const Convolution *convolution, const Shape *shape)
+{
+    FilterSteps steps = filter_steps(convolution, shape);
+    CudaFilter filter = {.group = steps.group, .output = steps.output, .input = steps.input};
+    memcpy(filter.space, steps.space, (size_t)convolution->window.rank * sizeof *steps.space);
+    return filter;
+}
+
+/* Computes the convolution that the op's rule has read, with these steps behind its sums. */
+static Status
+compute_convolution(KernelContext *context, const Convolution *convolution, const CudaEpilogue *epilogue)
+{
+    const Tensor *input = &context->inputs[0];
+    Tensor *output = NULL;
+    TRY(kernel_output(context, 0, input->dtype, &convolution->output, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    CudaConvolution launched = {
+        .window = operands_window(&convolution->window, &input->shape, &output->shape),
+        .filter_steps = read_filter(convolution, &context->inputs[1].shape),
+        .groups = convolution->groups,
+        .inputs = convolution->inputs,
+        .outputs = convolution->outputs,
+        .input = input->data,
+        .filter = context->inputs[1].data,
+        .output = output->data,
+        .epilogue = *epilogue,
+    };
+    return cuda_check(context->call, cuda_convolve(cuda_type(input->dtype), &launched, cuda_stream(context)),
+        "a convolution");
+}
+
+typedef Status (*ReadConvolution)(Call *call, const InferContext *context, Convolution *ret_convolution);
+
+static Status
+read_conv2d(Call *call, const InferContext *context, Convolution *ret_convolution)
+{
+    return convolution_tensorflow(call, context, 2, ret_convolution);
+}
+
+static Status
+read_conv3d(Call *call, const InferContext *context, Convolution *ret_convolution)
+{
+    return convolution_tensorflow(call, context, 3, ret_convolution);
+}
+
+/* A third input of a plain convolution is its bias. */
+static Status
+compute_plain(KernelContext *context, ReadConvolution read)
+{
+    KernelInference inference;
+    Convolution convolution;
+    kernel_inference(context, NULL, &inference);
+    TRY(read(context->call, &inference.context, &convolution));
+    CudaEpilogue epilogue = {.bias = context->input_count > 2 ? context->inputs[2].data : NULL};
+    return compute_convolution(context, &convolution, &epilogue);
+}
+
+static Status
+compute_fused(KernelContext *context, ReadConvolution read)
+{
+    KernelInference inference;
+    Convolution convolution;
+    kernel_inference(context, NULL, &inference);
+    TRY(read(context->call, &inference.context, &convolution));
+    TRY(epilogue_check(context->call, &inference.context, &convolution.output, convolution.window.channel));
+    CudaEpilogue epilogue = operands_epilogue(context, context->state);
+    return compute_convolution(context, &convolution, &epilogue);
+}
+
+static Status
+conv2d_compute(KernelContext *context)
+{
+    return compute_plain(context, read_conv2d);
+}
+
+static Status
+conv3d_compute(KernelContext *context)
+{
+    return compute_plain(context, read_conv3d);
+}
+
+static Status
+onnx_conv_compute(KernelContext *context)
+{
+    return compute_plain(context, convolution_onnx);
+}
+
+static Status
+fused_conv2d_compute(KernelContext *context)
+{
+    return compute_fused(context, read_conv2d);
+}
+
+static Status
+fused_onnx_conv_compute(KernelContext *context)
+{
+    return compute_fused(context, convolution_onnx);
+}
+
+#define PLAIN_KERNEL(name, function)                                                                         \
+    {                                                                                                        \
+        .op = (name), .supports = supports_floats, .compute = (function)                                     \
+    }
+#define FUSED_KERNEL(name, function)                                                                         \
+    {                                                                                                        \
+        .op = (name), .supports = supports_floats, .create = create_fused, .destroy = memory_free,           \
+        .compute = (function)                                                                                \
+    }
+
+static const Kernel convolution_kernels[] = {
+    PLAIN_KERNEL("Conv2D", conv2d_compute),
+    PLAIN_KERNEL("Conv3D", conv3d_compute),
+    PLAIN_KERNEL("DepthwiseConv2dNative", conv2d_compute),
+    PLAIN_KERNEL("onnx::Conv", onnx_conv_compute),
+    FUSED_KERNEL("_FusedConv2D", fused_conv2d_compute),
+    FUSED_KERNEL("FusedDepthwiseConv2dNative", fused_conv2d_compute),
+    FUSED_KERNEL("_FusedDepthwiseConv2dNative", fused_conv2d_compute),
+    FUSED_KERNEL("_FusedOnnxConv", fused_onnx_conv_compute),
+};
+
+KERNEL_FAMILY(cuda_kernels, convolution, convolution_kernels);

@@ -1,0 +1,229 @@
+/* Matrix products of TensorFlow and ONNX, alone or fused with what follows. The ops' own rules check shapes
+ * and size outputs. */
+#include "worker/cuda/kernels/matmul.h"
+
+#include <assert.h>
+
+#include "shared/base/memory.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/lane.h"
+#include "worker/cuda/operands/epilogue.h"
+#include "worker/cuda/operands/types.h"
+#include "worker/reference/outputs.h"
+
+/* The attributes of an op that ask for something; NULL: it has no such attribute. */
+typedef struct ProductOp {
+    const char *op;
+    const char *transposes_a;
+    const char *transposes_b;
+    bool is_gemm; /* alpha × a × b + beta × c */
+    bool is_fused;
+} ProductOp;
+
+static const ProductOp PRODUCT_OPS[] = {
+    {.op = "MatMul", .transposes_a = "transpose_a", .transposes_b = "transpose_b"},
+    {.op = "BatchMatMul", .transposes_a = "adj_x", .transposes_b = "adj_y"},
+    {.op = "BatchMatMulV2", .transposes_a = "adj_x", .transposes_b = "adj_y"},
+    {.op = "_FusedMatMul", .transposes_a = "transpose_a", .transposes_b = "transpose_b", .is_fused = true},
+    {.op = "_FusedBatchMatMulV2", .transposes_a = "adj_x", .transposes_b = "adj_y", .is_fused = true},
+    {.op = "onnx::MatMul"},
+    {.op = "onnx::Gemm", .transposes_a = "transA", .transposes_b = "transB", .is_gemm = true},
+};
+
+typedef struct ProductState {
+    bool transposes_a;
+    bool transposes_b;
+    bool is_gemm;
+    float alpha;
+    float beta;
+    Epilogue epilogue;
+} ProductState;
+
+static bool
+read_flag(const Node *node, const char *name)
+{
+    const AttrValue *value = name == NULL ? NULL : node_attr(node, name);
+    return value != NULL && (value->kind == ATTR_INT ? value->value.i != 0 : value->value.b);
+}
+
+static const ProductOp *
+find_op(const Node *node)
+{
+    for (size_t index = 0; index < COUNT_OF(PRODUCT_OPS); index++) {
+        if (slice_equals_string(node->op->name, PRODUCT_OPS[index].op)) {
+            return &PRODUCT_OPS[index];
+        }
+    }
+    assert(false);
+    return NULL;
+}
+
+static Status
+create_product(Call *call, const Node *node, void **ret_state)
+{
+    const ProductOp *op = find_op(node);
+    ProductState state = {
+        .transposes_a = read_flag(node, op->transposes_a),
+        .transposes_b = read_flag(node, op->transposes_b),
+        .is_gemm = op->is_gemm,
+        .alpha = op->is_gemm ? node_attr_float(node, "alpha") : 1,
+        .beta = op->is_gemm ? node_attr_float(node, "beta") : 0,
+    };
+    if (op->is_fused) {
+        TRY(epilogue_read(call, node, &state.epilogue));
+    }
+    ProductState *copy = memory_new(1, sizeof *copy);
+    if (copy == NULL) {
+        return call_fail_memory(call, "a matrix product");
+    }
+    *copy = state;
+    *ret_state = copy;
+    return STATUS_OK;
+}
+
+static int
+batch_rank(const Shape *shape)
+{
+    return shape->rank > 2 ? shape->rank - 2 : 0;
+}
+
+/* Returns the input's matrices with their steps, as they are or transposed. A vector is one row on the left,
+ * one column on the right. */
+static CudaMatrix
+read_matrix(const Tensor *tensor, bool is_transposed, bool is_left, int rank)
+{
+    const Shape *shape = &tensor->shape;
+    int64_t rows = shape->rank == 1 ? (is_left ? 1 : shape->dims[0]) : shape->dims[shape->rank - 2];
+    int64_t columns = shape->rank == 1 && !is_left ? 1 : shape->dims[shape->rank - 1];
+    CudaMatrix matrix = {
+        .data = tensor->data,
+        .row_step = is_transposed ? 1 : columns,
+        .column_step = is_transposed ? columns : 1,
+    };
+    int64_t step = rows * columns;
+    int own = batch_rank(shape);
+    for (int dimension = rank - 1; dimension >= 0; dimension--) {
+        int axis = dimension - (rank - own);
+        int64_t size = axis < 0 ? 1 : shape->dims[axis];
+        matrix.batch_steps[dimension] = size == 1 ? 0 : step;
+        step *= size;
+    }
+    return matrix;
+}
+
+/* Returns what Gemm adds, which broadcasts to the rows and columns. */
+static CudaMatrix
+read_addend(const Tensor *c)
+{
+    int rank = c->shape.rank;
+    bool has_columns = rank >= 1 && c->shape.dims[rank - 1] != 1;
+    bool has_rows = rank == 2 && c->shape.dims[0] != 1;
+    return (CudaMatrix){
+        .data = c->data, .row_step = has_rows ? c->shape.dims[1] : 0, .column_step = has_columns ? 1 : 0};
+}
+
+static void
+read_batches(const Shape *a, const Shape *b, CudaProduct *product)
+{
+    int left = batch_rank(a);
+    int right = batch_rank(b);
+    product->batch_rank = left > right ? left : right;
+    for (int dimension = 0; dimension < product->batch_rank; dimension++) {
+        int a_axis = dimension - (product->batch_rank - left);
+        int b_axis = dimension - (product->batch_rank - right);
+        int64_t a_size = a_axis < 0 ? 1 : a->dims[a_axis];
+        int64_t b_size = b_axis < 0 ? 1 : b->dims[b_axis];
+        product->batch_sizes[dimension] = a_size == 1 ? b_size : a_size;
+    }
+}
+
+static void
+read_sizes(const ProductState *state, const Shape *a, const Shape *b, CudaProduct *product)
+{
+    int64_t rows = a->rank == 1 ? 1 : a->dims[a->rank - 2];
+    int64_t columns = a->dims[a->rank - 1];
+    product->rows = state->transposes_a ? columns : rows;
+    product->depth = state->transposes_a ? rows : columns;
+    product->columns = b->rank == 1 ? 1 : b->dims[b->rank - (state->transposes_b ? 2 : 1)];
+}
+
+/* Makes one product of a batch with a single matrix on the right: all matrices on the left become its
+ * rows. */
+static void
+merge_batches(const ProductState *state, const Shape *a, const Shape *b, CudaProduct *product)
+{
+    if (batch_rank(b) > 0 || state->transposes_a || batch_rank(a) == 0) {
+        return;
+    }
+    for (int dimension = 0; dimension < product->batch_rank; dimension++) {
+        product->rows *= product->batch_sizes[dimension];
+    }
+    product->batch_rank = 0;
+}
+
+static CudaProduct
+read_product(const KernelContext *context)
+{
+    const ProductState *state = context->state;
+    const Tensor *a = &context->inputs[0];
+    const Tensor *b = &context->inputs[1];
+    bool has_addend = state->is_gemm && context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    CudaProduct product = {
+        .alpha = state->alpha,
+        .beta = state->beta,
+        .epilogue = operands_epilogue(context, &state->epilogue),
+    };
+    read_batches(&a->shape, &b->shape, &product);
+    assert(product.batch_rank <= CUDA_BATCH_RANK_MAX);
+    product.a = read_matrix(a, state->transposes_a, true, product.batch_rank);
+    product.b = read_matrix(b, state->transposes_b, false, product.batch_rank);
+    product.c = has_addend ? read_addend(&context->inputs[2]) : (CudaMatrix){0};
+    read_sizes(state, &a->shape, &b->shape, &product);
+    merge_batches(state, &a->shape, &b->shape, &product);
+    return product;
+}
+
+static Status
+compute_product(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    CudaProduct product = read_product(context);
+    product.output = output->data;
+    return cuda_check(context->call, cuda_multiply(cuda_type(output->dtype), &product, cuda_stream(context)),
+        "a matrix product");
+}
+
+static bool
+supports_numbers(const Node *node)
+{
+    Dtype dtype = node->input_dtypes[0];
+    return dtype_is_floating(dtype) || dtype == DTYPE_INT32 || dtype == DTYPE_INT64;
+}
+
+static bool
+supports_floats(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]);
+}
+
+#define PRODUCT_KERNEL(name, can)                                                                            \
+    {                                                                                                        \
+        .op = (name), .supports = (can), .create = create_product, .destroy = memory_free,                   \
+        .compute = compute_product                                                                           \
+    }
+
+static const Kernel matmul_kernels[] = {
+    PRODUCT_KERNEL("MatMul", supports_numbers),
+    PRODUCT_KERNEL("BatchMatMul", supports_numbers),
+    PRODUCT_KERNEL("BatchMatMulV2", supports_numbers),
+    PRODUCT_KERNEL("_FusedMatMul", supports_floats),
+    PRODUCT_KERNEL("_FusedBatchMatMulV2", supports_floats),
+    PRODUCT_KERNEL("onnx::MatMul", supports_numbers),
+    PRODUCT_KERNEL("onnx::Gemm", supports_floats),
+};
+
+KERNEL_FAMILY(cuda_kernels, matmul, matmul_kernels);

@@ -1,0 +1,31 @@
+/* Largest and mean values within windows. Valid C11 and C++. */
+#pragma once
+
+#include "worker/cuda/kernels/types.h"
+#include "worker/cuda/kernels/window.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct CudaPool {
+    CudaWindow window;
+    const void *input;
+    void *output;
+    int64_t *indices;     /* positions of the largest values, or NULL */
+    int64_t plane;        /* elements of one channel */
+    bool is_column_major; /* whether indices count columns first within a plane */
+    bool counts_padding;
+} CudaPool;
+
+/* Padding has no value: it is neither the largest nor counted, unless counts_padding says so. The first of
+ * several largest values is the one that is found; NaN is larger than all numbers. Floating types and
+ * integers. */
+int cuda_pool_largest(CudaType type, const CudaPool *pool, cudaStream_t stream);
+
+/* Floating types. */
+int cuda_pool_mean(CudaType type, const CudaPool *pool, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
