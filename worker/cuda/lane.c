@@ -130,6 +130,17 @@ cuda_lane_init(Call *call, CudaLane *lane, const CudaLaneOptions *options)
     return cuda_watcher_new(call, &watcher, &lane->watcher);
 }
 
+static void
+free_parts(CudaLane *lane)
+{
+    for (size_t index = 0; index < COUNT_OF(lane->parts); index++) {
+        if (lane->parts[index] != NULL) {
+            lane->parts[index]->free(lane->parts[index]);
+            lane->parts[index] = NULL;
+        }
+    }
+}
+
 void
 cuda_lane_done(CudaLane *lane)
 {
@@ -139,6 +150,7 @@ cuda_lane_done(CudaLane *lane)
     cuda_watcher_free(lane->watcher);
     if (lane->stream != NULL) {
         (void)cudaStreamSynchronize(lane->stream);
+        free_parts(lane);
         (void)cudaStreamDestroy(lane->stream);
     }
     mutex_done(&lane->lock);

@@ -13,17 +13,27 @@
 #include "worker/cuda/watcher.h"
 #include "worker/runtime/kernel.h"
 
+/* What a library keeps for a lane (handles, plans), first in a struct of its own, and used in the lane's
+ * turn. */
+typedef struct CudaLanePart CudaLanePart;
+struct CudaLanePart {
+    void (*free)(CudaLanePart *part);
+};
+
+typedef enum CudaLaneLibrary { CUDA_LANE_BLAS, CUDA_LANE_LIBRARIES } CudaLaneLibrary;
+
 typedef struct CudaLane {
     int card;
     cudaStream_t stream; /* taken by cuda_stream() and cuda_lane_stream() only */
     CudaEvents *events;
     CudaWatcher *watcher;
     Mutex lock;
-    uintptr_t holder;           /* atomic: the thread whose turn it is; 0: nobody's */
-    uint64_t position;          /* atomic: of the present turn, or else of the last one */
-    uint64_t passed;            /* atomic: all turns up to this one have ended on the card */
-    int error;                  /* met by cuda_lane_enter() */
-    char node[ERROR_NODE_SIZE]; /* that enqueued work last */
+    uintptr_t holder;                         /* atomic: the thread whose turn it is; 0: nobody's */
+    uint64_t position;                        /* atomic: of the present turn, or else of the last one */
+    uint64_t passed;                          /* atomic: all turns up to this one have ended on the card */
+    int error;                                /* met by cuda_lane_enter() */
+    char node[ERROR_NODE_SIZE];               /* that enqueued work last */
+    CudaLanePart *parts[CUDA_LANE_LIBRARIES]; /* NULL: not used yet */
 } CudaLane;
 
 /* Returns the stream for a kernel's work, within its compute() only. Whatever a kernel lends to what it

@@ -12,9 +12,7 @@ enum {
 static PluginLibrary rows[LIBRARY_COUNT];
 static bool is_open;
 
-#if CUDA_HAS_BLAS || CUDA_HAS_DNN || CUDA_HAS_NVRTC
 static LibraryTexts texts[LIBRARY_COUNT];
-#endif
 
 #define WITHOUT_HEADERS(library, header)                                                                     \
     (PluginLibrary)                                                                                          \
@@ -62,7 +60,6 @@ open_nvrtc(const char *folders)
 }
 #endif
 
-#if CUDA_HAS_BLAS
 static CudaBlas blas;
 
 static LibraryVersion
@@ -87,14 +84,6 @@ open_blas(const char *folders)
     };
     return library_open(&wanted, folders, &texts[BLAS], &blas);
 }
-#else
-static PluginLibrary
-open_blas(const char *folders)
-{
-    (void)folders;
-    return WITHOUT_HEADERS("cuBLASLt", "cublasLt.h");
-}
-#endif
 
 #if CUDA_HAS_DNN
 static CudaDnn dnn;
@@ -159,11 +148,7 @@ table_of(int library, const void *table)
 const CudaBlas *
 cuda_blas(void)
 {
-#if CUDA_HAS_BLAS
     return table_of(BLAS, &blas);
-#else
-    return table_of(BLAS, NULL);
-#endif
 }
 
 const CudaDnn *

@@ -5,14 +5,9 @@
  * Threads: cuda_libraries_open() by the one that opens the device; the tables are constant from then on. */
 #pragma once
 
+#include "worker/cuda/cublaslt.h"
 #include "worker/runtime/plugin.h"
 
-#if __has_include(<cublasLt.h>)
-#include <cublasLt.h>
-#define CUDA_HAS_BLAS 1
-#else
-#define CUDA_HAS_BLAS 0
-#endif
 #if __has_include(<cudnn_graph.h>)
 #include <cudnn_graph.h>
 #define CUDA_HAS_DNN 1
@@ -69,13 +64,9 @@
 
 #define CUDA_FUNCTION_POINTER(name) __typeof__(name) *name;
 
-#if CUDA_HAS_BLAS
 typedef struct CudaBlas {
     CUDA_BLAS_FUNCTIONS(CUDA_FUNCTION_POINTER)
 } CudaBlas;
-#else
-typedef struct CudaBlas CudaBlas;
-#endif
 
 #if CUDA_HAS_DNN
 typedef struct CudaDnn {

@@ -2,6 +2,12 @@
  * products and convolutions take them: pointers into the device's memory. Valid C11 and C++. */
 #pragma once
 
+#include "worker/cuda/kernels/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The numbers of EpilogueActivation, which operands/epilogue.c asserts. */
 typedef enum CudaActivation {
     CUDA_ACTIVATION_NONE,
@@ -28,3 +34,15 @@ typedef struct CudaEpilogue {
     float alpha; /* of LeakyRelu */
     CudaActivation activation;
 } CudaEpilogue;
+
+/* Returns whether there are no steps. */
+bool cuda_epilogue_is_empty(const CudaEpilogue *epilogue);
+
+/* Applies the steps in place to sums that another kernel, a library's, has stored. Channels are `inner`
+ * elements apart. Floating types. */
+int cuda_finish(CudaType type, const CudaEpilogue *epilogue, void *output, int64_t count, int64_t channels,
+    int64_t inner, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "shared/base/memory.h"
+#include "worker/cuda/blas/product.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/epilogue.h"
@@ -183,6 +184,20 @@ read_product(const KernelContext *context)
     return product;
 }
 
+/* Applies the steps that the library left. */
+static Status
+finish_product(KernelContext *context, const CudaEpilogue *rest, const CudaProduct *product)
+{
+    const Tensor *output = &context->outputs[0];
+    if (cuda_epilogue_is_empty(rest)) {
+        return STATUS_OK;
+    }
+    int error = cuda_finish(cuda_type(output->dtype), rest, output->data, tensor_element_count(output),
+        product->columns, 1, cuda_stream(context));
+    return cuda_check(context->call, error, "the steps behind a matrix product");
+}
+
+/* cuBLASLt multiplies where it can, the plain kernel everywhere else. */
 static Status
 compute_product(KernelContext *context)
 {
@@ -192,9 +207,15 @@ compute_product(KernelContext *context)
         return STATUS_OK;
     }
     CudaProduct product = read_product(context);
+    CudaEpilogue rest;
+    BlasRefusal refusal = BLAS_ACCEPTED;
+    CudaType type = cuda_type(output->dtype);
     product.output = output->data;
-    return cuda_check(context->call, cuda_multiply(cuda_type(output->dtype), &product, cuda_stream(context)),
-        "a matrix product");
+    TRY(blas_multiply(context, type, &product, &refusal, &rest));
+    return refusal == BLAS_ACCEPTED
+               ? finish_product(context, &rest, &product)
+               : cuda_check(
+                     context->call, cuda_multiply(type, &product, cuda_stream(context)), "a matrix product");
 }
 
 static bool

@@ -1,0 +1,467 @@
+/* cuBLASLt's rules, computed by the plain kernel: the library is column-major, and what is asked of it is
+ * read back from the descriptors that it was given. With CUDA_LIBRARIES the real library makes all
+ * descriptors, too. */
+#include "tests/support/cuda_on_cpu/kernel_rival.h"
+#include "worker/cuda/blas/plan.h"
+#include "worker/cuda/blas/product.h"
+#include "worker/cuda/kernels/matmul.h"
+#include "worker/cuda/library.h"
+
+static const Dtype floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
+
+typedef struct FakeLayout {
+    int64_t rows;
+    int64_t columns;
+    int64_t step;
+    int64_t batch_step;
+    int32_t batch;
+    cudaDataType type;
+} FakeLayout;
+
+typedef struct FakeProduct {
+    cublasOperation_t left;
+    cublasOperation_t right;
+    cublasLtEpilogue_t epilogue;
+    const void *bias;
+} FakeProduct;
+
+static struct {
+    int heuristics; /* how often an algorithm was asked for */
+    int products;
+    int descriptors; /* that are not destroyed */
+    cublasStatus_t heuristic_status;
+    cublasStatus_t product_status;
+} fake;
+
+static cublasStatus_t
+fake_create(cublasLtHandle_t *handle)
+{
+    *handle = (cublasLtHandle_t)(void *)&fake;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_destroy(cublasLtHandle_t handle)
+{
+    assert_ptr_equal(handle, &fake);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static const char *
+fake_status_name(cublasStatus_t status)
+{
+    return status == CUBLAS_STATUS_EXECUTION_FAILED ? "CUBLAS_STATUS_EXECUTION_FAILED" : "another";
+}
+
+static cublasStatus_t
+fake_layout_create(
+    cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
+{
+    FakeLayout *made = memory_new(1, sizeof *made);
+    assert_non_null(made);
+    *made =
+        (FakeLayout){.rows = (int64_t)rows, .columns = (int64_t)cols, .step = ld, .batch = 1, .type = type};
+    assert_true(ld >= made->rows);
+    fake.descriptors++;
+    *layout = (cublasLtMatrixLayout_t)(void *)made;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_layout_destroy(cublasLtMatrixLayout_t layout)
+{
+    fake.descriptors--;
+    memory_free(layout);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_layout_set(
+    cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, const void *value, size_t size)
+{
+    FakeLayout *set = (FakeLayout *)(void *)layout;
+    bool is_count = attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT;
+    assert_true(is_count || attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+    assert_int_equal(size, is_count ? sizeof set->batch : sizeof set->batch_step);
+    memcpy(is_count ? (void *)&set->batch : (void *)&set->batch_step, value, size);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_product_create(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cudaDataType_t scale)
+{
+    assert_int_equal(compute == CUBLAS_COMPUTE_64F, scale == CUDA_R_64F);
+    FakeProduct *made = memory_new(1, sizeof *made);
+    assert_non_null(made);
+    fake.descriptors++;
+    *desc = (cublasLtMatmulDesc_t)(void *)made;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_product_destroy(cublasLtMatmulDesc_t desc)
+{
+    fake.descriptors--;
+    memory_free(desc);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_product_set(
+    cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute, const void *value, size_t size)
+{
+    FakeProduct *set = (FakeProduct *)(void *)desc;
+    cudaDataType ignored;
+    const struct {
+        cublasLtMatmulDescAttributes_t attribute;
+        void *value;
+        size_t size;
+    } rows[] = {
+        {CUBLASLT_MATMUL_DESC_TRANSA, &set->left, sizeof set->left},
+        {CUBLASLT_MATMUL_DESC_TRANSB, &set->right, sizeof set->right},
+        {CUBLASLT_MATMUL_DESC_EPILOGUE, &set->epilogue, sizeof set->epilogue},
+        {CUBLASLT_MATMUL_DESC_BIAS_POINTER, &set->bias, sizeof set->bias},
+        {CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &ignored, sizeof ignored},
+    };
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        if (rows[index].attribute == attribute) {
+            assert_int_equal(size, rows[index].size);
+            memcpy(rows[index].value, value, size);
+            return CUBLAS_STATUS_SUCCESS;
+        }
+    }
+    return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+static cublasStatus_t
+fake_preference_create(cublasLtMatmulPreference_t *preference)
+{
+    *preference = memory_new(1, sizeof **preference);
+    fake.descriptors++;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_preference_destroy(cublasLtMatmulPreference_t preference)
+{
+    fake.descriptors--;
+    memory_free(preference);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_preference_set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+    const void *value, size_t size)
+{
+    assert_non_null(preference);
+    assert_non_null(value);
+    assert_int_equal(size, attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? 8 : 4);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t
+fake_heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+    cublasLtMatmulPreference_t preference, int wanted, cublasLtMatmulHeuristicResult_t results[],
+    int *ret_count)
+{
+    assert_true(handle != NULL && desc != NULL && a != NULL && b != NULL && c != NULL && d != NULL);
+    assert_true(preference != NULL && wanted == 1);
+    fake.heuristics++;
+    results[0].state = CUBLAS_STATUS_SUCCESS;
+    *ret_count = fake.heuristic_status == CUBLAS_STATUS_SUCCESS ? 1 : 0;
+    return fake.heuristic_status;
+}
+
+static CudaType
+type_of(cudaDataType type)
+{
+    return type == CUDA_R_16F    ? CUDA_FLOAT16
+           : type == CUDA_R_16BF ? CUDA_BFLOAT16
+           : type == CUDA_R_32F  ? CUDA_FLOAT32
+                                 : CUDA_FLOAT64;
+}
+
+/* Views a column-major matrix as what the plain kernel takes: its rows are `row` apart in memory. */
+static CudaMatrix
+view(const void *data, const FakeLayout *layout, bool is_turned)
+{
+    return (CudaMatrix){.data = data,
+        .row_step = is_turned ? layout->step : 1,
+        .column_step = is_turned ? 1 : layout->step,
+        .batch_steps = {layout->batch_step}};
+}
+
+/* D = alpha × op(A) × op(B) + beta × C. The plain kernel's output is row-major, so it computes Dᵀ. */
+static cublasStatus_t
+fake_matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,
+    cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout, const void *beta,
+    const void *c, cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout,
+    const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspace_size, cudaStream_t stream)
+{
+    const FakeProduct *product = (const FakeProduct *)(const void *)desc;
+    const FakeLayout *left = (const FakeLayout *)(const void *)a_layout;
+    const FakeLayout *right = (const FakeLayout *)(const void *)b_layout;
+    const FakeLayout *addend = (const FakeLayout *)(const void *)c_layout;
+    const FakeLayout *output = (const FakeLayout *)(const void *)d_layout;
+    bool is_double = output->type == CUDA_R_64F;
+    assert_true(handle != NULL && algo != NULL && workspace != NULL && workspace_size == (size_t)32 << 20);
+    assert_int_equal(output->step, output->rows);
+    assert_int_equal(product->left == CUBLAS_OP_N ? left->rows : left->columns, output->rows);
+    assert_int_equal(product->right == CUBLAS_OP_N ? right->columns : right->rows, output->columns);
+    fake.products++;
+    if (fake.product_status != CUBLAS_STATUS_SUCCESS) {
+        return fake.product_status;
+    }
+    CudaProduct plain = {
+        .a = view(b, right, product->right == CUBLAS_OP_N),
+        .b = view(a, left, product->left == CUBLAS_OP_N),
+        .output = d,
+        .rows = output->columns,
+        .columns = output->rows,
+        .depth = product->left == CUBLAS_OP_N ? left->columns : left->rows,
+        .batch_rank = 1,
+        .batch_sizes = {output->batch},
+        .alpha = is_double ? (float)*(const double *)alpha : *(const float *)alpha,
+        .beta = is_double ? (float)*(const double *)beta : *(const float *)beta,
+        .epilogue = {.bias = product->epilogue == CUBLASLT_EPILOGUE_BIAS ? product->bias : NULL},
+    };
+    if (plain.beta != 0) {
+        plain.c = view(c, addend, true);
+    }
+    return cuda_multiply(type_of(output->type), &plain, stream) == cudaSuccess
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+static const CudaBlas fake_blas = {
+    .cublasLtCreate = fake_create,
+    .cublasLtDestroy = fake_destroy,
+    .cublasLtGetStatusName = fake_status_name,
+    .cublasLtMatmul = fake_matmul,
+    .cublasLtMatmulAlgoGetHeuristic = fake_heuristic,
+    .cublasLtMatmulDescCreate = fake_product_create,
+    .cublasLtMatmulDescDestroy = fake_product_destroy,
+    .cublasLtMatmulDescSetAttribute = fake_product_set,
+    .cublasLtMatmulPreferenceCreate = fake_preference_create,
+    .cublasLtMatmulPreferenceDestroy = fake_preference_destroy,
+    .cublasLtMatmulPreferenceSetAttribute = fake_preference_set,
+    .cublasLtMatrixLayoutCreate = fake_layout_create,
+    .cublasLtMatrixLayoutDestroy = fake_layout_destroy,
+    .cublasLtMatrixLayoutSetAttribute = fake_layout_set,
+};
+
+/* The module's functions, in place of its own. */
+void
+cuda_libraries_open(const char *folders)
+{
+    (void)folders;
+}
+
+const PluginLibrary *
+cuda_libraries(size_t *ret_count)
+{
+    *ret_count = 0;
+    return NULL;
+}
+
+const CudaBlas *
+cuda_blas(void)
+{
+    return &fake_blas;
+}
+
+const CudaDnn *
+cuda_dnn(void)
+{
+    return NULL;
+}
+
+const CudaNvrtc *
+cuda_nvrtc(void)
+{
+    return NULL;
+}
+
+static int
+reset_fake(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof fake);
+    return 0;
+}
+
+/* Runs the cases, of which all but `left` are to be computed by the library. */
+static void
+compare(const OpCase *cases, size_t count, const Dtype *dtypes, size_t dtype_count, uint64_t left)
+{
+    uint64_t before = blas_refusals(BLAS_ACCEPTED);
+    cuda_cases_compare(cases, count, dtypes, dtype_count);
+    assert_int_equal(blas_refusals(BLAS_ACCEPTED) - before, count * dtype_count - left);
+    assert_int_equal(fake.descriptors, 0);
+}
+
+static void
+row_major_products_are_computed_as_transposed_ones(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "MatMul", .inputs = {"T[1,1] numbers 1", "T[1,1] numbers 2"}},
+        {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}},
+        {.op = "MatMul", .attrs = "transpose_a=true", .inputs = {"T[5,4] numbers 1", "T[5,3] numbers 2"}},
+        {.op = "MatMul", .attrs = "transpose_b=true", .inputs = {"T[4,5] numbers 1", "T[3,5] numbers 2"}},
+        {.op = "MatMul",
+            .attrs = "transpose_a=true; transpose_b=true",
+            .inputs = {"T[5,4] numbers 1", "T[3,5] numbers 2"}},
+        {.op = "MatMul", .attrs = "transpose_a=true", .inputs = {"T[5,1] numbers 1", "T[5,3] numbers 2"}},
+        {.op = "MatMul", .attrs = "transpose_b=true", .inputs = {"T[1,5] numbers 1", "T[1,5] numbers 2"}},
+        {.op = "onnx::MatMul", .inputs = {"T[7] numbers 1", "T[7,3] numbers 2"}},
+        {.op = "onnx::MatMul", .inputs = {"T[3,7] numbers 1", "T[7] numbers 2"}},
+    };
+    compare(cases, COUNT_OF(cases), floats, COUNT_OF(floats), 0);
+}
+
+static void
+batches_have_one_step_or_go_to_the_plain_kernel(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "BatchMatMulV2", .inputs = {"T[3,4,5] numbers 1", "T[3,5,6] numbers 2"}},
+        {.op = "BatchMatMulV2", .inputs = {"T[2,3,4,5] numbers 1", "T[2,3,5,6] numbers 2"}},
+        {.op = "BatchMatMulV2", .inputs = {"T[2,3,4,5] numbers 1", "T[5,6] numbers 2"}},
+        {.op = "BatchMatMulV2", .inputs = {"T[4,5] numbers 1", "T[2,3,5,6] numbers 2"}},
+        {.op = "BatchMatMulV2",
+            .attrs = "adj_x=true; adj_y=true",
+            .inputs = {"T[1,3,5,4] numbers 1", "T[1,3,6,5] numbers 2"}},
+        {.op = "BatchMatMulV2", .inputs = {"T[2,1,4,5] numbers 1", "T[3,5,6] numbers 2"}},
+    };
+    compare(cases, COUNT_OF(cases), floats, COUNT_OF(floats), COUNT_OF(floats));
+}
+
+static void
+addends_are_a_matrix_or_a_bias(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::Gemm", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[5] numbers 3"}},
+        {.op = "onnx::Gemm",
+            .attrs = "alpha=0.5; beta=0.25",
+            .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[3,5] numbers 3"}},
+        {.op = "onnx::Gemm", .attrs = "alpha=2", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2"}},
+        {.op = "_FusedMatMul",
+            .attrs = "fused_ops=[BiasAdd,Add,Relu]",
+            .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[5] numbers 3", "T[3,5] numbers 4"}},
+        {.op = "_FusedMatMul",
+            .attrs = "fused_ops=[Tanh]",
+            .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2"}},
+        {.op = "_FusedBatchMatMulV2",
+            .attrs = "fused_ops=[BiasAdd]",
+            .inputs = {"T[2,3,4] numbers 1", "T[2,4,5] numbers 2", "T[5] numbers 3"}},
+        {.op = "onnx::Gemm", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[3,1] numbers 3"}},
+    };
+    compare(cases, COUNT_OF(cases), floats, COUNT_OF(floats), COUNT_OF(floats));
+}
+
+static void
+an_algorithm_is_chosen_once_for_each_shape(void **state)
+{
+    (void)state;
+    static const Dtype one[] = {DTYPE_FLOAT32};
+    OpCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
+    OpCase other = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,4] numbers 2"}};
+    const OpCase cases[] = {product, product, other, product, other};
+    compare(cases, COUNT_OF(cases), one, 1, 0);
+    assert_int_equal(fake.products, COUNT_OF(cases));
+    assert_int_equal(fake.heuristics, 2);
+}
+
+static void
+what_the_library_refuses_is_asked_once_and_computed_plainly(void **state)
+{
+    (void)state;
+    static const Dtype one[] = {DTYPE_FLOAT32};
+    OpCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
+    const OpCase cases[] = {product, product};
+    uint64_t before = blas_refusals(BLAS_NO_ALGORITHM);
+    fake.heuristic_status = CUBLAS_STATUS_NOT_SUPPORTED;
+    compare(cases, COUNT_OF(cases), one, 1, COUNT_OF(cases));
+    assert_int_equal(fake.heuristics, 1);
+    assert_int_equal(fake.products, 0);
+    fake.heuristic_status = CUBLAS_STATUS_SUCCESS;
+    fake.product_status = CUBLAS_STATUS_NOT_SUPPORTED;
+    compare(cases, COUNT_OF(cases), one, 1, COUNT_OF(cases));
+    assert_int_equal(fake.products, 1);
+    assert_int_equal(blas_refusals(BLAS_NO_ALGORITHM) - before, 2 * COUNT_OF(cases));
+}
+
+static void
+integers_are_the_plain_kernels(void **state)
+{
+    (void)state;
+    static const Dtype integers[] = {DTYPE_INT32, DTYPE_INT64};
+    const OpCase cases[] = {{.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}}};
+    compare(cases, COUNT_OF(cases), integers, COUNT_OF(integers), COUNT_OF(integers));
+}
+
+#define ROW(name) {#name, offsetof(CudaBlas, name)},
+static const LibraryFunction real_functions[] = {CUDA_BLAS_FUNCTIONS(ROW)};
+#undef ROW
+
+static LibraryVersion
+real_version(const void *table)
+{
+    return (LibraryVersion)((const CudaBlas *)table)->cublasLtGetVersion();
+}
+
+static void
+the_real_library_takes_the_descriptors(void **state)
+{
+    (void)state;
+    const char *folders = getenv("CUDA_LIBRARIES");
+    LibraryWanted wanted = {.name = "cuBLASLt",
+        .file = "libcublasLt.so.13",
+        .functions = real_functions,
+        .function_count = COUNT_OF(real_functions),
+        .oldest = 130000,
+        .version = real_version};
+    LibraryTexts texts;
+    CudaBlas blas;
+    PluginLibrary library = library_open(&wanted, folders == NULL ? "" : folders, &texts, &blas);
+    if (library.reason != NULL) {
+        print_message("skipped: no cuBLASLt: %s\n", library.reason);
+        return;
+    }
+    for (CudaType type = CUDA_FLOAT16; type <= CUDA_FLOAT64; type++) {
+        float numbers[64] = {0};
+        CudaProduct product = {.a = {numbers, 7, 1, {35}},
+            .b = {numbers, 1, 7, {0}},
+            .output = numbers,
+            .rows = 5,
+            .columns = 3,
+            .depth = 7,
+            .batch_rank = 1,
+            .batch_sizes = {type == CUDA_FLOAT32 ? 1 : 2},
+            .epilogue = {.bias = numbers}};
+        BlasDescription description;
+        CudaEpilogue rest;
+        BlasPlan plan;
+        assert_int_equal(blas_describe(type, &product, &description, &rest), BLAS_ACCEPTED);
+        assert_int_equal(blas_plan_describe(&blas, &description, numbers, &plan), CUBLAS_STATUS_SUCCESS);
+        blas_plan_done(&blas, &plan);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(row_major_products_are_computed_as_transposed_ones, reset_fake),
+        cmocka_unit_test_setup(batches_have_one_step_or_go_to_the_plain_kernel, reset_fake),
+        cmocka_unit_test_setup(addends_are_a_matrix_or_a_bias, reset_fake),
+        cmocka_unit_test_setup(an_algorithm_is_chosen_once_for_each_shape, reset_fake),
+        cmocka_unit_test_setup(what_the_library_refuses_is_asked_once_and_computed_plainly, reset_fake),
+        cmocka_unit_test_setup(integers_are_the_plain_kernels, reset_fake),
+        cmocka_unit_test(the_real_library_takes_the_descriptors),
+    };
+    return cmocka_run_group_tests_name("worker/cuda/blas", tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+/* A product as cuBLASLt takes it. Row-major matrices are column-major ones transposed, and so is the product:
+ * D = A × B is computed as Dᵀ = Bᵀ × Aᵀ, without a copy. The library's left operand is our right one.
+ *
+ * Threads: any. */
+#pragma once
+
+#include "worker/cuda/kernels/product.h"
+
+/* Why a product is left to the plain kernel. */
+typedef enum BlasRefusal {
+    BLAS_ACCEPTED,
+    BLAS_NO_LIBRARY,
+    BLAS_NO_TYPE,      /* integers */
+    BLAS_NO_SIZE,      /* empty, or past 31 bits */
+    BLAS_NO_LAYOUT,    /* no dimension of a matrix is dense, or the batches have no common step */
+    BLAS_NO_ADDEND,    /* Gemm's C is neither whole nor one number a column */
+    BLAS_NO_ALGORITHM, /* the library knows none */
+    BLAS_REFUSALS
+} BlasRefusal;
+
+/* A column-major matrix. */
+typedef struct BlasMatrix {
+    int64_t rows;
+    int64_t columns;
+    int64_t step;          /* between columns, in elements */
+    int64_t batch_step;    /* between matrices of the batch; 0: one for all */
+    int64_t is_transposed; /* before it is multiplied */
+    int64_t alignment;     /* of its address, in bytes: the library chooses by it */
+} BlasMatrix;
+
+/* All by which the library chooses an algorithm. Compared byte by byte; without padding. */
+typedef struct BlasDescription {
+    int64_t type;     /* a CudaType */
+    int64_t has_c;    /* a whole matrix */
+    int64_t has_bias; /* one number a row of the library's product, which is a column of ours */
+    int64_t bias_alignment;
+    int64_t batch;
+    BlasMatrix left;
+    BlasMatrix right;
+    BlasMatrix c; /* as `output` when there is none */
+    BlasMatrix output;
+} BlasDescription;
+
+/* Describes a product; `ret_rest` gets the steps of its epilogue that the library does not compute. The
+ * results mean nothing unless it is BLAS_ACCEPTED. */
+BlasRefusal blas_describe(
+    CudaType type, const CudaProduct *product, BlasDescription *ret_description, CudaEpilogue *ret_rest);

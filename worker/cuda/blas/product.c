@@ -1,0 +1,210 @@
+/* Happy path: the product is described → its plan is found, or made and its algorithm chosen → it is
+ * enqueued. What the library will not do is remembered with the plan, so that it is not asked again. */
+#include "worker/cuda/blas/product.h"
+
+#include <assert.h>
+
+#include "shared/base/atomic.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+#include "worker/cuda/blas/plan.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/lane.h"
+
+/* PLANS_MAX bounds what shapes that never come again leave behind; then all are forgotten. */
+enum { PLANS_MAX = 1024 };
+static const size_t WORKSPACE_SIZE = (size_t)32 << 20; /* what cuBLAS advises for an H100 */
+
+typedef struct KeptPlan {
+    BlasPlan plan;
+    bool is_refused;
+} KeptPlan;
+
+typedef struct BlasLane {
+    CudaLanePart part; /* first */
+    cublasLtHandle_t handle;
+    void *workspace;
+    Map *plans; /* KeptPlan by BlasDescription */
+} BlasLane;
+
+static uint64_t refusals[BLAS_REFUSALS]; /* atomic */
+
+uint64_t
+blas_refusals(BlasRefusal refusal)
+{
+    return atomic_load_relaxed(&refusals[refusal]);
+}
+
+static void
+forget_plans(const CudaBlas *blas, Map *plans)
+{
+    size_t cursor = 0;
+    const MapEntry *entry;
+    while ((entry = map_next(plans, &cursor)) != NULL) {
+        KeptPlan *kept = map_remove(plans, entry->key);
+        blas_plan_done(blas, &kept->plan);
+        memory_free(kept);
+    }
+}
+
+static void
+free_lane(CudaLanePart *part)
+{
+    BlasLane *lane = (BlasLane *)(void *)part;
+    const CudaBlas *blas = cuda_blas();
+    assert(blas != NULL);
+    forget_plans(blas, lane->plans);
+    map_free(lane->plans);
+    if (lane->workspace != NULL) {
+        (void)cudaFree(lane->workspace);
+    }
+    if (lane->handle != NULL) {
+        (void)blas->cublasLtDestroy(lane->handle);
+    }
+    memory_free(lane);
+}
+
+/* Says what the library failed with. An error of the card that it met on the way is told instead. */
+static Status
+fail_library(Call *call, const CudaBlas *blas, cublasStatus_t status, const char *what)
+{
+    assert(status != CUBLAS_STATUS_SUCCESS);
+    TRY(cuda_check(call, (int)cudaGetLastError(), what));
+    return call_fail(call, status == CUBLAS_STATUS_ALLOC_FAILED ? STATUS_RESOURCE_EXHAUSTED : STATUS_INTERNAL,
+        "%s: cuBLASLt fails with %s", what, blas->cublasLtGetStatusName(status));
+}
+
+static Status
+open_lane(Call *call, const CudaBlas *blas, BlasLane *lane)
+{
+    lane->plans = map_new();
+    if (lane->plans == NULL) {
+        return call_fail_memory(call, "cuBLASLt's plans");
+    }
+    TRY(cuda_check(call, (int)cudaMalloc(&lane->workspace, WORKSPACE_SIZE), "cuBLASLt's workspace"));
+    cublasStatus_t status = blas->cublasLtCreate(&lane->handle);
+    return status == CUBLAS_STATUS_SUCCESS ? STATUS_OK : fail_library(call, blas, status, "opening cuBLASLt");
+}
+
+static Status
+find_lane(KernelContext *context, const CudaBlas *blas, BlasLane **ret_lane)
+{
+    CudaLane *lane = cuda_lane(context->lane);
+    assert(cuda_lane_is_mine(lane));
+    if (lane->parts[CUDA_LANE_BLAS] == NULL) {
+        BlasLane *made = memory_new(1, sizeof *made);
+        if (made == NULL) {
+            return call_fail_memory(context->call, "cuBLASLt's handle");
+        }
+        made->part.free = free_lane;
+        Status status = open_lane(context->call, blas, made);
+        if (status != STATUS_OK) {
+            free_lane(&made->part);
+            return status;
+        }
+        lane->parts[CUDA_LANE_BLAS] = &made->part;
+    }
+    *ret_lane = (BlasLane *)(void *)lane->parts[CUDA_LANE_BLAS];
+    return STATUS_OK;
+}
+
+/* Makes a plan. What the library refuses, for whatever reason but memory, is a plan that is refused. */
+static cublasStatus_t
+make_plan(const CudaBlas *blas, const BlasLane *lane, const BlasDescription *description, const void *bias,
+    KeptPlan *kept)
+{
+    cublasStatus_t status = blas_plan_describe(blas, description, bias, &kept->plan);
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        status = blas_plan_choose(blas, lane->handle, WORKSPACE_SIZE, &kept->plan);
+    }
+    if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+        return status;
+    }
+    kept->is_refused = status != CUBLAS_STATUS_SUCCESS;
+    (void)cudaGetLastError(); /* the next launch is not to blame for a refusal */
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static Status
+find_plan(Call *call, const CudaBlas *blas, BlasLane *lane, const BlasDescription *description,
+    const void *bias, KeptPlan **ret_kept)
+{
+    Slice key = slice_of(description, sizeof *description);
+    KeptPlan *known = map_get(lane->plans, key);
+    if (known != NULL) {
+        *ret_kept = known;
+        return STATUS_OK;
+    }
+    if (map_count(lane->plans) >= PLANS_MAX) {
+        forget_plans(blas, lane->plans);
+    }
+    KeptPlan *made = memory_new(1, sizeof *made);
+    if (made == NULL) {
+        return call_fail_memory(call, "a plan of a matrix product");
+    }
+    cublasStatus_t status = make_plan(blas, lane, description, bias, made);
+    if (status != CUBLAS_STATUS_SUCCESS || !map_put(lane->plans, key, made)) {
+        blas_plan_done(blas, &made->plan);
+        memory_free(made);
+        return status != CUBLAS_STATUS_SUCCESS ? fail_library(call, blas, status, "planning a matrix product")
+                                               : call_fail_memory(call, "a plan of a matrix product");
+    }
+    *ret_kept = made;
+    return STATUS_OK;
+}
+
+/* Returns the bias that the library adds: that of the epilogue, or Gemm's C. */
+static const void *
+bias_of(const CudaProduct *product)
+{
+    return product->epilogue.bias != NULL ? product->epilogue.bias : product->c.data;
+}
+
+static Status
+run_product(KernelContext *context, const CudaBlas *blas, const BlasDescription *description,
+    const CudaProduct *product, BlasRefusal *ret_refusal)
+{
+    BlasLane *lane = NULL;
+    KeptPlan *kept = NULL;
+    BlasOperands operands = {.left = product->b.data,
+        .right = product->a.data,
+        .c = product->c.data,
+        .bias = bias_of(product),
+        .output = product->output,
+        .alpha = product->alpha,
+        .beta = product->beta};
+    TRY(find_lane(context, blas, &lane));
+    TRY(find_plan(context->call, blas, lane, description, operands.bias, &kept));
+    assert(lane != NULL && kept != NULL);
+    if (kept->is_refused) {
+        *ret_refusal = BLAS_NO_ALGORITHM;
+        return STATUS_OK;
+    }
+    operands.workspace = lane->workspace;
+    cublasStatus_t status =
+        blas_plan_run(blas, lane->handle, &kept->plan, &operands, WORKSPACE_SIZE, cuda_stream(context));
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+        kept->is_refused = true;
+        *ret_refusal = BLAS_NO_ALGORITHM;
+        return STATUS_OK;
+    }
+    return status == CUBLAS_STATUS_SUCCESS
+               ? cuda_check(context->call, (int)cudaGetLastError(), "a matrix product")
+               : fail_library(context->call, blas, status, "a matrix product");
+}
+
+Status
+blas_multiply(KernelContext *context, CudaType type, const CudaProduct *product, BlasRefusal *ret_refusal,
+    CudaEpilogue *ret_rest)
+{
+    const CudaBlas *blas = cuda_blas();
+    BlasDescription description;
+    BlasRefusal refusal =
+        blas == NULL ? BLAS_NO_LIBRARY : blas_describe(type, product, &description, ret_rest);
+    if (refusal == BLAS_ACCEPTED) {
+        TRY(run_product(context, blas, &description, product, &refusal));
+    }
+    (void)atomic_fetch_add_relaxed(&refusals[refusal], 1);
+    *ret_refusal = refusal;
+    return STATUS_OK;
+}
