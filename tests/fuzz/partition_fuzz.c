@@ -1,7 +1,9 @@
 /* Fuzzes partitions as a gateway registers them, in JSON: one is compiled or refused, and a compiled one,
- * fed with zeros, runs to an end. A blob exists when its name is long enough. */
+ * fed with zeros, runs to an end; on the CPU alone, and with a test device beside it. A blob exists when its
+ * name is long enough. */
 #include "shared/formats/graphdef_json.h"
 #include "tests/fuzz/partition_once.h"
+#include "tests/support/test_device.h"
 #include "worker/runtime/partition/compile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,17 +56,32 @@ run(Device *device, Partition *partition)
     }
 }
 
-static void
-compile(Call *call, GraphDef *def)
+/* Returns the CPU and a test device, which lives as long as the process. */
+static DeviceSet
+accelerated_devices(Call *call)
 {
-    Device *device = once_device();
+    static Device *accelerator;
+    if (accelerator == NULL) {
+        TestDeviceOptions options = {.host = once_device()};
+        size_t count = 0;
+        const KernelFamily *const *families = test_device_families(&count);
+        bool is_made = test_device_open(call, &options, &accelerator) == STATUS_OK &&
+                       kernel_register(call, accelerator->type, families, count) == STATUS_OK;
+        assert(is_made);
+    }
+    return (DeviceSet){.host = once_device(), .accelerator = accelerator};
+}
+
+static void
+compile(Call *call, GraphDef *def, DeviceSet devices)
+{
     BlobSource blobs = {.find = find_blob};
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
-    Status status = partition_compile(call, def, device_alone(device), &blobs, &missing, &partition);
+    Status status = partition_compile(call, def, devices, &blobs, &missing, &partition);
     assert((status == STATUS_FAILED_PRECONDITION) == (missing.count > 0));
     if (status == STATUS_OK) {
-        run(device, partition);
+        run(devices.host, partition);
     } else {
         assert(call->error.message[0] != '\0' && partition == NULL);
     }
@@ -78,7 +95,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_GRAPH_DEF def = NULL;
     assert(arena != NULL);
     if (graphdef_json_read(&call, slice_of(data, size), &def) == STATUS_OK) {
-        compile(&call, def);
+        Call again = {.arena = arena};
+        compile(&call, def, device_alone(once_device()));
+        once_assert_no_memory(once_device());
+        compile(&again, def, accelerated_devices(&again));
         once_assert_no_memory(once_device());
     }
     return 0;
