@@ -93,7 +93,7 @@ def the_corpus_comes_out_right_there():
     if "CORPUS" not in os.environ:
         raise Skipped("CORPUS is not set")
     done = subprocess.run([sys.executable, os.path.join(FOLDER, "../conformance/tensorflow/run_corpus.py"), os.environ["CORPUS"]],
-                          env={**os.environ, "SLUICE_TEST_DEVICE": "1", "REPORT": os.devnull}, stdout=subprocess.PIPE, text=True)
+                          env={**os.environ, "SLUICE_TEST_DEVICE": sluice.TEST_DEVICE, "REPORT": os.devnull}, stdout=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stdout
     print(re.search(r"(?m)^\d+ passed, .*$", done.stdout).group())
 

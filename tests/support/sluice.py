@@ -134,21 +134,26 @@ class Program:
         self._process.stdout.close()
 
 
-class TestDriver:
-    """A folder with the stub of a driver, and what a worker needs to use the test device (tests/plugins) beside its CPU. Each
-    worker that ends adds a line to `counts` (tests/plugins/test_device_plugin.c)."""
+TEST_DEVICE = "tests/plugins/test_device_plugin.so"
 
-    def __init__(self):
+
+class TestDriver:
+    """A folder with the stub of a driver, and what a worker needs to use a plugin's device beside its CPU. Each worker with a
+    test device that ends adds a line to `counts` (tests/plugins/test_device_plugin.c)."""
+
+    def __init__(self, plugin):
         self._folder = tempfile.TemporaryDirectory()
         self.counts = os.path.join(self._folder.name, "counts")
         os.symlink(os.path.abspath(_path("tests/plugins/libcuda.so")), os.path.join(self._folder.name, "libcuda.so.1"))
-        self.settings = ["--cuda", "required", "--cuda-plugin", os.path.abspath(_path("tests/plugins/test_device_plugin.so"))]
+        self.settings = ["--cuda", "required", "--cuda-plugin", os.path.abspath(_path(plugin))]
         self.variables = {"LD_LIBRARY_PATH": f"{self._folder.name}:{os.environ.get('LD_LIBRARY_PATH', '')}",
                           "SLUICE_TEST_DEVICE_COUNTS": self.counts}
 
     def read_counts(self):
         """Returns what the workers that have ended did with their devices, added up."""
         sums = {}
+        if not os.path.exists(self.counts):
+            return sums
         with open(self.counts, encoding="utf-8") as file:
             for line in file:
                 for name, count in json.loads(line).items():
@@ -171,8 +176,8 @@ class Cluster:
     worker computes with; there are as many workers as numbers, and with None each has as many threads as it wants.
     `settings`: more arguments for each gateway, `worker_settings` for each worker. `tenants`: their names, each with its
     quotas ({"weight": 3}); without any, nobody needs a key. `has_late_workers`: the block begins without workers, until it
-    calls start_workers(). `has_test_devices`, or SLUICE_TEST_DEVICE in the environment: every worker has the test
-    device beside its CPU."""
+    calls start_workers(). `has_test_devices`: every worker has the test device beside its
+    CPU; SLUICE_TEST_DEVICE in the environment: that of this plugin, a file below build/<variant>."""
 
     def __init__(self, threads=(2, 2), settings=(), tenants=None, worker_settings=(), has_late_workers=False,
                  has_test_devices=False):
@@ -182,7 +187,8 @@ class Cluster:
         self._tenants = tenants or {}
         self._has_late_workers = has_late_workers
         self.device_counts = {}  # of test devices, once the block has ended
-        self._driver = TestDriver() if has_test_devices or os.environ.get("SLUICE_TEST_DEVICE") else None
+        plugin = TEST_DEVICE if has_test_devices else os.environ.get("SLUICE_TEST_DEVICE")
+        self._driver = TestDriver(plugin) if plugin else None
         self._reserved = []  # for late workers
         self.workers = []
         self._programs = []
