@@ -210,7 +210,9 @@ store_close(Store *store)
     if (store == NULL) {
         return;
     }
-    PQfinish(store->connection);
+    if (store->is_prepared != NULL) {
+        store_disconnect(store);
+    }
     memory_free(store->is_prepared);
     memory_free(store->conninfo);
     memory_free(store->user);

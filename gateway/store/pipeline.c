@@ -11,9 +11,17 @@
 
 #include "gateway/store/pipeline.h"
 #include "gateway/store/sqlstate.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 
-enum { RESULT_BINARY = 1 };
+enum {
+    RESULT_BINARY = 1,
+    WIDE_SIZE =
+        512 * 1024, /* bytes of a command or an answer, for which libpq's buffers pass a MiB or more */
+    WIDE_CONNECTIONS_MAX = 2,
+};
+
+static int32_t wide_count; /* atomic: connections of this process whose buffers are wide */
 
 void
 store_disconnect(Store *store)
@@ -22,9 +30,31 @@ store_disconnect(Store *store)
 
     PQfinish(store->connection);
     store->connection = NULL;
+    if (store->is_wide) {
+        store->is_wide = false;
+        (void)atomic_sub_acq_rel(&wide_count, 1);
+    }
     memset(store->is_prepared, 0, sql_table_count * sizeof *store->is_prepared);
     if (store->transaction != TRANSACTION_NONE) {
         store->transaction = TRANSACTION_LOST;
+    }
+}
+
+void
+store_slim(Store *store)
+{
+    if (store->is_wide && store->transaction == TRANSACTION_NONE &&
+        atomic_load_relaxed(&wide_count) > WIDE_CONNECTIONS_MAX) {
+        store_disconnect(store);
+    }
+}
+
+static void
+note_size(Store *store, size_t size)
+{
+    if (size >= WIDE_SIZE && !store->is_wide) {
+        store->is_wide = true;
+        (void)atomic_add_acq_rel(&wide_count, 1);
     }
 }
 
@@ -71,6 +101,11 @@ pipeline_add(Pipeline *pipeline, Store *store, const Statement *statement, const
         int is_queued = PQsendPrepare(store->connection, statement->name, statement->text, 0, NULL);
         note_command(pipeline, statement, true, is_queued == 1);
     }
+    size_t size = 0;
+    for (int index = 0; index < values->count; index++) {
+        size += (size_t)values->sizes[index];
+    }
+    note_size(store, size);
     int is_queued = PQsendQueryPrepared(store->connection, statement->name, values->count, values->data,
         values->sizes, values->formats, RESULT_BINARY);
     note_command(pipeline, statement, false, is_queued == 1);
@@ -205,6 +240,7 @@ pipeline_run(Call *call, Store *store, Pipeline *pipeline, PGresult **ret_result
         PQclear(result);
         return fail_lost(call, store);
     }
+    note_size(store, PQresultMemorySize(result));
     *ret_result = result;
     return STATUS_OK;
 }

@@ -38,12 +38,17 @@ struct Store {
     uint64_t connect_pause_ns;
     Transaction transaction;
     TenantId tenant;   /* of the transaction */
+    bool is_wide;      /* libpq's buffers have grown for a large value; counted in the process */
     bool is_warned;    /* the server sent a warning during the last pipeline */
     bool *is_prepared; /* by Statement.index */
 };
 
 /* Gives up the connection: its work ends without effect, unless a commit was under way. */
 void store_disconnect(Store *store);
+
+/* Closes a connection with wide buffers when more than a few of the process are wide, for the next statement
+ * to connect again: libpq never gives the memory of its buffers back. Nothing happens in a transaction. */
+void store_slim(Store *store);
 
 /* Returns the time at which to stop waiting for an answer that is asked for now: the call's deadline, or
  * `wait_max_ns` from now. */

@@ -70,6 +70,7 @@ store_query(Call *call, Store *store, TenantId tenant, const Statement *statemen
     uint64_t changed = 0;
     (void)slice_to_uint64(slice_from_string(PQcmdTuples(result)), &changed);
     *ret_rows = (Rows){.result = result, .count = (size_t)PQntuples(result), .changed = changed};
+    store_slim(store);
     return STATUS_OK;
 }
 
@@ -140,6 +141,7 @@ store_commit(Call *call, Store *store)
     if (store->transaction == TRANSACTION_OPEN) {
         Status status = commit_now(call, store);
         store->transaction = TRANSACTION_NONE;
+        store_slim(store);
         return status;
     }
     bool is_lost = store->transaction == TRANSACTION_LOST;
@@ -164,6 +166,7 @@ store_rollback(Store *store)
         }
     }
     store->transaction = TRANSACTION_NONE;
+    store_slim(store);
 }
 
 Status
