@@ -50,6 +50,80 @@ static const CudaKernelCase folds[] = {
     {"BiasAddV1", NULL, {"T[4,5]", "T[5]"}},
 };
 
+static const CudaKernelCase movements[] = {
+    {"Transpose", NULL, {"T[2,3,5]", "int32[3] 2 0 1"}},
+    {"Transpose", NULL, {"T[]", "int32[0]"}},
+    {"Transpose", NULL, {"T[0,3]", "int32[2] 1 0"}},
+    {"Transpose", NULL, {"T[2,1,3,2,1,3]", "int64[6] 5 3 1 0 2 4"}},
+    {"onnx::Transpose", "perm=[1,0]", {"T[33,7]"}},
+    {"onnx::Transpose", NULL, {"T[2,3,4]"}},
+    {"ReverseV2", NULL, {"T[3,5]", "int32[2] 0 1"}},
+    {"DepthToSpace", "block_size=2", {"T[1,2,3,8]"}},
+    {"SpaceToDepth", "block_size=2", {"T[1,4,2,3]"}},
+    {"onnx::DepthToSpace", "blocksize=2; mode=CRD", {"T[1,8,2,3]"}},
+    {"onnx::SpaceToDepth", "blocksize=2", {"T[1,2,4,2]"}},
+    {"Slice", NULL, {"T[5,7]", "int32[2] 1 2", "int32[2] 3 -1"}},
+    {"Slice", NULL, {"T[5]", "int32[1] 4", "int32[1] 1"}},
+    {"StridedSlice", "shrink_axis_mask=1", {"T[5,7]", "int32[2] 3 6", "int32[2] 4 0", "int32[2] 1 -2"}},
+    {"StridedSliceGrad", NULL, {"int32[1] 7", "int32[1] 1", "int32[1] 7", "int32[1] 2", "T[3]"}},
+    {"onnx::Slice", NULL, {"T[5,7]", "int64[1] 1", "int64[1] 6", "int64[1] 1", "int64[1] 3"}},
+    {"Concat", NULL, {"int32[] 1", "T[2,3]", "T[2,1]"}},
+    {"ConcatV2", NULL, {"T[2,3]", "T[2,1]", "int32[] 1"}},
+    {"ConcatV2", NULL, {"T[2,3]", "T[0,3]", "T[1,3]", "int32[] 0"}},
+    {"ConcatV2", NULL, {"T[1]", "T[2]", "T[1]", "T[3]", "int32[] 0"}},
+    {"onnx::Concat", "axis=-1", {"T[2,3]", "T[2,1]", "T[2,2]"}},
+    {"Pack", "axis=1", {"T[3,2]", "T[3,2]"}},
+    {"Unpack", "axis=1; num=3", {"T[2,3]"}},
+    {"Split", "num_split=3", {"int32[] 1", "T[2,6]"}},
+    {"SplitV", "num_split=2", {"T[2,5]", "int32[2] 2 3", "int32[] 1"}},
+    {"onnx::Split", "axis=0; num_outputs=2", {"T[5,2]", "int64[2] 1 4"}},
+    {"Tile", NULL, {"T[2,3]", "int32[2] 2 3"}},
+    {"onnx::Tile", NULL, {"T[3]", "int64[1] 0"}},
+    {"BroadcastTo", NULL, {"T[3,1]", "int32[3] 2 3 4"}},
+    {"onnx::Expand", NULL, {"T[3,1]", "int64[3] 2 1 4"}},
+    {"Pad", NULL, {"T[2,3]", "int32[2,2] 1 2 0 1"}},
+    {"PadV2", NULL, {"T[2,3]", "int32[2,2] 1 2 0 1", "T[] 1"}},
+    {"onnx::Pad", NULL, {"T[2,3]", "int64[4] 1 -1 0 2", "T[] 1"}},
+    {"SpaceToBatchND", NULL, {"T[1,3,2]", "int32[1] 2", "int32[1,2] 0 1"}},
+    {"BatchToSpaceND", NULL, {"T[2,2,2]", "int32[1] 2", "int32[1,2] 0 1"}},
+    {"ZerosLike", NULL, {"T[33]"}},
+    {"Fill", NULL, {"int32[2] 3 11", "T[] 1"}},
+    {"onnx::ConstantOfShape", "value=float16[1] 2.5; dtype=float16", {"int64[2] 5 7"}},
+};
+
+static const char *const reductions[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Any", "All",
+    "onnx::ReduceSum", "onnx::ReduceMean", "onnx::ReduceMax", "onnx::ReduceMin", "onnx::ReduceProd",
+    "onnx::ReduceL1", "onnx::ReduceL2", "onnx::ReduceSumSquare", "onnx::ReduceLogSum"};
+
+/* Input and axes of reductions. */
+static const char *const reduced[][2] = {
+    {"T[]", "int64[0]"},
+    {"T[1]", "int64[1] 0"},
+    {"T[0,3]", "int64[1] 0"},
+    {"T[3,0]", "int64[1] 0"},
+    {"T[3,33]", "int64[1] 1"},
+    {"T[2,7,5]", "int64[2] 0 2"},
+    {"T[7,2,5]", "int64[1] 1"},
+    {"T[777]", "int64[1] -1"},
+};
+
+static const CudaKernelCase lines[] = {
+    {"Softmax", NULL, {"T[3,33]"}},
+    {"Softmax", NULL, {"T[1]"}},
+    {"Softmax", NULL, {"T[0,3]"}},
+    {"Softmax", NULL, {"float32[2] inf 1"}},
+    {"Softmax", NULL, {"float16[3] nan 1 2"}},
+    {"Softmax", NULL, {"float64[2] -inf -inf"}},
+    {"LogSoftmax", NULL, {"T[2,777]"}},
+    {"onnx::Softmax", "axis=1", {"T[2,5,3]"}},
+    {"onnx::LogSoftmax", "axis=0", {"T[5,3]"}},
+    {"onnx::LayerNormalization", NULL, {"T[3,33]", "T[33]", "T[33]"}},
+    {"onnx::LayerNormalization", "axis=1", {"T[2,3,5]", "T[3,5]"}},
+    {"onnx::LayerNormalization", NULL, {"T[0,5]", "T[5]"}},
+    {"onnx::BatchNormalization", NULL, {"T[2,3,5]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
+    {"onnx::BatchNormalization", NULL, {"T[0,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+};
+
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
 static bool
 is_generic(const Op *op)
@@ -138,6 +212,35 @@ casts_between_all_types(void **state)
     cuda_kernels_compare(onnx, COUNT_OF(onnx));
 }
 
+static void
+moved_elements(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(movements, COUNT_OF(movements));
+}
+
+static void
+reductions_of_dimensions(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < COUNT_OF(reductions); index++) {
+        for (size_t shape = 0; shape < COUNT_OF(reduced); shape++) {
+            bool is_bool = strcmp(reductions[index], "Any") == 0 || strcmp(reductions[index], "All") == 0;
+            char input[32];
+            (void)snprintf(input, sizeof input, "%s%s", is_bool ? "bool" : "T", reduced[shape][0] + 1);
+            CudaKernelCase kernel_case = {reductions[index], NULL, {input, reduced[shape][1]}};
+            cuda_kernels_compare(&kernel_case, 1);
+        }
+    }
+}
+
+static void
+softmax_and_norms(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(lines, COUNT_OF(lines));
+}
+
 int
 main(void)
 {
@@ -146,6 +249,9 @@ main(void)
         cmocka_unit_test(folds_of_inputs),
         cmocka_unit_test(casts_between_all_types),
         cmocka_unit_test(functions_of_elements),
+        cmocka_unit_test(moved_elements),
+        cmocka_unit_test(reductions_of_dimensions),
+        cmocka_unit_test(softmax_and_norms),
     };
     return cmocka_run_group_tests(tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }

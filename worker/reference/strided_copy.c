@@ -38,11 +38,24 @@ LINE_LOOP(16, double complex)
 
 static const LineLoop line_loops[] = {[1] = line_1, [2] = line_2, [4] = line_4, [8] = line_8, [16] = line_16};
 
-/* Drops dimensions of one element, and merges neighbours that are contiguous on both sides. */
-static void
-simplify(const StridedCopy *copy, StridedCopy *ret_copy)
+static bool
+is_empty(const StridedCopy *copy)
+{
+    for (int dimension = 0; dimension < copy->rank; dimension++) {
+        if (copy->dims[dimension] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+strided_simplify(const StridedCopy *copy, StridedCopy *ret_copy)
 {
     assert(copy->rank >= 0 && copy->rank <= STRIDED_RANK_MAX);
+    if (is_empty(copy)) {
+        return false;
+    }
     StridedCopy simple = {.from_offset = copy->from_offset, .to_offset = copy->to_offset};
     for (int dimension = 0; dimension < copy->rank; dimension++) {
         int64_t size = copy->dims[dimension];
@@ -62,27 +75,16 @@ simplify(const StridedCopy *copy, StridedCopy *ret_copy)
         simple.dims[0] = 1;
     }
     *ret_copy = simple;
-}
-
-static bool
-is_empty(const StridedCopy *copy)
-{
-    for (int dimension = 0; dimension < copy->rank; dimension++) {
-        if (copy->dims[dimension] == 0) {
-            return true;
-        }
-    }
-    return false;
+    return true;
 }
 
 void
 strided_copy(const StridedCopy *copy, const Tensor *from, Tensor *to)
 {
-    if (is_empty(copy)) {
+    StridedCopy simple;
+    if (!strided_simplify(copy, &simple)) {
         return;
     }
-    StridedCopy simple;
-    simplify(copy, &simple);
     int64_t size = (int64_t)dtype_size(to->dtype);
     LineLoop loop = line_loops[size];
     int line = simple.rank - 1;

@@ -21,6 +21,7 @@
 
 typedef struct ResourceContainer ResourceContainer;
 typedef struct Library Library;
+typedef struct KernelMoves KernelMoves;
 
 /* Memory that was planned for the outputs of a run before it started (implemented by memory/run_memory.h). */
 typedef struct PlannedMemory PlannedMemory;
@@ -50,6 +51,8 @@ typedef struct KernelContext {
                             * set for start() only */
     PlannedMemory *memory; /* NULL: nothing was planned */
     const MemoryAccount *account; /* the account of the run (memory_account.h), or NULL */
+    const KernelMoves *moves;     /* how elements are moved in memory that the host cannot read; NULL: by the
+                                   * host (worker/reference/moves.h) */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. kernel_forward() may move an
      * input's buffer to an output. */

@@ -1,7 +1,7 @@
 /* Tensors joined and cut along one dimension, and repeated. */
 #include "shared/base/memory.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/strided_copy.h"
 
 static bool
 supports_first(const Node *node)
@@ -44,7 +44,7 @@ join_inputs(KernelContext *context, uint32_t first, uint32_t count, int64_t axis
     for (uint32_t index = first; index < first + count; index++) {
         const Tensor *input = &context->inputs[index];
         StridedCopy copy = part_copy(&output->shape, &input->shape, position, offset, true);
-        strided_copy(&copy, input, output);
+        TRY(move_elements(context, &copy, input, output));
         offset += input->shape.dims[position];
     }
     return STATUS_OK;
@@ -101,7 +101,7 @@ pack_compute(KernelContext *context)
     Shape slice = slice_shape(&output->shape, axis);
     for (uint32_t index = 0; index < context->input_count; index++) {
         StridedCopy copy = part_copy(&output->shape, &slice, axis, index, true);
-        strided_copy(&copy, &context->inputs[index], output);
+        TRY(move_elements(context, &copy, &context->inputs[index], output));
     }
     return STATUS_OK;
 }
@@ -121,7 +121,7 @@ unpack_compute(KernelContext *context)
         Tensor *output = NULL;
         TRY(kernel_output(context, index, input->dtype, &shapes[index], &output));
         StridedCopy copy = part_copy(&input->shape, &slice, axis, index, false);
-        strided_copy(&copy, input, output);
+        TRY(move_elements(context, &copy, input, output));
     }
     return STATUS_OK;
 }
@@ -140,7 +140,7 @@ cut_input(KernelContext *context, const Tensor *input, int64_t axis)
         Tensor *output = NULL;
         TRY(kernel_output(context, index, input->dtype, &shapes[index], &output));
         StridedCopy copy = part_copy(&input->shape, &shapes[index], position, offset, false);
-        strided_copy(&copy, input, output);
+        TRY(move_elements(context, &copy, input, output));
         offset += shapes[index].dims[position];
     }
     return STATUS_OK;
@@ -191,7 +191,7 @@ tile_compute(KernelContext *context)
         copy.from[which + 1] = from[dimension];
         copy.to[which + 1] = to[dimension];
     }
-    strided_copy(&copy, input, output);
+    TRY(move_elements(context, &copy, input, output));
     return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Sources of tensors, and ops that pass them on. */
 #include "worker/reference/elements.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 
 static Status
@@ -71,8 +72,7 @@ zeros_like_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    fill_zero(output);
-    return STATUS_OK;
+    return move_zeros_into(context, output);
 }
 
 static Status

@@ -1,6 +1,7 @@
 /* Tensors made from a few numbers. */
 #include "worker/reference/elements.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
@@ -20,7 +21,7 @@ fill_with(KernelContext *context, const Tensor *value)
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the value is %s%s, not one %s",
             dtype_name(value->dtype), shape_text(&value->shape, text), dtype_name(output->dtype));
     }
-    fill_element(output, value->data);
+    TRY(move_element_into(context, output, value->data));
     return STATUS_OK;
 }
 

@@ -1,9 +1,9 @@
 /* Tensors with a border: a constant, or the input's own elements mirrored, repeated or wrapped. */
 #include "shared/ops/pad/rule.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
-#include "worker/reference/strided_copy.h"
 #include "worker/reference/wide.h"
 
 static bool
@@ -13,9 +13,10 @@ supports_copyable(const Node *node)
 }
 
 /* Copies the part of the input that is kept to its position in the output. */
-static void
-copy_middle(const PaddingPlan *plan, const Tensor *input, Tensor *output)
+static Status
+copy_middle(KernelContext *context, const PaddingPlan *plan, Tensor *output)
 {
+    const Tensor *input = &context->inputs[0];
     int64_t size = 0;
     StridedCopy copy = {.rank = input->shape.rank};
     strides_dense(&input->shape, copy.from);
@@ -28,7 +29,7 @@ copy_middle(const PaddingPlan *plan, const Tensor *input, Tensor *output)
         copy.from_offset += cut_before * copy.from[index];
         copy.to_offset += (plan->before[index] + cut_before) * copy.to[index];
     }
-    strided_copy(&copy, input, output);
+    return move_elements(context, &copy, input, output);
 }
 
 /* Returns the position in a dimension of `size` whose element stands at `position`, which may lie outside. */
@@ -86,16 +87,15 @@ compute_pad(KernelContext *context)
     }
     const Tensor *value = context->input_count > 2 ? &context->inputs[2] : NULL;
     if (value == NULL || value->dtype == DTYPE_INVALID) {
-        fill_zero(output);
+        TRY(move_zeros_into(context, output));
     } else if (tensor_element_count(value) != 1) {
         char text[SHAPE_TEXT_SIZE];
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the value has shape %s, not one element",
             shape_text(&value->shape, text));
     } else {
-        fill_element(output, value->data);
+        TRY(move_element_into(context, output, value->data));
     }
-    copy_middle(&plan, input, output);
-    return STATUS_OK;
+    return copy_middle(context, &plan, output);
 }
 
 enum { AMOUNTS_ON_HOST = 1 << 1 | 1 << 3 };

@@ -1,6 +1,6 @@
 /* Shapes of tensors, and the same elements under another shape. */
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/strided_copy.h"
 
 static void
 write_int(Tensor *tensor, int64_t index, int64_t value)
@@ -117,7 +117,7 @@ broadcast_compute(KernelContext *context)
         copy.dims[dimension] = output->shape.dims[dimension];
         copy.from[dimension] = own < 0 || input->shape.dims[own] == 1 ? 0 : strides[own];
     }
-    strided_copy(&copy, input, output);
+    TRY(move_elements(context, &copy, input, output));
     return STATUS_OK;
 }
 

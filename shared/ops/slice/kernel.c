@@ -1,8 +1,8 @@
 /* Parts of tensors by position. */
 #include "shared/ops/slice/rule.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/strided_copy.h"
 
 typedef Status (*ReadSlicing)(Call *call, const InferContext *context, Slicing *ret_slicing);
 
@@ -32,7 +32,7 @@ copy_slice(KernelContext *context, const Slicing *slicing)
         copy.to[dimension] = size;
         size *= slicing->size[dimension];
     }
-    strided_copy(&copy, input, output);
+    TRY(move_elements(context, &copy, input, output));
     return STATUS_OK;
 }
 
@@ -83,7 +83,7 @@ strided_slice_gradient_compute(KernelContext *context)
     kernel_inference(context, NULL, &inference);
     inference.shapes[0] = output->shape;
     TRY(slicing_strided(context->call, &inference.context, &slicing));
-    fill_zero(output);
+    TRY(move_zeros_into(context, output));
     int64_t strides[SHAPE_RANK_MAX];
     strides_dense(&output->shape, strides);
     StridedCopy copy = {.rank = slicing.rank};
@@ -96,7 +96,7 @@ strided_slice_gradient_compute(KernelContext *context)
         size *= slicing.size[dimension];
     }
     if (size > 0) {
-        strided_copy(&copy, &context->inputs[4], output);
+        TRY(move_elements(context, &copy, &context->inputs[4], output));
     }
     return STATUS_OK;
 }

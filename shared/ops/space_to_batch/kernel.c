@@ -2,8 +2,8 @@
  * copied in one piece. */
 #include "shared/ops/space_to_batch/rule.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/strided_copy.h"
 
 /* The tensor with space and the one with the batch; either is the input. */
 typedef struct Sides {
@@ -82,7 +82,7 @@ compute_blocks(KernelContext *context)
     if (tensor_element_count(output) == 0) {
         return STATUS_OK;
     }
-    fill_zero(output);
+    TRY(move_zeros_into(context, output));
     int64_t positions = 1;
     for (int index = 0; index < blocks.rank; index++) {
         positions *= blocks.size[index];
@@ -92,7 +92,7 @@ compute_blocks(KernelContext *context)
     for (int64_t number = 0; number < positions && tensor_element_count(input) > 0; number++) {
         plan_position(&blocks, number, &sides);
         StridedCopy copy = to_batch ? sides.copy : reverse_copy(&sides.copy);
-        strided_copy(&copy, input, output);
+        TRY(move_elements(context, &copy, input, output));
     }
     return STATUS_OK;
 }

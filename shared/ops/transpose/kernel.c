@@ -1,7 +1,7 @@
 /* Dimensions permuted and reversed, and blocks moved between space and channels: copies with other
  * strides. */
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/strided_copy.h"
 
 static bool
 supports_copyable(const Node *node)
@@ -29,7 +29,7 @@ copy_permuted(KernelContext *context, const int64_t *order)
         copy.dims[dimension] = output->shape.dims[dimension];
         copy.from[dimension] = strides[normal_axis(order[dimension], copy.rank)];
     }
-    strided_copy(&copy, input, output);
+    TRY(move_elements(context, &copy, input, output));
     return STATUS_OK;
 }
 
@@ -76,7 +76,7 @@ reverse_compute(KernelContext *context)
         copy.from_offset += (copy.dims[axis] - 1) * copy.from[axis];
         copy.from[axis] = -copy.from[axis];
     }
-    strided_copy(&copy, input, output);
+    TRY(move_elements(context, &copy, input, output));
     return STATUS_OK;
 }
 
@@ -137,7 +137,7 @@ depth_to_space_compute(KernelContext *context)
     Blocks blocks = read_blocks(context->node, &output->shape);
     StridedCopy copy = {.rank = BLOCK_DIMS};
     block_strides(&blocks, copy.dims, copy.to, copy.from);
-    strided_copy(&copy, &context->inputs[0], output);
+    TRY(move_elements(context, &copy, &context->inputs[0], output));
     return STATUS_OK;
 }
 
@@ -149,7 +149,7 @@ space_to_depth_compute(KernelContext *context)
     Blocks blocks = read_blocks(context->node, &context->inputs[0].shape);
     StridedCopy copy = {.rank = BLOCK_DIMS};
     block_strides(&blocks, copy.dims, copy.from, copy.to);
-    strided_copy(&copy, &context->inputs[0], output);
+    TRY(move_elements(context, &copy, &context->inputs[0], output));
     return STATUS_OK;
 }
 

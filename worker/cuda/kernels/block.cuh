@@ -1,0 +1,32 @@
+/* Values of all threads of a block joined by one tree, whose form depends on the block's size alone: the same
+ * bits whatever the grid is. */
+#pragma once
+
+#include "worker/cuda/kernels/types.cuh"
+
+enum { WARP_THREADS = 32, WARPS_MAX = 32 };
+
+/* Every thread of the block, whose size is a multiple of WARP_THREADS, gets the joined value. F::join() must
+ * be associative but for rounding, and F::none() its neutral element. */
+template <typename F, typename C>
+__device__ __forceinline__ C
+block_join(C value)
+{
+    __shared__ C parts[WARPS_MAX];
+    int lane = static_cast<int>(threadIdx.x) % WARP_THREADS;
+    int warp = static_cast<int>(threadIdx.x) / WARP_THREADS;
+    int warps = static_cast<int>(blockDim.x) / WARP_THREADS;
+    for (int by = WARP_THREADS / 2; by > 0; by /= 2) {
+        value = F::join(value, __shfl_xor_sync(0xffffffffU, value, by));
+    }
+    if (lane == 0) {
+        parts[warp] = value;
+    }
+    __syncthreads();
+    value = lane < warps ? parts[lane] : F::none();
+    for (int by = WARP_THREADS / 2; by > 0; by /= 2) {
+        value = F::join(value, __shfl_xor_sync(0xffffffffU, value, by));
+    }
+    __syncthreads(); /* the next call writes `parts` again */
+    return value;
+}

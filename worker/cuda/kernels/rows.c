@@ -1,0 +1,315 @@
+/* Reductions, softmax and normalisation. Which dimensions are folded is told by the ops' own rules. */
+#include "worker/cuda/kernels/rows.h"
+
+#include <assert.h>
+
+#include "shared/ops/reduce/rule.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/lane.h"
+#include "worker/cuda/operands/types.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+#include "worker/reference/strided_copy.h"
+
+_Static_assert((int)CUDA_ROWS_RANK_MAX >= (int)SHAPE_RANK_MAX, "dimensions of every shape");
+
+static bool
+supports_floats(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]);
+}
+
+/* Merges the dimension with the last one when the two are walked evenly. */
+static void
+add_dimension(CudaDimensions *dimensions, int64_t size, int64_t stride)
+{
+    int last = dimensions->rank - 1;
+    if (size == 1) {
+        return;
+    }
+    if (last >= 0 && dimensions->strides[0][last] == stride * size) {
+        dimensions->sizes[last] *= size;
+        dimensions->strides[0][last] = stride;
+        return;
+    }
+    dimensions->sizes[dimensions->rank] = size;
+    dimensions->strides[0][dimensions->rank++] = stride;
+}
+
+static CudaReduce
+plan_reduction(const Tensor *input, const Reduction *reduction, const Tensor *output)
+{
+    CudaReduce reduce = {.input = input->data,
+        .output = output->data,
+        .output_count = tensor_element_count(output),
+        .count = 1};
+    int64_t strides[SHAPE_RANK_MAX];
+    strides_dense(&input->shape, strides);
+    for (int dimension = 0; dimension < input->shape.rank; dimension++) {
+        int64_t size = input->shape.dims[dimension];
+        bool is_folded = reduction->is_reduced[dimension];
+        reduce.count *= is_folded ? size : 1;
+        add_dimension(is_folded ? &reduce.folded : &reduce.kept, size, strides[dimension]);
+    }
+    return reduce;
+}
+
+static Status
+compute_reduction(KernelContext *context, CudaReduction reduction)
+{
+    const Tensor *input = &context->inputs[0];
+    KernelInference inference;
+    Reduction read;
+    kernel_inference(context, NULL, &inference);
+    TRY(reduction_read(context->call, &inference.context, &read));
+    Tensor *output = NULL;
+    TRY(kernel_output(context, 0, context->node->output_dtypes[0], &read.output, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    CudaReduce reduce = plan_reduction(input, &read, output);
+    int error = cuda_reduce(reduction, cuda_type(input->dtype), &reduce, cuda_stream(context));
+    return cuda_check(context->call, error, "a reduction");
+}
+
+/* The kernel functions of a reduction. */
+#define REDUCTION(name, reduction)                                                                           \
+    static bool name##_supports(const Node *node)                                                            \
+    {                                                                                                        \
+        CudaType type = cuda_type(node->input_dtypes[0]);                                                    \
+        return type != CUDA_INVALID && cuda_reduce(reduction, type, NULL, NULL) == cudaSuccess;              \
+    }                                                                                                        \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return compute_reduction(context, reduction);                                                        \
+    }
+
+REDUCTION(sum, CUDA_REDUCE_SUM)
+REDUCTION(mean, CUDA_REDUCE_MEAN)
+REDUCTION(maximum, CUDA_REDUCE_MAXIMUM)
+REDUCTION(minimum, CUDA_REDUCE_MINIMUM)
+REDUCTION(product, CUDA_REDUCE_PRODUCT)
+REDUCTION(norm, CUDA_REDUCE_NORM)
+REDUCTION(absolute_sum, CUDA_REDUCE_ABSOLUTE_SUM)
+REDUCTION(squares, CUDA_REDUCE_SQUARES)
+REDUCTION(logarithm, CUDA_REDUCE_LOGARITHM)
+
+static Status
+compute_softmax(KernelContext *context, int64_t axis, bool is_logarithm)
+{
+    Tensor *output = NULL;
+    TRY(output_forward(context, 0, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    int rank = output->shape.rank;
+    Lines along = lines_along(&output->shape, (int)(axis < 0 ? axis + rank : axis));
+    CudaLines lines = {.input = context->inputs[0].data,
+        .output = output->data,
+        .outer = along.outer,
+        .size = along.size,
+        .inner = along.inner};
+    int error = cuda_softmax(cuda_type(output->dtype), &lines, is_logarithm, cuda_stream(context));
+    return cuda_check(context->call, error, "a Softmax kernel");
+}
+
+static Status
+softmax_compute(KernelContext *context)
+{
+    return compute_softmax(context, -1, false);
+}
+
+static Status
+log_softmax_compute(KernelContext *context)
+{
+    return compute_softmax(context, -1, true);
+}
+
+static Status
+onnx_softmax_compute(KernelContext *context)
+{
+    return compute_softmax(context, node_attr_int(context->node, "axis"), false);
+}
+
+static Status
+onnx_log_softmax_compute(KernelContext *context)
+{
+    return compute_softmax(context, node_attr_int(context->node, "axis"), true);
+}
+
+static bool
+is_given(const KernelContext *context, uint32_t input)
+{
+    return context->input_count > input && context->inputs[input].dtype != DTYPE_INVALID;
+}
+
+/* UNIMPLEMENTED for a scale or a bias that is broadcast along a row, as no network has it: a node is given to
+ * the card before shapes are known. */
+static Status
+check_size(KernelContext *context, uint32_t input, int64_t size)
+{
+    const Tensor *tensor = &context->inputs[input];
+    if (tensor_element_count(tensor) == size) {
+        return STATUS_OK;
+    }
+    char text[SHAPE_TEXT_SIZE];
+    return call_fail(context->call, STATUS_UNIMPLEMENTED,
+        "input %u has shape %s, not one number for each of %lld elements: ask for /device:CPU:0", input,
+        shape_text(&tensor->shape, text), (long long)size);
+}
+
+/* Statistics are kept in the type in which rows are computed. */
+static bool
+layer_norm_supports(const Node *node)
+{
+    Dtype dtype = node->input_dtypes[0];
+    Dtype wide = dtype == DTYPE_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
+    for (uint32_t index = 1; index < node->output_count; index++) {
+        if (node->output_dtypes[index] != wide) {
+            return false;
+        }
+    }
+    return dtype_is_floating(dtype);
+}
+
+/* Returns how many elements lie in the dimensions from the attribute `axis` on. */
+static int64_t
+row_size(const KernelContext *context)
+{
+    const Shape *shape = &context->inputs[0].shape;
+    int axis = (int)node_attr_int(context->node, "axis");
+    int64_t size = 1;
+    for (int dimension = axis < 0 ? axis + shape->rank : axis; dimension < shape->rank; dimension++) {
+        size *= shape->dims[dimension];
+    }
+    return size;
+}
+
+static void *
+output_data(const KernelContext *context, uint32_t index)
+{
+    return index < context->output_count ? context->outputs[index].data : NULL;
+}
+
+static Status
+make_outputs(KernelContext *context)
+{
+    enum { OUTPUTS = 3 };
+    Shape shapes[OUTPUTS];
+    TRY(output_shapes(context, shapes));
+    for (uint32_t index = 0; index < context->output_count; index++) {
+        Tensor *output = NULL;
+        TRY(kernel_output(context, index, context->node->output_dtypes[index], &shapes[index], &output));
+    }
+    return STATUS_OK;
+}
+
+static Status
+layer_norm_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    int64_t size = row_size(context);
+    bool has_bias = is_given(context, 2);
+    TRY(make_outputs(context));
+    if (input->data == NULL) {
+        return STATUS_OK;
+    }
+    TRY(check_size(context, 1, size));
+    if (has_bias) {
+        TRY(check_size(context, 2, size));
+    }
+    CudaLayerNorm norm = {.input = input->data,
+        .scale = context->inputs[1].data,
+        .bias = has_bias ? context->inputs[2].data : NULL,
+        .output = output_data(context, 0),
+        .mean = output_data(context, 1),
+        .deviation = output_data(context, 2),
+        .rows = tensor_element_count(input) / size,
+        .size = size,
+        .epsilon = node_attr_float(context->node, "epsilon")};
+    int error = cuda_layer_norm(cuda_type(input->dtype), &norm, cuda_stream(context));
+    return cuda_check(context->call, error, "a LayerNormalization kernel");
+}
+
+enum { NORM_INPUTS = 5 }; /* x, scale, offset, mean, variance */
+
+static bool
+batch_norm_supports(const Node *node)
+{
+    for (uint32_t index = 1; index < NORM_INPUTS; index++) {
+        if (node->input_dtypes[index] != node->input_dtypes[0]) {
+            return false;
+        }
+    }
+    return dtype_is_floating(node->input_dtypes[0]) && node_attr_int(node, "training_mode") == 0;
+}
+
+/* The statistics, if they are asked for, are those that were given. */
+static Status
+batch_norm_compute(KernelContext *context)
+{
+    enum { OUTPUTS = 3 };
+    Shape shapes[OUTPUTS];
+    TRY(output_shapes(context, shapes));
+    Tensor *output = NULL;
+    TRY(output_forward_shaped(context, 0, &shapes[0], &output));
+    for (uint32_t index = 1; index < context->output_count; index++) {
+        context->outputs[index] = tensor_ref(&context->inputs[index + 2]);
+    }
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    Lines lines = lines_along(&output->shape, 1);
+    CudaChannelNorm norm = {.input = context->inputs[0].data,
+        .scale = context->inputs[1].data,
+        .bias = context->inputs[2].data,
+        .mean = context->inputs[3].data,
+        .variance = context->inputs[4].data,
+        .output = output->data,
+        .outer = lines.outer,
+        .channels = lines.size,
+        .inner = lines.inner,
+        .epsilon = node_attr_float(context->node, "epsilon")};
+    int error = cuda_channel_norm(cuda_type(output->dtype), &norm, cuda_stream(context));
+    return cuda_check(context->call, error, "a BatchNormalization kernel");
+}
+
+#define REDUCTION_KERNEL(name, function)                                                                     \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_compute, .host_inputs = 1 << 1  \
+    }
+#define LINE_KERNEL(name, function)                                                                          \
+    {                                                                                                        \
+        .op = (name), .supports = supports_floats, .compute = (function), .sharing = KERNEL_FORWARDS         \
+    }
+
+static const Kernel rows_kernels[] = {
+    REDUCTION_KERNEL("Sum", sum),
+    REDUCTION_KERNEL("Mean", mean),
+    REDUCTION_KERNEL("Max", maximum),
+    REDUCTION_KERNEL("Min", minimum),
+    REDUCTION_KERNEL("Prod", product),
+    REDUCTION_KERNEL("EuclideanNorm", norm),
+    REDUCTION_KERNEL("Any", maximum),
+    REDUCTION_KERNEL("All", minimum),
+    REDUCTION_KERNEL("onnx::ReduceSum", sum),
+    REDUCTION_KERNEL("onnx::ReduceMean", mean),
+    REDUCTION_KERNEL("onnx::ReduceMax", maximum),
+    REDUCTION_KERNEL("onnx::ReduceMin", minimum),
+    REDUCTION_KERNEL("onnx::ReduceProd", product),
+    REDUCTION_KERNEL("onnx::ReduceL1", absolute_sum),
+    REDUCTION_KERNEL("onnx::ReduceL2", norm),
+    REDUCTION_KERNEL("onnx::ReduceSumSquare", squares),
+    REDUCTION_KERNEL("onnx::ReduceLogSum", logarithm),
+    LINE_KERNEL("Softmax", softmax_compute),
+    LINE_KERNEL("LogSoftmax", log_softmax_compute),
+    LINE_KERNEL("onnx::Softmax", onnx_softmax_compute),
+    LINE_KERNEL("onnx::LogSoftmax", onnx_log_softmax_compute),
+    {.op = "onnx::LayerNormalization", .supports = layer_norm_supports, .compute = layer_norm_compute},
+    {.op = "onnx::BatchNormalization",
+        .supports = batch_norm_supports,
+        .compute = batch_norm_compute,
+        .sharing = KERNEL_FORWARDS},
+};
+
+KERNEL_FAMILY(cuda_kernels, rows, rows_kernels);

@@ -1,0 +1,23 @@
+/* Elements that are moved and filled where they lie: a kernel that does nothing else computes on every
+ * device, by the same code, when the device's own kernel calls it with `moves` in its context.
+ *
+ * Threads: any. */
+#pragma once
+
+#include "worker/reference/strided_copy.h"
+#include "worker/runtime/kernel.h"
+
+/* What a device with a memory of its own does in place of the host's loops. */
+struct KernelMoves {
+    /* The copy is simplified (strided_simplify). */
+    Status (*copy)(KernelContext *context, const StridedCopy *copy, const Tensor *from, Tensor *to);
+
+    /* `element` is on the host; NULL: zeros. The tensor has elements. */
+    Status (*fill)(KernelContext *context, Tensor *tensor, const void *element);
+};
+
+/* Do what strided_copy(), fill_element() and fill_zero() do on the host. */
+MUST_USE Status move_elements(
+    KernelContext *context, const StridedCopy *copy, const Tensor *from, Tensor *to);
+MUST_USE Status move_element_into(KernelContext *context, Tensor *tensor, const void *element);
+MUST_USE Status move_zeros_into(KernelContext *context, Tensor *tensor);
