@@ -515,7 +515,8 @@ compute_with(Step *step, const Node *node, const Kernel *kernel, const void *sta
 static void
 compute(Step *step, const Node *node)
 {
-    const Kernel *kernel = node->output_count > ARGUMENTS_MAX ? NULL : kernel_find(&step->program->device, node);
+    const Kernel *kernel =
+        node->output_count > ARGUMENTS_MAX ? NULL : kernel_find(&step->program->device, node);
     void *state = NULL;
     if (kernel == NULL || kernel->compute == NULL ||
         (kernel->create != NULL && kernel->create(&step->program->call, node, &state) != STATUS_OK)) {

@@ -128,8 +128,7 @@ compile(RunFixture *fixture, GraphDef *def, Partition **ret_partition)
 {
     BlobSource blobs = {.find = find_two};
     MissingBlobs missing = {0};
-    return partition_compile(
-        &fixture->call, def, fixture_devices(fixture), &blobs, &missing, ret_partition);
+    return partition_compile(&fixture->call, def, fixture_devices(fixture), &blobs, &missing, ret_partition);
 }
 
 static Status

@@ -242,8 +242,7 @@ each_failing_allocation_of_a_compile_is_told(void **state)
                                       "out = _Retval(y) T=float32 index=0\n");
         fail_alloc_count = 0;
         fail_alloc_at = at;
-        status =
-            partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition);
+        status = partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition);
         fail_alloc_at = 0;
         assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
         assert_int_equal(status == STATUS_OK, partition != NULL);
