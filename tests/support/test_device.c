@@ -417,8 +417,9 @@ static bool
 supports_node(const Node *node)
 {
     const Kernel *kernel = kernel_find(the_device->options.host, node);
-    bool is_right =
-        kernel != NULL && kernel->start == NULL && kernel->compute != NULL && kernel->host_outputs == 0;
+    const char *lacks = the_device->options.lacks;
+    bool is_right = kernel != NULL && (lacks == NULL || !slice_equals_string(node->def->op, lacks)) &&
+                    kernel->start == NULL && kernel->compute != NULL && kernel->host_outputs == 0;
     for (uint32_t i = 0; is_right && i < node->input_count; i++) {
         is_right = node->inputs[i].node == NODE_NONE || is_plain(node->input_dtypes[i]);
     }

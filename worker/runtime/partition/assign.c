@@ -1,10 +1,11 @@
 /* Chooses devices. The accelerator gets every node that it has a kernel for, except:
  *
  *   - nodes whose device the graph names otherwise;
- *   - nodes that only pass values on (Identity, Reshape): the value stays where it lies;
- *   - nodes about shapes: small integers that something on the host needs (the shape of a Reshape, the
- *     predicate of a loop), found backwards from there, or that follow from such alone, found forwards.
- *     On the accelerator each would make the host wait for it (onnxruntime #7427).
+ *   - nodes that read no elements (Identity, Reshape, Shape): the value stays where it lies;
+ *   - unless the graph asks for the accelerator, nodes about shapes: small integers that something on the
+ * host needs (the shape of a Reshape, the predicate of a loop), found backwards from there, or that follow
+ * from such alone, found forwards. On the accelerator each would make the host wait for it (onnxruntime
+ * #7427).
  *
  * Merge, Enter and NextIteration have a memory of their own: that of what a loop carries. It is found by
  * repetition, because a loop's value comes from the loop itself. */
@@ -113,6 +114,11 @@ input_memory(const Partition *partition, const ScheduleNode *node, uint32_t inpu
     return is_read ? MEMORY_HOST : MEMORY_ANY;
 }
 
+/* The names that a gateway writes into a partition; a node without one leaves the choice to the worker. */
+static const char HOST_NAME[] = "/device:CPU:0";
+static const char ACCELERATOR_NAME[] = "/device:GPU:0";
+static const char NO_KERNEL[] = "the accelerator has no kernel for its types and attributes";
+
 static bool
 asks_for(const ScheduleNode *node, const char *device)
 {
@@ -147,10 +153,10 @@ passes_values_on(const ScheduleNode *node)
 static const Kernel *
 find_candidate(const Assigning *assigning, ScheduleNode *node)
 {
-    if (node->kind != SCHEDULE_KERNEL || passes_values_on(node)) {
+    if (node->kind != SCHEDULE_KERNEL || node->kernel->any_inputs != 0) {
         return NULL;
     }
-    if (asks_for(node, "/device:CPU:0")) {
+    if (asks_for(node, HOST_NAME)) {
         node->reason = "the graph asks for the CPU";
         return NULL;
     }
@@ -159,8 +165,27 @@ find_candidate(const Assigning *assigning, ScheduleNode *node)
         return NULL;
     }
     const Kernel *kernel = kernel_find(assigning->accelerator, node->node);
-    node->reason = kernel == NULL ? "the accelerator has no kernel for its types and attributes" : NULL;
+    node->reason = kernel == NULL ? NO_KERNEL : NULL;
     return kernel;
+}
+
+/* Finds the candidates. A node that asks for the accelerator must get it, as in TensorFlow without soft
+ * placement; what is not computed at all (transfers, control flow) and what holds no numbers (variables) may
+ * stand beside such nodes under one request. */
+static Status
+find_candidates(Assigning *assigning)
+{
+    for (uint32_t id = 0; id < assigning->partition->node_count; id++) {
+        ScheduleNode *node = &assigning->partition->nodes[id];
+        assigning->kernels[id] = find_candidate(assigning, node);
+        if (node->reason == NO_KERNEL && asks_for(node, ACCELERATOR_NAME)) {
+            return call_fail(assigning->call, STATUS_INVALID_ARGUMENT,
+                "node '%.*s' asks for '%s', which has no kernel of '%.*s' for its types and attributes; with "
+                "\"soft_placement\" the session would run it on the CPU",
+                SLICE_PRINT(node->node->name), ACCELERATOR_NAME, SLICE_PRINT(node->node->def->op));
+        }
+    }
+    return STATUS_OK;
 }
 
 static bool
@@ -250,7 +275,7 @@ need_host_arguments(Assigning *assigning)
 static void
 keep_on_host(Assigning *assigning, ScheduleNode *node, const char *reason)
 {
-    if (assigning->kernels[node->node->id] != NULL) {
+    if (assigning->kernels[node->node->id] != NULL && !asks_for(node, ACCELERATOR_NAME)) {
         assigning->kernels[node->node->id] = NULL;
         node->is_kept = true;
         node->reason = reason;
@@ -491,9 +516,7 @@ assign_devices(Call *call, Partition *partition)
         return call_fail_memory(call, "the devices of a partition's nodes");
     }
     infer_shapes(&assigning);
-    for (uint32_t id = 0; id < partition->node_count; id++) {
-        assigning.kernels[id] = find_candidate(&assigning, &partition->nodes[id]);
-    }
+    TRY(find_candidates(&assigning));
     keep_needed_shapes(&assigning);
     keep_derived_shapes(&assigning);
     if (give_devices(&assigning) == 0) {

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_all.h"
+#include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
 #include "tests/support/test_device.h"
+#include "worker/runtime/partition/compile.h"
 
 static const ScheduleNode *
 find_node(const Partition *partition, const char *name)
@@ -156,6 +158,47 @@ the_graph_chooses_the_cpu(void **state)
     fixture_end(&fixture);
 }
 
+static void
+the_graph_chooses_the_gpu(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition =
+        fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                  "s = Shape(x) T=float32 out_type=int32 @/device:GPU:0\n"
+                                  "one = Const() dtype=int32 value=int32<1>(1)\n"
+                                  "t = Mul(s, one) T=int32 @/device:GPU:0\n"
+                                  "r = Reshape(x, t) T=float32 Tshape=int32 @/device:GPU:0\n"
+                                  "out = _Retval(r) T=float32 index=0\n");
+    assert_true(is_accelerated(partition, "t"));
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+a_node_is_refused_whose_gpu_cannot_compute_it(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    Partition *partition = NULL;
+    MissingBlobs missing = {0};
+    TestDeviceOptions options = {.lacks = "Neg"};
+    fixture_begin(&fixture, 2);
+    options.host = fixture.device;
+    accelerator_begin(&fixture.call, &options, &fixture.accelerator);
+    AUTO_GRAPH_DEF def = graph_literal("x = _Arg() T=float32 index=0\n"
+                                       "a = Neg(x) T=float32 @/device:GPU:0\n"
+                                       "out = _Retval(a) T=float32 index=0\n");
+    assert_int_equal(
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition),
+        STATUS_INVALID_ARGUMENT);
+    assert_string_equal(fixture.call.error.message,
+        "node 'a' asks for '/device:GPU:0', which has no kernel of 'Neg' for its types and attributes; with "
+        "\"soft_placement\" the session would run it on the CPU");
+    fixture_end(&fixture);
+}
+
 /* A loop that doubles x while i < 5: i stays on the host, x on the accelerator. */
 static const char LOOP[] = "x = _Arg() T=float32 index=0\n"
                            "zero = Const() dtype=int32 value=int32(0)\n"
@@ -286,6 +329,8 @@ main(void)
         cmocka_unit_test(what_only_passes_on_stays_where_it_lies),
         cmocka_unit_test(shapes_are_computed_on_the_host),
         cmocka_unit_test(the_graph_chooses_the_cpu),
+        cmocka_unit_test(the_graph_chooses_the_gpu),
+        cmocka_unit_test(a_node_is_refused_whose_gpu_cannot_compute_it),
         cmocka_unit_test(a_loop_waits_for_no_copy),
         cmocka_unit_test(a_device_out_of_service_takes_no_runs),
         cmocka_unit_test(a_full_device_fails_the_step_alone),
