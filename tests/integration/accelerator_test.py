@@ -163,6 +163,9 @@ def the_plugin_refuses_a_card_that_it_cannot_serve():
     expect_reason("the CUDA driver finds no card", "--cuda-plugin", plugin, CUDA_ON_CPU_DEVICES="0")
     expect_reason("card 0, CPU in place of a GPU, has compute capability 3.7, and 7.5 is the least that is served",
                   "--cuda-plugin", plugin, CUDA_ON_CPU_CAPABILITY="37")
+    expect_reason("'CPU in place of a GPU' is a card of sm_80, for which this plugin has no code: build it with "
+                  "'make cuda CUDA_ARCHS=80', or for all cards with 'make cuda-release'",
+                  "--cuda-plugin", plugin, CUDA_ON_CPU_CAPABILITY="80", CUDA_ON_CPU_IMAGES="90")
     expect_reason("there is no card 3: the driver shows 1, counted from 0", "--cuda-plugin", plugin, "--cuda-device", "3")
 
 

@@ -24,6 +24,7 @@ static cudaError_t broken;
 static cudaError_t breaks_in_kernel;
 static int device_count = 1;
 static int device_capability = 90; /* also by CUDA_ON_CPU_CAPABILITY; 75 is 7.5 */
+static int image_capability;       /* the least for which kernels have code */
 static bool has_read_environment;
 static _Thread_local cudaError_t last_error;
 static _Thread_local int device;
@@ -53,6 +54,7 @@ read_environment(void)
     const char *devices = getenv("CUDA_ON_CPU_DEVICES");
     const char *memory = getenv("CUDA_ON_CPU_MEMORY");
     const char *capability = getenv("CUDA_ON_CPU_CAPABILITY");
+    const char *images = getenv("CUDA_ON_CPU_IMAGES");
     if (seed != NULL) {
         grid_seed(strtoull(seed, NULL, 10));
     }
@@ -64,6 +66,9 @@ read_environment(void)
     }
     if (capability != NULL) {
         device_capability = (int)strtol(capability, NULL, 10);
+    }
+    if (images != NULL) {
+        image_capability = (int)strtol(images, NULL, 10);
     }
 }
 
@@ -326,6 +331,19 @@ cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int number)
     }
     if (error == cudaSuccess) {
         error = find_attribute(attribute, value);
+    }
+    return runtime_leave(error);
+}
+
+cudaError_t
+cudaFuncGetAttributes(struct cudaFuncAttributes *found, const void *function)
+{
+    cudaError_t error = runtime_enter("cudaFuncGetAttributes");
+    if (error == cudaSuccess && device_capability < image_capability) {
+        error = cudaErrorNoKernelImageForDevice;
+    }
+    if (error == cudaSuccess && function != NULL) {
+        *found = (struct cudaFuncAttributes){.maxThreadsPerBlock = 1024};
     }
     return runtime_leave(error);
 }
