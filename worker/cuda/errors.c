@@ -39,6 +39,7 @@ static const ErrorRow error_rows[] = {
     {cudaErrorUnknown, ERROR_STICKY},
     {cudaErrorNoDevice, ERROR_NO_CARD},
     {cudaErrorInsufficientDriver, ERROR_NO_CARD},
+    {cudaErrorCallRequiresNewerDriver, ERROR_NO_CARD},
     {cudaErrorSystemDriverMismatch, ERROR_NO_CARD},
     {cudaErrorSystemNotReady, ERROR_NO_CARD},
     {cudaErrorDevicesUnavailable, ERROR_NO_CARD},
@@ -89,16 +90,18 @@ is_repeated(void)
     return cudaGetLastError() != cudaSuccess;
 }
 
+/* Without a card or its driver every call says so again, and nothing has broken. */
 static ErrorClass
 error_class(int error)
 {
     bool repeated = is_repeated();
+    ErrorClass class = ERROR_REFUSED;
     for (size_t row = 0; row < COUNT_OF(error_rows); row++) {
         if ((int)error_rows[row].error == error) {
-            return repeated ? ERROR_STICKY : error_rows[row].class;
+            class = error_rows[row].class;
         }
     }
-    return repeated ? ERROR_STICKY : ERROR_REFUSED;
+    return repeated && class != ERROR_NO_CARD ? ERROR_STICKY : class;
 }
 
 /* Returns how much memory the card has left, for a message; "" when even that cannot be asked. */
