@@ -296,11 +296,15 @@ static void
 download_parts(Transfer *transfer, CudaChunk *chunk)
 {
     CudaStaging *staging = transfer->copies->staging;
-    do {
-        if (chunk == NULL && (chunk = cuda_staging_take(staging, &transfer->waiter)) == NULL) {
+    bool has_more = true;
+    while (has_more) {
+        CudaChunk *next = chunk != NULL ? chunk : cuda_staging_take(staging, &transfer->waiter);
+        if (next == NULL) {
             return;
         }
-    } while (download_part(transfer, TAKE(chunk)));
+        chunk = NULL;
+        has_more = download_part(transfer, next);
+    }
 }
 
 static void

@@ -117,7 +117,7 @@ assignment_write(Call *call, Buffer *buffer, const Partition *partition)
         }
         told[index] = (WireNodes){
             .device = slice_from_string(device),
-            .reason = group->reason == NULL ? (Slice){0} : slice_from_string(group->reason),
+            .reason = slice_from_string(group->reason == NULL ? "" : group->reason),
             .count = (int64_t)group->count,
             .names = group->names,
             .name_count = group->count,

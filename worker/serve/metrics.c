@@ -137,12 +137,15 @@ accelerator_counts(void)
 {
     const Worker *worker = watched_worker();
     const PluginDevice *accelerator = worker == NULL ? NULL : worker->options.accelerator;
-    const DeviceCounts *counts = accelerator == NULL ? NULL : &accelerator->device->counts;
-    return counts == NULL ? (DeviceCounts){0}
-                          : (DeviceCounts){.kernels = atomic_load_relaxed(&counts->kernels),
-                                .kept = atomic_load_relaxed(&counts->kept),
-                                .uploads = atomic_load_relaxed(&counts->uploads),
-                                .downloads = atomic_load_relaxed(&counts->downloads)};
+    DeviceCounts seen = {0};
+    if (accelerator != NULL) {
+        const DeviceCounts *counts = &accelerator->device->counts;
+        seen.kernels = atomic_load_relaxed(&counts->kernels);
+        seen.kept = atomic_load_relaxed(&counts->kept);
+        seen.uploads = atomic_load_relaxed(&counts->uploads);
+        seen.downloads = atomic_load_relaxed(&counts->downloads);
+    }
+    return seen;
 }
 
 static int64_t

@@ -54,7 +54,9 @@ end_upload(DeviceCopy *copy, const Failure *failure)
 {
     Upload *upload = (Upload *)(void *)copy;
     mutex_lock(&upload->lock);
-    upload->failure = failure == NULL ? (Failure){0} : *failure;
+    if (failure != NULL) {
+        upload->failure = *failure;
+    }
     upload->has_ended = true;
     condition_signal(&upload->ended);
     mutex_unlock(&upload->lock);

@@ -6,7 +6,7 @@
 static Slice
 slice_from_optional(const char *text)
 {
-    return text == NULL ? (Slice){0} : slice_from_string(text);
+    return slice_from_string(text == NULL ? "" : text);
 }
 
 static WireDevice
