@@ -5,6 +5,7 @@ the test device (tests/support/test_device.h), whose memory ends the process of 
 RANDOM_GRAPHS=first:count runs these seeds instead of the usual few. With CORPUS, its TensorFlow graphs and ONNX's node suite run
 there too."""
 
+import json
 import os
 import re
 import subprocess
@@ -96,6 +97,7 @@ def the_corpus_comes_out_right_there():
                           env={**os.environ, "SLUICE_TEST_DEVICE": sluice.TEST_DEVICE, "REPORT": os.devnull}, stdout=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stdout
     print(re.search(r"(?m)^\d+ passed, .*$", done.stdout).group())
+    _expect_share(json.loads(re.search(r"(?m)^test devices: (.*)$", done.stdout).group(1).replace("'", '"')))
 
 
 def the_node_suite_of_onnx_comes_out_right_there():

@@ -232,6 +232,8 @@ def main():
             outcomes = run_all(cluster, root, names)
     write_report(corpus, outcomes)
     is_good = report(outcomes, read_known())
+    if cluster.device_counts:
+        print(f"test devices: {cluster.device_counts}")
     print(f"written: {REPORT}")
     raise SystemExit(0 if is_good else 1)
 
