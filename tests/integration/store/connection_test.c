@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "gateway/domain/tenant.h"
 #include "gateway/store/sessions.h"
 #include "shared/base/clock.h"
+#include "tests/support/await.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/database.h"
 
@@ -280,6 +282,38 @@ statements_are_prepared_once_a_connection(void **state)
     assert_status(call, STATUS_OK, row_end(call, &reader));
 }
 
+/* libpq's buffers grow with the largest value and never shrink: only two connections of a process keep such
+ * ones, and each goes on with its next statement. */
+static void
+two_connections_at_most_keep_wide_buffers(void **state)
+{
+    enum { STORES = 4, APPS_OWN = 1, WIDE = 2 };
+    static const Statement widening = {
+        .name = "widening", .index = 0, .parameter_count = 1, .text = "select repeat('x', $1)"};
+    static const char backends[] =
+        "select count(*) from pg_stat_activity where datname = current_database() and usename = 'sluice_app'";
+    Database *database = *state;
+    Call *call = &database->call;
+    StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP};
+    Store *stores[STORES];
+    for (int turn = 0; turn < 2 * STORES; turn++) {
+        Rows rows = {0};
+        Values values = {0};
+        values_text(&values, "3000000");
+        if (turn < STORES) {
+            assert_status(call, STATUS_OK, store_open(call, &options, &stores[turn]));
+        }
+        assert_status(call, STATUS_OK,
+            store_query(call, stores[turn % STORES], TENANT_DEFAULT, &widening, &values, &rows));
+        assert_int_equal(rows.count, 1);
+        rows_done(&rows);
+    }
+    AWAIT(atoi(database_ask(database, backends)) == APPS_OWN + WIDE);
+    for (int index = 0; index < STORES; index++) {
+        store_close(stores[index]);
+    }
+}
+
 int
 main(void)
 {
@@ -298,6 +332,7 @@ main(void)
         DATABASE_TEST(a_server_that_says_nothing_costs_the_deadline_only),
         DATABASE_TEST(a_user_who_sees_past_row_security_is_refused),
         DATABASE_TEST(statements_are_prepared_once_a_connection),
+        DATABASE_TEST(two_connections_at_most_keep_wide_buffers),
     };
     return cmocka_run_group_tests_name("gateway/store/connection", tests, NULL, NULL);
 }
