@@ -16,8 +16,7 @@
 
 enum {
     RESULT_BINARY = 1,
-    WIDE_SIZE =
-        512 * 1024, /* bytes of a command or an answer, for which libpq's buffers pass a MiB or more */
+    WIDE_SIZE = 512 * 1024, /* bytes of a command or an answer that make libpq's buffers wide */
     WIDE_CONNECTIONS_MAX = 2,
 };
 

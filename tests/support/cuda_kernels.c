@@ -4,6 +4,7 @@
 #include "shared/base/memory.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
+#include "tests/support/cuda_on_cpu/kernel_rival.h"
 #include "tests/support/op_case.h"
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
@@ -82,27 +83,6 @@ note_compared(const char *op)
     }
 }
 
-static const Kernel *
-find_kernel(const Node *node)
-{
-    for (size_t family = 0; family < cuda_kernels_table_count; family++) {
-        for (size_t index = 0; index < cuda_kernels_table[family]->kernel_count; index++) {
-            const Kernel *kernel = &cuda_kernels_table[family]->kernels[index];
-            if (slice_equals_string(node->op->name, kernel->op) &&
-                (kernel->supports == NULL || kernel->supports(node))) {
-                return kernel;
-            }
-        }
-    }
-    return NULL;
-}
-
-static bool
-is_set(uint32_t bits, uint32_t index)
-{
-    return (bits >> (index < 31 ? index : 31) & 1) != 0;
-}
-
 /* Returns the tensor with its elements on the card. */
 static Tensor
 upload(const Tensor *tensor)
@@ -158,7 +138,7 @@ compute_on_card(Call *call, const Kernel *kernel, const Node *node, const Tensor
     Tensor given[OP_CASE_TENSORS_MAX] = {0};
     for (uint32_t index = 0; index < node->input_count; index++) {
         given[index] =
-            is_set(kernel->host_inputs, index) ? tensor_ref(&inputs[index]) : upload(&inputs[index]);
+            kernel_bit(kernel->host_inputs, index) ? tensor_ref(&inputs[index]) : upload(&inputs[index]);
     }
     KernelContext context = {.call = call,
         .device = &card,
@@ -218,7 +198,7 @@ ends_alike(const Call *call, Status status, const Call *card_call, Status card_s
 Status
 cuda_kernels_compute(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
 {
-    const Kernel *kernel = find_kernel(node);
+    const Kernel *kernel = cuda_kernel_find(node);
     if (kernel == NULL) {
         return STATUS_CANCELLED;
     }

@@ -9,7 +9,7 @@
 static Device *
 output_device(const KernelContext *context, uint32_t index)
 {
-    bool is_on_host = context->host != NULL && (context->host_outputs >> (index < 31 ? index : 31) & 1) != 0;
+    bool is_on_host = context->host != NULL && kernel_bit(context->host_outputs, index);
     return is_on_host ? context->host : context->device;
 }
 

@@ -166,6 +166,13 @@ typedef struct KernelFamily {
     const char *file;
 } KernelFamily;
 
+/* Returns the bit for an input or output (host_inputs, host_outputs, any_inputs). */
+static inline bool
+kernel_bit(uint32_t bits, uint32_t index)
+{
+    return (bits >> (index < 31 ? index : 31) & 1) != 0;
+}
+
 /* Completes what start() began. After a failure, the reason is in the call of the context (call_fail). */
 static inline void
 kernel_complete(KernelPromise *promise, Status status)

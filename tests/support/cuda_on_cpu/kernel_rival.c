@@ -1,12 +1,10 @@
 #include "tests/support/cuda_on_cpu/kernel_rival.h"
 
-#include "worker/runtime/kernel.h"
-
 extern const KernelFamily *const cuda_kernels_table[];
 extern const size_t cuda_kernels_table_count;
 
-static const Kernel *
-find_kernel(const Node *node)
+const Kernel *
+cuda_kernel_find(const Node *node)
 {
     for (size_t family = 0; family < cuda_kernels_table_count; family++) {
         for (size_t index = 0; index < cuda_kernels_table[family]->kernel_count; index++) {
@@ -18,12 +16,6 @@ find_kernel(const Node *node)
         }
     }
     return NULL;
-}
-
-static bool
-is_host(uint32_t mask, uint32_t index)
-{
-    return (mask >> (index < 31 ? index : 31) & 1) != 0;
 }
 
 /* Copies a tensor's elements into a new buffer of the card's, or of the host's. */
@@ -69,15 +61,15 @@ static Status
 compute_on_card(void *opaque, Call *call, const Node *node, const Tensor *inputs, Tensor *outputs)
 {
     const CudaBench *bench = opaque;
-    const Kernel *kernel = find_kernel(node);
+    const Kernel *kernel = cuda_kernel_find(node);
     Tensor moved[OP_CASE_TENSORS_MAX] = {0};
     Tensor made[OP_CASE_TENSORS_MAX] = {0};
     if (kernel == NULL) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "no kernel for '%.*s'", SLICE_PRINT(node->op->name));
     }
     for (uint32_t index = 0; index < node->input_count; index++) {
-        moved[index] = is_host(kernel->host_inputs, index) ? tensor_ref(&inputs[index])
-                                                           : move_tensor(bench, &inputs[index], true);
+        moved[index] = kernel_bit(kernel->host_inputs, index) ? tensor_ref(&inputs[index])
+                                                              : move_tensor(bench, &inputs[index], true);
     }
     KernelContext context = {.call = call,
         .device = bench->card,
@@ -92,8 +84,9 @@ compute_on_card(void *opaque, Call *call, const Node *node, const Tensor *inputs
     Status status = run_kernel(bench, kernel, &context);
     for (uint32_t index = 0; index < OP_CASE_TENSORS_MAX; index++) {
         if (status == STATUS_OK && index < node->output_count) {
-            outputs[index] = is_host(kernel->host_outputs, index) ? tensor_ref(&made[index])
-                                                                  : move_tensor(bench, &made[index], false);
+            outputs[index] = kernel_bit(kernel->host_outputs, index)
+                                 ? tensor_ref(&made[index])
+                                 : move_tensor(bench, &made[index], false);
         }
         tensor_unref(&moved[index]);
         tensor_unref(&made[index]);

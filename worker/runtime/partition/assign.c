@@ -28,12 +28,6 @@ typedef struct Assigning {
     uint32_t queue_count;
 } Assigning;
 
-static bool
-is_bit_set(uint32_t bits, uint32_t index)
-{
-    return (bits >> (index < 31 ? index : 31) & 1) != 0;
-}
-
 /* Returns whether an output is one of the inputs, wherever that lies. */
 static bool
 passes_port_on(const ScheduleNode *node, uint32_t port)
@@ -42,7 +36,7 @@ passes_port_on(const ScheduleNode *node, uint32_t port)
         return true;
     }
     return node->kind == SCHEDULE_KERNEL && device_is_host(node->device) &&
-           node->kernel->sharing == KERNEL_PASSES && is_bit_set(node->kernel->any_inputs, port);
+           node->kernel->sharing == KERNEL_PASSES && kernel_bit(node->kernel->any_inputs, port);
 }
 
 static bool
@@ -61,9 +55,9 @@ static uint16_t
 kernel_input_memory(const ScheduleNode *node, uint32_t input)
 {
     if (device_is_host(node->device)) {
-        return is_bit_set(node->kernel->any_inputs, input) ? MEMORY_ANY : MEMORY_HOST;
+        return kernel_bit(node->kernel->any_inputs, input) ? MEMORY_ANY : MEMORY_HOST;
     }
-    return is_bit_set(node->kernel->host_inputs, input) ? MEMORY_HOST : node->device->memory_number;
+    return kernel_bit(node->kernel->host_inputs, input) ? MEMORY_HOST : node->device->memory_number;
 }
 
 typedef enum InputRule {
@@ -94,15 +88,13 @@ static const InputRule INPUT_RULES[] = {
 };
 
 uint16_t
-input_memory(const Partition *partition, const ScheduleNode *node, uint32_t input)
+input_memory(const ScheduleNode *node, uint32_t input)
 {
     Endpoint from = node->node->inputs[input];
     if (from.node == NODE_NONE || !dtype_is_copyable(node->node->input_dtypes[input]) ||
         node_input_is_reference(node->node, input)) {
         return MEMORY_ANY;
     }
-    assert(from.node < partition->node_count);
-    (void)partition;
     InputRule rule = INPUT_RULES[node->kind];
     if (rule == READS_AS_KERNEL) {
         return kernel_input_memory(node, input);
@@ -254,7 +246,7 @@ is_host_argument(const Assigning *assigning, const ScheduleNode *node, uint32_t 
 {
     if (node->kind == SCHEDULE_KERNEL) {
         const Kernel *kernel = assigning->kernels[node->node->id];
-        return is_bit_set(kernel == NULL ? node->kernel->host_inputs : kernel->host_inputs, input);
+        return kernel_bit(kernel == NULL ? node->kernel->host_inputs : kernel->host_inputs, input);
     }
     return node->kind == SCHEDULE_FORWARD || (node->kind == SCHEDULE_SWITCH && input == 1);
 }
@@ -372,7 +364,7 @@ place_outputs(const Assigning *assigning)
         memories += node->node->output_count;
         for (uint32_t port = 0; port < node->node->output_count; port++) {
             bool is_made_there =
-                assigning->kernels[id] != NULL && !is_bit_set(node->kernel->host_outputs, port);
+                assigning->kernels[id] != NULL && !kernel_bit(node->kernel->host_outputs, port);
             node->memories[port] = is_made_there ? assigning->accelerator->memory_number : MEMORY_HOST;
         }
     }
@@ -401,7 +393,7 @@ find_pulls(const Assigning *assigning, Pull *pulls)
         const ScheduleNode *node = &partition->nodes[id];
         for (uint32_t i = 0; i < node->node->input_count; i++) {
             Endpoint from = node->node->inputs[i];
-            uint16_t wanted = input_memory(partition, node, i);
+            uint16_t wanted = input_memory(node, i);
             if (wanted != MEMORY_ANY && wanted != MEMORY_HOST) {
                 Pull pull = pull_of(node);
                 pulls[from.node] = pulls[from.node] > pull ? pulls[from.node] : pull;
@@ -502,6 +494,7 @@ assign_devices(Call *call, Partition *partition)
     if (partition->accelerator == NULL) {
         return STATUS_OK;
     }
+    assert(!device_is_host(partition->accelerator));
     AUTO_ARENA arena = arena_new(ASSIGNING_MAX);
     Assigning assigning = {
         .call = call, .arena = arena, .partition = partition, .accelerator = partition->accelerator};

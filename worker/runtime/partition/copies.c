@@ -37,7 +37,7 @@ copy_of(const Copying *copying, Endpoint output)
 static bool
 needs_copy(const Partition *partition, const ScheduleNode *node, uint32_t input)
 {
-    uint16_t wanted = input_memory(partition, node, input);
+    uint16_t wanted = input_memory(node, input);
     return wanted != MEMORY_ANY && wanted != output_memory(partition, node->node->inputs[input]);
 }
 

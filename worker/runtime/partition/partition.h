@@ -58,7 +58,8 @@ typedef struct PartitionNode {
     Slice key;
     /* The device that computes it; NULL for nodes that only move values, or that were folded or fused. */
     const Device *device;
-    /* Why the host computes it though there is an accelerator; NULL: there is none, or nothing to say. */
+    /* The reason why the host computes it though there is an accelerator; NULL: there is none, or nothing to
+     * say. */
     const char *reason;
 } PartitionNode;
 PartitionNode partition_node(const Partition *partition, uint32_t index);

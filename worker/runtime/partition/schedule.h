@@ -60,10 +60,9 @@ typedef struct ScheduleNode {
     bool is_kept;       /* on the host, because it is about shapes, though the accelerator has a kernel */
     const char *reason; /* why the host computes it though there is an accelerator; NULL: nothing to say */
     void *state;
-    const Tensor *value; /* value of a constant */
-    const Tensor
-        *uploaded; /* a copy of the value in the accelerator's memory; NULL: nobody reads one there */
-    uint32_t slot; /* slot of the first input; the others follow */
+    const Tensor *value;    /* value of a constant */
+    const Tensor *uploaded; /* the value in the accelerator's memory; NULL: nobody reads it there */
+    uint32_t slot;          /* slot of the first input; the others follow */
     /* The first slot of its outputs, when they are more than STACK_OUTPUTS; else SLOT_NONE. */
     uint32_t output_slot;
     uint32_t frame; /* the frame that it runs in */

@@ -214,7 +214,7 @@ static const Tensor *
 constant_value(const Partition *partition, const ScheduleNode *node, uint32_t input)
 {
     const ScheduleNode *constant = &partition->nodes[node->node->inputs[input].node];
-    uint16_t memory = partition->accelerator == NULL ? MEMORY_HOST : input_memory(partition, node, input);
+    uint16_t memory = partition->accelerator == NULL ? MEMORY_HOST : input_memory(node, input);
     return memory == MEMORY_HOST || memory == MEMORY_ANY ? constant->value : constant->uploaded;
 }
 

@@ -24,7 +24,7 @@ MUST_USE Status insert_copies(Call *call, Partition *partition);
  * it does not read the elements. Devices must have been assigned. */
 #define MEMORY_ANY UINT16_MAX
 uint16_t output_memory(const Partition *partition, Endpoint from);
-uint16_t input_memory(const Partition *partition, const ScheduleNode *node, uint32_t input);
+uint16_t input_memory(const ScheduleNode *node, uint32_t input);
 
 /* Fuses neighbouring element-wise nodes into one node (fuse.c). RESOURCE_EXHAUSTED. */
 MUST_USE Status fuse_elementwise(Call *call, Partition *partition);
