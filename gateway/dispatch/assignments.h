@@ -1,4 +1,4 @@
-/* What workers told of the devices of partitions' nodes when they registered them, for plans that are
+/* The devices that workers gave to partitions' nodes when they registered them, for plans that are
  * explained: the last answer for each digest. A digest is that of the partition's whole document, so that
  * tenants share no more than what both have written.
  *

@@ -1,5 +1,5 @@
-/* What a worker tells of its GPU, or why it has none. It seldom changes, so that the snapshots of the
- * directory share it.
+/* The facts that a worker tells of its GPU, or why it has none. It seldom changes, so that the snapshots of
+ * the directory share it.
  *
  * Ownership: refcounted and immutable.
  * Threads:   any.

@@ -21,7 +21,7 @@ typedef struct CallWeight {
     double cost;             /* of the dearest branch */
 } CallWeight;
 
-/* What a node asks of its worker: a device, or nothing. */
+/* The device that a node asks for, if any. */
 typedef enum DeviceAsk {
     DEVICE_ANY, /* the worker chooses */
     DEVICE_CPU,

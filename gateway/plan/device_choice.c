@@ -1,4 +1,4 @@
-/* What each node asks of its worker. Which device computes it in the end the worker decides, which alone
+/* The device that each node asks for. Which device computes it in the end the worker decides, which alone
  * knows its kernels; here only requests are settled: a node's own, else that of the nodes that it is
  * colocated with by name (TensorFlow's "loc:@x"). */
 #include <assert.h>

@@ -23,7 +23,7 @@ enum {
     PLAN_BLOB_SIZE_MIN = 4096, /* larger constants become blobs, and all that are absent */
 };
 
-/* What a slot does with the GPU of its worker. */
+/* The use that a slot has for a GPU. */
 typedef enum PlanGpu {
     PLAN_GPU_UNUSED, /* its nodes ask for the CPU, or there is too little to compute */
     PLAN_GPU_WANTED, /* it may use one and gains by it */

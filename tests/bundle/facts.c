@@ -1,4 +1,5 @@
-/* What everything else on a card is measured against: one line each, `fact`, its name, its value with unit.
+/* The facts that all else on a card is measured against: one line each, `fact`, its name, its value with
+ * unit.
  *
  *     facts            all of them; "skipped: …" when there is no card that can be used
  *     facts libraries  the first of them: which of NVIDIA's libraries are found

@@ -6,7 +6,7 @@
 
 #include "shared/base/slice.h"
 
-/* What CUDA 13.0 needs (its release notes, table 3); versions are 1000 × major + 10 × minor. */
+/* The driver that CUDA 13.0 needs (its release notes, table 3); versions are 1000 × major + 10 × minor. */
 enum { CUDA_VERSION_MIN = 13000, CUDA_SUCCESS_CODE = 0 };
 static const char DRIVER_MIN[] = "580";
 

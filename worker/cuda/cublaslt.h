@@ -1,6 +1,6 @@
-/* What is used of cuBLASLt 13, declared as in NVIDIA's cublasLt.h, so that the plugin can be built without
- * it: the library itself is only ever opened while the worker runs (libraries.h). A test compares all of it
- * with NVIDIA's header where that is installed. */
+/* The part of cuBLASLt 13 that is used, declared as in NVIDIA's cublasLt.h, so that the plugin can be built
+ * without it: the library itself is only ever opened while the worker runs (libraries.h). A test compares all
+ * of it with NVIDIA's header where that is installed. */
 #pragma once
 
 #include <driver_types.h>

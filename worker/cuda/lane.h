@@ -13,8 +13,8 @@
 #include "worker/cuda/watcher.h"
 #include "worker/runtime/kernel.h"
 
-/* What a library keeps for a lane (handles, plans), first in a struct of its own, and used in the lane's
- * turn. */
+/* The things that a library keeps for a lane (handles, plans), first in a struct of its own, and used in the
+ * lane's turn. */
 typedef struct CudaLanePart CudaLanePart;
 struct CudaLanePart {
     void (*free)(CudaLanePart *part);
@@ -40,7 +40,7 @@ typedef struct CudaLane {
  * enqueues (tables of pointers, shapes) is passed by value or lies in the card's memory. */
 cudaStream_t cuda_stream(const KernelContext *context);
 
-/* What follows is the plugin's own. */
+/* The members that follow are the plugin's own. */
 
 typedef struct CudaLaneOptions {
     int card;

@@ -87,7 +87,7 @@ typedef struct CudaNvrtc CudaNvrtc;
 /* Opens what can be found; the folders are PluginOptions.libraries. Does it once in a process. */
 void cuda_libraries_open(const char *folders);
 
-/* What was opened and what was not, in words, for PluginDevice. Lives as long as the process. */
+/* Tells what was opened and what was not, in words, for PluginDevice. Lives as long as the process. */
 const PluginLibrary *cuda_libraries(size_t *ret_count);
 
 /* The tables. NULL: the library cannot be used, or cuda_libraries_open() was not called. */

@@ -123,7 +123,7 @@ try_path(Search *search, const char *path)
     return false;
 }
 
-/* What must be loaded first may be missing: then the library says so itself. */
+/* The library to be loaded first may be missing: then the library says so itself. */
 static bool
 try_folder(Search *search, Slice folder)
 {
@@ -156,7 +156,7 @@ try_told_folders(Search *search, const char *folders)
     return false;
 }
 
-/* Of this code, which is in the plugin. */
+/* The address of this code, which is in the plugin. */
 static bool
 try_plugin_folder(Search *search)
 {

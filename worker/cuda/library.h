@@ -17,7 +17,7 @@ typedef struct LibraryFunction {
     size_t offset; /* of its pointer in the table */
 } LibraryFunction;
 
-/* How a library is found, and what is wanted of it. */
+/* The names by which a library is found, and what is wanted of it. */
 typedef struct LibraryWanted {
     const char *name;  /* "cuDNN" */
     const char *file;  /* "libcudnn.so.9" */

@@ -7,7 +7,7 @@ typedef enum CudaRule {
     /* A copy to the card waits for what the lane held when its destination was free: the last reader of
      * those bytes may still run. */
     CUDA_UPLOAD_WAITS = 1,
-    /* What is enqueued in the lane behind a copy to the card waits for it. */
+    /* Work that is enqueued in the lane behind a copy to the card waits for it. */
     CUDA_LANE_WAITS,
     /* A copy to the host waits for what the lane held when it began. */
     CUDA_DOWNLOAD_WAITS,

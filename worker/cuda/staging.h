@@ -17,12 +17,12 @@ typedef struct CudaChunk {
     ListLink link;
     CudaStaging *staging;
     char *data; /* CUDA_CHUNK_SIZE bytes */
-    /* What follows is the taker's. */
+    /* The members that follow are the taker's. */
     size_t used;
     size_t offset;
     int32_t users; /* atomic */
     void *owner;
-    /* Of a chunk that the card still reads: given back when this has passed. */
+    /* The event of a chunk that the card still reads: it is given back when this has passed. */
     CudaEvent *event;
     CudaWatcher *watcher;
 } CudaChunk;

@@ -7,7 +7,7 @@
 #include "worker/reference/strided_copy.h"
 #include "worker/runtime/kernel.h"
 
-/* What a device with a memory of its own does in place of the host's loops. */
+/* The loops that a device with a memory of its own has in place of the host's loops. */
 struct KernelMoves {
     /* The copy is simplified (strided_simplify). */
     Status (*copy)(KernelContext *context, const StridedCopy *copy, const Tensor *from, Tensor *to);

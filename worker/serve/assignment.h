@@ -1,4 +1,4 @@
-/* What RegisterGraph's answer tells of a partition: the device of each node, why nodes stayed on the host,
+/* The part of RegisterGraph's answer about devices: the device of each node, why nodes stayed on the host,
  * and the copies between memories.
  *
  * Threads: any. */

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* What threadIdx, blockIdx, blockDim and gridDim stand for. */
+/* The meaning of threadIdx, blockIdx, blockDim and gridDim. */
 typedef struct GridThread {
     uint3 index;
     int lane;
@@ -30,7 +30,7 @@ typedef struct GridBlock {
 extern GridThread *grid_thread;
 extern GridBlock grid_block;
 
-/* What a kernel's threads call. `mask` names the lanes that take part. */
+/* Functions that a kernel's threads call. `mask` names the lanes that take part. */
 void grid_barrier(void);
 void grid_warp_barrier(unsigned mask);
 uint64_t grid_shuffle(unsigned mask, uint64_t bits, int from_lane);

@@ -260,7 +260,7 @@ cudaGetDevice(int *number)
     return runtime_leave(error);
 }
 
-/* As an H100 has them, in so far as the plugin's decisions depend on them. */
+/* An H100's attributes, in so far as the plugin's decisions depend on them. */
 cudaError_t
 cudaGetDeviceProperties(struct cudaDeviceProp *properties, int number)
 {

@@ -1,5 +1,5 @@
-/* What every function of the runtime does first and last: the lock, the errors that a test has planned, the
- * error that this thread will be told by cudaGetLastError(). */
+/* The first and the last work of every function of the runtime: the lock, the errors that a test has planned,
+ * the error that this thread will be told by cudaGetLastError(). */
 #pragma once
 
 #include <cuda_runtime_api.h>

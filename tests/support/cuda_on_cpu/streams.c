@@ -14,7 +14,7 @@
 
 enum { STREAMS_MAX = 256, FUNCTIONS_MAX = 64, SHARED_DEFAULT = 48 << 10, SHARED_MAX = 227 << 10 };
 
-/* What a stream does at a time: a kernel, a copy or a fill; shared by the graphs that hold it. */
+/* One piece of a stream's work: a kernel, a copy or a fill; shared by the graphs that hold it. */
 typedef struct Work {
     int references;
     void (*run)(struct Work *work);

@@ -6,7 +6,7 @@
 
 #include "worker/cuda/kernels/product.h"
 
-/* Why a product is left to the plain kernel. */
+/* The reason for which a product is left to the plain kernel. */
 typedef enum BlasRefusal {
     BLAS_ACCEPTED,
     BLAS_NO_LIBRARY,

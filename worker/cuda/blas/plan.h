@@ -7,7 +7,7 @@
 #include "worker/cuda/blas/description.h"
 #include "worker/cuda/libraries.h"
 
-/* What is the library's own of a plan. */
+/* The library's part of a plan. */
 typedef struct BlasPlan {
     BlasDescription description;
     cublasLtMatmulDesc_t product;

@@ -182,7 +182,7 @@ typedef struct MapOp {
 #define MAP_OP(name, function, first, second) {name, CUDA_MAP_##function, {first, second}},
 static const MapOp map_ops[] = {MAP_OPS(MAP_OP) FOLD_OPS(MAP_OP) OTHER_OPS(MAP_OP)};
 
-/* What a node computes, found once. */
+/* The product that a node computes, found once. */
 typedef struct MapState {
     CudaMapFunction function;
     float parameters[CUDA_MAP_PARAMETERS_MAX];

@@ -50,7 +50,7 @@ map_element(const CudaMap &map, const int64_t *at, int64_t i)
     store(static_cast<R *>(map.output), i, F::of(a, b, c, p, q));
 }
 
-/* Of rank 1 at most: each input goes on by its one stride. */
+/* The walk of rank 1 at most: each input goes on by its one stride. */
 template <typename F, typename T, typename C, typename R>
 __global__ void
 map_line_kernel(CudaMap map)

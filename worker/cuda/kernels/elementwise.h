@@ -105,7 +105,7 @@ extern "C" {
     X(IS_FINITE, 1, fabs(a) < NUMBER(INFINITY))                                                              \
     X(IS_CHOSEN_INFINITY, 1, (p != 0 && a == -NUMBER(INFINITY)) || (q != 0 && a == NUMBER(INFINITY)))
 
-/* Of floats, integers and bools, to bool. */
+/* Comparisons of floats, integers and bools, to bool. */
 #define CUDA_COMPARISONS(X)                                                                                  \
     X(EQUAL, 2, a == b)                                                                                      \
     X(NOT_EQUAL, 2, a != b)                                                                                  \

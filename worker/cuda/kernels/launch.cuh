@@ -1,4 +1,4 @@
-/* How a kernel is started, and its dynamic shared memory: the two things that are written otherwise where a
+/* The start of a kernel, and its dynamic shared memory: the two things that are written otherwise where a
  * C++ compiler stands in for nvcc (tests/support/cuda_on_cpu/language.cuh, which comes first then). */
 #pragma once
 

@@ -43,7 +43,7 @@ apply_clipped(const CudaLstm &lstm, int activation, C x)
     return apply_gate(lstm.activations[activation], clip > 0 ? fmin(fmax(x, -clip), clip) : x);
 }
 
-/* What reaches a gate: both products, their biases, and the peephole's share of the memory. */
+/* The sum that reaches a gate: both products, their biases, and the peephole's share of the memory. */
 template <typename T> struct GateInputs {
     const CudaLstm &lstm;
     const T *sums;

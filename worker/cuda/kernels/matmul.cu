@@ -6,7 +6,7 @@
 /* A block has SIDE × SIDE threads and computes a tile of TILE × TILE elements, DEPTH products at a time. */
 enum { SIDE = 16, DEPTH = 16 };
 
-/* What sums are kept in: integers wrap. */
+/* The type in which sums are kept: integers wrap. */
 template <typename T> struct SumOf {
     using Type = Accumulator<T>;
 };

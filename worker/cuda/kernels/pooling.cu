@@ -89,7 +89,8 @@ template <typename C> struct Found {
     int64_t offset;
 };
 
-/* Of two, the one that a walk in the input's order would keep: the first of the largest, the first NaN. */
+/* Returns of two the one that a walk in the input's order would keep: the first of the largest, the first
+ * NaN. */
 template <typename C>
 __device__ __forceinline__ Found<C>
 larger_of(const Found<C> &left, const Found<C> &right)
@@ -121,7 +122,8 @@ lowest_value()
     }
 }
 
-/* How values become one: a state, its beginning, what adds a value and joins two states, and its result. */
+/* The way in which values become one: a state, its beginning, what adds a value and joins two states, and its
+ * result. */
 template <typename T> struct Largest {
     using C = Accumulator<T>;
     using State = Found<C>;

@@ -16,7 +16,8 @@
 
 enum { NAMED_MAX = 4 };
 
-/* How far a promise is. A kernel that completes before its start() returns needs no other thread. */
+/* The stage that a promise has reached. A kernel that completes before its start() returns needs no other
+ * thread. */
 typedef enum PromiseStage {
     PROMISE_STARTING,
     PROMISE_WAITING, /* start() has returned: whoever completes goes on with the run */

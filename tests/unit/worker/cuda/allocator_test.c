@@ -30,7 +30,7 @@ freed_neighbours_become_one_block(void **state)
     cuda_on_cpu_reset(true);
 }
 
-/* Of two free places the smaller one that is large enough is taken, wherever they lie. */
+/* The smaller of two free places that are large enough is taken, wherever they lie. */
 static void
 the_smallest_place_is_taken(void **state)
 {

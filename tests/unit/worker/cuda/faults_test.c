@@ -1,4 +1,4 @@
-/* What happens when calls of CUDA's fail: at any place while a card is opened or copies are under way, and
+/* Failures of CUDA's calls: at any place while a card is opened or copies are under way, and
  * for good. worker/cuda/errors.c is compiled here once more, so that a test can forget that the card broke.
  */
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
