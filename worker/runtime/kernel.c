@@ -68,8 +68,8 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
     }
     return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
         "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %" PRIu64 " of %" PRIu64
-        " bytes of device memory are in use%s",
-        index, dtype_name(dtype), text, size, memory.in_use, memory.limit, cached);
+        " bytes of the memory of /device:%s:%d are in use%s",
+        index, dtype_name(dtype), text, size, memory.in_use, memory.limit, device->type, device->id, cached);
 }
 
 /* Returns the buffer planned for the output, else a new one; NULL when memory is exhausted. */

@@ -115,8 +115,8 @@ upload_value(const Copying *copying, ScheduleNode *constant)
         device->memory(device, &memory);
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "node '%.*s': a constant of %zu bytes does not fit: %" PRIu64 " of %" PRIu64
-            " bytes of the memory of the %s are in use",
-            SLICE_PRINT(constant->node->name), size, memory.in_use, memory.limit, device->type);
+            " bytes of the memory of /device:%s:%d are in use",
+            SLICE_PRINT(constant->node->name), size, memory.in_use, memory.limit, device->type, device->id);
     }
     value->data = value->buffer->data;
     return upload_bytes(call, device, constant->value, value->buffer);

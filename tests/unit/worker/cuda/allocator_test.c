@@ -77,7 +77,8 @@ a_full_card_tells_its_sizes_and_recovers(void **state)
         call, STATUS_RESOURCE_EXHAUSTED, kernel_output(&context, 0, DTYPE_FLOAT32, &shape, &output));
     assert_string_equal(call->error.message,
         "output 0 of type float32 and shape [262144] needs 1048576 bytes, but 614400 of 1048576 bytes of "
-        "device memory are in use; 434176 are kept for later, at most 307200 of them in one piece");
+        "the memory of /device:GPU:0 are in use; 434176 are kept for later, at most 307200 of them in one "
+        "piece");
     tensor_buffer_unref(second);
     assert_status(call, STATUS_OK, kernel_output(&context, 0, DTYPE_FLOAT32, &shape, &output));
     tensor_unref(output);

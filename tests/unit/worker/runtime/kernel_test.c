@@ -84,7 +84,7 @@ an_output_past_the_limit_is_refused_with_sizes(void **state)
         kernel_output(&fixture.context, 0, DTYPE_FLOAT32, &shape, &output));
     assert_string_equal(fixture.call.error.message,
         "output 0 of type float32 and shape [1048576] needs 4194304 bytes, but 0 of 1048576 bytes of "
-        "device memory are in use");
+        "the memory of /device:CPU:0 are in use");
     shape = shape_vector(INT64_MAX / 2);
     assert_status(&fixture.call, STATUS_RESOURCE_EXHAUSTED,
         kernel_output(&fixture.context, 0, DTYPE_FLOAT32, &shape, &output));
