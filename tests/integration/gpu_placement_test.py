@@ -2,18 +2,15 @@
 """Steps in a pool of which only some workers have a GPU: real gateways and workers, the GPU is the test device
 (tests/support/test_device.h)."""
 
-import contextlib
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-import sluice  # noqa: E402
+from gpu_pool import TEST_DEVICE, Host, compile_on, pool, refusal  # noqa: E402
 
-PLUGINS = os.path.join(os.path.abspath(os.environ.get("OUT", "build/release")), "tests/plugins")
-WITHOUT = ("--cuda", "off")
-WITH = ("--cuda", "required", "--cuda-plugin", os.path.join(PLUGINS, "test_device_plugin.so"))
+WITHOUT = Host()
+WITH = Host(TEST_DEVICE)
 FLOAT = {"T": {"type": "DT_FLOAT"}}
 GRAPH = {"node": [
     {"name": "x", "op": "Placeholder", "attr": {"dtype": {"type": "DT_FLOAT"}, "shape": {"shape": {"dim": [{"size": "2"}]}}}},
@@ -21,52 +18,6 @@ GRAPH = {"node": [
     {"name": "anywhere", "op": "Neg", "input": ["x"], "attr": FLOAT}]}
 THERE = {"feeds": {"x": [1, 2]}, "fetches": ["there"]}
 ANYWHERE = {"feeds": {"x": [1, 2]}, "fetches": ["anywhere"]}
-
-
-class Pool(sluice.Cluster):
-    """A cluster whose workers have settings of their own."""
-
-    def __init__(self, *settings):
-        super().__init__(threads=(2,) * len(settings))
-        self._each = settings
-
-    def start_workers(self):
-        for index, settings in enumerate(self._each):
-            worker = sluice.Program("sluice-worker", "--listen", "127.0.0.1:0", "--name", f"w{index}", "--threads", "2", *settings)
-            self._programs.append(worker)
-            self.workers.append(worker)
-
-
-@contextlib.contextmanager
-def pool(*settings):
-    """A pool with a client; the loader finds the stub of a driver."""
-    before = os.environ.get("LD_LIBRARY_PATH")
-    with tempfile.TemporaryDirectory() as folder:
-        os.symlink(os.path.join(PLUGINS, "libcuda.so"), os.path.join(folder, "libcuda.so.1"))
-        os.environ["LD_LIBRARY_PATH"] = f"{folder}:{before or ''}"
-        try:
-            with Pool(*settings) as cluster:
-                yield cluster, cluster.client()
-        finally:
-            os.environ.pop("LD_LIBRARY_PATH")
-            if before is not None:
-                os.environ["LD_LIBRARY_PATH"] = before
-
-
-def compile_on(client, session, graph, request):
-    """The names of the workers that have registered the partitions."""
-    names = {worker["task"]: worker["name"] for worker in client.send("GET", "/workers")["workers"]}
-    signature = {"feeds": {"x": {"dtype": "float32"}}, "fetches": request["fetches"]}
-    answer = client.send("POST", f"/sessions/{session}/graphs/{graph}:compile", signature)
-    return [names[partition["task"]] for partition in answer["partitions"]]
-
-
-def refusal(client, session, request):
-    try:
-        client.step(session, request)
-    except sluice.Refused as refused:
-        return refused
-    raise AssertionError("the step was not refused")
 
 
 def what_asks_for_a_gpu_goes_to_the_worker_that_has_one():

@@ -579,7 +579,7 @@ make_devices(TestDevice *test)
         .copy = test_copy,
         .fence = test_fence,
         .fault = test_fault};
-    test->inner = (Device){.type = "CPU",
+    test->inner = (Device){.type = "GPU",
         .isa = test->options.host->isa,
         .thread_count = test->options.host->thread_count,
         .memory_number = TEST_MEMORY,
