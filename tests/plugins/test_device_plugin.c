@@ -3,9 +3,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/support/test_device.h"
 #include "worker/runtime/plugin.h"
+
+static Status (*leave_lane)(Call *call, Device *device, DeviceLane *lane);
+
+/* Ends a kernel's turn; once the file is there that SLUICE_TEST_DEVICE_FAULT names, the kernel has broken the
+ * device. */
+static Status
+leave_or_break(Call *call, Device *device, DeviceLane *lane)
+{
+    const char *file = getenv("SLUICE_TEST_DEVICE_FAULT");
+    if (file != NULL && access(file, F_OK) == 0) {
+        test_device_break(device, "an illegal address was accessed");
+    }
+    return leave_lane(call, device, lane);
+}
 
 static Status
 open_device(Call *call, const PluginOptions *options, PluginDevice *ret_device)
@@ -13,6 +28,8 @@ open_device(Call *call, const PluginOptions *options, PluginDevice *ret_device)
     TestDeviceOptions test = {.host = options->host, .memory = options->memory};
     Device *device = NULL;
     TRY(test_device_open(call, &test, &device));
+    leave_lane = device->leave;
+    device->leave = leave_or_break;
     *ret_device = (PluginDevice){.device = device, .card = "test device", .driver = "none"};
     return STATUS_OK;
 }

@@ -43,7 +43,8 @@ void cuda_on_cpu_fail(const char *function, unsigned index, cudaError_t error);
 /* Breaks the context for good: every call returns `error`, work is dropped. */
 void cuda_on_cpu_break(cudaError_t error);
 
-/* The same, by the next kernel that runs: it is found later, by a call that waits or asks. */
+/* The same, by the next kernel that runs: it is found later, by a call that waits or asks. Also by
+ * CUDA_ON_CPU_FAULT: an illegal address, once a file of this name is there. */
 void cuda_on_cpu_break_in_kernel(cudaError_t error);
 
 /* Returns how often the function was called since the last reset ("launch": kernels). */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/base/mutex.h"
 #include "tests/support/cuda_on_cpu/cuda_on_cpu.h"
@@ -25,6 +26,7 @@ static cudaError_t breaks_in_kernel;
 static int device_count = 1;
 static int device_capability = 90; /* also by CUDA_ON_CPU_CAPABILITY; 75 is 7.5 */
 static int image_capability;       /* the least for which kernels have code */
+static const char *fault_file;     /* CUDA_ON_CPU_FAULT; NULL: none */
 static bool has_read_environment;
 static _Thread_local cudaError_t last_error;
 static _Thread_local int device;
@@ -70,6 +72,7 @@ read_environment(void)
     if (images != NULL) {
         image_capability = (int)strtol(images, NULL, 10);
     }
+    fault_file = getenv("CUDA_ON_CPU_FAULT");
 }
 
 cudaError_t
@@ -104,6 +107,9 @@ runtime_broken(void)
 void
 runtime_kernel_runs(void)
 {
+    if (fault_file != NULL && access(fault_file, F_OK) == 0) {
+        breaks_in_kernel = cudaErrorIllegalAddress;
+    }
     if (breaks_in_kernel != cudaSuccess) {
         broken = breaks_in_kernel;
         breaks_in_kernel = cudaSuccess;
