@@ -214,6 +214,48 @@ caches_that_are_too_small_cost_time_and_nothing_else(void **state)
     cluster_stop(&cluster);
 }
 
+/* Makes a graph that multiplies a matrix of 0.5 by the feed and sums it up. */
+static void
+weighted_graph(Cluster *cluster, int rows)
+{
+    char graph[1024];
+    (void)snprintf(graph, sizeof graph,
+        "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
+        "{\"name\":\"w\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{"
+        "\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"%d\"},{\"size\":\"256\"}]},"
+        "\"floatVal\":[0.5]}}}},"
+        "{\"name\":\"axes\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
+        "\"tensor\":{"
+        "\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}},"
+        "{\"name\":\"p\",\"op\":\"Mul\",\"input\":[\"x\",\"w\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
+        "{\"name\":\"y\",\"op\":\"Sum\",\"input\":[\"p\",\"axes\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]"
+        "}",
+        rows);
+    cluster_graph(cluster, graph);
+}
+
+/* Blobs have a budget of their own; constants that a partition holds itself count as part of it. */
+static void
+weights_count_for_the_cache_of_blobs(void **state)
+{
+    static const char *const tight[] = {"--partition-cache=32KiB", NULL};
+    static const char *const tighter[] = {"--partition-cache=4KiB", NULL};
+    Cluster cluster;
+    (void)state;
+    assert_true(cluster_start(&cluster, &(ClusterOptions){.worker_count = 1, .worker_arguments = tight}));
+    cluster_session(&cluster, "{}");
+    weighted_graph(&cluster, 256);
+    cluster_expect_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", 200, "\"data\":[32768]");
+    cluster_stop(&cluster);
+    assert_true(cluster_start(&cluster, &(ClusterOptions){.worker_count = 1, .worker_arguments = tighter}));
+    cluster_session(&cluster, "{}");
+    weighted_graph(&cluster, 4);
+    cluster_expect_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", 429,
+        "is larger than the 4096 bytes that the worker keeps for all of them (its setting "
+        "'partition-cache')");
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
@@ -224,6 +266,7 @@ main(void)
         CLUSTER_TEST(a_signature_that_cannot_be_planned_is_refused_each_time),
         CLUSTER_TEST(a_plan_that_is_explained_leaves_nothing),
         CLUSTER_TEST(another_order_is_the_same_signature),
+        cmocka_unit_test(weights_count_for_the_cache_of_blobs),
         cmocka_unit_test(caches_that_are_too_small_cost_time_and_nothing_else),
     };
     return cmocka_run_group_tests_name("compile", tests, NULL, NULL);

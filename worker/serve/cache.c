@@ -51,6 +51,7 @@ is_partition_used(const void *partition)
 
 const CacheType partition_cache_type = {
     .name = "partition",
+    .setting = "partition-cache",
     .ref = ref_partition,
     .unref = unref_partition,
     .size = size_of_partition,
@@ -83,6 +84,7 @@ is_blob_used(const void *blob)
 
 const CacheType blob_cache_type = {
     .name = "blob",
+    .setting = "blob-cache",
     .ref = ref_blob,
     .unref = unref_blob,
     .size = size_of_blob,
@@ -255,8 +257,9 @@ cache_put(Call *call, Cache *cache, CacheKey key, void *value)
     }
     if (bytes > cache->stats.bytes_max) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
-            "a %s of %" PRIu64 " bytes is larger than the %" PRIu64 " bytes kept for all of them",
-            cache->type->name, bytes, cache->stats.bytes_max);
+            "a %s of %" PRIu64 " bytes is larger than the %" PRIu64
+            " bytes that the worker keeps for all of them (its setting '%s')",
+            cache->type->name, bytes, cache->stats.bytes_max, cache->type->setting);
     }
     CacheEntry *entry = entry_new(cache, name, value, bytes);
     if (entry == NULL) {

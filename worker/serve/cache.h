@@ -34,7 +34,8 @@ typedef struct CacheStats {
 } CacheStats;
 
 typedef struct CacheType {
-    const char *name; /* name of one value, for messages */
+    const char *name;    /* name of one value, for messages */
+    const char *setting; /* the worker's setting that bounds the cache, for messages */
     void (*ref)(void *value);
     void (*unref)(void *value);
     uint64_t (*size)(const void *value); /* bytes */

@@ -52,7 +52,8 @@ static const SettingDefinition definitions[] = {
     {.name = "partition-cache",
         .type = SETTING_BYTES,
         .default_value = "256MiB",
-        .meaning = "memory for registered partitions; the least used are forgotten first"},
+        .meaning = "memory for registered partitions without their large constants; the least used are "
+                   "forgotten first"},
     {.name = "blob-cache",
         .type = SETTING_BYTES,
         .default_value = "0",

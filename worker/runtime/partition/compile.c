@@ -211,6 +211,7 @@ bind_blob(
         is_kept ? blob_tensor(call, node->node, blob, tensor) : call_fail_memory(call, "a constant");
     tensor_buffer_unref(blob);
     node->value = tensor;
+    node->blob = sha256;
     return status;
 }
 

@@ -124,6 +124,23 @@ release_tensor(void *tensor)
     tensor_unref(tensor);
 }
 
+/* Lets a result that is bytes of an input (Identity, Reshape) count as that: their memory is counted already,
+ * with the input or with the blobs. */
+static void
+count_result(Partition *partition, ScheduleNode *node, const Tensor *result)
+{
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const ScheduleNode *input = &partition->nodes[node->node->inputs[i].node];
+        if (result->buffer != NULL && result->buffer == input->value->buffer) {
+            bool is_whole = result->data == input->value->data &&
+                            tensor_byte_size(result) == tensor_byte_size(input->value);
+            node->blob = is_whole ? input->blob : node->blob;
+            return;
+        }
+    }
+    partition->constant_bytes += tensor_byte_size(result);
+}
+
 static Status
 keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
 {
@@ -131,13 +148,13 @@ keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result
     if (value == NULL || arena_defer(partition->arena, release_tensor, value) == NULL) {
         return call_fail_memory(call, "a folded constant");
     }
+    count_result(partition, node, result);
     *value = *result;
     *result = (Tensor){0};
     node->kind = SCHEDULE_STATIC;
     node->is_cheap = true;
     node->kernel = NULL;
     node->value = value;
-    partition->constant_bytes += tensor_byte_size(value);
     return STATUS_OK;
 }
 

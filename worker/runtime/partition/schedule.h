@@ -61,6 +61,7 @@ typedef struct ScheduleNode {
     const char *reason; /* why the host computes it though there is an accelerator; NULL: nothing to say */
     void *state;
     const Tensor *value;    /* value of a constant */
+    Slice blob;             /* the digest of the blob that the value is, in any shape; empty: it is none */
     const Tensor *uploaded; /* the value in the accelerator's memory; NULL: nobody reads it there */
     uint32_t slot;          /* slot of the first input; the others follow */
     /* The first slot of its outputs, when they are more than STACK_OUTPUTS; else SLOT_NONE. */
@@ -148,8 +149,8 @@ struct Partition {
     uint32_t *retvals;
     uint32_t retval_count;
     uint32_t transfer_count;
-    bool has_arena; /* runs plan their memory (memory_plan.h) */
-    size_t constant_bytes;
+    bool has_arena;        /* runs plan their memory (memory_plan.h) */
+    size_t constant_bytes; /* of its own: blobs are their source's */
     /* Functions that its nodes may call; NULL: none. The body of a function shares the library of its
      * caller. */
     Library *library;

@@ -193,10 +193,50 @@ the_blob_cache_drops_what_was_used_longest_ago(void **state)
 
     TensorBuffer *large = tensor_buffer_new(33);
     assert_status(&call, STATUS_RESOURCE_EXHAUSTED, cache_put(&call, cache, second, large));
-    assert_string_equal(
-        call.error.message, "a blob of 33 bytes is larger than the 32 bytes kept for all of them");
+    assert_string_equal(call.error.message,
+        "a blob of 33 bytes is larger than the 32 bytes that the worker keeps for all of "
+        "them (its setting 'blob-cache')");
     tensor_buffer_unref(large);
     cache_free(cache);
+}
+
+/* Compiles a graph whose one blob of 16 bytes is shared by all nodes, and returns what the partition counts.
+ */
+static size_t
+size_with_blob(RunFixture *fixture, Cache *cache, const char *text)
+{
+    Owned owned = {.cache = cache, .tenant = SLICE("t")};
+    BlobSource source = {.context = &owned, .find = find_owned};
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_PARTITION partition = NULL;
+    MissingBlobs missing = {0};
+    assert_status(&fixture->call, STATUS_OK,
+        partition_compile(&fixture->call, def, fixture_devices(fixture), &source, &missing, &partition));
+    assert_int_equal(partition->nodes[partition->node_count - 2].kind, SCHEDULE_STATIC); /* it is folded */
+    return partition->constant_bytes;
+}
+
+/* A blob is its store's, whatever a folded node calls it; what folding makes of it is the partition's. */
+static void
+a_partition_counts_no_bytes_of_blobs(void **state)
+{
+    (void)state;
+    static const char *const passed_on = "w = _BlobConst() dtype=float32 shape=<4> sha256='aa11'\n"
+                                         "i = Identity(w) T=float32\n"
+                                         "j = Identity(i) T=float32\n"
+                                         "out = _Retval(j) T=float32 index=0\n";
+    static const char *const changed = "w = _BlobConst() dtype=float32 shape=<4> sha256='aa11'\n"
+                                       "n = Neg(w) T=float32\n"
+                                       "j = Identity(n) T=float32\n"
+                                       "out = _Retval(j) T=float32 index=0\n";
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    Cache *cache = cache_new(&blob_cache_type, 1024);
+    put_blob(&fixture.call, cache, "t", "aa11", 1);
+    assert_int_equal(size_with_blob(&fixture, cache, passed_on), 0);
+    assert_int_equal(size_with_blob(&fixture, cache, changed), 16);
+    cache_free(cache);
+    fixture_end(&fixture);
 }
 
 static void
@@ -262,6 +302,7 @@ main(void)
         cmocka_unit_test(bytes_that_are_no_bools_are_refused),
         cmocka_unit_test(a_blob_of_the_wrong_size_is_refused),
         cmocka_unit_test(the_blob_cache_drops_what_was_used_longest_ago),
+        cmocka_unit_test(a_partition_counts_no_bytes_of_blobs),
         cmocka_unit_test(cached_partitions_live_as_long_as_somebody_uses_them),
         cmocka_unit_test(each_failing_allocation_of_a_compile_is_told),
     };
