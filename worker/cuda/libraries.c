@@ -85,7 +85,6 @@ open_blas(const char *folders)
     return library_open(&wanted, folders, &texts[BLAS], &blas);
 }
 
-#if CUDA_HAS_DNN
 static CudaDnn dnn;
 
 static LibraryVersion
@@ -110,14 +109,17 @@ open_dnn(const char *folders)
     };
     return library_open(&wanted, folders, &texts[DNN], &dnn);
 }
-#else
+
+/* cuDNN asks cuBLASLt for its version when it looks for an engine, finds it by name if it is loaded, and
+ * aborts the process if it is not (seen in 9.19). */
 static PluginLibrary
-open_dnn(const char *folders)
+require_blas(PluginLibrary library)
 {
-    (void)folders;
-    return WITHOUT_HEADERS("cuDNN", "cudnn_graph.h");
+    if (library.reason == NULL && rows[BLAS].reason != NULL) {
+        library.reason = "it needs cuBLASLt, which cannot be used";
+    }
+    return library;
 }
-#endif
 
 void
 cuda_libraries_open(const char *folders)
@@ -127,7 +129,7 @@ cuda_libraries_open(const char *folders)
     }
     rows[NVRTC] = open_nvrtc(folders);
     rows[BLAS] = open_blas(folders);
-    rows[DNN] = open_dnn(folders);
+    rows[DNN] = require_blas(open_dnn(folders));
     is_open = true;
 }
 
@@ -154,11 +156,7 @@ cuda_blas(void)
 const CudaDnn *
 cuda_dnn(void)
 {
-#if CUDA_HAS_DNN
     return table_of(DNN, &dnn);
-#else
-    return table_of(DNN, NULL);
-#endif
 }
 
 const CudaNvrtc *

@@ -1,19 +1,14 @@
 /* The vendor's libraries: cuBLASLt for products, cuDNN for convolutions, NVRTC for fused kernels. None is
- * linked; each is a table of its functions, NULL when it cannot be used. The tables have those functions
- * whose headers were there when this was built.
+ * linked; each is a table of its functions, NULL when it cannot be used. NVRTC is only used when its header
+ * was there when this was built.
  *
  * Threads: cuda_libraries_open() by the one that opens the device; the tables are constant from then on. */
 #pragma once
 
 #include "worker/cuda/cublaslt.h"
+#include "worker/cuda/cudnn.h"
 #include "worker/runtime/plugin.h"
 
-#if __has_include(<cudnn_graph.h>)
-#include <cudnn_graph.h>
-#define CUDA_HAS_DNN 1
-#else
-#define CUDA_HAS_DNN 0
-#endif
 #if __has_include(<nvrtc.h>)
 #include <nvrtc.h>
 #define CUDA_HAS_NVRTC 1
@@ -68,13 +63,9 @@ typedef struct CudaBlas {
     CUDA_BLAS_FUNCTIONS(CUDA_FUNCTION_POINTER)
 } CudaBlas;
 
-#if CUDA_HAS_DNN
 typedef struct CudaDnn {
     CUDA_DNN_FUNCTIONS(CUDA_FUNCTION_POINTER)
 } CudaDnn;
-#else
-typedef struct CudaDnn CudaDnn;
-#endif
 
 #if CUDA_HAS_NVRTC
 typedef struct CudaNvrtc {

@@ -23,6 +23,25 @@ every_library_has_a_table_or_a_reason(void **state)
     }
 }
 
+/* Without a card it has no handle; without cuBLASLt it would end the process. */
+static void
+cudnn_is_used_with_cublaslt_only(void **state)
+{
+    (void)state;
+    const CudaDnn *dnn = cuda_dnn();
+    cudnnHandle_t handle = NULL;
+    if (dnn == NULL) {
+        return;
+    }
+    assert_non_null(cuda_blas());
+    cudnnStatus_t status = dnn->cudnnCreate(&handle);
+    if (status == CUDNN_STATUS_SUCCESS) {
+        assert_int_equal(dnn->cudnnDestroy(handle), CUDNN_STATUS_SUCCESS);
+    } else {
+        assert_int_equal(status, CUDNN_STATUS_NOT_INITIALIZED);
+    }
+}
+
 /* NVRTC opens its builtins by name, which are in no path of the loader's. */
 static void
 nvrtc_compiles_with_the_builtins_beside_it(void **state)
@@ -57,6 +76,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_library_has_a_table_or_a_reason),
+        cmocka_unit_test(cudnn_is_used_with_cublaslt_only),
         cmocka_unit_test(nvrtc_compiles_with_the_builtins_beside_it),
     };
     return cmocka_run_group_tests_name("worker/cuda/libraries", tests, open_libraries, NULL);
