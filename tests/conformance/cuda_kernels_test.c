@@ -71,6 +71,8 @@ static const CudaKernelCase movements[] = {
     {"ConcatV2", NULL, {"T[2,3]", "T[2,1]", "int32[] 1"}},
     {"ConcatV2", NULL, {"T[2,3]", "T[0,3]", "T[1,3]", "int32[] 0"}},
     {"ConcatV2", NULL, {"T[1]", "T[2]", "T[1]", "T[3]", "int32[] 0"}},
+    {"ConcatV2", NULL,
+        {"T[1]", "T[2]", "T[1]", "T[3]", "T[1]", "T[2]", "T[1]", "T[3]", "T[1]", "T[2]", "int32[] 0"}},
     {"onnx::Concat", "axis=-1", {"T[2,3]", "T[2,1]", "T[2,2]"}},
     {"Pack", "axis=1", {"T[3,2]", "T[3,2]"}},
     {"Unpack", "axis=1; num=3", {"T[2,3]"}},

@@ -138,7 +138,7 @@ compute_on_card(Call *call, const Kernel *kernel, const Node *node, const Tensor
     Tensor given[OP_CASE_TENSORS_MAX] = {0};
     for (uint32_t index = 0; index < node->input_count; index++) {
         given[index] =
-            kernel_bit(kernel->host_inputs, index) ? tensor_ref(&inputs[index]) : upload(&inputs[index]);
+            kernel_wants_host(kernel, node, index) ? tensor_ref(&inputs[index]) : upload(&inputs[index]);
     }
     KernelContext context = {.call = call,
         .device = &card,

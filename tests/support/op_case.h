@@ -14,7 +14,7 @@
 #include "shared/base/call.h"
 #include "shared/graph/graph.h"
 
-enum { OP_CASE_TENSORS_MAX = 10 };
+enum { OP_CASE_TENSORS_MAX = 12 };
 
 typedef struct OpCase {
     const char *op;

@@ -136,6 +136,7 @@ typedef struct Kernel {
      * all from the 31st on. On the host, an output's bit says that it is small and about shapes. */
     uint32_t host_inputs;
     uint32_t host_outputs;
+    bool is_last_on_host; /* so is the last input, whatever its number is (the axis of ConcatV2) */
 
     /* Bit i set, in kernels of the host: compute() does not read the elements of input i, which may lie in
      * any memory (Shape), or only passes them on (Identity); with KERNEL_PASSES, output i lies where it does.
@@ -166,11 +167,19 @@ typedef struct KernelFamily {
     const char *file;
 } KernelFamily;
 
-/* Returns the bit for an input or output (host_inputs, host_outputs, any_inputs). */
+/* Returns the bit for an input or output (host_outputs, any_inputs). */
 static inline bool
 kernel_bit(uint32_t bits, uint32_t index)
 {
     return (bits >> (index < 31 ? index : 31) & 1) != 0;
+}
+
+/* Returns whether the kernel wants this input of the node on the host. */
+static inline bool
+kernel_wants_host(const Kernel *kernel, const Node *node, uint32_t input)
+{
+    return kernel_bit(kernel->host_inputs, input) ||
+           (kernel->is_last_on_host && input + 1 == node->input_count);
 }
 
 /* Completes what start() began. After a failure, the reason is in the call of the context (call_fail). */

@@ -68,7 +68,7 @@ compute_on_card(void *opaque, Call *call, const Node *node, const Tensor *inputs
         return call_fail(call, STATUS_UNIMPLEMENTED, "no kernel for '%.*s'", SLICE_PRINT(node->op->name));
     }
     for (uint32_t index = 0; index < node->input_count; index++) {
-        moved[index] = kernel_bit(kernel->host_inputs, index) ? tensor_ref(&inputs[index])
+        moved[index] = kernel_wants_host(kernel, node, index) ? tensor_ref(&inputs[index])
                                                               : move_tensor(bench, &inputs[index], true);
     }
     KernelContext context = {.call = call,

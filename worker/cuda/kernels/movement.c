@@ -92,27 +92,11 @@ supports_border(const Node *node)
     return (mode == NULL || slice_equal(mode->value.s, SLICE("constant"))) && supports_movement(node);
 }
 
-/* ConcatV2's axis is its last input, wherever that is. */
-#define CONCAT_SUPPORTS(count)                                                                               \
-    static bool supports_##count##_inputs(const Node *node)                                                  \
-    {                                                                                                        \
-        return node->input_count == (count) && supports_movement(node);                                      \
-    }
-CONCAT_SUPPORTS(2)
-CONCAT_SUPPORTS(3)
-CONCAT_SUPPORTS(4)
-CONCAT_SUPPORTS(5)
-CONCAT_SUPPORTS(6)
-CONCAT_SUPPORTS(7)
-CONCAT_SUPPORTS(8)
-CONCAT_SUPPORTS(9)
-
 #define MOVEMENT(name, support, on_host)                                                                     \
     {                                                                                                        \
         .op = name, .supports = support, .create = create_movement, .destroy = destroy_movement,             \
         .compute = compute_movement, .host_inputs = on_host                                                  \
     }
-#define CONCAT_OF(count) MOVEMENT("ConcatV2", supports_##count##_inputs, 1U << ((count)-1))
 
 enum {
     FIRST = 1 << 0,
@@ -134,14 +118,12 @@ static const Kernel movement_kernels[] = {
     MOVEMENT("onnx::Slice", supports_movement, BOUNDS),
     MOVEMENT("StridedSliceGrad", supports_movement, FIRST | SECOND | THIRD | 1 << 3),
     MOVEMENT("Concat", supports_movement, FIRST),
-    CONCAT_OF(2),
-    CONCAT_OF(3),
-    CONCAT_OF(4),
-    CONCAT_OF(5),
-    CONCAT_OF(6),
-    CONCAT_OF(7),
-    CONCAT_OF(8),
-    CONCAT_OF(9),
+    {.op = "ConcatV2",
+        .supports = supports_movement,
+        .create = create_movement,
+        .destroy = destroy_movement,
+        .compute = compute_movement,
+        .is_last_on_host = true},
     MOVEMENT("Pack", supports_movement, 0),
     MOVEMENT("Unpack", supports_movement, 0),
     MOVEMENT("Split", supports_movement, FIRST),

@@ -57,7 +57,7 @@ kernel_input_memory(const ScheduleNode *node, uint32_t input)
     if (device_is_host(node->device)) {
         return kernel_bit(node->kernel->any_inputs, input) ? MEMORY_ANY : MEMORY_HOST;
     }
-    return kernel_bit(node->kernel->host_inputs, input) ? MEMORY_HOST : node->device->memory_number;
+    return kernel_wants_host(node->kernel, node->node, input) ? MEMORY_HOST : node->device->memory_number;
 }
 
 typedef enum InputRule {
@@ -246,7 +246,7 @@ is_host_argument(const Assigning *assigning, const ScheduleNode *node, uint32_t 
 {
     if (node->kind == SCHEDULE_KERNEL) {
         const Kernel *kernel = assigning->kernels[node->node->id];
-        return kernel_bit(kernel == NULL ? node->kernel->host_inputs : kernel->host_inputs, input);
+        return kernel_wants_host(kernel == NULL ? node->kernel : kernel, node->node, input);
     }
     return node->kind == SCHEDULE_FORWARD || (node->kind == SCHEDULE_SWITCH && input == 1);
 }
