@@ -29,10 +29,14 @@ BATCH = 8
 
 
 def _run(client, graph, options):
+    """Returns the outputs, and how many copies between memories each run makes."""
+    request = {"feeds": graph.feeds, "fetches": graph.fetches}
     session = client.session(**options)
     try:
-        client.graph(session, graph.document())
-        return client.step(session, {"feeds": graph.feeds, "fetches": graph.fetches})["outputs"]
+        name = client.graph(session, graph.document())
+        outputs = client.step(session, request)["outputs"]
+        registrations = client.plan(session, name, request)["registrations"]
+        return outputs, sum(registration.get("copies", 0) for registration in registrations)
     finally:
         client.send("DELETE", f"/sessions/{session}")
 
@@ -41,8 +45,9 @@ def _run_all(graphs, has_test_devices):
     """Returns the outputs of each graph on one worker and on two, and the counts of the devices."""
     with sluice.Cluster(threads=(2, 2), has_test_devices=has_test_devices) as cluster:
         client = cluster.client()
-        outputs = [_run(client, graph, options) for graph in graphs for options in (ONE, TWO)]
-    return outputs, cluster.device_counts
+        runs = [_run(client, graph, options) for graph in graphs for options in (ONE, TWO)]
+    print(f"copies between memories: {[copies for _, copies in runs]}")
+    return [outputs for outputs, _ in runs], cluster.device_counts
 
 
 def _expect_share(counts):

@@ -2,7 +2,8 @@
 """run_corpus.py CORPUS   Runs every case of a corpus of frozen TensorFlow graphs over REST, on a gateway with two
 workers: once on one worker, once with its nodes spread over both. CORPUS is a folder, a tar of one, or a folder that
 holds tf1-frozen.tar.xz. Prints a line per failure and the counts, writes build/conformance-tf.json with every case's
-outcome, time and number of cut edges. Ends with 1 when a case failed that known_failures.txt does not name.
+outcome, time, number of cut edges and of copies between memories. Ends with 1 when a case failed that
+known_failures.txt does not name.
 
 REPORT=file  where it writes the outcomes
 CASES=text  only cases whose name contains it
@@ -36,6 +37,7 @@ STEP_MS = 60000
 SLOW_MS = 500
 MEMORY_MIN = 64 * 1024
 SHOWN_REASONS = 40
+SHOWN_COPIES = 10
 # Ops of which no two generators give the same numbers. A case that depends on one still must run and give the right
 # types and shapes; only then, when its numbers are others, it counts as skipped.
 RANDOM = {"RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal",
@@ -54,12 +56,13 @@ class Outcome:
         self.state = "failed"
         self.reason = ""
         self.cut_edges = None
+        self.copies = 0  # between memories, in every run
         self.elapsed_ms = 0.0
         self.memory = {}  # by run: of each partition (planned bytes, bytes it took)
 
     def document(self):
         return {"case": self.name, "mode": self.mode, "state": self.state, "reason": self.reason,
-                "cut_edges": self.cut_edges, "elapsed_ms": round(self.elapsed_ms, 1), "memory": self.memory}
+                "cut_edges": self.cut_edges, "copies": self.copies, "elapsed_ms": round(self.elapsed_ms, 1), "memory": self.memory}
 
 
 # --- One case -----------------------------------------------------------------------------------------------
@@ -85,6 +88,8 @@ def run_step(client, case, mode, outcome):
         step = client.step(session, request)
         outcome.elapsed_ms = (time.perf_counter() - begin) * 1000
         outcome.memory["first"] = memory_of(step)
+        registrations = client.plan(session, request["graph"], request)["registrations"]
+        outcome.copies = sum(registration.get("copies", 0) for registration in registrations)
         if max(taken for _, taken in outcome.memory["first"]) >= MEMORY_MIN:
             client.step(session, request)  # of what was not known ahead, it learns
             outcome.memory["third"] = memory_of(client.step(session, request))
@@ -167,6 +172,14 @@ def report_memory(outcomes, run):
             print(f"  {outcome.name} ({outcome.mode}): planned {planned}, took {taken}")
 
 
+def report_copies(outcomes):
+    """Between the memories of a worker's devices, graph by graph."""
+    copying = sorted((outcome for outcome in outcomes if outcome.copies), key=lambda one: -one.copies)
+    print(f"{sum(outcome.copies for outcome in copying)} copies between memories in {len(copying)} of {len(outcomes)} runs")
+    for outcome in copying[:SHOWN_COPIES]:
+        print(f"  {outcome.name} ({outcome.mode}): {outcome.copies}")
+
+
 def report(outcomes, known):
     counts = collections.Counter(outcome.state for outcome in outcomes)
     failures = [outcome for outcome in outcomes if outcome.state == "failed"]
@@ -187,6 +200,7 @@ def report(outcomes, known):
     print()
     cuts = [outcome.cut_edges for outcome in outcomes if outcome.cut_edges]
     print(f"{sum(cuts)} edges cut in {len(cuts)} cases")
+    report_copies(outcomes)
     report_memory(outcomes, "first")
     report_memory(outcomes, "third")
     for mode in MODES:
