@@ -7,7 +7,7 @@
 
 #include "worker/runtime/kernel.h"
 
-enum { CUDA_CASE_INPUTS_MAX = 8 };
+enum { CUDA_CASE_INPUTS_MAX = 12 };
 
 /* Inputs are tensor literals (tensor_literals.h) or stand for several: in "T[2,3]" T becomes each dtype that
  * the kernel takes; where no elements stand, they are drawn. */
