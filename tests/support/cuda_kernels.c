@@ -19,6 +19,7 @@ static Device card; /* as the bench's, but for the memory of tensors */
 static const char *compared[COMPARED_MAX];
 static size_t compared_count;
 static size_t comparison_count;
+static uint64_t drawing; /* what is drawn next */
 
 static void
 release_block(TensorBuffer *buffer)
@@ -217,20 +218,28 @@ cuda_kernels_compute(Call *call, const Node *node, Tensor *inputs, Tensor *outpu
     return is_right ? compared_status : call_fail(call, STATUS_INTERNAL, "the card computes something else");
 }
 
+/* Returns a small number; with `is_factor` one near 1 or -1, of which a product of thousands is neither 0 nor
+ * infinite, so that its order matters little. */
+static double
+number_of(int drawn, bool is_factor)
+{
+    double factor = 1 + (drawn - 48) / 4800.0;
+    return !is_factor ? (drawn - 48) / 16.0 : drawn % 2 == 0 ? factor : -factor;
+}
+
 /* Draws small numbers, of both signs where the dtype has them. */
 static void
-append_elements(Buffer *text, Dtype dtype, int64_t count)
+append_elements(Buffer *text, Dtype dtype, int64_t count, bool is_factor)
 {
-    static uint64_t state = 1;
     bool is_unsigned = dtype >= DTYPE_UINT8 && dtype <= DTYPE_UINT64;
     bool is_complex = dtype_is_complex(dtype);
     for (int64_t index = 0; index < (is_complex ? 2 : 1) * count; index++) {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        int drawn = (int)(state >> 33) % 97;
+        drawing = drawing * 6364136223846793005U + 1442695040888963407U;
+        int drawn = (int)(drawing >> 33) % 97;
         if (dtype == DTYPE_BOOL) {
             buffer_append_format(text, " %d", drawn % 2);
         } else if (dtype_is_floating(dtype) || is_complex) {
-            buffer_append_format(text, " %g", (drawn - 48) / 16.0);
+            buffer_append_format(text, " %g", number_of(drawn, is_factor));
         } else {
             buffer_append_format(text, " %d", is_unsigned ? drawn % 13 : drawn % 13 - 6);
         }
@@ -251,7 +260,7 @@ count_elements(const char *shape)
 
 /* Writes an input; T stands for this dtype. */
 static void
-write_input(const char *input, Dtype dtype, Buffer *ret_text)
+write_input(const char *op, const char *input, Dtype dtype, Buffer *ret_text)
 {
     const char *shape = strchr(input, '[');
     if (shape == NULL) {
@@ -260,7 +269,7 @@ write_input(const char *input, Dtype dtype, Buffer *ret_text)
     Dtype own = input[0] == 'T' ? dtype : dtype_from_name((Slice){input, (size_t)(shape - input)});
     buffer_append_format(ret_text, "%s%s", dtype_name(own), shape);
     if (strchr(shape, ' ') == NULL) {
-        append_elements(ret_text, own, count_elements(shape));
+        append_elements(ret_text, own, count_elements(shape), strstr(op, "Prod") != NULL);
     }
 }
 
@@ -285,8 +294,9 @@ run_case(const CudaKernelCase *kernel_case, Dtype dtype)
 {
     Buffer texts[CUDA_CASE_INPUTS_MAX] = {0};
     OpCase op_case = {.op = kernel_case->op, .attrs = kernel_case->attrs};
+    drawing = 1; /* a case draws the same whatever comes before it */
     for (size_t index = 0; index < CUDA_CASE_INPUTS_MAX && kernel_case->inputs[index] != NULL; index++) {
-        write_input(kernel_case->inputs[index], dtype, &texts[index]);
+        write_input(kernel_case->op, kernel_case->inputs[index], dtype, &texts[index]);
         op_case.inputs[index] = buffer_string(&texts[index]);
         assert_non_null(op_case.inputs[index]);
     }
