@@ -13,10 +13,12 @@ CUDA_CFLAGS := $(if $(HAS_CUDA),$(patsubst %,-isystem %,$(CUDA_HOME)/include $(C
 # Objects of the plugin stand in programs (tests) and in shared objects.
 $(OUT)/worker/cuda/%.o $(OUT)/gen/worker/cuda/%.o $(OUT)/tests/support/cuda_on_cpu/%.o: CFLAGS += -fPIC
 
-# For the CPU: no runtime of C++ is needed, so that programs are linked as those of C are.
+# For the CPU: no runtime of C++ is needed, so that programs are linked as those of C are. Kernels of products are mostly
+# fmaf(), which is an instruction where this machine has it, and else a call; both round once.
 CUDA_ON_CPU := tests/support/cuda_on_cpu
+CUDA_ON_CPU_FMA := $(if $(shell grep -m1 -ow fma /proc/cpuinfo 2>/dev/null),-mfma)
 CXXFLAGS_cuda := -std=gnu++17 -Wall -Wextra -Wshadow -Werror -g -fvisibility=hidden -ffunction-sections -fdata-sections \
-    -ffp-contract=off -Wno-unknown-pragmas -fno-exceptions -fno-rtti -fno-threadsafe-statics -pthread
+    -ffp-contract=off -Wno-unknown-pragmas -fno-exceptions -fno-rtti -fno-threadsafe-statics -pthread $(CUDA_ON_CPU_FMA)
 $(OUT)/%.cu.o: %.cu $(OUT)/flags
 	@mkdir -p $(@D); echo "CXX  $<"; $(filter %ccache,$(CC)) $(CXX) $(CPPFLAGS) $(CUDA_CFLAGS) -include $(CUDA_ON_CPU)/language.cuh \
 	    $(CXXFLAGS_cuda) $(CFLAGS_$(VARIANT):-O2=-O1) -fPIC -MMD -MP -x c++ -c -o $@ $<

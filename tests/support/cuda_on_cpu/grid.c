@@ -28,7 +28,9 @@ typedef struct Fiber {
 
 typedef struct Warp {
     int lanes;
-    int waiting;
+    int ready;      /* lanes that can go on */
+    int at_barrier; /* lanes that wait for the whole block */
+    int waiting;    /* lanes that wait for others of the warp */
     uint64_t turn;
     uint64_t slots[2][WARP_SIZE]; /* two, because nobody is two shuffles ahead of another */
 } Warp;
@@ -50,7 +52,8 @@ static void (*kernel_body)(void *);
 static void *kernel_arguments;
 static uint64_t random_state = 1;
 
-/* Saves the caller's registers on its stack and goes on where `to` was left. */
+/* Saves the caller's registers on its stack and goes on where `to` was left: by a jump, as the processor
+ * would take a return for one to its last caller, and guess wrong. */
 void grid_switch(void **ret_from, void *to);
 __asm__(".text\n"
         ".globl grid_switch\n"
@@ -60,7 +63,7 @@ __asm__(".text\n"
         "  mov %rsp,(%rdi)\n"
         "  mov %rsi,%rsp\n"
         "  pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n"
-        "  ret\n"
+        "  pop %rcx\n jmp *%rcx\n"
         ".size grid_switch,.-grid_switch\n");
 
 /* The sanitizers are told of every switch, since they keep shadows of the stacks. */
@@ -163,6 +166,7 @@ end_fiber(Fiber *fiber)
 #endif
     free_stacks[free_stack_count++] = fiber->stack;
     fiber->stack = NULL;
+    warps[fiber->thread.warp].ready--;
     alive--;
 }
 
@@ -190,8 +194,18 @@ wait_for_turn(const uint64_t *turn, uint64_t seen)
     Fiber *fiber = current;
     fiber->turn = turn;
     fiber->turn_seen = seen;
+    warps[fiber->thread.warp].ready--;
     switch_to_scheduler(false);
     fiber->turn = NULL;
+}
+
+static void
+release_block(void)
+{
+    for (int warp = 0; warp * WARP_SIZE < thread_count; warp++) {
+        warps[warp].ready += warps[warp].at_barrier;
+        warps[warp].at_barrier = 0;
+    }
 }
 
 void
@@ -201,7 +215,9 @@ grid_barrier(void)
     if (++barrier_waiting == thread_count) { /* as CUDA has it: not those that have not ended yet */
         barrier_waiting = 0;
         barrier_turn++;
+        release_block();
     } else {
+        warps[grid_thread->warp].at_barrier++;
         wait_for_turn(&barrier_turn, seen);
     }
 }
@@ -213,6 +229,7 @@ grid_warp_barrier(unsigned mask)
     uint64_t seen = warp->turn;
     int wanted = mask == UINT32_MAX ? warp->lanes : __builtin_popcount(mask);
     if (++warp->waiting == wanted) {
+        warp->ready += warp->waiting - 1;
         warp->waiting = 0;
         warp->turn++;
     } else {
@@ -230,17 +247,6 @@ grid_shuffle(unsigned mask, uint64_t bits, int from_lane)
     return slots[from_lane & (WARP_SIZE - 1)];
 }
 
-static bool
-warp_may_run(int warp)
-{
-    for (int lane = 0; lane < warps[warp].lanes; lane++) {
-        if (may_run(&fibers[warp * WARP_SIZE + lane])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Draws one of the warps that can go on; -1: there is none. */
 static int
 draw_warp(void)
@@ -248,7 +254,7 @@ draw_warp(void)
     int ready[BLOCK_MAX / WARP_SIZE];
     size_t count = 0;
     for (int warp = 0; warp * WARP_SIZE < thread_count; warp++) {
-        if (warp_may_run(warp)) {
+        if (warps[warp].ready > 0) {
             ready[count++] = warp;
         }
     }
@@ -258,18 +264,14 @@ draw_warp(void)
 static void
 run_warp(int warp)
 {
+    Fiber *fiber = &fibers[warp * WARP_SIZE];
     int lanes = warps[warp].lanes;
-    int first = (int)grid_random((uint64_t)lanes);
-    bool moves = true;
-    while (moves) {
-        moves = false;
-        for (int i = 0; i < lanes; i++) {
-            Fiber *fiber = &fibers[warp * WARP_SIZE + (first + i) % lanes];
-            if (may_run(fiber)) {
-                resume_fiber(fiber);
-                moves = true;
-            }
+    int lane = (int)grid_random((uint64_t)lanes);
+    while (warps[warp].ready > 0) {
+        if (may_run(&fiber[lane])) {
+            resume_fiber(&fiber[lane]);
         }
+        lane = lane + 1 == lanes ? 0 : lane + 1;
     }
 }
 
@@ -291,6 +293,7 @@ prepare_block(uint3 index)
                 .warp = i / WARP_SIZE},
         };
         warps[i / WARP_SIZE].lanes++;
+        warps[i / WARP_SIZE].ready++;
     }
 }
 

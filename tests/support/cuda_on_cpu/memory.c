@@ -48,6 +48,8 @@ make_arena(void)
     if (arena == NULL) {
         arena = mmap(NULL, ARENA_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         assert(arena != MAP_FAILED);
+        /* It is opened and closed for each kernel, which takes time for every page: let them be large. */
+        (void)madvise(arena, ARENA_SIZE, MADV_HUGEPAGE);
         blocks = new_block(arena, ARENA_SIZE, NULL);
     }
 }
