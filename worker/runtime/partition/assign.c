@@ -141,6 +141,14 @@ passes_values_on(const ScheduleNode *node)
     return node->kernel->sharing == KERNEL_PASSES && node->kernel->any_inputs != 0;
 }
 
+/* Returns whether the node is computed, and could be anywhere: it is no transfer, no control flow, reads
+ * elements, and has neither strings nor handles. */
+static bool
+may_have_device(const ScheduleNode *node)
+{
+    return node->kind == SCHEDULE_KERNEL && node->kernel->any_inputs == 0 && has_plain_data(node->node);
+}
+
 /* Finds the accelerator's kernel for a node; NULL, with the reason in the node, when the host computes it. */
 static const Kernel *
 find_candidate(const Assigning *assigning, ScheduleNode *node)
@@ -488,11 +496,27 @@ infer_shapes(Assigning *assigning)
     }
 }
 
+/* A gateway sends a node that asks for an accelerator to a worker that has one; by the time it comes, another
+ * process without one may be in the worker's place. The gateway may try another worker then. */
+static Status
+refuse_requests(Call *call, const Partition *partition)
+{
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        const ScheduleNode *node = &partition->nodes[id];
+        if (asks_for(node, ACCELERATOR_NAME) && may_have_device(node)) {
+            return call_fail(call, STATUS_UNAVAILABLE,
+                "node '%.*s' asks for '%s', which this worker does not have", SLICE_PRINT(node->node->name),
+                ACCELERATOR_NAME);
+        }
+    }
+    return STATUS_OK;
+}
+
 Status
 assign_devices(Call *call, Partition *partition)
 {
     if (partition->accelerator == NULL) {
-        return STATUS_OK;
+        return refuse_requests(call, partition);
     }
     assert(!device_is_host(partition->accelerator));
     AUTO_ARENA arena = arena_new(ASSIGNING_MAX);

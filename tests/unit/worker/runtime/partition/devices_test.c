@@ -176,26 +176,44 @@ the_graph_chooses_the_gpu(void **state)
     fixture_end(&fixture);
 }
 
+/* Compiles a graph whose node 'a' asks for a GPU, which fails so. */
+static void
+expect_refusal(RunFixture *fixture, Status code, const char *message)
+{
+    Partition *partition = NULL;
+    MissingBlobs missing = {0};
+    AUTO_GRAPH_DEF def = graph_literal("x = _Arg() T=float32 index=0\n"
+                                       "a = Neg(x) T=float32 @/device:GPU:0\n"
+                                       "out = _Retval(a) T=float32 index=0\n");
+    assert_int_equal(
+        partition_compile(&fixture->call, def, fixture_devices(fixture), NULL, &missing, &partition), code);
+    assert_string_equal(fixture->call.error.message, message);
+}
+
 static void
 a_node_is_refused_whose_gpu_cannot_compute_it(void **state)
 {
     (void)state;
     RunFixture fixture;
-    Partition *partition = NULL;
-    MissingBlobs missing = {0};
     TestDeviceOptions options = {.lacks = "Neg"};
     fixture_begin(&fixture, 2);
     options.host = fixture.device;
     accelerator_begin(&fixture.call, &options, &fixture.accelerator);
-    AUTO_GRAPH_DEF def = graph_literal("x = _Arg() T=float32 index=0\n"
-                                       "a = Neg(x) T=float32 @/device:GPU:0\n"
-                                       "out = _Retval(a) T=float32 index=0\n");
-    assert_int_equal(
-        partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition),
-        STATUS_INVALID_ARGUMENT);
-    assert_string_equal(fixture.call.error.message,
+    expect_refusal(&fixture, STATUS_INVALID_ARGUMENT,
         "node 'a' asks for '/device:GPU:0', which has no kernel of 'Neg' for its types and attributes; with "
         "\"soft_placement\" the session would run it on the CPU");
+    fixture_end(&fixture);
+}
+
+/* The gateway takes it for a worker that has lost its GPU, and tries another. */
+static void
+a_node_is_refused_whose_gpu_is_not_there(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    expect_refusal(
+        &fixture, STATUS_UNAVAILABLE, "node 'a' asks for '/device:GPU:0', which this worker does not have");
     fixture_end(&fixture);
 }
 
@@ -331,6 +349,7 @@ main(void)
         cmocka_unit_test(the_graph_chooses_the_cpu),
         cmocka_unit_test(the_graph_chooses_the_gpu),
         cmocka_unit_test(a_node_is_refused_whose_gpu_cannot_compute_it),
+        cmocka_unit_test(a_node_is_refused_whose_gpu_is_not_there),
         cmocka_unit_test(a_loop_waits_for_no_copy),
         cmocka_unit_test(a_device_out_of_service_takes_no_runs),
         cmocka_unit_test(a_full_device_fails_the_step_alone),
