@@ -272,6 +272,10 @@ later_runs_are_tensorflows_too(void **state)
             {"int32[3] 46 88 87", "int32[3] 13 76 17", "int32[3] 16 53 91"}},
         {"r = RandomShuffle(v) T=int32 seed=7 seed2=8", "int32",
             {"int32[6] 3 5 6 4 2 1", "int32[6] 4 5 2 3 6 1", "int32[6] 4 6 2 1 5 3"}},
+        {"p = Slice(v, z, f) T=int32 Index=int32\nr = RandomShuffle(p) T=int32 seed=7 seed2=8", "int32",
+            {"int32[5] 2 1 3 4 5", "int32[5] 4 1 3 2 5", "int32[5] 2 4 5 3 1"}},
+        {"r = RandomShuffle(l) T=float32 seed=7 seed2=8", "float32",
+            {"float32[2,3] 0 0 0 1 2 0", "float32[2,3] 0 0 0 1 2 0", "float32[2,3] 1 2 0 0 0 0"}},
         {"r = Multinomial(l, n) T=float32 output_dtype=int64 seed=7 seed2=8", "int64",
             {"int64[2,5] 0 1 1 2 2 1 1 1 1 0", "int64[2,5] 0 0 2 0 1 1 0 1 1 0",
                 "int64[2,5] 0 0 0 0 0 1 1 0 0 1"}},
@@ -282,6 +286,7 @@ later_runs_are_tensorflows_too(void **state)
         (void)snprintf(graph, sizeof graph,
             "s = Const() dtype=int32 value=int32<1>(3)\na = Const() dtype=int32 value=int32(0)\n"
             "b = Const() dtype=int32 value=int32(100)\nn = Const() dtype=int32 value=int32(5)\n"
+            "z = Const() dtype=int32 value=int32<1>(0)\nf = Const() dtype=int32 value=int32<1>(5)\n"
             "v = _Arg() T=int32 index=0\nl = _Arg() T=float32 index=1\n%s\no = _Retval(r) T=%s index=0\n",
             rows[row].node, rows[row].dtype);
         for (size_t run = 0; run < COUNT_OF(cases); run++) {

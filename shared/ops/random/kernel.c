@@ -423,7 +423,8 @@ shuffle_supports(const Node *node)
     return dtype_is_copyable(node->input_dtypes[0]);
 }
 
-/* Shuffles from the front (Fisher and Yates): position n gets one of the numbers not yet placed. */
+/* Shuffles from the front (Fisher and Yates): position n gets one of the numbers not yet placed. It draws
+ * count - 1 words. */
 static void
 shuffle_order(Philox philox, int64_t *order, int64_t count)
 {
@@ -454,7 +455,8 @@ shuffle_compute(KernelContext *context)
     Shape vector = shape_vector(input->shape.dims[0]);
     TRY(output_new(context, &output));
     TRY(scratch_new(context, DTYPE_INT64, &vector, &order));
-    TRY(random_sequence_reserve(context, (uint64_t)(count + PHILOX_WORDS - 1) / PHILOX_WORDS, &start));
+    uint64_t words = (uint64_t)vector.dims[0] - 1;
+    TRY(random_sequence_reserve(context, (words + PHILOX_WORDS - 1) / PHILOX_WORDS, &start));
     shuffle_order(start, order.data, vector.dims[0]);
     size_t size = (size_t)(count / vector.dims[0]) * dtype_size(input->dtype);
     for (int64_t n = 0; n < vector.dims[0]; n++) {
