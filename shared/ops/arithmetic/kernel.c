@@ -86,6 +86,7 @@ NUMBERS(subtract, a - b)
 NUMBERS(multiply, (a * b))
 NUMBERS(squared_difference, (a - b) * (a - b))
 REALS(divide, ELEMENTWISE_REFUSES_ZERO, a / b, divide_signed(a, b), a / b)
+REALS(truncate_divide, ELEMENTWISE_REFUSES_ZERO, trunc(a / b), divide_signed(a, b), a / b)
 REALS(floor_divide, ELEMENTWISE_REFUSES_ZERO, floor(a / b), floor_divide_signed(a, b), a / b)
 REALS(remainder, ELEMENTWISE_REFUSES_ZERO, fmod(a, b), remainder_signed(a, b), a % b)
 REALS(floor_remainder, ELEMENTWISE_REFUSES_ZERO, FLOOR_REMAINDER(a, b), floor_remainder_signed(a, b), a % b)
@@ -265,7 +266,7 @@ static const Kernel arithmetic_kernels[] = {
     ELEMENTWISE_KERNEL("MulNoNan", multiply_no_nan),
     ELEMENTWISE_KERNEL("Div", real_divide),
     ELEMENTWISE_KERNEL("RealDiv", real_divide),
-    ELEMENTWISE_KERNEL("TruncateDiv", divide),
+    ELEMENTWISE_KERNEL("TruncateDiv", truncate_divide),
     ELEMENTWISE_KERNEL("TruncateMod", remainder),
     ELEMENTWISE_KERNEL("DivNoNan", divide_no_nan),
     ELEMENTWISE_KERNEL("FloorDiv", floor_divide),

@@ -121,7 +121,7 @@ typedef struct MapOp {
     X("MulNoNan", MULTIPLY_NO_NAN, NULL, NULL)                                                               \
     X("Div", DIVIDE, NULL, NULL)                                                                             \
     X("RealDiv", DIVIDE, NULL, NULL)                                                                         \
-    X("TruncateDiv", DIVIDE, NULL, NULL)                                                                     \
+    X("TruncateDiv", TRUNCATE_DIVIDE, NULL, NULL)                                                            \
     X("TruncateMod", REMAINDER, NULL, NULL)                                                                  \
     X("DivNoNan", DIVIDE_NO_NAN, NULL, NULL)                                                                 \
     X("FloorDiv", FLOOR_DIVIDE, NULL, NULL)                                                                  \

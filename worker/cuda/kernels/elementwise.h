@@ -52,6 +52,7 @@ extern "C" {
         a *(1 + tanh(sqrt(NUMBER(0.63661977236758134308)) * (a + NUMBER(0.044715) * a * a * a))) / 2)        \
     X(DIVIDE_BY_PARAMETER, 1, a / p)                                                                         \
     X(DIVIDE, 2, a / b)                                                                                      \
+    X(TRUNCATE_DIVIDE, 2, trunc(a / b))                                                                      \
     X(FLOOR_DIVIDE, 2, floor(a / b))                                                                         \
     X(REMAINDER, 2, fmod(a, b))                                                                              \
     X(FLOOR_REMAINDER, 2, fmod(a, b) != 0 && (fmod(a, b) < 0) != (b < 0) ? fmod(a, b) + b : fmod(a, b))      \
