@@ -20,10 +20,11 @@ matrices_are_decomposed_and_solved(void **state)
                         "0.1567858991804371 1.7074595695998724 1.760681686165901 0 -0.19878664198647267 "
                         "1.6249565751021602"}},
         {.op = "Cholesky", .inputs = {"float32[0,0]"}, .outputs = {"float32[0,0]"}},
-        {.op = "Cholesky",
-            .inputs = {"float32[2,2] 1 2 2 1"},
-            .error = "matrix 0 is not positive definite",
-            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "Cholesky", /* matrices that are not positive definite */
+            .inputs = {"float32[3,2,2] 1 2 2 1 4 2 2 3 4 2 2 1"},
+            .outputs = {"float32[3,2,2] nan 0 nan nan 2 0 1 1.4142135 nan 0 nan nan"}},
+        {.op = "Cholesky", .inputs = {"float32[2,2] 1 nan nan 1"}, .outputs = {"float32[2,2] 1 0 nan nan"}},
+        {.op = "Cholesky", .inputs = {"float64[1,1] 0"}, .outputs = {"float64[1,1] nan"}},
         {.op = "Cholesky",
             .inputs = {"float32[2,3] -1.47 0.09 1 0.68 -0.13 -1.18"},
             .error = "the size of a square matrix is 2 on one side and 3 on the other",

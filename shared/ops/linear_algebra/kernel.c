@@ -78,6 +78,17 @@ fail_singular(KernelContext *context, int64_t n)
     return call_fail(context->call, STATUS_INVALID_ARGUMENT, "matrix %lld is not invertible", (long long)n);
 }
 
+static void
+fill_lower_triangle(double *matrix, int64_t size, double value)
+{
+    for (int64_t row = 0; row < size; row++) {
+        for (int64_t column = 0; column < size; column++) {
+            matrix[row * size + column] = column <= row ? value : 0;
+        }
+    }
+}
+
+/* A matrix that is not positive definite fails nobody's step: its factor is NaN, as TensorFlow's is. */
 static Status
 cholesky_compute(KernelContext *context)
 {
@@ -87,8 +98,7 @@ cholesky_compute(KernelContext *context)
     for (int64_t n = 0; n < batch.count && area > 0; n++) {
         double *matrix = load_matrix(&batch, n, false);
         if (!matrices_cholesky(matrix, batch.size)) {
-            return call_fail(
-                context->call, STATUS_INVALID_ARGUMENT, "matrix %lld is not positive definite", (long long)n);
+            fill_lower_triangle(matrix, batch.size, NAN);
         }
         memcpy(&doubles_out(&batch.doubles, 0)[n * area], matrix, (size_t)area * sizeof *matrix);
     }

@@ -13,7 +13,7 @@ matrices_cholesky(double *a, int64_t size)
             for (int64_t k = 0; k < column; k++) {
                 sum -= a[row * size + k] * a[column * size + k];
             }
-            if (row == column && !(sum > 0)) {
+            if (row == column && sum <= 0) { /* NaN goes on */
                 return false;
             }
             a[row * size + column] = row == column ? sqrt(sum) : sum / a[column * size + column];
