@@ -199,6 +199,9 @@ casts_between_all_types(void **state)
         cuda_kernels_compare(&(CudaKernelCase){"Cast", attrs, {"T[67]"}}, 1);
     }
     static const CudaKernelCase ends[] = {
+        {"Cast", "DstT=int32", {"float32[6] nan inf -inf 1e10 -1e10 -1.5"}},
+        {"Cast", "DstT=uint32", {"float32[6] nan inf -inf 3e9 -1e10 -1.5"}},
+        {"Cast", "DstT=uint8", {"float64[6] nan inf 3e9 300 -1e10 -1.5"}},
         {"Cast", "DstT=int64", {"float32[6] nan inf -inf 1e30 -1e30 -1.5"}},
         {"Cast", "DstT=uint64", {"float64[6] nan inf -inf 1e30 -1e30 -1.5"}},
         {"Cast", "DstT=int8", {"float64[4] 300 -300 127.9 -128.9"}},

@@ -39,26 +39,26 @@ static const Reader readers[DTYPE_COUNT] = {SIGNED_ELEMENTS(READER, load, CLASS_
         UNSIGNED_ELEMENTS(READER, load, CLASS_UNSIGNED) BOOL_ELEMENTS(READER, load, CLASS_UNSIGNED)
             FLOATING_ELEMENTS(READER, load, CLASS_REAL) COMPLEX_ELEMENTS(READER, load, CLASS_COMPLEX)};
 
+/* Truncates within [-end, end); all other numbers and NaN give -end. */
 static int64_t
-truncate_signed(double value)
+truncate_within(double value, double end)
 {
-    if (value >= 0x1p63) {
-        return INT64_MAX;
-    }
-    if (value >= -0x1p63) {
-        return (int64_t)value;
-    }
-    return value < 0 ? INT64_MIN : 0; /* NaN is not below zero */
+    return (int64_t)(value >= -end && value < end ? value : -end);
+}
+
+static int64_t
+truncate_signed(double value, size_t size)
+{
+    return truncate_within(value, size < sizeof(int64_t) ? 0x1p31 : 0x1p63);
 }
 
 /* Converts a number below zero as C converts the signed integer. */
 static uint64_t
-truncate_unsigned(double value)
+truncate_unsigned(double value, size_t size)
 {
-    if (value >= 0x1p63) {
-        return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
-    }
-    return (uint64_t)truncate_signed(value);
+    bool is_large = size == sizeof(uint64_t) && value >= 0x1p63 && value < 0x1p64;
+    return is_large ? (uint64_t)value
+                    : (uint64_t)truncate_within(value, size < sizeof(uint32_t) ? 0x1p31 : 0x1p63);
 }
 
 #define WRITE_LOOP(name, member, conversion, upper, lower, storage, compute, read, write)                    \
@@ -70,22 +70,36 @@ truncate_unsigned(double value)
         }                                                                                                    \
     }
 
+#define TRUNCATE_LOOP(name, member, conversion, part, upper, lower, storage, compute, read, write)           \
+    static void name##_##lower(const Values *values, int64_t count, void *output)                            \
+    {                                                                                                        \
+        storage *z = output;                                                                                 \
+        for (int64_t n = 0; n < count; n++) {                                                                \
+            z[n] = write(conversion(part(values->member[n]), sizeof(storage)));                              \
+        }                                                                                                    \
+    }
+
 #define IS_TRUE(value) ((value) != 0)
 
-#define WRITE_LOOPS(name, member, to_signed, to_unsigned, to_real, to_complex)                               \
-    SIGNED_ELEMENTS(WRITE_LOOP, name, member, to_signed)                                                     \
-    UNSIGNED_ELEMENTS(WRITE_LOOP, name, member, to_unsigned)                                                 \
+#define INTEGER_WRITE_LOOPS(name, member)                                                                    \
+    SIGNED_ELEMENTS(WRITE_LOOP, name, member, )                                                              \
+    UNSIGNED_ELEMENTS(WRITE_LOOP, name, member, )                                                            \
+    WRITE_LOOPS(name, member, , )
+
+#define FLOATING_WRITE_LOOPS(name, member, part)                                                             \
+    SIGNED_ELEMENTS(TRUNCATE_LOOP, name, member, truncate_signed, part)                                      \
+    UNSIGNED_ELEMENTS(TRUNCATE_LOOP, name, member, truncate_unsigned, part)                                  \
+    WRITE_LOOPS(name, member, part, )
+
+#define WRITE_LOOPS(name, member, to_real, to_complex)                                                       \
     BOOL_ELEMENTS(WRITE_LOOP, name, member, IS_TRUE)                                                         \
     FLOATING_ELEMENTS(WRITE_LOOP, name, member, to_real)                                                     \
     COMPLEX_ELEMENTS(WRITE_LOOP, name, member, to_complex)
 
-#define SIGNED_PART(value) truncate_signed(creal(value))
-#define UNSIGNED_PART(value) truncate_unsigned(creal(value))
-
-WRITE_LOOPS(store_signed, signed_integers, , , , )
-WRITE_LOOPS(store_unsigned, unsigned_integers, , , , )
-WRITE_LOOPS(store_real, reals, truncate_signed, truncate_unsigned, , )
-WRITE_LOOPS(store_complex, complexes, SIGNED_PART, UNSIGNED_PART, creal, )
+INTEGER_WRITE_LOOPS(store_signed, signed_integers)
+INTEGER_WRITE_LOOPS(store_unsigned, unsigned_integers)
+FLOATING_WRITE_LOOPS(store_real, reals, )
+FLOATING_WRITE_LOOPS(store_complex, complexes, creal)
 
 typedef void (*Store)(const Values *values, int64_t count, void *output);
 

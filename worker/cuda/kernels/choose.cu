@@ -84,27 +84,29 @@ cuda_clip(CudaType type, const CudaMap *map, cudaStream_t stream)
     EACH_REAL_TYPE(type, clip<T>(map, stream));
 }
 
-/* Saturates at the ends of 64 bits; NaN gives 0. */
+/* Truncates within [-end, end); all other numbers and NaN give -end. */
+__device__ __forceinline__ int64_t
+truncate_within(double value, double end)
+{
+    return static_cast<int64_t>(value >= -end && value < end ? value : -end);
+}
+
+template <typename T>
 __device__ __forceinline__ int64_t
 truncate_signed(double value)
 {
-    if (value >= 0x1p63) {
-        return INT64_MAX;
-    }
-    if (value >= -0x1p63) {
-        return static_cast<int64_t>(value);
-    }
-    return value < 0 ? INT64_MIN : 0;
+    return truncate_within(value, sizeof(T) < sizeof(int64_t) ? 0x1p31 : 0x1p63);
 }
 
 /* Converts a number below zero as the signed integer is converted. */
+template <typename T>
 __device__ __forceinline__ uint64_t
 truncate_unsigned(double value)
 {
-    if (value >= 0x1p63) {
-        return value < 0x1p64 ? static_cast<uint64_t>(value) : UINT64_MAX;
+    if (sizeof(T) == sizeof(uint64_t) && value >= 0x1p63 && value < 0x1p64) {
+        return static_cast<uint64_t>(value);
     }
-    return static_cast<uint64_t>(truncate_signed(value));
+    return static_cast<uint64_t>(truncate_within(value, sizeof(T) < sizeof(uint32_t) ? 0x1p31 : 0x1p63));
 }
 
 /* Stores a value of one of the three widest types, which hold all others exactly. */
@@ -118,8 +120,8 @@ store_converted(T *output, int64_t i, V value, bool is_bool)
         store(output, i, static_cast<Accumulator<T>>(value));
     } else if constexpr (is_floating<V>()) {
         bool is_signed = static_cast<T>(-1) < static_cast<T>(1);
-        output[i] =
-            is_signed ? static_cast<T>(truncate_signed(value)) : static_cast<T>(truncate_unsigned(value));
+        output[i] = is_signed ? static_cast<T>(truncate_signed<T>(value))
+                              : static_cast<T>(truncate_unsigned<T>(value));
     } else {
         output[i] = static_cast<T>(value);
     }
