@@ -71,8 +71,10 @@ WRAPPING_COMBINE(replace, ((void)a, b))
 WRAPPING_COMBINE(add, a + b)
 WRAPPING_COMBINE(subtract, a - b)
 WRAPPING_COMBINE(multiply, (a * b))
-ORDERED_COMBINE(minimum, b < a || b != b ? b : a, b < a ? b : a)
-ORDERED_COMBINE(maximum, b > a || b != b ? b : a, b > a ? b : a)
+ORDERED_COMBINE(minimum, b < a ? b : a, b < a ? b : a)
+ORDERED_COMBINE(maximum, b > a ? b : a, b > a ? b : a)
+ORDERED_COMBINE(newer_minimum, a < b ? a : b, a < b ? a : b)
+ORDERED_COMBINE(newer_maximum, a > b ? a : b, a > b ? a : b)
 
 #define ORDERED_ROW(name)                                                                                    \
     [DTYPE_FLOAT64] = name##_float64, [DTYPE_INT64] = name##_int64, [DTYPE_UINT64] = name##_uint64
@@ -85,6 +87,8 @@ static const CombineLoop combine_loops[WIDE_COUNT][DTYPE_COUNT] = {
     [WIDE_MULTIPLY] = {WRAPPING_ROW(multiply)},
     [WIDE_MINIMUM] = {ORDERED_ROW(minimum)},
     [WIDE_MAXIMUM] = {ORDERED_ROW(maximum)},
+    [WIDE_NEWER_MINIMUM] = {ORDERED_ROW(newer_minimum)},
+    [WIDE_NEWER_MAXIMUM] = {ORDERED_ROW(newer_maximum)},
 };
 
 bool
@@ -104,11 +108,11 @@ wide_fill_neutral(WideCombination combination, Dtype dtype, Tensor *wide)
 {
     assert(combination < WIDE_COUNT && wide->dtype == wide_dtype(dtype));
     const Range *range = &ranges[dtype];
-    if (combination != WIDE_MINIMUM && combination != WIDE_MAXIMUM) {
+    if (combination < WIDE_MINIMUM) {
         fill_number(wide, combination == WIDE_MULTIPLY ? 1 : 0);
         return;
     }
-    int end = combination == WIDE_MINIMUM ? 0 : 1;
+    int end = combination == WIDE_MINIMUM || combination == WIDE_NEWER_MINIMUM ? 0 : 1;
     const void *element = range->wide == DTYPE_FLOAT64 ? (const void *)&range->real[end]
                           : range->wide == DTYPE_INT64 ? (const void *)&range->integer[end]
                                                        : (const void *)&range->natural[end];

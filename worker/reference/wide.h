@@ -11,8 +11,11 @@ typedef enum WideCombination {
     WIDE_ADD,
     WIDE_SUBTRACT,
     WIDE_MULTIPLY,
-    WIDE_MINIMUM, /* NaN wins over a number, as for the maximum */
+    WIDE_MINIMUM, /* what is there stays unless the new number is beyond it: NaN stays, and never comes */
     WIDE_MAXIMUM,
+    WIDE_NEWER_MINIMUM, /* the new number comes unless what is there is beyond it: NaN comes, and never stays
+                         */
+    WIDE_NEWER_MAXIMUM,
     WIDE_COUNT,
 } WideCombination;
 

@@ -1,4 +1,6 @@
-/* Slices folded together by their segments: sums, means, products, extremes. */
+/* Slices folded together by their segments: sums, means, products, extremes. Of NaN and what comes behind it
+ * the extremes take the latter, as TensorFlow does (UnsortedSegmentMax everywhere, SegmentMax where a slice
+ * is narrower than its vectors). */
 #include <math.h>
 
 #include "worker/reference/fill.h"
@@ -160,12 +162,12 @@ compute_segments(KernelContext *context, const SegmentOp *op)
 FOLDS(sorted_sum, WIDE_ADD, DIVIDE_NOT, SORTED, 0)
 FOLDS(sorted_mean, WIDE_ADD, DIVIDE_BY_COUNT, SORTED, 0)
 FOLDS(sorted_product, WIDE_MULTIPLY, DIVIDE_NOT, SORTED, 1)
-FOLDS(sorted_minimum, WIDE_MINIMUM, DIVIDE_NOT, SORTED, 0)
-FOLDS(sorted_maximum, WIDE_MAXIMUM, DIVIDE_NOT, SORTED, 0)
+FOLDS(sorted_minimum, WIDE_NEWER_MINIMUM, DIVIDE_NOT, SORTED, 0)
+FOLDS(sorted_maximum, WIDE_NEWER_MAXIMUM, DIVIDE_NOT, SORTED, 0)
 FOLDS(unsorted_sum, WIDE_ADD, DIVIDE_NOT, UNSORTED, 0)
 FOLDS(unsorted_product, WIDE_MULTIPLY, DIVIDE_NOT, UNSORTED, 0)
-FOLDS(unsorted_minimum, WIDE_MINIMUM, DIVIDE_NOT, UNSORTED, 0)
-FOLDS(unsorted_maximum, WIDE_MAXIMUM, DIVIDE_NOT, UNSORTED, 0)
+FOLDS(unsorted_minimum, WIDE_NEWER_MINIMUM, DIVIDE_NOT, UNSORTED, 0)
+FOLDS(unsorted_maximum, WIDE_NEWER_MAXIMUM, DIVIDE_NOT, UNSORTED, 0)
 FOLDS(sparse_sum, WIDE_ADD, DIVIDE_NOT, SPARSE, 0)
 FOLDS(sparse_mean, WIDE_ADD, DIVIDE_BY_COUNT, SPARSE, 0)
 FOLDS(sparse_root, WIDE_ADD, DIVIDE_BY_ROOT, SPARSE, 0)
