@@ -48,6 +48,19 @@ the_largest_come_first(void **state)
             .attrs = "k=1",
             .inputs = {"float32[3] 1 4 2"},
             .outputs = {"float32[1] 4", "int32[1] 1"}},
+        {.op = "TopKV2", /* NaN is the largest number, whatever k is */
+            .inputs = {"float32[3] 1 3 nan", "int32[] 1"},
+            .outputs = {"float32[1] nan", "int32[1] 2"}},
+        {.op = "TopKV2",
+            .inputs = {"float32[5] 3 nan 3 5 nan", "int32[] 4"},
+            .outputs = {"float32[4] nan nan 5 3", "int32[4] 1 4 3 0"}},
+        {.op = "onnx::TopK",
+            .inputs = {"float32[4] -inf nan 3 inf", "int64[1] 2"},
+            .outputs = {"float32[2] nan inf", "int64[2] 1 3"}},
+        {.op = "onnx::TopK",
+            .attrs = "largest=0",
+            .inputs = {"float32[4] nan -inf 3 nan", "int64[1] 3"},
+            .outputs = {"float32[3] -inf 3 nan", "int64[3] 1 2 0"}},
         {.op = "TopKV2", .inputs = {"float32[3] 1 4 2", "int32[] 0"}, .outputs = {"float32[0]", "int32[0]"}},
         {.op = "TopKV2",
             .inputs = {"float32[3] 1 4 2", "int32[] 4"},
@@ -65,11 +78,45 @@ the_largest_come_first(void **state)
     RUN(cases);
 }
 
+/* TensorFlow begins with the lowest finite number at position 0, and NaN is never above it. */
+static void
+extremes_overlook_nan_as_tensorflow_does(void **state)
+{
+    (void)state;
+    static const Dtype floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
+    static const struct {
+        const char *numbers;
+        const char *largest;
+        const char *smallest;
+    } rows[] = {
+        {"[3] 1 nan 3", "int64[] 2", "int64[] 0"},
+        {"[3] nan 1 3", "int64[] 2", "int64[] 1"},
+        {"[3] 3 1 nan", "int64[] 0", "int64[] 1"},
+        {"[2] nan nan", "int64[] 0", "int64[] 0"},
+        {"[3] -inf nan -inf", "int64[] 0", "int64[] 0"},
+        {"[2] nan -inf", "int64[] 0", "int64[] 1"},
+        {"[2] nan inf", "int64[] 1", "int64[] 0"},
+        {"[5] 3 nan 3 5 1", "int64[] 3", "int64[] 4"},
+    };
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        for (size_t n = 0; n < COUNT_OF(floats); n++) {
+            char input[64];
+            (void)snprintf(input, sizeof input, "%s%s", dtype_name(floats[n]), rows[row].numbers);
+            const OpCase cases[] = {
+                {.op = "ArgMax", .inputs = {input, "int32[] 0"}, .outputs = {rows[row].largest}},
+                {.op = "ArgMin", .inputs = {input, "int32[] 0"}, .outputs = {rows[row].smallest}},
+            };
+            RUN(cases);
+        }
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_largest_come_first),
+        cmocka_unit_test(extremes_overlook_nan_as_tensorflow_does),
     };
     return cmocka_run_group_tests_name("reference/order", tests, NULL, NULL);
 }

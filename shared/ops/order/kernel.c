@@ -8,7 +8,8 @@ static bool
 supports_extremes(const Node *node)
 {
     Dtype indices = node->output_dtypes[node->output_count - 1];
-    return is_beyond_of(node->input_dtypes[0]) != NULL && (indices == DTYPE_INT32 || indices == DTYPE_INT64);
+    return is_beyond_of(node->input_dtypes[0], NAN_BEYOND) != NULL &&
+           (indices == DTYPE_INT32 || indices == DTYPE_INT64);
 }
 
 static int64_t
@@ -25,18 +26,19 @@ find_extreme(IsBeyond is_beyond, const void *line, const Lines *lines, bool larg
 }
 
 static Status
-compute_extremes(KernelContext *context, int64_t axis, bool largest, bool last)
+compute_extremes(KernelContext *context, int64_t axis, NanPlace place, bool largest, bool last)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     Lines lines = lines_along(&input->shape, (int)(axis < 0 ? axis + input->shape.rank : axis));
     int64_t size = (int64_t)dtype_size(input->dtype);
+    IsBeyond is_beyond = is_beyond_of(input->dtype, place);
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             const char *line = (const char *)input->data + (outer * lines.size * lines.inner + inner) * size;
-            write_index(output, outer * lines.inner + inner,
-                find_extreme(is_beyond_of(input->dtype), line, &lines, largest, last));
+            write_index(
+                output, outer * lines.inner + inner, find_extreme(is_beyond, line, &lines, largest, last));
         }
     }
     return STATUS_OK;
@@ -48,7 +50,7 @@ arg_by_input(KernelContext *context, bool largest)
     int64_t axis = 0;
     size_t count = 0;
     TRY(kernel_input_ints(context, 1, &axis, 1, &count));
-    return compute_extremes(context, axis, largest, false);
+    return compute_extremes(context, axis, NAN_BEHIND, largest, false);
 }
 
 static Status
@@ -67,7 +69,7 @@ static Status
 onnx_arg_compute(KernelContext *context)
 {
     const Node *node = context->node;
-    return compute_extremes(context, node_attr_int(node, "axis"),
+    return compute_extremes(context, node_attr_int(node, "axis"), NAN_BEYOND,
         slice_equal(node->op->name, SLICE("onnx::ArgMax")), node_attr_int(node, "select_last_index") != 0);
 }
 

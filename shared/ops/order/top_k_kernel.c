@@ -1,5 +1,5 @@
 /* The k largest (or smallest) elements of each line. Among equal elements the first one in the input comes
- * first.
+ * first. NaN counts as the largest number.
  *
  * They are kept in a heap whose root is replaced by the next better element. With sorted=false, which
  * promises no order, the heap itself is the answer. heap_sink() moves as libstdc++'s heap does, on which
@@ -125,7 +125,7 @@ run_top_k(KernelContext *context, int64_t axis, bool largest, bool is_sorted)
     TRY(kernel_output(context, 1, context->node->output_dtypes[1], &shapes[1], &ignored));
     int position = (int)(axis < 0 ? axis + input->shape.rank : axis);
     TopK top = {
-        .is_beyond = is_beyond_of(input->dtype),
+        .is_beyond = is_beyond_of(input->dtype, NAN_LARGEST),
         .lines = lines_along(&input->shape, position),
         .k = shapes[0].dims[position],
         .largest = largest,
@@ -158,7 +158,7 @@ onnx_top_k_compute(KernelContext *context)
 static bool
 supports_top_k(const Node *node)
 {
-    return is_beyond_of(node->input_dtypes[0]) != NULL &&
+    return is_beyond_of(node->input_dtypes[0], NAN_LARGEST) != NULL &&
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
 }
 
