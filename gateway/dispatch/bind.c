@@ -200,20 +200,23 @@ typedef struct Choice {
     const Dispatcher *dispatcher;
     const Holders *holders; /* of the slot's partition; NULL: none */
     PlanGpu gpu;
+    uint64_t memory; /* bytes that the slot is thought to need */
     int64_t avoided; /* the worker that failed the attempt before, an index in the roster; -1: none */
     uint64_t now_ns;
 } Choice;
 
 /* Returns what it costs, in slots that run there, that a worker has no GPU though the slot gains by one, or
- * has one though others gain more. Workers that are all alike cost nothing. */
+ * has one though others gain more. Workers that are all alike cost nothing. One whose memory is too small is
+ * as good as none; the slot may still get it, because its memory is an estimate. */
 static int64_t
 gpu_cost(const Choice *choice, const Seat *seat)
 {
     const Dispatcher *dispatcher = choice->dispatcher;
-    if (dispatcher->gpu_seat_count == 0 || dispatcher->gpu_seat_count == dispatcher->seat_count) {
-        return 0;
+    if (choice->gpu == PLAN_GPU_UNUSED) {
+        return seat->has_gpu && dispatcher->gpu_seat_count < dispatcher->seat_count;
     }
-    return choice->gpu == PLAN_GPU_UNUSED ? seat->has_gpu : seat->has_gpu ? 0 : WITHOUT_GPU_LOAD;
+    bool gains = seat->has_gpu && choice->memory <= seat->gpu_memory;
+    return gains || dispatcher->gpu_seat_count == 0 ? 0 : WITHOUT_GPU_LOAD;
 }
 
 /* Returns the cost of giving a slot to a worker. The heaviest reasons come first: the worker that this
@@ -313,6 +316,7 @@ bind_free(Call *call, SlotRun *slot, Choice choice)
     int64_t best_cost = INT64_MAX;
     choice.holders = map_get(dispatcher->holders, slice_from_string(slot->partition->digest));
     choice.gpu = planned_slot(slot)->gpu;
+    choice.memory = planned_slot(slot)->memory;
     for (size_t index = 0; index < dispatcher->seat_count && best_cost > 0; index++) {
         const Seat *seat = &dispatcher->seats[index];
         bool fits = choice.gpu != PLAN_GPU_NEEDED || seat->has_gpu;
@@ -363,7 +367,10 @@ make_seats(Dispatcher *dispatcher, const Roster *roster, Seat *seats, size_t *re
         }
         load->is_listed = true;
         if (worker->state == WORKER_SERVING) {
-            seats[count++] = (Seat){.load = load, .worker = (uint32_t)index, .has_gpu = worker->has_gpu};
+            seats[count++] = (Seat){.load = load,
+                .worker = (uint32_t)index,
+                .has_gpu = worker->has_gpu,
+                .gpu_memory = worker->gpu_memory};
         }
     }
     *ret_count = count;

@@ -37,6 +37,7 @@ typedef struct WorkerInfo {
     int32_t task; /* lowest free number when first seen, kept by name; -1: not known yet */
     WorkerState state;
     bool has_gpu;          /* one that is in service */
+    uint64_t gpu_memory;   /* bytes that it may use; 0: it has none in service */
     GpuFacts *gpu;         /* the roster holds a reference; NULL: the worker tells nothing */
     int64_t running_count; /* running steps by the worker's own count */
     size_t device_first;   /* its devices are in the list of the roster (roster_devices()) */

@@ -178,6 +178,7 @@ note_gpu(WorkerInfo *info, const WireWorker *worker)
     const WireDevice *gpu = gpu_of_worker(worker);
     GpuFacts *before = info->gpu;
     info->has_gpu = gpu != NULL && gpu->fault.size == 0;
+    info->gpu_memory = info->has_gpu ? (uint64_t)gpu->memory_limit : 0;
     info->gpu = gpu_facts_obtain(before, worker);
     gpu_facts_unref(before);
 }

@@ -36,6 +36,7 @@ typedef struct Seat {
     WorkerLoad *load;
     uint32_t worker; /* index in the roster */
     bool has_gpu;
+    uint64_t gpu_memory; /* bytes */
 } Seat;
 
 /* Calls of a slot to its step. */

@@ -4,7 +4,7 @@
 #include "gateway/dispatch/step.h"
 #include "tests/support/call_fixture.h"
 
-enum { WORKERS = 3, SLOTS = 2 };
+enum { WORKERS = 3, SLOTS = 2, GPU_MEMORY = 1 << 20 };
 
 static PlanSlot plan_slots[SLOTS];
 static const PlanPartition partitions[SLOTS] = {{.slot = 0, .digest = "d0"}, {.slot = 1, .digest = "d1"}};
@@ -212,6 +212,7 @@ publish_gpus(const char *first, const char *second, const char *third)
             .device_count = 1};
         roster->workers[index].gpu = gpu_facts_obtain(NULL, &told);
         roster->workers[index].has_gpu = faults[index] != NULL && faults[index][0] == '\0';
+        roster->workers[index].gpu_memory = (uint64_t)GPU_MEMORY * (uint64_t)(index + 1);
         assert_non_null(roster->workers[index].gpu);
     }
     directory_publish(dispatcher.directory, roster);
@@ -256,6 +257,25 @@ what_gains_nothing_by_a_gpu_leaves_it_to_others(void **state)
     publish_gpus("", NULL, NULL);
     bind(*state, 1, 2);
     publish_gpus("", "", "");
+    bind(*state, 0, 1);
+}
+
+static void
+a_gpu_whose_memory_is_too_small_is_as_good_as_none(void **state)
+{
+    publish_gpus("", "", "");
+    need_gpu(0);
+    plan_slots[0].memory = 2 * GPU_MEMORY;
+    bind(*state, 1, 0);
+    plan_slots[0].memory++;
+    bind(*state, 2, 0);
+    plan_slots[0].memory = 4 * GPU_MEMORY;
+    bind(*state, 0, 1);
+    publish_gpus(NULL, "", "");
+    plan_slots[0].memory = 3 * GPU_MEMORY;
+    plan_slots[0].gpu = PLAN_GPU_WANTED;
+    bind(*state, 2, 0);
+    plan_slots[0].memory++;
     bind(*state, 0, 1);
 }
 
@@ -310,6 +330,7 @@ main(void)
         BIND_TEST(a_slot_that_needs_a_gpu_goes_to_a_worker_that_has_one),
         BIND_TEST(a_slot_that_gains_by_a_gpu_gets_one_unless_many_wait_for_it),
         BIND_TEST(what_gains_nothing_by_a_gpu_leaves_it_to_others),
+        BIND_TEST(a_gpu_whose_memory_is_too_small_is_as_good_as_none),
         BIND_TEST(a_gpu_that_no_worker_has_is_refused_with_the_reason),
         BIND_TEST(a_fixed_task_without_a_gpu_is_refused_when_one_is_needed),
         BIND_TEST(nobody_serving_is_said),
