@@ -5,6 +5,7 @@ the test device (tests/support/test_device.h), whose memory ends the process of 
 RANDOM_GRAPHS=first:count runs these seeds instead of the usual few. With CORPUS, its TensorFlow graphs and ONNX's node suite run
 there too."""
 
+import http.client
 import json
 import os
 import re
@@ -16,6 +17,7 @@ sys.path[:0] = [os.path.join(FOLDER, "../support"), os.path.join(FOLDER, "../con
 from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
 from digits_network import DigitsNetwork  # noqa: E402
+from graph_builder import GraphBuilder, Type  # noqa: E402
 from random_graph import RandomGraph  # noqa: E402
 from random_network import RandomNetwork  # noqa: E402
 
@@ -26,6 +28,7 @@ TWO = {"slots": 2, "placement": "spread"}
 SHARE_MIN = 0.9  # of the nodes for which the device has a kernel
 TRAINING_STEPS = 10
 BATCH = 8
+WEIGHT_SIZE = 1 << 17
 
 
 def _run(client, graph, options):
@@ -95,6 +98,45 @@ def a_convolutional_network_learns_the_same_there():
         _expect_share(counts)
 
 
+def _graph_with_weight(op, value):
+    """A graph whose weight of 512 KiB is a blob, and whose largest value is as large."""
+    graph = GraphBuilder()
+    weight = graph.constant("float32", [WEIGHT_SIZE], [value] * WEIGHT_SIZE)
+    changed = graph.add(op, graph.placeholder("x", "float32", []), weight, T=Type("float32"))
+    graph.add("Sum", changed, graph.constant("int32", [1], [0]), name="y", T=Type("float32"))
+    return graph.document()
+
+
+def _registrations(address):
+    connection = http.client.HTTPConnection(address, timeout=30)
+    connection.request("GET", "/metrics")
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return int(re.search(r"(?m)^sluice_registrations_total (\d+)", text).group(1))
+
+
+def weights_of_two_sessions_lie_there_once_and_idle_ones_go():
+    """The device has room for one weight and what a step makes of it, not for two such weights."""
+    with sluice.Cluster(threads=(2,), has_test_devices=True, worker_settings=("--cuda-memory", "1280KiB")) as cluster:
+        client = cluster.client()
+        steps = []
+        for op, value, expected in (("Mul", 2, 2), ("Sub", 2, -1), ("Mul", 3, 3)):
+            session = client.session(**ONE)
+            client.graph(session, _graph_with_weight(op, value))
+            steps.append((session, expected * WEIGHT_SIZE))
+
+        def take_step(session, expected):
+            assert client.step(session, {"feeds": {"x": 1}, "fetches": ["y"]})["outputs"]["y"]["data"] == [expected]
+
+        for _ in range(3):
+            take_step(*steps[0])
+            take_step(*steps[1])
+        assert _registrations(cluster.address) == 2
+        take_step(*steps[2])  # the others' weight goes for it, and comes again
+        take_step(*steps[0])
+        assert _registrations(cluster.address) == 4
+
+
 def the_corpus_comes_out_right_there():
     if "CORPUS" not in os.environ:
         raise Skipped("CORPUS is not set")
@@ -116,5 +158,6 @@ def the_node_suite_of_onnx_comes_out_right_there():
 
 if __name__ == "__main__":
     run_group([random_graphs_have_the_same_bits, random_networks_have_the_same_bits_and_run_there,
-               a_convolutional_network_learns_the_same_there, the_corpus_comes_out_right_there,
+               a_convolutional_network_learns_the_same_there,
+               weights_of_two_sessions_lie_there_once_and_idle_ones_go, the_corpus_comes_out_right_there,
                the_node_suite_of_onnx_comes_out_right_there])

@@ -379,7 +379,7 @@ static TensorBuffer *
 inner_allocate(Device *inner, size_t size)
 {
     TestDevice *test = device_of_inner(inner);
-    TensorBuffer *buffer = test_allocate(&test->device, size);
+    TensorBuffer *buffer = device_allocate(&test->device, size, charged);
     if (buffer != NULL) {
         buffer->data = readable_of(test, buffer->data);
     }

@@ -9,7 +9,7 @@ scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret
 {
     size_t size = 0;
     TensorBuffer *buffer = shape_byte_size(shape, dtype, &size)
-                               ? context->device->allocate(context->device, size > 0 ? size : 1)
+                               ? device_allocate(context->device, size > 0 ? size : 1, context->account)
                                : NULL;
     if (buffer == NULL) {
         char text[SHAPE_TEXT_SIZE];

@@ -66,6 +66,14 @@ struct DeviceFence {
     void (*passed)(DeviceFence *fence, const Failure *failure);
 };
 
+/* What the worker keeps in a device's memory for later, beyond what runs hold. */
+typedef struct DeviceKeeper {
+    /* Frees what was used longest ago of that which nobody uses now; false: there is none. Called on any
+     * thread, in the middle of a kernel too. NULL: nothing is kept. */
+    bool (*give_up)(void *context);
+    void *context;
+} DeviceKeeper;
+
 struct Device {
     const char *type; /* "CPU", "GPU" */
     int id;           /* 0 for /device:CPU:0 */
@@ -77,6 +85,7 @@ struct Device {
     uint16_t memory_number; /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
     DeviceCounts counts;    /* of an accelerator */
     uint64_t reserved;      /* atomic: bytes that runs under way were planned to allocate */
+    DeviceKeeper keeper;    /* set before the first run */
 
     /* Returns uninitialised bytes, aligned to 64 (an accelerator's to 256), or NULL when the limit is
      * reached. Releasing the buffer frees them: at once on the host; on an accelerator, what is enqueued
@@ -131,6 +140,18 @@ struct Device {
      * device. */
     const char *(*fault)(Device *device);
 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Returns memory as allocate() does, for which what the device's keeper can do without makes room, but not
+ * when `account` (NULL: none) has refused it. */
+TensorBuffer *device_allocate(Device *device, size_t size, const MemoryAccount *account);
+
+#ifdef __cplusplus
+}
+#endif
 
 /* The devices of a worker. */
 typedef struct DeviceSet {

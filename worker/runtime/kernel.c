@@ -79,7 +79,7 @@ kernel_allocate(const KernelContext *context, uint32_t index, size_t size)
     TensorBuffer *planned =
         context->memory == NULL ? NULL : context->memory->take(context->memory, context->node, index, size);
     Device *device = output_device(context, index);
-    return planned != NULL ? planned : device->allocate(device, size);
+    return planned != NULL ? planned : device_allocate(device, size, context->account);
 }
 
 Status

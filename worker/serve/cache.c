@@ -287,7 +287,7 @@ cache_put(Call *call, Cache *cache, CacheKey key, void *value)
 }
 
 bool
-cache_drop(Cache *cache)
+cache_drop(Cache *cache, bool (*is_worthwhile)(const void *value))
 {
     ListLink gone;
     list_init(&gone);
@@ -295,7 +295,8 @@ cache_drop(Cache *cache)
     LIST_EACH(&cache->uses, link)
     {
         CacheEntry *entry = LIST_ITEM(link, CacheEntry, link);
-        if (list_is_empty(&gone) && !cache->type->is_used(entry->value)) {
+        if (list_is_empty(&gone) && !cache->type->is_used(entry->value) &&
+            (is_worthwhile == NULL || is_worthwhile(entry->value))) {
             entry_remove(cache, entry, &gone);
             cache->stats.evictions++;
         }

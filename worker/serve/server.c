@@ -278,6 +278,45 @@ loops_open(Call *call, Worker *worker)
     return STATUS_OK;
 }
 
+static bool
+keeps_memory_there(const void *partition)
+{
+    return partition_keeps_accelerator_memory(partition);
+}
+
+/* Forgets a partition for the sake of the accelerator's memory; its gateway registers it again. */
+static bool
+forget_partition(void *worker)
+{
+    return cache_drop(((Worker *)worker)->partitions, keeps_memory_there);
+}
+
+/* Lets partitions keep constants in the accelerator's memory, and that take back what idle ones keep. */
+static Status
+open_weights(Call *call, Worker *worker)
+{
+    const PluginDevice *accelerator = worker->options.accelerator;
+    if (accelerator == NULL) {
+        return STATUS_OK;
+    }
+    worker->weights = weights_new(accelerator->device);
+    if (worker->weights == NULL) {
+        return call_fail_memory(call, "the worker's tables");
+    }
+    accelerator->device->keeper = (DeviceKeeper){.give_up = forget_partition, .context = worker};
+    return STATUS_OK;
+}
+
+static void
+close_weights(Worker *worker)
+{
+    const PluginDevice *accelerator = worker->options.accelerator;
+    if (accelerator != NULL) {
+        accelerator->device->keeper = (DeviceKeeper){0};
+    }
+    weights_free(worker->weights);
+}
+
 static Status
 tables_open(Call *call, Worker *worker)
 {
@@ -296,8 +335,11 @@ tables_open(Call *call, Worker *worker)
                    worker->sessions != NULL && worker->states != NULL;
     int threads =
         options->loop_count < BLOB_INTAKE_THREADS_MAX ? options->loop_count : BLOB_INTAKE_THREADS_MAX;
-    return has_all ? blob_intakes_new(call, worker->blobs, threads, &worker->intakes)
-                   : call_fail_memory(call, "the worker's tables");
+    if (!has_all) {
+        return call_fail_memory(call, "the worker's tables");
+    }
+    TRY(open_weights(call, worker));
+    return blob_intakes_new(call, worker->blobs, threads, &worker->intakes);
 }
 
 Status
@@ -442,6 +484,7 @@ worker_close(Worker *worker)
     session_table_free(worker->sessions);
     state_table_free(worker->states);
     cache_free(worker->partitions);
+    close_weights(worker);
     blob_intakes_free(worker->intakes);
     blob_store_free(worker->blobs);
     blob_folder_free(worker->blob_folder);

@@ -4,6 +4,7 @@
  * Threads:   identity and options are immutable; caches and tables lock inside. */
 #pragma once
 
+#include "shared/base/map.h"
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
 #include "worker/runtime/plugin.h"
@@ -41,6 +42,7 @@ struct Worker {
     Cache *partitions;
     BlobFolder *blob_folder; /* NULL: none */
     BlobStore *blobs;
+    Weights *weights; /* the constants of partitions in the accelerator's memory; NULL without one */
     BlobIntakes *intakes;
     StepTable *steps;
     SessionTable *sessions;
@@ -52,6 +54,14 @@ struct Worker {
     WorkerLoop *loops[WORKER_LOOP_COUNT_MAX];
     int loop_count;
 };
+
+/* Returns a number for the tenant, which is not UINT64_MAX or, unless there is none, 0. It comes of a seeded
+ * hash: nobody can choose a name with the number of another. */
+static inline uint64_t
+tenant_number(Slice tenant)
+{
+    return tenant.size == 0 ? 0 : (map_hash(tenant) | 1) & ~(UINT64_C(1) << 63);
+}
 
 struct WorkerLoop {
     Worker *worker;

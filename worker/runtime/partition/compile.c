@@ -43,7 +43,8 @@ static const OwnOp OWN_OPS[] = {
 };
 
 static Status
-begin_partition(Call *call, GraphDef *def, DeviceSet devices, Partition **ret_partition)
+begin_partition(
+    Call *call, GraphDef *def, DeviceSet devices, const BlobSource *blobs, Partition **ret_partition)
 {
     AUTO_PARTITION partition = NULL;
     TRY(partition_new(call, devices, &partition));
@@ -56,6 +57,8 @@ begin_partition(Call *call, GraphDef *def, DeviceSet devices, Partition **ret_pa
         return call_fail_memory(call, "a partition's nodes");
     }
     partition->node_count = partition->graph->node_count;
+    partition->weights = blobs == NULL ? NULL : blobs->weights;
+    partition->tenant = blobs == NULL ? 0 : blobs->tenant;
     *ret_partition = TAKE(partition);
     return STATUS_OK;
 }
@@ -360,7 +363,7 @@ compile_body(Call *call, GraphDef *body, DeviceSet devices, const BlobSource *bl
 {
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
-    TRY(begin_partition(call, body, devices, &partition));
+    TRY(begin_partition(call, body, devices, blobs, &partition));
     assert(partition != NULL);
     partition->library = library;
     TRY(classify_and_bind(call, partition, blobs, &missing));
@@ -402,7 +405,7 @@ partition_compile(Call *call, GraphDef *def, DeviceSet devices, const BlobSource
     AUTO_PARTITION partition = NULL;
     assert(call->arena != NULL);
     *ret_missing = (MissingBlobs){0};
-    TRY(begin_partition(call, def, devices, &partition));
+    TRY(begin_partition(call, def, devices, blobs, &partition));
     assert(partition != NULL);
     TRY(classify_and_bind(call, partition, blobs, ret_missing));
     TRY(add_library(call, partition, devices, blobs, ret_missing));

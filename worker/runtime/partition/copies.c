@@ -2,11 +2,11 @@
  * it. It is an ordinary node with an ordinary kernel, in the loop that its output is in, dead when that is
  * dead.
  *
- * Constants that the accelerator reads are uploaded here, once, instead of being copied in every run. */
+ * Constants that the accelerator reads are uploaded here, once, or lie there for another partition already
+ * (weights.h), instead of being copied in every run. */
 #include <assert.h>
 #include <inttypes.h>
 
-#include "shared/base/mutex.h"
 #include "shared/base/text.h"
 #include "worker/runtime/partition/copy_kernel.h"
 #include "worker/runtime/partition/stages.h"
@@ -41,105 +41,104 @@ needs_copy(const Partition *partition, const ScheduleNode *node, uint32_t input)
     return wanted != MEMORY_ANY && wanted != output_memory(partition, node->node->inputs[input]);
 }
 
-typedef struct Upload {
-    DeviceCopy copy;
-    Mutex lock;
-    Condition ended;
-    bool has_ended;
-    Failure failure;
-} Upload;
-
 static void
-end_upload(DeviceCopy *copy, const Failure *failure)
+release_weight(void *weight)
 {
-    Upload *upload = (Upload *)(void *)copy;
-    mutex_lock(&upload->lock);
-    if (failure != NULL) {
-        upload->failure = *failure;
-    }
-    upload->has_ended = true;
-    condition_signal(&upload->ended);
-    mutex_unlock(&upload->lock);
-}
-
-/* Copies bytes to the accelerator and waits until the source may change. */
-static Status
-upload_bytes(Call *call, Device *device, const Tensor *from, TensorBuffer *to)
-{
-    Upload upload = {0};
-    upload.copy.lane = device->lane(device);
-    upload.copy.from = from->buffer;
-    upload.copy.from_offset = (size_t)((const char *)from->data - (const char *)from->buffer->data);
-    upload.copy.to = to;
-    upload.copy.size = tensor_byte_size(from);
-    upload.copy.done = end_upload;
-    mutex_init(&upload.lock);
-    condition_init(&upload.ended);
-    device->copy(device, &upload.copy);
-    mutex_lock(&upload.lock);
-    while (!upload.has_ended) {
-        condition_wait(&upload.ended, &upload.lock);
-    }
-    mutex_unlock(&upload.lock);
-    condition_done(&upload.ended);
-    mutex_done(&upload.lock);
-    return failure_raise(call, &upload.failure);
+    weight_release(weight);
 }
 
 static void
-release_tensor(void *tensor)
+release_buffer(void *buffer)
 {
-    tensor_unref(tensor);
+    tensor_buffer_unref(buffer);
 }
 
-/* Makes the copy of a constant's value that readers on the accelerator get. */
+/* Ties what the partition holds to its arena. */
 static Status
-upload_value(const Copying *copying, ScheduleNode *constant)
+hold(const Copying *copying, void (*release)(void *held), void *held)
 {
-    Call *call = copying->call;
-    Device *device = copying->partition->accelerator;
-    size_t size = tensor_byte_size(constant->value);
+    if (arena_defer(copying->partition->arena, release, held) == NULL) {
+        release(held);
+        return no_memory(copying);
+    }
+    return STATUS_OK;
+}
+
+/* Returns the bytes of a constant in the accelerator's memory, which the partition holds. */
+static Status
+obtain_bytes(const Copying *copying, const ScheduleNode *constant, TensorBuffer **ret_bytes)
+{
+    const Partition *partition = copying->partition;
+    if (partition->weights == NULL || constant->blob.size == 0) {
+        TensorBuffer *bytes = NULL;
+        TRY(upload_value(copying->call, partition->accelerator, partition->tenant, constant->value, &bytes));
+        TRY(hold(copying, release_buffer, bytes));
+        *ret_bytes = bytes;
+        return STATUS_OK;
+    }
+    Weight *weight = NULL;
+    WeightKey key = {.tenant = partition->tenant, .blob = constant->blob};
+    TRY(weight_obtain(copying->call, partition->weights, key, constant->value, &weight));
+    TRY(hold(copying, release_weight, weight));
+    *ret_bytes = weight_bytes(weight);
+    return STATUS_OK;
+}
+
+/* Makes the value of a constant that readers on the accelerator get. */
+static Status
+place_constant(const Copying *copying, ScheduleNode *constant)
+{
+    if (constant->uploaded != NULL) {
+        return STATUS_OK;
+    }
     Tensor *value = arena_alloc(copying->partition->arena, sizeof *value);
-    if (value == NULL || arena_defer(copying->partition->arena, release_tensor, value) == NULL) {
+    if (value == NULL) {
         return no_memory(copying);
     }
     value->dtype = constant->value->dtype;
     shape_copy(&value->shape, &constant->value->shape);
+    if (tensor_byte_size(constant->value) > 0) {
+        Status status = obtain_bytes(copying, constant, &value->buffer);
+        if (status != STATUS_OK) {
+            return call_wrap(copying->call, "node '%.*s'", SLICE_PRINT(constant->node->name));
+        }
+        value->data = value->buffer->data;
+    }
     constant->uploaded = value;
-    if (size == 0) {
-        return STATUS_OK;
-    }
-    value->buffer = device->allocate(device, size);
-    if (value->buffer == NULL) {
-        DeviceMemory memory = {0};
-        device->memory(device, &memory);
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
-            "node '%.*s': a constant of %zu bytes does not fit: %" PRIu64 " of %" PRIu64
-            " bytes of the memory of /device:%s:%d are in use",
-            SLICE_PRINT(constant->node->name), size, memory.in_use, memory.limit, device->type, device->id);
-    }
-    value->data = value->buffer->data;
-    return upload_bytes(call, device, constant->value, value->buffer);
+    return STATUS_OK;
 }
 
-/* Notes which outputs need a copy, numbers the copies, and uploads constants. */
+static bool
+is_constant(const ScheduleNode *node)
+{
+    return node->kind == SCHEDULE_STATIC || node->kind == SCHEDULE_CONST;
+}
+
+/* Notes that an output is read in the other memory: uploads it when it is a constant, and numbers its copy
+ * unless it never runs. */
+static Status
+note_copy(Copying *copying, Endpoint from)
+{
+    ScheduleNode *producer = &copying->partition->nodes[from.node];
+    if (is_constant(producer)) {
+        TRY(place_constant(copying, producer));
+    }
+    uint32_t *copy = copy_of(copying, from);
+    if (producer->kind != SCHEDULE_STATIC && *copy == 0) {
+        *copy = copying->first + copying->count++;
+    }
+    return STATUS_OK;
+}
+
 static Status
 find_copies(Copying *copying)
 {
-    Partition *partition = copying->partition;
+    const Partition *partition = copying->partition;
     for (uint32_t id = 0; id < partition->node_count; id++) {
         const ScheduleNode *node = &partition->nodes[id];
         for (uint32_t i = 0; node->kind != SCHEDULE_STATIC && i < node->node->input_count; i++) {
-            if (!needs_copy(partition, node, i)) {
-                continue;
-            }
-            Endpoint from = node->node->inputs[i];
-            ScheduleNode *producer = &partition->nodes[from.node];
-            if (producer->kind != SCHEDULE_STATIC) {
-                uint32_t *copy = copy_of(copying, from);
-                *copy = *copy == 0 ? copying->first + copying->count++ : *copy;
-            } else if (producer->uploaded == NULL) {
-                TRY(upload_value(copying, producer));
+            if (needs_copy(partition, node, i)) {
+                TRY(note_copy(copying, node->node->inputs[i]));
             }
         }
     }
@@ -168,12 +167,44 @@ make_room(const Copying *copying)
     return STATUS_OK;
 }
 
+/* Makes the twin of a constant that runs: it lies on the accelerator already, and runs when the constant has.
+ */
+static Status
+make_twin(const Copying *copying, const ScheduleNode *constant, uint32_t id)
+{
+    Partition *partition = copying->partition;
+    uint32_t *control = arena_alloc(partition->arena, sizeof *control);
+    uint16_t *memory = arena_alloc(partition->arena, sizeof *memory);
+    char *name = text_format(
+        partition->arena, "%.*s/_on_%s", SLICE_PRINT(constant->node->name), partition->accelerator->type);
+    if (control == NULL || memory == NULL || name == NULL) {
+        return no_memory(copying);
+    }
+    *control = constant->node->id;
+    *memory = partition->accelerator->memory_number;
+    Node *node = &partition->graph->nodes[id];
+    *node = *constant->node;
+    node->id = id;
+    node->name = slice_from_string(name);
+    node->controls = control;
+    node->control_count = 1;
+    partition->nodes[id] = (ScheduleNode){.kind = SCHEDULE_CONST,
+        .is_cheap = true,
+        .node = node,
+        .memories = memory,
+        .value = constant->uploaded};
+    return STATUS_OK;
+}
+
 /* Makes the node that copies an output. */
 static Status
 make_copy(const Copying *copying, Endpoint from, uint32_t id)
 {
     Partition *partition = copying->partition;
     Arena *arena = partition->arena;
+    if (is_constant(&partition->nodes[from.node])) {
+        return make_twin(copying, &partition->nodes[from.node], id);
+    }
     const Node *producer = partition->nodes[from.node].node;
     bool is_download = output_memory(partition, from) != MEMORY_HOST;
     Endpoint *input = arena_alloc(arena, sizeof *input);

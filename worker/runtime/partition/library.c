@@ -22,7 +22,9 @@ struct Library {
     LibraryOptions options; /* `blobs` is NULL: the caller's source is valid only in library_new() */
     Map *by_name;           /* name → LibraryFunction */
     Map *blobs;             /* sha256 → TensorBuffer */
-    uint32_t call_count;    /* atomic: calls under way */
+    Weights *weights;       /* the source's */
+    uint64_t tenant;
+    uint32_t call_count; /* atomic: calls under way */
     size_t function_count;
     LibraryFunction functions[];
 };
@@ -149,6 +151,8 @@ library_alloc(GraphDef *def, const LibraryOptions *options)
     library->def = graph_def_ref(def);
     library->options = *options;
     library->options.blobs = NULL;
+    library->weights = options->blobs == NULL ? NULL : options->blobs->weights;
+    library->tenant = options->blobs == NULL ? 0 : options->blobs->tenant;
     library->by_name = map_new();
     library->blobs = map_new();
     library->function_count = def->function_count;
@@ -218,7 +222,8 @@ compile_function(Call *call, Library *library, const FunctionDef *function, Part
     body->min_consumer = library->def->min_consumer;
     body->passes_off = library->def->passes_off;
     body->passes_off_count = library->def->passes_off_count;
-    BlobSource blobs = {.context = library, .find = find_blob};
+    BlobSource blobs = {
+        .context = library, .find = find_blob, .weights = library->weights, .tenant = library->tenant};
     return library->options.compile_body(
         call, body, library->options.devices, &blobs, library, ret_partition);
 }

@@ -152,6 +152,12 @@ partition_uses_accelerator(const Partition *partition)
 }
 
 bool
+partition_keeps_accelerator_memory(const Partition *partition)
+{
+    return partition->accelerator != NULL || partition->library != NULL;
+}
+
+bool
 partition_has_transfers(const Partition *partition)
 {
     return partition->transfer_count > 0;

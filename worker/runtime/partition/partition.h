@@ -11,7 +11,7 @@
 #pragma once
 
 #include "shared/graph/graph.h"
-#include "worker/runtime/device.h"
+#include "worker/runtime/partition/weights.h"
 
 typedef struct Partition Partition;
 
@@ -20,6 +20,9 @@ typedef struct Partition Partition;
 typedef struct BlobSource {
     void *context;
     TensorBuffer *(*find)(void *context, Slice sha256);
+    Weights
+        *weights; /* where they lie in the accelerator's memory; NULL: a partition shares none with others */
+    uint64_t tenant; /* whose they are, as in memory_account.h; 0: not known */
 } BlobSource;
 
 enum { MISSING_BLOBS_MAX = 4096 };
@@ -70,6 +73,9 @@ Slice partition_frame_name(const Partition *partition, uint32_t frame);
 
 /* Returns whether some node is the accelerator's. */
 bool partition_uses_accelerator(const Partition *partition);
+
+/* Returns whether freeing it may free memory of the accelerator: constants of its own, or of a function's. */
+bool partition_keeps_accelerator_memory(const Partition *partition);
 
 bool partition_has_transfers(const Partition *partition); /* true for any _Send or _Recv */
 

@@ -12,6 +12,7 @@
 #include "shared/base/mutex.h"
 #include "shared/graph/frames.h"
 #include "worker/runtime/kernel.h"
+#include "worker/runtime/partition/weights.h"
 
 typedef enum ScheduleKind {
     SCHEDULE_KERNEL,
@@ -136,6 +137,8 @@ struct Partition {
     Graph *graph;
     Device *device;      /* the host: runs nodes, and computes those that are not the accelerator's */
     Device *accelerator; /* NULL: no node is the accelerator's */
+    Weights *weights;    /* where its blobs lie in the accelerator's memory; NULL: it shares none */
+    uint64_t tenant;     /* whose it is, as in memory_account.h; 0: not known */
     ScheduleNode *nodes;
     uint32_t node_count;
     ScheduleFrame *frames; /* the root first, each loop before the loops inside it */

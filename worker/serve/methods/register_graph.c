@@ -96,6 +96,8 @@ compile_partition(Registration *registration)
     Worker *worker = registration->worker;
     TenantBlobs tenant = {.store = worker->blobs, .tenant = registration->key.tenant};
     BlobSource blobs = tenant_blobs_source(&tenant);
+    blobs.weights = worker->weights;
+    blobs.tenant = tenant_number(tenant.tenant);
     AUTO_GRAPH_DEF def = NULL;
     AUTO_PARTITION partition = NULL;
     TRY(check_digest(registration));

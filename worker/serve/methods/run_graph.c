@@ -455,14 +455,6 @@ wait_for_room(GraphRun *graph_run)
     return true;
 }
 
-/* Returns a number for the tenant, which is not UINT64_MAX or, unless there is none, 0. It comes of a seeded
- * hash: nobody can choose a name with the number of another. */
-static uint64_t
-tenant_number(Slice tenant)
-{
-    return tenant.size == 0 ? 0 : (map_hash(tenant) | 1) & ~(UINT64_C(1) << 63);
-}
-
 static Status
 start_run(GraphRun *graph_run)
 {
