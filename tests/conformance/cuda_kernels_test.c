@@ -32,6 +32,11 @@ static const CudaKernelCase choices[] = {
     {"onnx::Clip", NULL, {"T[33]", "T[] 2"}},
     {"onnx::Clip", NULL, {"T[0]"}},
     {"onnx::Clip", NULL, {"T[3]", "T[3] 1 2 3"}},
+    {"Select", NULL, {"bool[300]", "T[300]", "T[300]"}},
+    {"SelectV2", NULL, {"bool[3,1]", "T[3,111]", "T[111]"}},
+    {"onnx::Where", NULL, {"bool[3,1]", "T[111]", "T[]"}},
+    {"onnx::Where", NULL, {"bool[0]", "T[0]", "T[1]"}},
+    {"onnx::Clip", NULL, {"T[333]", "T[] 1", "T[] 3"}},
 };
 
 static const CudaKernelCase folds[] = {
@@ -44,10 +49,28 @@ static const CudaKernelCase folds[] = {
     {"onnx::Min", NULL, {"T[5,1]", "T[3]", "T[]"}},
     {"onnx::Mean", NULL, {"T[5,1]", "T[3]", "T[]"}},
     {"onnx::Mean", NULL, {"T[5]"}},
+    {"onnx::Pow", NULL, {"T[33]", "T[33]"}},
+    {"onnx::Pow", NULL, {"T[3,1]", "T[5] 2 3 0 1 2"}},
     {"BiasAdd", NULL, {"T[2,3,5]", "T[5]"}},
     {"BiasAdd", "data_format=NCHW", {"T[2,3,5,7]", "T[3]"}},
     {"BiasAdd", NULL, {"T[0,5]", "T[5]"}},
     {"BiasAddV1", NULL, {"T[4,5]", "T[5]"}},
+    {"AddN", NULL, {"T[3,111]", "T[3,111]"}},
+    {"AccumulateNV2", "shape=[333]", {"T[333]", "T[333]"}},
+    {"AccumulateNV2", "shape=[0]", {"T[0]"}},
+    {"onnx::Sum", NULL, {"T[3,111]", "T[111]"}},
+    {"onnx::Sum", NULL, {"T[0]", "T[1]"}},
+    {"onnx::Max", NULL, {"T[3,111]", "T[111]"}},
+    {"onnx::Max", NULL, {"T[0]", "T[1]"}},
+    {"onnx::Min", NULL, {"T[3,111]", "T[111]"}},
+    {"onnx::Min", NULL, {"T[0]", "T[1]"}},
+    {"onnx::Mean", NULL, {"T[3,111]", "T[111]"}},
+    {"onnx::Mean", NULL, {"T[0]", "T[1]"}},
+    {"onnx::Pow", NULL, {"T[333]", "T[1]"}},
+    {"onnx::Pow", NULL, {"T[0]", "T[1]"}},
+    {"BiasAdd", NULL, {"T[3,111]", "T[111]"}},
+    {"BiasAddV1", NULL, {"T[3,111]", "T[111]"}},
+    {"BiasAddV1", NULL, {"T[0,5]", "T[5]"}},
 };
 
 static const CudaKernelCase movements[] = {
@@ -84,13 +107,73 @@ static const CudaKernelCase movements[] = {
     {"BroadcastTo", NULL, {"T[3,1]", "int32[3] 2 3 4"}},
     {"onnx::Expand", NULL, {"T[3,1]", "int64[3] 2 1 4"}},
     {"Pad", NULL, {"T[2,3]", "int32[2,2] 1 2 0 1"}},
-    {"PadV2", NULL, {"T[2,3]", "int32[2,2] 1 2 0 1", "T[] 1"}},
-    {"onnx::Pad", NULL, {"T[2,3]", "int64[4] 1 -1 0 2", "T[] 1"}},
+    {"PadV2", NULL, {"T[2,3]", "int32[2,2] 1 2 0 1", "T[]"}},
+    {"onnx::Pad", NULL, {"T[2,3]", "int64[4] 1 -1 0 2", "T[]"}},
     {"SpaceToBatchND", NULL, {"T[1,3,2]", "int32[1] 2", "int32[1,2] 0 1"}},
     {"BatchToSpaceND", NULL, {"T[2,2,2]", "int32[1] 2", "int32[1,2] 0 1"}},
     {"ZerosLike", NULL, {"T[33]"}},
-    {"Fill", NULL, {"int32[2] 3 11", "T[] 1"}},
-    {"onnx::ConstantOfShape", "value=float16[1] 2.5; dtype=float16", {"int64[2] 5 7"}},
+    {"Fill", NULL, {"int32[2] 3 11", "T[]"}},
+    {"onnx::ConstantOfShape", "value=T[1] numbers 3; dtype=T", {"int64[2] 5 7"}},
+    {"Transpose", NULL, {"T[3,111]", "int32[2] 1 0"}},
+    {"onnx::Transpose", NULL, {"T[3,111]"}},
+    {"onnx::Transpose", NULL, {"T[0,3]"}},
+    {"ReverseV2", NULL, {"T[3,111]", "int32[1] 1"}},
+    {"ReverseV2", NULL, {"T[0,3]", "int32[1] 1"}},
+    {"DepthToSpace", "block_size=2", {"T[1,5,5,12]"}},
+    {"DepthToSpace", "block_size=2", {"T[0,2,3,8]"}},
+    {"SpaceToDepth", "block_size=2", {"T[1,10,10,3]"}},
+    {"SpaceToDepth", "block_size=2", {"T[0,4,2,3]"}},
+    {"onnx::DepthToSpace", "blocksize=2", {"T[1,12,5,5]"}},
+    {"onnx::DepthToSpace", "blocksize=2", {"T[0,8,2,3]"}},
+    {"onnx::SpaceToDepth", "blocksize=2", {"T[1,3,10,10]"}},
+    {"onnx::SpaceToDepth", "blocksize=2", {"T[0,2,4,2]"}},
+    {"Slice", NULL, {"T[5,111]", "int32[2] 1 2", "int32[2] 3 -1"}},
+    {"Slice", NULL, {"T[5]", "int32[1] 4", "int32[1] 0"}},
+    {"StridedSlice", NULL, {"T[5,333]", "int32[2] 1 0", "int32[2] 5 333", "int32[2] 1 3"}},
+    {"StridedSlice", NULL, {"T[5]", "int32[1] 3", "int32[1] 3", "int32[1] 1"}},
+    {"StridedSliceGrad", NULL, {"int32[1] 333", "int32[1] 1", "int32[1] 333", "int32[1] 3", "T[111]"}},
+    {"StridedSliceGrad", NULL, {"int32[1] 7", "int32[1] 3", "int32[1] 3", "int32[1] 1", "T[0]"}},
+    {"onnx::Slice", NULL, {"T[5,333]", "int64[1] 0", "int64[1] 333", "int64[1] 1", "int64[1] 3"}},
+    {"onnx::Slice", NULL, {"T[5]", "int64[1] 3", "int64[1] 3"}},
+    {"Concat", NULL, {"int32[] 1", "T[3,100]", "T[3,11]"}},
+    {"Concat", NULL, {"int32[] 0", "T[0,3]", "T[0,3]"}},
+    {"ConcatV2", NULL, {"T[3,100]", "T[3,11]", "int32[] 1"}},
+    {"ConcatV2", NULL, {"T[0,3]", "T[0,3]", "int32[] 0"}},
+    {"onnx::Concat", "axis=1", {"T[3,100]", "T[3,11]"}},
+    {"onnx::Concat", "axis=0", {"T[0,3]", "T[0,3]"}},
+    {"Pack", "axis=1", {"T[3,111]", "T[3,111]"}},
+    {"Pack", NULL, {"T[0]", "T[0]"}},
+    {"Unpack", "num=2", {"T[2,300]"}},
+    {"Unpack", "num=2", {"T[2,0]"}},
+    {"Split", "num_split=3", {"int32[] 0", "T[9,111]"}},
+    {"Split", "num_split=3", {"int32[] 1", "T[0,6]"}},
+    {"SplitV", "num_split=2", {"T[3,222]", "int32[2] 111 111", "int32[] 1"}},
+    {"SplitV", "num_split=2", {"T[0,5]", "int32[2] 2 3", "int32[] 1"}},
+    {"onnx::Split", "axis=0; num_outputs=2", {"T[5,222]", "int64[2] 2 3"}},
+    {"onnx::Split", "axis=0; num_outputs=2", {"T[5,0]", "int64[2] 1 4"}},
+    {"Tile", NULL, {"T[3,37]", "int32[2] 2 3"}},
+    {"Tile", NULL, {"T[2,3]", "int32[2] 0 1"}},
+    {"onnx::Tile", NULL, {"T[111]", "int64[1] 3"}},
+    {"BroadcastTo", NULL, {"T[3,1]", "int32[2] 3 111"}},
+    {"BroadcastTo", NULL, {"T[1]", "int32[1] 0"}},
+    {"onnx::Expand", NULL, {"T[3,1]", "int64[2] 1 111"}},
+    {"onnx::Expand", NULL, {"T[1]", "int64[1] 0"}},
+    {"Pad", NULL, {"T[3,111]", "int32[2,2] 1 2 0 1"}},
+    {"Pad", NULL, {"T[0]", "int32[1,2] 0 0"}},
+    {"PadV2", NULL, {"T[3,111]", "int32[2,2] 1 2 0 1", "T[]"}},
+    {"PadV2", NULL, {"T[0]", "int32[1,2] 0 0", "T[]"}},
+    {"onnx::Pad", NULL, {"T[3,111]", "int64[4] 1 -1 0 2", "T[]"}},
+    {"onnx::Pad", NULL, {"T[0]", "int64[2] 0 0", "T[]"}},
+    {"SpaceToBatchND", NULL, {"T[1,111,3]", "int32[1] 2", "int32[1,2] 0 1"}},
+    {"SpaceToBatchND", NULL, {"T[0,4,2]", "int32[1] 2", "int32[1,2] 0 0"}},
+    {"BatchToSpaceND", NULL, {"T[2,111,3]", "int32[1] 2", "int32[1,2] 0 1"}},
+    {"BatchToSpaceND", NULL, {"T[2,2,0]", "int32[1] 2", "int32[1,2] 0 1"}},
+    {"ZerosLike", NULL, {"T[333]"}},
+    {"ZerosLike", NULL, {"T[0]"}},
+    {"Fill", NULL, {"int32[2] 3 111", "T[]"}},
+    {"Fill", NULL, {"int32[1] 0", "T[]"}},
+    {"onnx::ConstantOfShape", "value=T[1] numbers 3; dtype=T", {"int64[2] 3 111"}},
+    {"onnx::ConstantOfShape", "value=T[1] numbers 3; dtype=T", {"int64[1] 0"}},
 };
 
 static const char *const reductions[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Any", "All",
@@ -124,6 +207,14 @@ static const CudaKernelCase lines[] = {
     {"onnx::LayerNormalization", NULL, {"T[0,5]", "T[5]"}},
     {"onnx::BatchNormalization", NULL, {"T[2,3,5]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
     {"onnx::BatchNormalization", NULL, {"T[0,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+    {"Softmax", NULL, {"T[3,111]"}},
+    {"LogSoftmax", NULL, {"T[0,3]"}},
+    {"onnx::Softmax", "axis=1", {"T[3,111]"}},
+    {"onnx::Softmax", "axis=1", {"T[0,3]"}},
+    {"onnx::LogSoftmax", "axis=0", {"T[3,111]"}},
+    {"onnx::LogSoftmax", "axis=1", {"T[0,3]"}},
+    {"onnx::LayerNormalization", NULL, {"T[3,111]", "T[111]", "T[111]"}},
+    {"onnx::BatchNormalization", NULL, {"T[2,3,55]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
 };
 
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
@@ -196,7 +287,7 @@ casts_between_all_types(void **state)
     for (Dtype dtype = DTYPE_BOOL; dtype <= DTYPE_FLOAT64; dtype++) {
         char attrs[64];
         (void)snprintf(attrs, sizeof attrs, "DstT=%s", dtype_name(dtype));
-        cuda_kernels_compare(&(CudaKernelCase){"Cast", attrs, {"T[67]"}}, 1);
+        cuda_kernels_compare(&(CudaKernelCase){"Cast", attrs, {"T[333]"}}, 1);
     }
     static const CudaKernelCase ends[] = {
         {"Cast", "DstT=int32", {"float32[6] nan inf -inf 1e10 -1e10 -1.5"}},
@@ -210,9 +301,10 @@ casts_between_all_types(void **state)
     };
     cuda_kernels_compare(ends, COUNT_OF(ends));
     static const CudaKernelCase onnx[] = {
-        {"onnx::Cast", "to=int32", {"T[33]"}},
+        {"onnx::Cast", "to=int32", {"T[333]"}},
         {"onnx::Cast", "to=bfloat16", {"T[0]"}},
-        {"onnx::CastLike", NULL, {"T[33]", "float16[1]"}},
+        {"onnx::CastLike", NULL, {"T[333]", "float16[1]"}},
+        {"onnx::CastLike", NULL, {"T[0]", "float16[1]"}},
     };
     cuda_kernels_compare(onnx, COUNT_OF(onnx));
 }
@@ -246,6 +338,16 @@ softmax_and_norms(void **state)
     cuda_kernels_compare(lines, COUNT_OF(lines));
 }
 
+/* Families whose cases are in tests/unit/worker/cuda. */
+static const char *const elsewhere[] = {"convolution", "lstm", "matmul", "pooling", "response"};
+
+static void
+every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
+{
+    (void)state;
+    cuda_kernels_expect_all_cases(elsewhere, COUNT_OF(elsewhere));
+}
+
 int
 main(void)
 {
@@ -257,6 +359,7 @@ main(void)
         cmocka_unit_test(moved_elements),
         cmocka_unit_test(reductions_of_dimensions),
         cmocka_unit_test(softmax_and_norms),
+        cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
     return cmocka_run_group_tests(tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }

@@ -2,22 +2,35 @@
 
 #include "shared/base/buffer.h"
 #include "shared/base/memory.h"
+#include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
-#include "tests/support/cuda_on_cpu/kernel_rival.h"
 #include "tests/support/op_case.h"
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
 
-enum { COMPARED_MAX = 512, ARENA_SIZE = 1 << 20 };
+enum { ROWS_MAX = 1024, BLOCK_THREADS = 256, ARENA_SIZE = 1 << 20 };
 
 extern const KernelFamily *const cuda_kernels_table[];
 extern const size_t cuda_kernels_table_count;
 
 static CudaBench bench;
 static Device card; /* as the bench's, but for the memory of tensors */
-static const char *compared[COMPARED_MAX];
-static size_t compared_count;
+
+/* A kernel of the table, and what the cases have shown of it. In a set of dtypes bit i is dtype i; the bit of
+ * DTYPE_INVALID is that of cases without a T. */
+typedef struct Row {
+    const Kernel *kernel;
+    const char *file; /* of its family */
+    uint64_t taken;
+    uint64_t compared;
+    bool was_empty; /* a tensor had no elements */
+    bool was_large; /* one had more than a block has threads */
+} Row;
+
+static Row rows[ROWS_MAX];
+static size_t row_count;
+static Dtype dtype_now; /* of the case that is run, in place of T */
 static size_t comparison_count;
 static uint64_t drawing; /* what is drawn next */
 
@@ -39,6 +52,33 @@ allocate_block(Device *device, size_t size)
     return buffer;
 }
 
+static void
+list_rows(void)
+{
+    row_count = 0;
+    for (size_t family = 0; family < cuda_kernels_table_count; family++) {
+        for (size_t index = 0; index < cuda_kernels_table[family]->kernel_count; index++) {
+            assert_true(row_count < ROWS_MAX);
+            rows[row_count++] = (Row){.kernel = &cuda_kernels_table[family]->kernels[index],
+                .file = cuda_kernels_table[family]->file};
+        }
+    }
+}
+
+/* Returns the first kernel that supports the node, as kernel_find() would; NULL when there is none. */
+static Row *
+find_row(const Node *node)
+{
+    for (size_t index = 0; index < row_count; index++) {
+        const Kernel *kernel = rows[index].kernel;
+        if (slice_equals_string(node->op->name, kernel->op) &&
+            (kernel->supports == NULL || kernel->supports(node))) {
+            return &rows[index];
+        }
+    }
+    return NULL;
+}
+
 int
 cuda_kernels_set_up(void **state)
 {
@@ -49,7 +89,7 @@ cuda_kernels_set_up(void **state)
     bench = cuda_bench_open(&call, "", MIB, 0);
     card = *bench.card;
     card.allocate = allocate_block;
-    compared_count = 0;
+    list_rows();
     arena_free(call.arena);
     return 0;
 }
@@ -66,22 +106,12 @@ cuda_kernels_tear_down(void **state)
 bool
 cuda_kernels_compared(const char *op)
 {
-    for (size_t index = 0; index < compared_count; index++) {
-        if (strcmp(compared[index], op) == 0) {
+    for (size_t index = 0; index < row_count; index++) {
+        if (strcmp(rows[index].kernel->op, op) == 0 && rows[index].compared != 0) {
             return true;
         }
     }
     return false;
-}
-
-static void
-note_compared(const char *op)
-{
-    comparison_count++;
-    if (!cuda_kernels_compared(op)) {
-        assert_true(compared_count < COMPARED_MAX);
-        compared[compared_count++] = op;
-    }
 }
 
 /* Returns the tensor with its elements on the card. */
@@ -161,21 +191,21 @@ compute_on_card(Call *call, const Kernel *kernel, const Node *node, const Tensor
     return status;
 }
 
-/* Rounding of float32 grows with the number of terms: sums of a few thousand are the longest here. Integers,
- * bools and what is only moved are the same. */
-static double
-tolerance_of(Dtype dtype)
+/* Elements of element-wise ops are near their references one by one; sums and products, of which other orders
+ * round otherwise, are near in all. Integers, bools and what is only moved are the same. */
+static bool
+is_near(const Node *node, const Tensor *actual, const Tensor *expected)
 {
-    static const double tolerances[DTYPE_COUNT] = {
-        [DTYPE_FLOAT16] = 2e-3, [DTYPE_BFLOAT16] = 1.6e-2, [DTYPE_FLOAT32] = 1e-5, [DTYPE_FLOAT64] = 1e-12};
-    return tolerances[dtype];
+    double tolerance = tensor_distance_max(expected->dtype);
+    return (node->op->flags & OP_ELEMENTWISE) != 0 ? tensor_is_near(actual, expected, tolerance)
+                                                   : tensor_is_close(actual, expected, tolerance);
 }
 
 static bool
 outputs_are_near(const Node *node, const Tensor *actual, const Tensor *expected)
 {
     for (uint32_t index = 0; index < node->output_count; index++) {
-        if (!tensor_is_near(&actual[index], &expected[index], tolerance_of(expected[index].dtype))) {
+        if (!is_near(node, &actual[index], &expected[index])) {
             print_error("… in output %u on the card\n", index);
             return false;
         }
@@ -196,24 +226,54 @@ ends_alike(const Call *call, Status status, const Call *card_call, Status card_s
     return is_alike;
 }
 
-Status
-cuda_kernels_compute(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
+/* Notes which kernel takes a node. An OpCompute that computes nothing. */
+static Status
+note_taken(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
 {
-    const Kernel *kernel = cuda_kernel_find(node);
-    if (kernel == NULL) {
+    Row *row = find_row(node);
+    (void)call;
+    (void)inputs;
+    (void)outputs;
+    if (row != NULL) {
+        row->taken |= UINT64_C(1) << dtype_now;
+    }
+    return STATUS_CANCELLED;
+}
+
+static void
+note_sizes(Row *row, const Tensor *tensors, uint32_t count)
+{
+    for (uint32_t index = 0; index < count; index++) {
+        int64_t size = tensors[index].dtype == DTYPE_INVALID ? 1 : tensor_element_count(&tensors[index]);
+        row->was_empty = row->was_empty || size == 0;
+        row->was_large = row->was_large || size > BLOCK_THREADS;
+    }
+}
+
+/* Computes a node on the card and by the reference kernel, and returns the reference's outputs; INTERNAL when
+ * they differ, CANCELLED when both fail alike or no kernel of the card takes the node. */
+static Status
+compute_both(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
+{
+    Row *row = find_row(node);
+    if (row == NULL) {
         return STATUS_CANCELLED;
     }
     AUTO_ARENA arena = arena_new(ARENA_SIZE);
     Call card_call = {.arena = arena};
     Tensor actual[OP_CASE_TENSORS_MAX] = {0};
-    Status card_status = compute_on_card(&card_call, kernel, node, inputs, actual);
+    Status card_status = compute_on_card(&card_call, row->kernel, node, inputs, actual);
+    note_sizes(row, inputs, node->input_count);
     Status status = reference_compute(call, node, inputs, outputs);
     bool is_right = ends_alike(call, status, &card_call, card_status) &&
                     (status != STATUS_OK || outputs_are_near(node, actual, outputs));
     for (uint32_t index = 0; index < node->output_count; index++) {
         tensor_unref(&actual[index]);
     }
-    note_compared(kernel->op);
+    row->taken |= UINT64_C(1) << dtype_now;
+    row->compared |= UINT64_C(1) << dtype_now;
+    note_sizes(row, outputs, status == STATUS_OK ? node->output_count : 0);
+    comparison_count++;
     Status compared_status = status == STATUS_OK ? STATUS_OK : STATUS_CANCELLED;
     return is_right ? compared_status : call_fail(call, STATUS_INTERNAL, "the card computes something else");
 }
@@ -258,51 +318,114 @@ count_elements(const char *shape)
     return count;
 }
 
-/* Writes an input; T stands for this dtype. */
+/* Writes an input; T stands for this dtype. With `is_drawn` the elements that it has are drawn anew. */
 static void
-write_input(const char *op, const char *input, Dtype dtype, Buffer *ret_text)
+write_input(const char *op, const char *input, Dtype dtype, bool is_drawn, Buffer *ret_text)
 {
     const char *shape = strchr(input, '[');
     if (shape == NULL) {
         return; /* an absent one */
     }
-    Dtype own = input[0] == 'T' ? dtype : dtype_from_name((Slice){input, (size_t)(shape - input)});
-    buffer_append_format(ret_text, "%s%s", dtype_name(own), shape);
-    if (strchr(shape, ' ') == NULL) {
+    const char *end = strchr(shape, ' ');
+    size_t size = end == NULL ? strlen(shape) : (size_t)(end - shape);
+    bool is_generic = input[0] == 'T';
+    Dtype own = is_generic ? dtype : dtype_from_name((Slice){input, (size_t)(shape - input)});
+    buffer_append_format(ret_text, "%s%.*s", dtype_name(own), (int)size, shape);
+    if (end == NULL || (is_generic && is_drawn)) {
         append_elements(ret_text, own, count_elements(shape), strstr(op, "Prod") != NULL);
+    } else {
+        buffer_append_string(ret_text, end);
     }
 }
 
-/* Returns the last of the dtypes that a case is run in: one that names its dtypes is run once, and numbers
- * that are written down are not complex. */
-static Dtype
-last_dtype(const CudaKernelCase *kernel_case)
+/* Writes the attributes; T stands for this dtype where it is a value's first letter. */
+static void
+write_attrs(const char *attrs, Dtype dtype, Buffer *ret_text)
 {
-    Dtype last = DTYPE_BOOL;
+    for (const char *at = attrs; at != NULL && *at != '\0'; at++) {
+        bool is_generic =
+            at > attrs && at[-1] == '=' && at[0] == 'T' && (at[1] == '\0' || strchr("[;", at[1]));
+        if (is_generic) {
+            buffer_append_string(ret_text, dtype_name(dtype));
+        } else {
+            buffer_append(ret_text, at, 1);
+        }
+    }
+}
+
+static bool
+is_generic_case(const CudaKernelCase *kernel_case)
+{
+    bool is_generic = kernel_case->attrs != NULL && strstr(kernel_case->attrs, "=T") != NULL;
+    for (size_t index = 0; index < CUDA_CASE_INPUTS_MAX && kernel_case->inputs[index] != NULL; index++) {
+        is_generic = is_generic || kernel_case->inputs[index][0] == 'T';
+    }
+    return is_generic;
+}
+
+/* Returns whether the elements that are written down in a case can be of the dtype. */
+static bool
+may_be_of(const CudaKernelCase *kernel_case, Dtype dtype)
+{
+    bool may_be = true;
     for (size_t index = 0; index < CUDA_CASE_INPUTS_MAX && kernel_case->inputs[index] != NULL; index++) {
         const char *input = kernel_case->inputs[index];
-        if (input[0] == 'T' && strchr(input, ' ') != NULL) {
-            return DTYPE_FLOAT64;
+        const char *elements = input[0] == 'T' ? strchr(input, ' ') : NULL;
+        if (elements != NULL) {
+            bool is_float = strstr(elements, "nan") != NULL || strstr(elements, "inf") != NULL;
+            for (const char *at = elements; *at != '\0'; at++) {
+                is_float = is_float || (at[0] == '.' && at[1] >= '0' && at[1] <= '9');
+            }
+            may_be = may_be && !dtype_is_complex(dtype) && (dtype_is_floating(dtype) || !is_float);
         }
-        last = input[0] == 'T' ? DTYPE_COMPLEX128 : last;
     }
-    return last;
+    return may_be;
 }
 
 static void
-run_case(const CudaKernelCase *kernel_case, Dtype dtype)
+run_case(OpCompute compute, const CudaKernelCase *kernel_case, Dtype dtype)
 {
+    AUTO_BUFFER attrs = {0};
     Buffer texts[CUDA_CASE_INPUTS_MAX] = {0};
-    OpCase op_case = {.op = kernel_case->op, .attrs = kernel_case->attrs};
+    OpCase op_case = {.op = kernel_case->op};
     drawing = 1; /* a case draws the same whatever comes before it */
+    dtype_now = is_generic_case(kernel_case) ? dtype : DTYPE_INVALID;
+    write_attrs(kernel_case->attrs, dtype, &attrs);
+    op_case.attrs = attrs.size == 0 ? NULL : buffer_string(&attrs);
     for (size_t index = 0; index < CUDA_CASE_INPUTS_MAX && kernel_case->inputs[index] != NULL; index++) {
-        write_input(kernel_case->op, kernel_case->inputs[index], dtype, &texts[index]);
+        write_input(kernel_case->op, kernel_case->inputs[index], dtype, compute == note_taken, &texts[index]);
         op_case.inputs[index] = buffer_string(&texts[index]);
         assert_non_null(op_case.inputs[index]);
     }
-    op_cases_run_by(cuda_kernels_compute, &op_case, 1);
+    op_cases_run_by(compute, &op_case, 1);
     for (size_t index = 0; index < CUDA_CASE_INPUTS_MAX; index++) {
         buffer_done(&texts[index]);
+    }
+}
+
+/* Runs a case in these dtypes, and notes which other dtypes are taken. Returns in how many a kernel took it.
+ */
+static size_t
+compare_in(const CudaKernelCase *kernel_case, uint64_t dtypes)
+{
+    size_t taken = 0;
+    Dtype last = is_generic_case(kernel_case) ? DTYPE_COMPLEX128 : DTYPE_BOOL;
+    for (Dtype dtype = DTYPE_BOOL; dtype <= last; dtype++) {
+        size_t before = comparison_count;
+        bool is_compared = (dtypes >> dtype & 1) != 0 && may_be_of(kernel_case, dtype);
+        run_case(is_compared ? compute_both : note_taken, kernel_case, dtype);
+        taken += comparison_count > before;
+    }
+    return taken;
+}
+
+static void
+expect_dtypes(const CudaKernelCase *kernel_case, size_t index, uint64_t dtypes, size_t dtype_count)
+{
+    size_t taken = compare_in(kernel_case, dtypes);
+    if (taken < dtype_count) {
+        fail_msg("case %zu: kernels of the card take '%s' {%s} in %zu dtypes, not in %zu", index,
+            kernel_case->op, kernel_case->attrs == NULL ? "" : kernel_case->attrs, taken, dtype_count);
     }
 }
 
@@ -310,14 +433,89 @@ void
 cuda_kernels_compare(const CudaKernelCase *cases, size_t count)
 {
     for (size_t index = 0; index < count; index++) {
-        size_t before = comparison_count;
-        Dtype last = last_dtype(&cases[index]);
-        for (Dtype dtype = DTYPE_BOOL; dtype <= last; dtype++) {
-            run_case(&cases[index], dtype);
-        }
-        if (comparison_count == before) {
-            fail_msg("case %zu: no kernel of the card takes '%s' {%s}", index, cases[index].op,
-                cases[index].attrs == NULL ? "" : cases[index].attrs);
+        expect_dtypes(&cases[index], index, UINT64_MAX, 1);
+    }
+}
+
+void
+cuda_kernels_compare_in(const CudaKernelCase *cases, size_t count, const Dtype *dtypes, size_t dtype_count)
+{
+    uint64_t set = 0;
+    for (size_t index = 0; index < dtype_count; index++) {
+        set |= UINT64_C(1) << dtypes[index];
+    }
+    for (size_t index = 0; index < count; index++) {
+        expect_dtypes(&cases[index], index, set, dtype_count);
+    }
+}
+
+/* Returns whether the op has a choice of types for what it computes. */
+static bool
+is_generic_op(const char *name)
+{
+    const Op *op = op_find(slice_from_string(name));
+    assert_non_null(op);
+    return (op->input_count > 0 && op->inputs[0].type_attr.size > 0) || op->outputs[0].type_attr.size > 0;
+}
+
+/* Prints what no case has compared of a kernel. Returns whether that is nothing. */
+static bool
+has_cases(const Row *row)
+{
+    uint64_t generic = row->compared & ~(UINT64_C(1) << DTYPE_INVALID);
+    bool has_case = row->compared != 0 && (generic != 0 || !is_generic_op(row->kernel->op));
+    if (!has_case) {
+        print_error("%s: no case compares '%s'%s\n", row->file, row->kernel->op,
+            row->compared == 0 ? "" : " in each dtype that it takes (T)");
+    }
+    if (!row->was_empty || !row->was_large) {
+        print_error("%s: no case of '%s' has a tensor %s\n", row->file, row->kernel->op,
+            row->was_empty ? "of more elements than a block has threads" : "without elements");
+        has_case = false;
+    }
+    for (Dtype dtype = DTYPE_BOOL; dtype <= DTYPE_COMPLEX128; dtype++) {
+        if ((row->taken & ~row->compared) >> dtype & 1) {
+            print_error("%s: no case compares '%s' in %s\n", row->file, row->kernel->op, dtype_name(dtype));
+            has_case = false;
         }
     }
+    return has_case;
+}
+
+static bool
+is_of_family(const Row *row, const char *family)
+{
+    const char *name = strrchr(row->file, '/');
+    size_t size = strlen(family);
+    name = name == NULL ? row->file : name + 1;
+    return strncmp(name, family, size) == 0 && strcmp(name + size, ".c") == 0;
+}
+
+void
+cuda_kernels_expect_cases(const char *family)
+{
+    size_t found = 0;
+    size_t missing = 0;
+    for (size_t index = 0; index < row_count; index++) {
+        if (is_of_family(&rows[index], family)) {
+            found++;
+            missing += !has_cases(&rows[index]);
+        }
+    }
+    assert_true(found > 0);
+    assert_int_equal(missing, 0);
+}
+
+void
+cuda_kernels_expect_all_cases(const char *const *others, size_t count)
+{
+    size_t missing = 0;
+    for (size_t index = 0; index < row_count; index++) {
+        bool is_elsewhere = false;
+        for (size_t other = 0; other < count; other++) {
+            is_elsewhere = is_elsewhere || is_of_family(&rows[index], others[other]);
+        }
+        missing += !is_elsewhere && !has_cases(&rows[index]);
+    }
+    assert_int_equal(missing, 0);
 }

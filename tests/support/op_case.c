@@ -32,7 +32,6 @@ typedef struct Run {
     uint32_t input_count;
     GraphDef *def;
     OpCompute compute;
-    const OpRival *rival; /* NULL: outputs are compared with those that the case has */
 } Run;
 
 static void
@@ -328,31 +327,6 @@ check_status(const Run *run, Status status)
     return false;
 }
 
-/* Compares the rival's outputs, or its error, with those of the reference kernel. */
-static bool
-check_rival(Run *run, const Node *node, Status expected, const Tensor *outputs)
-{
-    Tensor others[OP_CASE_TENSORS_MAX] = {0};
-    char message[ERROR_MESSAGE_SIZE];
-    (void)snprintf(message, sizeof message, "%s", expected == STATUS_OK ? "" : run->call->error.message);
-    run->call->error = (Error){0};
-    Status status = run->rival->compute(run->rival->context, run->call, node, run->inputs, others);
-    bool is_right = status == expected && strcmp(run->call->error.message, message) == 0;
-    if (!is_right) {
-        print_error("the rival ends with %s: %s\nthe reference with %s: %s\n", status_name(status),
-            run->call->error.message, status_name(expected), message);
-    }
-    for (uint32_t index = 0; index < node->output_count && is_right && status == STATUS_OK; index++) {
-        double tolerance =
-            run->op_case->tolerance > 0 ? run->op_case->tolerance : tensor_distance_max(outputs[index].dtype);
-        is_right = tensor_is_close(&others[index], &outputs[index], tolerance);
-    }
-    for (size_t index = 0; index < OP_CASE_TENSORS_MAX; index++) {
-        tensor_unref(&others[index]);
-    }
-    return is_right;
-}
-
 static bool
 check_compute(Run *run, const Node *node, const Shape *inferred, Knowledge knowledge)
 {
@@ -363,9 +337,8 @@ check_compute(Run *run, const Node *node, const Shape *inferred, Knowledge knowl
         inputs[index] = tensor_ref(&run->inputs[index]);
     }
     Status status = run->compute(run->call, node, inputs, outputs);
-    bool is_right = run->rival != NULL ? check_rival(run, node, status, outputs)
-                                       : status == STATUS_CANCELLED || check_status(run, status);
-    if (status == STATUS_OK && is_right && run->rival == NULL) {
+    bool is_right = status == STATUS_CANCELLED || check_status(run, status);
+    if (status == STATUS_OK && is_right) {
         is_right = check_shapes(node, inferred, outputs, knowledge) &&
                    (run->edge != EDGE_NONE
                            ? check_edge(run, node, outputs)
@@ -481,66 +454,28 @@ run_edge(const Run *run, Edge edge)
     return is_right;
 }
 
-/* Makes the case's inputs; a "T" at the beginning of one stands for the dtype. */
 static void
-read_inputs(Run *run, Dtype dtype)
+read_inputs(Run *run)
 {
     for (; run->input_count < OP_CASE_TENSORS_MAX && run->op_case->inputs[run->input_count] != NULL;
          run->input_count++) {
         const char *text = run->op_case->inputs[run->input_count];
-        char typed[512];
-        if (text[0] == 'T') {
-            (void)snprintf(typed, sizeof typed, "%s%s", dtype_name(dtype), text + 1);
-            text = typed;
-        }
         run->inputs[run->input_count] = text[0] == '\0' ? (Tensor){0} : tensor_literal(text);
     }
 }
 
+/* Runs a case with all that shape rules may know from `knowledge` on. */
 static bool
-compare_case(const OpCase *op_case, Dtype dtype, const OpRival *rival)
-{
-    Run run = {.op_case = op_case,
-        .op = op_find(slice_from_string(op_case->op)),
-        .compute = reference_compute,
-        .rival = rival};
-    assert_non_null(run.op);
-    read_inputs(&run, dtype);
-    bool is_right = run_once(&run, KNOWS_NOTHING);
-    release_inputs(&run);
-    return is_right;
-}
-
-void
-op_cases_compare(
-    const OpCase *cases, size_t count, const Dtype *dtypes, size_t dtype_count, const OpRival *rival)
-{
-    size_t failed = 0;
-    for (size_t index = 0; index < count * dtype_count; index++) {
-        const OpCase *op_case = &cases[index / dtype_count];
-        Dtype dtype = dtypes[index % dtype_count];
-        if (!compare_case(op_case, dtype, rival)) {
-            print_error("… in case %zu, %s of %s {%s}\n\n", index / dtype_count, op_case->op,
-                dtype_name(dtype), op_case->attrs == NULL ? "" : op_case->attrs);
-            failed++;
-        }
-    }
-    if (failed > 0) {
-        fail_msg("%zu of %zu cases failed", failed, count * dtype_count);
-    }
-}
-
-static bool
-run_case(OpCompute compute, const OpCase *op_case)
+run_case(OpCompute compute, const OpCase *op_case, Knowledge knowledge)
 {
     Run run = {.op_case = op_case, .op = op_find(slice_from_string(op_case->op)), .compute = compute};
     if (run.op == NULL) {
         print_error("there is no such op\n");
         return false;
     }
-    read_inputs(&run, DTYPE_INVALID);
+    read_inputs(&run);
     bool is_right = true;
-    for (Knowledge knowledge = KNOWS_VALUES; knowledge <= KNOWS_NOTHING && is_right; knowledge++) {
+    for (; knowledge <= KNOWS_NOTHING && is_right; knowledge++) {
         is_right = run_once(&run, knowledge);
     }
     for (Edge edge = EDGE_NONE + 1; edge < EDGE_COUNT && is_right; edge++) {
@@ -550,12 +485,12 @@ run_case(OpCompute compute, const OpCase *op_case)
     return is_right;
 }
 
-void
-op_cases_run_by(OpCompute compute, const OpCase *cases, size_t count)
+static void
+run_cases(OpCompute compute, const OpCase *cases, size_t count, Knowledge knowledge)
 {
     size_t failed = 0;
     for (size_t index = 0; index < count; index++) {
-        if (!run_case(compute, &cases[index])) {
+        if (!run_case(compute, &cases[index], knowledge)) {
             print_error("… in case %zu, %s {%s}\n\n", index, cases[index].op,
                 cases[index].attrs == NULL ? "" : cases[index].attrs);
             failed++;
@@ -567,7 +502,13 @@ op_cases_run_by(OpCompute compute, const OpCase *cases, size_t count)
 }
 
 void
+op_cases_run_by(OpCompute compute, const OpCase *cases, size_t count)
+{
+    run_cases(compute, cases, count, KNOWS_NOTHING);
+}
+
+void
 op_cases_run(const OpCase *cases, size_t count)
 {
-    op_cases_run_by(reference_compute, cases, count);
+    run_cases(reference_compute, cases, count, KNOWS_VALUES);
 }

@@ -29,21 +29,11 @@ typedef struct OpCase {
 /* Computes a node as reference_compute() does. CANCELLED: the node is none of its business. */
 typedef Status (*OpCompute)(Call *call, const Node *node, Tensor *inputs, Tensor *outputs);
 
-/* Does the same as op_cases_run() with another way to compute. */
+/* Has each case computed in another way, once and at its edges, and fails the test with those that did not
+ * hold. Of what is computed only the shapes are checked: to compare it is the other way's own work, which
+ * fails when it is wrong. */
 void op_cases_run_by(OpCompute compute, const OpCase *cases, size_t count);
 
 /* Runs all cases and fails the test with those that did not hold. The shape rule is asked three times:
  * knowing the inputs' values, their shapes, nothing. Each answer must fit the kernel's result. */
 void op_cases_run(const OpCase *cases, size_t count);
-
-/* Computes a node in another way than the reference kernel. Inputs and outputs are in the host's memory. */
-typedef struct OpRival {
-    Status (*compute)(void *context, Call *call, const Node *node, const Tensor *inputs, Tensor *outputs);
-    void *context;
-} OpRival;
-
-/* Runs each case for each dtype, which stands for a "T" at the beginning of its inputs, and compares what the
- * rival makes of it with the reference kernel: the outputs, by their distance from it in all, or the error.
- */
-void op_cases_compare(
-    const OpCase *cases, size_t count, const Dtype *dtypes, size_t dtype_count, const OpRival *rival);

@@ -12,7 +12,7 @@ UNIT_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/% $(OUT)/tests/conformance/%,$(
 # What compares a card's kernels with the host's is slow under the thread sanitizer, for which each change between the threads
 # of a block (tests/support/cuda_on_cpu/grid.c) is work, and has one thread of the host alone.
 ifeq ($(VARIANT),tsan)
-KERNEL_TESTS := $(shell grep -lE 'kernel_rival\.h|cuda_kernels\.h' $(TESTS))
+KERNEL_TESTS := $(shell grep -l 'cuda_kernels\.h' $(TESTS))
 UNIT_TEST_PROGRAMS := $(filter-out $(KERNEL_TESTS:%.c=$(OUT)/%),$(UNIT_TEST_PROGRAMS))
 endif
 $(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflags)

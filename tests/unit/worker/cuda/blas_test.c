@@ -1,7 +1,9 @@
 /* cuBLASLt's rules, computed by the plain kernel: the library is column-major, and what is asked of it is
  * read back from the descriptors that it was given. With CUDA_LIBRARIES the real library makes all
  * descriptors, too. */
-#include "tests/support/cuda_on_cpu/kernel_rival.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/cuda_kernels.h"
+#include "tests/support/cuda_on_cpu/cuda_bench.h"
 #include "worker/cuda/blas/plan.h"
 #include "worker/cuda/blas/product.h"
 #include "worker/cuda/kernels/matmul.h"
@@ -293,10 +295,12 @@ reset_fake(void **state)
 
 /* Runs the cases, of which all but `left` are to be computed by the library. */
 static void
-compare(const OpCase *cases, size_t count, const Dtype *dtypes, size_t dtype_count, uint64_t left)
+compare(const CudaKernelCase *cases, size_t count, const Dtype *dtypes, size_t dtype_count, uint64_t left)
 {
     uint64_t before = blas_refusals(BLAS_ACCEPTED);
-    cuda_cases_compare(cases, count, dtypes, dtype_count);
+    (void)cuda_kernels_set_up(NULL);
+    cuda_kernels_compare_in(cases, count, dtypes, dtype_count);
+    (void)cuda_kernels_tear_down(NULL);
     assert_int_equal(blas_refusals(BLAS_ACCEPTED) - before, count * dtype_count - left);
     assert_int_equal(fake.descriptors, 0);
 }
@@ -305,7 +309,7 @@ static void
 row_major_products_are_computed_as_transposed_ones(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    const CudaKernelCase cases[] = {
         {.op = "MatMul", .inputs = {"T[1,1] numbers 1", "T[1,1] numbers 2"}},
         {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}},
         {.op = "MatMul", .attrs = "transpose_a=true", .inputs = {"T[5,4] numbers 1", "T[5,3] numbers 2"}},
@@ -325,7 +329,7 @@ static void
 batches_have_one_step_or_go_to_the_plain_kernel(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    const CudaKernelCase cases[] = {
         {.op = "BatchMatMulV2", .inputs = {"T[3,4,5] numbers 1", "T[3,5,6] numbers 2"}},
         {.op = "BatchMatMulV2", .inputs = {"T[2,3,4,5] numbers 1", "T[2,3,5,6] numbers 2"}},
         {.op = "BatchMatMulV2", .inputs = {"T[2,3,4,5] numbers 1", "T[5,6] numbers 2"}},
@@ -342,7 +346,7 @@ static void
 addends_are_a_matrix_or_a_bias(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    const CudaKernelCase cases[] = {
         {.op = "onnx::Gemm", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[5] numbers 3"}},
         {.op = "onnx::Gemm",
             .attrs = "alpha=0.5; beta=0.25",
@@ -367,9 +371,9 @@ an_algorithm_is_chosen_once_for_each_shape(void **state)
 {
     (void)state;
     static const Dtype one[] = {DTYPE_FLOAT32};
-    OpCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
-    OpCase other = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,4] numbers 2"}};
-    const OpCase cases[] = {product, product, other, product, other};
+    CudaKernelCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
+    CudaKernelCase other = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,4] numbers 2"}};
+    const CudaKernelCase cases[] = {product, product, other, product, other};
     compare(cases, COUNT_OF(cases), one, 1, 0);
     assert_int_equal(fake.products, COUNT_OF(cases));
     assert_int_equal(fake.heuristics, 2);
@@ -380,8 +384,8 @@ what_the_library_refuses_is_asked_once_and_computed_plainly(void **state)
 {
     (void)state;
     static const Dtype one[] = {DTYPE_FLOAT32};
-    OpCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
-    const OpCase cases[] = {product, product};
+    CudaKernelCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
+    const CudaKernelCase cases[] = {product, product};
     uint64_t before = blas_refusals(BLAS_NO_ALGORITHM);
     fake.heuristic_status = CUBLAS_STATUS_NOT_SUPPORTED;
     compare(cases, COUNT_OF(cases), one, 1, COUNT_OF(cases));
@@ -399,7 +403,7 @@ integers_are_the_plain_kernels(void **state)
 {
     (void)state;
     static const Dtype integers[] = {DTYPE_INT32, DTYPE_INT64};
-    const OpCase cases[] = {{.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}}};
+    const CudaKernelCase cases[] = {{.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}}};
     compare(cases, COUNT_OF(cases), integers, COUNT_OF(integers), COUNT_OF(integers));
 }
 

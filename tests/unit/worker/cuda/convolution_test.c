@@ -1,16 +1,12 @@
 /* Groups of at most 4 outputs have a thread for each element; others are cut into tiles of 16 or 64. */
-#include "tests/support/cuda_on_cpu/kernel_rival.h"
-
-static const Dtype floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
-static const Dtype single[] = {DTYPE_FLOAT32};
-
-#define COMPARE(cases, dtypes) cuda_cases_compare(cases, COUNT_OF(cases), dtypes, COUNT_OF(dtypes))
+#include "tests/support/cmocka_all.h"
+#include "tests/support/cuda_kernels.h"
 
 static void
 onnx_convolves_in_one_to_three_dimensions(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "onnx::Conv", .inputs = {"T[2,3,9] numbers 1", "T[5,3,3] numbers 2"}},
         {.op = "onnx::Conv",
             .attrs = "pads=[1,2]; strides=[2]; dilations=[2]",
@@ -38,7 +34,7 @@ onnx_convolves_in_one_to_three_dimensions(void **state)
         {.op = "onnx::Conv", .inputs = {"T[1,3,5,5] numbers 1", "T[4,2,3,3] numbers 2"}},
         {.op = "onnx::Conv", .inputs = {"T[1,1,2,2] numbers 1", "T[1,1,3,3] numbers 2"}},
     };
-    COMPARE(cases, floats);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
@@ -46,7 +42,7 @@ tensorflow_convolves_with_channels_first_and_last(void **state)
 {
     (void)state;
 #define SAME "strides=[1,1,1,1]; padding=SAME"
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "Conv2D", .attrs = SAME, .inputs = {"T[1,5,6,3] numbers 1", "T[3,3,3,17] numbers 2"}},
         {.op = "Conv2D",
             .attrs = "strides=[1,2,3,1]; padding=VALID; dilations=[1,1,2,1]",
@@ -67,14 +63,14 @@ tensorflow_convolves_with_channels_first_and_last(void **state)
             .attrs = "strides=[1,1,2,1,1]; padding=SAME",
             .inputs = {"T[1,3,4,3,2] numbers 1", "T[2,2,2,2,5] numbers 2"}},
     };
-    COMPARE(cases, floats);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
 large_outputs_are_cut_into_large_tiles(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "onnx::Conv",
             .attrs = "pads=[1,1,1,1]",
             .inputs = {"T[1,1,64,65] numbers 1", "T[64,1,3,3] numbers 2"}},
@@ -82,7 +78,7 @@ large_outputs_are_cut_into_large_tiles(void **state)
             .attrs = "strides=[1,1,1,1]; padding=VALID",
             .inputs = {"T[1,64,65,2] numbers 1", "T[1,1,2,65] numbers 2"}},
     };
-    COMPARE(cases, single);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
@@ -90,7 +86,7 @@ fused_convolutions_apply_their_steps(void **state)
 {
     (void)state;
 #define FUSED(steps) "fused_ops=[" steps "]; epsilon=0.001"
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "_FusedConv2D",
             .attrs = SAME "; " FUSED("BiasAdd,Relu"),
             .inputs = {"T[1,3,3,2] numbers 1", "T[3,3,2,5] numbers 2", "T[5] numbers 3"}},
@@ -101,12 +97,66 @@ fused_convolutions_apply_their_steps(void **state)
         {.op = "_FusedDepthwiseConv2dNative",
             .attrs = SAME "; " FUSED("BiasAdd,Relu6"),
             .inputs = {"T[1,4,4,3] numbers 1", "T[3,3,3,1] numbers 2", "T[3] numbers 3"}},
+        {.op = "FusedDepthwiseConv2dNative",
+            .attrs = SAME "; " FUSED("BiasAdd"),
+            .inputs = {"T[1,3,3,2] numbers 1", "T[2,2,2,1] numbers 2", "T[2] numbers 3"}},
         {.op = "_FusedOnnxConv",
             .attrs = "pads=[1,1,1,1]; " FUSED("BiasAdd,Add,Relu"),
             .inputs = {"T[1,2,4,4] numbers 1", "T[6,2,3,3] numbers 2", "T[6] numbers 3",
                 "T[1,6,4,4] numbers 4"}},
     };
-    COMPARE(cases, floats);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+no_elements_and_more_than_a_block_has_threads(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "Conv2D", .attrs = SAME, .inputs = {"T[0,5,6,3]", "T[3,3,3,4] numbers 1"}},
+        {.op = "Conv3D",
+            .attrs = "strides=[1,1,1,1,1]; padding=SAME",
+            .inputs = {"T[0,3,4,3,2]", "T[2,2,2,2,5] numbers 1"}},
+        {.op = "Conv3D",
+            .attrs = "strides=[1,1,1,1,1]; padding=SAME",
+            .inputs = {"T[1,4,5,5,2] numbers 1", "T[2,2,2,2,5] numbers 2"}},
+        {.op = "DepthwiseConv2dNative", .attrs = SAME, .inputs = {"T[0,5,5,3]", "T[3,3,3,2] numbers 1"}},
+        {.op = "DepthwiseConv2dNative",
+            .attrs = SAME,
+            .inputs = {"T[1,7,7,3] numbers 1", "T[3,3,3,2] numbers 2"}},
+        {.op = "_FusedConv2D",
+            .attrs = SAME "; " FUSED("BiasAdd"),
+            .inputs = {"T[0,3,3,2]", "T[3,3,2,5] numbers 1", "T[5] numbers 3"}},
+        {.op = "_FusedConv2D",
+            .attrs = SAME "; " FUSED("BiasAdd"),
+            .inputs = {"T[1,8,7,2] numbers 1", "T[3,3,2,5] numbers 2", "T[5] numbers 3"}},
+        {.op = "_FusedDepthwiseConv2dNative",
+            .attrs = SAME "; " FUSED("BiasAdd"),
+            .inputs = {"T[0,3,3,2]", "T[2,2,2,1] numbers 1", "T[2] numbers 3"}},
+        {.op = "_FusedDepthwiseConv2dNative",
+            .attrs = SAME "; " FUSED("BiasAdd"),
+            .inputs = {"T[1,10,13,3] numbers 1", "T[2,2,3,1] numbers 2", "T[3] numbers 3"}},
+        {.op = "FusedDepthwiseConv2dNative",
+            .attrs = SAME "; " FUSED("BiasAdd"),
+            .inputs = {"T[0,3,3,2]", "T[2,2,2,1] numbers 1", "T[2] numbers 3"}},
+        {.op = "FusedDepthwiseConv2dNative",
+            .attrs = SAME "; " FUSED("BiasAdd"),
+            .inputs = {"T[1,10,13,3] numbers 1", "T[2,2,3,1] numbers 2", "T[3] numbers 3"}},
+        {.op = "_FusedOnnxConv",
+            .attrs = FUSED("BiasAdd"),
+            .inputs = {"T[0,2,4,4]", "T[6,2,3,3] numbers 1", "T[6] numbers 3"}},
+        {.op = "_FusedOnnxConv",
+            .attrs = FUSED("BiasAdd"),
+            .inputs = {"T[1,2,9,9] numbers 1", "T[6,2,3,3] numbers 2", "T[6] numbers 3"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
+{
+    (void)state;
+    cuda_kernels_expect_cases("convolution");
 }
 
 int
@@ -117,6 +167,9 @@ main(void)
         cmocka_unit_test(tensorflow_convolves_with_channels_first_and_last),
         cmocka_unit_test(large_outputs_are_cut_into_large_tiles),
         cmocka_unit_test(fused_convolutions_apply_their_steps),
+        cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
+        cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
-    return cmocka_run_group_tests_name("worker/cuda/kernels/convolution", tests, NULL, NULL);
+    return cmocka_run_group_tests_name(
+        "worker/cuda/kernels/convolution", tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }

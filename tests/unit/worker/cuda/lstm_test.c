@@ -1,8 +1,5 @@
-#include "tests/support/cuda_on_cpu/kernel_rival.h"
-
-static const Dtype wide[] = {DTYPE_FLOAT32, DTYPE_FLOAT64};
-
-#define COMPARE(cases) cuda_cases_compare(cases, COUNT_OF(cases), wide, COUNT_OF(wide))
+#include "tests/support/cmocka_all.h"
+#include "tests/support/cuda_kernels.h"
 
 /* Three points in time, two sequences, inputs of 5, 4 hidden units. */
 #define X "T[3,2,5] numbers 1"
@@ -17,7 +14,7 @@ static void
 states_pass_through_time(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "onnx::LSTM", .attrs = "hidden_size=4", .inputs = {X, W, R}},
         {.op = "onnx::LSTM", .attrs = "hidden_size=4", .inputs = {X, W, R, B, "", H, C, P}},
         {.op = "onnx::LSTM", .attrs = "hidden_size=4; direction=reverse", .inputs = {X, W, R, B}},
@@ -31,7 +28,7 @@ states_pass_through_time(void **state)
         {.op = "onnx::LSTM", .attrs = "hidden_size=4", .inputs = {"T[0,2,5]", W, R, B, "", H, C}},
         {.op = "onnx::LSTM", .attrs = "hidden_size=4", .inputs = {"T[3,0,5]", W, R, B}},
     };
-    COMPARE(cases);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
@@ -40,14 +37,14 @@ both_directions_have_their_own_weights(void **state)
     (void)state;
 #define BOTH "hidden_size=3; direction=bidirectional"
 #define WEIGHTS "T[2,12,5] numbers 2", "T[2,12,3] numbers 3", "T[2,24] numbers 4"
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "onnx::LSTM",
             .attrs = BOTH,
             .inputs = {"T[4,2,5] numbers 1", WEIGHTS, "int32[2] 4 2", "T[2,2,3] numbers 5",
                 "T[2,2,3] numbers 6", "T[2,9] numbers 7"}},
         {.op = "onnx::LSTM", .attrs = BOTH "; layout=1", .inputs = {"T[2,4,5] numbers 1", WEIGHTS}},
     };
-    COMPARE(cases);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
@@ -58,7 +55,7 @@ activations_are_found_by_name(void **state)
     {                                                                                                        \
         .op = "onnx::LSTM", .attrs = "hidden_size=4; activations=[" names "]", .inputs = { X, W, R, B }      \
     }
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         ACTIVATED("HardSigmoid,Softsign,relu"),
         ACTIVATED("Sigmoid,Elu,ScaledTanh"),
         ACTIVATED("sigmoid,LeakyRelu,Softplus"),
@@ -69,7 +66,26 @@ activations_are_found_by_name(void **state)
                      "activation_beta=[0.4,0.1]",
             .inputs = {X, W, R, B}},
     };
-    COMPARE(cases);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+no_elements_and_more_than_a_block_has_threads(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "onnx::LSTM",
+            .attrs = "hidden_size=100",
+            .inputs = {"T[2,3,5] numbers 1", "T[1,400,5] numbers 2", "T[1,400,100] numbers 3"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
+{
+    (void)state;
+    cuda_kernels_expect_cases("lstm");
 }
 
 int
@@ -79,6 +95,9 @@ main(void)
         cmocka_unit_test(states_pass_through_time),
         cmocka_unit_test(both_directions_have_their_own_weights),
         cmocka_unit_test(activations_are_found_by_name),
+        cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
+        cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
-    return cmocka_run_group_tests_name("worker/cuda/kernels/lstm", tests, NULL, NULL);
+    return cmocka_run_group_tests_name(
+        "worker/cuda/kernels/lstm", tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }

@@ -1,17 +1,12 @@
 /* Sizes are those at which tiles of 16 (and of 64) are empty, whole, or have a line too many. */
-#include "tests/support/cuda_on_cpu/kernel_rival.h"
-
-static const Dtype floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
-static const Dtype numbers[] = {
-    DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_INT32, DTYPE_INT64};
-
-#define COMPARE(cases, dtypes) cuda_cases_compare(cases, COUNT_OF(cases), dtypes, COUNT_OF(dtypes))
+#include "tests/support/cmocka_all.h"
+#include "tests/support/cuda_kernels.h"
 
 static void
 matrices_multiply_also_transposed(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "MatMul", .inputs = {"T[1,1] numbers 1", "T[1,1] numbers 2"}},
         {.op = "MatMul", .inputs = {"T[17,33] numbers 1", "T[33,16] numbers 2"}},
         {.op = "MatMul", .attrs = "transpose_a=true", .inputs = {"T[5,17] numbers 1", "T[5,31] numbers 2"}},
@@ -23,25 +18,24 @@ matrices_multiply_also_transposed(void **state)
         {.op = "MatMul", .inputs = {"T[2,0]", "T[0,2]"}},
         {.op = "MatMul", .inputs = {"T[2,3] numbers 1", "T[2,3] numbers 1"}},
     };
-    COMPARE(cases, numbers);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
 large_outputs_are_cut_into_large_tiles(void **state)
 {
     (void)state;
-    static const Dtype one[] = {DTYPE_FLOAT32};
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "MatMul", .inputs = {"T[513,20] numbers 1", "T[20,514] numbers 2"}},
     };
-    COMPARE(cases, one);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
 batches_broadcast(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "BatchMatMul", .inputs = {"T[3,4,5] numbers 1", "T[3,5,6] numbers 2"}},
         {.op = "BatchMatMulV2", .inputs = {"T[2,1,4,5] numbers 1", "T[3,5,6] numbers 2"}},
         {.op = "BatchMatMulV2",
@@ -54,14 +48,14 @@ batches_broadcast(void **state)
         {.op = "onnx::MatMul", .inputs = {"T[7] numbers 1", "T[7] numbers 2"}},
         {.op = "onnx::MatMul", .inputs = {"T[4,7] numbers 1", "T[7,2] numbers 2"}},
     };
-    COMPARE(cases, numbers);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
 gemm_adds_what_broadcasts(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "onnx::Gemm", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2"}},
         {.op = "onnx::Gemm", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[5] numbers 3"}},
         {.op = "onnx::Gemm",
@@ -73,7 +67,7 @@ gemm_adds_what_broadcasts(void **state)
         {.op = "onnx::Gemm", .inputs = {"T[3,0]", "T[0,5]", "T[] numbers 3"}},
         {.op = "onnx::Gemm", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[2] numbers 3"}},
     };
-    COMPARE(cases, floats);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 #define FUSED(steps) "fused_ops=[" steps "]; epsilon=0.001; leakyrelu_alpha=0.3"
@@ -87,7 +81,7 @@ fused_products_apply_their_steps(void **state)
     {                                                                                                        \
         .op = "_FusedMatMul", .attrs = FUSED("BiasAdd," name), .inputs = { PRODUCT, "T[5] numbers 3" }       \
     }
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "_FusedMatMul", .attrs = FUSED("BiasAdd"), .inputs = {PRODUCT, "T[5] numbers 3"}},
         ACTIVATED("Elu"),
         ACTIVATED("GeluApproximate"),
@@ -109,7 +103,42 @@ fused_products_apply_their_steps(void **state)
             .attrs = FUSED("BiasAdd,Tanh"),
             .inputs = {"T[2,3,4] numbers 1", "T[2,4,5] numbers 2", "T[5] numbers 3"}},
     };
-    COMPARE(cases, floats);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+no_elements_and_more_than_a_block_has_threads(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "BatchMatMul", .inputs = {"T[0,4,5]", "T[0,5,6]"}},
+        {.op = "BatchMatMul", .inputs = {"T[3,9,4] numbers 1", "T[3,4,11] numbers 2"}},
+        {.op = "BatchMatMulV2", .inputs = {"T[3,9,4] numbers 1", "T[4,11] numbers 2"}},
+        {.op = "onnx::MatMul", .inputs = {"T[0,5]", "T[5,3] numbers 1"}},
+        {.op = "onnx::MatMul", .inputs = {"T[17,5] numbers 1", "T[5,19] numbers 2"}},
+        {.op = "onnx::Gemm", .inputs = {"T[0,4]", "T[4,5] numbers 1"}},
+        {.op = "onnx::Gemm", .inputs = {"T[17,4] numbers 1", "T[4,19] numbers 2", "T[19] numbers 3"}},
+        {.op = "_FusedMatMul",
+            .attrs = FUSED("BiasAdd"),
+            .inputs = {"T[0,4]", "T[4,5] numbers 1", "T[5] numbers 3"}},
+        {.op = "_FusedMatMul",
+            .attrs = FUSED("BiasAdd"),
+            .inputs = {"T[17,4] numbers 1", "T[4,19] numbers 2", "T[19] numbers 3"}},
+        {.op = "_FusedBatchMatMulV2",
+            .attrs = FUSED("BiasAdd"),
+            .inputs = {"T[0,3,4]", "T[4,5] numbers 1", "T[5] numbers 3"}},
+        {.op = "_FusedBatchMatMulV2",
+            .attrs = FUSED("BiasAdd"),
+            .inputs = {"T[3,9,4] numbers 1", "T[3,4,11] numbers 2", "T[11] numbers 3"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
+{
+    (void)state;
+    cuda_kernels_expect_cases("matmul");
 }
 
 int
@@ -121,6 +150,9 @@ main(void)
         cmocka_unit_test(batches_broadcast),
         cmocka_unit_test(gemm_adds_what_broadcasts),
         cmocka_unit_test(fused_products_apply_their_steps),
+        cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
+        cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
-    return cmocka_run_group_tests_name("worker/cuda/kernels/matmul", tests, NULL, NULL);
+    return cmocka_run_group_tests_name(
+        "worker/cuda/kernels/matmul", tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }

@@ -1,17 +1,12 @@
 /* Windows of 256 elements or more are shared by the threads of a block. */
-#include "tests/support/cuda_on_cpu/kernel_rival.h"
-
-static const Dtype floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
-static const Dtype numbers[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_INT8,
-    DTYPE_INT16, DTYPE_INT32, DTYPE_INT64, DTYPE_UINT8, DTYPE_UINT16, DTYPE_UINT32, DTYPE_UINT64};
-
-#define COMPARE(cases, dtypes) cuda_cases_compare(cases, COUNT_OF(cases), dtypes, COUNT_OF(dtypes))
+#include "tests/support/cmocka_all.h"
+#include "tests/support/cuda_kernels.h"
 
 static void
 the_largest_of_a_window_is_found(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "MaxPool",
             .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
             .inputs = {"T[2,5,5,3] numbers 1"}},
@@ -34,25 +29,25 @@ the_largest_of_a_window_is_found(void **state)
         {.op = "onnx::MaxPool", .attrs = "kernel_shape=[2,2]", .inputs = {"T[0,1,3,3]"}},
         {.op = "onnx::MaxPool", .attrs = "kernel_shape=[4,4]", .inputs = {"T[1,1,3,3] numbers 1"}},
     };
-    COMPARE(cases, numbers);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
 nan_is_the_largest(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "onnx::MaxPool", .attrs = "kernel_shape=[3]", .inputs = {"T[1,1,6] 1 nan 3 nan inf -inf"}},
         {.op = "onnx::GlobalMaxPool", .inputs = {"T[1,1,300] 1 2 nan 7 ..."}},
     };
-    COMPARE(cases, floats);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
 static void
 the_mean_counts_what_is_there(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "AvgPool",
             .attrs = "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding=SAME",
             .inputs = {"T[2,5,5,3] numbers 1"}},
@@ -72,7 +67,59 @@ the_mean_counts_what_is_there(void **state)
         {.op = "onnx::GlobalAveragePool", .inputs = {"T[2,3,7,7] numbers 1"}},
         {.op = "onnx::GlobalAveragePool", .inputs = {"T[2,2,19,17] numbers 1"}},
     };
-    COMPARE(cases, floats);
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+no_elements_and_more_than_a_block_has_threads(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "MaxPool",
+            .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",
+            .inputs = {"T[0,5,5,3]"}},
+        {.op = "MaxPool",
+            .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",
+            .inputs = {"T[1,10,9,3] numbers 1"}},
+        {.op = "AvgPool",
+            .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",
+            .inputs = {"T[0,5,5,3]"}},
+        {.op = "AvgPool",
+            .attrs = "ksize=[1,2,2,1]; strides=[1,1,1,1]; padding=SAME",
+            .inputs = {"T[1,10,9,3] numbers 1"}},
+        {.op = "MaxPool3D",
+            .attrs = "ksize=[1,2,2,2,1]; strides=[1,1,1,1,1]; padding=SAME",
+            .inputs = {"T[0,3,4,3,2]"}},
+        {.op = "MaxPool3D",
+            .attrs = "ksize=[1,2,2,2,1]; strides=[1,1,1,1,1]; padding=SAME",
+            .inputs = {"T[1,5,6,5,2] numbers 1"}},
+        {.op = "AvgPool3D",
+            .attrs = "ksize=[1,2,2,2,1]; strides=[1,1,1,1,1]; padding=SAME",
+            .inputs = {"T[0,3,4,3,2]"}},
+        {.op = "AvgPool3D",
+            .attrs = "ksize=[1,2,2,2,1]; strides=[1,1,1,1,1]; padding=SAME",
+            .inputs = {"T[1,5,6,5,2] numbers 1"}},
+        {.op = "onnx::MaxPool", .attrs = "kernel_shape=[2,2]; pads=[1,1,0,0]", .inputs = {"T[0,1,3,3]"}},
+        {.op = "onnx::MaxPool",
+            .attrs = "kernel_shape=[2,2]; pads=[1,1,0,0]",
+            .inputs = {"T[1,3,10,9] numbers 1"}},
+        {.op = "onnx::AveragePool", .attrs = "kernel_shape=[2,2]; pads=[1,1,0,0]", .inputs = {"T[0,1,3,3]"}},
+        {.op = "onnx::AveragePool",
+            .attrs = "kernel_shape=[2,2]; pads=[1,1,0,0]",
+            .inputs = {"T[1,3,10,9] numbers 1"}},
+        {.op = "onnx::GlobalMaxPool", .inputs = {"T[0,3,4,5]"}},
+        {.op = "onnx::GlobalMaxPool", .inputs = {"T[100,3,2,1] numbers 1"}},
+        {.op = "onnx::GlobalAveragePool", .inputs = {"T[0,3,4,5]"}},
+        {.op = "onnx::GlobalAveragePool", .inputs = {"T[100,3,2,1] numbers 1"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
+{
+    (void)state;
+    cuda_kernels_expect_cases("pooling");
 }
 
 int
@@ -82,6 +129,9 @@ main(void)
         cmocka_unit_test(the_largest_of_a_window_is_found),
         cmocka_unit_test(nan_is_the_largest),
         cmocka_unit_test(the_mean_counts_what_is_there),
+        cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
+        cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
-    return cmocka_run_group_tests_name("worker/cuda/kernels/pooling", tests, NULL, NULL);
+    return cmocka_run_group_tests_name(
+        "worker/cuda/kernels/pooling", tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }

@@ -1,11 +1,11 @@
-#include "tests/support/cuda_on_cpu/kernel_rival.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/cuda_kernels.h"
 
 static void
 responses_are_normalised_over_channels(void **state)
 {
     (void)state;
-    static const Dtype floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
-    const OpCase cases[] = {
+    static const CudaKernelCase cases[] = {
         {.op = "LRN", .inputs = {"T[2,3,3,13] numbers 1"}},
         {.op = "LRN",
             .attrs = "depth_radius=1; bias=2; alpha=0.5; beta=0.75",
@@ -18,7 +18,26 @@ responses_are_normalised_over_channels(void **state)
         {.op = "onnx::LRN", .attrs = "size=0", .inputs = {"T[1,1,1,1] 1"}},
         {.op = "onnx::LRN", .attrs = "size=3", .inputs = {"T[0,5,3,3]"}},
     };
-    cuda_cases_compare(cases, COUNT_OF(cases), floats, COUNT_OF(floats));
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+no_elements_and_more_than_a_block_has_threads(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "LRN", .inputs = {"T[0,3,3,5]"}},
+        {.op = "LRN", .inputs = {"T[1,9,7,5] numbers 1"}},
+        {.op = "onnx::LRN", .attrs = "size=3", .inputs = {"T[1,5,9,7] numbers 1"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
+{
+    (void)state;
+    cuda_kernels_expect_cases("response");
 }
 
 int
@@ -26,6 +45,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(responses_are_normalised_over_channels),
+        cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
+        cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
-    return cmocka_run_group_tests_name("worker/cuda/kernels/response", tests, NULL, NULL);
+    return cmocka_run_group_tests_name(
+        "worker/cuda/kernels/response", tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }
