@@ -11,14 +11,17 @@ import array
 import itertools
 import os
 import random
+import struct
 
 FLOAT, INT64 = 1, 7
+ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_INTS = 1, 2, 7
 EXTERNAL = 1
 ALIGNMENT = 4096  # "offset SHOULD be a multiple of 4096", so that files can be mapped
 
 
 def _varint(value):
     text = bytearray()
+    value %= 1 << 64  # as int64s less than zero are written
     while value >= 0x80:
         text.append(value & 0x7F | 0x80)
         value >>= 7
@@ -56,14 +59,24 @@ def named_tensor(name, dims, location, dtype=FLOAT):
     return head + _entry("location", location) + number(14, EXTERNAL)
 
 
-def node(kind, inputs, outputs):
-    return b"".join(text(1, name) for name in inputs) + b"".join(text(2, name) for name in outputs) + text(4, kind)
+def _attribute(name, value):
+    """A whole number, a list of such, or a number with a point."""
+    if isinstance(value, list):
+        return text(1, name) + b"".join(number(8, item) for item in value) + number(20, ATTRIBUTE_INTS)
+    if isinstance(value, float):
+        return text(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, ATTRIBUTE_FLOAT)
+    return text(1, name) + number(3, value) + number(20, ATTRIBUTE_INT)
+
+
+def node(kind, inputs, outputs, **attributes):
+    ports = b"".join(text(1, name) for name in inputs) + b"".join(text(2, name) for name in outputs)
+    return ports + text(4, kind) + b"".join(text(5, _attribute(*one)) for one in attributes.items())
 
 
 def value(name, dims, dtype=FLOAT):
-    """A ValueInfoProto; a dimension of -1 is open."""
-    shape = b"".join(text(1, b"" if dim < 0 else number(1, dim)) for dim in dims)
-    return text(1, name) + text(2, text(1, number(1, dtype) + text(2, shape)))
+    """A ValueInfoProto; a dimension of -1 is open, and with None for `dims` all is."""
+    shape = b"" if dims is None else text(2, b"".join(text(1, b"" if dim < 0 else number(1, dim)) for dim in dims))
+    return text(1, name) + text(2, text(1, number(1, dtype) + shape))
 
 
 def model(nodes, initializers, inputs, outputs, opset=17):
@@ -71,6 +84,43 @@ def model(nodes, initializers, inputs, outputs, opset=17):
     graph += b"".join(text(5, item) for item in initializers)
     graph += b"".join(text(11, item) for item in inputs) + b"".join(text(12, item) for item in outputs)
     return number(1, 8) + text(7, graph) + text(8, number(2, opset))
+
+
+def _read_varint(data, at):
+    value = shift = 0
+    while data[at] >= 0x80:
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+    return value | data[at] << shift, at + 1
+
+
+def fields(data):
+    """(number, wire type, value) of each field of a message; a message or a text is bytes, as is a number of fixed width."""
+    at = 0
+    while at < len(data):
+        key, at = _read_varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            item, at = _read_varint(data, at)
+        else:
+            size, at = _read_varint(data, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
+            item, at = data[at:at + size], at + size
+        yield key >> 3, kind, item
+
+
+def edit(data, path, change):
+    """The message with `change` made to each field that is found at this path, of field numbers."""
+    edited = bytearray()
+    for field, kind, item in fields(data):
+        if field == path[0]:
+            item = change(item) if len(path) == 1 else edit(item, path[1:], change)
+        edited += _varint(field << 3 | kind)
+        if kind == 0:
+            edited += _varint(item)
+        else:
+            edited += (_varint(len(item)) if kind == 2 else b"") + item
+    return bytes(edited)
 
 
 def floats(values):

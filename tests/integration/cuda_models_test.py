@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Whole models on the CUDA plugin, whose card is the CPU (tests/support/cuda_on_cpu): what a worker without it answers comes
+out, and every node runs on the card but those that worker/runtime/partition/assign.c keeps on the host.
+
+ResNet-50 and BERT-base are made by tests/support/onnx_networks.py; with CORPUS, its models run there too."""
+
+import collections
+import hashlib
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(FOLDER, "../support"))
+from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import light_models  # noqa: E402
+import onnx_networks  # noqa: E402
+import sluice  # noqa: E402
+
+PLUGIN = "tests/sluice-cuda-on-cpu.so"
+CARD = {"SLUICE_TEST_DEVICE": PLUGIN, "CUDA_ON_CPU_MEMORY": str(2 << 30)}
+ON_CARD, ON_HOST = "/device:GPU:0", "/device:CPU:0"
+WORDS = 8  # of a text
+TIMEOUT_MS = 900_000  # on a machine that is slow and busy
+sluice.REPLY_SECONDS = TIMEOUT_MS / 1000
+
+# Why assign.c keeps nodes on the host; those that read no numbers have no reason. Another one is that of an op without a kernel.
+SHAPES = {"the host needs it to know a shape or what runs", "it follows from shapes on the host"}
+KEPT = SHAPES | {None}
+MISSING = {"onnx::Gather"}  # ops whose kernels are not there yet
+
+
+class Model:
+    """A model, and one step of it. `files`: of the model and its weights. `feeds`: in the order of its inputs. `tolerance`: of
+    the distance of each output from the CPU's, as a share of its length. `has_functions`: nodes call some, as If does."""
+
+    def __init__(self, name, files, feeds, tolerance, has_functions=False):
+        self.name, self.files, self.tolerance, self.has_functions = name, files, tolerance, has_functions
+        self.feeds = feeds
+
+    def push(self, client, session):
+        """Returns the graph's id, and the request of a step without its options."""
+        refs = [_put_file(client, path) for path in self.files]
+        others = {os.path.basename(path): {"ref": ref} for path, ref in zip(self.files[1:], refs[1:])}
+        graph = client.graph(session, {"source": {"ref": refs[0]}, "format": "onnx", "files": others})
+        summary = client.send("GET", f"/sessions/{session}/graphs/{graph}")["summary"]
+        feeds = {port["name"]: feed for port, feed in zip(summary["inputs"], self.feeds, strict=True)}
+        return graph, {"feeds": feeds, "fetches": [port["name"] for port in summary["outputs"]]}
+
+
+def _put_file(client, path):
+    """Stores a file and returns its reference."""
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        return client.send("PUT", f"/blobs/{digest}", file, "application/octet-stream", length=os.path.getsize(path))["ref"]
+
+
+def _numbers(output):
+    """The elements of an output, at any depth of its lists."""
+    if isinstance(output, list):
+        return [element for item in output for element in _numbers(item)]
+    return [float(output)]
+
+
+def _distance(output, expected):
+    """How far an output is from what was expected, as a share of the length of that; NaN counts as endless."""
+    assert output["shape"] == expected["shape"] and output["dtype"] == expected["dtype"], (output["shape"], expected["shape"])
+    pairs = list(zip(_numbers(output["data"]), _numbers(expected["data"]), strict=True))
+    length = math.sqrt(sum(right**2 for _, right in pairs))
+    distance = math.sqrt(sum((left - right)**2 for left, right in pairs))
+    return distance / length if math.isfinite(distance) and length > 0 else math.inf
+
+
+class Card:
+    """What a worker has counted of its accelerator: of its page of metrics, which it gives in HTTP/2."""
+
+    SERIES = {"kernels": 'sluice_worker_accelerator_nodes_total{on="accelerator"}',
+              "kept": 'sluice_worker_accelerator_nodes_total{on="host"}',
+              "uploads": 'sluice_worker_device_copies_total{way="upload"}',
+              "downloads": 'sluice_worker_device_copies_total{way="download"}'}
+
+    def __init__(self, worker):
+        self._url = f"http://{worker.address}/worker/v1/metrics"
+        self._before = self._read()
+
+    def _read(self):
+        command = ["curl", "-sSf", "--http2-prior-knowledge", self._url]
+        page = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return {name: int(re.search(rf"(?m)^{re.escape(series)} (\d+)$", page).group(1))
+                for name, series in self.SERIES.items()}
+
+    def since(self):
+        """What it has counted since this was made."""
+        return {name: count - self._before[name] for name, count in self._read().items()}
+
+
+class Answer:
+    """What a cluster made of a step of a model: its outputs and how long they took, what `:plan` told afterwards, and what the
+    worker counted meanwhile."""
+
+    def __init__(self, cluster, model):
+        client = cluster.client()
+        session = client.session()
+        graph, request = model.push(client, session)
+        card = Card(cluster.workers[0])
+        begun = time.monotonic()
+        self.outputs = client.step(session, {**request, "options": {"timeout_ms": TIMEOUT_MS}})["outputs"]
+        self.seconds = time.monotonic() - begun
+        self.counts = card.since()
+        plan = client.plan(session, graph, {**request, "partition_graphs": True})
+        self.ops = {node["name"]: node["op"] for partition in plan["partition_graphs"] for node in partition["graph"]["node"]}
+        self.groups = plan["assignments"]
+        self.copied = plan["registrations"][0].get("copied", [])
+        client.send("DELETE", f"/sessions/{session}")
+
+    def count(self, device, reasons):
+        """How many nodes the plan gives to a device, for one of these reasons."""
+        return sum(group["count"] for group in self.groups if group["device"] == device and group.get("reason") in reasons)
+
+
+def _expect_card(model, answer):
+    """Every node ran on the card but those that assign.c keeps; the worker counted what the plan tells; and nothing came back
+    from the card but outputs: the host waited for no shape."""
+    there = answer.count(ON_CARD, {None})
+    here = [group for group in answer.groups if group["device"] == ON_HOST]
+    downloads = [name for name in answer.copied if name.endswith("_copy_to_CPU")]
+    planned = {"kernels": there, "kept": answer.count(ON_HOST, SHAPES), "uploads": len(answer.copied) - len(downloads),
+               "downloads": len(downloads)}
+    print(f"{model.name}: planned {planned}, counted {answer.counts}")
+    for group in here:
+        ops = collections.Counter(answer.ops.get(name, "?") for name in group["nodes"])
+        print(f"  {group['count']} on the host ({group.get('reason', 'they read no numbers')}): "
+              + ", ".join(f"{count} {op}" for op, count in sorted(ops.items())))
+    for group in here:
+        missing = {answer.ops[name] for name in group["nodes"]} if group.get("reason") not in KEPT else set()
+        assert missing <= MISSING, (group["reason"], missing)
+    if model.has_functions:  # whose nodes are not in the plan
+        assert all(answer.counts[name] >= count for name, count in planned.items()), answer.counts
+    else:
+        assert there > 0 and answer.counts == planned, answer.counts
+        assert len(downloads) == len(answer.outputs) or MISSING & set(answer.ops.values()), downloads
+
+
+def _compare(models):
+    """Each model on a worker with the card, and on one without."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ("--blob-store", f"folder:{folder}")
+        with sluice.Cluster(threads=(2,), settings=settings) as cluster:
+            expected = [Answer(cluster, model) for model in models]
+        os.environ.update(CARD)
+        try:
+            with sluice.Cluster(threads=(2,), settings=settings) as cluster:
+                for model, right in zip(models, expected):
+                    answer = Answer(cluster, model)
+                    distances = {name: _distance(output, right.outputs[name]) for name, output in answer.outputs.items()}
+                    print(f"{model.name}: {right.seconds:.1f} s without, {answer.seconds:.1f} s with the card; "
+                          + ", ".join(f"{name} {distance:.1e} apart" for name, distance in distances.items()))
+                    assert max(distances.values()) < model.tolerance, distances
+                    _expect_card(model, answer)
+        finally:
+            for name in CARD:
+                os.environ.pop(name)
+
+
+def _need_plugin():
+    if not os.path.exists(os.path.join(os.environ.get("OUT", "build/release"), PLUGIN)):
+        raise Skipped("no CUDA toolkit")
+
+
+def _tolerance(layers, longest):
+    """Of float32: a sum of n products whose order differs wanders off by the square root of n roundings, of 2^-24 each; what the
+    layers add is independent."""
+    return math.sqrt(layers * longest) * 2**-24
+
+
+# Of light models, in which all weights of a layer are equal: a sum's roundings all fall to one side. The longest has 512 * 9.
+EQUAL_WEIGHTS = 512 * 9 * 2**-24
+
+
+def _tensor(dtype, shape, draw):
+    return {"dtype": dtype, "shape": shape, "data": [draw() for _ in range(math.prod(shape))]}
+
+
+def _image(*shape):
+    draw = random.Random(1)
+    return _tensor("float32", shape, lambda: draw.gauss(0, 1))
+
+
+def resnet50_runs_there():
+    _need_plugin()
+    with tempfile.TemporaryDirectory() as folder:
+        files = onnx_networks.write_resnet50(folder)
+        _compare([Model("ResNet-50", files, [_image(1, 3, 64, 64)], _tolerance(layers=54, longest=9 * 512))])
+
+
+def bert_runs_there():
+    _need_plugin()
+    draw = random.Random(2)
+    words = [draw.randrange(onnx_networks.WORDS) for _ in range(WORDS)]
+    mask, kinds = [1] * (WORDS - 2) + [0] * 2, [0] * 4 + [1] * (WORDS - 4)
+    feeds = [{"dtype": "int64", "shape": [1, WORDS], "data": numbers} for numbers in (words, mask, kinds)]
+    with tempfile.TemporaryDirectory() as folder:
+        files = onnx_networks.write_bert(folder)
+        _compare([Model("BERT-base", files, feeds, _tolerance(layers=12 * 8, longest=3072))])
+
+
+def _light_models(corpus, folder):
+    for name, (size, _) in light_models.SIZES.items():
+        yield Model(name, [light_models.write_light(corpus, name, folder)], [_image(1, 3, size, size)], EQUAL_WEIGHTS)
+
+
+def _trained_models(corpus):
+    draw = random.Random(3)
+    feeds = {"ppocr_cls": _image(1, 3, 48, 64), "blazeface_front_128": _image(1, 128, 128, 3),
+             "magika_standard_v3_3": _tensor("int32", [1, 2048], lambda: draw.randrange(256))}
+    for name, feed in feeds.items():
+        yield Model(name, [os.path.join(corpus, f"models/{name}.onnx")], [feed], _tolerance(layers=60, longest=1024))
+    for rate, count in ((16000, 512), (8000, 256)):
+        feeds = [_tensor("float32", [1, count], draw.random), _tensor("float32", [2, 1, 128], draw.random), rate]
+        yield Model(f"silero_vad_v5 at {rate} Hz", [os.path.join(corpus, "models/silero_vad_v5.onnx")], feeds,
+                    _tolerance(layers=20, longest=512), has_functions=True)
+
+
+def the_models_of_the_corpus_run_there():
+    _need_plugin()
+    corpus = os.environ.get("CORPUS")
+    if corpus is None:
+        raise Skipped("no corpus")
+    with tempfile.TemporaryDirectory() as folder:
+        _compare([*_trained_models(corpus), *_light_models(corpus, folder)])
+
+
+if __name__ == "__main__":
+    run_group([resnet50_runs_there, bert_runs_there, the_models_of_the_corpus_run_there])
