@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "gateway/store/tenants.h"
+
 STATEMENT(graph_insert);
 STATEMENT(graph_find_same);
 STATEMENT(graph_count);
@@ -57,6 +59,7 @@ check_quota(Call *call, Store *store, TenantId tenant)
     AUTO_ROWS rows = {0};
     Values values = {0};
     values_uuid(&values, tenant.value);
+    TRY(quotas_lock(call, store, tenant, "graphs_max"));
     TRY(store_query(call, store, tenant, &sql_graph_count, &values, &rows));
     if (rows.count == 0) {
         return call_fail(call, STATUS_NOT_FOUND, "the tenant has no quotas");

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "gateway/store/tenants.h"
+
 STATEMENT(session_insert);
 STATEMENT(session_find);
 STATEMENT(session_list);
@@ -40,13 +42,12 @@ fail_not_found(Call *call, SessionId id)
     return call_fail(call, STATUS_NOT_FOUND, "session '%s' does not exist", text);
 }
 
-Status
-sessions_create(Call *call, Store *store, TenantId tenant, const Session *session, Session *ret_session)
+static Status
+insert_session(Call *call, Store *store, TenantId tenant, const Session *session, Session *ret_session)
 {
-    assert(session->name != NULL && session->options != NULL);
-
     AUTO_ROWS rows = {0};
     Values values = {0};
+    TRY(quotas_lock(call, store, tenant, "sessions_max"));
     add_identity(&values, tenant, session->id);
     values_text(&values, session->name);
     values_text(&values, session->options);
@@ -55,6 +56,20 @@ sessions_create(Call *call, Store *store, TenantId tenant, const Session *sessio
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the quota 'sessions_max' is used up");
     }
     return read_session(call, &rows, 0, ret_session);
+}
+
+Status
+sessions_create(Call *call, Store *store, TenantId tenant, const Session *session, Session *ret_session)
+{
+    assert(session->name != NULL && session->options != NULL);
+
+    if (store_is_in_transaction(store)) {
+        return insert_session(call, store, tenant, session, ret_session);
+    }
+    TRY(store_begin(call, store, tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(insert_session(call, store, tenant, session, ret_session));
+    return store_commit(call, TAKE(transaction));
 }
 
 Status

@@ -6,6 +6,7 @@ STATEMENT(tenant_insert);
 STATEMENT(tenant_list);
 STATEMENT(tenant_next);
 STATEMENT(quota_find);
+STATEMENT(quota_lock);
 STATEMENT(quota_update);
 
 Status
@@ -113,4 +114,15 @@ quotas_update(Call *call, Store *store, TenantId tenant, const Quota *quota)
     values_int64(&values, quota->requests_per_second);
     TRY(store_execute(call, store, tenant, &sql_quota_update, &values, &changed));
     return changed == 0 ? call_fail(call, STATUS_NOT_FOUND, "the tenant has no quotas") : STATUS_OK;
+}
+
+Status
+quotas_lock(Call *call, Store *store, TenantId tenant, const char *quota)
+{
+    assert(quota != NULL);
+
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_text(&values, quota);
+    return store_execute(call, store, tenant, &sql_quota_lock, &values, NULL);
 }

@@ -34,3 +34,7 @@ MUST_USE Status tenants_next(
 
 MUST_USE Status quotas_find(Call *call, Store *store, TenantId tenant, Quota *ret_quota);
 MUST_USE Status quotas_update(Call *call, Store *store, TenantId tenant, const Quota *quota);
+
+/* Lets one transaction at a time take of the tenant's quota of this name, from here to its end: of two at
+ * once the second counts what the first has taken. */
+MUST_USE Status quotas_lock(Call *call, Store *store, TenantId tenant, const char *quota);
