@@ -112,7 +112,7 @@ revoke_key(Call *call, const KeyWork *work)
     }
     bool is_whole = api_key_from_text(slice_from_string(word), &key);
     TRY(keys_revoke(call, work->store, work->tenant, is_whole ? key.id : word));
-    (void)printf("revoked; gateways that know it refuse it within seconds\n");
+    (void)printf("revoked; every gateway refuses it from now on\n");
     return STATUS_OK;
 }
 

@@ -79,6 +79,12 @@ queue_mail(void *context, const char *text)
     replica_mail_receive(((const Gateway *)context)->mail, text);
 }
 
+static void
+queue_mail_begins(void *context)
+{
+    replica_mail_begin(((const Gateway *)context)->mail);
+}
+
 static Status
 open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
@@ -92,6 +98,7 @@ open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
         .run = queue_run,
         .cancel = queue_cancel,
         .mail = queue_mail,
+        .mail_begins = queue_mail_begins,
         .context = gateway,
     };
     UpkeepOptions upkeep = {
@@ -283,6 +290,7 @@ open_steps(Call *call, Gateway *gateway, const GatewayOptions *options)
         .traces = gateway->traces,
         .steps = &gateway->steps,
         .partials = gateway->partials,
+        .auth = gateway->auth,
     };
     gateway->mail = replica_mail_new(&mail);
     bool is_whole = gateway->steps.outputs != NULL && gateway->steps.enqueuer != NULL &&

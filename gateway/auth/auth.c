@@ -27,8 +27,9 @@ typedef struct KnownKey {
 
 struct Auth {
     Mutex lock;
-    Map *keys;  /* key id → KnownKey */
-    Map *rates; /* tenant → RequestRate; never removed, as principals point to them */
+    Map *keys;           /* key id → KnownKey */
+    Map *rates;          /* tenant → RequestRate; never removed, as principals point to them */
+    uint64_t doubted_ns; /* what was verified before is no longer fresh */
     AuthOptions options;
 };
 
@@ -103,24 +104,32 @@ principal_open(Principal *ret_principal)
     *ret_principal = (Principal){.tenant = TENANT_DEFAULT, .is_operator = true, .tenant_name = "default"};
 }
 
-/* Finds a key that was valid; *ret_age_ns says when it was. */
+/* A key that was valid. */
+typedef struct Remembered {
+    Principal principal;
+    uint64_t age_ns; /* since it was verified */
+    bool is_doubted;
+} Remembered;
+
 static bool
-cache_find(Auth *auth, const ApiKey *key, Principal *ret_principal, uint64_t *ret_age_ns)
+cache_find(Auth *auth, const ApiKey *key, Remembered *ret_remembered)
 {
     Sha256 hash = key_hash(key, auth->options.pepper);
     mutex_lock(&auth->lock);
     const KnownKey *known = map_get(auth->keys, slice_from_string(key->id));
     bool is_known = known != NULL && sha256_equal(&known->hash, &hash);
     if (is_known) {
-        *ret_principal = known->principal;
-        *ret_age_ns = clock_monotonic_ns() - known->verified_ns;
+        ret_remembered->principal = known->principal;
+        ret_remembered->age_ns = clock_monotonic_ns() - known->verified_ns;
+        ret_remembered->is_doubted = known->verified_ns <= auth->doubted_ns;
     }
     mutex_unlock(&auth->lock);
     return is_known;
 }
 
+/* Remembers a key that was valid when the database was asked, at `asked_ns`. */
 static void
-cache_put(Auth *auth, const ApiKey *key, const Principal *principal)
+cache_put(Auth *auth, const ApiKey *key, const Principal *principal, uint64_t asked_ns)
 {
     KnownKey *known = memory_new(1, sizeof *known);
     if (known == NULL) {
@@ -129,7 +138,7 @@ cache_put(Auth *auth, const ApiKey *key, const Principal *principal)
     *known = (KnownKey){
         .hash = key_hash(key, auth->options.pepper),
         .principal = *principal,
-        .verified_ns = clock_monotonic_ns(),
+        .verified_ns = asked_ns,
     };
     Slice id = slice_from_string(key->id);
     mutex_lock(&auth->lock);
@@ -164,8 +173,7 @@ AuthorizeAnswer
 auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principal)
 {
     ApiKey key;
-    Principal principal;
-    uint64_t age_ns = 0;
+    Remembered remembered;
     if (auth->options.is_open) {
         principal_open(ret_principal);
         return AUTHORIZE_ALLOWED;
@@ -173,13 +181,13 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
     if (!credentials_key(credentials, &key)) {
         return AUTHORIZE_DENIED;
     }
-    if (!cache_find(auth, &key, &principal, &age_ns)) {
+    if (!cache_find(auth, &key, &remembered)) {
         return AUTHORIZE_UNKNOWN;
     }
-    if (age_ns >= AUTH_FRESH_MS * CLOCK_NS_PER_MS) {
+    if (remembered.is_doubted || remembered.age_ns >= AUTH_FRESH_MS * CLOCK_NS_PER_MS) {
         return AUTHORIZE_STALE;
     }
-    *ret_principal = principal;
+    *ret_principal = remembered.principal;
     return AUTHORIZE_ALLOWED;
 }
 
@@ -229,7 +237,7 @@ ask_database(Call *call, JobContext *context, Slice pepper, KeyCheck *checks, si
 
 /* Answers for a key that the database has told of. */
 static Status
-settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item)
+settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item, uint64_t asked_ns)
 {
     const KeyRecord *record = &check->record;
     if (!check->is_valid) {
@@ -240,7 +248,7 @@ settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item)
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record->tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", check->key.id);
     principal.rate = rate_of(auth, record);
-    cache_put(auth, &check->key, &principal);
+    cache_put(auth, &check->key, &principal, asked_ns);
     *item->principal = principal;
     return STATUS_OK;
 }
@@ -249,15 +257,33 @@ settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item)
 static Status
 settle_unasked(Auth *auth, const ApiKey *key, const AuthorizeItem *item, const Error *error, Status status)
 {
-    Principal principal;
-    uint64_t age_ns = 0;
-    bool may_serve = status == STATUS_UNAVAILABLE && cache_find(auth, key, &principal, &age_ns) &&
-                     age_ns < AUTH_STALE_MS * CLOCK_NS_PER_MS;
+    Remembered remembered;
+    bool may_serve = status == STATUS_UNAVAILABLE && cache_find(auth, key, &remembered) &&
+                     remembered.age_ns < AUTH_STALE_MS * CLOCK_NS_PER_MS;
     if (!may_serve) {
         return call_fail(item->call, status, "%s", error->message);
     }
-    *item->principal = principal;
+    *item->principal = remembered.principal;
     return STATUS_OK;
+}
+
+/* An answer under way may still call the key valid: what was asked before is doubted, too. */
+void
+auth_forget(Auth *auth, Slice key_id)
+{
+    mutex_lock(&auth->lock);
+    KnownKey *forgotten = map_remove(auth->keys, key_id);
+    auth->doubted_ns = clock_monotonic_ns();
+    mutex_unlock(&auth->lock);
+    memory_free(forgotten);
+}
+
+void
+auth_doubt(Auth *auth)
+{
+    mutex_lock(&auth->lock);
+    auth->doubted_ns = clock_monotonic_ns();
+    mutex_unlock(&auth->lock);
 }
 
 void
@@ -266,7 +292,8 @@ auth_verify(Auth *auth, JobContext *context, AuthorizeItem *items, size_t count)
     assert(context != NULL && !auth->options.is_open && count <= AUTHORIZE_ITEMS_MAX);
 
     AUTO_ARENA arena = arena_new(VERIFY_ARENA_SIZE_MAX);
-    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + VERIFY_MS * CLOCK_NS_PER_MS};
+    uint64_t asked_ns = clock_monotonic_ns();
+    Call call = {.arena = arena, .deadline_ns = asked_ns + VERIFY_MS * CLOCK_NS_PER_MS};
     KeyCheck checks[AUTHORIZE_ITEMS_MAX];
     for (size_t index = 0; index < count; index++) {
         bool is_key = credentials_key(items[index].credentials, &checks[index].key);
@@ -274,7 +301,7 @@ auth_verify(Auth *auth, JobContext *context, AuthorizeItem *items, size_t count)
     }
     Status status = ask_database(&call, context, auth->options.pepper, checks, count);
     for (size_t index = 0; index < count; index++) {
-        items[index].status = status == STATUS_OK ? settle_key(auth, &checks[index], &items[index])
+        items[index].status = status == STATUS_OK ? settle_key(auth, &checks[index], &items[index], asked_ns)
                                                   : settle_unasked(auth, &checks[index].key, &items[index],
                                                         &call.error, status);
     }

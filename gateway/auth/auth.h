@@ -1,7 +1,8 @@
-/* Who sends a request: API keys are checked against the database once and remembered for a few seconds, so
- * that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that was
- * valid when it was last looked up serves for AUTH_STALE_MS. A key that is worth nothing is not remembered:
- * it may be made the next moment.
+/* Who sends a request: API keys are checked against the database once and remembered for a few seconds. A
+ * revoked key is refused everywhere as soon as PostgreSQL has told the gateways of it (auth_forget()); were
+ * that message lost, within AUTH_FRESH_MS. While the database is gone, a key that was valid when it was last
+ * looked up serves for AUTH_STALE_MS. A key that is worth nothing is not remembered: it may be made the next
+ * moment.
  *
  * A tenant's requests are counted here too: above its quota requests_per_second, which each gateway counts
  * for itself, they are answered with 429.
@@ -34,6 +35,12 @@ AuthorizeAnswer auth_look_up(Auth *auth, const Credentials *credentials, Princip
 
 /* Asks the database about the credentials of all items with one statement, and remembers the answers. */
 void auth_verify(Auth *auth, JobContext *context, AuthorizeItem *items, size_t count);
+
+/* Forgets a key: the next request that brings it asks the database. */
+void auth_forget(Auth *auth, Slice key_id);
+
+/* Asks the database again about every key that is remembered: messages may have been lost. */
+void auth_doubt(Auth *auth);
 
 /* Counts a request of this principal. RESOURCE_EXHAUSTED, with the headers that say when to come again, above
  * its tenant's rate. */

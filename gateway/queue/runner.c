@@ -56,6 +56,9 @@ listen_once(QueueRunner *runner, Call *call)
         StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &options, &runner->listener));
         TRY(listener_begin(call, runner->listener, runner->options.owner));
+        if (runner->options.mail_begins != NULL) {
+            runner->options.mail_begins(runner->options.context);
+        }
     }
     MailBox box = {.receive = runner->options.mail, .context = runner->options.context};
     TRY(listener_wait(call, runner->listener, LISTEN_MS, box.receive == NULL ? NULL : &box, &is_woken));

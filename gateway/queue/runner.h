@@ -34,6 +34,8 @@ typedef struct QueueRunnerOptions {
     void (*cancel)(void *context, int loop_index, const StepHold *hold);
     /* Receives another gateway's message, on the listening thread; must not wait. */
     void (*mail)(void *context, const char *text);
+    /* Called there, too, when messages begin to come: those sent before were lost. */
+    void (*mail_begins)(void *context);
     void *context;
 } QueueRunnerOptions;
 

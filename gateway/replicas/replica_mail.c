@@ -394,6 +394,25 @@ take_forgotten(ReplicaMail *mail, const Slice *words)
     }
 }
 
+static void
+take_revoked(ReplicaMail *mail, const Slice *words)
+{
+    auth_forget(mail->parts.auth, words[1]);
+}
+
+static void
+take_doubt(ReplicaMail *mail, const Slice *words)
+{
+    (void)words;
+    auth_doubt(mail->parts.auth);
+}
+
+void
+replica_mail_begin(ReplicaMail *mail)
+{
+    auth_doubt(mail->parts.auth);
+}
+
 void
 replica_mail_receive(ReplicaMail *mail, const char *text)
 {
@@ -406,6 +425,8 @@ replica_mail_receive(ReplicaMail *mail, const char *text)
         {"answer", 5, take_answer},
         {"deleted", 4, take_deleted},
         {"forgotten", 5, take_forgotten},
+        {"revoked", 2, take_revoked},
+        {"doubt", 2, take_doubt},
     };
     Slice words[WORDS_MAX] = {0};
     Slice rest = slice_from_string(text);

@@ -10,6 +10,11 @@
  *     deleted FROM TENANT SESSION
  *     forgotten FROM TENANT SESSION GRAPH
  *
+ * The database itself tells of keys that are worth nothing any more (migrations/0015_revoked_keys.sql):
+ *
+ *     revoked KEY
+ *     doubt keys                             of a tenant that was disabled
+ *
  * Nobody answers that it does not run a step: silence for ASKED_ANSWER_MS is the answer. That is longer
  * than the record of a step that has just ended is on its way (RECORD_DELAY_MS). A gateway that is alone
  * asks nobody.
@@ -19,6 +24,7 @@
  * an answer: the loop or job thread that has the question; replica_mail_receive() the listening thread. */
 #pragma once
 
+#include "gateway/auth/auth.h"
 #include "gateway/partials/partial_run.h"
 #include "gateway/replicas/asked_questions.h"
 #include "gateway/steps/step_inquiry.h"
@@ -33,6 +39,7 @@ typedef struct ReplicaMailOptions {
     TraceCache *traces;
     Steps *steps; /* questions come in on its first loop */
     PartialTable *partials;
+    Auth *auth;
 } ReplicaMailOptions;
 
 typedef struct GraphName {
@@ -81,5 +88,8 @@ void replica_mail_session_deleted(
 /* Has every gateway, this one too, forget a graph that has been deleted. */
 void replica_mail_graph_deleted(Call *call, ReplicaMail *mail, Store *store, const GraphName *graph);
 
-/* Takes a message from any gateway. */
+/* Takes a message from any gateway, or from the database. */
 void replica_mail_receive(ReplicaMail *mail, const char *text);
+
+/* Notes that messages come from now on, after a time in which they may have been lost. */
+void replica_mail_begin(ReplicaMail *mail);

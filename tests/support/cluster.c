@@ -108,7 +108,7 @@ cluster_add_gateway(const Cluster *cluster, Process *ret_gateway)
 {
     char workers[WORKER_LIST_SIZE];
     const char *const arguments[] = {"--listen", "127.0.0.1:0", "--database", cluster->conninfo, "--workers",
-        workers, "--auth", "off", NULL};
+        workers, "--auth", cluster->options.has_keys ? "keys" : "off", NULL};
     list_workers(cluster, workers);
     return process_start(ret_gateway, "sluice-gateway", arguments);
 }

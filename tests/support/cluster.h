@@ -32,7 +32,7 @@ typedef struct Cluster {
 bool cluster_start(Cluster *cluster, const ClusterOptions *options);
 void cluster_stop(Cluster *cluster);
 
-/* Starts another gateway on the same database and workers, with --auth=off; the caller stops it. */
+/* Starts another gateway on the same database and workers; the caller stops it. */
 bool cluster_add_gateway(const Cluster *cluster, Process *ret_gateway);
 
 /* Sends a signal to every worker: SIGSTOP holds up their runs, SIGCONT lets them go on. */
