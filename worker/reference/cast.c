@@ -56,9 +56,9 @@ truncate_signed(double value, size_t size)
 static uint64_t
 truncate_unsigned(double value, size_t size)
 {
-    bool is_large = size == sizeof(uint64_t) && value >= 0x1p63 && value < 0x1p64;
-    return is_large ? (uint64_t)value
-                    : (uint64_t)truncate_within(value, size < sizeof(uint32_t) ? 0x1p31 : 0x1p63);
+    double end = size < sizeof(uint64_t) ? 0x1p31 : 0x1p63;
+    bool is_large = size >= sizeof(uint32_t) && value >= end && value < 2 * end;
+    return is_large ? (uint64_t)value : (uint64_t)truncate_within(value, end);
 }
 
 #define WRITE_LOOP(name, member, conversion, upper, lower, storage, compute, read, write)                    \

@@ -1,10 +1,10 @@
 /* Conversion of numbers between dtypes, element by element.
  *
- * Floats to integers truncate. What an integer cannot hold becomes what TensorFlow's x86 instructions make of
- * it, on every processor: NaN and numbers outside 32 bits become the lowest int32, those outside 64 bits the
- * lowest int64, and 2^63 for uint64. Integers of 8 and 16 bits keep the low bits of an int32, uint32 those of
- * an int64: there TensorFlow itself gives other values for the last elements of a tensor. Integers to floats
- * round to nearest even. A bool is true unless the number is zero. Complex to real drops the imaginary part.
+ * Floats to integers truncate. What an integer cannot hold becomes what TensorFlow's vector instructions on
+ * x86 make of it, on every processor: NaN and numbers outside 32 bits become the lowest int32 or 2^31 as
+ * uint32, those outside 64 bits the lowest int64 or 2^63 as uint64. Integers of 8 and 16 bits keep the low
+ * bits of an int32 (TensorFlow lets some of a tensor's elements saturate instead). Integers to floats round
+ * to nearest even. A bool is true unless the number is zero. Complex to real drops the imaginary part.
  * Threads: any. */
 #pragma once
 

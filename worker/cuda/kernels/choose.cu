@@ -103,10 +103,11 @@ template <typename T>
 __device__ __forceinline__ uint64_t
 truncate_unsigned(double value)
 {
-    if (sizeof(T) == sizeof(uint64_t) && value >= 0x1p63 && value < 0x1p64) {
+    double end = sizeof(T) < sizeof(uint64_t) ? 0x1p31 : 0x1p63;
+    if (sizeof(T) >= sizeof(uint32_t) && value >= end && value < 2 * end) {
         return static_cast<uint64_t>(value);
     }
-    return static_cast<uint64_t>(truncate_within(value, sizeof(T) < sizeof(uint32_t) ? 0x1p31 : 0x1p63));
+    return static_cast<uint64_t>(truncate_within(value, end));
 }
 
 /* Stores a value of one of the three widest types, which hold all others exactly. */

@@ -123,6 +123,28 @@ compare_with_reference(RunFixture *fixture, const char *text, const Shape *left,
 }
 
 static void
+numbers_smaller_than_the_normal_ones_are_kept(void **state)
+{
+    (void)state;
+    static const char text[] = "a = _Arg() T=float32 index=0\nb = _Arg() T=float32 index=1\n"
+                               "y = Mul(a, b) T=float32\nout = _Retval(y) T=float32 index=0\n";
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, text);
+    (void)fixture_fast_node(partition, "y");
+    Tensor args[] = {fixture_vector(&fixture, 37, 0x1p-126F), fixture_vector(&fixture, 37, 0x1p-3F)};
+    fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+    assert_string_equal(outcome.message, "");
+    for (int64_t i = 0; i < 37; i++) {
+        assert_float_equal(tensor_float(&outcome.outputs[0], i), 0x1p-129F, 0);
+    }
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
 every_function_has_the_bits_of_the_reference(void **state)
 {
     (void)state;
@@ -174,6 +196,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_has_the_bits_of_its_definition),
         cmocka_unit_test(every_function_has_the_bits_of_the_reference),
+        cmocka_unit_test(numbers_smaller_than_the_normal_ones_are_kept),
         cmocka_unit_test(a_bias_of_the_values_shape_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
