@@ -1,6 +1,7 @@
 #include "gateway/graphs/graph_import.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "gateway/expand/expand.h"
 #include "gateway/expand/freeze.h"
@@ -314,6 +315,91 @@ write_outputs(JsonWriter *writer, const GraphDef *def)
     json_write_array_end(writer);
 }
 
+enum { FOREIGN_WARNINGS_MAX = 20 };
+
+typedef struct ForeignAttr {
+    const Op *op;
+    Slice name;
+} ForeignAttr;
+
+typedef struct ForeignAttrs {
+    ForeignAttr items[FOREIGN_WARNINGS_MAX];
+    size_t count;
+} ForeignAttrs;
+
+/* Returns false for what is noted already, or has no room. */
+static bool
+note_foreign(ForeignAttrs *noted, const Op *op, Slice name)
+{
+    for (size_t index = 0; index < noted->count; index++) {
+        if (noted->items[index].op == op && slice_equal(noted->items[index].name, name)) {
+            return false;
+        }
+    }
+    if (noted->count == FOREIGN_WARNINGS_MAX) {
+        return false;
+    }
+    noted->items[noted->count++] = (ForeignAttr){.op = op, .name = name};
+    return true;
+}
+
+static void
+warn_of_attribute(JsonWriter *writer, const Node *node, const Attr *attr)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text,
+        attr == node->foreign
+            ? "node '%.*s': attribute '%.*s' of op '%.*s' is not known with this value; steps that need the "
+              "node "
+              "are refused"
+            : "node '%.*s': attribute '%.*s' of op '%.*s' is not known; it says its default and is left out",
+        SLICE_PRINT(slice_part(node->name, 0, 128)), SLICE_PRINT(slice_part(attr->name, 0, 64)),
+        SLICE_PRINT(node->op->name));
+    json_write_string(writer, text);
+}
+
+static bool
+keeps_attribute(const Node *node, Slice name)
+{
+    for (size_t index = 0; index < node->attr_count; index++) {
+        if (slice_equal(node->attrs[index].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Warns of attributes of later versions, each attribute of an op once for all of the op's nodes. */
+static void
+warn_of_attributes(JsonWriter *writer, const Graph *graph)
+{
+    ForeignAttrs refused = {.count = 0};
+    ForeignAttrs dropped = {.count = 0};
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        const Node *node = &graph->nodes[id];
+        for (size_t index = 0; node->op != NULL && index < node->def->attr_count; index++) {
+            const Attr *given = &node->def->attrs[index];
+            bool is_dropped = given->is_default && !keeps_attribute(node, given->name);
+            if ((given == node->foreign && note_foreign(&refused, node->op, given->name)) ||
+                (is_dropped && note_foreign(&dropped, node->op, given->name))) {
+                warn_of_attribute(writer, node, given);
+            }
+        }
+    }
+}
+
+static void
+write_warnings(JsonWriter *writer, const Graph *graph)
+{
+    json_write_name(writer, "warnings");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < graph->def->warning_count; index++) {
+        json_write_string(writer, graph->def->warnings[index]);
+    }
+    warn_of_attributes(writer, graph);
+    json_write_array_end(writer);
+}
+
 void
 graph_write_summary(Buffer *buffer, const Graph *graph)
 {
@@ -326,11 +412,6 @@ graph_write_summary(Buffer *buffer, const Graph *graph)
     write_inputs(&writer, graph);
     write_outputs(&writer, def);
     json_member_uint64(&writer, "functions", def->function_count);
-    json_write_name(&writer, "warnings");
-    json_write_array_begin(&writer);
-    for (size_t index = 0; index < graph->def->warning_count; index++) {
-        json_write_string(&writer, graph->def->warnings[index]);
-    }
-    json_write_array_end(&writer);
+    write_warnings(&writer, graph);
     json_write_object_end(&writer);
 }

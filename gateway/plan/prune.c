@@ -133,6 +133,18 @@ check_known(Call *call, const Node *node)
         SLICE_PRINT(node->name), SLICE_PRINT(op));
 }
 
+static Status
+check_attributes(Call *call, const Node *node)
+{
+    if (node->foreign == NULL) {
+        return STATUS_OK;
+    }
+    Slice name = slice_part(node->foreign->name, 0, 64);
+    return call_fail(call, STATUS_UNIMPLEMENTED,
+        "node '%.*s' needs attribute '%.*s' of op '%.*s', which is not known with this value",
+        SLICE_PRINT(node->name), SLICE_PRINT(name), SLICE_PRINT(node->def->op));
+}
+
 /* Refuses a placeholder that is not fed. One with control inputs may stand on a branch that is not taken:
  * it fails only if it runs. */
 static Status
@@ -162,6 +174,7 @@ check_needed(const Pruning *pruning)
     for (uint32_t id = 0; id < source->node_count; id++) {
         if (pruning->needed[id]) {
             TRY(check_known(call, &source->nodes[id]));
+            TRY(check_attributes(call, &source->nodes[id]));
             TRY(check_fed(call, source, &source->nodes[id]));
         }
     }

@@ -49,13 +49,27 @@ check_kind(Linker *linker, const Node *node, const OpAttribute *declared, const 
         declared->is_list ? "a list of " : "", attr_kind_name(declared->kind));
 }
 
+/* Notes an attribute that asks for what this release does not know. That is a fault only where the node is to
+ * run: a graph may have nodes that no step needs. */
 static void
-check_fixed(Linker *linker, const Node *node, const OpAttribute *declared, const AttrValue *given)
+note_foreign(Linker *linker, Node *node, Slice name, const char *reason)
+{
+    if (linker->limits.is_to_run) {
+        attr_fault(linker, node, name, reason);
+    }
+    for (size_t index = 0; node->foreign == NULL && index < node->def->attr_count; index++) {
+        const Attr *given = &node->def->attrs[index];
+        node->foreign = slice_equal(given->name, name) ? given : NULL;
+    }
+}
+
+static void
+check_fixed(Linker *linker, Node *node, const OpAttribute *declared, const AttrValue *given)
 {
     bool are_empty = declared->is_list && declared->default_value.value.list.count == 0 && given->is_list &&
                      given->value.list.count == 0;
     if (declared->is_fixed && !are_empty && !attr_value_equal(given, &declared->default_value)) {
-        attr_fault(linker, node, declared->name, "may only have its default value here");
+        note_foreign(linker, node, declared->name, "may only have its default value here");
     }
 }
 
@@ -72,7 +86,7 @@ check_minimum(Linker *linker, const Node *node, const OpAttribute *declared, con
 }
 
 static void
-bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Attr *attr)
+bind_declared(Linker *linker, Node *node, const OpAttribute *declared, Attr *attr)
 {
     const AttrValue *given = node_def_attr(node->def, declared->name);
     attr->name = declared->name;
@@ -119,10 +133,10 @@ check_colocation(Linker *linker, const Node *node, const AttrValue *value)
     }
 }
 
-/* Keeps attributes whose names begin with '_', leaves out undeclared ones that have their default value,
- * and notes the others as faults. */
+/* Keeps attributes whose names begin with '_', leaves out undeclared ones, and notes those that do not have
+ * their default value. */
 static size_t
-bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
+bind_undeclared(Linker *linker, Node *node, Attr *attrs, size_t count)
 {
     for (size_t index = 0; index < node->def->attr_count; index++) {
         const Attr *given = &node->def->attrs[index];
@@ -132,7 +146,7 @@ bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
         }
         if (!is_free && node->op != NULL) {
             if (!given->is_default) {
-                attr_fault(linker, node, given->name, "is not declared by the op");
+                note_foreign(linker, node, given->name, "is not declared by the op");
             }
             continue;
         }
@@ -264,18 +278,28 @@ holds_absent(const AttrValue *value)
     return false;
 }
 
+static void
+check_absent_value(Linker *linker, const Node *node, const Attr *attr)
+{
+    if (holds_absent(&attr->value)) {
+        link_fault(linker, node, "/attr", "attribute '%.*s' has a value that is not in the graph",
+            SLICE_PRINT(slice_part(attr->name, 0, 128)));
+    }
+}
+
 /* Elements may be absent in a Const's value alone: the planner knows to name that by its digest. */
 static void
 check_absent_values(Linker *linker, const Node *node)
 {
-    bool may_be = !linker->limits.needs_values && slice_equal(node->def->op, SLICE("Const"));
+    bool may_be = !linker->limits.is_to_run && slice_equal(node->def->op, SLICE("Const"));
     for (size_t index = 0; index < node->attr_count; index++) {
         const Attr *attr = &node->attrs[index];
-        bool is_value = may_be && slice_equal(attr->name, SLICE("value"));
-        if (!is_value && holds_absent(&attr->value)) {
-            link_fault(linker, node, "/attr", "attribute '%.*s' has a value that is not in the graph",
-                SLICE_PRINT(slice_part(attr->name, 0, 128)));
+        if (!may_be || !slice_equal(attr->name, SLICE("value"))) {
+            check_absent_value(linker, node, attr);
         }
+    }
+    if (node->foreign != NULL) {
+        check_absent_value(linker, node, node->foreign);
     }
 }
 

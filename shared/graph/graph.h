@@ -31,6 +31,8 @@ struct Node {
     const NodeDef *def;
     const Attr *attrs; /* those that the op declares, in its order; then those whose names begin with '_' */
     size_t attr_count;
+    const Attr *foreign; /* an attribute with a meaning that this release does not know, or NULL: it belongs
+                          * to a later version of the op, and steps that need the node are refused */
     const Endpoint *inputs; /* data inputs, flattened */
     const Dtype *input_dtypes;
     uint32_t input_count;
@@ -55,7 +57,8 @@ typedef struct Graph {
 typedef struct GraphLimits {
     size_t node_count_max; /* 0: GRAPH_NODE_COUNT_MAX */
     bool allows_internal;  /* names that begin with '_', as in partitions */
-    bool needs_values;     /* refuses constants whose elements are absent, as who runs the graph must */
+    bool
+        is_to_run; /* refuses what is not complete: constants whose elements are absent, foreign attributes */
 } GraphLimits;
 
 MUST_USE Status graph_link(Call *call, GraphDef *def, OpFind find, GraphLimits limits, Graph **ret_graph);

@@ -50,6 +50,24 @@ batches_normalise(void **state)
             .inputs = {"float32[1,1,1,2] 1 3", "float32[1] 1", "float32[1] 0", "float32[0]", "float32[0]"},
             .outputs = {"float32[1,1,1,2] -1 1", "float32[1] 2", "float32[1] 2", "float32[1] 2",
                 "float32[1] 1", "float32[] 0"}},
+        {.op = "FusedBatchNormV3", /* a moving average with the statistics that are given */
+            .attrs = "epsilon=0.001; exponential_avg_factor=0.25",
+            .inputs = {"float32[1,2,2,2] 0 1 2.8284270763397217 5.196152687072754 8 11.180339813232422 "
+                       "14.696938514709473 18.5202579498291",
+                "float32[2] 1 2", "float32[2] 0 0.5", "float32[2] 1 -1", "float32[2] 2 3"},
+            .outputs = {"float32[1,2,2,2] -1.140990972518921 -1.9190614223480225 -0.635265052318573 "
+                        "-0.6461102962493896 0.28941795229911804 1.1692614555358887 1.4868381023406982 "
+                        "3.3959100246429443",
+                "float32[2] 2.3453354835510254 1.493546962738037",
+                "float32[2] 11.926161766052246 16.73798179626465",
+                "float32[2] 6.381341457366943 8.974187850952148",
+                "float32[2] 31.278484344482422 43.46394348144531", "float32[] 0"}},
+        {.op = "FusedBatchNormV3",
+            .attrs = "exponential_avg_factor=0.25",
+            .inputs = {"float32[1,1,1,2] 1 3", "float32[2] 1 1", "float32[2] 0 0", "float32[0]",
+                "float32[0]"},
+            .error = "the number of channels is 2 on one side and 0 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
         {.op = "FusedBatchNormV2",
             .attrs = "is_training=false; epsilon=0",
             .inputs = {"float16[1,1,1,1] 3", "float32[1] 2", "float32[1] 1", "float32[1] 1", "float32[1] 4"},

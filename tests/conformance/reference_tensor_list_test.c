@@ -81,6 +81,13 @@ what_was_never_set_reads_as_zeros_of_a_known_shape(void **state)
 {
     (void)state;
     const GraphCase cases[] = {
+        {.graph = NUMBERS X "r = TensorListReserve(any, one) element_dtype=float32 shape_type=int32\n"
+                            "s = TensorListSetItem(r, two, x) element_dtype=float32 "
+                            "resize_if_index_out_of_bounds=true\n"
+                            "t = TensorListStack(s, any) element_dtype=float32\n"
+                            "o = _Retval(t) T=float32 index=0\n",
+            .feeds = {"float32[2] 1 2"},
+            .fetches = {"float32[3,2] 0 0 0 0 1 2"}},
         {.graph = NUMBERS X "r = TensorListReserve(any, two) element_dtype=float32 shape_type=int32\n"
                             "s = TensorListSetItem(r, one, x) element_dtype=float32\n"
                             "g = TensorListGetItem(s, zero, pair) element_dtype=float32\n"

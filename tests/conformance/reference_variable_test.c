@@ -74,6 +74,12 @@ a_read_is_a_snapshot_that_no_later_write_changes(void **state)
                   "o1 = _Retval(after) T=float32 index=1\n",
             .feeds = {"float32[2] 1 2"},
             .fetches = {"float32[2] 1 2", "float32[2] 2 4"}},
+        {.graph = "h = VarHandleOp() dtype=float32 shape=<2>\n" X
+                  "a = AssignVariableOp(h, x) dtype=float32 validate_shape=true\n"
+                  "r = ReadVariableOp(h, ^a) dtype=float32\no0 = _Retval(r) T=float32 index=0\n",
+            .feeds = {"float32[3] 1 2 3"},
+            .error = "variable 'h' is of shape [2], the value of shape [3]",
+            .error_code = STATUS_INVALID_ARGUMENT},
     };
     RUN(cases);
 }

@@ -6,8 +6,26 @@
     OP(name "(x:T, y:T)->(z:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
 
 #define EQUALITY(name)                                                                                       \
-    OP(name "(x:T, y:T)->(z:bool) {T:type, ~incompatible_shape_error:bool=true}",                            \
-        OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast)
+    OP(name "(x:T, y:T)->(z:bool) {T:type, incompatible_shape_error:bool=true}",                             \
+        OP_COMMUTATIVE | OP_ELEMENTWISE, infer_equality)
+
+/* Where different shapes are no error, those that do not broadcast have one answer: not equal. */
+static Status
+infer_equality(Call *call, InferContext *context)
+{
+    const Shape *left = &context->inputs[0];
+    const Shape *right = &context->inputs[1];
+    if (node_attr_bool(context->node, "incompatible_shape_error") || shape_equal(left, right)) {
+        return infer_broadcast(call, context);
+    }
+    Shape merged;
+    if (!shape_broadcast(left, right, &merged)) {
+        context->outputs[0] = shape_scalar();
+    } else {
+        context->outputs[0] = shape_is_known(left) && shape_is_known(right) ? merged : shape_unknown();
+    }
+    return STATUS_OK;
+}
 
 /* Select does not broadcast: the condition has the branches' shape, or is a scalar, or a vector that picks
  * rows. */

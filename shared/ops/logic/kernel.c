@@ -29,6 +29,51 @@ COMPARISON(less, a < b)
 COMPARISON(less_equal, a <= b)
 COMPARISON(greater, a > b)
 COMPARISON(greater_equal, a >= b)
+/* Where different shapes are no error, those that do not broadcast have one answer, a scalar. */
+static Status
+compare_any_shapes(KernelContext *context, Status (*compare)(KernelContext *), bool answer)
+{
+    Shape merged;
+    if (node_attr_bool(context->node, "incompatible_shape_error") ||
+        shape_broadcast(&context->inputs[0].shape, &context->inputs[1].shape, &merged)) {
+        return compare(context);
+    }
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    *(bool *)output->data = answer;
+    return STATUS_OK;
+}
+
+static Status
+equal_any_compute(KernelContext *context)
+{
+    return compare_any_shapes(context, equal_compute, false);
+}
+
+static Status
+not_equal_any_compute(KernelContext *context)
+{
+    return compare_any_shapes(context, not_equal_compute, true);
+}
+
+static bool
+equal_any_element(const Node *node, ElementFunction *ret_function)
+{
+    return node_attr_bool(node, "incompatible_shape_error") && equal_element(node, ret_function);
+}
+
+static bool
+not_equal_any_element(const Node *node, ElementFunction *ret_function)
+{
+    return node_attr_bool(node, "incompatible_shape_error") && not_equal_element(node, ret_function);
+}
+
+#define EQUALITY_KERNEL(name, function)                                                                      \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_any_compute,                    \
+        .element = function##_any_element, .sharing = KERNEL_FORWARDS                                        \
+    }
+
 LOGIC(logical_and, (a && b))
 LOGIC(logical_or, a || b)
 LOGIC(logical_xor, a != b)
@@ -243,8 +288,8 @@ clip_compute(KernelContext *context)
 }
 
 static const Kernel logic_kernels[] = {
-    ELEMENTWISE_KERNEL("Equal", equal),
-    ELEMENTWISE_KERNEL("NotEqual", not_equal),
+    EQUALITY_KERNEL("Equal", equal),
+    EQUALITY_KERNEL("NotEqual", not_equal),
     ELEMENTWISE_KERNEL("Less", less),
     ELEMENTWISE_KERNEL("LessEqual", less_equal),
     ELEMENTWISE_KERNEL("Greater", greater),

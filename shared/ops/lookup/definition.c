@@ -23,7 +23,7 @@ static const OpDefinition lookup_ops[] = {
     OP("InitializeTableV2!(table_handle:resource, keys:Tkey, values:Tval)->() {Tkey:type, Tval:type}", 0,
         infer_unknown),
     OP("InitializeTableFromTextFileV2!(table_handle:resource, filename:string)->() {key_index:int, "
-       "value_index:int, vocab_size:int=-1, delimiter:string=\\t}",
+       "value_index:int, vocab_size:int=-1, delimiter:string=\\t, ~offset:int=0}",
         0, infer_unknown),
     OP("LookupTableImportV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
         infer_unknown),

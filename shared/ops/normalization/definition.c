@@ -20,18 +20,21 @@ infer_bias_add_grad(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* The given statistics may be empty in training, where they are computed. */
+/* The given statistics may be empty in training, where they are computed, unless they are averaged with what
+ * is computed. */
 static Status
 infer_fused_batch_norm(Call *call, InferContext *context)
 {
     Shape x;
     TRY(infer_rank(call, context, 0, 4, &x));
     int64_t *channels = &x.dims[is_channels_first(context->node) ? 1 : 3];
-    bool is_training = node_attr_bool(context->node, "is_training");
+    const AttrValue *factor = node_attr(context->node, "exponential_avg_factor");
+    bool are_given =
+        !node_attr_bool(context->node, "is_training") || (factor != NULL && factor->value.f != 1);
     for (uint32_t index = 1; index <= 4; index++) {
         Shape vector;
         TRY(infer_rank(call, context, index, 1, &vector));
-        if (index <= 2 || !is_training) {
+        if (index <= 2 || are_given) {
             TRY(infer_equal(call, *channels, vector.dims[0], "the number of channels", channels));
         }
     }
@@ -150,15 +153,15 @@ static const OpDefinition normalization_ops[] = {
     OP("BiasAddGrad(out_backprop:T)->(output:T) {T:type, data_format:string=NHWC}", 0, infer_bias_add_grad),
     OP("FusedBatchNorm(x:T, scale:T, offset:T, mean:T, variance:T)->(y:T, batch_mean:T, batch_variance:T, "
        "reserve_space_1:T, reserve_space_2:T) {T:type, epsilon:float=0.0001, data_format:string=NHWC, "
-       "is_training:bool=true, ~exponential_avg_factor:float=1}",
+       "is_training:bool=true, exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm),
     OP("FusedBatchNormV2(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
        "reserve_space_1:U, reserve_space_2:U) {T:type, U:type, epsilon:float=0.0001, "
-       "data_format:string=NHWC, is_training:bool=true, ~exponential_avg_factor:float=1}",
+       "data_format:string=NHWC, is_training:bool=true, exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm),
     OP("FusedBatchNormV3(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
        "reserve_space_1:U, reserve_space_2:U, reserve_space_3:U) {T:type, U:type, epsilon:float=0.0001, "
-       "data_format:string=NHWC, is_training:bool=true, ~exponential_avg_factor:float=1}",
+       "data_format:string=NHWC, is_training:bool=true, exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm),
     BATCH_NORM_GRADIENT("FusedBatchNormGrad", "scale:T, reserve_space_1:T, reserve_space_2:T",
         "T, offset_backprop:T, reserve_space_3:T, reserve_space_4:T) {T:type, "),

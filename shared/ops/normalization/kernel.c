@@ -85,14 +85,35 @@ double_at(const Tensor *doubles, int64_t index)
     return ((const double *)doubles->data)[index];
 }
 
-/* The other outputs are mean and variance twice; the second variance is unbiased in training. */
+/* The other outputs are the running mean and variance, and those of this batch. */
 static void
-store_moments(Tensor *statistics, int64_t channel, Moments moments, double unbiased)
+store_moments(Tensor *statistics, int64_t channel, Moments running, Moments batch)
 {
-    ((double *)statistics[0].data)[channel] = moments.mean;
-    ((double *)statistics[1].data)[channel] = moments.variance * unbiased;
-    ((double *)statistics[2].data)[channel] = moments.mean;
-    ((double *)statistics[3].data)[channel] = moments.variance;
+    ((double *)statistics[0].data)[channel] = running.mean;
+    ((double *)statistics[1].data)[channel] = running.variance;
+    ((double *)statistics[2].data)[channel] = batch.mean;
+    ((double *)statistics[3].data)[channel] = batch.variance;
+}
+
+static double
+average_factor(const Node *node)
+{
+    const AttrValue *factor = node_attr(node, "exponential_avg_factor");
+    return factor == NULL ? 1 : (double)factor->value.f;
+}
+
+/* Returns the moving average of the given statistics and those of a batch of `count` elements, whose variance
+ * counts unbiased. */
+static Moments
+average_moments(const Tensor *inputs, int64_t channel, Moments batch, double count, double factor)
+{
+    double unbiased = count > 1 ? count / (count - 1) : 1;
+    Moments running = {batch.mean, batch.variance * unbiased};
+    if (factor != 1) {
+        running.mean = (1 - factor) * double_at(&inputs[3], channel) + factor * running.mean;
+        running.variance = (1 - factor) * double_at(&inputs[4], channel) + factor * running.variance;
+    }
+    return running;
 }
 
 enum { STATISTICS = 4 };
@@ -129,12 +150,15 @@ run_fused(KernelContext *context, Tensor *inputs, Tensor *statistics)
     double count = (double)(lines.outer * lines.inner);
     for (int64_t channel = 0; channel < lines.size; channel++) {
         Moments moments;
+        Moments running;
         if (is_training) {
             moments = moments_of(inputs[0].data, &lines, channel);
+            running = average_moments(inputs, channel, moments, count, average_factor(node));
         } else {
             moments = (Moments){double_at(&inputs[3], channel), double_at(&inputs[4], channel)};
+            running = moments;
         }
-        store_moments(statistics, channel, moments, is_training && count > 1 ? count / (count - 1) : 1);
+        store_moments(statistics, channel, running, moments);
         moments.variance += epsilon;
         normalize_channel(inputs[0].data, &lines, channel, moments, double_at(&inputs[1], channel),
             double_at(&inputs[2], channel));

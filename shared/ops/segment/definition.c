@@ -130,12 +130,12 @@ infer_unsorted_segment(Call *call, InferContext *context)
         0, infer_unsorted_segment)
 #define SPARSE(name)                                                                                         \
     OP(name "(data:T, indices:Tidx, segment_ids:Tsegmentids)->(output:T) {T:type, Tidx:type=DT_INT32, "      \
-            "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                       \
+            "Tsegmentids:type=DT_INT32, sparse_gradient:bool=false}",                                        \
         0, infer_sparse_segment)
 #define SPARSE_COUNTED(name)                                                                                 \
     OP(name "(data:T, indices:Tidx, segment_ids:Tsegmentids, num_segments:Tnumsegments)->"                   \
             "(output:T) {T:type, Tidx:type=DT_INT32, Tnumsegments:type=DT_INT32, "                           \
-            "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                       \
+            "Tsegmentids:type=DT_INT32, sparse_gradient:bool=false}",                                        \
         0, infer_sparse_segment)
 #define SPARSE_GRADIENT(name)                                                                                \
     OP(name "(grad:T, indices:Tidx, segment_ids:Tsegmentids, output_dim0:int32)->(output:T) {T:type, "       \

@@ -28,7 +28,7 @@ static const OpDefinition tensor_list_ops[] = {
        "tensor:element_dtype) {element_dtype:type}",
         0, infer_first),
     OP("TensorListSetItem(input_handle:variant, index:int32, item:element_dtype)->(output_handle:variant) "
-       "{element_dtype:type, ~resize_if_index_out_of_bounds:bool=false}",
+       "{element_dtype:type, resize_if_index_out_of_bounds:bool=false}",
         0, infer_scalar),
     OP("TensorListGetItem(input_handle:variant, index:int32, element_shape:int32)->(item:element_dtype) "
        "{element_dtype:type, ~Tshape:type=DT_INT32}",

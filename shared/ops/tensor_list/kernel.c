@@ -116,6 +116,9 @@ set_compute(KernelContext *context)
     int64_t index = 0;
     TRY(read_int(context, 1, "the index", &index));
     TRY(kernel_list_change(context, 0, 0, &list));
+    if (index >= list->size && node_attr_bool(context->node, "resize_if_index_out_of_bounds")) {
+        TRY(tensor_list_resize(context->call, list, index + 1));
+    }
     return tensor_list_set(context->call, list, index, &context->inputs[2]);
 }
 

@@ -78,7 +78,7 @@ static const OpDefinition variable_ops[] = {
         infer_first),
     OP("AssignSub(ref:Ref(T), value:T)->(output_ref:Ref(T)) {T:type, use_locking:bool=false}", 0,
         infer_first),
-    OP("AssignVariableOp!(resource:resource, value:dtype)->() {dtype:type, ~validate_shape:bool=false}", 0,
+    OP("AssignVariableOp!(resource:resource, value:dtype)->() {dtype:type, validate_shape:bool=false}", 0,
         infer_unknown),
     OP("AssignAddVariableOp!(resource:resource, value:dtype)->() {dtype:type}", 0, infer_unknown),
     OP("AssignSubVariableOp!(resource:resource, value:dtype)->() {dtype:type}", 0, infer_unknown),

@@ -217,7 +217,9 @@ supports_map(const Node *node)
             return false;
         }
     }
+    const AttrValue *demands_shapes = node_attr(node, "incompatible_shape_error");
     return node->input_count > 0 && type != CUDA_INVALID &&
+           (demands_shapes == NULL || demands_shapes->value.b) &&
            cuda_map(choose_function(node), type, NULL, NULL) == cudaSuccess;
 }
 

@@ -50,7 +50,7 @@ begin_partition(
     TRY(partition_new(call, devices, &partition));
     assert(partition != NULL);
     TRY(graph_link(
-        call, def, op_find, (GraphLimits){.allows_internal = true, .needs_values = true}, &partition->graph));
+        call, def, op_find, (GraphLimits){.allows_internal = true, .is_to_run = true}, &partition->graph));
     partition->nodes =
         arena_alloc(partition->arena, (partition->graph->node_count + 1) * sizeof(ScheduleNode));
     if (partition->nodes == NULL) {

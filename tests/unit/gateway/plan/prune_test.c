@@ -154,6 +154,18 @@ an_unfed_placeholder_and_an_unknown_op_are_told_before_anything_runs(void **stat
 }
 
 static void
+an_attribute_of_a_later_version_is_refused_where_its_node_is_needed(void **state)
+{
+    Call *call = *state;
+    static const char graph[] = CHAIN "u = NoOp(^a) later=1\nv = Equal(a, a) T=float32 later='x'\n";
+    assert_refused(call, &(PlanLiteral){.graph = graph, .feeds = "x", .targets = "u"}, STATUS_UNIMPLEMENTED,
+        "node 'u' needs attribute 'later' of op 'NoOp', which is not known with this value");
+    assert_refused(call, &(PlanLiteral){.graph = graph, .feeds = "x", .fetches = "v"}, STATUS_UNIMPLEMENTED,
+        "node 'v' needs attribute 'later' of op 'Equal', which is not known with this value");
+    assert_non_null(first_partition(call, &(PlanLiteral){.graph = graph, .feeds = "x", .fetches = "b"}));
+}
+
+static void
 a_feed_may_stand_in_for_an_unknown_op(void **state)
 {
     Call *call = *state;
@@ -185,6 +197,7 @@ main(void)
         CALL_TEST(a_tensor_fetched_under_two_names_arrives_under_both),
         CALL_TEST(wrong_names_are_refused_by_name),
         CALL_TEST(an_unfed_placeholder_and_an_unknown_op_are_told_before_anything_runs),
+        CALL_TEST(an_attribute_of_a_later_version_is_refused_where_its_node_is_needed),
         CALL_TEST(a_feed_may_stand_in_for_an_unknown_op),
     };
     return cmocka_run_group_tests_name("gateway/plan/prune", tests, NULL, NULL);

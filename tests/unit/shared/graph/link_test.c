@@ -165,8 +165,6 @@ faults_of_attributes_say_where(void **state)
         "node 'x': attribute 'dtype' is int, expected type");
     expect_fault(
         "x = Placeholder() dtype=nothing", "/node/0/attr/dtype", "node 'x': attribute 'dtype' is not a type");
-    expect_fault("x = NoOp() a/b~c=1", "/node/0/attr/a~1b~0c",
-        "node 'x': attribute 'a/b~c' is not declared by the op");
     expect_fault("x = NoOp() _class=['loc:@x','loc:@y']", "/node/0/attr/_class",
         "node 'x': attribute '_class' colocates with a node that does not exist");
     expect_fault(X I "s = Split(i, x) num_split=-1 T=float32", "/node/2/attr/num_split",
@@ -186,16 +184,36 @@ link_real_op(const char *text)
     return graph_link(&call, def, op_find, (GraphLimits){0}, &graph);
 }
 
+/* Fails unless who is to run the graph is told of this one fault. */
 static void
-attributes_of_later_versions_have_their_defaults(void **state)
+expect_foreign_fault(const char *text, const char *pointer, const char *message)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_GRAPH graph = NULL;
+    assert_non_null(def);
+    call.error.detail_count = 0;
+    assert_int_equal(
+        graph_link(&call, def, op_find, (GraphLimits){.is_to_run = true}, &graph), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(call.error.message, message);
+    assert_string_equal(call.error.details[0].pointer, pointer);
+}
+
+static void
+attributes_of_later_versions_are_noted_and_refused_where_the_graph_runs(void **state)
 {
     (void)state;
     assert_status(
         &call, STATUS_OK, link_real_op(X "e = Equal(x, x) T=float32 incompatible_shape_error=true"));
-    assert_int_equal(
-        link_real_op(X "e = Equal(x, x) T=float32 incompatible_shape_error=false"), STATUS_INVALID_ARGUMENT);
-    assert_string_equal(call.error.message,
-        "node 'e': attribute 'incompatible_shape_error' may only have its default value here");
+    AUTO_GRAPH_DEF def = graph_literal("t = InitializeTableFromTextFileV2(x, y) key_index=0 value_index=0 "
+                                       "offset=1\nx = VarHandleOp() dtype=float32 shape=<2>\n"
+                                       "y = Placeholder() dtype=string\n");
+    AUTO_GRAPH graph = NULL;
+    assert_non_null(def);
+    assert_status(&call, STATUS_OK, graph_link(&call, def, op_find, (GraphLimits){0}, &graph));
+    assert_true(slice_equals_string(graph_find(graph, SLICE("t"))->foreign->name, "offset"));
+    assert_null(graph_find(graph, SLICE("x"))->foreign);
+    expect_foreign_fault("x = Placeholder() dtype=float32\ny = NoOp() a/b~c=1", "/node/1/attr/a~1b~0c",
+        "node 'y': attribute 'a/b~c' is not declared by the op");
 }
 
 static void
@@ -383,7 +401,7 @@ only_constants_may_be_absent_and_not_where_they_are_read(void **state)
     (void)state;
     AUTO_GRAPH_DEF constant = absent_literal("w = Const() dtype=float32 value=float32(1)");
     assert_status(&call, STATUS_OK, link_with(constant, (GraphLimits){0}));
-    assert_int_equal(link_with(constant, (GraphLimits){.needs_values = true}), STATUS_INVALID_ARGUMENT);
+    assert_int_equal(link_with(constant, (GraphLimits){.is_to_run = true}), STATUS_INVALID_ARGUMENT);
     assert_string_equal(
         call.error.message, "node 'w': attribute 'value' has a value that is not in the graph");
     AUTO_GRAPH_DEF other = absent_literal("w = NoOp() value=float32(1)");
@@ -402,7 +420,7 @@ main(void)
         cmocka_unit_test(faults_of_names_say_where),
         cmocka_unit_test(faults_of_inputs_say_where),
         cmocka_unit_test(faults_of_attributes_say_where),
-        cmocka_unit_test(attributes_of_later_versions_have_their_defaults),
+        cmocka_unit_test(attributes_of_later_versions_are_noted_and_refused_where_the_graph_runs),
         cmocka_unit_test(no_op_divides_by_a_number_of_no_tensors),
         cmocka_unit_test(a_constant_is_of_the_dtype_it_claims),
         cmocka_unit_test(several_faults_are_summed_up),
