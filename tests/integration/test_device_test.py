@@ -76,26 +76,35 @@ def random_networks_have_the_same_bits_and_run_there():
     _expect_share(_expect_same_bits([RandomNetwork(seed) for seed in SEEDS]))
 
 
-def _train(options, has_test_devices):
-    """Returns the losses of a few steps of training, and the counts of the devices."""
+def _train(options, has_test_devices, **network):
+    """Returns the losses of a few steps of training and a weight after them, and the counts of the devices."""
     feeds = {"x": {"dtype": "float32", "shape": [BATCH, 8, 8, 1], "data": [(7 * i % 17) / 16 for i in range(BATCH * 64)]},
              "labels": {"dtype": "int32", "shape": [BATCH], "data": [index % 10 for index in range(BATCH)]}, "rate": 0.05}
     with sluice.Cluster(threads=(2, 2), has_test_devices=has_test_devices) as cluster:
         client = cluster.client()
         session = client.session(**options)
-        client.graph(session, DigitsNetwork().graph.document())
+        client.graph(session, DigitsNetwork(**network).graph.document())
         client.step(session, {"targets": ["init"]})
         losses = [client.step(session, {"feeds": feeds, "fetches": ["loss"], "targets": ["train"]})["outputs"]
                   for _ in range(TRAINING_STEPS)]
-    return losses, cluster.device_counts
+        weight = client.step(session, {"fetches": ["conv1/weight/read"]})["outputs"]
+    return losses + [weight], cluster.device_counts
 
 
 def a_convolutional_network_learns_the_same_there():
-    expected, _ = _train(ONE, has_test_devices=False)
-    for options in (ONE, TWO):
-        losses, counts = _train(options, has_test_devices=True)
-        assert losses == expected, f"{options}: {losses} instead of {expected}"
-        _expect_share(counts)
+    for network in ({"optimizer": "momentum"}, {"optimizer": "adam"}, {"variables": "reference"}):
+        expected, _ = _train(ONE, has_test_devices=False, **network)
+        for options in (ONE, TWO):
+            losses, counts = _train(options, has_test_devices=True, **network)
+            assert losses == expected, f"{network}, {options}: {losses} instead of {expected}"
+            _expect_share(counts)
+
+
+def variables_stay_there_while_they_are_trained():
+    _, counts = _train(ONE, has_test_devices=True)
+    variables, uploads_per_step = 16, 4  # the feeds, and the size of the batch that the host computes
+    assert counts["uploads"] == variables + uploads_per_step * TRAINING_STEPS, counts
+    assert counts["downloads"] == TRAINING_STEPS + 1, counts  # the losses and, once, a weight
 
 
 def _graph_with_weight(op, value):
@@ -158,6 +167,6 @@ def the_node_suite_of_onnx_comes_out_right_there():
 
 if __name__ == "__main__":
     run_group([random_graphs_have_the_same_bits, random_networks_have_the_same_bits_and_run_there,
-               a_convolutional_network_learns_the_same_there,
+               a_convolutional_network_learns_the_same_there, variables_stay_there_while_they_are_trained,
                weights_of_two_sessions_lie_there_once_and_idle_ones_go, the_corpus_comes_out_right_there,
                the_node_suite_of_onnx_comes_out_right_there])

@@ -11,6 +11,7 @@
 #include "shared/base/mutex.h"
 #include "shared/ops/registry.h"
 #include "worker/runtime/memory_account.h"
+#include "worker/runtime/variable.h"
 
 enum {
     TEST_MEMORY = 7, /* its number */
@@ -61,6 +62,7 @@ struct TestDevice {
     bool is_closing;
     const char *fault;
     TestDeviceCounts counts;
+    Mutex variables; /* held while a kernel sees elements of variables at their readable addresses */
     pthread_t thread;
     Event event_table[EVENTS_MAX];
 };
@@ -80,16 +82,18 @@ device_of_inner(const Device *inner)
     return (TestDevice *)(void *)((char *)without_const(inner) - offsetof(TestDevice, inner));
 }
 
-static char *
-readable_of(const TestDevice *test, const void *hidden)
-{
-    return test->readable + ((const char *)hidden - test->hidden);
-}
-
 static bool
 is_readable_address(const TestDevice *test, const void *address)
 {
     return (const char *)address >= test->readable && (const char *)address < test->readable + REGION_SIZE;
+}
+
+/* Returns the address at which kernels read; another thread may read of a variable that is shown just now. */
+static char *
+readable_of(const TestDevice *test, void *address)
+{
+    return is_readable_address(test, address) ? address
+                                              : test->readable + ((const char *)address - test->hidden);
 }
 
 /* Returns the address that tensors show, of one that kernels have used. */
@@ -413,6 +417,14 @@ is_plain(Dtype dtype)
     return dtype_is_copyable(dtype);
 }
 
+/* Returns whether the variables that the node changes are numbers that count nothing. */
+static bool
+changes_floats_alone(const Node *node)
+{
+    const char *name = node_attr(node, "T") != NULL ? "T" : "dtype";
+    return node_attr(node, name) != NULL && dtype_is_floating(node_attr_type(node, name));
+}
+
 static bool
 supports_node(const Node *node)
 {
@@ -420,8 +432,10 @@ supports_node(const Node *node)
     const char *lacks = the_device->options.lacks;
     bool is_right = kernel != NULL && (lacks == NULL || !slice_equals_string(node->def->op, lacks)) &&
                     kernel->start == NULL && kernel->compute != NULL && kernel->host_outputs == 0;
+    bool changes_floats = is_right && kernel->visits_variables && changes_floats_alone(node);
     for (uint32_t i = 0; is_right && i < node->input_count; i++) {
-        is_right = node->inputs[i].node == NODE_NONE || is_plain(node->input_dtypes[i]);
+        is_right = node->inputs[i].node == NODE_NONE || is_plain(node->input_dtypes[i]) ||
+                   (changes_floats && node->input_dtypes[i] == DTYPE_RESOURCE);
     }
     for (uint32_t i = 0; is_right && i < node->output_count; i++) {
         is_right = is_plain(node->output_dtypes[i]);
@@ -478,6 +492,42 @@ hide_output(const TestDevice *test, Tensor *output)
     }
 }
 
+/* Shows or hides the elements of a kernel's variables that lie on the device. */
+static void
+show_variables(const TestDevice *test, KernelContext *inner, bool is_shown)
+{
+    for (uint32_t i = 0; i < inner->input_count; i++) {
+        Variable *variable = (Variable *)(void *)resource_of(&inner->inputs[i], &variable_type);
+        if (variable == NULL) {
+            continue;
+        }
+        variables_lock(&variable, 1);
+        Tensor *value = without_const(variable_value(variable));
+        if (variable_reach(inner, variable) != STATUS_OK || value->buffer == NULL) {
+            /* The kernel will say so. */
+        } else if (is_shown) {
+            value->data = readable_of(test, value->data);
+        } else {
+            hide_output(test, value);
+        }
+        variables_unlock(&variable, 1);
+    }
+}
+
+static Status
+compute_with_variables(TestDevice *test, const Kernel *kernel, KernelContext *inner)
+{
+    if (!kernel->visits_variables) {
+        return kernel->compute(inner);
+    }
+    mutex_lock(&test->variables);
+    show_variables(test, inner, true);
+    Status status = kernel->compute(inner);
+    show_variables(test, inner, false);
+    mutex_unlock(&test->variables);
+    return status;
+}
+
 /* Computes with the host's kernel, which is given the readable addresses of inputs and outputs. */
 static Status
 compute_node(KernelContext *context)
@@ -501,7 +551,7 @@ compute_node(KernelContext *context)
     inner.memory = NULL;
     inner.state = computing->state;
     inner.inputs = inputs;
-    Status status = computing->kernel->compute(&inner);
+    Status status = compute_with_variables(test, computing->kernel, &inner);
     for (uint32_t i = 0; i < context->input_count; i++) {
         context->inputs[i].buffer = inputs[i].buffer;
     }
@@ -536,6 +586,7 @@ make_kernels(void)
             .destroy = destroy_computing,
             .prepare = prepare_computing,
             .compute = compute_node,
+            .visits_variables = reference != NULL && reference->visits_variables,
             .host_inputs = reference == NULL ? 0 : reference->host_inputs};
     }
 }
@@ -602,6 +653,7 @@ test_device_open(Call *call, const TestDeviceOptions *options, Device **ret_devi
     test->memory.limit = options->memory == 0 ? MEMORY_DEFAULT : options->memory;
     test->random = options->seed * 2654435761U | 1;
     mutex_init(&test->lock);
+    mutex_init(&test->variables);
     condition_init(&test->has_come);
     list_init(&test->events);
     list_init(&test->spare_events);
@@ -641,6 +693,7 @@ test_device_close(Device *device)
     (void)munmap(test->hidden, REGION_SIZE);
     condition_done(&test->has_come);
     mutex_done(&test->lock);
+    mutex_done(&test->variables);
     memory_free(test);
     the_device = NULL;
 }

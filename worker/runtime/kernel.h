@@ -22,6 +22,7 @@
 typedef struct ResourceContainer ResourceContainer;
 typedef struct Library Library;
 typedef struct KernelMoves KernelMoves;
+typedef struct VariableVisit VariableVisit; /* variable.h */
 
 /* Memory that was planned for the outputs of a run before it started (implemented by memory/run_memory.h). */
 typedef struct PlannedMemory PlannedMemory;
@@ -53,6 +54,7 @@ typedef struct KernelContext {
     const MemoryAccount *account; /* the account of the run (memory_account.h), or NULL */
     const KernelMoves *moves;     /* how elements are moved in memory that the host cannot read; NULL: by the
                                    * host (worker/reference/moves.h) */
+    VariableVisit *visit;         /* NULL: all variables have their elements on the host */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. kernel_forward() may move an
      * input's buffer to an output. */
@@ -142,6 +144,10 @@ typedef struct Kernel {
      * any memory (Shape), or only passes them on (Identity); with KERNEL_PASSES, output i lies where it does.
      */
     uint32_t any_inputs;
+
+    /* compute() reads or changes elements of variables (variable.h). With KERNEL_LENDS it returns a
+     * variable's value. */
+    bool visits_variables;
 
     /* Never worth handing to another thread (Identity, Shape, Reshape). The cost of other kernels is
      * measured. */

@@ -7,8 +7,9 @@
 
 struct Variable {
     Resource resource;
-    Mutex lock; /* guards `value` */
+    Mutex lock; /* guards `value` and `mirror` */
     Tensor value;
+    Tensor mirror; /* the same elements in another memory; DTYPE_INVALID: there is none */
     Dtype dtype;
     Shape shape;
     size_t name_size;
@@ -20,6 +21,7 @@ variable_free(Resource *resource)
 {
     Variable *variable = (Variable *)(void *)resource;
     tensor_unref(&variable->value);
+    tensor_unref(&variable->mirror);
     mutex_done(&variable->lock);
     memory_free(variable);
 }
@@ -140,6 +142,84 @@ variable_read(Call *call, Variable *variable, Tensor *ret_value)
     return status;
 }
 
+static bool
+lies_in(const Tensor *tensor, uint16_t memory)
+{
+    return tensor->dtype != DTYPE_INVALID && (tensor->buffer == NULL || tensor->buffer->memory == memory);
+}
+
+/* Sends the kernel away until the value has come, or fails it where nobody waits for that. */
+static Status
+want_value(KernelContext *context, Variable *variable, uint16_t memory, bool is_change)
+{
+    if (context->visit != NULL) {
+        (void)resource_ref(&variable->resource);
+        resource_unref(context->visit->wanted == NULL ? NULL : &context->visit->wanted->resource);
+        context->visit->wanted = variable;
+        context->visit->needed_in = memory;
+        context->visit->is_change = is_change;
+    }
+    return call_fail(context->call, STATUS_FAILED_PRECONDITION,
+        "variable '%.*s' lies in the memory of an accelerator, and is used by reference here",
+        SLICE_PRINT(variable_name(variable)));
+}
+
+static Status
+fetch_value(KernelContext *context, Variable *variable, Tensor *ret_value)
+{
+    const VariableVisit *visit = context->visit;
+    uint16_t memory = visit == NULL ? MEMORY_HOST : visit->memory;
+    TRY(check_initialized(context->call, variable));
+    if (lies_in(&variable->value, memory)) {
+        *ret_value = tensor_ref(&variable->value);
+    } else if (lies_in(&variable->mirror, memory)) {
+        *ret_value = tensor_ref(&variable->mirror);
+    } else if (visit != NULL && visit->visited == variable && lies_in(&visit->value, memory)) {
+        *ret_value = tensor_ref(&visit->value);
+    } else {
+        return want_value(context, variable, memory, false);
+    }
+    return STATUS_OK;
+}
+
+Status
+variable_fetch(KernelContext *context, Variable *variable, Tensor *ret_value)
+{
+    mutex_lock(&variable->lock);
+    Status status = fetch_value(context, variable, ret_value);
+    mutex_unlock(&variable->lock);
+    return status;
+}
+
+Status
+variable_reach(KernelContext *context, Variable *variable)
+{
+    uint16_t memory = context->device->memory_number;
+    TRY(check_initialized(context->call, variable));
+    if (!lies_in(&variable->value, memory) && lies_in(&variable->mirror, memory)) {
+        Tensor value = variable->mirror;
+        variable->mirror = variable->value;
+        variable->value = value;
+    }
+    if (!lies_in(&variable->value, memory)) {
+        return want_value(context, variable, memory, true);
+    }
+    tensor_unref(&variable->mirror);
+    return STATUS_OK;
+}
+
+void
+variable_mirror(Variable *variable, const Tensor *value, const Tensor *mirror)
+{
+    mutex_lock(&variable->lock);
+    bool is_current = variable->value.dtype != DTYPE_INVALID && variable->value.buffer == value->buffer &&
+                      variable->value.data == value->data;
+    if (is_current && variable->mirror.dtype == DTYPE_INVALID) {
+        variable->mirror = tensor_ref(mirror);
+    }
+    mutex_unlock(&variable->lock);
+}
+
 /* Sorts by address and removes duplicates and NULLs: all writers lock in the same order, so that two of
  * them never wait for each other. */
 static size_t
@@ -192,6 +272,7 @@ void
 variable_replace(Variable *variable, Tensor *value)
 {
     tensor_unref(&variable->value);
+    tensor_unref(&variable->mirror);
     variable->value = *value;
     *value = (Tensor){0};
 }
@@ -216,7 +297,7 @@ copy_value(KernelContext *context, Variable *variable)
 Status
 variable_own(KernelContext *context, Variable *variable, Tensor **ret_value)
 {
-    TRY(check_initialized(context->call, variable));
+    TRY(variable_reach(context, variable));
     if (!dtype_is_copyable(variable->dtype)) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "variable '%.*s' of type %s cannot change in part", SLICE_PRINT(variable_name(variable)),
@@ -268,7 +349,8 @@ variable_dereference(Call *call, Tensor *input)
     if (variable == NULL) {
         return STATUS_OK;
     }
-    TRY(variable_read(call, variable, &value));
+    KernelContext context = {.call = call};
+    TRY(variable_fetch(&context, variable, &value));
     tensor_unref(input);
     *input = value;
     return STATUS_OK;

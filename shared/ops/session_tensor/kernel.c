@@ -92,7 +92,7 @@ get_compute(KernelContext *context)
         status = call_fail(context->call, STATUS_INVALID_ARGUMENT, "the tensor is %s, not %s",
             dtype_name(variable_dtype(variable)), dtype_name(wanted));
     } else {
-        status = variable_read(context->call, variable, &context->outputs[0]);
+        status = variable_fetch(context, variable, &context->outputs[0]);
     }
     resource_unref(variable_resource(variable));
     return status;
@@ -115,6 +115,7 @@ static const Kernel session_tensor_kernels[] = {
     {.op = "GetSessionTensor",
         .compute = get_compute,
         .host_inputs = 1,
+        .visits_variables = true,
         .is_cheap = true,
         .sharing = KERNEL_LENDS},
     {.op = "DeleteSessionTensor", .compute = delete_compute, .host_inputs = 1, .is_cheap = true},

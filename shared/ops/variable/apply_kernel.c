@@ -340,7 +340,7 @@ compute_apply(KernelContext *context)
 #define OPTIMISER(name)                                                                                      \
     {                                                                                                        \
         .op = (name), .supports = supports_apply, .create = create_apply, .destroy = memory_free,            \
-        .compute = compute_apply                                                                             \
+        .compute = compute_apply, .visits_variables = true                                                   \
     }
 
 static const Kernel variable_apply_kernels[] = {

@@ -97,7 +97,7 @@ read_compute(KernelContext *context)
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, not %s",
             SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)), dtype_name(wanted));
     }
-    return variable_read(context->call, variable, &context->outputs[0]);
+    return variable_fetch(context, variable, &context->outputs[0]);
 }
 
 static Status
@@ -291,6 +291,17 @@ count_compute(KernelContext *context)
         .is_cheap = true                                                                                     \
     }
 
+#define COMBINED(name, function)                                                                             \
+    {                                                                                                        \
+        .op = (name), .supports = combined_supports, .compute = (function), .visits_variables = true         \
+    }
+
+#define COUNTED(name)                                                                                        \
+    {                                                                                                        \
+        .op = (name), .supports = count_supports, .compute = count_compute, .visits_variables = true,        \
+        .is_cheap = true                                                                                     \
+    }
+
 static const Kernel variable_kernels[] = {
     NAMED_VARIABLE("Variable"),
     NAMED_VARIABLE("VariableV2"),
@@ -299,25 +310,33 @@ static const Kernel variable_kernels[] = {
     NAMED_VARIABLE("_RestoredVariableV2"),
     NAMED_VARIABLE("_RestoredVarHandleOp"),
     {.op = "TemporaryVariable", .supports = temporary_supports, .compute = temporary_compute},
-    {.op = "DestroyTemporaryVariable", .compute = read_compute, .is_cheap = true, .sharing = KERNEL_LENDS},
+    {.op = "DestroyTemporaryVariable",
+        .compute = read_compute,
+        .visits_variables = true,
+        .is_cheap = true,
+        .sharing = KERNEL_LENDS},
     {.op = "DestroyResourceOp", .compute = destroy_compute, .is_cheap = true},
     {.op = "IsVariableInitialized", .compute = is_initialized_compute, .host_outputs = 1, .is_cheap = true},
     {.op = "VarIsInitializedOp", .compute = is_initialized_compute, .host_outputs = 1, .is_cheap = true},
     {.op = "RefIdentity", .compute = pass_compute, .is_cheap = true},
-    {.op = "ReadVariableOp", .compute = read_compute, .is_cheap = true, .sharing = KERNEL_LENDS},
+    {.op = "ReadVariableOp",
+        .compute = read_compute,
+        .visits_variables = true,
+        .is_cheap = true,
+        .sharing = KERNEL_LENDS},
     {.op = "VariableShape",
         .supports = shape_supports,
         .compute = shape_compute,
         .host_outputs = 1,
         .is_cheap = true},
     {.op = "Assign", .compute = assign_compute, .is_cheap = true},
-    {.op = "AssignVariableOp", .compute = assign_compute, .is_cheap = true},
-    {.op = "AssignAdd", .supports = combined_supports, .compute = assign_add_compute},
-    {.op = "AssignAddVariableOp", .supports = combined_supports, .compute = assign_add_compute},
-    {.op = "AssignSub", .supports = combined_supports, .compute = assign_sub_compute},
-    {.op = "AssignSubVariableOp", .supports = combined_supports, .compute = assign_sub_compute},
-    {.op = "CountUpTo", .supports = count_supports, .compute = count_compute, .is_cheap = true},
-    {.op = "ResourceCountUpTo", .supports = count_supports, .compute = count_compute, .is_cheap = true},
+    {.op = "AssignVariableOp", .compute = assign_compute, .any_inputs = 1U << 1, .is_cheap = true},
+    COMBINED("AssignAdd", assign_add_compute),
+    COMBINED("AssignAddVariableOp", assign_add_compute),
+    COMBINED("AssignSub", assign_sub_compute),
+    COMBINED("AssignSubVariableOp", assign_sub_compute),
+    COUNTED("CountUpTo"),
+    COUNTED("ResourceCountUpTo"),
 };
 
 KERNEL_FAMILY(reference, variable, variable_kernels);

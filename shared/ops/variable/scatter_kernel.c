@@ -138,7 +138,7 @@ gather_any(KernelContext *context, bool is_nd)
     Variable *variable = NULL;
     AUTO_TENSOR value = {0};
     TRY(kernel_variable(context, 0, &variable));
-    TRY(variable_read(context->call, variable, &value));
+    TRY(variable_fetch(context, variable, &value));
     return gather_parts(context, &value, is_nd);
 }
 
@@ -162,7 +162,8 @@ gather_nd_compute(KernelContext *context)
 
 #define SCATTER(name, function)                                                                              \
     {                                                                                                        \
-        .op = (name), .supports = function##_supports, .compute = function##_compute                         \
+        .op = (name), .supports = function##_supports, .compute = function##_compute,                        \
+        .visits_variables = true                                                                             \
     }
 
 static const Kernel variable_scatter_kernels[] = {
@@ -186,8 +187,14 @@ static const Kernel variable_scatter_kernels[] = {
     SCATTER("ResourceScatterNdUpdate", nd_update),
     SCATTER("ResourceScatterNdAdd", nd_add),
     SCATTER("ResourceScatterNdSub", nd_subtract),
-    {.op = "ResourceGather", .supports = gather_rows_supports, .compute = gather_compute},
-    {.op = "ResourceGatherNd", .supports = gather_supports, .compute = gather_nd_compute},
+    {.op = "ResourceGather",
+        .supports = gather_rows_supports,
+        .compute = gather_compute,
+        .visits_variables = true},
+    {.op = "ResourceGatherNd",
+        .supports = gather_supports,
+        .compute = gather_nd_compute,
+        .visits_variables = true},
 };
 
 KERNEL_FAMILY(reference, variable_scatter, variable_scatter_kernels);

@@ -8,7 +8,8 @@
  * #7427).
  *
  * Merge, Enter and NextIteration have a memory of their own: that of what a loop carries. It is found by
- * repetition, because a loop's value comes from the loop itself. */
+ * repetition, because a loop's value comes from the loop itself. A read of a variable gives its value out
+ * where a kernel wants it. */
 #include "worker/runtime/partition/stages.h"
 
 #include <assert.h>
@@ -39,10 +40,19 @@ passes_port_on(const ScheduleNode *node, uint32_t port)
            node->kernel->sharing == KERNEL_PASSES && kernel_bit(node->kernel->any_inputs, port);
 }
 
+/* Returns whether the node gives out the value of a variable, in whatever memory it is wanted. */
+static bool
+reads_variable(const ScheduleNode *node)
+{
+    return node->kind == SCHEDULE_KERNEL && node->kernel->visits_variables &&
+           node->kernel->sharing == KERNEL_LENDS;
+}
+
 static bool
 is_in_memory_of_its_own(const ScheduleNode *node)
 {
-    return node->kind == SCHEDULE_MERGE || node->kind == SCHEDULE_ENTER || node->kind == SCHEDULE_NEXT;
+    return node->kind == SCHEDULE_MERGE || node->kind == SCHEDULE_ENTER || node->kind == SCHEDULE_NEXT ||
+           reads_variable(node);
 }
 
 uint16_t
@@ -109,6 +119,7 @@ input_memory(const ScheduleNode *node, uint32_t input)
 /* The names that a gateway writes into a partition; a node without one leaves the choice to the worker. */
 static const char HOST_NAME[] = "/device:CPU:0";
 static const char ACCELERATOR_NAME[] = "/device:GPU:0";
+static const char NOT_PLAIN[] = "it has strings, handles or variables";
 static const char NO_KERNEL[] = "the accelerator has no kernel for its types and attributes";
 
 static bool
@@ -117,12 +128,28 @@ asks_for(const ScheduleNode *node, const char *device)
     return slice_equals_string(node->node->def->device, device);
 }
 
-/* Returns whether all data of the node may lie in another memory than the host's: no strings, no handles. */
+/* Returns whether the node changes variables that it has handles of: their elements go to where it runs. */
 static bool
-has_plain_data(const Node *node)
+changes_variables(const ScheduleNode *scheduled)
 {
+    const Node *node = scheduled->node;
+    bool has_handle = false;
+    for (uint32_t i = 0; i < node->input_count && !has_handle; i++) {
+        has_handle = node->input_dtypes[i] == DTYPE_RESOURCE;
+    }
+    return has_handle && scheduled->kernel->visits_variables && !reads_variable(scheduled);
+}
+
+/* Returns whether all data of the node may lie in another memory than the host's: no strings, no handles but
+ * of variables that it changes. */
+static bool
+has_plain_data(const ScheduleNode *scheduled)
+{
+    const Node *node = scheduled->node;
+    bool has_variables = changes_variables(scheduled);
     for (uint32_t i = 0; i < node->input_count; i++) {
-        if (node->inputs[i].node != NODE_NONE &&
+        bool is_variable = has_variables && node->input_dtypes[i] == DTYPE_RESOURCE;
+        if (node->inputs[i].node != NODE_NONE && !is_variable &&
             (!dtype_is_copyable(node->input_dtypes[i]) || node_input_is_reference(node, i))) {
             return false;
         }
@@ -132,7 +159,7 @@ has_plain_data(const Node *node)
             return false;
         }
     }
-    return node->output_count > 0;
+    return node->output_count > 0 || has_variables;
 }
 
 static bool
@@ -146,7 +173,7 @@ passes_values_on(const ScheduleNode *node)
 static bool
 may_have_device(const ScheduleNode *node)
 {
-    return node->kind == SCHEDULE_KERNEL && node->kernel->any_inputs == 0 && has_plain_data(node->node);
+    return node->kind == SCHEDULE_KERNEL && node->kernel->any_inputs == 0 && has_plain_data(node);
 }
 
 /* Finds the accelerator's kernel for a node; NULL, with the reason in the node, when the host computes it. */
@@ -160,12 +187,10 @@ find_candidate(const Assigning *assigning, ScheduleNode *node)
         node->reason = "the graph asks for the CPU";
         return NULL;
     }
-    if (!has_plain_data(node->node)) {
-        node->reason = "it has strings, handles or variables";
-        return NULL;
+    const Kernel *kernel = has_plain_data(node) ? kernel_find(assigning->accelerator, node->node) : NULL;
+    if (kernel == NULL) {
+        node->reason = has_plain_data(node) && !changes_variables(node) ? NO_KERNEL : NOT_PLAIN;
     }
-    const Kernel *kernel = kernel_find(assigning->accelerator, node->node);
-    node->reason = kernel == NULL ? NO_KERNEL : NULL;
     return kernel;
 }
 
@@ -232,7 +257,7 @@ computes_shapes(const Assigning *assigning, const Node *node)
             return false;
         }
     }
-    return true;
+    return node->output_count > 0;
 }
 
 /* Marks the producer of an input that the host reads, if it is about shapes. */
@@ -431,7 +456,8 @@ belongs_on_accelerator(const Assigning *assigning, Pull pull, const ScheduleNode
         return true;
     }
     return !assigning->is_needed[node->node->id] &&
-           (comes_from_there || (node->kind == SCHEDULE_ENTER && pull == PULL_READER));
+           (comes_from_there ||
+               (pull == PULL_READER && (node->kind == SCHEDULE_ENTER || reads_variable(node))));
 }
 
 static bool

@@ -12,6 +12,7 @@
 #include "shared/ops/registry.h"
 #include "worker/runtime/partition/library.h"
 #include "worker/runtime/partition/stages.h"
+#include "worker/runtime/partition/visit_kernel.h"
 
 typedef struct OwnOp {
     const char *op;
@@ -311,6 +312,7 @@ typedef struct PartitionPass {
 static const PartitionPass PASSES[] = {
     {"constant_folding", fold_constants},
     {NULL, assign_devices},
+    {NULL, visit_variables},
     {NULL, insert_copies},
     {"elementwise_fusion", fuse_elementwise},
     {"memory_plan", allow_arena},

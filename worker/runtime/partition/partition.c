@@ -22,6 +22,7 @@ partition_new(Call *call, DeviceSet devices, Partition **ret_partition)
     partition->reference_count = 1;
     partition->device = devices.host;
     partition->accelerator = devices.accelerator;
+    partition->visited = devices.accelerator;
     partition->loop_bytes_max = LOOP_BYTES_MAX;
     partition->arena = arena_new(PARTITION_ARENA_MAX);
     if (partition->arena == NULL) {

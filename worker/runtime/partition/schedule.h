@@ -137,6 +137,7 @@ struct Partition {
     Graph *graph;
     Device *device;      /* the host: runs nodes, and computes those that are not the accelerator's */
     Device *accelerator; /* NULL: no node is the accelerator's */
+    Device *visited;     /* the worker's accelerator, in whose memory variables may lie; NULL: it has none */
     Weights *weights;    /* where its blobs lie in the accelerator's memory; NULL: it shares none */
     uint64_t tenant;     /* whose it is, as in memory_account.h; 0: not known */
     ScheduleNode *nodes;
