@@ -32,6 +32,19 @@ cuda_stream(const KernelContext *context)
     return stream;
 }
 
+Status
+cuda_lane_workspace(Call *call, CudaLane *lane, void **ret_workspace)
+{
+    assert(cuda_lane_is_mine(lane));
+    if (lane->workspace == NULL) {
+        void *made = NULL;
+        TRY(cuda_check(call, (int)cudaMalloc(&made, CUDA_WORKSPACE_SIZE), "the workspace of libraries"));
+        lane->workspace = made;
+    }
+    *ret_workspace = lane->workspace;
+    return STATUS_OK;
+}
+
 void
 cuda_lane_enter(CudaLane *lane)
 {
@@ -139,6 +152,8 @@ free_parts(CudaLane *lane)
             lane->parts[index] = NULL;
         }
     }
+    (void)cudaFree(lane->workspace);
+    lane->workspace = NULL;
 }
 
 void

@@ -20,7 +20,11 @@ struct CudaLanePart {
     void (*free)(CudaLanePart *part);
 };
 
-typedef enum CudaLaneLibrary { CUDA_LANE_BLAS, CUDA_LANE_LIBRARIES } CudaLaneLibrary;
+typedef enum CudaLaneLibrary { CUDA_LANE_BLAS, CUDA_LANE_DNN, CUDA_LANE_LIBRARIES } CudaLaneLibrary;
+
+/* Memory of the card that a library's work may write to while it runs. It is of one size, so that what a
+ * library chooses does not depend on what is free; 32 MiB is what cuBLAS advises for an H100. */
+enum { CUDA_WORKSPACE_SIZE = 32 << 20 };
 
 typedef struct CudaLane {
     int card;
@@ -34,6 +38,7 @@ typedef struct CudaLane {
     int error;                                /* met by cuda_lane_enter() */
     char node[ERROR_NODE_SIZE];               /* that enqueued work last */
     CudaLanePart *parts[CUDA_LANE_LIBRARIES]; /* NULL: not used yet */
+    void *workspace;                          /* NULL: not used yet */
 } CudaLane;
 
 /* Returns the stream for a kernel's work, within its compute() only. Whatever a kernel lends to what it
@@ -41,6 +46,10 @@ typedef struct CudaLane {
 cudaStream_t cuda_stream(const KernelContext *context);
 
 /* The members that follow are the plugin's own. */
+
+/* Returns the lane's workspace, in the caller's turn. All libraries share it: their works run one after
+ * another. */
+MUST_USE Status cuda_lane_workspace(Call *call, CudaLane *lane, void **ret_workspace);
 
 typedef struct CudaLaneOptions {
     int card;

@@ -13,7 +13,6 @@
 
 /* PLANS_MAX bounds what shapes that never come again leave behind; then all are forgotten. */
 enum { PLANS_MAX = 1024 };
-static const size_t WORKSPACE_SIZE = (size_t)32 << 20; /* what cuBLAS advises for an H100 */
 
 typedef struct KeptPlan {
     BlasPlan plan;
@@ -23,7 +22,6 @@ typedef struct KeptPlan {
 typedef struct BlasLane {
     CudaLanePart part; /* first */
     cublasLtHandle_t handle;
-    void *workspace;
     Map *plans; /* KeptPlan by BlasDescription */
 } BlasLane;
 
@@ -55,9 +53,6 @@ free_lane(CudaLanePart *part)
     assert(blas != NULL);
     forget_plans(blas, lane->plans);
     map_free(lane->plans);
-    if (lane->workspace != NULL) {
-        (void)cudaFree(lane->workspace);
-    }
     if (lane->handle != NULL) {
         (void)blas->cublasLtDestroy(lane->handle);
     }
@@ -81,7 +76,6 @@ open_lane(Call *call, const CudaBlas *blas, BlasLane *lane)
     if (lane->plans == NULL) {
         return call_fail_memory(call, "cuBLASLt's plans");
     }
-    TRY(cuda_check(call, (int)cudaMalloc(&lane->workspace, WORKSPACE_SIZE), "cuBLASLt's workspace"));
     cublasStatus_t status = blas->cublasLtCreate(&lane->handle);
     return status == CUBLAS_STATUS_SUCCESS ? STATUS_OK : fail_library(call, blas, status, "opening cuBLASLt");
 }
@@ -115,7 +109,7 @@ make_plan(const CudaBlas *blas, const BlasLane *lane, const BlasDescription *des
 {
     cublasStatus_t status = blas_plan_describe(blas, description, bias, &kept->plan);
     if (status == CUBLAS_STATUS_SUCCESS) {
-        status = blas_plan_choose(blas, lane->handle, WORKSPACE_SIZE, &kept->plan);
+        status = blas_plan_choose(blas, lane->handle, CUDA_WORKSPACE_SIZE, &kept->plan);
     }
     if (status == CUBLAS_STATUS_ALLOC_FAILED) {
         return status;
@@ -180,9 +174,9 @@ run_product(KernelContext *context, const CudaBlas *blas, const BlasDescription 
         *ret_refusal = BLAS_NO_ALGORITHM;
         return STATUS_OK;
     }
-    operands.workspace = lane->workspace;
+    TRY(cuda_lane_workspace(context->call, cuda_lane(context->lane), &operands.workspace));
     cublasStatus_t status =
-        blas_plan_run(blas, lane->handle, &kept->plan, &operands, WORKSPACE_SIZE, cuda_stream(context));
+        blas_plan_run(blas, lane->handle, &kept->plan, &operands, CUDA_WORKSPACE_SIZE, cuda_stream(context));
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
         kept->is_refused = true;
         *ret_refusal = BLAS_NO_ALGORITHM;
