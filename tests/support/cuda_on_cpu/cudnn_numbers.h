@@ -57,10 +57,12 @@
     X(CUDNN_ATTR_ENGINEHEUR_MODE)                                                                            \
     X(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)                                                                 \
     X(CUDNN_ATTR_ENGINEHEUR_RESULTS)                                                                         \
+    X(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP)                                                                      \
     X(CUDNN_ATTR_ENGINECFG_ENGINE)                                                                           \
     X(CUDNN_ATTR_EXECUTION_PLAN_HANDLE)                                                                      \
     X(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)                                                               \
     X(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)                                                              \
+    X(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP)                                                                  \
     X(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA)                                                        \
     X(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA)                                                         \
     X(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC)                                                    \

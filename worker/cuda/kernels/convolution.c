@@ -2,6 +2,7 @@
 #include "worker/cuda/kernels/convolution.h"
 
 #include "shared/base/memory.h"
+#include "worker/cuda/dnn/convolution.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/epilogue.h"
@@ -38,7 +39,21 @@ read_filter(const Convolution *convolution, const Shape *shape)
     return filter;
 }
 
-/* Computes the convolution that the op's rule has read, with these steps behind its sums. */
+/* Applies the steps that the library left. */
+static Status
+finish_convolution(KernelContext *context, const CudaEpilogue *rest, const CudaWindow *window)
+{
+    const Tensor *output = &context->outputs[0];
+    if (cuda_epilogue_is_empty(rest)) {
+        return STATUS_OK;
+    }
+    int error = cuda_finish(cuda_type(output->dtype), rest, output->data, tensor_element_count(output),
+        window->channels, window->output.channel, cuda_stream(context));
+    return cuda_check(context->call, error, "the steps behind a convolution");
+}
+
+/* Computes the convolution that the op's rule has read, with these steps behind its sums: by cuDNN where it
+ * can, by the plain kernel everywhere else. */
 static Status
 compute_convolution(KernelContext *context, const Convolution *convolution, const CudaEpilogue *epilogue)
 {
@@ -59,8 +74,14 @@ compute_convolution(KernelContext *context, const Convolution *convolution, cons
         .output = output->data,
         .epilogue = *epilogue,
     };
-    return cuda_check(context->call, cuda_convolve(cuda_type(input->dtype), &launched, cuda_stream(context)),
-        "a convolution");
+    CudaType type = cuda_type(input->dtype);
+    CudaEpilogue rest;
+    DnnRefusal refusal = DNN_ACCEPTED;
+    TRY(dnn_convolve(context, type, &launched, &refusal, &rest));
+    return refusal == DNN_ACCEPTED
+               ? finish_convolution(context, &rest, &launched.window)
+               : cuda_check(
+                     context->call, cuda_convolve(type, &launched, cuda_stream(context)), "a convolution");
 }
 
 typedef Status (*ReadConvolution)(Call *call, const InferContext *context, Convolution *ret_convolution);

@@ -1,12 +1,12 @@
 /* Groups of at most 4 outputs have a thread for each element; others are cut into tiles of 16 or 64. */
 #include "tests/support/cmocka_all.h"
 #include "tests/support/convolution_cases.h"
+#include "tests/support/cuda_kernels.h"
 
 static void
 onnx_convolves_in_one_to_three_dimensions(void **state)
 {
     (void)state;
-
     cuda_kernels_compare(onnx_convolutions, COUNT_OF(onnx_convolutions));
 }
 
@@ -14,7 +14,6 @@ static void
 tensorflow_convolves_with_channels_first_and_last(void **state)
 {
     (void)state;
-
     cuda_kernels_compare(tensorflow_convolutions, COUNT_OF(tensorflow_convolutions));
 }
 
@@ -22,7 +21,6 @@ static void
 large_outputs_are_cut_into_large_tiles(void **state)
 {
     (void)state;
-
     cuda_kernels_compare(large_convolutions, COUNT_OF(large_convolutions));
 }
 
@@ -30,7 +28,6 @@ static void
 fused_convolutions_apply_their_steps(void **state)
 {
     (void)state;
-
     cuda_kernels_compare(fused_convolutions, COUNT_OF(fused_convolutions));
 }
 

@@ -1,0 +1,280 @@
+/* Happy path: the convolution is described, with the steps behind it → its plan is found, or made → a filter
+ * that lies otherwise than the library wants is packed → the convolution is enqueued. Steps that no engine
+ * fuses are left to a kernel of their own. What the library will not do is remembered, so that it is not
+ * asked again. */
+#include "worker/cuda/dnn/convolution.h"
+
+#include <assert.h>
+
+#include "shared/base/atomic.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+#include "worker/cuda/dnn/plan.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/lane.h"
+
+/* PLANS_MAX bounds what shapes that never come again leave behind; then all are forgotten. */
+enum { PLANS_MAX = 1024 };
+
+typedef struct KeptPlan {
+    DnnDescription description;
+    DnnPlan plan;
+    bool is_refused;
+} KeptPlan;
+
+typedef struct DnnLane {
+    CudaLanePart part; /* first */
+    const CudaDnn *dnn;
+    cudaStream_t stream;
+    cudnnHandle_t handle; /* NULL: the library gives none */
+    Map *plans;           /* KeptPlan by DnnDescription */
+} DnnLane;
+
+static uint64_t refusals[DNN_REFUSALS]; /* atomic */
+
+uint64_t
+dnn_refusals(DnnRefusal refusal)
+{
+    return atomic_load_relaxed(&refusals[refusal]);
+}
+
+static void
+forget_plans(Map *plans)
+{
+    size_t cursor = 0;
+    const MapEntry *entry;
+    while ((entry = map_next(plans, &cursor)) != NULL) {
+        KeptPlan *kept = map_remove(plans, entry->key);
+        dnn_plan_done(&kept->plan);
+        memory_free(kept);
+    }
+}
+
+static void
+free_lane(CudaLanePart *part)
+{
+    DnnLane *lane = (DnnLane *)(void *)part;
+    if (lane->plans != NULL) {
+        forget_plans(lane->plans);
+        map_free(lane->plans);
+    }
+    if (lane->handle != NULL) {
+        (void)lane->dnn->cudnnDestroy(lane->handle);
+    }
+    memory_free(lane);
+}
+
+/* Says what the library failed with. An error of the card that it met on the way is told instead. */
+static Status
+fail_library(Call *call, const CudaDnn *dnn, cudnnStatus_t status, const char *what)
+{
+    assert(status != CUDNN_STATUS_SUCCESS);
+    TRY(cuda_check(call, (int)cudaGetLastError(), what));
+    return call_fail(call, dnn_lacks_memory(status) ? STATUS_RESOURCE_EXHAUSTED : STATUS_INTERNAL,
+        "%s: cuDNN fails with %s", what, dnn->cudnnGetErrorString(status));
+}
+
+/* A library that does not work here at all gives no handle: then the lane has none, for good. */
+static Status
+open_lane(Call *call, DnnLane *lane)
+{
+    const CudaDnn *dnn = lane->dnn;
+    lane->plans = map_new();
+    if (lane->plans == NULL) {
+        return call_fail_memory(call, "cuDNN's plans");
+    }
+    cudnnStatus_t status = dnn->cudnnCreate(&lane->handle);
+    if (status == CUDNN_STATUS_SUCCESS) {
+        status = dnn->cudnnSetStream(lane->handle, lane->stream);
+        return status == CUDNN_STATUS_SUCCESS ? STATUS_OK : fail_library(call, dnn, status, "opening cuDNN");
+    }
+    if (dnn_lacks_memory(status)) {
+        return fail_library(call, dnn, status, "opening cuDNN");
+    }
+    lane->handle = NULL;
+    (void)cudaGetLastError(); /* the next launch is not to blame for a refusal */
+    return STATUS_OK;
+}
+
+static Status
+find_lane(KernelContext *context, const CudaDnn *dnn, const DnnLane **ret_lane)
+{
+    CudaLane *lane = cuda_lane(context->lane);
+    assert(cuda_lane_is_mine(lane));
+    if (lane->parts[CUDA_LANE_DNN] == NULL) {
+        DnnLane *made = memory_new(1, sizeof *made);
+        if (made == NULL) {
+            return call_fail_memory(context->call, "cuDNN's handle");
+        }
+        *made = (DnnLane){.part = {.free = free_lane}, .dnn = dnn, .stream = cuda_lane_stream(lane)};
+        Status status = open_lane(context->call, made);
+        if (status != STATUS_OK) {
+            free_lane(&made->part);
+            return status;
+        }
+        lane->parts[CUDA_LANE_DNN] = &made->part;
+    }
+    *ret_lane = (const DnnLane *)(const void *)lane->parts[CUDA_LANE_DNN];
+    return STATUS_OK;
+}
+
+/* Makes a plan. What the library refuses, for whatever reason but memory, is a plan that is refused. */
+static cudnnStatus_t
+make_plan(const DnnLane *lane, KeptPlan *kept)
+{
+    cudnnStatus_t status =
+        dnn_plan_choose(lane->dnn, lane->handle, &kept->description, CUDA_WORKSPACE_SIZE, &kept->plan);
+    if (dnn_lacks_memory(status)) {
+        return status;
+    }
+    kept->is_refused = status != CUDNN_STATUS_SUCCESS;
+    if (kept->is_refused) {
+        dnn_plan_done(&kept->plan);
+    }
+    (void)cudaGetLastError(); /* the next launch is not to blame for a refusal */
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static Status
+find_plan(Call *call, const DnnLane *lane, const DnnDescription *description, KeptPlan **ret_kept)
+{
+    Slice key = slice_of(description, sizeof *description);
+    KeptPlan *known = map_get(lane->plans, key);
+    if (known != NULL) {
+        *ret_kept = known;
+        return STATUS_OK;
+    }
+    if (map_count(lane->plans) >= PLANS_MAX) {
+        (void)cudaStreamSynchronize(lane->stream); /* a plan's code may still run on the card */
+        forget_plans(lane->plans);
+    }
+    KeptPlan *made = memory_new(1, sizeof *made);
+    if (made == NULL) {
+        return call_fail_memory(call, "a plan of a convolution");
+    }
+    made->description = *description;
+    cudnnStatus_t status = make_plan(lane, made);
+    if (status != CUDNN_STATUS_SUCCESS || !map_put(lane->plans, key, made)) {
+        dnn_plan_done(&made->plan);
+        memory_free(made);
+        return status != CUDNN_STATUS_SUCCESS
+                   ? fail_library(call, lane->dnn, status, "planning a convolution")
+                   : call_fail_memory(call, "a plan of a convolution");
+    }
+    *ret_kept = made;
+    return STATUS_OK;
+}
+
+/* One convolution on its way through the library. */
+typedef struct Run {
+    KernelContext *context;
+    const DnnLane *lane;
+    const CudaConvolution *convolution;
+    DnnDescription sums;
+    CudaMove packing;
+} Run;
+
+/* Finds a plan for the convolution with its steps, or else for its sums alone. */
+static Status
+find_widest_plan(const Run *run, KeptPlan **ret_kept, CudaEpilogue *ret_rest)
+{
+    DnnDescription fused = run->sums;
+    *ret_rest = dnn_fuse(&run->convolution->epilogue, &fused);
+    TRY(find_plan(run->context->call, run->lane, &fused, ret_kept));
+    assert(*ret_kept != NULL);
+    if ((*ret_kept)->is_refused && memcmp(&fused, &run->sums, sizeof fused) != 0) {
+        *ret_rest = run->convolution->epilogue;
+        return find_plan(run->context->call, run->lane, &run->sums, ret_kept);
+    }
+    return STATUS_OK;
+}
+
+/* Moves the filter to where the library can read it. The buffer may be given back as soon as the convolution
+ * is enqueued: whoever gets it next writes to it behind that. */
+static Status
+pack_filter(const Run *run, TensorBuffer **ret_packed)
+{
+    KernelContext *context = run->context;
+    CudaMove move = run->packing;
+    size_t size = dtype_size(context->inputs[1].dtype);
+    TensorBuffer *packed = context->device->allocate(context->device, (size_t)move.count * size);
+    if (packed == NULL) {
+        return call_fail_memory(context->call, "a packed filter");
+    }
+    move.to = packed->data;
+    Status status = cuda_check(
+        context->call, cuda_move(size, &move, cuda_stream(context)), "packing the filter of a convolution");
+    if (status != STATUS_OK) {
+        tensor_buffer_unref(packed);
+        return status;
+    }
+    *ret_packed = packed;
+    return STATUS_OK;
+}
+
+/* Enqueues the plan; `ret_status` is what the library says of it. */
+static Status
+enqueue(const Run *run, const KeptPlan *kept, cudnnStatus_t *ret_status)
+{
+    const CudaConvolution *convolution = run->convolution;
+    TensorBuffer *packed = NULL;
+    DnnOperands operands = {
+        .input = convolution->input,
+        .filter = convolution->filter,
+        .bias = convolution->epilogue.bias,
+        .addend = convolution->epilogue.addend,
+        .output = convolution->output,
+    };
+    TRY(cuda_lane_workspace(run->context->call, cuda_lane(run->context->lane), &operands.workspace));
+    if (run->packing.count > 0) {
+        TRY(pack_filter(run, &packed));
+        operands.filter = packed->data;
+    }
+    (void)cuda_stream(run->context); /* the handle has it; this names the node whose work comes */
+    *ret_status = dnn_plan_run(&kept->plan, run->lane->handle, &kept->description, &operands);
+    if (packed != NULL) {
+        tensor_buffer_unref(packed);
+    }
+    return STATUS_OK;
+}
+
+static Status
+run_convolution(const Run *run, DnnRefusal *ret_refusal, CudaEpilogue *ret_rest)
+{
+    Call *call = run->context->call;
+    KeptPlan *kept = NULL;
+    cudnnStatus_t status = CUDNN_STATUS_NOT_SUPPORTED;
+    if (run->lane->handle == NULL) {
+        *ret_refusal = DNN_NO_HANDLE;
+        return STATUS_OK;
+    }
+    TRY(find_widest_plan(run, &kept, ret_rest));
+    if (!kept->is_refused) {
+        TRY(enqueue(run, kept, &status));
+    }
+    if (dnn_refuses(status)) {
+        kept->is_refused = true;
+        *ret_refusal = DNN_NO_ENGINE;
+        (void)cudaGetLastError(); /* the next launch is not to blame for a refusal */
+        return STATUS_OK;
+    }
+    return status == CUDNN_STATUS_SUCCESS ? cuda_check(call, (int)cudaGetLastError(), "a convolution")
+                                          : fail_library(call, run->lane->dnn, status, "a convolution");
+}
+
+Status
+dnn_convolve(KernelContext *context, CudaType type, const CudaConvolution *convolution,
+    DnnRefusal *ret_refusal, CudaEpilogue *ret_rest)
+{
+    const CudaDnn *dnn = cuda_dnn();
+    Run run = {.context = context, .convolution = convolution};
+    DnnRefusal refusal =
+        dnn == NULL ? DNN_NO_LIBRARY : dnn_describe(type, convolution, &run.sums, &run.packing);
+    if (refusal == DNN_ACCEPTED) {
+        TRY(find_lane(context, dnn, &run.lane));
+        TRY(run_convolution(&run, &refusal, ret_rest));
+    }
+    (void)atomic_fetch_add_relaxed(&refusals[refusal], 1);
+    *ret_refusal = refusal;
+    return STATUS_OK;
+}
