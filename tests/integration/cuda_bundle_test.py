@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 
 OUT = os.path.abspath(os.environ.get("OUT", "build/release"))
+KERNELS = os.path.join(OUT, "tests/card/kernels")  # built where nvcc is
 SIZE_MAX = 55 << 20
 RUN_SECONDS = 300
 
@@ -25,7 +26,12 @@ def made():
     """A folder with the bundle that all tests copy: packing its libraries takes long."""
     folder = tempfile.TemporaryDirectory()
     programs = sorted(glob.glob(os.path.join(OUT, "tests/card/*_test")))
-    subprocess.run(["tools/cuda_bundle", OUT, os.path.join(folder.name, "bundle"), *programs], check=True, stdout=subprocess.DEVNULL)
+    programs += [KERNELS] if os.path.exists(KERNELS) else []
+    objects = sorted(glob.glob(os.path.join(OUT, "tests/card/*_test.o")))
+    names = [os.path.basename(path).removesuffix(".o") for path in objects]
+    sources = [path for name in names for path in glob.glob(f"tests/**/{name}.c", recursive=True)]
+    command = ["tools/cuda_bundle", OUT, os.path.join(folder.name, "bundle"), " ".join(sources), *programs]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return folder
 
 
@@ -63,6 +69,11 @@ def assert_without_card(folder, reason):
     assert verdicts["smoke", "the worker starts"] == ("passed", ""), verdicts
     for test in (("facts", "facts"), ("smoke", "the worker opens the card")):
         assert verdicts[test] == ("skipped", f"skipped: {reason}"), verdicts[test]
+    tests_of_kernels = {test: verdict for (step, test), verdict in verdicts.items() if step == "ops"}
+    if os.path.exists(KERNELS):
+        assert tests_of_kernels.pop("the tests of kernels start") == ("passed", ""), verdicts
+        assert len(tests_of_kernels) > 0, verdicts
+    assert all(verdict == ("skipped", f"skipped: {reason}") for verdict in tests_of_kernels.values()), tests_of_kernels
 
 
 def a_bundle_is_small_and_runs_in_an_empty_environment():

@@ -145,6 +145,13 @@ download(Tensor *tensor)
     *tensor = copy;
 }
 
+/* Copies that wait are in no order with the lane. */
+static void
+await_card(void)
+{
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
+}
+
 static Status
 run_kernel(Call *call, const Kernel *kernel, KernelContext *context)
 {
@@ -181,7 +188,9 @@ compute_on_card(Call *call, const Kernel *kernel, const Node *node, const Tensor
         .input_count = node->input_count,
         .outputs = ret_outputs,
         .output_count = node->output_count};
+    await_card();
     Status status = run_kernel(call, kernel, &context);
+    await_card();
     for (uint32_t index = 0; index < node->output_count; index++) {
         download(&ret_outputs[index]);
     }

@@ -16,8 +16,25 @@ $(OUT)/tests/card/%_test: $(OUT)/tests/unit/worker/cuda/%_test.c.o $(OUT)/tests/
     $(OUT)/tests/support/process.c.o $(OUT)/tests/bundle/cuda_on_card.c.o $(ARCHIVES)
 	$(call link,,$(CUDART) -lcmocka)
 
+KERNEL_TESTS := $(shell grep -l 'cuda_kernels\.h' tests/unit/worker/cuda/*_test.c tests/conformance/*_test.c)
+# Tests that compare kernels with the reference kernels are one program, tests/card/kernels, with the kernels as nvcc compiles
+# them for the card, which are large. Those that play a library are no tests of a card.
+CARD_KERNEL_TESTS := $(if $(and $(HAS_BUNDLE),$(NVCC)),$(basename $(shell grep -L 'cuda/library\.h' $(KERNEL_TESTS))))
+CARD_KERNEL_OBJECTS := $(foreach t,$(CARD_KERNEL_TESTS),$(OUT)/tests/card/$(notdir $(t)).o)
+define renamed_main
+$(OUT)/tests/card/$(notdir $(1)).o: $(OUT)/$(1).c.o
+	@mkdir -p $$(@D); objcopy --redefine-sym main=$(notdir $(1)) $$< $$@
+endef
+$(foreach t,$(CARD_KERNEL_TESTS),$(eval $(call renamed_main,$(t))))
+$(OUT)/tests/bundle/kernels.c.o: private CPPFLAGS += -D'CARD_TESTS=$(foreach t,$(CARD_KERNEL_TESTS),X($(notdir $(t))))'
+$(OUT)/tests/card/kernels: $(OUT)/tests/bundle/kernels.c.o $(CARD_KERNEL_OBJECTS) $(OUT)/tests/bundle/cuda_on_card.c.o \
+    $(patsubst %,$(OUT)/tests/support/%.c.o,cuda_kernels op_case reference_run tensor_literals process cuda_on_cpu/cuda_bench) \
+    $(CUDA_KERNELS:%=$(OUT)/nvcc/%.o) $(ARCHIVES)
+	$(call link,,$(CUDART) -lstdc++ -lcmocka)
+CARD_TEST_PROGRAMS += $(if $(CARD_KERNEL_TESTS),$(OUT)/tests/card/kernels)
+
 cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PLUGIN) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
-	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
-# The step `smoke` of that bundle, here.
-test-cuda: cuda-bundle ; @$(if $(HAS_BUNDLE),$(BUNDLE)/run smoke)
+	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) "$(CARD_KERNEL_TESTS:%=%.c)" $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
+# The steps of that bundle that are tests, here.
+test-cuda: cuda-bundle ; @$(if $(HAS_BUNDLE),$(BUNDLE)/run smoke ops)
 .PHONY: cuda-bundle test-cuda

@@ -10,9 +10,8 @@ FUZZ_PROGRAMS := $(FUZZERS:%.c=$(OUT)/%)
 FUZZ_SECONDS ?= 20
 UNIT_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/% $(OUT)/tests/conformance/%,$(TEST_PROGRAMS)) $(FUZZ_PROGRAMS)
 # What compares a card's kernels with the host's is slow under the thread sanitizer, for which each change between the threads
-# of a block (tests/support/cuda_on_cpu/grid.c) is work, and has one thread of the host alone.
+# of a block (tests/support/cuda_on_cpu/grid.c) is work, and has one thread of the host alone (KERNEL_TESTS: bundle.mk).
 ifeq ($(VARIANT),tsan)
-KERNEL_TESTS := $(shell grep -l 'cuda_kernels\.h' $(TESTS))
 UNIT_TEST_PROGRAMS := $(filter-out $(KERNEL_TESTS:%.c=$(OUT)/%),$(UNIT_TEST_PROGRAMS))
 endif
 $(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflags)
@@ -69,7 +68,7 @@ HANDLER_TEST_PROGRAMS := $(if $(filter gateway/handlers,$(MODULE)),\
 MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS)) $(OPS_TEST_PROGRAMS) $(HANDLER_TEST_PROGRAMS)
 run-module-tests: $(MODULE_TEST_PROGRAMS)
 	@$(if $(strip $^),OUT=$(OUT) $(if $(HANDLER_TEST_PROGRAMS),tools/with_postgres) tools/run_tests $^,echo "there are no unit tests below tests/unit/$(MODULE)" >&2; exit 1)
-run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(TEST_PLUGINS) $(BUNDLE_PROGRAMS)
+run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(TEST_PLUGINS) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
 # What needs no other process: quick enough to run under every sanitizer.
