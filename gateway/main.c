@@ -22,6 +22,12 @@ run(void *gateway)
 }
 
 static void
+announce(void *gateway)
+{
+    gateway_leave(gateway);
+}
+
+static void
 stop(void *gateway, uint32_t grace_ms)
 {
     gateway_stop(gateway, grace_ms);
@@ -78,6 +84,8 @@ serve(Call *call, const Config *config)
     ProgramServer server = {
         .context = gateway,
         .address = address,
+        .announce_ms = (uint32_t)config_integer(config, "drain-delay"),
+        .announce = announce,
         .grace_ms = (uint32_t)config_integer(config, "grace"),
         .run = run,
         .stop = stop,

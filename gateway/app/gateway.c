@@ -58,7 +58,7 @@ static bool
 queue_is_ready(void *context)
 {
     const Gateway *gateway = context;
-    return !replica_is_draining(&gateway->replica) && worker_pool_serves(gateway->directory);
+    return !replica_is_leaving(&gateway->replica) && worker_pool_serves(gateway->directory);
 }
 
 static bool
@@ -401,6 +401,12 @@ gateway_run(Gateway *gateway)
     for (int index = 1; index < started; index++) {
         (void)pthread_join(threads[index], NULL);
     }
+}
+
+void
+gateway_leave(Gateway *gateway)
+{
+    replica_leave(&gateway->replica);
 }
 
 void

@@ -2,7 +2,7 @@
  * room must call a higher one, and the threads of its loops. Nobody but main.c includes this folder.
  *
  * Ownership: made and freed by main.c.
- * Threads:   gateway_stop() any; the rest main's. */
+ * Threads:   gateway_leave() and gateway_stop() any; the rest main's. */
 #pragma once
 
 #include "gateway/blobs/backends.h"
@@ -49,7 +49,11 @@ MUST_USE Status gateway_open(Call *call, const GatewayOptions *options, Gateway 
 /* Serves until gateway_stop(); the calling thread runs the first loop. */
 void gateway_run(Gateway *gateway);
 
-/* Refuses new connections, lets requests end (at most `grace_ms`), then stops the loops. */
+/* Says that it will stop: it is no longer ready, but serves whoever comes. */
+void gateway_leave(Gateway *gateway);
+
+/* Refuses new connections, lets requests end (at most `grace_ms`; then they are answered that it stops), then
+ * stops the loops. */
 void gateway_stop(Gateway *gateway, uint32_t grace_ms);
 void gateway_close(Gateway *gateway); /* after gateway_run() has returned; NULL is allowed */
 void gateway_address(const Gateway *gateway, char ret_text[ADDRESS_TEXT_SIZE]);

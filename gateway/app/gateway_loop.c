@@ -111,15 +111,23 @@ open_server(Call *call, GatewayLoop *loop, const GatewayLoopOptions *options)
     return http_server_new(call, loop->loop, options->address, &http, &loop->server);
 }
 
+/* Requests that are not done within the grace are answered, for which they get a moment more; queued steps
+ * are given back (queue_runner_stop()). */
 static void
 check_drained(Timer *timer)
 {
-    enum { CHECK_MS = 20 };
+    enum { CHECK_MS = 20, ANSWERING_MS = 1000 };
     GatewayLoop *loop = LIST_ITEM(timer, GatewayLoop, drained);
-    size_t active = http_server_active(loop->server) + queue_runner_active(loop->parts.queue);
-    if (active == 0 || loop->grace_ms < CHECK_MS) {
+    size_t queued = loop->is_dismissed ? 0 : queue_runner_active(loop->parts.queue);
+    bool is_late = loop->grace_ms < CHECK_MS;
+    if (http_server_active(loop->server) + queued == 0 || (is_late && loop->is_dismissed)) {
         loop_stop(loop->loop);
         return;
+    }
+    if (is_late) {
+        loop->is_dismissed = true;
+        loop->grace_ms = ANSWERING_MS;
+        http_server_dismiss(loop->server);
     }
     loop->grace_ms -= CHECK_MS;
     timer_set(loop->loop, timer, loop_now_ns(loop->loop) + CHECK_MS * CLOCK_NS_PER_MS);

@@ -17,11 +17,12 @@ typedef struct GatewayLoop {
     Dispatcher *dispatcher;
     StepLoop steps;
     PartialLoop partials;
-    Parts parts;    /* of this loop's handlers */
-    Task drain;     /* posted by gateway_loop_stop() */
-    Task flush_log; /* writes what a turn's requests have logged, at the turn's end */
-    Timer drained;  /* checks whether all requests have ended */
-    uint32_t grace_ms;
+    Parts parts;       /* of this loop's handlers */
+    Task drain;        /* posted by gateway_loop_stop() */
+    Task flush_log;    /* writes what a turn's requests have logged, at the turn's end */
+    Timer drained;     /* checks whether all requests have ended */
+    uint32_t grace_ms; /* left */
+    bool is_dismissed; /* the grace is over: requests are being answered that they have failed */
 } GatewayLoop;
 
 typedef struct GatewayLoopOptions {

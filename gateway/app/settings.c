@@ -134,10 +134,14 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_BYTES,
         .default_value = "1MiB",
         .meaning = "blobs up to this size lie in PostgreSQL, whatever --blob-store says"},
+    {.name = "drain-delay",
+        .type = SETTING_DURATION,
+        .default_value = "5s",
+        .meaning = "how long after SIGTERM it serves on, not ready, until proxies have noticed"},
     {.name = "grace",
         .type = SETTING_DURATION,
         .default_value = "10s",
-        .meaning = "how long requests may go on after SIGTERM"},
+        .meaning = "how long requests may go on after that"},
 };
 
 const ConfigTable gateway_settings = {.definitions = definitions, .count = COUNT_OF(definitions)};

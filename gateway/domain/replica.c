@@ -19,10 +19,23 @@ replica_init(Replica *replica)
 }
 
 void
-replica_drain(Replica *replica)
+replica_leave(Replica *replica)
 {
     assert(replica->id[0] != '\0');
 
+    atomic_store_release(&replica->is_leaving, true);
+}
+
+bool
+replica_is_leaving(const Replica *replica)
+{
+    return atomic_load_acquire(&replica->is_leaving);
+}
+
+void
+replica_drain(Replica *replica)
+{
+    replica_leave(replica);
     atomic_store_release(&replica->is_draining, true);
 }
 

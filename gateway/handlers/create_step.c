@@ -63,11 +63,16 @@ end_step(void *context, const StepReport *report)
 }
 
 static void
-client_gone(Exchange *exchange, void *owner)
+end_early(Exchange *exchange, void *owner)
 {
-    (void)exchange;
     StepCall *step = owner;
-    if (step->running.run != NULL) {
+    if (step->running.run == NULL) {
+        return;
+    }
+    if (exchange_is_dismissed(exchange)) {
+        Failure failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "the gateway is shutting down");
+        step_fail(step->running.run, &failure);
+    } else {
         step_cancel(step->running.run, "the client went away");
     }
 }
@@ -114,7 +119,7 @@ attach_request(StepCall *step, uint64_t deadline_ns)
     step_path(step->session_id, step->id, path);
     response_header(exchange_response(step->exchange), "Location", path);
     exchange_deadline(step->exchange, deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
-    exchange_on_cancel(step->exchange, client_gone, step);
+    exchange_on_cancel(step->exchange, end_early, step);
 }
 
 static void

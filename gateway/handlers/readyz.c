@@ -1,4 +1,4 @@
-/* readyz: tells whether the gateway is ready for work: it does not drain, PostgreSQL answers, at least one
+/* readyz: tells whether the gateway is ready for work: it is not about to end, PostgreSQL answers, at least one
  * worker serves. The body has one line a check. It waits for nothing: neither a job thread nor a connection
  * to the database is needed, however busy those are. */
 #include "gateway/domain/replica.h"
@@ -14,7 +14,7 @@ start_readyz(Exchange *exchange)
     const Parts *parts = exchange_request(exchange)->parts;
     Call *call = exchange_call(exchange);
     Response *response = exchange_response(exchange);
-    bool is_serving = !replica_is_draining(parts->replica);
+    bool is_serving = !replica_is_leaving(parts->replica);
     bool has_database = database_probe_read(parts->database, call) == STATUS_OK;
     bool has_workers = worker_pool_serves(parts->directory);
     Buffer *body = response_body(response, "text/plain");

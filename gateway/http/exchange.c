@@ -221,17 +221,25 @@ exchange_note_overload(Exchange *exchange)
         &exchange->call, STATUS_UNAVAILABLE, "the gateway has too much waiting work, try again soon");
 }
 
+/* A hook that is called because of the deadline, or the gateway's end, often ends its work as cancelled. */
+static Status
+explain_cancelled(Exchange *exchange)
+{
+    if (exchange->is_overdue) {
+        return call_fail(&exchange->call, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
+    }
+    return exchange->is_dismissed
+               ? call_fail(&exchange->call, STATUS_UNAVAILABLE, "the gateway is shutting down")
+               : STATUS_CANCELLED;
+}
+
 void
 exchange_end(Exchange *exchange, Status status)
 {
     assert(exchange->phase == EXCHANGE_WORKING);
 
-    /* A hook that is called because of the deadline often ends its work as cancelled. */
-    bool is_late = exchange->is_overdue && status == STATUS_CANCELLED;
     if (!exchange->is_rendered) {
-        exchange->status =
-            is_late ? call_fail(&exchange->call, STATUS_DEADLINE_EXCEEDED, "the deadline has passed")
-                    : status;
+        exchange->status = status == STATUS_CANCELLED ? explain_cancelled(exchange) : status;
     }
     exchange->phase = EXCHANGE_ENDED;
     exchange->cancelled = NULL;
@@ -309,6 +317,19 @@ exchange_cancel(Exchange *exchange)
         ExchangeCancelled cancelled = TAKE(exchange->cancelled);
         cancelled(exchange, exchange->cancel_owner);
     }
+}
+
+void
+exchange_dismiss(Exchange *exchange)
+{
+    exchange->is_dismissed = true;
+    exchange_cancel(exchange);
+}
+
+bool
+exchange_is_dismissed(const Exchange *exchange)
+{
+    return exchange->is_dismissed;
 }
 
 void

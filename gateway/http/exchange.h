@@ -30,6 +30,9 @@ void exchange_fail(Exchange *exchange, Status status);
 typedef void (*ExchangeCancelled)(Exchange *exchange, void *owner);
 void exchange_on_cancel(Exchange *exchange, ExchangeCancelled cancelled, void *owner);
 
+/* Returns whether the exchange is cancelled because the gateway stops: its client waits for the answer. */
+bool exchange_is_dismissed(const Exchange *exchange);
+
 /* Sets the deadline, a monotonic time, 0 for none. The default is HttpOptions.deadline_ms from arrival. */
 void exchange_deadline(Exchange *exchange, uint64_t deadline_ns);
 

@@ -89,6 +89,7 @@ struct Exchange {
     bool is_rendered; /* the response is ready to be handed over */
     bool is_cancelled;
     bool is_overdue;
+    bool is_dismissed;
     bool is_hang_up;
     bool is_sent;
     bool is_long; /* its work, as the handler has said */
@@ -186,6 +187,7 @@ MUST_USE bool exchange_submit(
 void exchange_end(Exchange *exchange, Status status); /* ends the handler's work */
 void exchange_cancel(Exchange *exchange);             /* the peer is gone, or the server closes */
 void exchange_overdue(Exchange *exchange);            /* the deadline has passed */
+void exchange_dismiss(Exchange *exchange);            /* the server gives it no more time */
 
 /* Functions of body_claim.c. */
 

@@ -326,6 +326,18 @@ http_server_drain(HttpServer *server)
     }
 }
 
+void
+http_server_dismiss(HttpServer *server)
+{
+    LIST_EACH(&server->connections.list, link)
+    {
+        Connection *connection = LIST_ITEM(link, Connection, siblings);
+        if (connection->is_suspended) {
+            exchange_dismiss(connection->exchange);
+        }
+    }
+}
+
 /* Cancels all handlers and waits until they have ended, since a job thread may be at work in an exchange.
  * Replies are sent only as far as sockets take them meanwhile. */
 static void

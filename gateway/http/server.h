@@ -31,5 +31,8 @@ size_t http_server_active(const HttpServer *server);
 /* Stops accepting connections and closes the present ones with their next reply, or when idle. */
 void http_server_drain(HttpServer *server);
 
+/* Cancels all requests whose handlers are at work; each is answered, as far as its client reads. */
+void http_server_dismiss(HttpServer *server);
+
 /* Cancels all requests, turns the loop until they have ended, and closes. NULL is allowed. */
 void http_server_free(HttpServer *server);

@@ -36,13 +36,11 @@ block_signals(void)
     (void)pthread_sigmask(SIG_BLOCK, &stopper.signals, NULL);
 }
 
-/* Returns the second signal, or 0 when none comes before the server must have closed. */
+/* Returns the second signal, or 0 when none comes in this time. */
 static int
-wait_for_second_signal(void)
+wait_for_second_signal(uint64_t time_ms)
 {
-    uint32_t closing_ms = stopper.server.closing_ms == 0 ? PROGRAM_CLOSING_MS : stopper.server.closing_ms;
-    uint64_t limit_ns =
-        clock_monotonic_ns() + (stopper.server.grace_ms + (uint64_t)closing_ms) * CLOCK_NS_PER_MS;
+    uint64_t limit_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     int number = -1;
     do {
         uint64_t now_ns = clock_monotonic_ns();
@@ -54,20 +52,40 @@ wait_for_second_signal(void)
     return number < 0 ? 0 : number;
 }
 
+static void
+end_if_signalled(int second_signal)
+{
+    if (second_signal != 0) {
+        _exit(128 + second_signal);
+    }
+}
+
+static void
+announce_end(const ProgramServer *server)
+{
+    if (server->announce != NULL && server->announce_ms > 0) {
+        server->announce(server->context);
+        end_if_signalled(wait_for_second_signal(server->announce_ms));
+    }
+}
+
 static void *
 wait_for_signals(void *context)
 {
+    const ProgramServer *server = &stopper.server;
+    uint32_t closing_ms = server->closing_ms == 0 ? PROGRAM_CLOSING_MS : server->closing_ms;
     int number = 0;
     (void)context;
     (void)sigwait(&stopper.signals, &number);
-    mutex_lock(&stopper.lock);
-    stopper.server.stop(stopper.server.context, stopper.server.grace_ms);
-    mutex_unlock(&stopper.lock);
-    number = wait_for_second_signal();
-    if (number == 0) {
-        log_event(LOG_ERROR, "ended before all had closed", log_integer("grace_ms", stopper.server.grace_ms));
+    if (number == SIGTERM) {
+        announce_end(server);
     }
-    _exit(number == 0 ? EXIT_FAILURE : 128 + number);
+    mutex_lock(&stopper.lock);
+    server->stop(server->context, server->grace_ms);
+    mutex_unlock(&stopper.lock);
+    end_if_signalled(wait_for_second_signal(server->grace_ms + (uint64_t)closing_ms));
+    log_event(LOG_ERROR, "ended before all had closed", log_integer("grace_ms", server->grace_ms));
+    _exit(EXIT_FAILURE);
 }
 
 Status

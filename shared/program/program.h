@@ -30,8 +30,12 @@ enum { PROGRAM_CLOSING_MS = 10 * 1000, PROGRAM_RESTART = 75 };
 
 typedef struct ProgramServer {
     void *context;
-    const char *address;        /* the listening address, for people and for whoever started it */
-    uint32_t grace_ms;          /* time for running work when a signal comes */
+    const char *address; /* the listening address, for people and for whoever started it */
+    /* After a SIGTERM the server says that it will leave, and serves on for this time, in which whoever sends
+     * it work learns that. NULL: it has nobody to tell. SIGINT, a person's, stops it at once. */
+    uint32_t announce_ms;
+    void (*announce)(void *context);
+    uint32_t grace_ms;          /* time for running work when it stops */
     uint32_t closing_ms;        /* time to close after that; 0: PROGRAM_CLOSING_MS */
     void (*run)(void *context); /* returns once stopped */
     void (*stop)(void *context, uint32_t grace_ms);
