@@ -3,6 +3,7 @@
 #include "shared/base/memory.h"
 #include "tests/support/cmocka_all.h"
 #include "worker/cuda/kernels/convolution.h"
+#include "worker/cuda/kernels/gradient.h"
 
 enum { ATTRIBUTES_MAX = 8, ELEMENTS_SIZE = 64, SPACE = 2 };
 
@@ -62,6 +63,23 @@ static const AttributeRule rules[] = {
     NEEDS(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_Y, BACKEND_DESCRIPTOR, void *),
     NEEDS(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_ALPHA, FLOAT, float),
     NEEDS(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_BETA, FLOAT, float),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, BACKEND_DESCRIPTOR,
+        void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_W, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_DX, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_DY, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_ALPHA, FLOAT, float),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_BETA, FLOAT, float),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_FILTER, OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+        BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_FILTER, OPERATION_CONVOLUTION_BWD_FILTER_X, BACKEND_DESCRIPTOR,
+        void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_FILTER, OPERATION_CONVOLUTION_BWD_FILTER_DW, BACKEND_DESCRIPTOR,
+        void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_FILTER, OPERATION_CONVOLUTION_BWD_FILTER_DY, BACKEND_DESCRIPTOR,
+        void *),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_FILTER, OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, FLOAT, float),
+    NEEDS(OPERATION_CONVOLUTION_BACKWARD_FILTER, OPERATION_CONVOLUTION_BWD_FILTER_BETA, FLOAT, float),
     NEEDS(POINTWISE, POINTWISE_MODE, POINTWISE_MODE, cudnnPointwiseMode_t),
     NEEDS(POINTWISE, POINTWISE_MATH_PREC, DATA_TYPE, cudnnDataType_t),
     NEEDS(POINTWISE, POINTWISE_NAN_PROPAGATION, NAN_PROPOGATION, cudnnNanPropagation_t),
@@ -381,13 +399,46 @@ read_space(CudaConvolution *plain, int dimension, const FakeDescriptor *slide, c
     assert_int_equal(output->sizes[at], (padded - extent) / window->stride[dimension] + 1);
 }
 
+/* A convolution or a gradient of one, and what it calls its parts. */
+typedef struct FakeKind {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendAttributeName_t slide;
+    cudnnBackendAttributeName_t input;
+    cudnnBackendAttributeName_t filter;
+    cudnnBackendAttributeName_t output;
+} FakeKind;
+
+static const FakeKind forward = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
+static const FakeKind to_image = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY};
+static const FakeKind to_filter = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY};
+
+static const FakeKind *
+kind_of(const FakeDescriptor *operation)
+{
+    if (operation->type == to_image.type) {
+        return &to_image;
+    }
+    if (operation->type == to_filter.type) {
+        return &to_filter;
+    }
+    assert_int_equal(operation->type, forward.type);
+    return &forward;
+}
+
 static CudaConvolution
 read_convolution(const FakeDescriptor *operation, const FakeDescriptor *pack)
 {
-    const FakeDescriptor *slide = part(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
-    FakeTensor input = read_tensor(part(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X), pack);
-    FakeTensor filter = read_tensor(part(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W), pack);
-    FakeTensor output = read_tensor(part(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y), pack);
+    const FakeKind *kind = kind_of(operation);
+    const FakeDescriptor *slide = part(operation, kind->slide);
+    FakeTensor input = read_tensor(part(operation, kind->input), pack);
+    FakeTensor filter = read_tensor(part(operation, kind->filter), pack);
+    FakeTensor output = read_tensor(part(operation, kind->output), pack);
     assert_int_equal(number(slide, CUDNN_ATTR_CONVOLUTION_COMP_TYPE), CUDNN_DATA_FLOAT);
     assert_int_equal(number(slide, CUDNN_ATTR_CONVOLUTION_CONV_MODE), CUDNN_CROSS_CORRELATION);
     assert_int_equal(input.sizes[1] % filter.sizes[1], 0);
@@ -462,12 +513,23 @@ type_of(cudnnDataType_t type)
                                          : CUDA_FLOAT32;
 }
 
+static int
+compute_plainly(const FakeKind *kind, CudaType type, const CudaConvolution *plain)
+{
+    if (kind == &forward) {
+        return cuda_convolve(type, plain, handle_stream);
+    }
+    return kind == &to_image
+               ? cuda_convolve_to_image(type, plain, without_const(plain->input), handle_stream)
+               : cuda_convolve_to_filter(type, plain, without_const(plain->filter), handle_stream);
+}
+
 static cudnnStatus_t
 compute_graph(const FakeDescriptor *graph, const FakeDescriptor *pack)
 {
     int64_t count = attribute(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS)->count;
     const FakeDescriptor *first = pointer(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, 0);
-    const FakeDescriptor *result = part(first, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
+    const FakeDescriptor *result = part(first, kind_of(first)->output);
     CudaConvolution plain = read_convolution(first, pack);
     for (int64_t index = 1; index < count; index++) {
         const FakeDescriptor *step = pointer(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, index);
@@ -478,7 +540,7 @@ compute_graph(const FakeDescriptor *graph, const FakeDescriptor *pack)
     assert_non_null(output.data);
     plain.output = output.data;
     fake_cudnn.fused_executions += count > 1;
-    return cuda_convolve(type_of(output.type), &plain, handle_stream) == cudaSuccess
+    return compute_plainly(kind_of(first), type_of(output.type), &plain) == cudaSuccess
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_EXECUTION_FAILED;
 }

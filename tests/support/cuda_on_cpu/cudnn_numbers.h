@@ -39,6 +39,8 @@
     X(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)                                                                   \
     X(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)                                                               \
     X(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)                                                \
+    X(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR)                                        \
+    X(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR)                                          \
     X(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)                                                          \
     X(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)                                                               \
     X(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)                                                                 \
@@ -69,6 +71,18 @@
     X(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W)                                                            \
     X(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X)                                                            \
     X(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y)                                                            \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA)                                                       \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA)                                                        \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC)                                                   \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W)                                                           \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX)                                                          \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY)                                                          \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA)                                                     \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA)                                                      \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC)                                                 \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW)                                                        \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X)                                                         \
+    X(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY)                                                        \
     X(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)                                                          \
     X(CUDNN_ATTR_OPERATION_POINTWISE_XDESC)                                                                  \
     X(CUDNN_ATTR_OPERATION_POINTWISE_BDESC)                                                                  \

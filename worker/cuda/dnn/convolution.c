@@ -189,53 +189,69 @@ find_widest_plan(const Run *run, KeptPlan **ret_kept, CudaEpilogue *ret_rest)
     return STATUS_OK;
 }
 
-/* Moves the filter to where the library can read it. The buffer may be given back as soon as the convolution
- * is enqueued: whoever gets it next writes to it behind that. */
+/* Moves the filter to where the library can read it, or its gradient from where the library wrote it. */
 static Status
-pack_filter(const Run *run, TensorBuffer **ret_packed)
+move_filter(const Run *run, void *packed)
 {
-    KernelContext *context = run->context;
     CudaMove move = run->packing;
-    size_t size = dtype_size(context->inputs[1].dtype);
-    TensorBuffer *packed = context->device->allocate(context->device, (size_t)move.count * size);
-    if (packed == NULL) {
-        return call_fail_memory(context->call, "a packed filter");
+    move.to = packed;
+    if (run->sums.kind == (int64_t)DNN_TO_FILTER) {
+        move.to = without_const(run->packing.from);
+        move.from = packed;
+        memcpy(move.strides[0], run->packing.strides[1], sizeof move.strides[0]);
+        memcpy(move.strides[1], run->packing.strides[0], sizeof move.strides[1]);
     }
-    move.to = packed->data;
-    Status status = cuda_check(
-        context->call, cuda_move(size, &move, cuda_stream(context)), "packing the filter of a convolution");
-    if (status != STATUS_OK) {
-        tensor_buffer_unref(packed);
-        return status;
-    }
-    *ret_packed = packed;
-    return STATUS_OK;
+    int error = cuda_move(dtype_size((Dtype)run->sums.type), &move, cuda_stream(run->context));
+    return cuda_check(run->context->call, error, "packing the filter of a convolution");
 }
 
-/* Enqueues the plan; `ret_status` is what the library says of it. */
-static Status
-enqueue(const Run *run, const KeptPlan *kept, cudnnStatus_t *ret_status)
+static cudnnStatus_t
+run_plan(const Run *run, const KeptPlan *kept, const void *filter, void *workspace)
 {
     const CudaConvolution *convolution = run->convolution;
-    TensorBuffer *packed = NULL;
     DnnOperands operands = {
         .input = convolution->input,
-        .filter = convolution->filter,
+        .filter = filter,
         .bias = convolution->epilogue.bias,
         .addend = convolution->epilogue.addend,
         .output = convolution->output,
+        .workspace = workspace,
     };
-    TRY(cuda_lane_workspace(run->context->call, cuda_lane(run->context->lane), &operands.workspace));
-    if (run->packing.count > 0) {
-        TRY(pack_filter(run, &packed));
-        operands.filter = packed->data;
-    }
     (void)cuda_stream(run->context); /* the handle has it; this names the node whose work comes */
-    *ret_status = dnn_plan_run(&kept->plan, run->lane->handle, &kept->description, &operands);
-    if (packed != NULL) {
-        tensor_buffer_unref(packed);
+    return dnn_plan_run(&kept->plan, run->lane->handle, &kept->description, &operands);
+}
+
+static Status
+enqueue_packed(const Run *run, const KeptPlan *kept, void *packed, void *workspace, cudnnStatus_t *ret_status)
+{
+    bool is_result = run->sums.kind == (int64_t)DNN_TO_FILTER;
+    if (!is_result) {
+        TRY(move_filter(run, packed));
     }
-    return STATUS_OK;
+    *ret_status = run_plan(run, kept, packed, workspace);
+    return is_result && *ret_status == CUDNN_STATUS_SUCCESS ? move_filter(run, packed) : STATUS_OK;
+}
+
+/* Enqueues the plan; `ret_status` is what the library says of it. The buffer of a packed filter may be given
+ * back as soon as all is enqueued: whoever gets it next writes to it behind that. */
+static Status
+enqueue(const Run *run, const KeptPlan *kept, cudnnStatus_t *ret_status)
+{
+    KernelContext *context = run->context;
+    void *workspace = NULL;
+    TRY(cuda_lane_workspace(context->call, cuda_lane(context->lane), &workspace));
+    if (run->packing.count == 0) {
+        *ret_status = run_plan(run, kept, run->convolution->filter, workspace);
+        return STATUS_OK;
+    }
+    TensorBuffer *packed = context->device->allocate(
+        context->device, (size_t)run->packing.count * dtype_size((Dtype)run->sums.type));
+    if (packed == NULL) {
+        return call_fail_memory(context->call, "a packed filter");
+    }
+    Status status = enqueue_packed(run, kept, packed->data, workspace, ret_status);
+    tensor_buffer_unref(packed);
+    return status;
 }
 
 static Status
@@ -263,13 +279,13 @@ run_convolution(const Run *run, DnnRefusal *ret_refusal, CudaEpilogue *ret_rest)
 }
 
 Status
-dnn_convolve(KernelContext *context, CudaType type, const CudaConvolution *convolution,
+dnn_convolve(KernelContext *context, DnnKind kind, CudaType type, const CudaConvolution *convolution,
     DnnRefusal *ret_refusal, CudaEpilogue *ret_rest)
 {
     const CudaDnn *dnn = cuda_dnn();
     Run run = {.context = context, .convolution = convolution};
     DnnRefusal refusal =
-        dnn == NULL ? DNN_NO_LIBRARY : dnn_describe(type, convolution, &run.sums, &run.packing);
+        dnn == NULL ? DNN_NO_LIBRARY : dnn_describe(kind, type, convolution, &run.sums, &run.packing);
     if (refusal == DNN_ACCEPTED) {
         TRY(find_lane(context, dnn, &run.lane));
         TRY(run_convolution(&run, &refusal, ret_rest));

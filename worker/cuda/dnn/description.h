@@ -21,6 +21,10 @@ typedef enum DnnRefusal {
     DNN_REFUSALS
 } DnnRefusal;
 
+/* What is computed of input, filter and output from the other two: the output, or the gradient of the input
+ * or of the filter, when the other two have that of the output. */
+typedef enum DnnKind { DNN_FORWARD, DNN_TO_IMAGE, DNN_TO_FILTER } DnnKind;
+
 enum { DNN_SPACE_MAX = 3, DNN_RANK_MAX = 2 + DNN_SPACE_MAX };
 
 /* Dimensions are batch, channel, space; of a filter: output, input of a group, space. */
@@ -32,6 +36,7 @@ typedef struct DnnTensor {
 
 /* All by which the library chooses an engine. Compared byte by byte; without padding. */
 typedef struct DnnDescription {
+    int64_t kind; /* a DnnKind */
     int64_t type; /* a CudaType */
     int64_t space_rank;
     int64_t stride[DNN_SPACE_MAX];
@@ -46,11 +51,11 @@ typedef struct DnnDescription {
     int64_t has_relu; /* at last */
 } DnnDescription;
 
-/* Describes the sums of a convolution. `ret_packing` tells how its filter is to be moved before, from where
- * it lies to a buffer of its own, which is `to`; a count of 0: it need not be. The results mean nothing
- * unless it is DNN_ACCEPTED. */
-DnnRefusal dnn_describe(CudaType type, const CudaConvolution *convolution, DnnDescription *ret_description,
-    CudaMove *ret_packing);
+/* Describes the sums of a convolution, or its gradient. `ret_packing` tells how the filter is to be moved,
+ * from where it lies to a buffer of its own, which is `to`; a count of 0: it need not be. The gradient of a
+ * filter is moved back from there. The results mean nothing unless it is DNN_ACCEPTED. */
+DnnRefusal dnn_describe(DnnKind kind, CudaType type, const CudaConvolution *convolution,
+    DnnDescription *ret_description, CudaMove *ret_packing);
 
 /* Adds those steps of an epilogue that the library may compute. Returns the steps that are left. */
 CudaEpilogue dnn_fuse(const CudaEpilogue *epilogue, DnnDescription *description);

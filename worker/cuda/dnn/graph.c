@@ -115,10 +115,37 @@ make_slide(const Builder *builder, cudnnBackendDescriptor_t *ret_slide)
         ret_slide);
 }
 
+/* The names that an operation of a kind has for its parts. */
+typedef struct KindNames {
+    cudnnBackendDescriptorType_t operation;
+    cudnnBackendAttributeName_t slide;
+    cudnnBackendAttributeName_t input;
+    cudnnBackendAttributeName_t filter;
+    cudnnBackendAttributeName_t output;
+    cudnnBackendAttributeName_t alpha;
+    cudnnBackendAttributeName_t beta;
+} KindNames;
+
+static const KindNames kind_names[] = {
+    [DNN_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    [DNN_TO_IMAGE] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    [DNN_TO_FILTER] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
+};
+
 static cudnnStatus_t
 add_convolution(Builder *builder, cudnnBackendDescriptor_t *ret_sums)
 {
     const DnnDescription *description = builder->description;
+    const KindNames *names = &kind_names[description->kind];
     cudnnBackendDescriptor_t slide = NULL;
     cudnnBackendDescriptor_t input = NULL;
     cudnnBackendDescriptor_t filter = NULL;
@@ -129,15 +156,15 @@ add_convolution(Builder *builder, cudnnBackendDescriptor_t *ret_sums)
     DNN_TRY(make_tensor(builder, &description->filter, DNN_FILTER, &filter));
     DNN_TRY(make_result(builder, ret_sums));
     const DnnAttribute attributes[] = {
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &slide},
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &input},
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &filter},
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, ret_sums},
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1, &alpha},
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1, &beta},
+        {names->slide, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &slide},
+        {names->input, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &input},
+        {names->filter, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &filter},
+        {names->output, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, ret_sums},
+        {names->alpha, CUDNN_TYPE_FLOAT, 1, &alpha},
+        {names->beta, CUDNN_TYPE_FLOAT, 1, &beta},
     };
-    return make(builder->descriptors, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, attributes,
-        COUNT_OF(attributes), &builder->operations[builder->operation_count++]);
+    return make(builder->descriptors, names->operation, attributes, COUNT_OF(attributes),
+        &builder->operations[builder->operation_count++]);
 }
 
 static cudnnStatus_t

@@ -1,4 +1,5 @@
-/* A convolution with the steps behind it as a graph of cuDNN's operations, which needs no card to be made.
+/* A convolution with the steps behind it, or a gradient of one, as a graph of cuDNN's operations, which needs
+ * no card to be made.
  *
  * Ownership: all descriptors of a plan are in one list, destroyed together.
  * Threads:   one at a time.

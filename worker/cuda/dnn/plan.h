@@ -17,7 +17,7 @@ typedef struct DnnOperands {
     const void *filter;
     const void *bias;
     const void *addend;
-    void *output;
+    const void *output; /* which of the three is written is the description's kind */
     void *workspace;
 } DnnOperands;
 

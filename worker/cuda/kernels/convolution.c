@@ -30,15 +30,6 @@ create_fused(Call *call, const Node *node, void **ret_state)
     return STATUS_OK;
 }
 
-static CudaFilter
-read_filter(const Convolution *convolution, const Shape *shape)
-{
-    FilterSteps steps = filter_steps(convolution, shape);
-    CudaFilter filter = {.group = steps.group, .output = steps.output, .input = steps.input};
-    memcpy(filter.space, steps.space, (size_t)convolution->window.rank * sizeof *steps.space);
-    return filter;
-}
-
 /* Applies the steps that the library left. */
 static Status
 finish_convolution(KernelContext *context, const CudaEpilogue *rest, const CudaWindow *window)
@@ -65,7 +56,7 @@ compute_convolution(KernelContext *context, const Convolution *convolution, cons
     }
     CudaConvolution launched = {
         .window = operands_window(&convolution->window, &input->shape, &output->shape),
-        .filter_steps = read_filter(convolution, &context->inputs[1].shape),
+        .filter_steps = operands_filter(convolution, &context->inputs[1].shape),
         .groups = convolution->groups,
         .inputs = convolution->inputs,
         .outputs = convolution->outputs,
@@ -77,7 +68,7 @@ compute_convolution(KernelContext *context, const Convolution *convolution, cons
     CudaType type = cuda_type(input->dtype);
     CudaEpilogue rest;
     DnnRefusal refusal = DNN_ACCEPTED;
-    TRY(dnn_convolve(context, type, &launched, &refusal, &rest));
+    TRY(dnn_convolve(context, DNN_FORWARD, type, &launched, &refusal, &rest));
     return refusal == DNN_ACCEPTED
                ? finish_convolution(context, &rest, &launched.window)
                : cuda_check(

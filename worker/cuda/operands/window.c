@@ -35,3 +35,12 @@ operands_window(const Window *window, const Shape *input, const Shape *output)
     }
     return result;
 }
+
+CudaFilter
+operands_filter(const Convolution *convolution, const Shape *filter)
+{
+    FilterSteps steps = filter_steps(convolution, filter);
+    CudaFilter result = {.group = steps.group, .output = steps.output, .input = steps.input};
+    memcpy(result.space, steps.space, (size_t)convolution->window.rank * sizeof *steps.space);
+    return result;
+}

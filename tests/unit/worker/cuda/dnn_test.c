@@ -81,8 +81,9 @@ compare(const CudaKernelCase *cases, size_t count, const Dtype *dtypes, size_t d
 /* Those in all tables, in their dtypes, but those without an output and those that are mistakes. */
 enum {
     WITHOUT_OUTPUT = 3,
+    EMPTY_GRADIENTS = 6,
     ALL_CONVOLUTIONS = (COUNT_OF(onnx_convolutions) - WITHOUT_OUTPUT + COUNT_OF(tensorflow_convolutions) +
-                           COUNT_OF(fused_convolutions)) *
+                           COUNT_OF(fused_convolutions) + COUNT_OF(convolution_gradients) - EMPTY_GRADIENTS) *
                            COUNT_OF(floats) +
                        COUNT_OF(large_convolutions)
 };
@@ -94,12 +95,14 @@ all_forms_are_computed_by_the_library(void **state)
     COMPARE(onnx_convolutions, floats);
     COMPARE(tensorflow_convolutions, floats);
     COMPARE(fused_convolutions, floats);
+    COMPARE(convolution_gradients, floats);
     COMPARE(large_convolutions, single);
     assert_int_equal(count_of(DNN_ACCEPTED), ALL_CONVOLUTIONS);
     assert_int_equal(fake_cudnn.executions, count_of(DNN_ACCEPTED));
     assert_true(fake_cudnn.fused_executions > 0);
+    assert_int_equal(count_of(DNN_NO_SIZE), EMPTY_GRADIENTS / 2 * COUNT_OF(floats)); /* those of filters */
     for (int refusal = DNN_ACCEPTED + 1; refusal < DNN_REFUSALS; refusal++) {
-        assert_int_equal(count_of((DnnRefusal)refusal), 0);
+        assert_true(refusal == DNN_NO_SIZE || count_of((DnnRefusal)refusal) == 0);
     }
 }
 
@@ -269,7 +272,8 @@ convolve_lone(Lone *lone, DnnRefusal *ret_refusal)
     CudaEpilogue rest;
     Call leaving = {0};
     lone->bench.card->enter(lone->bench.card, lone->bench.lane);
-    Status status = dnn_convolve(&lone->context, CUDA_FLOAT32, &lone->convolution, ret_refusal, &rest);
+    Status status =
+        dnn_convolve(&lone->context, DNN_FORWARD, CUDA_FLOAT32, &lone->convolution, ret_refusal, &rest);
     assert_status(&leaving, STATUS_OK, lone->bench.card->leave(&leaving, lone->bench.card, lone->bench.lane));
     return status;
 }
@@ -502,6 +506,7 @@ the_real_library_plans_all_forms(void **state)
     COMPARE(onnx_convolutions, floats);
     COMPARE(tensorflow_convolutions, floats);
     COMPARE(fused_convolutions, floats);
+    COMPARE(convolution_gradients, floats);
     COMPARE(large_convolutions, single);
     assert_int_equal(real.plans, ALL_CONVOLUTIONS);
     (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
