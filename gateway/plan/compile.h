@@ -29,10 +29,21 @@ typedef enum DeviceAsk {
     DEVICE_GPU,
 } DeviceAsk;
 
+/* A job that the graph's devices name, with as many tasks as the highest number that they name. */
+typedef struct Job {
+    Slice name;
+    int64_t task_count;
+    int64_t first; /* the number of its task 0 among the tasks of all jobs */
+} Job;
+
 typedef struct Compile {
     Call *call;
     const PlanRequest *request;
     const Graph *source; /* the author's graph */
+
+    /* Filled by jobs.c, sorted by name: all jobs of the author's graph but "localhost". */
+    Job *jobs;
+    size_t job_count;
 
     /* Filled by resolve.c, in the order of the signature. */
     Endpoint *feeds;
@@ -99,6 +110,11 @@ MUST_USE Status compile_link(const Compile *compile, GraphDef *def, Graph **ret_
 
 /* The bytes under which maps keep an endpoint. */
 Slice compile_endpoint_key(const Endpoint *endpoint);
+
+#define JOB_LOCALHOST "localhost"
+
+/* Returns the job of this name; NULL for one that the graph does not name, and for "". */
+const Job *compile_find_job(const Compile *compile, Slice name);
 
 /* Returns the position in `feeds` of the feed that replaces the endpoint, or FEED_NONE. */
 uint32_t compile_find_feed(const Compile *compile, Endpoint endpoint);

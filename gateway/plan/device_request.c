@@ -20,12 +20,6 @@ is_of_type(const DeviceName *name, Slice type)
     return slice_equal_ignoring_case(name->type, type);
 }
 
-static bool
-is_foreign_job(const DeviceName *name)
-{
-    return name->job.size > 0 && !slice_equals_string(name->job, "worker");
-}
-
 /* Returns NULL when a worker may have such a device. */
 static const char *
 why_no_device(const DeviceName *name)
@@ -42,9 +36,6 @@ why_no_device(const DeviceName *name)
 static const char *
 why_unavailable(const DeviceName *name)
 {
-    if (is_foreign_job(name)) {
-        return "the only job is '/job:worker'";
-    }
     return name->replica > 0 ? "the only replica is '/replica:0'" : why_no_device(name);
 }
 
@@ -61,6 +52,20 @@ ask_of(const DeviceName *name, bool is_soft)
     return is_soft ? DEVICE_GPU_OR_ANY : DEVICE_GPU;
 }
 
+/* Returns the number of a task among all workers. Tasks keep their numbers where the graph names one job or
+ * none; those of several jobs follow each other. A job alone means its first task then. "localhost" is the
+ * program itself, wherever it runs. */
+static int64_t
+task_of(const Compile *compile, const DeviceName *name)
+{
+    const Job *job = compile->job_count > 1 ? compile_find_job(compile, name->job) : NULL;
+    if (slice_equals_string(name->job, JOB_LOCALHOST) || (name->task == DEVICE_PART_NONE && job == NULL)) {
+        return PLAN_TASK_NONE;
+    }
+    int64_t first = job == NULL ? 0 : job->first;
+    return name->task == DEVICE_PART_NONE ? first : first + name->task;
+}
+
 Status
 device_request(const Compile *compile, const NodeDef *node, DeviceRequest *ret_request)
 {
@@ -75,9 +80,10 @@ device_request(const Compile *compile, const NodeDef *node, DeviceRequest *ret_r
     if (reason != NULL && !is_soft) {
         return refuse_request(compile, node, reason);
     }
-    *ret_request = (DeviceRequest){
-        .task = is_foreign_job(&name) || name.task == DEVICE_PART_NONE ? PLAN_TASK_NONE : name.task,
-        .device = ask_of(&name, is_soft),
-    };
+    int64_t task = task_of(compile, &name);
+    if (task > INT32_MAX) {
+        return refuse_request(compile, node, "the jobs of the graph have too many tasks");
+    }
+    *ret_request = (DeviceRequest){.task = (int32_t)task, .device = ask_of(&name, is_soft)};
     return STATUS_OK;
 }

@@ -22,6 +22,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
 {
     assert(call->arena != NULL && request->graph != NULL && request->signature != NULL);
     Compile compile = {.call = call, .request = request, .source = request->graph};
+    TRY(find_jobs(&compile));
     TRY(resolve_names(&compile));
     TRY(check_feeds(&compile));
     TRY(prune_graph(&compile));

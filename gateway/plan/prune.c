@@ -42,18 +42,22 @@ mark_node(Pruning *pruning, uint32_t id)
 }
 
 static void
+mark_endpoint(Pruning *pruning, Endpoint endpoint)
+{
+    uint32_t feed = compile_find_feed(pruning->compile, endpoint);
+    if (feed != FEED_NONE) {
+        pruning->is_feed_used[feed] = true;
+    } else {
+        mark_node(pruning, endpoint.node);
+    }
+}
+
+static void
 mark_inputs(Pruning *pruning, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
-        Endpoint endpoint = node->inputs[index];
-        if (endpoint.node == NODE_NONE) {
-            continue;
-        }
-        uint32_t feed = compile_find_feed(pruning->compile, endpoint);
-        if (feed != FEED_NONE) {
-            pruning->is_feed_used[feed] = true;
-        } else {
-            mark_node(pruning, endpoint.node);
+        if (node->inputs[index].node != NODE_NONE) {
+            mark_endpoint(pruning, node->inputs[index]);
         }
     }
     for (uint32_t index = 0; index < node->control_count; index++) {
@@ -67,7 +71,7 @@ mark_needed(Pruning *pruning)
     const Compile *compile = pruning->compile;
     const Signature *signature = compile->request->signature;
     for (size_t index = 0; index < signature->fetch_count; index++) {
-        mark_node(pruning, compile->fetches[index].node);
+        mark_endpoint(pruning, compile->fetches[index]);
     }
     for (size_t index = 0; index < signature->target_count; index++) {
         mark_node(pruning, compile->targets[index]);
@@ -280,8 +284,10 @@ write_retvals(Pruning *pruning)
         Endpoint endpoint = compile->fetches[fetch];
         const Node *node = &compile->source->nodes[endpoint.node];
         Slice *input = arena_alloc(compile->def->arena, sizeof *input);
+        uint32_t feed = compile_find_feed(compile, endpoint);
+        Dtype dtype = feed == FEED_NONE ? node->output_dtypes[endpoint.port] : compile->feed_dtypes[feed];
         uint32_t before = 0;
-        if (node->output_dtypes[endpoint.port] == DTYPE_INVALID) {
+        if (dtype == DTYPE_INVALID) {
             return call_fail(compile->call, STATUS_UNIMPLEMENTED,
                 "the dtype of fetch '%.*s' is not known: the graph computes it from an unknown op",
                 SLICE_PRINT(compile->request->signature->fetches[fetch]));
@@ -293,15 +299,16 @@ write_retvals(Pruning *pruning)
             .device = SLICE(""),
             .inputs = input,
             .input_count = 1,
-            .attrs = port_attrs(compile, node->output_dtypes[endpoint.port], fetch),
+            .attrs = port_attrs(compile, dtype, fetch),
             .attr_count = 2,
             .pointer = node->def->pointer,
         };
         if (def.name.data == NULL || def.attrs == NULL || input == NULL) {
             return compile_no_memory(compile);
         }
-        *input = slice_from_string(
-            text_format(compile->def->arena, "%.*s:%u", SLICE_PRINT(node->name), endpoint.port));
+        *input = feed == FEED_NONE ? slice_from_string(text_format(compile->def->arena, "%.*s:%u",
+                                         SLICE_PRINT(node->name), endpoint.port))
+                                   : endpoint_name(compile, "_arg", endpoint, 0);
         write_node(pruning, &def, NULL, fetch);
     }
     return STATUS_OK;

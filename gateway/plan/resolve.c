@@ -95,8 +95,8 @@ resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
         return call_wrap(compile->call, "fetch");
     }
     if (compile_find_feed(compile, endpoint) != FEED_NONE) {
-        return call_fail(
-            compile->call, STATUS_INVALID_ARGUMENT, "'%.*s' is both fed and fetched", SLICE_PRINT(name));
+        *ret_endpoint = endpoint; /* its feed comes back */
+        return STATUS_OK;
     }
     const Node *node = &compile->source->nodes[endpoint.node];
     Dtype dtype = endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;

@@ -23,8 +23,8 @@ typedef struct PlanOptions {
     PlacementPolicy placement;
     uint32_t slot_count;     /* 1…256; tasks that nodes ask for may add to it */
     uint64_t passes_off;     /* a PassSet (gateway/optimise) */
-    bool has_soft_placement; /* A device type, id or job that no worker has is dropped from a request, not
-                              * refused. */
+    bool has_soft_placement; /* A device type or id that no worker has is dropped from a request, not refused.
+                              */
 } PlanOptions;
 
 typedef struct SignatureFeed {

@@ -6,6 +6,9 @@
 
 #include "gateway/plan/compile.h"
 
+/* Numbers the tasks of the jobs that devices name (jobs.c). */
+MUST_USE Status find_jobs(Compile *compile);
+
 /* Finds the endpoints that the signature's names mean (resolve.c). */
 MUST_USE Status resolve_names(Compile *compile);
 

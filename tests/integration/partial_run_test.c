@@ -145,7 +145,6 @@ a_setup_that_makes_no_sense_is_refused(void **state)
         {"{\"feeds\":[\"x\"],\"fetches\":[\"nothing\"]}", 404, "nothing"},
         {"{\"feeds\":[\"nothing\"],\"fetches\":[\"a\"]}", 404, "nothing"},
         {"{\"feeds\":[\"y\"],\"fetches\":[\"a\"]}", 400, "placeholder 'x' must be fed"},
-        {"{\"feeds\":[\"x\"],\"fetches\":[\"x\"]}", 400, "both fed and fetched"},
         {"{\"feeds\":[\"x\"],\"fetches\":[\"a\"],\"options\":{\"trace\":\"node\"}}", 400,
             "\"/options/trace\""},
         {"{\"feeds\":[\"x\"],\"fetches\":[\"a\"],\"options\":{\"timeout_ms\":0}}", 400, "step_timeout_ms"},

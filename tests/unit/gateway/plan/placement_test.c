@@ -260,8 +260,6 @@ a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
         "node 'a' asks for device '/device:TPU:0', but workers have devices of type 'CPU' and 'GPU' only");
     assert_refused(call, &(PlanLiteral){.graph = ASKING("/gpu:1"), .feeds = "x", .fetches = "a"},
         "node 'a' asks for device '/gpu:1', but the only GPU of a worker is '/device:GPU:0'");
-    assert_refused(call, &(PlanLiteral){.graph = ASKING("/job:ps/task:0"), .feeds = "x", .fetches = "a"},
-        "node 'a' asks for device '/job:ps/task:0', but the only job is '/job:worker'");
     assert_refused(call, &(PlanLiteral){.graph = ASKING("/replica:1"), .feeds = "x", .fetches = "a"},
         "node 'a' asks for device '/replica:1', but the only replica is '/replica:0'");
     assert_refused(call, &(PlanLiteral){.graph = ASKING("/cpu:1"), .feeds = "x", .fetches = "a"},
@@ -272,9 +270,50 @@ a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
         "that");
     AUTO_PLAN plan = NULL;
     PlanLiteral soft = {
-        .graph = ASKING("/job:ps/task:3/gpu:0"), .feeds = "x", .fetches = "a", .has_soft_placement = true};
+        .graph = ASKING("/replica:1/gpu:0"), .feeds = "x", .fetches = "a", .has_soft_placement = true};
     assert_status(call, STATUS_OK, plan_literal(call, &soft, &plan));
     assert_int_equal(plan->slots[0].task, PLAN_TASK_NONE);
+}
+
+static void
+expect_task(Call *call, const char *graph, int32_t task)
+{
+    AUTO_PLAN plan = NULL;
+    PlanLiteral literal = {.graph = graph, .feeds = "x", .fetches = "a"};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->slot_count, 1);
+    assert_int_equal(plan->slots[0].task, task);
+}
+
+static void
+tasks_of_any_job_are_tasks_of_the_pool(void **state)
+{
+    Call *call = *state;
+    expect_task(call, ASKING("/job:worker/task:3"), 3);
+    expect_task(call, ASKING("/job:ps/task:3/cpu:0"), 3);
+    expect_task(call, ASKING("/job:ps"), PLAN_TASK_NONE);
+    expect_task(call, ASKING("/job:localhost/replica:0/task:0/device:CPU:0"), PLAN_TASK_NONE);
+}
+
+/* What the step does not need counts, too: chief has task 0, ps 1 and 2, worker the others. */
+static void
+tasks_of_several_jobs_follow_each_other_by_name(void **state)
+{
+    Call *call = *state;
+#define CLUSTER(device)                                                                                      \
+    ASKING(device)                                                                                           \
+    "p = NoOp() @/job:worker/task:2\nq = NoOp() @/job:ps/task:1\nr = NoOp() @/job:chief\n"                   \
+    "s = NoOp() @/job:localhost/task:7\n"
+    expect_task(call, CLUSTER("/job:chief/task:0"), 0);
+    expect_task(call, CLUSTER("/job:ps"), 1);
+    expect_task(call, CLUSTER("/job:ps/task:1/cpu:0"), 2);
+    expect_task(call, CLUSTER("/job:worker/task:1"), 4);
+    expect_task(call, CLUSTER("/job:localhost/task:0"), PLAN_TASK_NONE);
+    expect_task(call, CLUSTER("/cpu:0"), PLAN_TASK_NONE);
+    assert_refused(call,
+        &(PlanLiteral){.graph = CLUSTER("/job:zeta/task:2147483647"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device '/job:zeta/task:2147483647', but the jobs of the graph have too many "
+        "tasks");
 }
 
 #define TOGETHER(device)                                                                                     \
@@ -561,6 +600,8 @@ main(void)
         CALL_TEST(most_bytes_decide_which_input_is_nearest),
         CALL_TEST(a_light_node_on_a_feed_goes_to_its_reader),
         CALL_TEST(a_request_nobody_can_honour_is_refused_with_the_reason),
+        CALL_TEST(tasks_of_any_job_are_tasks_of_the_pool),
+        CALL_TEST(tasks_of_several_jobs_follow_each_other_by_name),
         CALL_TEST(colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned),
         CALL_TEST(a_node_is_with_one_that_nobody_needs),
         CALL_TEST(colocated_nodes_that_ask_for_two_tasks_are_refused),
