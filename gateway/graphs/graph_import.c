@@ -8,6 +8,7 @@
 #include "gateway/formats/graphdef_protobuf.h"
 #include "gateway/formats/onnx.h"
 #include "gateway/formats/saved_model.h"
+#include "gateway/graphs/author_rules.h"
 #include "gateway/graphs/graph_join.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
@@ -86,11 +87,13 @@ make_graph(Call *call, GraphDef *def, uint64_t node_count_max, Graph **ret_graph
             (unsigned long long)node_count, (unsigned long long)node_count_max);
     }
     AUTO_GRAPH_DEF expanded = NULL;
+    TRY(author_check_ops(call, def));
     TRY(graph_expand(call, def, node_count_max, &expanded));
     GraphLimits limits = {.node_count_max = node_count_max};
     AUTO_GRAPH graph = NULL;
     AUTO_GRAPH_DEF frozen = NULL;
     TRY(graph_link(call, expanded, op_find, limits, &graph));
+    TRY(author_check_constants(call, graph));
     TRY(graph_freeze(call, graph, &frozen));
     if (frozen == expanded) {
         *ret_graph = TAKE(graph);

@@ -38,6 +38,7 @@ enum {
     OP_KEEPS_STATE = 1 << 5,  /* names state that the session keeps on a worker: its slot stays there */
     OP_RANDOM = 1 << 6,       /* with "seed" or "seed2", the session keeps the position in its sequence */
     OP_ELEMENTWISE = 1 << 7,  /* an element of its output depends only on the elements at the same position */
+    OP_INTERNAL = 1 << 8,     /* Sluice writes such nodes itself; nobody's graph may have one */
 };
 
 /* The question to a shape rule, and its answer. Shapes may be partly known: a rule leaves unknown what it

@@ -8,9 +8,9 @@
     "(index:Tindex, inputs:Tin)->(outputs:Tout) {Tindex:type, Tin:types, Tout:types, branches:funcs}"
 
 static const OpDefinition branch_ops[] = {
-    OP("_Branch" BRANCH, 0, infer_unknown),
+    OP("_Branch" BRANCH, OP_INTERNAL, infer_unknown),
     /* A branch that names the session's resources. */
-    OP("_StateBranch!" BRANCH, OP_KEEPS_STATE, infer_unknown),
+    OP("_StateBranch!" BRANCH, OP_INTERNAL | OP_KEEPS_STATE, infer_unknown),
 };
 
 OP_FAMILY(branch, branch_ops);

@@ -130,7 +130,7 @@ static const OpDefinition convolution_ops[] = {
     OP("_FusedOnnxConv(X:T, W:T, args:num_args*T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
        "group:int=1, kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type, "
        "num_args:int, " EPILOGUE_ATTRIBUTES "}",
-        0, infer_fused_onnx_conv),
+        OP_INTERNAL, infer_fused_onnx_conv),
 };
 
 OP_FAMILY(convolution, convolution_ops);

@@ -140,7 +140,7 @@ static const OpDefinition matmul_ops[] = {
         0, infer_fused_matmul),
     OP("_FusedBatchMatMulV2(x:T, y:T, args:num_args*T)->(output:T) {adj_x:bool=false, adj_y:bool=false, "
        "T:type, num_args:int, " EPILOGUE_ATTRIBUTES "}",
-        0, infer_fused_batch_matmul),
+        OP_INTERNAL, infer_fused_batch_matmul),
 };
 
 OP_FAMILY(matmul, matmul_ops);

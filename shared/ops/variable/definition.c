@@ -58,13 +58,13 @@ static const OpDefinition variable_ops[] = {
         OP_KEEPS_STATE, infer_scalar),
     OP("_RestoredVariable!(value:dtype)->(ref:Ref(dtype)) {shape:shape, dtype:type, container:string=, "
        "shared_name:string=}",
-        OP_KEEPS_STATE, infer_legacy),
+        OP_INTERNAL | OP_KEEPS_STATE, infer_legacy),
     OP("_RestoredVariableV2!(value:dtype)->(ref:Ref(dtype)) {shape:shape, dtype:type, container:string=, "
        "shared_name:string=}",
-        OP_KEEPS_STATE, infer_declared),
+        OP_INTERNAL | OP_KEEPS_STATE, infer_declared),
     OP("_RestoredVarHandleOp!(value:dtype)->(resource:resource) {container:string=, shared_name:string=, "
        "debug_name:string=, dtype:type, shape:shape, allowed_devices:strings=[]}",
-        OP_KEEPS_STATE, infer_scalar),
+        OP_INTERNAL | OP_KEEPS_STATE, infer_scalar),
     OP("TemporaryVariable!()->(ref:Ref(dtype)) {shape:shape, dtype:type, var_name:string=}", OP_STEP_LOCAL,
         infer_declared),
     OP("DestroyTemporaryVariable(ref:Ref(T))->(value:T) {T:type, var_name:string}", 0, infer_first),

@@ -1,0 +1,14 @@
+/* What an author's graph must not have, though Sluice may write it when it brings the graph into another
+ * form.
+ *
+ * Threads: pure functions.
+ * Errors:  INVALID_ARGUMENT, with the node's name and JSON pointer. */
+#pragma once
+
+#include "shared/graph/graph.h"
+
+/* Refuses ops that only Sluice writes (OP_INTERNAL), also in functions. */
+MUST_USE Status author_check_ops(Call *call, const GraphDef *def);
+
+/* Refuses ops that would change a constant, before freezing leaves constants in place of variables. */
+MUST_USE Status author_check_constants(Call *call, const Graph *graph);

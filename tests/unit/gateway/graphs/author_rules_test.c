@@ -1,0 +1,93 @@
+#include "gateway/graphs/author_rules.h"
+
+#include "gateway/graphs/graph_import.h"
+#include "shared/ops/registry.h"
+#include "tests/support/call_fixture.h"
+#include "tests/support/graph_literals.h"
+
+static void
+ops_of_sluices_own_are_refused_by_name(void **state)
+{
+    Call *call = *state;
+    static const char *const names[] = {"_Arg", "_Retval", "_Send", "_Recv", "_BlobConst", "_Branch",
+        "_StateBranch", "_RestoredVariable", "_RestoredVariableV2", "_RestoredVarHandleOp", "_FusedOnnxConv",
+        "_FusedBatchMatMulV2"};
+    for (size_t index = 0; index < COUNT_OF(names); index++) {
+        char text[128];
+        char message[128];
+        (void)snprintf(text, sizeof text, "n = %s()\n", names[index]);
+        (void)snprintf(message, sizeof message, "node 'n': op '%s' is Sluice's own", names[index]);
+        AUTO_GRAPH_DEF def = graph_literal(text);
+        assert_int_equal(author_check_ops(call, def), STATUS_INVALID_ARGUMENT);
+        assert_string_equal(call->error.message, message);
+    }
+    AUTO_GRAPH_DEF known = graph_literal("f = _FusedMatMul()\nd = _FusedConv2D()\nu = _Unknown()\n");
+    assert_status(call, STATUS_OK, author_check_ops(call, known));
+    AUTO_GRAPH_DEF function = graph_literal("function f(x:float32) -> (y:float32) y=r:tensor:0\n"
+                                            "r = _Recv()\n"
+                                            "end\n"
+                                            "x = Placeholder() dtype=float32\n");
+    assert_int_equal(author_check_ops(call, function), STATUS_INVALID_ARGUMENT);
+}
+
+/* Every op whose name begins with '_' is Sluice's own, but those that TensorFlow and TensorFlow.js write. */
+static void
+each_op_with_an_internal_name_is_one_or_the_other(void **state)
+{
+    (void)state;
+    static const char *const of_others[] = {"_FusedConv2D", "_FusedMatMul", "_FusedDepthwiseConv2dNative"};
+    size_t others = 0;
+    for (size_t index = 0; index < op_count(); index++) {
+        const Op *op = op_at(index);
+        bool is_other = false;
+        for (size_t n = 0; n < COUNT_OF(of_others); n++) {
+            is_other = is_other || slice_equals_string(op->name, of_others[n]);
+        }
+        others += is_other ? 1 : 0;
+        assert_int_equal((op->flags & OP_INTERNAL) != 0, op->name.data[0] == '_' && !is_other);
+    }
+    assert_int_equal(others, COUNT_OF(of_others));
+}
+
+static void
+expect_import(Call *call, const char *text, Status status, const char *message)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_GRAPH graph = NULL;
+    assert_non_null(def);
+    assert_status(
+        call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){.allows_internal = false}, &graph));
+    assert_int_equal(author_check_constants(call, graph), status);
+    if (message != NULL) {
+        assert_string_equal(call->error.message, message);
+    }
+}
+
+#define CONSTANT "c = Const() dtype=float32 value=float32(1)\n"
+
+static void
+a_constant_is_not_changed(void **state)
+{
+    Call *call = *state;
+    expect_import(call, CONSTANT "a = Assign(c, c) T=float32\n", STATUS_INVALID_ARGUMENT,
+        "node 'a': op 'Assign' cannot change constant 'c'");
+    expect_import(call, CONSTANT "a = AssignAdd(c, c) T=float32\n", STATUS_INVALID_ARGUMENT,
+        "node 'a': op 'AssignAdd' cannot change constant 'c'");
+    expect_import(call, CONSTANT "a = ApplyGradientDescent(c, c, c) T=float32\n", STATUS_INVALID_ARGUMENT,
+        "node 'a': op 'ApplyGradientDescent' cannot change constant 'c'");
+    expect_import(call, CONSTANT "a = RefIdentity(c) T=float32\n", STATUS_OK, NULL);
+    expect_import(call, CONSTANT "a = IsVariableInitialized(c) dtype=float32\n", STATUS_OK, NULL);
+    expect_import(call, CONSTANT "v = VariableV2() dtype=float32 shape=<>\na = Assign(v, c) T=float32\n",
+        STATUS_OK, NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(ops_of_sluices_own_are_refused_by_name),
+        CALL_TEST(each_op_with_an_internal_name_is_one_or_the_other),
+        CALL_TEST(a_constant_is_not_changed),
+    };
+    return cmocka_run_group_tests_name("gateway/graphs/author_rules", tests, NULL, NULL);
+}
