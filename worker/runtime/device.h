@@ -27,6 +27,7 @@ typedef struct DeviceMemory {
 typedef struct DeviceCounts {
     uint64_t kernels;   /* nodes that it computed */
     uint64_t kept;      /* nodes about shapes that the host computed although it has kernels for them */
+    uint64_t missing;   /* nodes that the host computed because it has no kernels for them */
     uint64_t uploads;   /* tensors copied to it during runs */
     uint64_t downloads; /* tensors copied from it */
 } DeviceCounts;

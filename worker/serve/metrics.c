@@ -142,6 +142,7 @@ accelerator_counts(void)
         const DeviceCounts *counts = &accelerator->device->counts;
         seen.kernels = atomic_load_relaxed(&counts->kernels);
         seen.kept = atomic_load_relaxed(&counts->kept);
+        seen.missing = atomic_load_relaxed(&counts->missing);
         seen.uploads = atomic_load_relaxed(&counts->uploads);
         seen.downloads = atomic_load_relaxed(&counts->downloads);
     }
@@ -156,6 +157,13 @@ read_accelerator_nodes(size_t place)
 }
 
 static int64_t
+read_missing_kernels(size_t series)
+{
+    (void)series;
+    return (int64_t)accelerator_counts().missing;
+}
+
+static int64_t
 read_copies(size_t way)
 {
     DeviceCounts counts = accelerator_counts();
@@ -166,6 +174,10 @@ METRIC_DEFINE(metric_accelerator_nodes, COUNT_OF(node_places),
     .name = "sluice_worker_accelerator_nodes_total", .kind = METRIC_COUNTER,
     .help = "Nodes for which the accelerator has a kernel, by what computed them: the host computes shapes.",
     .labels = {METRIC_LABEL("on", node_places)}, .read = read_accelerator_nodes);
+METRIC_DEFINE(metric_missing_kernels, 1, .name = "sluice_worker_accelerator_missing_kernels_total",
+    .kind = METRIC_COUNTER,
+    .help = "Nodes that the host computed because the accelerator has no kernel for them.",
+    .read = read_missing_kernels);
 METRIC_DEFINE(metric_copies, COUNT_OF(copy_ways), .name = "sluice_worker_device_copies_total",
     .kind = METRIC_COUNTER, .help = "Tensors copied to and from the accelerator during runs.",
     .labels = {METRIC_LABEL("way", copy_ways)}, .read = read_copies);
@@ -211,6 +223,7 @@ static const Metric *const metrics[] = {
     &metric_cache_lookups,
     &metric_memory,
     &metric_accelerator_nodes,
+    &metric_missing_kernels,
     &metric_copies,
     &metric_blob_files,
     &metric_blob_bytes,

@@ -277,9 +277,12 @@ branch_cancel(KernelPromise *promise)
     }
 }
 
+/* The host reads which branch it is. */
+#define BRANCH .supports = branch_supports, .start = branch_start, .cancel = branch_cancel, .host_inputs = 1
+
 static const Kernel branch_kernels[] = {
-    {.op = "_Branch", .supports = branch_supports, .start = branch_start, .cancel = branch_cancel},
-    {.op = "_StateBranch", .supports = branch_supports, .start = branch_start, .cancel = branch_cancel},
+    {.op = "_Branch", BRANCH},
+    {.op = "_StateBranch", BRANCH},
 };
 
 KERNEL_FAMILY(reference, branch, branch_kernels);

@@ -180,16 +180,26 @@ may_have_device(const ScheduleNode *node)
 static const Kernel *
 find_candidate(const Assigning *assigning, ScheduleNode *node)
 {
-    if (node->kind != SCHEDULE_KERNEL || node->kernel->any_inputs != 0) {
+    if (node->kind == SCHEDULE_PROMISE) {
+        node->reason = "it computes nothing, and waits for what does";
+        return NULL;
+    }
+    if (node->kind != SCHEDULE_KERNEL) {
+        return NULL;
+    }
+    if (node->kernel->any_inputs != 0) {
+        node->reason = "it reads no elements: what it passes on stays where it lies";
         return NULL;
     }
     if (asks_for(node, HOST_NAME)) {
         node->reason = "the graph asks for the CPU";
         return NULL;
     }
-    const Kernel *kernel = has_plain_data(node) ? kernel_find(assigning->accelerator, node->node) : NULL;
+    bool is_plain = has_plain_data(node);
+    const Kernel *kernel = is_plain ? kernel_find(assigning->accelerator, node->node) : NULL;
     if (kernel == NULL) {
-        node->reason = has_plain_data(node) && !changes_variables(node) ? NO_KERNEL : NOT_PLAIN;
+        node->lacks_kernel = is_plain && !changes_variables(node);
+        node->reason = node->lacks_kernel ? NO_KERNEL : NOT_PLAIN;
     }
     return kernel;
 }
@@ -277,7 +287,7 @@ need_on_host(Assigning *assigning, const Node *node, uint32_t input)
 static bool
 is_host_argument(const Assigning *assigning, const ScheduleNode *node, uint32_t input)
 {
-    if (node->kind == SCHEDULE_KERNEL) {
+    if (node->kind == SCHEDULE_KERNEL || node->kind == SCHEDULE_PROMISE) {
         const Kernel *kernel = assigning->kernels[node->node->id];
         return kernel_wants_host(kernel == NULL ? node->kernel : kernel, node->node, input);
     }

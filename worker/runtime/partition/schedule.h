@@ -59,6 +59,7 @@ typedef struct ScheduleNode {
     Device *device;     /* computes the kernel */
     uint16_t *memories; /* by output: the memory in which it lies; NULL without an accelerator */
     bool is_kept;       /* on the host, because it is about shapes, though the accelerator has a kernel */
+    bool lacks_kernel;  /* the host computes it only because the accelerator has no kernel for it */
     const char *reason; /* why the host computes it though there is an accelerator; NULL: nothing to say */
     void *state;
     const Tensor *value;    /* value of a constant */

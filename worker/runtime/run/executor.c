@@ -151,6 +151,7 @@ leave_accelerator(const Ticket *ticket, Device *accelerator)
     (void)accelerator->charge(accelerator, ticket->charged_accelerator);
     atomic_add_relaxed(&accelerator->counts.kernels, ticket->accelerated_count);
     atomic_add_relaxed(&accelerator->counts.kept, ticket->kept_count);
+    atomic_add_relaxed(&accelerator->counts.missing, ticket->missing_count);
 }
 
 Arena *

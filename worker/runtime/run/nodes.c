@@ -325,6 +325,7 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     Status status = is_on_host ? node->kernel->compute(&context) : enqueue(&context, node);
     ticket->accelerated_count += !is_on_host;
     ticket->kept_count += node->is_kept;
+    ticket->missing_count += node->lacks_kernel;
     running_end();
     if (is_timed) {
         note_cost(ticket, id, clock_monotonic_ns() - start_ns);

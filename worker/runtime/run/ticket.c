@@ -202,6 +202,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->loop_node_count = 0;
     ticket->accelerated_count = 0;
     ticket->kept_count = 0;
+    ticket->missing_count = 0;
     ticket->wanted_ns = 0;
     /* The call is reset member by member: zeroing its error's text would cost more than a small run takes. */
     ticket->call.arena = arena;

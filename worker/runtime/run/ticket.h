@@ -26,6 +26,7 @@ struct Ticket {
     uint32_t loop_node_count;
     uint32_t accelerated_count; /* kernels that the accelerator was given */
     uint32_t kept_count;        /* see DeviceCounts */
+    uint32_t missing_count;     /* see DeviceCounts */
     uint64_t wanted_ns;         /* when the thread was first seen to be wanted by others; 0: not yet */
     MemoryAccount *charged;     /* the account that this thread charged before the ticket */
     MemoryAccount *charged_accelerator; /* the same, for the accelerator's memory */

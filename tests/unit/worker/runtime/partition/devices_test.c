@@ -141,6 +141,39 @@ shapes_are_computed_on_the_host(void **state)
     fixture_end(&fixture);
 }
 
+/* What follows from the host's own numbers does not go to the accelerator and back, for a call to wait for.
+ */
+static void
+the_choice_of_a_branch_is_computed_on_the_host(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture,
+        "function f() -> ()\n"
+        "f/x = _Arg() T=float32 index=0\n"
+        "f/y = Neg(f/x) T=float32\n"
+        "f/out = _Retval(f/y) T=float32 index=0\n"
+        "end\n"
+        "x = _Arg() T=float32 index=0\n"
+        "rate = _Arg() T=int64 index=1\n"
+        "usual = Const() dtype=int64 value=int64(16000)\n"
+        "is_usual = Equal(rate, usual) T=int64\n"
+        "p = Squeeze(is_usual) T=bool\n"
+        "y = Square(x) T=float32\n"
+        "z = _Branch(p, y) Tindex=bool Tin=[float32] Tout=[float32] branches=[@f,@f]\n"
+        "out = _Retval(z) T=float32 index=0\n");
+    assert_true(is_accelerated(partition, "y"));
+    assert_false(is_accelerated(partition, "is_usual"));
+    assert_string_equal(
+        find_node(partition, "is_usual")->reason, "the host needs it to know a shape or what runs");
+    assert_string_equal(find_node(partition, "z")->reason, "it computes nothing, and waits for what does");
+    assert_string_equal(
+        find_node(partition, "p")->reason, "it reads no elements: what it passes on stays where it lies");
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 static void
 the_graph_chooses_the_cpu(void **state)
 {
@@ -346,6 +379,7 @@ main(void)
         cmocka_unit_test(a_constant_is_uploaded_when_the_graph_is_compiled),
         cmocka_unit_test(what_only_passes_on_stays_where_it_lies),
         cmocka_unit_test(shapes_are_computed_on_the_host),
+        cmocka_unit_test(the_choice_of_a_branch_is_computed_on_the_host),
         cmocka_unit_test(the_graph_chooses_the_cpu),
         cmocka_unit_test(the_graph_chooses_the_gpu),
         cmocka_unit_test(a_node_is_refused_whose_gpu_cannot_compute_it),
