@@ -8,6 +8,7 @@
 typedef struct CudaCard {
     int ordinal; /* as CUDA counts in this process */
     int processor_count;
+    size_t workspace_size; /* of the lane */
     char name[256];
     char driver[16]; /* the newest CUDA that it serves: "13.0" */
     char isa[64];

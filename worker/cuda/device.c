@@ -194,7 +194,12 @@ open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
 {
     TRY(cuda_check(call, (int)cudaSetDevice(cuda->card.ordinal), "opening the card"));
     TRY(cuda_check(call, cuda_events_make(&cuda->events, EVENTS_AHEAD), "making events"));
-    CudaLaneOptions lane = {.card = cuda->card.ordinal, .host = options->host, .events = &cuda->events};
+    CudaLaneOptions lane = {
+        .card = cuda->card.ordinal,
+        .workspace_size = cuda->card.workspace_size,
+        .host = options->host,
+        .events = &cuda->events,
+    };
     TRY(cuda_lane_init(call, &cuda->lane, &lane));
     TRY(open_allocator(call, cuda, options));
     return open_copies(call, cuda, options);

@@ -38,7 +38,7 @@ cuda_lane_workspace(Call *call, CudaLane *lane, void **ret_workspace)
     assert(cuda_lane_is_mine(lane));
     if (lane->workspace == NULL) {
         void *made = NULL;
-        TRY(cuda_check(call, (int)cudaMalloc(&made, CUDA_WORKSPACE_SIZE), "the workspace of libraries"));
+        TRY(cuda_check(call, (int)cudaMalloc(&made, lane->workspace_size), "the workspace of libraries"));
         lane->workspace = made;
     }
     *ret_workspace = lane->workspace;
@@ -135,7 +135,8 @@ cuda_lane_drain(CudaLane *lane)
 Status
 cuda_lane_init(Call *call, CudaLane *lane, const CudaLaneOptions *options)
 {
-    *lane = (CudaLane){.card = options->card, .events = options->events};
+    *lane = (CudaLane){
+        .card = options->card, .events = options->events, .workspace_size = options->workspace_size};
     mutex_init(&lane->lock);
     TRY(cuda_check(
         call, (int)cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), "making a stream"));

@@ -22,10 +22,6 @@ struct CudaLanePart {
 
 typedef enum CudaLaneLibrary { CUDA_LANE_BLAS, CUDA_LANE_DNN, CUDA_LANE_LIBRARIES } CudaLaneLibrary;
 
-/* Memory of the card that a library's work may write to while it runs. It is of one size, so that what a
- * library chooses does not depend on what is free; 32 MiB is what cuBLAS advises for an H100. */
-enum { CUDA_WORKSPACE_SIZE = 32 << 20 };
-
 typedef struct CudaLane {
     int card;
     cudaStream_t stream; /* taken by cuda_stream() and cuda_lane_stream() only */
@@ -39,6 +35,7 @@ typedef struct CudaLane {
     char node[ERROR_NODE_SIZE];               /* that enqueued work last */
     CudaLanePart *parts[CUDA_LANE_LIBRARIES]; /* NULL: not used yet */
     void *workspace;                          /* NULL: not used yet */
+    size_t workspace_size;
 } CudaLane;
 
 /* Returns the stream for a kernel's work, within its compute() only. Whatever a kernel lends to what it
@@ -47,12 +44,14 @@ cudaStream_t cuda_stream(const KernelContext *context);
 
 /* The members that follow are the plugin's own. */
 
-/* Returns the lane's workspace, in the caller's turn. All libraries share it: their works run one after
- * another. */
+/* Returns the lane's workspace, in the caller's turn: memory of the card that a library's work may write to
+ * while it runs. All libraries share it, since their works run one after another. It is of one size, so that
+ * what a library chooses does not depend on what is free. */
 MUST_USE Status cuda_lane_workspace(Call *call, CudaLane *lane, void **ret_workspace);
 
 typedef struct CudaLaneOptions {
     int card;
+    size_t workspace_size;
     Device *host;
     CudaEvents *events;
 } CudaLaneOptions;

@@ -22,6 +22,7 @@ typedef struct KeptPlan {
 typedef struct BlasLane {
     CudaLanePart part; /* first */
     cublasLtHandle_t handle;
+    size_t workspace_size;
     Map *plans; /* KeptPlan by BlasDescription */
 } BlasLane;
 
@@ -90,7 +91,7 @@ find_lane(KernelContext *context, const CudaBlas *blas, BlasLane **ret_lane)
         if (made == NULL) {
             return call_fail_memory(context->call, "cuBLASLt's handle");
         }
-        made->part.free = free_lane;
+        *made = (BlasLane){.part = {.free = free_lane}, .workspace_size = lane->workspace_size};
         Status status = open_lane(context->call, blas, made);
         if (status != STATUS_OK) {
             free_lane(&made->part);
@@ -109,7 +110,7 @@ make_plan(const CudaBlas *blas, const BlasLane *lane, const BlasDescription *des
 {
     cublasStatus_t status = blas_plan_describe(blas, description, bias, &kept->plan);
     if (status == CUBLAS_STATUS_SUCCESS) {
-        status = blas_plan_choose(blas, lane->handle, CUDA_WORKSPACE_SIZE, &kept->plan);
+        status = blas_plan_choose(blas, lane->handle, lane->workspace_size, &kept->plan);
     }
     if (status == CUBLAS_STATUS_ALLOC_FAILED) {
         return status;
@@ -176,7 +177,7 @@ run_product(KernelContext *context, const CudaBlas *blas, const BlasDescription 
     }
     TRY(cuda_lane_workspace(context->call, cuda_lane(context->lane), &operands.workspace));
     cublasStatus_t status =
-        blas_plan_run(blas, lane->handle, &kept->plan, &operands, CUDA_WORKSPACE_SIZE, cuda_stream(context));
+        blas_plan_run(blas, lane->handle, &kept->plan, &operands, lane->workspace_size, cuda_stream(context));
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
         kept->is_refused = true;
         *ret_refusal = BLAS_NO_ALGORITHM;

@@ -26,6 +26,7 @@ typedef struct DnnLane {
     CudaLanePart part; /* first */
     const CudaDnn *dnn;
     cudaStream_t stream;
+    size_t workspace_size;
     cudnnHandle_t handle; /* NULL: the library gives none */
     Map *plans;           /* KeptPlan by DnnDescription */
 } DnnLane;
@@ -106,7 +107,10 @@ find_lane(KernelContext *context, const CudaDnn *dnn, const DnnLane **ret_lane)
         if (made == NULL) {
             return call_fail_memory(context->call, "cuDNN's handle");
         }
-        *made = (DnnLane){.part = {.free = free_lane}, .dnn = dnn, .stream = cuda_lane_stream(lane)};
+        *made = (DnnLane){.part = {.free = free_lane},
+            .dnn = dnn,
+            .stream = cuda_lane_stream(lane),
+            .workspace_size = lane->workspace_size};
         Status status = open_lane(context->call, made);
         if (status != STATUS_OK) {
             free_lane(&made->part);
@@ -122,8 +126,8 @@ find_lane(KernelContext *context, const CudaDnn *dnn, const DnnLane **ret_lane)
 static cudnnStatus_t
 make_plan(const DnnLane *lane, KeptPlan *kept)
 {
-    cudnnStatus_t status =
-        dnn_plan_choose(lane->dnn, lane->handle, &kept->description, CUDA_WORKSPACE_SIZE, &kept->plan);
+    cudnnStatus_t status = dnn_plan_choose(
+        lane->dnn, lane->handle, &kept->description, (int64_t)lane->workspace_size, &kept->plan);
     if (dnn_lacks_memory(status)) {
         return status;
     }
