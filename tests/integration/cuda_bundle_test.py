@@ -107,7 +107,16 @@ def a_bundle_that_is_read_only_runs_as_another_user():
 def results_go_where_out_says():
     with bundle() as path, tempfile.TemporaryDirectory() as results:
         run(path, "facts", variables={"OUT": results})
-        assert sorted(os.listdir(results)) == ["log-facts.txt", "result-facts.tsv"], os.listdir(results)
+        written = [name for name in sorted(os.listdir(results)) if name != "card.json"]  # only a card writes that
+        assert written == ["log-facts.txt", "result-facts.tsv"], written
+
+
+def tests_find_the_folder_of_results():
+    with bundle() as path, tempfile.TemporaryDirectory() as results:
+        add_tests(path, ("facts", "30", "-", "words", 'echo found >"$RESULTS/words.txt"'))
+        run(path, "facts", variables={"OUT": results})
+        with open(os.path.join(results, "words.txt"), encoding="utf-8") as file:
+            assert file.read() == "found\n"
 
 
 def a_driver_without_a_card_is_no_failure():
@@ -173,6 +182,7 @@ if __name__ == "__main__":
         a_bundle_is_small_and_runs_in_an_empty_environment,
         a_bundle_that_is_read_only_runs_as_another_user,
         results_go_where_out_says,
+        tests_find_the_folder_of_results,
         a_driver_without_a_card_is_no_failure,
         a_test_that_fails_crashes_or_hangs_ends_alone_and_comes_first_the_next_time,
         a_step_that_takes_too_long_lets_its_last_tests_be_skipped,

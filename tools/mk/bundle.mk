@@ -2,11 +2,17 @@
 BUNDLE := build/cuda-bundle
 CUDA_STATIC := $(wildcard $(addsuffix /libcudart_static.a,$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 HAS_BUNDLE := $(and $(HAS_CUDA),$(CUDA_STATIC),yes)
-BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(OUT)/tests/bundle/facts)
+BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(addprefix $(OUT)/tests/bundle/,facts library_facts))
 BUNDLE_PLUGIN := $(if $(and $(NVCC),$(wildcard worker/cuda/plugin.c)),$(OUT)/sluice-cuda.so)
 CUDART := $(firstword $(CUDA_STATIC)) -ldl -lrt -pthread
 
 $(OUT)/tests/bundle/facts: tests/bundle/facts.c $(OUT)/worker/accelerator/cuda_driver.c.o $(OUT)/lib/shared/base.a
+	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CUDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ \
+	    $(filter %.c %.o %.a,$^) $(CUDART)
+
+# The plugin's own code opens the libraries.
+$(OUT)/tests/bundle/library_facts: tests/bundle/library_facts.c $(addprefix $(OUT)/worker/cuda/,libraries.c.o library.c.o \
+    blas/description.c.o blas/plan.c.o) $(OUT)/lib/shared/base.a
 	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CUDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ \
 	    $(filter %.c %.o %.a,$^) $(CUDART)
 
