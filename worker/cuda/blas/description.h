@@ -10,6 +10,7 @@
 typedef enum BlasRefusal {
     BLAS_ACCEPTED,
     BLAS_NO_LIBRARY,
+    BLAS_NO_HANDLE,    /* the library does not work with this card or driver */
     BLAS_NO_TYPE,      /* integers */
     BLAS_NO_SIZE,      /* empty, or past 31 bits */
     BLAS_NO_LAYOUT,    /* no dimension of a matrix is dense, or the batches have no common step */

@@ -20,8 +20,8 @@ typedef struct KeptPlan {
 } KeptPlan;
 
 typedef struct BlasLane {
-    CudaLanePart part; /* first */
-    cublasLtHandle_t handle;
+    CudaLanePart part;       /* first */
+    cublasLtHandle_t handle; /* NULL: the library gives none */
     size_t workspace_size;
     Map *plans; /* KeptPlan by BlasDescription */
 } BlasLane;
@@ -70,6 +70,7 @@ fail_library(Call *call, const CudaBlas *blas, cublasStatus_t status, const char
         "%s: cuBLASLt fails with %s", what, blas->cublasLtGetStatusName(status));
 }
 
+/* A library that does not work here at all gives no handle: then the lane has none, for good. */
 static Status
 open_lane(Call *call, const CudaBlas *blas, BlasLane *lane)
 {
@@ -78,7 +79,14 @@ open_lane(Call *call, const CudaBlas *blas, BlasLane *lane)
         return call_fail_memory(call, "cuBLASLt's plans");
     }
     cublasStatus_t status = blas->cublasLtCreate(&lane->handle);
-    return status == CUBLAS_STATUS_SUCCESS ? STATUS_OK : fail_library(call, blas, status, "opening cuBLASLt");
+    if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+        return fail_library(call, blas, status, "opening cuBLASLt");
+    }
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        lane->handle = NULL;
+        (void)cudaGetLastError(); /* the next launch is not to blame for a refusal */
+    }
+    return STATUS_OK;
 }
 
 static Status
@@ -169,8 +177,13 @@ run_product(KernelContext *context, const CudaBlas *blas, const BlasDescription 
         .alpha = product->alpha,
         .beta = product->beta};
     TRY(find_lane(context, blas, &lane));
+    assert(lane != NULL);
+    if (lane->handle == NULL) {
+        *ret_refusal = BLAS_NO_HANDLE;
+        return STATUS_OK;
+    }
     TRY(find_plan(context->call, blas, lane, description, operands.bias, &kept));
-    assert(lane != NULL && kept != NULL);
+    assert(kept != NULL);
     if (kept->is_refused) {
         *ret_refusal = BLAS_NO_ALGORITHM;
         return STATUS_OK;

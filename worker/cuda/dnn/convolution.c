@@ -55,10 +55,8 @@ static void
 free_lane(CudaLanePart *part)
 {
     DnnLane *lane = (DnnLane *)(void *)part;
-    if (lane->plans != NULL) {
-        forget_plans(lane->plans);
-        map_free(lane->plans);
-    }
+    forget_plans(lane->plans);
+    map_free(lane->plans);
     if (lane->handle != NULL) {
         (void)lane->dnn->cudnnDestroy(lane->handle);
     }

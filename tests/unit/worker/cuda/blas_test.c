@@ -31,6 +31,7 @@ static struct {
     int heuristics; /* how often an algorithm was asked for */
     int products;
     int descriptors; /* that are not destroyed */
+    cublasStatus_t create_status;
     cublasStatus_t heuristic_status;
     cublasStatus_t product_status;
 } fake;
@@ -38,8 +39,10 @@ static struct {
 static cublasStatus_t
 fake_create(cublasLtHandle_t *handle)
 {
-    *handle = (cublasLtHandle_t)(void *)&fake;
-    return CUBLAS_STATUS_SUCCESS;
+    if (fake.create_status == CUBLAS_STATUS_SUCCESS) {
+        *handle = (cublasLtHandle_t)(void *)&fake;
+    }
+    return fake.create_status;
 }
 
 static cublasStatus_t
@@ -399,6 +402,20 @@ what_the_library_refuses_is_asked_once_and_computed_plainly(void **state)
 }
 
 static void
+a_library_without_a_handle_is_left_alone(void **state)
+{
+    (void)state;
+    static const Dtype one[] = {DTYPE_FLOAT32};
+    CudaKernelCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
+    const CudaKernelCase cases[] = {product, product};
+    uint64_t before = blas_refusals(BLAS_NO_HANDLE);
+    fake.create_status = CUBLAS_STATUS_NOT_INITIALIZED;
+    compare(cases, COUNT_OF(cases), one, 1, COUNT_OF(cases));
+    assert_int_equal(fake.heuristics, 0);
+    assert_int_equal(blas_refusals(BLAS_NO_HANDLE) - before, COUNT_OF(cases));
+}
+
+static void
 integers_are_the_plain_kernels(void **state)
 {
     (void)state;
@@ -464,6 +481,7 @@ main(void)
         cmocka_unit_test_setup(addends_are_a_matrix_or_a_bias, reset_fake),
         cmocka_unit_test_setup(an_algorithm_is_chosen_once_for_each_shape, reset_fake),
         cmocka_unit_test_setup(what_the_library_refuses_is_asked_once_and_computed_plainly, reset_fake),
+        cmocka_unit_test_setup(a_library_without_a_handle_is_left_alone, reset_fake),
         cmocka_unit_test_setup(integers_are_the_plain_kernels, reset_fake),
         cmocka_unit_test(the_real_library_takes_the_descriptors),
     };
