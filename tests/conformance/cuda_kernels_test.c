@@ -176,6 +176,39 @@ static const CudaKernelCase movements[] = {
     {"onnx::ConstantOfShape", "value=T[1] numbers 3; dtype=T", {"int64[1] 0"}},
 };
 
+static const CudaKernelCase gathers[] = {
+    {"Gather", NULL, {"T[5,3]", "int32[4] 4 0 2 2"}},
+    {"Gather", NULL, {"T[5]", "uint8[0]"}},
+    {"Gather", NULL, {"T[3,4]", "int64[2,2] 0 1 2 1"}},
+    {"Gather", NULL, {"T[3,4]", "int64[5] 0 3 -1 1 7"}},
+    {"Gather", NULL, {"T[0,4]", "int64[1] 0"}},
+    {"Gather", NULL, {"T[3,0]", "int16[2] 1 3"}},
+    {"Gather", NULL, {"T[3]", "uint64[2] 2 18446744073709551615"}},
+    {"GatherV2", NULL, {"T[2,5,7]", "int32[3] 4 1 1", "int32[] 1"}},
+    {"GatherV2", NULL, {"T[2,5,7]", "int32[3] 6 0 -1", "int32[] -1"}},
+    {"GatherV2", "batch_dims=1", {"T[2,5,3]", "int32[2,2] 4 1 0 3", "int32[] 1"}},
+    {"GatherV2", "batch_dims=1", {"T[2,5,3]", "int32[2,2] 4 1 0 5", "int32[] 1"}},
+    {"GatherV2", NULL, {"T[0,5]", "int32[1] 9", "int32[] 1"}},
+    {"GatherNd", NULL, {"T[3,4,5]", "int32[2,2] 2 3 0 1"}},
+    {"GatherNd", NULL, {"T[3,4]", "int64[3,2] 2 3 0 4 3 0"}},
+    {"GatherNd", NULL, {"T[3,4]", "int64[2,0]"}},
+    {"onnx::Gather", "axis=1", {"T[3,5]", "int64[2,2] 0 -1 -5 4"}},
+    {"onnx::Gather", "axis=1", {"T[3,5]", "int64[2] -6 0"}},
+    {"onnx::GatherND", "batch_dims=1", {"T[2,3,4]", "int64[2,1] 2 -3"}},
+    {"onnx::GatherND", NULL, {"T[2,3,4]", "int64[2,3] 1 2 3 0 0 4"}},
+    {"onnx::GatherElements", "axis=1", {"T[3,5]", "int64[2,3] 4 0 -1 2 2 -5"}},
+    {"onnx::GatherElements", "axis=0", {"T[3,5]", "int32[3,2] 0 1 2 0 1 3"}},
+    {"onnx::GatherElements", NULL, {"T[3]", "int32[0]"}},
+    {"Gather", NULL, {"T[3,111]", "int32[3] 2 0 2"}},
+    {"GatherV2", NULL, {"T[2,3,111]", "int64[3] 2 0 2", "int32[] 1"}},
+    {"GatherNd", NULL, {"T[3,111]", "int32[3,1] 2 0 2"}},
+    {"onnx::Gather", NULL, {"T[3,111]", "int32[3] 2 0 -1"}},
+    {"onnx::Gather", NULL, {"T[3,5]", "int32[0]"}},
+    {"onnx::GatherND", NULL, {"T[3,111]", "int64[3,1] 2 0 -1"}},
+    {"onnx::GatherND", NULL, {"T[3,5]", "int64[0,1]"}},
+    {"onnx::GatherElements", "axis=1", {"T[1,333]", "int32[1,3] 332 0 -1"}},
+};
+
 static const char *const reductions[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Any", "All",
     "onnx::ReduceSum", "onnx::ReduceMean", "onnx::ReduceMax", "onnx::ReduceMin", "onnx::ReduceProd",
     "onnx::ReduceL1", "onnx::ReduceL2", "onnx::ReduceSumSquare", "onnx::ReduceLogSum"};
@@ -317,6 +350,13 @@ moved_elements(void **state)
 }
 
 static void
+elements_selected_by_index(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(gathers, COUNT_OF(gathers));
+}
+
+static void
 reductions_of_dimensions(void **state)
 {
     (void)state;
@@ -357,6 +397,7 @@ main(void)
         cmocka_unit_test(casts_between_all_types),
         cmocka_unit_test(functions_of_elements),
         cmocka_unit_test(moved_elements),
+        cmocka_unit_test(elements_selected_by_index),
         cmocka_unit_test(reductions_of_dimensions),
         cmocka_unit_test(softmax_and_norms),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),

@@ -8,6 +8,7 @@
 #include "tests/support/op_case.h"
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
+#include "worker/cuda/run.h"
 
 enum { ROWS_MAX = 1024, BLOCK_THREADS = 256, ARENA_SIZE = 1 << 20 };
 
@@ -152,6 +153,31 @@ await_card(void)
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
 }
 
+/* Each kernel is a run of its own. */
+static void
+renew_lane(void)
+{
+    bench.card->close_lane(bench.card, bench.lane);
+    bench.lane = bench.card->open_lane(bench.card);
+    assert_non_null(bench.lane);
+}
+
+/* Waits for the end of what the kernel enqueued, and fails with what it refused. */
+static Status
+await_kernel(Call *call)
+{
+    const TensorBuffer *record = cuda_run(bench.lane)->record;
+    CudaRefused refused = {0};
+    Failure failure = {0};
+    await_card();
+    if (record != NULL) {
+        assert_int_equal(
+            cudaMemcpy(&refused, record->data, sizeof refused, cudaMemcpyDeviceToHost), cudaSuccess);
+    }
+    (void)cuda_run_has_refused(&refused, UINT64_MAX, &failure);
+    return failure_raise(call, &failure);
+}
+
 static Status
 run_kernel(Call *call, const Kernel *kernel, KernelContext *context)
 {
@@ -167,7 +193,7 @@ run_kernel(Call *call, const Kernel *kernel, KernelContext *context)
     if (kernel->destroy != NULL) {
         kernel->destroy(state);
     }
-    return status;
+    return status == STATUS_OK ? await_kernel(call) : status;
 }
 
 static Status
@@ -178,6 +204,7 @@ compute_on_card(Call *call, const Kernel *kernel, const Node *node, const Tensor
         given[index] =
             kernel_wants_host(kernel, node, index) ? tensor_ref(&inputs[index]) : upload(&inputs[index]);
     }
+    renew_lane();
     KernelContext context = {.call = call,
         .device = &card,
         .host = bench.host,

@@ -61,6 +61,7 @@ struct TestDevice {
     Condition has_come;
     bool is_closing;
     const char *fault;
+    uint64_t open_lanes;
     TestDeviceCounts counts;
     Mutex variables; /* held while a kernel sees elements of variables at their readable addresses */
     pthread_t thread;
@@ -205,10 +206,26 @@ test_charge(Device *device, MemoryAccount *account)
     return before;
 }
 
+/* Runs need no lanes of their own: what a kernel finds wrong, its compute() returns. */
 static DeviceLane *
-test_lane(Device *device)
+test_open_lane(Device *device)
 {
+    TestDevice *test = test_device(device);
+    mutex_lock(&test->lock);
+    test->open_lanes++;
+    mutex_unlock(&test->lock);
     return (DeviceLane *)(void *)device;
+}
+
+static void
+test_close_lane(Device *device, DeviceLane *lane)
+{
+    TestDevice *test = test_device(device);
+    assert((void *)lane == (void *)device);
+    mutex_lock(&test->lock);
+    assert(test->open_lanes > 0);
+    test->open_lanes--;
+    mutex_unlock(&test->lock);
 }
 
 static void
@@ -369,10 +386,10 @@ test_copy(Device *device, DeviceCopy *copy)
 }
 
 static void
-test_fence(Device *device, DeviceLane *lane, DeviceFence *fence)
+test_fence(Device *device, DeviceFence *fence)
 {
     TestDevice *test = test_device(device);
-    assert((void *)lane == (void *)device);
+    assert((void *)fence->lane == (void *)device);
     mutex_lock(&test->lock);
     test->counts.fences++;
     mutex_unlock(&test->lock);
@@ -624,7 +641,8 @@ make_devices(TestDevice *test)
         .allocate = test_allocate,
         .memory = test_memory,
         .charge = test_charge,
-        .lane = test_lane,
+        .open_lane = test_open_lane,
+        .close_lane = test_close_lane,
         .enter = test_enter,
         .leave = test_leave,
         .copy = test_copy,
@@ -681,7 +699,7 @@ test_device_close(Device *device)
     condition_signal(&test->has_come);
     mutex_unlock(&test->lock);
     (void)pthread_join(test->thread, NULL);
-    assert(test->memory.in_use == 0);
+    assert(test->memory.in_use == 0 && test->open_lanes == 0);
     for (int log = 0; log <= BLOCK_SIZE_LOG_MAX; log++) {
         while (test->free_blocks[log] != NULL) {
             Block *block = test->free_blocks[log];

@@ -3,6 +3,9 @@
  * stream waits for the lane → chunk after chunk is enqueued → behind its event a thread of the host empties
  * it → the last one says done. A small copy: a slot of a chunk, in the lane.
  *
+ * A download of a run whose kernels may have refused a value brings their record (run.h) in front of the last
+ * part, from the same place in the lane, and fails when it finds one there.
+ *
  * When something fails half way, the stream is drained before the buffers are let go: only then the lane's
  * order is enough again. */
 #include "worker/cuda/copy.h"
@@ -13,6 +16,7 @@
 #include "shared/base/memory.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/rules.h"
+#include "worker/cuda/run.h"
 
 enum { SLOT_UNIT = 256 };
 
@@ -31,6 +35,9 @@ struct Transfer {
     CudaWaiter waiter;
     CudaChunk *chunk; /* of a small download: where it arrives */
     const char *slot;
+    TensorBuffer *record; /* of a download: the run's; NULL: it has none */
+    uint64_t position;    /* of a download: the lane's, from which the bytes are */
+    CudaRefused refused;  /* of a download: the record that came */
     Transfer *next;
 };
 
@@ -84,18 +91,18 @@ finish_transfer(Transfer *transfer)
     CudaCopies *copies = transfer->copies;
     DeviceCopy *copy = transfer->copy;
     int error = atomic_load_relaxed(&transfer->error);
+    Failure failure = {0};
+    (void)cuda_run_has_refused(&transfer->refused, transfer->position, &failure);
     tensor_buffer_unref(transfer->from);
     tensor_buffer_unref(transfer->to);
     mutex_lock(&copies->lock);
     transfer->next = copies->spare;
     copies->spare = transfer;
     mutex_unlock(&copies->lock);
-    if (error == cudaSuccess) {
-        copy->done(copy, NULL);
-    } else {
-        Failure failure = cuda_failure(error, "a copy between the host and the card", (Slice){0});
-        copy->done(copy, &failure);
+    if (error != cudaSuccess) {
+        failure = cuda_failure(error, "a copy between the host and the card", (Slice){0});
     }
+    copy->done(copy, failure.code == STATUS_OK ? NULL : &failure);
 }
 
 static void
@@ -127,6 +134,51 @@ enqueue_part(Path *path, void *to, const void *from, size_t size, enum cudaMemcp
     return (int)error;
 }
 
+/* Returns how many bytes stand in front of those of a download. */
+static size_t
+record_size(const Transfer *transfer)
+{
+    return transfer->record == NULL ? 0 : sizeof(CudaRefused);
+}
+
+/* Notes whose record comes with a download, of what the lane holds now. */
+static void
+note_record(Transfer *transfer)
+{
+    CudaLane *lane = transfer->copies->options.lane;
+    CudaRun *run = cuda_run(transfer->copy->lane);
+    transfer->position = atomic_load_relaxed(&lane->position);
+    transfer->record = run == NULL ? NULL : atomic_load_acquire(&run->record);
+}
+
+/* Enqueues a copy of the record. One that was refused behind the bytes of a large download may come with it:
+ * a later copy tells of that (cuda_run_has_refused()). */
+static int
+enqueue_record(const Transfer *transfer, char *to, cudaStream_t stream)
+{
+    if (transfer->record == NULL) {
+        return cudaSuccess;
+    }
+    atomic_store_relaxed(&cuda_run(transfer->copy->lane)->told, transfer->position);
+    return (int)cudaMemcpyAsync(
+        to, transfer->record->data, sizeof(CudaRefused), cudaMemcpyDeviceToHost, stream);
+}
+
+static int
+enqueue_record_aside(const Transfer *transfer, Path *path, char *to)
+{
+    mutex_lock(&path->lock);
+    int error = enqueue_record(transfer, to, path->stream);
+    mutex_unlock(&path->lock);
+    return error;
+}
+
+static void
+keep_record(Transfer *transfer, const char *record)
+{
+    memcpy(&transfer->refused, record, record_size(transfer));
+}
+
 /* Makes the stream wait for the lane's turns up to `position`. */
 static int
 order_path(CudaLane *lane, Path *path, uint64_t position)
@@ -138,7 +190,8 @@ static size_t
 next_part(const Transfer *transfer)
 {
     size_t left = transfer->size - transfer->enqueued;
-    return left < CUDA_CHUNK_SIZE ? left : CUDA_CHUNK_SIZE;
+    size_t room = CUDA_CHUNK_SIZE - record_size(transfer);
+    return left < room ? left : room;
 }
 
 static Transfer *
@@ -254,7 +307,10 @@ download_passed(void *context, int error)
     Transfer *transfer = chunk->owner;
     size_t size = chunk->used;
     if (error == cudaSuccess) {
-        memcpy(transfer->target + chunk->offset, chunk->data, size);
+        memcpy(transfer->target + chunk->offset, chunk->data + record_size(transfer), size);
+    }
+    if (error == cudaSuccess && chunk->offset + size == transfer->size) {
+        keep_record(transfer, chunk->data);
     }
     cuda_staging_give(chunk);
     count_down(transfer, size, error);
@@ -268,9 +324,12 @@ download_part(Transfer *transfer, CudaChunk *chunk)
     CudaEvent *event = NULL;
     size_t size = next_part(transfer);
     int error = cuda_events_take(copies->options.events, &event);
+    if (error == cudaSuccess && transfer->enqueued + size == transfer->size) {
+        error = enqueue_record_aside(transfer, &copies->down, chunk->data);
+    }
     if (error == cudaSuccess) {
-        error = enqueue_part(&copies->down, chunk->data, transfer->source + transfer->enqueued, size,
-            cudaMemcpyDeviceToHost, event);
+        error = enqueue_part(&copies->down, chunk->data + record_size(transfer),
+            transfer->source + transfer->enqueued, size, cudaMemcpyDeviceToHost, event);
     }
     if (error != cudaSuccess) {
         drain_stream(transfer, copies->down.stream);
@@ -321,8 +380,9 @@ begin_download(Transfer *transfer)
     CudaCopies *copies = transfer->copies;
     CudaLane *lane = copies->options.lane;
     int error = cudaSuccess;
+    note_record(transfer);
     if (CUDA_KEEPS(CUDA_DOWNLOAD_WAITS)) {
-        error = order_path(lane, &copies->down, atomic_load_relaxed(&lane->position));
+        error = order_path(lane, &copies->down, transfer->position);
     }
     if (!CUDA_KEEPS(CUDA_COPY_HOLDS)) {
         tensor_buffer_unref(TAKE(transfer->from));
@@ -415,7 +475,7 @@ open_small_down(Transfer *transfer, CudaChunk *given)
     if (chunk != NULL && atomic_load_acquire(&chunk->users) == 1) {
         chunk->used = 0; /* all its slots have been emptied */
     }
-    if (has_room(chunk, transfer->size)) {
+    if (has_room(chunk, record_size(transfer) + transfer->size)) {
         if (given != NULL) {
             cuda_staging_give(given);
         }
@@ -459,7 +519,8 @@ small_down_passed(void *context, int error)
 {
     Transfer *transfer = context;
     if (error == cudaSuccess) {
-        memcpy(transfer->target, transfer->slot, transfer->size);
+        memcpy(transfer->target, transfer->slot + record_size(transfer), transfer->size);
+        keep_record(transfer, transfer->slot);
     }
     note_error(transfer, error);
     drop_small_down(transfer->chunk);
@@ -471,13 +532,17 @@ static int
 enqueue_small_down(Transfer *transfer, CudaChunk *chunk)
 {
     CudaLane *lane = transfer->copies->options.lane;
-    char *slot = take_slot(chunk, transfer->size);
+    cudaStream_t stream = cuda_lane_stream(lane);
+    char *slot = take_slot(chunk, record_size(transfer) + transfer->size);
     (void)atomic_add_acq_rel(&chunk->users, 1);
     transfer->chunk = chunk;
     transfer->slot = slot;
-    cudaError_t error = cudaMemcpyAsync(
-        slot, transfer->source, transfer->size, cudaMemcpyDeviceToHost, cuda_lane_stream(lane));
-    return error != cudaSuccess ? (int)error : cuda_lane_mark(lane, small_down_passed, transfer);
+    int error = enqueue_record(transfer, slot, stream);
+    if (error == cudaSuccess) {
+        error = (int)cudaMemcpyAsync(
+            slot + record_size(transfer), transfer->source, transfer->size, cudaMemcpyDeviceToHost, stream);
+    }
+    return error != cudaSuccess ? error : cuda_lane_mark(lane, small_down_passed, transfer);
 }
 
 static void
@@ -486,6 +551,7 @@ download_small(Transfer *transfer, CudaChunk *given)
     CudaCopies *copies = transfer->copies;
     CudaLane *lane = copies->options.lane;
     cuda_lane_enter(lane);
+    note_record(transfer);
     open_small_down(transfer, given);
     CudaChunk *chunk = copies->small_down;
     int error = chunk == NULL ? cudaSuccess : enqueue_small_down(transfer, chunk);

@@ -12,6 +12,7 @@
 #include "worker/cuda/errors.h"
 #include "worker/cuda/libraries.h"
 #include "worker/cuda/rules.h"
+#include "worker/cuda/run.h"
 
 enum { EVENTS_AHEAD = 64, MEMORY_PERCENT_USUAL = 90, CHUNKS_USUAL = 16 };
 
@@ -20,6 +21,7 @@ typedef struct CudaDevice {
     CudaCard card;
     CudaEvents events;
     CudaLane lane;
+    CudaRuns runs;
     CudaAllocator *allocator;
     CudaCopies *copies;
 } CudaDevice;
@@ -50,9 +52,15 @@ charge(Device *device, MemoryAccount *account)
 }
 
 static DeviceLane *
-lane_of(Device *device)
+open_lane(Device *device)
 {
-    return (DeviceLane *)(void *)&cuda_device(device)->lane;
+    return cuda_run_open(&cuda_device(device)->runs);
+}
+
+static void
+close_lane(Device *device, DeviceLane *lane)
+{
+    cuda_run_close(&cuda_device(device)->runs, lane);
 }
 
 static void
@@ -92,13 +100,37 @@ pass_fence(void *context, int error)
     fence->passed(fence, &failure);
 }
 
+static void
+pass_fence_of_run(DeviceCopy *copy, const Failure *failure)
+{
+    CudaRun *run = (CudaRun *)(void *)((char *)copy - offsetof(CudaRun, telling));
+    DeviceFence *fence = run->fence;
+    Failure refusal;
+    bool has_refused = failure == NULL && cuda_run_has_refused(run->found->data, UINT64_MAX, &refusal);
+    fence->passed(fence, has_refused ? &refusal : failure);
+}
+
+/* A copy of the run's record comes behind all that the lane holds. */
+static void
+begin_telling_fence(CudaCopies *copies, CudaRun *run, DeviceFence *fence)
+{
+    run->fence = fence;
+    run->telling = (DeviceCopy){
+        .from = run->record, .to = run->found, .size = sizeof(CudaRefused), .done = pass_fence_of_run};
+    cuda_copies_begin(copies, &run->telling);
+}
+
 /* A lane of which all has ended already needs no event: so it is behind a copy to the host that was the last
  * work. */
 static void
-begin_fence(Device *device, DeviceLane *which, DeviceFence *fence)
+begin_fence(Device *device, DeviceFence *fence)
 {
-    CudaLane *lane = cuda_lane(which);
-    (void)device;
+    CudaRun *run = cuda_run(fence->lane);
+    CudaLane *lane = run->lane;
+    if (cuda_run_owes(run)) {
+        begin_telling_fence(cuda_device(device)->copies, run, fence);
+        return;
+    }
     if (atomic_load_acquire(&lane->passed) >= atomic_load_relaxed(&lane->position) ||
         !CUDA_KEEPS(CUDA_FENCE_IS_LAST)) {
         const char *fault = cuda_fault();
@@ -138,7 +170,8 @@ describe_device(const CudaCard *card)
         .allocate = allocate,
         .memory = tell_memory,
         .charge = charge,
-        .lane = lane_of,
+        .open_lane = open_lane,
+        .close_lane = close_lane,
         .enter = enter,
         .leave = leave,
         .copy = begin_copy,
@@ -201,6 +234,7 @@ open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
         .events = &cuda->events,
     };
     TRY(cuda_lane_init(call, &cuda->lane, &lane));
+    cuda_runs_init(&cuda->runs, &cuda->lane);
     TRY(open_allocator(call, cuda, options));
     return open_copies(call, cuda, options);
 }
@@ -211,6 +245,7 @@ close_parts(CudaDevice *cuda)
 {
     (void)cudaSetDevice(cuda->card.ordinal);
     cuda_lane_done(&cuda->lane);
+    cuda_runs_done(&cuda->runs);
     cuda_copies_free(cuda->copies);
     cuda_allocator_free(cuda->allocator);
     cuda_events_done(&cuda->events);

@@ -81,8 +81,9 @@ MUST_USE int cuda_lane_order(CudaLane *lane, uint64_t position, cudaStream_t str
 /* Waits until the lane is empty: the last resort after a failure. Outside of a turn. */
 MUST_USE int cuda_lane_drain(CudaLane *lane);
 
+/* Returns the card's lane, in which a run has its place: a CudaRun (run.h), whose first member this is. */
 static inline CudaLane *
 cuda_lane(DeviceLane *lane)
 {
-    return (CudaLane *)(void *)lane;
+    return *(CudaLane **)(void *)lane;
 }

@@ -40,29 +40,33 @@ struct DeviceWork {
     void (*run)(DeviceWork *work);
 };
 
-/* A queue of an accelerator: what is enqueued in it is computed in that order. A run has one lane. */
+/* A run's place in a queue of an accelerator: what is enqueued there is computed in that order, for several
+ * runs one after another. What kernels find wrong with the values that they compute with (an index out of
+ * range, a division by zero) fails the run of the lane and no other. */
 typedef struct DeviceLane DeviceLane;
 
 /* A copy of bytes between the host's memory and an accelerator's, in either direction, or within the latter.
  * Embedded in the struct of its owner, who keeps it alive until done() has been called. */
 typedef struct DeviceCopy DeviceCopy;
 struct DeviceCopy {
-    DeviceLane *lane;
+    DeviceLane *lane;   /* NULL: the copy is of no run */
     TensorBuffer *from; /* the device takes references of its own to both, for as long as it needs them */
     TensorBuffer *to;
     size_t from_offset; /* bytes from the buffers' data */
     size_t to_offset;
     size_t size; /* bytes, more than 0 */
     /* Called once, on any thread, possibly before copy() returns; `failure` is NULL when the copy is good. To
-     * the host: the bytes have come. To the accelerator: `from` may change, and work that is enqueued in the
-     * lane from now on finds the bytes. */
+     * the host: the bytes have come, and no kernel of the lane has found a wrong value before; else it fails
+     * as that kernel's node (INVALID_ARGUMENT). To the accelerator: `from` may change, and work that is
+     * enqueued in the lane from now on finds the bytes. */
     void (*done)(DeviceCopy *copy, const Failure *failure);
 };
 
-/* The end of all work that a lane holds at a moment. Embedded in the struct of its owner, who keeps it alive
- * until passed() has been called. */
+/* The end of all work of a run, of which a wrong value is told that no copy to the host has told. Embedded in
+ * the struct of its owner, who keeps it alive until passed() has been called. */
 typedef struct DeviceFence DeviceFence;
 struct DeviceFence {
+    DeviceLane *lane;
     /* Called once, on any thread, possibly before fence() returns. */
     void (*passed)(DeviceFence *fence, const Failure *failure);
 };
@@ -124,8 +128,10 @@ struct Device {
 
     /* All that follows is an accelerator's alone, and NULL in the host. */
 
-    /* Returns the lane for a new run. It lives as long as the device. */
-    DeviceLane *(*lane)(Device *device);
+    /* Opens a lane for a run, or returns NULL: the host has no memory for it. Closes it when all its copies
+     * and its fence have come. */
+    DeviceLane *(*open_lane)(Device *device);
+    void (*close_lane)(Device *device, DeviceLane *lane);
 
     /* Surround each compute() of a kernel of this device, which may enqueue work in the lane between the two
      * and must not wait for it. The lane is this thread's alone meanwhile. leave() fails when the device has
@@ -135,7 +141,7 @@ struct Device {
 
     /* Begin a copy or a fence; never wait for its end. Called outside of enter() and leave(). */
     void (*copy)(Device *device, DeviceCopy *copy);
-    void (*fence)(Device *device, DeviceLane *lane, DeviceFence *fence);
+    void (*fence)(Device *device, DeviceFence *fence);
 
     /* Returns why the device is out of service for good, or NULL: it serves. The text lives as long as the
      * device. */

@@ -135,6 +135,7 @@ run_function(Invocation *invocation, Partition *partition)
         .tenant = context->account == NULL ? 0 : context->account->tenant,
         .deadline_ns = context->call->deadline_ns,
         .call_depth = context->call_depth + 1,
+        .lane = context->lane,
         .callbacks = {.context = invocation, .on_output = take_output, .on_done = run_done},
     };
     Run *run = NULL;

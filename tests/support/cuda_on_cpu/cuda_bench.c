@@ -16,13 +16,15 @@ cuda_bench_open(Call *call, const char *device, uint64_t memory, uint64_t pinned
         .host = bench.host, .device = device, .memory = memory, .pinned_memory = pinned, .libraries = ""};
     assert_status(call, STATUS_OK, cuda_device_open(call, &options, &bench.opened));
     bench.card = bench.opened.device;
-    bench.lane = bench.card->lane(bench.card);
+    bench.lane = bench.card->open_lane(bench.card);
+    assert_non_null(bench.lane);
     return bench;
 }
 
 void
 cuda_bench_close(CudaBench *bench)
 {
+    bench->card->close_lane(bench->card, bench->lane);
     cuda_device_close(&bench->opened);
     cpu_device_free(bench->host);
 }
@@ -82,8 +84,8 @@ fence_passed(DeviceFence *fence, const Failure *failure)
 Status
 cuda_bench_fence(const CudaBench *bench, char ret_message[ERROR_MESSAGE_SIZE])
 {
-    WaitedFence waited = {.fence = {.passed = fence_passed}};
-    bench->card->fence(bench->card, bench->lane, &waited.fence);
+    WaitedFence waited = {.fence = {.lane = bench->lane, .passed = fence_passed}};
+    bench->card->fence(bench->card, &waited.fence);
     AWAIT(atomic_load_acquire(&waited.has_passed) != 0);
     (void)snprintf(ret_message, ERROR_MESSAGE_SIZE, "%s", waited.message);
     return waited.status;

@@ -1,10 +1,6 @@
 /* Choice, limits and conversion: functions of elements of more than one type. */
+#include "worker/cuda/kernels/elements.cuh"
 #include "worker/cuda/kernels/elementwise.cuh"
-
-struct Bytes16 {
-    uint64_t low;
-    uint64_t high;
-};
 
 template <typename T>
 __global__ void
@@ -31,20 +27,7 @@ choose(const CudaMap *map, cudaStream_t stream)
 extern "C" int
 cuda_choose(size_t element_size, const CudaMap *map, cudaStream_t stream)
 {
-    switch (element_size) {
-    case sizeof(uint8_t):
-        return choose<uint8_t>(map, stream);
-    case sizeof(uint16_t):
-        return choose<uint16_t>(map, stream);
-    case sizeof(uint32_t):
-        return choose<uint32_t>(map, stream);
-    case sizeof(uint64_t):
-        return choose<uint64_t>(map, stream);
-    case sizeof(Bytes16):
-        return choose<Bytes16>(map, stream);
-    default:
-        return static_cast<int>(cudaErrorInvalidValue);
-    }
+    EACH_ELEMENT_SIZE(element_size, choose<T>(map, stream));
 }
 
 template <typename T>

@@ -26,8 +26,14 @@ index_step()
     return static_cast<int64_t>(gridDim.x) * blockDim.x;
 }
 
-/* Adds to offsets[k] what element `index` of these sizes, outermost first, has by strides[k]. A division of
- * 32 bits takes a third of the time of one of 64. */
+/* Divides numbers that are not negative. A division of 32 bits takes a third of the time of one of 64. */
+__device__ __forceinline__ int64_t
+index_quotient(int64_t a, int64_t b)
+{
+    return (a | b) <= UINT32_MAX ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b) : a / b;
+}
+
+/* Adds to offsets[k] what element `index` of these sizes, outermost first, has by strides[k]. */
 template <int OPERANDS, int RANK>
 __device__ __forceinline__ void
 index_offsets(int64_t index, int rank, const int64_t *sizes, const int64_t (*strides)[RANK], int64_t *offsets)

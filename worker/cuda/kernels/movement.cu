@@ -1,11 +1,7 @@
 #include "worker/cuda/kernels/movement.h"
 
+#include "worker/cuda/kernels/elements.cuh"
 #include "worker/cuda/kernels/index.cuh"
-
-struct Element16 {
-    uint64_t low;
-    uint64_t high;
-};
 
 template <typename T>
 __global__ void
@@ -44,22 +40,6 @@ fill_elements(const void *element, void *to, int64_t count, cudaStream_t stream)
         value, static_cast<T *>(to), count));
 }
 
-#define SIZE_SWITCH(size, function, ...)                                                                     \
-    switch (size) {                                                                                          \
-    case sizeof(uint8_t):                                                                                    \
-        return function<uint8_t>(__VA_ARGS__);                                                               \
-    case sizeof(uint16_t):                                                                                   \
-        return function<uint16_t>(__VA_ARGS__);                                                              \
-    case sizeof(uint32_t):                                                                                   \
-        return function<uint32_t>(__VA_ARGS__);                                                              \
-    case sizeof(uint64_t):                                                                                   \
-        return function<uint64_t>(__VA_ARGS__);                                                              \
-    case sizeof(Element16):                                                                                  \
-        return function<Element16>(__VA_ARGS__);                                                             \
-    default:                                                                                                 \
-        return static_cast<int>(cudaErrorInvalidValue);                                                      \
-    }
-
 extern "C" int
 cuda_move(size_t element_size, const CudaMove *move, cudaStream_t stream)
 {
@@ -69,11 +49,11 @@ cuda_move(size_t element_size, const CudaMove *move, cudaStream_t stream)
         return static_cast<int>(
             cudaMemcpyAsync(move->to, move->from, size, cudaMemcpyDeviceToDevice, stream));
     }
-    SIZE_SWITCH(element_size, move_elements, move, stream)
+    EACH_ELEMENT_SIZE(element_size, move_elements<T>(move, stream));
 }
 
 extern "C" int
 cuda_fill(size_t element_size, const void *element, void *to, int64_t count, cudaStream_t stream)
 {
-    SIZE_SWITCH(element_size, fill_elements, element, to, count, stream)
+    EACH_ELEMENT_SIZE(element_size, fill_elements<T>(element, to, count, stream));
 }

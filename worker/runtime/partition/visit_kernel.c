@@ -158,7 +158,7 @@ begin_fetch(Visit *visit)
     TRY(variable_read(context->call, visit->variable, &visit->source));
     TRY(make_room(visit, is_upload ? accelerator : context->host, &visit->made));
     const Tensor *from = &visit->source;
-    visit->copy = (DeviceCopy){.lane = accelerator->lane(accelerator),
+    visit->copy = (DeviceCopy){.lane = context->lane,
         .from = from->buffer,
         .from_offset = (size_t)((const char *)from->data - (const char *)from->buffer->data),
         .to = visit->made.buffer,

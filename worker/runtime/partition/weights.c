@@ -79,7 +79,6 @@ static Status
 copy_bytes(Call *call, Device *accelerator, const Tensor *from, TensorBuffer *to)
 {
     Upload upload = {0};
-    upload.copy.lane = accelerator->lane(accelerator);
     upload.copy.from = from->buffer;
     upload.copy.from_offset = (size_t)((const char *)from->data - (const char *)from->buffer->data);
     upload.copy.to = to;

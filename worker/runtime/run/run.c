@@ -106,6 +106,33 @@ run_check_all_ran(Run *run, uint64_t node_count)
     (void)run_note_failure(run, &failure);
 }
 
+/* Lets the run use its caller's lane, or one of its own. */
+static Status
+enter_lane(Call *call, Run *run, const RunRequest *request)
+{
+    Device *accelerator = request->partition->accelerator;
+    run->lane = accelerator == NULL ? NULL : request->lane;
+    run->owns_lane = false;
+    run->is_fenced = false;
+    if (accelerator == NULL || run->lane != NULL) {
+        return STATUS_OK;
+    }
+    run->lane = accelerator->open_lane(accelerator);
+    run->owns_lane = run->lane != NULL;
+    return run->owns_lane ? STATUS_OK : call_fail_memory(call, "a lane of the accelerator");
+}
+
+static void
+leave_lane(Run *run)
+{
+    Device *accelerator = run->partition->accelerator;
+    if (run->owns_lane) {
+        accelerator->close_lane(accelerator, run->lane);
+    }
+    run->lane = NULL;
+    run->owns_lane = false;
+}
+
 static void finish_run(Run *run);
 
 /* Goes on with the end of a run that waited for the accelerator. */
@@ -120,18 +147,18 @@ fence_passed(DeviceFence *fence, const Failure *failure)
 }
 
 /* Returns whether the run has to wait for the accelerator, and then lets finish_run() be called again when
- * that has done all that the run enqueued. Called functions do not wait: what comes after them is enqueued
- * behind their work. */
+ * that has done all that the run enqueued. Called functions that share their caller's lane do not wait: what
+ * comes after them is enqueued behind their work. */
 static bool
 waits_for_accelerator(Run *run)
 {
-    if (run->lane == NULL || run->call_depth > 0 || run->is_fenced) {
+    if (!run->owns_lane || run->is_fenced) {
         return false;
     }
     Device *accelerator = run->partition->accelerator;
     run->is_fenced = true;
-    run->fence.passed = fence_passed;
-    accelerator->fence(accelerator, run->lane, &run->fence);
+    run->fence = (DeviceFence){.lane = run->lane, .passed = fence_passed};
+    accelerator->fence(accelerator, &run->fence);
     return true;
 }
 
@@ -151,6 +178,7 @@ finish_run(Run *run)
     if (run->has_failed || !list_is_empty(&run->live_frames)) {
         run_release_tensors(run);
     }
+    leave_lane(run);
     RunResult result = {
         .failure = &run->failure,
         .stats = {.start_ns = run->start_ns,
@@ -261,8 +289,12 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     bool has_room = (!request->traces_nodes || run_state_trace(run)) &&
                     (!request->feeds_come_late || late_args_expect(run));
     Status status =
-        has_room ? run_admit(call, run, request) : call_fail_memory(call, "a run's traces or late feeds");
+        has_room ? enter_lane(call, run, request) : call_fail_memory(call, "a run's traces or late feeds");
+    if (status == STATUS_OK) {
+        status = run_admit(call, run, request);
+    }
     if (status != STATUS_OK) {
+        leave_lane(run);
         run_state_put(run);
         return status;
     }
@@ -273,9 +305,6 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     run->callbacks = request->callbacks;
     run->deadline_ns = request->deadline_ns;
     run->call_depth = request->call_depth;
-    Device *accelerator = request->partition->accelerator;
-    run->lane = accelerator == NULL ? NULL : accelerator->lane(accelerator);
-    run->is_fenced = false;
     run->start_ns = clock_monotonic_ns();
     take_args(run, request);
     if (ret_run != NULL) {

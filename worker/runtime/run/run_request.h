@@ -54,6 +54,7 @@ typedef struct RunRequest {
     /* Monotonic, in ns; 0: none. Checked between nodes; the caller cancels a run that waits past it. */
     uint64_t deadline_ns;
     uint32_t call_depth; /* depth of the function calls that the run is inside of */
+    DeviceLane *lane;    /* of the calling run, which outlives this one; NULL: the run opens one if need be */
     bool caller_is_idle; /* nobody else waits for the calling thread: a small run may run on it */
     bool *is_crowded;    /* set when memory is short only because other runs hold it; may be NULL */
     bool traces_nodes;

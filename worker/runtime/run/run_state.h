@@ -49,7 +49,8 @@ struct Run {
     uint64_t start_ns;
     DeviceWork start_work;
     DeviceLane *lane;  /* of the accelerator; NULL: the run does not use it */
-    DeviceFence fence; /* passed when the accelerator has done all work of the run */
+    bool owns_lane;    /* false: it is lent by the run that called this one */
+    DeviceFence fence; /* of a lane of its own: passed when the accelerator has done all work of the run */
     bool is_fenced;    /* the fence has been set */
     Arena *arena;      /* the first ticket's scratch memory, kept from run to run */
     Run *next_idle;

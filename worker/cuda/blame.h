@@ -1,0 +1,33 @@
+/* Values that a kernel refuses (an index out of range, a divisor of zero), for the C and the CUDA side. The
+ * kernel is told whom to blame (CudaBlame); the first refused value of a run stays in the card's memory
+ * (CudaRefused), until the host reads it with what it wanted to read. Valid C11 and C++. */
+#pragma once
+
+#include <stdint.h>
+
+enum { CUDA_BLAME_NODE_SIZE = 128 };
+
+typedef enum CudaRefusal {
+    CUDA_REFUSES_INDEX,   /* `value`, which is element `element` of the indices, lies outside 0…limit - 1 */
+    CUDA_REFUSES_OPERAND, /* `value`, which is element `element` of the second input, of Dtype `limit` */
+} CudaRefusal;
+
+/* The first value that kernels of a run refused, in the order of the lane; of one kernel, the one of the
+ * lowest element. */
+typedef struct CudaRefused {
+    uint64_t turn; /* the lane's, in which the kernel was enqueued (lane.h); 0: nothing was refused */
+    int64_t element;
+    int64_t value;
+    int64_t limit;
+    CudaRefusal reason;
+    unsigned lock; /* 1: a thread of the card writes the members before */
+    char node[CUDA_BLAME_NODE_SIZE];
+} CudaRefused;
+
+/* Given to a kernel by value. */
+typedef struct CudaBlame {
+    CudaRefused *refused; /* in the card's memory */
+    uint64_t turn;
+    CudaRefusal reason;
+    char node[CUDA_BLAME_NODE_SIZE];
+} CudaBlame;

@@ -1,0 +1,148 @@
+#include "worker/cuda/run.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "shared/base/atomic.h"
+#include "shared/base/memory.h"
+#include "worker/cuda/errors.h"
+
+_Static_assert(offsetof(CudaRun, lane) == 0, "cuda_lane() finds the lane");
+_Static_assert((int)CUDA_BLAME_NODE_SIZE == (int)ERROR_NODE_SIZE, "a failure has room for the node");
+
+void
+cuda_runs_init(CudaRuns *runs, CudaLane *lane)
+{
+    *runs = (CudaRuns){.lane = lane};
+    mutex_init(&runs->lock);
+}
+
+static void
+free_run(CudaRun *run)
+{
+    tensor_buffer_unref(run->found);
+    memory_free(run);
+}
+
+void
+cuda_runs_done(CudaRuns *runs)
+{
+    if (runs->lane == NULL) {
+        return;
+    }
+    while (runs->closed != NULL) {
+        CudaRun *run = runs->closed;
+        runs->closed = run->next;
+        free_run(run);
+    }
+    mutex_done(&runs->lock);
+}
+
+static CudaRun *
+new_run(void)
+{
+    CudaRun *made = memory_new(1, sizeof *made);
+    TensorBuffer *found = made == NULL ? NULL : tensor_buffer_new(sizeof(CudaRefused));
+    if (found == NULL) {
+        memory_free(made);
+        return NULL;
+    }
+    made->found = found;
+    return made;
+}
+
+DeviceLane *
+cuda_run_open(CudaRuns *runs)
+{
+    mutex_lock(&runs->lock);
+    CudaRun *run = runs->closed;
+    runs->closed = run == NULL ? NULL : run->next;
+    mutex_unlock(&runs->lock);
+    if (run == NULL) {
+        run = new_run();
+    }
+    if (run == NULL) {
+        return NULL;
+    }
+    *run = (CudaRun){.lane = runs->lane, .found = run->found};
+    return (DeviceLane *)(void *)run;
+}
+
+void
+cuda_run_close(CudaRuns *runs, DeviceLane *lane)
+{
+    CudaRun *run = cuda_run(lane);
+    tensor_buffer_unref(TAKE(run->record));
+    mutex_lock(&runs->lock);
+    run->next = runs->closed;
+    runs->closed = run;
+    mutex_unlock(&runs->lock);
+}
+
+/* Makes the record, in the memory that the run's other tensors are in. */
+static Status
+make_record(const KernelContext *context, CudaRun *run)
+{
+    Device *device = context->device;
+    TensorBuffer *record = device->allocate(device, sizeof(CudaRefused));
+    if (record == NULL) {
+        return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+            "no memory of the %s is left for the first wrong value", device->type);
+    }
+    int error = (int)cudaMemsetAsync(record->data, 0, sizeof(CudaRefused), cuda_lane_stream(run->lane));
+    if (error != cudaSuccess) {
+        tensor_buffer_unref(record);
+        return cuda_check(context->call, error, "clearing the record of the first wrong value");
+    }
+    atomic_store_release(&run->record, record);
+    return STATUS_OK;
+}
+
+Status
+cuda_blame(const KernelContext *context, CudaRefusal reason, CudaBlame *ret_blame)
+{
+    CudaRun *run = cuda_run(context->lane);
+    assert(cuda_lane_is_mine(run->lane));
+    if (run->record == NULL) {
+        TRY(make_record(context, run));
+    }
+    uint64_t turn = atomic_load_relaxed(&run->lane->position);
+    atomic_store_relaxed(&run->blamed, turn);
+    ret_blame->refused = run->record->data;
+    ret_blame->turn = turn;
+    ret_blame->reason = reason;
+    (void)snprintf(ret_blame->node, sizeof ret_blame->node, "%.*s", SLICE_PRINT(context->node->name));
+    return STATUS_OK;
+}
+
+/* Says as the kernels of the host do what is wrong. */
+static Failure
+describe_refused(const CudaRefused *refused)
+{
+    Slice node = slice_from_string(refused->node);
+    long long element = refused->element;
+    long long value = refused->value;
+    if (refused->reason == CUDA_REFUSES_INDEX) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node, "index %lld at %lld is not within %lld", value,
+            element, (long long)refused->limit);
+    }
+    return failure_of(STATUS_INVALID_ARGUMENT, node,
+        "element %lld of the second input is %lld, which is not allowed for %s integers", element, value,
+        dtype_name((Dtype)refused->limit));
+}
+
+bool
+cuda_run_has_refused(const CudaRefused *refused, uint64_t position, Failure *ret_failure)
+{
+    if (refused->turn == 0 || refused->turn > position) {
+        return false;
+    }
+    *ret_failure = describe_refused(refused);
+    return true;
+}
+
+bool
+cuda_run_owes(CudaRun *run)
+{
+    return atomic_load_relaxed(&run->blamed) > atomic_load_relaxed(&run->told);
+}
