@@ -2,7 +2,9 @@
 """Whole models on the CUDA plugin, whose card is the CPU (tests/support/cuda_on_cpu): what a worker without it answers comes
 out, and every node runs on the card but those that worker/runtime/partition/assign.c keeps on the host.
 
-ResNet-50 and BERT-base are made by tests/support/onnx_networks.py; with CORPUS, its models run there too."""
+ResNet-50 and BERT-base are made by tests/support/onnx_networks.py, an encoder of TensorFlow 1 by
+tests/support/tensorflow_bert.py; with CORPUS, its models run there too. What is copied is told beside what ran: no input more
+than once to the card, and each output once back."""
 
 import collections
 import hashlib
@@ -21,6 +23,7 @@ from group import Skipped, run_group  # noqa: E402  (before all else: it keeps P
 import light_models  # noqa: E402
 import onnx_networks  # noqa: E402
 import sluice  # noqa: E402
+import tensorflow_bert  # noqa: E402
 
 PLUGIN = "tests/sluice-cuda-on-cpu.so"
 CARD = {"SLUICE_TEST_DEVICE": PLUGIN, "CUDA_ON_CPU_MEMORY": str(2 << 30)}
@@ -33,24 +36,43 @@ sluice.REPLY_SECONDS = TIMEOUT_MS / 1000
 SHAPES = {"the host needs it to know a shape or what runs", "it follows from shapes on the host"}
 KEPT = SHAPES | {"it reads no elements: what it passes on stays where it lies", "it computes nothing, and waits for what does"}
 NO_KERNEL = "the accelerator has no kernel for its types and attributes"
-MISSING = {"onnx::Gather"}  # ops whose kernels are not there yet
+MISSING = {"onnx::Gather", "GatherV2", "OneHot"}  # ops whose kernels are not there yet
 
 
 class Model:
-    """A model, and one step of it. `files`: of the model and its weights. `feeds`: in the order of its inputs. `tolerance`: of
-    the distance of each output from the CPU's, as a share of its length. `has_functions`: nodes call some, as If does."""
+    """A model, and one step of it. `tolerance`: of the distance of each output from the CPU's, as a share of its length.
+    `has_functions`: nodes call some, as If does."""
 
-    def __init__(self, name, files, feeds, tolerance, has_functions=False):
-        self.name, self.files, self.tolerance, self.has_functions = name, files, tolerance, has_functions
-        self.feeds = feeds
+    def __init__(self, name, tolerance, has_functions=False):
+        self.name, self.tolerance, self.has_functions = name, tolerance, has_functions
 
     def push(self, client, session):
         """Returns the graph's id, and the request of a step without its options."""
-        refs = [_put_file(client, path) for path in self.files]
-        others = {os.path.basename(path): {"ref": ref} for path, ref in zip(self.files[1:], refs[1:])}
+        raise NotImplementedError
+
+
+class TensorflowModel(Model):
+    def __init__(self, name, document, request, tolerance):
+        super().__init__(name, tolerance)
+        self._document, self._request = document, request
+
+    def push(self, client, session):
+        return client.graph(session, self._document), self._request
+
+
+class OnnxModel(Model):
+    """`files`: of the model and its weights. `feeds`: in the order of its inputs."""
+
+    def __init__(self, name, files, feeds, tolerance, has_functions=False):
+        super().__init__(name, tolerance, has_functions)
+        self._files, self._feeds = files, feeds
+
+    def push(self, client, session):
+        refs = [_put_file(client, path) for path in self._files]
+        others = {os.path.basename(path): {"ref": ref} for path, ref in zip(self._files[1:], refs[1:])}
         graph = client.graph(session, {"source": {"ref": refs[0]}, "format": "onnx", "files": others})
         summary = client.send("GET", f"/sessions/{session}/graphs/{graph}")["summary"]
-        feeds = {port["name"]: feed for port, feed in zip(summary["inputs"], self.feeds, strict=True)}
+        feeds = {port["name"]: feed for port, feed in zip(summary["inputs"], self._feeds, strict=True)}
         return graph, {"feeds": feeds, "fetches": [port["name"] for port in summary["outputs"]]}
 
 
@@ -197,23 +219,36 @@ def resnet50_runs_there():
     _need_plugin()
     with tempfile.TemporaryDirectory() as folder:
         files = onnx_networks.write_resnet50(folder)
-        _compare([Model("ResNet-50", files, [_image(1, 3, 64, 64)], _tolerance(layers=54, longest=9 * 512))])
+        _compare([OnnxModel("ResNet-50", files, [_image(1, 3, 64, 64)], _tolerance(layers=54, longest=9 * 512))])
+
+
+def _text(dtype, vocabulary):
+    """Words, which of them are there, and of which half each is."""
+    draw = random.Random(2)
+    words = [draw.randrange(vocabulary) for _ in range(WORDS)]
+    mask, kinds = [1] * (WORDS - 2) + [0] * 2, [0] * 4 + [1] * (WORDS - 4)
+    return [{"dtype": dtype, "shape": [1, WORDS], "data": numbers} for numbers in (words, mask, kinds)]
 
 
 def bert_runs_there():
     _need_plugin()
-    draw = random.Random(2)
-    words = [draw.randrange(onnx_networks.WORDS) for _ in range(WORDS)]
-    mask, kinds = [1] * (WORDS - 2) + [0] * 2, [0] * 4 + [1] * (WORDS - 4)
-    feeds = [{"dtype": "int64", "shape": [1, WORDS], "data": numbers} for numbers in (words, mask, kinds)]
+    feeds = _text("int64", onnx_networks.WORDS)
     with tempfile.TemporaryDirectory() as folder:
         files = onnx_networks.write_bert(folder)
-        _compare([Model("BERT-base", files, feeds, _tolerance(layers=12 * 8, longest=3072))])
+        _compare([OnnxModel("BERT-base", files, feeds, _tolerance(layers=12 * 8, longest=3072))])
+
+
+def an_encoder_of_tensorflow_runs_there():
+    _need_plugin()
+    bert = tensorflow_bert.TensorflowBert()
+    feeds = dict(zip(tensorflow_bert.FEEDS, _text("int32", tensorflow_bert.WORDS)))
+    request = {"feeds": feeds, "fetches": [bert.output, bert.pooled]}
+    _compare([TensorflowModel("TensorFlow's BERT", bert.graph.document(), request, _tolerance(layers=2 * 8, longest=512))])
 
 
 def _light_models(corpus, folder):
     for name, (size, _) in light_models.SIZES.items():
-        yield Model(name, [light_models.write_light(corpus, name, folder)], [_image(1, 3, size, size)], EQUAL_WEIGHTS)
+        yield OnnxModel(name, [light_models.write_light(corpus, name, folder)], [_image(1, 3, size, size)], EQUAL_WEIGHTS)
 
 
 def _trained_models(corpus):
@@ -221,11 +256,11 @@ def _trained_models(corpus):
     feeds = {"ppocr_cls": _image(1, 3, 48, 64), "blazeface_front_128": _image(1, 128, 128, 3),
              "magika_standard_v3_3": _tensor("int32", [1, 2048], lambda: draw.randrange(256))}
     for name, feed in feeds.items():
-        yield Model(name, [os.path.join(corpus, f"models/{name}.onnx")], [feed], _tolerance(layers=60, longest=1024))
+        yield OnnxModel(name, [os.path.join(corpus, f"models/{name}.onnx")], [feed], _tolerance(layers=60, longest=1024))
     for rate, count in ((16000, 512), (8000, 256)):
         feeds = [_tensor("float32", [1, count], draw.random), _tensor("float32", [2, 1, 128], draw.random), rate]
-        yield Model(f"silero_vad_v5 at {rate} Hz", [os.path.join(corpus, "models/silero_vad_v5.onnx")], feeds,
-                    _tolerance(layers=20, longest=512), has_functions=True)
+        yield OnnxModel(f"silero_vad_v5 at {rate} Hz", [os.path.join(corpus, "models/silero_vad_v5.onnx")], feeds,
+                        _tolerance(layers=20, longest=512), has_functions=True)
 
 
 def the_models_of_the_corpus_run_there():
@@ -238,4 +273,5 @@ def the_models_of_the_corpus_run_there():
 
 
 if __name__ == "__main__":
-    run_group([resnet50_runs_there, bert_runs_there, the_models_of_the_corpus_run_there])
+    run_group([resnet50_runs_there, bert_runs_there, an_encoder_of_tensorflow_runs_there,
+               the_models_of_the_corpus_run_there])
