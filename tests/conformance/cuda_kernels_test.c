@@ -379,7 +379,8 @@ softmax_and_norms(void **state)
 }
 
 /* Families whose cases are in tests/unit/worker/cuda. */
-static const char *const elsewhere[] = {"convolution", "gradient", "lstm", "matmul", "pooling", "response"};
+static const char *const elsewhere[] = {
+    "convolution", "gradient", "lstm", "matmul", "optimise", "pooling", "response"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

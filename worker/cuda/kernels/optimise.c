@@ -1,0 +1,328 @@
+/* Optimisers, and the assignments that add to a variable. The elements lie on the card
+ * (partition/visit_kernel.h); those that somebody still reads are left as they are, and the variable gets new
+ * ones. */
+#include "worker/cuda/kernels/optimise.h"
+
+#include <assert.h>
+
+#include "shared/base/memory.h"
+#include "worker/cuda/errors.h"
+#include "worker/cuda/lane.h"
+#include "worker/cuda/operands/types.h"
+#include "worker/runtime/variable.h"
+
+typedef struct Rule {
+    const char *name; /* "Adam", for ApplyAdam and ResourceApplyAdam */
+    CudaOptimiser optimiser;
+    uint32_t variable_count; /* the op's first inputs */
+    const char *gradient;    /* names of the op's inputs */
+    const char *scalars[CUDA_OPTIMISE_SCALARS_MAX];
+} Rule;
+
+static const Rule rules[] = {
+    {"GradientDescent", CUDA_GRADIENT_DESCENT, 1, "delta", {"alpha"}},
+    {"Adagrad", CUDA_ADAGRAD, 2, "grad", {"lr"}},
+    {"Momentum", CUDA_MOMENTUM, 2, "grad", {"lr", "momentum"}},
+    {"KerasMomentum", CUDA_KERAS_MOMENTUM, 2, "grad", {"lr", "momentum"}},
+    {"Adam", CUDA_ADAM, 3, "grad", {"lr", "beta1", "beta2", "epsilon", "beta1_power", "beta2_power"}},
+    {"RMSProp", CUDA_RMS_PROP, 3, "grad", {"lr", "rho", "momentum", "epsilon"}},
+};
+
+/* The meaning of a node's inputs. */
+typedef struct Optimising {
+    const Rule *rule;
+    uint32_t gradient;
+    uint32_t scalars[CUDA_OPTIMISE_SCALARS_MAX];
+    bool has_flag;
+} Optimising;
+
+/* A kernel's work: the variables' values are locked. */
+typedef struct Change {
+    KernelContext *context;
+    Variable *variables[CUDA_OPTIMISE_VARIABLES_MAX];
+    uint32_t count;
+    CudaOptimise operands;
+    Tensor
+        made[CUDA_OPTIMISE_VARIABLES_MAX]; /* new values; DTYPE_INVALID where the old one changes in place */
+} Change;
+
+static bool
+supports_floats(const Node *node)
+{
+    return dtype_is_floating(node_attr_type(node, "T"));
+}
+
+static const Rule *
+find_rule(Slice op)
+{
+    static const char *const prefixes[] = {"ResourceApply", "Apply"};
+    for (size_t index = 0; index < COUNT_OF(prefixes); index++) {
+        Slice prefix = slice_from_string(prefixes[index]);
+        Slice name = slice_starts_with(op, prefix) ? slice_part(op, prefix.size, SIZE_MAX) : (Slice){0};
+        for (size_t rule = 0; rule < COUNT_OF(rules); rule++) {
+            if (slice_equals_string(name, rules[rule].name)) {
+                return &rules[rule];
+            }
+        }
+    }
+    return NULL;
+}
+
+static uint32_t
+find_input(const Node *node, const char *name)
+{
+    uint32_t index = 0;
+    while (!slice_equals_string(node->op->inputs[index].name, name)) {
+        index++;
+        assert(index < node->op->input_count);
+    }
+    return index;
+}
+
+static bool
+read_flag(const Node *node)
+{
+    static const char *const flags[] = {"use_nesterov", "update_slots"};
+    for (size_t index = 0; index < COUNT_OF(flags); index++) {
+        if (node_attr(node, flags[index]) != NULL) {
+            return node_attr_bool(node, flags[index]);
+        }
+    }
+    return false;
+}
+
+static Status
+create_optimising(Call *call, const Node *node, void **ret_state)
+{
+    Optimising *optimising = memory_new(1, sizeof *optimising);
+    if (optimising == NULL) {
+        return call_fail_memory(call, "an optimiser");
+    }
+    optimising->rule = find_rule(node->def->op);
+    assert(optimising->rule != NULL);
+    optimising->gradient = find_input(node, optimising->rule->gradient);
+    optimising->has_flag = read_flag(node);
+    for (int n = 0; n < CUDA_OPTIMISE_SCALARS_MAX && optimising->rule->scalars[n] != NULL; n++) {
+        optimising->scalars[n] = find_input(node, optimising->rule->scalars[n]);
+    }
+    *ret_state = optimising;
+    return STATUS_OK;
+}
+
+static Status
+fail_shapes(KernelContext *context, Slice what, const Shape *shape, const Shape *expected)
+{
+    char given[SHAPE_TEXT_SIZE];
+    char wanted[SHAPE_TEXT_SIZE];
+    return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%.*s is of shape %s instead of %s",
+        SLICE_PRINT(what), shape_text(shape, given), shape_text(expected, wanted));
+}
+
+static Status
+take_scalars(Change *change, const Optimising *optimising)
+{
+    const KernelContext *context = change->context;
+    const char *const *names = optimising->rule->scalars;
+    for (int n = 0; n < CUDA_OPTIMISE_SCALARS_MAX && names[n] != NULL; n++) {
+        const Tensor *scalar = &context->inputs[optimising->scalars[n]];
+        if (scalar->shape.rank != 0) {
+            char text[SHAPE_TEXT_SIZE];
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%s is of shape %s, not a scalar",
+                names[n], shape_text(&scalar->shape, text));
+        }
+        change->operands.scalars[n] = scalar->data;
+    }
+    return STATUS_OK;
+}
+
+/* Checks that the variables are of the gradient's dtype, here, and of one shape, that of the gradient. */
+static Status
+check_variables(const Change *change, const Optimising *optimising)
+{
+    KernelContext *context = change->context;
+    const Tensor *gradient = &context->inputs[optimising->gradient];
+    const Shape *shape = &variable_value(change->variables[0])->shape;
+    for (uint32_t n = 0; n < change->count; n++) {
+        Variable *variable = change->variables[n];
+        if (variable_dtype(variable) != gradient->dtype) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the gradient %s",
+                SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)),
+                dtype_name(gradient->dtype));
+        }
+        TRY(variable_reach(context, variable));
+        if (!shape_equal(&variable_value(variable)->shape, shape)) {
+            return fail_shapes(
+                context, context->node->op->inputs[n].name, &variable_value(variable)->shape, shape);
+        }
+    }
+    return shape_equal(&gradient->shape, shape)
+               ? STATUS_OK
+               : fail_shapes(context, SLICE("the gradient"), &gradient->shape, shape);
+}
+
+/* Finds where the new elements go: into the old ones' place when nobody reads these. */
+static Status
+find_places(Change *change)
+{
+    KernelContext *context = change->context;
+    for (uint32_t n = 0; n < change->count; n++) {
+        const Tensor *value = variable_value(change->variables[n]);
+        size_t size = tensor_byte_size(value);
+        change->operands.from[n] = value->data;
+        change->operands.to[n] = value->data;
+        if (size == 0 || tensor_is_unique(value)) {
+            continue;
+        }
+        TensorBuffer *buffer = device_allocate(context->device, size, context->account);
+        if (buffer == NULL) {
+            return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+                "no %zu bytes are left for a copy of variable '%.*s'", size,
+                SLICE_PRINT(variable_name(change->variables[n])));
+        }
+        change->made[n] =
+            (Tensor){.dtype = value->dtype, .data = buffer->data, .buffer = buffer, .shape = value->shape};
+        change->operands.to[n] = buffer->data;
+    }
+    return STATUS_OK;
+}
+
+static Status
+launch_change(Change *change, CudaOptimiser optimiser, const Tensor *gradient)
+{
+    KernelContext *context = change->context;
+    change->operands.gradient = gradient->data;
+    change->operands.count = tensor_element_count(gradient);
+    TRY(find_places(change));
+    int error = cuda_optimise(cuda_type(gradient->dtype), optimiser, &change->operands, cuda_stream(context));
+    TRY(cuda_check(context->call, error, "a change of variables"));
+    for (uint32_t n = 0; n < change->count; n++) {
+        if (change->made[n].dtype != DTYPE_INVALID) {
+            variable_replace(change->variables[n], &change->made[n]);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+optimise(Change *change)
+{
+    const Optimising *optimising = change->context->state;
+    TRY(take_scalars(change, optimising));
+    TRY(check_variables(change, optimising));
+    change->operands.has_flag = optimising->has_flag;
+    return launch_change(change, optimising->rule->optimiser, &change->context->inputs[optimising->gradient]);
+}
+
+/* Takes the variables, changes them under their locks, and returns the reference of one that came by that. */
+static Status
+change_variables(KernelContext *context, uint32_t count, Status (*how)(Change *change))
+{
+    Change change = {.context = context, .count = count};
+    for (uint32_t n = 0; n < count; n++) {
+        TRY(kernel_variable(context, n, &change.variables[n]));
+    }
+    variables_lock(change.variables, count);
+    Status status = how(&change);
+    variables_unlock(change.variables, count);
+    for (uint32_t n = 0; n < count; n++) {
+        tensor_unref(&change.made[n]);
+    }
+    if (status == STATUS_OK && context->output_count > 0) {
+        Shape scalar = shape_scalar();
+        kernel_alias(context, 0, 0, &scalar);
+    }
+    return status;
+}
+
+static Status
+compute_optimiser(KernelContext *context)
+{
+    const Optimising *optimising = context->state;
+    return change_variables(context, optimising->rule->variable_count, optimise);
+}
+
+static bool
+supports_assigned(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[1]);
+}
+
+static Status
+check_assigned(const Change *change)
+{
+    KernelContext *context = change->context;
+    Variable *variable = change->variables[0];
+    const Tensor *value = &context->inputs[1];
+    if (variable_dtype(variable) != value->dtype) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the value is %s",
+            SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)),
+            dtype_name(value->dtype));
+    }
+    TRY(variable_reach(context, variable));
+    char wanted[SHAPE_TEXT_SIZE];
+    char given[SHAPE_TEXT_SIZE];
+    const Shape *shape = &variable_value(variable)->shape;
+    return shape_equal(&value->shape, shape)
+               ? STATUS_OK
+               : call_fail(context->call, STATUS_INVALID_ARGUMENT,
+                     "variable '%.*s' is of shape %s, the value of shape %s",
+                     SLICE_PRINT(variable_name(variable)), shape_text(shape, wanted),
+                     shape_text(&value->shape, given));
+}
+
+static Status
+add_assigned(Change *change)
+{
+    TRY(check_assigned(change));
+    return launch_change(change, CUDA_ASSIGN_ADD, &change->context->inputs[1]);
+}
+
+static Status
+subtract_assigned(Change *change)
+{
+    TRY(check_assigned(change));
+    return launch_change(change, CUDA_ASSIGN_SUB, &change->context->inputs[1]);
+}
+
+static Status
+compute_assign_add(KernelContext *context)
+{
+    return change_variables(context, 1, add_assigned);
+}
+
+static Status
+compute_assign_sub(KernelContext *context)
+{
+    return change_variables(context, 1, subtract_assigned);
+}
+
+#define OPTIMISER(name)                                                                                      \
+    {                                                                                                        \
+        .op = (name), .supports = supports_floats, .create = create_optimising, .destroy = memory_free,      \
+        .compute = compute_optimiser, .visits_variables = true                                               \
+    }
+
+#define ASSIGNMENT(name, function)                                                                           \
+    {                                                                                                        \
+        .op = (name), .supports = supports_assigned, .compute = (function), .visits_variables = true         \
+    }
+
+static const Kernel optimise_kernels[] = {
+    OPTIMISER("ApplyGradientDescent"),
+    OPTIMISER("ResourceApplyGradientDescent"),
+    OPTIMISER("ApplyAdagrad"),
+    OPTIMISER("ResourceApplyAdagrad"),
+    OPTIMISER("ApplyMomentum"),
+    OPTIMISER("ResourceApplyMomentum"),
+    OPTIMISER("ResourceApplyKerasMomentum"),
+    OPTIMISER("ApplyAdam"),
+    OPTIMISER("ResourceApplyAdam"),
+    OPTIMISER("ApplyRMSProp"),
+    OPTIMISER("ResourceApplyRMSProp"),
+    ASSIGNMENT("AssignAdd", compute_assign_add),
+    ASSIGNMENT("AssignAddVariableOp", compute_assign_add),
+    ASSIGNMENT("AssignSub", compute_assign_sub),
+    ASSIGNMENT("AssignSubVariableOp", compute_assign_sub),
+};
+
+KERNEL_FAMILY(cuda_kernels, optimise, optimise_kernels);

@@ -1,0 +1,39 @@
+/* Optimisers: each changes the elements of a few variables by a gradient. Valid C11 and C++. */
+#pragma once
+
+#include "worker/cuda/kernels/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CUDA_OPTIMISE_VARIABLES_MAX = 3, CUDA_OPTIMISE_SCALARS_MAX = 6 };
+
+/* The rules of shared/ops/variable/apply_kernel.c, with variables and scalars in the same order. */
+typedef enum CudaOptimiser {
+    CUDA_GRADIENT_DESCENT,
+    CUDA_ADAGRAD,
+    CUDA_MOMENTUM,
+    CUDA_KERAS_MOMENTUM,
+    CUDA_ADAM,
+    CUDA_RMS_PROP,
+    CUDA_ASSIGN_ADD, /* without scalars: the gradient is what is added */
+    CUDA_ASSIGN_SUB,
+} CudaOptimiser;
+
+/* All lie on the card. A variable's new elements may replace the old ones in place. */
+typedef struct CudaOptimise {
+    const void *from[CUDA_OPTIMISE_VARIABLES_MAX]; /* NULL behind the last variable */
+    void *to[CUDA_OPTIMISE_VARIABLES_MAX];
+    const void *scalars[CUDA_OPTIMISE_SCALARS_MAX]; /* one element each; NULL behind the last */
+    const void *gradient;
+    int64_t count; /* of elements, in each variable and in the gradient */
+    bool has_flag; /* use_nesterov or update_slots */
+} CudaOptimise;
+
+/* Changes the variables. Floating types. */
+int cuda_optimise(CudaType type, CudaOptimiser rule, const CudaOptimise *optimise, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
