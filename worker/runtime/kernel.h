@@ -149,6 +149,11 @@ typedef struct Kernel {
      * variable's value. */
     bool visits_variables;
 
+    /* start() calls functions of the library. On a worker with an accelerator all floating inputs and outputs
+     * of functions lie there, and of the nodes that call them: what is large in a function is thought to be
+     * computed there. */
+    bool calls_functions;
+
     /* Never worth handing to another thread (Identity, Shape, Reshape). The cost of other kernels is
      * measured. */
     bool is_cheap;

@@ -1,4 +1,4 @@
-/* _Branch: calls one of several functions, in a run of its own on the same device, with the caller's
+/* _Branch: calls one of several functions, in a run of its own on the same devices, with the caller's
  * deadline and the session's resources. Inputs of the other functions are not computed.
  *
  * start → (compile, on a thread of the device, at the first call) → run → kernel_complete(). A call that
@@ -279,11 +279,15 @@ branch_cancel(KernelPromise *promise)
 }
 
 /* The host reads which branch it is. */
-#define BRANCH .supports = branch_supports, .start = branch_start, .cancel = branch_cancel, .host_inputs = 1
+#define BRANCH(name)                                                                                         \
+    {                                                                                                        \
+        .op = (name), .supports = branch_supports, .start = branch_start, .cancel = branch_cancel,           \
+        .host_inputs = 1, .calls_functions = true                                                            \
+    }
 
 static const Kernel branch_kernels[] = {
-    {.op = "_Branch", BRANCH},
-    {.op = "_StateBranch", BRANCH},
+    BRANCH("_Branch"),
+    BRANCH("_StateBranch"),
 };
 
 KERNEL_FAMILY(reference, branch, branch_kernels);

@@ -7,6 +7,9 @@
  * from such alone, found forwards. On the accelerator each would make the host wait for it (onnxruntime
  * #7427).
  *
+ * Calls and functions hand floating tensors to each other there (Kernel.calls_functions), so that a loop
+ * around a call copies none of them.
+ *
  * Merge, Enter and NextIteration have a memory of their own: that of what a loop carries. It is found by
  * repetition, because a loop's value comes from the loop itself. A read of a variable gives its value out
  * where a kernel wants it. */
@@ -61,11 +64,18 @@ output_memory(const Partition *partition, Endpoint from)
     return from.node == NODE_NONE ? MEMORY_HOST : partition->nodes[from.node].memories[from.port];
 }
 
+/* Returns the memory of an input that the host reads, or hands to or from a function. */
+static uint16_t
+host_input_memory(const ScheduleNode *node, uint32_t input)
+{
+    return dtype_is_floating(node->node->input_dtypes[input]) ? node->floats_in : MEMORY_HOST;
+}
+
 static uint16_t
 kernel_input_memory(const ScheduleNode *node, uint32_t input)
 {
     if (device_is_host(node->device)) {
-        return kernel_bit(node->kernel->any_inputs, input) ? MEMORY_ANY : MEMORY_HOST;
+        return kernel_bit(node->kernel->any_inputs, input) ? MEMORY_ANY : host_input_memory(node, input);
     }
     return kernel_wants_host(node->kernel, node->node, input) ? MEMORY_HOST : node->device->memory_number;
 }
@@ -113,7 +123,7 @@ input_memory(const ScheduleNode *node, uint32_t input)
         return node->memories[0];
     }
     bool is_read = rule == READS_ON_HOST || (rule == READS_A_PREDICATE && input == 1);
-    return is_read ? MEMORY_HOST : MEMORY_ANY;
+    return is_read ? host_input_memory(node, input) : MEMORY_ANY;
 }
 
 /* The names that a gateway writes into a partition; a node without one leaves the choice to the worker. */
@@ -388,7 +398,54 @@ give_devices(const Assigning *assigning)
     return count;
 }
 
-/* Sets the memories of what kernels of the accelerator make; all other outputs begin on the host. */
+static bool
+is_call(const ScheduleNode *node)
+{
+    return node->kind == SCHEDULE_PROMISE && node->kernel->calls_functions;
+}
+
+static bool
+has_floats(const Dtype *dtypes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (dtype_is_floating(dtypes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has calls, and the Retvals of a function, hand floating tensors on in the accelerator's memory. Returns
+ * whether any do, or whether such come into the function. */
+static bool
+hand_floats_there(const Assigning *assigning)
+{
+    const Partition *partition = assigning->partition;
+    bool is_found = false;
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        ScheduleNode *node = &partition->nodes[id];
+        bool is_end = partition->is_function && (node->kind == SCHEDULE_RETVAL || node->kind == SCHEDULE_ARG);
+        if (is_call(node) || is_end) {
+            node->floats_in = assigning->accelerator->memory_number;
+            is_found = is_found || has_floats(node->node->input_dtypes, node->node->input_count) ||
+                       has_floats(node->node->output_dtypes, node->node->output_count);
+        }
+    }
+    return is_found;
+}
+
+/* Returns whether an output is made in the accelerator's memory: by a kernel there, or in a function. */
+static bool
+is_made_there(const Assigning *assigning, const ScheduleNode *node, uint32_t port)
+{
+    if (node->floats_in != MEMORY_HOST) {
+        return dtype_is_floating(node->node->output_dtypes[port]) &&
+               !node_output_is_reference(node->node, port);
+    }
+    return assigning->kernels[node->node->id] != NULL && !kernel_bit(node->kernel->host_outputs, port);
+}
+
+/* Sets the memories of what is made there; all other outputs begin on the host. */
 static Status
 place_outputs(const Assigning *assigning)
 {
@@ -406,9 +463,8 @@ place_outputs(const Assigning *assigning)
         node->memories = memories;
         memories += node->node->output_count;
         for (uint32_t port = 0; port < node->node->output_count; port++) {
-            bool is_made_there =
-                assigning->kernels[id] != NULL && !kernel_bit(node->kernel->host_outputs, port);
-            node->memories[port] = is_made_there ? assigning->accelerator->memory_number : MEMORY_HOST;
+            node->memories[port] =
+                is_made_there(assigning, node, port) ? assigning->accelerator->memory_number : MEMORY_HOST;
         }
     }
     return STATUS_OK;
@@ -572,7 +628,8 @@ assign_devices(Call *call, Partition *partition)
     TRY(find_candidates(&assigning));
     keep_needed_shapes(&assigning);
     keep_derived_shapes(&assigning);
-    if (give_devices(&assigning) == 0) {
+    bool hands_floats = hand_floats_there(&assigning);
+    if (give_devices(&assigning) == 0 && !hands_floats) {
         partition->accelerator = NULL;
         return STATUS_OK;
     }

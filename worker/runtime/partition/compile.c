@@ -368,6 +368,7 @@ compile_body(Call *call, GraphDef *body, DeviceSet devices, const BlobSource *bl
     TRY(begin_partition(call, body, devices, blobs, &partition));
     assert(partition != NULL);
     partition->library = library;
+    partition->is_function = true;
     TRY(classify_and_bind(call, partition, blobs, &missing));
     TRY(check_missing(call, &missing));
     TRY(lay_out(call, partition));

@@ -58,6 +58,7 @@ typedef struct ScheduleNode {
     const Kernel *kernel;
     Device *device;     /* computes the kernel */
     uint16_t *memories; /* by output: the memory in which it lies; NULL without an accelerator */
+    uint16_t floats_in; /* of a call, or a Retval of a function: the memory of its floating inputs */
     bool is_kept;       /* on the host, because it is about shapes, though the accelerator has a kernel */
     bool lacks_kernel;  /* the host computes it only because the accelerator has no kernel for it */
     const char *reason; /* why the host computes it though there is an accelerator; NULL: nothing to say */
@@ -155,6 +156,7 @@ struct Partition {
     uint32_t retval_count;
     uint32_t transfer_count;
     bool has_arena;        /* runs plan their memory (memory_plan.h) */
+    bool is_function;      /* the body of one: a run of it is a call */
     size_t constant_bytes; /* of its own: blobs are their source's */
     /* Functions that its nodes may call; NULL: none. The body of a function shares the library of its
      * caller. */

@@ -297,6 +297,98 @@ a_loop_waits_for_no_copy(void **state)
     fixture_end(&fixture);
 }
 
+/* The same loop, which doubles x in a function. */
+static const char CALLING_LOOP[] =
+    "function double() -> ()\n"
+    "d/x = _Arg() T=float32 index=0\n"
+    "d/y = Add(d/x, d/x) T=float32\n"
+    "d/out = _Retval(d/y) T=float32 index=0\n"
+    "end\n"
+    "x = _Arg() T=float32 index=0\n"
+    "zero = Const() dtype=int32 value=int32(0)\n"
+    "i_enter = Enter(zero) T=int32 frame_name='loop'\n"
+    "x_enter = Enter(x) T=float32 frame_name='loop'\n"
+    "i_merge = Merge(i_enter, i_next) N=2 T=int32\n"
+    "x_merge = Merge(x_enter, x_next) N=2 T=float32\n"
+    "five = Const(^i_merge) dtype=int32 value=int32(5)\n"
+    "less = Less(i_merge, five) T=int32\n"
+    "cond = LoopCond(less)\n"
+    "i_switch = Switch(i_merge, cond) T=int32\n"
+    "x_switch = Switch(x_merge, cond) T=float32\n"
+    "i_body = Identity(i_switch:1) T=int32\n"
+    "x_body = Identity(x_switch:1) T=float32\n"
+    "one = Const(^i_body) dtype=int32 value=int32(1)\n"
+    "i_add = Add(i_body, one) T=int32\n"
+    "yes = Const(^i_body) dtype=bool value=bool(1)\n"
+    "x_add = _Branch(yes, x_body) Tindex=bool Tin=[float32] Tout=[float32] branches=[@double,@double]\n"
+    "i_next = NextIteration(i_add) T=int32\n"
+    "x_next = NextIteration(x_add) T=float32\n"
+    "x_exit = Exit(x_switch) T=float32\n"
+    "out = _Retval(x_exit) T=float32 index=0\n";
+
+static void
+calls_take_and_give_tensors_where_they_lie(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CALLING_LOOP);
+    Tensor args[1] = {fixture_vector(&fixture, 3, 1)};
+    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_float_equal(tensor_float(&outcome.outputs[0], 2), 32, 0);
+    TestDeviceCounts counts = test_device_counts(fixture.accelerator);
+    assert_int_equal(counts.computed, 5);
+    assert_int_equal(counts.uploads, 1); /* the feed, however often the loop goes round */
+    assert_int_equal(counts.downloads, 1);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+/* A function that computes nothing there takes and gives tensors like all others. */
+static void
+functions_without_kernels_there_are_called_alike(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition =
+        fixture_compile(&fixture, "function same() -> ()\n"
+                                  "s/x = _Arg() T=float32 index=0\n"
+                                  "s/n = _Arg() T=int32 index=1\n"
+                                  "s/y = Neg(s/x) T=float32 @/device:CPU:0\n"
+                                  "s/size = Size(s/x) T=float32 out_type=int32\n"
+                                  "s/m = Add(s/n, s/size) T=int32\n"
+                                  "s/out = _Retval(s/y) T=float32 index=0\n"
+                                  "s/x_out = _Retval(s/x) T=float32 index=1\n"
+                                  "s/n_out = _Retval(s/m) T=int32 index=2\n"
+                                  "end\n"
+                                  "x = _Arg() T=float32 index=0\n"
+                                  "one = Const() dtype=int32 value=int32(1)\n"
+                                  "p = Const() dtype=bool value=bool(1)\n"
+                                  "f = _Branch(p, x, one) Tindex=bool Tin=[float32,int32] "
+                                  "Tout=[float32,float32,int32] branches=[@same,@same]\n"
+                                  "out = _Retval(f) T=float32 index=0\n"
+                                  "x_out = _Retval(f:1) T=float32 index=1\n"
+                                  "n_out = _Retval(f:2) T=int32 index=2\n");
+    for (int64_t size = 3; size >= 0; size -= 3) {
+        Tensor args[1] = {fixture_vector(&fixture, size, 4)};
+        fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+        assert_string_equal(outcome.message, "");
+        if (size > 0) {
+            assert_float_equal(tensor_float(&outcome.outputs[0], 2), -4, 0);
+            assert_float_equal(tensor_float(&outcome.outputs[1], 2), 4, 0);
+        }
+        assert_int_equal(*(const int32_t *)outcome.outputs[2].data, 1 + size);
+        outcome_clear(&outcome);
+    }
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 static void
 a_device_out_of_service_takes_no_runs(void **state)
 {
@@ -385,6 +477,8 @@ main(void)
         cmocka_unit_test(a_node_is_refused_whose_gpu_cannot_compute_it),
         cmocka_unit_test(a_node_is_refused_whose_gpu_is_not_there),
         cmocka_unit_test(a_loop_waits_for_no_copy),
+        cmocka_unit_test(calls_take_and_give_tensors_where_they_lie),
+        cmocka_unit_test(functions_without_kernels_there_are_called_alike),
         cmocka_unit_test(a_device_out_of_service_takes_no_runs),
         cmocka_unit_test(a_full_device_fails_the_step_alone),
         cmocka_unit_test(a_host_read_of_foreign_memory_ends_the_process),
