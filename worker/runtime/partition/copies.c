@@ -192,7 +192,8 @@ make_twin(const Copying *copying, const ScheduleNode *constant, uint32_t id)
         .is_cheap = true,
         .node = node,
         .memories = memory,
-        .value = constant->uploaded};
+        .value = constant->value,
+        .uploaded = constant->uploaded};
     return STATUS_OK;
 }
 

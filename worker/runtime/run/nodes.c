@@ -378,7 +378,8 @@ static void
 const_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
     if (!is_dead) {
-        ticket->outputs[0] = tensor_ref(node->value);
+        bool is_there = node->memories != NULL && node->memories[0] != MEMORY_HOST;
+        ticket->outputs[0] = tensor_ref(is_there ? node->uploaded : node->value);
     }
     ticket_propagate(ticket, activation->iteration, node, ticket->outputs, is_dead);
 }

@@ -148,6 +148,28 @@ a_constant_that_waits_is_not_copied_again(void **state)
     fixture_end(&fixture);
 }
 
+/* The plan of a run's memory reads constants that say shapes, wherever the kernels read them. */
+static void
+a_constant_that_waits_tells_shapes(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "a = Neg(x) T=float32\n"
+                                                         "k = Const(^a) dtype=int32 value=int32(0)\n"
+                                                         "b = ConcatV2(a, a, k) N=2 T=float32 Tidx=int32\n"
+                                                         "out = _Retval(b) T=float32 index=0\n");
+    Tensor args[1] = {fixture_vector(&fixture, ELEMENTS, 5)};
+    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_float_equal(tensor_float(&outcome.outputs[0], 2 * ELEMENTS - 1), -5, 0);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 /* The body of a function is compiled when it is first called; its weights are those of all others. */
 static void
 functions_share_weights_with_the_graph(void **state)
@@ -255,6 +277,7 @@ main(void)
         cmocka_unit_test(a_tenant_has_one_copy_of_a_weight),
         cmocka_unit_test(a_weight_is_shared_by_all_that_are_its_bytes),
         cmocka_unit_test(a_constant_that_waits_is_not_copied_again),
+        cmocka_unit_test(a_constant_that_waits_tells_shapes),
         cmocka_unit_test(functions_share_weights_with_the_graph),
         cmocka_unit_test(what_is_idle_goes_before_memory_is_short),
         cmocka_unit_test(each_failing_allocation_of_a_compile_leaves_nothing),
