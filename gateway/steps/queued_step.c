@@ -29,7 +29,7 @@ typedef struct QueuedStep {
     Call call;
     StepHold hold;
     int priority;
-    uint64_t deadline_us;
+    uint64_t deadline_ns; /* monotonic: the gateway's wall clock may be wrong, or jump */
     Slice request;
     StepCall step;
     Timer again;
@@ -118,7 +118,8 @@ queued_step_new(Steps *steps, const StepRecord *record)
     queued->call.arena = arena;
     queued->hold = (StepHold){.tenant = record->tenant, .id = record->id, .fence = record->fence};
     queued->priority = (int)record->priority;
-    queued->deadline_us = record->deadline_us;
+    uint64_t left_us = record->left_us > 0 ? (uint64_t)record->left_us : 0;
+    queued->deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
     queued->request = slice_from_string(request);
     write_request_id(&queued->call, record->id);
     if (!step_call_init(&queued->step, choose_loop(steps), &queued->call)) {
@@ -413,13 +414,11 @@ dispatch_step(QueuedStep *queued)
     static const StepEvents events = {
         .on_admitted = run_admitted, .on_output = run_output, .on_head = run_head, .on_done = run_done};
     StepCall *step = &queued->step;
-    uint64_t now_us = clock_wall_us();
-    uint64_t left_us = queued->deadline_us > now_us ? queued->deadline_us - now_us : 0;
     StepRunOptions options;
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     step_call_describe(step, tenant, session, &options);
-    options.deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
+    options.deadline_ns = queued->deadline_ns;
     /* Attempts of an earlier lease may still be on the workers: this lease's have other numbers. */
     options.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
     queued->may_repeat = options.is_pure;
@@ -428,7 +427,7 @@ dispatch_step(QueuedStep *queued)
         .hold = queued->hold,
         .session = step->session_id,
         .graph = step->graph->id,
-        .started_us = now_us,
+        .started_us = clock_wall_us(),
         .run = step_start(step->loop->dispatcher, &options, &events, queued),
     };
     if (step->running.run == NULL) {
