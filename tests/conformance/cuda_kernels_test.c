@@ -209,6 +209,74 @@ static const CudaKernelCase gathers[] = {
     {"onnx::GatherElements", "axis=1", {"T[1,333]", "int32[1,3] 332 0 -1"}},
 };
 
+static const CudaKernelCase divisions[] = {
+    {"Div", NULL, {"T[333]", "T[1] 3"}},
+    {"Div", NULL, {"int32[6] 7 -7 7 -7 0 5", "int32[6] 2 2 -2 -2 3 -1"}},
+    {"Div", NULL, {"int8[2] -128 -128", "int8[2] -1 1"}},
+    {"Div", NULL, {"int64[2] -9223372036854775808 -9223372036854775808", "int64[2] -1 2"}},
+    {"Div", NULL, {"int32[3] 1 2 3", "int32[3] 1 0 0"}},
+    {"Div", NULL, {"int32[0]", "int32[1] 0"}},
+    {"RealDiv", NULL, {"T[3,111]", "T[3,1] 3 2 7"}},
+    {"TruncateDiv", NULL, {"T[333]", "T[1] 3"}},
+    {"TruncateDiv", NULL, {"uint8[2] 7 200", "uint8[2] 0 2"}},
+    {"TruncateMod", NULL, {"T[333]", "T[1] 3"}},
+    {"TruncateMod", NULL, {"int16[5] 7 -7 7 -7 -32768", "int16[5] 2 2 -2 -2 -1"}},
+    {"FloorDiv", NULL, {"T[3,111]", "T[111]"}},
+    {"FloorDiv", NULL, {"T[333]", "T[1] 5"}},
+    {"FloorDiv", NULL, {"int64[5] 7 -7 7 -7 -6", "int64[5] 2 2 -2 -2 3"}},
+    {"FloorMod", NULL, {"T[333]", "T[1] 5"}},
+    {"FloorMod", NULL, {"int32[5] 7 -7 7 -7 -6", "int32[5] 2 2 -2 -2 3"}},
+    {"Mod", NULL, {"T[333]", "T[1] 5"}},
+    {"onnx::Mod", NULL, {"T[333]", "T[1] 5"}},
+    {"onnx::Mod", "fmod=1", {"T[333]", "T[1] 5"}},
+    {"onnx::Mod", "fmod=1", {"int32[2] 7 -7", "int32[2] 0 2"}},
+    {"onnx::Mod", NULL, {"T[0]", "T[1] 5"}},
+    {"onnx::Div", NULL, {"T[333]", "T[1] 5"}},
+    {"Pow", NULL, {"T[333]", "T[1] 3"}},
+    {"Pow", NULL, {"int32[3] 2 3 -2", "int32[3] 31 -1 3"}},
+    {"onnx::Pow", NULL, {"uint64[2] 2 3", "uint64[2] 18446744073709551615 4"}},
+};
+
+static const CudaKernelCase generated[] = {
+    {"OneHot", NULL, {"int32[5] 0 3 -1 2 4", "int32[] 4", "T[] 1", "T[] 0"}},
+    {"OneHot", "axis=0", {"int64[2,3] 0 1 2 3 9 1", "int32[] 3", "T[]", "T[]"}},
+    {"OneHot", "axis=1", {"uint8[2,3] 0 1 2 3 9 1", "int32[] 3", "T[]", "T[]"}},
+    {"OneHot", NULL, {"int64[3] 0 110 111", "int32[] 111", "T[]", "T[]"}},
+    {"OneHot", NULL, {"int64[0]", "int32[] 111", "T[]", "T[]"}},
+    {"OneHot", NULL, {"int64[2] 0 1", "int32[] 3", "float32[2] 1 2", "float32[] 0"}},
+    {"Range", NULL, {"T[] 2", "T[] 11", "T[] 3"}},
+    {"Range", NULL, {"T[] 2", "T[] 2", "T[] 3"}},
+    {"Range", NULL, {"int16[] 999", "int16[] 0", "int16[] -3"}},
+    {"Range", NULL, {"float32[] 0.1", "float32[] 77", "float32[] 0.1"}},
+    {"onnx::Range", NULL, {"T[] 2", "T[] 11", "T[] 3"}},
+    {"onnx::Range", NULL, {"T[] 2", "T[] 2", "T[] 3"}},
+    {"onnx::Range", NULL, {"int32[] 0", "int32[] 333", "int32[] 1"}},
+};
+
+/* Inputs and axes of functions along a dimension. */
+static const char *const along[][2] = {
+    {"T[1]", "0"},
+    {"T[0,3]", "1"},
+    {"T[3,0]", "0"},
+    {"T[33]", "-1"},
+    {"T[2,7,5]", "1"},
+    {"T[777]", "0"},
+    {"T[2,300,2]", "-2"},
+};
+
+static const char *const running[] = {"Cumsum", "Cumprod", "onnx::CumSum"};
+static const char *const extremes[] = {"ArgMax", "ArgMin", "onnx::ArgMax", "onnx::ArgMin"};
+
+static const CudaKernelCase ends_of_lines[] = {
+    {"ArgMax", NULL, {"float32[4] nan 1 nan 1", "int32[] 0"}},
+    {"ArgMax", NULL, {"float16[3] -inf nan -65504", "int32[] 0"}},
+    {"ArgMax", "output_type=int32", {"float64[3] nan nan -inf", "int32[] 0"}},
+    {"ArgMin", NULL, {"bfloat16[3] inf nan 1", "int32[] 0"}},
+    {"onnx::ArgMax", NULL, {"float32[4] 1 nan inf nan"}},
+    {"onnx::ArgMax", "select_last_index=1", {"float32[4] 1 nan inf nan"}},
+    {"onnx::ArgMin", "select_last_index=1; keepdims=0", {"int32[5] 2 1 3 1 2"}},
+};
+
 static const char *const reductions[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Any", "All",
     "onnx::ReduceSum", "onnx::ReduceMean", "onnx::ReduceMax", "onnx::ReduceMin", "onnx::ReduceProd",
     "onnx::ReduceL1", "onnx::ReduceL2", "onnx::ReduceSumSquare", "onnx::ReduceLogSum"};
@@ -248,6 +316,21 @@ static const CudaKernelCase lines[] = {
     {"onnx::LogSoftmax", "axis=1", {"T[0,3]"}},
     {"onnx::LayerNormalization", NULL, {"T[3,111]", "T[111]", "T[111]"}},
     {"onnx::BatchNormalization", NULL, {"T[2,3,55]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
+};
+
+static const CudaKernelCase channel_norms[] = {
+    {"FusedBatchNorm", "is_training=false", {"T[2,3,2,5]", "T[5]", "T[5]", "T[5]", "T[5] 1 2 3 4 5"}},
+    {"FusedBatchNorm", "is_training=false; data_format=NCHW",
+        {"T[2,3,5,11]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
+    {"FusedBatchNorm", "is_training=false", {"T[0,3,2,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+    {"FusedBatchNormV2", "is_training=false", {"T[2,3,40,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+    {"FusedBatchNormV2", "is_training=false", {"T[0,3,2,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+    {"FusedBatchNormV3", "is_training=false", {"T[2,3,40,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+    {"FusedBatchNormV3", "is_training=false", {"T[0,3,2,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+    {"BiasAddGrad", NULL, {"T[2,3,5]"}},
+    {"BiasAddGrad", NULL, {"T[3,111]"}},
+    {"BiasAddGrad", "data_format=NCHW", {"T[2,3,5,7]"}},
+    {"BiasAddGrad", NULL, {"T[0,3]"}},
 };
 
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
@@ -357,6 +440,57 @@ elements_selected_by_index(void **state)
 }
 
 static void
+divisions_of_integers(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(divisions, COUNT_OF(divisions));
+}
+
+static void
+tensors_of_few_numbers(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(generated, COUNT_OF(generated));
+}
+
+/* Compares an op along all lines; ONNX's ArgMax has the axis in an attribute. */
+static void
+compare_along(const char *op, const char *attrs, bool has_axis_attr)
+{
+    for (size_t index = 0; index < COUNT_OF(along); index++) {
+        char axis[64];
+        char all_attrs[128];
+        (void)snprintf(axis, sizeof axis, "int32[] %s", along[index][1]);
+        (void)snprintf(all_attrs, sizeof all_attrs, "axis=%s; %s", along[index][1], attrs);
+        CudaKernelCase kernel_case = {
+            .op = op, .attrs = attrs[0] == '\0' ? NULL : attrs, .inputs = {along[index][0], axis}};
+        if (has_axis_attr) {
+            kernel_case = (CudaKernelCase){.op = op, .attrs = all_attrs, .inputs = {along[index][0]}};
+        }
+        cuda_kernels_compare(&kernel_case, 1);
+    }
+}
+
+static void
+sums_and_extremes_along_lines(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < COUNT_OF(running); index++) {
+        bool is_onnx = strncmp(running[index], "onnx::", 6) == 0;
+        compare_along(running[index], "", false);
+        compare_along(running[index], is_onnx ? "exclusive=1" : "exclusive=true", false);
+        compare_along(
+            running[index], is_onnx ? "reverse=1; exclusive=1" : "reverse=true; exclusive=true", false);
+        compare_along(running[index], is_onnx ? "reverse=1" : "reverse=true", false);
+    }
+    for (size_t index = 0; index < COUNT_OF(extremes); index++) {
+        bool is_onnx = strncmp(extremes[index], "onnx::", 6) == 0;
+        compare_along(extremes[index], is_onnx ? "keepdims=0" : "", is_onnx);
+    }
+    cuda_kernels_compare(ends_of_lines, COUNT_OF(ends_of_lines));
+}
+
+static void
 reductions_of_dimensions(void **state)
 {
     (void)state;
@@ -376,6 +510,7 @@ softmax_and_norms(void **state)
 {
     (void)state;
     cuda_kernels_compare(lines, COUNT_OF(lines));
+    cuda_kernels_compare(channel_norms, COUNT_OF(channel_norms));
 }
 
 /* Families whose cases are in tests/unit/worker/cuda. */
@@ -399,6 +534,9 @@ main(void)
         cmocka_unit_test(functions_of_elements),
         cmocka_unit_test(moved_elements),
         cmocka_unit_test(elements_selected_by_index),
+        cmocka_unit_test(divisions_of_integers),
+        cmocka_unit_test(tensors_of_few_numbers),
+        cmocka_unit_test(sums_and_extremes_along_lines),
         cmocka_unit_test(reductions_of_dimensions),
         cmocka_unit_test(softmax_and_norms),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),

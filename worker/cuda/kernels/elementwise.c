@@ -1,5 +1,5 @@
-/* Element-wise ops: functions of one to three inputs that broadcast. What fails while the elements are looked
- * at (integers divided by zero, negative exponents) is left to the host's kernels. */
+/* Element-wise ops: functions of one to three inputs that broadcast. Integers that a function may not be
+ * given (a divisor of zero, a negative exponent) are found by a kernel of their own in front of it. */
 #include "worker/cuda/kernels/elementwise.h"
 
 #include <assert.h>
@@ -7,9 +7,9 @@
 
 #include "shared/base/memory.h"
 #include "worker/cuda/errors.h"
-#include "worker/cuda/lane.h"
 #include "worker/cuda/operands/map.h"
 #include "worker/cuda/operands/types.h"
+#include "worker/cuda/run.h"
 #include "worker/reference/outputs.h"
 
 typedef struct MapOp {
@@ -141,6 +141,7 @@ typedef struct MapOp {
     X("onnx::Sub", SUBTRACT, NULL, NULL)                                                                     \
     X("onnx::Mul", MULTIPLY, NULL, NULL)                                                                     \
     X("onnx::Div", DIVIDE, NULL, NULL)                                                                       \
+    X("onnx::Mod", FLOOR_REMAINDER, NULL, NULL)                                                              \
     X("onnx::Pow", POWER, NULL, NULL)                                                                        \
     X("onnx::BitwiseAnd", BITWISE_AND, NULL, NULL)                                                           \
     X("onnx::BitwiseOr", BITWISE_OR, NULL, NULL)                                                             \
@@ -203,9 +204,13 @@ find_map(const Node *node)
 static CudaMapFunction
 choose_function(const Node *node)
 {
-    bool is_by_tanh = slice_equals_string(node->op->name, "onnx::Gelu") &&
-                      slice_equal(node_attr_string(node, "approximate"), SLICE("tanh"));
-    return is_by_tanh ? CUDA_MAP_GELU_BY_TANH : find_map(node)->function;
+    CudaMapFunction function = find_map(node)->function;
+    if (function == CUDA_MAP_GELU && slice_equal(node_attr_string(node, "approximate"), SLICE("tanh"))) {
+        return CUDA_MAP_GELU_BY_TANH;
+    }
+    const AttrValue *takes_sign_of_dividend = node_attr(node, "fmod");
+    return takes_sign_of_dividend != NULL && takes_sign_of_dividend->value.i != 0 ? CUDA_MAP_REMAINDER
+                                                                                  : function;
 }
 
 static bool
@@ -262,6 +267,31 @@ run_map(KernelContext *context, CudaMapFunction function, const float *parameter
     return cuda_check(context->call, error, "an element-wise kernel");
 }
 
+static const CudaOperandRule operand_rules[CUDA_MAP_COUNT] = {
+    [CUDA_MAP_DIVIDE] = CUDA_NOT_ZERO,
+    [CUDA_MAP_TRUNCATE_DIVIDE] = CUDA_NOT_ZERO,
+    [CUDA_MAP_FLOOR_DIVIDE] = CUDA_NOT_ZERO,
+    [CUDA_MAP_REMAINDER] = CUDA_NOT_ZERO,
+    [CUDA_MAP_FLOOR_REMAINDER] = CUDA_NOT_ZERO,
+    [CUDA_MAP_POWER] = CUDA_NOT_NEGATIVE,
+};
+
+/* Has the second input looked at, before the output may take its place. */
+static Status
+check_operands(const KernelContext *context, CudaMapFunction function)
+{
+    CudaOperandRule rule = operand_rules[function];
+    if (rule == CUDA_ANY_OPERAND || !dtype_is_integer(context->inputs[1].dtype)) {
+        return STATUS_OK;
+    }
+    const Tensor *operands = &context->inputs[1];
+    CudaBlame blame;
+    TRY(cuda_blame(context, CUDA_REFUSES_OPERAND, &blame));
+    int error = cuda_check_operands(rule, cuda_type(operands->dtype), operands->data,
+        tensor_element_count(operands), &blame, cuda_stream(context));
+    return cuda_check(context->call, error, "a check of integers");
+}
+
 /* Returns the input whose memory the output may take over: the larger one of the first two. */
 static uint32_t
 pick_forwarded(const KernelContext *context)
@@ -281,6 +311,7 @@ compute_map(KernelContext *context)
     for (uint32_t index = 0; index < context->input_count; index++) {
         inputs[index] = &context->inputs[index];
     }
+    TRY(check_operands(context, state->function));
     Tensor *output = NULL;
     TRY(output_forward(context, pick_forwarded(context), &output));
     return run_map(context, state->function, state->parameters, inputs, (int)context->input_count, output);

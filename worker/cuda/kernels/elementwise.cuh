@@ -38,6 +38,65 @@ limit(C a, C low, C high)
     return limited < low ? low : limited;
 }
 
+/* Integers wrap, as INT64_MIN / -1 does; what is divided by zero has been refused, and gives 0. */
+__device__ __forceinline__ uint64_t
+divide(uint64_t a, uint64_t b)
+{
+    return b == 0 ? 0 : a / b;
+}
+
+__device__ __forceinline__ int64_t
+divide(int64_t a, int64_t b)
+{
+    if (b == -1) {
+        return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+    }
+    return b == 0 ? 0 : a / b;
+}
+
+__device__ __forceinline__ uint64_t
+remainder_of(uint64_t a, uint64_t b)
+{
+    return b == 0 ? 0 : a % b;
+}
+
+__device__ __forceinline__ int64_t
+remainder_of(int64_t a, int64_t b)
+{
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+__device__ __forceinline__ int64_t
+floor_divide(int64_t a, int64_t b)
+{
+    return divide(a, b) - (remainder_of(a, b) != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+/* The sign of the result is the divisor's. */
+__device__ __forceinline__ int64_t
+floor_remainder(int64_t a, int64_t b)
+{
+    int64_t rest = remainder_of(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+__device__ __forceinline__ uint64_t
+power(uint64_t base, uint64_t exponent)
+{
+    uint64_t result = 1;
+    for (; exponent > 0; exponent >>= 1) {
+        result *= (exponent & 1) != 0 ? base : 1;
+        base *= base;
+    }
+    return result;
+}
+
+__device__ __forceinline__ int64_t
+power(int64_t base, int64_t exponent)
+{
+    return static_cast<int64_t>(power(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
+}
+
 template <typename F, typename T, typename C, typename R>
 __device__ __forceinline__ void
 map_element(const CudaMap &map, const int64_t *at, int64_t i)

@@ -4,6 +4,7 @@
  * each type. Valid C11 and C++. */
 #pragma once
 
+#include "worker/cuda/blame.h"
 #include "worker/cuda/kernels/map.h"
 
 #ifdef __cplusplus
@@ -51,12 +52,6 @@ extern "C" {
     X(GELU_BY_TANH, 1,                                                                                       \
         a *(1 + tanh(sqrt(NUMBER(0.63661977236758134308)) * (a + NUMBER(0.044715) * a * a * a))) / 2)        \
     X(DIVIDE_BY_PARAMETER, 1, a / p)                                                                         \
-    X(DIVIDE, 2, a / b)                                                                                      \
-    X(TRUNCATE_DIVIDE, 2, trunc(a / b))                                                                      \
-    X(FLOOR_DIVIDE, 2, floor(a / b))                                                                         \
-    X(REMAINDER, 2, fmod(a, b))                                                                              \
-    X(FLOOR_REMAINDER, 2, fmod(a, b) != 0 && (fmod(a, b) < 0) != (b < 0) ? fmod(a, b) + b : fmod(a, b))      \
-    X(POWER, 2, pow(a, b))                                                                                   \
     X(DIVIDE_NO_NAN, 2, b == 0 ? 0 : a / b)                                                                  \
     X(MULTIPLY_NO_NAN, 2, b == 0 ? 0 : a * b)                                                                \
     X(XDIVY, 2, a == 0 ? 0 : a / b)                                                                          \
@@ -97,6 +92,13 @@ extern "C" {
         a > 6 ? 6 : a)                                                                                       \
     X(LARGER, 2, a > b || a != a ? a : b, a > b ? a : b, a > b ? a : b)                                      \
     X(SMALLER, 2, a < b || a != a ? a : b, a < b ? a : b, a < b ? a : b)                                     \
+    X(DIVIDE, 2, a / b, divide(a, b), divide(a, b))                                                          \
+    X(TRUNCATE_DIVIDE, 2, trunc(a / b), divide(a, b), divide(a, b))                                          \
+    X(FLOOR_DIVIDE, 2, floor(a / b), floor_divide(a, b), divide(a, b))                                       \
+    X(REMAINDER, 2, fmod(a, b), remainder_of(a, b), remainder_of(a, b))                                      \
+    X(FLOOR_REMAINDER, 2, fmod(a, b) != 0 && (fmod(a, b) < 0) != (b < 0) ? fmod(a, b) + b : fmod(a, b),      \
+        floor_remainder(a, b), remainder_of(a, b))                                                           \
+    X(POWER, 2, pow(a, b), power(a, b), power(a, b))                                                         \
     X(LIMIT, 3, limit(a, b, c), limit(a, b, c), limit(a, b, c))
 
 /* To bool. */
@@ -148,6 +150,13 @@ int cuda_map(CudaMapFunction function, CudaType type, const CudaMap *map, cudaSt
 int cuda_map_float(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 int cuda_map_real(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 int cuda_map_test(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
+
+/* What an integer may not be as a function's second input. */
+typedef enum CudaOperandRule { CUDA_ANY_OPERAND, CUDA_NOT_ZERO, CUDA_NOT_NEGATIVE } CudaOperandRule;
+
+/* Refuses the first of `count` integers that breaks the rule. The functions themselves take any. */
+int cuda_check_operands(CudaOperandRule rule, CudaType type, const void *operands, int64_t count,
+    const CudaBlame *blame, cudaStream_t stream);
 
 /* output = condition ? a : b, for elements of 1, 2, 4, 8 or 16 bytes. Inputs are the condition (bytes), a and
  * b. */

@@ -94,6 +94,33 @@ REDUCTION(absolute_sum, CUDA_REDUCE_ABSOLUTE_SUM)
 REDUCTION(squares, CUDA_REDUCE_SQUARES)
 REDUCTION(logarithm, CUDA_REDUCE_LOGARITHM)
 
+static bool
+is_channels_first(const Node *node)
+{
+    const AttrValue *format = node_attr(node, "data_format");
+    return format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
+}
+
+/* The sum over all dimensions but the channels'. */
+static Status
+bias_gradient_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    int channels = is_channels_first(context->node) ? 1 : input->shape.rank - 1;
+    Reduction reduction = {0};
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    for (int dimension = 0; dimension < input->shape.rank; dimension++) {
+        reduction.is_reduced[dimension] = dimension != channels;
+    }
+    CudaReduce reduce = plan_reduction(input, &reduction, output);
+    int error = cuda_reduce(CUDA_REDUCE_SUM, cuda_type(input->dtype), &reduce, cuda_stream(context));
+    return cuda_check(context->call, error, "a BiasAddGrad kernel");
+}
+
 static Status
 compute_softmax(KernelContext *context, int64_t axis, bool is_logarithm)
 {
@@ -234,14 +261,47 @@ layer_norm_compute(KernelContext *context)
 enum { NORM_INPUTS = 5 }; /* x, scale, offset, mean, variance */
 
 static bool
-batch_norm_supports(const Node *node)
+has_one_floating_dtype(const Node *node)
 {
     for (uint32_t index = 1; index < NORM_INPUTS; index++) {
         if (node->input_dtypes[index] != node->input_dtypes[0]) {
             return false;
         }
     }
-    return dtype_is_floating(node->input_dtypes[0]) && node_attr_int(node, "training_mode") == 0;
+    return dtype_is_floating(node->input_dtypes[0]);
+}
+
+static bool
+batch_norm_supports(const Node *node)
+{
+    return has_one_floating_dtype(node) && node_attr_int(node, "training_mode") == 0;
+}
+
+static bool
+fused_batch_norm_supports(const Node *node)
+{
+    return has_one_floating_dtype(node) && !node_attr_bool(node, "is_training");
+}
+
+static Status
+normalize_channels(KernelContext *context, int channels, const Tensor *output)
+{
+    Lines lines = lines_along(&output->shape, channels);
+    for (uint32_t index = 1; index < NORM_INPUTS; index++) {
+        TRY(check_size(context, index, lines.size));
+    }
+    CudaChannelNorm norm = {.input = context->inputs[0].data,
+        .scale = context->inputs[1].data,
+        .bias = context->inputs[2].data,
+        .mean = context->inputs[3].data,
+        .variance = context->inputs[4].data,
+        .output = output->data,
+        .outer = lines.outer,
+        .channels = lines.size,
+        .inner = lines.inner,
+        .epsilon = node_attr_float(context->node, "epsilon")};
+    int error = cuda_channel_norm(cuda_type(output->dtype), &norm, cuda_stream(context));
+    return cuda_check(context->call, error, "a BatchNormalization kernel");
 }
 
 /* The statistics, if they are asked for, are those that were given. */
@@ -259,19 +319,33 @@ batch_norm_compute(KernelContext *context)
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    Lines lines = lines_along(&output->shape, 1);
-    CudaChannelNorm norm = {.input = context->inputs[0].data,
-        .scale = context->inputs[1].data,
-        .bias = context->inputs[2].data,
-        .mean = context->inputs[3].data,
-        .variance = context->inputs[4].data,
-        .output = output->data,
-        .outer = lines.outer,
-        .channels = lines.size,
-        .inner = lines.inner,
-        .epsilon = node_attr_float(context->node, "epsilon")};
-    int error = cuda_channel_norm(cuda_type(output->dtype), &norm, cuda_stream(context));
-    return cuda_check(context->call, error, "a BatchNormalization kernel");
+    return normalize_channels(context, 1, output);
+}
+
+/* The statistics that were given are those of the batch too, and what the gradient wants. */
+static Status
+fused_batch_norm_compute(KernelContext *context)
+{
+    enum { OUTPUTS = 6, GIVEN_MEAN = 3, GIVEN_VARIANCE = 4 };
+    Shape shapes[OUTPUTS];
+    TRY(output_shapes(context, shapes));
+    for (uint32_t index = 1; index < OUTPUTS - 1; index++) {
+        uint32_t given = index % 2 == 1 ? GIVEN_MEAN : GIVEN_VARIANCE;
+        context->outputs[index] = tensor_ref(&context->inputs[given]);
+    }
+    if (context->output_count == OUTPUTS) {
+        Shape scalar = shape_scalar();
+        Tensor *reserve = NULL;
+        TRY(kernel_output(
+            context, OUTPUTS - 1, context->node->output_dtypes[OUTPUTS - 1], &scalar, &reserve));
+        int error = (int)cudaMemsetAsync(reserve->data, 0, tensor_byte_size(reserve), cuda_stream(context));
+        TRY(cuda_check(context->call, error, "a fill"));
+    }
+    Tensor *output = NULL;
+    TRY(output_forward_shaped(context, 0, &shapes[0], &output));
+    return output->data == NULL ? STATUS_OK
+                                : normalize_channels(context,
+                                      is_channels_first(context->node) ? 1 : output->shape.rank - 1, output);
 }
 
 #define REDUCTION_KERNEL(name, function)                                                                     \
@@ -281,6 +355,12 @@ batch_norm_compute(KernelContext *context)
 #define LINE_KERNEL(name, function)                                                                          \
     {                                                                                                        \
         .op = (name), .supports = supports_floats, .compute = (function), .sharing = KERNEL_FORWARDS         \
+    }
+
+#define FUSED_NORM_KERNEL(name)                                                                              \
+    {                                                                                                        \
+        .op = (name), .supports = fused_batch_norm_supports, .compute = fused_batch_norm_compute,            \
+        .sharing = KERNEL_FORWARDS                                                                           \
     }
 
 static const Kernel rows_kernels[] = {
@@ -310,6 +390,10 @@ static const Kernel rows_kernels[] = {
         .supports = batch_norm_supports,
         .compute = batch_norm_compute,
         .sharing = KERNEL_FORWARDS},
+    FUSED_NORM_KERNEL("FusedBatchNorm"),
+    FUSED_NORM_KERNEL("FusedBatchNormV2"),
+    FUSED_NORM_KERNEL("FusedBatchNormV3"),
+    {.op = "BiasAddGrad", .supports = supports_floats, .compute = bias_gradient_compute},
 };
 
 KERNEL_FAMILY(cuda_kernels, rows, rows_kernels);

@@ -137,6 +137,24 @@ the_first_of_two_nodes_is_blamed(void **state)
     end(&fixture);
 }
 
+static void
+a_division_by_zero_fails_its_run_alone(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    begin(&fixture);
+    AUTO_PARTITION partition =
+        fixture_compile(&fixture, GATHER "i_again = Identity(i) T=int32\n"
+                                         "d = FloorDiv(i, i_again) T=int32 @/device:GPU:0\n"
+                                         "h = Gather(g, d) Tparams=float32 Tindices=int32\n"
+                                         "out = _Retval(h) T=float32 index=0\n");
+    expect_end(&fixture, partition, indices_with(&fixture, 5000, 4321, 0), "d",
+        "element 4321 of the second input is 0, which is not allowed for int32 integers");
+    expect_end(&fixture, partition, indices_with(&fixture, 5000, 4321, 2), NULL, NULL);
+    partition_unref(TAKE(partition));
+    end(&fixture);
+}
+
 /* The node's value goes nowhere; the run ends behind it all the same. */
 static void
 a_wrong_index_is_told_that_no_copy_brings(void **state)
@@ -236,6 +254,7 @@ main(void)
         cmocka_unit_test(an_index_out_of_range_fails_its_run_alone),
         cmocka_unit_test(a_loop_ends_that_depends_on_a_wrong_index),
         cmocka_unit_test(the_first_of_two_nodes_is_blamed),
+        cmocka_unit_test(a_division_by_zero_fails_its_run_alone),
         cmocka_unit_test(a_wrong_index_is_told_that_no_copy_brings),
         cmocka_unit_test(a_called_function_blames_its_own_node),
         cmocka_unit_test(runs_beside_one_that_fails_go_well),

@@ -1,0 +1,67 @@
+/* Tensors made from a few numbers, by the rules of the reference kernels (shared/ops/generate, gather). */
+#include "worker/cuda/kernels/generate.h"
+
+#include "worker/cuda/errors.h"
+#include "worker/cuda/lane.h"
+#include "worker/cuda/operands/types.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+static bool
+supports_one_hot(const Node *node)
+{
+    return dtype_is_integer(node->input_dtypes[0]) && dtype_is_copyable(node->input_dtypes[2]);
+}
+
+static Status
+compute_one_hot(KernelContext *context)
+{
+    enum { ON = 2, OFF = 3 };
+    const Tensor *indices = &context->inputs[0];
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    for (uint32_t index = ON; index <= OFF; index++) {
+        if (tensor_element_count(&context->inputs[index]) != 1) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %u is not one value", index);
+        }
+    }
+    int64_t axis = node_attr_int(context->node, "axis");
+    Lines lines = lines_along(&output->shape, (int)(axis < 0 ? axis + output->shape.rank : axis));
+    CudaOneHot one_hot = {
+        .indices = indices->data,
+        .type = cuda_type(indices->dtype),
+        .on = context->inputs[ON].data,
+        .off = context->inputs[OFF].data,
+        .output = output->data,
+        .depth = lines.size,
+        .inner = lines.inner,
+        .count = tensor_element_count(output),
+    };
+    int error = cuda_one_hot(dtype_size(output->dtype), &one_hot, cuda_stream(context));
+    return cuda_check(context->call, error, "a OneHot kernel");
+}
+
+static bool
+supports_range(const Node *node)
+{
+    Dtype dtype = node->input_dtypes[0];
+    return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT64 || dtype_is_integer(dtype);
+}
+
+static Status
+compute_range(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    int error = cuda_range(cuda_type(output->dtype), context->inputs[0].data, context->inputs[2].data,
+        output->data, tensor_element_count(output), cuda_stream(context));
+    return cuda_check(context->call, error, "a Range kernel");
+}
+
+static const Kernel generate_kernels[] = {
+    {.op = "OneHot", .supports = supports_one_hot, .compute = compute_one_hot, .host_inputs = 1 << 1},
+    {.op = "Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},
+    {.op = "onnx::Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},
+};
+
+KERNEL_FAMILY(cuda_kernels, generate, generate_kernels);

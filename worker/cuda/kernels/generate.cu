@@ -1,0 +1,65 @@
+#include "worker/cuda/kernels/generate.h"
+
+#include "worker/cuda/kernels/elements.cuh"
+#include "worker/cuda/kernels/index.cuh"
+#include "worker/cuda/kernels/integers.cuh"
+
+/* An index outside of the depth gives a line without `on`. */
+template <typename T>
+__global__ void
+one_hot_kernel(CudaOneHot one_hot)
+{
+    for (int64_t i = index_first(); i < one_hot.count; i += index_step()) {
+        int64_t row = index_quotient(i, one_hot.inner);
+        int64_t outer = index_quotient(row, one_hot.depth);
+        int64_t index = 0;
+        bool is_read = load_integer(
+            one_hot.type, one_hot.indices, outer * one_hot.inner + (i - row * one_hot.inner), &index);
+        bool is_on = is_read && index == row - outer * one_hot.depth;
+        static_cast<T *>(one_hot.output)[i] = *static_cast<const T *>(is_on ? one_hot.on : one_hot.off);
+    }
+}
+
+template <typename T>
+static cudaError_t
+make_one_hot(const CudaOneHot *one_hot, cudaStream_t stream)
+{
+    return one_hot->count == 0 ? cudaSuccess
+                               : cuda_launch(one_hot_kernel<T>, index_grid(one_hot->count),
+                                     dim3(INDEX_THREADS), 0, stream, *one_hot);
+}
+
+extern "C" int
+cuda_one_hot(size_t element_size, const CudaOneHot *one_hot, cudaStream_t stream)
+{
+    EACH_ELEMENT_SIZE(element_size, make_one_hot<T>(one_hot, stream));
+}
+
+template <typename T, typename C>
+__global__ void
+range_kernel(C start, C delta, T *output, int64_t count)
+{
+    for (int64_t i = index_first(); i < count; i += index_step()) {
+        store(output, i, start + static_cast<C>(i) * delta);
+    }
+}
+
+template <typename T, typename C>
+static cudaError_t
+make_range(const void *start, const void *delta, void *output, int64_t count, cudaStream_t stream)
+{
+    C first = static_cast<C>(*static_cast<const T *>(start));
+    C step = static_cast<C>(*static_cast<const T *>(delta));
+    return count == 0 ? cudaSuccess
+                      : cuda_launch(range_kernel<T, C>, index_grid(count), dim3(INDEX_THREADS), 0, stream,
+                            first, step, static_cast<T *>(output), count);
+}
+
+extern "C" int
+cuda_range(
+    CudaType type, const void *start, const void *delta, void *output, int64_t count, cudaStream_t stream)
+{
+    TYPE_SWITCH(type, WIDE_CASES((make_range<T, double>(start, delta, output, count, stream)))
+                          SIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream)))
+                              UNSIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream))))
+}

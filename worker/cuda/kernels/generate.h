@@ -1,0 +1,34 @@
+/* Tensors made from a few numbers. Valid C11 and C++. */
+#pragma once
+
+#include <stddef.h>
+
+#include "worker/cuda/kernels/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Lines of `depth` elements that are `inner` apart: `on` where the line's index says, `off` elsewhere. `on`
+ * and `off` are elements in the card's memory. */
+typedef struct CudaOneHot {
+    const void *indices;
+    CudaType type; /* of the indices, integers */
+    const void *on;
+    const void *off;
+    void *output;
+    int64_t depth;
+    int64_t inner;
+    int64_t count; /* of all elements */
+} CudaOneHot;
+
+/* Elements of 1, 2, 4, 8 or 16 bytes. */
+int cuda_one_hot(size_t element_size, const CudaOneHot *one_hot, cudaStream_t stream);
+
+/* Element n is start + n × delta, numbers on the host: floats in double, with one rounding; integers wrap. */
+int cuda_range(
+    CudaType type, const void *start, const void *delta, void *output, int64_t count, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
