@@ -176,6 +176,29 @@ static const CudaKernelCase movements[] = {
     {"onnx::ConstantOfShape", "value=T[1] numbers 3; dtype=T", {"int64[1] 0"}},
 };
 
+static const CudaKernelCase borders[] = {
+    {"MirrorPad", "mode=REFLECT", {"T[3,4]", "int32[2,2] 2 1 0 3"}},
+    {"MirrorPad", "mode=SYMMETRIC", {"T[3,111]", "int64[2,2] 3 1 0 7"}},
+    {"MirrorPad", "mode=SYMMETRIC", {"T[0,3]", "int32[2,2] 0 0 1 1"}},
+    {"MirrorPad", "mode=REFLECT", {"T[3]", "int32[1,2] 3 0"}},
+    {"onnx::Pad", "mode=reflect", {"T[3,4]", "int64[4] 2 0 1 3"}},
+    {"onnx::Pad", "mode=edge", {"T[3,4]", "int64[4] 5 -1 1 3"}},
+    {"onnx::Pad", "mode=wrap", {"T[3,4]", "int64[4] 4 0 1 9"}},
+    {"onnx::Pad", "mode=edge", {"T[3,111]", "int64[4] 0 1 0 1"}},
+    {"onnx::Pad", "mode=edge", {"T[0,3]", "int64[4] 0 1 0 1"}},
+    {"MatrixBandPart", NULL, {"T[2,4,5]", "int32[] 1", "int32[] 2"}},
+    {"MatrixBandPart", NULL, {"T[2,19,17]", "int64[] -1", "int64[] 0"}},
+    {"MatrixBandPart", NULL, {"T[0,3,3]", "int64[] 0", "int64[] -1"}},
+    {"MatrixBandPart", NULL, {"T[3,3]", "int32[] 4", "int32[] 0"}},
+    {"ReverseSequence", "seq_dim=1", {"T[3,5,2]", "int32[3] 0 5 3"}},
+    {"ReverseSequence", "seq_dim=0; batch_dim=1", {"T[5,111]", "int64[111]"}},
+    {"ReverseSequence", "seq_dim=0; batch_dim=1", {"T[150,2]", "int64[2] 149 7"}},
+    {"ReverseSequence", "seq_dim=1", {"T[0,5]", "int32[0]"}},
+    {"Roll", NULL, {"T[3,5]", "int32[2] 1 -7", "int32[2] 0 1"}},
+    {"Roll", NULL, {"T[3,111]", "int32[] 100", "int32[] 1"}},
+    {"Roll", NULL, {"T[0,3]", "int32[] 1", "int32[] 0"}},
+};
+
 static const CudaKernelCase gathers[] = {
     {"Gather", NULL, {"T[5,3]", "int32[4] 4 0 2 2"}},
     {"Gather", NULL, {"T[5]", "uint8[0]"}},
@@ -430,6 +453,7 @@ moved_elements(void **state)
 {
     (void)state;
     cuda_kernels_compare(movements, COUNT_OF(movements));
+    cuda_kernels_compare(borders, COUNT_OF(borders));
 }
 
 static void

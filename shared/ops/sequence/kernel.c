@@ -1,7 +1,7 @@
 /* Elements moved along a dimension, and cross products. */
 #include "worker/reference/elements.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/strided_copy.h"
 
 static bool
 supports_copyable(const Node *node)
@@ -44,14 +44,14 @@ reverse_sequence_compute(KernelContext *context)
         kept.from_offset = n * copy.from[batch] + length * copy.from[sequence];
         kept.to_offset = kept.from_offset;
         kept.dims[sequence] = shape->dims[sequence] - length;
-        strided_copy(&kept, input, output);
+        TRY(move_elements(context, &kept, input, output));
         StridedCopy turned = copy;
         turned.from_offset = n * copy.from[batch] + (length - 1) * copy.from[sequence];
         turned.to_offset = n * copy.from[batch];
         turned.from[sequence] = -copy.from[sequence];
         turned.dims[sequence] = length;
         if (length > 0) {
-            strided_copy(&turned, input, output);
+            TRY(move_elements(context, &turned, input, output));
         }
     }
     return STATUS_OK;
@@ -82,9 +82,10 @@ read_shifts(KernelContext *context, int64_t *ret_shifts)
 }
 
 /* Each dimension is two parts that change places: bit d of `part` says which one is copied in dimension d. */
-static void
-roll_part(const Tensor *input, Tensor *output, const int64_t *shifts, uint32_t part)
+static Status
+roll_part(KernelContext *context, Tensor *output, const int64_t *shifts, uint32_t part)
 {
+    const Tensor *input = &context->inputs[0];
     const Shape *shape = &input->shape;
     StridedCopy copy = {.rank = shape->rank};
     strides_dense(shape, copy.from);
@@ -96,10 +97,10 @@ roll_part(const Tensor *input, Tensor *output, const int64_t *shifts, uint32_t p
         copy.from_offset += is_behind ? rest * copy.from[index] : 0;
         copy.to_offset += is_behind ? 0 : shifts[index] * copy.to[index];
         if (copy.dims[index] == 0) {
-            return;
+            return STATUS_OK;
         }
     }
-    strided_copy(&copy, input, output);
+    return move_elements(context, &copy, input, output);
 }
 
 static Status
@@ -110,7 +111,7 @@ roll_compute(KernelContext *context)
     TRY(output_new(context, &output));
     TRY(read_shifts(context, shifts));
     for (uint32_t part = 0; part < 1U << output->shape.rank; part++) {
-        roll_part(&context->inputs[0], output, shifts, part);
+        TRY(roll_part(context, output, shifts, part));
     }
     return STATUS_OK;
 }

@@ -108,6 +108,8 @@ enum {
 static const Kernel movement_kernels[] = {
     MOVEMENT("Transpose", supports_movement, SECOND),
     MOVEMENT("ReverseV2", supports_movement, SECOND),
+    MOVEMENT("ReverseSequence", supports_movement, SECOND),
+    MOVEMENT("Roll", supports_movement, SECOND | THIRD),
     MOVEMENT("DepthToSpace", supports_movement, 0),
     MOVEMENT("SpaceToDepth", supports_movement, 0),
     MOVEMENT("onnx::Transpose", supports_movement, 0),
