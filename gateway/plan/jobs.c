@@ -8,8 +8,8 @@
 #include "gateway/plan/device_name.h"
 #include "gateway/plan/stages.h"
 
-const Job *
-compile_find_job(const Compile *compile, Slice name)
+static Job *
+find_job(const Compile *compile, Slice name)
 {
     for (size_t index = 0; index < compile->job_count; index++) {
         if (slice_equal(compile->jobs[index].name, name)) {
@@ -17,6 +17,12 @@ compile_find_job(const Compile *compile, Slice name)
         }
     }
     return NULL;
+}
+
+const Job *
+compile_find_job(const Compile *compile, Slice name)
+{
+    return find_job(compile, name);
 }
 
 enum { JOBS_MAX = 64 };
@@ -30,7 +36,7 @@ note_device(Compile *compile, const NodeDef *node)
     if (!is_named) {
         return STATUS_OK;
     }
-    Job *job = (Job *)(uintptr_t)compile_find_job(compile, name.job);
+    Job *job = find_job(compile, name.job);
     if (job == NULL && compile->job_count == JOBS_MAX) {
         return call_fail(
             compile->call, STATUS_INVALID_ARGUMENT, "the graph's devices name more than %d jobs", JOBS_MAX);

@@ -14,7 +14,9 @@
 
 #include "gateway/plan/stages.h"
 
-/* Rank 0 counts as unknown: older graphs write it for "any shape". */
+/* GraphDefs of this version and later say "any shape" as such; older ones write rank 0 for it. */
+enum { PRODUCER_OF_SCALARS = 24 };
+
 Shape
 feed_declared_shape(const Graph *graph, Endpoint endpoint)
 {
@@ -22,7 +24,8 @@ feed_declared_shape(const Graph *graph, Endpoint endpoint)
     const Node *node = &graph->nodes[endpoint.node];
     bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
     const AttrValue *shape = is_placeholder ? node_attr(node, "shape") : NULL;
-    bool is_declared = shape != NULL && shape->kind == ATTR_SHAPE && shape->value.shape.rank != 0;
+    bool is_declared = shape != NULL && shape->kind == ATTR_SHAPE &&
+                       (shape->value.shape.rank != 0 || graph->def->producer >= PRODUCER_OF_SCALARS);
     return is_declared ? shape->value.shape : shape_unknown();
 }
 

@@ -56,6 +56,22 @@ read_json(StepCall *step, Slice json, Dtype dtype, Tensor *ret_tensor, Slice *re
     return tensor_json_read(step->call, &scanner, options, ret_tensor, ret_ref);
 }
 
+Status
+step_feed_check_shape(StepCall *step, Slice name, const Shape *given)
+{
+    Dtype dtype = DTYPE_INVALID;
+    Shape declared;
+    Shape merged;
+    TRY(plan_describe_feed(step->call, step->graph->graph, name, &dtype, &declared));
+    if (shape_merge(given, &declared, &merged)) {
+        return STATUS_OK;
+    }
+    char text[SHAPE_TEXT_SIZE];
+    char expected[SHAPE_TEXT_SIZE];
+    return call_fail(step->call, STATUS_INVALID_ARGUMENT, "the graph takes shape %s here, not %s",
+        shape_text(&declared, expected), shape_text(given, text));
+}
+
 /* Checks the dtype, which a tensor may say itself, against the graph's, and the rank against its limit. */
 static Status
 check_feed(StepCall *step, Dtype expected, const Tensor *tensor)
@@ -94,7 +110,11 @@ read_feed(StepCall *step, const StepFeedText *text, JobContext *context, Tensor 
     if (ref.size > 0 && context != NULL) {
         TRY(read_reference(step, ref, context, ret_tensor));
     }
-    return ret_tensor->dtype == DTYPE_INVALID ? STATUS_OK : check_feed(step, dtype, ret_tensor);
+    if (ret_tensor->dtype == DTYPE_INVALID) {
+        return STATUS_OK;
+    }
+    TRY(check_feed(step, dtype, ret_tensor));
+    return step_feed_check_shape(step, text->name, &ret_tensor->shape);
 }
 
 /* Allocates room for the feeds, once. */

@@ -167,6 +167,9 @@ void step_call_keep_report(StepCall *step, const StepReport *report);
  * step_body_bytes. */
 MUST_USE Status step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job);
 
+/* INVALID_ARGUMENT when a feed of this shape contradicts the one that the graph declares. */
+MUST_USE Status step_feed_check_shape(StepCall *step, Slice name, const Shape *given);
+
 /* Fills step->given of a rehearsal or a partial run with tensors that have a dtype, the request's or else
  * the graph's, and no elements. */
 MUST_USE Status step_feeds_describe(StepCall *step);

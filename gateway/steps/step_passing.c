@@ -103,11 +103,12 @@ static Status
 begin_run(StepPassing *passing)
 {
     StepCall *step = passing->step;
+    Slice name = passing->upload->feeds[passing->upload->feed_count - 1].name;
     TRY(step_form_choose(step));
-    if (!signature_find_feed(
-            &step->signature, passing->upload->feeds[passing->upload->feed_count - 1].name, &passing->feed)) {
+    if (!signature_find_feed(&step->signature, name, &passing->feed)) {
         return call_fail(step->call, STATUS_INTERNAL, "a feed is missing from its own signature");
     }
+    TRY(step_feed_check_shape(step, name, &passing->described.shape));
     passing->run(step, clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS + feeding_ns(passing));
     return step->running.run != NULL ? STATUS_OK : call_fail_memory(step->call, "a step");
 }
@@ -210,11 +211,12 @@ may_begin(const StepPassing *passing, const NpyHead *head)
     return !body.is_durable && (body.part_count > 0 || is_last_part(passing, head));
 }
 
-/* Finds the feed among those of the step, and compares its dtype with the graph's. */
+/* Finds the feed among those of the step, and compares its dtype and shape with the graph's. */
 static Status
-find_feed(StepPassing *passing, const UploadedFeed *uploaded, Dtype dtype)
+find_feed(StepPassing *passing, const UploadedFeed *uploaded, const Tensor *described)
 {
-    const StepCall *step = passing->step;
+    Dtype dtype = described->dtype;
+    StepCall *step = passing->step;
     for (size_t index = 0; index < step->body.feed_count; index++) {
         const StepFeedText *text = &step->body.feeds[index];
         if (!text->comes || !slice_equal(text->name, uploaded->name)) {
@@ -224,6 +226,7 @@ find_feed(StepPassing *passing, const UploadedFeed *uploaded, Dtype dtype)
             return call_fail(step->call, STATUS_INVALID_ARGUMENT, "the graph takes %s here, not %s",
                 dtype_name(step->given[index].dtype), dtype_name(dtype));
         }
+        TRY(step_feed_check_shape(step, text->name, &described->shape));
         return signature_find_feed(&step->signature, text->name, &passing->feed)
                    ? STATUS_OK
                    : call_fail(step->call, STATUS_INTERNAL, "a feed is missing from its own signature");
@@ -256,7 +259,7 @@ feed_begin(StepUpload *upload, const NpyHead *head, bool *ret_takes)
         passing->is_wanted = true; /* step_passing_write() begins it */
         return STATUS_OK;
     }
-    TRY(find_feed(passing, &upload->feeds[upload->feed_count - 1], head->described.dtype));
+    TRY(find_feed(passing, &upload->feeds[upload->feed_count - 1], &head->described));
     passing->has_begun = true;
     step_feed_begin(passing->step->running.run, passing->feed, &passing->described);
     return STATUS_OK;
@@ -293,7 +296,7 @@ feed_whole(StepUpload *upload, const UploadedFeed *feed)
         return STATUS_OK;
     }
     TRY(check_running(passing));
-    TRY(find_feed(passing, feed, feed->tensor.dtype));
+    TRY(find_feed(passing, feed, &feed->tensor));
     step_feed(passing->step->running.run, passing->feed, &feed->tensor);
     return STATUS_OK;
 }

@@ -92,6 +92,44 @@ what_is_wrong_with_a_step_is_said(void **state)
     }
 }
 
+/* A placeholder of the shape [open, 3], and one of rank 0, which means any shape unless the graph is newer.
+ */
+#define DECLARED(versions)                                                                                   \
+    "{\"node\":["                                                                                            \
+    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{"         \
+    "\"shape\":{"                                                                                            \
+    "\"dim\":[{\"size\":\"-1\"},{\"size\":\"3\"}]}}}},"                                                      \
+    "{\"name\":\"s\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},"                    \
+    "\"shape\":{\"shape\":{}}}},"                                                                            \
+    "{\"name\":\"y\",\"op\":\"Neg\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]" versions   \
+    "}"
+
+static void
+expect_step(Cluster *cluster, const char *body, int status, const char *message)
+{
+    AUTO_REST response = {0};
+    cluster_step(cluster, body, &response);
+    cluster_expect(&response, status, message);
+}
+
+static void
+feeds_have_the_shapes_that_the_graph_declares(void **state)
+{
+    Cluster *cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, DECLARED(""));
+    expect_step(cluster, "{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", 200, NULL);
+    expect_step(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"]}", 400,
+        "feed 'x': the graph takes shape [?,3] here, not [1,2]");
+    expect_step(cluster, "{\"feeds\":{\"x\":[1,2,3]},\"fetches\":[\"y\"]}", 400,
+        "feed 'x': the graph takes shape [?,3] here, not [3]");
+    expect_step(cluster, "{\"feeds\":{\"s\":[1,2,3]},\"fetches\":[\"s\"]}", 200, "\"data\":[1,2,3]");
+    cluster_graph(cluster, DECLARED(",\"versions\":{\"producer\":24}"));
+    expect_step(cluster, "{\"feeds\":{\"s\":[1,2,3]},\"fetches\":[\"s\"]}", 400,
+        "feed 's': the graph takes shape [] here, not [3]");
+    expect_step(cluster, "{\"feeds\":{\"s\":4},\"fetches\":[\"s\"]}", 200, "\"shape\":[],\"data\":[4]");
+}
+
 int
 main(void)
 {
@@ -100,6 +138,7 @@ main(void)
         CLUSTER_TEST(one_slot_and_two_slots_give_the_same_bits),
         CLUSTER_TEST(a_restarted_worker_is_invisible),
         CLUSTER_TEST(what_is_wrong_with_a_step_is_said),
+        CLUSTER_TEST(feeds_have_the_shapes_that_the_graph_declares),
     };
     return cmocka_run_group_tests_name("step", tests, NULL, NULL);
 }
