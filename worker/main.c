@@ -3,6 +3,7 @@
  *
  *     sluice-worker            serves
  *     sluice-worker config     prints the effective settings and where each comes from */
+#include "shared/net/socket.h"
 #include "shared/program/program.h"
 #include "worker/accelerator/accelerator.h"
 #include "worker/cpu/device.h"
@@ -71,11 +72,23 @@ serve_devices(Call *call, const Config *config, const AcceleratorOptions *option
     return status;
 }
 
+/* Whoever reaches a worker without a token may run anything and drop the variables of all sessions. */
+static Status
+check_listen(Call *call, const Config *config)
+{
+    const char *listen = config_string(config, "listen");
+    return config_secret(config, "token") != NULL || address_is_loopback(listen)
+               ? STATUS_OK
+               : call_fail(call, STATUS_FAILED_PRECONDITION,
+                     "a worker without --token-file is refused on '%s': it is no loopback address", listen);
+}
+
 static Status
 serve(Call *call, const Config *config)
 {
     AcceleratorOptions accelerator;
     Device *host = NULL;
+    TRY(check_listen(call, config));
     CpuDeviceOptions cpu = {
         .thread_count = (int)config_integer(config, "threads"),
         .memory_limit = (uint64_t)config_integer(config, "memory"),
