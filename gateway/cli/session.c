@@ -11,7 +11,8 @@ const char sessions_path[] = "/api/v1/sessions?page_size=1000";
 
 typedef struct Search {
     const char *name;
-    char id[ID_TEXT_SIZE]; /* empty until the session is found */
+    char id[ID_TEXT_SIZE];    /* empty until the session is found */
+    char other[ID_TEXT_SIZE]; /* another one of the same name; else empty */
 } Search;
 
 static Status
@@ -27,12 +28,13 @@ search_item(Call *call, void *context, Slice json)
     };
     Search *search = context;
     SessionName found = {0};
-    if (search->id[0] != '\0') {
+    if (search->other[0] != '\0') {
         return STATUS_OK;
     }
     TRY(reply_read(call, json, members, COUNT_OF(members), &found));
     if (slice_equals_string(found.name, search->name)) {
-        (void)snprintf(search->id, sizeof search->id, "%.*s", SLICE_PRINT(found.id));
+        char *id = search->id[0] == '\0' ? search->id : search->other;
+        (void)snprintf(id, ID_TEXT_SIZE, "%.*s", SLICE_PRINT(found.id));
     }
     return STATUS_OK;
 }
@@ -51,11 +53,16 @@ search_run(Cli *cli, Search *search)
     AUTO_BUFFER token = {0};
     do {
         TRY(search_page(cli, search, &token));
-    } while (search->id[0] == '\0' && token.size > 0);
-    return STATUS_OK;
+    } while (search->other[0] == '\0' && token.size > 0);
+    return search->other[0] == '\0'
+               ? STATUS_OK
+               : call_fail(cli->call, STATUS_FAILED_PRECONDITION,
+                     "there are several sessions '%s', such as %s and %s: name one by its id", search->name,
+                     search->id, search->other);
 }
 
-/* Searches the list for a session of this name; the id is empty when there is none. */
+/* Searches the list for the session of this name; the id is empty when there is none. FAILED_PRECONDITION
+ * when there are several. */
 static Status
 session_search(Cli *cli, const char *session, char ret_id[ID_TEXT_SIZE])
 {

@@ -122,6 +122,12 @@ bool
 id_from_text(const char *prefix, Slice text, Uuid *ret_uuid)
 {
     size_t length = strlen(prefix);
-    return slice_starts_with(text, slice_from_string(prefix)) && text.size > length &&
-           text.data[length] == '_' && read_hex(slice_part(text, length + 1, text.size), '\0', ret_uuid);
+    Uuid uuid;
+    bool is_id = slice_starts_with(text, slice_from_string(prefix)) && text.size > length &&
+                 text.data[length] == '_' && read_hex(slice_part(text, length + 1, text.size), '\0', &uuid) &&
+                 !uuid_is_zero(uuid);
+    if (is_id) {
+        *ret_uuid = uuid;
+    }
+    return is_id;
 }

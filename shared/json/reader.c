@@ -391,6 +391,16 @@ find_member(const JsonDialect *dialect, const JsonTable *table, Slice name, size
 }
 
 static Status
+refuse_member(JsonReader *reader, Slice name)
+{
+    const char *message = reader->call->arena == NULL
+                              ? NULL
+                              : text_format(reader->call->arena, "unknown member '%.*s'",
+                                    SLICE_PRINT(slice_part(name, 0, NAME_SHOWN_MAX)));
+    return json_reader_refuse(reader, message == NULL ? "unknown member" : message);
+}
+
+static Status
 meet_unknown(JsonReader *reader, const JsonTable *table, Slice name)
 {
     Call *call = reader->call;
@@ -401,7 +411,7 @@ meet_unknown(JsonReader *reader, const JsonTable *table, Slice name)
         return json_skip(reader->scanner, &skipped) ? STATUS_OK : json_reader_fault(reader);
     case JSON_UNKNOWN_IS_NOTED:
         call_note(call, write_pointer(table->pointer, name, pointer), "there is no such member");
-        return json_reader_refuse(reader, "unknown member");
+        return refuse_member(reader, name);
     case JSON_UNKNOWN_IS_REFUSED:
         break;
     }

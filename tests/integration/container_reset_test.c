@@ -128,6 +128,7 @@ what_makes_no_sense_is_refused(void **state)
         {"[]", 400, "INVALID_ARGUMENT"},
         {"{\"session\":\"mine\"}", 404, "session 'mine' does not exist"},
         {"{\"session\":\"ses_01a1fe02d3577617b82d5dfb623f35b3\"}", 404, "does not exist"},
+        {"{\"session\":\"ses_00000000000000000000000000000000\"}", 404, "does not exist"},
     };
     Cluster *cluster = *state;
     char many[257 * 4 + 32] = "{\"containers\":[\"a\"";

@@ -269,6 +269,12 @@ sessions_are_named(void **state)
     assert_exit(1, fixture, "run", "--session", "none", "--fetch", "y");
     assert_string_equal(
         fixture->error, "sluice: there is no session 'none': 'sluice session create' makes one\n");
+    assert_exit(0, fixture, "session", "create", "cut");
+    assert_exit(1, fixture, "run", "--session", "cut", "--fetch", "y");
+    assert_holds(fixture->error, "sluice: there are several sessions 'cut', such as ses_");
+    assert_holds(fixture->error, ": name one by its id\n");
+    assert_exit(1, fixture, "session", "delete", "cut");
+    assert_exit(0, fixture, "session", "delete", id);
     assert_exit(0, fixture, "session", "delete", "cut");
     assert_exit(1, fixture, "session", "delete", "cut");
 }

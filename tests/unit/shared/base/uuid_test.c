@@ -41,6 +41,7 @@ wrong_ids_are_refused(void **state)
     assert_false(id_from_text("ses", slice_part(slice_from_string(id), 0, 20), &read));
     assert_false(id_from_text("ses", SLICE("ses_0123456789ABCDEF0123456789ABCDEF"), &read));
     assert_false(id_from_text("ses", SLICE(""), &read));
+    assert_false(id_from_text("ses", SLICE("ses_00000000000000000000000000000000"), &read));
 }
 
 static void

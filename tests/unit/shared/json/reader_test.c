@@ -237,7 +237,7 @@ an_unknown_member_can_be_noted_or_passed_over(void **state)
     JsonDialect noting = {.unknown = JSON_UNKNOWN_IS_NOTED};
     JsonDialect skipping = {.unknown = JSON_UNKNOWN_IS_SKIPPED};
     assert_status(&call, STATUS_INVALID_ARGUMENT, read_box(&call, noting, "{\"first\":{\"a/b\":1}}", &box));
-    assert_string_equal(call.error.message, "line 1, column 17: unknown member");
+    assert_string_equal(call.error.message, "line 1, column 17: unknown member 'a/b'");
     assert_int_equal(call.error.detail_count, 1);
     assert_string_equal(call.error.details[0].pointer, "/ports/0/a~1b");
     assert_string_equal(call.error.details[0].detail, "there is no such member");
