@@ -66,6 +66,7 @@ guard_head(Exchange *exchange)
     Request *request = &exchange->request;
     Call *call = &exchange->call;
     Head head = {
+        .method = request->method,
         .target = exchange->line,
         .target_size = exchange->line_size,
         .version = exchange->version,
@@ -79,7 +80,7 @@ guard_head(Exchange *exchange)
     TRY(guard_fields(call, request->headers, request->header_count));
     values_trim(request);
     TRY(guard_host(call, request, exchange->version));
-    return guard_framing(call, request, &exchange->framing);
+    return guard_framing(call, request, exchange->version, &exchange->framing);
 }
 
 static Status

@@ -41,9 +41,10 @@ line_is_contiguous(Field field, const char **line)
 Status
 guard_layout(Call *call, const Head *head)
 {
-    assert(head->target != NULL && head->version != NULL);
+    assert(head->method != NULL && head->target != NULL && head->version != NULL);
 
-    if (head->target + head->target_size + 1 != head->version ||
+    if (head->method + strlen(head->method) + 1 != head->target ||
+        head->target + head->target_size + 1 != head->version ||
         memcmp(head->version + strlen(head->version), end_of_line, sizeof end_of_line) != 0) {
         return fail_layout(call, "in the request line");
     }
@@ -185,7 +186,7 @@ guard_local(Call *call, const Request *request)
 }
 
 Status
-guard_framing(Call *call, const Request *request, Framing *ret_framing)
+guard_framing(Call *call, const Request *request, const char *version, Framing *ret_framing)
 {
     Slice length = request_header(request, "Content-Length");
     Slice coding = request_header(request, "Transfer-Encoding");
@@ -197,6 +198,9 @@ guard_framing(Call *call, const Request *request, Framing *ret_framing)
     if (length.data != NULL && coding.data != NULL) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "Content-Length and Transfer-Encoding exclude each other");
+    }
+    if (coding.data != NULL && strcmp(version, "HTTP/1.0") == 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "HTTP/1.0 has no Transfer-Encoding");
     }
     if (coding.data != NULL && !slice_equal_ignoring_case(slice_trim(coding), SLICE("chunked"))) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,

@@ -21,7 +21,8 @@
 #include "gateway/http/request.h"
 
 typedef struct Head {
-    const char *target;  /* in libmicrohttpd's buffer, as the version and the fields are */
+    const char *method; /* in libmicrohttpd's buffer, as all the others are */
+    const char *target;
     size_t target_size;  /* up to the first NUL, measured before the query was taken apart in place */
     const char *version; /* "HTTP/1.1" */
     const Field *fields; /* in the order received */
@@ -51,9 +52,9 @@ typedef struct Framing {
     bool expects_continue;
 } Framing;
 
-/* Refuses framing that can be read in two ways: Content-Length with Transfer-Encoding, codings but
- * chunked. */
-MUST_USE Status guard_framing(Call *call, const Request *request, Framing *ret_framing);
+/* Refuses framing that can be read in two ways: Content-Length with Transfer-Encoding, codings but chunked,
+ * and any coding in HTTP/1.0, which has none (RFC 9112 6.1). */
+MUST_USE Status guard_framing(Call *call, const Request *request, const char *version, Framing *ret_framing);
 
 /* Returns the size of the header block in bytes. */
 size_t head_size(const Head *head);

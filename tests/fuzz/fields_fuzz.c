@@ -28,7 +28,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_fields(slice_of(data, size), &request);
     if (guard_fields(&call, request.headers, request.header_count) == STATUS_OK &&
         guard_host(&call, &request, "HTTP/1.1") == STATUS_OK &&
-        guard_framing(&call, &request, &framing) == STATUS_OK) {
+        guard_framing(&call, &request, "HTTP/1.1", &framing) == STATUS_OK) {
         assert(request_header(&request, "Host").data != NULL);
         assert(!framing.is_chunked || framing.content_length == 0);
     }

@@ -65,6 +65,16 @@ static const Vector vectors[] = {
     {"an encoded backslash", REQUEST(START("GET /api%5cv1/sessions") "\r\n" HIDDEN), 400},
     {"dot segments", REQUEST(START("GET /livez/../api/v1/sessions") "\r\n" HIDDEN), 400},
     {"an absolute target", REQUEST(START("GET http://y/api/v1/sessions") "\r\n" HIDDEN), 400},
+    {"two spaces behind the method",
+        REQUEST("GET  /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\n\r\n" HIDDEN), 400},
+    {"two spaces before the version",
+        REQUEST("GET /api/v1/sessions  HTTP/1.1\r\nHost: localhost\r\n\r\n" HIDDEN), 400},
+    {"a tab behind the method", REQUEST("GET\t/api/v1/sessions HTTP/1.1\r\nHost: localhost\r\n\r\n" HIDDEN),
+        400},
+    {"chunked in HTTP/1.0",
+        REQUEST("POST /api/v1/sessions HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" HIDDEN),
+        400},
     {"bytes beyond ASCII", REQUEST(START("GET /api/v1/s\xc3\xa9ssions") "\r\n" HIDDEN), 400},
     {"a line end in the path", REQUEST(START("GET /api/v1/sessions%0d%0aX:%20y") "\r\n" HIDDEN), 400},
 };

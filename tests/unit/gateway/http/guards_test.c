@@ -5,11 +5,18 @@
 
 static Call call;
 
-/* The head is "/t" NUL "HTTP/1.1" NUL NUL, then "Host" NUL " x" NUL NUL, then "Accept" NUL " a" and the
- * end under test. */
-enum { VERSION_AT = 3, HOST_AT = 13, HOST_VALUE_AT = 19, ACCEPT_AT = 22, ACCEPT_VALUE_AT = 30 };
+/* The head is "GET" NUL "/t" NUL "HTTP/1.1" NUL NUL, then "Host" NUL " x" NUL NUL, then "Accept" NUL " a" and
+ * the end under test. */
+enum {
+    TARGET_AT = 4,
+    VERSION_AT = 7,
+    HOST_AT = 17,
+    HOST_VALUE_AT = 23,
+    ACCEPT_AT = 26,
+    ACCEPT_VALUE_AT = 34
+};
 
-#define HEAD_TEXT "/t\0HTTP/1.1\0\0Host\0 x\0\0Accept\0 a"
+#define HEAD_TEXT "GET\0/t\0HTTP/1.1\0\0Host\0 x\0\0Accept\0 a"
 
 static Status
 check(const char *bytes)
@@ -18,8 +25,12 @@ check(const char *bytes)
         {slice_of(bytes + HOST_AT, 4), slice_of(bytes + HOST_VALUE_AT, 1)},
         {slice_of(bytes + ACCEPT_AT, 6), slice_of(bytes + ACCEPT_VALUE_AT, 1)},
     };
-    Head head = {
-        .target = bytes, .target_size = 2, .version = bytes + VERSION_AT, .fields = fields, .field_count = 2};
+    Head head = {.method = bytes,
+        .target = bytes + TARGET_AT,
+        .target_size = 2,
+        .version = bytes + VERSION_AT,
+        .fields = fields,
+        .field_count = 2};
     call = (Call){0};
     return guard_layout(&call, &head);
 }
@@ -48,8 +59,12 @@ a_name_that_does_not_follow_the_line_before_is_refused(void **state)
     char bytes[] = HEAD_TEXT "\0\0\0\0";
     const Field fields[] = {{slice_of(bytes + HOST_AT, 4), slice_of(bytes + HOST_VALUE_AT, 1)},
         {slice_of(bytes + ACCEPT_AT + 1, 5), slice_of(bytes + ACCEPT_VALUE_AT, 1)}};
-    Head head = {
-        .target = bytes, .target_size = 2, .version = bytes + VERSION_AT, .fields = fields, .field_count = 2};
+    Head head = {.method = bytes,
+        .target = bytes + TARGET_AT,
+        .target_size = 2,
+        .version = bytes + VERSION_AT,
+        .fields = fields,
+        .field_count = 2};
     assert_status(&call, STATUS_INVALID_ARGUMENT, guard_layout(&call, &head));
     head.field_count = 1;
     assert_status(&call, STATUS_INVALID_ARGUMENT, guard_layout(&call, &head));
@@ -61,8 +76,9 @@ static void
 a_head_without_headers_is_measured_and_passes(void **state)
 {
     (void)state;
-    const char bytes[] = "/t\0HTTP/1.0\0\0\0\0";
-    Head head = {.target = bytes, .target_size = 2, .version = bytes + VERSION_AT};
+    const char bytes[] = "GET\0/t\0HTTP/1.0\0\0\0\0";
+    Head head = {
+        .method = bytes, .target = bytes + TARGET_AT, .target_size = 2, .version = bytes + VERSION_AT};
     assert_status(&call, STATUS_OK, guard_layout(&call, &head));
     assert_int_equal(head_size(&head), 2);
 }
@@ -168,7 +184,7 @@ frame(const char *length, const char *coding, Framing *ret_framing)
         request.headers[request.header_count++] =
             (Field){SLICE("Transfer-Encoding"), slice_from_string(coding)};
     }
-    return guard_framing(&call, &request, ret_framing);
+    return guard_framing(&call, &request, "HTTP/1.1", ret_framing);
 }
 
 static void
