@@ -54,7 +54,13 @@ link_alloc(const Linker *linker, size_t count, size_t size)
 bool
 node_is_onnx(const Node *node)
 {
-    return slice_starts_with(node->def->op, SLICE("onnx::"));
+    Slice op = node->def->op;
+    for (size_t index = 0; index + 1 < op.size; index++) {
+        if (op.data[index] == ':' && op.data[index + 1] == ':') {
+            return true;
+        }
+    }
+    return false;
 }
 
 Slice

@@ -49,6 +49,7 @@ MUST_USE Status link_types(Linker *linker);
 /* Returns how many tensors an argument stands for, by the node's attributes. */
 size_t argument_count(const Node *node, const OpArgument *argument);
 
+/* Returns true for an op with a domain, ONNX's own ("onnx::Relu") or another ("com.acme::Twist"). */
 bool node_is_onnx(const Node *node);
 
 /* Returns true when missing type attributes are bound, from the node's inputs or from the endpoint that its

@@ -294,6 +294,8 @@ onnx_types_are_bound_from_inputs(void **state)
     (void)state;
     AUTO_GRAPH graph = link_literal("sum = onnx::Add(clip, x)\n"
                                     "clip = onnx::Clip(x, , x)\n" X);
+    AUTO_GRAPH other = link_literal(X "twist = com.acme::Twist( , x)\n");
+    assert_int_equal(graph_find(other, SLICE("twist"))->inputs[0].node, NODE_NONE);
     const Node *clip = graph_find(graph, SLICE("clip"));
     assert_int_equal(node_attr_type(clip, "T"), DTYPE_FLOAT32);
     assert_int_equal(clip->inputs[1].node, NODE_NONE);
