@@ -8,6 +8,9 @@
 #include "tests/support/op_case.h"
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
+#include "worker/cuda/blas/product.h"
+#include "worker/cuda/dnn/convolution.h"
+#include "worker/cuda/libraries.h"
 #include "worker/cuda/run.h"
 
 enum { ROWS_MAX = 1024, BLOCK_THREADS = 256, ARENA_SIZE = 1 << 20 };
@@ -95,10 +98,39 @@ cuda_kernels_set_up(void **state)
     return 0;
 }
 
+static void
+print_library_fact(const char *what, bool is_open, uint64_t by_library, uint64_t all)
+{
+    if (all > 0 && !is_open) {
+        print_message("skipped: no library for %s\n", what);
+    } else if (all > 0) {
+        print_message("fact\t%s\t%llu of %llu by the library\n", what, (unsigned long long)by_library,
+            (unsigned long long)all);
+    }
+}
+
+static void
+print_library_facts(void)
+{
+    uint64_t products = 0;
+    uint64_t convolutions = 0;
+    for (int refusal = BLAS_ACCEPTED; refusal < BLAS_REFUSALS; refusal++) {
+        products += blas_refusals((BlasRefusal)refusal);
+    }
+    for (int refusal = DNN_ACCEPTED; refusal < DNN_REFUSALS; refusal++) {
+        convolutions += dnn_refusals((DnnRefusal)refusal);
+    }
+    print_library_fact("products", cuda_blas() != NULL, blas_refusals(BLAS_ACCEPTED), products);
+    print_library_fact("convolutions", cuda_dnn() != NULL, dnn_refusals(DNN_ACCEPTED), convolutions);
+}
+
 int
 cuda_kernels_tear_down(void **state)
 {
     (void)state;
+    if (getenv("CUDA_LIBRARIES") != NULL) {
+        print_library_facts();
+    }
     cuda_bench_close(&bench);
     cuda_on_cpu_reset(true);
     return 0;

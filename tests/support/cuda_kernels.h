@@ -17,7 +17,8 @@ typedef struct CudaKernelCase {
     const char *inputs[CUDA_CASE_INPUTS_MAX];
 } CudaKernelCase;
 
-/* Opens and closes the card that the kernels run on; for each group of tests. */
+/* Opens and closes the card that the kernels run on; for each group of tests. With CUDA_LIBRARIES in the
+ * environment a fact is printed in the end: how much the vendor's libraries computed. */
 int cuda_kernels_set_up(void **state);
 int cuda_kernels_tear_down(void **state);
 

@@ -1,6 +1,7 @@
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +13,14 @@ cuda_bench_open(Call *call, const char *device, uint64_t memory, uint64_t pinned
     CudaBench bench = {0};
     CpuDeviceOptions host = {.thread_count = 3, .memory_limit = 256 * MIB};
     assert_status(call, STATUS_OK, cpu_device_new(call, &host, &bench.host));
+    const char *libraries = getenv("CUDA_LIBRARIES");
     PluginOptions options = {
-        .host = bench.host, .device = device, .memory = memory, .pinned_memory = pinned, .libraries = ""};
+        .host = bench.host,
+        .device = device,
+        .memory = memory,
+        .pinned_memory = pinned,
+        .libraries = libraries == NULL ? "" : libraries,
+    };
     assert_status(call, STATUS_OK, cuda_device_open(call, &options, &bench.opened));
     bench.card = bench.opened.device;
     bench.lane = bench.card->open_lane(bench.card);

@@ -20,7 +20,8 @@ typedef struct CudaBench {
     DeviceLane *lane;
 } CudaBench;
 
-/* `memory` and `pinned` in bytes, as in PluginOptions; `device` as there. */
+/* `memory` and `pinned` in bytes, as in PluginOptions; `device` as there. The environment's CUDA_LIBRARIES
+ * names folders of the vendor's libraries, with ':' between. */
 CudaBench cuda_bench_open(Call *call, const char *device, uint64_t memory, uint64_t pinned);
 void cuda_bench_close(CudaBench *bench);
 
