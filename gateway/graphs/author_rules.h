@@ -10,5 +10,7 @@
 /* Refuses ops that only Sluice writes (OP_INTERNAL), also in functions. */
 MUST_USE Status author_check_ops(Call *call, const GraphDef *def);
 
-/* Refuses ops that would change a constant, before freezing leaves constants in place of variables. */
+/* Refuses assignments to a constant that nobody reads, and that would be lost, before freezing leaves
+ * constants in place of variables. Where another node reads the result, it reads a copy that was changed: so
+ * are the initialisations that TensorFlow's freezing leaves in a graph. */
 MUST_USE Status author_check_constants(Call *call, const Graph *graph);

@@ -75,6 +75,10 @@ a_constant_is_not_changed(void **state)
         "node 'a': op 'AssignAdd' cannot change constant 'c'");
     expect_import(call, CONSTANT "a = ApplyGradientDescent(c, c, c) T=float32\n", STATUS_INVALID_ARGUMENT,
         "node 'a': op 'ApplyGradientDescent' cannot change constant 'c'");
+    expect_import(call, CONSTANT "a = Assign(c, c) T=float32\nb = Neg(a) T=float32\n", STATUS_OK, NULL);
+    expect_import(call,
+        CONSTANT "i = Const() dtype=int32 value=int32(0)\na = ScatterAdd(c, i, c) T=float32 Tindices=int32\n",
+        STATUS_OK, NULL);
     expect_import(call, CONSTANT "a = RefIdentity(c) T=float32\n", STATUS_OK, NULL);
     expect_import(call, CONSTANT "a = IsVariableInitialized(c) dtype=float32\n", STATUS_OK, NULL);
     expect_import(call, CONSTANT "v = VariableV2() dtype=float32 shape=<>\na = Assign(v, c) T=float32\n",
