@@ -11,7 +11,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, compile_on, pool, refusal  # noqa: E402
+from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, compile_on, metric, pool, refusal  # noqa: E402
 
 WAIT_SECONDS = 60
 RESTART = 75  # EX_TEMPFAIL of sysexits.h: a supervisor starts the program again
@@ -122,6 +122,8 @@ def _expect_pure_steps_go_elsewhere(plugin):
         refused = refusal(client, session, ADD)
         assert (refused.status, refused.code) == (503, "UNAVAILABLE") and "'w0'" in refused.detail, refused
         assert cluster.workers[0].is_running()  # a run on its CPU is under way
+        assert metric(cluster.workers[0], "sluice_worker_accelerator_in_service") == 0
+        assert metric(cluster.workers[0], 'sluice_worker_accelerator_errors_total{class="broken"}') == 1
         _end_sums(client, sums)
         assert cluster.workers[0].end_code(WAIT_SECONDS) == RESTART
         cluster.restart(0)

@@ -8,7 +8,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, pool, refusal  # noqa: E402
+from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, metric, pool, refusal  # noqa: E402
 
 MEMORY = 1 << 20
 MEMORY_SETTING = "1MiB"  # the least that it may be
@@ -101,6 +101,15 @@ def _expect_promises(plugin):
             _run(client, session, FITTING)
         await_that(lambda: _card(client)["memory_in_use"] <= idle["memory_in_use"], f"as little is in use as before: {idle}")
         assert _card(client)["in_service"] is True
+        worker = cluster.workers[0]
+        memory = {kind: metric(worker, f'sluice_worker_accelerator_memory_bytes{{kind="{kind}"}}')
+                  for kind in ("in_use", "peak", "cached", "largest_free", "limit")}
+        assert memory["in_use"] <= idle["memory_in_use"] < memory["peak"] <= memory["limit"] == MEMORY, (memory, idle)
+        assert metric(worker, 'sluice_worker_accelerator_errors_total{class="out_of_memory"}') == 2 * ROUNDS
+        assert metric(worker, 'sluice_worker_accelerator_errors_total{class="broken"}') == 0
+        assert metric(worker, "sluice_worker_accelerator_in_service") == 1
+        products = sum(metric(worker, f'sluice_worker_library_nodes_total{{by="{by}"}}') for by in ("library", "plain kernel"))
+        assert (products > 0) == (plugin == CUDA_ON_CPU), products
 
 
 def the_step_that_asks_for_too_much_fails_alone_on_the_test_device():

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -403,6 +404,8 @@ inner_allocate(Device *inner, size_t size)
     TensorBuffer *buffer = device_allocate(&test->device, size, charged);
     if (buffer != NULL) {
         buffer->data = readable_of(test, buffer->data);
+    } else {
+        atomic_add_relaxed(&test->device.counts.full, 1);
     }
     return buffer;
 }
@@ -732,5 +735,6 @@ test_device_break(Device *device, const char *reason)
     TestDevice *test = test_device(device);
     mutex_lock(&test->lock);
     test->fault = reason;
+    atomic_store_relaxed(&test->device.counts.broken, 1);
     mutex_unlock(&test->lock);
 }

@@ -278,6 +278,7 @@ cuda_device_open(Call *call, const PluginOptions *options, PluginDevice *ret_dev
         close_parts(made);
         return status;
     }
+    cuda_errors_count(&made->device.counts);
     *ret_device = (PluginDevice){
         .device = &made->device,
         .card = made->card.name,
@@ -291,6 +292,7 @@ cuda_device_open(Call *call, const PluginOptions *options, PluginDevice *ret_dev
 void
 cuda_device_close(PluginDevice *device)
 {
+    cuda_errors_count(NULL);
     close_parts(cuda_device(device->device));
     *device = (PluginDevice){0};
 }

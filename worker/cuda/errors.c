@@ -56,7 +56,14 @@ static const Status error_statuses[ERROR_CLASS_COUNT] = {
 
 static Mutex fault_lock = MUTEX_INITIALIZER;
 static char fault_text[ERROR_MESSAGE_SIZE];
-static const char *fault; /* atomic: fault_text, once it is written */
+static const char *fault;     /* atomic: fault_text, once it is written */
+static DeviceCounts *counted; /* atomic */
+
+void
+cuda_errors_count(DeviceCounts *counts)
+{
+    atomic_store_release(&counted, counts);
+}
 
 const char *
 cuda_fault(void)
@@ -78,6 +85,10 @@ cuda_break(int error, const char *what, Slice node)
                 "; the last work enqueued before was of node '%.*s'", SLICE_PRINT(node));
         }
         atomic_store_release(&fault, (const char *)fault_text);
+        DeviceCounts *counts = atomic_load_acquire(&counted);
+        if (counts != NULL) {
+            atomic_add_relaxed(&counts->broken, 1);
+        }
     }
     mutex_unlock(&fault_lock);
 }
@@ -119,6 +130,15 @@ tell_memory(char text[96])
     return text;
 }
 
+static void
+count_refusal(void)
+{
+    DeviceCounts *counts = atomic_load_acquire(&counted);
+    if (counts != NULL) {
+        atomic_add_relaxed(&counts->refused, 1);
+    }
+}
+
 Failure
 cuda_failure(int error, const char *what, Slice node)
 {
@@ -134,6 +154,9 @@ cuda_failure(int error, const char *what, Slice node)
     const char *broken = cuda_fault();
     if (broken != NULL) {
         return failure_of(STATUS_UNAVAILABLE, (Slice){0}, "%s: the card is out of service: %s", what, broken);
+    }
+    if (class == ERROR_REFUSED) {
+        count_refusal();
     }
     if (class == ERROR_MEMORY) {
         return failure_of(

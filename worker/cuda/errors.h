@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "shared/base/failure.h"
+#include "worker/runtime/device.h"
 
 /* Beside CUDA's codes: the host has no memory for what describes the card's work. */
 enum { CUDA_ERROR_HOST_MEMORY = -1 };
@@ -25,6 +25,10 @@ Failure cuda_failure(int error, const char *what, Slice node);
 /* Takes the card out of service for an error that its work met while it ran; `node` as above. What is said
  * first stays. */
 void cuda_break(int error, const char *what, Slice node);
+
+/* Has errors counted there from now on: those that are refusals, and those that break the card; NULL: they
+ * are not counted. */
+void cuda_errors_count(DeviceCounts *counts);
 
 /* Returns why the card is out of service, or NULL. The text lives as long as the process. */
 const char *cuda_fault(void);

@@ -23,13 +23,18 @@ typedef struct DeviceMemory {
     uint64_t largest_free; /* bytes of them that one allocation can have; 0 on the host */
 } DeviceMemory;
 
-/* The work that an accelerator was given. All are atomic. */
+/* The work that an accelerator was given, and what failed of it. All are atomic. */
 typedef struct DeviceCounts {
     uint64_t kernels;   /* nodes that it computed */
     uint64_t kept;      /* nodes about shapes that the host computed although it has kernels for them */
     uint64_t missing;   /* nodes that the host computed because it has no kernels for them */
     uint64_t uploads;   /* tensors copied to it during runs */
     uint64_t downloads; /* tensors copied from it */
+    uint64_t library;   /* nodes that a library of its vendor computed */
+    uint64_t plain;     /* nodes that such a library might have computed, and a kernel of ours did */
+    uint64_t full;      /* allocations for steps that found no room */
+    uint64_t refused;   /* calls that its driver refused: a step failed, the device serves on */
+    uint64_t broken;    /* errors that took it out of service */
 } DeviceCounts;
 
 /* Work for the threads of the device (for the CPU: its pool). Embedded in the struct of its owner, who

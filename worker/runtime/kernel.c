@@ -60,6 +60,7 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
     DeviceMemory memory = {0};
     char cached[128] = "";
     Device *device = output_device(context, index);
+    atomic_add_relaxed(&device->counts.full, 1);
     device->memory(device, &memory);
     if (memory.cached > 0) {
         (void)snprintf(cached, sizeof cached,

@@ -145,6 +145,11 @@ accelerator_counts(void)
         seen.missing = atomic_load_relaxed(&counts->missing);
         seen.uploads = atomic_load_relaxed(&counts->uploads);
         seen.downloads = atomic_load_relaxed(&counts->downloads);
+        seen.library = atomic_load_relaxed(&counts->library);
+        seen.plain = atomic_load_relaxed(&counts->plain);
+        seen.full = atomic_load_relaxed(&counts->full);
+        seen.refused = atomic_load_relaxed(&counts->refused);
+        seen.broken = atomic_load_relaxed(&counts->broken);
     }
     return seen;
 }
@@ -170,6 +175,64 @@ read_copies(size_t way)
     return (int64_t)(way == 0 ? counts.uploads : counts.downloads);
 }
 
+static const char *const computers[] = {"library", "plain kernel"};
+static const char *const troubles[] = {"out_of_memory", "refused", "broken"};
+static const char *const memory_kinds[] = {"in_use", "peak", "cached", "largest_free", "limit"};
+
+static int64_t
+read_library_nodes(size_t computer)
+{
+    DeviceCounts counts = accelerator_counts();
+    return (int64_t)(computer == 0 ? counts.library : counts.plain);
+}
+
+static int64_t
+read_troubles(size_t trouble)
+{
+    DeviceCounts counts = accelerator_counts();
+    uint64_t values[COUNT_OF(troubles)] = {counts.full, counts.refused, counts.broken};
+    return (int64_t)values[trouble];
+}
+
+static int64_t
+read_accelerator_memory(size_t kind)
+{
+    const Worker *worker = watched_worker();
+    const PluginDevice *accelerator = worker == NULL ? NULL : worker->options.accelerator;
+    DeviceMemory memory = {0};
+    if (accelerator != NULL) {
+        accelerator->device->memory(accelerator->device, &memory);
+    }
+    uint64_t values[COUNT_OF(memory_kinds)] = {
+        memory.in_use, memory.peak, memory.cached, memory.largest_free, memory.limit};
+    return (int64_t)values[kind];
+}
+
+static int64_t
+read_in_service(size_t series)
+{
+    (void)series;
+    const Worker *worker = watched_worker();
+    const PluginDevice *accelerator = worker == NULL ? NULL : worker->options.accelerator;
+    return accelerator != NULL && accelerator->device->fault(accelerator->device) == NULL;
+}
+
+METRIC_DEFINE(metric_accelerator_in_service, 1, .name = "sluice_worker_accelerator_in_service",
+    .kind = METRIC_READ, .help = "1: the worker has an accelerator that serves.", .read = read_in_service);
+METRIC_DEFINE(metric_accelerator_memory, COUNT_OF(memory_kinds),
+    .name = "sluice_worker_accelerator_memory_bytes", .kind = METRIC_READ,
+    .help = "Memory of the accelerator, which one allocation can have as much of as is in its largest free "
+            "block.",
+    .labels = {METRIC_LABEL("kind", memory_kinds)}, .read = read_accelerator_memory);
+METRIC_DEFINE(metric_accelerator_errors, COUNT_OF(troubles), .name = "sluice_worker_accelerator_errors_total",
+    .kind = METRIC_COUNTER,
+    .help = "Allocations that found no room, calls that the driver refused, and errors that broke the "
+            "accelerator.",
+    .labels = {METRIC_LABEL("class", troubles)}, .read = read_troubles);
+METRIC_DEFINE(metric_library_nodes, COUNT_OF(computers), .name = "sluice_worker_library_nodes_total",
+    .kind = METRIC_COUNTER,
+    .help = "Nodes for which the accelerator's vendor has a library, by what computed them.",
+    .labels = {METRIC_LABEL("by", computers)}, .read = read_library_nodes);
 METRIC_DEFINE(metric_accelerator_nodes, COUNT_OF(node_places),
     .name = "sluice_worker_accelerator_nodes_total", .kind = METRIC_COUNTER,
     .help = "Nodes for which the accelerator has a kernel, by what computed them: the host computes shapes.",
@@ -222,8 +285,12 @@ static const Metric *const metrics[] = {
     &metric_cache_entries,
     &metric_cache_lookups,
     &metric_memory,
+    &metric_accelerator_in_service,
+    &metric_accelerator_memory,
+    &metric_accelerator_errors,
     &metric_accelerator_nodes,
     &metric_missing_kernels,
+    &metric_library_nodes,
     &metric_copies,
     &metric_blob_files,
     &metric_blob_bytes,

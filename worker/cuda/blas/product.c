@@ -213,6 +213,8 @@ blas_multiply(KernelContext *context, CudaType type, const CudaProduct *product,
         TRY(run_product(context, blas, &description, product, &refusal));
     }
     (void)atomic_fetch_add_relaxed(&refusals[refusal], 1);
+    DeviceCounts *counts = &context->device->counts;
+    atomic_add_relaxed(refusal == BLAS_ACCEPTED ? &counts->library : &counts->plain, 1);
     *ret_refusal = refusal;
     return STATUS_OK;
 }

@@ -134,6 +134,7 @@ make_room(const Visit *visit, Device *device, Tensor *ret_made)
     if (buffer == NULL) {
         DeviceMemory memory = {0};
         device->memory(device, &memory);
+        atomic_add_relaxed(&device->counts.full, 1);
         return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
             "variable '%.*s' of %zu bytes does not fit: %" PRIu64 " of %" PRIu64
             " bytes of the memory of the %s are in use",

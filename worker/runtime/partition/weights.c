@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -122,6 +123,7 @@ upload_value(Call *call, Device *accelerator, uint64_t tenant, const Tensor *val
     if (buffer == NULL) {
         DeviceMemory memory = {0};
         accelerator->memory(accelerator, &memory);
+        atomic_add_relaxed(&accelerator->counts.full, 1);
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "a constant of %zu bytes does not fit: %" PRIu64 " of %" PRIu64
             " bytes of the memory of the %s are in use",
