@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shared/base/mutex.h"
+#include "tests/support/cuda_on_cpu/capture.h"
 #include "tests/support/cuda_on_cpu/cuda_on_cpu.h"
 
 enum { FUNCTIONS_MAX = 96, DEVICES_MAX = 8 };
@@ -417,7 +418,7 @@ cudaMalloc(void **data, size_t size)
 {
     cudaError_t error = runtime_enter("cudaMalloc");
     if (error == cudaSuccess) {
-        error = streams_check_unsafe_call();
+        error = capture_refuse_unsafe_call();
     }
     if (error == cudaSuccess) {
         *data = size == 0 ? NULL : device_memory_take(size);
@@ -432,7 +433,7 @@ cudaFree(void *data)
 {
     cudaError_t error = runtime_enter("cudaFree");
     if (error == cudaSuccess) {
-        error = streams_check_unsafe_call();
+        error = capture_refuse_unsafe_call();
     }
     if (error == cudaSuccess) {
         streams_finish();
@@ -447,7 +448,7 @@ cudaHostAlloc(void **data, size_t size, unsigned flags)
     (void)flags;
     cudaError_t error = runtime_enter("cudaHostAlloc");
     if (error == cudaSuccess) {
-        error = streams_check_unsafe_call();
+        error = capture_refuse_unsafe_call();
     }
     if (error == cudaSuccess) {
         *data = pinned_memory_take(size);

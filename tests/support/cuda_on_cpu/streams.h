@@ -1,7 +1,6 @@
-/* Streams, events and captures. A stream does its work as late as it may: when somebody waits for it, or when
- * a draw says so, on the thread of whoever called; so work that should have been ordered by an event and is
- * not comes in the wrong order. A capture records its work in a list, and calls that CUDA refuses in a
- * capture get its error codes.
+/* Streams and events. A stream does its work as late as it may: when somebody waits for it, or when a draw
+ * says so, on the thread of whoever called; so work that should have been ordered by an event and is not
+ * comes in the wrong order.
  *
  * Threads: any; the lock of runtime.h. */
 #pragma once
@@ -37,7 +36,3 @@ void streams_finish(void);
 
 /* Forgets all streams and their work. */
 void streams_drop(void);
-
-/* Returns cudaErrorStreamCaptureUnsupported, and breaks the captures, when one of them forbids this thread to
- * call what may synchronise the device; else cudaSuccess. */
-cudaError_t streams_check_unsafe_call(void);
