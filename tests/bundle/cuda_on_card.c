@@ -14,6 +14,14 @@ cuda_on_cpu_set_memory(size_t size)
     (void)size;
 }
 
+void
+cuda_on_cpu_guard(cudaStream_t stream, bool (*may_use)(const void *owner), const void *owner)
+{
+    (void)stream;
+    (void)may_use;
+    (void)owner;
+}
+
 uint64_t
 cuda_on_cpu_calls(const char *function)
 {

@@ -7,6 +7,12 @@
 
 #include "shared/base/atomic.h"
 
+static bool
+is_turn_of(const void *lane)
+{
+    return cuda_lane_is_mine(lane);
+}
+
 CudaBench
 cuda_bench_open(Call *call, const char *device, uint64_t memory, uint64_t pinned)
 {
@@ -25,6 +31,8 @@ cuda_bench_open(Call *call, const char *device, uint64_t memory, uint64_t pinned
     bench.card = bench.opened.device;
     bench.lane = bench.card->open_lane(bench.card);
     assert_non_null(bench.lane);
+    CudaLane *lane = cuda_lane(bench.lane);
+    cuda_on_cpu_guard(lane->stream, is_turn_of, lane);
     return bench;
 }
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,10 @@ void cuda_on_cpu_break(cudaError_t error);
 /* The same, by the next kernel that runs: it is found later, by a call that waits or asks. Also by
  * CUDA_ON_CPU_FAULT: an illegal address, once a file of this name is there. */
 void cuda_on_cpu_break_in_kernel(cudaError_t error);
+
+/* Ends the process from now on when something is enqueued in the stream by a thread for which may_use(owner)
+ * is false: CUDA itself lets any thread use any stream. */
+void cuda_on_cpu_guard(cudaStream_t stream, bool (*may_use)(const void *owner), const void *owner);
 
 /* Returns how often the function was called since the last reset ("launch": kernels). */
 uint64_t cuda_on_cpu_calls(const char *function);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/support/cuda_on_cpu/capture.h"
+#include "tests/support/cuda_on_cpu/cuda_on_cpu.h"
 #include "tests/support/cuda_on_cpu/grid.h"
 #include "tests/support/cuda_on_cpu/memory.h"
 #include "tests/support/cuda_on_cpu/runtime.h"
@@ -18,10 +19,28 @@ static struct {
 } shared_limits[FUNCTIONS_MAX];
 static size_t shared_limit_count;
 
+void
+cuda_on_cpu_guard(cudaStream_t handle, bool (*may_use)(const void *owner), const void *owner)
+{
+    Stream *stream = stream_of(handle);
+    stream->may_use = may_use;
+    stream->owner = owner;
+}
+
+static void
+check_user(const Stream *stream)
+{
+    if (stream->may_use != NULL && !stream->may_use(stream->owner)) {
+        fprintf(stderr, "cuda_on_cpu: a stream was used by a thread whose turn it is not\n");
+        abort();
+    }
+}
+
 /* Takes over the reference to `work`. */
 static void
 do_later(Stream *stream, Work *work)
 {
+    check_user(stream);
     if (stream->capture != NULL) {
         capture_record(stream, work);
     } else {
@@ -334,6 +353,7 @@ cudaEventDestroy(cudaEvent_t event)
 static void
 record_event(Event *event, Stream *stream)
 {
+    check_user(stream);
     event->stream = stream;
     event->capture_number = capture_number(stream);
     event->position = stream->captured;
@@ -357,6 +377,7 @@ cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 static cudaError_t
 wait_for_event(Stream *stream, Event *event)
 {
+    check_user(stream);
     Graph *capture = capture_of(event);
     if (capture != NULL) {
         return capture_wait(stream, event, capture);

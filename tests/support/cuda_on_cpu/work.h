@@ -52,6 +52,8 @@ struct Stream {
     bool is_origin;
     size_t captured; /* number of its last work in the capture */
     size_t joined;   /* number of its work that another stream of the capture has waited for */
+    bool (*may_use)(const void *owner); /* cuda_on_cpu_guard(); NULL: anybody may */
+    const void *owner;
 };
 
 /* Returns zeroes; never NULL. */

@@ -311,6 +311,24 @@ the_stream_is_taken_only_in_a_turn_of_the_lane(void **state)
     assert_int_equal(signal_of(take_stream_without_a_turn, *state), SIGABRT);
 }
 
+/* A kernel may keep its stream, and another thread may have the lane by then: only the runtime sees that. */
+static void
+use_stream_behind_the_turn(void *context)
+{
+    CudaBench bench = cuda_bench_open(context, "", 8 * MIB, 0);
+    TensorBuffer *buffer = cuda_bench_new(&bench, LARGE);
+    bench.card->enter(bench.card, bench.lane);
+    cudaStream_t kept = cuda_lane_stream(cuda_lane(bench.lane));
+    assert_status((Call *)context, STATUS_OK, bench.card->leave(context, bench.card, bench.lane));
+    (void)cudaMemsetAsync(buffer->data, 0, LARGE, kept);
+}
+
+static void
+the_stream_is_used_only_in_a_turn_of_the_lane(void **state)
+{
+    assert_int_equal(signal_of(use_stream_behind_the_turn, *state), SIGABRT);
+}
+
 int
 main(void)
 {
@@ -326,6 +344,7 @@ main(void)
         CALL_TEST(a_tenant_never_sees_anothers_bytes),
         CALL_TEST(the_host_cannot_read_what_a_kernel_makes),
         CALL_TEST(the_stream_is_taken_only_in_a_turn_of_the_lane),
+        CALL_TEST(the_stream_is_used_only_in_a_turn_of_the_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
