@@ -36,7 +36,8 @@ sluice.REPLY_SECONDS = TIMEOUT_MS / 1000
 SHAPES = {"the host needs it to know a shape or what runs", "it follows from shapes on the host"}
 KEPT = SHAPES | {"it reads no elements: what it passes on stays where it lies", "it computes nothing, and waits for what does"}
 NO_KERNEL = "the accelerator has no kernel for its types and attributes"
-MISSING = {"onnx::Gather", "GatherV2", "OneHot"}  # ops whose kernels are not there yet
+MISSING = {"OneHot"}  # ops whose kernels are not there yet
+MISSING_IN_FUNCTIONS = 1  # how many nodes in functions' bodies: a Pad by reflection
 
 
 class Model:
@@ -132,6 +133,7 @@ class Answer:
         client = cluster.client()
         session = client.session()
         graph, request = model.push(client, session)
+        self.feed_count = len(request["feeds"])
         card = Card(cluster.workers[0])
         begun = time.monotonic()
         self.outputs = client.step(session, {**request, "options": {"timeout_ms": TIMEOUT_MS}})["outputs"]
@@ -164,10 +166,10 @@ def _expect_card(model, answer):
         assert group.get("reason") in KEPT or (group["reason"] == NO_KERNEL and set(ops) <= MISSING), group
     if model.has_functions:  # whose nodes are not in the plan
         assert all(answer.counts[name] >= count for name, count in planned.items()), answer.counts
-        assert MISSING or answer.counts["missing"] == 0, answer.counts
+        assert answer.counts["missing"] <= MISSING_IN_FUNCTIONS, answer.counts
         return
     assert there > 0 and answer.counts == planned, answer.counts
-    assert len(downloads) == len(answer.outputs) or planned["missing"] > 0, downloads
+    assert planned["uploads"] <= answer.feed_count and len(downloads) == len(answer.outputs), answer.copied
 
 
 def _compare(models):
