@@ -13,9 +13,9 @@ __device__ __forceinline__ C
 block_join(C value)
 {
     __shared__ C parts[WARPS_MAX];
-    int lane = static_cast<int>(threadIdx.x) % WARP_THREADS;
-    int warp = static_cast<int>(threadIdx.x) / WARP_THREADS;
-    int warps = static_cast<int>(blockDim.x) / WARP_THREADS;
+    int lane = (int)threadIdx.x % WARP_THREADS;
+    int warp = (int)threadIdx.x / WARP_THREADS;
+    int warps = (int)blockDim.x / WARP_THREADS;
     for (int by = WARP_THREADS / 2; by > 0; by /= 2) {
         value = F::join(value, __shfl_xor_sync(0xffffffffU, value, by));
     }

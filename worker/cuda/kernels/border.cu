@@ -34,7 +34,7 @@ border_kernel(CudaBorder border)
             source += border_source(border.mode, position, border.inner[d]) * border.strides[d];
             rest = next;
         }
-        static_cast<T *>(border.to)[i] = static_cast<const T *>(border.from)[source];
+        ((T *)border.to)[i] = ((const T *)border.from)[source];
     }
 }
 
@@ -47,7 +47,7 @@ band_kernel(CudaBand band)
         int64_t matrix = index_quotient(row, band.rows);
         int64_t below = row - matrix * band.rows - (i - row * band.columns);
         bool is_kept = (band.lower < 0 || below <= band.lower) && (band.upper < 0 || -below <= band.upper);
-        static_cast<T *>(band.to)[i] = is_kept ? static_cast<const T *>(band.from)[i] : T{};
+        ((T *)band.to)[i] = is_kept ? ((const T *)band.from)[i] : T{};
     }
 }
 

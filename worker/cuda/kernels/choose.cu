@@ -9,9 +9,9 @@ choose_kernel(CudaMap map)
     for (int64_t i = index_first(); i < map.count; i += index_step()) {
         int64_t at[CUDA_MAP_INPUTS_MAX] = {0, 0, 0};
         index_offsets<CUDA_MAP_INPUTS_MAX>(i, map.rank, map.sizes, map.strides, at);
-        bool is_first = static_cast<const uint8_t *>(map.inputs[0])[at[0]] != 0;
-        static_cast<T *>(map.output)[i] = is_first ? static_cast<const T *>(map.inputs[1])[at[1]]
-                                                   : static_cast<const T *>(map.inputs[2])[at[2]];
+        bool is_first = ((const uint8_t *)map.inputs[0])[at[0]] != 0;
+        ((T *)map.output)[i] =
+            is_first ? ((const T *)map.inputs[1])[at[1]] : ((const T *)map.inputs[2])[at[2]];
     }
 }
 
@@ -19,9 +19,9 @@ template <typename T>
 static int
 choose(const CudaMap *map, cudaStream_t stream)
 {
-    return static_cast<int>(map->count == 0 ? cudaSuccess
-                                            : cuda_launch(choose_kernel<T>, index_grid(map->count),
-                                                  dim3(INDEX_THREADS), 0, stream, *map));
+    return (int)(map->count == 0 ? cudaSuccess
+                                 : cuda_launch(choose_kernel<T>, index_grid(map->count), dim3(INDEX_THREADS),
+                                       0, stream, *map));
 }
 
 extern "C" int
@@ -57,8 +57,8 @@ clip(const CudaMap *map, cudaStream_t stream)
         return cudaSuccess;
     }
     return cuda_launch(clip_kernel<T>, index_grid(map->count), dim3(INDEX_THREADS), 0, stream,
-        static_cast<const T *>(map->inputs[0]), static_cast<const T *>(map->inputs[1]),
-        static_cast<const T *>(map->inputs[2]), static_cast<T *>(map->output), map->count);
+        (const T *)map->inputs[0], (const T *)map->inputs[1], (const T *)map->inputs[2], (T *)map->output,
+        map->count);
 }
 
 extern "C" int
@@ -71,7 +71,7 @@ cuda_clip(CudaType type, const CudaMap *map, cudaStream_t stream)
 __device__ __forceinline__ int64_t
 truncate_within(double value, double end)
 {
-    return static_cast<int64_t>(value >= -end && value < end ? value : -end);
+    return (int64_t)(value >= -end && value < end ? value : -end);
 }
 
 template <typename T>
@@ -88,9 +88,9 @@ truncate_unsigned(double value)
 {
     double end = sizeof(T) < sizeof(uint64_t) ? 0x1p31 : 0x1p63;
     if (sizeof(T) >= sizeof(uint32_t) && value >= end && value < 2 * end) {
-        return static_cast<uint64_t>(value);
+        return (uint64_t)value;
     }
-    return static_cast<uint64_t>(truncate_within(value, end));
+    return (uint64_t)truncate_within(value, end);
 }
 
 /* Stores a value of one of the three widest types, which hold all others exactly. */
@@ -99,15 +99,14 @@ __device__ __forceinline__ void
 store_converted(T *output, int64_t i, V value, bool is_bool)
 {
     if (is_bool) {
-        output[i] = static_cast<T>(value != 0);
+        output[i] = (T)(value != 0);
     } else if constexpr (is_floating<T>()) {
-        store(output, i, static_cast<Accumulator<T>>(value));
+        store(output, i, (Accumulator<T>)value);
     } else if constexpr (is_floating<V>()) {
-        bool is_signed = static_cast<T>(-1) < static_cast<T>(1);
-        output[i] = is_signed ? static_cast<T>(truncate_signed<T>(value))
-                              : static_cast<T>(truncate_unsigned<T>(value));
+        bool is_signed = (T)(-1) < (T)1;
+        output[i] = is_signed ? (T)(truncate_signed<T>(value)) : (T)(truncate_unsigned<T>(value));
     } else {
-        output[i] = static_cast<T>(value);
+        output[i] = (T)value;
     }
 }
 
@@ -117,7 +116,7 @@ convert_element(CudaType from, const void *input, T *output, int64_t i, bool is_
 {
 #define CONVERT(upper, stored, wide)                                                                         \
     case upper:                                                                                              \
-        store_converted(output, i, static_cast<wide>(load(static_cast<const stored *>(input), i)), is_bool); \
+        store_converted(output, i, (wide)(load((const stored *)(input), i)), is_bool);                       \
         break;
     switch (from) {
         CONVERT(CUDA_BOOL, uint8_t, uint64_t)
@@ -157,7 +156,7 @@ convert(CudaType from, const void *input, void *output, int64_t count, bool is_b
         return cudaSuccess;
     }
     return cuda_launch(convert_kernel<T>, index_grid(count), dim3(INDEX_THREADS), 0, stream, from, input,
-        static_cast<T *>(output), count, is_bool);
+        (T *)output, count, is_bool);
 }
 
 extern "C" int

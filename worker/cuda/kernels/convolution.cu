@@ -33,7 +33,7 @@ row_of(const CudaWindow &window, int64_t index, int64_t count)
     Row row = {};
     row.is_there = index < count;
     for (int dimension = CUDA_WINDOW_RANK_MAX - 1; dimension >= 0; dimension--) {
-        const int64_t at = index % window.output_size[dimension];
+        int64_t at = index % window.output_size[dimension];
         index /= window.output_size[dimension];
         row.start[dimension] = at * window.stride[dimension] - window.before[dimension];
         row.input += row.start[dimension] * window.input.space[dimension];
@@ -50,10 +50,10 @@ element_of(const CudaConvolution &convolution, int64_t index, int64_t count)
     const CudaWindow &window = convolution.window;
     Element element = {};
     element.is_there = index < count;
-    const int64_t channel = index % convolution.inputs;
+    int64_t channel = index % convolution.inputs;
     index /= convolution.inputs;
     for (int dimension = CUDA_WINDOW_RANK_MAX - 1; dimension >= 0; dimension--) {
-        const int64_t at = index % window.size[dimension];
+        int64_t at = index % window.size[dimension];
         index /= window.size[dimension];
         element.place[dimension] = at * window.dilation[dimension];
         element.input += element.place[dimension] * window.input.space[dimension];
@@ -70,7 +70,7 @@ is_in_input(const CudaWindow &window, const Row &row, const Element &element)
     bool is_inside = row.is_there && element.is_there;
 #pragma unroll
     for (int dimension = 0; dimension < CUDA_WINDOW_RANK_MAX; dimension++) {
-        const int64_t at = row.start[dimension] + element.place[dimension];
+        int64_t at = row.start[dimension] + element.place[dimension];
         is_inside = is_inside && at >= 0 && at < window.input_size[dimension];
     }
     return is_inside;
@@ -80,7 +80,7 @@ template <typename T, typename C>
 __device__ __forceinline__ void
 store_sum(const CudaConvolution &convolution, const Row &row, int64_t channel, C sum)
 {
-    const int64_t position = row.output + channel * convolution.window.output.channel;
+    int64_t position = row.output + channel * convolution.window.output.channel;
     store((T *)convolution.output, position, finish_sum<T>(convolution.epilogue, sum, position, channel));
 }
 
@@ -96,13 +96,13 @@ convolve_tiles_kernel(const CudaConvolution convolution, int64_t positions, int6
     __shared__ C a[DEPTH][TILE + 1];
     __shared__ C b[DEPTH][TILE + 1];
     const CudaWindow &window = convolution.window;
-    const bool is_channels_last = window.input.channel == 1;
-    const bool is_filter_output_next = convolution.filter_steps.output == 1;
-    const int thread = (int)(threadIdx.y * SIDE + threadIdx.x);
+    bool is_channels_last = window.input.channel == 1;
+    bool is_filter_output_next = convolution.filter_steps.output == 1;
+    int thread = (int)(threadIdx.y * SIDE + threadIdx.x);
     for (int64_t tile = blockIdx.x; tile < tile_count; tile += gridDim.x) {
-        const int64_t group = tile / (row_tiles * column_tiles);
-        const int64_t first_row = tile / column_tiles % row_tiles * TILE;
-        const int64_t first_column = tile % column_tiles * TILE;
+        int64_t group = tile / (row_tiles * column_tiles);
+        int64_t first_row = tile / column_tiles % row_tiles * TILE;
+        int64_t first_column = tile % column_tiles * TILE;
         const T *input = (const T *)convolution.input + group * convolution.inputs * window.input.channel;
         const T *filter = (const T *)convolution.filter + group * convolution.filter_steps.group;
         C sums[EACH][EACH] = {};
@@ -115,16 +115,16 @@ convolve_tiles_kernel(const CudaConvolution convolution, int64_t positions, int6
             }
             __syncthreads();
             for (int at = thread; at < TILE * DEPTH; at += SIDE * SIDE) {
-                const int row = is_channels_last ? at / DEPTH : at % TILE;
-                const int k = is_channels_last ? at % DEPTH : at / TILE;
+                int row = is_channels_last ? at / DEPTH : at % TILE;
+                int k = is_channels_last ? at % DEPTH : at / TILE;
                 a[k][row] = is_in_input(window, rows[row], elements[k])
                                 ? (C)load(input, rows[row].input + elements[k].input)
                                 : (C)0;
             }
             for (int at = thread; at < TILE * DEPTH; at += SIDE * SIDE) {
-                const int column = is_filter_output_next ? at % TILE : at / DEPTH;
-                const int k = is_filter_output_next ? at / TILE : at % DEPTH;
-                const bool is_inside = elements[k].is_there && first_column + column < convolution.outputs;
+                int column = is_filter_output_next ? at % TILE : at / DEPTH;
+                int k = is_filter_output_next ? at / TILE : at % DEPTH;
+                bool is_inside = elements[k].is_there && first_column + column < convolution.outputs;
                 b[k][column] =
                     is_inside ? (C)load(filter, (first_column + column) * convolution.filter_steps.output +
                                                     elements[k].filter)
@@ -148,7 +148,7 @@ convolve_tiles_kernel(const CudaConvolution convolution, int64_t positions, int6
             const Row &row = rows[threadIdx.y + i * SIDE];
 #pragma unroll
             for (int j = 0; j < EACH; j++) {
-                const int64_t column = first_column + threadIdx.x + j * SIDE;
+                int64_t column = first_column + threadIdx.x + j * SIDE;
                 if (row.is_there && column < convolution.outputs) {
                     store_sum<T>(convolution, row, group * convolution.outputs + column, sums[i][j]);
                 }
@@ -164,19 +164,19 @@ convolve_each_kernel(const CudaConvolution convolution, int64_t positions, int64
 {
     using C = Accumulator<T>;
     const CudaWindow &window = convolution.window;
-    const int64_t channels = convolution.groups * convolution.outputs;
+    int64_t channels = convolution.groups * convolution.outputs;
     for (int64_t at = index_first(); at < count; at += index_step()) {
         /* Neighbouring threads write neighbours in memory. */
-        const bool is_channels_last = window.output.channel == 1;
-        const int64_t channel = is_channels_last ? at % channels : at / positions;
-        const Row row = row_of(window, is_channels_last ? at / channels : at % positions, positions);
-        const int64_t group = channel / convolution.outputs;
+        bool is_channels_last = window.output.channel == 1;
+        int64_t channel = is_channels_last ? at % channels : at / positions;
+        Row row = row_of(window, is_channels_last ? at / channels : at % positions, positions);
+        int64_t group = channel / convolution.outputs;
         const T *input = (const T *)convolution.input + group * convolution.inputs * window.input.channel;
         const T *filter = (const T *)convolution.filter + group * convolution.filter_steps.group +
                           channel % convolution.outputs * convolution.filter_steps.output;
         C sum = 0;
         for (int64_t k = 0; k < depth; k++) {
-            const Element element = element_of(convolution, k, depth);
+            Element element = element_of(convolution, k, depth);
             if (is_in_input(window, row, element)) {
                 sum = multiply_add(
                     (C)load(input, row.input + element.input), (C)load(filter, element.filter), sum);
@@ -200,10 +200,10 @@ template <typename T, int EACH>
 static cudaError_t
 launch_tiles(const CudaConvolution *convolution, int64_t positions, int64_t depth, cudaStream_t stream)
 {
-    const int64_t row_tiles = (positions - 1) / (SIDE * EACH) + 1;
-    const int64_t column_tiles = (convolution->outputs - 1) / (SIDE * EACH) + 1;
-    const int64_t tiles = convolution->groups * row_tiles * column_tiles;
-    const dim3 grid((unsigned)(tiles < INDEX_BLOCKS_MAX ? tiles : INDEX_BLOCKS_MAX));
+    int64_t row_tiles = (positions - 1) / (SIDE * EACH) + 1;
+    int64_t column_tiles = (convolution->outputs - 1) / (SIDE * EACH) + 1;
+    int64_t tiles = convolution->groups * row_tiles * column_tiles;
+    dim3 grid((unsigned)(tiles < INDEX_BLOCKS_MAX ? tiles : INDEX_BLOCKS_MAX));
     return cuda_launch(convolve_tiles_kernel<T, EACH>, grid, dim3(SIDE, SIDE), 0, stream, *convolution,
         positions, depth, row_tiles, column_tiles, tiles);
 }
@@ -213,9 +213,9 @@ static cudaError_t
 convolve(const CudaConvolution *convolution, cudaStream_t stream)
 {
     enum { LARGE = 4, LARGE_TILES_MIN = 64 };
-    const int64_t positions = convolution->window.batch * multiply_all(convolution->window.output_size);
-    const int64_t depth = convolution->inputs * multiply_all(convolution->window.size);
-    const int64_t count = positions * convolution->groups * convolution->outputs;
+    int64_t positions = convolution->window.batch * multiply_all(convolution->window.output_size);
+    int64_t depth = convolution->inputs * multiply_all(convolution->window.size);
+    int64_t count = positions * convolution->groups * convolution->outputs;
     if (count == 0) {
         return cudaSuccess;
     }
@@ -223,8 +223,8 @@ convolve(const CudaConvolution *convolution, cudaStream_t stream)
         return cuda_launch(convolve_each_kernel<T>, index_grid(count), dim3(INDEX_THREADS), 0, stream,
             *convolution, positions, depth, count);
     }
-    const bool is_large = convolution->outputs > SIDE && positions > SIDE &&
-                          count >= (int64_t)LARGE_TILES_MIN * SIDE * SIDE * LARGE * LARGE;
+    bool is_large = convolution->outputs > SIDE && positions > SIDE &&
+                    count >= (int64_t)LARGE_TILES_MIN * SIDE * SIDE * LARGE * LARGE;
     return is_large ? launch_tiles<T, LARGE>(convolution, positions, depth, stream)
                     : launch_tiles<T, 1>(convolution, positions, depth, stream);
 }

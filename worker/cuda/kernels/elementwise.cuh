@@ -7,7 +7,7 @@
 #include "worker/cuda/kernels/index.cuh"
 
 /* A number in the type in which the function computes. */
-#define NUMBER(value) static_cast<C>(value)
+#define NUMBER(value) (C)(value)
 
 /* Selu's fixed point: mean 0, variance 1 (Klambauer et al., 2017). */
 #define SELU_ALPHA NUMBER(1.6732632423543772848170429916717)
@@ -49,7 +49,7 @@ __device__ __forceinline__ int64_t
 divide(int64_t a, int64_t b)
 {
     if (b == -1) {
-        return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+        return (int64_t)(0 - (uint64_t)a);
     }
     return b == 0 ? 0 : a / b;
 }
@@ -94,19 +94,19 @@ power(uint64_t base, uint64_t exponent)
 __device__ __forceinline__ int64_t
 power(int64_t base, int64_t exponent)
 {
-    return static_cast<int64_t>(power(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
+    return (int64_t)(power((uint64_t)base, (uint64_t)exponent));
 }
 
 template <typename F, typename T, typename C, typename R>
 __device__ __forceinline__ void
 map_element(const CudaMap &map, const int64_t *at, int64_t i)
 {
-    C a = static_cast<C>(load(static_cast<const T *>(map.inputs[0]), at[0]));
-    C b = F::inputs > 1 ? static_cast<C>(load(static_cast<const T *>(map.inputs[1]), at[1])) : C();
-    C c = F::inputs > 2 ? static_cast<C>(load(static_cast<const T *>(map.inputs[2]), at[2])) : C();
-    C p = static_cast<C>(map.parameters[0]);
-    C q = static_cast<C>(map.parameters[1]);
-    store(static_cast<R *>(map.output), i, F::of(a, b, c, p, q));
+    C a = (C)(load((const T *)map.inputs[0], at[0]));
+    C b = F::inputs > 1 ? (C)(load((const T *)map.inputs[1], at[1])) : C();
+    C c = F::inputs > 2 ? (C)(load((const T *)map.inputs[2], at[2])) : C();
+    C p = (C)map.parameters[0];
+    C q = (C)map.parameters[1];
+    store((R *)map.output, i, F::of(a, b, c, p, q));
 }
 
 /* The walk of rank 1 at most: each input goes on by its one stride. */
@@ -158,6 +158,6 @@ map_elements(const CudaMap *map, cudaStream_t stream)
         of(C a, C b, C c, C p, C q)                                                                          \
         {                                                                                                    \
             (void)a, (void)b, (void)c, (void)p, (void)q;                                                     \
-            return static_cast<result>(expression);                                                          \
+            return (result)(expression);                                                                     \
         }                                                                                                    \
     };

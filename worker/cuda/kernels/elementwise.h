@@ -82,7 +82,7 @@ extern "C" {
 /* All that has an order: X(name, inputs, of floats, of signed, of unsigned integers), which compute in 64
  * bits. */
 #define CUDA_REAL_MAPS(X)                                                                                    \
-    X(ABSOLUTE, 1, fabs(a), a < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(a)) : a, a)               \
+    X(ABSOLUTE, 1, fabs(a), a < 0 ? (int64_t)(0 - (uint64_t)a) : a, a)                                       \
     X(SIGN, 1, a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a, (a > 0) - (a < 0), a > 0)                            \
     X(ROUND_DOWN, 1, floor(a), a, a)                                                                         \
     X(ROUND_UP, 1, ceil(a), a, a)                                                                            \

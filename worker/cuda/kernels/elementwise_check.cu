@@ -21,8 +21,7 @@ extern "C" int
 cuda_check_operands(CudaOperandRule rule, CudaType type, const void *operands, int64_t count,
     const CudaBlame *blame, cudaStream_t stream)
 {
-    return static_cast<int>(count == 0
-                                ? cudaSuccess
-                                : cuda_launch(check_operands_kernel, index_grid(count), dim3(INDEX_THREADS),
-                                      0, stream, rule, type, operands, count, *blame));
+    return (int)(count == 0 ? cudaSuccess
+                            : cuda_launch(check_operands_kernel, index_grid(count), dim3(INDEX_THREADS), 0,
+                                  stream, rule, type, operands, count, *blame));
 }

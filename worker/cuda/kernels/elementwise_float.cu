@@ -10,9 +10,9 @@ CUDA_FLOAT_MAPS(FLOAT_FUNCTION)
 extern "C" int
 cuda_map_float(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream)
 {
-    switch (static_cast<int>(function)) {
+    switch ((int)function) {
         CUDA_FLOAT_MAPS(FLOAT_CASE)
     default:
-        return static_cast<int>(cudaErrorInvalidValue);
+        return (int)cudaErrorInvalidValue;
     }
 }

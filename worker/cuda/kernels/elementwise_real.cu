@@ -34,11 +34,11 @@ CUDA_INTEGER_MAPS(INTEGER_FUNCTION)
 extern "C" int
 cuda_map_real(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream)
 {
-    switch (static_cast<int>(function)) {
+    switch ((int)function) {
         CUDA_NUMBER_MAPS(NUMBER_CASE)
         CUDA_REAL_MAPS(REAL_CASE)
         CUDA_INTEGER_MAPS(INTEGER_CASE)
     default:
-        return static_cast<int>(cudaErrorInvalidValue);
+        return (int)cudaErrorInvalidValue;
     }
 }

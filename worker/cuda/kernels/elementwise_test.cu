@@ -23,11 +23,11 @@ CUDA_BOOL_MAPS(TEST_FUNCTION)
 extern "C" int
 cuda_map_test(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream)
 {
-    switch (static_cast<int>(function)) {
+    switch ((int)function) {
         CUDA_FLOAT_TESTS(TEST_CASE)
         CUDA_COMPARISONS(COMPARISON_CASE)
         CUDA_BOOL_MAPS(BOOL_CASE)
     default:
-        return static_cast<int>(cudaErrorInvalidValue);
+        return (int)cudaErrorInvalidValue;
     }
 }

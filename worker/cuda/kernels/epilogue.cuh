@@ -9,7 +9,7 @@ template <typename C>
 __device__ __forceinline__ C
 clamp_value(C x, C low, C high)
 {
-    const C raised = x < low ? low : x;
+    C raised = x < low ? low : x;
     return raised > high ? high : raised;
 }
 
@@ -51,8 +51,8 @@ finish_sum(const CudaEpilogue &epilogue, C x, int64_t position, int64_t channel)
         x += load((const T *)epilogue.bias, channel);
     }
     if (epilogue.scale != nullptr) {
-        const C variance = load((const T *)epilogue.variance, channel) + (C)epilogue.epsilon;
-        const C factor = load((const T *)epilogue.scale, channel) / sqrt(variance);
+        C variance = load((const T *)epilogue.variance, channel) + (C)epilogue.epsilon;
+        C factor = load((const T *)epilogue.scale, channel) / sqrt(variance);
         x = (x - load((const T *)epilogue.mean, channel)) * factor +
             load((const T *)epilogue.offset, channel);
     }

@@ -40,7 +40,7 @@ gather_rows_kernel(CudaGatherRows gather, CudaBlame blame, int64_t width, int64_
         bool is_there = read_index(gather.indices, blame, element, gather.size, &index);
         if (gather.inner > 0) {
             int64_t source = (line * gather.size + index) * width + (i - row * width);
-            static_cast<T *>(gather.to)[i] = is_there ? static_cast<const T *>(gather.from)[source] : T{};
+            ((T *)gather.to)[i] = is_there ? ((const T *)gather.from)[source] : T{};
         }
     }
 }
@@ -61,7 +61,7 @@ gather_slices_kernel(CudaGatherSlices gather, CudaBlame blame, int64_t width, in
         if (gather.inner > 0) {
             int64_t source =
                 (index_quotient(tuple, gather.tuples) * gather.slices + slice) * width + (i - tuple * width);
-            static_cast<T *>(gather.to)[i] = is_there ? static_cast<const T *>(gather.from)[source] : T{};
+            ((T *)gather.to)[i] = is_there ? ((const T *)gather.from)[source] : T{};
         }
     }
 }
@@ -76,7 +76,7 @@ gather_elements_kernel(CudaGatherElements gather, CudaBlame blame)
         index_offsets<1>(i, gather.rank, gather.sizes, gather.strides, source);
         bool is_there = read_index(gather.indices, blame, i, gather.size, &index);
         source[0] += index * gather.along;
-        static_cast<T *>(gather.to)[i] = is_there ? static_cast<const T *>(gather.from)[source[0]] : T{};
+        ((T *)gather.to)[i] = is_there ? ((const T *)gather.from)[source[0]] : T{};
     }
 }
 

@@ -16,7 +16,7 @@ one_hot_kernel(CudaOneHot one_hot)
         bool is_read = load_integer(
             one_hot.type, one_hot.indices, outer * one_hot.inner + (i - row * one_hot.inner), &index);
         bool is_on = is_read && index == row - outer * one_hot.depth;
-        static_cast<T *>(one_hot.output)[i] = *static_cast<const T *>(is_on ? one_hot.on : one_hot.off);
+        ((T *)one_hot.output)[i] = *(const T *)(is_on ? one_hot.on : one_hot.off);
     }
 }
 
@@ -40,7 +40,7 @@ __global__ void
 range_kernel(C start, C delta, T *output, int64_t count)
 {
     for (int64_t i = index_first(); i < count; i += index_step()) {
-        store(output, i, start + static_cast<C>(i) * delta);
+        store(output, i, start + (C)i * delta);
     }
 }
 
@@ -48,11 +48,11 @@ template <typename T, typename C>
 static cudaError_t
 make_range(const void *start, const void *delta, void *output, int64_t count, cudaStream_t stream)
 {
-    C first = static_cast<C>(*static_cast<const T *>(start));
-    C step = static_cast<C>(*static_cast<const T *>(delta));
+    C first = (C)(*(const T *)start);
+    C step = (C)(*(const T *)delta);
     return count == 0 ? cudaSuccess
                       : cuda_launch(range_kernel<T, C>, index_grid(count), dim3(INDEX_THREADS), 0, stream,
-                            first, step, static_cast<T *>(output), count);
+                            first, step, (T *)output, count);
 }
 
 extern "C" int

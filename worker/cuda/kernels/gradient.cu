@@ -21,12 +21,12 @@ __device__ __forceinline__ Pixel
 pixel_of(const CudaConvolution &convolution, int64_t index, int64_t positions)
 {
     const CudaWindow &window = convolution.window;
-    const int64_t channels = convolution.groups * convolution.inputs;
-    const bool is_channels_last = window.input.channel == 1;
-    const int64_t channel = is_channels_last ? index % channels : index / positions % channels;
+    int64_t channels = convolution.groups * convolution.inputs;
+    bool is_channels_last = window.input.channel == 1;
+    int64_t channel = is_channels_last ? index % channels : index / positions % channels;
     int64_t rest =
         is_channels_last ? index / channels : index / (positions * channels) * positions + index % positions;
-    const int64_t group = channel / convolution.inputs;
+    int64_t group = channel / convolution.inputs;
     Pixel pixel = {};
     for (int dimension = CUDA_WINDOW_RANK_MAX - 1; dimension >= 0; dimension--) {
         pixel.place[dimension] = rest % window.input_size[dimension];
@@ -47,11 +47,10 @@ find_output(const CudaConvolution &convolution, int64_t element, Pixel *pixel)
     const CudaWindow &window = convolution.window;
     bool is_inside = true;
     for (int dimension = CUDA_WINDOW_RANK_MAX - 1; dimension >= 0; dimension--) {
-        const int64_t at = element % window.size[dimension];
+        int64_t at = element % window.size[dimension];
         element /= window.size[dimension];
-        const int64_t start =
-            pixel->place[dimension] + window.before[dimension] - at * window.dilation[dimension];
-        const int64_t output = start / window.stride[dimension];
+        int64_t start = pixel->place[dimension] + window.before[dimension] - at * window.dilation[dimension];
+        int64_t output = start / window.stride[dimension];
         is_inside = is_inside && start >= 0 && output * window.stride[dimension] == start &&
                     output < window.output_size[dimension];
         pixel->filter += at * convolution.filter_steps.space[dimension];
@@ -69,7 +68,7 @@ to_image_kernel(
     const T *gradient = (const T *)convolution.output;
     const T *filter = (const T *)convolution.filter;
     for (int64_t index = index_first(); index < count; index += index_step()) {
-        const Pixel pixel = pixel_of(convolution, index, positions);
+        Pixel pixel = pixel_of(convolution, index, positions);
         C sum = 0;
         for (int64_t element = 0; element < elements; element++) {
             Pixel met = pixel;
@@ -100,15 +99,15 @@ weight_of(const CudaConvolution &convolution, int64_t index)
     const CudaWindow &window = convolution.window;
     Weight weight = {};
     for (int dimension = CUDA_WINDOW_RANK_MAX - 1; dimension >= 0; dimension--) {
-        const int64_t at = index % window.size[dimension];
+        int64_t at = index % window.size[dimension];
         index /= window.size[dimension];
         weight.place[dimension] = at * window.dilation[dimension] - window.before[dimension];
         weight.filter += at * convolution.filter_steps.space[dimension];
     }
-    const int64_t input = index % convolution.inputs;
+    int64_t input = index % convolution.inputs;
     index /= convolution.inputs;
-    const int64_t output = index % convolution.outputs;
-    const int64_t group = index / convolution.outputs;
+    int64_t output = index % convolution.outputs;
+    int64_t group = index / convolution.outputs;
     weight.image = (group * convolution.inputs + input) * window.input.channel;
     weight.output = (group * convolution.outputs + output) * window.output.channel;
     weight.filter += group * convolution.filter_steps.group + input * convolution.filter_steps.input +
@@ -124,9 +123,9 @@ find_input(const CudaConvolution &convolution, int64_t position, Weight *weight)
     const CudaWindow &window = convolution.window;
     bool is_inside = true;
     for (int dimension = CUDA_WINDOW_RANK_MAX - 1; dimension >= 0; dimension--) {
-        const int64_t at = position % window.output_size[dimension];
+        int64_t at = position % window.output_size[dimension];
         position /= window.output_size[dimension];
-        const int64_t input = at * window.stride[dimension] + weight->place[dimension];
+        int64_t input = at * window.stride[dimension] + weight->place[dimension];
         is_inside = is_inside && input >= 0 && input < window.input_size[dimension];
         weight->image += input * window.input.space[dimension];
         weight->output += at * window.output.space[dimension];
@@ -159,7 +158,7 @@ to_filter_kernel(const CudaConvolution convolution, T *filter, int64_t count, in
     const T *image = (const T *)convolution.input;
     const T *gradient = (const T *)convolution.output;
     for (int64_t index = blockIdx.x; index < count; index += gridDim.x) {
-        const Weight weight = weight_of(convolution, index);
+        Weight weight = weight_of(convolution, index);
         C sum = 0;
         for (int64_t position = threadIdx.x; position < positions; position += blockDim.x) {
             Weight met = weight;
@@ -189,8 +188,8 @@ static cudaError_t
 convolve_to_image(const CudaConvolution *convolution, void *image, cudaStream_t stream)
 {
     const CudaWindow *window = &convolution->window;
-    const int64_t positions = multiply_all(window->input_size);
-    const int64_t count = window->batch * positions * convolution->groups * convolution->inputs;
+    int64_t positions = multiply_all(window->input_size);
+    int64_t count = window->batch * positions * convolution->groups * convolution->inputs;
     return count == 0 ? cudaSuccess
                       : cuda_launch(to_image_kernel<T>, index_grid(count), dim3(INDEX_THREADS), 0, stream,
                             *convolution, (T *)image, count, positions, multiply_all(window->size));
@@ -201,10 +200,10 @@ static cudaError_t
 convolve_to_filter(const CudaConvolution *convolution, void *filter, cudaStream_t stream)
 {
     const CudaWindow *window = &convolution->window;
-    const int64_t positions = window->batch * multiply_all(window->output_size);
-    const int64_t count =
+    int64_t positions = window->batch * multiply_all(window->output_size);
+    int64_t count =
         convolution->groups * convolution->outputs * convolution->inputs * multiply_all(window->size);
-    const int64_t blocks = count < INDEX_BLOCKS_MAX ? count : INDEX_BLOCKS_MAX;
+    int64_t blocks = count < INDEX_BLOCKS_MAX ? count : INDEX_BLOCKS_MAX;
     return count == 0 ? cudaSuccess
                       : cuda_launch(to_filter_kernel<T>, dim3((unsigned)blocks), dim3(FILTER_THREADS), 0,
                             stream, *convolution, (T *)filter, count, positions);

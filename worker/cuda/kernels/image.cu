@@ -11,5 +11,5 @@ extern "C" int
 cuda_image_check(void)
 {
     cudaFuncAttributes attributes;
-    return static_cast<int>(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(image_probe)));
+    return (int)(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(image_probe)));
 }

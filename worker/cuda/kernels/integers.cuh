@@ -9,7 +9,7 @@ load_integer(CudaType type, const void *data, int64_t index, int64_t *ret_value)
 {
 #define LOAD_INTEGER(upper, stored)                                                                          \
     case upper:                                                                                              \
-        *ret_value = static_cast<const stored *>(data)[index];                                               \
+        *ret_value = ((const stored *)(data))[index];                                                        \
         return true;
     switch (type) {
         LOAD_INTEGER(CUDA_INT8, int8_t)
@@ -23,8 +23,8 @@ load_integer(CudaType type, const void *data, int64_t index, int64_t *ret_value)
         break;
     }
 #undef LOAD_INTEGER
-    uint64_t value = static_cast<const uint64_t *>(data)[index];
+    uint64_t value = ((const uint64_t *)data)[index];
     bool is_read = value <= INT64_MAX;
-    *ret_value = is_read ? static_cast<int64_t>(value) : 0;
+    *ret_value = is_read ? (int64_t)value : 0;
     return is_read;
 }

@@ -11,7 +11,7 @@ static dim3
 line_grid(const CudaAlong &lines)
 {
     int64_t count = lines.outer * lines.inner;
-    return dim3(static_cast<unsigned>(count < LINE_BLOCKS_MAX ? count : LINE_BLOCKS_MAX));
+    return dim3((unsigned)(count < LINE_BLOCKS_MAX ? count : LINE_BLOCKS_MAX));
 }
 
 /* Returns the position of a line's first element. */
@@ -34,7 +34,7 @@ template <typename C>
 __device__ __forceinline__ C
 scan_block(C *parts, bool is_product, C value)
 {
-    int thread = static_cast<int>(threadIdx.x);
+    int thread = (int)threadIdx.x;
     parts[thread] = value;
     __syncthreads();
     for (int by = 1; by < LINE_THREADS; by *= 2) {
@@ -62,13 +62,13 @@ running_kernel(CudaRunning running)
             int64_t n = first + threadIdx.x;
             int64_t at = start + (running.is_reverse ? lines.size - 1 - n : n) * lines.inner;
             bool is_within = n < lines.size;
-            C value = is_within ? static_cast<C>(load(static_cast<const T *>(lines.input), at)) : none;
+            C value = is_within ? (C)(load((const T *)lines.input, at)) : none;
             C joined = scan_block(parts, running.is_product, value);
             C before = threadIdx.x == 0 ? none : parts[threadIdx.x - 1];
             C result = join_running(running.is_product, carried, running.is_exclusive ? before : joined);
             carried = join_running(running.is_product, carried, parts[LINE_THREADS - 1]);
             if (is_within) {
-                store(static_cast<T *>(lines.output), at, result);
+                store((T *)lines.output, at, result);
             }
             __syncthreads(); /* the next part writes `parts` again */
         }
@@ -129,8 +129,7 @@ template <typename T>
 __device__ __forceinline__ Accumulator<T>
 load_compared(const CudaExtremes &extremes, int64_t start, int64_t n)
 {
-    Accumulator<T> value =
-        load(static_cast<const T *>(extremes.lines.input), start + n * extremes.lines.inner);
+    Accumulator<T> value = load((const T *)extremes.lines.input, start + n * extremes.lines.inner);
     if constexpr (is_floating<T>()) {
         if (!extremes.nan_is_beyond) {
             Accumulator<T> end = extremes.is_largest ? -most_finite<T>() : most_finite<T>();
@@ -164,7 +163,7 @@ extremes_kernel(CudaExtremes extremes)
 {
     __shared__ int64_t found[LINE_THREADS];
     const CudaAlong &lines = extremes.lines;
-    int thread = static_cast<int>(threadIdx.x);
+    int thread = (int)threadIdx.x;
     for (int64_t line = blockIdx.x; line < lines.outer * lines.inner; line += gridDim.x) {
         int64_t start = line_start(lines, line);
         int64_t best = -1;
@@ -180,9 +179,9 @@ extremes_kernel(CudaExtremes extremes)
             __syncthreads();
         }
         if (thread == 0 && extremes.is_wide) {
-            static_cast<int64_t *>(lines.output)[line] = found[0] < 0 ? 0 : found[0];
+            ((int64_t *)lines.output)[line] = found[0] < 0 ? 0 : found[0];
         } else if (thread == 0) {
-            static_cast<int32_t *>(lines.output)[line] = static_cast<int32_t>(found[0] < 0 ? 0 : found[0]);
+            ((int32_t *)lines.output)[line] = (int32_t)(found[0] < 0 ? 0 : found[0]);
         }
         __syncthreads(); /* the next line writes `found` again */
     }

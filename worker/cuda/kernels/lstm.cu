@@ -6,8 +6,8 @@ template <typename C>
 __device__ C
 apply_gate(const CudaGateActivation &activation, C x)
 {
-    const C alpha = (C)activation.alpha;
-    const C beta = (C)activation.beta;
+    C alpha = (C)activation.alpha;
+    C beta = (C)activation.beta;
     switch (activation.function) {
     case CUDA_GATE_AFFINE:
         return alpha * x + beta;
@@ -39,7 +39,7 @@ template <typename C>
 __device__ __forceinline__ C
 apply_clipped(const CudaLstm &lstm, int activation, C x)
 {
-    const C clip = (C)lstm.clip;
+    C clip = (C)lstm.clip;
     return apply_gate(lstm.activations[activation], clip > 0 ? fmin(fmax(x, -clip), clip) : x);
 }
 
@@ -54,7 +54,7 @@ template <typename T> struct GateInputs {
     of(int gate) const
     {
         const T *biases = (const T *)lstm.biases;
-        const int64_t at = gate * lstm.hidden + unit;
+        int64_t at = gate * lstm.hidden + unit;
         T input = sums[at] + (biases == nullptr ? 0 : biases[at]);
         T before = turned[at] + (biases == nullptr ? 0 : biases[4 * lstm.hidden + at]);
         return input + before;
@@ -73,22 +73,22 @@ __device__ __forceinline__ void
 step_unit(const CudaLstm &lstm, int64_t turn, int64_t sequence, int64_t unit)
 {
     enum { INPUT, OUTPUT, FORGET, CANDIDATE };
-    const int64_t told = lstm.lengths == nullptr ? lstm.time : lstm.lengths[sequence];
-    const int64_t length = told < lstm.time ? told : lstm.time;
+    int64_t told = lstm.lengths == nullptr ? lstm.time : lstm.lengths[sequence];
+    int64_t length = told < lstm.time ? told : lstm.time;
     if (turn >= length) {
         return;
     }
-    const int64_t moment = lstm.is_reverse ? length - 1 - turn : turn;
+    int64_t moment = lstm.is_reverse ? length - 1 - turn : turn;
     const GateInputs<T> gates = {lstm,
         (const T *)lstm.sums + moment * lstm.sums_time_step + sequence * lstm.sums_batch_step,
         (const T *)lstm.turned + sequence * 4 * lstm.hidden, unit};
-    const int64_t at = sequence * lstm.state_batch_step + unit;
+    int64_t at = sequence * lstm.state_batch_step + unit;
     T *memory = (T *)lstm.memory;
-    const T before = memory[at];
-    const T input = apply_clipped(lstm, 0, gates.of(INPUT, before));
-    const T forget = lstm.couples_forget ? 1 - input : apply_clipped(lstm, 0, gates.of(FORGET, before));
-    const T after = forget * before + input * apply_clipped(lstm, 1, gates.of(CANDIDATE));
-    const T output = apply_clipped(lstm, 0, gates.of(OUTPUT, after)) * apply_clipped(lstm, 2, after);
+    T before = memory[at];
+    T input = apply_clipped(lstm, 0, gates.of(INPUT, before));
+    T forget = lstm.couples_forget ? 1 - input : apply_clipped(lstm, 0, gates.of(FORGET, before));
+    T after = forget * before + input * apply_clipped(lstm, 1, gates.of(CANDIDATE));
+    T output = apply_clipped(lstm, 0, gates.of(OUTPUT, after)) * apply_clipped(lstm, 2, after);
     memory[at] = after;
     ((T *)lstm.state)[at] = output;
     ((T *)lstm.output)[moment * lstm.output_time_step + sequence * lstm.output_batch_step + unit] = output;
@@ -107,7 +107,7 @@ template <typename T>
 static cudaError_t
 run_step(const CudaLstm *lstm, int64_t turn, cudaStream_t stream)
 {
-    const int64_t count = lstm->batch * lstm->hidden;
+    int64_t count = lstm->batch * lstm->hidden;
     if (count == 0) {
         return cudaSuccess;
     }

@@ -24,11 +24,11 @@ __device__ __forceinline__ void
 load_lines(C (*lines)[TILE + 1], const T *data, int64_t first, int64_t count, int64_t line_step,
     int64_t start, int64_t depth, int64_t depth_step)
 {
-    const int thread = (int)(threadIdx.y * SIDE + threadIdx.x);
+    int thread = (int)(threadIdx.y * SIDE + threadIdx.x);
     for (int at = thread; at < TILE * DEPTH; at += SIDE * SIDE) {
-        const int line = depth_step == 1 ? at / DEPTH : at % TILE;
-        const int k = depth_step == 1 ? at % DEPTH : at / TILE;
-        const bool is_inside = first + line < count && start + k < depth;
+        int line = depth_step == 1 ? at / DEPTH : at % TILE;
+        int k = depth_step == 1 ? at % DEPTH : at / TILE;
+        bool is_inside = first + line < count && start + k < depth;
         lines[k][line] =
             is_inside ? (C)load(data, (first + line) * line_step + (start + k) * depth_step) : (C)0;
     }
@@ -49,12 +49,12 @@ template <typename T, typename C>
 __device__ __forceinline__ void
 store_product(const CudaProduct &product, int64_t batch, int64_t row, int64_t column, C sum)
 {
-    const int64_t position = (batch * product.rows + row) * product.columns + column;
-    if constexpr (static_cast<C>(0.5) > 0) { /* no integer */
+    int64_t position = (batch * product.rows + row) * product.columns + column;
+    if constexpr ((C)0.5 > 0) { /* no integer */
         sum *= (C)product.alpha;
         if (product.c.data != nullptr) {
-            const int64_t offset = batch_offset(product, product.c, batch) + row * product.c.row_step +
-                                   column * product.c.column_step;
+            int64_t offset = batch_offset(product, product.c, batch) + row * product.c.row_step +
+                             column * product.c.column_step;
             sum += (C)product.beta * (C)load((const T *)product.c.data, offset);
         }
         sum = finish_sum<T>(product.epilogue, sum, position, column);
@@ -71,9 +71,9 @@ multiply_kernel(const CudaProduct product, int64_t row_tiles, int64_t column_til
     __shared__ C a[DEPTH][TILE + 1];
     __shared__ C b[DEPTH][TILE + 1];
     for (int64_t tile = blockIdx.x; tile < tile_count; tile += gridDim.x) {
-        const int64_t batch = tile / (row_tiles * column_tiles);
-        const int64_t row = tile / column_tiles % row_tiles * TILE;
-        const int64_t column = tile % column_tiles * TILE;
+        int64_t batch = tile / (row_tiles * column_tiles);
+        int64_t row = tile / column_tiles % row_tiles * TILE;
+        int64_t column = tile % column_tiles * TILE;
         const T *left = (const T *)product.a.data + batch_offset(product, product.a, batch);
         const T *right = (const T *)product.b.data + batch_offset(product, product.b, batch);
         C sums[EACH][EACH] = {};
@@ -99,8 +99,8 @@ multiply_kernel(const CudaProduct product, int64_t row_tiles, int64_t column_til
         for (int i = 0; i < EACH; i++) {
 #pragma unroll
             for (int j = 0; j < EACH; j++) {
-                const int64_t y = row + threadIdx.y + i * SIDE;
-                const int64_t x = column + threadIdx.x + j * SIDE;
+                int64_t y = row + threadIdx.y + i * SIDE;
+                int64_t x = column + threadIdx.x + j * SIDE;
                 if (y < product.rows && x < product.columns) {
                     store_product<T>(product, batch, y, x, sums[i][j]);
                 }
@@ -113,10 +113,10 @@ template <typename T, int EACH>
 static cudaError_t
 launch_tiles(const CudaProduct *product, int64_t batches, cudaStream_t stream)
 {
-    const int64_t row_tiles = (product->rows - 1) / (SIDE * EACH) + 1;
-    const int64_t column_tiles = (product->columns - 1) / (SIDE * EACH) + 1;
-    const int64_t tiles = batches * row_tiles * column_tiles;
-    const dim3 grid((unsigned)(tiles < INDEX_BLOCKS_MAX ? tiles : INDEX_BLOCKS_MAX));
+    int64_t row_tiles = (product->rows - 1) / (SIDE * EACH) + 1;
+    int64_t column_tiles = (product->columns - 1) / (SIDE * EACH) + 1;
+    int64_t tiles = batches * row_tiles * column_tiles;
+    dim3 grid((unsigned)(tiles < INDEX_BLOCKS_MAX ? tiles : INDEX_BLOCKS_MAX));
     return cuda_launch(multiply_kernel<T, EACH>, grid, dim3(SIDE, SIDE), 0, stream, *product, row_tiles,
         column_tiles, tiles);
 }
@@ -134,9 +134,9 @@ multiply(const CudaProduct *product, cudaStream_t stream)
     if (batches == 0 || product->rows == 0 || product->columns == 0) {
         return cudaSuccess;
     }
-    const int64_t elements = product->rows * product->columns * batches;
-    const bool is_large = product->rows > SIDE && product->columns > SIDE &&
-                          elements >= (int64_t)LARGE_TILES_MIN * SIDE * SIDE * LARGE * LARGE;
+    int64_t elements = product->rows * product->columns * batches;
+    bool is_large = product->rows > SIDE && product->columns > SIDE &&
+                    elements >= (int64_t)LARGE_TILES_MIN * SIDE * SIDE * LARGE * LARGE;
     return is_large ? launch_tiles<T, LARGE>(product, batches, stream)
                     : launch_tiles<T, 1>(product, batches, stream);
 }

@@ -10,7 +10,7 @@ move_kernel(CudaMove move)
     for (int64_t i = index_first(); i < move.count; i += index_step()) {
         int64_t at[CUDA_MOVE_SIDES] = {0, 0};
         index_offsets<CUDA_MOVE_SIDES>(i, move.rank, move.sizes, move.strides, at);
-        static_cast<T *>(move.to)[at[1]] = static_cast<const T *>(move.from)[at[0]];
+        ((T *)move.to)[at[1]] = ((const T *)move.from)[at[0]];
     }
 }
 
@@ -27,17 +27,16 @@ template <typename T>
 static int
 move_elements(const CudaMove *move, cudaStream_t stream)
 {
-    return static_cast<int>(
-        cuda_launch(move_kernel<T>, index_grid(move->count), dim3(INDEX_THREADS), 0, stream, *move));
+    return (int)(cuda_launch(move_kernel<T>, index_grid(move->count), dim3(INDEX_THREADS), 0, stream, *move));
 }
 
 template <typename T>
 static int
 fill_elements(const void *element, void *to, int64_t count, cudaStream_t stream)
 {
-    T value = *static_cast<const T *>(element);
-    return static_cast<int>(cuda_launch(fill_kernel<T>, index_grid(count), dim3(INDEX_THREADS), 0, stream,
-        value, static_cast<T *>(to), count));
+    T value = *(const T *)element;
+    return (int)(cuda_launch(
+        fill_kernel<T>, index_grid(count), dim3(INDEX_THREADS), 0, stream, value, (T *)to, count));
 }
 
 extern "C" int
@@ -45,9 +44,8 @@ cuda_move(size_t element_size, const CudaMove *move, cudaStream_t stream)
 {
     bool is_whole = move->rank == 1 && move->strides[0][0] == 1 && move->strides[1][0] == 1;
     if (is_whole) {
-        size_t size = static_cast<size_t>(move->count) * element_size;
-        return static_cast<int>(
-            cudaMemcpyAsync(move->to, move->from, size, cudaMemcpyDeviceToDevice, stream));
+        size_t size = (size_t)move->count * element_size;
+        return (int)(cudaMemcpyAsync(move->to, move->from, size, cudaMemcpyDeviceToDevice, stream));
     }
     EACH_ELEMENT_SIZE(element_size, move_elements<T>(move, stream));
 }

@@ -50,7 +50,7 @@ struct Adam {
     static __device__ __forceinline__ void
     change(C *v, C g, const C *h, bool is_nesterov)
     {
-        const C rate = h[0] * sqrt(1 - h[5]) / (1 - h[4]);
+        C rate = h[0] * sqrt(1 - h[5]) / (1 - h[4]);
         v[1] += (g - v[1]) * (1 - h[1]);
         v[2] += (g * g - v[2]) * (1 - h[2]);
         v[0] -= (is_nesterov ? g * (1 - h[1]) + h[1] * v[1] : v[1]) * rate / (sqrt(v[2]) + h[3]);
@@ -94,19 +94,19 @@ optimise_kernel(const CudaOptimise optimise)
     using C = Accumulator<T>;
     C h[CUDA_OPTIMISE_SCALARS_MAX];
     for (int n = 0; n < CUDA_OPTIMISE_SCALARS_MAX; n++) {
-        const T *scalar = static_cast<const T *>(optimise.scalars[n]);
+        const T *scalar = (const T *)optimise.scalars[n];
         h[n] = scalar == nullptr ? C(0) : C(load(scalar, 0));
     }
     for (int64_t at = index_first(); at < optimise.count; at += index_step()) {
         C v[CUDA_OPTIMISE_VARIABLES_MAX];
         for (int n = 0; n < CUDA_OPTIMISE_VARIABLES_MAX; n++) {
-            const T *from = static_cast<const T *>(optimise.from[n]);
+            const T *from = (const T *)optimise.from[n];
             v[n] = from == nullptr ? C(0) : C(load(from, at));
         }
-        Rule::change(v, C(load(static_cast<const T *>(optimise.gradient), at)), h, optimise.has_flag);
+        Rule::change(v, C(load((const T *)optimise.gradient, at)), h, optimise.has_flag);
         for (int n = 0; n < CUDA_OPTIMISE_VARIABLES_MAX; n++) {
             if (optimise.to[n] != nullptr) {
-                store(static_cast<T *>(optimise.to[n]), at, v[n]);
+                store((T *)optimise.to[n], at, v[n]);
             }
         }
     }
@@ -149,7 +149,7 @@ extern "C" int
 cuda_optimise(CudaType type, CudaOptimiser rule, const CudaOptimise *optimise, cudaStream_t stream)
 {
     if (optimise->count == 0) {
-        return static_cast<int>(cudaSuccess);
+        return (int)cudaSuccess;
     }
     EACH_FLOATING_TYPE(type, launch_rule<T>(rule, optimise, stream));
 }

@@ -19,12 +19,12 @@ place_of(const CudaWindow &window, int64_t at)
 {
     Place place;
     for (int dimension = 0; dimension < CUDA_WINDOW_RANK_MAX; dimension++) {
-        const int64_t position =
+        int64_t position =
             dimension < window.rank ? at / window.output.space[dimension] % window.output_size[dimension] : 0;
         place.start[dimension] = position * window.stride[dimension] - window.before[dimension];
     }
-    const int64_t channel = at / window.output.channel % window.channels;
-    const int64_t batch = at / window.output.batch % window.batch;
+    int64_t channel = at / window.output.channel % window.channels;
+    int64_t batch = at / window.output.batch % window.batch;
     place.input = batch * window.input.batch + channel * window.input.channel;
     place.plane = batch * window.channels + channel;
     return place;
@@ -39,8 +39,7 @@ input_offset(const CudaWindow &window, const Place &place, int64_t index)
         if (dimension >= window.rank) {
             continue;
         }
-        const int64_t at =
-            place.start[dimension] + index % window.size[dimension] * window.dilation[dimension];
+        int64_t at = place.start[dimension] + index % window.size[dimension] * window.dilation[dimension];
         index /= window.size[dimension];
         if (at < 0 || at >= window.input_size[dimension]) {
             return -1;
@@ -59,8 +58,8 @@ count_padded(const CudaWindow &window, const Place &place)
         if (dimension >= window.rank) {
             continue;
         }
-        const int64_t room = window.input_size[dimension] + window.after[dimension] - place.start[dimension];
-        const int64_t inside = room <= 0 ? 0 : (room - 1) / window.dilation[dimension] + 1;
+        int64_t room = window.input_size[dimension] + window.after[dimension] - place.start[dimension];
+        int64_t inside = room <= 0 ? 0 : (room - 1) / window.dilation[dimension] + 1;
         count *= inside < window.size[dimension] ? inside : window.size[dimension];
     }
     return count;
@@ -98,8 +97,8 @@ larger_of(const Found<C> &left, const Found<C> &right)
     if (left.offset < 0 || right.offset < 0) {
         return left.offset < 0 ? right : left;
     }
-    const bool is_left_nan = left.value != left.value;
-    const bool is_right_nan = right.value != right.value;
+    bool is_left_nan = left.value != left.value;
+    bool is_right_nan = right.value != right.value;
     if (is_left_nan != is_right_nan) {
         return is_left_nan ? left : right;
     }
@@ -189,7 +188,7 @@ template <typename T> struct Mean {
     static __device__ __forceinline__ void
     end(const CudaPool &pool, const Place &place, int64_t at, const State &state)
     {
-        const int64_t count = pool.counts_padding ? count_padded(pool.window, place) : state.count;
+        int64_t count = pool.counts_padding ? count_padded(pool.window, place) : state.count;
         store((T *)pool.output, at, state.value / (C)count);
     }
 };
@@ -200,7 +199,7 @@ walk_window(const CudaPool &pool, const Place &place, int64_t first, int64_t ste
 {
     typename Rule::State state = Rule::begin();
     for (int64_t index = first; index < elements; index += step) {
-        const int64_t offset = input_offset(pool.window, place, index);
+        int64_t offset = input_offset(pool.window, place, index);
         if (offset >= 0) {
             Rule::add(&state, load((const T *)pool.input, place.input + offset), offset);
         }
@@ -213,7 +212,7 @@ __global__ void
 pool_each_kernel(const CudaPool pool, int64_t elements, int64_t count)
 {
     for (int64_t at = index_first(); at < count; at += index_step()) {
-        const Place place = place_of(pool.window, at);
+        Place place = place_of(pool.window, at);
         Rule::end(pool, place, at, walk_window<Rule, T>(pool, place, 0, 1, elements));
     }
 }
@@ -224,9 +223,9 @@ __global__ void
 pool_wide_kernel(const CudaPool pool, int64_t elements, int64_t count)
 {
     __shared__ typename Rule::State states[THREADS];
-    const int thread = (int)threadIdx.x;
+    int thread = (int)threadIdx.x;
     for (int64_t at = blockIdx.x; at < count; at += gridDim.x) {
-        const Place place = place_of(pool.window, at);
+        Place place = place_of(pool.window, at);
         states[thread] = walk_window<Rule, T>(pool, place, thread, THREADS, elements);
         for (int left = THREADS / 2; left > 0; left /= 2) {
             __syncthreads();
@@ -255,7 +254,7 @@ run_pool(const CudaPool *pool, cudaStream_t stream)
         return cudaSuccess;
     }
     if (elements >= WIDE_MIN) {
-        const dim3 grid((unsigned)(count < INDEX_BLOCKS_MAX ? count : INDEX_BLOCKS_MAX));
+        dim3 grid((unsigned)(count < INDEX_BLOCKS_MAX ? count : INDEX_BLOCKS_MAX));
         return cuda_launch(pool_wide_kernel<Rule, T>, grid, dim3(THREADS), 0, stream, *pool, elements, count);
     }
     return cuda_launch(

@@ -8,16 +8,16 @@ response_kernel(const CudaResponse response, const T *input, T *output, int64_t 
 {
     using C = Accumulator<T>;
     for (int64_t at = index_first(); at < count; at += index_step()) {
-        const int64_t channel = at / response.inner % response.size;
-        const int64_t first = channel < response.before ? 0 : channel - response.before;
-        const int64_t room = response.size - 1 - channel;
-        const int64_t last = channel + (room < response.after ? room : response.after);
+        int64_t channel = at / response.inner % response.size;
+        int64_t first = channel < response.before ? 0 : channel - response.before;
+        int64_t room = response.size - 1 - channel;
+        int64_t last = channel + (room < response.after ? room : response.after);
         C squares = 0;
         for (int64_t n = first; n <= last; n++) {
-            const C x = load(input, at + (n - channel) * response.inner);
+            C x = load(input, at + (n - channel) * response.inner);
             squares = multiply_add(x, x, squares);
         }
-        const C base = (C)response.bias + (C)response.alpha * squares;
+        C base = (C)response.bias + (C)response.alpha * squares;
         store(output, at, load(input, at) / pow(base, (C)response.beta));
     }
 }
@@ -26,7 +26,7 @@ template <typename T>
 static cudaError_t
 respond(const CudaResponse *response, const void *input, void *output, cudaStream_t stream)
 {
-    const int64_t count = response->outer * response->size * response->inner;
+    int64_t count = response->outer * response->size * response->inner;
     if (count == 0) {
         return cudaSuccess;
     }

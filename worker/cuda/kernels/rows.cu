@@ -11,7 +11,7 @@ static constexpr int64_t ROWS_MAX = 1 << 20; /* blocks; each takes every n-th ro
 static dim3
 row_grid(int64_t rows)
 {
-    return dim3(static_cast<unsigned>(rows < ROWS_MAX ? rows : ROWS_MAX));
+    return dim3((unsigned)(rows < ROWS_MAX ? rows : ROWS_MAX));
 }
 
 /* A reduction of elements stored as T, which are joined as C: take() makes an element ready, finish() the
@@ -44,7 +44,7 @@ template <typename T, typename C> struct Mean : Sum<T, C> {
     static __device__ __forceinline__ C
     finish(C sum, int64_t count)
     {
-        return sum / static_cast<C>(count);
+        return sum / (C)count;
     }
 };
 
@@ -101,10 +101,10 @@ template <typename T, typename C> struct Maximum : Sum<T, C> {
     none()
     {
         if constexpr (is_floating<T>()) {
-            return -static_cast<C>(INFINITY);
+            return -(C)INFINITY;
         } else {
-            bool is_signed = static_cast<T>(-1) < static_cast<T>(1);
-            return is_signed ? static_cast<C>(static_cast<T>(1ULL << (8 * sizeof(T) - 1))) : 0;
+            bool is_signed = (T)(-1) < (T)1;
+            return is_signed ? (C)((T)(1ULL << (8 * sizeof(T) - 1))) : 0;
         }
     }
     static __device__ __forceinline__ C
@@ -119,11 +119,10 @@ template <typename T, typename C> struct Minimum : Sum<T, C> {
     none()
     {
         if constexpr (is_floating<T>()) {
-            return static_cast<C>(INFINITY);
+            return (C)INFINITY;
         } else {
-            bool is_signed = static_cast<T>(-1) < static_cast<T>(1);
-            return is_signed ? static_cast<C>(static_cast<T>((1ULL << (8 * sizeof(T) - 1)) - 1))
-                             : static_cast<C>(static_cast<T>(-1));
+            bool is_signed = (T)(-1) < (T)1;
+            return is_signed ? (C)((T)((1ULL << (8 * sizeof(T) - 1)) - 1)) : (C)((T)(-1));
         }
     }
     static __device__ __forceinline__ C
@@ -159,7 +158,7 @@ template <typename F, typename T, typename C>
 __global__ void
 reduce_kernel(CudaReduce reduce)
 {
-    const T *input = static_cast<const T *>(reduce.input);
+    const T *input = (const T *)reduce.input;
     for (int64_t row = blockIdx.x; row < reduce.output_count; row += gridDim.x) {
         int64_t base[1] = {0};
         index_offsets<1>(row, reduce.kept.rank, reduce.kept.sizes, reduce.kept.strides, base);
@@ -167,11 +166,11 @@ reduce_kernel(CudaReduce reduce)
         for (int64_t i = threadIdx.x; i < reduce.count; i += blockDim.x) {
             int64_t at[1] = {base[0]};
             index_offsets<1>(i, reduce.folded.rank, reduce.folded.sizes, reduce.folded.strides, at);
-            value = F::join(value, F::take(static_cast<C>(load(input, at[0]))));
+            value = F::join(value, F::take((C)load(input, at[0])));
         }
         value = block_join<F>(value);
         if (threadIdx.x == 0) {
-            store(static_cast<T *>(reduce.output), row, F::finish(value, reduce.count));
+            store((T *)reduce.output, row, F::finish(value, reduce.count));
         }
     }
 }
@@ -217,7 +216,7 @@ cuda_reduce(CudaReduction reduction, CudaType type, const CudaReduce *reduce, cu
         FLOATS_CASE(CUDA_REDUCE_NORM, Norm)
         FLOATS_CASE(CUDA_REDUCE_LOGARITHM, LogarithmOfSum)
     }
-    return static_cast<int>(cudaErrorInvalidValue);
+    return (int)cudaErrorInvalidValue;
 }
 
 /* A number that is not NaN wins over NaN, which the sum then shows. */
@@ -225,7 +224,7 @@ template <typename C> struct Largest {
     static __device__ __forceinline__ C
     none()
     {
-        return -static_cast<C>(INFINITY);
+        return -(C)INFINITY;
     }
     static __device__ __forceinline__ C
     join(C a, C b)
@@ -241,8 +240,8 @@ softmax_kernel(CudaLines lines, bool is_logarithm)
 {
     for (int64_t line = blockIdx.x; line < lines.outer * lines.inner; line += gridDim.x) {
         int64_t first = line / lines.inner * lines.size * lines.inner + line % lines.inner;
-        const T *input = static_cast<const T *>(lines.input) + first;
-        T *output = static_cast<T *>(lines.output) + first;
+        const T *input = (const T *)lines.input + first;
+        T *output = (T *)lines.output + first;
         C largest = Largest<C>::none();
         for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
             largest = Largest<C>::join(largest, load(input, i * lines.inner));
@@ -280,32 +279,32 @@ template <typename T, typename C>
 __global__ void
 layer_norm_kernel(CudaLayerNorm norm)
 {
-    const T *scale = static_cast<const T *>(norm.scale);
-    const T *bias = static_cast<const T *>(norm.bias);
+    const T *scale = (const T *)norm.scale;
+    const T *bias = (const T *)norm.bias;
     for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
-        const T *input = static_cast<const T *>(norm.input) + row * norm.size;
-        T *output = static_cast<T *>(norm.output) + row * norm.size;
+        const T *input = (const T *)norm.input + row * norm.size;
+        T *output = (T *)norm.output + row * norm.size;
         C sum = 0;
         for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
             sum += load(input, i);
         }
-        C mean = block_join<Sum<T, C>>(sum) / static_cast<C>(norm.size);
+        C mean = block_join<Sum<T, C>>(sum) / (C)norm.size;
         C squares = 0;
         for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
             C distance = load(input, i) - mean;
             squares += distance * distance;
         }
-        C variance = block_join<Sum<T, C>>(squares) / static_cast<C>(norm.size);
-        C deviation = 1 / sqrt(variance + static_cast<C>(norm.epsilon));
+        C variance = block_join<Sum<T, C>>(squares) / (C)norm.size;
+        C deviation = 1 / sqrt(variance + (C)norm.epsilon);
         for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
-            C shift = bias == nullptr ? static_cast<C>(0) : load(bias, i);
+            C shift = bias == nullptr ? (C)0 : load(bias, i);
             store(output, i, (load(input, i) - mean) * deviation * load(scale, i) + shift);
         }
         if (threadIdx.x == 0 && norm.mean != nullptr) {
-            static_cast<C *>(norm.mean)[row] = mean;
+            ((C *)norm.mean)[row] = mean;
         }
         if (threadIdx.x == 0 && norm.deviation != nullptr) {
-            static_cast<C *>(norm.deviation)[row] = deviation;
+            ((C *)norm.deviation)[row] = deviation;
         }
     }
 }
@@ -331,12 +330,10 @@ channel_norm_kernel(CudaChannelNorm norm)
     int64_t count = norm.outer * norm.channels * norm.inner;
     for (int64_t i = index_first(); i < count; i += index_step()) {
         int64_t channel = i / norm.inner % norm.channels;
-        C variance = load(static_cast<const T *>(norm.variance), channel) + static_cast<C>(norm.epsilon);
-        C factor = load(static_cast<const T *>(norm.scale), channel) / sqrt(variance);
-        C distance =
-            load(static_cast<const T *>(norm.input), i) - load(static_cast<const T *>(norm.mean), channel);
-        store(static_cast<T *>(norm.output), i,
-            distance * factor + load(static_cast<const T *>(norm.bias), channel));
+        C variance = load((const T *)norm.variance, channel) + (C)norm.epsilon;
+        C factor = load((const T *)norm.scale, channel) / sqrt(variance);
+        C distance = load((const T *)norm.input, i) - load((const T *)norm.mean, channel);
+        store((T *)norm.output, i, distance * factor + load((const T *)norm.bias, channel));
     }
 }
 

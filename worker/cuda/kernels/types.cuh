@@ -39,7 +39,7 @@ template <typename T, typename V>
 __device__ __forceinline__ void
 store(T *data, int64_t index, V value)
 {
-    data[index] = static_cast<T>(value);
+    data[index] = (T)value;
 }
 
 __device__ __forceinline__ void
@@ -116,7 +116,7 @@ multiply_add(uint64_t a, uint64_t b, uint64_t c)
 #define TYPE_CASE(upper, type, call)                                                                         \
     case upper: {                                                                                            \
         using T = type;                                                                                      \
-        return static_cast<int>(call);                                                                       \
+        return (int)(call);                                                                                  \
     }
 #define WIDE_CASES(call)                                                                                     \
     TYPE_CASE(CUDA_FLOAT32, float, call)                                                                     \
@@ -137,7 +137,7 @@ multiply_add(uint64_t a, uint64_t b, uint64_t c)
     TYPE_CASE(CUDA_UINT64, uint64_t, call)
 #define TYPE_SWITCH(type, cases)                                                                             \
     switch (type) {                                                                                          \
-        cases default : return static_cast<int>(cudaErrorInvalidValue);                                      \
+        cases default : return (int)(cudaErrorInvalidValue);                                                 \
     }
 
 #define EACH_WIDE_TYPE(type, call) TYPE_SWITCH(type, WIDE_CASES(call))
