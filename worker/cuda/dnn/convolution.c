@@ -293,6 +293,8 @@ dnn_convolve(KernelContext *context, DnnKind kind, CudaType type, const CudaConv
         TRY(run_convolution(&run, &refusal, ret_rest));
     }
     (void)atomic_fetch_add_relaxed(&refusals[refusal], 1);
+    DeviceCounts *counts = &context->device->counts;
+    atomic_add_relaxed(refusal == DNN_ACCEPTED ? &counts->library : &counts->plain, 1);
     *ret_refusal = refusal;
     return STATUS_OK;
 }
