@@ -1,6 +1,6 @@
-/* readyz: tells whether the gateway is ready for work: it is not about to end, PostgreSQL answers, at least one
- * worker serves. The body has one line a check. It waits for nothing: neither a job thread nor a connection
- * to the database is needed, however busy those are. */
+/* readyz: tells whether the gateway is ready for work: it is not about to end, PostgreSQL answers, at least
+ * one worker serves. The body has one line a check. It waits for nothing: neither a job thread nor a
+ * connection to the database is needed, however busy those are. */
 #include "gateway/domain/replica.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
