@@ -209,10 +209,10 @@ def a_worker_that_shall_use_no_accelerator_looks_for_none():
 
 def a_plugins_device_is_opened_with_the_settings():
     settings = ["--cuda", "required", "--cuda-plugin", PLAIN, "--cuda-device", "1", "--cuda-memory", "20GiB",
-                "--cuda-pinned", "64MiB", "--cuda-libraries", "/opt/a,/opt/b"]
+                "--cuda-tenant-memory", "25%", "--cuda-pinned", "64MiB", "--cuda-libraries", "/opt/a,/opt/b"]
     with Worker(*settings) as worker:
         device, cublas, cudnn = worker.events()
-    wanted = f"plain card '1', {20 << 30} bytes, 0 percent, {64 << 20} pinned, libraries '/opt/a:/opt/b'"
+    wanted = f"plain card '1', {20 << 30} bytes, 0 percent, 25 percent a tenant, {64 << 20} pinned, libraries '/opt/a:/opt/b'"
     assert (device["message"], device["card"], device["driver"], device["isa"]) == \
         ("accelerator opened", wanted, "580.1", "plain"), device
     assert (cublas["level"], cublas["library"], cublas["version"]) == ("info", "cuBLAS", "13.1.0"), cublas
@@ -220,7 +220,7 @@ def a_plugins_device_is_opened_with_the_settings():
         ("warning", "cuDNN", "libcudnn.so.9 cannot be found"), cudnn
     with Worker("--cuda-plugin", PLAIN, "--cuda-memory", "75%") as worker:
         card = worker.events()[0]["card"]
-    assert card == f"plain card '', 0 bytes, 75 percent, {256 << 20} pinned, libraries ''", card
+    assert card == f"plain card '', 0 bytes, 75 percent, 100 percent a tenant, {256 << 20} pinned, libraries ''", card
 
 
 def a_device_out_of_service_ends_the_worker_for_a_new_process():
@@ -275,6 +275,8 @@ def settings_that_mean_nothing_are_refused():
     for arguments, said in (
             (("--cuda-memory", "8x"), "cuda-memory is '8x', which is neither bytes nor a share as 90%: "
                                       "expected a size such as 4096, 64KiB or 2GiB, not '8x'"),
+            (("--cuda-tenant-memory", "0%"), "cuda-tenant-memory is '0%', which is neither bytes nor a share as 90%: "
+                                             "'0' is not between 1 and 100"),
             (("--cuda-memory", "101%"), "cuda-memory is '101%', which is neither bytes nor a share as 90%: "
                                         "'101' is not between 1 and 100"),
             (("--cuda-device", "first"), "cuda-device is 'first'; it is an index (0), or the UUID of a GPU (GPU-…) or of a MIG "

@@ -122,5 +122,19 @@ def the_step_that_asks_for_too_much_fails_alone_on_a_card():
     _expect_promises(CUDA_ON_CPU)
 
 
+def a_tenant_holds_no_more_than_its_share_of_a_card():
+    if not os.path.exists(CUDA_ON_CPU):
+        raise Skipped("no CUDA toolkit")
+    with pool(Host(CUDA_ON_CPU, "--cuda-memory", "64MiB", "--cuda-tenant-memory", MEMORY_SETTING)) as (_, client):
+        session = client.session()
+        client.graph(session, GRAPH)
+        for _ in range(ROUNDS):
+            refused = refusal(client, session, _request(TOO_LARGE))
+            assert (refused.status, refused.code) == (429, "RESOURCE_EXHAUSTED"), refused
+            assert f"a tenant may hold no more than {MEMORY} bytes of the memory of {GPU}" in refused.detail, refused
+            _run(client, session, FITTING)
+
+
 if __name__ == "__main__":
-    run_group([the_step_that_asks_for_too_much_fails_alone_on_the_test_device, the_step_that_asks_for_too_much_fails_alone_on_a_card])
+    run_group([the_step_that_asks_for_too_much_fails_alone_on_the_test_device, the_step_that_asks_for_too_much_fails_alone_on_a_card,
+               a_tenant_holds_no_more_than_its_share_of_a_card])

@@ -61,9 +61,10 @@ open_plain(Call *call, const PluginOptions *options, PluginDevice *ret_device)
     if (why != NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "%s", why);
     }
-    (void)snprintf(card, sizeof card, "plain card '%s', %llu bytes, %d percent, %llu pinned, libraries '%s'",
+    (void)snprintf(card, sizeof card,
+        "plain card '%s', %llu bytes, %d percent, %d percent a tenant, %llu pinned, libraries '%s'",
         options->device, (unsigned long long)options->memory, options->memory_percent,
-        (unsigned long long)options->pinned_memory, options->libraries);
+        options->tenant_percent, (unsigned long long)options->pinned_memory, options->libraries);
     *ret_device = (PluginDevice){
         .device = &plain,
         .card = card,

@@ -14,24 +14,23 @@
 
 static const char PLUGIN_NAME[] = "sluice-cuda.so";
 
-/* Reads "8GiB" or "80%". */
+/* Reads a setting like "8GiB" or "80%": one of the results is 0. */
 static Status
-read_memory(Call *call, const char *text, PluginOptions *options)
+read_memory(Call *call, const Config *config, const char *name, uint64_t *ret_bytes, int *ret_percent)
 {
-    static const SettingDefinition percent = {
-        .name = "cuda-memory", .type = SETTING_INTEGER, .minimum = 1, .maximum = 100};
-    static const SettingDefinition bytes = {
-        .name = "cuda-memory", .type = SETTING_BYTES, .minimum = 1 << 20, .maximum = INT64_MAX};
+    SettingDefinition percent = {.name = name, .type = SETTING_INTEGER, .minimum = 1, .maximum = 100};
+    SettingDefinition bytes = {.name = name, .type = SETTING_BYTES, .minimum = 1 << 20, .maximum = INT64_MAX};
+    const char *text = config_string(config, name);
     Slice share = slice_from_string(text);
     bool is_share = slice_ends_with(share, SLICE("%"));
     char number[32];
     (void)snprintf(number, sizeof number, "%.*s", (int)share.size - is_share, text);
     Setting setting = {0};
     if (setting_parse(call, is_share ? &percent : &bytes, number, &setting) != STATUS_OK) {
-        return call_wrap(call, "cuda-memory is '%s', which is neither bytes nor a share as 90%%", text);
+        return call_wrap(call, "%s is '%s', which is neither bytes nor a share as 90%%", name, text);
     }
-    options->memory = is_share ? 0 : (uint64_t)setting.integer;
-    options->memory_percent = is_share ? (int)setting.integer : 0;
+    *ret_bytes = is_share ? 0 : (uint64_t)setting.integer;
+    *ret_percent = is_share ? (int)setting.integer : 0;
     return STATUS_OK;
 }
 
@@ -61,7 +60,9 @@ accelerator_read(Call *call, const Config *config, AcceleratorOptions *ret_optio
         .plugin.device = device == NULL ? "" : device,
         .plugin.pinned_memory = (uint64_t)config_integer(config, "cuda-pinned"),
     };
-    TRY(read_memory(call, config_string(config, "cuda-memory"), &options.plugin));
+    PluginOptions *plugin = &options.plugin;
+    TRY(read_memory(call, config, "cuda-memory", &plugin->memory, &plugin->memory_percent));
+    TRY(read_memory(call, config, "cuda-tenant-memory", &plugin->tenant_memory, &plugin->tenant_percent));
     TRY(read_folders(call, config, &options.plugin.libraries));
     if (options.is_wanted) {
         TRY(cuda_driver_choose(call, &options.plugin.device));

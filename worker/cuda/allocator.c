@@ -10,6 +10,7 @@
 #include "shared/base/memory.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/rules.h"
+#include "worker/cuda/shares.h"
 
 enum {
     UNIT_SIZE = 256, /* also the alignment of blocks */
@@ -33,6 +34,7 @@ struct Block {
     uint64_t size;
     uint64_t position; /* of the lane when nobody used the bytes any more */
     uint64_t tenant;   /* whose bytes these may be; 0: anybody's; NOBODY: zeroes */
+    uint64_t share;    /* bytes of what its tenant may hold */
     MemoryAccount *account;
     bool is_free;
 };
@@ -43,6 +45,7 @@ struct CudaAllocator {
     ListLink bins[BIN_COUNT];
     uint64_t filled[BIN_WORDS]; /* bit i: bin i is not empty */
     ListLink spare;             /* Blocks without bytes */
+    CudaShares shares;
     uint64_t slab_bytes;
     uint64_t next_slab; /* bytes; changed in turns of the lane, as the number of slabs is */
     DeviceMemory memory;
@@ -220,6 +223,7 @@ release_block(TensorBuffer *buffer)
     mutex_lock(&allocator->lock);
     block->position = atomic_load_relaxed(&allocator->options.lane->position);
     allocator->memory.in_use -= block->size;
+    cuda_shares_give(&allocator->shares, block->tenant, block->share);
     join_neighbours(allocator, block);
     mutex_unlock(&allocator->lock);
     if (account != NULL) {
@@ -395,11 +399,39 @@ zero_block(CudaLane *lane, Block *block)
     return error != cudaSuccess ? error : left;
 }
 
-/* Charges this thread's account and makes the bytes its tenant's. */
-static bool
-hand_out(CudaAllocator *allocator, Block *block, size_t size)
+static uint64_t
+charged_tenant(void)
 {
-    uint64_t tenant = charged == NULL ? 0 : charged->tenant;
+    return charged == NULL ? 0 : charged->tenant;
+}
+
+/* Takes of what this thread's tenant may hold, or notes in its account that it may not. */
+static bool
+take_share(CudaAllocator *allocator, uint64_t size)
+{
+    mutex_lock(&allocator->lock);
+    bool may = cuda_shares_take(&allocator->shares, charged_tenant(), size);
+    mutex_unlock(&allocator->lock);
+    if (!may) {
+        assert(charged != NULL); /* nobody has no limit */
+        memory_account_refuse_tenant(charged, allocator->shares.limit);
+    }
+    return may;
+}
+
+static void
+give_share(CudaAllocator *allocator, uint64_t size)
+{
+    mutex_lock(&allocator->lock);
+    cuda_shares_give(&allocator->shares, charged_tenant(), size);
+    mutex_unlock(&allocator->lock);
+}
+
+/* Charges this thread's account and makes the bytes its tenant's, whose share has been taken. */
+static bool
+hand_out(CudaAllocator *allocator, Block *block, size_t size, uint64_t share)
+{
+    uint64_t tenant = charged_tenant();
     bool is_strange = block->tenant != NOBODY && (tenant == 0 || block->tenant != tenant);
     block->buffer = (TensorBuffer){
         .reference_count = 1,
@@ -410,6 +442,8 @@ hand_out(CudaAllocator *allocator, Block *block, size_t size)
         .memory = CUDA_MEMORY_NUMBER,
     };
     block->account = charged;
+    block->tenant = tenant;
+    block->share = share;
     if (charged != NULL) {
         memory_account_count(charged, (int64_t)block->size, (int64_t)block->size);
     }
@@ -417,11 +451,12 @@ hand_out(CudaAllocator *allocator, Block *block, size_t size)
         int error = zero_block(allocator->options.lane, block);
         if (error != cudaSuccess) {
             (void)cuda_failure(error, "zeroing memory of the card", (Slice){0});
+            give_share(allocator, share);
+            block->tenant = 0; /* the bytes are still a stranger's */
             release_block(&block->buffer);
             return false;
         }
     }
-    block->tenant = tenant;
     return true;
 }
 
@@ -435,11 +470,18 @@ cuda_allocator_allocate(CudaAllocator *allocator, size_t size)
     if (charged != NULL && charged->limit != 0 && !memory_account_admits(charged, (int64_t)rounded)) {
         return NULL;
     }
+    if (!take_share(allocator, rounded)) {
+        return NULL;
+    }
     Block *block = take_block(allocator, rounded);
     if (block == NULL) {
         block = grow_and_take(allocator, rounded);
     }
-    return block != NULL && hand_out(allocator, block, size) ? &block->buffer : NULL;
+    if (block == NULL) {
+        give_share(allocator, rounded);
+        return NULL;
+    }
+    return hand_out(allocator, block, size, rounded) ? &block->buffer : NULL;
 }
 
 /* A view may be of bytes that were used since they were allocated. */
@@ -505,6 +547,10 @@ cuda_allocator_new(Call *call, const CudaAllocatorOptions *options, CudaAllocato
     for (size_t bin = 0; bin < BIN_COUNT; bin++) {
         list_init(&made->bins[bin]);
     }
+    if (!cuda_shares_init(&made->shares, options->tenant_limit)) {
+        cuda_allocator_free(made);
+        return call_fail_memory(call, "the card's allocator");
+    }
     if (options->is_reserved && !reserve_slab(made)) {
         cuda_allocator_free(made);
         size_t available = 0;
@@ -530,6 +576,7 @@ cuda_allocator_free(CudaAllocator *allocator)
     {
         memory_free(LIST_ITEM(link, Block, link));
     }
+    cuda_shares_done(&allocator->shares);
     mutex_done(&allocator->lock);
     memory_free(allocator);
 }

@@ -7,7 +7,7 @@
  *
  * Ownership: buffers are TensorBuffers; all are released before cuda_allocator_free().
  * Threads:   any. Releasing calls nothing of CUDA's.
- * Errors:    NULL when the limit, the account's limit or the card's end is reached. */
+ * Errors:    NULL when the limit, the account's, its tenant's or the card's end is reached. */
 #pragma once
 
 #include "worker/cuda/lane.h"
@@ -19,8 +19,9 @@ typedef struct CudaAllocator CudaAllocator;
 
 typedef struct CudaAllocatorOptions {
     CudaLane *lane;
-    uint64_t limit;   /* bytes */
-    bool is_reserved; /* the limit is taken from the card at once, in one slab */
+    uint64_t limit;        /* bytes */
+    uint64_t tenant_limit; /* bytes that one tenant may hold; 0: as many as there are */
+    bool is_reserved;      /* the limit is taken from the card at once, in one slab */
 } CudaAllocatorOptions;
 
 /* RESOURCE_EXHAUSTED: the card has not as much. */

@@ -193,6 +193,14 @@ add_libraries(CudaCard *card, const PluginLibrary *libraries, size_t count)
     }
 }
 
+/* Returns how many bytes one tenant may hold; 0: all. */
+static uint64_t
+tenant_limit(const PluginOptions *options, uint64_t limit)
+{
+    uint64_t percent = options->tenant_percent == 100 ? 0 : (uint64_t)options->tenant_percent;
+    return options->tenant_memory != 0 ? options->tenant_memory : limit / 100 * percent;
+}
+
 static Status
 open_allocator(Call *call, CudaDevice *cuda, const PluginOptions *options)
 {
@@ -200,9 +208,11 @@ open_allocator(Call *call, CudaDevice *cuda, const PluginOptions *options)
     size_t all = 0;
     TRY(cuda_check(call, (int)cudaMemGetInfo(&available, &all), "asking for the card's memory"));
     size_t percent = options->memory_percent == 0 ? MEMORY_PERCENT_USUAL : (size_t)options->memory_percent;
+    uint64_t limit = options->memory != 0 ? options->memory : available / 100 * percent;
     CudaAllocatorOptions allocator = {
         .lane = &cuda->lane,
-        .limit = options->memory != 0 ? options->memory : available / 100 * percent,
+        .limit = limit,
+        .tenant_limit = tenant_limit(options, limit),
         .is_reserved = options->memory != 0,
     };
     return cuda_allocator_new(call, &allocator, &cuda->allocator);

@@ -78,9 +78,10 @@ struct DeviceFence {
 
 /* What the worker keeps in a device's memory for later, beyond what runs hold. */
 typedef struct DeviceKeeper {
-    /* Frees what was used longest ago of that which nobody uses now; false: there is none. Called on any
-     * thread, in the middle of a kernel too. NULL: nothing is kept. */
-    bool (*give_up)(void *context);
+    /* Frees what was used longest ago of that which nobody uses now, of this tenant (memory_account.h), or of
+     * any for 0; false: there is none. Called on any thread, in the middle of a kernel too. NULL: nothing is
+     * kept. */
+    bool (*give_up)(void *context, uint64_t tenant);
     void *context;
 } DeviceKeeper;
 
@@ -160,6 +161,11 @@ extern "C" {
 /* Returns memory as allocate() does, for which what the device's keeper can do without makes room, but not
  * when `account` (NULL: none) has refused it. */
 TensorBuffer *device_allocate(Device *device, size_t size, const MemoryAccount *account);
+
+/* Counts an allocation that found no room, and writes why, in a user's words that follow "but" or ":". */
+enum { DEVICE_FULL_TEXT_SIZE = 320 };
+const char *device_tell_full(
+    Device *device, const MemoryAccount *account, char ret_text[DEVICE_FULL_TEXT_SIZE]);
 
 #ifdef __cplusplus
 }

@@ -57,20 +57,10 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
             " of the %" PRIu64 " bytes that it may take beside its feeds",
             index, dtype_name(dtype), text, size, memory_account_in_use(account), account->limit);
     }
-    DeviceMemory memory = {0};
-    char cached[128] = "";
-    Device *device = output_device(context, index);
-    atomic_add_relaxed(&device->counts.full, 1);
-    device->memory(device, &memory);
-    if (memory.cached > 0) {
-        (void)snprintf(cached, sizeof cached,
-            "; %" PRIu64 " are kept for later, at most %" PRIu64 " of them in one piece", memory.cached,
-            memory.largest_free);
-    }
+    char why[DEVICE_FULL_TEXT_SIZE];
     return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
-        "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %" PRIu64 " of %" PRIu64
-        " bytes of the memory of /device:%s:%d are in use%s",
-        index, dtype_name(dtype), text, size, memory.in_use, memory.limit, device->type, device->id, cached);
+        "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %s", index, dtype_name(dtype), text,
+        size, device_tell_full(output_device(context, index), account, why));
 }
 
 /* Returns the buffer planned for the output, else a new one; NULL when memory is exhausted. */

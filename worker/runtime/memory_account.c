@@ -73,6 +73,18 @@ memory_account_has_refused(const MemoryAccount *account)
     return atomic_load_relaxed(&account->refusals) > 0;
 }
 
+void
+memory_account_refuse_tenant(MemoryAccount *account, uint64_t limit)
+{
+    atomic_store_relaxed(&account->tenant_limit, limit);
+}
+
+uint64_t
+memory_account_tenant_limit(const MemoryAccount *account)
+{
+    return atomic_load_relaxed(&account->tenant_limit);
+}
+
 bool
 memory_account_reset(MemoryAccount *account)
 {
@@ -83,5 +95,6 @@ memory_account_reset(MemoryAccount *account)
     account->refusals = 0;
     account->limit = 0;
     account->tenant = 0;
+    account->tenant_limit = 0;
     return true;
 }

@@ -20,6 +20,8 @@ typedef struct MemoryAccount {
     int64_t counted;  /* atomic: bytes in use, plus OWNER (memory_account.c) until the owner has ended it */
     int64_t peak;     /* atomic: bytes */
     int32_t refusals; /* atomic: allocations refused because of the limit */
+    /* Atomic: bytes that its tenant may hold on the device that refused it more; 0: none has. */
+    uint64_t tenant_limit;
 } MemoryAccount;
 
 /* Makes an account without a limit. NULL without memory. */
@@ -38,5 +40,9 @@ uint64_t memory_account_in_use(const MemoryAccount *account);
 uint64_t memory_account_peak(const MemoryAccount *account);
 bool memory_account_has_refused(const MemoryAccount *account);
 
-/* Zeroes peak, refusals, limit and tenant for the next run. False: buffers are still in use. */
+/* Notes that a device refused an allocation because the tenant would hold more than `limit` bytes of it. */
+void memory_account_refuse_tenant(MemoryAccount *account, uint64_t limit);
+uint64_t memory_account_tenant_limit(const MemoryAccount *account); /* the limit noted; 0: none */
+
+/* Zeroes peak, refusals, limits and tenant for the next run. False: buffers are still in use. */
 bool memory_account_reset(MemoryAccount *account);

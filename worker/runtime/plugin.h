@@ -20,7 +20,7 @@ typedef struct PluginBuild {
     uint32_t device_size;
 } PluginBuild;
 
-enum { PLUGIN_VERSION = 1 };
+enum { PLUGIN_VERSION = 2 };
 
 #define PLUGIN_BUILD                                                                                         \
     {                                                                                                        \
@@ -32,6 +32,8 @@ typedef struct PluginOptions {
     const char *device;     /* which card: an index, or a UUID; "": the first */
     uint64_t memory;        /* bytes of the card that may be used; 0: memory_percent says it */
     int memory_percent;     /* of the card's free memory; 0: 90 */
+    uint64_t tenant_memory; /* bytes of the card that one tenant may hold; 0: tenant_percent says it */
+    int tenant_percent;     /* of the card's memory that may be used; 0: 100 */
     uint64_t pinned_memory; /* bytes of the host's memory through which copies pass */
     const char
         *libraries; /* folders in which the vendor's libraries are looked for first, with ':' between */

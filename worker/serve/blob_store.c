@@ -79,7 +79,7 @@ blob_store_stats(BlobStore *store, CacheStats *ret_stats)
 bool
 blob_store_drop(BlobStore *store)
 {
-    return cache_drop(store->cache, NULL);
+    return cache_drop(store->cache, NULL, NULL);
 }
 
 /* Allocates memory of the device, for which blobs that nobody uses make room. */

@@ -287,7 +287,7 @@ cache_put(Call *call, Cache *cache, CacheKey key, void *value)
 }
 
 bool
-cache_drop(Cache *cache, bool (*is_worthwhile)(const void *value))
+cache_drop(Cache *cache, bool (*is_worthwhile)(const void *value, const void *context), const void *context)
 {
     ListLink gone;
     list_init(&gone);
@@ -296,7 +296,7 @@ cache_drop(Cache *cache, bool (*is_worthwhile)(const void *value))
     {
         CacheEntry *entry = LIST_ITEM(link, CacheEntry, link);
         if (list_is_empty(&gone) && !cache->type->is_used(entry->value) &&
-            (is_worthwhile == NULL || is_worthwhile(entry->value))) {
+            (is_worthwhile == NULL || is_worthwhile(entry->value, context))) {
             entry_remove(cache, entry, &gone);
             cache->stats.evictions++;
         }

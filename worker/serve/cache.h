@@ -62,7 +62,8 @@ MUST_USE Status cache_put(Call *call, Cache *cache, CacheKey key, void *value);
 
 /* Drops the value that was used longest ago, of those that nobody beside the cache holds and that are worth
  * dropping (NULL: all are). False: there is none. */
-bool cache_drop(Cache *cache, bool (*is_worthwhile)(const void *value));
+bool cache_drop(
+    Cache *cache, bool (*is_worthwhile)(const void *value, const void *context), const void *context);
 bool cache_remove(Cache *cache, CacheKey key); /* false when it was not there */
 void cache_stats(Cache *cache, CacheStats *ret_stats);
 

@@ -279,16 +279,16 @@ loops_open(Call *call, Worker *worker)
 }
 
 static bool
-keeps_memory_there(const void *partition)
+keeps_memory_there(const void *partition, const void *tenant)
 {
-    return partition_keeps_accelerator_memory(partition);
+    return partition_keeps_accelerator_memory(partition, *(const uint64_t *)tenant);
 }
 
 /* Forgets a partition for the sake of the accelerator's memory; its gateway registers it again. */
 static bool
-forget_partition(void *worker)
+forget_partition(void *worker, uint64_t tenant)
 {
-    return cache_drop(((Worker *)worker)->partitions, keeps_memory_there);
+    return cache_drop(((Worker *)worker)->partitions, keeps_memory_there, &tenant);
 }
 
 /* Lets partitions keep constants in the accelerator's memory, and that take back what idle ones keep. */

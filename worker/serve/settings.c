@@ -82,6 +82,12 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_STRING,
         .default_value = "90%",
         .meaning = "memory of the GPU for tensors: bytes (20GiB), or a share of what is free at start"},
+    {.name = "cuda-tenant-memory",
+        .type = SETTING_STRING,
+        .default_value = "100%",
+        .meaning =
+            "memory of the GPU that one tenant may hold, its weights and variables included: bytes, or "
+            "a share of `cuda-memory`"},
     {.name = "cuda-pinned",
         .type = SETTING_BYTES,
         .default_value = "256MiB",

@@ -16,17 +16,19 @@ is_turn_of(const void *lane)
 CudaBench
 cuda_bench_open(Call *call, const char *device, uint64_t memory, uint64_t pinned)
 {
+    PluginOptions options = {.device = device, .memory = memory, .pinned_memory = pinned};
+    return cuda_bench_open_with(call, options);
+}
+
+CudaBench
+cuda_bench_open_with(Call *call, PluginOptions options)
+{
     CudaBench bench = {0};
     CpuDeviceOptions host = {.thread_count = 3, .memory_limit = 256 * MIB};
     assert_status(call, STATUS_OK, cpu_device_new(call, &host, &bench.host));
     const char *libraries = getenv("CUDA_LIBRARIES");
-    PluginOptions options = {
-        .host = bench.host,
-        .device = device,
-        .memory = memory,
-        .pinned_memory = pinned,
-        .libraries = libraries == NULL ? "" : libraries,
-    };
+    options.host = bench.host;
+    options.libraries = libraries == NULL ? "" : libraries;
     assert_status(call, STATUS_OK, cuda_device_open(call, &options, &bench.opened));
     bench.card = bench.opened.device;
     bench.lane = bench.card->open_lane(bench.card);

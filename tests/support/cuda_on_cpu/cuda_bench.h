@@ -23,6 +23,9 @@ typedef struct CudaBench {
 /* `memory` and `pinned` in bytes, as in PluginOptions; `device` as there. The environment's CUDA_LIBRARIES
  * names folders of the vendor's libraries, with ':' between. */
 CudaBench cuda_bench_open(Call *call, const char *device, uint64_t memory, uint64_t pinned);
+
+/* Opens a card with these options, to which the host and the libraries are added. */
+CudaBench cuda_bench_open_with(Call *call, PluginOptions options);
 void cuda_bench_close(CudaBench *bench);
 
 typedef struct WaitedCopy {

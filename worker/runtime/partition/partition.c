@@ -153,9 +153,10 @@ partition_uses_accelerator(const Partition *partition)
 }
 
 bool
-partition_keeps_accelerator_memory(const Partition *partition)
+partition_keeps_accelerator_memory(const Partition *partition, uint64_t tenant)
 {
-    return partition->accelerator != NULL || partition->library != NULL;
+    bool is_meant = tenant == 0 || partition->tenant == tenant;
+    return is_meant && (partition->accelerator != NULL || partition->library != NULL);
 }
 
 bool

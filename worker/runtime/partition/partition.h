@@ -74,8 +74,9 @@ Slice partition_frame_name(const Partition *partition, uint32_t frame);
 /* Returns whether some node is the accelerator's. */
 bool partition_uses_accelerator(const Partition *partition);
 
-/* Returns whether freeing it may free memory of the accelerator: constants of its own, or of a function's. */
-bool partition_keeps_accelerator_memory(const Partition *partition);
+/* Returns whether freeing it may free memory of the accelerator, of this tenant or (for 0) of anybody's:
+ * constants of its own, or of a function's. */
+bool partition_keeps_accelerator_memory(const Partition *partition, uint64_t tenant);
 
 bool partition_has_transfers(const Partition *partition); /* true for any _Send or _Recv */
 

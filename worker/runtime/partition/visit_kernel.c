@@ -132,13 +132,10 @@ make_room(const Visit *visit, Device *device, Tensor *ret_made)
     size_t size = tensor_byte_size(&visit->source);
     TensorBuffer *buffer = device_allocate(device, size, context->account);
     if (buffer == NULL) {
-        DeviceMemory memory = {0};
-        device->memory(device, &memory);
-        atomic_add_relaxed(&device->counts.full, 1);
+        char why[DEVICE_FULL_TEXT_SIZE];
         return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
-            "variable '%.*s' of %zu bytes does not fit: %" PRIu64 " of %" PRIu64
-            " bytes of the memory of the %s are in use",
-            SLICE_PRINT(variable_name(visit->variable)), size, memory.in_use, memory.limit, device->type);
+            "variable '%.*s' of %zu bytes does not fit: %s", SLICE_PRINT(variable_name(visit->variable)),
+            size, device_tell_full(device, context->account, why));
     }
     ret_made->dtype = visit->source.dtype;
     shape_copy(&ret_made->shape, &visit->source.shape);

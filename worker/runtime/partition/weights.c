@@ -99,19 +99,25 @@ copy_bytes(Call *call, Device *accelerator, const Tensor *from, TensorBuffer *to
 }
 
 /* Allocates as the tenant: its memory comes to others zeroed. */
-static TensorBuffer *
-allocate_for(Device *accelerator, uint64_t tenant, size_t size)
+static Status
+allocate_for(Call *call, Device *accelerator, uint64_t tenant, size_t size, TensorBuffer **ret_buffer)
 {
     MemoryAccount *account = memory_account_new();
     if (account == NULL) {
-        return NULL;
+        return call_fail_memory(call, "a constant's account");
     }
     account->tenant = tenant;
     MemoryAccount *before = accelerator->charge(accelerator, account);
     TensorBuffer *buffer = device_allocate(accelerator, size, account);
     (void)accelerator->charge(accelerator, before);
+    char why[DEVICE_FULL_TEXT_SIZE];
+    Status status = buffer != NULL ? STATUS_OK
+                                   : call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+                                         "a constant of %zu bytes does not fit: %s", size,
+                                         device_tell_full(accelerator, account, why));
     memory_account_end(account);
-    return buffer;
+    *ret_buffer = buffer;
+    return status;
 }
 
 Status
@@ -119,16 +125,8 @@ upload_value(Call *call, Device *accelerator, uint64_t tenant, const Tensor *val
 {
     size_t size = tensor_byte_size(value);
     assert(size > 0 && tensor_is_on_host(value));
-    TensorBuffer *buffer = allocate_for(accelerator, tenant, size);
-    if (buffer == NULL) {
-        DeviceMemory memory = {0};
-        accelerator->memory(accelerator, &memory);
-        atomic_add_relaxed(&accelerator->counts.full, 1);
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
-            "a constant of %zu bytes does not fit: %" PRIu64 " of %" PRIu64
-            " bytes of the memory of the %s are in use",
-            size, memory.in_use, memory.limit, accelerator->type);
-    }
+    TensorBuffer *buffer = NULL;
+    TRY(allocate_for(call, accelerator, tenant, size, &buffer));
     Status status = copy_bytes(call, accelerator, value, buffer);
     if (status != STATUS_OK) {
         tensor_buffer_unref(buffer);

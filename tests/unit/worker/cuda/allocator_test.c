@@ -228,6 +228,60 @@ what_cannot_be_zeroed_is_not_handed_out(void **state)
     cuda_on_cpu_reset(true);
 }
 
+/* Notes for whom room is to be made, and makes none. */
+static bool
+note_tenant(void *context, uint64_t tenant)
+{
+    *(uint64_t *)context = tenant;
+    return false;
+}
+
+static TensorBuffer *
+allocate_or_make_room(CudaBench *bench, MemoryAccount *account, size_t size)
+{
+    MemoryAccount *before = bench->card->charge(bench->card, account);
+    TensorBuffer *made = device_allocate(bench->card, size, account);
+    (void)bench->card->charge(bench->card, before);
+    return made;
+}
+
+static void
+a_tenant_holds_no_more_than_its_share(void **state)
+{
+    enum { SHARE = 512 * KIB };
+    static const PluginOptions options = {.device = "", .memory = MIB, .tenant_memory = SHARE};
+    CudaBench bench = cuda_bench_open_with(*state, options);
+    uint64_t asked = UINT64_MAX;
+    char why[DEVICE_FULL_TEXT_SIZE];
+    MemoryAccount *runs[3];
+    for (size_t i = 0; i < COUNT_OF(runs); i++) {
+        runs[i] = memory_account_new();
+        assert_non_null(runs[i]);
+        runs[i]->tenant = i < 2 ? 1 : 2; /* two runs of one tenant, and one of another */
+    }
+    bench.card->keeper = (DeviceKeeper){.give_up = note_tenant, .context = &asked};
+    TensorBuffer *first = allocate_for(&bench, runs[0], 400 * KIB);
+    assert_non_null(first);
+    assert_null(allocate_or_make_room(&bench, runs[1], 200 * KIB));
+    assert_int_equal(asked, 1); /* room is made at its own expense */
+    assert_string_equal(device_tell_full(bench.card, runs[1], why),
+        "a tenant may hold no more than 524288 bytes of the memory of /device:GPU:0");
+    TensorBuffer *others = allocate_for(&bench, runs[2], SHARE);
+    assert_non_null(others);
+    tensor_buffer_unref(first);
+    TensorBuffer *second = allocate_for(&bench, runs[1], 400 * KIB);
+    assert_non_null(second);
+    assert_null(allocate_or_make_room(&bench, NULL, 200 * KIB)); /* now the card is full */
+    assert_int_equal(asked, 0);
+    tensor_buffer_unref(second);
+    tensor_buffer_unref(others);
+    for (size_t i = 0; i < COUNT_OF(runs); i++) {
+        memory_account_end(runs[i]);
+    }
+    cuda_bench_close(&bench);
+    cuda_on_cpu_reset(true);
+}
+
 int
 main(void)
 {
@@ -241,6 +295,7 @@ main(void)
         CALL_TEST(tenants_never_see_each_others_bytes),
         CALL_TEST(a_tenants_own_bytes_are_not_zeroed),
         CALL_TEST(what_cannot_be_zeroed_is_not_handed_out),
+        CALL_TEST(a_tenant_holds_no_more_than_its_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,8 +202,9 @@ functions_share_weights_with_the_graph(void **state)
 
 /* A keeper of one partition. */
 static bool
-give_partition_up(void *context)
+give_partition_up(void *context, uint64_t tenant)
 {
+    (void)tenant;
     Partition **kept = context;
     bool has_kept = *kept != NULL;
     partition_unref(*kept);
@@ -229,8 +230,9 @@ what_is_idle_goes_before_memory_is_short(void **state)
     Partition *kept = compile_for(&fixture, weights, 2, PRODUCT);
     Partition *refused = NULL;
     assert_int_equal(try_compile(&fixture, weights, 1, other, &refused), STATUS_RESOURCE_EXHAUSTED);
-    assert_string_equal(fixture.call.error.message, "node 'w': a constant of 4096 bytes does not fit: 8192 "
-                                                    "of 8192 bytes of the memory of the GPU are in use");
+    assert_string_equal(fixture.call.error.message,
+        "node 'w': a constant of 4096 bytes does not fit: 8192 "
+        "of 8192 bytes of the memory of /device:GPU:0 are in use");
     fixture.accelerator->keeper = (DeviceKeeper){.give_up = give_partition_up, .context = &idle};
     Partition *made = compile_for(&fixture, weights, 1, other);
     assert_null(idle);
