@@ -115,6 +115,14 @@ cuda_blame(const KernelContext *context, CudaRefusal reason, CudaBlame *ret_blam
     return STATUS_OK;
 }
 
+const CudaRefused *
+cuda_refused(const KernelContext *context)
+{
+    const CudaRun *run = cuda_run(context->lane);
+    assert(cuda_lane_is_mine(run->lane));
+    return run->record == NULL ? NULL : run->record->data;
+}
+
 /* Says as the kernels of the host do what is wrong. */
 static Failure
 describe_refused(const CudaRefused *refused)

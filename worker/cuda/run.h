@@ -40,6 +40,10 @@ void cuda_run_close(CudaRuns *runs, DeviceLane *lane);
  * RESOURCE_EXHAUSTED. */
 MUST_USE Status cuda_blame(const KernelContext *context, CudaRefusal reason, CudaBlame *ret_blame);
 
+/* Returns where kernels that are about to be enqueued find on the card whether a value was refused before, so
+ * that they change nothing which outlives the run; NULL: none can have been. */
+const CudaRefused *cuda_refused(const KernelContext *context);
+
 /* The members that follow are the plugin's own. */
 
 static inline CudaRun *

@@ -9,6 +9,7 @@
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
+#include "worker/cuda/run.h"
 #include "worker/runtime/variable.h"
 
 typedef struct Rule {
@@ -191,6 +192,7 @@ launch_change(Change *change, CudaOptimiser optimiser, const Tensor *gradient)
 {
     KernelContext *context = change->context;
     change->operands.gradient = gradient->data;
+    change->operands.refused = cuda_refused(context);
     change->operands.count = tensor_element_count(gradient);
     TRY(find_places(change));
     int error = cuda_optimise(cuda_type(gradient->dtype), optimiser, &change->operands, cuda_stream(context));

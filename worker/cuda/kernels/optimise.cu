@@ -92,6 +92,7 @@ __global__ void
 optimise_kernel(const CudaOptimise optimise)
 {
     using C = Accumulator<T>;
+    bool is_void = optimise.refused != nullptr && optimise.refused->turn != 0;
     C h[CUDA_OPTIMISE_SCALARS_MAX];
     for (int n = 0; n < CUDA_OPTIMISE_SCALARS_MAX; n++) {
         const T *scalar = (const T *)optimise.scalars[n];
@@ -103,7 +104,9 @@ optimise_kernel(const CudaOptimise optimise)
             const T *from = (const T *)optimise.from[n];
             v[n] = from == nullptr ? C(0) : C(load(from, at));
         }
-        Rule::change(v, C(load((const T *)optimise.gradient, at)), h, optimise.has_flag);
+        if (!is_void) {
+            Rule::change(v, C(load((const T *)optimise.gradient, at)), h, optimise.has_flag);
+        }
         for (int n = 0; n < CUDA_OPTIMISE_VARIABLES_MAX; n++) {
             if (optimise.to[n] != nullptr) {
                 store((T *)optimise.to[n], at, v[n]);

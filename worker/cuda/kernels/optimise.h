@@ -1,6 +1,7 @@
 /* Optimisers: each changes the elements of a few variables by a gradient. Valid C11 and C++. */
 #pragma once
 
+#include "worker/cuda/blame.h"
 #include "worker/cuda/kernels/types.h"
 
 #ifdef __cplusplus
@@ -27,6 +28,9 @@ typedef struct CudaOptimise {
     void *to[CUDA_OPTIMISE_VARIABLES_MAX];
     const void *scalars[CUDA_OPTIMISE_SCALARS_MAX]; /* one element each; NULL behind the last */
     const void *gradient;
+    /* When a value was refused, the run fails, and the variables keep their elements; NULL: none can have
+     * been. */
+    const CudaRefused *refused;
     int64_t count; /* of elements, in each variable and in the gradient */
     bool has_flag; /* use_nesterov or update_slots */
 } CudaOptimise;

@@ -119,6 +119,62 @@ a_loop_ends_that_depends_on_a_wrong_index(void **state)
     end(&fixture);
 }
 
+#define VARIABLE "v = VarHandleOp() dtype=float32 shape=<3> container='' shared_name='v'\n"
+
+/* Runs a text in the session, with three numbers and three indices, and returns the last element of its
+ * output, or 0 when it fails. */
+static float
+run_in_session(
+    RunFixture *fixture, ResourceContainer *container, const char *text, int32_t index, Status status)
+{
+    AUTO_PARTITION partition = fixture_compile(fixture, text);
+    RunOutcome outcome = {0};
+    Tensor args[] = {fixture_vector(fixture, PARAMS, 5), indices_with(fixture, PARAMS, 1, index)};
+    RunRequest request = {.partition = partition,
+        .args = args,
+        .arg_count = COUNT_OF(args),
+        .container = container,
+        .callbacks = outcome_callbacks(&outcome)};
+    assert_status(&fixture->call, STATUS_OK, run_start(&fixture->call, &request, NULL));
+    outcome_wait(&outcome);
+    assert_int_equal(outcome.code, status);
+    float last = status == STATUS_OK ? tensor_float(&outcome.outputs[0], PARAMS - 1) : 0;
+    outcome_clear(&outcome);
+    return last;
+}
+
+/* On the host a change would never begin behind a node that fails. */
+static void
+a_variable_is_not_changed_by_what_follows_from_a_wrong_index(void **state)
+{
+    static const char assign[] = GATHER VARIABLE "a = AssignVariableOp(v, x) dtype=float32\n"
+                                                 "out = _Retval(g, ^a) T=float32 index=0\n";
+    static const char descend[] =
+        GATHER VARIABLE "one = Const() dtype=float32 value=float32(1)\n"
+                        "d = ResourceApplyGradientDescent(v, one, g) T=float32 @/device:GPU:0\n"
+                        "out = _Retval(x, ^d) T=float32 index=0\n";
+    static const char add[] = GATHER VARIABLE "d = AssignAddVariableOp(v, g) dtype=float32 @/device:GPU:0\n"
+                                              "out = _Retval(x, ^d) T=float32 index=0\n";
+    static const char read[] = GATHER VARIABLE "r = ReadVariableOp(v) dtype=float32\n"
+                                               "s = Mul(r, x) T=float32 @/device:GPU:0\n"
+                                               "out = _Retval(s) T=float32 index=0\n";
+    (void)state;
+    RunFixture fixture;
+    begin(&fixture);
+    ResourceContainer *container = container_new();
+    assert_non_null(container);
+    (void)run_in_session(&fixture, container, assign, 0, STATUS_OK);
+    float before = run_in_session(&fixture, container, read, 0, STATUS_OK);
+    (void)run_in_session(&fixture, container, descend, 3, STATUS_INVALID_ARGUMENT);
+    assert_float_equal(run_in_session(&fixture, container, read, 0, STATUS_OK), before, 0);
+    (void)run_in_session(&fixture, container, add, -1, STATUS_INVALID_ARGUMENT);
+    assert_float_equal(run_in_session(&fixture, container, read, 0, STATUS_OK), before, 0);
+    (void)run_in_session(&fixture, container, descend, 0, STATUS_OK);
+    assert_true(run_in_session(&fixture, container, read, 0, STATUS_OK) < before);
+    container_unref(container);
+    end(&fixture);
+}
+
 static void
 the_first_of_two_nodes_is_blamed(void **state)
 {
@@ -253,6 +309,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_index_out_of_range_fails_its_run_alone),
         cmocka_unit_test(a_loop_ends_that_depends_on_a_wrong_index),
+        cmocka_unit_test(a_variable_is_not_changed_by_what_follows_from_a_wrong_index),
         cmocka_unit_test(the_first_of_two_nodes_is_blamed),
         cmocka_unit_test(a_division_by_zero_fails_its_run_alone),
         cmocka_unit_test(a_wrong_index_is_told_that_no_copy_brings),
