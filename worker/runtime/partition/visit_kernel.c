@@ -1,7 +1,5 @@
 #include "worker/runtime/partition/visit_kernel.h"
 
-#include <inttypes.h>
-
 #include "shared/base/atomic.h"
 #include "worker/runtime/variable.h"
 
