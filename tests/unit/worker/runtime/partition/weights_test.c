@@ -1,4 +1,5 @@
 /* Constants on an accelerator: what is uploaded when, what is shared with whom, and what is given up. */
+#include "tests/support/await.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/fail_alloc.h"
 #include "tests/support/graph_literals.h"
@@ -76,21 +77,21 @@ a_tenant_has_one_copy_of_a_weight(void **state)
     fixture_begin_accelerated(&fixture, 2);
     Weights *weights = weights_new(fixture.accelerator);
     Partition *first = compile_for(&fixture, weights, 1, PRODUCT);
-    assert_int_equal(bytes_on(&fixture), BLOB_SIZE);
+    AWAIT(bytes_on(&fixture) == BLOB_SIZE);
     Partition *second = compile_for(&fixture, weights, 1, PRODUCT);
-    assert_int_equal(bytes_on(&fixture), BLOB_SIZE);
+    AWAIT(bytes_on(&fixture) == BLOB_SIZE);
     assert_int_equal(upload_count(&fixture), 1);
     Partition *stranger = compile_for(&fixture, weights, 2, PRODUCT);
-    assert_int_equal(bytes_on(&fixture), 2 * BLOB_SIZE);
+    AWAIT(bytes_on(&fixture) == 2 * BLOB_SIZE);
     partition_unref(first);
     for (int step = 0; step < 3; step++) {
         expect_product(&fixture, second, 10);
     }
     assert_int_equal(upload_count(&fixture), 2 + 3); /* one a step: its feed */
     partition_unref(stranger);
-    assert_int_equal(bytes_on(&fixture), BLOB_SIZE);
+    AWAIT(bytes_on(&fixture) == BLOB_SIZE);
     partition_unref(second);
-    assert_int_equal(bytes_on(&fixture), 0);
+    AWAIT(bytes_on(&fixture) == 0);
     weights_free(weights);
     fixture_end(&fixture);
 }
@@ -113,10 +114,10 @@ a_weight_is_shared_by_all_that_are_its_bytes(void **state)
         "c = Mul(b, i) T=float32\n"
         "out = _Retval(c) T=float32 index=0\n");
     assert_int_equal(upload_count(&fixture), 1);
-    assert_int_equal(bytes_on(&fixture), BLOB_SIZE);
+    AWAIT(bytes_on(&fixture) == BLOB_SIZE);
     expect_product(&fixture, partition, 40);
     partition_unref(partition);
-    assert_int_equal(bytes_on(&fixture), 0);
+    AWAIT(bytes_on(&fixture) == 0);
     weights_free(weights);
     fixture_end(&fixture);
 }
@@ -193,9 +194,9 @@ functions_share_weights_with_the_graph(void **state)
     Weights *weights = weights_new(fixture.accelerator);
     Partition *partition = compile_for(&fixture, weights, 1, text);
     expect_product(&fixture, partition, 20);
-    assert_int_equal(bytes_on(&fixture), BLOB_SIZE);
+    AWAIT(bytes_on(&fixture) == BLOB_SIZE);
     partition_unref(partition);
-    assert_int_equal(bytes_on(&fixture), 0);
+    AWAIT(bytes_on(&fixture) == 0);
     weights_free(weights);
     fixture_end(&fixture);
 }
@@ -265,7 +266,7 @@ each_failing_allocation_of_a_compile_leaves_nothing(void **state)
         assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED || missing.count > 0);
         partition_unref(partition);
         graph_def_unref(def);
-        assert_int_equal(bytes_on(&fixture), 0);
+        AWAIT(bytes_on(&fixture) == 0);
         weights_free(weights);
         fixture_end(&fixture);
         assert_true(at < 150);
