@@ -1,4 +1,4 @@
-/* Who sends a request: API keys are checked against the database once and remembered for a few seconds. A
+/* The senders of requests. API keys are checked against the database once and remembered for a few seconds. A
  * revoked key is refused everywhere as soon as PostgreSQL has told the gateways of it (auth_forget()); were
  * that message lost, within AUTH_FRESH_MS. While the database is gone, a key that was valid when it was last
  * looked up serves for AUTH_STALE_MS. A key that is worth nothing is not remembered: it may be made the next

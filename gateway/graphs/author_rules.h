@@ -1,8 +1,7 @@
-/* What an author's graph must not have, though Sluice may write it when it brings the graph into another
- * form.
+/* Rules for the graphs of authors, which Sluice itself may break when it brings a graph into another form.
  *
  * Threads: pure functions.
- * Errors:  INVALID_ARGUMENT, with the node's name and JSON pointer. */
+ * Errors:  INVALID_ARGUMENT, with the node's name. */
 #pragma once
 
 #include "shared/graph/graph.h"

@@ -403,7 +403,7 @@ revoke_key(const char *key)
     assert_int_equal(strlen(database_ask(cluster.database, sql)), 12);
 }
 
-/* Without the database's message it would take AUTH_FRESH_MS, of which half leaves time to a slow machine. */
+/* A key of which no gateway was told serves for AUTH_FRESH_MS; half of that leaves time to a slow machine. */
 static void
 a_revoked_key_is_refused_at_once_by_every_gateway(void **state)
 {

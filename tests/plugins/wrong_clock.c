@@ -1,4 +1,4 @@
-/* For LD_PRELOAD: the wall clock is WRONG_CLOCK_S seconds ahead. */
+/* A wall clock that is WRONG_CLOCK_S seconds ahead, for LD_PRELOAD. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -76,7 +76,7 @@ struct DeviceFence {
     void (*passed)(DeviceFence *fence, const Failure *failure);
 };
 
-/* What the worker keeps in a device's memory for later, beyond what runs hold. */
+/* The owner of what a worker keeps in a device's memory for later, beyond what runs hold. */
 typedef struct DeviceKeeper {
     /* Frees what was used longest ago of that which nobody uses now, of this tenant (memory_account.h), or of
      * any for 0; false: there is none. Called on any thread, in the middle of a kernel too. NULL: nothing is

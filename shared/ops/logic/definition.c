@@ -9,7 +9,7 @@
     OP(name "(x:T, y:T)->(z:bool) {T:type, incompatible_shape_error:bool=true}",                             \
         OP_COMMUTATIVE | OP_ELEMENTWISE, infer_equality)
 
-/* Where different shapes are no error, those that do not broadcast have one answer: not equal. */
+/* Shapes that do not broadcast have one answer, where they are no error: not equal. */
 static Status
 infer_equality(Call *call, InferContext *context)
 {

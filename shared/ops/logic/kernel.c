@@ -29,7 +29,7 @@ COMPARISON(less, a < b)
 COMPARISON(less_equal, a <= b)
 COMPARISON(greater, a > b)
 COMPARISON(greater_equal, a >= b)
-/* Where different shapes are no error, those that do not broadcast have one answer, a scalar. */
+/* Shapes that do not broadcast have one answer, a scalar, where they are no error. */
 static Status
 compare_any_shapes(KernelContext *context, Status (*compare)(KernelContext *), bool answer)
 {

@@ -12,7 +12,7 @@
 /* Says whether element `left` of a line is beyond element `right`: larger or, if not `largest`, smaller. */
 typedef bool (*IsBeyond)(const void *line, int64_t left, int64_t right, bool largest);
 
-/* Where NaN stands. */
+/* The place of NaN among the numbers. */
 typedef enum NanPlace {
     NAN_BEYOND,  /* all numbers, in either direction: NumPy's argmax and argmin, which ONNX follows */
     NAN_LARGEST, /* NumPy's sort */

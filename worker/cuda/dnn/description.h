@@ -21,8 +21,8 @@ typedef enum DnnRefusal {
     DNN_REFUSALS
 } DnnRefusal;
 
-/* What is computed of input, filter and output from the other two: the output, or the gradient of the input
- * or of the filter, when the other two have that of the output. */
+/* The one of input, filter and output that is computed from the other two: the output, or the gradient of the
+ * input or of the filter, when the other two have that of the output. */
 typedef enum DnnKind { DNN_FORWARD, DNN_TO_IMAGE, DNN_TO_FILTER } DnnKind;
 
 enum { DNN_SPACE_MAX = 3, DNN_RANK_MAX = 2 + DNN_SPACE_MAX };

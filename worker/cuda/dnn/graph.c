@@ -47,7 +47,7 @@ make(DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type, const DnnAt
     return dnn_finalize(descriptors->dnn, *ret_descriptor, attributes, count);
 }
 
-/* What sums are kept in, and all that is computed before the output is stored. */
+/* The type of sums, and of all that is computed before the output is stored. */
 static const cudnnDataType_t compute_type = CUDNN_DATA_FLOAT;
 
 static cudnnDataType_t

@@ -151,7 +151,7 @@ int cuda_map_float(CudaMapFunction function, CudaType type, const CudaMap *map, 
 int cuda_map_real(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 int cuda_map_test(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 
-/* What an integer may not be as a function's second input. */
+/* The integers that a function's second input may be. */
 typedef enum CudaOperandRule { CUDA_ANY_OPERAND, CUDA_NOT_ZERO, CUDA_NOT_NEGATIVE } CudaOperandRule;
 
 /* Refuses the first of `count` integers that breaks the rule. The functions themselves take any. */

@@ -28,8 +28,8 @@ typedef struct CudaOptimise {
     void *to[CUDA_OPTIMISE_VARIABLES_MAX];
     const void *scalars[CUDA_OPTIMISE_SCALARS_MAX]; /* one element each; NULL behind the last */
     const void *gradient;
-    /* When a value was refused, the run fails, and the variables keep their elements; NULL: none can have
-     * been. */
+    /* The record of a refused value: the run fails then, and the variables keep their elements. NULL: none
+     * can have been refused. */
     const CudaRefused *refused;
     int64_t count; /* of elements, in each variable and in the gradient */
     bool has_flag; /* use_nesterov or update_slots */

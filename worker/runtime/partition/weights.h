@@ -3,9 +3,10 @@
  * stays until the last is freed. Tenants share nothing: equal bytes of two tenants lie there twice.
  *
  * Ownership: whoever obtains a weight releases it; the table must outlive all of them. Runs that still read
- * its bytes hold references to the buffer. Threads:   any. Uploads wait for the accelerator: none may run on
- * a loop's thread. Errors:    RESOURCE_EXHAUSTED when the accelerator has no memory left, not even that of
- * what is idle (device_allocate()); what the accelerator says when it is out of service. */
+ *            its bytes hold references to the buffer.
+ * Threads:   any. Uploads wait for the accelerator: none may run on a loop's thread.
+ * Errors:    RESOURCE_EXHAUSTED when the accelerator has no memory left, not even that of what is idle
+ *            (device_allocate()); what the accelerator says when it is out of service. */
 #pragma once
 
 #include "worker/runtime/device.h"

@@ -295,7 +295,7 @@ tasks_of_any_job_are_tasks_of_the_pool(void **state)
     expect_task(call, ASKING("/job:localhost/replica:0/task:0/device:CPU:0"), PLAN_TASK_NONE);
 }
 
-/* What the step does not need counts, too: chief has task 0, ps 1 and 2, worker the others. */
+/* Nodes that the step does not need count, too: chief has task 0, ps 1 and 2, worker the others. */
 static void
 tasks_of_several_jobs_follow_each_other_by_name(void **state)
 {

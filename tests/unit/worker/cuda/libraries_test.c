@@ -23,7 +23,7 @@ every_library_has_a_table_or_a_reason(void **state)
     }
 }
 
-/* Without a card it has no handle; without cuBLASLt it would end the process. */
+/* cuDNN has no handle without a card, and would end the process without cuBLASLt. */
 static void
 cudnn_is_used_with_cublaslt_only(void **state)
 {

@@ -143,7 +143,7 @@ run_in_session(
     return last;
 }
 
-/* On the host a change would never begin behind a node that fails. */
+/* A change that the host computes never begins behind a node that fails; neither does one of the card. */
 static void
 a_variable_is_not_changed_by_what_follows_from_a_wrong_index(void **state)
 {

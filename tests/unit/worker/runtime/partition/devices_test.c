@@ -141,8 +141,8 @@ shapes_are_computed_on_the_host(void **state)
     fixture_end(&fixture);
 }
 
-/* What follows from the host's own numbers does not go to the accelerator and back, for a call to wait for.
- */
+/* A choice that follows from the host's own numbers does not go to the accelerator and back, for a call to
+ * wait for. */
 static void
 the_choice_of_a_branch_is_computed_on_the_host(void **state)
 {
