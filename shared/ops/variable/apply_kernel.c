@@ -3,16 +3,15 @@
 #include <tgmath.h>
 
 #include "shared/base/memory.h"
+#include "shared/ops/variable/apply_rule.h"
 #include "shared/ops/variable/positions.h"
 #include "worker/reference/elements.h"
 #include "worker/runtime/variable.h"
 
-enum { OPTIMIZE_VARIABLES_MAX = 4, OPTIMIZE_SCALARS_MAX = 6 };
-
 /* A part of a parameter: `count` elements of each variable and of the gradient. */
 typedef struct OptimizeRun {
-    void *variables[OPTIMIZE_VARIABLES_MAX];   /* in the rule's order */
-    const void *scalars[OPTIMIZE_SCALARS_MAX]; /* one element each, in the rule's order */
+    void *variables[APPLY_VARIABLES_MAX];   /* in the rule's order */
+    const void *scalars[APPLY_SCALARS_MAX]; /* one element each, in the rule's order */
     const void *gradient;
     int64_t count;
     bool has_flag; /* use_nesterov or update_slots, whichever the op has */
@@ -20,28 +19,21 @@ typedef struct OptimizeRun {
 
 typedef void (*OptimizeLoop)(const OptimizeRun *run);
 
-typedef struct OptimizeRule {
-    const char *name;                              /* "Adam", for ApplyAdam, ResourceSparseApplyAdam, … */
-    const OptimizeLoop *loops;                     /* by dtype; NULL where there is none */
-    const char *variables[OPTIMIZE_VARIABLES_MAX]; /* names of the op's inputs; NULL behind the last */
-    const char *scalars[OPTIMIZE_SCALARS_MAX];
-} OptimizeRule;
-
 /* One loop for each dtype. In the body a, b, c, d are the values of the rule's variables, written back
  * afterwards, the first one last; letters without a variable are free. g is the gradient; h[] are the
  * scalars; flag is use_nesterov or update_slots. */
 #define RULE_LOOP(name, body, upper, lower, storage, compute, read, write)                                   \
     static void name##_##lower(const OptimizeRun *run)                                                       \
     {                                                                                                        \
-        storage *variables[OPTIMIZE_VARIABLES_MAX];                                                          \
-        compute h[OPTIMIZE_SCALARS_MAX];                                                                     \
+        storage *variables[APPLY_VARIABLES_MAX];                                                             \
+        compute h[APPLY_SCALARS_MAX];                                                                        \
         const storage *gradient = run->gradient;                                                             \
         bool flag = run->has_flag;                                                                           \
         compute one = 1;                                                                                     \
-        for (int n = 0; n < OPTIMIZE_VARIABLES_MAX; n++) {                                                   \
+        for (int n = 0; n < APPLY_VARIABLES_MAX; n++) {                                                      \
             variables[n] = run->variables[run->variables[n] == NULL ? 0 : n];                                \
         }                                                                                                    \
-        for (int n = 0; n < OPTIMIZE_SCALARS_MAX; n++) {                                                     \
+        for (int n = 0; n < APPLY_SCALARS_MAX; n++) {                                                        \
             h[n] = run->scalars[n] == NULL ? 0 : read(*(const storage *)run->scalars[n]);                    \
         }                                                                                                    \
         (void)flag, (void)one;                                                                               \
@@ -100,97 +92,53 @@ RULE(centered_rms_prop, c += (SQUARE(g) - c) * (1 - h[1]), b += (g - b) * (1 - h
 RULE(add_sign, b = b * h[3] + g * (1 - h[3]), a -= h[0] * (h[1] + h[2] * (SIGN(g) * SIGN(b))) * g)
 RULE(power_sign, b = b * h[3] + g * (1 - h[3]), a -= h[0] * exp(h[1] * h[2] * (SIGN(g) * SIGN(b))) * g)
 
-static const OptimizeRule rules[] = {
-    {"GradientDescent", gradient_descent_loops, {"var"}, {"alpha"}},
-    {"ProximalGradientDescent", proximal_gradient_descent_loops, {"var"}, {"alpha", "l1", "l2"}},
-    {"Adadelta", adadelta_loops, {"var", "accum", "accum_update"}, {"lr", "rho", "epsilon"}},
-    {"Adagrad", adagrad_loops, {"var", "accum"}, {"lr"}},
-    {"AdagradV2", adagrad_v2_loops, {"var", "accum"}, {"lr", "epsilon"}},
-    {"ProximalAdagrad", proximal_adagrad_loops, {"var", "accum"}, {"lr", "l1", "l2"}},
-    {"Ftrl", ftrl_loops, {"var", "accum", "linear"}, {"lr", "l1", "l2", "lr_power"}},
-    {"FtrlV2", ftrl_loops, {"var", "accum", "linear"}, {"lr", "l1", "l2", "lr_power", "l2_shrinkage"}},
-    {"Momentum", momentum_loops, {"var", "accum"}, {"lr", "momentum"}},
-    {"KerasMomentum", keras_momentum_loops, {"var", "accum"}, {"lr", "momentum"}},
-    {"Adam", adam_loops, {"var", "m", "v"},
-        {"lr", "beta1", "beta2", "epsilon", "beta1_power", "beta2_power"}},
-    {"AdamWithAmsgrad", adam_amsgrad_loops, {"var", "m", "v", "vhat"},
-        {"lr", "beta1", "beta2", "epsilon", "beta1_power", "beta2_power"}},
-    {"AdaMax", ada_max_loops, {"var", "m", "v"}, {"lr", "beta1", "beta2", "epsilon", "beta1_power"}},
-    {"RMSProp", rms_prop_loops, {"var", "ms", "mom"}, {"lr", "rho", "momentum", "epsilon"}},
-    {"CenteredRMSProp", centered_rms_prop_loops, {"var", "mg", "ms", "mom"},
-        {"lr", "rho", "momentum", "epsilon"}},
-    {"AddSign", add_sign_loops, {"var", "m"}, {"lr", "alpha", "sign_decay", "beta"}},
-    {"PowerSign", power_sign_loops, {"var", "m"}, {"lr", "logbase", "sign_decay", "beta"}},
+/* The rules' loops, by dtype; NULL where there is none. */
+static const struct {
+    const char *rule;
+    const OptimizeLoop *loops;
+} rule_loops[] = {
+    {"GradientDescent", gradient_descent_loops},
+    {"ProximalGradientDescent", proximal_gradient_descent_loops},
+    {"Adadelta", adadelta_loops},
+    {"Adagrad", adagrad_loops},
+    {"AdagradV2", adagrad_v2_loops},
+    {"ProximalAdagrad", proximal_adagrad_loops},
+    {"Ftrl", ftrl_loops},
+    {"FtrlV2", ftrl_loops},
+    {"Momentum", momentum_loops},
+    {"KerasMomentum", keras_momentum_loops},
+    {"Adam", adam_loops},
+    {"AdamWithAmsgrad", adam_amsgrad_loops},
+    {"AdaMax", ada_max_loops},
+    {"RMSProp", rms_prop_loops},
+    {"CenteredRMSProp", centered_rms_prop_loops},
+    {"AddSign", add_sign_loops},
+    {"PowerSign", power_sign_loops},
 };
 
-/* Returns NULL when no rule has this name. */
-static const OptimizeRule *
-optimize_rule(Slice name)
+/* Returns the loop of an op for a dtype, or NULL. */
+static OptimizeLoop
+find_loop(Slice op, Dtype dtype)
 {
-    for (size_t index = 0; index < COUNT_OF(rules); index++) {
-        if (slice_equals_string(name, rules[index].name)) {
-            return &rules[index];
+    const ApplyRule *rule = apply_rule(op);
+    for (size_t index = 0; rule != NULL && index < COUNT_OF(rule_loops); index++) {
+        if (strcmp(rule->name, rule_loops[index].rule) == 0) {
+            return rule_loops[index].loops[dtype];
         }
     }
     return NULL;
 }
-
-static const uint32_t INPUT_NONE = UINT32_MAX;
 
 /* The meaning of the op's inputs; made once a partition. */
 typedef struct Apply {
-    const OptimizeRule *rule;
+    ApplyInputs inputs;
     OptimizeLoop loop;
-    uint32_t variables[OPTIMIZE_VARIABLES_MAX];
-    size_t variable_count;
-    uint32_t scalars[OPTIMIZE_SCALARS_MAX];
-    uint32_t gradient;
-    uint32_t indices; /* INPUT_NONE: every element changes */
-    bool has_flag;
 } Apply;
-
-/* Finds the rule "Adam" for "ResourceSparseApplyAdam". */
-static const OptimizeRule *
-find_rule(Slice name)
-{
-    static const char *const prefixes[] = {"ResourceSparseApply", "ResourceApply", "SparseApply", "Apply"};
-    for (size_t index = 0; index < COUNT_OF(prefixes); index++) {
-        Slice prefix = slice_from_string(prefixes[index]);
-        if (slice_starts_with(name, prefix)) {
-            return optimize_rule(slice_part(name, prefix.size, SIZE_MAX));
-        }
-    }
-    return NULL;
-}
-
-static uint32_t
-find_input(const Node *node, const char *name)
-{
-    for (uint32_t index = 0; name != NULL && index < node->op->input_count; index++) {
-        if (slice_equals_string(node->op->inputs[index].name, name)) {
-            return index;
-        }
-    }
-    return INPUT_NONE;
-}
-
-static bool
-read_flag(const Node *node)
-{
-    static const char *const flags[] = {"use_nesterov", "update_slots"};
-    for (size_t index = 0; index < COUNT_OF(flags); index++) {
-        if (node_attr(node, flags[index]) != NULL) {
-            return node_attr_bool(node, flags[index]);
-        }
-    }
-    return false;
-}
 
 static bool
 supports_apply(const Node *node)
 {
-    const OptimizeRule *rule = find_rule(node->def->op);
-    return rule != NULL && rule->loops[node_attr_type(node, "T")] != NULL;
+    return find_loop(node->def->op, node_attr_type(node, "T")) != NULL;
 }
 
 static Status
@@ -200,19 +148,8 @@ create_apply(Call *call, const Node *node, void **ret_state)
     if (apply == NULL) {
         return call_fail_memory(call, "an optimiser");
     }
-    apply->rule = find_rule(node->def->op);
-    apply->loop = apply->rule->loops[node_attr_type(node, "T")];
-    for (size_t index = 0; index < OPTIMIZE_VARIABLES_MAX; index++) {
-        apply->variables[index] = find_input(node, apply->rule->variables[index]);
-        apply->variable_count += apply->variables[index] != INPUT_NONE;
-    }
-    for (size_t index = 0; index < OPTIMIZE_SCALARS_MAX; index++) {
-        apply->scalars[index] = find_input(node, apply->rule->scalars[index]);
-    }
-    uint32_t delta = find_input(node, "delta");
-    apply->gradient = delta != INPUT_NONE ? delta : find_input(node, "grad");
-    apply->indices = find_input(node, "indices");
-    apply->has_flag = read_flag(node);
+    apply->inputs = apply_inputs(node);
+    apply->loop = find_loop(node->def->op, node_attr_type(node, "T"));
     *ret_state = apply;
     return STATUS_OK;
 }
@@ -220,15 +157,15 @@ create_apply(Call *call, const Node *node, void **ret_state)
 static Status
 take_scalars(KernelContext *context, const Apply *apply, OptimizeRun *run)
 {
-    for (size_t index = 0; index < OPTIMIZE_SCALARS_MAX; index++) {
-        if (apply->scalars[index] == INPUT_NONE) {
+    for (size_t index = 0; index < APPLY_SCALARS_MAX; index++) {
+        if (apply->inputs.scalars[index] == APPLY_NO_INPUT) {
             continue;
         }
-        const Tensor *scalar = &context->inputs[apply->scalars[index]];
+        const Tensor *scalar = &context->inputs[apply->inputs.scalars[index]];
         if (scalar->shape.rank != 0) {
             char text[SHAPE_TEXT_SIZE];
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%s is of shape %s, not a scalar",
-                apply->rule->scalars[index], shape_text(&scalar->shape, text));
+                apply->inputs.rule->scalars[index], shape_text(&scalar->shape, text));
         }
         run->scalars[index] = scalar->data;
     }
@@ -249,8 +186,8 @@ static Status
 take_variables(KernelContext *context, const Apply *apply, Variable *const *variables, OptimizeRun *run,
     Shape *ret_shape)
 {
-    Dtype dtype = context->inputs[apply->gradient].dtype;
-    for (size_t index = 0; index < apply->variable_count; index++) {
+    Dtype dtype = context->inputs[apply->inputs.gradient].dtype;
+    for (size_t index = 0; index < apply->inputs.variable_count; index++) {
         Tensor *value = NULL;
         if (variable_dtype(variables[index]) != dtype) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the gradient %s",
@@ -261,7 +198,7 @@ take_variables(KernelContext *context, const Apply *apply, Variable *const *vari
         if (index == 0) {
             *ret_shape = value->shape;
         } else if (!shape_equal(&value->shape, ret_shape)) {
-            return fail_shapes(context, apply->rule->variables[index], &value->shape, ret_shape);
+            return fail_shapes(context, apply->inputs.rule->variables[index], &value->shape, ret_shape);
         }
         run->variables[index] = value->data;
     }
@@ -271,7 +208,7 @@ take_variables(KernelContext *context, const Apply *apply, Variable *const *vari
 static Status
 apply_all(KernelContext *context, const Apply *apply, OptimizeRun *run, const Shape *shape)
 {
-    const Tensor *gradient = &context->inputs[apply->gradient];
+    const Tensor *gradient = &context->inputs[apply->inputs.gradient];
     if (!shape_equal(&gradient->shape, shape)) {
         return fail_shapes(context, "the gradient", &gradient->shape, shape);
     }
@@ -285,12 +222,12 @@ apply_all(KernelContext *context, const Apply *apply, OptimizeRun *run, const Sh
 static Status
 apply_rows(KernelContext *context, const Apply *apply, OptimizeRun *run, const Shape *shape)
 {
-    const Tensor *gradient = &context->inputs[apply->gradient];
+    const Tensor *gradient = &context->inputs[apply->inputs.gradient];
     size_t size = dtype_size(gradient->dtype);
     OptimizeRun row = *run;
     Positions positions;
     Shape expected;
-    TRY(positions_find(context->call, shape, &context->inputs[apply->indices], false, &positions));
+    TRY(positions_find(context->call, shape, &context->inputs[apply->inputs.indices], false, &positions));
     TRY(positions_shape(context->call, &positions, &expected));
     if (!shape_equal(&gradient->shape, &expected)) {
         return fail_shapes(context, "the gradient", &gradient->shape, &expected);
@@ -298,7 +235,7 @@ apply_rows(KernelContext *context, const Apply *apply, OptimizeRun *run, const S
     row.count = positions.inner;
     for (int64_t n = 0; n < positions.count && positions.inner > 0; n++) {
         size_t offset = (size_t)(positions_at(&positions, n) * positions.inner) * size;
-        for (size_t index = 0; index < apply->variable_count; index++) {
+        for (size_t index = 0; index < apply->inputs.variable_count; index++) {
             row.variables[index] = (char *)run->variables[index] + offset;
         }
         row.gradient = (const char *)gradient->data + (size_t)(n * positions.inner) * size;
@@ -310,25 +247,25 @@ apply_rows(KernelContext *context, const Apply *apply, OptimizeRun *run, const S
 static Status
 apply_locked(KernelContext *context, const Apply *apply, Variable *const *variables)
 {
-    OptimizeRun run = {.has_flag = apply->has_flag};
+    OptimizeRun run = {.has_flag = apply->inputs.has_flag};
     Shape shape = shape_scalar();
     TRY(take_scalars(context, apply, &run));
     TRY(take_variables(context, apply, variables, &run, &shape));
-    return apply->indices == INPUT_NONE ? apply_all(context, apply, &run, &shape)
-                                        : apply_rows(context, apply, &run, &shape);
+    return apply->inputs.indices == APPLY_NO_INPUT ? apply_all(context, apply, &run, &shape)
+                                                   : apply_rows(context, apply, &run, &shape);
 }
 
 static Status
 compute_apply(KernelContext *context)
 {
     const Apply *apply = context->state;
-    Variable *variables[OPTIMIZE_VARIABLES_MAX] = {NULL};
-    for (size_t index = 0; index < apply->variable_count; index++) {
-        TRY(kernel_variable(context, apply->variables[index], &variables[index]));
+    Variable *variables[APPLY_VARIABLES_MAX] = {NULL};
+    for (size_t index = 0; index < apply->inputs.variable_count; index++) {
+        TRY(kernel_variable(context, apply->inputs.variables[index], &variables[index]));
     }
-    variables_lock(variables, OPTIMIZE_VARIABLES_MAX);
+    variables_lock(variables, APPLY_VARIABLES_MAX);
     Status status = apply_locked(context, apply, variables);
-    variables_unlock(variables, OPTIMIZE_VARIABLES_MAX);
+    variables_unlock(variables, APPLY_VARIABLES_MAX);
     TRY(status);
     if (context->output_count > 0) {
         Shape scalar = shape_scalar();

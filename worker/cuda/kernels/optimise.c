@@ -4,37 +4,32 @@
 #include "worker/cuda/kernels/optimise.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "shared/base/memory.h"
+#include "shared/ops/variable/apply_rule.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
 #include "worker/runtime/variable.h"
 
-typedef struct Rule {
-    const char *name; /* "Adam", for ApplyAdam and ResourceApplyAdam */
+/* The rules that the card computes; their variables come first among the op's inputs. */
+static const struct {
+    const char *rule;
     CudaOptimiser optimiser;
-    uint32_t variable_count; /* the op's first inputs */
-    const char *gradient;    /* names of the op's inputs */
-    const char *scalars[CUDA_OPTIMISE_SCALARS_MAX];
-} Rule;
-
-static const Rule rules[] = {
-    {"GradientDescent", CUDA_GRADIENT_DESCENT, 1, "delta", {"alpha"}},
-    {"Adagrad", CUDA_ADAGRAD, 2, "grad", {"lr"}},
-    {"Momentum", CUDA_MOMENTUM, 2, "grad", {"lr", "momentum"}},
-    {"KerasMomentum", CUDA_KERAS_MOMENTUM, 2, "grad", {"lr", "momentum"}},
-    {"Adam", CUDA_ADAM, 3, "grad", {"lr", "beta1", "beta2", "epsilon", "beta1_power", "beta2_power"}},
-    {"RMSProp", CUDA_RMS_PROP, 3, "grad", {"lr", "rho", "momentum", "epsilon"}},
+} optimisers[] = {
+    {"GradientDescent", CUDA_GRADIENT_DESCENT},
+    {"Adagrad", CUDA_ADAGRAD},
+    {"Momentum", CUDA_MOMENTUM},
+    {"KerasMomentum", CUDA_KERAS_MOMENTUM},
+    {"Adam", CUDA_ADAM},
+    {"RMSProp", CUDA_RMS_PROP},
 };
 
-/* The meaning of a node's inputs. */
 typedef struct Optimising {
-    const Rule *rule;
-    uint32_t gradient;
-    uint32_t scalars[CUDA_OPTIMISE_SCALARS_MAX];
-    bool has_flag;
+    ApplyInputs inputs;
+    CudaOptimiser optimiser;
 } Optimising;
 
 /* A kernel's work: the variables' values are locked. */
@@ -53,43 +48,15 @@ supports_floats(const Node *node)
     return dtype_is_floating(node_attr_type(node, "T"));
 }
 
-static const Rule *
-find_rule(Slice op)
+static CudaOptimiser
+find_optimiser(const ApplyRule *rule)
 {
-    static const char *const prefixes[] = {"ResourceApply", "Apply"};
-    for (size_t index = 0; index < COUNT_OF(prefixes); index++) {
-        Slice prefix = slice_from_string(prefixes[index]);
-        Slice name = slice_starts_with(op, prefix) ? slice_part(op, prefix.size, SIZE_MAX) : (Slice){0};
-        for (size_t rule = 0; rule < COUNT_OF(rules); rule++) {
-            if (slice_equals_string(name, rules[rule].name)) {
-                return &rules[rule];
-            }
-        }
-    }
-    return NULL;
-}
-
-static uint32_t
-find_input(const Node *node, const char *name)
-{
-    uint32_t index = 0;
-    while (!slice_equals_string(node->op->inputs[index].name, name)) {
+    size_t index = 0;
+    while (strcmp(optimisers[index].rule, rule->name) != 0) {
         index++;
-        assert(index < node->op->input_count);
+        assert(index < COUNT_OF(optimisers)); /* the table of kernels has no other op */
     }
-    return index;
-}
-
-static bool
-read_flag(const Node *node)
-{
-    static const char *const flags[] = {"use_nesterov", "update_slots"};
-    for (size_t index = 0; index < COUNT_OF(flags); index++) {
-        if (node_attr(node, flags[index]) != NULL) {
-            return node_attr_bool(node, flags[index]);
-        }
-    }
-    return false;
+    return optimisers[index].optimiser;
 }
 
 static Status
@@ -99,13 +66,8 @@ create_optimising(Call *call, const Node *node, void **ret_state)
     if (optimising == NULL) {
         return call_fail_memory(call, "an optimiser");
     }
-    optimising->rule = find_rule(node->def->op);
-    assert(optimising->rule != NULL);
-    optimising->gradient = find_input(node, optimising->rule->gradient);
-    optimising->has_flag = read_flag(node);
-    for (int n = 0; n < CUDA_OPTIMISE_SCALARS_MAX && optimising->rule->scalars[n] != NULL; n++) {
-        optimising->scalars[n] = find_input(node, optimising->rule->scalars[n]);
-    }
+    optimising->inputs = apply_inputs(node);
+    optimising->optimiser = find_optimiser(optimising->inputs.rule);
     *ret_state = optimising;
     return STATUS_OK;
 }
@@ -123,9 +85,9 @@ static Status
 take_scalars(Change *change, const Optimising *optimising)
 {
     const KernelContext *context = change->context;
-    const char *const *names = optimising->rule->scalars;
+    const char *const *names = optimising->inputs.rule->scalars;
     for (int n = 0; n < CUDA_OPTIMISE_SCALARS_MAX && names[n] != NULL; n++) {
-        const Tensor *scalar = &context->inputs[optimising->scalars[n]];
+        const Tensor *scalar = &context->inputs[optimising->inputs.scalars[n]];
         if (scalar->shape.rank != 0) {
             char text[SHAPE_TEXT_SIZE];
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%s is of shape %s, not a scalar",
@@ -141,7 +103,7 @@ static Status
 check_variables(const Change *change, const Optimising *optimising)
 {
     KernelContext *context = change->context;
-    const Tensor *gradient = &context->inputs[optimising->gradient];
+    const Tensor *gradient = &context->inputs[optimising->inputs.gradient];
     const Shape *shape = &variable_value(change->variables[0])->shape;
     for (uint32_t n = 0; n < change->count; n++) {
         Variable *variable = change->variables[n];
@@ -211,8 +173,9 @@ optimise(Change *change)
     const Optimising *optimising = change->context->state;
     TRY(take_scalars(change, optimising));
     TRY(check_variables(change, optimising));
-    change->operands.has_flag = optimising->has_flag;
-    return launch_change(change, optimising->rule->optimiser, &change->context->inputs[optimising->gradient]);
+    change->operands.has_flag = optimising->inputs.has_flag;
+    return launch_change(
+        change, optimising->optimiser, &change->context->inputs[optimising->inputs.gradient]);
 }
 
 /* Takes the variables, changes them under their locks, and returns the reference of one that came by that. */
@@ -240,7 +203,7 @@ static Status
 compute_optimiser(KernelContext *context)
 {
     const Optimising *optimising = context->state;
-    return change_variables(context, optimising->rule->variable_count, optimise);
+    return change_variables(context, (uint32_t)optimising->inputs.variable_count, optimise);
 }
 
 static bool
