@@ -1,5 +1,6 @@
 /* Diagonals of matrices: elements copied between a matrix and its packed diagonals. */
 #include "shared/ops/diagonal/rule.h"
+#include "worker/reference/band.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 
@@ -126,39 +127,20 @@ set_diag_compute(KernelContext *context)
 }
 
 static Status
-read_width(KernelContext *context, uint32_t input, int64_t size, int64_t *ret_width)
-{
-    size_t count = 0;
-    TRY(kernel_input_ints(context, input, ret_width, 1, &count));
-    if (count != 1 || *ret_width > size) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
-            "a band of %lld diagonals is not within a dimension of %lld", (long long)*ret_width,
-            (long long)size);
-    }
-    return STATUS_OK;
-}
-
-/* Element (i, j) is kept when neither i - j exceeds the lower width nor j - i the upper; a width of -1
- * keeps all. */
-static Status
 band_part_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
-    int64_t lower = 0;
-    int64_t upper = 0;
+    Band band;
     TRY(output_new(context, &output));
-    int64_t columns = input->shape.dims[input->shape.rank - 1];
-    int64_t rows = input->shape.dims[input->shape.rank - 2];
-    TRY(read_width(context, 1, rows, &lower));
-    TRY(read_width(context, 2, columns, &upper));
+    TRY(band_read(context, &band));
     fill_zero(output);
     Bytes from = {input->data, dtype_size(input->dtype)};
     Bytes to = {output->data, from.size};
     int64_t count = tensor_element_count(input);
     for (int64_t element = 0; element < count; element++) {
-        int64_t below = element / columns % rows - element % columns;
-        if ((lower < 0 || below <= lower) && (upper < 0 || -below <= upper)) {
+        int64_t below = element / band.columns % band.rows - element % band.columns;
+        if ((band.lower < 0 || below <= band.lower) && (band.upper < 0 || -below <= band.upper)) {
             copy_element(&from, element, &to, element);
         }
     }

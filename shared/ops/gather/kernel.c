@@ -1,6 +1,7 @@
 /* Elements selected by index. TensorFlow's indices count from 0; ONNX's may be negative and count from the
  * end. */
 #include "worker/reference/fill.h"
+#include "worker/reference/gather.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
@@ -32,21 +33,22 @@ read_index(KernelContext *context, const Tensor *indices, int64_t element, int64
     return STATUS_OK;
 }
 
-/* Copies rows of `inner` elements; each batch has `count` indices of its own. */
+/* Copies rows of the params' innermost elements. */
 static Status
-take_rows(KernelContext *context, Lines lines, int64_t batches, int64_t count, Tensor *output)
+take_rows(KernelContext *context, const GatherRows *rows, Tensor *output)
 {
     const Tensor *params = &context->inputs[0];
-    size_t row = (size_t)lines.inner * dtype_size(params->dtype);
-    int64_t outer = batches == 0 ? 0 : lines.outer / batches; /* of one batch */
+    const Lines *lines = &rows->lines;
+    size_t row = (size_t)lines->inner * dtype_size(params->dtype);
+    int64_t outer = rows->batches == 0 ? 0 : lines->outer / rows->batches; /* of one batch */
     char *target = output->data;
-    for (int64_t line = 0; line < lines.outer; line++) {
-        int64_t first = line / outer * count;
-        for (int64_t n = 0; n < count; n++) {
+    for (int64_t line = 0; line < lines->outer; line++) {
+        int64_t first = line / outer * rows->count;
+        for (int64_t n = 0; n < rows->count; n++) {
             int64_t index = 0;
-            TRY(read_index(context, &context->inputs[1], first + n, lines.size, &index));
+            TRY(read_index(context, &context->inputs[1], first + n, lines->size, &index));
             if (row > 0) {
-                memcpy(target, (const char *)params->data + (size_t)(line * lines.size + index) * row, row);
+                memcpy(target, (const char *)params->data + (size_t)(line * lines->size + index) * row, row);
                 target += row;
             }
         }
@@ -55,41 +57,13 @@ take_rows(KernelContext *context, Lines lines, int64_t batches, int64_t count, T
 }
 
 static Status
-take_along(KernelContext *context, int64_t axis, int64_t batch_dims)
-{
-    const Tensor *params = &context->inputs[0];
-    const Tensor *indices = &context->inputs[1];
-    Tensor *output = NULL;
-    TRY(output_new(context, &output));
-    batch_dims += batch_dims < 0 ? indices->shape.rank : 0;
-    int64_t batches = 1;
-    for (int index = 0; index < (int)batch_dims; index++) {
-        batches *= indices->shape.dims[index];
-    }
-    Lines lines = lines_along(&params->shape, (int)(axis < 0 ? axis + params->shape.rank : axis));
-    int64_t count = batches == 0 ? 0 : tensor_element_count(indices) / batches;
-    return take_rows(context, lines, batches, count, output);
-}
-
-static Status
 gather_compute(KernelContext *context)
 {
-    return take_along(context, 0, 0);
-}
-
-static Status
-gather_v2_compute(KernelContext *context)
-{
-    int64_t axis = 0;
-    size_t count = 0;
-    TRY(kernel_input_ints(context, 2, &axis, 1, &count));
-    return take_along(context, axis, node_attr_int(context->node, "batch_dims"));
-}
-
-static Status
-onnx_gather_compute(KernelContext *context)
-{
-    return take_along(context, node_attr_int(context->node, "axis"), 0);
+    GatherRows rows;
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    TRY(gather_rows_read(context, &rows));
+    return take_rows(context, &rows, output);
 }
 
 static Status
@@ -208,10 +182,10 @@ one_hot_compute(KernelContext *context)
 
 static const Kernel gather_kernels[] = {
     {.op = "Gather", .supports = supports_gather, .compute = gather_compute},
-    {.op = "GatherV2", .supports = supports_gather, .compute = gather_v2_compute, .host_inputs = 1 << 2},
+    {.op = "GatherV2", .supports = supports_gather, .compute = gather_compute, .host_inputs = 1 << 2},
     {.op = "GatherNd", .supports = supports_gather, .compute = gather_nd_compute},
     {.op = "OneHot", .supports = one_hot_supports, .compute = one_hot_compute, .host_inputs = 1 << 1},
-    {.op = "onnx::Gather", .supports = supports_gather, .compute = onnx_gather_compute},
+    {.op = "onnx::Gather", .supports = supports_gather, .compute = gather_compute},
     {.op = "onnx::GatherND", .supports = supports_gather, .compute = gather_nd_compute},
     {.op = "onnx::GatherElements", .supports = supports_gather, .compute = gather_elements_compute},
 };

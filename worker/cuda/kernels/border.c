@@ -8,6 +8,7 @@
 #include "shared/ops/pad/rule.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
+#include "worker/reference/band.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/strided_copy.h"
 
@@ -58,31 +59,20 @@ compute_border(KernelContext *context)
 }
 
 static Status
-read_width(KernelContext *context, uint32_t input, int64_t size, int64_t *ret_width)
-{
-    size_t count = 0;
-    TRY(kernel_input_ints(context, input, ret_width, 1, &count));
-    if (count != 1 || *ret_width > size) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
-            "a band of %lld diagonals is not within a dimension of %lld", (long long)*ret_width,
-            (long long)size);
-    }
-    return STATUS_OK;
-}
-
-static Status
 compute_band(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
     TRY(output_new(context, &output));
+    Band read;
+    TRY(band_read(context, &read));
     CudaBand band = {.from = input->data,
         .to = output->data,
         .count = tensor_element_count(output),
-        .rows = input->shape.dims[input->shape.rank - 2],
-        .columns = input->shape.dims[input->shape.rank - 1]};
-    TRY(read_width(context, 1, band.rows, &band.lower));
-    TRY(read_width(context, 2, band.columns, &band.upper));
+        .rows = read.rows,
+        .columns = read.columns,
+        .lower = read.lower,
+        .upper = read.upper};
     int error = cuda_band(dtype_size(input->dtype), &band, cuda_stream(context));
     return cuda_check(context->call, error, "a MatrixBandPart kernel");
 }

@@ -4,8 +4,8 @@
 #include "worker/cuda/errors.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
+#include "worker/reference/gather.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/scratch.h"
 
 enum { PIECE_SIZE_MAX = 16 };
 
@@ -40,56 +40,29 @@ cut_rows(size_t element_size, int64_t *inner, const void *from, const void *to)
     return piece;
 }
 
-/* Gathers along an axis of the params; the first dimensions of the indices are batches. */
 static Status
-gather_rows(KernelContext *context, int64_t axis, int64_t batch_dims)
+compute_gather(KernelContext *context)
 {
     const Tensor *params = &context->inputs[0];
-    const Tensor *indices = &context->inputs[1];
+    GatherRows rows;
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    batch_dims += batch_dims < 0 ? indices->shape.rank : 0;
-    int64_t batches = 1;
-    for (int index = 0; index < (int)batch_dims; index++) {
-        batches *= indices->shape.dims[index];
-    }
-    Lines lines = lines_along(&params->shape, (int)(axis < 0 ? axis + params->shape.rank : axis));
+    TRY(gather_rows_read(context, &rows));
     CudaGatherRows gather = {
         .indices = indices_of(context),
         .from = params->data,
         .to = output->data,
-        .outer = lines.outer,
-        .lines = batches == 0 ? 0 : lines.outer / batches,
-        .count = batches == 0 ? 0 : tensor_element_count(indices) / batches,
-        .size = lines.size,
-        .inner = lines.inner,
+        .outer = rows.lines.outer,
+        .lines = rows.batches == 0 ? 0 : rows.lines.outer / rows.batches,
+        .count = rows.count,
+        .size = rows.lines.size,
+        .inner = rows.lines.inner,
     };
     size_t piece = cut_rows(dtype_size(params->dtype), &gather.inner, gather.from, gather.to);
     CudaBlame blame;
     TRY(cuda_blame(context, CUDA_REFUSES_INDEX, &blame));
     int error = cuda_gather_rows(piece, &gather, &blame, cuda_stream(context));
     return cuda_check(context->call, error, "a Gather kernel");
-}
-
-static Status
-compute_gather(KernelContext *context)
-{
-    return gather_rows(context, 0, 0);
-}
-
-static Status
-compute_gather_v2(KernelContext *context)
-{
-    int64_t axis = 0;
-    size_t count = 0;
-    TRY(kernel_input_ints(context, 2, &axis, 1, &count));
-    return gather_rows(context, axis, node_attr_int(context->node, "batch_dims"));
-}
-
-static Status
-compute_onnx_gather(KernelContext *context)
-{
-    return gather_rows(context, node_attr_int(context->node, "axis"), 0);
 }
 
 /* Describes the tuples of coordinates, which are lines of the indices. */
@@ -168,9 +141,9 @@ compute_gather_elements(KernelContext *context)
 
 static const Kernel gather_kernels[] = {
     {.op = "Gather", .supports = supports_gather, .compute = compute_gather},
-    {.op = "GatherV2", .supports = supports_gather, .compute = compute_gather_v2, .host_inputs = 1 << 2},
+    {.op = "GatherV2", .supports = supports_gather, .compute = compute_gather, .host_inputs = 1 << 2},
     {.op = "GatherNd", .supports = supports_gather, .compute = compute_gather_nd},
-    {.op = "onnx::Gather", .supports = supports_gather, .compute = compute_onnx_gather},
+    {.op = "onnx::Gather", .supports = supports_gather, .compute = compute_gather},
     {.op = "onnx::GatherND", .supports = supports_gather, .compute = compute_gather_nd},
     {.op = "onnx::GatherElements", .supports = supports_gather, .compute = compute_gather_elements},
 };
