@@ -11,11 +11,13 @@ CUDA_ON_CPU_OBJECTS := $(patsubst %,$(OUT)/%.o,$(filter-out %_bench.c,$(wildcard
 
 NVCC_FLAGS := -std=c++17 -O3 --fmad=false --ftz=false --prec-div=true --prec-sqrt=true -I. -DNDEBUG \
     -Xcompiler -fPIC,-fvisibility=hidden,-ffunction-sections $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
-    -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
-# At most two nvcc run at once, each by a lock of its own: one may take half a gigabyte and a minute.
+    -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS)) -Xptxas -v
+# At most two nvcc run at once, each by a lock of its own: one may take half a gigabyte and a minute. Beside each object lies
+# what ptxas says of its kernels (make cuda-budget); what else the compiler says, it says.
 $(OUT)/nvcc/%.o: % $(OUT)/nvcc/flags
 	@mkdir -p $(@D); echo "NVCC $<"; flock $(OUT)/nvcc/slot$$(($$(echo $< | cksum | cut -d' ' -f1) % 2)) \
-	    $(filter %ccache,$(CC)) $(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	    $(filter %ccache,$(CC)) $(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $< 2>$(@:.o=.usage) || { cat $(@:.o=.usage) >&2; exit 1; }
+	@sed '/^ptxas info/d; /bytes stack frame/d' $(@:.o=.usage) >&2
 $(OUT)/nvcc/flags: FORCE
 	@mkdir -p $(@D); echo '$(NVCC_FLAGS)' | cmp -s - $@ || echo '$(NVCC_FLAGS)' > $@
 
@@ -28,8 +30,11 @@ $(OUT)/tests/sluice-cuda-on-cpu.so: $(CUDA_C_OBJECTS) $(CUDA_ON_CPU_OBJECTS)
 
 cuda: $(if $(NVCC),$(OUT)/sluice-cuda.so)
 	@$(if $(NVCC),,echo "there is no nvcc: CUDA_HOME names the folder of a CUDA toolkit" >&2; exit 1)
-cuda-release: ; @$(MAKE) --no-print-directory cuda CUDA_ARCHS='$(RELEASE_ARCHS)'
+cuda-release: ; @$(MAKE) --no-print-directory cuda cuda-budget CUDA_ARCHS='$(RELEASE_ARCHS)'
+# Registers, shared memory, stack and spills of every kernel, for CUDA_ARCHS, beside what worker/cuda/budget.tsv allows.
+cuda-budget: $(if $(NVCC),$(CUDA_KERNELS:%=$(OUT)/nvcc/%.o))
+	@$(if $(NVCC),tools/cuda_budget worker/cuda/budget.tsv $(CUDA_KERNELS:%=$(OUT)/nvcc/%.usage),echo "skipped: no CUDA toolkit")
 ifneq (,$(and $(NVCC),$(wildcard worker/cuda/plugin.c)))
 all: $(OUT)/sluice-cuda.so
 endif
-.PHONY: cuda cuda-release
+.PHONY: cuda cuda-release cuda-budget

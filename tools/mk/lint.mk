@@ -34,6 +34,7 @@ check:
 	@$(MAKE) --no-print-directory check-install
 	@$(MAKE) --no-print-directory CC=clang OUT=build/clang all
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory cuda-budget
 	@$(MAKE) --no-print-directory s3-server test-s3
 	@$(MAKE) --no-print-directory test-isa
 	@$(MAKE) --no-print-directory test-slowed
