@@ -108,10 +108,7 @@ COMPLEX_ELEMENTS(BINARY_LOOP, divide, a / b)
 static const ElementLoop real_divide_loops[DTYPE_COUNT] = {REAL_LOOPS(divide) COMPLEX_LOOPS(divide)};
 ELEMENTWISE(real_divide, ELEMENTWISE_REFUSES_ZERO, NULL, NULL)
 
-FLOATING_ELEMENTS(BINARY_LOOP, leaky, a < 0 ? a * b : a)
-SIGNED_ELEMENTS(BINARY_LOOP, leaky, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
-static const ElementLoop leaky_loops[DTYPE_COUNT] = {FLOATING_LOOPS(leaky) SIGNED_LOOPS(leaky)};
-ELEMENTWISE(leaky, 0, NULL, NULL)
+REALS(leaky, 0, a < 0 ? a * b : a, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a, ((void)b, a))
 
 /* Kernel functions that fold any number of inputs from the left. */
 #define FOLD(function)                                                                                       \
@@ -223,7 +220,9 @@ onnx_power_mixed(KernelContext *context)
 static Status
 onnx_power_compute(KernelContext *context)
 {
-    TRY(elementwise_check(context, &power_function));
+    if (dtype_is_integer(context->inputs[0].dtype)) {
+        TRY(elementwise_check(context, &power_function));
+    }
     return context->inputs[0].dtype == context->inputs[1].dtype ? power_compute(context)
                                                                 : onnx_power_mixed(context);
 }
