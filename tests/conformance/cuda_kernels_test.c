@@ -71,6 +71,10 @@ static const CudaKernelCase folds[] = {
     {"BiasAdd", NULL, {"T[3,111]", "T[111]"}},
     {"BiasAddV1", NULL, {"T[3,111]", "T[111]"}},
     {"BiasAddV1", NULL, {"T[0,5]", "T[5]"}},
+    {"onnx::PRelu", NULL, {"T[3,111]", "T[111]"}},
+    {"onnx::PRelu", NULL, {"T[3,5,2]", "T[5,1]"}},
+    {"onnx::PRelu", NULL, {"T[0,5]", "T[]"}},
+    {"onnx::PRelu", NULL, {"float32[4] nan -inf -0 -2", "float32[1] 0"}},
 };
 
 static const CudaKernelCase movements[] = {
@@ -258,6 +262,31 @@ static const CudaKernelCase divisions[] = {
     {"Pow", NULL, {"T[333]", "T[1] 3"}},
     {"Pow", NULL, {"int32[3] 2 3 -2", "int32[3] 31 -1 3"}},
     {"onnx::Pow", NULL, {"uint64[2] 2 3", "uint64[2] 18446744073709551615 4"}},
+    {"onnx::Pow", NULL, {"T[333]", "float32[1] 2"}},
+    {"onnx::Pow", NULL, {"T[3,1]", "int8[5] 2 3 0 1 2"}},
+    {"onnx::Pow", NULL, {"T[0]", "uint16[1] 2"}},
+    {"onnx::Pow", NULL, {"float32[3] 2 -3 0.5", "int64[3] -1 -3 -2"}},
+    {"onnx::Pow", NULL, {"int32[3] 4 9 -8", "float64[3] 0.5 -0.5 3"}},
+    {"onnx::Pow", NULL, {"int32[3] 2 3 -2", "int64[3] 31 -1 3"}},
+    {"ApproximateEqual", "tolerance=2.0", {"T[333]", "T[333]"}},
+    {"ApproximateEqual", NULL, {"float32[4] 1 nan inf 1", "float32[4] 1.000001 nan inf 1.1"}},
+    {"ApproximateEqual", NULL, {"T[0]", "T[0]"}},
+};
+
+static const CudaKernelCase shifts[] = {
+    {"onnx::BitShift", "direction=LEFT", {"T[333]", "T[1] 3"}},
+    {"onnx::BitShift", "direction=RIGHT", {"T[3,111]", "T[111]"}},
+    {"onnx::BitShift", "direction=LEFT", {"T[0]", "T[1] 3"}},
+    {"onnx::BitShift", "direction=LEFT", {"uint8[6] 255 255 255 255 255 1", "uint8[6] 0 7 8 63 64 255"}},
+    {"onnx::BitShift", "direction=RIGHT", {"uint64[4] 18446744073709551615 8 8 8", "uint64[4] 63 64 65 3"}},
+    {"LeftShift", NULL, {"T[333]", "T[333]"}},
+    {"LeftShift", NULL, {"T[0]", "T[1] 3"}},
+    {"LeftShift", NULL, {"int8[6] -1 -128 127 3 3 3", "int8[6] 0 1 1 7 8 -1"}},
+    {"LeftShift", NULL, {"uint64[3] 1 1 1", "uint64[3] 63 64 18446744073709551615"}},
+    {"RightShift", NULL, {"T[333]", "T[333]"}},
+    {"RightShift", NULL, {"T[0]", "T[1] 3"}},
+    {"RightShift", NULL, {"int64[4] -1 -9223372036854775808 7 7", "int64[4] 5 63 64 -3"}},
+    {"RightShift", NULL, {"uint16[3] 65535 65535 65535", "uint16[3] 15 16 200"}},
 };
 
 static const CudaKernelCase generated[] = {
@@ -302,7 +331,8 @@ static const CudaKernelCase ends_of_lines[] = {
 
 static const char *const reductions[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm", "Any", "All",
     "onnx::ReduceSum", "onnx::ReduceMean", "onnx::ReduceMax", "onnx::ReduceMin", "onnx::ReduceProd",
-    "onnx::ReduceL1", "onnx::ReduceL2", "onnx::ReduceSumSquare", "onnx::ReduceLogSum"};
+    "onnx::ReduceL1", "onnx::ReduceL2", "onnx::ReduceSumSquare", "onnx::ReduceLogSum",
+    "onnx::ReduceLogSumExp"};
 
 /* Input and axes of reductions. */
 static const char *const reduced[][2] = {
@@ -341,7 +371,23 @@ static const CudaKernelCase lines[] = {
     {"onnx::BatchNormalization", NULL, {"T[2,3,55]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
 };
 
+/* Infinities and NaN, of which the largest score is taken. */
+static const CudaKernelCase ends_of_scores[] = {
+    {"onnx::Hardmax", NULL, {"T[3,33]"}},
+    {"onnx::Hardmax", "axis=1", {"T[3,111,2]"}},
+    {"onnx::Hardmax", "axis=0", {"T[0,3]"}},
+    {"onnx::Hardmax", NULL, {"float32[2,4] nan 1 2 2 -inf -inf -inf -inf"}},
+    {"onnx::Hardmax", NULL, {"float16[2,2] nan nan inf inf"}},
+    {"onnx::ReduceLogSumExp", NULL, {"float32[2,3] inf 1 inf -inf -inf -inf", "int64[1] 1"}},
+    {"onnx::ReduceLogSumExp", NULL, {"float64[2,3] nan 1 inf -inf 1000 1001", "int64[1] 1"}},
+    {"onnx::ReduceLogSumExp", NULL, {"float16[2,3] nan nan nan 7 7 7", "int64[1] 0"}},
+};
+
 static const CudaKernelCase channel_norms[] = {
+    {"onnx::InstanceNormalization", NULL, {"T[2,3,5]", "T[3]", "T[3]"}},
+    {"onnx::InstanceNormalization", "epsilon=0.5", {"T[2,3,5,111]", "T[3]", "T[3]"}},
+    {"onnx::InstanceNormalization", NULL, {"T[0,3,5]", "T[3]", "T[3]"}},
+    {"onnx::InstanceNormalization", NULL, {"T[2,3]", "T[3]", "T[3]"}},
     {"FusedBatchNorm", "is_training=false", {"T[2,3,2,5]", "T[5]", "T[5]", "T[5]", "T[5] 1 2 3 4 5"}},
     {"FusedBatchNorm", "is_training=false; data_format=NCHW",
         {"T[2,3,5,11]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
@@ -471,6 +517,13 @@ divisions_of_integers(void **state)
 }
 
 static void
+shifts_of_integers(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(shifts, COUNT_OF(shifts));
+}
+
+static void
 tensors_of_few_numbers(void **state)
 {
     (void)state;
@@ -534,6 +587,7 @@ softmax_and_norms(void **state)
 {
     (void)state;
     cuda_kernels_compare(lines, COUNT_OF(lines));
+    cuda_kernels_compare(ends_of_scores, COUNT_OF(ends_of_scores));
     cuda_kernels_compare(channel_norms, COUNT_OF(channel_norms));
 }
 
@@ -555,6 +609,7 @@ main(void)
         cmocka_unit_test(choices_between_elements),
         cmocka_unit_test(folds_of_inputs),
         cmocka_unit_test(casts_between_all_types),
+        cmocka_unit_test(shifts_of_integers),
         cmocka_unit_test(functions_of_elements),
         cmocka_unit_test(moved_elements),
         cmocka_unit_test(elements_selected_by_index),

@@ -3,6 +3,7 @@
 #include "worker/cuda/kernels/elementwise.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 #include "shared/base/memory.h"
@@ -11,6 +12,7 @@
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
 
 typedef struct MapOp {
     const char *op;
@@ -142,7 +144,10 @@ typedef struct MapOp {
     X("onnx::Mul", MULTIPLY, NULL, NULL)                                                                     \
     X("onnx::Div", DIVIDE, NULL, NULL)                                                                       \
     X("onnx::Mod", FLOOR_REMAINDER, NULL, NULL)                                                              \
-    X("onnx::Pow", POWER, NULL, NULL)                                                                        \
+    X("onnx::PRelu", SLOPE, NULL, NULL)                                                                      \
+    X("LeftShift", SHIFT_LEFT, NULL, NULL)                                                                   \
+    X("RightShift", SHIFT_RIGHT, NULL, NULL)                                                                 \
+    X("ApproximateEqual", IS_NEAR, "tolerance", NULL)                                                        \
     X("onnx::BitwiseAnd", BITWISE_AND, NULL, NULL)                                                           \
     X("onnx::BitwiseOr", BITWISE_OR, NULL, NULL)                                                             \
     X("onnx::BitwiseXor", BITWISE_XOR, NULL, NULL)                                                           \
@@ -175,8 +180,10 @@ typedef struct MapOp {
     X("onnx::Min", SMALLER, NULL, NULL)                                                                      \
     X("onnx::Mean", ADD, NULL, NULL)
 
-/* Ops with rules of their own for the inputs' shapes. */
+/* Ops with rules of their own for the inputs' types or shapes. */
 #define OTHER_OPS(X)                                                                                         \
+    X("onnx::Pow", POWER, NULL, NULL)                                                                        \
+    X("onnx::BitShift", SHIFT_OUT_RIGHT, NULL, NULL)                                                         \
     X("BiasAdd", ADD, NULL, NULL)                                                                            \
     X("BiasAddV1", ADD, NULL, NULL)
 
@@ -208,6 +215,10 @@ choose_function(const Node *node)
     if (function == CUDA_MAP_GELU && slice_equal(node_attr_string(node, "approximate"), SLICE("tanh"))) {
         return CUDA_MAP_GELU_BY_TANH;
     }
+    if (function == CUDA_MAP_SHIFT_OUT_RIGHT &&
+        slice_equal(node_attr_string(node, "direction"), SLICE("LEFT"))) {
+        return CUDA_MAP_SHIFT_OUT_LEFT;
+    }
     const AttrValue *takes_sign_of_dividend = node_attr(node, "fmod");
     return takes_sign_of_dividend != NULL && takes_sign_of_dividend->value.i != 0 ? CUDA_MAP_REMAINDER
                                                                                   : function;
@@ -238,6 +249,12 @@ read_parameter(const Node *node, const char *name)
     return value->kind == ATTR_FLOAT ? node_attr_float(node, name) : (float)node_attr_int(node, name);
 }
 
+static bool
+is_shift(CudaMapFunction function)
+{
+    return function >= CUDA_MAP_SHIFT_LEFT && function <= CUDA_MAP_SHIFT_OUT_RIGHT;
+}
+
 static Status
 create_map(Call *call, const Node *node, void **ret_state)
 {
@@ -249,6 +266,9 @@ create_map(Call *call, const Node *node, void **ret_state)
     state->function = choose_function(node);
     for (int index = 0; index < CUDA_MAP_PARAMETERS_MAX; index++) {
         state->parameters[index] = read_parameter(node, op->parameters[index]);
+    }
+    if (is_shift(state->function)) {
+        state->parameters[0] = (float)(CHAR_BIT * dtype_size(node->input_dtypes[0]));
     }
     *ret_state = state;
     return STATUS_OK;
@@ -315,6 +335,67 @@ compute_map(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_forward(context, pick_forwarded(context), &output));
     return run_map(context, state->function, state->parameters, inputs, (int)context->input_count, output);
+}
+
+/* ONNX shifts integers without a sign. */
+static bool
+supports_onnx_shift(const Node *node)
+{
+    Dtype dtype = node->input_dtypes[0];
+    return dtype >= DTYPE_UINT8 && dtype <= DTYPE_UINT64 && supports_map(node);
+}
+
+static bool
+supports_onnx_power(const Node *node)
+{
+    CudaType base = cuda_type(node->input_dtypes[0]);
+    CudaType exponent = cuda_type(node->input_dtypes[1]);
+    return base != CUDA_INVALID && exponent != CUDA_INVALID && base != CUDA_BOOL && exponent != CUDA_BOOL;
+}
+
+static Status
+convert(KernelContext *context, const Tensor *from, const Tensor *to)
+{
+    int error = cuda_convert(cuda_type(from->dtype), from->data, cuda_type(to->dtype), to->data,
+        tensor_element_count(from), cuda_stream(context));
+    return cuda_check(context->call, error, "a conversion");
+}
+
+static Status
+power_of_converted(KernelContext *context, const MapState *state, Dtype dtype, const Tensor *output)
+{
+    AUTO_TENSOR base = {0};
+    AUTO_TENSOR exponent = {0};
+    AUTO_TENSOR result = {0};
+    const Tensor *inputs[] = {&base, &exponent};
+    TRY(scratch_new(context, dtype, &context->inputs[0].shape, &base));
+    TRY(scratch_new(context, dtype, &context->inputs[1].shape, &exponent));
+    TRY(scratch_new(context, dtype, &output->shape, &result));
+    TRY(convert(context, &context->inputs[0], &base));
+    TRY(convert(context, &context->inputs[1], &exponent));
+    TRY(run_map(context, state->function, state->parameters, inputs, COUNT_OF(inputs), &result));
+    return convert(context, &result, output);
+}
+
+/* ONNX's Pow may have an exponent of another dtype: both are then converted to int64 when both are integers,
+ * else to float64. */
+static Status
+compute_onnx_power(KernelContext *context)
+{
+    const MapState *state = context->state;
+    Tensor *output = NULL;
+    bool has_integers =
+        dtype_is_integer(context->inputs[0].dtype) && dtype_is_integer(context->inputs[1].dtype);
+    if (context->inputs[0].dtype == context->inputs[1].dtype) {
+        return compute_map(context);
+    }
+    if (has_integers) {
+        TRY(check_operands(context, state->function));
+    }
+    TRY(output_new(context, &output));
+    return output->data == NULL
+               ? STATUS_OK
+               : power_of_converted(context, state, has_integers ? DTYPE_INT64 : DTYPE_FLOAT64, output);
 }
 
 /* ONNX's Mean is the sum, divided by the number of inputs. */
@@ -396,6 +477,8 @@ static const Kernel elementwise_kernels[] = {
     OTHER_KERNEL("onnx::Mean", supports_mean, compute_fold),
     OTHER_KERNEL("BiasAdd", supports_map, compute_bias),
     OTHER_KERNEL("BiasAddV1", supports_map, compute_bias),
+    OTHER_KERNEL("onnx::Pow", supports_onnx_power, compute_onnx_power),
+    OTHER_KERNEL("onnx::BitShift", supports_onnx_shift, compute_map),
 };
 
 KERNEL_FAMILY(cuda_kernels, elementwise, elementwise_kernels);

@@ -97,6 +97,14 @@ power(int64_t base, int64_t exponent)
     return (int64_t)(power((uint64_t)base, (uint64_t)exponent));
 }
 
+/* Returns the places to shift by: from none to all but one of the width. */
+template <typename C>
+__device__ __forceinline__ C
+held_shift(C places, C width)
+{
+    return places < 0 ? 0 : places >= width ? width - 1 : places;
+}
+
 template <typename F, typename T, typename C, typename R>
 __device__ __forceinline__ void
 map_element(const CudaMap &map, const int64_t *at, int64_t i)

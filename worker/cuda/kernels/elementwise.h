@@ -99,13 +99,22 @@ extern "C" {
     X(FLOOR_REMAINDER, 2, fmod(a, b) != 0 && (fmod(a, b) < 0) != (b < 0) ? fmod(a, b) + b : fmod(a, b),      \
         floor_remainder(a, b), remainder_of(a, b))                                                           \
     X(POWER, 2, pow(a, b), power(a, b), power(a, b))                                                         \
-    X(LIMIT, 3, limit(a, b, c), limit(a, b, c), limit(a, b, c))
+    X(LIMIT, 3, limit(a, b, c), limit(a, b, c), limit(a, b, c))                                              \
+    X(SLOPE, 2, a < 0 ? a * b : a, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a, a)
+
+/* Integers: X(name, inputs, of signed, of unsigned). The parameter p is the width in bits. */
+#define CUDA_SHIFT_MAPS(X)                                                                                   \
+    X(SHIFT_LEFT, 2, (int64_t)((uint64_t)a << held_shift(b, p)), a << held_shift(b, p))                      \
+    X(SHIFT_RIGHT, 2, a >> held_shift(b, p), a >> held_shift(b, p))                                          \
+    X(SHIFT_OUT_LEFT, 2, 0, b < p ? a << b : 0)                                                              \
+    X(SHIFT_OUT_RIGHT, 2, 0, b < p ? a >> b : 0)
 
 /* To bool. */
 #define CUDA_FLOAT_TESTS(X)                                                                                  \
     X(IS_NAN, 1, a != a)                                                                                     \
     X(IS_INFINITE, 1, fabs(a) == NUMBER(INFINITY))                                                           \
     X(IS_FINITE, 1, fabs(a) < NUMBER(INFINITY))                                                              \
+    X(IS_NEAR, 2, fabs(a - b) < p)                                                                           \
     X(IS_CHOSEN_INFINITY, 1, (p != 0 && a == -NUMBER(INFINITY)) || (q != 0 && a == NUMBER(INFINITY)))
 
 /* Comparisons of floats, integers and bools, to bool. */
@@ -134,6 +143,7 @@ typedef enum CudaMapFunction {
     CUDA_FLOAT_MAPS(CUDA_MAP_NUMBER)   //
     CUDA_NUMBER_MAPS(CUDA_MAP_NUMBER)  //
     CUDA_REAL_MAPS(CUDA_MAP_NUMBER)    //
+    CUDA_SHIFT_MAPS(CUDA_MAP_NUMBER)   //
     CUDA_FLOAT_TESTS(CUDA_MAP_NUMBER)  //
     CUDA_COMPARISONS(CUDA_MAP_NUMBER)  //
     CUDA_INTEGER_MAPS(CUDA_MAP_NUMBER) //

@@ -11,6 +11,11 @@ CUDA_NUMBER_MAPS(NUMBER_FUNCTION)
     MAP_FUNCTION(name##_unsigned, count, C, of_unsigned)
 CUDA_REAL_MAPS(REAL_FUNCTION)
 
+#define SHIFT_FUNCTION(name, count, of_signed, of_unsigned)                                                  \
+    MAP_FUNCTION(name##_signed, count, C, of_signed)                                                         \
+    MAP_FUNCTION(name##_unsigned, count, C, of_unsigned)
+CUDA_SHIFT_MAPS(SHIFT_FUNCTION)
+
 #define INTEGER_FUNCTION(name, count, expression) MAP_FUNCTION(name##_integer, count, C, expression)
 CUDA_INTEGER_MAPS(INTEGER_FUNCTION)
 
@@ -27,6 +32,9 @@ CUDA_INTEGER_MAPS(INTEGER_FUNCTION)
 #define REAL_CASE(name, ...)                                                                                 \
     case CUDA_MAP_##name:                                                                                    \
         TYPE_SWITCH(type, FLOATING_MAP(name) SIGNED_MAP(name) UNSIGNED_MAP(name))
+#define SHIFT_CASE(name, ...)                                                                                \
+    case CUDA_MAP_##name:                                                                                    \
+        TYPE_SWITCH(type, SIGNED_MAP(name) UNSIGNED_MAP(name))
 #define INTEGER_CASE(name, ...)                                                                              \
     case CUDA_MAP_##name:                                                                                    \
         TYPE_SWITCH(type, WRAPPING_MAP(name))
@@ -37,6 +45,7 @@ cuda_map_real(CudaMapFunction function, CudaType type, const CudaMap *map, cudaS
     switch ((int)function) {
         CUDA_NUMBER_MAPS(NUMBER_CASE)
         CUDA_REAL_MAPS(REAL_CASE)
+        CUDA_SHIFT_MAPS(SHIFT_CASE)
         CUDA_INTEGER_MAPS(INTEGER_CASE)
     default:
         return (int)cudaErrorInvalidValue;

@@ -93,6 +93,7 @@ REDUCTION(norm, CUDA_REDUCE_NORM)
 REDUCTION(absolute_sum, CUDA_REDUCE_ABSOLUTE_SUM)
 REDUCTION(squares, CUDA_REDUCE_SQUARES)
 REDUCTION(logarithm, CUDA_REDUCE_LOGARITHM)
+REDUCTION(exponentials, CUDA_REDUCE_EXPONENTIALS)
 
 static bool
 is_channels_first(const Node *node)
@@ -121,6 +122,17 @@ bias_gradient_compute(KernelContext *context)
     return cuda_check(context->call, error, "a BiasAddGrad kernel");
 }
 
+static CudaLines
+lines_of(const KernelContext *context, const Tensor *output, int64_t axis)
+{
+    Lines along = lines_along(&output->shape, (int)(axis < 0 ? axis + output->shape.rank : axis));
+    return (CudaLines){.input = context->inputs[0].data,
+        .output = output->data,
+        .outer = along.outer,
+        .size = along.size,
+        .inner = along.inner};
+}
+
 static Status
 compute_softmax(KernelContext *context, int64_t axis, bool is_logarithm)
 {
@@ -129,13 +141,7 @@ compute_softmax(KernelContext *context, int64_t axis, bool is_logarithm)
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    int rank = output->shape.rank;
-    Lines along = lines_along(&output->shape, (int)(axis < 0 ? axis + rank : axis));
-    CudaLines lines = {.input = context->inputs[0].data,
-        .output = output->data,
-        .outer = along.outer,
-        .size = along.size,
-        .inner = along.inner};
+    CudaLines lines = lines_of(context, output, axis);
     int error = cuda_softmax(cuda_type(output->dtype), &lines, is_logarithm, cuda_stream(context));
     return cuda_check(context->call, error, "a Softmax kernel");
 }
@@ -162,6 +168,19 @@ static Status
 onnx_log_softmax_compute(KernelContext *context)
 {
     return compute_softmax(context, node_attr_int(context->node, "axis"), true);
+}
+
+static Status
+hardmax_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_forward(context, 0, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    CudaLines lines = lines_of(context, output, node_attr_int(context->node, "axis"));
+    int error = cuda_hardmax(cuda_type(output->dtype), &lines, cuda_stream(context));
+    return cuda_check(context->call, error, "a Hardmax kernel");
 }
 
 static bool
@@ -256,6 +275,29 @@ layer_norm_compute(KernelContext *context)
         .epsilon = node_attr_float(context->node, "epsilon")};
     int error = cuda_layer_norm(cuda_type(input->dtype), &norm, cuda_stream(context));
     return cuda_check(context->call, error, "a LayerNormalization kernel");
+}
+
+/* Every channel of every batch has statistics of its own. */
+static Status
+instance_norm_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    Tensor *output = NULL;
+    TRY(output_forward(context, 0, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    Lines lines = lines_along(&output->shape, 1);
+    CudaInstanceNorm norm = {.input = input->data,
+        .scale = context->inputs[1].data,
+        .bias = context->inputs[2].data,
+        .output = output->data,
+        .rows = lines.outer * lines.size,
+        .channels = lines.size,
+        .size = lines.inner,
+        .epsilon = node_attr_float(context->node, "epsilon")};
+    int error = cuda_instance_norm(cuda_type(output->dtype), &norm, cuda_stream(context));
+    return cuda_check(context->call, error, "an InstanceNormalization kernel");
 }
 
 enum { NORM_INPUTS = 5 }; /* x, scale, offset, mean, variance */
@@ -381,10 +423,13 @@ static const Kernel rows_kernels[] = {
     REDUCTION_KERNEL("onnx::ReduceL2", norm),
     REDUCTION_KERNEL("onnx::ReduceSumSquare", squares),
     REDUCTION_KERNEL("onnx::ReduceLogSum", logarithm),
+    REDUCTION_KERNEL("onnx::ReduceLogSumExp", exponentials),
     LINE_KERNEL("Softmax", softmax_compute),
     LINE_KERNEL("LogSoftmax", log_softmax_compute),
     LINE_KERNEL("onnx::Softmax", onnx_softmax_compute),
     LINE_KERNEL("onnx::LogSoftmax", onnx_log_softmax_compute),
+    LINE_KERNEL("onnx::Hardmax", hardmax_compute),
+    LINE_KERNEL("onnx::InstanceNormalization", instance_norm_compute),
     {.op = "onnx::LayerNormalization", .supports = layer_norm_supports, .compute = layer_norm_compute},
     {.op = "onnx::BatchNormalization",
         .supports = batch_norm_supports,

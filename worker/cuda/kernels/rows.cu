@@ -44,7 +44,12 @@ template <typename T, typename C> struct Mean : Sum<T, C> {
     static __device__ __forceinline__ C
     finish(C sum, int64_t count)
     {
-        return sum / (C)count;
+        if constexpr (is_floating<T>()) {
+            return sum / (C)count;
+        } else {
+            bool is_signed = (T)(-1) < (T)1;
+            return count == 0 ? 0 : is_signed ? (C)((int64_t)sum / count) : sum / (C)count;
+        }
     }
 };
 
@@ -65,7 +70,12 @@ template <typename T, typename C> struct AbsoluteSum : Sum<T, C> {
     static __device__ __forceinline__ C
     take(C a)
     {
-        return fabs(a);
+        if constexpr (is_floating<T>()) {
+            return fabs(a);
+        } else {
+            bool is_signed = (T)(-1) < (T)1;
+            return is_signed && (int64_t)a < 0 ? 0 - a : a;
+        }
     }
 };
 
@@ -154,6 +164,15 @@ template <typename T, typename C> struct All : Sum<T, C> {
     }
 };
 
+/* Returns where element `i` of those folded into one lies, whose first is at `base`. */
+__device__ __forceinline__ int64_t
+folded_position(const CudaReduce &reduce, int64_t base, int64_t i)
+{
+    int64_t at[1] = {base};
+    index_offsets<1>(i, reduce.folded.rank, reduce.folded.sizes, reduce.folded.strides, at);
+    return at[0];
+}
+
 template <typename F, typename T, typename C>
 __global__ void
 reduce_kernel(CudaReduce reduce)
@@ -164,9 +183,7 @@ reduce_kernel(CudaReduce reduce)
         index_offsets<1>(row, reduce.kept.rank, reduce.kept.sizes, reduce.kept.strides, base);
         C value = F::none();
         for (int64_t i = threadIdx.x; i < reduce.count; i += blockDim.x) {
-            int64_t at[1] = {base[0]};
-            index_offsets<1>(i, reduce.folded.rank, reduce.folded.sizes, reduce.folded.strides, at);
-            value = F::join(value, F::take((C)load(input, at[0])));
+            value = F::join(value, F::take((C)load(input, folded_position(reduce, base[0], i))));
         }
         value = block_join<F>(value);
         if (threadIdx.x == 0) {
@@ -184,6 +201,58 @@ reduce_rows(const CudaReduce *reduce, cudaStream_t stream)
     }
     return cuda_launch(
         reduce_kernel<F, T, C>, row_grid(reduce->output_count), dim3(ROW_THREADS), 0, stream, *reduce);
+}
+
+/* A number that is not NaN wins over NaN, which the sum then shows. */
+template <typename C> struct Largest {
+    static __device__ __forceinline__ C
+    none()
+    {
+        return -(C)INFINITY;
+    }
+    static __device__ __forceinline__ C
+    join(C a, C b)
+    {
+        return fmax(a, b);
+    }
+};
+
+/* Elements that are equal to the largest one count 1, infinities too. */
+template <typename T, typename C>
+__global__ void
+reduce_exponentials_kernel(CudaReduce reduce)
+{
+    const T *input = (const T *)reduce.input;
+    for (int64_t row = blockIdx.x; row < reduce.output_count; row += gridDim.x) {
+        int64_t base[1] = {0};
+        index_offsets<1>(row, reduce.kept.rank, reduce.kept.sizes, reduce.kept.strides, base);
+        C largest = Largest<C>::none();
+        for (int64_t i = threadIdx.x; i < reduce.count; i += blockDim.x) {
+            largest = Largest<C>::join(largest, load(input, folded_position(reduce, base[0], i)));
+        }
+        largest = block_join<Largest<C>>(largest);
+        C sum = 0;
+        for (int64_t i = threadIdx.x; i < reduce.count; i += blockDim.x) {
+            C value = load(input, folded_position(reduce, base[0], i));
+            bool is_nothing = value == -(C)INFINITY;
+            sum += is_nothing ? 0 : value == largest ? 1 : exp(value - largest);
+        }
+        sum = block_join<Sum<T, C>>(sum);
+        if (threadIdx.x == 0) {
+            store((T *)reduce.output, row, sum == 0 ? -(C)INFINITY : largest + log(sum));
+        }
+    }
+}
+
+template <typename T>
+static cudaError_t
+reduce_exponentials(const CudaReduce *reduce, cudaStream_t stream)
+{
+    if (reduce == nullptr || reduce->output_count == 0) {
+        return cudaSuccess;
+    }
+    return cuda_launch(reduce_exponentials_kernel<T, Accumulator<T>>, row_grid(reduce->output_count),
+        dim3(ROW_THREADS), 0, stream, *reduce);
 }
 
 #define FLOATING_REDUCTION(F)                                                                                \
@@ -207,31 +276,38 @@ cuda_reduce(CudaReduction reduction, CudaType type, const CudaReduce *reduce, cu
 {
     switch (reduction) {
         NUMBERS_CASE(CUDA_REDUCE_SUM, Sum)
-        FLOATS_CASE(CUDA_REDUCE_MEAN, Mean)
+        NUMBERS_CASE(CUDA_REDUCE_MEAN, Mean)
         NUMBERS_CASE(CUDA_REDUCE_PRODUCT, Product)
         EXTREMES_CASE(CUDA_REDUCE_MAXIMUM, Maximum, Any)
         EXTREMES_CASE(CUDA_REDUCE_MINIMUM, Minimum, All)
-        FLOATS_CASE(CUDA_REDUCE_ABSOLUTE_SUM, AbsoluteSum)
+        NUMBERS_CASE(CUDA_REDUCE_ABSOLUTE_SUM, AbsoluteSum)
         NUMBERS_CASE(CUDA_REDUCE_SQUARES, Squares)
         FLOATS_CASE(CUDA_REDUCE_NORM, Norm)
         FLOATS_CASE(CUDA_REDUCE_LOGARITHM, LogarithmOfSum)
+    case CUDA_REDUCE_EXPONENTIALS:
+        EACH_FLOATING_TYPE(type, reduce_exponentials<T>(reduce, stream));
     }
     return (int)cudaErrorInvalidValue;
 }
 
-/* A number that is not NaN wins over NaN, which the sum then shows. */
-template <typename C> struct Largest {
-    static __device__ __forceinline__ C
-    none()
-    {
-        return -(C)INFINITY;
+/* Returns the position of a line's first element. */
+__device__ __forceinline__ int64_t
+line_start(const CudaLines &lines, int64_t line)
+{
+    return line / lines.inner * lines.size * lines.inner + line % lines.inner;
+}
+
+/* Returns the largest element of the line whose first one `input` is. */
+template <typename T, typename C>
+__device__ __forceinline__ C
+find_largest(const CudaLines &lines, const T *input)
+{
+    C largest = Largest<C>::none();
+    for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
+        largest = Largest<C>::join(largest, load(input, i * lines.inner));
     }
-    static __device__ __forceinline__ C
-    join(C a, C b)
-    {
-        return fmax(a, b);
-    }
-};
+    return block_join<Largest<C>>(largest);
+}
 
 /* The largest score is subtracted first. A thread reads and writes elements of its own only. */
 template <typename T, typename C>
@@ -239,14 +315,10 @@ __global__ void
 softmax_kernel(CudaLines lines, bool is_logarithm)
 {
     for (int64_t line = blockIdx.x; line < lines.outer * lines.inner; line += gridDim.x) {
-        int64_t first = line / lines.inner * lines.size * lines.inner + line % lines.inner;
+        int64_t first = line_start(lines, line);
         const T *input = (const T *)lines.input + first;
         T *output = (T *)lines.output + first;
-        C largest = Largest<C>::none();
-        for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
-            largest = Largest<C>::join(largest, load(input, i * lines.inner));
-        }
-        largest = block_join<Largest<C>>(largest);
+        C largest = find_largest<T, C>(lines, input);
         C sum = 0;
         for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
             sum += exp(load(input, i * lines.inner) - largest);
@@ -274,7 +346,78 @@ cuda_softmax(CudaType type, const CudaLines *lines, bool is_logarithm, cudaStrea
     EACH_FLOATING_TYPE(type, softmax<T>(lines, is_logarithm, stream));
 }
 
+struct Earlier {
+    static __device__ __forceinline__ int64_t
+    none()
+    {
+        return INT64_MAX;
+    }
+    static __device__ __forceinline__ int64_t
+    join(int64_t a, int64_t b)
+    {
+        return a < b ? a : b;
+    }
+};
+
+/* A thread reads and writes elements of its own only. */
+template <typename T, typename C>
+__global__ void
+hardmax_kernel(CudaLines lines)
+{
+    for (int64_t line = blockIdx.x; line < lines.outer * lines.inner; line += gridDim.x) {
+        int64_t start = line_start(lines, line);
+        const T *input = (const T *)lines.input + start;
+        C largest = find_largest<T, C>(lines, input);
+        int64_t first = Earlier::none();
+        for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
+            first = load(input, i * lines.inner) == largest ? Earlier::join(first, i) : first;
+        }
+        first = block_join<Earlier>(first);
+        for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
+            store((T *)lines.output, start + i * lines.inner, i == first ? (C)1 : (C)0);
+        }
+    }
+}
+
+template <typename T>
+static cudaError_t
+hardmax(const CudaLines *lines, cudaStream_t stream)
+{
+    return cuda_launch(hardmax_kernel<T, Accumulator<T>>, row_grid(lines->outer * lines->inner),
+        dim3(ROW_THREADS), 0, stream, *lines);
+}
+
+extern "C" int
+cuda_hardmax(CudaType type, const CudaLines *lines, cudaStream_t stream)
+{
+    EACH_FLOATING_TYPE(type, hardmax<T>(lines, stream));
+}
+
+/* What a row is normalised by. */
+template <typename C> struct RowMoments {
+    C mean;
+    C deviation; /* 1 / √(variance + ε) */
+};
+
 /* The mean is taken first, then the squares of the distances from it: nothing cancels. */
+template <typename T, typename C>
+__device__ __forceinline__ RowMoments<C>
+row_moments(const T *input, int64_t size, float epsilon)
+{
+    C sum = 0;
+    for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
+        sum += load(input, i);
+    }
+    C mean = block_join<Sum<T, C>>(sum) / (C)size;
+    C squares = 0;
+    for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
+        C distance = load(input, i) - mean;
+        squares += distance * distance;
+    }
+    C variance = block_join<Sum<T, C>>(squares) / (C)size;
+    return {mean, (C)(1 / sqrt(variance + (C)epsilon))};
+}
+
 template <typename T, typename C>
 __global__ void
 layer_norm_kernel(CudaLayerNorm norm)
@@ -284,27 +427,16 @@ layer_norm_kernel(CudaLayerNorm norm)
     for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
         const T *input = (const T *)norm.input + row * norm.size;
         T *output = (T *)norm.output + row * norm.size;
-        C sum = 0;
-        for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
-            sum += load(input, i);
-        }
-        C mean = block_join<Sum<T, C>>(sum) / (C)norm.size;
-        C squares = 0;
-        for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
-            C distance = load(input, i) - mean;
-            squares += distance * distance;
-        }
-        C variance = block_join<Sum<T, C>>(squares) / (C)norm.size;
-        C deviation = 1 / sqrt(variance + (C)norm.epsilon);
+        RowMoments<C> moments = row_moments<T, C>(input, norm.size, norm.epsilon);
         for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
             C shift = bias == nullptr ? (C)0 : load(bias, i);
-            store(output, i, (load(input, i) - mean) * deviation * load(scale, i) + shift);
+            store(output, i, (load(input, i) - moments.mean) * moments.deviation * load(scale, i) + shift);
         }
         if (threadIdx.x == 0 && norm.mean != nullptr) {
-            ((C *)norm.mean)[row] = mean;
+            ((C *)norm.mean)[row] = moments.mean;
         }
         if (threadIdx.x == 0 && norm.deviation != nullptr) {
-            ((C *)norm.deviation)[row] = deviation;
+            ((C *)norm.deviation)[row] = moments.deviation;
         }
     }
 }
@@ -321,6 +453,35 @@ extern "C" int
 cuda_layer_norm(CudaType type, const CudaLayerNorm *norm, cudaStream_t stream)
 {
     EACH_FLOATING_TYPE(type, layer_norm<T>(norm, stream));
+}
+
+template <typename T, typename C>
+__global__ void
+instance_norm_kernel(CudaInstanceNorm norm)
+{
+    for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
+        const T *input = (const T *)norm.input + row * norm.size;
+        RowMoments<C> moments = row_moments<T, C>(input, norm.size, norm.epsilon);
+        C factor = moments.deviation * load((const T *)norm.scale, row % norm.channels);
+        C shift = load((const T *)norm.bias, row % norm.channels);
+        for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
+            store((T *)norm.output, row * norm.size + i, (load(input, i) - moments.mean) * factor + shift);
+        }
+    }
+}
+
+template <typename T>
+static cudaError_t
+instance_norm(const CudaInstanceNorm *norm, cudaStream_t stream)
+{
+    return cuda_launch(
+        instance_norm_kernel<T, Accumulator<T>>, row_grid(norm->rows), dim3(ROW_THREADS), 0, stream, *norm);
+}
+
+extern "C" int
+cuda_instance_norm(CudaType type, const CudaInstanceNorm *norm, cudaStream_t stream)
+{
+    EACH_FLOATING_TYPE(type, instance_norm<T>(norm, stream));
 }
 
 template <typename T, typename C>

@@ -19,6 +19,7 @@ typedef enum CudaReduction {
     CUDA_REDUCE_SQUARES,
     CUDA_REDUCE_NORM,
     CUDA_REDUCE_LOGARITHM,
+    CUDA_REDUCE_EXPONENTIALS, /* log Σ e^a, from which the largest a is taken out */
 } CudaReduction;
 
 /* Each output element is made of the elements at its own place, by `kept`, and from there on by `folded`;
@@ -39,7 +40,7 @@ typedef struct CudaReduce {
 } CudaReduce;
 
 /* Floats are summed in float, or as float64 themselves, by a tree; integers wrap. float16 to float64; the
- * extremes, and sums and products also of integers; of bool the extremes (any, all). cudaErrorInvalidValue
+ * extremes, sums, means and products also of integers; of bool the extremes (any, all). cudaErrorInvalidValue
  * for other types; with `reduce` NULL nothing is computed and only that is asked. */
 int cuda_reduce(CudaReduction reduction, CudaType type, const CudaReduce *reduce, cudaStream_t stream);
 
@@ -53,6 +54,9 @@ typedef struct CudaLines {
 } CudaLines;
 
 int cuda_softmax(CudaType type, const CudaLines *lines, bool is_logarithm, cudaStream_t stream);
+
+/* Makes 1 of the first of a line's largest elements, and 0 of the others. */
+int cuda_hardmax(CudaType type, const CudaLines *lines, cudaStream_t stream);
 
 /* Rows of `size` elements; scale and bias have as many, the bias may be NULL. mean and deviation, a number
  * for each row, may be NULL. */
@@ -69,6 +73,20 @@ typedef struct CudaLayerNorm {
 } CudaLayerNorm;
 
 int cuda_layer_norm(CudaType type, const CudaLayerNorm *norm, cudaStream_t stream);
+
+/* Rows of `size` elements, each with statistics of its own; row r has scale and bias r % channels. */
+typedef struct CudaInstanceNorm {
+    const void *input;
+    const void *scale;
+    const void *bias;
+    void *output;
+    int64_t rows;
+    int64_t channels;
+    int64_t size;
+    float epsilon;
+} CudaInstanceNorm;
+
+int cuda_instance_norm(CudaType type, const CudaInstanceNorm *norm, cudaStream_t stream);
 
 /* (x - mean) / √(variance + ε) × scale + bias, with statistics given for each channel. The output may be the
  * input. */
