@@ -11,6 +11,7 @@
 #include "gateway/app/commands.h"
 #include "gateway/app/gateway.h"
 #include "gateway/app/settings.h"
+#include "gateway/http/cors.h"
 #include "gateway/store/migrate.h"
 #include "shared/base/memory.h"
 #include "shared/program/program.h"
@@ -42,6 +43,18 @@ read_limits(Call *call, const Config *config, Limits *ret_limits)
     for (size_t index = 0; index < count; index++) {
         TRY(limits_read(call, settings[index], ret_limits));
     }
+    return STATUS_OK;
+}
+
+static Status
+read_origins(Call *call, const Config *config, Origins *ret_origins)
+{
+    Origins origins = {0};
+    origins.count = config_list(config, "cors-origins", &origins.items);
+    for (size_t index = 0; index < origins.count; index++) {
+        TRY(cors_check_origin(call, origins.items[index]));
+    }
+    *ret_origins = origins;
     return STATUS_OK;
 }
 
@@ -79,6 +92,7 @@ serve(Call *call, const Config *config)
     };
     options.worker_count = config_list(config, "workers", &options.workers);
     TRY(read_limits(call, config, &options.limits));
+    TRY(read_origins(call, config, &options.origins));
     TRY(gateway_open(call, &options, &gateway));
     gateway_address(gateway, address);
     ProgramServer server = {

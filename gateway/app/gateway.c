@@ -153,6 +153,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
         .upstream = upstream_options(options),
         .pieces = constant_pieces_reader(gateway->constants),
         .address = address,
+        .origins = options->origins,
         .is_open = options->is_open,
         .loop_count = options->loop_count,
     };

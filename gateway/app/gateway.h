@@ -7,6 +7,7 @@
 
 #include "gateway/blobs/backends.h"
 #include "gateway/domain/limits.h"
+#include "gateway/http/options.h"
 #include "gateway/steps/step_loop.h"
 #include "shared/net/socket.h"
 
@@ -23,6 +24,7 @@ typedef struct GatewayOptions {
     const char *conninfo;
     Slice pepper;
     bool is_open;         /* --auth=off */
+    Origins origins;      /* of browsers' pages that may read replies */
     const Slice *workers; /* addresses */
     size_t worker_count;
     const char *worker_token; /* NULL: none */

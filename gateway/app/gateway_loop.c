@@ -97,6 +97,7 @@ open_server(Call *call, GatewayLoop *loop, const GatewayLoopOptions *options)
         .body_size_max = body_size_max,
         .bodies = options->bodies,
         .is_local_only = options->is_open,
+        .origins = options->origins,
         .target_size_max = limits->uri_bytes,
         .head_size_max = limits->header_bytes,
         .inflated_ratio_max = (uint32_t)limits->inflated_ratio,

@@ -35,6 +35,7 @@ typedef struct GatewayLoopOptions {
     UpstreamOptions upstream;
     BlobPieces pieces; /* how constants are read that are not in memory */
     const char *address;
+    Origins origins;
     bool is_open;   /* no keys are asked for */
     int loop_count; /* of the gateway: limits on connections are shared out */
 } GatewayLoopOptions;

@@ -12,6 +12,12 @@ static const SettingDefinition definitions[] = {
         .default_value = "keys",
         .choices = "keys|off",
         .meaning = "off: everybody on this machine is the tenant 'default'; on a loopback address only"},
+    {.name = "cors-origins",
+        .type = SETTING_LIST,
+        .default_value = "",
+        .meaning =
+            "origins of web pages that may use the API (https://dashboard.example), separated by commas; "
+            "'*': any. None: pages of other origins cannot read an answer"},
     {.name = "database",
         .type = SETTING_STRING,
         .default_value = "dbname=sluice",

@@ -118,7 +118,7 @@ answer_options(Exchange *exchange)
     route_allow(exchange->route, allow);
     response_status(&exchange->response, 204);
     response_header(&exchange->response, "Allow", allow);
-    cors_preflight(exchange->server->options.origins, &exchange->request, allow, &exchange->response);
+    cors_preflight(&exchange->server->options.origins, &exchange->request, allow, &exchange->response);
     exchange_finish(exchange);
 }
 

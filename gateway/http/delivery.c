@@ -96,7 +96,7 @@ delivery_render(Exchange *exchange, bool is_job_thread)
         response_status(response, 200);
     }
     body_compress(exchange, is_job_thread);
-    cors_apply(exchange->server->options.origins, &exchange->request, response);
+    cors_apply(&exchange->server->options.origins, &exchange->request, response);
 }
 
 void

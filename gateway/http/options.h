@@ -43,6 +43,12 @@ typedef struct RequestRecord {
     bool is_hang_up; /* the client hung up before the reply was ready */
 } RequestRecord;
 
+/* The origins of browsers' pages that may read replies; the item "*" admits all. */
+typedef struct Origins {
+    const Slice *items;
+    size_t count;
+} Origins;
+
 typedef struct HttpOptions {
     const Handler *const *handlers; /* NULL-terminated: handler_table */
     Parts *parts;                   /* for the handlers: request->parts */
@@ -70,8 +76,8 @@ typedef struct HttpOptions {
      * While there is no room, a socket is not read. NULL: there is no limit. */
     TenantMemory *bodies;
 
-    bool is_local_only;         /* requests that need a principal must pass guard_local() */
-    const char *const *origins; /* browsers' origins that CORS admits, NULL-terminated; "*" admits all */
+    bool is_local_only; /* requests that need a principal must pass guard_local() */
+    Origins origins;    /* that CORS admits; the items outlive the server */
 
     /* 0 chooses the default in brackets. */
     size_t arena_size_max;                /* memory of one call [64 MiB] */

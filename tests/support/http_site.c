@@ -371,9 +371,9 @@ int
 http_site_start(void **state)
 {
     (void)state;
-    static const char *const origins[] = {"https://dashboard.example", NULL};
+    static const Slice origins[] = {{.data = "https://dashboard.example", .size = 25}};
     static HttpOptions options[] = {
-        {.origins = origins},
+        {.origins = {.items = origins, .count = COUNT_OF(origins)}},
         /* A busy machine needs this long to send a request in one piece. */
         {.head_timeout_ms = 1000,
             .idle_timeout_ms = 1000,

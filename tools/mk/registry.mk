@@ -47,6 +47,10 @@ ifneq ($(wildcard openapi/openapi.yaml),)
 GENERATED_gateway/handlers += $(OUT)/gen/openapi/documents.c
 $(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_text gateway/handlers/documents.h $(OPENAPI) > $@
+PAGES := $(sort $(wildcard gateway/handlers/pages/*.html))
+GENERATED_gateway/handlers += $(OUT)/gen/openapi/pages.c
+$(OUT)/gen/openapi/pages.c: $(PAGES) tools/embed_text $(REGISTRY_RULES)
+	@mkdir -p $(@D); tools/embed_text gateway/handlers/pages.h $(PAGES) > $@
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
 	@mkdir -p $(@D); tools/yaml_to_json $< > $@
 $(OUT)/tests/contract/openapi_test: | $(OUT)/gen/openapi/openapi.json
