@@ -9,6 +9,7 @@
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json
 # make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
 # make random-graphs      many random graphs give the same bits with all passes, called or lowered, on one to three workers; SEEDS=first:count
+# make bench-cuda         Sluice on the card of this machine, beside its libraries alone and PyTorch (tests/bench/cuda.md)
 # make cuda-budget        what of a card every kernel uses: registers, shared memory, stack, spills, beside worker/cuda/budget.tsv
 # make cuda               the plugin for NVIDIA's cards, which `make` builds too where there is nvcc; CUDA_ARCHS=90 names cards
 # make check              everything a change must pass: lint, both compilers, sanitizers, longer fuzzing

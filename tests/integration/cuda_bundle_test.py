@@ -59,8 +59,8 @@ def rows(folder, call="1"):
         return [line.rstrip("\n").split("\t") for line in file]
 
 
-def has_card(path):
-    return not any("no CUDA device" in row[4] for row in rows(path))
+def has_card(path, call="1"):
+    return not any("no CUDA device" in row[4] for row in rows(path, call))
 
 
 def assert_without_card(folder, reason):
@@ -102,6 +102,46 @@ def a_bundle_that_is_read_only_runs_as_another_user():
         results = lines[0].removeprefix(said)
         assert ("smoke", "the worker starts", "passed") in [tuple(row[:3]) for row in rows(results)], rows(results)
         assert sorted(os.listdir(temporary)) == [os.path.basename(results)], "something is left behind"
+
+
+def assert_bench_without_card(folder, reason):
+    """What the bench does works, on the CPU; what needs a card or PyTorch is skipped, and there are no times."""
+    found = {row[1]: (row[2], row[4].strip()) for row in rows(folder, "3")}
+    for test in ("the bench works, on the CPU", "the networks compute, on the CPU", "steps on the CPU"):
+        assert found.pop(test) == ("passed", ""), found
+    for test in ("networks by PyTorch", "networks by PyTorch again", "networks by PyTorch, compiled"):
+        verdict, what = found.pop(test)
+        assert verdict == "skipped" and what.split(": ")[1] in ("no PyTorch", "PyTorch sees no CUDA device"), (test, what)
+    assert len(found) >= 6 and set(found.values()) == {("skipped", f"skipped: {reason}")}, found
+    assert not os.path.exists(os.path.join(folder, "times-3.tsv"))
+
+
+def the_third_call_without_a_card_proves_the_bench_and_skips_the_rest():
+    with bundle() as path, tempfile.TemporaryDirectory() as temporary:
+        run(path, "facts")
+        if has_card(path, "facts"):
+            raise Skipped("there is a card, on which this call takes its nine minutes")
+        reason = next(row[4] for row in rows(path, "facts") if row[1] == "facts").removeprefix("skipped: ")
+        run(path, "3")
+        assert_bench_without_card(path, reason)
+        if os.getuid() != 0:
+            return
+        nobody = pwd.getpwnam("nobody")
+        os.chown(temporary, nobody.pw_uid, nobody.pw_gid)
+        subprocess.run(["chmod", "-R", "a-w", path], check=True)
+        lines = run(path, "3", variables={"TMPDIR": temporary}, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[])
+        assert_bench_without_card(lines[0].removeprefix("results are in "), reason)
+
+
+def the_table_of_times_comes_behind_the_steps():
+    with bundle() as path:
+        add_tests(path, ("worker", "30", "-", "times", "printf 'time\\tnet\\tfloat32\\tbatch 1\\tSluice\\t25\\t20\\t30\\t\\n'"),
+                  ("worker", "30", "-", "no times", "printf 'tiny time\\tnet\\tfloat32\\tbatch 1\\tSluice\\t99\\t20\\t30\\t\\n'"))
+        lines = run(path, "worker")
+        table = [line.split() for line in lines]
+        assert ["net", "float32", "batch", "1", "25"] in table, lines
+        with open(os.path.join(path, "times-worker.tsv"), encoding="utf-8") as file:
+            assert len(file.readlines()) == 1
 
 
 def results_go_where_out_says():
@@ -172,8 +212,8 @@ def a_step_that_takes_too_long_lets_its_last_tests_be_skipped():
 
 def steps_that_are_not_there_are_named():
     with bundle() as path:
-        assert run(path, "3")[-2:] == ["call 3 has no steps in this bundle", "0 passed, 0 failed, 0 skipped"]
-        assert run(path, "bench", code=1)[0] == "run: there is no step 'bench' in this bundle; there are:"
+        assert run(path, "2")[-2:] == ["call 2 has no steps in this bundle", "0 passed, 0 failed, 0 skipped"]
+        assert run(path, "repeat", code=1)[0] == "run: there is no step 'repeat' in this bundle; there are:"
         assert run(path, "list")[0].startswith("1  facts "), run(path, "list")
 
 
@@ -181,6 +221,8 @@ if __name__ == "__main__":
     run_group([
         a_bundle_is_small_and_runs_in_an_empty_environment,
         a_bundle_that_is_read_only_runs_as_another_user,
+        the_third_call_without_a_card_proves_the_bench_and_skips_the_rest,
+        the_table_of_times_comes_behind_the_steps,
         results_go_where_out_says,
         tests_find_the_folder_of_results,
         a_driver_without_a_card_is_no_failure,

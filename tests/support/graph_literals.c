@@ -7,6 +7,7 @@
 #include "shared/base/buffer.h"
 #include "shared/base/text.h"
 #include "shared/ops/signature.h"
+#include "shared/tensor/half.h"
 
 enum { PARTS_MAX = 512, NODES_MAX = 32 };
 
@@ -74,6 +75,37 @@ read_number(Slice text, Dtype dtype, void *element)
     }
 }
 
+/* Draws numbers from -scale to scale, the same ones each time. */
+static void
+draw_numbers(float scale, Tensor *tensor)
+{
+    uint64_t drawn = 1;
+    int64_t count = tensor_element_count(tensor);
+    for (int64_t i = 0; i < count; i++) {
+        drawn = drawn * 6364136223846793005U + 1442695040888963407U;
+        float number = scale * (float)(int32_t)(drawn >> 32) / (float)(1U << 31);
+        if (tensor->dtype == DTYPE_FLOAT32) {
+            ((float *)tensor->data)[i] = number;
+        } else {
+            must(tensor->dtype == DTYPE_FLOAT16 || tensor->dtype == DTYPE_BFLOAT16);
+            ((uint16_t *)tensor->data)[i] =
+                tensor->dtype == DTYPE_FLOAT16 ? half_from_float(number) : bfloat16_from_float(number);
+        }
+    }
+}
+
+static void
+read_numbers(Slice numbers, Tensor *tensor)
+{
+    Slice rest = {0};
+    int64_t count = tensor_element_count(tensor);
+    for (int64_t i = 0; i < count; i++) {
+        rest = rest.size == 0 ? numbers : rest;
+        read_number(
+            cut(&rest, ';'), tensor->dtype, (char *)tensor->data + (size_t)i * dtype_size(tensor->dtype));
+    }
+}
+
 static void
 read_tensor(Arena *arena, Slice text, Tensor *tensor)
 {
@@ -83,10 +115,10 @@ read_tensor(Arena *arena, Slice text, Tensor *tensor)
     read_shape(cut(&type, '>'), &shape);
     if (tensor_new(dtype, &shape, tensor)) {
         Slice numbers = cut(&text, ')');
-        Slice rest = {0};
-        for (int64_t i = 0; i < tensor_element_count(tensor); i++) {
-            rest = rest.size == 0 ? numbers : rest;
-            read_number(cut(&rest, ';'), dtype, (char *)tensor->data + (size_t)i * dtype_size(dtype));
+        if (numbers.size > 0 && numbers.data[0] == '~') {
+            draw_numbers(strtof(numbers.data + 1, NULL), tensor);
+        } else {
+            read_numbers(numbers, tensor);
         }
         must(arena_defer(arena, release_buffer, tensor->buffer) != NULL);
     }

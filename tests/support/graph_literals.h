@@ -4,6 +4,7 @@
  *     n = Const() dtype=int32 value=int32(4)                   a scalar tensor
  *     w = Const() dtype=float32 value=float32<2,3>(0.5)        all elements equal
  *     v = Const() dtype=float32 value=float32<2,3>(1;-2)       1, -2, 1, -2, 1, -2
+ *     r = Const() dtype=bfloat16 value=bfloat16<2,3>(~0.5)     drawn from -0.5 to 0.5, of a floating dtype
  *     s = Split(n, x) num_split=2 T=float32 _note='free' _class=['loc:@x','loc:@n'] _types=[int8]
  *     y = Add(s, s:1, ^x) T=float32 @/job:worker/task:1        where the node wants to run
  *     z = MatMul(y, w) T=float32 transpose_a=true

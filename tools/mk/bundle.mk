@@ -2,8 +2,11 @@
 BUNDLE := build/cuda-bundle
 CUDA_STATIC := $(wildcard $(addsuffix /libcudart_static.a,$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 HAS_BUNDLE := $(and $(HAS_CUDA),$(CUDA_STATIC),yes)
-BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(addprefix $(OUT)/tests/bundle/,facts library_facts))
+BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(addprefix $(OUT)/tests/bundle/,facts library_facts library_bench) $(CUDA_BENCH))
 BUNDLE_PLUGIN := $(if $(and $(NVCC),$(wildcard worker/cuda/plugin.c)),$(OUT)/sluice-cuda.so)
+# Sluice on a card, from outside; a CPU in place of a card runs it, too (tests/integration/cuda_bench_test.py).
+CUDA_BENCH := $(OUT)/tests/bench/cuda/cuda_bench
+$(CUDA_BENCH): ; $(link_test)
 CUDART := $(firstword $(CUDA_STATIC)) -ldl -lrt -pthread
 
 $(OUT)/tests/bundle/facts: tests/bundle/facts.c $(OUT)/worker/accelerator/cuda_driver.c.o $(OUT)/lib/shared/base.a
@@ -11,10 +14,10 @@ $(OUT)/tests/bundle/facts: tests/bundle/facts.c $(OUT)/worker/accelerator/cuda_d
 	    $(filter %.c %.o %.a,$^) $(CUDART)
 
 # The plugin's own code opens the libraries.
-$(OUT)/tests/bundle/library_facts: tests/bundle/library_facts.c $(addprefix $(OUT)/worker/cuda/,libraries.c.o library.c.o \
-    blas/description.c.o blas/plan.c.o) $(OUT)/lib/shared/base.a
+$(OUT)/tests/bundle/library_%: tests/bundle/library_%.c tests/bundle/library.c $(addprefix $(OUT)/worker/cuda/,libraries.c.o library.c.o \
+    blas/description.c.o blas/plan.c.o dnn/graph.c.o dnn/plan.c.o) $(OUT)/lib/shared/base.a
 	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CUDA_CFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ \
-	    $(filter %.c %.o %.a,$^) $(CUDART)
+	    $(filter %.c %.o %.a,$^) $(CUDART) -lm
 
 # Tests of the plugin's own code that hold on a card too, linked with CUDA's runtime.
 CARD_TEST_PROGRAMS := $(if $(HAS_BUNDLE),$(OUT)/tests/card/device_test)
@@ -42,5 +45,7 @@ CARD_TEST_PROGRAMS += $(if $(CARD_KERNEL_TESTS),$(OUT)/tests/card/kernels)
 cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PLUGIN) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
 	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) "$(CARD_KERNEL_TESTS:%=%.c)" $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
 # The steps of that bundle that are tests, here.
+# What Sluice does on this machine's card, beside the libraries alone and PyTorch: the bundle's third call.
+bench-cuda: cuda-bundle ; @$(if $(HAS_BUNDLE),$(BUNDLE)/run 3)
 test-cuda: cuda-bundle ; @$(if $(HAS_BUNDLE),$(BUNDLE)/run smoke ops)
-.PHONY: cuda-bundle test-cuda
+.PHONY: cuda-bundle test-cuda bench-cuda

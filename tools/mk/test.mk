@@ -68,7 +68,7 @@ HANDLER_TEST_PROGRAMS := $(if $(filter gateway/handlers,$(MODULE)),\
 MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS)) $(OPS_TEST_PROGRAMS) $(HANDLER_TEST_PROGRAMS)
 run-module-tests: $(MODULE_TEST_PROGRAMS)
 	@$(if $(strip $^),OUT=$(OUT) $(if $(HANDLER_TEST_PROGRAMS),tools/with_postgres) tools/run_tests $^,echo "there are no unit tests below tests/unit/$(MODULE)" >&2; exit 1)
-run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(TEST_PLUGINS) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS)
+run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(TEST_PLUGINS) $(CUDA_BENCH) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
 # What needs no other process: quick enough to run under every sanitizer.
