@@ -9,6 +9,7 @@
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/epilogue.h"
+#include "worker/cuda/operands/product.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 
@@ -82,36 +83,6 @@ create_product(Call *call, const Node *node, void **ret_state)
     return STATUS_OK;
 }
 
-static int
-batch_rank(const Shape *shape)
-{
-    return shape->rank > 2 ? shape->rank - 2 : 0;
-}
-
-/* Returns the input's matrices with their steps, as they are or transposed. A vector is one row on the left,
- * one column on the right. */
-static CudaMatrix
-read_matrix(const Tensor *tensor, bool is_transposed, bool is_left, int rank)
-{
-    const Shape *shape = &tensor->shape;
-    int64_t rows = shape->rank == 1 ? (is_left ? 1 : shape->dims[0]) : shape->dims[shape->rank - 2];
-    int64_t columns = shape->rank == 1 && !is_left ? 1 : shape->dims[shape->rank - 1];
-    CudaMatrix matrix = {
-        .data = tensor->data,
-        .row_step = is_transposed ? 1 : columns,
-        .column_step = is_transposed ? columns : 1,
-    };
-    int64_t step = rows * columns;
-    int own = batch_rank(shape);
-    for (int dimension = rank - 1; dimension >= 0; dimension--) {
-        int axis = dimension - (rank - own);
-        int64_t size = axis < 0 ? 1 : shape->dims[axis];
-        matrix.batch_steps[dimension] = size == 1 ? 0 : step;
-        step *= size;
-    }
-    return matrix;
-}
-
 /* Returns what Gemm adds, which broadcasts to the rows and columns. */
 static CudaMatrix
 read_addend(const Tensor *c)
@@ -123,45 +94,6 @@ read_addend(const Tensor *c)
         .data = c->data, .row_step = has_rows ? c->shape.dims[1] : 0, .column_step = has_columns ? 1 : 0};
 }
 
-static void
-read_batches(const Shape *a, const Shape *b, CudaProduct *product)
-{
-    int left = batch_rank(a);
-    int right = batch_rank(b);
-    product->batch_rank = left > right ? left : right;
-    for (int dimension = 0; dimension < product->batch_rank; dimension++) {
-        int a_axis = dimension - (product->batch_rank - left);
-        int b_axis = dimension - (product->batch_rank - right);
-        int64_t a_size = a_axis < 0 ? 1 : a->dims[a_axis];
-        int64_t b_size = b_axis < 0 ? 1 : b->dims[b_axis];
-        product->batch_sizes[dimension] = a_size == 1 ? b_size : a_size;
-    }
-}
-
-static void
-read_sizes(const ProductState *state, const Shape *a, const Shape *b, CudaProduct *product)
-{
-    int64_t rows = a->rank == 1 ? 1 : a->dims[a->rank - 2];
-    int64_t columns = a->dims[a->rank - 1];
-    product->rows = state->transposes_a ? columns : rows;
-    product->depth = state->transposes_a ? rows : columns;
-    product->columns = b->rank == 1 ? 1 : b->dims[b->rank - (state->transposes_b ? 2 : 1)];
-}
-
-/* Makes one product of a batch with a single matrix on the right: all matrices on the left become its
- * rows. */
-static void
-merge_batches(const ProductState *state, const Shape *a, const Shape *b, CudaProduct *product)
-{
-    if (batch_rank(b) > 0 || state->transposes_a || batch_rank(a) == 0) {
-        return;
-    }
-    for (int dimension = 0; dimension < product->batch_rank; dimension++) {
-        product->rows *= product->batch_sizes[dimension];
-    }
-    product->batch_rank = 0;
-}
-
 static CudaProduct
 read_product(const KernelContext *context)
 {
@@ -169,18 +101,13 @@ read_product(const KernelContext *context)
     const Tensor *a = &context->inputs[0];
     const Tensor *b = &context->inputs[1];
     bool has_addend = state->is_gemm && context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
-    CudaProduct product = {
-        .alpha = state->alpha,
-        .beta = state->beta,
-        .epilogue = operands_epilogue(context, &state->epilogue),
-    };
-    read_batches(&a->shape, &b->shape, &product);
-    assert(product.batch_rank <= CUDA_BATCH_RANK_MAX);
-    product.a = read_matrix(a, state->transposes_a, true, product.batch_rank);
-    product.b = read_matrix(b, state->transposes_b, false, product.batch_rank);
-    product.c = has_addend ? read_addend(&context->inputs[2]) : (CudaMatrix){0};
-    read_sizes(state, &a->shape, &b->shape, &product);
-    merge_batches(state, &a->shape, &b->shape, &product);
+    CudaProduct product = operands_product(a, state->transposes_a, b, state->transposes_b);
+    product.alpha = state->alpha;
+    product.beta = state->beta;
+    product.epilogue = operands_epilogue(context, &state->epilogue);
+    if (has_addend) {
+        product.c = read_addend(&context->inputs[2]);
+    }
     return product;
 }
 
