@@ -371,6 +371,77 @@ static const CudaKernelCase lines[] = {
     {"onnx::BatchNormalization", NULL, {"T[2,3,55]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
 };
 
+/* A scale for all elements, one for each position of an axis, without zero points; quotients that are halves,
+ * beyond the ends and NaN. */
+static const CudaKernelCase quantised[] = {
+    {"onnx::QuantizeLinear", NULL, {"T[333]", "float32[] 0.25", "uint8[] 7"}},
+    {"onnx::QuantizeLinear", NULL, {"T[2,3,5]", "T[3] 1 2 3", "int8[3] 1 -2 3"}},
+    {"onnx::QuantizeLinear", "axis=-1", {"T[2,3]", "float16[3] 1 2 0.5", "int16[3] 1 -2 3"}},
+    {"onnx::QuantizeLinear", NULL, {"T[5]", "bfloat16[1] 0.5", "uint16[1] 1"}},
+    {"onnx::QuantizeLinear", NULL, {"T[0]", "float64[] 0.5", "uint8[] 1"}},
+    {"onnx::QuantizeLinear", NULL, {"float32[8] 1 3 -1 nan inf -inf 1e9 5", "float32[] 2", "int8[] 0"}},
+    {"onnx::QuantizeLinear", NULL, {"float32[3] 1 0 -1", "float32[] 0", "uint8[] 3"}},
+    {"onnx::QuantizeLinear", NULL, {"float32[3] 1 0 -1", "float32[2] 1 2", "uint8[2] 3 3"}},
+    {"onnx::QuantizeLinear", NULL, {"float32[1,2] 1 0", "float32[2] 1 2", "uint8[1] 3"}},
+    {"onnx::DequantizeLinear", NULL, {"uint8[333]", "T[] 2", "uint8[] 7"}},
+    {"onnx::DequantizeLinear", NULL, {"int8[2,3,5]", "T[3] 1 2 3", "int8[3] 1 -2 3"}},
+    {"onnx::DequantizeLinear", "axis=0", {"int16[2,3]", "T[2] 1 2", "int16[2] 1 -2"}},
+    {"onnx::DequantizeLinear", NULL, {"uint16[5]", "T[1] 1", "uint16[1] 65535"}},
+    {"onnx::DequantizeLinear", NULL, {"int32[3] 2147483647 -2147483648 5", "T[] 1"}},
+    {"onnx::DequantizeLinear", NULL, {"uint8[0]", "T[] 1", "uint8[] 7"}},
+    {"onnx::DequantizeLinear", NULL, {"T[333]", "float32[] 0.5"}},
+    {"onnx::DynamicQuantizeLinear", NULL, {"float32[333]"}},
+    {"onnx::DynamicQuantizeLinear", NULL, {"float32[70000]"}},
+    {"onnx::DynamicQuantizeLinear", NULL, {"float32[0]"}},
+    {"onnx::DynamicQuantizeLinear", NULL, {"float32[3] 1 2 3"}},
+    {"onnx::DynamicQuantizeLinear", NULL, {"float32[3] -1 -2 nan"}},
+    {"onnx::DynamicQuantizeLinear", NULL, {"float32[2] 0 0"}},
+    {"onnx::MatMulInteger", NULL, {"T[3,5]", "T[5,7]", "T[] 1", "T[] 2"}},
+    {"onnx::MatMulInteger", NULL, {"T[2,3,5]", "uint8[5,2]", "T[3] 1 2 3", "uint8[2] 1 2"}},
+    {"onnx::MatMulInteger", NULL, {"T[33,40]", "int8[40,17]"}},
+    {"onnx::MatMulInteger", NULL, {"T[0,5]", "int16[5,7]"}},
+    {"onnx::MatMulInteger", NULL, {"T[3,0]", "uint16[0,7]"}},
+    {"onnx::MatMulInteger", NULL, {"uint8[2,2] 1 2 3 4", "int8[2,2] 1 2 3 4", "uint8[3] 1 2 3", "int8[] 0"}},
+    {"onnx::QLinearMatMul", NULL,
+        {"T[3,5]", "float32[] 0.5", "T[] 1", "uint8[5,7]", "float32[] 0.25", "uint8[] 2", "float32[] 3",
+            "uint8[] 9"}},
+    {"onnx::QLinearMatMul", NULL,
+        {"T[2,3,5]", "float16[3] 0.5 1 2", "T[3] 1 2 3", "int8[5,2]", "float16[2] 0.25 1", "int8[2] 2 1",
+            "float16[] 3", "int8[] 9"}},
+    {"onnx::QLinearMatMul", NULL,
+        {"T[19,20]", "float64[] 0.5", "T[] 1", "int16[20,19]", "float64[] 0.25", "int16[] 2", "float64[] 3",
+            "uint16[] 9"}},
+    {"onnx::QLinearMatMul", NULL,
+        {"T[0,5]", "float32[] 0.5", "T[] 1", "uint8[5,7]", "float32[] 0.25", "uint8[] 2", "float32[] 3",
+            "T[] 9"}},
+};
+
+/* Products of matrices as they lie and turned, batches of them, sums of all kinds, diagonals, operands that
+ * broadcast, and no elements. */
+static const CudaKernelCase einsums[] = {
+    {"Einsum", "equation=ij,jk->ik", {"T[3,5]", "T[5,7]"}},
+    {"Einsum", "equation=ij,kj->ki", {"T[33,5]", "T[9,5]"}},
+    {"Einsum", "equation=bthd,bshd->bhts", {"T[2,3,4,5]", "T[2,7,4,5]"}},
+    {"Einsum", "equation=bhts,bshd->bthd", {"T[2,4,3,7]", "T[2,7,4,5]"}},
+    {"Einsum", "equation=i,j->ij", {"T[3]", "T[333]"}},
+    {"Einsum", "equation=ij,j->i", {"T[3,5]", "T[5]"}},
+    {"Einsum", "equation=bi,bi->b", {"T[3,300]", "T[3,300]"}},
+    {"Einsum", "equation=i,i->", {"T[777]", "T[777]"}},
+    {"Einsum", "equation=...ij,...jk->...ik", {"T[1,2,3,5]", "T[4,1,5,2]"}},
+    {"Einsum", "equation=ij,jk", {"T[0,5]", "T[5,7]"}},
+    {"Einsum", "equation=ij,jk->ik", {"T[3,0]", "T[0,7]"}},
+    {"Einsum", "equation=ij,jk->ik", {"float32[1,2] 1 2", "float32[3,1] 1 2 3"}},
+    {"Einsum", "equation=ii->i", {"T[17,17]"}},
+    {"Einsum", "equation=ii,ij->ij", {"T[5,5]", "T[5,60]"}},
+    {"Einsum", "equation=i->ii", {"T[17]"}},
+    {"Einsum", "equation=ab,bc,cd->ad", {"T[2,3]", "T[3,4]", "T[4,5]"}},
+    {"onnx::Einsum", "equation=...ii->...i", {"T[3,5,5]"}},
+    {"onnx::Einsum", "equation=ij->ji", {"T[3,111]"}},
+    {"onnx::Einsum", "equation=ij->i", {"T[3,777]"}},
+    {"onnx::Einsum", "equation=bij, bjk -> bik", {"T[5,2,3]", "T[5,3,4]"}},
+    {"onnx::Einsum", "equation=i,i", {"T[0]", "T[0]"}},
+};
+
 /* Infinities and NaN, of which the largest score is taken. */
 static const CudaKernelCase ends_of_scores[] = {
     {"onnx::Hardmax", NULL, {"T[3,33]"}},
@@ -583,6 +654,20 @@ reductions_of_dimensions(void **state)
 }
 
 static void
+quantised_numbers(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(quantised, COUNT_OF(quantised));
+}
+
+static void
+sums_of_products(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(einsums, COUNT_OF(einsums));
+}
+
+static void
 softmax_and_norms(void **state)
 {
     (void)state;
@@ -618,6 +703,8 @@ main(void)
         cmocka_unit_test(sums_and_extremes_along_lines),
         cmocka_unit_test(reductions_of_dimensions),
         cmocka_unit_test(softmax_and_norms),
+        cmocka_unit_test(quantised_numbers),
+        cmocka_unit_test(sums_of_products),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
     return cmocka_run_group_tests(tests, cuda_kernels_set_up, cuda_kernels_tear_down);

@@ -6,71 +6,33 @@
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
-#include "worker/reference/strided_copy.h"
 #include "worker/reference/wide.h"
-
-/* The operands, followed by the output. */
-enum { POSITIONS_MAX = EINSUM_OPERANDS_MAX + 1 };
 
 typedef struct Products {
     uint32_t operand_count;
-    int rank; /* number of indices: the output's, then those that are summed over */
-    int64_t dims[EINSUM_LABELS_MAX];
-    int64_t strides[EINSUM_LABELS_MAX][POSITIONS_MAX];
+    EinsumIndices indices;
     int64_t position[EINSUM_LABELS_MAX];
-    int64_t offsets[POSITIONS_MAX];
-    Tensor tensors[POSITIONS_MAX]; /* all of a wide dtype */
+    int64_t offsets[EINSUM_POSITIONS_MAX];
+    Tensor tensors[EINSUM_POSITIONS_MAX]; /* all of a wide dtype */
 } Products;
 
 static void
 products_done(Products *products)
 {
-    for (size_t index = 0; index < POSITIONS_MAX; index++) {
+    for (size_t index = 0; index < EINSUM_POSITIONS_MAX; index++) {
         tensor_unref(&products->tensors[index]);
     }
 }
 #define AUTO_PRODUCTS CLEANUP(products_done) Products
 
-/* Gives each new label of a term the next index. */
-static void
-add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int *positions)
-{
-    for (int index = 0; index < term->rank; index++) {
-        int label = term->labels[index];
-        if (positions[label] < 0) {
-            positions[label] = products->rank;
-            products->dims[products->rank++] = einsum->sizes[label];
-        }
-    }
-}
-
-/* Adds the strides of a term's dimensions to those of their indices; on a diagonal, two dimensions are one
- * index. */
-static void
-add_strides(
-    Products *products, const EinsumTerm *term, const Shape *shape, const int *positions, uint32_t operand)
-{
-    int64_t dense[SHAPE_RANK_MAX];
-    strides_dense(shape, dense);
-    for (int index = 0; index < term->rank; index++) {
-        int64_t stride = shape->dims[index] == 1 ? 0 : dense[index];
-        products->strides[positions[term->labels[index]]][operand] += stride;
-    }
-}
-
 static void
 find_indices(Products *products, const Einsum *einsum)
 {
-    uint32_t last = einsum->operand_count;
-    int positions[EINSUM_LABELS_MAX];
-    memset(positions, -1, sizeof positions);
-    add_labels(products, einsum, &einsum->output, positions);
-    for (uint32_t index = 0; index < last; index++) {
-        const EinsumTerm *term = &einsum->operands[index];
-        add_labels(products, einsum, term, positions);
-        add_strides(products, term, &products->tensors[index].shape, positions, index);
+    const Shape *shapes[EINSUM_POSITIONS_MAX];
+    for (uint32_t position = 0; position <= products->operand_count; position++) {
+        shapes[position] = &products->tensors[position].shape;
     }
-    add_strides(products, &einsum->output, &products->tensors[last].shape, positions, last);
+    products->indices = einsum_indices(einsum, shapes);
 }
 
 typedef void (*ProductLoop)(const Products *products, const int64_t *steps, int64_t count);
@@ -106,7 +68,7 @@ static void
 move_offsets(Products *products, int index, int64_t count)
 {
     for (uint32_t position = 0; position <= products->operand_count; position++) {
-        products->offsets[position] += products->strides[index][position] * count;
+        products->offsets[position] += products->indices.strides[index][position] * count;
     }
 }
 
@@ -114,12 +76,12 @@ move_offsets(Products *products, int index, int64_t count)
 static bool
 next_position(Products *products)
 {
-    for (int index = products->rank - 2; index >= 0; index--) {
+    for (int index = products->indices.count - 2; index >= 0; index--) {
         move_offsets(products, index, 1);
-        if (++products->position[index] < products->dims[index]) {
+        if (++products->position[index] < products->indices.sizes[index]) {
             return true;
         }
-        move_offsets(products, index, -products->dims[index]);
+        move_offsets(products, index, -products->indices.sizes[index]);
         products->position[index] = 0;
     }
     return false;
@@ -128,15 +90,16 @@ next_position(Products *products)
 static void
 sum_products(Products *products, ProductLoop loop)
 {
-    static const int64_t nowhere[POSITIONS_MAX] = {0};
-    int last = products->rank - 1;
+    static const int64_t nowhere[EINSUM_POSITIONS_MAX] = {0};
+    int last = products->indices.count - 1;
     for (int index = 0; index <= last; index++) {
-        if (products->dims[index] == 0) {
+        if (products->indices.sizes[index] == 0) {
             return;
         }
     }
     do {
-        loop(products, last < 0 ? nowhere : products->strides[last], last < 0 ? 1 : products->dims[last]);
+        loop(products, last < 0 ? nowhere : products->indices.strides[last],
+            last < 0 ? 1 : products->indices.sizes[last]);
     } while (next_position(products));
 }
 

@@ -1,6 +1,7 @@
 #include "shared/ops/einsum/rule.h"
 
 #include <ctype.h>
+#include <string.h>
 
 typedef struct Reader {
     Call *call;
@@ -185,4 +186,48 @@ einsum_read(Call *call, Slice equation, const InferContext *context, Einsum *ret
     TRY(has_arrow ? read_output(&reader, slice_part(equation, arrow + 1, SIZE_MAX)) : imply_output(&reader));
     *ret_einsum = einsum;
     return STATUS_OK;
+}
+
+/* Gives each new label of a term the next index. */
+static void
+add_labels(EinsumIndices *indices, const Einsum *einsum, const EinsumTerm *term, int *positions)
+{
+    for (int index = 0; index < term->rank; index++) {
+        int label = term->labels[index];
+        if (positions[label] < 0) {
+            positions[label] = indices->count;
+            indices->sizes[indices->count++] = einsum->sizes[label];
+        }
+    }
+}
+
+/* Adds the strides of a term's dimensions to those of their indices; on a diagonal, two dimensions are one
+ * index. */
+static void
+add_strides(EinsumIndices *indices, const EinsumTerm *term, const Shape *shape, const int *positions,
+    uint32_t operand)
+{
+    int64_t stride = 1;
+    for (int index = term->rank - 1; index >= 0; index--) {
+        int64_t size = shape->dims[index];
+        indices->strides[positions[term->labels[index]]][operand] += size == 1 ? 0 : stride;
+        stride *= size;
+    }
+}
+
+EinsumIndices
+einsum_indices(const Einsum *einsum, const Shape *const *shapes)
+{
+    EinsumIndices indices = {0};
+    uint32_t last = einsum->operand_count;
+    int positions[EINSUM_LABELS_MAX];
+    memset(positions, -1, sizeof positions);
+    add_labels(&indices, einsum, &einsum->output, positions);
+    indices.kept_count = indices.count;
+    for (uint32_t index = 0; index < last; index++) {
+        add_labels(&indices, einsum, &einsum->operands[index], positions);
+        add_strides(&indices, &einsum->operands[index], shapes[index], positions, index);
+    }
+    add_strides(&indices, &einsum->output, shapes[last], positions, last);
+    return indices;
 }

@@ -26,3 +26,21 @@ typedef struct Einsum {
 /* `ret_is_known` says whether the ranks of all operands are known; only then `ret_einsum` is filled. */
 MUST_USE Status einsum_read(
     Call *call, Slice equation, const InferContext *context, Einsum *ret_einsum, bool *ret_is_known);
+
+/* The operands, followed by the output. */
+enum { EINSUM_POSITIONS_MAX = EINSUM_OPERANDS_MAX + 1 };
+
+/* The indices of an einsum whose operands are known: those of the output, then those that are summed over.
+ * Two dimensions of one operand that are one index are walked along their diagonal. */
+typedef struct EinsumIndices {
+    int kept_count; /* of the output; the others are summed over */
+    int count;
+    int64_t sizes[EINSUM_LABELS_MAX];
+
+    /* By index and operand, with the output behind the last operand; in elements of dense tensors, 0 where a
+     * tensor is broadcast or lacks the index. */
+    int64_t strides[EINSUM_LABELS_MAX][EINSUM_POSITIONS_MAX];
+} EinsumIndices;
+
+/* `shapes` are those of the operands, followed by the output's. */
+EinsumIndices einsum_indices(const Einsum *einsum, const Shape *const *shapes);

@@ -2,11 +2,10 @@
  * them. */
 #include <math.h>
 
-#include "shared/ops/infer.h"
+#include "worker/reference/scaling.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/matrix.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/scratch.h"
 
 /* One scale and zero point for all elements, or one for each position along an axis. */
 typedef struct Scaling {
@@ -27,29 +26,11 @@ scaling_done(Scaling *scaling)
 static Status
 read_scaling(KernelContext *context, const Shape *shape, uint32_t first, int64_t axis, Scaling *scaling)
 {
-    const Tensor *scale = &context->inputs[first];
     const Tensor *zero = &context->inputs[first + 1];
-    int64_t count = tensor_element_count(scale);
-    scaling->lines = (Lines){.outer = 1, .size = 1, .inner = INT64_MAX};
-    if (scale->shape.rank > 0 && count != 1) {
-        int position = 0;
-        TRY(infer_axis(context->call, axis, shape->rank, &position));
-        scaling->lines = lines_along(shape, position);
-    }
-    if (count != scaling->lines.size || scale->shape.rank > 1) {
-        char text[SHAPE_TEXT_SIZE];
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "scales of shape %s for an axis of %lld",
-            shape_text(&scale->shape, text), (long long)scaling->lines.size);
-    }
-    TRY(scratch_cast(context, scale, DTYPE_FLOAT64, &scaling->scales));
-    if (zero->dtype == DTYPE_INVALID) {
-        return STATUS_OK;
-    }
-    if (tensor_element_count(zero) != count) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld zero points for %lld scales",
-            (long long)tensor_element_count(zero), (long long)count);
-    }
-    return scratch_cast(context, zero, DTYPE_FLOAT64, &scaling->zero_points);
+    TRY(scaling_lines(context, first, shape, axis, &scaling->lines));
+    TRY(scratch_cast(context, &context->inputs[first], DTYPE_FLOAT64, &scaling->scales));
+    return zero->dtype == DTYPE_INVALID ? STATUS_OK
+                                        : scratch_cast(context, zero, DTYPE_FLOAT64, &scaling->zero_points);
 }
 
 static double
@@ -76,12 +57,6 @@ integer_range(Dtype dtype)
         [DTYPE_UINT16] = {0, UINT16_MAX},
     };
     return ranges[dtype];
-}
-
-static bool
-is_quantised(Dtype dtype)
-{
-    return integer_range(dtype).most > 0;
 }
 
 /* NaN becomes the least number, as it does with the instructions that ONNX Runtime clamps with. */
@@ -116,17 +91,11 @@ dequantize_all(const Scaling *scaling, Tensor *values)
     }
 }
 
-/* Blocks of elements with a scale each, and other dtypes of the result, are not supported. */
-static bool
-is_plain(const Node *node)
-{
-    return node_attr_int(node, "block_size") == 0 && node_attr_type(node, "output_dtype") == DTYPE_INVALID;
-}
-
 static bool
 quantize_supports(const Node *node)
 {
-    return is_plain(node) && dtype_is_floating(node->input_dtypes[0]) && is_quantised(node->output_dtypes[0]);
+    return scaling_is_plain(node) && dtype_is_floating(node->input_dtypes[0]) &&
+           scaling_has(node->output_dtypes[0]);
 }
 
 static Status
@@ -145,7 +114,7 @@ static bool
 dequantize_supports(const Node *node)
 {
     Dtype dtype = node->input_dtypes[0];
-    return is_plain(node) && (is_quantised(dtype) || dtype == DTYPE_INT32) &&
+    return scaling_is_plain(node) && (scaling_has(dtype) || dtype == DTYPE_INT32) &&
            dtype_is_floating(node->output_dtypes[0]);
 }
 
@@ -195,7 +164,7 @@ dynamic_compute(KernelContext *context)
 static bool
 integer_supports(const Node *node)
 {
-    return is_quantised(node->input_dtypes[0]) && is_quantised(node->input_dtypes[1]);
+    return scaling_has(node->input_dtypes[0]) && scaling_has(node->input_dtypes[1]);
 }
 
 /* Subtracts the zero point: one for all elements, or one for each position along dimension `axis`, counted
@@ -204,17 +173,11 @@ static Status
 without_zero_point(KernelContext *context, uint32_t input, int axis, Tensor *ret_integers)
 {
     const Tensor *zero = &context->inputs[input + 2];
-    const Shape *shape = &context->inputs[input].shape;
+    Lines lines;
+    TRY(scaling_zero_lines(context, input, input + 2, axis, &lines));
     TRY(scratch_cast(context, &context->inputs[input], DTYPE_INT32, ret_integers));
     if (zero->dtype == DTYPE_INVALID) {
         return STATUS_OK;
-    }
-    int64_t count = tensor_element_count(zero);
-    Lines lines = count == 1 || shape->rank < axis ? (Lines){.outer = 1, .size = 1, .inner = INT64_MAX}
-                                                   : lines_along(shape, shape->rank - axis);
-    if (count != lines.size) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld zero points for %lld",
-            (long long)count, (long long)lines.size);
     }
     for (int64_t n = 0; n < tensor_element_count(ret_integers); n++) {
         int64_t zero_point = 0;
@@ -240,8 +203,8 @@ matmul_integer_compute(KernelContext *context)
 static bool
 qlinear_supports(const Node *node)
 {
-    return is_quantised(node->input_dtypes[0]) && is_quantised(node->input_dtypes[3]) &&
-           is_quantised(node->output_dtypes[0]);
+    return scaling_has(node->input_dtypes[0]) && scaling_has(node->input_dtypes[3]) &&
+           scaling_has(node->output_dtypes[0]);
 }
 
 static Status
