@@ -1,7 +1,12 @@
 /* ONNX's backend node suite on the reference kernels: each case is a model of one or few nodes with inputs
  * and expected outputs. Runs when CORPUS names the folder that holds onnx-node-1.22.tar.xz. Cases that the
- * importer or the kernels refuse as UNIMPLEMENTED are skipped and counted; all others must come out right. */
+ * importer or the kernels refuse as UNIMPLEMENTED are skipped and counted; all others must come out right.
+ *
+ * With an accelerator (planned_run.h) the cases that have come out right must do so there as well, nothing
+ * folded before; the nodes that then run on the host are written to the file that COVERAGE names, for
+ * tests/conformance/cuda_coverage.py. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,12 +14,14 @@
 
 #include "gateway/expand/expand.h"
 #include "gateway/formats/onnx.h"
+#include "gateway/optimise/optimise.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/planned_run.h"
 #include "tests/support/protobuf_writer.h"
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
+#include "worker/runtime/partition/schedule.h"
 
 enum {
     CASE_COUNT_MAX = 4096,
@@ -28,6 +35,7 @@ enum {
 enum { PASSED_MIN = 1027 };
 
 static PlannedRun planned;
+static FILE *coverage; /* NULL: nobody asks for it */
 
 typedef enum Outcome { PASSED, FAILED, SKIPPED } Outcome;
 
@@ -40,6 +48,8 @@ typedef struct Case {
     size_t feed_count;
     Endpoint fetches[PORTS_MAX];
     Tensor outputs[PORTS_MAX];
+    bool runs_there;   /* nodes of it ran on the accelerator */
+    Buffer host_nodes; /* the others, as the file of COVERAGE has them */
 } Case;
 
 static TensorBuffer *
@@ -223,6 +233,53 @@ check_without_weights(Case *subject, bool *ret_is_right)
     return status;
 }
 
+/* Keeps, for a line of the file, the op, the dtypes and the reason of each node that the host computes. */
+static void
+note_host_nodes(void *context, const Partition *partition)
+{
+    Case *subject = context;
+    subject->runs_there = partition_uses_accelerator(partition);
+    for (uint32_t index = 0; index < partition->node_count; index++) {
+        const ScheduleNode *node = &partition->nodes[index];
+        if (node->reason == NULL) {
+            continue;
+        }
+        buffer_append_format(&subject->host_nodes, "\t%.*s\t", SLICE_PRINT(node->node->op->name));
+        for (uint32_t input = 0; input < node->node->input_count; input++) {
+            buffer_append_format(&subject->host_nodes, "%s%s", input == 0 ? "" : " ",
+                dtype_name(node->node->input_dtypes[input]));
+        }
+        buffer_append_format(&subject->host_nodes, "\t%s", node->reason);
+    }
+}
+
+static void
+write_coverage(const Case *subject, Outcome outcome)
+{
+    if (coverage != NULL && outcome != SKIPPED) {
+        const char *verdict = outcome == FAILED ? "wrong" : subject->runs_there ? "there" : "not there";
+        (void)fprintf(coverage, "%s\t%s%.*s\n", strrchr(subject->path, '/') + 1, verdict,
+            SLICE_PRINT(buffer_slice(&subject->host_nodes)));
+    }
+}
+
+/* Fails the case unless it comes out right on the accelerator too. */
+static Status
+check_accelerator(Case *subject, bool *ret_is_right)
+{
+    PlannedRun run = planned;
+    size_t count = subject->graph->def->output_count;
+    assert_true(pass_set_add(&run.passes_off, SLICE("constant_folding")));
+    run.examine = note_host_nodes;
+    run.examiner = subject;
+    for (size_t index = 0; index < count; index++) {
+        tensor_unref(&subject->outputs[index]);
+    }
+    TRY(planned_run(subject->call, &run, subject->graph, subject->feeds, subject->feed_count,
+        subject->fetches, count, subject->outputs));
+    return check_outputs(subject, ret_is_right);
+}
+
 static Outcome
 judge(Case *subject)
 {
@@ -233,7 +290,12 @@ judge(Case *subject)
     status = status == STATUS_OK ? infer(subject) : status;
     status = status == STATUS_OK ? run_model(subject) : status;
     status = status == STATUS_OK ? check_outputs(subject, &is_right) : status;
-    status = status == STATUS_OK && is_right ? check_without_weights(subject, &is_right) : status;
+    if (status == STATUS_OK && is_right && planned.accelerator != NULL) {
+        status = check_accelerator(subject, &is_right);
+    }
+    if (status == STATUS_OK && is_right && coverage == NULL) {
+        status = check_without_weights(subject, &is_right);
+    }
     if (status == STATUS_UNIMPLEMENTED) {
         return SKIPPED;
     }
@@ -253,6 +315,8 @@ run_case(const char *path)
     Call call = {.arena = arena};
     Case subject = {.path = path, .call = &call};
     Outcome outcome = judge(&subject);
+    write_coverage(&subject, outcome);
+    buffer_done(&subject.host_nodes);
     if (outcome == SKIPPED && getenv("SUITE_VERBOSE") != NULL) {
         print_message("skipped %s: %s\n", strrchr(path, '/') + 1, call.error.message);
     }
@@ -470,6 +534,62 @@ a_model_of_nested_ifs_detects_voice(void **state)
     graph_unref(subject.graph);
 }
 
+/* Returns whether one of the first kernels of a plugin computes this op. */
+static bool
+has_kernel_before(const Plugin *plugin, size_t family, size_t kernel)
+{
+    const char *op = plugin->families[family]->kernels[kernel].op;
+    for (size_t f = 0; f <= family; f++) {
+        size_t count = f == family ? kernel : plugin->families[f]->kernel_count;
+        for (size_t k = 0; k < count; k++) {
+            if (strcmp(plugin->families[f]->kernels[k].op, op) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Returns how many ops the loaded plugin of this path has kernels for. */
+static size_t
+count_ops(const char *path)
+{
+    const Plugin *(*entry)(void) = NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(library);
+    *(void **)(void *)&entry = dlsym(library, "sluice_plugin");
+    assert_non_null(entry);
+    const Plugin *plugin = entry();
+    size_t count = 0;
+    for (size_t family = 0; family < plugin->family_count; family++) {
+        for (size_t kernel = 0; kernel < plugin->families[family]->kernel_count; kernel++) {
+            count += !has_kernel_before(plugin, family, kernel);
+        }
+    }
+    return count;
+}
+
+/* Opens the file that COVERAGE names. Its first line counts the ops that the plugin has kernels for. */
+static void
+begin_coverage(void)
+{
+    const char *path = getenv("COVERAGE");
+    if (path != NULL) {
+        assert_non_null(planned.opened.device);
+        coverage = fopen(path, "w");
+        assert_non_null(coverage);
+        (void)fprintf(coverage, "%zu\n", count_ops(getenv("SLUICE_TEST_DEVICE")));
+    }
+}
+
+static void
+end_coverage(void)
+{
+    if (coverage != NULL) {
+        assert_int_equal(fclose(coverage), 0);
+    }
+}
+
 int
 main(void)
 {
@@ -480,7 +600,9 @@ main(void)
         cmocka_unit_test(a_model_runs_node_by_node),
     };
     planned_run_begin(&planned);
+    begin_coverage();
     int failed = cmocka_run_group_tests_name("onnx suite", tests, NULL, NULL);
+    end_coverage();
     planned_run_end(&planned);
     return failed;
 }

@@ -24,18 +24,13 @@ import light_models  # noqa: E402
 import onnx_networks  # noqa: E402
 import sluice  # noqa: E402
 import tensorflow_bert  # noqa: E402
+from device_coverage import KEPT, ON_CARD, ON_HOST, SHAPES  # noqa: E402
 
 PLUGIN = "tests/sluice-cuda-on-cpu.so"
 CARD = {"SLUICE_TEST_DEVICE": PLUGIN, "CUDA_ON_CPU_MEMORY": str(2 << 30)}
-ON_CARD, ON_HOST = "/device:GPU:0", "/device:CPU:0"
 WORDS = 8  # of a text
 TIMEOUT_MS = 900_000  # on a machine that is slow and busy
 sluice.REPLY_SECONDS = TIMEOUT_MS / 1000
-
-# Why assign.c keeps nodes on the host. Another reason is that there is no kernel.
-SHAPES = {"the host needs it to know a shape or what runs", "it follows from shapes on the host"}
-KEPT = SHAPES | {"it reads no elements: what it passes on stays where it lies", "it computes nothing, and waits for what does"}
-
 
 class Model:
     """A model, and one step of it. `tolerance`: of the distance of each output from the CPU's, as a share of its length.

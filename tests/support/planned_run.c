@@ -9,7 +9,30 @@
 #include "tests/support/cmocka_all.h"
 #include "worker/runtime/partition/compile.h"
 
-enum { PORTS_MAX = 32 };
+enum { PORTS_MAX = 32, PINNED_MEMORY = 64 << 20 };
+
+static void
+open_accelerator(Call *call, PlannedRun *run, const char *name)
+{
+    PluginOptions options = {.host = run->device, .device = "", .pinned_memory = PINNED_MEMORY};
+    TestDeviceOptions test = {.host = run->device};
+    if (slice_ends_with(slice_from_string(name), SLICE(".so"))) {
+        assert_status(call, STATUS_OK, plugin_open(call, name, &options, &run->opened));
+        run->accelerator = run->opened.device;
+    } else {
+        accelerator_begin(call, &test, &run->accelerator);
+    }
+}
+
+static void
+close_accelerator(PlannedRun *run)
+{
+    if (run->opened.device != NULL) {
+        plugin_close(&run->opened);
+    } else {
+        accelerator_end(run->accelerator);
+    }
+}
 
 void
 planned_run_begin(PlannedRun *run)
@@ -19,9 +42,9 @@ planned_run_begin(PlannedRun *run)
     CpuDeviceOptions options = {.thread_count = 1, .memory_limit = UINT64_C(1) << 31};
     *run = (PlannedRun){0};
     assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &run->device));
-    if (getenv("SLUICE_TEST_DEVICE") != NULL) {
-        TestDeviceOptions test = {.host = run->device};
-        accelerator_begin(&call, &test, &run->accelerator);
+    const char *accelerator = getenv("SLUICE_TEST_DEVICE");
+    if (accelerator != NULL) {
+        open_accelerator(&call, run, accelerator);
     }
     run->session = container_new();
     assert_non_null(run->session);
@@ -32,7 +55,7 @@ planned_run_end(PlannedRun *run)
 {
     container_unref(run->session);
     assert_true(run->accelerator == NULL || atomic_load_relaxed(&run->accelerator->counts.kernels) > 0);
-    accelerator_end(run->accelerator);
+    close_accelerator(run);
     cpu_device_free(run->device);
     run->session = NULL;
     run->device = NULL;
@@ -180,6 +203,9 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     const PlanPartition *planned = &plan->partitions[0];
     TRY(planned_partition_of(call, planned, run->weights,
         (DeviceSet){.host = run->device, .accelerator = run->accelerator}, &partition));
+    if (run->examine != NULL) {
+        run->examine(run->examiner, partition);
+    }
     Status status =
         run_partition(call, run, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
     if (run->node_count != NULL) {

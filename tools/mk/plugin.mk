@@ -7,8 +7,11 @@ $(PLUGIN_OBJECTS): private CFLAGS += -fvisibility=default
 $(PLUGIN_OBJECTS): tools/mk/plugin.mk
 
 PLUGIN_NAMES := $(shell sed -n 's,/\*.*,,; s/;/ /g; s/^    //p' $(PLUGIN_SYMBOLS))
-$(OUT)/sluice-worker: private LDFLAGS += -Wl,--dynamic-list=$(PLUGIN_SYMBOLS) $(PLUGIN_NAMES:%=-Wl,-u,%)
-$(OUT)/sluice-worker: $(PLUGIN_SYMBOLS)
+# The suite of ONNX opens a plugin too, without a worker's process.
+PLUGIN_HOSTS := $(OUT)/sluice-worker $(OUT)/tests/conformance/onnx_suite_test
+$(PLUGIN_HOSTS): private LDFLAGS += -Wl,--dynamic-list=$(PLUGIN_SYMBOLS) $(PLUGIN_NAMES:%=-Wl,-u,%)
+$(PLUGIN_HOSTS): $(PLUGIN_SYMBOLS)
+$(OUT)/tests/conformance/onnx_suite_test: $(OUT)/lib/shared/telemetry.a
 
 # Every tests/plugins/<name>.c is a shared object for tests of the worker: a plugin, or the stub of a driver.
 TEST_PLUGINS := $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/plugins/*.c))

@@ -94,6 +94,11 @@ conformance-tf:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
 	@OUT=$(OUT) tools/with_postgres tests/conformance/tensorflow/run_corpus.py "$(CORPUS)"
 
+# How many of the corpora's graphs run wholly on a GPU, and what keeps the others from it; CORPUS is the folder of both.
+cuda-coverage:
+	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all plugins $(OUT)/tests/conformance/onnx_suite_test
+	@OUT=$(OUT) tools/with_postgres tests/conformance/cuda_coverage.py "$(CORPUS)"
+
 # More random graphs than `make test` runs: SEEDS=first:count.
 random-graphs:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
@@ -115,7 +120,7 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench loads bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench loads bench-rivals conformance-tf cuda-coverage train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
 
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are

@@ -26,6 +26,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(FOLDER, "../../support"))
 import corpus_case as cases  # noqa: E402
+import device_coverage  # noqa: E402
 import graph_def  # noqa: E402
 import sluice  # noqa: E402
 
@@ -47,6 +48,9 @@ MODES = {
     "one worker": {"slots": 1, "placement": "local"},
     "two workers": {"slots": 2, "placement": "local"},
 }
+# For tests/conformance/cuda_coverage.py: every node of a graph runs, those of constants too.
+UNFOLDED = "one worker, unfolded"
+OPTIONS = {**MODES, UNFOLDED: {"slots": 1, "placement": "local", "passes_off": ["constant_folding"]}}
 
 
 class Outcome:
@@ -57,6 +61,8 @@ class Outcome:
         self.reason = ""
         self.cut_edges = None
         self.copies = 0  # between memories, in every run
+        # Of the accelerator, where nothing was folded: which nodes the host computes for want of a kernel, whether any runs there.
+        self.lacking, self.runs_there = set(), False
         self.elapsed_ms = 0.0
         self.memory = {}  # by run: of each partition (planned bytes, bytes it took)
 
@@ -76,9 +82,9 @@ def run_step(client, case, mode, outcome):
     """Raises Refused, Bad, Mismatch."""
     request = {"feeds": {value.name: cases.feed_document(case, value) for value in case.feeds},
                "fetches": [value.name for value in case.fetches]}
-    is_spread = MODES[mode]["slots"] > 1
-    devices = graph_def.spread(case.nodes, MODES[mode]["slots"]) if is_spread else {}
-    session = client.session(**MODES[mode])
+    is_spread = OPTIONS[mode]["slots"] > 1
+    devices = graph_def.spread(case.nodes, OPTIONS[mode]["slots"]) if is_spread else {}
+    session = client.session(**OPTIONS[mode])
     try:
         model = graph_def.with_devices(case.model, devices)
         request["graph"] = client.graph(session, model, "application/x-protobuf")
@@ -88,8 +94,10 @@ def run_step(client, case, mode, outcome):
         step = client.step(session, request)
         outcome.elapsed_ms = (time.perf_counter() - begin) * 1000
         outcome.memory["first"] = memory_of(step)
-        registrations = client.plan(session, request["graph"], request)["registrations"]
-        outcome.copies = sum(registration.get("copies", 0) for registration in registrations)
+        plan = client.plan(session, request["graph"], {**request, "partition_graphs": mode == UNFOLDED})
+        outcome.copies = sum(registration.get("copies", 0) for registration in plan["registrations"])
+        if mode == UNFOLDED:
+            outcome.lacking, outcome.runs_there = device_coverage.lacking_nodes(plan), device_coverage.runs_there(plan)
         if max(taken for _, taken in outcome.memory["first"]) >= MEMORY_MIN:
             client.step(session, request)  # of what was not known ahead, it learns
             outcome.memory["third"] = memory_of(client.step(session, request))
@@ -142,7 +150,7 @@ def unpacked(corpus):
         yield folder
 
 
-def run_all(cluster, root, names):
+def run_all(cluster, root, names, modes=tuple(MODES)):
     local = threading.local()
 
     def run(item):
@@ -150,7 +158,7 @@ def run_all(cluster, root, names):
             local.client = cluster.client()
         return judge(local.client, root, *item)
 
-    items = [(name, mode) for name in names for mode in MODES]
+    items = [(name, mode) for name in names for mode in modes]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(run, items))
 

@@ -129,7 +129,9 @@ input_memory(const ScheduleNode *node, uint32_t input)
 /* The names that a gateway writes into a partition; a node without one leaves the choice to the worker. */
 static const char HOST_NAME[] = "/device:CPU:0";
 static const char ACCELERATOR_NAME[] = "/device:GPU:0";
-static const char NOT_PLAIN[] = "it has strings, handles or variables";
+static const char HAS_STRINGS[] = "it has strings";
+static const char ONLY_HANDLES[] = "it computes nothing: it makes or names a resource";
+static const char HOST_STATE[] = "it works with a resource or a variable that lies on the host";
 static const char NO_KERNEL[] = "the accelerator has no kernel for its types and attributes";
 
 static bool
@@ -150,6 +152,19 @@ changes_variables(const ScheduleNode *scheduled)
     return has_handle && scheduled->kernel->visits_variables && !reads_variable(scheduled);
 }
 
+static bool
+is_element_input(const Node *node, uint32_t index)
+{
+    return node->inputs[index].node != NODE_NONE && dtype_is_copyable(node->input_dtypes[index]) &&
+           !node_input_is_reference(node, index);
+}
+
+static bool
+is_element_output(const Node *node, uint32_t index)
+{
+    return dtype_is_copyable(node->output_dtypes[index]) && !node_output_is_reference(node, index);
+}
+
 /* Returns whether all data of the node may lie in another memory than the host's: no strings, no handles but
  * of variables that it changes. */
 static bool
@@ -159,17 +174,33 @@ has_plain_data(const ScheduleNode *scheduled)
     bool has_variables = changes_variables(scheduled);
     for (uint32_t i = 0; i < node->input_count; i++) {
         bool is_variable = has_variables && node->input_dtypes[i] == DTYPE_RESOURCE;
-        if (node->inputs[i].node != NODE_NONE && !is_variable &&
-            (!dtype_is_copyable(node->input_dtypes[i]) || node_input_is_reference(node, i))) {
+        if (node->inputs[i].node != NODE_NONE && !is_variable && !is_element_input(node, i)) {
             return false;
         }
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
-        if (!dtype_is_copyable(node->output_dtypes[i]) || node_output_is_reference(node, i)) {
+        if (!is_element_output(node, i)) {
             return false;
         }
     }
     return node->output_count > 0 || has_variables;
+}
+
+/* Tells what of a node's data is not plain. */
+static const char *
+reason_of_data(const Node *node)
+{
+    bool has_elements = false;
+    bool has_strings = false;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        has_elements = has_elements || is_element_input(node, i);
+        has_strings = has_strings || node->input_dtypes[i] == DTYPE_STRING;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        has_elements = has_elements || is_element_output(node, i);
+        has_strings = has_strings || node->output_dtypes[i] == DTYPE_STRING;
+    }
+    return has_strings ? HAS_STRINGS : has_elements ? HOST_STATE : ONLY_HANDLES;
 }
 
 static bool
@@ -209,7 +240,7 @@ find_candidate(const Assigning *assigning, ScheduleNode *node)
     const Kernel *kernel = is_plain ? kernel_find(assigning->accelerator, node->node) : NULL;
     if (kernel == NULL) {
         node->lacks_kernel = is_plain && !changes_variables(node);
-        node->reason = node->lacks_kernel ? NO_KERNEL : NOT_PLAIN;
+        node->reason = node->lacks_kernel ? NO_KERNEL : reason_of_data(node->node);
     }
     return kernel;
 }
@@ -526,12 +557,6 @@ belongs_on_accelerator(const Assigning *assigning, Pull pull, const ScheduleNode
                (pull == PULL_READER && (node->kind == SCHEDULE_ENTER || reads_variable(node))));
 }
 
-static bool
-may_leave_host(const Node *node)
-{
-    return dtype_is_copyable(node->output_dtypes[0]) && !node_output_is_reference(node, 0);
-}
-
 /* Passes memories on through one node. Returns whether anything has changed. */
 static bool
 pass_memories_on(const Assigning *assigning, const Pull *pulls, const ScheduleNode *node)
@@ -539,7 +564,7 @@ pass_memories_on(const Assigning *assigning, const Pull *pulls, const ScheduleNo
     const Partition *partition = assigning->partition;
     bool has_changed = false;
     if (is_in_memory_of_its_own(node)) {
-        has_changed = node->memories[0] == MEMORY_HOST && may_leave_host(node->node) &&
+        has_changed = node->memories[0] == MEMORY_HOST && is_element_output(node->node, 0) &&
                       belongs_on_accelerator(assigning, pulls[node->node->id], node);
         node->memories[0] = has_changed ? assigning->accelerator->memory_number : node->memories[0];
         return has_changed;

@@ -192,6 +192,32 @@ the_graph_chooses_the_cpu(void **state)
 }
 
 static void
+what_is_no_plain_data_stays_on_the_host(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "a = Neg(x) T=float32\n"
+                                                         "v = VarHandleOp() dtype=float32 shape=<2>\n"
+                                                         "w = VariableV2() dtype=float32 shape=<2>\n"
+                                                         "assigned = Assign(w, a) T=float32\n"
+                                                         "text = AsString(a) T=float32\n"
+                                                         "set = AssignVariableOp(v, a) dtype=float32\n"
+                                                         "out = _Retval(text) T=string index=0\n"
+                                                         "last = _Retval(assigned) T=float32 index=1\n");
+    assert_string_equal(
+        find_node(partition, "v")->reason, "it computes nothing: it makes or names a resource");
+    assert_string_equal(
+        find_node(partition, "w")->reason, "it computes nothing: it makes or names a resource");
+    assert_string_equal(find_node(partition, "assigned")->reason,
+        "it works with a resource or a variable that lies on the host");
+    assert_string_equal(find_node(partition, "text")->reason, "it has strings");
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
 the_graph_chooses_the_gpu(void **state)
 {
     (void)state;
@@ -473,6 +499,7 @@ main(void)
         cmocka_unit_test(shapes_are_computed_on_the_host),
         cmocka_unit_test(the_choice_of_a_branch_is_computed_on_the_host),
         cmocka_unit_test(the_graph_chooses_the_cpu),
+        cmocka_unit_test(what_is_no_plain_data_stays_on_the_host),
         cmocka_unit_test(the_graph_chooses_the_gpu),
         cmocka_unit_test(a_node_is_refused_whose_gpu_cannot_compute_it),
         cmocka_unit_test(a_node_is_refused_whose_gpu_is_not_there),
