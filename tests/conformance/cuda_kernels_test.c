@@ -678,7 +678,7 @@ softmax_and_norms(void **state)
 
 /* Families whose cases are in tests/unit/worker/cuda. */
 static const char *const elsewhere[] = {
-    "convolution", "gradient", "lstm", "matmul", "optimise", "pooling", "response"};
+    "convolution", "gradient", "list", "lstm", "matmul", "optimise", "pooling", "response"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

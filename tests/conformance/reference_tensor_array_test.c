@@ -35,6 +35,14 @@ rows_are_scattered_and_read_one_by_one(void **state)
         {.graph = ARRAY INDEX FEED "i = _Arg() T=int32 index=1\n"
                                    "a = TensorArrayV3(n) dtype=float32\n"
                                    "s = TensorArrayScatterV3(a, i, x, a:1) T=float32\n"
+                                   "g = TensorArrayGatherV3(a, i, s) dtype=int8\n"
+                                   "o0 = _Retval(g) T=int8 index=0\n",
+            .feeds = {"float32[3,2] 1 2 3 4 5 6", "int32[3] 2 0 1"},
+            .error = "an element is float32, not int8",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.graph = ARRAY INDEX FEED "i = _Arg() T=int32 index=1\n"
+                                   "a = TensorArrayV3(n) dtype=float32\n"
+                                   "s = TensorArrayScatterV3(a, i, x, a:1) T=float32\n"
                                    "o0 = _Retval(s) T=float32 index=0\n",
             .feeds = {"float32[2,2] 1 2 3 4", "int32[3] 2 0 1"},
             .error = "3 indices do not fit a value of shape [2,2]",

@@ -61,15 +61,21 @@ run_case(RunFixture *fixture, ResourceContainer *session, const GraphCase *graph
 }
 
 void
+graph_cases_run_in(RunFixture *fixture, const GraphCase *cases, size_t count)
+{
+    ResourceContainer *session = container_new();
+    assert_non_null(session);
+    for (size_t index = 0; index < count; index++) {
+        run_case(fixture, session, &cases[index]);
+    }
+    container_unref(session);
+}
+
+void
 graph_cases_run(const GraphCase *cases, size_t count)
 {
     RunFixture fixture;
     fixture_begin(&fixture, 2);
-    ResourceContainer *session = container_new();
-    assert_non_null(session);
-    for (size_t index = 0; index < count; index++) {
-        run_case(&fixture, session, &cases[index]);
-    }
-    container_unref(session);
+    graph_cases_run_in(&fixture, cases, count);
     fixture_end(&fixture);
 }

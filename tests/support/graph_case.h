@@ -23,3 +23,6 @@ typedef struct GraphCase {
 /* Runs the cases one after the other on one device; the first difference fails the test and names its
  * case. */
 void graph_cases_run(const GraphCase *cases, size_t count);
+
+/* Runs them on the devices of a fixture. */
+void graph_cases_run_in(RunFixture *fixture, const GraphCase *cases, size_t count);

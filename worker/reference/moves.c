@@ -1,5 +1,8 @@
 #include "worker/reference/moves.h"
 
+#include <assert.h>
+
+#include "worker/reference/combine.h"
 #include "worker/reference/fill.h"
 
 Status
@@ -13,6 +16,27 @@ move_elements(KernelContext *context, const StridedCopy *copy, const Tensor *fro
         return context->moves->copy(context, &simple, from, to);
     }
     strided_copy(&simple, from, to);
+    return STATUS_OK;
+}
+
+Status
+move_all(KernelContext *context, const Tensor *from, Tensor *to, int64_t offset)
+{
+    StridedCopy copy = {
+        .rank = 1, .dims = {tensor_element_count(from)}, .from = {1}, .to = {1}, .to_offset = offset};
+    assert(from->dtype == to->dtype && offset + copy.dims[0] <= tensor_element_count(to));
+    return move_elements(context, &copy, from, to);
+}
+
+Status
+move_sum_into(KernelContext *context, const Tensor *value, Tensor *sum)
+{
+    int64_t count = tensor_element_count(value);
+    assert(value->dtype == sum->dtype && count == tensor_element_count(sum));
+    if (context->moves != NULL) {
+        return count == 0 ? STATUS_OK : context->moves->add(context, value, sum);
+    }
+    (void)!combine_elements(COMBINE_ADD, value->dtype, sum->data, value->data, 1, count);
     return STATUS_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "shared/base/memory.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/scratch.h"
 #include "worker/reference/texts.h"
 
@@ -40,23 +41,34 @@ join_strings(KernelContext *context, uint32_t index, const Shape *shape, const T
     return texts_new(context, shape, elements, &context->outputs[index]);
 }
 
+/* Who reads a list names a dtype, which may be another than the list's. */
+static Status
+check_dtypes(Call *call, Dtype dtype, const Tensor *parts, int64_t count)
+{
+    for (int64_t part = 0; part < count; part++) {
+        if (parts[part].dtype != dtype) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "an element is %s, not %s",
+                dtype_name(parts[part].dtype), dtype_name(dtype));
+        }
+    }
+    return STATUS_OK;
+}
+
 Status
 rows_join(KernelContext *context, uint32_t index, const Shape *shape, const Tensor *parts, int64_t part_count)
 {
     assert(index < context->output_count);
     Dtype dtype = context->node->output_dtypes[index];
     Tensor *output = NULL;
+    TRY(check_dtypes(context->call, dtype, parts, part_count));
     if (dtype == DTYPE_STRING) {
         return join_strings(context, index, shape, parts, part_count);
     }
     TRY(kernel_output(context, index, dtype, shape, &output));
-    char *target = output->data;
+    int64_t offset = 0;
     for (int64_t part = 0; part < part_count; part++) {
-        size_t size = tensor_byte_size(&parts[part]);
-        if (size > 0) {
-            memcpy(target, parts[part].data, size);
-            target += size;
-        }
+        TRY(move_all(context, &parts[part], output, offset));
+        offset += tensor_element_count(&parts[part]);
     }
     return STATUS_OK;
 }

@@ -9,7 +9,7 @@
 Tensor rows_part(const Tensor *tensor, int64_t offset, const Shape *shape);
 
 /* Makes output `index` of this shape from the parts' elements, one part after the other; they fill it
- * exactly. RESOURCE_EXHAUSTED without memory. */
+ * exactly. INVALID_ARGUMENT when they are not of the output's dtype; RESOURCE_EXHAUSTED without memory. */
 MUST_USE Status rows_join(
     KernelContext *context, uint32_t index, const Shape *shape, const Tensor *parts, int64_t part_count);
 

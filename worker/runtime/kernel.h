@@ -149,6 +149,11 @@ typedef struct Kernel {
      * variable's value. */
     bool visits_variables;
 
+    /* compute() makes, reads or changes a list of tensors by its handle. On a worker with an accelerator that
+     * has a kernel for a list op of some dtype, all elements of that dtype lie there, whatever else the graph
+     * asks for: what reads an element cannot know who wrote it. */
+    bool handles_list;
+
     /* start() calls functions of the library. On a worker with an accelerator all floating inputs and outputs
      * of functions lie there, and of the nodes that call them: what is large in a function is thought to be
      * computed there. */

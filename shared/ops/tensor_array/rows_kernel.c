@@ -191,10 +191,10 @@ concat_compute(KernelContext *context)
 }
 
 static const Kernel tensor_array_rows_kernels[] = {
-    {.op = "TensorArrayScatterV3", .compute = scatter_compute, .host_inputs = 1 << 1},
-    {.op = "TensorArraySplitV3", .compute = split_compute, .host_inputs = 1 << 2},
-    {.op = "TensorArrayGatherV3", .compute = gather_compute, .host_inputs = 1 << 1},
-    {.op = "TensorArrayConcatV3", .compute = concat_compute, .host_outputs = 1 << 1},
+    {.op = "TensorArrayScatterV3", .compute = scatter_compute, .handles_list = true, .host_inputs = 1 << 1},
+    {.op = "TensorArraySplitV3", .compute = split_compute, .handles_list = true, .host_inputs = 1 << 2},
+    {.op = "TensorArrayGatherV3", .compute = gather_compute, .handles_list = true, .host_inputs = 1 << 1},
+    {.op = "TensorArrayConcatV3", .compute = concat_compute, .handles_list = true, .host_outputs = 1 << 1},
 };
 
 KERNEL_FAMILY(reference, tensor_array_rows, tensor_array_rows_kernels);

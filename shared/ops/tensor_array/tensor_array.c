@@ -5,7 +5,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "worker/reference/combine.h"
-#include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/room.h"
 #include "worker/reference/scratch.h"
 
@@ -218,15 +218,14 @@ accumulate_write(KernelContext *context, Element *element, const Tensor *value)
             dtype_name(value->dtype));
     }
     if (!tensor_is_unique(&element->value)) {
-        Tensor sum;
+        AUTO_TENSOR sum = {0};
         TRY(scratch_new(context, value->dtype, &value->shape, &sum));
-        memcpy(sum.data, element->value.data, tensor_byte_size(&sum));
+        TRY(move_all(context, &element->value, &sum, 0));
         tensor_unref(&element->value);
         element->value = sum;
+        sum = (Tensor){0};
     }
-    bool is_done = combine_elements(
-        COMBINE_ADD, value->dtype, element->value.data, value->data, 1, tensor_element_count(value));
-    return is_done ? STATUS_OK : call_fail(context->call, STATUS_INTERNAL, "a sum was refused");
+    return move_sum_into(context, value, &element->value);
 }
 
 static Status
@@ -274,8 +273,7 @@ read_zeros(KernelContext *context, const TensorArray *array, int64_t index, Tens
             (long long)index);
     }
     TRY(scratch_new(context, array->options.dtype, &shape, ret_value));
-    fill_zero(ret_value);
-    return STATUS_OK;
+    return move_zeros_into(context, ret_value);
 }
 
 static Status

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "worker/cuda/kernels/filter.h"
-#include "worker/cuda/kernels/movement.h"
+#include "worker/cuda/kernels/move.h"
 
 /* The reason for which a convolution is left to the plain kernel. */
 typedef enum DnnRefusal {

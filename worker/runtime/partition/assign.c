@@ -8,7 +8,8 @@
  * #7427).
  *
  * Calls and functions hand floating tensors to each other there (Kernel.calls_functions), so that a loop
- * around a call copies none of them.
+ * around a call copies none of them. The elements of a list lie where their dtype says, for all graphs of a
+ * worker (Kernel.handles_list).
  *
  * Merge, Enter and NextIteration have a memory of their own: that of what a loop carries. It is found by
  * repetition, because a loop's value comes from the loop itself. A read of a variable gives its value out
@@ -131,6 +132,7 @@ static const char HOST_NAME[] = "/device:CPU:0";
 static const char ACCELERATOR_NAME[] = "/device:GPU:0";
 static const char HAS_STRINGS[] = "it has strings";
 static const char ONLY_HANDLES[] = "it computes nothing: it makes or names a resource";
+static const char KEEPS_LIST[] = "it keeps a list, whose elements stay where they lie";
 static const char HOST_STATE[] = "it works with a resource or a variable that lies on the host";
 static const char NO_KERNEL[] = "the accelerator has no kernel for its types and attributes";
 
@@ -227,6 +229,11 @@ find_candidate(const Assigning *assigning, ScheduleNode *node)
     }
     if (node->kind != SCHEDULE_KERNEL) {
         return NULL;
+    }
+    if (node->kernel->handles_list) {
+        const Kernel *of_lists = kernel_find(assigning->accelerator, node->node);
+        node->reason = of_lists == NULL ? KEEPS_LIST : NULL;
+        return of_lists;
     }
     if (node->kernel->any_inputs != 0) {
         node->reason = "it reads no elements: what it passes on stays where it lies";

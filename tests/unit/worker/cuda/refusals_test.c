@@ -1,36 +1,8 @@
 /* Values that kernels of the card refuse, found in runs: who is blamed, when, and nobody else. */
-#include "tests/support/cuda_on_cpu/cuda_bench.h"
-#include "tests/support/partition_runs.h"
-
-extern const KernelFamily *const cuda_kernels_table[];
-extern const size_t cuda_kernels_table_count;
+#include "tests/support/cmocka_all.h"
+#include "tests/support/cuda_fixture.h"
 
 enum { PARAMS = 3 };
-
-static PluginDevice opened;
-
-static void
-begin(RunFixture *fixture)
-{
-    fixture_begin(fixture, 3);
-    PluginOptions options = {
-        .host = fixture->device, .device = "", .memory = 16 * MIB, .pinned_memory = 1, .libraries = ""};
-    assert_status(&fixture->call, STATUS_OK, cuda_device_open(&fixture->call, &options, &opened));
-    assert_status(&fixture->call, STATUS_OK,
-        kernel_register(&fixture->call, "GPU", cuda_kernels_table, cuda_kernels_table_count));
-    fixture->accelerator = opened.device;
-}
-
-static void
-end(RunFixture *fixture)
-{
-    AWAIT(fixture_memory_in_use(fixture) == 0);
-    kernel_unregister("GPU");
-    cuda_device_close(&opened);
-    fixture->accelerator = NULL;
-    fixture_end(fixture);
-    cuda_on_cpu_reset(true);
-}
 
 /* Returns `count` indices, of which all but one are 1. */
 static Tensor
@@ -69,22 +41,23 @@ static void
 an_index_out_of_range_fails_its_run_alone(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    begin(&fixture);
-    AUTO_PARTITION partition = fixture_compile(&fixture, GATHER "n = Neg(g) T=float32\n"
-                                                                "out = _Retval(n) T=float32 index=0\n");
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
+    AUTO_PARTITION partition = fixture_compile(fixture, GATHER "n = Neg(g) T=float32\n"
+                                                               "out = _Retval(n) T=float32 index=0\n");
     static const int64_t counts[] = {4, 40000, 2000000};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         int64_t count = counts[i];
-        expect_end(&fixture, partition, indices_with(&fixture, count, 3, 2), NULL, NULL);
+        expect_end(fixture, partition, indices_with(fixture, count, 3, 2), NULL, NULL);
         expect_end(
-            &fixture, partition, indices_with(&fixture, count, 3, 7), "g", "index 7 at 3 is not within 3");
+            fixture, partition, indices_with(fixture, count, 3, 7), "g", "index 7 at 3 is not within 3");
         expect_end(
-            &fixture, partition, indices_with(&fixture, count, 2, -1), "g", "index -1 at 2 is not within 3");
-        expect_end(&fixture, partition, indices_with(&fixture, count, 0, 0), NULL, NULL);
+            fixture, partition, indices_with(fixture, count, 2, -1), "g", "index -1 at 2 is not within 3");
+        expect_end(fixture, partition, indices_with(fixture, count, 0, 0), NULL, NULL);
     }
     partition_unref(TAKE(partition));
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 /* The sum of what was gathered says whether the loop goes on: with zeros in place of the wrong index it would
@@ -93,9 +66,10 @@ static void
 a_loop_ends_that_depends_on_a_wrong_index(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    begin(&fixture);
-    AUTO_PARTITION partition = fixture_compile(&fixture,
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
+    AUTO_PARTITION partition = fixture_compile(fixture,
         "x = _Arg() T=float32 index=0\n"
         "i = _Arg() T=int32 index=1\n"
         "limit = Const() dtype=float32 value=float32(100)\n"
@@ -114,9 +88,9 @@ a_loop_ends_that_depends_on_a_wrong_index(void **state)
         "i_next = NextIteration(i_add) T=int32\n"
         "i_exit = Exit(i_switch) T=int32\n"
         "out = _Retval(i_exit) T=int32 index=0\n");
-    expect_end(&fixture, partition, indices_with(&fixture, 1, 0, 0), "g", "index 3 at 0 is not within 3");
+    expect_end(fixture, partition, indices_with(fixture, 1, 0, 0), "g", "index 3 at 0 is not within 3");
     partition_unref(TAKE(partition));
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 #define VARIABLE "v = VarHandleOp() dtype=float32 shape=<3> container='' shared_name='v'\n"
@@ -159,56 +133,59 @@ a_variable_is_not_changed_by_what_follows_from_a_wrong_index(void **state)
                                                "s = Mul(r, x) T=float32 @/device:GPU:0\n"
                                                "out = _Retval(s) T=float32 index=0\n";
     (void)state;
-    RunFixture fixture;
-    begin(&fixture);
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
     ResourceContainer *container = container_new();
     assert_non_null(container);
-    (void)run_in_session(&fixture, container, assign, 0, STATUS_OK);
-    float before = run_in_session(&fixture, container, read, 0, STATUS_OK);
-    (void)run_in_session(&fixture, container, descend, 3, STATUS_INVALID_ARGUMENT);
-    assert_float_equal(run_in_session(&fixture, container, read, 0, STATUS_OK), before, 0);
-    (void)run_in_session(&fixture, container, add, -1, STATUS_INVALID_ARGUMENT);
-    assert_float_equal(run_in_session(&fixture, container, read, 0, STATUS_OK), before, 0);
-    (void)run_in_session(&fixture, container, descend, 0, STATUS_OK);
-    assert_true(run_in_session(&fixture, container, read, 0, STATUS_OK) < before);
+    (void)run_in_session(fixture, container, assign, 0, STATUS_OK);
+    float before = run_in_session(fixture, container, read, 0, STATUS_OK);
+    (void)run_in_session(fixture, container, descend, 3, STATUS_INVALID_ARGUMENT);
+    assert_float_equal(run_in_session(fixture, container, read, 0, STATUS_OK), before, 0);
+    (void)run_in_session(fixture, container, add, -1, STATUS_INVALID_ARGUMENT);
+    assert_float_equal(run_in_session(fixture, container, read, 0, STATUS_OK), before, 0);
+    (void)run_in_session(fixture, container, descend, 0, STATUS_OK);
+    assert_true(run_in_session(fixture, container, read, 0, STATUS_OK) < before);
     container_unref(container);
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 static void
 the_first_of_two_nodes_is_blamed(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    begin(&fixture);
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
     AUTO_PARTITION partition =
-        fixture_compile(&fixture, GATHER "h = Gather(g, i) Tparams=float32 Tindices=int32 @/device:GPU:0\n"
-                                         "out = _Retval(h) T=float32 index=0\n");
+        fixture_compile(fixture, GATHER "h = Gather(g, i) Tparams=float32 Tindices=int32 @/device:GPU:0\n"
+                                        "out = _Retval(h) T=float32 index=0\n");
     for (int round = 0; round < 5; round++) {
         expect_end(
-            &fixture, partition, indices_with(&fixture, 300, 77, 3), "g", "index 3 at 77 is not within 3");
-        expect_end(&fixture, partition, indices_with(&fixture, 2, 1, 2), "h", "index 2 at 1 is not within 2");
+            fixture, partition, indices_with(fixture, 300, 77, 3), "g", "index 3 at 77 is not within 3");
+        expect_end(fixture, partition, indices_with(fixture, 2, 1, 2), "h", "index 2 at 1 is not within 2");
     }
     partition_unref(TAKE(partition));
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 static void
 a_division_by_zero_fails_its_run_alone(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    begin(&fixture);
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
     AUTO_PARTITION partition =
-        fixture_compile(&fixture, GATHER "i_again = Identity(i) T=int32\n"
-                                         "d = FloorDiv(i, i_again) T=int32 @/device:GPU:0\n"
-                                         "h = Gather(g, d) Tparams=float32 Tindices=int32\n"
-                                         "out = _Retval(h) T=float32 index=0\n");
-    expect_end(&fixture, partition, indices_with(&fixture, 5000, 4321, 0), "d",
+        fixture_compile(fixture, GATHER "i_again = Identity(i) T=int32\n"
+                                        "d = FloorDiv(i, i_again) T=int32 @/device:GPU:0\n"
+                                        "h = Gather(g, d) Tparams=float32 Tindices=int32\n"
+                                        "out = _Retval(h) T=float32 index=0\n");
+    expect_end(fixture, partition, indices_with(fixture, 5000, 4321, 0), "d",
         "element 4321 of the second input is 0, which is not allowed for int32 integers");
-    expect_end(&fixture, partition, indices_with(&fixture, 5000, 4321, 2), NULL, NULL);
+    expect_end(fixture, partition, indices_with(fixture, 5000, 4321, 2), NULL, NULL);
     partition_unref(TAKE(partition));
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 /* The node's value goes nowhere; the run ends behind it all the same. */
@@ -216,24 +193,25 @@ static void
 a_wrong_index_is_told_that_no_copy_brings(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    begin(&fixture);
-    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
-                                                         "i = _Arg() T=int32 index=1\n"
-                                                         "out = _Retval(i) T=int32 index=0\n"
-                                                         "n = Neg(x, ^out) T=float32\n"
-                                                         "g = Gather(n, i) Tparams=float32 Tindices=int32 "
-                                                         "@/device:GPU:0\n");
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
+    AUTO_PARTITION partition = fixture_compile(fixture, "x = _Arg() T=float32 index=0\n"
+                                                        "i = _Arg() T=int32 index=1\n"
+                                                        "out = _Retval(i) T=int32 index=0\n"
+                                                        "n = Neg(x, ^out) T=float32\n"
+                                                        "g = Gather(n, i) Tparams=float32 Tindices=int32 "
+                                                        "@/device:GPU:0\n");
     RunOutcome outcome = {0};
     for (int round = 0; round < 4; round++) {
         bool is_wrong = round % 2 == 0;
-        Tensor args[] = {fixture_vector(&fixture, PARAMS, 5), indices_with(&fixture, 2, 0, is_wrong ? 9 : 2)};
-        fixture_run(&fixture, partition, NULL, args, COUNT_OF(args), &outcome);
+        Tensor args[] = {fixture_vector(fixture, PARAMS, 5), indices_with(fixture, 2, 0, is_wrong ? 9 : 2)};
+        fixture_run(fixture, partition, NULL, args, COUNT_OF(args), &outcome);
         assert_string_equal(outcome.message, is_wrong ? "index 9 at 0 is not within 3" : "");
         outcome_clear(&outcome);
     }
     partition_unref(TAKE(partition));
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 /* A run of a called function uses the lane of its caller. */
@@ -241,9 +219,10 @@ static void
 a_called_function_blames_its_own_node(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    begin(&fixture);
-    AUTO_PARTITION partition = fixture_compile(&fixture,
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
+    AUTO_PARTITION partition = fixture_compile(fixture,
         "function pick() -> ()\n"
         "fx = _Arg() T=float32 index=0\n"
         "fi = _Arg() T=int32 index=1\n"
@@ -257,12 +236,11 @@ a_called_function_blames_its_own_node(void **state)
         "n = Neg(f) T=float32 @/device:GPU:0\n"
         "out = _Retval(n) T=float32 index=0\n");
     for (int round = 0; round < 2; round++) {
-        expect_end(&fixture, partition, indices_with(&fixture, 4, 2, 2), NULL, NULL);
-        expect_end(
-            &fixture, partition, indices_with(&fixture, 4, 2, 4), "fg", "index 4 at 2 is not within 3");
+        expect_end(fixture, partition, indices_with(fixture, 4, 2, 2), NULL, NULL);
+        expect_end(fixture, partition, indices_with(fixture, 4, 2, 4), "fg", "index 4 at 2 is not within 3");
     }
     partition_unref(TAKE(partition));
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 /* Many runs share the lane at a time, and every third of them has a wrong index. */
@@ -272,20 +250,21 @@ runs_beside_one_that_fails_go_well(void **state)
     (void)state;
     enum { RUNS = 12, ROUNDS = 8 };
     static RunOutcome outcomes[RUNS];
-    RunFixture fixture;
-    begin(&fixture);
+    CudaFixture card;
+    cuda_fixture_begin(&card);
+    RunFixture *fixture = &card.run;
     AUTO_PARTITION partition =
-        fixture_compile(&fixture, GATHER "h = Gather(g, i) Tparams=float32 Tindices=int32 @/device:GPU:0\n"
-                                         "out = _Retval(h) T=float32 index=0\n");
+        fixture_compile(fixture, GATHER "h = Gather(g, i) Tparams=float32 Tindices=int32 @/device:GPU:0\n"
+                                        "out = _Retval(h) T=float32 index=0\n");
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < RUNS; i++) {
-            Tensor args[] = {fixture_vector(&fixture, PARAMS, (float)i),
-                indices_with(&fixture, 30, 20, i % 3 == 0 ? 50 + i : 2)};
+            Tensor args[] = {fixture_vector(fixture, PARAMS, (float)i),
+                indices_with(fixture, 30, 20, i % 3 == 0 ? 50 + i : 2)};
             RunRequest request = {.partition = partition,
                 .args = args,
                 .arg_count = COUNT_OF(args),
                 .callbacks = outcome_callbacks(&outcomes[i])};
-            assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, NULL));
+            assert_status(&fixture->call, STATUS_OK, run_start(&fixture->call, &request, NULL));
         }
         for (int i = 0; i < RUNS; i++) {
             char message[64] = "";
@@ -300,7 +279,7 @@ runs_beside_one_that_fails_go_well(void **state)
         }
     }
     partition_unref(TAKE(partition));
-    end(&fixture);
+    cuda_fixture_end(&card);
 }
 
 int

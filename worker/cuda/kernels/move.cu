@@ -1,4 +1,4 @@
-#include "worker/cuda/kernels/movement.h"
+#include "worker/cuda/kernels/move.h"
 
 #include "worker/cuda/kernels/elements.cuh"
 #include "worker/cuda/kernels/index.cuh"
