@@ -251,8 +251,11 @@ open_threads(Call *call, Gateway *gateway, const GatewayOptions *options)
         .conninfo = options->conninfo,
         .ring_size = options->record_ring_size,
     };
-    gateway->job_contexts =
-        (JobContextOptions){.conninfo = options->conninfo, .blobs = blob_store_backend(gateway->blobs)};
+    gateway->job_contexts = (JobContextOptions){
+        .conninfo = options->conninfo,
+        .blobs = blob_store_backend(gateway->blobs),
+        .gateway = gateway->replica.id,
+    };
     TRY(job_pool_new(call, &jobs, &gateway->jobs));
     TRY(database_probe_new(call, options->conninfo, &gateway->probe));
     gateway->constants = constant_pieces_new(gateway->jobs, options->job_thread_count, options->loop_count);
@@ -447,8 +450,8 @@ close_threads(Gateway *gateway)
     upkeep_free(gateway->upkeep);
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     queue_runner_stop(gateway->steps.queue); /* listens until the records are written */
-    pool_lease_stop(gateway->pool);
     job_pool_free(gateway->jobs);
+    pool_lease_stop(gateway->pool); /* keys taken by jobs are this gateway's until they have ended */
     database_probe_free(gateway->probe);
     turn_loops(gateway); /* the last jobs have posted their ends */
     log_flush();

@@ -39,7 +39,11 @@ job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store)
 
     if (context->stores[role] == NULL) {
         StoreOptions options = {
-            .conninfo = context->options->conninfo, .role = role, .blobs = context->options->blobs};
+            .conninfo = context->options->conninfo,
+            .role = role,
+            .blobs = context->options->blobs,
+            .gateway = context->options->gateway,
+        };
         TRY(store_open(call, &options, &context->stores[role]));
     }
     *ret_store = context->stores[role];

@@ -14,7 +14,8 @@ typedef struct JobContext JobContext;
 
 typedef struct JobContextOptions {
     const char *conninfo;
-    BlobBackend *blobs; /* StoreOptions.blobs */
+    BlobBackend *blobs;  /* StoreOptions.blobs */
+    const char *gateway; /* StoreOptions.gateway */
 } JobContextOptions;
 
 /* Makes a context, as JobPoolOptions has it; `options` is a const JobContextOptions * and outlives the

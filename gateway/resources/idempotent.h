@@ -14,7 +14,7 @@
 typedef struct IdempotentKey {
     const char *text; /* NULL: the request has none */
     Uuid owner;
-    uint64_t held_ms; /* after which a holder counts as crashed and loses the key */
+    uint64_t held_ms; /* after which the holder loses the key though its gateway lives */
 } IdempotentKey;
 
 /* Reads the key from the request's header. */

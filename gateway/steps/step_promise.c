@@ -10,7 +10,10 @@
 #include "gateway/steps/step_forms.h"
 #include "gateway/steps/step_reply.h"
 
-enum { KEY_GRACE_MS = 30000, COMMIT_TRIES = 3 };
+enum {
+    KEY_GRACE_MS = 30000, /* beside the time in which a synchronous step runs; for later, it is only queued */
+    COMMIT_TRIES = 3,
+};
 
 uint64_t
 step_wait_read(const Request *request, const Limits *limits)
@@ -137,7 +140,7 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     if (key->text == NULL) {
         return prepare_and_commit(step, json, context, store);
     }
-    key->held_ms = step->body.timeout_ms + KEY_GRACE_MS;
+    key->held_ms = KEY_GRACE_MS + (step->promise.is_async ? 0 : step->body.timeout_ms);
     TRY(idempotent_begin(
         step->call, store, &request, exchange_response(step->exchange), key, &step->promise.is_answered));
     if (step->promise.is_answered) {

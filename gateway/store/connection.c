@@ -83,7 +83,9 @@ begin_session(Call *call, Store *store)
 {
     PGresult *result = NULL;
     Pipeline pipeline = {0};
-    pipeline_add(&pipeline, store, &sql_session_begin, &(Values){0});
+    Values values = {0};
+    values_text(&values, store->gateway);
+    pipeline_add(&pipeline, store, &sql_session_begin, &values);
     TRY(pipeline_run(call, store, &pipeline, &result));
     AUTO_ROWS rows = {.result = result, .count = (size_t)PQntuples(result)};
     RowReader reader = row_reader(call, &rows, 0);
@@ -187,7 +189,10 @@ new_store(const StoreOptions *options)
     store->is_prepared = memory_new(sql_table_count, sizeof *store->is_prepared);
     store->conninfo = copy_text(options->conninfo);
     store->user = copy_text(options->user == NULL ? role_names[options->role] : options->user);
-    return store->is_prepared == NULL || store->conninfo == NULL || store->user == NULL ? NULL : TAKE(store);
+    store->gateway = options->gateway == NULL ? NULL : copy_text(options->gateway);
+    bool is_whole = store->is_prepared != NULL && store->conninfo != NULL && store->user != NULL &&
+                    (store->gateway != NULL || options->gateway == NULL);
+    return is_whole ? TAKE(store) : NULL;
 }
 
 Status
@@ -216,5 +221,6 @@ store_close(Store *store)
     memory_free(store->is_prepared);
     memory_free(store->conninfo);
     memory_free(store->user);
+    memory_free(store->gateway);
     memory_free(store);
 }

@@ -39,6 +39,7 @@ typedef struct StoreOptions {
     const char *user;     /* a member of the role; NULL: the role itself, as "sluice_app" */
     uint64_t wait_max_ms; /* the longest wait for one answer, whatever the deadline; 0: 30,000 */
     BlobBackend *blobs;   /* where large blobs lie; outlives the store. NULL: in PostgreSQL */
+    const char *gateway;  /* holds the idempotency keys that are taken here; NULL: none does */
 } StoreOptions;
 
 /* The tenant of statements that belong to none: the queue role sees all tenants then, the others no rows. */

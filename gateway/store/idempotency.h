@@ -34,8 +34,9 @@ typedef struct Idempotency {
 } Idempotency;
 
 /* Takes the key, in the caller's transaction or at once. In a transaction, a second request with the same
- * key waits until the first has committed. A key whose holder has not answered within held_ms may be taken
- * by the same request again: its holder has crashed. */
+ * key waits until the first has committed. A key that has no answer may be taken by the same
+ * request again when its gateway (StoreOptions.gateway) is gone, which shows within POOL_LEASE_MS, or when
+ * held_ms are over. */
 MUST_USE Status idempotency_begin(Call *call, Store *store, TenantId tenant,
     const IdempotencyRequest *request, Idempotency *ret_idempotency);
 

@@ -1,11 +1,22 @@
--- $1 tenant, $2 key, $3 digest, $4 owner, $5 milliseconds held. No row when the key is taken.
-insert into idempotency_keys (tenant_id, key, request_sha256, owner, held_until)
-values ($1, $2, $3, $4, now() + $5::bigint * interval '1 millisecond')
+-- $1 tenant, $2 key, $3 digest, $4 owner, $5 milliseconds held. No row when the key is taken. A key without an answer
+-- may be taken over from a gateway that is gone. A gateway without a place in the pool, as in its first moments, cannot
+-- be seen to go, so its keys name no holder.
+insert into idempotency_keys (tenant_id, key, request_sha256, owner, held_until, holder)
+values ($1, $2, $3, $4, now() + $5::bigint * interval '1 millisecond',
+    (select place.owner from pool_gateways as place where place.owner = current_setting('app.gateway', true)))
 on conflict (tenant_id, key) do update
 set request_sha256 = excluded.request_sha256, owner = excluded.owner, held_until = excluded.held_until,
-    http_status = null, location = null, content_type = null, body = null, created_at = now(),
-    expires_at = excluded.expires_at
+    holder = excluded.holder, http_status = null, location = null, content_type = null, body = null,
+    created_at = now(), expires_at = excluded.expires_at
 where idempotency_keys.expires_at < now()
-    or (idempotency_keys.http_status is null and idempotency_keys.held_until < now()
-        and idempotency_keys.request_sha256 = excluded.request_sha256)
+    or (idempotency_keys.http_status is null and idempotency_keys.request_sha256 = excluded.request_sha256
+        and (idempotency_keys.held_until < now()
+            or (idempotency_keys.holder is not null
+                and not exists (
+                    select from pool_gateways as first
+                    where first.owner = idempotency_keys.holder and first.held_until > clock_timestamp())
+                and exists (
+                    select from pool_gateways as second
+                    where second.owner = excluded.holder and second.held_until > clock_timestamp()
+                        and second.judges_from < clock_timestamp()))))
 returning owner

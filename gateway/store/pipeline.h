@@ -32,6 +32,7 @@ struct Store {
     PGconn *connection; /* NULL when there is none */
     char *conninfo;
     char *user;
+    char *gateway;      /* NULL: none */
     BlobBackend *blobs; /* NULL: large blobs lie in PostgreSQL */
     uint64_t wait_max_ns;
     uint64_t connect_after_ns;

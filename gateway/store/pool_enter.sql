@@ -8,6 +8,10 @@ with gone as (
 ), forgotten as (
     delete from pool_demands using gone where pool_demands.owner = gone.owner
 )
-insert into pool_gateways (owner, held_until)
-values ($1, clock_timestamp() + $2::bigint * interval '1 millisecond')
-on conflict (owner) do update set held_until = excluded.held_until
+insert into pool_gateways as gateway (owner, held_until, judges_from)
+select $1, entered.until, entered.until
+from (select clock_timestamp() + $2::bigint * interval '1 millisecond' as until) as entered
+on conflict (owner) do update
+set held_until = excluded.held_until,
+    judges_from = case when gateway.held_until < clock_timestamp() then excluded.judges_from
+        else least(gateway.judges_from, excluded.judges_from) end

@@ -113,6 +113,7 @@ a_request_that_failed_gives_its_key_back(void **state)
 typedef struct Client {
     Cluster *cluster;
     const char *path;
+    const char *body;
     int status;
 } Client;
 
@@ -121,7 +122,7 @@ run_client(void *context)
 {
     Client *client = context;
     AUTO_REST response = {0};
-    cluster_send_with(client->cluster, "POST", client->path, keyed, STEP_BODY_AFFINE, &response);
+    cluster_send_with(client->cluster, "POST", client->path, keyed, client->body, &response);
     client->status = response.status;
     return NULL;
 }
@@ -134,7 +135,7 @@ a_request_sent_again_while_the_first_runs_is_a_conflict(void **state)
     char steps[PATH_SIZE];
     AUTO_REST again = {0};
     prepare(cluster, steps);
-    Client client = {.cluster = cluster, .path = steps};
+    Client client = {.cluster = cluster, .path = steps, .body = STEP_BODY_AFFINE};
     cluster_signal_workers(cluster, SIGSTOP);
     assert_int_equal(pthread_create(&thread, NULL, run_client, &client), 0);
     AWAIT(database_says(cluster->database, "select count(*) from sluice.steps", "1"));
@@ -144,6 +145,46 @@ a_request_sent_again_while_the_first_runs_is_a_conflict(void **state)
     cluster_expect(&again, 409, NULL);
     assert_string_equal(rest_header(&again, "Retry-After"), "1");
     assert_int_equal(client.status, 200);
+}
+
+/* Returns the status of the request, sent to another gateway. */
+static int
+send_again(const Process *gateway, const char *path, const char *body)
+{
+    AUTO_REST response = {0};
+    char url[2 * PATH_SIZE];
+    (void)snprintf(url, sizeof url, "http://%s%s", gateway->address, path);
+    rest_send(&(RestRequest){.method = "POST", .url = url, .headers = keyed, .body = slice_from_string(body)},
+        &response);
+    return response.status;
+}
+
+/* The step may run for ten minutes, for which a key whose gateway lives is held, too. */
+static void
+a_key_of_a_gateway_that_was_killed_makes_one_step_through_another(void **state)
+{
+    static const char body[] =
+        "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":600000}}";
+    Cluster *cluster = *state;
+    pthread_t thread;
+    char steps[PATH_SIZE];
+    Process second = {0};
+    prepare(cluster, steps);
+    assert_true(cluster_add_gateway(cluster, &second));
+    AWAIT(database_says(cluster->database, "select count(*) from sluice.pool_gateways", "2"));
+    Client client = {.cluster = cluster, .path = steps, .body = body};
+    cluster_signal_workers(cluster, SIGSTOP);
+    assert_int_equal(pthread_create(&thread, NULL, run_client, &client), 0);
+    AWAIT(database_says(cluster->database, "select count(*) from sluice.steps", "1"));
+    assert_int_equal(send_again(&second, steps, body), 409);
+    (void)process_stop(&cluster->gateway, SIGKILL);
+    (void)pthread_join(thread, NULL);
+    cluster_signal_workers(cluster, SIGCONT);
+    AWAIT(send_again(&second, steps, body) == 200);
+    assert_int_equal(client.status, 0);
+    assert_string_equal(
+        database_ask(cluster->database, "select count(*) from sluice.steps where state = 'succeeded'"), "1");
+    (void)process_stop(&second, SIGTERM);
 }
 
 int
@@ -156,6 +197,7 @@ main(void)
         CLUSTER_TEST(a_key_that_comes_with_another_request_is_refused),
         CLUSTER_TEST(a_request_that_failed_gives_its_key_back),
         CLUSTER_TEST(a_request_sent_again_while_the_first_runs_is_a_conflict),
+        CLUSTER_TEST(a_key_of_a_gateway_that_was_killed_makes_one_step_through_another),
     };
     return cmocka_run_group_tests_name("idempotency", tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 #include "gateway/store/idempotency.h"
 
 #include "gateway/domain/tenant.h"
+#include "gateway/store/pool.h"
 #include "gateway/store/queue.h"
+#include "tests/support/await.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/database.h"
 
@@ -92,6 +94,71 @@ the_key_of_a_crashed_holder_is_taken_over_by_the_same_request(void **state)
     assert_string_equal(call->error.message, "the idempotency key 'k' was taken over");
 }
 
+/* Opens a store as a gateway's job threads do. */
+static Store *
+open_gateway(Database *database, const char *gateway)
+{
+    StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_APP, .gateway = gateway};
+    Store *store = NULL;
+    assert_status(&database->call, STATUS_OK, store_open(&database->call, &options, &store));
+    return store;
+}
+
+/* Gives a gateway its place in the pool, as a round does. */
+static void
+enter_pool(Database *database, const char *gateway, uint64_t lease_ms)
+{
+    Call *call = &database->call;
+    PoolMember member = {.owner = gateway, .lease_ms = lease_ms};
+    PoolShares pool;
+    ShareReport report;
+    assert_status(call, STATUS_OK, pool_round_begin(call, database->queue, &member, &pool, &report));
+    assert_status(call, STATUS_OK, store_commit(call, database->queue));
+}
+
+static IdempotencyOutcome
+begin_at(Database *database, Store *gateway, Slice body)
+{
+    IdempotencyRequest made = request("k", body);
+    Idempotency begun;
+    assert_status(&database->call, STATUS_OK,
+        idempotency_begin(&database->call, gateway, TENANT_DEFAULT, &made, &begun));
+    return begun.outcome;
+}
+
+static void
+the_key_of_a_gateway_that_is_gone_is_taken_over_through_another(void **state)
+{
+    Database *database = *state;
+    AUTO_STORE first = open_gateway(database, "gw_1");
+    AUTO_STORE second = open_gateway(database, "gw_2");
+    enter_pool(database, "gw_1", AWAIT_MS);
+    enter_pool(database, "gw_2", AWAIT_MS);
+    (void)database_ask(database, "update pool_gateways set judges_from = now() where owner = 'gw_2'");
+    assert_int_equal(begin_at(database, first, SLICE("body")), IDEMPOTENCY_FRESH);
+    assert_int_equal(begin_at(database, second, SLICE("body")), IDEMPOTENCY_RUNNING);
+    (void)database_ask(database, "update pool_gateways set held_until = now() where owner = 'gw_1'");
+    assert_int_equal(begin_at(database, second, SLICE("other")), IDEMPOTENCY_MISMATCH);
+    enter_pool(database, "gw_2", AWAIT_MS);
+    assert_int_equal(begin_at(database, second, SLICE("body")), IDEMPOTENCY_FRESH);
+    assert_int_equal(begin_at(database, first, SLICE("body")), IDEMPOTENCY_RUNNING);
+}
+
+/* After an outage of the database all places have run out, though all gateways live. */
+static void
+a_gateway_that_has_just_come_back_takes_no_key_over(void **state)
+{
+    Database *database = *state;
+    AUTO_STORE first = open_gateway(database, "gw_1");
+    AUTO_STORE second = open_gateway(database, "gw_2");
+    enter_pool(database, "gw_1", AWAIT_MS);
+    enter_pool(database, "gw_2", 1);
+    assert_int_equal(begin_at(database, first, SLICE("body")), IDEMPOTENCY_FRESH);
+    (void)database_ask(database, "update pool_gateways set held_until = now() - interval '1 s'");
+    enter_pool(database, "gw_2", AWAIT_MS);
+    assert_int_equal(begin_at(database, second, SLICE("body")), IDEMPOTENCY_RUNNING);
+}
+
 static void
 an_old_key_is_forgotten(void **state)
 {
@@ -141,6 +208,8 @@ main(void)
         DATABASE_TEST(another_tenant_has_keys_of_its_own),
         DATABASE_TEST(an_abandoned_key_may_be_used_again),
         DATABASE_TEST(the_key_of_a_crashed_holder_is_taken_over_by_the_same_request),
+        DATABASE_TEST(the_key_of_a_gateway_that_is_gone_is_taken_over_through_another),
+        DATABASE_TEST(a_gateway_that_has_just_come_back_takes_no_key_over),
         DATABASE_TEST(an_old_key_is_forgotten),
         DATABASE_TEST(a_step_and_its_key_are_accepted_together),
     };
