@@ -11,7 +11,7 @@
  *            outside a transaction connects again, after a pause that grows with every failure.
  *            DEADLINE_EXCEEDED: the call's deadline came first.
  *            UNKNOWN: the connection was lost while a transaction was being committed, which may have
- *            happened: read back by id.
+ *            happened: PostgreSQL has not come back within two seconds to say whether.
  *            All others: the table in sqlstate.c. */
 #pragma once
 

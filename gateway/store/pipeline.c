@@ -8,11 +8,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 
 #include "gateway/store/pipeline.h"
 #include "gateway/store/sqlstate.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
+
+STATEMENT(transaction_context);
 
 enum {
     RESULT_BINARY = 1,
@@ -185,6 +188,15 @@ read_sync(Call *call, Store *store, uint64_t end_ns)
     return status == PGRES_PIPELINE_SYNC ? STATUS_OK : fail_lost(call, store);
 }
 
+/* Notes the number of the transaction that begins. */
+static void
+note_transaction(Store *store, const PGresult *result)
+{
+    enum { NUMBER_COLUMN = 2 };
+    (void)snprintf(store->transaction_number, sizeof store->transaction_number, "%s",
+        PQgetvalue(result, 0, NUMBER_COLUMN));
+}
+
 static bool
 is_success(const PGresult *result)
 {
@@ -206,6 +218,9 @@ read_answers(Call *call, Store *store, const Pipeline *pipeline, uint64_t end_ns
         }
         if (is_success(result)) {
             store->is_prepared[statement->index] = true;
+            if (statement == &sql_transaction_context && !pipeline->is_prepare[index]) {
+                note_transaction(store, result);
+            }
         } else if (outcome == STATUS_OK) {
             outcome = explain_failure(call, statement, result);
         }

@@ -19,7 +19,7 @@
 typedef struct Store Store;
 typedef struct BlobBackend BlobBackend; /* gateway/store/blob_backend.h */
 
-enum { PIPELINE_COMMANDS_MAX = 8 };
+enum { PIPELINE_COMMANDS_MAX = 8, TRANSACTION_NUMBER_SIZE = 21 };
 
 typedef enum Transaction {
     TRANSACTION_NONE,
@@ -38,7 +38,9 @@ struct Store {
     uint64_t connect_after_ns;
     uint64_t connect_pause_ns;
     Transaction transaction;
-    TenantId tenant;   /* of the transaction */
+    TenantId tenant;                                  /* of the transaction */
+    char transaction_number[TRANSACTION_NUMBER_SIZE]; /* of the last one that was begun, as PostgreSQL has it
+                                                       */
     bool is_wide;      /* libpq's buffers have grown for a large value; counted in the process */
     bool is_warned;    /* the server sent a warning during the last pipeline */
     bool *is_prepared; /* by Statement.index */

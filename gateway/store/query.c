@@ -2,6 +2,7 @@
 #include "gateway/store/connection.h"
 
 #include <assert.h>
+#include <time.h>
 
 #include "gateway/store/pipeline.h"
 #include "shared/base/clock.h"
@@ -10,14 +11,20 @@ STATEMENT(connections_allowed);
 STATEMENT(context_set);
 STATEMENT(transaction_begin);
 STATEMENT(transaction_commit);
+STATEMENT(transaction_context);
 STATEMENT(transaction_rollback);
+STATEMENT(transaction_status);
 
-enum { ROLLBACK_MAX_MS = 1000 };
+enum {
+    ROLLBACK_MAX_MS = 1000,
+    OUTCOME_MAX_MS = 2000, /* how long to ask what has become of a commit */
+    OUTCOME_PAUSE_MS = 20,
+};
 
 /* Adds the statement that sets the tenant and the statement timeout. PostgreSQL stops a little before the
  * deadline, so that a late statement usually costs no connection. */
 static void
-add_context(Pipeline *pipeline, Call *call, Store *store, TenantId tenant)
+add_context(Pipeline *pipeline, Call *call, Store *store, TenantId tenant, const Statement *statement)
 {
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t left_ms = (store_wait_end_ns(call, store, now_ns) - now_ns) / CLOCK_NS_PER_MS;
@@ -25,7 +32,7 @@ add_context(Pipeline *pipeline, Call *call, Store *store, TenantId tenant)
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_int64(&values, timeout_ms == 0 ? 1 : (int64_t)timeout_ms);
-    pipeline_add(pipeline, store, &sql_context_set, &values);
+    pipeline_add(pipeline, store, statement, &values);
 }
 
 /* Adds the commands that come before a statement: begin, and the context. */
@@ -51,8 +58,10 @@ prepare_pipeline(Call *call, Store *store, TenantId tenant, Pipeline *pipeline)
         assert(uuid_equal(tenant.value, store->tenant.value));
         pipeline_add(pipeline, store, &sql_transaction_begin, &(Values){0});
         store->transaction = TRANSACTION_OPEN;
+        store->transaction_number[0] = '\0';
     }
-    add_context(pipeline, call, store, tenant);
+    add_context(pipeline, call, store, tenant,
+        asked == TRANSACTION_ASKED ? &sql_transaction_context : &sql_context_set);
     return STATUS_OK;
 }
 
@@ -117,6 +126,46 @@ judge_commit(Call *call, const Store *store, PGresult *result)
                             : STATUS_OK;
 }
 
+/* Asks over a new connection for the outcome of the transaction; "" when it is not known. */
+static Status
+ask_outcome(Call *call, Store *store, const char **ret_outcome)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_text(&values, store->transaction_number);
+    TRY(store_query(call, store, NO_TENANT, &sql_transaction_status, &values, &rows));
+    RowReader reader = row_reader(call, &rows, 0);
+    const char *outcome = row_text(&reader);
+    TRY(row_end(call, &reader));
+    *ret_outcome = outcome;
+    return STATUS_OK;
+}
+
+/* Finds out what has become of a commit that was asked for when the connection was lost: it may still be
+ * under way, and PostgreSQL may still be on its way back. */
+static Status
+find_outcome(Call *call, Store *store)
+{
+    struct timespec pause = {.tv_nsec = (long)(OUTCOME_PAUSE_MS * CLOCK_NS_PER_MS)};
+    Call asking = {
+        .arena = call->arena, .deadline_ns = clock_monotonic_ns() + OUTCOME_MAX_MS * CLOCK_NS_PER_MS};
+    store->transaction = TRANSACTION_NONE;
+    while (call_check(&asking, clock_monotonic_ns()) == STATUS_OK) {
+        const char *outcome = "in progress";
+        Status status = ask_outcome(&asking, store, &outcome);
+        if (status == STATUS_OK && strcmp(outcome, "committed") == 0) {
+            return STATUS_OK;
+        }
+        if (status == STATUS_OK && strcmp(outcome, "aborted") == 0) {
+            return call_fail(call, STATUS_UNAVAILABLE,
+                "the connection to PostgreSQL was lost during a commit, which has not happened");
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return call_fail(call, STATUS_UNKNOWN,
+        "the connection to PostgreSQL was lost during a commit, which may have happened");
+}
+
 static Status
 commit_now(Call *call, Store *store)
 {
@@ -127,11 +176,7 @@ commit_now(Call *call, Store *store)
     if (status == STATUS_OK) {
         return judge_commit(call, store, result);
     }
-    if (store->connection != NULL) {
-        return status;
-    }
-    return call_fail(call, STATUS_UNKNOWN,
-        "the connection to PostgreSQL was lost during a commit, which may have happened");
+    return store->connection == NULL ? find_outcome(call, store) : status;
 }
 
 Status

@@ -174,16 +174,54 @@ a_connection_lost_in_a_transaction_is_unavailable_until_its_end(void **state)
 }
 
 static void
-a_commit_whose_reply_is_lost_is_unknown(void **state)
+a_commit_that_a_lost_connection_prevented_has_not_happened(void **state)
 {
     Database *database = *state;
     Call *call = &database->call;
     Session session = begin_with_session(database);
     Session stored;
     kill_backends(database, "sluice_app");
-    assert_status(call, STATUS_UNKNOWN, store_commit(call, database->app));
+    assert_status(call, STATUS_UNAVAILABLE, store_commit(call, database->app));
+    assert_string_equal(
+        call->error.message, "the connection to PostgreSQL was lost during a commit, which has not happened");
     assert_status(
         call, STATUS_NOT_FOUND, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
+}
+
+/* The commit takes longer than the client waits for its answer. */
+static void
+a_commit_whose_reply_is_lost_is_looked_up(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    Session stored;
+    (void)database_ask(database,
+        "create function linger() returns trigger language plpgsql as $$begin perform "
+        "pg_sleep(0.5); return null; end$$; create constraint trigger late after insert "
+        "on sessions deferrable initially deferred for each row execute function "
+        "linger()");
+    Session session = begin_with_session(database);
+    Call hasty = {.arena = call->arena, .deadline_ns = clock_monotonic_ns() + 100 * CLOCK_NS_PER_MS};
+    assert_status(call, STATUS_OK, store_commit(&hasty, database->app));
+    assert_true(clock_monotonic_ns() > hasty.deadline_ns);
+    assert_status(call, STATUS_OK, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
+}
+
+static void
+a_commit_that_nobody_can_be_asked_about_is_unknown(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    char sql[160];
+    Session session = begin_with_session(database);
+    Session stored;
+    (void)snprintf(sql, sizeof sql, "alter database \"%s\" connection limit 0", database->name);
+    (void)database_ask(database, sql);
+    kill_backends(database, "sluice_app");
+    assert_status(call, STATUS_UNKNOWN, store_commit(call, database->app));
+    (void)snprintf(sql, sizeof sql, "alter database \"%s\" connection limit -1", database->name);
+    (void)database_ask(database, sql);
+    AWAIT(sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored) == STATUS_NOT_FOUND);
 }
 
 /* PostgreSQL warns like this when a commit stops waiting for its synchronous standby; a deferred trigger
@@ -326,7 +364,9 @@ main(void)
         DATABASE_TEST(a_call_that_was_cancelled_sends_nothing),
         DATABASE_TEST(a_connection_that_ended_while_idle_is_made_again),
         DATABASE_TEST(a_connection_lost_in_a_transaction_is_unavailable_until_its_end),
-        DATABASE_TEST(a_commit_whose_reply_is_lost_is_unknown),
+        DATABASE_TEST(a_commit_that_a_lost_connection_prevented_has_not_happened),
+        DATABASE_TEST(a_commit_whose_reply_is_lost_is_looked_up),
+        DATABASE_TEST(a_commit_that_nobody_can_be_asked_about_is_unknown),
         DATABASE_TEST(a_commit_with_a_warning_is_unknown),
         DATABASE_TEST(a_database_that_is_away_is_unavailable),
         DATABASE_TEST(a_server_that_says_nothing_costs_the_deadline_only),
