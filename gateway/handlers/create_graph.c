@@ -178,7 +178,8 @@ run_create_graph(Call *call, const Request *request, Response *response)
 {
     const GraphUpload *upload = request->sink_state;
     NewGraph made = {.graphs = request->parts->graphs, .sessions = request->parts->sessions};
-    IdempotentWork work = {.prepare = make_graph, .commit = keep_graph, .context = &made};
+    IdempotentWork work = {
+        .prepare = make_graph, .commit = keep_graph, .queue = request->parts->queue, .context = &made};
     Request taken = *request;
     if (upload != NULL) {
         TRY(blob_body_finish(call, request, upload->body));

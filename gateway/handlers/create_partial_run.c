@@ -91,11 +91,11 @@ settle_key_on_job(Call *call, JobContext *job_context, void *owner)
     const Creation *creation = owner;
     Store *store = NULL;
     TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
-    if (creation->begun == STATUS_OK) {
-        return keep_answer(creation, call, store);
+    Status status = creation->begun == STATUS_OK ? keep_answer(creation, call, store) : creation->begun;
+    if (status != STATUS_OK) {
+        idempotent_abandon(call, store, creation->key.tenant, &creation->idempotency);
     }
-    idempotent_abandon(call, store, creation->key.tenant, &creation->idempotency);
-    return creation->begun;
+    return idempotent_judge(call, status);
 }
 
 static void
@@ -258,7 +258,7 @@ make_run(Creation *creation, bool *ret_needs_job)
     creation->key.tenant = request->principal.tenant;
     creation->key.id = partial_run_id_new(loop);
     TRY(session_id_read(call, request, &creation->key.session));
-    TRY(idempotent_key_read(call, request, &creation->idempotency));
+    TRY(idempotent_key_read(call, request, request->parts->queue, &creation->idempotency));
     creation->run = partial_run_new(loop, &creation->key, call, request->body);
     if (creation->run == NULL) {
         return call_fail_memory(call, "a partial run");

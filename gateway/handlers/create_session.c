@@ -33,7 +33,8 @@ make_session(Call *call, const Request *request, Response *response, void *conte
 static Status
 run_create_session(Call *call, const Request *request, Response *response)
 {
-    return idempotent_run(call, request, response, &(IdempotentWork){.commit = make_session});
+    return idempotent_run(
+        call, request, response, &(IdempotentWork){.commit = make_session, .queue = request->parts->queue});
 }
 
 static const char *const body_types[] = {"application/json", NULL};

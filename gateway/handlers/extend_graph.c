@@ -97,7 +97,8 @@ make_version(Call *call, const Request *request, Response *response, void *conte
 static Status
 run_extend_graph(Call *call, const Request *request, Response *response)
 {
-    return idempotent_run(call, request, response, &(IdempotentWork){.commit = make_version});
+    return idempotent_run(
+        call, request, response, &(IdempotentWork){.commit = make_version, .queue = request->parts->queue});
 }
 
 HANDLER(extend_graph) = {

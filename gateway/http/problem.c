@@ -21,7 +21,7 @@ problem_slug(Status code, char ret_slug[PROBLEM_SLUG_SIZE])
 static bool
 is_internal(Status code)
 {
-    return code == STATUS_INTERNAL || code == STATUS_UNKNOWN || code == STATUS_DATA_LOSS;
+    return code == STATUS_INTERNAL || code == STATUS_DATA_LOSS;
 }
 
 static void

@@ -1,5 +1,5 @@
 /* A turn of the thread: heartbeat and sweep when they are due → claim the steps that are wanted →
- * hand each on → wait for a waking, the next due time, or POLL_MS.
+ * hand each on → give loose keys back → wait for a waking, the next due time, or POLL_MS.
  *
  * Failures: a turn does nothing while PostgreSQL cannot be reached; leases that ran out meanwhile are
  * found lost at the next heartbeat, and the steps that ran under them are cancelled. */
@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <string.h>
 #include <time.h>
 
 #include "gateway/queue/held_steps.h"
+#include "gateway/queue/loose_keys.h"
 #include "gateway/queue/metrics.h"
 #include "gateway/store/listener.h"
 #include "shared/base/atomic.h"
@@ -33,6 +35,7 @@ enum {
 struct QueueRunner {
     QueueRunnerOptions options;
     HeldSteps held;
+    LooseKeys keys;
     Store *store;      /* used by the runner's thread only, as the times below */
     uint64_t beat_ns;  /* when the next heartbeat is due */
     uint64_t hint_ns;  /* when a hint may bring the next heartbeat */
@@ -277,7 +280,8 @@ take_turn(QueueRunner *runner, Call *call, bool *ret_is_more)
         TRY(store_open(call, &options, &runner->store));
     }
     TRY(keep_leases(runner, call, now_ns));
-    return claim_steps(runner, call, ret_is_more);
+    TRY(claim_steps(runner, call, ret_is_more));
+    return loose_keys_return(call, runner->store, &runner->keys);
 }
 
 /* Waits for the pause between two claims. Under load steps are queued and forgotten one by one, and a
@@ -386,6 +390,17 @@ queue_runner_forget(QueueRunner *runner, const StepHold *hold)
     want_more(runner);
 }
 
+void
+queue_runner_return_key(QueueRunner *runner, TenantId tenant, const char *key, Uuid owner)
+{
+    assert(strlen(key) < IDEMPOTENCY_KEY_SIZE);
+
+    LooseKey loose = {.tenant = tenant, .owner = owner};
+    memcpy(loose.text, key, strlen(key) + 1);
+    loose_keys_add(&runner->keys, &loose);
+    queue_runner_wake(runner);
+}
+
 size_t
 queue_runner_active(QueueRunner *runner)
 {
@@ -418,6 +433,7 @@ queue_runner_new(Call *call, const QueueRunnerOptions *options, QueueRunner **re
     }
     runner->options = *options;
     held_steps_init(&runner->held);
+    loose_keys_init(&runner->keys);
     (void)sem_init(&runner->wake, 0, 0);
     Status status = start_threads(call, runner);
     if (status != STATUS_OK) {
@@ -463,6 +479,7 @@ queue_runner_free(QueueRunner *runner)
     }
     store_close(runner->store);
     held_steps_done(&runner->held);
+    loose_keys_done(&runner->keys);
     (void)sem_destroy(&runner->wake);
     memory_free(runner);
 }

@@ -1,6 +1,7 @@
 /* The runner of one gateway's queued steps. A thread claims as many steps of each tenant as admission wants
  * to have ready, hands them on to be run, keeps the leases of all held steps, and gives back those that
- * others have lost. A second thread listens for hints; without hints, polling finds the same.
+ * others have lost, and idempotency keys that could not be given back. A second thread listens for hints;
+ * without hints, polling finds the same.
  *
  * A held step is named by its hold, never pointed to. The thread asks for a cancellation again with every
  * heartbeat until the step is forgotten, so that one message may be lost.
@@ -63,6 +64,9 @@ void queue_runner_begin(QueueRunner *runner, const StepHold *hold, bool may_repe
 
 /* Forgets a step that has ended or is no longer held. */
 void queue_runner_forget(QueueRunner *runner, const StepHold *hold);
+
+/* Gives back the idempotency key of a request that failed, as soon as PostgreSQL can be asked. */
+void queue_runner_return_key(QueueRunner *runner, TenantId tenant, const char *key, Uuid owner);
 
 /* Counts claimed steps that are not forgotten yet. */
 size_t queue_runner_active(QueueRunner *runner);

@@ -4,15 +4,17 @@
 
 #include "gateway/http/headers.h"
 #include "gateway/resources/resource.h"
+#include "shared/base/clock.h"
 #include "shared/base/text.h"
 
 enum {
     RUN_HELD_MS = 60000,
+    ABANDON_MS = 1000,        /* the time to give a key back in at once */
     PREPARE_HELD_MS = 600000, /* work that is still prepared then may be done twice, and is kept once */
 };
 
 Status
-idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key)
+idempotent_key_read(Call *call, const Request *request, QueueRunner *queue, IdempotentKey *ret_key)
 {
     Slice text;
     TRY(idempotency_key_parse(call, request_header(request, "Idempotency-Key"), &text));
@@ -20,7 +22,7 @@ idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key)
     if (text.data != NULL && copy == NULL) {
         return call_fail_memory(call, "the idempotency key");
     }
-    *ret_key = (IdempotentKey){.text = copy};
+    *ret_key = (IdempotentKey){.text = copy, .queue = queue};
     return STATUS_OK;
 }
 
@@ -120,9 +122,21 @@ idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKe
 {
     assert(key->text != NULL);
 
-    Call cleanup = {.arena = call->arena, .deadline_ns = call->deadline_ns};
-    /* A key that could not be given back becomes free when held_ms are over. */
-    (void)!idempotency_abandon(&cleanup, store, tenant, key->text, key->owner);
+    Call cleanup = {.arena = call->arena, .deadline_ns = clock_monotonic_ns() + ABANDON_MS * CLOCK_NS_PER_MS};
+    Status status = idempotency_abandon(&cleanup, store, tenant, key->text, key->owner);
+    if (status != STATUS_OK && key->queue != NULL) {
+        queue_runner_return_key(key->queue, tenant, key->text, key->owner);
+    }
+}
+
+Status
+idempotent_judge(Call *call, Status status)
+{
+    return status == STATUS_UNKNOWN
+               ? call_fail(call, STATUS_UNAVAILABLE,
+                     "PostgreSQL was lost during a commit, which may have happened: send the request again "
+                     "with its idempotency key")
+               : status;
 }
 
 static Status
@@ -151,7 +165,7 @@ idempotent_run(Call *call, const Request *request, Response *response, const Ide
     Store *store = NULL;
     IdempotentKey key;
     bool is_replayed = false;
-    TRY(idempotent_key_read(call, request, &key));
+    TRY(idempotent_key_read(call, request, work->queue, &key));
     if (key.text == NULL) {
         TRY(prepare_work(call, request, response, work));
         return work->commit(call, request, response, work->context);
@@ -166,8 +180,8 @@ idempotent_run(Call *call, const Request *request, Response *response, const Ide
     if (status == STATUS_OK) {
         status = run_in_transaction(call, request, response, &key, work);
     }
-    if (status != STATUS_OK && status != STATUS_UNKNOWN) {
+    if (status != STATUS_OK) {
         idempotent_abandon(call, store, request->principal.tenant, &key);
     }
-    return status;
+    return idempotent_judge(call, status);
 }

@@ -9,16 +9,19 @@
 #pragma once
 
 #include "gateway/http/handler.h"
+#include "gateway/queue/runner.h"
 #include "gateway/store/idempotency.h"
 
 typedef struct IdempotentKey {
-    const char *text; /* NULL: the request has none */
+    const char *text;   /* NULL: the request has none */
+    QueueRunner *queue; /* gives the key back when PostgreSQL is out of reach; NULL: nobody does */
     Uuid owner;
     uint64_t held_ms; /* after which the holder loses the key though its gateway lives */
 } IdempotentKey;
 
 /* Reads the key from the request's header. */
-MUST_USE Status idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key);
+MUST_USE Status idempotent_key_read(
+    Call *call, const Request *request, QueueRunner *queue, IdempotentKey *ret_key);
 
 /* Takes the key. *ret_is_replayed says that it had an answer already, which is now in the response. */
 MUST_USE Status idempotent_begin(Call *call, Store *store, const Request *request, Response *response,
@@ -28,8 +31,13 @@ MUST_USE Status idempotent_begin(Call *call, Store *store, const Request *reques
 MUST_USE Status idempotent_finish(Call *call, Store *store, TenantId tenant, const IdempotentKey *key,
     const Response *response, Slice body);
 
-/* Gives the key back; the call's error is not changed. */
+/* Gives the key back after a failure, perhaps later; the call's error is not changed. A key whose answer was
+ * committed after all keeps it. */
 void idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKey *key);
+
+/* Returns the status with which a request with a key fails: one whose commit may have happened is
+ * UNAVAILABLE, since it is safe to send it again. */
+MUST_USE Status idempotent_judge(Call *call, Status status);
 
 typedef Status (*IdempotentStep)(Call *call, const Request *request, Response *response, void *context);
 
@@ -37,6 +45,7 @@ typedef Status (*IdempotentStep)(Call *call, const Request *request, Response *r
 typedef struct IdempotentWork {
     IdempotentStep prepare; /* outside of any transaction; NULL: there is nothing to prepare */
     IdempotentStep commit;  /* in a transaction when there is a key */
+    QueueRunner *queue;     /* IdempotentKey.queue */
     void *context;          /* of both */
 } IdempotentWork;
 

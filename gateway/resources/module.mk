@@ -1,1 +1,1 @@
-$(call module,gateway/resources,shared/base shared/json gateway/domain gateway/store gateway/jobs gateway/http)
+$(call module,gateway/resources,shared/base shared/json gateway/domain gateway/store gateway/queue gateway/jobs gateway/http)

@@ -31,7 +31,7 @@ step_promise_read(StepCall *step)
     const Request *request = exchange_request(step->exchange);
     step->promise.is_async = preferences_parse(request_header(request, "Prefer")).responds_async;
     step->promise.wait_ms = step->promise.is_async ? step_wait_read(request, step->loop->steps->limits) : 0;
-    return idempotent_key_read(step->call, request, &step->promise.key);
+    return idempotent_key_read(step->call, request, step->loop->steps->queue, &step->promise.key);
 }
 
 bool
@@ -147,10 +147,10 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
         return STATUS_OK;
     }
     Status status = prepare_and_commit(step, json, context, store);
-    if (status != STATUS_OK && status != STATUS_UNKNOWN) {
+    if (status != STATUS_OK) {
         idempotent_abandon(step->call, store, step->tenant, key);
     }
-    return status;
+    return idempotent_judge(step->call, status);
 }
 
 /* Writes the answer without outputs when it would be too large with them; then they have gone to the

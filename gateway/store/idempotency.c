@@ -7,6 +7,7 @@ STATEMENT(idempotency_find);
 STATEMENT(idempotency_finish);
 STATEMENT(idempotency_abandon);
 STATEMENT(idempotency_expire);
+STATEMENT(idempotency_return);
 
 static Status
 take_key(Call *call, Store *store, TenantId tenant, const IdempotencyRequest *request, Uuid owner,
@@ -106,6 +107,25 @@ idempotency_abandon(Call *call, Store *store, TenantId tenant, const char *key, 
     values_text(&values, key);
     values_uuid(&values, owner);
     return store_execute(call, store, tenant, &sql_idempotency_abandon, &values, NULL);
+}
+
+Status
+idempotency_return(
+    Call *call, Store *store, TenantId tenant, const char *key, Uuid owner, bool *ret_is_settled)
+{
+    assert(key != NULL);
+
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_text(&values, key);
+    values_uuid(&values, owner);
+    TRY(store_query(call, store, NO_TENANT, &sql_idempotency_return, &values, &rows));
+    RowReader reader = row_reader(call, &rows, 0);
+    bool is_settled = row_boolean(&reader);
+    TRY(row_end(call, &reader));
+    *ret_is_settled = is_settled;
+    return STATUS_OK;
 }
 
 Status

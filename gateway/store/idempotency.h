@@ -7,6 +7,8 @@
 
 #include "gateway/store/connection.h"
 
+enum { IDEMPOTENCY_KEY_SIZE = 256 }; /* with its NUL */
+
 typedef enum IdempotencyOutcome {
     IDEMPOTENCY_FRESH,    /* run the request, then finish or abandon */
     IDEMPOTENCY_REPLAY,   /* send `answer` again */
@@ -46,6 +48,11 @@ MUST_USE Status idempotency_finish(
 
 /* Frees the key of a request that failed in a way that is worth another try. */
 MUST_USE Status idempotency_abandon(Call *call, Store *store, TenantId tenant, const char *key, Uuid owner);
+
+/* Frees a key of which it is not known whether a commit, under way at another connection, still keeps an
+ * answer to it: then nothing happens and *ret_is_settled is false. For the role QUEUE. */
+MUST_USE Status idempotency_return(
+    Call *call, Store *store, TenantId tenant, const char *key, Uuid owner, bool *ret_is_settled);
 
 /* Forgets up to `count_max` keys that are older than 24 hours. */
 MUST_USE Status idempotency_expire(

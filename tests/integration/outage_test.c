@@ -1,5 +1,7 @@
 /* PostgreSQL stops and starts again under a running gateway. The server is this test's own: the program
  * runs itself again under tools/with_postgres. */
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,6 +76,61 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
     expect_step(cluster, 200);
 }
 
+typedef struct Creation {
+    Cluster *cluster;
+    int status;
+    char detail[256];
+} Creation;
+
+/* Asks for a session with an idempotency key. */
+static void *
+create_session(void *context)
+{
+    static const char *const keyed[] = {"Idempotency-Key: one", NULL};
+    Creation *creation = context;
+    AUTO_REST response = {0};
+    cluster_send_with(creation->cluster, "POST", "/api/v1/sessions", keyed, "{}", &response);
+    creation->status = response.status;
+    (void)snprintf(creation->detail, sizeof creation->detail, "%s", "");
+    (void)rest_member(&response, "detail", creation->detail, sizeof creation->detail);
+    return NULL;
+}
+
+static bool
+is_created(Creation *creation)
+{
+    (void)create_session(creation);
+    return creation->status == 201;
+}
+
+/* The commit lingers, and PostgreSQL is stopped in it. */
+static void
+a_commit_that_went_with_postgres_is_made_once_by_its_key(void **state)
+{
+    Cluster *cluster = *state;
+    Creation creation = {.cluster = cluster};
+    pthread_t thread;
+    (void)database_ask(cluster->database, "create function linger() returns trigger language plpgsql as "
+                                          "$$begin perform pg_sleep(600); return null; "
+                                          "end$$; create constraint trigger late after insert on "
+                                          "sluice.sessions deferrable initially deferred for "
+                                          "each row execute function linger()");
+    assert_int_equal(pthread_create(&thread, NULL, create_session, &creation), 0);
+    AWAIT(database_says(
+        cluster->database, "select count(*) from pg_stat_activity where wait_event = 'PgSleep'", "1"));
+    assert_int_equal(run_tool("stop"), 0);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(creation.status, 503);
+    assert_string_equal(creation.detail,
+        "PostgreSQL was lost during a commit, which may have happened: send the "
+        "request again with its idempotency key");
+    assert_int_equal(run_tool("start"), 0);
+    PQreset(cluster->database->admin);
+    (void)database_ask(cluster->database, "drop trigger late on sluice.sessions");
+    AWAIT(is_created(&creation));
+    assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.sessions"), "1");
+}
+
 /* Returns the answer to a request with the cluster's key. */
 static int
 ask_with_key(Cluster *cluster)
@@ -118,6 +175,7 @@ main(void)
     }
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back),
+        CLUSTER_TEST(a_commit_that_went_with_postgres_is_made_once_by_its_key),
         cmocka_unit_test(a_key_that_was_found_revoked_is_refused_while_postgres_is_gone),
     };
     return cmocka_run_group_tests_name("outage", tests, NULL, NULL);
