@@ -5,28 +5,9 @@
 #include "worker/reference/doubles.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/resize.h"
 #include "worker/reference/scratch.h"
 #include "worker/reference/wide.h"
-
-typedef struct Scale {
-    int64_t input; /* sizes */
-    int64_t output;
-    float factor;
-    bool aligns_corners;
-    bool is_half_pixel;
-} Scale;
-
-static Scale
-scale_of(const Node *node, int64_t input, int64_t output)
-{
-    Scale scale = {.input = input,
-        .output = output,
-        .aligns_corners = node_attr_bool(node, "align_corners"),
-        .is_half_pixel = node_attr_bool(node, "half_pixel_centers")};
-    scale.factor = scale.aligns_corners && output > 1 ? (float)(input - 1) / (float)(output - 1)
-                                                      : (float)input / (float)output;
-    return scale;
-}
 
 /* Two neighbouring pixels, and a position between them. */
 typedef struct Between {
@@ -35,24 +16,28 @@ typedef struct Between {
     double part; /* weight of the upper one; the lower has the rest of 1 */
 } Between;
 
-static Between
-between_at(const Scale *scale, int64_t position)
+static int64_t
+limit_position(int64_t position, int64_t size)
 {
-    float source = scale->is_half_pixel ? ((float)position + 0.5F) * scale->factor - 0.5F
-                                        : (float)position * scale->factor;
+    return position < 0 ? 0 : position > size - 1 ? size - 1 : position;
+}
+
+/* Sizes of more than 24 bits round: a position may come out behind the last pixel. */
+static Between
+between_at(const ResizedSide *side, int64_t position)
+{
+    float source =
+        side->is_half_pixel ? ((float)position + 0.5F) * side->factor - 0.5F : (float)position * side->factor;
     float below = floorf(source);
-    Between between = {(int64_t)below, (int64_t)ceilf(source), (double)(source - below)};
-    between.lower = between.lower < 0 ? 0 : between.lower;
-    between.upper = between.upper > scale->input - 1 ? scale->input - 1 : between.upper;
-    return between;
+    return (Between){limit_position((int64_t)below, side->input),
+        limit_position((int64_t)ceilf(source), side->input), (double)(source - below)};
 }
 
 static int64_t
-nearest_at(const Scale *scale, int64_t position)
+nearest_at(const ResizedSide *side, int64_t position)
 {
-    float source = ((float)position + (scale->is_half_pixel ? 0.5F : 0)) * scale->factor;
-    int64_t nearest = (int64_t)(scale->aligns_corners ? roundf(source) : floorf(source));
-    return nearest < 0 ? 0 : nearest > scale->input - 1 ? scale->input - 1 : nearest;
+    float source = ((float)position + (side->is_half_pixel ? 0.5F : 0)) * side->factor;
+    return limit_position((int64_t)(side->aligns_corners ? roundf(source) : floorf(source)), side->input);
 }
 
 /* The four pixels around a resized one, as offsets into images, with their weights. */
@@ -107,8 +92,8 @@ static void
 visit_bilinear(const Node *node, const Tensor *images, const Tensor *resized, VisitPixel visit)
 {
     const Shape *large = &resized->shape;
-    Scale rows = scale_of(node, images->shape.dims[1], large->dims[1]);
-    Scale columns = scale_of(node, images->shape.dims[2], large->dims[2]);
+    ResizedSide rows = resized_side(node, images->shape.dims[1], large->dims[1]);
+    ResizedSide columns = resized_side(node, images->shape.dims[2], large->dims[2]);
     int64_t channels = large->dims[3];
     int64_t pixels = large->dims[0] * large->dims[1] * large->dims[2];
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
@@ -155,11 +140,11 @@ bilinear_gradient_compute(KernelContext *context)
 
 /* Returns the offset of the pixel of `images` nearest to a pixel of `resized`. */
 static int64_t
-nearest_offset(const Scale scales[2], const Shape *images, int64_t pixel)
+nearest_offset(const ResizedSide sides[2], const Shape *images, int64_t pixel)
 {
-    int64_t row = nearest_at(&scales[0], pixel / scales[1].output % scales[0].output);
-    int64_t column = nearest_at(&scales[1], pixel % scales[1].output);
-    int64_t batch = pixel / scales[1].output / scales[0].output;
+    int64_t row = nearest_at(&sides[0], pixel / sides[1].output % sides[0].output);
+    int64_t column = nearest_at(&sides[1], pixel % sides[1].output);
+    int64_t batch = pixel / sides[1].output / sides[0].output;
     return ((batch * images->dims[1] + row) * images->dims[2] + column) * images->dims[3];
 }
 
@@ -176,14 +161,14 @@ nearest_compute(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     const Shape *shape = &output->shape;
-    const Scale scales[2] = {scale_of(context->node, images->shape.dims[1], shape->dims[1]),
-        scale_of(context->node, images->shape.dims[2], shape->dims[2])};
+    const ResizedSide sides[2] = {resized_side(context->node, images->shape.dims[1], shape->dims[1]),
+        resized_side(context->node, images->shape.dims[2], shape->dims[2])};
     size_t size = dtype_size(output->dtype);
     size_t bytes = (size_t)shape->dims[3] * size;
     int64_t pixels = bytes == 0 ? 0 : shape->dims[0] * shape->dims[1] * shape->dims[2];
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
         memcpy((char *)output->data + (size_t)pixel * bytes,
-            (const char *)images->data + (size_t)nearest_offset(scales, &images->shape, pixel) * size, bytes);
+            (const char *)images->data + (size_t)nearest_offset(sides, &images->shape, pixel) * size, bytes);
     }
     return STATUS_OK;
 }
@@ -201,12 +186,12 @@ nearest_gradient_compute(KernelContext *context)
     TRY(scratch_new(context, wide, &shape, &sums));
     fill_zero(&sums);
     const Shape *large = &gradients.shape;
-    const Scale scales[2] = {scale_of(context->node, shape.dims[1], large->dims[1]),
-        scale_of(context->node, shape.dims[2], large->dims[2])};
+    const ResizedSide sides[2] = {resized_side(context->node, shape.dims[1], large->dims[1]),
+        resized_side(context->node, shape.dims[2], large->dims[2])};
     int64_t channels = large->dims[3];
     int64_t pixels = large->dims[0] * large->dims[1] * large->dims[2];
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
-        wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)nearest_offset(scales, &shape, pixel) * size,
+        wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)nearest_offset(sides, &shape, pixel) * size,
             (const char *)gradients.data + (size_t)(pixel * channels) * size, channels);
     }
     return scratch_finish(context, 0, &sums);
@@ -230,12 +215,12 @@ is_inside(float source, int64_t size)
 }
 
 static Between
-between_of(float source, bool is_nearest)
+between_of(float source, int64_t size, bool is_nearest)
 {
     float below = is_nearest ? roundf(source) : floorf(source);
     float above = is_nearest ? below : ceilf(source);
-    Between between = {(int64_t)below, (int64_t)above, is_nearest ? 0 : (double)(source - below)};
-    return between;
+    return (Between){limit_position((int64_t)below, size), limit_position((int64_t)above, size),
+        is_nearest ? 0 : (double)(source - below)};
 }
 
 typedef struct Crop {
@@ -263,8 +248,8 @@ crop_box(const Crop *crop, const Shape *output, double *crops)
             }
             continue;
         }
-        Between rows = between_of(row, crop->is_nearest);
-        Between columns = between_of(column, crop->is_nearest);
+        Between rows = between_of(row, crop->shape->dims[1], crop->is_nearest);
+        Between columns = between_of(column, crop->shape->dims[2], crop->is_nearest);
         Corners corners = corners_of(crop->shape, crop->batch, &rows, &columns);
         read_corners(&corners, channels, crop->images, to);
     }

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "worker/reference/doubles.h"
-#include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/sliding.h"
 
@@ -12,20 +12,51 @@ patches_supports(const Node *node)
     return dtype_is_copyable(node->input_dtypes[0]);
 }
 
-/* Copies one patch, its pixels in row-major order; those outside the image are zeros already. */
-static void
-copy_patch(
-    const Sliding *sliding, const Walk *output, Walk *element, const char *image, char *patch, size_t bytes)
+/* Returns the first of the output's positions along a side at which element `element` of the window lies
+ * within the image, and behind the last one in `ret_end`. */
+static int64_t
+positions_within(const Window *window, int side, int64_t element, int64_t size, int64_t *ret_end)
 {
-    do {
-        int64_t offset = sliding_offset(sliding, output, element);
-        if (offset >= 0) {
-            memcpy(patch, image + (size_t)(offset / sliding->input.space[1]) * bytes, bytes);
-        }
-        patch += bytes;
-    } while (walk_next(element));
+    int64_t stride = window->stride[side];
+    int64_t offset = element * window->dilation[side] - window->before[side];
+    int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    int64_t end = offset >= size ? 0 : (size - 1 - offset) / stride + 1;
+    *ret_end = end < window->output[side] ? end : window->output[side];
+    return first;
 }
 
+/* Copies one pixel of every patch, from those that lie within the image. */
+static Status
+copy_pixels(KernelContext *context, const Window *window, int64_t row, int64_t column, Tensor *output)
+{
+    const Tensor *images = &context->inputs[0];
+    const Shape *shape = &images->shape;
+    const int64_t element[2] = {row, column};
+    int64_t from[SHAPE_RANK_MAX];
+    int64_t to[SHAPE_RANK_MAX];
+    StridedCopy copy = {.rank = shape->rank};
+    strides_dense(shape, from);
+    strides_dense(&output->shape, to);
+    copy.to_offset = (row * window->size[1] + column) * shape->dims[3];
+    for (int dimension = 0; dimension < shape->rank; dimension++) {
+        copy.dims[dimension] = shape->dims[dimension];
+        copy.from[dimension] = from[dimension];
+        copy.to[dimension] = to[dimension];
+    }
+    for (int side = 0; side < 2; side++) {
+        int64_t end = 0;
+        int64_t first = positions_within(window, side, element[side], shape->dims[1 + side], &end);
+        int64_t start =
+            first * window->stride[side] + element[side] * window->dilation[side] - window->before[side];
+        copy.dims[1 + side] = end > first ? end - first : 0;
+        copy.from[1 + side] = from[1 + side] * window->stride[side];
+        copy.from_offset += start * from[1 + side];
+        copy.to_offset += first * to[1 + side];
+    }
+    return move_elements(context, &copy, images, output);
+}
+
+/* The pixels of a patch are in row-major order; those outside the image are zeros. */
 static Status
 patches_compute(KernelContext *context)
 {
@@ -39,18 +70,9 @@ patches_compute(KernelContext *context)
     if (tensor_element_count(output) == 0) {
         return STATUS_OK;
     }
-    fill_zero(output);
-    Sliding sliding = sliding_over(&window, &images->shape, &output->shape);
-    Walk walk = sliding_outputs(&sliding);
-    Walk element = sliding_window(&sliding, NULL);
-    size_t size = dtype_size(images->dtype);
-    size_t bytes = (size_t)images->shape.dims[3] * size;
-    for (int64_t batch = 0; batch < sliding.batch; batch++) {
-        do {
-            copy_patch(&sliding, &walk, &element,
-                (const char *)images->data + (size_t)(batch * sliding.input.batch) * size,
-                (char *)output->data + (size_t)(batch * sliding.output.batch + walk.offset) * size, bytes);
-        } while (walk_next(&walk));
+    TRY(move_zeros_into(context, output));
+    for (int64_t pixel = 0; pixel < window.size[0] * window.size[1]; pixel++) {
+        TRY(copy_pixels(context, &window, pixel / window.size[1], pixel % window.size[1], output));
     }
     return STATUS_OK;
 }
