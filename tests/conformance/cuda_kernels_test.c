@@ -174,6 +174,22 @@ static const CudaKernelCase movements[] = {
     {"BatchToSpaceND", NULL, {"T[2,2,0]", "int32[1] 2", "int32[1,2] 0 1"}},
     {"ZerosLike", NULL, {"T[333]"}},
     {"ZerosLike", NULL, {"T[0]"}},
+    {"OnesLike", NULL, {"T[333]"}},
+    {"OnesLike", NULL, {"T[0]"}},
+    {"ParallelConcat", "shape=[3,111]", {"T[1,111]", "T[1,111]", "T[1,111]"}},
+    {"ParallelConcat", "shape=[2,0]", {"T[1,0]", "T[1,0]"}},
+    {"SpaceToBatch", "block_size=2", {"T[1,111,3,2]", "int32[2,2] 0 1 1 0"}},
+    {"SpaceToBatch", "block_size=2", {"T[0,4,2,1]", "int32[2,2] 0 0 0 0"}},
+    {"BatchToSpace", "block_size=2", {"T[4,111,3,2]", "int32[2,2] 0 1 1 0"}},
+    {"BatchToSpace", "block_size=2", {"T[4,2,2,0]", "int32[2,2] 0 1 0 0"}},
+    {"ExtractImagePatches", "ksizes=[1,3,2,1]; strides=[1,2,1,1]; rates=[1,1,2,1]; padding=SAME",
+        {"T[2,9,7,3]"}},
+    {"ExtractImagePatches", "ksizes=[1,3,3,1]; strides=[1,1,1,1]; rates=[1,2,2,1]; padding=VALID",
+        {"T[1,6,7,2]"}},
+    {"ExtractImagePatches", "ksizes=[1,9,9,1]; strides=[1,5,5,1]; rates=[1,1,1,1]; padding=SAME",
+        {"T[1,3,2,1]"}},
+    {"ExtractImagePatches", "ksizes=[1,3,3,1]; strides=[1,1,1,1]; rates=[1,1,1,1]; padding=SAME",
+        {"T[0,6,7,2]"}},
     {"Fill", NULL, {"int32[2] 3 111", "T[]"}},
     {"Fill", NULL, {"int32[1] 0", "T[]"}},
     {"onnx::ConstantOfShape", "value=T[1] numbers 3; dtype=T", {"int64[2] 3 111"}},
@@ -201,6 +217,40 @@ static const CudaKernelCase borders[] = {
     {"Roll", NULL, {"T[3,5]", "int32[2] 1 -7", "int32[2] 0 1"}},
     {"Roll", NULL, {"T[3,111]", "int32[] 100", "int32[] 1"}},
     {"Roll", NULL, {"T[0,3]", "int32[] 1", "int32[] 0"}},
+};
+
+/* Larger and smaller images, corners that are aligned or not, one pixel of many and many of one. */
+static const CudaKernelCase images[] = {
+    {"ResizeBilinear", NULL, {"T[2,3,5,2]", "int32[2] 7 4"}},
+    {"ResizeBilinear", "align_corners=true", {"T[1,4,5,3]", "int32[2] 9 11"}},
+    {"ResizeBilinear", "half_pixel_centers=true", {"T[1,4,5,3]", "int32[2] 2 17"}},
+    {"ResizeBilinear", "align_corners=true", {"T[1,4,5,1]", "int32[2] 1 1"}},
+    {"ResizeBilinear", NULL, {"T[0,3,5,2]", "int32[2] 7 4"}},
+    {"ResizeNearestNeighbor", NULL, {"T[2,3,5,2]", "int32[2] 7 4"}},
+    {"ResizeNearestNeighbor", "align_corners=true", {"T[1,4,5,3]", "int32[2] 9 11"}},
+    {"ResizeNearestNeighbor", "half_pixel_centers=true", {"T[1,4,5,3]", "int32[2] 2 17"}},
+    {"ResizeNearestNeighbor", NULL, {"T[0,3,5,2]", "int32[2] 7 4"}},
+    {"ResizeBilinearGrad", NULL, {"float32[2,7,4,2]", "T[2,3,5,2]"}},
+    {"ResizeBilinearGrad", "align_corners=true", {"float32[1,9,11,3]", "T[1,4,5,3]"}},
+    {"ResizeBilinearGrad", "half_pixel_centers=true", {"float32[1,2,17,3]", "T[1,4,5,3]"}},
+    {"ResizeBilinearGrad", "align_corners=true", {"float32[1,5,300,1]", "T[1,1,1,1]"}},
+    {"ResizeBilinearGrad", "half_pixel_centers=true", {"float32[1,1,1,1]", "T[1,5,6,1]"}},
+    {"ResizeBilinearGrad", NULL, {"float32[0,7,4,2]", "T[0,3,5,2]"}},
+    {"ResizeNearestNeighborGrad", NULL, {"T[2,7,4,2]", "int32[2] 3 5"}},
+    {"ResizeNearestNeighborGrad", "align_corners=true", {"T[1,9,11,3]", "int32[2] 4 5"}},
+    {"ResizeNearestNeighborGrad", "half_pixel_centers=true", {"T[1,2,17,3]", "int32[2] 4 5"}},
+    {"ResizeNearestNeighborGrad", NULL, {"T[0,7,4,2]", "int32[2] 3 5"}},
+    {"CropAndResize", NULL,
+        {"T[2,4,5,3]", "float32[3,4] 0 0 1 1 0.2 0.9 0.8 0.1 -0.5 0 1.2 0.5", "int32[3] 0 1 1",
+            "int32[2] 7 5"}},
+    {"CropAndResize", "method=nearest; extrapolation_value=-1",
+        {"T[2,4,5,3]", "float32[3,4] 0 0 1 1 0.2 0.9 0.8 0.1 -0.5 0 1.2 0.5", "int32[3] 0 1 1",
+            "int32[2] 1 2"}},
+    {"CropAndResize", NULL,
+        {"T[1,4,5,3]", "float32[3,4] 0 0 1 1 nan 0 1 1 0 0 1 1", "int32[3] 0 0 0", "int32[2] 2 2"}},
+    {"CropAndResize", NULL,
+        {"T[2,4,5,3]", "float32[3,4] 0 0 1 1 0 0 1 1 0 0 1 1", "int32[3] 1 -1 2", "int32[2] 2 2"}},
+    {"CropAndResize", NULL, {"T[1,4,5,3]", "float32[0,4]", "int32[0]", "int32[2] 7 5"}},
 };
 
 static const CudaKernelCase gathers[] = {
@@ -296,6 +346,10 @@ static const CudaKernelCase generated[] = {
     {"OneHot", NULL, {"int64[3] 0 110 111", "int32[] 111", "T[]", "T[]"}},
     {"OneHot", NULL, {"int64[0]", "int32[] 111", "T[]", "T[]"}},
     {"OneHot", NULL, {"int64[2] 0 1", "int32[] 3", "float32[2] 1 2", "float32[] 0"}},
+    {"LinSpace", NULL, {"T[] 1", "T[] 7", "int32[] 333"}},
+    {"LinSpace", NULL, {"T[1] 1", "T[] 7", "int64[] 1"}},
+    {"LinSpace", NULL, {"float32[] 0.1", "float32[] 0.7", "int32[] 5"}},
+    {"LinSpace", NULL, {"float32[0]", "float32[] 0.7", "int32[] 5"}},
     {"Range", NULL, {"T[] 2", "T[] 11", "T[] 3"}},
     {"Range", NULL, {"T[] 2", "T[] 2", "T[] 3"}},
     {"Range", NULL, {"int16[] 999", "int16[] 0", "int16[] -3"}},
@@ -471,6 +525,9 @@ static const CudaKernelCase channel_norms[] = {
     {"BiasAddGrad", NULL, {"T[3,111]"}},
     {"BiasAddGrad", "data_format=NCHW", {"T[2,3,5,7]"}},
     {"BiasAddGrad", NULL, {"T[0,3]"}},
+    {"L2Loss", NULL, {"T[3,111]"}},
+    {"L2Loss", NULL, {"T[]"}},
+    {"L2Loss", NULL, {"T[0,3]"}},
 };
 
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
@@ -571,6 +628,13 @@ moved_elements(void **state)
     (void)state;
     cuda_kernels_compare(movements, COUNT_OF(movements));
     cuda_kernels_compare(borders, COUNT_OF(borders));
+}
+
+static void
+resized_images(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(images, COUNT_OF(images));
 }
 
 static void
@@ -697,6 +761,7 @@ main(void)
         cmocka_unit_test(shifts_of_integers),
         cmocka_unit_test(functions_of_elements),
         cmocka_unit_test(moved_elements),
+        cmocka_unit_test(resized_images),
         cmocka_unit_test(elements_selected_by_index),
         cmocka_unit_test(divisions_of_integers),
         cmocka_unit_test(tensors_of_few_numbers),

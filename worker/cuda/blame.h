@@ -9,6 +9,7 @@ enum { CUDA_BLAME_NODE_SIZE = 128 };
 
 typedef enum CudaRefusal {
     CUDA_REFUSES_INDEX,   /* `value`, which is element `element` of the indices, lies outside 0…limit - 1 */
+    CUDA_REFUSES_BOX,     /* box `element` is of image `value`, which lies outside 0…limit - 1 */
     CUDA_REFUSES_OPERAND, /* `value`, which is element `element` of the second input, of Dtype `limit` */
 } CudaRefusal;
 

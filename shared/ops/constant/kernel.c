@@ -79,9 +79,11 @@ static Status
 ones_like_compute(KernelContext *context)
 {
     Tensor *output = NULL;
+    _Alignas(16) unsigned char one[16];
+    Tensor scalar = {.dtype = context->inputs[0].dtype, .shape = shape_scalar(), .data = one};
     TRY(output_new(context, &output));
-    fill_number(output, 1);
-    return STATUS_OK;
+    fill_number(&scalar, 1);
+    return move_element_into(context, output, one);
 }
 
 #define FINITE_LOOP(name, unused, upper, lower, storage, compute, read, write)                               \

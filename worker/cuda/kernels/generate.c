@@ -58,9 +58,29 @@ compute_range(KernelContext *context)
     return cuda_check(context->call, error, "a Range kernel");
 }
 
+static bool
+supports_space(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]);
+}
+
+static Status
+compute_space(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    if (tensor_element_count(&context->inputs[0]) != 1 || tensor_element_count(&context->inputs[1]) != 1) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "start and stop must be one number each");
+    }
+    int error = cuda_space(cuda_type(output->dtype), context->inputs[0].data, context->inputs[1].data,
+        output->data, tensor_element_count(output), cuda_stream(context));
+    return cuda_check(context->call, error, "a LinSpace kernel");
+}
+
 static const Kernel generate_kernels[] = {
     {.op = "OneHot", .supports = supports_one_hot, .compute = compute_one_hot, .host_inputs = 1 << 1},
     {.op = "Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},
+    {.op = "LinSpace", .supports = supports_space, .compute = compute_space, .host_inputs = 7},
     {.op = "onnx::Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},
 };
 

@@ -63,3 +63,32 @@ cuda_range(
                           SIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream)))
                               UNSIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream))))
 }
+
+template <typename T>
+__global__ void
+space_kernel(double first, double last, T *output, int64_t count)
+{
+    for (int64_t i = index_first(); i < count; i += index_step()) {
+        double part = count == 1 ? 0 : (double)i / (double)(count - 1);
+        double value = i > 0 && i == count - 1 ? last : first + (last - first) * part;
+        store(output, i, (Accumulator<T>)value);
+    }
+}
+
+template <typename T>
+static cudaError_t
+make_space(const void *first, const void *last, void *output, int64_t count, cudaStream_t stream)
+{
+    double from = (double)(Accumulator<T>)(*(const T *)first);
+    double to = (double)(Accumulator<T>)(*(const T *)last);
+    return count == 0 ? cudaSuccess
+                      : cuda_launch(space_kernel<T>, index_grid(count), dim3(INDEX_THREADS), 0, stream, from,
+                            to, (T *)output, count);
+}
+
+extern "C" int
+cuda_space(
+    CudaType type, const void *first, const void *last, void *output, int64_t count, cudaStream_t stream)
+{
+    EACH_FLOATING_TYPE(type, make_space<T>(first, last, output, count, stream));
+}

@@ -29,6 +29,11 @@ int cuda_one_hot(size_t element_size, const CudaOneHot *one_hot, cudaStream_t st
 int cuda_range(
     CudaType type, const void *start, const void *delta, void *output, int64_t count, cudaStream_t stream);
 
+/* Writes `count` floats from `first` to `last`, numbers on the host, at equal distances: computed in double,
+ * the last one is `last` itself. */
+int cuda_space(
+    CudaType type, const void *first, const void *last, void *output, int64_t count, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 #include "worker/cuda/kernels/rows.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "shared/ops/reduce/rule.h"
 #include "worker/cuda/errors.h"
@@ -120,6 +121,20 @@ bias_gradient_compute(KernelContext *context)
     CudaReduce reduce = plan_reduction(input, &reduction, output);
     int error = cuda_reduce(CUDA_REDUCE_SUM, cuda_type(input->dtype), &reduce, cuda_stream(context));
     return cuda_check(context->call, error, "a BiasAddGrad kernel");
+}
+
+static Status
+l2_loss_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    Reduction all;
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    memset(all.is_reduced, true, sizeof all.is_reduced);
+    CudaReduce reduce = plan_reduction(input, &all, output);
+    int error =
+        cuda_reduce(CUDA_REDUCE_HALF_OF_SQUARES, cuda_type(input->dtype), &reduce, cuda_stream(context));
+    return cuda_check(context->call, error, "an L2Loss kernel");
 }
 
 static CudaLines
@@ -438,6 +453,7 @@ static const Kernel rows_kernels[] = {
     FUSED_NORM_KERNEL("FusedBatchNorm"),
     FUSED_NORM_KERNEL("FusedBatchNormV2"),
     FUSED_NORM_KERNEL("FusedBatchNormV3"),
+    {.op = "L2Loss", .supports = supports_floats, .compute = l2_loss_compute},
     {.op = "BiasAddGrad", .supports = supports_floats, .compute = bias_gradient_compute},
 };
 

@@ -87,6 +87,15 @@ template <typename T, typename C> struct Squares : Sum<T, C> {
     }
 };
 
+template <typename T, typename C> struct HalfOfSquares : Squares<T, C> {
+    static __device__ __forceinline__ C
+    finish(C sum, int64_t count)
+    {
+        (void)count;
+        return sum / 2;
+    }
+};
+
 template <typename T, typename C> struct Norm : Squares<T, C> {
     static __device__ __forceinline__ C
     finish(C sum, int64_t count)
@@ -282,6 +291,7 @@ cuda_reduce(CudaReduction reduction, CudaType type, const CudaReduce *reduce, cu
         EXTREMES_CASE(CUDA_REDUCE_MINIMUM, Minimum, All)
         NUMBERS_CASE(CUDA_REDUCE_ABSOLUTE_SUM, AbsoluteSum)
         NUMBERS_CASE(CUDA_REDUCE_SQUARES, Squares)
+        FLOATS_CASE(CUDA_REDUCE_HALF_OF_SQUARES, HalfOfSquares)
         FLOATS_CASE(CUDA_REDUCE_NORM, Norm)
         FLOATS_CASE(CUDA_REDUCE_LOGARITHM, LogarithmOfSum)
     case CUDA_REDUCE_EXPONENTIALS:

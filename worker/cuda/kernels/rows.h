@@ -17,6 +17,7 @@ typedef enum CudaReduction {
     CUDA_REDUCE_MINIMUM,
     CUDA_REDUCE_ABSOLUTE_SUM,
     CUDA_REDUCE_SQUARES,
+    CUDA_REDUCE_HALF_OF_SQUARES,
     CUDA_REDUCE_NORM,
     CUDA_REDUCE_LOGARITHM,
     CUDA_REDUCE_EXPONENTIALS, /* log Σ e^a, from which the largest a is taken out */
