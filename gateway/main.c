@@ -82,6 +82,7 @@ serve(Call *call, const Config *config)
         .queue_slot_count = (size_t)config_integer(config, "queue-slots"),
         .queue_lease_ms = (uint64_t)config_integer(config, "queue-lease"),
         .history_days = (int)config_integer(config, "history-days"),
+        .event_age_ms = (uint64_t)config_integer(config, "event-age"),
         .blob_store = config_string(config, "blob-store"),
         .s3 = {.endpoint = config_string(config, "s3-endpoint"),
             .region = config_string(config, "s3-region"),

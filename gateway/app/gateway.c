@@ -8,6 +8,7 @@
 #include "gateway/app/metrics.h"
 #include "gateway/auth/auth.h"
 #include "gateway/blobs/blob_store.h"
+#include "gateway/events/event_feed.h"
 #include "gateway/graphs/plan_obtain.h"
 #include "gateway/jobs/database_probe.h"
 #include "gateway/jobs/job_context.h"
@@ -45,6 +46,7 @@ struct Gateway {
     TenantMemory *bodies;
     Steps steps; /* with the queue runner and the batchers */
     PartialTable *partials;
+    EventFeed *events;
     ReplicaMail *mail;
     ConstantPieces *constants;
     GatewayLoop *loops[GATEWAY_LOOP_COUNT_MAX];
@@ -106,6 +108,7 @@ open_queue(Call *call, Gateway *gateway, const GatewayOptions *options)
         .owner = gateway->replica.id,
         .history_days = options->history_days,
         .blob_age_ms = options->blob_age_ms,
+        .events_ms = options->event_age_ms,
         .workers_ms = WORKERS_SEEN_MS,
         .blobs = blob_store_backend(gateway->blobs),
     };
@@ -147,6 +150,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
             .mail = gateway->mail},
         .jobs = gateway->jobs,
         .admission = pool_lease_admission(gateway->pool),
+        .events = gateway->events,
         .steps = &gateway->steps,
         .partials = gateway->partials,
         .bodies = gateway->bodies,
@@ -168,11 +172,11 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
 }
 
 /* Each job thread may open one connection for each role; the recorder, the runner, the listener, the pool's
- * lease and the probe have one each, the upkeep has two. */
+ * lease, the probe and the feed of events have one each, the upkeep has two. */
 static Status
 check_connections(Call *call, Store *store, int job_thread_count)
 {
-    enum { OTHERS = 7 };
+    enum { OTHERS = 8 };
     uint64_t wanted = (uint64_t)job_thread_count * JOB_CONNECTIONS_MAX + OTHERS;
     uint64_t allowed = 0;
     TRY(store_connections_allowed(call, store, &allowed));
@@ -287,6 +291,7 @@ open_steps(Call *call, Gateway *gateway, const GatewayOptions *options)
         .ender = batcher_new(gateway->jobs, queued_steps_end),
     };
     gateway->partials = partial_table_new(&gateway->limits, &gateway->replica);
+    TRY(event_feed_new(call, options->conninfo, &gateway->events));
     ReplicaMailOptions mail = {
         .replica = &gateway->replica,
         .limits = &gateway->limits,
@@ -295,6 +300,7 @@ open_steps(Call *call, Gateway *gateway, const GatewayOptions *options)
         .steps = &gateway->steps,
         .partials = gateway->partials,
         .auth = gateway->auth,
+        .events = gateway->events,
     };
     gateway->mail = replica_mail_new(&mail);
     bool is_whole = gateway->steps.outputs != NULL && gateway->steps.enqueuer != NULL &&
@@ -450,6 +456,7 @@ close_threads(Gateway *gateway)
     upkeep_free(gateway->upkeep);
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     queue_runner_stop(gateway->steps.queue); /* listens until the records are written */
+    event_feed_stop(gateway->events);
     job_pool_free(gateway->jobs);
     pool_lease_stop(gateway->pool); /* keys taken by jobs are this gateway's until they have ended */
     database_probe_free(gateway->probe);
@@ -475,6 +482,7 @@ gateway_close(Gateway *gateway)
     constant_pieces_free(gateway->constants);
     pool_lease_free(gateway->pool);
     replica_mail_free(gateway->mail);
+    event_feed_free(gateway->events);
     partial_table_free(gateway->partials);
     batcher_free(gateway->steps.enqueuer);
     batcher_free(gateway->steps.ender);

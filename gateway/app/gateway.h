@@ -39,6 +39,7 @@ typedef struct GatewayOptions {
     size_t queue_slot_count;
     uint64_t queue_lease_ms;
     int history_days;
+    uint64_t event_age_ms;
     uint64_t blob_age_ms;
     const char *blob_store;
     uint64_t blob_inline_size;

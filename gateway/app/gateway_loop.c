@@ -140,6 +140,7 @@ begin_drain(Task *task)
     GatewayLoop *loop = LIST_ITEM(task, GatewayLoop, drain);
     http_server_drain(loop->server);
     partials_drain(&loop->partials);
+    event_streams_drain(&loop->events);
     check_drained(&loop->drained);
 }
 
@@ -171,12 +172,17 @@ gateway_loop_open(Call *call, const GatewayLoopOptions *options, GatewayLoop **r
         !step_loop_init(&loop->steps, options->steps, loop->loop, loop->dispatcher)) {
         return call_fail_memory(call, "a dispatcher");
     }
+    if (!event_streams_init(
+            &loop->events, options->events, options->jobs, options->parts.limits, loop->loop)) {
+        return call_fail_memory(call, "streams of events");
+    }
     partial_loop_init(&loop->partials, options->partials, &loop->steps);
     loop->parts = options->parts;
     loop->parts.loop = loop->loop;
     loop->parts.dispatcher = loop->dispatcher;
     loop->parts.steps = &loop->steps;
     loop->parts.partials = &loop->partials;
+    loop->parts.events = &loop->events;
     return open_server(call, loop, options);
 }
 
@@ -204,6 +210,7 @@ gateway_loop_free(GatewayLoop *loop)
     dispatcher_free(loop->dispatcher);
     queued_steps_free(&loop->steps);
     partial_loop_done(&loop->partials);
+    event_streams_done(&loop->events);
     step_loop_done(&loop->steps);
     loop_free(loop->loop);
     memory_free(loop);

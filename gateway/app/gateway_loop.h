@@ -6,6 +6,7 @@
  * Errors:    those of http_server_new(). */
 #pragma once
 
+#include "gateway/events/event_stream.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/server.h"
 #include "gateway/partials/partial_table.h"
@@ -17,6 +18,7 @@ typedef struct GatewayLoop {
     Dispatcher *dispatcher;
     StepLoop steps;
     PartialLoop partials;
+    EventStreams events;
     Parts parts;       /* of this loop's handlers */
     Task drain;        /* posted by gateway_loop_stop() */
     Task flush_log;    /* writes what a turn's requests have logged, at the turn's end */
@@ -29,6 +31,7 @@ typedef struct GatewayLoopOptions {
     Parts parts; /* the gateway's; the loop's own are filled in */
     JobPool *jobs;
     Admission *admission;
+    EventFeed *events;
     Steps *steps;
     PartialTable *partials;
     TenantMemory *bodies; /* for bodies of requests */

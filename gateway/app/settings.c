@@ -115,6 +115,12 @@ static const SettingDefinition definitions[] = {
         .maximum = 3650,
         .meaning = "how long records of ended steps, outputs of queued ones, and workers that are not seen "
                    "any more are kept"},
+    {.name = "event-age",
+        .type = SETTING_DURATION,
+        .default_value = "10m",
+        .minimum = 1000,
+        .maximum = INT64_C(30) * 86400 * 1000,
+        .meaning = "how long events are kept for clients that come back; later ones are told to read anew"},
     {.name = "blob-age",
         .type = SETTING_DURATION,
         .default_value = "24h",

@@ -8,6 +8,7 @@
 #include "gateway/domain/request_rate.h"
 #include "gateway/domain/tenant.h"
 #include "gateway/store/keys.h"
+#include "gateway/store/tickets.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
@@ -178,6 +179,9 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
         principal_open(ret_principal);
         return AUTHORIZE_ALLOWED;
     }
+    if (credentials->scheme == CREDENTIALS_TICKET) {
+        return AUTHORIZE_UNKNOWN;
+    }
     if (!credentials_key(credentials, &key)) {
         return AUTHORIZE_DENIED;
     }
@@ -193,9 +197,9 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
 
 /* Returns the tenant's rate, or NULL without memory: then nothing is counted. */
 static RequestRate *
-rate_of(Auth *auth, const KeyRecord *record)
+rate_of(Auth *auth, TenantId of, int64_t per_second)
 {
-    Slice tenant = uuid_slice(&record->tenant.value);
+    Slice tenant = uuid_slice(&of.value);
     mutex_lock(&auth->lock);
     RequestRate *rate = map_get(auth->rates, tenant);
     if (rate == NULL) {
@@ -206,7 +210,7 @@ rate_of(Auth *auth, const KeyRecord *record)
     }
     mutex_unlock(&auth->lock);
     if (rate != NULL) {
-        request_rate_set(rate, (uint64_t)record->requests_per_second);
+        request_rate_set(rate, (uint64_t)per_second);
     }
     return rate;
 }
@@ -228,9 +232,6 @@ static Status
 ask_database(Call *call, JobContext *context, Slice pepper, KeyCheck *checks, size_t count)
 {
     Store *store = NULL;
-    if (call->arena == NULL) {
-        return call_fail_memory(call, "keys to be looked up");
-    }
     TRY(job_store(call, context, STORE_ROLE_AUTH, &store));
     return keys_verify(call, store, pepper, checks, count);
 }
@@ -247,7 +248,7 @@ settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item, uint64_
     Principal principal = {.tenant = record->tenant, .is_operator = has_scope(record->scopes, "operator")};
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record->tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", check->key.id);
-    principal.rate = rate_of(auth, record);
+    principal.rate = rate_of(auth, record->tenant, record->requests_per_second);
     cache_put(auth, &check->key, &principal, asked_ns);
     *item->principal = principal;
     return STATUS_OK;
@@ -286,25 +287,87 @@ auth_doubt(Auth *auth)
     mutex_unlock(&auth->lock);
 }
 
+/* Asks about those items that show keys; `status` of the others stays. */
+static void
+verify_keys(Auth *auth, Call *call, JobContext *context, AuthorizeItem *items, size_t count)
+{
+    uint64_t asked_ns = clock_monotonic_ns();
+    KeyCheck checks[AUTHORIZE_ITEMS_MAX];
+    AuthorizeItem *asked[AUTHORIZE_ITEMS_MAX];
+    size_t asked_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        if (items[index].credentials->scheme != CREDENTIALS_TICKET) {
+            bool is_key = credentials_key(items[index].credentials, &checks[asked_count].key);
+            assert(is_key); /* auth_look_up() denies the others */
+            asked[asked_count++] = &items[index];
+        }
+    }
+    Status status =
+        asked_count == 0 ? STATUS_OK : ask_database(call, context, auth->options.pepper, checks, asked_count);
+    for (size_t index = 0; index < asked_count; index++) {
+        asked[index]->status = status == STATUS_OK ? settle_key(auth, &checks[index], asked[index], asked_ns)
+                                                   : settle_unasked(auth, &checks[index].key, asked[index],
+                                                         &call->error, status);
+    }
+}
+
+/* Answers for a ticket: it opens the path that it was made for, for whom its key is, who is no operator by
+ * it. */
+static Status
+settle_ticket(Auth *auth, const TicketCheck *check, const AuthorizeItem *item)
+{
+    const TicketRecord *record = &check->record;
+    if (!check->is_valid || !slice_equals_string(item->credentials->name, record->path)) {
+        return call_fail(item->call, STATUS_UNAUTHENTICATED, "the ticket is not valid here, or no longer");
+    }
+    Principal principal = {.tenant = record->tenant};
+    (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record->tenant_name);
+    (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", record->key_id);
+    principal.rate = rate_of(auth, record->tenant, record->requests_per_second);
+    *item->principal = principal;
+    return STATUS_OK;
+}
+
+static void
+verify_tickets(Auth *auth, Call *call, JobContext *context, AuthorizeItem *items, size_t count)
+{
+    TicketCheck checks[AUTHORIZE_ITEMS_MAX];
+    AuthorizeItem *asked[AUTHORIZE_ITEMS_MAX];
+    size_t asked_count = 0;
+    Store *store = NULL;
+    for (size_t index = 0; index < count; index++) {
+        if (items[index].credentials->scheme == CREDENTIALS_TICKET) {
+            checks[asked_count].text = items[index].credentials->secret;
+            asked[asked_count++] = &items[index];
+        }
+    }
+    if (asked_count == 0) {
+        return;
+    }
+    Status status = job_store(call, context, STORE_ROLE_AUTH, &store);
+    status = status == STATUS_OK ? tickets_verify(call, store, checks, asked_count) : status;
+    for (size_t index = 0; index < asked_count; index++) {
+        asked[index]->status = status == STATUS_OK
+                                   ? settle_ticket(auth, &checks[index], asked[index])
+                                   : call_fail(asked[index]->call, status, "%s", call->error.message);
+    }
+}
+
 void
 auth_verify(Auth *auth, JobContext *context, AuthorizeItem *items, size_t count)
 {
     assert(context != NULL && !auth->options.is_open && count <= AUTHORIZE_ITEMS_MAX);
 
     AUTO_ARENA arena = arena_new(VERIFY_ARENA_SIZE_MAX);
-    uint64_t asked_ns = clock_monotonic_ns();
-    Call call = {.arena = arena, .deadline_ns = asked_ns + VERIFY_MS * CLOCK_NS_PER_MS};
-    KeyCheck checks[AUTHORIZE_ITEMS_MAX];
-    for (size_t index = 0; index < count; index++) {
-        bool is_key = credentials_key(items[index].credentials, &checks[index].key);
-        assert(is_key); /* auth_look_up() denies the others */
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + VERIFY_MS * CLOCK_NS_PER_MS};
+    if (arena == NULL) {
+        for (size_t index = 0; index < count; index++) {
+            items[index].status = call_fail_memory(items[index].call, "credentials to be looked up");
+        }
+        return;
     }
-    Status status = ask_database(&call, context, auth->options.pepper, checks, count);
-    for (size_t index = 0; index < count; index++) {
-        items[index].status = status == STATUS_OK ? settle_key(auth, &checks[index], &items[index], asked_ns)
-                                                  : settle_unasked(auth, &checks[index].key, &items[index],
-                                                        &call.error, status);
-    }
+    verify_keys(auth, &call, context, items, count);
+    verify_tickets(auth, &call, context, items, count);
 }
 
 /* Writes RateLimit headers as draft-ietf-httpapi-ratelimit-headers-09 defines them. */

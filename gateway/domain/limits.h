@@ -25,6 +25,7 @@
     X(step_feeds, 1024, 16384, "tensors", "feeds of one step")                                               \
     X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \
     X(step_lookups, 64, 4096, "look-ups", "steps that other gateways are asked about at a time, a tenant")   \
+    X(event_streams, 8192, 1000000, "streams", "streams of events that a tenant has open on one gateway")    \
     X(partial_runs, 64, 65536, "runs", "partial runs that a tenant has open on one gateway")                 \
     X(partial_run_bytes, 268435456, 2147483648, "bytes", "feeds and unfetched outputs of a partial run")     \
     X(session_slots, 16, 256, "slots", "slots of a session's plans, tasks included")                         \

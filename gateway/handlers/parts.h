@@ -2,8 +2,8 @@
  * uses (request->parts->graphs) and hands them, typed, to the rooms' functions, which never see a Parts.
  *
  * Ownership: app makes one for each loop and owns what it points to.
- * Threads:   handlers on job threads may use any part but `dispatcher`, `steps` and `partials`, which
- * belong to the loop's thread; of those they hand on the pointers only. */
+ * Threads:   handlers on job threads may use any part but `dispatcher`, `steps`, `partials` and `events`,
+ * which belong to the loop's thread; of those they hand on the pointers only. */
 #pragma once
 
 #include "gateway/http/request.h"
@@ -13,6 +13,7 @@ typedef struct BlobStore BlobStore;
 typedef struct DatabaseProbe DatabaseProbe;
 typedef struct Directory Directory;
 typedef struct Dispatcher Dispatcher;
+typedef struct EventStreams EventStreams;
 typedef struct GraphCache GraphCache;
 typedef struct Limits Limits;
 typedef struct Loop Loop;
@@ -51,4 +52,5 @@ struct Parts {
     Dispatcher *dispatcher; /* gateway/dispatch/step.h */
     StepLoop *steps;        /* gateway/steps/step_loop.h */
     PartialLoop *partials;  /* gateway/partials/partial_table.h */
+    EventStreams *events;   /* gateway/events/event_stream.h */
 };

@@ -50,8 +50,10 @@ authorization_begin(Exchange *exchange)
     }
     Slice ticket = request_query(request, "ticket");
     TRY(credentials_parse(&exchange->call, request_header(request, "Authorization"), &exchange->credentials));
-    if (exchange->credentials.scheme == CREDENTIALS_NONE && ticket.size > 0) {
-        exchange->credentials = (Credentials){.scheme = CREDENTIALS_TICKET, .secret = ticket};
+    if (exchange->credentials.scheme == CREDENTIALS_NONE && ticket.size > 0 &&
+        request->handler->takes_tickets) {
+        exchange->credentials =
+            (Credentials){.scheme = CREDENTIALS_TICKET, .name = request->path, .secret = ticket};
     }
     AuthorizeAnswer answer = AUTHORIZE_DENIED;
     if (options->authorize != NULL) {

@@ -80,6 +80,7 @@ struct Handler {
     const char *method;
     const char *path; /* "/api/v1/graphs/{graph}:plan": literals, {parameters}, a :verb at the end */
     Access access;
+    bool takes_tickets;     /* ?ticket=… opens it, too, of a GET that changes nothing */
     size_t body_size_max;   /* bytes, inflated, of a body that is buffered; 0: the request has no body. A
                              * sink may allow more, and a taker has body_limit alone */
     const char *body_limit; /* for HttpOptions.body_size_max: the name of a limit; NULL: the usual

@@ -14,7 +14,8 @@ typedef enum CredentialsScheme {
     CREDENTIALS_NONE,
     CREDENTIALS_BEARER, /* `secret` is the whole token */
     CREDENTIALS_BASIC,  /* `name` and `secret`, as RFC 7617 joins them */
-    CREDENTIALS_TICKET, /* `secret` came as ?ticket=…, for browsers' EventSource */
+    CREDENTIALS_TICKET, /* `secret` came as ?ticket=…, for browsers' EventSource; `name` is the path that it
+                           is to open */
 } CredentialsScheme;
 
 typedef struct Credentials {

@@ -16,6 +16,7 @@ static const char *const removed_kinds[] = {
     [UPKEEP_UPLOADS] = "uploads",
     [UPKEEP_LOCATIONS] = "locations",
     [UPKEEP_WORKERS] = "workers",
+    [UPKEEP_EVENTS] = "events",
 };
 METRIC_SHARED_DEFINE(metric_upkeep_removed, COUNT_OF(removed_kinds), .name = "sluice_upkeep_removed_total",
     .kind = METRIC_COUNTER, .help = "What was over and has been removed from the database.",

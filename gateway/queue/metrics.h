@@ -14,7 +14,8 @@ enum UpkeepRemoved {
     UPKEEP_BLOBS,
     UPKEEP_UPLOADS,
     UPKEEP_LOCATIONS,
-    UPKEEP_WORKERS
+    UPKEEP_WORKERS,
+    UPKEEP_EVENTS
 };
 extern const Metric metric_upkeep_removed; /* by UpkeepRemoved */
 

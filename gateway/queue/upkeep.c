@@ -13,6 +13,7 @@
 
 #include "gateway/queue/metrics.h"
 #include "gateway/store/blobs.h"
+#include "gateway/store/events.h"
 #include "gateway/store/history.h"
 #include "gateway/store/idempotency.h"
 #include "gateway/store/leases.h"
@@ -36,6 +37,7 @@ enum {
     FORGET_PAUSE_S = 3600,
     TENANT_BATCH = 100,
     ROW_BATCH = 1000,
+    EVENT_BATCH = 10000,
     BLOB_BATCH = 50,
     SECONDS_A_DAY = 86400,
     ARENA_SIZE_MAX = 4 << 20,
@@ -122,6 +124,16 @@ roll_partitions(Call *call, Upkeep *upkeep, uint64_t now_ns)
 }
 
 static Status
+remove_events(Call *call, Upkeep *upkeep, bool *ret_is_more)
+{
+    uint64_t count = 0;
+    TRY(events_remove(call, upkeep->queue, upkeep->options.events_ms, EVENT_BATCH, &count));
+    metric_add(&metric_upkeep_removed, UPKEEP_EVENTS, (int64_t)count);
+    *ret_is_more = count == EVENT_BATCH;
+    return STATUS_OK;
+}
+
+static Status
 forget_workers(Call *call, Upkeep *upkeep, uint64_t now_ns)
 {
     uint64_t count = 0;
@@ -139,6 +151,7 @@ take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
 {
     Lease lease;
     uint64_t moved = 0;
+    bool has_more_events = false;
     if (upkeep->queue == NULL) {
         StoreOptions store = {.conninfo = upkeep->options.conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &store, &upkeep->queue));
@@ -149,8 +162,11 @@ take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
         return STATUS_OK;
     }
     TRY(history_archive(call, upkeep->queue, ARCHIVE_AGE_S, ARCHIVE_MAX, &moved));
+    TRY(remove_events(call, upkeep, &has_more_events));
     TRY(forget_workers(call, upkeep, now_ns));
-    return collect_garbage(call, upkeep, now_ns, ret_is_more);
+    TRY(collect_garbage(call, upkeep, now_ns, ret_is_more));
+    *ret_is_more = *ret_is_more || has_more_events;
+    return STATUS_OK;
 }
 
 static bool

@@ -19,6 +19,7 @@ typedef struct UpkeepOptions {
     int history_days;     /* how long records of steps, outputs, and workers that nobody sees are kept */
     uint64_t blob_age_ms; /* how long blobs are kept that nothing refers to, and uploads that nobody goes on
                              with */
+    uint64_t events_ms;   /* how long events are kept */
     uint64_t workers_ms;  /* from the start on, until which gateways have seen all workers that live */
     BlobBackend *blobs;   /* StoreOptions.blobs */
 } UpkeepOptions;

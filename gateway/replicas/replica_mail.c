@@ -398,6 +398,7 @@ static void
 take_revoked(ReplicaMail *mail, const Slice *words)
 {
     auth_forget(mail->parts.auth, words[1]);
+    event_feed_end_key(mail->parts.events, words[1]);
 }
 
 static void
@@ -405,12 +406,14 @@ take_doubt(ReplicaMail *mail, const Slice *words)
 {
     (void)words;
     auth_doubt(mail->parts.auth);
+    event_feed_end_key(mail->parts.events, slice_of(NULL, 0));
 }
 
 void
 replica_mail_begin(ReplicaMail *mail)
 {
     auth_doubt(mail->parts.auth);
+    event_feed_end_key(mail->parts.events, slice_of(NULL, 0));
 }
 
 void

@@ -25,6 +25,7 @@
 #pragma once
 
 #include "gateway/auth/auth.h"
+#include "gateway/events/event_feed.h"
 #include "gateway/partials/partial_run.h"
 #include "gateway/replicas/asked_questions.h"
 #include "gateway/steps/step_inquiry.h"
@@ -40,6 +41,7 @@ typedef struct ReplicaMailOptions {
     Steps *steps; /* questions come in on its first loop */
     PartialTable *partials;
     Auth *auth;
+    EventFeed *events;
 } ReplicaMailOptions;
 
 typedef struct GraphName {

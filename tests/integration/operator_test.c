@@ -137,7 +137,7 @@ a_gateway_that_wants_more_connections_than_there_are_says_so_and_does_not_start(
     (void)state;
     assert_int_equal(process_capture("sluice-gateway", arguments, &output), 1);
     assert_non_null(
-        strstr(error, "with 256 job threads the gateway may open 775 connections, PostgreSQL allows "));
+        strstr(error, "with 256 job threads the gateway may open 776 connections, PostgreSQL allows "));
     assert_non_null(strstr(error, ": lower --job-threads or raise max_connections"));
 }
 

@@ -57,6 +57,7 @@ static const Case cases[] = {
     {"createPartialRun", OWNED, TEXT(partial_run), NULL},
     {"createSession", OWN, TEXT("{}"), NULL},
     {"createStep", OWNED, TEXT(step), NULL},
+    {"createTicket", OWN, TEXT("{\"path\":\"/api/v1/events\"}"), NULL},
     {"deleteBlob", OWNED, NOTHING, NULL},
     {"deleteGraph", OWNED, NOTHING, NULL},
     {"deletePartialRun", OWNED, NOTHING, NULL},
@@ -94,6 +95,9 @@ static const Case cases[] = {
     {"readyz", PUBLIC, NOTHING, NULL},
     {"resetContainers", OWN, TEXT("{}"), NULL},
     {"updateSession", OWNED, TEXT("{\"name\":\"mine\"}"), "If-Match: \"1\""},
+    {"watchEvents", OWN, NOTHING, NULL},
+    {"watchSession", OWNED, NOTHING, NULL},
+    {"watchStep", OWNED, NOTHING, NULL},
 };
 
 static Cluster cluster;
@@ -222,7 +226,7 @@ ask(const Handler *handler, const char *path, const char *key, RestResponse *ret
         headers[count++] = given->header;
     }
     RestRequest request = {
-        .method = handler->method,
+        .method = handler->takes_tickets ? "HEAD" : handler->method, /* a stream of events has no end */
         .url = url,
         .content_type = given->body.data == npy ? "application/x-npy" : NULL,
         .body = given->body,

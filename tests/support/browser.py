@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 
-from group import Skipped
+from group import Skipped, await_that
 
 PATIENCE_SECONDS = 120
 
@@ -43,6 +43,7 @@ def read_page(address):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):  # pylint: disable=invalid-name
+        self.server.requests.append(self.path)
         body = self.server.page.encode() if self.path == "/" else b""
         self.send_response(200 if self.path == "/" else 404)
         self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -66,6 +67,7 @@ class Origin:
     def __enter__(self):
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.page = ""
+        self._server.requests = []
         self._server.reports = queue.Queue()
         self.name = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -74,6 +76,10 @@ class Origin:
     def __exit__(self, *_):
         self._server.shutdown()
         self._server.server_close()
+
+    def await_request(self, path, count=1):
+        """Waits until pages have asked for this path so often."""
+        await_that(lambda: self._server.requests.count(path) >= count, f"{count} requests for {path}")
 
     def run_page(self, script, meanwhile=None):
         """Opens a page with this script, and returns what it reports. `meanwhile` is called once the browser has been started."""

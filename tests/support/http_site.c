@@ -49,8 +49,12 @@ show(Call *call, const Request *request, Response *response)
     buffer_append_format(response_json(response), "{\"item\":\"%.*s\"}", SLICE_PRINT(item));
     return STATUS_OK;
 }
-static const Handler show_handler = {
-    .operation_id = "show", .method = "GET", .path = "/items/{item}", .access = ACCESS_TENANT, .run = show};
+static const Handler show_handler = {.operation_id = "show",
+    .method = "GET",
+    .path = "/items/{item}",
+    .access = ACCESS_TENANT,
+    .takes_tickets = true,
+    .run = show};
 
 static Status
 refuse(Call *call, const Request *request, Response *response)

@@ -366,6 +366,37 @@ items_of_page(uint64_t page_size, bool *ret_has_next)
 }
 
 /* A page size above the limit counts as the limit (AIP-158). */
+/* Opens a stream of events, and returns the status of its head. */
+static int
+open_stream(int *ret_fd)
+{
+    char head[sizeof "HTTP/1.1 200"] = "";
+    size_t size = 0;
+    *ret_fd = raw_open(counts.gateway.address);
+    raw_send_text(*ret_fd, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    while (size < sizeof head - 1) {
+        ssize_t got = read(*ret_fd, head + size, sizeof head - 1 - size);
+        assert_true(got > 0);
+        size += (size_t)got;
+    }
+    return atoi(head + sizeof "HTTP/1.1 " - 1);
+}
+
+static void
+limit_event_streams(void **state)
+{
+    (void)state;
+    int open[8];
+    uint64_t count = limit_shown(&counts, "event_streams");
+    assert_true(count < COUNT_OF(open));
+    for (size_t index = 0; index <= count; index++) {
+        assert_int_equal(open_stream(&open[index]), index < count ? 200 : 429);
+    }
+    for (size_t index = 0; index <= count; index++) {
+        close(open[index]);
+    }
+}
+
 static void
 limit_page_size(void **state)
 {
@@ -383,7 +414,8 @@ limit_page_size(void **state)
 
 static const char *const small_counts[] = {"--limit",
     "graph_nodes=12,graph_versions=3,step_feeds=5,step_fetches=4,session_slots=3,name_bytes=20,page_size=3,"
-    "partial_runs=2,step_lookups=3,waiting_steps=3,partial_run_bytes=64,idempotency_key_bytes=40",
+    "partial_runs=2,step_lookups=3,waiting_steps=3,event_streams=4,partial_run_bytes=64,idempotency_key_"
+    "bytes=40",
     NULL};
 
 static int
@@ -419,6 +451,7 @@ main(void)
         cmocka_unit_test(limit_name_bytes),
         cmocka_unit_test(limit_idempotency_key_bytes),
         cmocka_unit_test(limit_page_size),
+        cmocka_unit_test(limit_event_streams),
     };
     return cmocka_run_group_tests_name("limits of counts", tests, set_up, tear_down);
 }

@@ -67,14 +67,13 @@ nobody_has_rights_on_a_partition_or_owns_a_table(void **state)
 }
 
 static void
-the_auth_role_may_execute_one_function(void **state)
+the_auth_role_may_only_find_keys_and_tickets(void **state)
 {
     Database *database = *state;
-    assert_string_equal(
-        database_ask(database,
-            "select string_agg(proname, ' ') from pg_proc where pronamespace = 'sluice'::regnamespace and "
-            "has_function_privilege('sluice_auth', oid, 'execute')"),
-        "find_key");
+    assert_string_equal(database_ask(database, "select string_agg(proname, ' ' order by proname) from "
+                                               "pg_proc where pronamespace = 'sluice'::regnamespace and "
+                                               "has_function_privilege('sluice_auth', oid, 'execute')"),
+        "find_key find_ticket");
     assert_string_equal(
         database_ask(database,
             "select string_agg(relname, ' ') from pg_class where relnamespace = 'sluice'::regnamespace and "
@@ -150,7 +149,7 @@ main(void)
         DATABASE_TEST(every_table_of_tenants_forces_row_security),
         DATABASE_TEST(every_primary_key_of_tenants_begins_with_the_tenant),
         DATABASE_TEST(nobody_has_rights_on_a_partition_or_owns_a_table),
-        DATABASE_TEST(the_auth_role_may_execute_one_function),
+        DATABASE_TEST(the_auth_role_may_only_find_keys_and_tickets),
         DATABASE_TEST(a_forgotten_condition_shows_and_changes_nothing_of_others),
         DATABASE_TEST(the_tenant_does_not_outlive_its_transaction),
         DATABASE_TEST(the_queue_role_sees_no_sessions_or_blobs),
