@@ -20,6 +20,7 @@
 enum { TEXT_SIZE = 512, WORDS_MAX = 7, ANSWER_ARENA_SIZE_MAX = 1 << 20, ANSWER_MS = 2000 };
 
 struct ReplicaMail {
+    bool has_begun; /* the listening thread's */
     ReplicaMailOptions parts;
     AskedQuestions asked;
     Mutex lock; /* guards `silent` */
@@ -409,11 +410,16 @@ take_doubt(ReplicaMail *mail, const Slice *words)
     event_feed_end_key(mail->parts.events, slice_of(NULL, 0));
 }
 
+/* The first time, streams are as old as the gateway: only later ones may have lost the message that ends
+ * them. */
 void
 replica_mail_begin(ReplicaMail *mail)
 {
     auth_doubt(mail->parts.auth);
-    event_feed_end_key(mail->parts.events, slice_of(NULL, 0));
+    if (mail->has_begun) {
+        event_feed_end_key(mail->parts.events, slice_of(NULL, 0));
+    }
+    mail->has_begun = true;
 }
 
 void
