@@ -176,6 +176,7 @@ gateway_loop_open(Call *call, const GatewayLoopOptions *options, GatewayLoop **r
             &loop->events, options->events, options->jobs, options->parts.limits, loop->loop)) {
         return call_fail_memory(call, "streams of events");
     }
+    running_report_begin(&loop->report, &loop->steps);
     partial_loop_init(&loop->partials, options->partials, &loop->steps);
     loop->parts = options->parts;
     loop->parts.loop = loop->loop;
@@ -209,6 +210,7 @@ gateway_loop_free(GatewayLoop *loop)
 
     dispatcher_free(loop->dispatcher);
     queued_steps_free(&loop->steps);
+    running_report_end(&loop->report);
     partial_loop_done(&loop->partials);
     event_streams_done(&loop->events);
     step_loop_done(&loop->steps);

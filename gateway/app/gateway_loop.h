@@ -10,13 +10,14 @@
 #include "gateway/handlers/parts.h"
 #include "gateway/http/server.h"
 #include "gateway/partials/partial_table.h"
-#include "gateway/steps/step_loop.h"
+#include "gateway/steps/running_report.h"
 
 typedef struct GatewayLoop {
     Loop *loop;
     HttpServer *server;
     Dispatcher *dispatcher;
     StepLoop steps;
+    RunningReport report;
     PartialLoop partials;
     EventStreams events;
     Parts parts;       /* of this loop's handlers */

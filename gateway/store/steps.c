@@ -4,6 +4,7 @@
 
 STATEMENT(step_find);
 STATEMENT(step_list);
+STATEMENT(step_report);
 STATEMENT(step_cancel);
 STATEMENT(steps_notify);
 STATEMENT(step_feed_list);
@@ -63,6 +64,30 @@ steps_find(Call *call, Store *store, TenantId tenant, StepId id, StepRecord *ret
         return call_fail(call, STATUS_NOT_FOUND, "step '%s' does not exist", text);
     }
     return step_read(call, &rows, 0, ret_step);
+}
+
+Status
+steps_report(Call *call, Store *store, const StepRecord *steps, size_t count)
+{
+    AUTO_SQL_ARRAY tenants = sql_array(SQL_UUID);
+    AUTO_SQL_ARRAY ids = sql_array(SQL_UUID);
+    AUTO_SQL_ARRAY sessions = sql_array(SQL_UUID);
+    AUTO_SQL_ARRAY graphs = sql_array(SQL_UUID);
+    AUTO_SQL_ARRAY starts = sql_array(SQL_INT64);
+    Values values = {0};
+    for (size_t index = 0; index < count; index++) {
+        sql_array_uuid(&tenants, steps[index].tenant.value);
+        sql_array_uuid(&ids, steps[index].id.value);
+        sql_array_uuid(&sessions, steps[index].session.value);
+        sql_array_uuid(&graphs, steps[index].graph.value);
+        sql_array_int64(&starts, (int64_t)steps[index].started_us);
+    }
+    if (!values_array(&values, &tenants) || !values_array(&values, &ids) ||
+        !values_array(&values, &sessions) || !values_array(&values, &graphs) ||
+        !values_array(&values, &starts)) {
+        return call_fail_memory(call, "a report of running steps");
+    }
+    return store_execute(call, store, NO_TENANT, &sql_step_report, &values, NULL);
 }
 
 Status

@@ -63,9 +63,13 @@ typedef struct StepFilter {
     Page page;
 } StepFilter;
 
+/* Reports synchronous steps that run: steps_list() shows them for some seconds. Their tenants, ids, sessions,
+ * graphs and starts are read. For a store of the role QUEUE. */
+MUST_USE Status steps_report(Call *call, Store *store, const StepRecord *steps, size_t count);
+
 MUST_USE Status steps_find(Call *call, Store *store, TenantId tenant, StepId id, StepRecord *ret_step);
 
-/* Lists queued and ended steps alike, newest first. */
+/* Lists queued, reported and ended steps alike, newest first. */
 MUST_USE Status steps_list(
     Call *call, Store *store, TenantId tenant, const StepFilter *filter, StepPage *ret_page);
 
