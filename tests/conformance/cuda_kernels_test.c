@@ -423,6 +423,8 @@ static const CudaKernelCase lines[] = {
     {"onnx::LogSoftmax", "axis=1", {"T[0,3]"}},
     {"onnx::LayerNormalization", NULL, {"T[3,111]", "T[111]", "T[111]"}},
     {"onnx::BatchNormalization", NULL, {"T[2,3,55]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
+    {"onnx::BatchNormalization", NULL,
+        {"T[2,3,5]", "float32[3]", "float32[3]", "float32[3]", "float32[3] 1 2 3"}},
 };
 
 /* A scale for all elements, one for each position of an axis, without zero points; quotients that are halves,
@@ -521,6 +523,10 @@ static const CudaKernelCase channel_norms[] = {
     {"FusedBatchNormV2", "is_training=false", {"T[0,3,2,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
     {"FusedBatchNormV3", "is_training=false", {"T[2,3,40,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
     {"FusedBatchNormV3", "is_training=false", {"T[0,3,2,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
+    {"FusedBatchNormV2", "is_training=false",
+        {"T[2,3,4,2]", "float32[2]", "float32[2]", "float32[2]", "float32[2] 1 2"}},
+    {"FusedBatchNormV3", "is_training=false",
+        {"T[2,3,4,2]", "float32[2]", "float32[2]", "float32[2]", "float32[2] 1 2"}},
     {"BiasAddGrad", NULL, {"T[2,3,5]"}},
     {"BiasAddGrad", NULL, {"T[3,111]"}},
     {"BiasAddGrad", "data_format=NCHW", {"T[2,3,5,7]"}},

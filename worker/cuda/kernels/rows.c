@@ -317,27 +317,31 @@ instance_norm_compute(KernelContext *context)
 
 enum { NORM_INPUTS = 5 }; /* x, scale, offset, mean, variance */
 
+/* Returns whether x is floating, and all that is given for its channels is of one dtype: as x is, or float32,
+ * as trained networks of 16 bits have it. */
 static bool
-has_one_floating_dtype(const Node *node)
+has_norm_dtypes(const Node *node)
 {
-    for (uint32_t index = 1; index < NORM_INPUTS; index++) {
-        if (node->input_dtypes[index] != node->input_dtypes[0]) {
+    Dtype parameters = node->input_dtypes[1];
+    for (uint32_t index = 2; index < NORM_INPUTS; index++) {
+        if (node->input_dtypes[index] != parameters) {
             return false;
         }
     }
-    return dtype_is_floating(node->input_dtypes[0]);
+    return dtype_is_floating(node->input_dtypes[0]) &&
+           (parameters == node->input_dtypes[0] || parameters == DTYPE_FLOAT32);
 }
 
 static bool
 batch_norm_supports(const Node *node)
 {
-    return has_one_floating_dtype(node) && node_attr_int(node, "training_mode") == 0;
+    return has_norm_dtypes(node) && node_attr_int(node, "training_mode") == 0;
 }
 
 static bool
 fused_batch_norm_supports(const Node *node)
 {
-    return has_one_floating_dtype(node) && !node_attr_bool(node, "is_training");
+    return has_norm_dtypes(node) && !node_attr_bool(node, "is_training");
 }
 
 static Status
@@ -347,7 +351,8 @@ normalize_channels(KernelContext *context, int channels, const Tensor *output)
     for (uint32_t index = 1; index < NORM_INPUTS; index++) {
         TRY(check_size(context, index, lines.size));
     }
-    CudaChannelNorm norm = {.input = context->inputs[0].data,
+    CudaChannelNorm norm = {.parameters = cuda_type(context->inputs[1].dtype),
+        .input = context->inputs[0].data,
         .scale = context->inputs[1].data,
         .bias = context->inputs[2].data,
         .mean = context->inputs[3].data,

@@ -494,17 +494,18 @@ cuda_instance_norm(CudaType type, const CudaInstanceNorm *norm, cudaStream_t str
     EACH_FLOATING_TYPE(type, instance_norm<T>(norm, stream));
 }
 
-template <typename T, typename C>
+template <typename T, typename P>
 __global__ void
 channel_norm_kernel(CudaChannelNorm norm)
 {
+    using C = Accumulator<T>;
     int64_t count = norm.outer * norm.channels * norm.inner;
     for (int64_t i = index_first(); i < count; i += index_step()) {
         int64_t channel = i / norm.inner % norm.channels;
-        C variance = load((const T *)norm.variance, channel) + (C)norm.epsilon;
-        C factor = load((const T *)norm.scale, channel) / sqrt(variance);
-        C distance = load((const T *)norm.input, i) - load((const T *)norm.mean, channel);
-        store((T *)norm.output, i, distance * factor + load((const T *)norm.bias, channel));
+        C variance = load((const P *)norm.variance, channel) + (C)norm.epsilon;
+        C factor = load((const P *)norm.scale, channel) / sqrt(variance);
+        C distance = load((const T *)norm.input, i) - load((const P *)norm.mean, channel);
+        store((T *)norm.output, i, distance * factor + load((const P *)norm.bias, channel));
     }
 }
 
@@ -512,8 +513,10 @@ template <typename T>
 static cudaError_t
 channel_norm(const CudaChannelNorm *norm, cudaStream_t stream)
 {
-    return cuda_launch(channel_norm_kernel<T, Accumulator<T>>,
-        index_grid(norm->outer * norm->channels * norm->inner), dim3(INDEX_THREADS), 0, stream, *norm);
+    auto kernel =
+        norm->parameters == CUDA_FLOAT32 ? channel_norm_kernel<T, float> : channel_norm_kernel<T, T>;
+    return cuda_launch(kernel, index_grid(norm->outer * norm->channels * norm->inner), dim3(INDEX_THREADS), 0,
+        stream, *norm);
 }
 
 extern "C" int

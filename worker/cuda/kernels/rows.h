@@ -92,6 +92,7 @@ int cuda_instance_norm(CudaType type, const CudaInstanceNorm *norm, cudaStream_t
 /* (x - mean) / √(variance + ε) × scale + bias, with statistics given for each channel. The output may be the
  * input. */
 typedef struct CudaChannelNorm {
+    CudaType parameters; /* type of scale, bias, mean and variance: the input's, or float32 */
     const void *input;
     const void *scale;
     const void *bias;
