@@ -7,6 +7,7 @@
  * request, the answer and the executor's beginning fall out of it.
  * `models`: whole networks and a training step, a step at a time, with request and answer.
  * `worker`: small steps, one and many under way; steps whose feed or fetch is large.
+ * With BENCH_CASES in the environment only cases that have it in their name, dtype and shape are measured.
  * `tiny`: sizes that a CPU in place of a card computes soon, to prove that the bench itself works.
  *
  * It prints lines that tests/bundle/table makes a table of ("tiny time" and "tiny work" are no measurements):
@@ -42,6 +43,16 @@ typedef struct Case {
     double output_elements;
     double operations; /* 0: only memory counts */
 } Case;
+
+/* Returns whether a case is to be measured. */
+static bool
+is_wanted(const char *name, const char *dtype, const char *shape)
+{
+    const char *wanted = getenv("BENCH_CASES");
+    char text[4 * NAME_SIZE];
+    (void)snprintf(text, sizeof text, "%s %s %s", name, dtype, shape);
+    return wanted == NULL || strstr(text, wanted) != NULL;
+}
 
 /* Each case has variables of its own, and the card's memory to itself. */
 static void
@@ -256,6 +267,10 @@ measure_op(Bench *bench, const Case *op, const char *dtype_text)
     int rounds = bench->is_tiny ? 3 : op->operations > much ? ROUNDS / 2 : ROUNDS;
     char shape[2 * NAME_SIZE];
     double times[2][3];
+    write_shape(op, shape, sizeof shape);
+    if (!is_wanted(op->name, dtype_text, shape)) {
+        return;
+    }
     begin_case(bench);
     set_operands(&bench->card, op, dtype_text, copies);
     for (int number = 0; number < 2; number++) {
@@ -266,7 +281,6 @@ measure_op(Bench *bench, const Case *op, const char *dtype_text)
     for (int number = 0; number < 3; number++) {
         times[1][number] = fmax(0, times[1][number] - times[0][0]) / more;
     }
-    write_shape(op, shape, sizeof shape);
     (void)printf("%swork\t%s\t%s\t%s\t%.0f\t%.0f\n", mark, op->name, dtype_text, shape,
         bytes + op->output_elements * (double)dtype_size(dtype), op->operations);
     print_time(op->name, dtype_text, shape, "Sluice", times[1], op_error(bench, op, dtype_text));
@@ -400,10 +414,14 @@ load_network(BenchWorker *worker, Network *network, const char *dtype, const cha
 static void
 measure_model(Bench *bench, const Model *model, const NetworkSize *size)
 {
+    char shape[NAME_SIZE];
+    (void)snprintf(shape, sizeof shape, "batch %d", size->batch);
+    if (!is_wanted(model->name, size->dtype, shape)) {
+        return;
+    }
     begin_case(bench);
     Network network = model->make(size);
     const char *targets = model->is_trained ? "trained" : NULL;
-    char shape[NAME_SIZE];
     double times[3];
     BenchGraph card = load_network(&bench->card, &network, size->dtype, targets);
     BenchGraph host = load_network(&bench->host, &network, size->dtype, targets);
@@ -412,7 +430,6 @@ measure_model(Bench *bench, const Model *model, const NetworkSize *size)
     Series series = time_steps(&bench->card, &card, bench->is_tiny ? 2 : ROUNDS);
     copies = bench_worker_metric(&bench->card, "sluice_worker_device_copies_total") - copies;
     spread(&series, times);
-    (void)snprintf(shape, sizeof shape, "batch %d", size->batch);
     print_time(model->name, size->dtype, shape, "Sluice", times, error);
     (void)printf("%sfact\t%s, %s, %s\t%.3g copies a step between card and host\n", mark, model->name,
         size->dtype, shape, copies / (double)(series.count + WARM_ROUNDS));
