@@ -17,6 +17,7 @@ PLUGIN = "tests/sluice-cuda-on-cpu.so"
 SECONDS = 600
 TOLERANCE = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 DTYPES = set(TOLERANCE)
+SYSTEMS = {"Sluice", "Sluice on the CPU"}
 
 
 def run_bench(step):
@@ -37,7 +38,7 @@ def assert_times(lines, names_with_error):
     """Each case has a time that is one, in order, and the card's numbers are the CPU's. Returns the dtypes of each name."""
     dtypes = collections.defaultdict(set)
     for _, name, dtype, _, system, median, low, high, error in (line for line in lines if line[0] == "tiny time"):
-        assert system == "Sluice" and 0 <= float(low) <= float(median) <= float(high), (name, low, median, high)
+        assert system in SYSTEMS and 0 <= float(low) <= float(median) <= float(high), (name, low, median, high)
         assert (error != "") == (name in names_with_error), (name, error)
         assert error == "" or float(error) <= TOLERANCE[dtype], (name, dtype, error)
         dtypes[name].add(dtype)
@@ -48,8 +49,9 @@ def every_op_is_timed_in_each_dtype_and_right():
     names = {"Relu", "Exp", "AddV2", "AddV2 of a row", "Softmax", "LayerNormalization", "Sum of rows", "Sum of columns", "Transpose",
              "product", "convolution"}
     lines = run_bench("ops")
-    dtypes = assert_times(lines, names | {"node of 4 numbers"})
-    assert set(dtypes) == names | {"node of 4 numbers"}, dtypes
+    nodes = {"node of 4 numbers", "100 nodes of 4 numbers"}
+    dtypes = assert_times(lines, names | nodes)
+    assert set(dtypes) == names | nodes, dtypes
     assert all(dtypes[name] == DTYPES for name in names), dtypes
     assert [line[1:4] for line in lines if line[0] == "tiny work"] == [line[1:4] for line in lines if line[0] == "tiny time"], lines
 
@@ -66,9 +68,10 @@ def networks_and_a_training_step_compute_on_the_card():
 def steps_run_one_by_one_and_many_under_way():
     lines = run_bench("worker")
     dtypes = assert_times(lines, set())
-    steps = {f"small step, {count} under way" for count in (1, 8, 64)}
+    steps = {f"step, {count} under way" for count in (1, 8, 64)}
     assert set(dtypes) == steps | {"step with a large feed", "step with a large fetch"}, dtypes
-    assert steps == {line[1] for line in lines if line[0] == "tiny fact" and "steps/s" in line[2]}, lines
+    told = {line[1] for line in lines if line[0] == "tiny fact" and "steps/s" in line[2]}
+    assert told == {f"{step}, {rows},64, {system}" for step in steps for rows in (1, 2) for system in SYSTEMS}, told
 
 
 def pytorch_that_is_missing_is_skipped():
@@ -118,6 +121,12 @@ def the_floor_is_what_memory_or_products_allow():
         ["product", "float32", "8,8", "20", "10", "cuBLASLt", "0.500", "10", "0.95:", "missed"]], found
 
 
+def a_hundred_small_nodes_have_a_goal_of_their_own():
+    name = "100 nodes of 4 numbers"
+    found = make_table([], [time_row(name, "Sluice", 49, shape="4"), time_row(name, "Sluice", 60, shape="8")])
+    assert [line[-3:] for line in found] == [["50", "us:", "reached"], ["50", "us:", "missed"]], found
+
+
 if __name__ == "__main__":
     run_group([
         every_op_is_timed_in_each_dtype_and_right,
@@ -127,4 +136,5 @@ if __name__ == "__main__":
         the_table_sets_each_case_beside_each_system,
         a_case_that_came_often_counts_by_the_median,
         the_floor_is_what_memory_or_products_allow,
+        a_hundred_small_nodes_have_a_goal_of_their_own,
     ])

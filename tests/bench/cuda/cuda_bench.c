@@ -23,7 +23,7 @@
 #include "tests/bench/cuda/cases.h"
 #include "tests/bench/cuda/networks.h"
 
-enum { ROUNDS = 30, WARM_ROUNDS = 3, NAME_SIZE = 96, SMALL_ROWS = 1024 };
+enum { ROUNDS = 30, WARM_ROUNDS = 3, NAME_SIZE = 96, SMALL_STEPS = 4096 };
 
 static const char *mark; /* in front of lines that are no measurements */
 
@@ -42,6 +42,7 @@ typedef struct Case {
     int dims[2][4];
     double output_elements;
     double operations; /* 0: only memory counts */
+    int together;      /* so many make the time that is told; 0: one */
 } Case;
 
 /* Returns whether a case is to be measured. */
@@ -263,7 +264,8 @@ measure_op(Bench *bench, const Case *op, const char *dtype_text)
     Dtype dtype = dtype_from_name(slice_from_string(dtype_text));
     double bytes = operand_bytes(op, dtype);
     int copies = bench->is_tiny ? 2 : (int)fmin(BENCH_COPIES_MAX, ceil(BENCH_CACHE_BYTES / bytes));
-    int more = bench->is_tiny ? 2 : op->operations > much ? 4 : 32;
+    int together = op->together == 0 ? 1 : op->together;
+    int more = op->together > 0 ? op->together : bench->is_tiny ? 2 : op->operations > much ? 4 : 32;
     int rounds = bench->is_tiny ? 3 : op->operations > much ? ROUNDS / 2 : ROUNDS;
     char shape[2 * NAME_SIZE];
     double times[2][3];
@@ -279,7 +281,7 @@ measure_op(Bench *bench, const Case *op, const char *dtype_text)
         spread(&series, times[number]);
     }
     for (int number = 0; number < 3; number++) {
-        times[1][number] = fmax(0, times[1][number] - times[0][0]) / more;
+        times[1][number] = fmax(0, times[1][number] - times[0][0]) / more * together;
     }
     (void)printf("%swork\t%s\t%s\t%s\t%.0f\t%.0f\n", mark, op->name, dtype_text, shape,
         bytes + op->output_elements * (double)dtype_size(dtype), op->operations);
@@ -334,17 +336,17 @@ measure_convolutions(Bench *bench)
 #define WHOLE ((double)ROWS * COLUMNS)
 
 static const Case memory_ops[] = {
-    {"Relu", "Relu(@a) T=@t", NULL, {2}, {{ROWS, COLUMNS}}, WHOLE, 0},
-    {"Exp", "Exp(@a) T=@t", NULL, {2}, {{ROWS, COLUMNS}}, WHOLE, 0},
-    {"AddV2", "AddV2(@a, @b) T=@t", NULL, {2, 2}, {{ROWS, COLUMNS}, {ROWS, COLUMNS}}, WHOLE, 0},
-    {"AddV2 of a row", "AddV2(@a, @b) T=@t", NULL, {2, 1}, {{ROWS, COLUMNS}, {COLUMNS}}, WHOLE, 0},
-    {"Softmax", "Softmax(@a) T=@t", NULL, {2}, {{ROWS, COLUMNS}}, WHOLE, 0},
+    {"Relu", "Relu(@a) T=@t", NULL, {2}, {{ROWS, COLUMNS}}, WHOLE, 0, 0},
+    {"Exp", "Exp(@a) T=@t", NULL, {2}, {{ROWS, COLUMNS}}, WHOLE, 0, 0},
+    {"AddV2", "AddV2(@a, @b) T=@t", NULL, {2, 2}, {{ROWS, COLUMNS}, {ROWS, COLUMNS}}, WHOLE, 0, 0},
+    {"AddV2 of a row", "AddV2(@a, @b) T=@t", NULL, {2, 1}, {{ROWS, COLUMNS}, {COLUMNS}}, WHOLE, 0, 0},
+    {"Softmax", "Softmax(@a) T=@t", NULL, {2}, {{ROWS, COLUMNS}}, WHOLE, 0, 0},
     {"LayerNormalization", "onnx::LayerNormalization(@a, @b) T=@t", NULL, {2, 1},
-        {{ROWS, COLUMNS}, {COLUMNS}}, WHOLE, 0},
-    {"Sum of rows", "Sum(@a, axis) T=@t Tidx=int32", AXIS("1"), {2}, {{ROWS, COLUMNS}}, ROWS, 0},
-    {"Sum of columns", "Sum(@a, axis) T=@t Tidx=int32", AXIS("0"), {2}, {{ROWS, COLUMNS}}, COLUMNS, 0},
+        {{ROWS, COLUMNS}, {COLUMNS}}, WHOLE, 0, 0},
+    {"Sum of rows", "Sum(@a, axis) T=@t Tidx=int32", AXIS("1"), {2}, {{ROWS, COLUMNS}}, ROWS, 0, 0},
+    {"Sum of columns", "Sum(@a, axis) T=@t Tidx=int32", AXIS("0"), {2}, {{ROWS, COLUMNS}}, COLUMNS, 0, 0},
     {"Transpose", "Transpose(@a, axis) T=@t Tperm=int32", "axis = Const() dtype=int32 value=int32<2>(1;0)\n",
-        {2}, {{ROWS, COLUMNS}}, WHOLE, 0},
+        {2}, {{ROWS, COLUMNS}}, WHOLE, 0, 0},
 };
 
 static void
@@ -365,8 +367,8 @@ measure_memory(Bench *bench)
     }
 }
 
-/* What the host does for a small node, which a card computes meanwhile: an op that the card is done with
- * sooner than the host. */
+/* What the host does for a small node, with which the card is done sooner than the host; and for a hundred,
+ * which a card may replay at once. */
 static void
 measure_launches(Bench *bench)
 {
@@ -375,6 +377,9 @@ measure_launches(Bench *bench)
         .ranks = {1},
         .dims = {{4}},
         .output_elements = 4};
+    measure_op(bench, &op, "float32");
+    op.name = "100 nodes of 4 numbers";
+    op.together = 100;
     measure_op(bench, &op, "float32");
 }
 
@@ -467,21 +472,48 @@ compare_times(const void *left, const void *right)
     return (l > r) - (l < r);
 }
 
+/* Times small steps, of which so many are under way at a time, on one of the workers. */
 static void
-measure_in_flight(Bench *bench, const BenchGraph *graph, const Tensor *feed, int in_flight)
+measure_in_flight(BenchWorker *worker, const char *system, const Tensor *feed, int in_flight, int count)
 {
-    static uint64_t times_ns[4096];
-    int count = bench->is_tiny ? in_flight + 2 : (int)COUNT_OF(times_ns);
+    static const char graph_text[] = "x = Placeholder() dtype=float32 shape=<>\n"
+                                     "w = Const() dtype=float32 value=float32<64,64>(~0.1)\n"
+                                     "p = MatMul(x, w) T=float32\ny = Relu(p) T=float32\n"
+                                     "axis = Const() dtype=int32 value=int32<2>(0;1)\n"
+                                     "r = Sum(y, axis) T=float32 Tidx=int32\n";
+    static uint64_t times_ns[SMALL_STEPS];
     char name[NAME_SIZE];
-    (void)bench_worker_run_many(&bench->card, graph, feed, in_flight, in_flight, times_ns);
-    double all = bench_worker_run_many(&bench->card, graph, feed, in_flight, count, times_ns);
+    char shape[NAME_SIZE];
+    BenchGraph graph = bench_worker_load(worker, graph_text, "x", "r", NULL);
+    (void)bench_worker_run_many(worker, &graph, feed, in_flight, in_flight, times_ns);
+    double all = bench_worker_run_many(worker, &graph, feed, in_flight, count, times_ns);
     qsort(times_ns, (size_t)count, sizeof *times_ns, compare_times);
     double times[3] = {(double)times_ns[count / 2] / CLOCK_NS_PER_US, (double)times_ns[0] / CLOCK_NS_PER_US,
         (double)times_ns[count - 1 - count / 100] / CLOCK_NS_PER_US};
-    (void)snprintf(name, sizeof name, "small step, %d under way", in_flight);
-    print_time(name, "float32", bench->is_tiny ? "4 x 64" : "1024 x 64", "Sluice", times, -1);
-    (void)printf("%sfact\t%s\t%.0f steps/s, p50 %.0f us, p99 %.0f us\n", mark, name, count / all * 1e6,
-        times[0], times[2]);
+    (void)snprintf(name, sizeof name, "step, %d under way", in_flight);
+    (void)snprintf(shape, sizeof shape, "%lld,64", (long long)feed->shape.dims[0]);
+    print_time(name, "float32", shape, system, times, -1);
+    (void)printf("%sfact\t%s, %s, %s\t%.0f steps/s, p50 %.0f us, p99 %.0f us\n", mark, name, shape, system,
+        count / all * 1e6, times[0], times[2]);
+}
+
+/* A step that is all request and answer, and one that has some work; on the card, and beside it without. */
+static void
+measure_steps(Bench *bench)
+{
+    static const int in_flight[] = {1, 8, 64};
+    static const int rows[] = {1, 1024};
+    for (size_t size = 0; size < COUNT_OF(rows); size++) {
+        AUTO_TENSOR feed = {0};
+        Shape shape = {.rank = 2, .dims = {bench->is_tiny ? 1 + (int)size : rows[size], 64}};
+        bench_must(tensor_new(DTYPE_FLOAT32, &shape, &feed), "no memory");
+        memset(feed.data, 0, tensor_byte_size(&feed));
+        for (size_t index = 0; index < COUNT_OF(in_flight); index++) {
+            int count = bench->is_tiny ? in_flight[index] + 2 : SMALL_STEPS;
+            measure_in_flight(&bench->card, "Sluice", &feed, in_flight[index], count);
+            measure_in_flight(&bench->host, "Sluice on the CPU", &feed, in_flight[index], count);
+        }
+    }
 }
 
 /* Times a step that sends a tensor to the card, or one that brings it back. */
@@ -531,19 +563,7 @@ measure_transfers(Bench *bench)
 static void
 measure_worker(Bench *bench)
 {
-    static const char small[] = "x = Placeholder() dtype=float32 shape=<>\n"
-                                "w = Const() dtype=float32 value=float32<64,64>(~0.1)\n"
-                                "p = MatMul(x, w) T=float32\ny = Relu(p) T=float32\n"
-                                "axis = Const() dtype=int32 value=int32<2>(0;1)\n"
-                                "r = Sum(y, axis) T=float32 Tidx=int32\n";
-    AUTO_TENSOR feed = {0};
-    Shape shape = {.rank = 2, .dims = {bench->is_tiny ? 4 : SMALL_ROWS, 64}};
-    bench_must(tensor_new(DTYPE_FLOAT32, &shape, &feed), "no memory");
-    memset(feed.data, 0, tensor_byte_size(&feed));
-    BenchGraph graph = bench_worker_load(&bench->card, small, "x", "r", NULL);
-    measure_in_flight(bench, &graph, &feed, 1);
-    measure_in_flight(bench, &graph, &feed, 8);
-    measure_in_flight(bench, &graph, &feed, 64);
+    measure_steps(bench);
     measure_transfers(bench);
 }
 

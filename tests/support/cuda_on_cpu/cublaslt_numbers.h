@@ -26,6 +26,8 @@
     X(CUBLASLT_MATMUL_DESC_BIAS_POINTER)                                                                     \
     X(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE)                                                                   \
     X(CUBLASLT_EPILOGUE_DEFAULT)                                                                             \
+    X(CUBLASLT_EPILOGUE_RELU)                                                                                \
+    X(CUBLASLT_EPILOGUE_GELU)                                                                                \
     X(CUBLASLT_EPILOGUE_BIAS)                                                                                \
     X(CUBLASLT_REDUCTION_SCHEME_NONE)                                                                        \
     X(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)                                                                \
