@@ -19,7 +19,7 @@ library_must(int error, const char *what)
 }
 
 void
-library_open(void)
+library_open_all(void)
 {
     static char folders[FOLDERS_SIZE];
     const char *told = getenv("SLUICE_CUDA_LIBRARIES");

@@ -9,7 +9,7 @@
 void library_must(int error, const char *what);
 
 /* Opens the libraries in the folders of SLUICE_CUDA_LIBRARIES, between which it has ','. */
-void library_open(void);
+void library_open_all(void);
 
 /* Prints "skipped: …" with the reason why the library of this name is not there. */
 void library_print_skipped(const char *name);

@@ -241,7 +241,7 @@ measure_convolutions(void)
 int
 main(int argc, char **argv)
 {
-    library_open();
+    library_open_all();
     if (argc == 2 && strcmp(argv[1], "products") == 0) {
         measure_products();
     } else if (argc == 2 && strcmp(argv[1], "convolutions") == 0) {

@@ -150,7 +150,7 @@ tell_gelu(const CudaBlas *blas, cublasLtHandle_t handle, const Type *type)
 int
 main(void)
 {
-    library_open();
+    library_open_all();
     const CudaBlas *blas = cuda_blas();
     cublasLtHandle_t handle = NULL;
     if (blas == NULL) {

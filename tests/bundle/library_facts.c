@@ -1,6 +1,7 @@
 /* The facts that NVIDIA's libraries tell of a card, through the plugin's own code: one line each, as those of
  * `facts`.
  *
+ *     library_facts libraries    which libraries the plugin's code finds, or why it does not; needs no card
  *     library_facts product      how fast cuBLASLt multiplies bfloat16 matrices of 8192 × 8192
  *     library_facts card FILE    writes what cuDNN says of the card, from which it makes plans without one
  *
@@ -11,6 +12,7 @@
 
 #include "tests/bundle/library.h"
 #include "worker/cuda/blas/plan.h"
+#include "worker/cuda/libraries.h"
 
 enum {
     SIDE = 8192,
@@ -79,6 +81,20 @@ measure_product(void)
 }
 
 static void
+print_libraries(void)
+{
+    size_t count = 0;
+    const PluginLibrary *libraries = cuda_libraries(&count);
+    for (size_t index = 0; index < count; index++) {
+        const PluginLibrary *library = &libraries[index];
+        (void)printf("fact\tthe plugin's %s\t%s%s%s\n", library->name,
+            library->version == NULL ? "" : library->version,
+            library->version == NULL || library->reason == NULL ? "" : ", ",
+            library->reason == NULL ? "" : library->reason);
+    }
+}
+
+static void
 write_file(const char *path, const char *text, size_t size)
 {
     FILE *file = fopen(path, "w");
@@ -115,13 +131,15 @@ describe_card(const char *path)
 int
 main(int argc, char **argv)
 {
-    library_open();
-    if (argc == 2 && strcmp(argv[1], "product") == 0) {
+    library_open_all();
+    if (argc == 2 && strcmp(argv[1], "libraries") == 0) {
+        print_libraries();
+    } else if (argc == 2 && strcmp(argv[1], "product") == 0) {
         measure_product();
     } else if (argc == 3 && strcmp(argv[1], "card") == 0) {
         describe_card(argv[2]);
     } else {
-        (void)fprintf(stderr, "library_facts: product, or card FILE\n");
+        (void)fprintf(stderr, "library_facts: libraries, product, or card FILE\n");
         return EXIT_FAILURE;
     }
     return EXIT_SUCCESS;

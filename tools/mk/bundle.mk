@@ -44,8 +44,8 @@ CARD_TEST_PROGRAMS += $(if $(CARD_KERNEL_TESTS),$(OUT)/tests/card/kernels)
 
 cuda-bundle: $(if $(HAS_BUNDLE),$(OUT)/sluice-worker $(BUNDLE_PLUGIN) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS))
 	@$(if $(HAS_BUNDLE),tools/cuda_bundle $(OUT) $(BUNDLE) "$(CARD_KERNEL_TESTS:%=%.c)" $(CARD_TEST_PROGRAMS),echo "skipped: no CUDA toolkit")
-# The steps of that bundle that are tests, here.
 # What Sluice does on this machine's card, beside the libraries alone and PyTorch: the bundle's third call.
 bench-cuda: cuda-bundle ; @$(if $(HAS_BUNDLE),$(BUNDLE)/run 3)
+# The steps of that bundle that are tests, here.
 test-cuda: cuda-bundle ; @$(if $(HAS_BUNDLE),$(BUNDLE)/run smoke ops)
 .PHONY: cuda-bundle test-cuda bench-cuda
