@@ -534,6 +534,7 @@ static const CudaKernelCase channel_norms[] = {
     {"L2Loss", NULL, {"T[3,111]"}},
     {"L2Loss", NULL, {"T[]"}},
     {"L2Loss", NULL, {"T[0,3]"}},
+    {"L2Loss", NULL, {"T[3] 1 nan inf"}},
 };
 
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
@@ -747,8 +748,8 @@ softmax_and_norms(void **state)
 }
 
 /* Families whose cases are in tests/unit/worker/cuda. */
-static const char *const elsewhere[] = {
-    "convolution", "gradient", "list", "lstm", "matmul", "optimise", "pooling", "response"};
+static const char *const elsewhere[] = {"batch_norm", "convolution", "gradient", "list", "loss", "lstm",
+    "matmul", "optimise", "pooling", "pooling_gradient", "response"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

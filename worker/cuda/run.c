@@ -138,6 +138,10 @@ describe_refused(const CudaRefused *refused)
         return failure_of(STATUS_OUT_OF_RANGE, node, "box %lld is of image %lld, not within %lld", element,
             value, (long long)refused->limit);
     }
+    if (refused->reason == CUDA_REFUSES_LABEL) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node, "label %lld at %lld is not within %lld classes",
+            value, element, (long long)refused->limit);
+    }
     return failure_of(STATUS_INVALID_ARGUMENT, node,
         "element %lld of the second input is %lld, which is not allowed for %s integers", element, value,
         dtype_name((Dtype)refused->limit));

@@ -5,7 +5,7 @@
  * where the statistics were given, its first factor times dy. */
 #include <math.h>
 
-#include "shared/ops/normalization/response.h"
+#include "shared/ops/normalization/response_rule.h"
 #include "worker/reference/doubles.h"
 #include "worker/reference/scratch.h"
 
@@ -122,7 +122,7 @@ lrn_compute(KernelContext *context)
     AUTO_DOUBLES doubles = {0};
     int64_t depth = context->inputs[0].shape.dims[3];
     int64_t radius = 0;
-    TRY(response_radius(context, depth, &radius));
+    TRY(response_radius(context->call, context->node, depth, &radius));
     TRY(doubles_begin(context, &doubles));
     Response response = {.depth = depth,
         .radius = radius,

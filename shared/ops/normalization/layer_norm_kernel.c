@@ -1,7 +1,7 @@
 /* Normalisation over the last dimensions, and over neighbouring channels. */
 #include <math.h>
 
-#include "shared/ops/normalization/response.h"
+#include "shared/ops/normalization/response_rule.h"
 #include "worker/reference/broadcast.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -162,7 +162,7 @@ lrn_compute(KernelContext *context)
     int64_t radius = 0;
     TRY(check_channels(context, 1));
     int channels = context->inputs[0].shape.rank - 1;
-    TRY(response_radius(context, context->inputs[0].shape.dims[channels], &radius));
+    TRY(response_radius(context->call, context->node, context->inputs[0].shape.dims[channels], &radius));
     Response response = {
         .before = radius,
         .after = radius,

@@ -26,6 +26,28 @@ int cuda_pool_largest(CudaType type, const CudaPool *pool, cudaStream_t stream);
 /* Floating types. */
 int cuda_pool_mean(CudaType type, const CudaPool *pool, cudaStream_t stream);
 
+/* The way in which a pool's gradient goes back to the elements of its windows: all of it to the first largest
+ * one (a number, unless the first of all is NaN), all to each of those that are equal to the largest number,
+ * or equal parts to all. */
+typedef enum CudaPoolShare {
+    CUDA_POOL_FIRST_LARGEST,
+    CUDA_POOL_EVERY_LARGEST,
+    CUDA_POOL_EVENLY
+} CudaPoolShare;
+
+typedef struct CudaPoolGradient {
+    CudaWindow window; /* without dilation */
+    const void *image; /* not read where all have equal parts */
+    const void *gradients;
+    void *largest; /* room for an int64_t, or an element, for each window; not used where all have equal parts
+                    */
+    void *output;
+} CudaPoolGradient;
+
+/* Floating types. */
+int cuda_pool_gradient(
+    CudaPoolShare share, CudaType type, const CudaPoolGradient *gradient, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,17 @@ typedef struct CudaResponse {
 int cuda_response(
     CudaType type, const CudaResponse *response, const void *input, void *output, cudaStream_t stream);
 
+/* Computes the gradient of the input from that of the output. Floating types. */
+typedef struct CudaResponseGradient {
+    CudaResponse response;
+    const void *gradients;
+    const void *input;
+    const void *output;
+    void *result;
+} CudaResponseGradient;
+
+int cuda_response_gradient(CudaType type, const CudaResponseGradient *gradient, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -22,6 +22,24 @@ responses_are_normalised_over_channels(void **state)
 }
 
 static void
+gradients_of_responses(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "LRNGrad", .inputs = {"T[2,3,3,13]", "T[2,3,3,13]", "T[2,3,3,13]"}},
+        {.op = "LRNGrad",
+            .attrs = "depth_radius=1; bias=2; alpha=0.5; beta=0.75",
+            .inputs = {"T[1,9,8,5]", "T[1,9,8,5]", "T[1,9,8,5]"}},
+        {.op = "LRNGrad",
+            .attrs = "depth_radius=0",
+            .inputs = {"T[1,1,1,3] 1 2 3", "T[1,1,1,3] nan inf 1", "T[1,1,1,3] 1 1 1"}},
+        {.op = "LRNGrad", .attrs = "depth_radius=-1", .inputs = {"T[1,1,1,1]", "T[1,1,1,1]", "T[1,1,1,1]"}},
+        {.op = "LRNGrad", .inputs = {"T[0,1,1,3]", "T[0,1,1,3]", "T[0,1,1,3]"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
 no_elements_and_more_than_a_block_has_threads(void **state)
 {
     (void)state;
@@ -45,6 +63,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(responses_are_normalised_over_channels),
+        cmocka_unit_test(gradients_of_responses),
         cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
