@@ -60,7 +60,7 @@ make_notes(KernelContext *context, Dtype dtype, const CudaChannels *channels, No
     enum { PAIR = 2, PAIRS = 2 };
     Dtype noted = dtype == DTYPE_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
     Shape chunks = shape_vector(PAIR * cuda_batch_chunks(channels) * channels->size);
-    Shape pairs = shape_vector(PAIR * PAIRS * channels->size);
+    Shape pairs = shape_vector(channels->size * PAIRS * PAIR);
     TRY(scratch_new(context, noted, &chunks, &ret_notes->chunks));
     return scratch_new(context, noted, &pairs, &ret_notes->channels);
 }
