@@ -196,6 +196,50 @@ static const CudaKernelCase movements[] = {
     {"onnx::ConstantOfShape", "value=T[1] numbers 3; dtype=T", {"int64[1] 0"}},
 };
 
+static const CudaKernelCase diagonals[] = {
+    {"MatrixDiag", NULL, {"T[2,3]"}},
+    {"MatrixDiag", NULL, {"T[2,33]"}},
+    {"MatrixDiag", NULL, {"T[0,3]"}},
+    {"MatrixDiagV2", NULL, {"T[2,3,4]", "int32[2] -1 1", "int32[] 4", "int32[] 4", "T[]"}},
+    {"MatrixDiagV2", NULL, {"T[300]", "int32[] 2", "int32[] -1", "int32[] -1", "T[]"}},
+    {"MatrixDiagV2", NULL, {"T[0]", "int32[] 0", "int32[] -1", "int32[] -1", "T[]"}},
+    {"MatrixDiagV3", "align=RIGHT_LEFT", {"T[2,3,4]", "int32[2] -1 1", "int32[] 5", "int32[] 4", "T[]"}},
+    {"MatrixDiagV3", "align=LEFT_RIGHT", {"T[3,19]", "int32[2] -1 1", "int32[] 19", "int32[] 19", "T[]"}},
+    {"MatrixDiagV3", NULL, {"T[0,3]", "int32[] 0", "int32[] -1", "int32[] -1", "T[]"}},
+    {"MatrixDiagPart", NULL, {"T[2,3,4]"}},
+    {"MatrixDiagPart", NULL, {"T[2,19,17]"}},
+    {"MatrixDiagPart", NULL, {"T[2,0,3]"}},
+    {"MatrixDiagPartV2", NULL, {"T[2,3,4]", "int32[2] -2 3", "T[]"}},
+    {"MatrixDiagPartV2", NULL, {"T[19,17]", "int32[] -3", "T[]"}},
+    {"MatrixDiagPartV2", NULL, {"T[0,3,4]", "int32[2] -1 1", "T[]"}},
+    {"MatrixDiagPartV3", "align=RIGHT_RIGHT", {"T[2,3,4]", "int32[2] -2 3", "T[]"}},
+    {"MatrixDiagPartV3", "align=LEFT_LEFT", {"T[19,17]", "int32[2] -3 3", "T[]"}},
+    {"MatrixDiagPartV3", NULL, {"T[0,3,4]", "int32[2] -1 1", "T[]"}},
+    {"MatrixSetDiag", NULL, {"T[2,3,4]", "T[2,3]"}},
+    {"MatrixSetDiag", NULL, {"T[19,17]", "T[17]"}},
+    {"MatrixSetDiag", NULL, {"T[0,3,4]", "T[0,3]"}},
+    {"MatrixSetDiagV2", NULL, {"T[2,3,4]", "T[2,3,3]", "int32[2] -1 1"}},
+    {"MatrixSetDiagV2", NULL, {"T[19,17]", "T[16]", "int32[] 1"}},
+    {"MatrixSetDiagV2", NULL, {"T[0,3,4]", "T[0,3]", "int32[] 0"}},
+    {"MatrixSetDiagV3", "align=LEFT_RIGHT", {"T[2,3,4]", "T[2,3,3]", "int32[2] -1 1"}},
+    {"MatrixSetDiagV3", NULL, {"T[19,17]", "T[3,17]", "int32[2] -1 1"}},
+    {"MatrixSetDiagV3", NULL, {"T[0,3,4]", "T[0,3]", "int32[] 0"}},
+    {"Diag", NULL, {"T[2,3]"}},
+    {"Diag", NULL, {"T[33]"}},
+    {"Diag", NULL, {"T[0]"}},
+    {"DiagPart", NULL, {"T[2,3,2,3]"}},
+    {"DiagPart", NULL, {"T[33,33]"}},
+    {"DiagPart", NULL, {"T[0,0]"}},
+    {"SpaceToBatch", "block_size=2", {"T[1,4,6,1]", "int32[2,2] 0 0 1 1"}},
+    {"SpaceToBatch", "block_size=3", {"T[2,9,9,2]", "int32[2,2] 0 0 0 0"}},
+    {"SpaceToBatch", "block_size=2", {"T[0,4,6,1]", "int32[2,2] 0 0 1 1"}},
+    {"BatchToSpace", "block_size=2", {"T[4,2,3,1]", "int32[2,2] 0 1 1 0"}},
+    {"BatchToSpace", "block_size=3", {"T[9,5,4,2]", "int32[2,2] 0 0 0 0"}},
+    {"BatchToSpace", "block_size=2", {"T[0,2,3,1]", "int32[2,2] 0 1 1 0"}},
+    {"ParallelConcat", "shape=[3,111]", {"T[1,111]", "T[1,111]", "T[1,111]"}},
+    {"ParallelConcat", "shape=[2,0]", {"T[1,0]", "T[1,0]"}},
+};
+
 static const CudaKernelCase borders[] = {
     {"MirrorPad", "mode=REFLECT", {"T[3,4]", "int32[2,2] 2 1 0 3"}},
     {"MirrorPad", "mode=SYMMETRIC", {"T[3,111]", "int64[2,2] 3 1 0 7"}},
@@ -634,6 +678,7 @@ moved_elements(void **state)
 {
     (void)state;
     cuda_kernels_compare(movements, COUNT_OF(movements));
+    cuda_kernels_compare(diagonals, COUNT_OF(diagonals));
     cuda_kernels_compare(borders, COUNT_OF(borders));
 }
 

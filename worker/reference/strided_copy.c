@@ -49,6 +49,17 @@ is_empty(const StridedCopy *copy)
     return false;
 }
 
+StridedCopy
+strided_reverse(const StridedCopy *copy)
+{
+    StridedCopy turned = *copy;
+    memcpy(turned.from, copy->to, sizeof copy->to);
+    memcpy(turned.to, copy->from, sizeof copy->from);
+    turned.from_offset = copy->to_offset;
+    turned.to_offset = copy->from_offset;
+    return turned;
+}
+
 bool
 strided_simplify(const StridedCopy *copy, StridedCopy *ret_copy)
 {

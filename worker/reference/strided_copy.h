@@ -24,6 +24,9 @@ void strides_dense(const Shape *shape, int64_t *ret_strides);
 /* Both tensors have the same dtype, which is copyable. */
 void strided_copy(const StridedCopy *copy, const Tensor *from, Tensor *to);
 
+/* Returns the copy back: from where this one goes to. */
+StridedCopy strided_reverse(const StridedCopy *copy);
+
 /* Drops dimensions of one element, and merges neighbours that are contiguous on both sides; one dimension is
  * left at least. Returns false when nothing is to be copied. */
 MUST_USE bool strided_simplify(const StridedCopy *copy, StridedCopy *ret_copy);

@@ -2,6 +2,7 @@
 #include "shared/ops/diagonal/rule.h"
 #include "worker/reference/band.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 
 static bool
@@ -10,61 +11,47 @@ supports_copyable(const Node *node)
     return dtype_is_copyable(node->output_dtypes[0]);
 }
 
-typedef struct Bytes {
-    char *data;
-    size_t size; /* bytes of an element */
-} Bytes;
-
-static void
-copy_element(const Bytes *from, int64_t from_index, const Bytes *to, int64_t to_index)
+/* The copy of one diagonal of each matrix from the matrices to their packed diagonals. */
+static StridedCopy
+diagonal_copy(const Diagonals *diagonals, int64_t diagonal)
 {
-    memcpy(to->data + (size_t)to_index * to->size, from->data + (size_t)from_index * from->size, to->size);
-}
-
-/* The matrices and their packed diagonals, between which elements are copied. */
-typedef struct Sides {
-    const Diagonals *diagonals;
-    Bytes matrices;
-    Bytes packs;
-    bool to_matrix;
-} Sides;
-
-/* Copies one diagonal between the matrix at element `matrix` and the packed diagonals at element `packed`. */
-static void
-copy_diagonal(const Sides *sides, int64_t diagonal, int64_t matrix, int64_t packed)
-{
-    const Diagonals *diagonals = sides->diagonals;
     int64_t length = diagonals_length(diagonals, diagonal);
     bool is_right = diagonal >= 0 ? diagonals->is_upper_right : diagonals->is_lower_right;
-    int64_t row = packed + (diagonals->upper - diagonal) * diagonals->length_max +
-                  (is_right ? diagonals->length_max - length : 0);
-    int64_t first = matrix + (diagonal >= 0 ? diagonal : -diagonal * diagonals->columns);
-    for (int64_t n = 0; n < length; n++) {
-        int64_t position = first + n * (diagonals->columns + 1);
-        if (sides->to_matrix) {
-            copy_element(&sides->packs, row + n, &sides->matrices, position);
-        } else {
-            copy_element(&sides->matrices, position, &sides->packs, row + n);
-        }
-    }
-}
-
-static void
-copy_all(const Diagonals *diagonals, const Tensor *matrices, const Tensor *packs, bool to_matrix)
-{
-    size_t size = dtype_size(matrices->dtype);
-    Sides sides = {diagonals, {matrices->data, size}, {packs->data, size}, to_matrix};
-    int64_t area = diagonals->rows * diagonals->columns;
     int64_t band = (diagonals->upper - diagonals->lower + 1) * diagonals->length_max;
     int64_t count = 1;
     for (int index = 0; index < diagonals->batch.rank; index++) {
         count *= diagonals->batch.dims[index];
     }
-    for (int64_t n = 0; n < count && area > 0 && band > 0; n++) {
-        for (int64_t diagonal = diagonals->lower; diagonal <= diagonals->upper; diagonal++) {
-            copy_diagonal(&sides, diagonal, n * area, n * band);
-        }
+    return (StridedCopy){
+        .rank = 2,
+        .dims = {count, length < 0 ? 0 : length},
+        .from = {diagonals->rows * diagonals->columns, diagonals->columns + 1},
+        .to = {band, 1},
+        .from_offset = diagonal >= 0 ? diagonal : -diagonal * diagonals->columns,
+        .to_offset = (diagonals->upper - diagonal) * diagonals->length_max +
+                     (is_right ? diagonals->length_max - length : 0),
+    };
+}
+
+static Status
+pack_diagonals(KernelContext *context, const Diagonals *diagonals, const Tensor *matrices, Tensor *packs)
+{
+    for (int64_t diagonal = diagonals->lower; diagonal <= diagonals->upper; diagonal++) {
+        StridedCopy copy = diagonal_copy(diagonals, diagonal);
+        TRY(move_elements(context, &copy, matrices, packs));
     }
+    return STATUS_OK;
+}
+
+static Status
+unpack_diagonals(KernelContext *context, const Diagonals *diagonals, const Tensor *packs, Tensor *matrices)
+{
+    for (int64_t diagonal = diagonals->lower; diagonal <= diagonals->upper; diagonal++) {
+        StridedCopy pack = diagonal_copy(diagonals, diagonal);
+        StridedCopy copy = strided_reverse(&pack);
+        TRY(move_elements(context, &copy, packs, matrices));
+    }
+    return STATUS_OK;
 }
 
 /* Fills with the padding value of input `input`, or with zero when there is none. */
@@ -72,14 +59,12 @@ static Status
 fill_padding(KernelContext *context, uint32_t input, Tensor *output)
 {
     if (input >= context->input_count) {
-        fill_zero(output);
-        return STATUS_OK;
+        return move_zeros_into(context, output);
     }
     if (tensor_element_count(&context->inputs[input]) != 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the padding value is not one value");
     }
-    fill_element(output, context->inputs[input].data);
-    return STATUS_OK;
+    return move_element_into(context, output, context->inputs[input].data);
 }
 
 static Status
@@ -92,8 +77,7 @@ diag_compute(KernelContext *context)
     TRY(diagonals_to_matrix(context->call, &inference.context, &diagonals));
     TRY(kernel_output(context, 0, context->inputs[0].dtype, &diagonals.output, &output));
     TRY(fill_padding(context, 4, output));
-    copy_all(&diagonals, output, &context->inputs[0], true);
-    return STATUS_OK;
+    return unpack_diagonals(context, &diagonals, &context->inputs[0], output);
 }
 
 static Status
@@ -106,8 +90,7 @@ diag_part_compute(KernelContext *context)
     TRY(diagonals_of_matrix(context->call, &inference.context, &diagonals));
     TRY(kernel_output(context, 0, context->inputs[0].dtype, &diagonals.output, &output));
     TRY(fill_padding(context, 2, output));
-    copy_all(&diagonals, &context->inputs[0], output, false);
-    return STATUS_OK;
+    return pack_diagonals(context, &diagonals, &context->inputs[0], output);
 }
 
 static Status
@@ -119,11 +102,20 @@ set_diag_compute(KernelContext *context)
     kernel_inference(context, NULL, &inference);
     TRY(diagonals_of_matrix(context->call, &inference.context, &diagonals));
     TRY(kernel_output(context, 0, context->inputs[0].dtype, &diagonals.output, &output));
-    if (tensor_element_count(output) > 0) {
-        memcpy(output->data, context->inputs[0].data, tensor_byte_size(output));
-    }
-    copy_all(&diagonals, output, &context->inputs[1], true);
-    return STATUS_OK;
+    StridedCopy whole = {.rank = 1, .dims = {tensor_element_count(output)}, .from = {1}, .to = {1}};
+    TRY(move_elements(context, &whole, &context->inputs[0], output));
+    return unpack_diagonals(context, &diagonals, &context->inputs[1], output);
+}
+
+typedef struct Bytes {
+    char *data;
+    size_t size; /* bytes of an element */
+} Bytes;
+
+static void
+copy_element(const Bytes *from, int64_t from_index, const Bytes *to, int64_t to_index)
+{
+    memcpy(to->data + (size_t)to_index * to->size, from->data + (size_t)from_index * from->size, to->size);
 }
 
 static Status
@@ -147,19 +139,23 @@ band_part_compute(KernelContext *context)
     return STATUS_OK;
 }
 
+/* The copy of the main diagonal of a square of `count` × `count` elements to a vector. */
+static StridedCopy
+main_diagonal_copy(int64_t count)
+{
+    return (StridedCopy){.rank = 1, .dims = {count}, .from = {count + 1}, .to = {1}};
+}
+
 static Status
 diag_square_compute(KernelContext *context)
 {
+    const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    fill_zero(output);
-    int64_t count = tensor_element_count(&context->inputs[0]);
-    Bytes from = {context->inputs[0].data, dtype_size(output->dtype)};
-    Bytes to = {output->data, from.size};
-    for (int64_t n = 0; n < count; n++) {
-        copy_element(&from, n, &to, n * (count + 1));
-    }
-    return STATUS_OK;
+    TRY(move_zeros_into(context, output));
+    StridedCopy part = main_diagonal_copy(tensor_element_count(input));
+    StridedCopy copy = strided_reverse(&part);
+    return move_elements(context, &copy, input, output);
 }
 
 static Status
@@ -167,13 +163,8 @@ diag_square_part_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    int64_t count = tensor_element_count(output);
-    Bytes from = {context->inputs[0].data, dtype_size(output->dtype)};
-    Bytes to = {output->data, from.size};
-    for (int64_t n = 0; n < count; n++) {
-        copy_element(&from, n * (count + 1), &to, n);
-    }
-    return STATUS_OK;
+    StridedCopy copy = main_diagonal_copy(tensor_element_count(output));
+    return move_elements(context, &copy, &context->inputs[0], output);
 }
 
 static const Kernel diagonal_kernels[] = {

@@ -51,17 +51,6 @@ plan_position(const Blocks *blocks, int64_t number, Sides *sides)
     }
 }
 
-static StridedCopy
-reverse_copy(const StridedCopy *copy)
-{
-    StridedCopy turned = *copy;
-    memcpy(turned.from, copy->to, sizeof copy->to);
-    memcpy(turned.to, copy->from, sizeof copy->from);
-    turned.from_offset = copy->to_offset;
-    turned.to_offset = copy->from_offset;
-    return turned;
-}
-
 static bool
 supports_copyable(const Node *node)
 {
@@ -91,7 +80,7 @@ compute_blocks(KernelContext *context)
         .batch = to_batch ? &output->shape : &input->shape};
     for (int64_t number = 0; number < positions && tensor_element_count(input) > 0; number++) {
         plan_position(&blocks, number, &sides);
-        StridedCopy copy = to_batch ? sides.copy : reverse_copy(&sides.copy);
+        StridedCopy copy = to_batch ? sides.copy : strided_reverse(&sides.copy);
         TRY(move_elements(context, &copy, input, output));
     }
     return STATUS_OK;
