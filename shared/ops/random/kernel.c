@@ -1,149 +1,10 @@
-/* Random numbers, in TensorFlow's order: a node's first run begins where its seeds say, and every run
- * begins where the one before stopped. */
+/* Random numbers, in TensorFlow's order. */
 #include <math.h>
-#include <stdio.h>
 
-#include "shared/base/atomic.h"
-#include "shared/base/memory.h"
-#include "shared/base/random.h"
 #include "worker/reference/elements.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/philox.h"
+#include "worker/reference/random_sequence.h"
 #include "worker/reference/scratch.h"
-#include "worker/runtime/resource.h"
-
-enum { KEY_EXTRA_SIZE = 64 }; /* two seeds in decimal, and the separators */
-
-/* The position in its random sequence at which a node continues. A node with seeds continues where the
- * session's last run of it stopped, whatever the signature (TensorFlow keeps its kernel for the session
- * and the node's name). Without seeds, or without a session, it continues after this partition's last run. */
-typedef struct Sequence {
-    Resource resource;
-    Philox start;
-    uint64_t used; /* atomic; counters handed out */
-} Sequence;
-
-/* The state of a kernel. */
-typedef struct RandomNode {
-    Sequence *own; /* for runs whose session keeps none */
-    bool is_seeded;
-    size_t key_size;
-    char key[]; /* its name in the session, where no variable's has a ':'; nodes of other graphs have other
-                 * seeds */
-} RandomNode;
-
-static void
-sequence_free(Resource *resource)
-{
-    memory_free(resource);
-}
-
-static const ResourceType sequence_type = {.name = "a random sequence", .free = sequence_free};
-
-static Status
-sequence_make(Call *call, const void *context, Resource **ret_resource)
-{
-    const Philox *start = context;
-    Sequence *sequence = memory_new(1, sizeof *sequence);
-    if (sequence == NULL) {
-        return call_fail_memory(call, "a random sequence");
-    }
-    resource_init(&sequence->resource, &sequence_type);
-    sequence->start = *start;
-    *ret_resource = &sequence->resource;
-    return STATUS_OK;
-}
-
-static RandomNode *
-random_node_new(const Node *node, const uint64_t seeds[2])
-{
-    size_t capacity = node->name.size + KEY_EXTRA_SIZE;
-    RandomNode *random = memory_new(1, sizeof *random + capacity);
-    if (random != NULL) {
-        random->is_seeded = seeds[0] != 0 || seeds[1] != 0;
-        random->key_size = (size_t)snprintf(random->key, capacity, "%.*s:%llu:%llu", SLICE_PRINT(node->name),
-            (unsigned long long)seeds[0], (unsigned long long)seeds[1]);
-    }
-    return random;
-}
-
-/* Implements Kernel.create for ops with the attributes "seed" and "seed2". */
-static Status
-random_sequence_create(Call *call, const Node *node, void **ret_state)
-{
-    uint64_t seeds[2] = {(uint64_t)node_attr_int(node, "seed"), (uint64_t)node_attr_int(node, "seed2")};
-    Resource *own = NULL;
-    RandomNode *random = random_node_new(node, seeds);
-    if (random == NULL) {
-        return call_fail_memory(call, "a random sequence");
-    }
-    if (!random->is_seeded) {
-        random_bytes(seeds, sizeof seeds);
-    }
-    Philox start = philox_seeded(seeds[0], seeds[1]);
-    Status status = sequence_make(call, &start, &own);
-    if (status != STATUS_OK) {
-        memory_free(random);
-        return status;
-    }
-    random->own = (Sequence *)(void *)own;
-    *ret_state = random;
-    return STATUS_OK;
-}
-
-static void
-random_sequence_destroy(void *state)
-{
-    RandomNode *random = state;
-    if (random != NULL) {
-        resource_unref(&random->own->resource);
-        memory_free(random);
-    }
-}
-
-/* Returns a new reference. */
-static Status
-sequence_of(KernelContext *context, Sequence **ret_sequence)
-{
-    const RandomNode *random = context->state;
-    Resource *resource = NULL;
-    if (!random->is_seeded || context->container == NULL) {
-        *ret_sequence = random->own;
-        (void)resource_ref(&random->own->resource);
-        return STATUS_OK;
-    }
-    ContainerEntry entry = {
-        .name = slice_of(random->key, random->key_size),
-        .type = &sequence_type,
-        .make = sequence_make,
-        .context = &random->own->start,
-    };
-    TRY(container_obtain(context->call, context->container, &entry, &resource));
-    *ret_sequence = (Sequence *)(void *)resource;
-    return STATUS_OK;
-}
-
-/* Reserves the next `counters` counters, of four words each, for the caller. */
-static Status
-random_sequence_reserve(KernelContext *context, uint64_t counters, Philox *ret_start)
-{
-    Sequence *sequence = NULL;
-    TRY(sequence_of(context, &sequence));
-    *ret_start = sequence->start;
-    philox_skip(ret_start, atomic_fetch_add_relaxed(&sequence->used, counters));
-    resource_unref(&sequence->resource);
-    return STATUS_OK;
-}
-
-/* TensorFlow reserves this many words for an output, so that distributions may draw again; the next run
- * begins as many counters, of four words each, further on. */
-enum { WORDS_PER_OUTPUT = 256, COUNTERS_PER_OUTPUT = 256 };
-
-static Status
-reserve_outputs(KernelContext *context, int64_t outputs, Philox *ret_start)
-{
-    return random_sequence_reserve(context, (uint64_t)outputs * COUNTERS_PER_OUTPUT, ret_start);
-}
 
 enum { GROUP_MAX = 4 };
 
@@ -283,7 +144,7 @@ fill_output(KernelContext *context, const Distribution *distributions, Philox st
     AUTO_TENSOR values = {0};
     TRY(scratch_new(context, DTYPE_FLOAT64, shape, &values));
     int64_t count = tensor_element_count(&values);
-    int64_t apart = distribution->draws_again ? distribution->group * WORDS_PER_OUTPUT / PHILOX_WORDS : 1;
+    int64_t apart = distribution->draws_again ? random_counters_apart(distribution->group) : 1;
     for (int64_t n = 0; n < count; n += distribution->group) {
         double group[GROUP_MAX];
         Philox philox = start;
@@ -305,18 +166,8 @@ draw_next(KernelContext *context, const Distribution *distributions)
     if (!shape_element_count(&shape, &count)) {
         return STATUS_INTERNAL;
     }
-    TRY(reserve_outputs(context, count, &start));
+    TRY(random_sequence_reserve_outputs(context, count, &start));
     return fill_output(context, distributions, start, &shape);
-}
-
-static Status
-read_seed(KernelContext *context, Philox *ret_philox)
-{
-    int64_t seeds[2] = {0};
-    size_t count = 0;
-    TRY(kernel_input_ints(context, 1, seeds, 2, &count));
-    *ret_philox = philox_scrambled((uint64_t)seeds[0], (uint64_t)seeds[1]);
-    return STATUS_OK;
 }
 
 static Status
@@ -325,7 +176,7 @@ draw_stateless(KernelContext *context, const Distribution *distributions)
     Shape shape;
     Philox philox;
     TRY(output_shapes(context, &shape));
-    TRY(read_seed(context, &philox));
+    TRY(random_stateless(context, &philox));
     return fill_output(context, distributions, philox, &shape);
 }
 
@@ -354,22 +205,6 @@ integer_supports(const Node *node)
     return node->output_dtypes[0] == DTYPE_INT32 || node->output_dtypes[0] == DTYPE_INT64;
 }
 
-/* Reads inputs low and low + 1: the lowest number, and the one above the highest. */
-static Status
-read_range(KernelContext *context, uint32_t low, int64_t *ret_minimum, uint64_t *ret_range)
-{
-    int64_t maximum = 0;
-    size_t counts[2];
-    TRY(kernel_input_ints(context, low, ret_minimum, 1, &counts[0]));
-    TRY(kernel_input_ints(context, low + 1, &maximum, 1, &counts[1]));
-    if (counts[0] != 1 || counts[1] != 1 || *ret_minimum >= maximum) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "minval is %lld, not below maxval, %lld",
-            (long long)*ret_minimum, (long long)maximum);
-    }
-    *ret_range = (uint64_t)maximum - (uint64_t)*ret_minimum;
-    return STATUS_OK;
-}
-
 static void
 fill_integers(Philox philox, int64_t minimum, uint64_t range, Tensor *output)
 {
@@ -396,8 +231,8 @@ uniform_int_compute(KernelContext *context)
     Philox start;
     TRY(output_new(context, &output));
     if (tensor_element_count(output) > 0) {
-        TRY(read_range(context, 1, &minimum, &range));
-        TRY(reserve_outputs(context, tensor_element_count(output), &start));
+        TRY(random_range(context, 1, &minimum, &range));
+        TRY(random_sequence_reserve_outputs(context, tensor_element_count(output), &start));
         fill_integers(start, minimum, range, output);
     }
     return STATUS_OK;
@@ -411,8 +246,8 @@ stateless_int_compute(KernelContext *context)
     int64_t minimum = 0;
     uint64_t range = 0;
     TRY(output_new(context, &output));
-    TRY(read_seed(context, &philox));
-    TRY(read_range(context, 2, &minimum, &range));
+    TRY(random_stateless(context, &philox));
+    TRY(random_range(context, 2, &minimum, &range));
     fill_integers(philox, minimum, range, output);
     return STATUS_OK;
 }
@@ -512,9 +347,9 @@ multinomial_compute(KernelContext *context)
     if (classes == 0 && tensor_element_count(output) > 0) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "there must be at least one class");
     }
-    int64_t words = (samples + 3) / 4 * 4 * 2 * output->shape.dims[0];
+    int64_t words = random_words_of_classes(samples, output->shape.dims[0]);
     Philox start;
-    TRY(reserve_outputs(context, words, &start));
+    TRY(random_sequence_reserve_outputs(context, words, &start));
     PhiloxStream stream = philox_stream(start);
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
         double *sums = (double *)logits.data + n / samples * classes;
