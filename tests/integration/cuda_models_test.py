@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(FOLDER, "../support"))
 from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import light_models  # noqa: E402
 from digits_network import DigitsNetwork  # noqa: E402
+from graph_builder import GraphBuilder, Type  # noqa: E402
 import onnx_networks  # noqa: E402
 import sluice  # noqa: E402
 import tensorflow_bert  # noqa: E402
@@ -272,6 +273,41 @@ def the_training_of_a_network_runs_there():
     _compare([TrainedModel("momentum", "resource", tolerance), TrainedModel("adam", "resource", tolerance)])
 
 
+def _numbers_of_three_steps(cluster):
+    """What random nodes with seeds give in three steps of a session, and where they ran."""
+    builder = GraphBuilder()
+    shape = builder.constant("int32", [1], [777])
+    seeds = {"seed": 3, "seed2": 5}
+    uniform = builder.add("RandomUniform", shape, T=Type("int32"), dtype=Type("float32"), **seeds)
+    integers = builder.add("RandomUniformInt", shape, builder.constant("int32", [], [-9]), builder.constant("int32", [], [99]),
+                           T=Type("int32"), Tout=Type("int32"), **seeds)
+    client = cluster.client()
+    session = client.session()
+    graph = client.graph(session, builder.document())
+    request = {"fetches": [uniform, integers]}
+    steps = [client.step(session, request)["outputs"] for _ in range(3)]
+    groups = client.plan(session, graph, request)["assignments"]
+    client.send("DELETE", f"/sessions/{session}")
+    return [[step[name]["data"] for name in (uniform, integers)] for step in steps], groups
+
+
+def random_numbers_go_on_from_step_to_step():
+    _need_plugin()
+    with sluice.Cluster(threads=(2,)) as cluster:
+        expected, _ = _numbers_of_three_steps(cluster)
+    os.environ.update(CARD)
+    try:
+        with sluice.Cluster(threads=(2,)) as cluster:
+            numbers, groups = _numbers_of_three_steps(cluster)
+    finally:
+        for name in CARD:
+            os.environ.pop(name)
+    there = [node for group in groups if group["device"] == ON_CARD for node in group["nodes"]]
+    assert any("RandomUniform" in node for node in there), groups
+    assert len({str(step) for step in expected}) == len(expected), "a step gives the numbers of another"
+    assert numbers == expected, "the card draws other numbers"
+
+
 def _light_models(corpus, folder):
     for name, (size, _) in light_models.SIZES.items():
         yield OnnxModel(name, [light_models.write_light(corpus, name, folder)], [_image(1, 3, size, size)], EQUAL_WEIGHTS)
@@ -300,4 +336,4 @@ def the_models_of_the_corpus_run_there():
 
 if __name__ == "__main__":
     run_group([resnet50_runs_there, bert_runs_there, an_encoder_of_tensorflow_runs_there,
-               the_training_of_a_network_runs_there, the_models_of_the_corpus_run_there])
+               the_training_of_a_network_runs_there, random_numbers_go_on_from_step_to_step, the_models_of_the_corpus_run_there])
