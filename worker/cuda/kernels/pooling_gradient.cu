@@ -31,9 +31,9 @@ template <typename T> struct FirstLargest {
     end(const CudaPool &pool, const Place &place, int64_t at, const State &state)
     {
         int64_t first = 0;
-        for (int dimension = 0; dimension < pool.window.rank; dimension++) {
-            int64_t start = place.start[dimension];
-            first += (start < 0 ? 0 : start) * pool.window.input.space[dimension];
+        for (int dimension = 0; dimension < CUDA_WINDOW_RANK_MAX; dimension++) {
+            int64_t start = place.start[dimension] < 0 ? 0 : place.start[dimension];
+            first += dimension < pool.window.rank ? start * pool.window.input.space[dimension] : 0;
         }
         C value = load((const T *)pool.input, place.input + first);
         pool.indices[at] = value == value ? state.offset : first;
