@@ -383,6 +383,17 @@ static const CudaKernelCase shifts[] = {
     {"RightShift", NULL, {"uint16[3] 65535 65535 65535", "uint16[3] 15 16 200"}},
 };
 
+static const CudaKernelCase specials[] = {
+    {"Lgamma", NULL, {"T[7] 0 -1 -1.5 0.5 inf -inf nan"}},
+    {"Digamma", NULL, {"T[7] 0 -1 -1.5 0.5 11 inf nan"}},
+    {"Zeta", NULL, {"T[8] 1 2 2 3 4 0.5 nan 40", "T[8] 1 0.5 -2 -3 -2.5 1 1 3"}},
+    {"Polygamma", NULL, {"T[6] 0 1 2 -1 1.5 3", "T[6] 2 3 0.5 1 1 7"}},
+    {"Igamma", NULL, {"T[8] 1 2 30 0 -1 nan 2 2", "T[8] 0.5 3 20 1 1 1 0 inf"}},
+    {"Igammac", NULL, {"T[8] 1 2 30 0 -1 nan 2 2", "T[8] 0.5 3 20 1 1 1 0 inf"}},
+    {"Betainc", NULL, {"T[6] 1 2 30 0 2 2", "T[6] 0.5 3 20 1 2 2", "T[6] 0.25 0.5 0.75 0.5 0 1.5"}},
+    {"NextAfter", NULL, {"T[6] 0 1 1 inf nan -0", "T[6] 1 2 -2 0 1 0"}},
+};
+
 static const CudaKernelCase generated[] = {
     {"OneHot", NULL, {"int32[5] 0 3 -1 2 4", "int32[] 4", "T[] 1", "T[] 0"}},
     {"OneHot", "axis=0", {"int64[2,3] 0 1 2 3 9 1", "int32[] 3", "T[]", "T[]"}},
@@ -711,6 +722,13 @@ shifts_of_integers(void **state)
 }
 
 static void
+special_functions_at_their_edges(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(specials, COUNT_OF(specials));
+}
+
+static void
 tensors_of_few_numbers(void **state)
 {
     (void)state;
@@ -816,6 +834,7 @@ main(void)
         cmocka_unit_test(resized_images),
         cmocka_unit_test(elements_selected_by_index),
         cmocka_unit_test(divisions_of_integers),
+        cmocka_unit_test(special_functions_at_their_edges),
         cmocka_unit_test(tensors_of_few_numbers),
         cmocka_unit_test(sums_and_extremes_along_lines),
         cmocka_unit_test(reductions_of_dimensions),

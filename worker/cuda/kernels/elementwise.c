@@ -169,6 +169,14 @@ typedef struct MapOp {
     X("onnx::Or", LOGICAL_OR, NULL, NULL)                                                                    \
     X("onnx::Xor", LOGICAL_XOR, NULL, NULL)                                                                  \
     X("onnx::Not", LOGICAL_NOT, NULL, NULL)                                                                  \
+    X("Lgamma", LOGARITHM_OF_GAMMA, NULL, NULL)                                                              \
+    X("Digamma", DIGAMMA, NULL, NULL)                                                                        \
+    X("Zeta", ZETA, NULL, NULL)                                                                              \
+    X("Polygamma", POLYGAMMA, NULL, NULL)                                                                    \
+    X("Igamma", LOWER_GAMMA, NULL, NULL)                                                                     \
+    X("Igammac", UPPER_GAMMA, NULL, NULL)                                                                    \
+    X("Betainc", INCOMPLETE_BETA, NULL, NULL)                                                                \
+    X("NextAfter", NEIGHBOUR, NULL, NULL)                                                                    \
     X("ClipByValue", LIMIT, NULL, NULL)
 
 /* Ops of any number of inputs, folded from the left. */

@@ -138,6 +138,16 @@ extern "C" {
     X(LOGICAL_OR, 2, a || b)                                                                                 \
     X(LOGICAL_XOR, 2, a != b)
 
+/* Functions of floats that compute in double whatever is stored (shared/ops/special/rule.h). */
+#define CUDA_SPECIAL_MAPS(X)                                                                                 \
+    X(LOGARITHM_OF_GAMMA, 1, lgamma((double)a))                                                              \
+    X(DIGAMMA, 1, special_digamma((double)a))                                                                \
+    X(ZETA, 2, special_zeta((double)a, (double)b))                                                           \
+    X(POLYGAMMA, 2, special_polygamma((double)a, (double)b))                                                 \
+    X(LOWER_GAMMA, 2, special_igamma((double)a, (double)b))                                                  \
+    X(UPPER_GAMMA, 2, special_igammac((double)a, (double)b))                                                 \
+    X(INCOMPLETE_BETA, 3, special_betainc((double)a, (double)b, (double)c))
+
 #define CUDA_MAP_NUMBER(name, ...) CUDA_MAP_##name,
 typedef enum CudaMapFunction {
     CUDA_FLOAT_MAPS(CUDA_MAP_NUMBER)   //
@@ -148,6 +158,8 @@ typedef enum CudaMapFunction {
     CUDA_COMPARISONS(CUDA_MAP_NUMBER)  //
     CUDA_INTEGER_MAPS(CUDA_MAP_NUMBER) //
     CUDA_BOOL_MAPS(CUDA_MAP_NUMBER)    //
+    CUDA_SPECIAL_MAPS(CUDA_MAP_NUMBER) //
+    CUDA_MAP_NEIGHBOUR,                /* of a float or a double, in the direction of another */
     CUDA_MAP_COUNT
 } CudaMapFunction;
 #undef CUDA_MAP_NUMBER
@@ -160,6 +172,7 @@ int cuda_map(CudaMapFunction function, CudaType type, const CudaMap *map, cudaSt
 int cuda_map_float(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 int cuda_map_real(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 int cuda_map_test(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
+int cuda_map_special(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 
 /* The integers that a function's second input may be. */
 typedef enum CudaOperandRule { CUDA_ANY_OPERAND, CUDA_NOT_ZERO, CUDA_NOT_NEGATIVE } CudaOperandRule;
