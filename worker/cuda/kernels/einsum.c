@@ -1,5 +1,6 @@
-/* Sums of products over indices: a product of matrices where the equation is one, as it lies in memory; else
- * a kernel that computes one sum at a time. */
+/* Sums of products over indices. Where the equation is a product of matrices, or of batches of them, they are
+ * multiplied as they lie in memory; elements that the output has in another order than a product are moved
+ * afterwards. Else a kernel computes one sum at a time. */
 #include "worker/cuda/kernels/einsum.h"
 
 #include <assert.h>
@@ -9,9 +10,11 @@
 #include "worker/cuda/blas/product.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/matmul.h"
+#include "worker/cuda/kernels/move.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
 
 _Static_assert((int)CUDA_EINSUM_OPERANDS_MAX == (int)EINSUM_OPERANDS_MAX, "the operands of every equation");
 _Static_assert((int)CUDA_EINSUM_RANK_MAX >= (int)SHAPE_RANK_MAX, "the indices of every output");
@@ -116,89 +119,138 @@ owner_of(const CudaIndices *indices, int index)
                    (indices->strides[1][index] != 0 ? OWNED_BY_RIGHT : OWNED_BY_NONE));
 }
 
-/* Returns how many of the first indices are of a batch. */
+/* The indices of an output by their owner, each group in the output's order. Operand `left` is the matrix on
+ * the left. */
+typedef struct ProductIndices {
+    int left;
+    CudaIndices batch;
+    CudaIndices rows;
+    CudaIndices columns;
+    bool is_in_order; /* the output has those of the batch first, then the rows', then the columns' */
+} ProductIndices;
+
+/* Returns the group of an index of the output: 0 for the batch's, 1 for the rows', 2 for the columns'. */
 static int
-count_batch(const CudaIndices *kept)
+group_of(const CudaIndices *kept, int index, int left)
 {
-    int count = 0;
-    while (count < kept->rank && owner_of(kept, count) == OWNED_BY_BOTH) {
-        count++;
-    }
-    return count;
+    Owner owner = owner_of(kept, index);
+    assert(owner != OWNED_BY_NONE); /* else an operand had no elements */
+    return owner == OWNED_BY_BOTH ? 0 : owner == (left == 0 ? OWNED_BY_LEFT : OWNED_BY_RIGHT) ? 1 : 2;
 }
 
-/* Returns whether the output's indices are those of a batch, then one of rows, of columns or of each, and the
- * sums go along one index of both operands at most. */
+/* Adds an index of the output to its group, without its stride in the output. */
+static void
+group_index(const CudaIndices *kept, int index, ProductIndices *product, int *last_group)
+{
+    int64_t strides[CUDA_EINSUM_POSITIONS_MAX] = {kept->strides[0][index], kept->strides[1][index]};
+    CudaIndices *groups[] = {&product->batch, &product->rows, &product->columns};
+    int group = group_of(kept, index, product->left);
+    product->is_in_order = product->is_in_order && group >= *last_group;
+    *last_group = group;
+    add_index(groups[group], kept->sizes[index], strides);
+}
+
+/* Returns whether the sums are products of matrices: each group of the output's indices but the batch's is
+ * one walk through memory, and so are those that are summed over, which both operands have. Sums of which
+ * only a batch is left are none: their rows and columns would be single. */
 static bool
-is_product(const CudaEinsum *einsum)
+find_product(const CudaEinsum *einsum, ProductIndices *ret_product)
 {
     const CudaIndices *kept = &einsum->kept;
-    if (einsum->operand_count != 2 || einsum->folded.rank > 1 ||
+    int last_group = 0;
+    if (einsum->operand_count != 2 || einsum->count == 0 || einsum->folded.rank > 1 || kept->rank == 0 ||
         (einsum->folded.rank == 1 && owner_of(&einsum->folded, 0) != OWNED_BY_BOTH)) {
         return false;
     }
-    int batch_rank = count_batch(kept);
-    int rest = kept->rank - batch_rank;
-    int owners = 0;
-    for (int index = batch_rank; index < kept->rank; index++) {
-        Owner owner = owner_of(kept, index);
-        if (owner == OWNED_BY_NONE || owner == OWNED_BY_BOTH) {
-            return false;
-        }
-        owners |= (int)owner;
+    *ret_product = (ProductIndices){
+        .left = owner_of(kept, kept->rank - 1) == OWNED_BY_LEFT ? 1 : 0, .is_in_order = true};
+    for (int index = 0; index < kept->rank; index++) {
+        group_index(kept, index, ret_product, &last_group);
     }
-    return batch_rank <= CUDA_BATCH_RANK_MAX && (rest == 1 || (rest == 2 && owners == OWNED_BY_BOTH));
+    return ret_product->batch.rank <= CUDA_BATCH_RANK_MAX && ret_product->rows.rank <= 1 &&
+           ret_product->columns.rank <= 1 && ret_product->rows.rank + ret_product->columns.rank > 0;
 }
 
-/* Returns the matrix that operand `operand` is, whose own index of the output is `own`, or -1: it has none.
- */
+/* Returns the matrix that operand `operand` is, of which `own` are the rows or the columns. */
 static CudaMatrix
-read_matrix(const CudaEinsum *einsum, int operand, int own, int batch_rank, bool is_left)
+read_matrix(
+    const CudaEinsum *einsum, const CudaIndices *batch, const CudaIndices *own, int operand, bool is_left)
 {
-    int64_t own_step = own < 0 ? 0 : einsum->kept.strides[operand][own];
+    int64_t own_step = own->rank == 0 ? 0 : own->strides[operand][0];
     int64_t folded_step = einsum->folded.rank == 0 ? 0 : einsum->folded.strides[operand][0];
     CudaMatrix matrix = {.data = einsum->operands[operand],
         .row_step = is_left ? own_step : folded_step,
         .column_step = is_left ? folded_step : own_step};
-    for (int index = 0; index < batch_rank; index++) {
-        matrix.batch_steps[index] = einsum->kept.strides[operand][index];
+    for (int index = 0; index < batch->rank; index++) {
+        matrix.batch_steps[index] = batch->strides[operand][index];
     }
     return matrix;
 }
 
-/* Returns the sums as products of matrices: the operand that has the last index is on the right. */
 static CudaProduct
-read_product(const CudaEinsum *einsum)
+read_product(const CudaEinsum *einsum, const ProductIndices *indices, void *output)
 {
-    const CudaIndices *kept = &einsum->kept;
-    int batch_rank = count_batch(kept);
-    int last = kept->rank - 1;
-    int right = owner_of(kept, last) == OWNED_BY_RIGHT ? 1 : 0;
-    int rows = last - 1 >= batch_rank ? last - 1 : -1;
-    CudaProduct product = {.a = read_matrix(einsum, 1 - right, rows, batch_rank, true),
-        .b = read_matrix(einsum, right, last, batch_rank, false),
-        .output = einsum->output,
-        .rows = rows < 0 ? 1 : kept->sizes[rows],
-        .columns = kept->sizes[last],
+    CudaProduct product = {.a = read_matrix(einsum, &indices->batch, &indices->rows, indices->left, true),
+        .b = read_matrix(einsum, &indices->batch, &indices->columns, 1 - indices->left, false),
+        .output = output,
+        .rows = indices->rows.rank == 0 ? 1 : indices->rows.sizes[0],
+        .columns = indices->columns.rank == 0 ? 1 : indices->columns.sizes[0],
         .depth = einsum->count,
-        .batch_rank = batch_rank,
+        .batch_rank = indices->batch.rank,
         .alpha = 1};
-    for (int index = 0; index < batch_rank; index++) {
-        product.batch_sizes[index] = kept->sizes[index];
+    for (int index = 0; index < indices->batch.rank; index++) {
+        product.batch_sizes[index] = indices->batch.sizes[index];
     }
     return product;
 }
 
 static Status
-multiply(KernelContext *context, CudaType type, const CudaEinsum *einsum)
+multiply(KernelContext *context, CudaType type, const CudaProduct *product)
 {
-    CudaProduct product = read_product(einsum);
     CudaEpilogue rest;
     BlasRefusal refusal = BLAS_ACCEPTED;
-    TRY(blas_multiply(context, type, &product, &refusal, &rest));
+    TRY(blas_multiply(context, type, product, &refusal, &rest));
     assert(refusal != BLAS_ACCEPTED || cuda_epilogue_is_empty(&rest));
-    int error = refusal == BLAS_ACCEPTED ? 0 : cuda_multiply(type, &product, cuda_stream(context));
+    int error = refusal == BLAS_ACCEPTED ? 0 : cuda_multiply(type, product, cuda_stream(context));
     return cuda_check(context->call, error, "a product of an einsum");
+}
+
+/* Moves products to the places that the output has for them. */
+static Status
+move_products(
+    KernelContext *context, const CudaEinsum *einsum, const ProductIndices *indices, const Tensor *products)
+{
+    const CudaIndices *kept = &einsum->kept;
+    CudaMove move = {
+        .from = products->data, .to = einsum->output, .count = einsum->result_count, .rank = kept->rank};
+    int64_t stride = 1;
+    for (int group = 2; group >= 0; group--) {
+        for (int index = kept->rank - 1; index >= 0; index--) {
+            if (group_of(kept, index, indices->left) == group) {
+                move.strides[0][index] = stride;
+                stride *= kept->sizes[index];
+            }
+        }
+    }
+    for (int index = 0; index < kept->rank; index++) {
+        move.sizes[index] = kept->sizes[index];
+        move.strides[1][index] = kept->strides[CUDA_EINSUM_OPERANDS_MAX][index];
+    }
+    int error = cuda_move(dtype_size(products->dtype), &move, cuda_stream(context));
+    return cuda_check(context->call, error, "a move of products");
+}
+
+static Status
+compute_product(
+    KernelContext *context, const CudaEinsum *einsum, const ProductIndices *indices, const Tensor *output)
+{
+    AUTO_TENSOR products = {0};
+    if (!indices->is_in_order) {
+        TRY(scratch_new(context, output->dtype, &output->shape, &products));
+    }
+    CudaProduct product = read_product(einsum, indices, indices->is_in_order ? output->data : products.data);
+    TRY(multiply(context, cuda_type(output->dtype), &product));
+    return indices->is_in_order ? STATUS_OK : move_products(context, einsum, indices, &products);
 }
 
 /* An index that the output has twice leaves zeros beside the diagonal. */
@@ -226,14 +278,15 @@ compute_einsum(KernelContext *context)
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    CudaType type = cuda_type(output->dtype);
     TRY(read_einsum(context, output, &einsum));
     TRY(fill_beside_diagonal(context, &einsum, output));
+    ProductIndices product;
     bool is_dense = einsum.result_count == tensor_element_count(output);
-    if (is_dense && multiplies_dtype(output->dtype) && is_product(&einsum)) {
-        return multiply(context, type, &einsum);
+    if (is_dense && multiplies_dtype(output->dtype) && find_product(&einsum, &product)) {
+        return compute_product(context, &einsum, &product, output);
     }
-    return cuda_check(context->call, cuda_einsum(type, &einsum, cuda_stream(context)), "an einsum");
+    return cuda_check(
+        context->call, cuda_einsum(cuda_type(output->dtype), &einsum, cuda_stream(context)), "an einsum");
 }
 
 static const Kernel einsum_kernels[] = {
