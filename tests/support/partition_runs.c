@@ -6,6 +6,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/reference_run.h"
+#include "worker/runtime/captures.h"
 #include "worker/runtime/partition/compile.h"
 
 static const size_t CALL_ARENA_MAX = 1024 * 1024;
@@ -29,10 +30,19 @@ accelerator_begin(Call *call, const TestDeviceOptions *options, Device **ret_dev
 }
 
 void
+accelerator_capture(Device *device)
+{
+    CapturesOptions options = {.graph_max = FIXTURE_GRAPHS_MAX, .launch_min = 1};
+    device->captures = captures_new(device, &options);
+    assert_non_null(device->captures);
+}
+
+void
 accelerator_end(Device *device)
 {
     if (device != NULL) {
         kernel_unregister(device->type);
+        captures_free(TAKE(device->captures));
         test_device_close(device);
     }
 }
@@ -43,6 +53,16 @@ fixture_begin_accelerated(RunFixture *fixture, int thread_count)
     fixture_begin(fixture, thread_count);
     TestDeviceOptions options = {.host = fixture->device};
     accelerator_begin(&fixture->call, &options, &fixture->accelerator);
+}
+
+void
+fixture_begin_capturing(RunFixture *fixture, int thread_count, const TestDeviceOptions *options)
+{
+    fixture_begin(fixture, thread_count);
+    TestDeviceOptions test = options == NULL ? (TestDeviceOptions){0} : *options;
+    test.host = fixture->device;
+    accelerator_begin(&fixture->call, &test, &fixture->accelerator);
+    accelerator_capture(fixture->accelerator);
 }
 
 DeviceSet

@@ -18,8 +18,16 @@ void fixture_begin(RunFixture *fixture, int thread_count);
 void accelerator_begin(Call *call, const TestDeviceOptions *options, Device **ret_device);
 void accelerator_end(Device *device);
 
+/* Lets a test device capture parts of graphs, as few as one kernel, but few at a time: they have to make room
+ * for others. */
+enum { FIXTURE_GRAPHS_MAX = 4 };
+void accelerator_capture(Device *device);
+
 /* Begins a fixture with a test device beside the CPU, which is given all nodes that it can compute. */
 void fixture_begin_accelerated(RunFixture *fixture, int thread_count);
+
+/* Does the same with a test device that captures (accelerator_capture()). `options` may be NULL. */
+void fixture_begin_capturing(RunFixture *fixture, int thread_count, const TestDeviceOptions *options);
 
 /* Returns the devices that graphs are compiled for. */
 DeviceSet fixture_devices(const RunFixture *fixture);

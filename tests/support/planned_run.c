@@ -45,6 +45,7 @@ planned_run_begin(PlannedRun *run)
     const char *accelerator = getenv("SLUICE_TEST_DEVICE");
     if (accelerator != NULL) {
         open_accelerator(&call, run, accelerator);
+        accelerator_capture(run->accelerator);
     }
     run->session = container_new();
     assert_non_null(run->session);

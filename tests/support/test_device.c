@@ -11,6 +11,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "shared/ops/registry.h"
+#include "tests/support/test_graph.h"
 #include "worker/runtime/memory_account.h"
 #include "worker/runtime/variable.h"
 
@@ -64,12 +65,14 @@ struct TestDevice {
     const char *fault;
     uint64_t open_lanes;
     TestDeviceCounts counts;
+    Mutex turn;      /* held while captured work is replayed */
     Mutex variables; /* held while a kernel sees elements of variables at their readable addresses */
     pthread_t thread;
     Event event_table[EVENTS_MAX];
 };
 
 static _Thread_local MemoryAccount *charged;
+static _Thread_local DeviceGraph *capturing; /* NULL: what this thread enqueues is done */
 
 static TestDevice *
 test_device(const Device *device)
@@ -253,6 +256,65 @@ test_leave(Call *call, Device *device, DeviceLane *lane)
     return fault == NULL
                ? STATUS_OK
                : call_fail(call, STATUS_UNAVAILABLE, "the test device is out of service: %s", fault);
+}
+
+static void
+move_bytes(const TestDevice *test, const DeviceMove *moves, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(
+            readable_of(test, moves[i].to), readable_of(test, without_const(moves[i].from)), moves[i].size);
+    }
+}
+
+/* Kernels that are captured are computed, too: they need values to know the shapes of what they write. */
+static Status
+test_begin_capture(Call *call, Device *device, DeviceLane *lane, const DeviceReplay *inputs)
+{
+    TestDevice *test = test_device(device);
+    assert((void *)lane == (void *)device && capturing == NULL);
+    if (test->options.captures_nothing) {
+        return call_fail(call, STATUS_INTERNAL, "the test device was told to capture nothing");
+    }
+    move_bytes(test, inputs->inputs, inputs->input_count);
+    capturing = test_graph_new();
+    return capturing != NULL ? STATUS_OK : call_fail_memory(call, "a captured part");
+}
+
+static Status
+test_end_capture(Call *call, Device *device, DeviceLane *lane, DeviceGraph **ret_graph)
+{
+    assert((void *)lane == (void *)device && capturing != NULL);
+    DeviceGraph *graph = TAKE(capturing);
+    Status status = test_leave(call, device, lane);
+    if (status != STATUS_OK) {
+        test_graph_free(graph);
+        return status;
+    }
+    test_graph_spoil(graph, FILLING);
+    *ret_graph = graph;
+    return STATUS_OK;
+}
+
+/* Turns of the lane come one after another. */
+static Status
+test_replay(Call *call, Device *device, DeviceLane *lane, const DeviceReplay *replay)
+{
+    TestDevice *test = test_device(device);
+    assert(capturing == NULL);
+    mutex_lock(&test->turn);
+    move_bytes(test, replay->inputs, replay->input_count);
+    Status status = test_graph_compute(call, replay->graph);
+    move_bytes(test, replay->outputs, replay->output_count);
+    mutex_unlock(&test->turn);
+    return status == STATUS_OK ? test_leave(call, device, lane) : status;
+}
+
+static void
+test_free_graph(Device *device, DeviceGraph *graph)
+{
+    (void)device;
+    test_graph_free(graph);
 }
 
 static char *
@@ -571,7 +633,16 @@ compute_node(KernelContext *context)
     inner.memory = NULL;
     inner.state = computing->state;
     inner.inputs = inputs;
+    Tensor *before = arena_alloc(context->call->arena, (context->input_count + 1) * sizeof *before);
+    if (before == NULL) {
+        return call_fail_memory(context->call, "a test kernel's inputs");
+    }
+    memcpy(before, inputs, context->input_count * sizeof *before);
     Status status = compute_with_variables(test, computing->kernel, &inner);
+    if (status == STATUS_OK && capturing != NULL &&
+        !test_graph_add(capturing, computing->kernel, &inner, before)) {
+        status = call_fail_memory(context->call, "a captured kernel");
+    }
     for (uint32_t i = 0; i < context->input_count; i++) {
         context->inputs[i].buffer = inputs[i].buffer;
     }
@@ -648,6 +719,10 @@ make_devices(TestDevice *test)
         .close_lane = test_close_lane,
         .enter = test_enter,
         .leave = test_leave,
+        .begin_capture = test_begin_capture,
+        .end_capture = test_end_capture,
+        .replay = test_replay,
+        .free_graph = test_free_graph,
         .copy = test_copy,
         .fence = test_fence,
         .fault = test_fault};
@@ -674,6 +749,7 @@ test_device_open(Call *call, const TestDeviceOptions *options, Device **ret_devi
     test->memory.limit = options->memory == 0 ? MEMORY_DEFAULT : options->memory;
     test->random = options->seed * 2654435761U | 1;
     mutex_init(&test->lock);
+    mutex_init(&test->turn);
     mutex_init(&test->variables);
     condition_init(&test->has_come);
     list_init(&test->events);
@@ -714,6 +790,7 @@ test_device_close(Device *device)
     (void)munmap(test->hidden, REGION_SIZE);
     condition_done(&test->has_come);
     mutex_done(&test->lock);
+    mutex_done(&test->turn);
     mutex_done(&test->variables);
     memory_free(test);
     the_device = NULL;

@@ -15,7 +15,8 @@ typedef struct TestDeviceOptions {
     uint64_t memory;   /* bytes that may be allocated; 0: 1 GiB */
     uint32_t delay_us; /* the most that a copy or fence comes late; 0: 50 */
     uint32_t seed;
-    const char *lacks; /* an op for which it has no kernel; NULL: none */
+    const char *lacks;     /* an op for which it has no kernel; NULL: none */
+    bool captures_nothing; /* every capture is refused */
 } TestDeviceOptions;
 
 /* Makes the device. Its kernels must be registered (kernel_register()) when nodes are assigned to it. */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "shared/base/atomic.h"
+#include "worker/runtime/capture_memory.h"
+#include "worker/runtime/captures.h"
 #include "worker/runtime/memory_account.h"
 
 static bool
@@ -14,18 +16,25 @@ can_have(const Device *device, size_t size)
     return size <= memory.limit;
 }
 
-/* Makes room; for a tenant that may hold no more, only at its own expense. */
+/* Makes room, first of what is kept to save time only; for a tenant that may hold no more, only at its own
+ * expense. */
 static bool
 give_up(const Device *device, const MemoryAccount *account)
 {
     const DeviceKeeper *keeper = &device->keeper;
     bool is_tenants = account != NULL && memory_account_tenant_limit(account) != 0;
-    return keeper->give_up != NULL && keeper->give_up(keeper->context, is_tenants ? account->tenant : 0);
+    uint64_t tenant = is_tenants ? account->tenant : 0;
+    return (device->captures != NULL && captures_give_up(device->captures, tenant)) ||
+           (keeper->give_up != NULL && keeper->give_up(keeper->context, tenant));
 }
 
 TensorBuffer *
 device_allocate(Device *device, size_t size, const MemoryAccount *account)
 {
+    CaptureMemory *captured = capture_memory_of(device);
+    if (captured != NULL) {
+        return capture_memory_allocate(captured, size, account);
+    }
     TensorBuffer *buffer = device->allocate(device, size);
     while (buffer == NULL && can_have(device, size) &&
            (account == NULL || !memory_account_has_refused(account)) && give_up(device, account)) {

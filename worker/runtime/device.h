@@ -23,6 +23,16 @@ typedef struct DeviceMemory {
     uint64_t largest_free; /* bytes of them that one allocation can have; 0 on the host */
 } DeviceMemory;
 
+/* The reasons why a part of a graph is not captured (captures.h). */
+typedef enum CaptureRefusal {
+    CAPTURE_IS_LARGE,       /* its work outweighs what launches take */
+    CAPTURE_LACKS_MEMORY,   /* there is none for its arena, on the device or on the host */
+    CAPTURE_READS_MUCH,     /* what it reads on the host is too large to be compared in each run */
+    CAPTURE_CHANGED,        /* its kernels took other memory than in the run before */
+    CAPTURE_DEVICE_REFUSES, /* the device could not capture what a kernel did */
+    CAPTURE_REFUSALS,
+} CaptureRefusal;
+
 /* The work that an accelerator was given, and what failed of it. All are atomic. */
 typedef struct DeviceCounts {
     uint64_t kernels;   /* nodes that it computed */
@@ -35,6 +45,9 @@ typedef struct DeviceCounts {
     uint64_t full;      /* allocations for steps that found no room */
     uint64_t refused;   /* calls that its driver refused: a step failed, the device serves on */
     uint64_t broken;    /* errors that took it out of service */
+    uint64_t captured;  /* parts of graphs that were captured */
+    uint64_t replayed;  /* runs of such, each at once */
+    uint64_t uncaptured[CAPTURE_REFUSALS]; /* captures that were refused, by reason */
 } DeviceCounts;
 
 /* Work for the threads of the device (for the CPU: its pool). Embedded in the struct of its owner, who
@@ -76,6 +89,29 @@ struct DeviceFence {
     void (*passed)(DeviceFence *fence, const Failure *failure);
 };
 
+/* Work that was captured: what kernels enqueued, which the device can do again, any number of times, at the
+ * same addresses. */
+typedef struct DeviceGraph DeviceGraph;
+
+/* Bytes that are copied within an accelerator's memory. */
+typedef struct DeviceMove {
+    void *to;
+    const void *from;
+    size_t size; /* more than 0 */
+} DeviceMove;
+
+/* One turn of captured work: copies of its inputs to where the work reads them, and of its outputs to where
+ * the run wants them. */
+typedef struct DeviceReplay {
+    DeviceGraph *graph;
+    const DeviceMove *inputs;
+    uint32_t input_count;
+    const DeviceMove *outputs;
+    uint32_t output_count;
+} DeviceReplay;
+
+typedef struct Captures Captures; /* captures.h */
+
 /* The owner of what a worker keeps in a device's memory for later, beyond what runs hold. */
 typedef struct DeviceKeeper {
     /* Frees what was used longest ago of that which nobody uses now, of this tenant (memory_account.h), or of
@@ -97,6 +133,8 @@ struct Device {
     DeviceCounts counts;    /* of an accelerator */
     uint64_t reserved;      /* atomic: bytes that runs under way were planned to allocate */
     DeviceKeeper keeper;    /* set before the first run */
+    Captures *captures; /* of an accelerator: set before the first partition is compiled; NULL: it captures
+                         * nothing */
 
     /* Returns uninitialised bytes, aligned to 64 (an accelerator's to 256), or NULL when the limit is
      * reached. Releasing the buffer frees them: at once on the host; on an accelerator, what is enqueued
@@ -145,6 +183,20 @@ struct Device {
     void (*enter)(Device *device, DeviceLane *lane);
     Status (*leave)(Call *call, Device *device, DeviceLane *lane);
 
+    /* Capture work instead of doing it (CUDA graphs); NULL: the device cannot. Between the two, the lane is
+     * this thread's alone, kernels are computed without enter() and leave(), and `inputs` have been or will
+     * be copied before anything reads them. end_capture() ends what begin_capture() began, also after a
+     * failure, of which nothing is left. Errors: any; the work can still be done without a capture. */
+    Status (*begin_capture)(Call *call, Device *device, DeviceLane *lane, const DeviceReplay *inputs);
+    Status (*end_capture)(Call *call, Device *device, DeviceLane *lane, DeviceGraph **ret_graph);
+
+    /* Enqueues copies and captured work in the lane, without a wait. Kernels of the graph that find a wrong
+     * value blame the run of this lane. */
+    Status (*replay)(Call *call, Device *device, DeviceLane *lane, const DeviceReplay *replay);
+
+    /* Frees the graph when the device has done all that it was enqueued for; may return before. */
+    void (*free_graph)(Device *device, DeviceGraph *graph);
+
     /* Begin a copy or a fence; never wait for its end. Called outside of enter() and leave(). */
     void (*copy)(Device *device, DeviceCopy *copy);
     void (*fence)(Device *device, DeviceFence *fence);
@@ -159,7 +211,8 @@ extern "C" {
 #endif
 
 /* Returns memory as allocate() does, for which what the device's keeper can do without makes room, but not
- * when `account` (NULL: none) has refused it. */
+ * when `account` (NULL: none) has refused it. While a part of a graph is captured on this thread, it is of
+ * the part's own (capture_memory.h). */
 TensorBuffer *device_allocate(Device *device, size_t size, const MemoryAccount *account);
 
 /* Counts an allocation that found no room, and writes why, in a user's words that follow "but" or ":". */

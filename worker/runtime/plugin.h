@@ -20,7 +20,7 @@ typedef struct PluginBuild {
     uint32_t device_size;
 } PluginBuild;
 
-enum { PLUGIN_VERSION = 2 };
+enum { PLUGIN_VERSION = 3 };
 
 #define PLUGIN_BUILD                                                                                         \
     {                                                                                                        \

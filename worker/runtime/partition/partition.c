@@ -49,6 +49,9 @@ partition_unref(Partition *partition)
     if (partition->pool.empty != NULL) {
         partition->pool.empty(partition);
     }
+    for (SchedulePart *part = partition->parts; part != NULL; part = part->next) {
+        captures_forget(partition->accelerator->captures, &part->site);
+    }
     for (uint32_t i = 0; i < partition->node_count; i++) {
         const ScheduleNode *node = &partition->nodes[i];
         if (node->kernel != NULL && node->kernel->destroy != NULL && node->state != NULL) {

@@ -11,6 +11,7 @@
 
 #include "shared/base/mutex.h"
 #include "shared/graph/frames.h"
+#include "worker/runtime/captures.h"
 #include "worker/runtime/kernel.h"
 #include "worker/runtime/partition/weights.h"
 
@@ -51,6 +52,8 @@ typedef struct ScheduleConstant {
     const Tensor *value;
 } ScheduleConstant;
 
+typedef struct SchedulePart SchedulePart;
+
 typedef struct ScheduleNode {
     ScheduleKind kind;
     bool is_cheap; /* never handed to another thread */
@@ -85,7 +88,48 @@ typedef struct ScheduleNode {
     const ScheduleConstant *constants;
     uint32_t reference_count;
     const uint32_t *references; /* inputs that want a value and get the handle of a variable */
+    SchedulePart *part;         /* that it is a member of; NULL: none */
 } ScheduleNode;
+
+/* A member of a part. Its rows of edges are copies of the node's, for runs that compute all members before
+ * anything outside goes on. */
+typedef struct PartMember {
+    uint32_t node;
+    ScheduleNode inner; /* with the edges to other members */
+    ScheduleNode outer; /* with the edges that leave the part */
+} PartMember;
+
+/* A value that members read from outside of the part. */
+typedef struct PartInput {
+    Endpoint from;
+    uint32_t slot_count;
+    uint32_t *slots;
+    bool is_read_on_host; /* kernels choose what they enqueue by its elements */
+} PartInput;
+
+/* A value of a member that is read outside of the part. */
+typedef struct PartOutput {
+    uint32_t member;
+    uint32_t port;
+} PartOutput;
+
+/* Nodes of one frame that run as one, in the order of the graph, when all that they read from outside has
+ * come: the accelerator's, with those between them that are about shapes or only pass values on. They all
+ * wait for the same feeds and peers, and are dead together (parts.c).
+ *
+ * The first member's cell counts the edges from outside of the part; the cells of the others never come to
+ * zero. */
+struct SchedulePart {
+    SchedulePart *next;
+    PartMember *members;
+    uint32_t member_count;
+    uint32_t launch_count; /* members that the accelerator computes */
+    PartInput *inputs;
+    uint32_t input_count;
+    PartOutput *outputs;
+    uint32_t output_count;
+    CaptureSite site;
+};
 
 enum { STACK_OUTPUTS = 8, LOOP_BYTES_MAX = 64 << 20 };
 
@@ -144,6 +188,7 @@ struct Partition {
     uint64_t tenant;     /* whose it is, as in memory_account.h; 0: not known */
     ScheduleNode *nodes;
     uint32_t node_count;
+    SchedulePart *parts;   /* NULL: each node runs alone */
     ScheduleFrame *frames; /* the root first, each loop before the loops inside it */
     uint32_t frame_count;  /* 1: no loops */
     /* Bytes of a run's iterations above which each loop runs one iteration at a time. */

@@ -191,22 +191,73 @@ is_dynamic(const Partition *partition, uint32_t node)
     return partition->nodes[node].kind != SCHEDULE_STATIC;
 }
 
+/* Returns whether an edge between two nodes stays within a part. */
+static bool
+is_within_part(const Partition *partition, uint32_t producer, const ScheduleNode *consumer)
+{
+    return consumer->part != NULL && partition->nodes[producer].part == consumer->part;
+}
+
+/* Returns the cell that counts an edge: for what comes to a part from outside, its first member's. */
+static uint32_t
+counting_cell(const Partition *partition, uint32_t producer, const ScheduleNode *consumer)
+{
+    bool is_outside = consumer->part != NULL && !is_within_part(partition, producer, consumer);
+    return is_outside ? partition->nodes[consumer->part->members[0].node].cell : consumer->cell;
+}
+
+static uint64_t
+count_data_edges(const Partition *partition, const ScheduleNode *node)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        uint32_t producer = node->node->inputs[i].node;
+        count += producer != NODE_NONE && is_dynamic(partition, producer) &&
+                 !is_within_part(partition, producer, node);
+    }
+    return count;
+}
+
+static uint64_t
+count_control_edges(const Partition *partition, const ScheduleNode *node)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < node->node->control_count; i++) {
+        uint32_t producer = node->node->controls[i];
+        count += is_dynamic(partition, producer) && !is_within_part(partition, producer, node);
+    }
+    return count;
+}
+
+/* A word that members of a part start with, which edges within the part never bring to 0. */
+static const uint64_t NEVER_READY = (uint64_t)1 << 31;
+
+static uint64_t
+initial_word_in_part(const Partition *partition, const ScheduleNode *node)
+{
+    const SchedulePart *part = node->part;
+    if (node->node->id != part->members[0].node) {
+        return NEVER_READY;
+    }
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < part->member_count; i++) {
+        const ScheduleNode *member = &partition->nodes[part->members[i].node];
+        count += count_data_edges(partition, member) + count_control_edges(partition, member);
+    }
+    return count;
+}
+
 /* Returns the word that a node's cell starts with: the number of edges that it waits for. A Merge is ready
  * with its first live input: bit 0 says "none yet", and every control input counts two (TensorFlow's
  * executor, initial pending counts). */
 static uint64_t
 initial_word(const Partition *partition, const ScheduleNode *node)
 {
-    uint64_t data = 0;
-    uint64_t controls = 0;
-    for (uint32_t i = 0; i < node->node->input_count; i++) {
-        uint32_t producer = node->node->inputs[i].node;
-        data += producer != NODE_NONE && is_dynamic(partition, producer);
+    if (node->part != NULL) {
+        return initial_word_in_part(partition, node);
     }
-    for (uint32_t i = 0; i < node->node->control_count; i++) {
-        controls += is_dynamic(partition, node->node->controls[i]);
-    }
-    return node->kind == SCHEDULE_MERGE ? 1 + 2 * controls : data + controls;
+    uint64_t controls = count_control_edges(partition, node);
+    return node->kind == SCHEDULE_MERGE ? 1 + 2 * controls : count_data_edges(partition, node) + controls;
 }
 
 /* Returns the value of a constant in the memory in which the node reads it. */
@@ -307,7 +358,7 @@ visit_data_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
             Endpoint from = consumer->node->inputs[k];
             if (from.node != NODE_NONE && is_dynamic(partition, from.node)) {
                 visit(partition, edges, from.node,
-                    (ScheduleEdge){.cell = consumer->cell,
+                    (ScheduleEdge){.cell = counting_cell(partition, from.node, consumer),
                         .slot = consumer->slot + k,
                         .port = from.port,
                         .to_merge = consumer->kind == SCHEDULE_MERGE,
@@ -326,7 +377,7 @@ visit_control_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
             uint32_t producer = consumer->node->controls[k];
             if (is_dynamic(partition, producer)) {
                 visit(partition, edges, producer,
-                    (ScheduleEdge){.cell = consumer->cell,
+                    (ScheduleEdge){.cell = counting_cell(partition, producer, consumer),
                         .slot = SLOT_NONE,
                         .to_merge = consumer->kind == SCHEDULE_MERGE});
             }
@@ -351,16 +402,13 @@ append_edge(Partition *partition, ScheduleEdge *edges, uint32_t producer, Schedu
     edges[(size_t)(node->edges - edges) + node->edge_count++] = edge;
 }
 
-/* Marks the last edge of each port, walking the row backwards. `seen`, by port, holds 1 + the id of the
- * last node that used it, so that it need not be cleared for each node. */
-static void
-mark_last_edges(ScheduleEdge *edges, const ScheduleNode *node, uint32_t id, uint32_t *seen)
+void
+mark_last_edges(ScheduleEdge *row, uint32_t count, uint32_t stamp, uint32_t *seen)
 {
-    ScheduleEdge *row = &edges[node->edges - edges];
-    for (uint32_t i = node->edge_count; i-- > 0;) {
+    for (uint32_t i = count; i-- > 0;) {
         if (row[i].slot != SLOT_NONE) {
-            row[i].is_last = seen[row[i].port] != id + 1;
-            seen[row[i].port] = id + 1;
+            row[i].is_last = seen[row[i].port] != stamp;
+            seen[row[i].port] = stamp;
         }
     }
 }
@@ -391,7 +439,8 @@ make_edges(Call *call, Partition *partition)
     visit_data_edges(partition, edges, append_edge);
     visit_control_edges(partition, edges, append_edge);
     for (uint32_t i = 0; i < partition->node_count; i++) {
-        mark_last_edges(edges, &partition->nodes[i], i, seen);
+        const ScheduleNode *node = &partition->nodes[i];
+        mark_last_edges(&edges[node->edges - edges], node->edge_count, i + 1, seen);
     }
     return STATUS_OK;
 }
@@ -418,5 +467,7 @@ schedule_build(Call *call, Partition *partition)
 {
     TRY(divide_into_frames(call, partition));
     TRY(make_keys(call, partition));
-    return connect_nodes(call, partition);
+    TRY(find_parts(call, partition));
+    TRY(connect_nodes(call, partition));
+    return connect_parts(call, partition);
 }

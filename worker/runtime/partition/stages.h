@@ -34,3 +34,13 @@ MUST_USE Status fuse_elementwise(Call *call, Partition *partition);
  * each other about their loops, or when a feed or fetch is inside a loop; RESOURCE_EXHAUSTED when the
  * partition's arena is full. */
 MUST_USE Status schedule_build(Call *call, Partition *partition);
+
+/* Finds the parts that may be captured, of nodes that have frames (parts.c). RESOURCE_EXHAUSTED. */
+MUST_USE Status find_parts(Call *call, Partition *partition);
+
+/* Fills in what parts read and give out, of nodes that have their edges. RESOURCE_EXHAUSTED. */
+MUST_USE Status connect_parts(Call *call, Partition *partition);
+
+/* Marks the last edge of each port of a row. `seen`, by port, holds the stamps of rows: each has another, and
+ * none is 0. */
+void mark_last_edges(ScheduleEdge *row, uint32_t count, uint32_t stamp, uint32_t *seen);

@@ -71,8 +71,9 @@ node_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, T
     uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
     running_begin(ticket->run, id, start_ns);
     bool is_on_host = device_is_host(node->device);
-    Status status = is_on_host ? node->kernel->compute(&context) : enqueue(&context, node);
-    ticket->accelerated_count += !is_on_host;
+    bool is_direct = is_on_host || ticket->is_capturing;
+    Status status = is_direct ? node->kernel->compute(&context) : enqueue(&context, node);
+    ticket->accelerated_count += !is_direct;
     ticket->kept_count += node->is_kept;
     ticket->missing_count += node->lacks_kernel;
     running_end();

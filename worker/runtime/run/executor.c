@@ -34,17 +34,6 @@ check_deadline(const Ticket *ticket)
     }
 }
 
-static void
-renew_arena(Ticket *ticket)
-{
-    arena_free(ticket->call.arena);
-    ticket->call.arena = arena_new(SCRATCH_MAX);
-    if (ticket->call.arena == NULL) {
-        run_fail(ticket->run, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
-                                  "out of memory for the kernels' scratch memory"));
-    }
-}
-
 /* Begins a node of the iteration. Nodes of the same iteration that it makes ready are counted in the
  * ticket alone, until settle_node() adds them to the iteration at once. */
 static void
@@ -167,9 +156,7 @@ executor_run(Ticket *ticket)
         }
         bool is_long = ticket_is_long(ticket, next);
         run_ready_node(ticket, next);
-        if (ticket->call.arena != NULL && arena_size(ticket->call.arena) > 0) {
-            renew_arena(ticket);
-        }
+        ticket_renew_arena(ticket);
         if (is_turn_over(ticket, is_long)) {
             give_way(ticket);
         }

@@ -10,6 +10,7 @@
 #include "worker/runtime/run/compute.h"
 #include "worker/runtime/run/frame.h"
 #include "worker/runtime/run/node_tensors.h"
+#include "worker/runtime/run/part.h"
 #include "worker/runtime/run/promise.h"
 #include "worker/runtime/run/run_failure.h"
 #include "worker/runtime/run/ticket.h"
@@ -282,6 +283,10 @@ kernel_run_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node
 static void
 kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
+    if (node->part != NULL) {
+        part_run(ticket, activation, node, is_dead);
+        return;
+    }
     if (is_dead) {
         kernel_run_dead(ticket, activation, node);
         return;

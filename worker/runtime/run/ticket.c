@@ -203,6 +203,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->accelerated_count = 0;
     ticket->kept_count = 0;
     ticket->missing_count = 0;
+    ticket->is_capturing = false;
     ticket->wanted_ns = 0;
     /* The call is reset member by member: zeroing its error's text would cost more than a small run takes. */
     ticket->call.arena = arena;
@@ -216,6 +217,20 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     if (arena == NULL) {
         run_fail(run, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
                           "out of memory for the kernels' scratch memory"));
+    }
+}
+
+void
+ticket_renew_arena(Ticket *ticket)
+{
+    if (ticket->call.arena == NULL || arena_size(ticket->call.arena) == 0) {
+        return;
+    }
+    arena_free(ticket->call.arena);
+    ticket->call.arena = arena_new(SCRATCH_MAX);
+    if (ticket->call.arena == NULL) {
+        run_fail(ticket->run, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
+                                  "out of memory for the kernels' scratch memory"));
     }
 }
 

@@ -27,6 +27,7 @@ struct Ticket {
     uint32_t accelerated_count; /* kernels that the accelerator was given */
     uint32_t kept_count;        /* see DeviceCounts */
     uint32_t missing_count;     /* see DeviceCounts */
+    bool is_capturing;          /* kernels are computed between begin_capture() and end_capture() */
     uint64_t wanted_ns;         /* when the thread was first seen to be wanted by others; 0: not yet */
     MemoryAccount *charged;     /* the account that this thread charged before the ticket */
     MemoryAccount *charged_accelerator; /* the same, for the accelerator's memory */
@@ -41,6 +42,10 @@ static const size_t SCRATCH_MAX = (size_t)1 << 30;
 /* Begins a ticket that run->ticket_count already counts. `arena` is the kernels' scratch memory, and the
  * ticket's until executor_run() returns it or another in its place; NULL fails the run. */
 void ticket_begin(Ticket *ticket, Run *run, Arena *arena);
+
+/* Replaces the kernels' scratch memory, if some of it was used, after a node. Without memory the run fails.
+ */
+void ticket_renew_arena(Ticket *ticket);
 
 /* Gives back a ticket that has nothing left to run; ends the run if it was the last. */
 void ticket_drop(Run *run);
