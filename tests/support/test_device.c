@@ -12,6 +12,7 @@
 #include "shared/base/mutex.h"
 #include "shared/ops/registry.h"
 #include "tests/support/test_graph.h"
+#include "worker/runtime/device_memory.h"
 #include "worker/runtime/memory_account.h"
 #include "worker/runtime/variable.h"
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "worker/reference/cast.h"
+#include "worker/runtime/device_memory.h"
 
 Status
 scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret_tensor)

@@ -158,34 +158,27 @@ release_place(TensorBuffer *buffer)
     capture_memory_unref(memory);
 }
 
-static TensorBuffer *
-allocate_measured(CaptureMemory *memory, size_t size, const MemoryAccount *account)
+bool
+capture_memory_measures(const CaptureMemory *memory)
 {
-    CaptureMemory *before = capture_memory_enter(NULL);
-    TensorBuffer *buffer = device_allocate(memory->device, size, account);
-    (void)capture_memory_enter(before);
-    return buffer;
+    return memory->block == NULL;
 }
 
 TensorBuffer *
-capture_memory_allocate(CaptureMemory *memory, size_t size, const MemoryAccount *account)
+capture_memory_give(CaptureMemory *memory, size_t size, TensorBuffer *measured)
 {
+    assert(capture_memory_measures(memory) == (measured != NULL));
     Place *place = new_place(memory, size);
     if (place == NULL) {
+        tensor_buffer_unref(measured);
         return NULL;
     }
-    if (memory->block == NULL) {
-        place->measured = allocate_measured(memory, size, account);
-        if (place->measured == NULL) {
-            free_place(place);
-            return NULL;
-        }
-    }
     reference_count_add(&memory->reference_count);
+    place->measured = measured;
     place->buffer = (TensorBuffer){
         .reference_count = 1,
         .size = size,
-        .data = place->measured != NULL ? place->measured->data : (char *)memory->block->data + place->offset,
+        .data = measured != NULL ? measured->data : (char *)memory->block->data + place->offset,
         .release = release_place,
         .owner = memory,
         .memory = memory->device->memory_number,

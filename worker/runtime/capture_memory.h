@@ -24,9 +24,11 @@ CaptureMemory *capture_memory_enter(CaptureMemory *memory);
 /* Returns the memory that this thread allocates of the device from; NULL: the device itself. */
 CaptureMemory *capture_memory_of(const Device *device);
 
-/* Returns a buffer, or NULL: the block is full, or, while measuring, the device. */
-MUST_USE TensorBuffer *capture_memory_allocate(
-    CaptureMemory *memory, size_t size, const MemoryAccount *account);
+bool capture_memory_measures(const CaptureMemory *memory);
+
+/* Returns a buffer in the block, or NULL: that is full. While it measures: one around `measured`, of the
+ * device, whose reference it takes. */
+MUST_USE TensorBuffer *capture_memory_give(CaptureMemory *memory, size_t size, TensorBuffer *measured);
 
 /* Keeps a place of `size` bytes for good, without a buffer. False without memory. */
 MUST_USE bool capture_memory_reserve(CaptureMemory *memory, size_t size);

@@ -1,4 +1,5 @@
 #include "worker/runtime/kernel.h"
+#include "worker/runtime/device_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
+#include "worker/runtime/device_memory.h"
 #include "worker/runtime/variable.h"
 
 /* The rules that the card computes; their variables come first among the op's inputs. */

@@ -137,7 +137,7 @@ source_rule(const ScheduleNode *node)
     bool waits_for_none =
         node->kind == SCHEDULE_PROMISE &&
         (node->kernel->visits_variables || slice_equals_string(node->node->op->name, "_Copy"));
-    return waits_for_none ? (SourceRule){0} : SOURCE_RULES[node->kind];
+    return SOURCE_RULES[waits_for_none ? SCHEDULE_NOTHING : node->kind];
 }
 
 static void

@@ -402,17 +402,6 @@ append_edge(Partition *partition, ScheduleEdge *edges, uint32_t producer, Schedu
     edges[(size_t)(node->edges - edges) + node->edge_count++] = edge;
 }
 
-void
-mark_last_edges(ScheduleEdge *row, uint32_t count, uint32_t stamp, uint32_t *seen)
-{
-    for (uint32_t i = count; i-- > 0;) {
-        if (row[i].slot != SLOT_NONE) {
-            row[i].is_last = seen[row[i].port] != stamp;
-            seen[row[i].port] = stamp;
-        }
-    }
-}
-
 static Status
 make_edges(Call *call, Partition *partition)
 {

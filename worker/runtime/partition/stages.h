@@ -41,6 +41,15 @@ MUST_USE Status find_parts(Call *call, Partition *partition);
 /* Fills in what parts read and give out, of nodes that have their edges. RESOURCE_EXHAUSTED. */
 MUST_USE Status connect_parts(Call *call, Partition *partition);
 
-/* Marks the last edge of each port of a row. `seen`, by port, holds the stamps of rows: each has another, and
- * none is 0. */
-void mark_last_edges(ScheduleEdge *row, uint32_t count, uint32_t stamp, uint32_t *seen);
+/* Marks the last edge of each port, walking a row backwards. `seen`, by port, holds the stamp of the last row
+ * that used it, so that it need not be cleared: each row has another stamp, and none is 0. */
+static inline void
+mark_last_edges(ScheduleEdge *row, uint32_t count, uint32_t stamp, uint32_t *seen)
+{
+    for (uint32_t i = count; i-- > 0;) {
+        if (row[i].slot != SLOT_NONE) {
+            row[i].is_last = seen[row[i].port] != stamp;
+            seen[row[i].port] = stamp;
+        }
+    }
+}

@@ -1,4 +1,5 @@
 #include "worker/runtime/partition/visit_kernel.h"
+#include "worker/runtime/device_memory.h"
 
 #include "shared/base/atomic.h"
 #include "worker/runtime/variable.h"

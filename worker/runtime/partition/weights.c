@@ -1,4 +1,5 @@
 #include "worker/runtime/partition/weights.h"
+#include "worker/runtime/device_memory.h"
 
 #include <assert.h>
 #include <inttypes.h>

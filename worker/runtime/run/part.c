@@ -330,7 +330,7 @@ capture_input(CaptureMemory *memory, const Tensor *input, Tensor *ret_tensor)
         *ret_tensor = tensor_ref(input);
         return true;
     }
-    TensorBuffer *buffer = capture_memory_allocate(memory, tensor_byte_size(input), NULL);
+    TensorBuffer *buffer = capture_memory_give(memory, tensor_byte_size(input), NULL);
     if (buffer == NULL) {
         return false;
     }

@@ -1,6 +1,7 @@
 /* The memory of the card: how it is cut and joined, what it says when it is full, and who sees whose bytes.
  */
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
+#include "worker/runtime/device_memory.h"
 
 #define KIB ((size_t)1 << 10)
 

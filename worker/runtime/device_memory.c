@@ -1,4 +1,4 @@
-#include "worker/runtime/device.h"
+#include "worker/runtime/device_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,19 +28,29 @@ give_up(const Device *device, const MemoryAccount *account)
            (keeper->give_up != NULL && keeper->give_up(keeper->context, tenant));
 }
 
-TensorBuffer *
-device_allocate(Device *device, size_t size, const MemoryAccount *account)
+static TensorBuffer *
+allocate_there(Device *device, size_t size, const MemoryAccount *account)
 {
-    CaptureMemory *captured = capture_memory_of(device);
-    if (captured != NULL) {
-        return capture_memory_allocate(captured, size, account);
-    }
     TensorBuffer *buffer = device->allocate(device, size);
     while (buffer == NULL && can_have(device, size) &&
            (account == NULL || !memory_account_has_refused(account)) && give_up(device, account)) {
         buffer = device->allocate(device, size);
     }
     return buffer;
+}
+
+TensorBuffer *
+device_allocate(Device *device, size_t size, const MemoryAccount *account)
+{
+    CaptureMemory *captured = capture_memory_of(device);
+    if (captured == NULL) {
+        return allocate_there(device, size, account);
+    }
+    if (!capture_memory_measures(captured)) {
+        return capture_memory_give(captured, size, NULL);
+    }
+    TensorBuffer *buffer = allocate_there(device, size, account);
+    return buffer == NULL ? NULL : capture_memory_give(captured, size, buffer);
 }
 
 const char *

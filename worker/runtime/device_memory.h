@@ -1,0 +1,25 @@
+/* Allocates of a device what runs need, at the expense of what is kept for later, or from the memory of the
+ * part of a graph that is being captured.
+ *
+ * This header is valid C11 and C++, so that nvcc can read it. */
+#pragma once
+
+#include "worker/runtime/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Returns memory as allocate() does, for which what the device's keeper can do without makes room, but not
+ * when `account` (NULL: none) has refused it. While a part of a graph is captured on this thread, it is of
+ * the part's own (capture_memory.h). */
+TensorBuffer *device_allocate(Device *device, size_t size, const MemoryAccount *account);
+
+/* Counts an allocation that found no room, and writes why, in a user's words that follow "but" or ":". */
+enum { DEVICE_FULL_TEXT_SIZE = 320 };
+const char *device_tell_full(
+    Device *device, const MemoryAccount *account, char ret_text[DEVICE_FULL_TEXT_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
