@@ -7,6 +7,7 @@
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
+#include "worker/cuda/capture.h"
 #include "worker/cuda/card.h"
 #include "worker/cuda/copy.h"
 #include "worker/cuda/errors.h"
@@ -22,6 +23,7 @@ typedef struct CudaDevice {
     CudaEvents events;
     CudaLane lane;
     CudaRuns runs;
+    CudaCaptures captures;
     CudaAllocator *allocator;
     CudaCopies *copies;
 } CudaDevice;
@@ -32,10 +34,14 @@ cuda_device(const Device *device)
     return without_const(device);
 }
 
+/* What is captured may not use memory that others get afterwards: its own comes from its part
+ * (capture_memory.h). */
 static TensorBuffer *
 allocate(Device *device, size_t size)
 {
-    return cuda_allocator_allocate(cuda_device(device)->allocator, size);
+    CudaDevice *cuda = cuda_device(device);
+    bool is_captured = cuda_lane_is_mine(&cuda->lane) && cuda->lane.captured != NULL;
+    return is_captured ? NULL : cuda_allocator_allocate(cuda->allocator, size);
 }
 
 static void
@@ -80,6 +86,37 @@ leave(Call *call, Device *device, DeviceLane *lane)
         return call_fail(call, STATUS_UNAVAILABLE, "the card is out of service: %s", fault);
     }
     return STATUS_OK;
+}
+
+static Status
+begin_capture(Call *call, Device *device, DeviceLane *lane, const DeviceReplay *inputs)
+{
+    (void)lane;
+    (void)inputs; /* no kernel runs before the first replay */
+    return cuda_capture_begin(call, &cuda_device(device)->captures, device);
+}
+
+static Status
+end_capture(Call *call, Device *device, DeviceLane *lane, DeviceGraph **ret_graph)
+{
+    (void)lane;
+    return cuda_capture_end(call, &cuda_device(device)->captures, ret_graph);
+}
+
+static Status
+replay_captured(Call *call, Device *device, DeviceLane *lane, const DeviceReplay *replay)
+{
+    enter(device, lane);
+    Status status = cuda_capture_replay(call, device, lane, replay);
+    Status left = leave(call, device, lane);
+    return status == STATUS_OK ? left : status;
+}
+
+static void
+free_graph(Device *device, DeviceGraph *graph)
+{
+    (void)device;
+    cuda_capture_free(graph);
 }
 
 static void
@@ -174,6 +211,10 @@ describe_device(const CudaCard *card)
         .close_lane = close_lane,
         .enter = enter,
         .leave = leave,
+        .begin_capture = begin_capture,
+        .end_capture = end_capture,
+        .replay = replay_captured,
+        .free_graph = free_graph,
         .copy = begin_copy,
         .fence = begin_fence,
         .fault = tell_fault,
@@ -245,6 +286,7 @@ open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
     };
     TRY(cuda_lane_init(call, &cuda->lane, &lane));
     cuda_runs_init(&cuda->runs, &cuda->lane);
+    cuda_captures_init(&cuda->captures, &cuda->lane);
     TRY(open_allocator(call, cuda, options));
     return open_copies(call, cuda, options);
 }
@@ -255,6 +297,7 @@ close_parts(CudaDevice *cuda)
 {
     (void)cudaSetDevice(cuda->card.ordinal);
     cuda_lane_done(&cuda->lane);
+    cuda_captures_done(&cuda->captures);
     cuda_runs_done(&cuda->runs);
     cuda_copies_free(cuda->copies);
     cuda_allocator_free(cuda->allocator);

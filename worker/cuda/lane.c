@@ -20,7 +20,7 @@ cudaStream_t
 cuda_lane_stream(const CudaLane *lane)
 {
     assert(cuda_lane_is_mine(lane));
-    return lane->stream;
+    return lane->captured == NULL ? lane->stream : lane->recording;
 }
 
 cudaStream_t
@@ -125,6 +125,14 @@ cuda_lane_order(CudaLane *lane, uint64_t position, cudaStream_t stream)
     return order_behind_mark(lane, stream);
 }
 
+void
+cuda_lane_forget_code(CudaLane *lane)
+{
+    assert(cuda_lane_is_mine(lane));
+    lane->code_number++;
+    (void)cudaStreamSynchronize(lane->stream);
+}
+
 int
 cuda_lane_drain(CudaLane *lane)
 {
@@ -135,11 +143,16 @@ cuda_lane_drain(CudaLane *lane)
 Status
 cuda_lane_init(Call *call, CudaLane *lane, const CudaLaneOptions *options)
 {
-    *lane = (CudaLane){
-        .card = options->card, .events = options->events, .workspace_size = options->workspace_size};
+    *lane = (CudaLane){.card = options->card,
+        .events = options->events,
+        .workspace_size = options->workspace_size,
+        .position = CUDA_CAPTURED_TURNS,
+        .passed = CUDA_CAPTURED_TURNS};
     mutex_init(&lane->lock);
     TRY(cuda_check(
         call, (int)cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), "making a stream"));
+    TRY(cuda_check(
+        call, (int)cudaStreamCreateWithFlags(&lane->recording, cudaStreamNonBlocking), "making a stream"));
     CudaWatcherOptions watcher = {.host = options->host, .card = options->card, .passed = &lane->passed};
     return cuda_watcher_new(call, &watcher, &lane->watcher);
 }
@@ -168,6 +181,9 @@ cuda_lane_done(CudaLane *lane)
         (void)cudaStreamSynchronize(lane->stream);
         free_parts(lane);
         (void)cudaStreamDestroy(lane->stream);
+    }
+    if (lane->recording != NULL) {
+        (void)cudaStreamDestroy(lane->recording);
     }
     mutex_done(&lane->lock);
 }

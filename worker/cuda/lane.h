@@ -24,7 +24,10 @@ typedef enum CudaLaneLibrary { CUDA_LANE_BLAS, CUDA_LANE_DNN, CUDA_LANE_LIBRARIE
 
 typedef struct CudaLane {
     int card;
-    cudaStream_t stream; /* taken by cuda_stream() and cuda_lane_stream() only */
+    cudaStream_t stream;    /* taken by cuda_stream() and cuda_lane_stream() only */
+    cudaStream_t recording; /* takes the place of the other while a part of a graph is captured */
+    DeviceGraph *captured;  /* the part that this turn captures (capture.h); NULL: none */
+    uint64_t code_number;   /* grows when code is forgotten that captured work may have; of a turn */
     CudaEvents *events;
     CudaWatcher *watcher;
     Mutex lock;
@@ -78,8 +81,16 @@ MUST_USE int cuda_lane_mark(CudaLane *lane, void (*passed)(void *context, int er
  * turn. */
 MUST_USE int cuda_lane_order(CudaLane *lane, uint64_t position, cudaStream_t stream);
 
+/* Waits until the lane is empty, in the caller's turn, so that code which its work ran may be unloaded. Work
+ * that was captured before is refused from now on. */
+void cuda_lane_forget_code(CudaLane *lane);
+
 /* Waits until the lane is empty: the last resort after a failure. Outside of a turn. */
 MUST_USE int cuda_lane_drain(CudaLane *lane);
+
+/* The turns before the first: captured kernels, whose turns are not known when they are captured, blame
+ * these. */
+enum { CUDA_CAPTURED_TURNS = 1 << 16 };
 
 /* Returns the card's lane, in which a run has its place: a CudaRun (run.h), whose first member this is. */
 static inline CudaLane *

@@ -5,6 +5,7 @@
 
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "worker/cuda/captured.h"
 #include "worker/cuda/errors.h"
 
 _Static_assert(offsetof(CudaRun, lane) == 0, "cuda_lane() finds the lane");
@@ -79,37 +80,54 @@ cuda_run_close(CudaRuns *runs, DeviceLane *lane)
     mutex_unlock(&runs->lock);
 }
 
-/* Makes the record, in the memory that the run's other tensors are in. */
-static Status
-make_record(const KernelContext *context, CudaRun *run)
+Status
+cuda_run_record(Call *call, Device *device, CudaRun *run)
 {
-    Device *device = context->device;
+    assert(cuda_lane_is_mine(run->lane));
+    if (run->record != NULL) {
+        return STATUS_OK;
+    }
     TensorBuffer *record = device->allocate(device, sizeof(CudaRefused));
     if (record == NULL) {
-        return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "no memory of the %s is left for the first wrong value", device->type);
     }
     int error = (int)cudaMemsetAsync(record->data, 0, sizeof(CudaRefused), cuda_lane_stream(run->lane));
     if (error != cudaSuccess) {
         tensor_buffer_unref(record);
-        return cuda_check(context->call, error, "clearing the record of the first wrong value");
+        return cuda_check(call, error, "clearing the record of the first wrong value");
     }
     atomic_store_release(&run->record, record);
+    return STATUS_OK;
+}
+
+void
+cuda_run_blames(CudaRun *run)
+{
+    atomic_store_relaxed(&run->blamed, atomic_load_relaxed(&run->lane->position));
+}
+
+/* Finds the record for kernels that are about to be enqueued, and their turn: of the run, or of the part that
+ * is being captured. */
+static Status
+choose_record(const KernelContext *context, CudaRun *run, CudaBlame *ret_blame)
+{
+    CudaLane *lane = run->lane;
+    if (lane->captured != NULL) {
+        ret_blame->refused = cuda_graph_blames(lane->captured, &ret_blame->turn);
+        return STATUS_OK;
+    }
+    TRY(cuda_run_record(context->call, context->device, run));
+    cuda_run_blames(run);
+    ret_blame->refused = run->record->data;
+    ret_blame->turn = atomic_load_relaxed(&lane->position);
     return STATUS_OK;
 }
 
 Status
 cuda_blame(const KernelContext *context, CudaRefusal reason, CudaBlame *ret_blame)
 {
-    CudaRun *run = cuda_run(context->lane);
-    assert(cuda_lane_is_mine(run->lane));
-    if (run->record == NULL) {
-        TRY(make_record(context, run));
-    }
-    uint64_t turn = atomic_load_relaxed(&run->lane->position);
-    atomic_store_relaxed(&run->blamed, turn);
-    ret_blame->refused = run->record->data;
-    ret_blame->turn = turn;
+    TRY(choose_record(context, cuda_run(context->lane), ret_blame));
     ret_blame->reason = reason;
     (void)snprintf(ret_blame->node, sizeof ret_blame->node, "%.*s", SLICE_PRINT(context->node->name));
     return STATUS_OK;
@@ -119,7 +137,7 @@ const CudaRefused *
 cuda_refused(const KernelContext *context)
 {
     const CudaRun *run = cuda_run(context->lane);
-    assert(cuda_lane_is_mine(run->lane));
+    assert(cuda_lane_is_mine(run->lane) && run->lane->captured == NULL);
     return run->record == NULL ? NULL : run->record->data;
 }
 

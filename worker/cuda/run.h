@@ -52,6 +52,12 @@ cuda_run(DeviceLane *lane)
     return (CudaRun *)(void *)lane;
 }
 
+/* Makes the run's record, unless it has one; in a turn of the run. RESOURCE_EXHAUSTED. */
+MUST_USE Status cuda_run_record(Call *call, Device *device, CudaRun *run);
+
+/* Notes that work of this turn may refuse a value. */
+void cuda_run_blames(CudaRun *run);
+
 /* Returns whether a value was refused in a turn up to `position`, and describes it. */
 bool cuda_run_has_refused(const CudaRefused *refused, uint64_t position, Failure *ret_failure);
 

@@ -251,6 +251,24 @@ captures_refuse(Captures *captures, Capture *capture, CaptureRefusal reason)
 }
 
 void
+captures_end_stale(Captures *captures, Capture *capture)
+{
+    mutex_lock(&captures->lock);
+    bool is_alone = capture->user_count == 1;
+    if (is_alone) {
+        assert(holds_graph(capture));
+        capture->state = STATE_MEASURING; /* nobody else uses it until it has been freed */
+        captures->graph_count--;
+    }
+    mutex_unlock(&captures->lock);
+    if (is_alone) {
+        free_recorded(captures, capture);
+        capture->memory_size = 0;
+    }
+    captures_end(captures, capture);
+}
+
+void
 captures_forget(Captures *captures, CaptureSite *site)
 {
     ListLink forgotten;

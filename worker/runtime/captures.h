@@ -68,6 +68,9 @@ CaptureTurn captures_begin(
 void captures_end(Captures *captures, Capture *capture);
 void captures_refuse(Captures *captures, Capture *capture, CaptureRefusal reason);
 
+/* Ends a turn with captured work that the device cannot do any more: the part is measured anew. */
+void captures_end_stale(Captures *captures, Capture *capture);
+
 /* Counts a part that is refused before its key is known. */
 void captures_count_refusal(Captures *captures, CaptureRefusal reason);
 

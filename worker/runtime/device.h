@@ -191,7 +191,8 @@ struct Device {
     Status (*end_capture)(Call *call, Device *device, DeviceLane *lane, DeviceGraph **ret_graph);
 
     /* Enqueues copies and captured work in the lane, without a wait. Kernels of the graph that find a wrong
-     * value blame the run of this lane. */
+     * value blame the run of this lane. FAILED_PRECONDITION: nothing is enqueued, and the graph is of no use
+     * any more. */
     Status (*replay)(Call *call, Device *device, DeviceLane *lane, const DeviceReplay *replay);
 
     /* Frees the graph when the device has done all that it was enqueued for; may return before. */

@@ -12,6 +12,7 @@
 #include "worker/cuda/dnn/plan.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
+#include "worker/runtime/device_memory.h"
 
 /* PLANS_MAX bounds what shapes that never come again leave behind; then all are forgotten. */
 enum { PLANS_MAX = 1024 };
@@ -25,7 +26,8 @@ typedef struct KeptPlan {
 typedef struct DnnLane {
     CudaLanePart part; /* first */
     const CudaDnn *dnn;
-    cudaStream_t stream;
+    CudaLane *owner;
+    cudaStream_t stream; /* the handle's */
     size_t workspace_size;
     cudnnHandle_t handle; /* NULL: the library gives none */
     Map *plans;           /* KeptPlan by DnnDescription */
@@ -73,6 +75,23 @@ fail_library(Call *call, const CudaDnn *dnn, cudnnStatus_t status, const char *w
         "%s: cuDNN fails with %s", what, dnn->cudnnGetErrorString(status));
 }
 
+/* Has the handle enqueue where the lane's turn does: a part that is being captured has a stream of its own.
+ */
+static Status
+choose_stream(Call *call, DnnLane *lane)
+{
+    cudaStream_t stream = cuda_lane_stream(lane->owner);
+    if (lane->handle == NULL || lane->stream == stream) {
+        return STATUS_OK;
+    }
+    cudnnStatus_t status = lane->dnn->cudnnSetStream(lane->handle, stream);
+    if (status != CUDNN_STATUS_SUCCESS) {
+        return fail_library(call, lane->dnn, status, "choosing cuDNN's stream");
+    }
+    lane->stream = stream;
+    return STATUS_OK;
+}
+
 /* A library that does not work here at all gives no handle: then the lane has none, for good. */
 static Status
 open_lane(Call *call, DnnLane *lane)
@@ -84,8 +103,7 @@ open_lane(Call *call, DnnLane *lane)
     }
     cudnnStatus_t status = dnn->cudnnCreate(&lane->handle);
     if (status == CUDNN_STATUS_SUCCESS) {
-        status = dnn->cudnnSetStream(lane->handle, lane->stream);
-        return status == CUDNN_STATUS_SUCCESS ? STATUS_OK : fail_library(call, dnn, status, "opening cuDNN");
+        return STATUS_OK;
     }
     if (dnn_lacks_memory(status)) {
         return fail_library(call, dnn, status, "opening cuDNN");
@@ -105,10 +123,8 @@ find_lane(KernelContext *context, const CudaDnn *dnn, const DnnLane **ret_lane)
         if (made == NULL) {
             return call_fail_memory(context->call, "cuDNN's handle");
         }
-        *made = (DnnLane){.part = {.free = free_lane},
-            .dnn = dnn,
-            .stream = cuda_lane_stream(lane),
-            .workspace_size = lane->workspace_size};
+        *made = (DnnLane){
+            .part = {.free = free_lane}, .dnn = dnn, .owner = lane, .workspace_size = lane->workspace_size};
         Status status = open_lane(context->call, made);
         if (status != STATUS_OK) {
             free_lane(&made->part);
@@ -116,8 +132,9 @@ find_lane(KernelContext *context, const CudaDnn *dnn, const DnnLane **ret_lane)
         }
         lane->parts[CUDA_LANE_DNN] = &made->part;
     }
-    *ret_lane = (const DnnLane *)(const void *)lane->parts[CUDA_LANE_DNN];
-    return STATUS_OK;
+    DnnLane *found = (DnnLane *)(void *)lane->parts[CUDA_LANE_DNN];
+    *ret_lane = found;
+    return choose_stream(context->call, found);
 }
 
 /* Makes a plan. What the library refuses, for whatever reason but memory, is a plan that is refused. */
@@ -147,7 +164,7 @@ find_plan(Call *call, const DnnLane *lane, const DnnDescription *description, Ke
         return STATUS_OK;
     }
     if (map_count(lane->plans) >= PLANS_MAX) {
-        (void)cudaStreamSynchronize(lane->stream); /* a plan's code may still run on the card */
+        cuda_lane_forget_code(lane->owner); /* a plan's code may still run on the card */
         forget_plans(lane->plans);
     }
     KeptPlan *made = memory_new(1, sizeof *made);
@@ -246,8 +263,8 @@ enqueue(const Run *run, const KeptPlan *kept, cudnnStatus_t *ret_status)
         *ret_status = run_plan(run, kept, run->convolution->filter, workspace);
         return STATUS_OK;
     }
-    TensorBuffer *packed = context->device->allocate(
-        context->device, (size_t)run->packing.count * dtype_size((Dtype)run->sums.type));
+    size_t size = (size_t)run->packing.count * dtype_size((Dtype)run->sums.type);
+    TensorBuffer *packed = device_allocate(context->device, size, context->account);
     if (packed == NULL) {
         return call_fail_memory(context->call, "a packed filter");
     }

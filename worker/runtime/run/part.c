@@ -485,6 +485,11 @@ replay_inputs(const PartRun *run)
     if (status == STATUS_OK) {
         status = enqueue_replay(run);
     }
+    if (status == STATUS_FAILED_PRECONDITION) {
+        captures_end_stale(run->captures, run->capture);
+        run_plainly_after_all(run);
+        return;
+    }
     captures_end(run->captures, run->capture);
     if (status != STATUS_OK) {
         fail_member(run, member);
