@@ -46,6 +46,7 @@ serve_worker(Call *call, const Config *config, Device *host, const Accelerator *
         .blob_folder_size = (uint64_t)config_integer(config, "blob-folder-size"),
         .accelerator = accelerator->opened.device == NULL ? NULL : &accelerator->opened,
         .accelerator_absence = accelerator->opened.device == NULL ? accelerator->reason : NULL,
+        .captured_max = (uint32_t)config_integer(config, "cuda-graphs"),
         .grace_ms = (uint32_t)config_integer(config, "grace"),
     };
     TRY(worker_open(call, &options, host, &worker));

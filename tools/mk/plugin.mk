@@ -17,7 +17,7 @@ $(OUT)/tests/conformance/onnx_suite_test: $(OUT)/lib/shared/telemetry.a
 TEST_PLUGINS := $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/plugins/*.c))
 $(OUT)/tests/plugins/%.so: tests/plugins/%.c $(OUT)/flags
 	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -shared -o $@ $(filter %.c,$^)
-$(OUT)/tests/plugins/test_device_plugin.so: tests/support/test_device.c
+$(OUT)/tests/plugins/test_device_plugin.so: tests/support/test_device.c tests/support/test_graph.c
 ifneq (,$(and $(HAS_CUDA),$(wildcard worker/cuda/plugin.c)))
 TEST_PLUGINS += $(OUT)/tests/sluice-cuda-on-cpu.so
 endif

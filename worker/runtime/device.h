@@ -28,7 +28,6 @@ typedef enum CaptureRefusal {
     CAPTURE_IS_LARGE,       /* its work outweighs what launches take */
     CAPTURE_LACKS_MEMORY,   /* there is none for its arena, on the device or on the host */
     CAPTURE_READS_MUCH,     /* what it reads on the host is too large to be compared in each run */
-    CAPTURE_CHANGED,        /* its kernels took other memory than in the run before */
     CAPTURE_DEVICE_REFUSES, /* the device could not capture what a kernel did */
     CAPTURE_REFUSALS,
 } CaptureRefusal;

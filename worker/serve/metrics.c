@@ -150,6 +150,11 @@ accelerator_counts(void)
         seen.full = atomic_load_relaxed(&counts->full);
         seen.refused = atomic_load_relaxed(&counts->refused);
         seen.broken = atomic_load_relaxed(&counts->broken);
+        seen.captured = atomic_load_relaxed(&counts->captured);
+        seen.replayed = atomic_load_relaxed(&counts->replayed);
+        for (int reason = 0; reason < CAPTURE_REFUSALS; reason++) {
+            seen.uncaptured[reason] = atomic_load_relaxed(&counts->uncaptured[reason]);
+        }
     }
     return seen;
 }
@@ -192,6 +197,27 @@ read_troubles(size_t trouble)
     DeviceCounts counts = accelerator_counts();
     uint64_t values[COUNT_OF(troubles)] = {counts.full, counts.refused, counts.broken};
     return (int64_t)values[trouble];
+}
+
+static const char *const graph_events[] = {"captured", "replayed"};
+static const char *const capture_refusals[CAPTURE_REFUSALS] = {
+    [CAPTURE_IS_LARGE] = "large",
+    [CAPTURE_LACKS_MEMORY] = "out_of_memory",
+    [CAPTURE_READS_MUCH] = "reads_host",
+    [CAPTURE_DEVICE_REFUSES] = "refused",
+};
+
+static int64_t
+read_graphs(size_t event)
+{
+    DeviceCounts counts = accelerator_counts();
+    return (int64_t)(event == 0 ? counts.captured : counts.replayed);
+}
+
+static int64_t
+read_capture_refusals(size_t reason)
+{
+    return (int64_t)accelerator_counts().uncaptured[reason];
 }
 
 static int64_t
@@ -241,6 +267,12 @@ METRIC_DEFINE(metric_missing_kernels, 1, .name = "sluice_worker_accelerator_miss
     .kind = METRIC_COUNTER,
     .help = "Nodes that the host computed because the accelerator has no kernel for them.",
     .read = read_missing_kernels);
+METRIC_DEFINE(metric_graphs, COUNT_OF(graph_events), .name = "sluice_worker_accelerator_graphs_total",
+    .kind = METRIC_COUNTER, .help = "Parts of graphs that were captured, and runs that replayed one at once.",
+    .labels = {METRIC_LABEL("event", graph_events)}, .read = read_graphs);
+METRIC_DEFINE(metric_capture_refusals, CAPTURE_REFUSALS, .name = "sluice_worker_accelerator_uncaptured_total",
+    .kind = METRIC_COUNTER, .help = "Parts of graphs that were not captured, by reason.",
+    .labels = {METRIC_LABEL("reason", capture_refusals)}, .read = read_capture_refusals);
 METRIC_DEFINE(metric_copies, COUNT_OF(copy_ways), .name = "sluice_worker_device_copies_total",
     .kind = METRIC_COUNTER, .help = "Tensors copied to and from the accelerator during runs.",
     .labels = {METRIC_LABEL("way", copy_ways)}, .read = read_copies);
@@ -291,6 +323,8 @@ static const Metric *const metrics[] = {
     &metric_accelerator_nodes,
     &metric_missing_kernels,
     &metric_library_nodes,
+    &metric_graphs,
+    &metric_capture_refusals,
     &metric_copies,
     &metric_blob_files,
     &metric_blob_bytes,

@@ -14,6 +14,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "shared/telemetry/log.h"
+#include "worker/runtime/captures.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/request.h"
 
@@ -291,6 +292,28 @@ forget_partition(void *worker, uint64_t tenant)
     return cache_drop(((Worker *)worker)->partitions, keeps_memory_there, &tenant);
 }
 
+/* Lets the accelerator keep parts of graphs captured, if it can and may. */
+static Status
+open_captures(Call *call, Worker *worker)
+{
+    const PluginDevice *accelerator = worker->options.accelerator;
+    CapturesOptions options = {.graph_max = worker->options.captured_max};
+    if (accelerator == NULL || accelerator->device->begin_capture == NULL || options.graph_max == 0) {
+        return STATUS_OK;
+    }
+    accelerator->device->captures = captures_new(accelerator->device, &options);
+    return accelerator->device->captures != NULL ? STATUS_OK : call_fail_memory(call, "the worker's tables");
+}
+
+static void
+close_captures(Worker *worker)
+{
+    const PluginDevice *accelerator = worker->options.accelerator;
+    if (accelerator != NULL) {
+        captures_free(TAKE(accelerator->device->captures));
+    }
+}
+
 /* Lets partitions keep constants in the accelerator's memory, and that take back what idle ones keep. */
 static Status
 open_weights(Call *call, Worker *worker)
@@ -339,6 +362,7 @@ tables_open(Call *call, Worker *worker)
         return call_fail_memory(call, "the worker's tables");
     }
     TRY(open_weights(call, worker));
+    TRY(open_captures(call, worker));
     return blob_intakes_new(call, worker->blobs, threads, &worker->intakes);
 }
 
@@ -484,6 +508,7 @@ worker_close(Worker *worker)
     session_table_free(worker->sessions);
     state_table_free(worker->states);
     cache_free(worker->partitions);
+    close_captures(worker);
     close_weights(worker);
     blob_intakes_free(worker->intakes);
     blob_store_free(worker->blobs);

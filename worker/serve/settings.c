@@ -94,6 +94,14 @@ static const SettingDefinition definitions[] = {
         .minimum = 1 << 20,
         .maximum = (int64_t)1 << 40,
         .meaning = "memory of the host through which copies to and from the GPU pass"},
+    {.name = "cuda-graphs",
+        .type = SETTING_INTEGER,
+        .default_value = "32",
+        .minimum = 0,
+        .maximum = 1024,
+        .meaning =
+            "parts of graphs that are kept as CUDA graphs, each launched at once when it runs again with "
+            "tensors of the same shapes; 0: none"},
     {.name = "cuda-libraries",
         .type = SETTING_LIST,
         .meaning = "folders in which cuBLAS, cuDNN and NVRTC are looked for first"},

@@ -30,6 +30,7 @@ typedef struct WorkerOptions {
     uint64_t blob_folder_size;       /* bytes; 0: half of its disk */
     const PluginDevice *accelerator; /* the caller's, who keeps it until worker_close(); NULL: none */
     const char *accelerator_absence; /* why there is none, in a user's words; NULL: not told */
+    uint32_t captured_max;           /* parts of graphs that the accelerator keeps captured; 0: none */
     uint32_t grace_ms;               /* how long runs may go on when the accelerator is out of service */
 } WorkerOptions;
 
