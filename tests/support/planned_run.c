@@ -28,6 +28,7 @@ static void
 close_accelerator(PlannedRun *run)
 {
     if (run->opened.device != NULL) {
+        captures_free(TAKE(run->accelerator->captures));
         plugin_close(&run->opened);
     } else {
         accelerator_end(run->accelerator);
