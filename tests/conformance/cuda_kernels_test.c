@@ -817,7 +817,7 @@ softmax_and_norms(void **state)
 
 /* Families whose cases are in tests/unit/worker/cuda. */
 static const char *const elsewhere[] = {"batch_norm", "cells", "convolution", "gradient", "list", "loss",
-    "lstm", "matmul", "optimise", "order", "pooling", "pooling_gradient", "random", "response"};
+    "lstm", "matmul", "matrix", "optimise", "order", "pooling", "pooling_gradient", "random", "response"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

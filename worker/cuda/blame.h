@@ -12,6 +12,7 @@ typedef enum CudaRefusal {
     CUDA_REFUSES_BOX,     /* box `element` is of image `value`, which lies outside 0…limit - 1 */
     CUDA_REFUSES_OPERAND, /* `value`, which is element `element` of the second input, of Dtype `limit` */
     CUDA_REFUSES_LABEL,   /* `value`, which is element `element` of the labels, is none of `limit` classes */
+    CUDA_REFUSES_MATRIX,  /* matrix `element` of a batch, which is not invertible */
 } CudaRefusal;
 
 /* The first value that kernels of a run refused, in the order of the lane; of one kernel, the one of the

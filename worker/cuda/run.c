@@ -160,6 +160,9 @@ describe_refused(const CudaRefused *refused)
         return failure_of(STATUS_INVALID_ARGUMENT, node, "label %lld at %lld is not within %lld classes",
             value, element, (long long)refused->limit);
     }
+    if (refused->reason == CUDA_REFUSES_MATRIX) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node, "matrix %lld is not invertible", element);
+    }
     return failure_of(STATUS_INVALID_ARGUMENT, node,
         "element %lld of the second input is %lld, which is not allowed for %s integers", element, value,
         dtype_name((Dtype)refused->limit));
