@@ -65,7 +65,10 @@ guard_head(Exchange *exchange)
 {
     Request *request = &exchange->request;
     Call *call = &exchange->call;
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(exchange->connection->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     Head head = {
+        .size = size == NULL ? 0 : size->header_size,
         .method = request->method,
         .target = exchange->line,
         .target_size = exchange->line_size,

@@ -54,7 +54,9 @@ guard_layout(Call *call, const Head *head)
             return fail_layout(call, index == 0 ? "before the first header" : "among the headers");
         }
     }
-    return memcmp(line, end_of_line, sizeof end_of_line) == 0 ? STATUS_OK : fail_layout(call, "at its end");
+    bool is_whole = head->method + head->size == line + sizeof end_of_line &&
+                    memcmp(line, end_of_line, sizeof end_of_line) == 0;
+    return is_whole ? STATUS_OK : fail_layout(call, "at its end");
 }
 
 size_t

@@ -11,9 +11,12 @@
  * guard_layout() checks just that. A libmicrohttpd that parses otherwise would have every request refused,
  * and the tests of this module would fail.
  *
- * Two things are not seen: a bare line feed as the very last line end with nothing behind it, where
- * nothing can hide; and line ends and extensions inside chunked bodies, therefore a connection ends with
- * its first chunked request.
+ * The last line is one byte longer, or shorter, when a NUL ends its value or a bare line feed the block: the
+ * size that libmicrohttpd counted tells.
+ *
+ * One thing is not seen: line ends and extensions inside chunked bodies, therefore a connection ends with its
+ * first chunked request. And one is out of reach: a Content-Length that is no number is refused by libmicrohttpd
+ * itself, before anybody is asked, with a page of its own that stands behind its head twice; it then closes.
  *
  * Errors: INVALID_ARGUMENT; the reply is 400 and the connection is closed. */
 #pragma once
@@ -27,6 +30,7 @@ typedef struct Head {
     const char *version; /* "HTTP/1.1" */
     const Field *fields; /* in the order received */
     size_t field_count;
+    size_t size; /* of the whole block, from the method to behind the empty line */
 } Head;
 
 MUST_USE Status guard_layout(Call *call, const Head *head);

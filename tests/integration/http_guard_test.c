@@ -53,6 +53,8 @@ static const Smuggled smuggled[] = {
     {"NUL in the last value", REQUEST("GET /hello HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\0b\r\n\r\n"),
         400},
     {"NUL at a value's end", REQUEST("GET /hello HTTP/1.1\r\nHost: x\0\r\nX: y\r\n\r\n"), 400},
+    {"NUL at the last value's end", REQUEST("GET /hello HTTP/1.1\r\nHost: x\0\r\n\r\n"), 400},
+    {"a bare line feed at the very end", REQUEST("GET /hello HTTP/1.1\r\nHost: x\r\n\n"), 400},
     {"NUL in a name", REQUEST("GET /hello HTTP/1.1\r\nHost: x\r\nX\0Y: y\r\n\r\n"), 400},
     {"NUL in the target", REQUEST("GET /hello\0x HTTP/1.1\r\nHost: x\r\n\r\n"), 400},
     {"a control byte in a value", REQUEST("GET /hello HTTP/1.1\r\nHost: x\r\nX: a\x01z\r\n\r\n"), 400},

@@ -30,7 +30,8 @@ check(const char *bytes)
         .target_size = 2,
         .version = bytes + VERSION_AT,
         .fields = fields,
-        .field_count = 2};
+        .field_count = 2,
+        .size = sizeof HEAD_TEXT - 1 + 4};
     call = (Call){0};
     return guard_layout(&call, &head);
 }
@@ -77,9 +78,14 @@ a_head_without_headers_is_measured_and_passes(void **state)
 {
     (void)state;
     const char bytes[] = "GET\0/t\0HTTP/1.0\0\0\0\0";
-    Head head = {
-        .method = bytes, .target = bytes + TARGET_AT, .target_size = 2, .version = bytes + VERSION_AT};
+    Head head = {.method = bytes,
+        .target = bytes + TARGET_AT,
+        .target_size = 2,
+        .version = bytes + VERSION_AT,
+        .size = HOST_AT + 2};
     assert_status(&call, STATUS_OK, guard_layout(&call, &head));
+    head.size++;
+    assert_status(&call, STATUS_INVALID_ARGUMENT, guard_layout(&call, &head));
     assert_int_equal(head_size(&head), 2);
 }
 
