@@ -82,6 +82,18 @@ the_auth_role_may_only_find_keys_and_tickets(void **state)
         "schema_version");
 }
 
+static void
+no_role_may_make_large_objects(void **state)
+{
+    Database *database = *state;
+    assert_string_equal(
+        database_ask(database, "select count(*) from pg_proc, unnest(array['sluice_app', 'sluice_queue', "
+                               "'sluice_auth']) as role where pronamespace = 'pg_catalog'::regnamespace and "
+                               "(proname like 'lo\\_%' or proname in ('loread', 'lowrite')) and "
+                               "has_function_privilege(role, pg_proc.oid, 'execute')"),
+        "0");
+}
+
 /* Statements without a condition on the tenant, as a mistake might leave them. Their indexes belong to
  * statements that this program does not run. */
 static const Statement reading = {.name = "reading", .index = 0, .text = "select count(*) from sessions"};
@@ -150,6 +162,7 @@ main(void)
         DATABASE_TEST(every_primary_key_of_tenants_begins_with_the_tenant),
         DATABASE_TEST(nobody_has_rights_on_a_partition_or_owns_a_table),
         DATABASE_TEST(the_auth_role_may_only_find_keys_and_tickets),
+        DATABASE_TEST(no_role_may_make_large_objects),
         DATABASE_TEST(a_forgotten_condition_shows_and_changes_nothing_of_others),
         DATABASE_TEST(the_tenant_does_not_outlive_its_transaction),
         DATABASE_TEST(the_queue_role_sees_no_sessions_or_blobs),
