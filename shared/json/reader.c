@@ -115,20 +115,33 @@ take_boolean(JsonReader *reader, bool *ret_value)
     return cJSON_IsBool(reader->value->item);
 }
 
+/* Returns "7" of "7.0", which is an integer to whoever validates by JSON Schema (6.1.1), and any other text
+ * as it is. */
+static Slice
+without_zero_fraction(Slice number)
+{
+    size_t point = slice_find(number, '.');
+    size_t end = number.size;
+    while (end > point + 1 && number.data[end - 1] == '0') {
+        end--;
+    }
+    return point + 1 < number.size && end == point + 1 ? slice_part(number, 0, point) : number;
+}
+
 static bool
 take_int64(JsonReader *reader, int64_t *ret_value)
 {
-    return reader->value == NULL
-               ? json_int64(reader->scanner, ret_value)
-               : cJSON_IsNumber(reader->value->item) && slice_to_int64(reader->value->text, ret_value);
+    return reader->value == NULL ? json_int64(reader->scanner, ret_value)
+                                 : cJSON_IsNumber(reader->value->item) &&
+                                       slice_to_int64(without_zero_fraction(reader->value->text), ret_value);
 }
 
 static bool
 take_uint64(JsonReader *reader, uint64_t *ret_value)
 {
-    return reader->value == NULL
-               ? json_uint64(reader->scanner, ret_value)
-               : cJSON_IsNumber(reader->value->item) && slice_to_uint64(reader->value->text, ret_value);
+    return reader->value == NULL ? json_uint64(reader->scanner, ret_value)
+                                 : cJSON_IsNumber(reader->value->item) &&
+                                       slice_to_uint64(without_zero_fraction(reader->value->text), ret_value);
 }
 
 static bool

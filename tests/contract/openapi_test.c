@@ -345,6 +345,43 @@ typedef struct Tries {
     size_t count;
 } Tries;
 
+/* Sends the examples in a member of a body's form: "examples" are of its schema and taken, "x-refused" ones
+ * are not taken, whether they are of its schema or not. */
+static size_t
+try_examples(Cluster *cluster, const Operation *operation, const cJSON *form, const char *kind)
+{
+    size_t count = 0;
+    bool is_refused = strcmp(kind, "x-refused") == 0;
+    const cJSON *example = NULL;
+    cJSON_ArrayForEach(example, member(form, kind))
+    {
+        const cJSON *status = member(example, "x-try");
+        char fault[FAULT_SIZE];
+        if (status == NULL) {
+            continue;
+        }
+        if (is_refused != (status->valueint >= 400)) {
+            fail_msg("%s, example '%s': a %d stands among %s", operation->path, example->string,
+                status->valueint, kind);
+        }
+        if (!is_refused && !json_schema_check(document, member(form, "schema"), member(example, "value"),
+                               fault, sizeof fault)) {
+            fail_msg("%s, example '%s': %s", operation->path, example->string, fault);
+        }
+        Try wanted = {
+            .name = example->string,
+            .body = member(example, "value"),
+            .content_type = form->string,
+            .query = text(example, "x-query"),
+            .headers = member(example, "x-headers"),
+            .status = status->valueint,
+        };
+        try_send(cluster, operation, &wanted);
+        count++;
+    }
+    return count;
+}
+
 static size_t
 try_bodies(Cluster *cluster, const Operation *operation)
 {
@@ -352,29 +389,8 @@ try_bodies(Cluster *cluster, const Operation *operation)
     const cJSON *form = NULL;
     cJSON_ArrayForEach(form, member(member(operation->object, "requestBody"), "content"))
     {
-        const cJSON *example = NULL;
-        cJSON_ArrayForEach(example, member(form, "examples"))
-        {
-            const cJSON *status = member(example, "x-try");
-            char fault[FAULT_SIZE];
-            if (status == NULL) {
-                continue;
-            }
-            if (status->valueint < 300 && !json_schema_check(document, member(form, "schema"),
-                                              member(example, "value"), fault, sizeof fault)) {
-                fail_msg("%s, example '%s': %s", operation->path, example->string, fault);
-            }
-            Try wanted = {
-                .name = example->string,
-                .body = member(example, "value"),
-                .content_type = form->string,
-                .query = text(example, "x-query"),
-                .headers = member(example, "x-headers"),
-                .status = status->valueint,
-            };
-            try_send(cluster, operation, &wanted);
-            count++;
-        }
+        count += try_examples(cluster, operation, form, "examples");
+        count += try_examples(cluster, operation, form, "x-refused");
     }
     return count;
 }

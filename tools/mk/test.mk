@@ -134,3 +134,13 @@ s3-server: ; @test -x var/s3/bin/moto_server || { mkdir -p var && python3 -m ven
     { rm -rf var/s3rver; echo "skipped: no S3 server for large files, s3rver cannot be installed into var/s3rver"; }
 test-s3: all ; @OUT=$(OUT) tools/with_postgres tests/integration/s3_test.py
 .PHONY: s3-server test-s3
+
+# Tools that nobody here wrote hold the gateway to openapi.yaml (tests/contract/outside), for CONTRACT_SECONDS.
+CONTRACT_TOOLS ?= var/contract
+contract-tools: ; @test -x $(CONTRACT_TOOLS)/venv/bin/schemathesis || { mkdir -p $(CONTRACT_TOOLS) && python3 -m venv $(CONTRACT_TOOLS)/venv && \
+    $(CONTRACT_TOOLS)/venv/bin/pip install --quiet --disable-pip-version-check 'schemathesis>=4.32,<5' 'openapi-python-client>=0.29,<1'; } || \
+    { rm -rf $(CONTRACT_TOOLS)/venv; echo "skipped: schemathesis cannot be installed into $(CONTRACT_TOOLS)"; }
+	@test -x $(CONTRACT_TOOLS)/node_modules/.bin/spectral || npm install --silent --no-audit --no-fund --prefix $(CONTRACT_TOOLS) @stoplight/spectral-cli@6 || \
+    echo "skipped: spectral cannot be installed into $(CONTRACT_TOOLS)"
+contract: all ; @OUT=$(OUT) tools/with_postgres tests/contract/outside/run_outside $(CONTRACT_TOOLS)
+.PHONY: contract contract-tools

@@ -45,6 +45,27 @@ a_document_fills_its_struct(void **state)
     assert_true(slice_equals_string(options.extra, "{\"a\": [\"\\u0000\"]}"));
 }
 
+/* JSON Schema 6.1.1: a number whose fraction is zero is an integer. */
+static void
+an_integer_may_have_a_fraction_of_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value; /* 0: refused */
+    } rows[] = {{"7.0", 7}, {"-1.000", -1}, {"70", 70}, {"7.", 0}, {"7.01", 0}, {"7.10", 0}, {".0", 0}};
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        AUTO_ARENA arena = arena_new(1 << 16);
+        Call call = {.arena = arena};
+        Options options = {0};
+        char text[64];
+        (void)snprintf(text, sizeof text, "{\"name\":\"a\",\"count\":%s}", rows[index].text);
+        Status status = read_options(&call, text, &options);
+        assert_int_equal(status, rows[index].value == 0 ? STATUS_INVALID_ARGUMENT : STATUS_OK);
+        assert_true(options.count == rows[index].value);
+    }
+}
+
 static void
 every_fault_is_noted_with_its_pointer(void **state)
 {
@@ -77,7 +98,7 @@ wrong_values_are_refused(void **state)
         {"{\"name\":1}", "1 fault in the document, first: /name: expected a string"},
         {"{\"name\":\"\"}", "1 fault in the document, first: /name: has 0 bytes, expected 1 to 5"},
         {"{\"name\":\"a\\u0000\"}", "1 fault in the document, first: /name: holds the character 0"},
-        {"{\"name\":\"a\",\"count\":1.0}", "1 fault in the document, first: /count: expected an integer"},
+        {"{\"name\":\"a\",\"count\":1.5}", "1 fault in the document, first: /count: expected an integer"},
         {"{\"name\":\"a\",\"count\":9223372036854775808}",
             "1 fault in the document, first: /count: expected an integer"},
         {"{\"name\":\"a\",\"weight\":\"NaN\"}", "1 fault in the document, first: /weight: expected a number"},
@@ -298,6 +319,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_document_fills_its_struct),
+        cmocka_unit_test(an_integer_may_have_a_fraction_of_zero),
         cmocka_unit_test(every_fault_is_noted_with_its_pointer),
         cmocka_unit_test(wrong_values_are_refused),
         cmocka_unit_test(an_escaped_backslash_is_no_zero),
