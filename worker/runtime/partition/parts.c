@@ -70,14 +70,15 @@ has_plain_tensors(const Finding *finding, const Node *node)
     return node->output_count > 0;
 }
 
-/* Returns whether all elements that the node reads are facts about shapes, or constants. */
+/* Returns whether all elements that the node reads or passes on are facts about shapes, or constants. */
 static bool
-reads_facts_alone(const Finding *finding, const ScheduleNode *node)
+uses_facts_alone(const Finding *finding, const ScheduleNode *node)
 {
+    bool passes_on = node->kernel->sharing == KERNEL_PASSES;
     for (uint32_t i = 0; i < node->node->input_count; i++) {
         uint32_t from = node->node->inputs[i].node;
-        if (input_memory(node, i) != MEMORY_ANY && !finding->is_fact[from] &&
-            finding->partition->nodes[from].kind != SCHEDULE_STATIC) {
+        bool is_used = from != NODE_NONE && (passes_on || input_memory(node, i) != MEMORY_ANY);
+        if (is_used && !finding->is_fact[from] && finding->partition->nodes[from].kind != SCHEDULE_STATIC) {
             return false;
         }
     }
@@ -105,7 +106,7 @@ judge_node(const Finding *finding, uint32_t id)
     }
     bool is_about_shapes = node->is_kept || node->kernel->any_inputs != 0;
     finding->is_fact[id] =
-        is_about_shapes && node->memories[0] == MEMORY_HOST && reads_facts_alone(finding, node);
+        is_about_shapes && node->memories[0] == MEMORY_HOST && uses_facts_alone(finding, node);
     finding->is_member[id] = finding->is_fact[id] || passes_on_there(node);
 }
 

@@ -509,6 +509,17 @@ replay(PartRun *run)
     replay_inputs(run);
 }
 
+/* What was read on the host is in the captured work by now, or in its key. */
+static void
+release_host_inputs(const Capture *capture)
+{
+    for (uint32_t i = 0; i < capture->input_count; i++) {
+        if (tensor_is_on_host(&capture->inputs[i])) {
+            tensor_unref(&capture->inputs[i]);
+        }
+    }
+}
+
 static void
 record(PartRun *run)
 {
@@ -528,6 +539,7 @@ record(PartRun *run)
         run->capture->outputs[i] = run->outputs[i];
         run->outputs[i] = (Tensor){0};
     }
+    release_host_inputs(run->capture);
     replay_inputs(run);
 }
 

@@ -1,5 +1,6 @@
 /* Parts of graphs as CUDA graphs, on a card that is none (tests/support/cuda_on_cpu): bits, refused values,
  * captures that break, a card that breaks, memory. */
+#include "tests/support/captured_networks.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 #include "tests/support/partition_runs.h"
 #include "worker/cuda/lane.h"
@@ -303,6 +304,26 @@ steps_at_the_same_time_share_captured_work(void **state)
     end(&fixture);
 }
 
+static void
+random_networks_have_the_same_bits_captured(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    begin(&fixture, 16 * MIB);
+    captured_networks_compare(&fixture, 1, 12);
+    end(&fixture);
+}
+
+static void
+training_has_the_same_bits_captured(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    begin(&fixture, 16 * MIB);
+    captured_training_compare(&fixture);
+    end(&fixture);
+}
+
 int
 main(void)
 {
@@ -315,6 +336,8 @@ main(void)
         cmocka_unit_test(a_launch_that_fails_fails_its_step),
         cmocka_unit_test(captured_parts_give_way_to_steps),
         cmocka_unit_test(steps_at_the_same_time_share_captured_work),
+        cmocka_unit_test(random_networks_have_the_same_bits_captured),
+        cmocka_unit_test(training_has_the_same_bits_captured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

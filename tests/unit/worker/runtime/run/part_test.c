@@ -5,6 +5,7 @@
 
 #include "shared/base/memory.h"
 #include "tests/support/await.h"
+#include "tests/support/captured_networks.h"
 #include "tests/support/partition_runs.h"
 
 static const char CHAIN[] = "x = _Arg() T=float32 index=0\n"
@@ -364,6 +365,26 @@ a_device_that_breaks_fails_its_runs(void **state)
     fixture_end(&fixture);
 }
 
+static void
+random_networks_have_the_same_bits_captured(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 3, NULL);
+    captured_networks_compare(&fixture, 1, 40);
+    fixture_end(&fixture);
+}
+
+static void
+training_has_the_same_bits_captured(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 3, NULL);
+    captured_training_compare(&fixture);
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -379,6 +400,8 @@ main(void)
         cmocka_unit_test(runs_at_the_same_time_share_a_captured_part),
         cmocka_unit_test(captured_parts_give_way_to_steps),
         cmocka_unit_test(a_device_that_breaks_fails_its_runs),
+        cmocka_unit_test(random_networks_have_the_same_bits_captured),
+        cmocka_unit_test(training_has_the_same_bits_captured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
