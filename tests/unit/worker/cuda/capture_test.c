@@ -1,5 +1,7 @@
 /* Parts of graphs as CUDA graphs, on a card that is none (tests/support/cuda_on_cpu): bits, refused values,
  * captures that break, a card that breaks, memory. */
+#include <signal.h>
+
 #include "tests/support/captured_networks.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 #include "tests/support/partition_runs.h"
@@ -27,6 +29,30 @@ static const Kernel waiting_kernels[] = {{.op = "Lgamma", .compute = waiting_com
 static const KernelFamily waiting_family = {
     .kernels = waiting_kernels, .kernel_count = COUNT_OF(waiting_kernels), .file = __FILE__};
 
+static bool
+is_turn_of(const void *lane)
+{
+    return cuda_lane_is_mine(lane);
+}
+
+/* Ends the process when work is enqueued in a stream of the lane by a thread whose turn it is not. */
+static void
+guard_streams(const CudaLane *lane)
+{
+    cuda_on_cpu_guard(lane->stream, is_turn_of, lane);
+    cuda_on_cpu_guard(lane->recording, is_turn_of, lane);
+}
+
+static CudaLane *
+lane_of_card(void)
+{
+    DeviceLane *opened_lane = opened.device->open_lane(opened.device);
+    assert_non_null(opened_lane);
+    CudaLane *lane = cuda_lane(opened_lane);
+    opened.device->close_lane(opened.device, opened_lane);
+    return lane;
+}
+
 static void
 begin(RunFixture *fixture, uint64_t memory)
 {
@@ -42,6 +68,7 @@ begin(RunFixture *fixture, uint64_t memory)
         kernel_register(&fixture->call, "GPU", families, cuda_kernels_table_count + 1));
     fixture->accelerator = opened.device;
     accelerator_capture(opened.device);
+    guard_streams(lane_of_card());
 }
 
 static void
@@ -205,6 +232,27 @@ a_kernel_that_waits_breaks_its_capture_and_nothing_else(void **state)
     end(&fixture);
 }
 
+/* Another run's launch would become a part of the graph. */
+static void
+launch_between(void *context)
+{
+    TensorBuffer *buffer = context;
+    (void)cudaMemsetAsync(buffer->data, 0, buffer->size, lane_of_card()->recording);
+}
+
+static void
+nobody_else_enqueues_in_what_is_captured(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    begin(&fixture, 16 * MIB);
+    TensorBuffer *buffer = opened.device->allocate(opened.device, 16);
+    assert_non_null(buffer);
+    assert_int_equal(signal_of(launch_between, buffer), SIGABRT);
+    tensor_buffer_unref(buffer);
+    end(&fixture);
+}
+
 /* Each call of a capture fails once, as of a card without memory, or with an error of a capture. */
 static void
 a_capture_that_fails_runs_plainly(void **state)
@@ -332,6 +380,7 @@ main(void)
         cmocka_unit_test(two_thousand_steps_of_many_shapes_leak_nothing),
         cmocka_unit_test(a_wrong_index_in_captured_work_fails_its_run_alone),
         cmocka_unit_test(a_kernel_that_waits_breaks_its_capture_and_nothing_else),
+        cmocka_unit_test(nobody_else_enqueues_in_what_is_captured),
         cmocka_unit_test(a_capture_that_fails_runs_plainly),
         cmocka_unit_test(a_launch_that_fails_fails_its_step),
         cmocka_unit_test(captured_parts_give_way_to_steps),
