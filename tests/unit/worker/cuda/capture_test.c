@@ -298,6 +298,39 @@ a_launch_that_fails_fails_its_step(void **state)
     end(&fixture);
 }
 
+/* A broken card is so for the rest of its process. */
+static void
+break_in_replay(void *context)
+{
+    (void)context;
+    RunFixture fixture;
+    begin(&fixture, 16 * MIB);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
+    for (int round = 0; round < 4; round++) {
+        run_chain(&fixture, partition, 5, (float)round);
+    }
+    cuda_on_cpu_break_in_kernel(cudaErrorIllegalAddress);
+    RunOutcome outcome = {0};
+    Tensor args[1] = {fixture_vector(&fixture, 5, 1)};
+    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+    bool is_told = outcome.code == STATUS_UNAVAILABLE && opened.device->fault(opened.device) != NULL;
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    AWAIT(fixture_memory_in_use(&fixture) == 0);
+    captures_free(TAKE(opened.device->captures));
+    cuda_device_close(&opened);
+    if (!is_told) {
+        abort();
+    }
+}
+
+static void
+a_card_that_breaks_in_captured_work_is_out_of_service(void **state)
+{
+    (void)state;
+    assert_int_equal(signal_of(break_in_replay, NULL), 0);
+}
+
 static void
 captured_parts_give_way_to_steps(void **state)
 {
@@ -383,6 +416,7 @@ main(void)
         cmocka_unit_test(nobody_else_enqueues_in_what_is_captured),
         cmocka_unit_test(a_capture_that_fails_runs_plainly),
         cmocka_unit_test(a_launch_that_fails_fails_its_step),
+        cmocka_unit_test(a_card_that_breaks_in_captured_work_is_out_of_service),
         cmocka_unit_test(captured_parts_give_way_to_steps),
         cmocka_unit_test(steps_at_the_same_time_share_captured_work),
         cmocka_unit_test(random_networks_have_the_same_bits_captured),
