@@ -15,6 +15,7 @@
 #include "gateway/store/migrate.h"
 #include "shared/base/memory.h"
 #include "shared/program/program.h"
+#include "shared/telemetry/log.h"
 
 static void
 run(void *gateway)
@@ -42,6 +43,31 @@ read_limits(Call *call, const Config *config, Limits *ret_limits)
     *ret_limits = limits_default();
     for (size_t index = 0; index < count; index++) {
         TRY(limits_read(call, settings[index], ret_limits));
+    }
+    return STATUS_OK;
+}
+
+/* Waits while PostgreSQL lets nobody in, as when it recovers from a crash, and says so now and then. */
+static Status
+await_database(Call *call, const char *conninfo)
+{
+    enum { PAUSE_MS = 500, PAUSES_A_WORD = 20 };
+    bool has_waited = false;
+    StorePresence presence = store_ping(conninfo);
+    for (int count = 0; presence != STORE_SERVES; count++) {
+        if (count % PAUSES_A_WORD == 0) {
+            log_event(LOG_WARNING, presence == STORE_STARTS
+                                       ? "waiting for PostgreSQL, which lets nobody in yet"
+                                       : "waiting for PostgreSQL, which does not answer");
+        }
+        has_waited = true;
+        if (!program_pause(PAUSE_MS)) {
+            return call_fail(call, STATUS_CANCELLED, "ended while it waited for PostgreSQL");
+        }
+        presence = store_ping(conninfo);
+    }
+    if (has_waited) {
+        log_event(LOG_INFO, "PostgreSQL is there");
     }
     return STATUS_OK;
 }
@@ -94,6 +120,7 @@ serve(Call *call, const Config *config)
     options.worker_count = config_list(config, "workers", &options.workers);
     TRY(read_limits(call, config, &options.limits));
     TRY(read_origins(call, config, &options.origins));
+    TRY(await_database(call, options.conninfo));
     TRY(gateway_open(call, &options, &gateway));
     gateway_address(gateway, address);
     ProgramServer server = {

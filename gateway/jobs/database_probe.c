@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "gateway/store/migrate.h"
+#include "gateway/store/pulse.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
 enum {
-    PERIOD_MS = 1000,
+    PERIOD_MS = 500,
     ANSWER_MS = 5000, /* the longest wait for one answer */
-    SILENT_MS = 3000, /* an answer that old, with the next one due, is none any more */
     ARENA_SIZE_MAX = 1 << 20,
 };
 
@@ -22,7 +22,6 @@ struct DatabaseProbe {
     Mutex mutex; /* guards the members below */
     Condition wake;
     bool is_closing;
-    uint64_t answered_ns; /* monotonic */
     Status status;
     char message[ERROR_MESSAGE_SIZE];
 };
@@ -30,7 +29,8 @@ struct DatabaseProbe {
 static Status
 ask_database(Call *call, const DatabaseProbe *probe, Store **store)
 {
-    StoreOptions options = {.conninfo = probe->conninfo, .role = STORE_ROLE_APP, .wait_max_ms = ANSWER_MS};
+    StoreOptions options = {
+        .conninfo = probe->conninfo, .role = STORE_ROLE_APP, .wait_max_ms = ANSWER_MS, .is_probe = true};
     if (*store == NULL) {
         TRY(store_open(call, &options, store));
     }
@@ -42,10 +42,16 @@ probe_once(DatabaseProbe *probe, Store **store)
 {
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + ANSWER_MS * CLOCK_NS_PER_MS};
+    pulse_ask(clock_monotonic_ns());
     Status status = arena == NULL ? call_fail_memory(&call, "a question to PostgreSQL")
                                   : ask_database(&call, probe, store);
+    if (status != STATUS_DEADLINE_EXCEEDED) {
+        pulse_answer();
+    }
+    if (status != STATUS_OK) {
+        store_close(TAKE(*store)); /* a new one connects without a pause */
+    }
     mutex_lock(&probe->mutex);
-    probe->answered_ns = clock_monotonic_ns();
     probe->status = status;
     (void)snprintf(
         probe->message, sizeof probe->message, "%s", status == STATUS_OK ? "" : call.error.message);
@@ -84,7 +90,6 @@ database_probe_new(Call *call, const char *conninfo, DatabaseProbe **ret_probe)
         return call_fail_memory(call, "the probe of PostgreSQL");
     }
     probe->conninfo = conninfo;
-    probe->answered_ns = clock_monotonic_ns();
     mutex_init(&probe->mutex);
     condition_init(&probe->wake);
     int error = pthread_create(&probe->thread, NULL, probe_run, probe);
@@ -118,15 +123,15 @@ database_probe_free(DatabaseProbe *probe)
 Status
 database_probe_read(DatabaseProbe *probe, Call *call)
 {
-    mutex_lock(&probe->mutex);
-    uint64_t age_ms = (clock_monotonic_ns() - probe->answered_ns) / CLOCK_NS_PER_MS;
-    Status status = probe->status;
-    if (status != STATUS_OK) {
-        status = call_fail(call, status, "%s", probe->message);
-    } else if (age_ms > SILENT_MS) {
-        status = call_fail(
-            call, STATUS_UNAVAILABLE, "PostgreSQL has not answered for %llu ms", (unsigned long long)age_ms);
+    uint64_t now_ns = clock_monotonic_ns();
+    if (pulse_is_silent(now_ns)) {
+        return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL does not answer");
     }
+    mutex_lock(&probe->mutex);
+    Status status =
+        probe->status == STATUS_OK ? STATUS_OK : call_fail(call, probe->status, "%s", probe->message);
     mutex_unlock(&probe->mutex);
-    return status;
+    return status == STATUS_OK && pulse_is_full(now_ns)
+               ? call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL's disk is full")
+               : status;
 }

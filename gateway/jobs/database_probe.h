@@ -1,6 +1,6 @@
-/* A probe of whether PostgreSQL answers, asked once a second by a thread with a connection of its own. Who
- * wants to know reads the last answer, so that a question about the gateway's health never waits behind
- * users' work, nor for a database that does not answer.
+/* A probe of whether PostgreSQL answers, asked twice a second by a thread with a connection of its own. Who
+ * wants to know reads the last answer, and all stores heed its pulse (store/pulse.h), so that a question
+ * about the gateway's health never waits behind users' work, nor for a database that does not answer.
  *
  * Threads: any; database_probe_free() main's.
  * Errors:  those of opening the thread. */
@@ -14,6 +14,6 @@ typedef struct DatabaseProbe DatabaseProbe;
 MUST_USE Status database_probe_new(Call *call, const char *conninfo, DatabaseProbe **ret_probe);
 void database_probe_free(DatabaseProbe *probe); /* NULL is allowed */
 
-/* Notes why PostgreSQL cannot serve now: it is out of reach, has another schema, or has not answered for some
- * seconds. */
+/* Notes why PostgreSQL cannot serve now: it is out of reach, has another schema, has no room to write, or has
+ * not answered for a second. */
 MUST_USE Status database_probe_read(DatabaseProbe *probe, Call *call);

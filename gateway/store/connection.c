@@ -7,13 +7,14 @@
 #include <poll.h>
 
 #include "gateway/store/pipeline.h"
+#include "gateway/store/pulse.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 
 STATEMENT(session_begin);
 
-enum { WAIT_MAX_MS_DEFAULT = 30000, PAUSE_MIN_MS = 50, PAUSE_MAX_MS = 5000 };
+enum { WAIT_MAX_MS_DEFAULT = 30000, CONNECT_MAX_MS = 3000, PAUSE_MIN_MS = 50, PAUSE_MAX_MS = 5000 };
 
 static const char *const role_names[] = {
     [STORE_ROLE_APP] = "sluice_app",
@@ -43,9 +44,8 @@ fail_connect(Call *call, Store *store)
 }
 
 static Status
-await_handshake(Call *call, Store *store)
+await_handshake(Call *call, Store *store, uint64_t end_ns)
 {
-    uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
     for (;;) {
         switch (PQconnectPoll(store->connection)) {
         case PGRES_POLLING_OK:
@@ -62,6 +62,19 @@ await_handshake(Call *call, Store *store)
             return fail_connect(call, store);
         }
     }
+}
+
+/* Makes the handshake in CONNECT_MAX_MS: a server that takes longer lets nobody in, whoever has time left. */
+static Status
+make_handshake(Call *call, Store *store)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t end_ns = store_wait_end_ns(call, store, now_ns);
+    uint64_t patience_ns = store->is_probe ? end_ns : now_ns + CONNECT_MAX_MS * CLOCK_NS_PER_MS;
+    Status status = await_handshake(call, store, end_ns < patience_ns ? end_ns : patience_ns);
+    return status == STATUS_DEADLINE_EXCEEDED && patience_ns < end_ns
+               ? call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL does not let anybody in")
+               : status;
 }
 
 /* Keywords before `dbname` are defaults that the conninfo may change; the user, behind it, it may not. A
@@ -122,7 +135,7 @@ connect_now(Call *call, Store *store)
         return fail_connect(call, store);
     }
     (void)PQsetNoticeReceiver(store->connection, receive_notice, store);
-    TRY(await_handshake(call, store));
+    TRY(make_handshake(call, store));
     if (PQsetnonblocking(store->connection, 1) != 0 || PQenterPipelineMode(store->connection) != 1) {
         return fail_connect(call, store);
     }
@@ -155,6 +168,9 @@ store_connect(Call *call, Store *store)
     if (clock_monotonic_ns() < store->connect_after_ns) {
         return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL could not be reached a moment ago");
     }
+    if (!store->is_probe && pulse_is_silent(clock_monotonic_ns())) {
+        return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL does not answer");
+    }
     Status status = connect_now(call, store);
     if (status != STATUS_OK) {
         store_disconnect(store);
@@ -163,6 +179,23 @@ store_connect(Call *call, Store *store)
     }
     store->connect_pause_ns = 0;
     return STATUS_OK;
+}
+
+StorePresence
+store_ping(const char *conninfo)
+{
+    const char *const keywords[] = {"connect_timeout", "dbname", NULL};
+    const char *const values[] = {"2", conninfo, NULL};
+    switch (PQpingParams(keywords, values, 1)) {
+    case PQPING_REJECT:
+        return STORE_STARTS;
+    case PQPING_NO_RESPONSE:
+        return STORE_IS_AWAY;
+    case PQPING_OK:
+    case PQPING_NO_ATTEMPT: /* the conninfo cannot be read: connecting says what is wrong with it */
+    default:
+        return STORE_SERVES;
+    }
 }
 
 static char *
@@ -186,6 +219,7 @@ new_store(const StoreOptions *options)
     uint64_t wait_max_ms = options->wait_max_ms == 0 ? WAIT_MAX_MS_DEFAULT : options->wait_max_ms;
     store->wait_max_ns = wait_max_ms * CLOCK_NS_PER_MS;
     store->blobs = options->blobs;
+    store->is_probe = options->is_probe;
     store->is_prepared = memory_new(sql_table_count, sizeof *store->is_prepared);
     store->conninfo = copy_text(options->conninfo);
     store->user = copy_text(options->user == NULL ? role_names[options->role] : options->user);

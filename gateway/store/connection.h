@@ -7,7 +7,8 @@
  *
  * Ownership: store_close() frees it. Rows belong to the caller.
  * Threads:   one at a time; each job thread has its own.
- * Errors:    UNAVAILABLE: PostgreSQL cannot be reached, or the connection was lost; the next statement
+ * Errors:    UNAVAILABLE: PostgreSQL cannot be reached, does not answer anybody (pulse.h), has no room, or
+ *            the connection was lost; the next statement
  *            outside a transaction connects again, after a pause that grows with every failure.
  *            DEADLINE_EXCEEDED: the call's deadline came first.
  *            UNKNOWN: the connection was lost while a transaction was being committed, which may have
@@ -39,6 +40,7 @@ typedef struct StoreOptions {
     const char *user;     /* a member of the role; NULL: the role itself, as "sluice_app" */
     uint64_t wait_max_ms; /* the longest wait for one answer, whatever the deadline; 0: 30,000 */
     BlobBackend *blobs;   /* where large blobs lie; outlives the store. NULL: in PostgreSQL */
+    bool is_probe;        /* takes the pulse (pulse.h), which does not bind it */
     const char *gateway;  /* holds the idempotency keys that are taken here; NULL: none does */
 } StoreOptions;
 
@@ -66,6 +68,15 @@ MUST_USE Status store_commit(Call *call, Store *store);
 void store_rollback(Store *store);
 
 bool store_is_in_transaction(const Store *store);
+
+typedef enum StorePresence {
+    STORE_SERVES,
+    STORE_STARTS, /* it starts, recovers or stops, and lets nobody in */
+    STORE_IS_AWAY,
+} StorePresence;
+
+/* Asks whether the server lets anybody in, for a few seconds at most; whoever that is. */
+StorePresence store_ping(const char *conninfo);
 
 /* Asks how many connections PostgreSQL allows at a time, for all roles and programs together. */
 MUST_USE Status store_connections_allowed(Call *call, Store *store, uint64_t *ret_count);

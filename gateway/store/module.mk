@@ -1,1 +1,1 @@
-$(call module,gateway/store,shared/base shared/crypto gateway/domain,libpq)
+$(call module,gateway/store,shared/base shared/crypto shared/telemetry gateway/domain,libpq)

@@ -6,14 +6,15 @@
  * A failure in step 3 gives the connection up, since later answers on it could not be told apart. */
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 
 #include "gateway/store/pipeline.h"
+#include "gateway/store/pulse.h"
 #include "gateway/store/sqlstate.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
+#include "shared/telemetry/log.h"
 
 STATEMENT(transaction_context);
 
@@ -21,6 +22,7 @@ enum {
     RESULT_BINARY = 1,
     WIDE_SIZE = 512 * 1024, /* bytes of a command or an answer that make libpq's buffers wide */
     WIDE_CONNECTIONS_MAX = 2,
+    PULSE_LOOK_MS = 100, /* how often a wait looks at the pulse */
 };
 
 static int32_t wide_count; /* atomic: connections of this process whose buffers are wide */
@@ -74,12 +76,16 @@ store_wait(Call *call, Store *store, short events, uint64_t end_ns)
     int ready = 0;
     do {
         uint64_t now_ns = clock_monotonic_ns();
+        if (!store->is_probe && pulse_is_silent(now_ns)) {
+            store_disconnect(store);
+            return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL does not answer");
+        }
         uint64_t left_ms = now_ns >= end_ns ? 0 : (end_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
         if (left_ms == 0) {
             store_disconnect(store);
             return call_fail(call, STATUS_DEADLINE_EXCEEDED, "PostgreSQL did not answer in time");
         }
-        ready = poll(&socket, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms);
+        ready = poll(&socket, 1, left_ms > PULSE_LOOK_MS ? PULSE_LOOK_MS : (int)left_ms);
     } while (ready == 0 || (ready < 0 && errno == EINTR));
     assert(ready > 0);
     return STATUS_OK;
@@ -151,13 +157,25 @@ next_answer(Call *call, Store *store, uint64_t end_ns, PGresult **ret_result)
     return STATUS_OK;
 }
 
+/* Tells the caller what the failure means, and the log what PostgreSQL said, which names tables and files. */
 static Status
 explain_failure(Call *call, const Statement *statement, const PGresult *result)
 {
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    Status status = sqlstate_status(PQresultErrorField(result, PG_DIAG_SQLSTATE));
-    return call_fail(call, status, "the statement '%s' failed: %s", statement->name,
-        message == NULL ? PQresultErrorMessage(result) : message);
+    const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    SqlMeaning meaning = sqlstate_meaning(code);
+    if (meaning.kind == SQL_FULL) {
+        pulse_note_full(clock_monotonic_ns());
+    }
+    if (meaning.text == NULL) {
+        return call_fail(call, meaning.status, "%s", message == NULL ? "the database refused this" : message);
+    }
+    if (meaning.kind != SQL_USUAL) {
+        log_event(LOG_WARNING, "a statement failed", log_text("statement", statement->name),
+            log_text("sqlstate", code == NULL ? "" : code),
+            log_text("message", message == NULL ? "" : message));
+    }
+    return call_fail(call, meaning.status, "%s", meaning.text);
 }
 
 /* Reads the next command's answer, and the NULL that ends it. */

@@ -41,6 +41,7 @@ struct Store {
     TenantId tenant;                                  /* of the transaction */
     char transaction_number[TRANSACTION_NUMBER_SIZE]; /* of the last one that was begun, as PostgreSQL has it
                                                        */
+    bool is_probe;                                    /* StoreOptions.is_probe */
     bool is_wide;      /* libpq's buffers have grown for a large value; counted in the process */
     bool is_warned;    /* the server sent a warning during the last pipeline */
     bool *is_prepared; /* by Statement.index */
@@ -57,8 +58,8 @@ void store_slim(Store *store);
  * `wait_max_ns` from now. */
 uint64_t store_wait_end_ns(const Call *call, const Store *store, uint64_t now_ns);
 
-/* Waits until the connection can be read or written, as `events` (poll's) says. Disconnects when time is
- * up. */
+/* Waits until the connection can be read or written, as `events` (poll's) says. Disconnects when time is up
+ * (DEADLINE_EXCEEDED) or PostgreSQL answers nobody (UNAVAILABLE). */
 MUST_USE Status store_wait(Call *call, Store *store, short events, uint64_t end_ns);
 
 /* Connects if there is no connection, or none that is up. Not for use inside a transaction. */

@@ -36,9 +36,9 @@ block_signals(void)
     (void)pthread_sigmask(SIG_BLOCK, &stopper.signals, NULL);
 }
 
-/* Returns the second signal, or 0 when none comes in this time. */
+/* Returns the next signal, or 0 when none comes in this time. */
 static int
-wait_for_second_signal(uint64_t time_ms)
+wait_for_signal(uint64_t time_ms)
 {
     uint64_t limit_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     int number = -1;
@@ -50,6 +50,12 @@ wait_for_second_signal(uint64_t time_ms)
         number = sigtimedwait(&stopper.signals, NULL, &left);
     } while (number < 0 && errno == EINTR); /* a debugger interrupts the wait */
     return number < 0 ? 0 : number;
+}
+
+bool
+program_pause(uint64_t time_ms)
+{
+    return wait_for_signal(time_ms) == 0;
 }
 
 static void
@@ -65,7 +71,7 @@ announce_end(const ProgramServer *server)
 {
     if (server->announce != NULL && server->announce_ms > 0) {
         server->announce(server->context);
-        end_if_signalled(wait_for_second_signal(server->announce_ms));
+        end_if_signalled(wait_for_signal(server->announce_ms));
     }
 }
 
@@ -83,7 +89,7 @@ wait_for_signals(void *context)
     mutex_lock(&stopper.lock);
     server->stop(server->context, server->grace_ms);
     mutex_unlock(&stopper.lock);
-    end_if_signalled(wait_for_second_signal(server->grace_ms + (uint64_t)closing_ms));
+    end_if_signalled(wait_for_signal(server->grace_ms + (uint64_t)closing_ms));
     log_event(LOG_ERROR, "ended before all had closed", log_integer("grace_ms", server->grace_ms));
     _exit(EXIT_FAILURE);
 }

@@ -1,6 +1,7 @@
 /* PostgreSQL stops and starts again under a running gateway. The server is this test's own: the program
  * runs itself again under tools/with_postgres. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -131,6 +132,117 @@ a_commit_that_went_with_postgres_is_made_once_by_its_key(void **state)
     assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.sessions"), "1");
 }
 
+static uint64_t
+milliseconds_since(uint64_t since_ns)
+{
+    return (clock_monotonic_ns() - since_ns) / CLOCK_NS_PER_MS;
+}
+
+/* Returns what /readyz says of the database; the text is valid until the next call. */
+static const char *
+database_readiness(Cluster *cluster)
+{
+    static char line[256];
+    AUTO_REST ready = {0};
+    cluster_send(cluster, "GET", "/readyz", NULL, &ready);
+    const char *found = strstr(rest_text(&ready), "]database ");
+    (void)sscanf(found == NULL ? "]database nothing" : found, "]database %255[^\n]", line);
+    return line;
+}
+
+/* Statements that hang have 30 s otherwise; the step's session is no longer fresh, so it is looked up. */
+static void
+a_postgres_that_hangs_is_as_one_that_is_gone(void **state)
+{
+    enum { LATE_MS = 12000 };
+    Cluster *cluster = *state;
+    AUTO_REST session = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    expect_step(cluster, 200);
+    pause_ms(2500);
+    assert_int_equal(run_tool("hang"), 0);
+    uint64_t since_ns = clock_monotonic_ns();
+    expect_step(cluster, 200);
+    expect_step(cluster, 200);
+    cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &session);
+    cluster_expect(&session, 503, "PostgreSQL does not answer");
+    assert_string_equal(database_readiness(cluster), "PostgreSQL does not answer");
+    uint64_t took_ms = milliseconds_since(since_ns);
+    assert_int_equal(run_tool("resume"), 0);
+    assert_in_range(took_ms, 0, LATE_MS);
+    AWAIT(takes_sessions(cluster));
+    AWAIT(strcmp(database_readiness(cluster), "ok") == 0);
+    expect_step(cluster, 200);
+}
+
+static void *
+start_late(void *context)
+{
+    int *code = context;
+    pause_ms(1500);
+    *code = run_tool("start");
+    return NULL;
+}
+
+static void
+a_gateway_that_starts_before_postgres_waits_for_it(void **state)
+{
+    Process gateway = {0};
+    pthread_t thread;
+    int code = -1;
+    assert_int_equal(run_tool("stop"), 0);
+    assert_int_equal(pthread_create(&thread, NULL, start_late, &code), 0);
+    bool is_up = cluster_add_gateway(*state, &gateway);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(code, 0);
+    assert_true(is_up);
+    assert_int_equal(process_stop(&gateway, SIGTERM), 0);
+}
+
+/* Runs a command of the shell, in which $1 is a folder of PostgreSQL's for a small disk. */
+static bool
+run_shell(const char *command)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text, "set -eu; set -- \"$PGHOST/small\"; %s", command);
+    return system(text) == 0;
+}
+
+static bool
+has_no_room(Cluster *cluster)
+{
+    AUTO_REST session = {0};
+    cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &session);
+    if (session.status == 503) {
+        cluster_expect(&session, 503, "\"detail\":\"PostgreSQL's disk is full\"");
+    }
+    return session.status == 503;
+}
+
+static void
+a_full_disk_is_told_without_naming_a_file(void **state)
+{
+    Cluster *cluster = *state;
+    char sql[256];
+    if (!run_shell("[ $(id -u) = 0 ]; mkdir -p $1; mount -t tmpfs -o size=1m none $1; chown postgres $1") ||
+        !run_shell("mkdir $1/space; chown postgres $1/space")) {
+        print_message("skipped: no small disk can be mounted\n");
+        skip();
+    }
+    (void)snprintf(sql, sizeof sql, "create tablespace small location '%s/small/space'", getenv("PGHOST"));
+    (void)database_ask(cluster->database, sql);
+    (void)database_ask(cluster->database, "alter table sluice.sessions set tablespace small");
+    (void)run_shell("dd if=/dev/zero of=$1/filler bs=4096 2>/dev/null");
+    AWAIT(has_no_room(cluster));
+    assert_string_equal(database_readiness(cluster), "PostgreSQL's disk is full");
+    assert_true(run_shell("rm $1/filler"));
+    AWAIT(takes_sessions(cluster));
+    AWAIT(strcmp(database_readiness(cluster), "ok") == 0);
+    (void)database_ask(cluster->database, "alter table sluice.sessions set tablespace pg_default");
+    (void)database_ask(cluster->database, "drop tablespace small");
+}
+
 /* Returns the answer to a request with the cluster's key. */
 static int
 ask_with_key(Cluster *cluster)
@@ -175,8 +287,13 @@ main(void)
     }
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back),
+        CLUSTER_TEST(a_postgres_that_hangs_is_as_one_that_is_gone),
+        CLUSTER_TEST(a_gateway_that_starts_before_postgres_waits_for_it),
+        CLUSTER_TEST(a_full_disk_is_told_without_naming_a_file),
         CLUSTER_TEST(a_commit_that_went_with_postgres_is_made_once_by_its_key),
         cmocka_unit_test(a_key_that_was_found_revoked_is_refused_while_postgres_is_gone),
     };
-    return cmocka_run_group_tests_name("outage", tests, NULL, NULL);
+    int failures = cmocka_run_group_tests_name("outage", tests, NULL, NULL);
+    (void)run_shell("if mountpoint -q $1; then umount -l $1; fi");
+    return failures;
 }
