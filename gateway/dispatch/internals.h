@@ -136,6 +136,8 @@ struct StepRun {
     bool traces_nodes;
     bool only_registers;
     bool holds_outputs;
+    bool is_once;
+    uint64_t began_ns;
     bool awaits_feeds; /* until step_feeds_end() */
     int priority;
     PassedFeed fed;

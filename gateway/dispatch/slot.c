@@ -568,6 +568,12 @@ run_describe(const SlotRun *slot, WireRun *run)
         .is_partial = step->is_partial,
         .holds_outputs = step->holds_outputs,
     };
+    if (step->is_once) {
+        uint64_t age_ms =
+            step->began_ns == 0 ? 0 : (clock_monotonic_ns() - step->began_ns) / CLOCK_NS_PER_MS + 1;
+        run->is_once = true;
+        run->once_age_ms = age_ms < INT32_MAX ? (int64_t)age_ms : INT32_MAX;
+    }
     const StepPin *pin = slot_pin(slot);
     if (pin != NULL) {
         run->state_place = pin->place;

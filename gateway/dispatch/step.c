@@ -683,6 +683,8 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     step->memory_limit = options->memory_limit;
     step->only_registers = options->only_registers;
     step->holds_outputs = options->holds_outputs;
+    step->is_once = options->is_once;
+    step->began_ns = options->began_ns;
     step->awaits_feeds = options->awaits_feeds;
     step->priority = options->priority;
     step->attempt = options->attempt_base + 1;

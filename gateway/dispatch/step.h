@@ -105,6 +105,8 @@ typedef struct StepRunOptions {
     bool awaits_feeds;    /* feeds without a dtype come with step_feed() or in pieces; nothing runs, and no
                            * slot of the pool is asked for, before step_feeds_end() */
     int64_t attempt_base; /* attempts made before (queued steps) */
+    bool is_once;         /* its worker remembers what becomes of it; for a step of one slot with a pin */
+    uint64_t began_ns;    /* monotonic: when it was first to be run; 0: this is the first time */
 } StepRunOptions;
 
 /* One slot in the last attempt. Times are of the monotonic clock; 0: the slot did not come that far. */

@@ -29,6 +29,7 @@ typedef struct QueuedStep {
     Call call;
     StepHold hold;
     int priority;
+    uint64_t began_ns;    /* monotonic: when another gateway first had it to run; 0: none had */
     uint64_t deadline_ns; /* monotonic: the gateway's wall clock may be wrong, or jump */
     Slice request;
     StepCall step;
@@ -118,6 +119,8 @@ queued_step_new(Steps *steps, const StepRecord *record)
     queued->call.arena = arena;
     queued->hold = (StepHold){.tenant = record->tenant, .id = record->id, .fence = record->fence};
     queued->priority = (int)record->priority;
+    uint64_t begun_us = record->begun_us > 0 ? (uint64_t)record->begun_us : 0;
+    queued->began_ns = begun_us == 0 ? 0 : clock_monotonic_ns() - begun_us * CLOCK_NS_PER_US;
     uint64_t left_us = record->left_us > 0 ? (uint64_t)record->left_us : 0;
     queued->deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
     queued->request = slice_from_string(request);
@@ -421,6 +424,8 @@ dispatch_step(QueuedStep *queued)
     options.deadline_ns = queued->deadline_ns;
     /* Attempts of an earlier lease may still be on the workers: this lease's have other numbers. */
     options.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
+    options.is_once = step_is_once(step);
+    options.began_ns = queued->began_ns;
     queued->may_repeat = options.is_pure;
     queue_runner_note(step->loop->steps->queue, &queued->hold, step->loop->index, true);
     step->running = (RunningStep){

@@ -25,7 +25,8 @@ step_describe(StepCall *step, StepNew *ret_step)
 
     AUTO_BUFFER request = {0};
     step_write_request(&request, &step->body, step->graph->id_text);
-    bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
+    bool may_repeat =
+        step->plan->is_pure || step->body.is_idempotent || (step->promise.is_async && step_is_once(step));
     *ret_step = (StepNew){
         .id = step->id,
         .session = step->session_id,

@@ -2,7 +2,8 @@
 -- those that their gateways have reported a moment ago (0018_running_steps.sql) and whose end is not known.
 select tenant_id, id, session_id, graph_id, state, is_async, priority, request::text, attempts, fence, is_cancel_requested,
     created_at, started_at, ended_at, deadline_at, error_code, error_message, error_node, stats::text,
-    coalesce(extract(epoch from deadline_at - now()) * 1000000, 0)::bigint
+    coalesce(extract(epoch from deadline_at - now()) * 1000000, 0)::bigint,
+    coalesce(extract(epoch from now() - started_at) * 1000000, 0)::bigint
 from (
     select * from step_records
     union all

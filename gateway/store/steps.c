@@ -36,6 +36,7 @@ step_read(Call *call, const Rows *rows, size_t row, StepRecord *ret_step)
     step.error_node = row_text(&reader);
     step.stats = row_text(&reader);
     step.left_us = row_int64(&reader);
+    step.begun_us = row_int64(&reader);
     TRY(row_end(call, &reader));
     if (!step_state_from_name(state, &step.state)) {
         return call_fail(call, STATUS_DATA_LOSS, "a step is in the unknown state '%.*s'", SLICE_PRINT(state));

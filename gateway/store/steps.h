@@ -29,6 +29,7 @@ typedef struct StepRecord {
     uint64_t started_us; /* 0: never */
     uint64_t ended_us;   /* 0: not yet */
     uint64_t deadline_us;
+    int64_t begun_us;       /* since it was first started, by the same clock; 0: it was not */
     int64_t left_us;        /* until the deadline, by the database's clock, when this was read */
     const char *error_code; /* a name of shared/base/status.h; "" for none */
     const char *error_message;

@@ -52,6 +52,8 @@ static const JsonMember run_members[] = {
     {"trace", .offset = offsetof(WireRun, has_trace), .read = read_trace},
     {"partial", JSON_BOOLEAN, .offset = offsetof(WireRun, is_partial)},
     {"holds_outputs", JSON_BOOLEAN, .offset = offsetof(WireRun, holds_outputs)},
+    {"once", JSON_BOOLEAN, .offset = offsetof(WireRun, is_once)},
+    {"once_age_ms", JSON_INT64, .offset = offsetof(WireRun, once_age_ms)},
     {"state_place", JSON_INT64, .offset = offsetof(WireRun, state_place)},
     {"state_epoch", JSON_INT64, .offset = offsetof(WireRun, state_epoch)},
     {"peers", JSON_LIST, .offset = offsetof(WireRun, peers), .list = &peers},
@@ -88,6 +90,10 @@ wire_run_write(Buffer *buffer, const WireRun *run)
     if (run->holds_outputs) {
         json_member_boolean(&writer, "holds_outputs", true);
     }
+    if (run->is_once) {
+        json_member_boolean(&writer, "once", true);
+        json_member_int64(&writer, "once_age_ms", run->once_age_ms);
+    }
     if (run->state_epoch > 0) {
         json_member_int64(&writer, "state_place", run->state_place);
         json_member_int64(&writer, "state_epoch", run->state_epoch);
@@ -121,10 +127,12 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
     }
     bool is_in_range = run.attempt >= 1 && run.slot >= 0 && run.slot < SLOT_COUNT_MAX &&
                        run.feed_count >= 0 && run.feed_count <= UINT16_MAX && run.fetch_count >= 0 &&
-                       run.fetch_count <= UINT16_MAX && run.memory_limit >= 0;
+                       run.fetch_count <= UINT16_MAX && run.memory_limit >= 0 && run.once_age_ms >= 0 &&
+                       run.once_age_ms <= INT32_MAX;
     if (!is_in_range) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "'attempt', 'slot', 'feeds', 'fetches' or 'memory_limit' is missing or out of range");
+            "'attempt', 'slot', 'feeds', 'fetches', 'memory_limit' or 'once_age_ms' is missing or out of "
+            "range");
     }
     *ret_run = run;
     return STATUS_OK;

@@ -60,6 +60,8 @@ typedef struct WireRun {
     bool has_trace;       /* statistics of each node are wanted */
     bool is_partial;      /* the run begins with the header, its feeds come in later requests */
     bool holds_outputs;   /* outputs are sent when the run has ended well, and not if it fails */
+    bool is_once;         /* the worker remembers what becomes of the step, and does not run it again */
+    int64_t once_age_ms;  /* time since it was first to be run; 0: this is the first time */
     /* The session's place that the slot is bound to, and the epoch of the state that is kept there: a
      * worker keeps only the newest epoch of a place. Epoch 0: the slot keeps nothing. */
     int64_t state_place;

@@ -1,5 +1,6 @@
 
 #include "shared/base/atomic.h"
+#include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -11,6 +12,7 @@ struct ResourceContainer {
     Map *resources; /* name → Resource */
     Map *removed;   /* set of the names whose resource was removed; such a name has no first value any more */
     bool is_lost;   /* every name counts as removed */
+    uint64_t made_ns;
 };
 
 ResourceContainer *
@@ -26,6 +28,7 @@ container_new(void)
         return NULL;
     }
     mutex_init(&container->lock);
+    container->made_ns = clock_monotonic_ns();
     container->reference_count = 1;
     container->resources = resources;
     container->removed = removed;
@@ -62,6 +65,15 @@ container_mark_lost(ResourceContainer *container)
     mutex_lock(&container->lock);
     container->is_lost = true;
     mutex_unlock(&container->lock);
+}
+
+bool
+container_lost_since(ResourceContainer *container, uint64_t since_ns)
+{
+    mutex_lock(&container->lock);
+    bool is_lost = container->is_lost && container->made_ns > since_ns;
+    mutex_unlock(&container->lock);
+    return is_lost;
 }
 
 /* Removes the name and remembers that it was removed. When there is no memory to remember it, every name

@@ -56,6 +56,9 @@ ResourceContainer *container_ref(ResourceContainer *container);
 void container_unref(ResourceContainer *container); /* NULL is allowed */
 size_t container_count(ResourceContainer *container);
 
+/* Returns whether an earlier container of the session was lost after this time (monotonic). */
+bool container_lost_since(ResourceContainer *container, uint64_t since_ns);
+
 /* Notes that an earlier container of this session was lost: every name counts as removed, so that no
  * variable begins again with its first value. */
 void container_mark_lost(ResourceContainer *container);

@@ -41,9 +41,10 @@ typedef struct WorkerRequest {
     Buffer body;
     uint64_t body_size; /* content-length; 0 when the request has none */
     uint64_t body_seen;
-    bool is_answered; /* the headers of the answer have been written */
-    bool is_over;     /* the whole answer has been written; the rest of the body is ignored */
-    void *context;    /* belongs to the method */
+    bool is_answered;  /* the headers of the answer have been written */
+    bool is_over;      /* the whole answer has been written; the rest of the body is ignored */
+    Status end_reason; /* why the stream has closed, as h2.h tells */
+    void *context;     /* belongs to the method */
 } WorkerRequest;
 
 typedef enum BodyKind {

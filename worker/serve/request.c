@@ -375,12 +375,12 @@ request_on_end(H2Stream *stream)
 void
 request_on_close(H2Stream *stream, Status reason)
 {
-    (void)reason;
     WorkerRequest *request = stream->context;
     if (request == NULL) {
         return;
     }
     request->stream = NULL;
+    request->end_reason = reason;
     call_cancel(&request->call);
     if (request->method != NULL && request->method->closed != NULL) {
         request->method->closed(request);

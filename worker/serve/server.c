@@ -354,8 +354,9 @@ tables_open(Call *call, Worker *worker)
     worker->steps = step_table_new();
     worker->sessions = session_table_new();
     worker->states = state_table_new();
+    worker->outcomes = outcome_table_new();
     bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
-                   worker->sessions != NULL && worker->states != NULL;
+                   worker->sessions != NULL && worker->states != NULL && worker->outcomes != NULL;
     int threads =
         options->loop_count < BLOB_INTAKE_THREADS_MAX ? options->loop_count : BLOB_INTAKE_THREADS_MAX;
     if (!has_all) {
@@ -506,6 +507,7 @@ worker_close(Worker *worker)
     worker_metrics_watch(NULL);
     step_table_free(worker->steps);
     session_table_free(worker->sessions);
+    outcome_table_free(worker->outcomes);
     state_table_free(worker->states);
     cache_free(worker->partitions);
     close_captures(worker);

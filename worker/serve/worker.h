@@ -10,6 +10,7 @@
 #include "worker/runtime/plugin.h"
 #include "worker/serve/blob_intake.h"
 #include "worker/serve/method.h"
+#include "worker/serve/outcome_table.h"
 #include "worker/serve/session_table.h"
 #include "worker/serve/state_table.h"
 #include "worker/serve/step_table.h"
@@ -47,6 +48,7 @@ struct Worker {
     BlobIntakes *intakes;
     StepTable *steps;
     SessionTable *sessions;
+    OutcomeTable *outcomes;
     StateTable *states;
     int64_t accepted_count;    /* atomic: RunGraph requests that are read, run or answered */
     int64_t running_count;     /* atomic: runs under way */

@@ -9,6 +9,9 @@
  *
  * A run that finds too little memory, because other runs hold it, waits for a moment and tries again.
  *
+ * A run that is to be made once claims its step first (outcome_table.h). It goes on when its gateway is gone,
+ * and whoever sends the step again waits for its end and gets that.
+ *
  * Failures: an unknown partition is answered with one STATUS frame as soon as the header is in. A stream
  * that is reset cancels the run. So does the deadline, and the answer then names the nodes that waited; a
  * kernel that does not return soon after it is not waited for.
@@ -23,6 +26,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "shared/base/text.h"
+#include "shared/base/uuid.h"
 #include "worker/runtime/run/run.h"
 #include "worker/serve/method.h"
 #include "worker/serve/metrics.h"
@@ -140,14 +144,9 @@ enum {
     UNFINISHED_WAIT_MS = 20, /* time after the deadline for the run to end with its statistics */
     ROOM_WAIT_MS = 1000,     /* time to wait for memory that other runs hold */
     ROOM_POLL_MS = 5,
+    OUTCOME_POLL_MS = 20,
+    STEP_TEXT_SIZE = 64,
 };
-
-typedef struct Output {
-    struct Output *next;
-    uint32_t index;
-    bool is_dead;
-    Tensor tensor;
-} Output;
 
 typedef struct GraphRun {
     WorkerRequest *request; /* NULL after the stream has closed */
@@ -159,15 +158,18 @@ typedef struct GraphRun {
     Run *run;
     WireRun header;
     Tensor *args;
-    int64_t arg_count;      /* feeds that have arrived */
+    int64_t arg_count;         /* feeds that have arrived */
+    bool is_claimed;           /* the step's outcome is remembered */
+    char step[STEP_TEXT_SIZE]; /* id of the step; of a claimed run, as the two that follow */
+    char tenant[UUID_TEXT_SIZE];
     bool is_told_to_rest;   /* the gateway takes the run for one that rests */
     uint64_t room_until_ns; /* time to stop waiting for memory; 0: has not waited */
     Timer deadline;
     Task task;
 
     Mutex lock; /* guards the members below */
-    Output *outputs;
-    Output **outputs_end;
+    RunOutput *outputs;
+    RunOutput **outputs_end;
     bool is_posted;
     bool has_rested; /* the run has begun or ceased to rest; not told yet */
     bool is_done;
@@ -178,21 +180,14 @@ typedef struct GraphRun {
 } GraphRun;
 
 static void
-outputs_free(Output *outputs)
-{
-    while (outputs != NULL) {
-        Output *next = outputs->next;
-        tensor_unref(&outputs->tensor);
-        memory_free(outputs);
-        outputs = next;
-    }
-}
-
-static void
 graph_run_free(GraphRun *graph_run)
 {
     timer_clear(graph_run->loop, &graph_run->deadline);
-    outputs_free(graph_run->outputs);
+    if (graph_run->is_claimed) {
+        outcome_table_withdraw(graph_run->worker->outcomes, slice_from_string(graph_run->tenant),
+            slice_from_string(graph_run->step));
+    }
+    run_outputs_free(graph_run->outputs);
     for (int64_t index = 0; graph_run->args != NULL && index < graph_run->header.feed_count; index++) {
         tensor_unref(&graph_run->args[index]);
     }
@@ -225,10 +220,6 @@ graph_run_end(GraphRun *graph_run)
 {
     WorkerRequest *request = graph_run->request;
     (void)atomic_sub_relaxed(&graph_run->worker->running_count, 1);
-    if (graph_run->has_lost_output && graph_run->failure.code == STATUS_OK) {
-        graph_run->failure =
-            failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for an output");
-    }
     if (request != NULL) {
         WireStatus status = describe_end(graph_run);
         request->context = NULL;
@@ -244,15 +235,15 @@ graph_run_end(GraphRun *graph_run)
 }
 
 /* Takes the queued outputs that may be sent now; all of them when the run is done. */
-static Output *
+static RunOutput *
 take_outputs(GraphRun *graph_run, bool *ret_has_rested, bool *ret_is_done)
 {
-    Output *outputs = NULL;
+    RunOutput *outputs = NULL;
     mutex_lock(&graph_run->lock);
     graph_run->is_posted = false;
     *ret_has_rested = TAKE(graph_run->has_rested);
     *ret_is_done = graph_run->is_done;
-    if (graph_run->is_done || !graph_run->header.holds_outputs) {
+    if (graph_run->is_done || !(graph_run->header.holds_outputs || graph_run->is_claimed)) {
         outputs = graph_run->outputs;
         graph_run->outputs = NULL;
         graph_run->outputs_end = &graph_run->outputs;
@@ -277,6 +268,25 @@ tell_rest(GraphRun *graph_run)
     graph_run->is_told_to_rest = rest.rests;
 }
 
+static void
+judge_outputs(GraphRun *graph_run)
+{
+    if (graph_run->has_lost_output && graph_run->failure.code == STATUS_OK) {
+        graph_run->failure =
+            failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for an output");
+    }
+}
+
+/* Remembers how a claimed run has ended, with its outputs. */
+static void
+keep_outcome(GraphRun *graph_run, RunOutput *outputs)
+{
+    RunEnd end = {.failure = graph_run->failure, .stats = graph_run->stats, .outputs = outputs};
+    outcome_table_end(graph_run->worker->outcomes, slice_from_string(graph_run->tenant),
+        slice_from_string(graph_run->step), clock_monotonic_ns(), &end);
+    graph_run->is_claimed = false;
+}
+
 /* Writes the queued outputs, and the end of the answer when the run is done. Outputs that were held back for
  * a good end are dropped at another. */
 static void
@@ -284,13 +294,20 @@ graph_run_flush(GraphRun *graph_run)
 {
     bool has_rested = false;
     bool is_done = false;
-    Output *outputs = take_outputs(graph_run, &has_rested, &is_done);
+    RunOutput *outputs = take_outputs(graph_run, &has_rested, &is_done);
+    if (is_done) {
+        judge_outputs(graph_run);
+    }
     bool is_wanted = graph_run->request != NULL &&
                      !(graph_run->header.holds_outputs && graph_run->failure.code != STATUS_OK);
-    for (const Output *output = outputs; output != NULL && is_wanted; output = output->next) {
+    for (const RunOutput *output = outputs; output != NULL && is_wanted; output = output->next) {
         run_answer_output(graph_run->request, output->index, output->is_dead ? NULL : &output->tensor);
     }
-    outputs_free(outputs);
+    if (is_done && graph_run->is_claimed) {
+        keep_outcome(graph_run, outputs);
+    } else {
+        run_outputs_free(outputs);
+    }
     if (is_done) {
         graph_run_end(graph_run);
     } else if (has_rested && graph_run->request != NULL) {
@@ -317,7 +334,7 @@ static void
 run_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 {
     GraphRun *graph_run = context;
-    Output *output = memory_new(1, sizeof *output);
+    RunOutput *output = memory_new(1, sizeof *output);
     if (output == NULL) {
         mutex_lock(&graph_run->lock);
         graph_run->has_lost_output = true;
@@ -494,12 +511,120 @@ start_run(GraphRun *graph_run)
     return STATUS_OK;
 }
 
+/* Answers a run that was made before with its end. */
+static void
+repeat_end(WorkerRequest *request, RunEnd *end)
+{
+    WireStatus status = {.failure = end->failure};
+    if (end->lacks_outputs && end->failure.code == STATUS_OK) {
+        status.failure = failure_of(STATUS_FAILED_PRECONDITION, (Slice){0},
+            "the step has been run; its outputs were too large to be remembered for another gateway");
+    }
+    for (const RunOutput *output = end->outputs; output != NULL; output = output->next) {
+        run_answer_output(request, output->index, output->is_dead ? NULL : &output->tensor);
+    }
+    run_outputs_free(TAKE(end->outputs));
+    run_answer_status(request, &status);
+    run_answer_stats(request, &end->stats);
+    graph_run_free(TAKE(request->context));
+    worker_frames_end(request);
+}
+
+static void claim_again(Timer *timer);
+
+/* Waits for the end of the run that was made for another gateway. */
+static Status
+wait_for_outcome(GraphRun *graph_run)
+{
+    uint64_t now_ns = loop_now_ns(graph_run->loop);
+    TRY(call_check(&graph_run->request->call, now_ns));
+    graph_run->deadline.fire = claim_again;
+    timer_set(graph_run->loop, &graph_run->deadline, now_ns + OUTCOME_POLL_MS * CLOCK_NS_PER_MS);
+    return STATUS_OK;
+}
+
+static Status
+fail_forgotten(Call *call)
+{
+    return call_fail(call, STATUS_FAILED_PRECONDITION,
+        "the step may have been run before: its worker has forgotten the outcomes of that time");
+}
+
+/* Claims the step; *ret_goes_on: nobody has run it, so it is run now. Else it is answered, perhaps later. */
+static Status
+claim_run(WorkerRequest *request, GraphRun *graph_run, bool *ret_goes_on)
+{
+    RunEnd end;
+    uint64_t age_ns = (uint64_t)graph_run->header.once_age_ms * CLOCK_NS_PER_MS;
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t began_ns = age_ns == 0 ? 0 : age_ns < now_ns ? now_ns - age_ns : 1;
+    *ret_goes_on = false;
+    if (began_ns != 0 && container_lost_since(graph_run->state, began_ns)) {
+        return call_fail(&request->call, STATUS_FAILED_PRECONDITION, "the step may have been run before");
+    }
+    Slice tenant = slice_from_string(graph_run->tenant);
+    Slice step = slice_from_string(graph_run->step);
+    switch (outcome_table_claim(request->worker->outcomes, tenant, step, began_ns, &end)) {
+    case OUTCOME_FRESH:
+        graph_run->is_claimed = true;
+        *ret_goes_on = true;
+        return STATUS_OK;
+    case OUTCOME_RUNNING:
+        return wait_for_outcome(graph_run);
+    case OUTCOME_ENDED:
+        repeat_end(request, &end);
+        return STATUS_OK;
+    case OUTCOME_FORGOTTEN:
+        return fail_forgotten(&request->call);
+    case OUTCOME_NO_MEMORY:
+    default:
+        return call_fail_memory(&request->call, "the outcome of a step");
+    }
+}
+
+/* Goes on with a run that may be made: not before a claimed one has its claim. */
+static Status
+claim_and_start(WorkerRequest *request, GraphRun *graph_run)
+{
+    bool goes_on = true;
+    if (graph_run->step[0] != '\0') {
+        TRY(claim_run(request, graph_run, &goes_on));
+    }
+    return goes_on ? start_run(graph_run) : STATUS_OK;
+}
+
+static void
+claim_again(Timer *timer)
+{
+    GraphRun *graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
+    WorkerRequest *request = graph_run->request;
+    if (claim_and_start(request, graph_run) != STATUS_OK) {
+        worker_refuse(request, &request->call);
+    }
+}
+
+/* Notes whose outcome is to be remembered; only steps of one slot that keeps variables have one. */
+static Status
+note_step(WorkerRequest *request, GraphRun *graph_run)
+{
+    if (!graph_run->header.is_once || graph_run->state == NULL || graph_run->entry != NULL) {
+        return STATUS_OK;
+    }
+    int step = snprintf(graph_run->step, sizeof graph_run->step, "%.*s", SLICE_PRINT(request->parameters[0]));
+    int tenant = snprintf(graph_run->tenant, sizeof graph_run->tenant, "%.*s", SLICE_PRINT(request->tenant));
+    return step > 0 && step < (int)sizeof graph_run->step && tenant < (int)sizeof graph_run->tenant
+               ? STATUS_OK
+               : call_fail(
+                     &request->call, STATUS_INVALID_ARGUMENT, "a step to be run once has no id like this");
+}
+
 static Status
 launch_run(WorkerRequest *request, GraphRun *graph_run)
 {
     TRY(run_find_state(request, &graph_run->header, &graph_run->state));
     TRY(run_enter_step(request, &graph_run->header, &graph_run->entry));
-    return start_run(graph_run);
+    TRY(note_step(request, graph_run));
+    return claim_and_start(request, graph_run);
 }
 
 /* Reads the header and makes the run, which stays in request->context. None when the partition is unknown. */
@@ -630,6 +755,15 @@ finish_body(WorkerRequest *request)
     return graph_run->run == NULL ? launch_run(request, graph_run) : STATUS_OK;
 }
 
+/* Returns whether a claimed run goes on though its stream has ended: the connection was lost, perhaps with
+ * the gateway, and nobody has cancelled the step. */
+static bool
+is_let_go_on(const WorkerRequest *request, const GraphRun *graph_run)
+{
+    return graph_run->is_claimed && request->end_reason == STATUS_UNAVAILABLE &&
+           !atomic_load_seq_cst(&graph_run->worker->is_draining);
+}
+
 static void
 forget_request(WorkerRequest *request)
 {
@@ -640,7 +774,7 @@ forget_request(WorkerRequest *request)
     graph_run->request = NULL;
     if (graph_run->run == NULL) {
         graph_run_free(graph_run);
-    } else {
+    } else if (!is_let_go_on(request, graph_run)) {
         run_cancel(graph_run->run, STATUS_CANCELLED, "the caller gave up");
         /* The gateway may be gone and send no CleanupGraph: tensors that other slots have parked here are
          * freed now. */
