@@ -44,6 +44,13 @@ loads:
 	@tools/check_writable build && tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
 	@OUT=$(OUT) tools/loads $(LENGTH) $(LOADS)
 
+# Kills, stops, jumps and races, and what is promised to hold; at most a quarter of an hour. `make test` runs the same tests.
+STRANGERS := tests/strangers/promises.txt
+STRANGER_PROGRAMS = $(addprefix $(OUT)/,$(filter-out %.py,$(shell awk -F '\t' '!/^#/ { print $$2 }' $(STRANGERS) | sort -u)))
+strangers:
+	@tools/check_writable build && tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all plugins $(STRANGER_PROGRAMS)
+	@OUT=$(OUT) tools/strangers $(STRANGERS)
+
 # Sluice beside TensorFlow and ONNX Runtime; RIVALS_PYTHON is a Python that has them, by default one made in var/rivals.
 RIVALS_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/rivals/*.c)))
 $(RIVALS_PROGRAMS): ; $(link_test)
@@ -120,7 +127,7 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench loads bench-rivals conformance-tf cuda-coverage train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals conformance-tf cuda-coverage train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
 
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are
