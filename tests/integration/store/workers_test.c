@@ -118,7 +118,7 @@ thousands_of_workers_are_noted_at_once(void **state)
 }
 
 static void
-a_drain_mark_stays_over_restarts(void **state)
+a_drain_mark_ends_with_the_life_that_it_was_set_in(void **state)
 {
     Database *database = *state;
     Call *call = &database->call;
@@ -129,9 +129,12 @@ a_drain_mark_stays_over_restarts(void **state)
     assert_status(call, STATUS_OK, workers_set_draining(call, database->app, "a", true));
     assert_status(call, STATUS_NOT_FOUND, workers_set_draining(call, database->app, "z", true));
     assert_string_equal(call->error.message, "worker 'z' is not known");
-    (void)upsert(database, "a", "2");
+    (void)upsert(database, "a", "1");
     assert_status(call, STATUS_OK, workers_find(call, database->app, "a", &worker));
     assert_true(worker.is_draining);
+    (void)upsert(database, "a", "2");
+    assert_status(call, STATUS_OK, workers_find(call, database->app, "a", &worker));
+    assert_false(worker.is_draining);
     assert_status(call, STATUS_NOT_FOUND, workers_find(call, database->app, "z", &worker));
     assert_status(call, STATUS_OK, workers_list(call, database->app, &list));
     assert_int_equal(list.count, 2);
@@ -170,7 +173,7 @@ main(void)
         DATABASE_TEST(a_worker_that_nobody_sees_is_forgotten_and_its_task_is_free),
         DATABASE_TEST(workers_that_come_at_once_get_numbers_without_gap),
         DATABASE_TEST(thousands_of_workers_are_noted_at_once),
-        DATABASE_TEST(a_drain_mark_stays_over_restarts),
+        DATABASE_TEST(a_drain_mark_ends_with_the_life_that_it_was_set_in),
         DATABASE_TEST(one_at_a_time_holds_a_lease),
     };
     return cmocka_run_group_tests_name("gateway/store/workers", tests, NULL, NULL);
