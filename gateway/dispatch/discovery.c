@@ -7,6 +7,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/telemetry/log.h"
 
 enum {
     INTERVAL_MS = 1000,
@@ -31,6 +32,7 @@ typedef struct Target {
     int miss_count;
     int ask_count; /* answers to come until its task number is asked for again, while it has none */
     bool is_marked_draining;
+    char namesake[ADDRESS_TEXT_SIZE]; /* the address of a worker that has its name already; "": none has */
 } Target;
 
 struct Discovery {
@@ -192,7 +194,8 @@ target_name(Target *target, Slice name)
     if (!slice_equal(name, before) && map_get(names, before) == target) {
         (void)map_remove(names, before);
     }
-    if (map_get(names, name) == NULL) {
+    const Target *named = map_get(names, name);
+    if (named == NULL || named->info.state == WORKER_LOST) {
         /* The next answer tries again when there was no memory. */
         (void)!map_put(names, name, target);
     }
@@ -207,9 +210,45 @@ target_announce(const Target *target)
     }
 }
 
+/* Returns the target that has the name of this worker, is served by another life, and lives. */
+static const Target *
+find_namesake(const Target *target, const WireWorker *worker)
+{
+    const Target *named =
+        map_get(target->discovery->names, slice_part(worker->name, 0, WORKER_NAME_SIZE - 1));
+    bool is_other = named != NULL && named != target && named->info.state != WORKER_LOST &&
+                    !slice_equals_string(worker->incarnation, named->info.incarnation);
+    return is_other ? named : NULL;
+}
+
+/* Refuses a worker: it is not listed, and the next polls tell it why. */
+static void
+refuse_namesake(Target *target, const Target *named)
+{
+    bool is_listed = target->info.name[0] != '\0';
+    if (target->namesake[0] == '\0') {
+        log_event(LOG_ERROR, "two workers have one name, the second gets no steps",
+            log_text("name", named->info.name), log_text("first", named->info.address),
+            log_text("second", target->info.address));
+    }
+    copy_text(target->namesake, sizeof target->namesake, slice_from_string(named->info.address));
+    target->info.name[0] = '\0';
+    target->info.task = -1;
+    target->info.state = WORKER_LOST;
+    if (is_listed) {
+        publish_change(target->discovery);
+    }
+}
+
 static void
 target_answered(Target *target, const WireWorker *worker)
 {
+    const Target *named = find_namesake(target, worker);
+    if (named != NULL) {
+        refuse_namesake(target, named);
+        return;
+    }
+    target->namesake[0] = '\0';
     WorkerState before = target->info.state;
     bool had_gpu = target->info.has_gpu;
     bool is_new = !slice_equals_string(worker->name, target->info.name) ||
@@ -273,6 +312,7 @@ target_poll(Target *target)
         .method = "GET",
         .path = SLICE("/worker/v1/status"),
         .address = target->info.address,
+        .name_taken = slice_from_string(target->namesake),
         .deadline_ms = (uint64_t)MISS_MAX * INTERVAL_MS,
     };
     target->call = upstream_begin(target->discovery->upstream, &head, &poll_events, target);

@@ -401,6 +401,7 @@ request_headers_fill(
     header_add(list, WIRE_HEADER_INCARNATION, head->incarnation);
     header_add(list, WIRE_HEADER_TENANT, head->tenant);
     header_add(list, WIRE_HEADER_PUSH_TOKEN, head->push_token);
+    header_add(list, WIRE_HEADER_NAME_TAKEN, head->name_taken);
     header_add(list, WIRE_HEADER_SLOT, head->slot);
 }
 

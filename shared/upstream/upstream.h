@@ -45,6 +45,7 @@ typedef struct UpstreamHead {
     Slice tenant;           /* owner of the partitions and blobs; empty: nobody */
     Slice push_token;       /* empty: none */
     Slice slot;             /* the receiver's, in decimal, for pushes and pulls; empty: none */
+    Slice name_taken;       /* the address of another worker that has this one's name; empty: none has */
     uint64_t body_size;     /* for methods that want to know it ahead; 0: not told */
 } UpstreamHead;
 

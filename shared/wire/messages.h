@@ -29,6 +29,8 @@ enum {
 #define WIRE_HEADER_ATTEMPT "sluice-attempt"
 #define WIRE_HEADER_INCARNATION "sluice-incarnation"
 #define WIRE_HEADER_PUSH_TOKEN "sluice-push-token"
+#define WIRE_HEADER_NAME_TAKEN                                                                               \
+    "sluice-name-taken" /* the address of another worker with the name of this one */
 #define WIRE_HEADER_SLOT "sluice-slot"
 #define WIRE_HEADER_TENANT "sluice-tenant"
 #define WIRE_HEADER_TOKEN "sluice-token"

@@ -5,13 +5,24 @@
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 
-/* Returns whether the gateway's list of workers holds the text. */
+/* Returns how often the gateway's list of workers holds the text. */
+static int
+count_shown(Cluster *cluster, const char *text)
+{
+    AUTO_REST response;
+    int count = 0;
+    cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);
+    for (const char *found = strstr(rest_text(&response), text); found != NULL;
+         found = strstr(found + 1, text)) {
+        count++;
+    }
+    return count;
+}
+
 static bool
 is_shown(Cluster *cluster, const char *text)
 {
-    AUTO_REST response;
-    cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);
-    return strstr(rest_text(&response), text) != NULL;
+    return count_shown(cluster, text) > 0;
 }
 
 static void
@@ -45,12 +56,39 @@ a_worker_that_dies_is_lost_and_keeps_its_task_when_it_comes_back(void **state)
         first[strlen("\"name\":\"w0\",\"task\":")], second[strlen("\"name\":\"w1\",\"task\":")]);
 }
 
+static void
+of_two_workers_with_one_name_the_second_is_refused_until_the_first_is_gone(void **state)
+{
+    Cluster *cluster = *state;
+    Process namesake = {0};
+    char workers[256];
+    char address[128];
+    const char *const worker_arguments[] = {"--listen", "127.0.0.1:0", "--name", "w0", NULL};
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--auth", "off", "--database",
+        cluster->conninfo, "--workers", workers, NULL};
+    assert_true(process_start(&namesake, "sluice-worker", worker_arguments));
+    (void)snprintf(workers, sizeof workers, "%s,%s", cluster->workers[0].address, namesake.address);
+    (void)process_stop(&cluster->gateway, SIGTERM);
+    (void)kill(namesake.pid, SIGSTOP); /* it answers second */
+    assert_true(process_start(&cluster->gateway, "sluice-gateway", arguments));
+    AWAIT(is_shown(cluster, "\"name\":\"w0\""));
+    (void)kill(namesake.pid, SIGCONT);
+    (void)snprintf(address, sizeof address, "\"address\":\"%s\"", namesake.address);
+    pause_ms(3000); /* for a few polls */
+    assert_int_equal(count_shown(cluster, "\"name\":\"w0\""), 1);
+    assert_int_equal(count_shown(cluster, address), 0);
+    (void)process_stop(&cluster->workers[0], SIGKILL);
+    AWAIT(count_shown(cluster, address) == 1 && is_shown(cluster, "\"state\":\"serving\""));
+    (void)process_stop(&namesake, SIGTERM);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(a_name_stands_for_all_its_addresses),
         CLUSTER_TEST(a_worker_that_dies_is_lost_and_keeps_its_task_when_it_comes_back),
+        CLUSTER_TEST(of_two_workers_with_one_name_the_second_is_refused_until_the_first_is_gone),
     };
     return cmocka_run_group_tests_name("discovery", tests, NULL, NULL);
 }

@@ -36,6 +36,7 @@ typedef struct WorkerRequest {
     int64_t slot;
     Slice tenant;
     Slice push_token;
+    Slice name_taken;    /* the address of another worker of the same name; empty: there is none */
     FrameReader *reader; /* reused by later requests; NULL until one has frames as its body */
     bool has_frames;     /* the body of this request is frames */
     Buffer body;

@@ -164,6 +164,7 @@ request_read_head(WorkerRequest *request, const H2Header *headers, size_t count)
     TRY(read_number(call, header_find(headers, count, "content-length"), "content-length", INT64_MAX,
         &request->body_size));
     TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_PUSH_TOKEN), &request->push_token));
+    TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_NAME_TAKEN), &request->name_taken));
     TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_TENANT), &request->tenant));
     if (deadline_ms > 0) {
         call->deadline_ns = loop_now_ns(request->loop->loop) + deadline_ms * CLOCK_NS_PER_MS;

@@ -53,6 +53,7 @@ struct Worker {
     int64_t accepted_count;    /* atomic: RunGraph requests that are read, run or answered */
     int64_t running_count;     /* atomic: runs under way */
     int64_t registering_count; /* atomic: partitions that are being compiled */
+    bool is_namesake;          /* atomic: a gateway has said that another worker has this name */
     bool is_draining;          /* atomic */
     WorkerLoop *loops[WORKER_LOOP_COUNT_MAX];
     int loop_count;

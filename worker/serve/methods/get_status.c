@@ -1,6 +1,8 @@
 /* GetStatus: the identity of this worker, its devices, and how busy they are. The gateways' discovery
  * polls it. */
 #include "shared/base/atomic.h"
+#include "shared/base/text.h"
+#include "shared/telemetry/log.h"
 #include "worker/serve/worker.h"
 
 static Slice
@@ -58,6 +60,18 @@ show_accelerator(const PluginDevice *accelerator, WireLibrary *ret_libraries)
     };
 }
 
+/* Says once that a gateway refuses this worker, since it knows another of the same name. */
+static void
+note_namesake(WorkerRequest *request)
+{
+    Worker *worker = request->worker;
+    if (request->name_taken.size > 0 && !atomic_exchange_acq_rel(&worker->is_namesake, true)) {
+        const char *other = text_copy(request->call.arena, request->name_taken);
+        log_event(LOG_ERROR, "another worker has the name of this one, which gets no steps",
+            log_text("name", worker->name), log_text("other", other == NULL ? "" : other));
+    }
+}
+
 static Status
 answer_status(WorkerRequest *request)
 {
@@ -81,6 +95,7 @@ answer_status(WorkerRequest *request)
         .devices = devices,
         .device_count = accelerator == NULL ? 1 : 2,
     };
+    note_namesake(request);
     AUTO_BUFFER json = {0};
     wire_worker_write(&json, &status);
     worker_answer_json(request, 200, buffer_slice(&json));
