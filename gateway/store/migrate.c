@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "gateway/store/sqlstate.h"
 #include "shared/base/clock.h"
@@ -14,6 +16,7 @@ typedef struct Applied {
     int64_t version;
     const char *name;
     Sha256 checksum;
+    int64_t usable_from; /* migration_usable_from(); 0: none */
 } Applied;
 
 static void
@@ -30,13 +33,30 @@ finish_connection(PGconn **connection)
 }
 #define AUTO_CONNECTION CLEANUP(finish_connection) PGconn *
 
+int
+migration_usable_from(const Migration *migration)
+{
+    static const char mark[] = "-- usable from ";
+    const char *found = strstr(migration->text, mark);
+    return found == NULL ? 0 : (int)strtol(found + sizeof mark - 1, NULL, 10);
+}
+
+static Status
+compare_unknown(Call *call, const Applied *applied)
+{
+    int last = migration_table[migration_table_count - 1].version;
+    return applied->usable_from > 0 && applied->usable_from <= last
+               ? STATUS_OK
+               : call_fail(call, STATUS_FAILED_PRECONDITION,
+                     "the database has migration '%s', which this program does not know: it is too old",
+                     applied->name);
+}
+
 static Status
 compare_versions(Call *call, size_t index, const Applied *applied)
 {
     if (index >= migration_table_count) {
-        return call_fail(call, STATUS_FAILED_PRECONDITION,
-            "the database has migration '%s', which this program does not know: it is too old",
-            applied->name);
+        return compare_unknown(call, applied);
     }
     const Migration *known = &migration_table[index];
     Sha256 checksum;
@@ -58,6 +78,7 @@ compare_all(Call *call, const Rows *rows)
         applied.version = row_int64(&reader);
         applied.name = row_text(&reader);
         applied.checksum = row_digest(&reader);
+        applied.usable_from = row_int64(&reader);
         TRY(row_end(call, &reader));
         TRY(compare_versions(call, index, &applied));
     }
@@ -116,6 +137,19 @@ run_with_values(Call *call, PGconn *connection, const char *text, const Values *
     return explain_error(call, connection, result, "reading or writing the schema's version");
 }
 
+/* Adds the column that the migrator keeps for itself, so that every program finds it whatever it knows. */
+static Status
+prepare_versions(Call *call, PGconn *connection)
+{
+    return run_text(call, connection,
+        "do $$ begin "
+        "if not exists (select from pg_attribute where attrelid = 'sluice.schema_version'::regclass "
+        "and attname = 'usable_from') then "
+        "alter table sluice.schema_version add column usable_from integer; "
+        "end if; end $$",
+        "preparing the schema's version");
+}
+
 static Status
 find_applied(Call *call, PGconn *connection, size_t *ret_count)
 {
@@ -128,8 +162,10 @@ find_applied(Call *call, PGconn *connection, size_t *ret_count)
         *ret_count = 0;
         return STATUS_OK;
     }
+    TRY(prepare_versions(call, connection));
     TRY(run_with_values(call, connection,
-        "select version, name, checksum from sluice.schema_version order by version", &(Values){0}, &rows));
+        "select version, name, checksum, usable_from::bigint from sluice.schema_version order by version",
+        &(Values){0}, &rows));
     TRY(compare_all(call, &rows));
     *ret_count = rows.count;
     return STATUS_OK;
@@ -145,10 +181,13 @@ apply_one(Call *call, PGconn *connection, const Migration *migration)
     values_int64(&values, migration->version);
     values_text(&values, migration->name);
     values_digest(&values, &checksum);
+    values_int64(&values, migration_usable_from(migration));
     TRY(run_text(call, connection, "begin", "beginning a migration"));
     TRY(run_text(call, connection, migration->text, migration->name));
+    TRY(prepare_versions(call, connection));
     TRY(run_with_values(call, connection,
-        "insert into sluice.schema_version (version, name, checksum) values ($1, $2, $3)", &values, &rows));
+        "insert into sluice.schema_version (version, name, checksum, usable_from) values ($1, $2, $3, $4)",
+        &values, &rows));
     return run_text(call, connection, "commit", migration->name);
 }
 
@@ -184,6 +223,6 @@ migrate_apply(Call *call, const char *conninfo, size_t *ret_applied)
     for (size_t index = known; index < migration_table_count; index++) {
         TRY(apply_one(call, connection, &migration_table[index]));
     }
-    *ret_applied = migration_table_count - known;
+    *ret_applied = known < migration_table_count ? migration_table_count - known : 0;
     return STATUS_OK;
 }

@@ -62,6 +62,37 @@ a_schema_that_is_newer_is_refused(void **state)
     assert_int_equal(applied, 7);
 }
 
+/* Two neighbouring releases run side by side when the later one's migration only adds. */
+static void
+a_newer_schema_that_only_adds_is_used(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    size_t applied = 7;
+    char sql[256];
+    assert_status(call, STATUS_OK, migrate_apply(call, database->conninfo, &applied));
+    (void)snprintf(sql, sizeof sql,
+        "insert into sluice.schema_version (version, name, checksum, usable_from) values (9999, '9999_new', "
+        "decode(repeat('00', 32), 'hex'), %zu)",
+        migration_table_count);
+    (void)database_ask(database, sql);
+    assert_status(call, STATUS_OK, open_and_check(database));
+    assert_status(call, STATUS_OK, migrate_apply(call, database->conninfo, &applied));
+    assert_int_equal(applied, 0);
+    (void)database_ask(
+        database, "update sluice.schema_version set usable_from = usable_from + 1 where version = 9999");
+    assert_status(call, STATUS_FAILED_PRECONDITION, open_and_check(database));
+}
+
+static void
+a_migration_says_from_which_version_it_can_be_used(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        migration_usable_from(&(Migration){.text = "-- Adds.\n-- usable from 17\nselect 1;"}), 17);
+    assert_int_equal(migration_usable_from(&(Migration){.text = "select 1;"}), 0);
+}
+
 static void
 a_schema_that_is_older_is_refused(void **state)
 {
@@ -122,6 +153,8 @@ main(void)
         EMPTY_DATABASE_TEST(a_second_migration_waits_for_the_first),
         DATABASE_TEST(the_files_and_the_embedded_texts_are_the_same),
         DATABASE_TEST(a_schema_that_is_newer_is_refused),
+        EMPTY_DATABASE_TEST(a_newer_schema_that_only_adds_is_used),
+        cmocka_unit_test(a_migration_says_from_which_version_it_can_be_used),
         DATABASE_TEST(a_schema_that_is_older_is_refused),
         DATABASE_TEST(a_migration_that_was_edited_is_refused),
     };
