@@ -111,11 +111,14 @@ a_run_out_of_range_is_refused(void **state)
         RUN_HEAD ",\"feeds\":65536}",
         RUN_HEAD ",\"fetches\":65536}",
         RUN_HEAD ",\"memory_limit\":-1}",
+        RUN_HEAD ",\"once_age_ms\":-1}",
+        RUN_HEAD ",\"once_age_ms\":2147483648}",
     };
     WireRun run = {.attempt = 99};
     for (size_t index = 0; index < COUNT_OF(ranges); index++) {
         assert_refused(*state, wire_run_read(*state, slice_from_string(ranges[index]), &run),
-            "'attempt', 'slot', 'feeds', 'fetches' or 'memory_limit' is missing or out of range");
+            "'attempt', 'slot', 'feeds', 'fetches', 'memory_limit' or 'once_age_ms' is missing or out of "
+            "range");
     }
     assert_refused(*state,
         wire_run_read(*state, SLICE("{\"partition\":\"00\",\"attempt\":1,\"slot\":0}"), &run),
