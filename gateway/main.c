@@ -96,6 +96,7 @@ serve(Call *call, const Config *config)
         .conninfo = config_string(config, "database"),
         .pepper = slice_from_string(config_secret(config, "pepper")),
         .is_open = strcmp(config_string(config, "auth"), "off") == 0,
+        .outlasts_outage = strcmp(config_string(config, "database-outage"), "ready") == 0,
         .worker_token = config_secret(config, "worker-token"),
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),
         .graph_cache_size = (size_t)config_integer(config, "graph-cache"),

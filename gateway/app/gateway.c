@@ -141,6 +141,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
             .replica = &gateway->replica,
             .auth = gateway->auth,
             .database = gateway->probe,
+            .outlasts_outage = options->outlasts_outage,
             .blobs = gateway->blobs,
             .sessions = gateway->sessions,
             .graphs = gateway->graphs,

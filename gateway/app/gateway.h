@@ -24,6 +24,7 @@ typedef struct GatewayOptions {
     const char *conninfo;
     Slice pepper;
     bool is_open;         /* --auth=off */
+    bool outlasts_outage; /* ready while PostgreSQL is gone */
     Origins origins;      /* of browsers' pages that may read replies */
     const Slice *workers; /* addresses */
     size_t worker_count;

@@ -146,6 +146,12 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_BYTES,
         .default_value = "1MiB",
         .meaning = "blobs up to this size lie in PostgreSQL, whatever --blob-store says"},
+    {.name = "database-outage",
+        .type = SETTING_CHOICE,
+        .default_value = "unready",
+        .choices = "unready|ready",
+        .meaning =
+            "what /readyz says while PostgreSQL is gone; ready: what is in caches goes on being asked here"},
     {.name = "drain-delay",
         .type = SETTING_DURATION,
         .default_value = "5s",

@@ -35,6 +35,7 @@ struct Parts {
     Auth *auth;                 /* gateway/auth/auth.h */
     BlobStore *blobs;           /* gateway/blobs/blob_store.h */
     DatabaseProbe *database;    /* gateway/jobs/database_probe.h */
+    bool outlasts_outage;       /* --database-outage=ready */
     SessionCache *sessions;     /* gateway/sessions/session_cache.h */
     GraphCache *graphs;         /* gateway/graphs/graph_cache.h */
     uint64_t resident_weights;  /* bytes of a graph that are held in memory, gateway/graphs/graph_files.h */

@@ -1,6 +1,7 @@
 /* readyz: tells whether the gateway is ready for work: it is not about to end, PostgreSQL answers, at least
- * one worker serves. The body has one line a check. It waits for nothing: neither a job thread nor a
- * connection to the database is needed, however busy those are. */
+ * one worker serves. While PostgreSQL is gone it may be ready all the same (--database-outage), for what is
+ * in caches. The body has one line a check. It waits for nothing: neither a job thread nor a connection to
+ * the database is needed, however busy those are. */
 #include "gateway/domain/replica.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
@@ -15,7 +16,9 @@ start_readyz(Exchange *exchange)
     Call *call = exchange_call(exchange);
     Response *response = exchange_response(exchange);
     bool is_serving = !replica_is_leaving(parts->replica);
-    bool has_database = database_probe_read(parts->database, call) == STATUS_OK;
+    Status database = database_probe_read(parts->database, call);
+    bool has_database = database == STATUS_OK;
+    bool may_do_without = parts->outlasts_outage && database != STATUS_FAILED_PRECONDITION;
     bool has_workers = worker_pool_serves(parts->directory);
     Buffer *body = response_body(response, "text/plain");
     buffer_append_format(body, "[%c]serving %s\n", is_serving ? '+' : '-', is_serving ? "ok" : "draining");
@@ -23,7 +26,7 @@ start_readyz(Exchange *exchange)
         body, "[%c]database %s\n", has_database ? '+' : '-', has_database ? "ok" : call->error.message);
     buffer_append_format(
         body, "[%c]workers %s\n", has_workers ? '+' : '-', has_workers ? "ok" : "none is serving");
-    response_status(response, is_serving && has_database && has_workers ? 200 : 503);
+    response_status(response, is_serving && (has_database || may_do_without) && has_workers ? 200 : 503);
     exchange_finish(exchange);
 }
 

@@ -200,6 +200,33 @@ a_gateway_that_starts_before_postgres_waits_for_it(void **state)
     assert_int_equal(process_stop(&gateway, SIGTERM), 0);
 }
 
+static int
+readiness(Cluster *cluster)
+{
+    AUTO_REST ready = {0};
+    cluster_send(cluster, "GET", "/readyz", NULL, &ready);
+    return ready.status;
+}
+
+static void
+a_gateway_may_stay_ready_while_postgres_is_gone(void **state)
+{
+    static const char *const arguments[] = {"--database-outage", "ready", NULL};
+    (void)state;
+    Cluster cluster = {0};
+    assert_true(cluster_start(&cluster, &(ClusterOptions){.gateway_arguments = arguments}));
+    cluster_session(&cluster, "{}");
+    cluster_graph(&cluster, graph);
+    expect_step(&cluster, 200);
+    assert_int_equal(run_tool("stop"), 0);
+    AWAIT(strcmp(database_readiness(&cluster), "ok") != 0);
+    assert_int_equal(readiness(&cluster), 200);
+    expect_step(&cluster, 200);
+    assert_int_equal(run_tool("start"), 0);
+    AWAIT(strcmp(database_readiness(&cluster), "ok") == 0);
+    cluster_stop(&cluster);
+}
+
 /* Runs a command of the shell, in which $1 is a folder of PostgreSQL's for a small disk. */
 static bool
 run_shell(const char *command)
@@ -289,6 +316,7 @@ main(void)
         CLUSTER_TEST(cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back),
         CLUSTER_TEST(a_postgres_that_hangs_is_as_one_that_is_gone),
         CLUSTER_TEST(a_gateway_that_starts_before_postgres_waits_for_it),
+        cmocka_unit_test(a_gateway_may_stay_ready_while_postgres_is_gone),
         CLUSTER_TEST(a_full_disk_is_told_without_naming_a_file),
         CLUSTER_TEST(a_commit_that_went_with_postgres_is_made_once_by_its_key),
         cmocka_unit_test(a_key_that_was_found_revoked_is_refused_while_postgres_is_gone),
