@@ -16,7 +16,8 @@ void test_graph_free(DeviceGraph *graph); /* NULL is allowed */
 MUST_USE bool test_graph_add(
     DeviceGraph *graph, const Kernel *kernel, const KernelContext *context, const Tensor *inputs);
 
-/* Fills all that the kernels have written with a byte: a replay has to write it again. */
+/* Fills what the kernels have written, and not only passed on, with a byte: a replay has to write it again.
+ */
 void test_graph_spoil(const DeviceGraph *graph, int filling);
 
 /* Computes the kernels again. Fails as the first that fails does. */
