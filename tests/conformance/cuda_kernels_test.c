@@ -101,6 +101,9 @@ static const CudaKernelCase movements[] = {
     {"ConcatV2", NULL,
         {"T[1]", "T[2]", "T[1]", "T[3]", "T[1]", "T[2]", "T[1]", "T[3]", "T[1]", "T[2]", "int32[] 0"}},
     {"onnx::Concat", "axis=-1", {"T[2,3]", "T[2,1]", "T[2,2]"}},
+    {"ParallelConcat", "shape=[2,3]", {"T[1,3]", "T[1,3]"}},
+    {"ParallelConcat", "shape=[1,0]", {"T[1,0]"}},
+    {"ParallelConcat", "shape=[2,333]", {"T[1,333]", "T[1,333]"}},
     {"Pack", "axis=1", {"T[3,2]", "T[3,2]"}},
     {"Unpack", "axis=1; num=3", {"T[2,3]"}},
     {"Split", "num_split=3", {"int32[] 1", "T[2,6]"}},
@@ -328,6 +331,103 @@ static const CudaKernelCase gathers[] = {
     {"onnx::GatherND", NULL, {"T[3,111]", "int64[3,1] 2 0 -1"}},
     {"onnx::GatherND", NULL, {"T[3,5]", "int64[0,1]"}},
     {"onnx::GatherElements", "axis=1", {"T[1,333]", "int32[1,3] 332 0 -1"}},
+};
+
+static const CudaKernelCase scatters[] = {
+    {"TensorScatterUpdate", NULL, {"T[4,3]", "int32[3,1] 3 0 3", "T[3,3]"}},
+    {"TensorScatterUpdate", NULL, {"T[4,3]", "int64[2,2] 3 2 0 3", "T[2]"}},
+    {"TensorScatterUpdate", NULL, {"T[3]", "uint8[0,1]", "T[0]"}},
+    {"TensorScatterUpdate", NULL, {"T[333]", "int32[2,1] 332 7", "T[2]"}},
+    {"TensorScatterAdd", NULL, {"T[4,3]", "int32[3,1] 3 0 3", "T[3,3]"}},
+    {"TensorScatterAdd", NULL, {"T[0,3]", "int32[0,1]", "T[0,3]"}},
+    {"TensorScatterAdd", NULL, {"T[333]", "int32[3,1] 1 332 1", "T[3]"}},
+    {"TensorScatterAdd", NULL, {"T[2,0]", "int32[1,1] 7", "T[1,0]"}},
+    {"TensorScatterSub", NULL, {"T[4,3]", "int32[3,1] 3 0 -1", "T[3,3]"}},
+    {"TensorScatterSub", NULL, {"T[0]", "int32[0,1]", "T[0]"}},
+    {"TensorScatterSub", NULL, {"T[3,111]", "int64[3,1] 1 0 1", "T[3,111]"}},
+    {"TensorScatterMin", NULL, {"T[4,3]", "int32[2,2] 3 1 3 1", "T[2]"}},
+    {"TensorScatterMin", NULL, {"T[0]", "int32[0,1]", "T[0]"}},
+    {"TensorScatterMin", NULL, {"T[3,111]", "int64[3,1] 1 0 1", "T[3,111]"}},
+    {"TensorScatterMax", NULL, {"T[4,3]", "int32[2,2] 3 1 3 1", "T[2]"}},
+    {"TensorScatterMax", NULL, {"T[3] 1 nan 2", "int32[3,1] 0 1 0", "T[3] nan 3 2"}},
+    {"TensorScatterMax", NULL, {"T[0]", "int32[0,1]", "T[0]"}},
+    {"TensorScatterMax", NULL, {"T[3,111]", "int64[3,1] 1 0 1", "T[3,111]"}},
+    {"ScatterNdNonAliasingAdd", NULL, {"T[4,3]", "int32[3,1] 3 0 3", "T[3,3]"}},
+    {"ScatterNdNonAliasingAdd", NULL, {"T[0]", "int32[0,1]", "T[0]"}},
+    {"ScatterNdNonAliasingAdd", NULL, {"T[333]", "int32[3,1] 1 332 1", "T[3]"}},
+    {"ScatterNd", NULL, {"int32[3,1] 4 1 4", "T[3,2]", "int32[2] 5 2"}},
+    {"ScatterNd", NULL, {"int32[3,2] 4 1 0 0 4 1", "T[3]", "int32[2] 5 2"}},
+    {"ScatterNd", NULL, {"int32[2,1] 5 1", "T[2]", "int32[1] 5"}},
+    {"ScatterNd", NULL, {"int32[0,1]", "T[0]", "int32[1] 300"}},
+    {"ScatterNd", NULL, {"int64[3,0]", "T[3,2]", "int64[1] 2"}},
+};
+
+/* Of sums the segments are folded in parts of so many; the ids of the last cases say 300 of them. */
+static const CudaKernelCase segments[] = {
+    {"UnsortedSegmentSum", NULL, {"T[5,3]", "int32[5] 2 0 -1 2 0", "int32[] 4"}},
+    {"UnsortedSegmentSum", NULL, {"T[2,3,2]", "int64[2,3] 2 0 -1 2 0 1", "int32[] 3"}},
+    {"UnsortedSegmentSum", NULL, {"T[3]", "int32[3] 0 2 1", "int32[] 2"}},
+    {"UnsortedSegmentSum", NULL, {"T[0,3]", "int32[0]", "int32[] 2"}},
+    {"UnsortedSegmentSum", NULL, {"T[3,111]", "int32[3] 1 0 1", "int32[] 2"}},
+    {"UnsortedSegmentSum", NULL, {"T[3,0]", "int32[3] 1 0 1", "int32[] 2"}},
+    {"UnsortedSegmentSum", NULL, {"T[300]", "uint8[300]", "int32[] 13"}},
+    {"UnsortedSegmentSum", NULL, {"T[2]", "int32[2] 39999 5", "int32[] 40000"}},
+    {"UnsortedSegmentProd", NULL, {"T[5,3]", "int32[5] 2 0 -1 2 0", "int32[] 4"}},
+    {"UnsortedSegmentProd", NULL, {"T[0]", "int32[0]", "int32[] 2"}},
+    {"UnsortedSegmentProd", NULL, {"T[3,111]", "int32[3] 1 0 1", "int32[] 2"}},
+    {"UnsortedSegmentMin", NULL, {"T[5,3]", "int32[5] 2 0 -1 2 0", "int32[] 4"}},
+    {"UnsortedSegmentMin", NULL, {"T[0]", "int32[0]", "int32[] 2"}},
+    {"UnsortedSegmentMin", NULL, {"T[3,111]", "int32[3] 1 0 1", "int32[] 2"}},
+    {"UnsortedSegmentMax", NULL, {"T[5,3]", "int32[5] 2 0 -1 2 0", "int32[] 4"}},
+    {"UnsortedSegmentMax", NULL, {"T[4] nan 1 nan 2", "int32[4] 0 0 1 1", "int32[] 2"}},
+    {"UnsortedSegmentMax", NULL, {"T[0]", "int32[0]", "int32[] 2"}},
+    {"UnsortedSegmentMax", NULL, {"T[3,111]", "int32[3] 1 0 1", "int32[] 2"}},
+    {"SegmentSum", NULL, {"T[5,3]", "int32[5] 0 0 2 2 3"}},
+    {"SegmentSum", NULL, {"T[3]", "int32[3] 0 2 1"}},
+    {"SegmentSum", NULL, {"T[3]", "int32[3] 0 4 3"}},
+    {"SegmentSum", NULL, {"T[0,3]", "int64[0]"}},
+    {"SegmentSum", NULL, {"T[3,111]", "int32[3] 0 1 1"}},
+    {"SegmentSum", NULL, {"T[3,2]", "int32[3] 3 255 600"}},
+    {"SegmentMean", NULL, {"T[5,3]", "int32[5] 0 0 2 2 3"}},
+    {"SegmentMean", NULL, {"T[0,3]", "int64[0]"}},
+    {"SegmentMean", NULL, {"T[3,111]", "int32[3] 0 1 1"}},
+    {"SegmentProd", NULL, {"T[5,3]", "int32[5] 0 0 2 2 3"}},
+    {"SegmentProd", NULL, {"T[0,3]", "int64[0]"}},
+    {"SegmentProd", NULL, {"T[3,111]", "int32[3] 0 1 1"}},
+    {"SegmentMin", NULL, {"T[5,3]", "int32[5] 0 0 2 2 3"}},
+    {"SegmentMin", NULL, {"T[0,3]", "int64[0]"}},
+    {"SegmentMin", NULL, {"T[3,111]", "int32[3] 0 1 1"}},
+    {"SegmentMax", NULL, {"T[5,3]", "int32[5] 0 0 2 2 3"}},
+    {"SegmentMax", NULL, {"T[0,3]", "int64[0]"}},
+    {"SegmentMax", NULL, {"T[3,111]", "int32[3] 0 1 1"}},
+    {"SparseSegmentSum", NULL, {"T[5,3]", "int32[4] 4 0 0 2", "int32[4] 0 0 1 3"}},
+    {"SparseSegmentSum", NULL, {"T[5,3]", "int64[3] 4 5 0", "int32[3] 0 0 1"}},
+    {"SparseSegmentSum", NULL, {"T[2,0]", "int64[3] 1 1 2", "int32[3] 0 0 1"}},
+    {"SparseSegmentSum", NULL, {"T[0,3]", "int32[0]", "int32[0]"}},
+    {"SparseSegmentSum", NULL, {"T[3,111]", "int32[3] 2 1 1", "int32[3] 0 0 300"}},
+    {"SparseSegmentMean", NULL, {"T[5,3]", "int32[4] 4 0 0 2", "int32[4] 0 0 1 3"}},
+    {"SparseSegmentMean", NULL, {"T[0,3]", "int32[0]", "int32[0]"}},
+    {"SparseSegmentMean", NULL, {"T[3,111]", "int32[3] 2 1 1", "int32[3] 0 0 1"}},
+    {"SparseSegmentSqrtN", NULL, {"T[5,3]", "int32[4] 4 0 0 2", "int32[4] 0 0 1 3"}},
+    {"SparseSegmentSqrtN", NULL, {"T[0,3]", "int32[0]", "int32[0]"}},
+    {"SparseSegmentSqrtN", NULL, {"T[3,111]", "int32[3] 2 1 1", "int32[3] 0 0 1"}},
+    {"SparseSegmentSumWithNumSegments", NULL,
+        {"T[5,3]", "int32[4] 4 0 0 2", "int32[4] 0 0 1 3", "int32[] 6"}},
+    {"SparseSegmentSumWithNumSegments", NULL, {"T[5,3]", "int32[2] 4 0", "int32[2] 0 2", "int32[] 2"}},
+    {"SparseSegmentSumWithNumSegments", NULL, {"T[0,3]", "int32[0]", "int32[0]", "int32[] 2"}},
+    {"SparseSegmentSumWithNumSegments", NULL, {"T[3,111]", "int32[1] 2", "int32[1] 0", "int32[] 2"}},
+    {"SparseSegmentMeanWithNumSegments", NULL,
+        {"T[5,3]", "int32[4] 4 0 0 2", "int32[4] 0 0 1 3", "int32[] 6"}},
+    {"SparseSegmentMeanWithNumSegments", NULL, {"T[0,3]", "int32[0]", "int32[0]", "int32[] 2"}},
+    {"SparseSegmentMeanWithNumSegments", NULL, {"T[3,111]", "int32[1] 2", "int32[1] 0", "int32[] 2"}},
+    {"SparseSegmentSqrtNWithNumSegments", NULL,
+        {"T[5,3]", "int32[4] 4 0 0 2", "int32[4] 0 0 1 3", "int32[] 6"}},
+    {"SparseSegmentSqrtNWithNumSegments", NULL, {"T[0,3]", "int32[0]", "int32[0]", "int32[] 2"}},
+    {"SparseSegmentSqrtNWithNumSegments", NULL, {"T[3,111]", "int32[1] 2", "int32[1] 0", "int32[] 2"}},
+    {"Bincount", "T=T", {"int32[6] 1 4 1 9 0 1", "int32[] 5", "T[6]"}},
+    {"Bincount", "T=T", {"int32[6] 1 4 1 9 0 1", "int32[] 5", "T[0]"}},
+    {"Bincount", "T=T", {"int32[3] 1 -4 1", "int32[] 5", "T[3]"}},
+    {"Bincount", "T=T", {"int32[0]", "int32[] 300", "T[0]"}},
 };
 
 static const CudaKernelCase divisions[] = {
@@ -713,6 +813,14 @@ elements_selected_by_index(void **state)
 }
 
 static void
+slices_folded_by_where_they_go(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(scatters, COUNT_OF(scatters));
+    cuda_kernels_compare(segments, COUNT_OF(segments));
+}
+
+static void
 divisions_of_integers(void **state)
 {
     (void)state;
@@ -838,6 +946,7 @@ main(void)
         cmocka_unit_test(moved_elements),
         cmocka_unit_test(resized_images),
         cmocka_unit_test(elements_selected_by_index),
+        cmocka_unit_test(slices_folded_by_where_they_go),
         cmocka_unit_test(divisions_of_integers),
         cmocka_unit_test(special_functions_at_their_edges),
         cmocka_unit_test(tensors_of_few_numbers),

@@ -163,6 +163,14 @@ describe_refused(const CudaRefused *refused)
     if (refused->reason == CUDA_REFUSES_MATRIX) {
         return failure_of(STATUS_INVALID_ARGUMENT, node, "matrix %lld is not invertible", element);
     }
+    if (refused->reason == CUDA_REFUSES_SEGMENT) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node,
+            "segment id %lld at %lld is not within %lld segments", value, element, (long long)refused->limit);
+    }
+    if (refused->reason == CUDA_REFUSES_BIN) {
+        return failure_of(
+            STATUS_INVALID_ARGUMENT, node, "element %lld is %lld, not at least 0", element, value);
+    }
     return failure_of(STATUS_INVALID_ARGUMENT, node,
         "element %lld of the second input is %lld, which is not allowed for %s integers", element, value,
         dtype_name((Dtype)refused->limit));

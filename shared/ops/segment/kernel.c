@@ -3,6 +3,7 @@
  * is narrower than its vectors). */
 #include <math.h>
 
+#include "shared/ops/segment/rule.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -34,23 +35,14 @@ typedef struct Fold {
 static Status
 read_segment(const Fold *fold, int64_t position, int64_t previous, int64_t *ret_segment)
 {
-    Call *call = fold->context->call;
+    bool is_sorted = fold->op->kind != UNSORTED;
     int64_t segment = -1;
-    bool is_number = tensor_to_int64(fold->ids, position, &segment);
-    if (is_number && fold->op->kind == UNSORTED && segment < 0) {
+    if (!is_sorted && tensor_to_int64(fold->ids, position, &segment) && segment < 0) {
         *ret_segment = -1;
         return STATUS_OK;
     }
-    if (!is_number || segment < 0 || segment >= fold->segments) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "segment id %lld at %lld is not within %lld segments",
-            (long long)segment, (long long)position, (long long)fold->segments);
-    }
-    if (fold->op->kind != UNSORTED && segment < previous) {
-        return call_fail(
-            call, STATUS_INVALID_ARGUMENT, "segment ids are not increasing at %lld", (long long)position);
-    }
-    *ret_segment = segment;
-    return STATUS_OK;
+    return segment_read(
+        fold->context->call, fold->ids, position, is_sorted ? previous : 0, fold->segments, ret_segment);
 }
 
 static Status

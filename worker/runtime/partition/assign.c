@@ -219,6 +219,20 @@ may_have_device(const ScheduleNode *node)
     return node->kind == SCHEDULE_KERNEL && node->kernel->any_inputs == 0 && has_plain_data(node);
 }
 
+/* Returns why the host computes a node, whatever kernels the accelerator has; NULL: nothing says so. */
+static const char *
+reason_of_kernel(const ScheduleNode *node)
+{
+    const Kernel *kernel = node->kernel;
+    if (kernel->any_inputs != 0) {
+        return "it reads no elements: what it passes on stays where it lies";
+    }
+    if (kernel->host_inputs == UINT32_MAX && kernel->host_outputs == UINT32_MAX) {
+        return "it computes shapes of shapes";
+    }
+    return asks_for(node, HOST_NAME) ? "the graph asks for the CPU" : NULL;
+}
+
 /* Finds the accelerator's kernel for a node; NULL, with the reason in the node, when the host computes it. */
 static const Kernel *
 find_candidate(const Assigning *assigning, ScheduleNode *node)
@@ -235,12 +249,8 @@ find_candidate(const Assigning *assigning, ScheduleNode *node)
         node->reason = of_lists == NULL ? KEEPS_LIST : NULL;
         return of_lists;
     }
-    if (node->kernel->any_inputs != 0) {
-        node->reason = "it reads no elements: what it passes on stays where it lies";
-        return NULL;
-    }
-    if (asks_for(node, HOST_NAME)) {
-        node->reason = "the graph asks for the CPU";
+    node->reason = reason_of_kernel(node);
+    if (node->reason != NULL) {
         return NULL;
     }
     bool is_plain = has_plain_data(node);
