@@ -101,9 +101,6 @@ static const CudaKernelCase movements[] = {
     {"ConcatV2", NULL,
         {"T[1]", "T[2]", "T[1]", "T[3]", "T[1]", "T[2]", "T[1]", "T[3]", "T[1]", "T[2]", "int32[] 0"}},
     {"onnx::Concat", "axis=-1", {"T[2,3]", "T[2,1]", "T[2,2]"}},
-    {"ParallelConcat", "shape=[2,3]", {"T[1,3]", "T[1,3]"}},
-    {"ParallelConcat", "shape=[1,0]", {"T[1,0]"}},
-    {"ParallelConcat", "shape=[2,333]", {"T[1,333]", "T[1,333]"}},
     {"Pack", "axis=1", {"T[3,2]", "T[3,2]"}},
     {"Unpack", "axis=1; num=3", {"T[2,3]"}},
     {"Split", "num_split=3", {"int32[] 1", "T[2,6]"}},
@@ -925,7 +922,8 @@ softmax_and_norms(void **state)
 
 /* Families whose cases are in tests/unit/worker/cuda. */
 static const char *const elsewhere[] = {"batch_norm", "cells", "convolution", "gradient", "list", "loss",
-    "lstm", "matmul", "matrix", "optimise", "order", "pooling", "pooling_gradient", "random", "response"};
+    "lstm", "matmul", "matrix", "optimise", "order", "pooling", "pooling_gradient", "random", "response",
+    "variable"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

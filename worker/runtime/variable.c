@@ -121,6 +121,15 @@ check_initialized(Call *call, const Variable *variable)
                      SLICE_PRINT(variable_name(variable)));
 }
 
+Status
+variable_check_dtype(Call *call, const Variable *variable, Dtype dtype, const char *what)
+{
+    return variable->dtype == dtype ? STATUS_OK
+                                    : call_fail(call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, %s %s",
+                                          SLICE_PRINT(variable_name(variable)), dtype_name(variable->dtype),
+                                          what, dtype_name(dtype));
+}
+
 bool
 variable_is_initialized(Variable *variable)
 {

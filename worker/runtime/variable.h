@@ -49,6 +49,10 @@ MUST_USE Status variable_obtain(
 Slice variable_name(const Variable *variable);
 Dtype variable_dtype(const Variable *variable);
 
+/* Checks that the variable is of the dtype of something that changes it ("the updates are").
+ * INVALID_ARGUMENT. */
+MUST_USE Status variable_check_dtype(Call *call, const Variable *variable, Dtype dtype, const char *what);
+
 bool variable_is_initialized(Variable *variable);
 
 /* Returns a new reference to the current value, in whatever memory it lies. */

@@ -4,7 +4,7 @@
 
 #include "shared/base/memory.h"
 #include "shared/ops/variable/apply_rule.h"
-#include "shared/ops/variable/positions.h"
+#include "shared/ops/variable/positions_rule.h"
 #include "worker/reference/elements.h"
 #include "worker/runtime/variable.h"
 

@@ -139,17 +139,6 @@ shape_compute(KernelContext *context)
 }
 
 static Status
-check_dtype(KernelContext *context, const Variable *variable)
-{
-    Dtype dtype = context->inputs[1].dtype;
-    return variable_dtype(variable) == dtype
-               ? STATUS_OK
-               : call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the value is %s",
-                     SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)),
-                     dtype_name(dtype));
-}
-
-static Status
 check_shape(KernelContext *context, const Variable *variable, const Shape *expected)
 {
     const Shape *shape = &context->inputs[1].shape;
@@ -174,7 +163,7 @@ validates_shape(const Node *node)
 static Status
 replace_value(KernelContext *context, Variable *variable)
 {
-    TRY(check_dtype(context, variable));
+    TRY(variable_check_dtype(context->call, variable, context->inputs[1].dtype, "the value is"));
     if (validates_shape(context->node)) {
         const Tensor *old = variable_value(variable);
         TRY(check_shape(
@@ -203,7 +192,7 @@ combine_value(KernelContext *context, Variable *variable, Combine how)
 {
     const Tensor *value = &context->inputs[1];
     Tensor *target = NULL;
-    TRY(check_dtype(context, variable));
+    TRY(variable_check_dtype(context->call, variable, context->inputs[1].dtype, "the value is"));
     TRY(variable_own(context, variable, &target));
     TRY(check_shape(context, variable, &target->shape));
     (void)!combine_elements(how, value->dtype, target->data, value->data, 1, tensor_element_count(value));

@@ -1,6 +1,6 @@
 /* Parts of variables written by index. All indices and shapes are checked before the first element
  * changes: a refused scatter leaves the variable unchanged. Updates apply in the order of the indices. */
-#include "shared/ops/variable/positions.h"
+#include "shared/ops/variable/positions_rule.h"
 #include "worker/reference/combine.h"
 #include "worker/runtime/variable.h"
 
@@ -8,22 +8,6 @@ static bool
 supports_scatter(const Node *node, Combine combine)
 {
     return dtype_is_integer(node->input_dtypes[1]) && combine_supports(combine, node->input_dtypes[2]);
-}
-
-/* Every part has an update or, where indices are row numbers, one scalar serves all. */
-static Status
-check_updates(KernelContext *context, const Positions *positions, bool allows_scalar)
-{
-    const Tensor *updates = &context->inputs[2];
-    Shape expected;
-    TRY(positions_shape(context->call, positions, &expected));
-    if (shape_equal(&updates->shape, &expected) || (allows_scalar && updates->shape.rank == 0)) {
-        return STATUS_OK;
-    }
-    char given[SHAPE_TEXT_SIZE];
-    char wanted[SHAPE_TEXT_SIZE];
-    return call_fail(context->call, STATUS_INVALID_ARGUMENT, "updates are of shape %s instead of %s",
-        shape_text(&updates->shape, given), shape_text(&expected, wanted));
 }
 
 static Status
@@ -47,14 +31,10 @@ scatter_parts(KernelContext *context, Variable *variable, Combine combine, bool 
     const Tensor *updates = &context->inputs[2];
     Tensor *target = NULL;
     Positions positions;
-    if (variable_dtype(variable) != updates->dtype) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the updates are %s",
-            SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)),
-            dtype_name(updates->dtype));
-    }
+    TRY(variable_check_dtype(context->call, variable, updates->dtype, "the updates are"));
     TRY(variable_own(context, variable, &target));
     TRY(positions_find(context->call, &target->shape, &context->inputs[1], is_nd, &positions));
-    TRY(check_updates(context, &positions, !is_nd));
+    TRY(positions_check_updates(context->call, &positions, updates));
     TRY(check_divisors(context, combine));
     size_t size = dtype_size(target->dtype);
     bool is_scalar = updates->shape.rank == 0 && !is_nd;

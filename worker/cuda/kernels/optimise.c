@@ -11,6 +11,7 @@
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
+#include "worker/cuda/operands/variable.h"
 #include "worker/cuda/run.h"
 #include "worker/runtime/device_memory.h"
 #include "worker/runtime/variable.h"
@@ -124,28 +125,13 @@ check_variables(const Change *change, const Optimising *optimising)
                : fail_shapes(context, SLICE("the gradient"), &gradient->shape, shape);
 }
 
-/* Finds where the new elements go: into the old ones' place when nobody reads these. */
 static Status
 find_places(Change *change)
 {
-    KernelContext *context = change->context;
     for (uint32_t n = 0; n < change->count; n++) {
-        const Tensor *value = variable_value(change->variables[n]);
-        size_t size = tensor_byte_size(value);
-        change->operands.from[n] = value->data;
-        change->operands.to[n] = value->data;
-        if (size == 0 || tensor_is_unique(value)) {
-            continue;
-        }
-        TensorBuffer *buffer = device_allocate(context->device, size, context->account);
-        if (buffer == NULL) {
-            return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
-                "no %zu bytes are left for a copy of variable '%.*s'", size,
-                SLICE_PRINT(variable_name(change->variables[n])));
-        }
-        change->made[n] =
-            (Tensor){.dtype = value->dtype, .data = buffer->data, .buffer = buffer, .shape = value->shape};
-        change->operands.to[n] = buffer->data;
+        change->operands.from[n] = variable_value(change->variables[n])->data;
+        TRY(cuda_variable_place(
+            change->context, change->variables[n], &change->made[n], &change->operands.to[n]));
     }
     return STATUS_OK;
 }
@@ -219,11 +205,7 @@ check_assigned(const Change *change)
     KernelContext *context = change->context;
     Variable *variable = change->variables[0];
     const Tensor *value = &context->inputs[1];
-    if (variable_dtype(variable) != value->dtype) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the value is %s",
-            SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)),
-            dtype_name(value->dtype));
-    }
+    TRY(variable_check_dtype(context->call, variable, value->dtype, "the value is"));
     TRY(variable_reach(context, variable));
     char wanted[SHAPE_TEXT_SIZE];
     char given[SHAPE_TEXT_SIZE];

@@ -15,7 +15,7 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/wide.h"
 
-_Static_assert((int)CUDA_FOLD_COUNT == (int)WIDE_COUNT &&
+_Static_assert((int)CUDA_FOLD_DIVIDE == (int)WIDE_COUNT &&
                    (int)CUDA_FOLD_NEWER_MAXIMUM == (int)WIDE_NEWER_MAXIMUM &&
                    (int)CUDA_FOLD_ADD == (int)WIDE_ADD,
     "both sides count the rules alike");

@@ -44,6 +44,9 @@ template <typename W> struct WrappingOf {
 template <> struct WrappingOf<double> {
     using Type = double;
 };
+template <> struct WrappingOf<float> {
+    using Type = float;
+};
 
 template <typename W>
 __device__ __forceinline__ W
@@ -57,6 +60,8 @@ combine(CudaFoldRule rule, W a, W b)
         return (W)((U)a - (U)b);
     case CUDA_FOLD_MULTIPLY:
         return (W)((U)a * (U)b);
+    case CUDA_FOLD_DIVIDE:
+        return (W)((U)a / (U)b);
     case CUDA_FOLD_MINIMUM:
         return b < a ? b : a;
     case CUDA_FOLD_MAXIMUM:
@@ -147,6 +152,30 @@ fold_last_kernel(CudaFold fold, int64_t range, int64_t total)
     }
 }
 
+template <typename T>
+__global__ void
+change_kernel(CudaFoldRule rule, CudaChange change, int64_t range, int64_t total)
+{
+    if (change.refused->turn != 0) {
+        return;
+    }
+    const CudaFold &fold = change.fold;
+    T *to = (T *)fold.to;
+    for (int64_t i = index_first(); i < total; i += index_step()) {
+        int64_t number = index_quotient(i, fold.inner);
+        int64_t at = i - number * fold.inner;
+        for (int64_t n = 0; n < fold.count; n++) {
+            int64_t row = fold.places[n];
+            if (row >= number * range && row < (number + 1) * range) {
+                int64_t source = change.is_scalar ? 0 : n * fold.inner + at;
+                auto value = combine<Accumulator<T>>(
+                    rule, load(to, row * fold.inner + at), load((const T *)fold.from, source));
+                store(to, row * fold.inner + at, value);
+            }
+        }
+    }
+}
+
 /* Returns how many rows a thread has. */
 static int64_t
 range_of(const CudaFold *fold)
@@ -180,6 +209,16 @@ fold_last(const CudaFold *fold, cudaStream_t stream)
     int64_t total = ((fold->rows - 1) / range + 1) * fold->inner;
     return cuda_launch(
         fold_last_kernel<T>, index_grid(total), dim3(INDEX_THREADS), 0, stream, *fold, range, total);
+}
+
+template <typename T>
+static cudaError_t
+change(CudaFoldRule rule, const CudaChange *change, cudaStream_t stream)
+{
+    int64_t range = range_of(&change->fold);
+    int64_t total = ((change->fold.rows - 1) / range + 1) * change->fold.inner;
+    return cuda_launch(
+        change_kernel<T>, index_grid(total), dim3(INDEX_THREADS), 0, stream, rule, *change, range, total);
 }
 
 /* Returns the slice that stands at a position, or -1: its number is refused. */
@@ -273,4 +312,13 @@ cuda_fold_segments(CudaType type, CudaFoldRule rule, const CudaSegments *segment
         return (int)cudaSuccess;
     }
     EACH_REAL_TYPE(type, fold_segments<T>(rule, segments, blame, stream));
+}
+
+extern "C" int
+cuda_change(CudaType type, CudaFoldRule rule, const CudaChange *changed, cudaStream_t stream)
+{
+    if (is_idle(&changed->fold)) {
+        return (int)cudaSuccess;
+    }
+    EACH_FLOATING_TYPE(type, change<T>(rule, changed, stream));
 }

@@ -18,7 +18,7 @@ typedef enum CudaFoldRule {
     CUDA_FOLD_MAXIMUM,
     CUDA_FOLD_NEWER_MINIMUM,
     CUDA_FOLD_NEWER_MAXIMUM,
-    CUDA_FOLD_COUNT,
+    CUDA_FOLD_DIVIDE, /* of variables alone */
 } CudaFoldRule;
 
 /* The place of a slice is named by `depth` coordinates in `sizes`. One that is out of range is refused, but
@@ -42,6 +42,14 @@ typedef struct CudaFold {
     int64_t rows;
     int64_t inner;
 } CudaFold;
+
+/* A fold in place, of variables: each slice changes the elements in their own type. */
+typedef struct CudaChange {
+    CudaFold fold;
+    bool is_scalar; /* `from` is one element, for all */
+    /* The record of a refused value: the run fails then, and the target keeps its elements. */
+    const CudaRefused *refused;
+} CudaChange;
 
 enum { CUDA_SEGMENTS_MAX = 256 };
 
@@ -67,6 +75,9 @@ int cuda_fold(CudaType type, CudaFoldRule rule, const CudaFold *fold, cudaStream
 
 /* Replaces elements of 1, 2, 4, 8 or 16 bytes: the last slice of a place stays. */
 int cuda_fold_last(size_t element_size, const CudaFold *fold, cudaStream_t stream);
+
+/* Floating types. */
+int cuda_change(CudaType type, CudaFoldRule rule, const CudaChange *change, cudaStream_t stream);
 
 int cuda_fold_segments(CudaType type, CudaFoldRule rule, const CudaSegments *segments, const CudaBlame *blame,
     cudaStream_t stream);

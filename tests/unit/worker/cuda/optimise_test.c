@@ -313,6 +313,9 @@ every_kernel_has_a_case(void **state)
     (void)state;
     size_t found = 0;
     for (size_t family = 0; family < cuda_kernels_table_count; family++) {
+        if (strstr(cuda_kernels_table[family]->file, "/optimise.c") == NULL) {
+            continue;
+        }
         for (size_t row = 0; row < cuda_kernels_table[family]->kernel_count; row++) {
             const Kernel *kernel = &cuda_kernels_table[family]->kernels[row];
             bool has_case = !kernel->visits_variables;

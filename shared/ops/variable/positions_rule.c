@@ -1,4 +1,4 @@
-#include "shared/ops/variable/positions.h"
+#include "shared/ops/variable/positions_rule.h"
 
 #include <string.h>
 
@@ -18,7 +18,8 @@ check_indices(Call *call, const Positions *positions)
 }
 
 Status
-positions_find(Call *call, const Shape *shape, const Tensor *indices, bool is_nd, Positions *ret_positions)
+positions_describe(
+    Call *call, const Shape *shape, const Tensor *indices, bool is_nd, Positions *ret_positions)
 {
     const Shape *given = &indices->shape;
     if (is_nd && given->rank < 1) {
@@ -42,9 +43,15 @@ positions_find(Call *call, const Shape *shape, const Tensor *indices, bool is_nd
     for (int dimension = (int)positions.depth; dimension < shape->rank; dimension++) {
         positions.inner *= shape->dims[dimension];
     }
-    TRY(check_indices(call, &positions));
     *ret_positions = positions;
     return STATUS_OK;
+}
+
+Status
+positions_find(Call *call, const Shape *shape, const Tensor *indices, bool is_nd, Positions *ret_positions)
+{
+    TRY(positions_describe(call, shape, indices, is_nd, ret_positions));
+    return check_indices(call, ret_positions);
 }
 
 int64_t
@@ -73,4 +80,18 @@ positions_shape(Call *call, const Positions *positions, Shape *ret_shape)
     shape.rank += rest;
     *ret_shape = shape;
     return STATUS_OK;
+}
+
+Status
+positions_check_updates(Call *call, const Positions *positions, const Tensor *updates)
+{
+    Shape expected;
+    TRY(positions_shape(call, positions, &expected));
+    if (shape_equal(&updates->shape, &expected) || (!positions->is_nd && updates->shape.rank == 0)) {
+        return STATUS_OK;
+    }
+    char given[SHAPE_TEXT_SIZE];
+    char wanted[SHAPE_TEXT_SIZE];
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "updates are of shape %s instead of %s",
+        shape_text(&updates->shape, given), shape_text(&expected, wanted));
 }

@@ -1,15 +1,15 @@
 /* The parts of a tensor that indices name: rows by number, or slices by coordinates (the last dimension of
- * the indices).
+ * the indices). All but positions_find() and positions_at() look at shapes alone.
  * Threads: any.
- * Errors:  INVALID_ARGUMENT for indices outside the tensor. */
+ * Errors:  INVALID_ARGUMENT for shapes that do not fit and for indices outside the tensor. */
 #pragma once
 
 #include "shared/base/call.h"
 #include "shared/tensor/tensor.h"
 
 typedef struct Positions {
-    const Shape *shape;    /* of the tensor */
-    const Tensor *indices; /* all are inside the tensor */
+    const Shape *shape; /* of the tensor */
+    const Tensor *indices;
     int64_t count;
     int64_t depth; /* coordinates of a part */
     int64_t inner; /* elements of a part */
@@ -17,6 +17,10 @@ typedef struct Positions {
 } Positions;
 
 /* `shape` and `indices` must outlive `ret_positions`. */
+MUST_USE Status positions_describe(
+    Call *call, const Shape *shape, const Tensor *indices, bool is_nd, Positions *ret_positions);
+
+/* Does the same, and checks that all indices are inside the tensor. */
 MUST_USE Status positions_find(
     Call *call, const Shape *shape, const Tensor *indices, bool is_nd, Positions *ret_positions);
 
@@ -25,3 +29,6 @@ int64_t positions_at(const Positions *positions, int64_t position);
 
 /* Computes the shape of all parts together. */
 MUST_USE Status positions_shape(Call *call, const Positions *positions, Shape *ret_shape);
+
+/* Checks that every part has an update or, where indices are numbers of rows, one scalar serves all. */
+MUST_USE Status positions_check_updates(Call *call, const Positions *positions, const Tensor *updates);
