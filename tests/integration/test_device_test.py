@@ -101,10 +101,11 @@ def a_convolutional_network_learns_the_same_there():
 
 
 def variables_stay_there_while_they_are_trained():
-    _, counts = _train(ONE, has_test_devices=True)
-    variables, uploads_per_step = 16, 4  # the feeds, and the size of the batch that the host computes
-    assert counts["uploads"] == variables + uploads_per_step * TRAINING_STEPS, counts
-    assert counts["downloads"] == TRAINING_STEPS + 1, counts  # the losses and, once, a weight
+    for network in ({}, {"variables": "reference"}):
+        _, counts = _train(ONE, has_test_devices=True, **network)
+        variables, uploads_per_step = 16, 4  # the feeds, and the size of the batch that the host computes
+        assert counts["uploads"] == variables + uploads_per_step * TRAINING_STEPS, counts
+        assert counts["downloads"] == TRAINING_STEPS + 1, counts  # the losses and, once, a weight
 
 
 def _graph_with_weight(op, value):

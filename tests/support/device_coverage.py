@@ -11,7 +11,8 @@ ON_CARD, ON_HOST = "/device:GPU:0", "/device:CPU:0"
 SHAPES = {"the host needs it to know a shape or what runs", "it follows from shapes on the host"}
 KEPT = SHAPES | {"it reads no elements: what it passes on stays where it lies", "it computes nothing, and waits for what does",
                  "it computes nothing: it makes or names a resource", "it has strings",
-                 "it keeps a list, whose elements stay where they lie", "it computes shapes of shapes"}
+                 "it keeps a list, whose elements stay where they lie", "it computes shapes of shapes",
+                 "it gives out a variable's value, wherever that lies"}
 
 
 def runs_there(plan):

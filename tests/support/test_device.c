@@ -645,7 +645,9 @@ compute_node(KernelContext *context)
         status = call_fail_memory(context->call, "a captured kernel");
     }
     for (uint32_t i = 0; i < context->input_count; i++) {
-        context->inputs[i].buffer = inputs[i].buffer;
+        bool has_become_handle = context->inputs[i].dtype != inputs[i].dtype; /* kernel_variable() */
+        inputs[i].data = has_become_handle ? inputs[i].data : context->inputs[i].data;
+        context->inputs[i] = inputs[i];
     }
     for (uint32_t i = 0; i < context->output_count; i++) {
         hide_output(test, &context->outputs[i]);

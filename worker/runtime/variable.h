@@ -4,11 +4,11 @@
  *
  * The elements lie in the memory where they were assigned or last changed; a mirror of them may lie in
  * another, made for a reader there, until the next change. Kernels of a worker with an accelerator are run by
- * visit_kernel.h, which brings them to where the kernel wants them. A variable that is used by reference
- * stays on the host.
+ * visit_kernel.h, which brings them to where the kernel wants them.
  *
  * Reference variables (VariableV2) and resource variables (VarHandleOp) are the same here: a handle
- * travels along the edge, and the executor reads the variable for an input that wants a value.
+ * travels along the edge, and the executor reads the variable for an input that wants a value (where there is
+ * an accelerator: a node before it, partition/references.c).
  *
  * Ownership: a resource (resource.h).
  * Threads:   any. Reads lock inside; writers call variables_lock() first.

@@ -318,7 +318,7 @@ static const Kernel variable_kernels[] = {
         .compute = shape_compute,
         .host_outputs = 1,
         .is_cheap = true},
-    {.op = "Assign", .compute = assign_compute, .is_cheap = true},
+    {.op = "Assign", .compute = assign_compute, .any_inputs = 1U << 1, .is_cheap = true},
     {.op = "AssignVariableOp", .compute = assign_compute, .any_inputs = 1U << 1, .is_cheap = true},
     COMBINED("AssignAdd", assign_add_compute),
     COMBINED("AssignAddVariableOp", assign_add_compute),

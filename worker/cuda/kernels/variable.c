@@ -98,6 +98,10 @@ compute_change(KernelContext *context, const Part *part)
     variables_lock(&variable, 1);
     Status status = change_parts(context, variable, part, &made);
     variables_unlock(&variable, 1);
+    if (status == STATUS_OK && context->output_count > 0) {
+        Shape scalar = shape_scalar();
+        kernel_alias(context, 0, 0, &scalar); /* the reference */
+    }
     return status;
 }
 
@@ -190,6 +194,16 @@ supports_gather(const Node *node)
     }
 
 static const Kernel variable_kernels[] = {
+    CHANGE("ScatterUpdate", compute_update),
+    CHANGE("ScatterAdd", compute_add),
+    CHANGE("ScatterSub", compute_subtract),
+    CHANGE("ScatterMul", compute_multiply),
+    CHANGE("ScatterDiv", compute_divide),
+    CHANGE("ScatterMin", compute_minimum),
+    CHANGE("ScatterMax", compute_maximum),
+    CHANGE("ScatterNdUpdate", compute_nd_update),
+    CHANGE("ScatterNdAdd", compute_nd_add),
+    CHANGE("ScatterNdSub", compute_nd_subtract),
     CHANGE("ResourceScatterUpdate", compute_update),
     CHANGE("ResourceScatterAdd", compute_add),
     CHANGE("ResourceScatterSub", compute_subtract),

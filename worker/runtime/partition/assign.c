@@ -142,6 +142,14 @@ asks_for(const ScheduleNode *node, const char *device)
     return slice_equals_string(node->node->def->device, device);
 }
 
+/* Returns whether an input is the handle of a variable, or comes by reference. */
+static bool
+names_variable(const Node *node, uint32_t input)
+{
+    return node->inputs[input].node != NODE_NONE &&
+           (node->input_dtypes[input] == DTYPE_RESOURCE || node_input_is_reference(node, input));
+}
+
 /* Returns whether the node changes variables that it has handles of: their elements go to where it runs. */
 static bool
 changes_variables(const ScheduleNode *scheduled)
@@ -149,7 +157,7 @@ changes_variables(const ScheduleNode *scheduled)
     const Node *node = scheduled->node;
     bool has_handle = false;
     for (uint32_t i = 0; i < node->input_count && !has_handle; i++) {
-        has_handle = node->input_dtypes[i] == DTYPE_RESOURCE;
+        has_handle = names_variable(node, i);
     }
     return has_handle && scheduled->kernel->visits_variables && !reads_variable(scheduled);
 }
@@ -175,13 +183,13 @@ has_plain_data(const ScheduleNode *scheduled)
     const Node *node = scheduled->node;
     bool has_variables = changes_variables(scheduled);
     for (uint32_t i = 0; i < node->input_count; i++) {
-        bool is_variable = has_variables && node->input_dtypes[i] == DTYPE_RESOURCE;
+        bool is_variable = has_variables && names_variable(node, i);
         if (node->inputs[i].node != NODE_NONE && !is_variable && !is_element_input(node, i)) {
             return false;
         }
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
-        if (!is_element_output(node, i)) {
+        if (!is_element_output(node, i) && !(has_variables && node_output_is_reference(node, i))) {
             return false;
         }
     }
@@ -190,8 +198,9 @@ has_plain_data(const ScheduleNode *scheduled)
 
 /* Tells what of a node's data is not plain. */
 static const char *
-reason_of_data(const Node *node)
+reason_of_data(const ScheduleNode *scheduled)
 {
+    const Node *node = scheduled->node;
     bool has_elements = false;
     bool has_strings = false;
     for (uint32_t i = 0; i < node->input_count; i++) {
@@ -199,7 +208,8 @@ reason_of_data(const Node *node)
         has_strings = has_strings || node->input_dtypes[i] == DTYPE_STRING;
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
-        has_elements = has_elements || is_element_output(node, i);
+        has_elements =
+            has_elements || (is_element_output(node, i) && !kernel_bit(scheduled->kernel->host_outputs, i));
         has_strings = has_strings || node->output_dtypes[i] == DTYPE_STRING;
     }
     return has_strings ? HAS_STRINGS : has_elements ? HOST_STATE : ONLY_HANDLES;
@@ -224,6 +234,9 @@ static const char *
 reason_of_kernel(const ScheduleNode *node)
 {
     const Kernel *kernel = node->kernel;
+    if (reads_variable(node)) {
+        return "it gives out a variable's value, wherever that lies";
+    }
     if (kernel->any_inputs != 0) {
         return "it reads no elements: what it passes on stays where it lies";
     }
@@ -257,7 +270,7 @@ find_candidate(const Assigning *assigning, ScheduleNode *node)
     const Kernel *kernel = is_plain ? kernel_find(assigning->accelerator, node->node) : NULL;
     if (kernel == NULL) {
         node->lacks_kernel = is_plain && !changes_variables(node);
-        node->reason = node->lacks_kernel ? NO_KERNEL : reason_of_data(node->node);
+        node->reason = node->lacks_kernel ? NO_KERNEL : reason_of_data(node);
     }
     return kernel;
 }
@@ -490,7 +503,8 @@ is_made_there(const Assigning *assigning, const ScheduleNode *node, uint32_t por
         return dtype_is_floating(node->node->output_dtypes[port]) &&
                !node_output_is_reference(node->node, port);
     }
-    return assigning->kernels[node->node->id] != NULL && !kernel_bit(node->kernel->host_outputs, port);
+    return assigning->kernels[node->node->id] != NULL && is_element_output(node->node, port) &&
+           !kernel_bit(node->kernel->host_outputs, port);
 }
 
 /* Sets the memories of what is made there; all other outputs begin on the host. */
@@ -532,18 +546,38 @@ pull_of(const ScheduleNode *reader)
     return reader->kind == SCHEDULE_MERGE ? PULL_MERGE : PULL_READER;
 }
 
+/* Returns whether an input is passed on as an output of the node. */
+static bool
+passes_input_on(const ScheduleNode *node, uint32_t input)
+{
+    bool is_output = node->kind == SCHEDULE_KERNEL ? input < node->node->output_count : input == 0;
+    return is_output && passes_port_on(node, input);
+}
+
+/* Returns how an input is pulled: by the node, or by a reader of what the node passes on. */
+static Pull
+pull_of_input(const ScheduleNode *node, uint32_t input, const Pull *pulls)
+{
+    uint16_t wanted = input_memory(node, input);
+    if (wanted != MEMORY_ANY && wanted != MEMORY_HOST) {
+        return pull_of(node);
+    }
+    bool is_pulled_behind = passes_input_on(node, input) && pulls[node->node->id] != PULL_NONE;
+    return is_pulled_behind ? PULL_READER : PULL_NONE;
+}
+
+/* Goes from readers to what they read. */
 static void
 find_pulls(const Assigning *assigning, Pull *pulls)
 {
     const Partition *partition = assigning->partition;
-    for (uint32_t id = 0; id < partition->node_count; id++) {
-        const ScheduleNode *node = &partition->nodes[id];
+    for (uint32_t position = partition->node_count; position-- > 0;) {
+        const ScheduleNode *node = &partition->nodes[partition->graph->order[position]];
         for (uint32_t i = 0; i < node->node->input_count; i++) {
-            Endpoint from = node->node->inputs[i];
-            uint16_t wanted = input_memory(node, i);
-            if (wanted != MEMORY_ANY && wanted != MEMORY_HOST) {
-                Pull pull = pull_of(node);
-                pulls[from.node] = pulls[from.node] > pull ? pulls[from.node] : pull;
+            uint32_t from = node->node->inputs[i].node;
+            Pull pull = from == NODE_NONE ? PULL_NONE : pull_of_input(node, i, pulls);
+            if (pull > PULL_NONE && pull > pulls[from]) {
+                pulls[from] = pull;
             }
         }
     }

@@ -311,6 +311,7 @@ typedef struct PartitionPass {
  * on the host. */
 static const PartitionPass PASSES[] = {
     {"constant_folding", fold_constants},
+    {NULL, read_references},
     {NULL, assign_devices},
     {NULL, visit_variables},
     {NULL, insert_copies},

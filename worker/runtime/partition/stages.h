@@ -10,6 +10,10 @@
  * schedule must not be built yet. RESOURCE_EXHAUSTED. */
 MUST_USE Status fold_constants(Call *call, Partition *partition);
 
+/* Makes each read of a variable by reference a node of its own, if the worker has an accelerator
+ * (references.c). RESOURCE_EXHAUSTED. */
+MUST_USE Status read_references(Call *call, Partition *partition);
+
 /* Chooses the device of each node (assign.c): gives those of the accelerator its kernels, and says why others
  * stay on the host. Does nothing without an accelerator; when no node is the accelerator's, the partition has
  * none from then on. INVALID_ARGUMENT when the graph asks for a device that cannot compute the node and must

@@ -208,15 +208,15 @@ static bool
 has_handle(const Node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
-        if (node->inputs[i].node != NODE_NONE && node->input_dtypes[i] == DTYPE_RESOURCE) {
+        if (node->inputs[i].node != NODE_NONE &&
+            (node->input_dtypes[i] == DTYPE_RESOURCE || node_input_is_reference(node, i))) {
             return true;
         }
     }
     return false;
 }
 
-/* Returns whether the node may meet elements on the accelerator: what is used by reference lies on the host.
- */
+/* Returns whether the node may meet elements on the accelerator. */
 static bool
 may_visit(const ScheduleNode *node)
 {

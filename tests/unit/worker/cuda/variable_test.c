@@ -152,6 +152,77 @@ rows_are_gathered(void **state)
     RUN(cases);
 }
 
+#define W "w = VariableV2() dtype=float32 shape=<4,2> container='' shared_name='w'\n"
+
+/* A read that comes by reference sees what its reader would have seen, which waits for its controls and for
+ * its other inputs. */
+static void
+variables_by_reference_change_there_too(void **state)
+{
+    (void)state;
+    const GraphCase cases[] = {
+        {.graph = W "x = _Arg() T=float32 index=0\n"
+                    "a = Assign(w, x) T=float32\n"
+                    "o = _Retval(a) T=float32 index=0\n",
+            .feeds = {"float32[4,2] " ONE_TO_EIGHT},
+            .fetches = {"float32[4,2] " ONE_TO_EIGHT}},
+        {.graph = W "i = _Arg() T=int32 index=0\n"
+                    "u = _Arg() T=float32 index=1\n"
+                    "a = ScatterAdd(w, i, u) T=float32 Tindices=int32\n"
+                    "m = ScatterMul(a, i, u) T=float32 Tindices=int32\n"
+                    "n = Neg(m) T=float32\n"
+                    "o = _Retval(n) T=float32 index=0\n"
+                    "p = _Retval(w, ^m) T=float32 index=1\n",
+            .feeds = {"int32[2] 3 0", "float32[2,2] 1 1 2 2"},
+            .fetches = {"float32[4,2] -6 -8 -3 -4 -5 -6 -8 -9", "float32[4,2] 6 8 3 4 5 6 8 9"}},
+        {.graph = W "i = _Arg() T=int32 index=0\n"
+                    "u = _Arg() T=float32 index=1\n"
+                    "s = ScatterNdSub(w, i, u) T=float32 Tindices=int32\n"
+                    "both = Add(w, s) T=float32\n"
+                    "after = Square(w, ^both) T=float32\n"
+                    "o = _Retval(both) T=float32 index=0\n"
+                    "p = _Retval(after) T=float32 index=1\n",
+            .feeds = {"int32[1,2] 0 0", "float32[1] 5"},
+            .fetches = {"float32[4,2] 2 16 6 8 10 12 16 18", "float32[4,2] 1 64 9 16 25 36 64 81"}},
+        {.graph = W "x = _Arg() T=float32 index=0\n"
+                    "d = AssignAdd(w, x) T=float32\n"
+                    "g = ApplyGradientDescent(d, one, x) T=float32\n"
+                    "one = Const() dtype=float32 value=float32(1)\n"
+                    "o = _Retval(g) T=float32 index=0\n",
+            .feeds = {"float32[4,2] 1 1 1 1 1 1 1 1"},
+            .fetches = {"float32[4,2] 1 8 3 4 5 6 8 9"}},
+        {.graph = W "i = _Arg() T=int32 index=0\n"
+                    "u = _Arg() T=float32 index=1\n"
+                    "s = ScatterUpdate(w, i, u) T=float32 Tindices=int32\n"
+                    "o = _Retval(s) T=float32 index=0\n",
+            .feeds = {"int32[1] 4", "float32[1,2] 1 2"},
+            .error = "index 4 at 0 is not within 4",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.graph = W "p = _Arg() T=bool index=0\n"
+                    "s = RefSwitch(w, p) T=float32\n"
+                    "n = Neg(s:1) T=float32\n"
+                    "m = Merge(s, n) N=2 T=float32\n"
+                    "o = _Retval(m) T=float32 index=0\n",
+            .feeds = {"bool[] 1"},
+            .fetches = {"float32[4,2] -1 -8 -3 -4 -5 -6 -8 -9"}},
+        {.graph = W "p = _Arg() T=bool index=0\n"
+                    "z = VariableV2() dtype=float32 shape=<4,2> container='' shared_name='z'\n"
+                    "s = RefSwitch(w, p) T=float32\n"
+                    "t = RefSwitch(z, p) T=float32\n" /* it has no value, and is dead */
+                    "n = Neg(t:1) T=float32\n"
+                    "m = Merge(s, n) N=2 T=float32\n"
+                    "o = _Retval(m) T=float32 index=0\n",
+            .feeds = {"bool[] 0"},
+            .fetches = {"float32[4,2] 1 8 3 4 5 6 8 9"}},
+        {.graph = "z = VariableV2() dtype=float32 shape=<4,2> container='' shared_name='z'\n"
+                  "n = Neg(z) T=float32\n"
+                  "o = _Retval(n) T=float32 index=0\n",
+            .error = "variable 'z' is not initialised",
+            .error_code = STATUS_FAILED_PRECONDITION},
+    };
+    RUN(cases);
+}
+
 /* More elements than threads, so that each has a range of rows. */
 static void
 a_large_table_changes(void **state)
@@ -206,6 +277,7 @@ main(void)
         cmocka_unit_test(coordinates_name_elements_and_slices),
         cmocka_unit_test(a_refused_change_leaves_the_variable_as_it_was),
         cmocka_unit_test(rows_are_gathered),
+        cmocka_unit_test(variables_by_reference_change_there_too),
         cmocka_unit_test(a_large_table_changes),
     };
     return cmocka_run_group_tests_name("worker/cuda/kernels/variable", tests, NULL, NULL);

@@ -203,18 +203,22 @@ what_is_no_plain_data_stays_on_the_host(void **state)
                                                          "w = VariableV2() dtype=float32 shape=<2>\n"
                                                          "assigned = Assign(w, a) T=float32\n"
                                                          "text = AsString(a) T=float32\n"
+                                                         "is = IsVariableInitialized(w) dtype=float32\n"
                                                          "k = _Arg() T=int32 index=1\n"
                                                          "shape = BroadcastArgs(k, k) T=int32\n"
                                                          "set = AssignVariableOp(v, a) dtype=float32\n"
                                                          "out = _Retval(text) T=string index=0\n"
                                                          "last = _Retval(assigned) T=float32 index=1\n"
-                                                         "both = _Retval(shape) T=int32 index=2\n");
+                                                         "both = _Retval(shape) T=int32 index=2\n"
+                                                         "flag = _Retval(is) T=bool index=3\n");
     assert_string_equal(
         find_node(partition, "v")->reason, "it computes nothing: it makes or names a resource");
     assert_string_equal(
         find_node(partition, "w")->reason, "it computes nothing: it makes or names a resource");
     assert_string_equal(find_node(partition, "assigned")->reason,
-        "it works with a resource or a variable that lies on the host");
+        "it reads no elements: what it passes on stays where it lies");
+    assert_string_equal(
+        find_node(partition, "is")->reason, "it computes nothing: it makes or names a resource");
     assert_string_equal(find_node(partition, "text")->reason, "it has strings");
     assert_string_equal(find_node(partition, "shape")->reason, "it computes shapes of shapes");
     partition_unref(TAKE(partition));
