@@ -2,11 +2,13 @@
  * them.
  *
  *     sluice-worker            serves
+ *     sluice-worker probe      asks the worker that listens there how it is; fails unless it serves
  *     sluice-worker config     prints the effective settings and where each comes from */
 #include "shared/net/socket.h"
 #include "shared/program/program.h"
 #include "worker/accelerator/accelerator.h"
 #include "worker/cpu/device.h"
+#include "worker/serve/probe.h"
 #include "worker/serve/server.h"
 #include "worker/serve/settings.h"
 
@@ -101,13 +103,22 @@ serve(Call *call, const Config *config)
     return status;
 }
 
+static Status
+probe(Call *call, const Config *config)
+{
+    return worker_probe(call, config_string(config, "listen"), config_secret(config, "token"));
+}
+
 int
 main(int argc, char **argv)
 {
+    static const ProgramCommand commands[] = {{"probe", probe}};
     static const Program program = {
         .name = "sluice-worker",
         .settings = &worker_settings,
         .serve = serve,
+        .commands = commands,
+        .command_count = COUNT_OF(commands),
     };
     return program_main(&program, argc, argv);
 }

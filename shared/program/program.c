@@ -12,6 +12,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/mutex.h"
+#include "shared/program/supervisor.h"
 #include "shared/telemetry/log.h"
 
 enum { ARENA_SIZE_MAX = 16 << 20 };
@@ -83,6 +84,7 @@ wait_for_signals(void *context)
     int number = 0;
     (void)context;
     (void)sigwait(&stopper.signals, &number);
+    supervisor_tell_stopping();
     if (number == SIGTERM) {
         announce_end(server);
     }
@@ -107,6 +109,7 @@ program_serve(Call *call, const ProgramServer *server)
     (void)pthread_detach(thread);
     (void)printf("listening on %s\n", server->address);
     (void)fflush(stdout);
+    supervisor_tell_ready();
     server->run(server->context);
     /* Waits for stop(), which may return after run(). */
     mutex_lock(&stopper.lock);

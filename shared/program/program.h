@@ -47,6 +47,6 @@ typedef struct ProgramServer {
 /* Waits before the program serves. False: a signal asks for its end. */
 MUST_USE bool program_pause(uint64_t time_ms);
 
-/* Says "listening on ADDRESS" on stdout and runs until stopped; stop() has returned then. Fails with
- * UNAVAILABLE when no thread can be started. */
+/* Says "listening on ADDRESS" on stdout, and to a supervisor that it is ready, and runs until stopped; stop()
+ * has returned then. Fails with UNAVAILABLE when no thread can be started. */
 MUST_USE Status program_serve(Call *call, const ProgramServer *server);

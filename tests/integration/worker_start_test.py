@@ -3,6 +3,7 @@
 may run anything, and drop the variables of all sessions."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,5 +42,34 @@ def with_a_token_it_listens_anywhere():
         assert refusal("--listen", "0.0.0.0:0", "--token-file", token.name) is None
 
 
+def probe(*arguments):
+    """The exit code of `sluice-worker probe` and what it says."""
+    done = subprocess.run([WORKER, "probe", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=END_SECONDS)
+    return done.returncode, done.stdout
+
+
+def a_probe_tells_whether_a_worker_serves():
+    with tempfile.NamedTemporaryFile("w") as token:
+        token.write("a token that nobody guesses\n")
+        token.flush()
+        told = ("--token-file", token.name)
+        with subprocess.Popen([WORKER, "--listen", "0.0.0.0:0", "--name", "probed", *told], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as worker:
+            address = worker.stdout.readline().removeprefix("listening on ").strip()
+            assert probe("--listen", address, *told) == (0, "worker 'probed' is serving\n")
+            code, said = probe("--listen", address)
+            assert code == 1 and "answers 401: it wants another token" in said, said
+            os.kill(worker.pid, signal.SIGSTOP)
+            code, said = probe("--listen", address, *told)
+            assert code == 1 and "did not answer in time" in said, said
+            os.kill(worker.pid, signal.SIGCONT)
+            worker.terminate()
+        code, said = probe("--listen", address, *told)
+        assert code == 1 and address in said, said
+    code, said = probe("--listen", "127.0.0.1:0")
+    assert code == 1 and "the port of a worker on '127.0.0.1:0' is not known" in said, said
+
+
 if __name__ == "__main__":
-    run_group([a_worker_without_a_token_listens_on_loopback_alone, with_a_token_it_listens_anywhere])
+    run_group([a_worker_without_a_token_listens_on_loopback_alone, with_a_token_it_listens_anywhere,
+               a_probe_tells_whether_a_worker_serves])

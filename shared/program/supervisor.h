@@ -1,0 +1,10 @@
+/* The news that a supervisor gets of a program: systemd's protocol (sd_notify(3)), datagrams to the socket
+ * that NOTIFY_SOCKET names, by path or by "@name". Its own text asks programs to send these few bytes by
+ * themselves rather than to link libsystemd for them.
+ *
+ * Threads: any; nothing waits.
+ * Errors:  none: without a supervisor nothing is sent, and one that does not hear restarts the program. */
+#pragma once
+
+void supervisor_tell_ready(void);
+void supervisor_tell_stopping(void);
