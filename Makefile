@@ -22,6 +22,7 @@
 # make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap
 # make format             clang-format over the tree; `make lint` checks it
 # make install            programs, contract, licence, example: DESTDIR= PREFIX=/usr/local
+# make image-root         the roots of the containers, in build/images/; `make images` makes the images by buildah
 # make compile_commands.json   how each file is compiled, for clangd
 # make clean              remove build/; `make clean-all` also removes var/ (database, models)
 # make help               this list
@@ -43,3 +44,4 @@ include tools/mk/links.mk
 include tools/mk/lint.mk
 include tools/mk/run.mk
 include tools/mk/install.mk
+include tools/mk/images.mk

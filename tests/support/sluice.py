@@ -192,13 +192,13 @@ class Cluster:
         self._reserved = []  # for late workers
         self.workers = []
         self._programs = []
-        self._database = f"driver_{os.getpid()}_{id(self)}"
+        self.database = f"driver_{os.getpid()}_{id(self)}"
         self.keys = {}
 
     def __enter__(self):
         if "PGHOST" not in os.environ:
             raise SystemExit("run under tools/with_postgres")
-        self._execute(f"create database {self._database} template template_app")
+        self._execute(f"create database {self.database} template template_app")
         try:
             self._start()
         except BaseException:
@@ -213,7 +213,7 @@ class Cluster:
         if self._driver:
             self.device_counts = self._driver.read_counts()
             self._driver.close()
-        self._execute(f"drop database {self._database} with (force)")
+        self._execute(f"drop database {self.database} with (force)")
 
     def client(self, tenant=None):
         return Client(self.address, self.keys.get(tenant))
@@ -225,7 +225,7 @@ class Cluster:
     def add_gateway(self, listen="127.0.0.1:0"):
         """Another gateway of the same database and workers; a Program."""
         gateway = Program("sluice-gateway", "--listen", listen, "--auth", "keys" if self._tenants else "off",
-                          "--database", f"dbname={self._database}", "--workers", self._workers, *self._settings)
+                          "--database", f"dbname={self.database}", "--workers", self._workers, *self._settings)
         self._programs.append(gateway)
         return gateway
 
@@ -243,7 +243,7 @@ class Cluster:
 
     def ask(self, sql):
         """The database's answer: a line for each row, a '|' between two columns."""
-        return subprocess.run(["psql", "-qXAt", "-d", self._database, "-c", "set search_path = sluice", "-c", sql],
+        return subprocess.run(["psql", "-qXAt", "-d", self.database, "-c", "set search_path = sluice", "-c", sql],
                               check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def kill_workers(self):
@@ -279,7 +279,7 @@ class Cluster:
 
     def _command(self, name, *arguments):
         """The text that a command of the gateway's program prints."""
-        command = [_path("sluice-gateway"), name, "--database", f"dbname={self._database}", *arguments]
+        command = [_path("sluice-gateway"), name, "--database", f"dbname={self.database}", *arguments]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def _await_workers(self):
