@@ -7,6 +7,7 @@
 # make cuda-bundle        build/cuda-bundle: what a machine with an NVIDIA GPU needs to test Sluice on it, `run 1` there
 # make test-cuda          the tests of the CUDA device that run on a card, on the card of this machine
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json
+# make deploy-test      ten rolling restarts of gateways and workers under 200 requests/s behind haproxy and nginx: nothing may fail
 # make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
 # make random-graphs      many random graphs give the same bits with all passes, called or lowered, on one to three workers; SEEDS=first:count
 # make bench-cuda         Sluice on the card of this machine, beside its libraries alone and PyTorch (tests/bench/cuda.md)

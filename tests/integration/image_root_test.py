@@ -17,7 +17,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 from graph_builder import GraphBuilder, Type  # noqa: E402
-from sluice import Client, Refused  # noqa: E402
+from sluice import Client, Database, Refused  # noqa: E402
 
 OUT = os.environ.get("OUT", "build/release")
 USER = 65532
@@ -175,17 +175,6 @@ def counting():
     return graph.document()
 
 
-@contextlib.contextmanager
-def database():
-    """The name of a database with Sluice's schema."""
-    name = f"image_{os.getpid()}"
-    subprocess.run(["psql", "-qX", "-d", "postgres", "-c", f"create database {name} template template_app"], check=True)
-    try:
-        yield name
-    finally:
-        subprocess.run(["psql", "-qX", "-d", "postgres", "-c", f"drop database {name} with (force)"], check=True)
-
-
 def gateway(folder, name, workers):
     with open(os.path.join(folder, "service.conf"), "w", encoding="utf-8") as file:
         file.write(f"[sluice]\nhost=/tmp\ndbname={name}\n")
@@ -205,7 +194,7 @@ def step(address, session, count, answers):
 
 def sigterm_drains_both():
     """A step that runs when both are told to end is answered; then both end in good order."""
-    with given() as folder, database() as name, worker(folder) as one, gateway(folder, name, one.address) as door:
+    with given() as folder, Database() as database, worker(folder) as one, gateway(folder, database.name, one.address) as door:
         client = Client(door.address)
         await_that(lambda: [each for each in client.send("GET", "/workers")["workers"] if each["state"] == "serving"], "a worker serves")
         session = client.session(slots=1)

@@ -164,11 +164,36 @@ class TestDriver:
         self._folder.cleanup()
 
 
-def _reserve_port():
+def reserve_port():
     """A socket that keeps a port for a program that is started later."""
     reserved = socket.socket()
     reserved.bind(("127.0.0.1", 0))
     return reserved
+
+
+class Database:
+    """`with Database() as database:` a database with Sluice's schema, for the time of the block."""
+
+    def __init__(self):
+        self.name = f"driver_{os.getpid()}_{id(self)}"
+
+    def __enter__(self):
+        if "PGHOST" not in os.environ:
+            raise SystemExit("run under tools/with_postgres")
+        self._execute(f"create database {self.name} template template_app")
+        return self
+
+    def __exit__(self, *_):
+        self._execute(f"drop database {self.name} with (force)")
+
+    def ask(self, sql):
+        """The database's answer: a line for each row, a '|' between two columns."""
+        return subprocess.run(["psql", "-qXAt", "-d", self.name, "-c", "set search_path = sluice", "-c", sql],
+                              check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    @staticmethod
+    def _execute(sql):
+        subprocess.run(["psql", "-qX", "-d", "postgres", "-c", sql], check=True)
 
 
 class Cluster:
@@ -192,13 +217,11 @@ class Cluster:
         self._reserved = []  # for late workers
         self.workers = []
         self._programs = []
-        self.database = f"driver_{os.getpid()}_{id(self)}"
+        self.database = Database()
         self.keys = {}
 
     def __enter__(self):
-        if "PGHOST" not in os.environ:
-            raise SystemExit("run under tools/with_postgres")
-        self._execute(f"create database {self.database} template template_app")
+        self.database.__enter__()
         try:
             self._start()
         except BaseException:
@@ -213,7 +236,7 @@ class Cluster:
         if self._driver:
             self.device_counts = self._driver.read_counts()
             self._driver.close()
-        self._execute(f"drop database {self.database} with (force)")
+        self.database.__exit__()
 
     def client(self, tenant=None):
         return Client(self.address, self.keys.get(tenant))
@@ -225,7 +248,7 @@ class Cluster:
     def add_gateway(self, listen="127.0.0.1:0"):
         """Another gateway of the same database and workers; a Program."""
         gateway = Program("sluice-gateway", "--listen", listen, "--auth", "keys" if self._tenants else "off",
-                          "--database", f"dbname={self.database}", "--workers", self._workers, *self._settings)
+                          "--database", f"dbname={self.database.name}", "--workers", self._workers, *self._settings)
         self._programs.append(gateway)
         return gateway
 
@@ -242,18 +265,12 @@ class Cluster:
             self.workers.append(worker)
 
     def ask(self, sql):
-        """The database's answer: a line for each row, a '|' between two columns."""
-        return subprocess.run(["psql", "-qXAt", "-d", self.database, "-c", "set search_path = sluice", "-c", sql],
-                              check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        return self.database.ask(sql)
 
     def kill_workers(self):
         """At once, as a lost machine would be."""
         for program in self.workers:
             program.kill()
-
-    @staticmethod
-    def _execute(sql):
-        subprocess.run(["psql", "-qX", "-d", "postgres", "-c", sql], check=True)
 
     def _start(self):
         for tenant, quotas in self._tenants.items():
@@ -261,7 +278,7 @@ class Cluster:
             if quotas:
                 self._command("quota", tenant, *(f"{name}={value}" for name, value in quotas.items()))
         if self._has_late_workers:
-            self._reserved = [_reserve_port() for _ in self._threads]
+            self._reserved = [reserve_port() for _ in self._threads]
         else:
             self.start_workers()
         self._workers = ",".join(self._late_addresses() or [worker.address for worker in self.workers])
@@ -279,7 +296,7 @@ class Cluster:
 
     def _command(self, name, *arguments):
         """The text that a command of the gateway's program prints."""
-        command = [_path("sluice-gateway"), name, "--database", f"dbname={self.database}", *arguments]
+        command = [_path("sluice-gateway"), name, "--database", f"dbname={self.database.name}", *arguments]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def _await_workers(self):

@@ -106,6 +106,11 @@ cuda-coverage:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all plugins $(OUT)/tests/conformance/onnx_suite_test
 	@OUT=$(OUT) tools/with_postgres tests/conformance/cuda_coverage.py "$(CORPUS)"
 
+# Ten rolling restarts of everything under load, behind haproxy without retries and nginx as it comes.
+deploy-test:
+	@tools/install_packages build test deploy && $(MAKE) --no-print-directory $(PARALLEL) all
+	@ROLLS=10 RATE=200 OUT=$(OUT) tools/with_postgres tests/integration/rolling_restart_test.py
+
 # More random graphs than `make test` runs: SEEDS=first:count.
 random-graphs:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
@@ -127,7 +132,7 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals conformance-tf cuda-coverage train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals conformance-tf cuda-coverage deploy-test train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
 
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are
