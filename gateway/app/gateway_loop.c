@@ -112,12 +112,20 @@ open_server(Call *call, GatewayLoop *loop, const GatewayLoopOptions *options)
     return http_server_new(call, loop->loop, options->address, &http, &loop->server);
 }
 
+enum { CHECK_MS = 20 };
+
+static void
+check_soon(GatewayLoop *loop)
+{
+    timer_set(loop->loop, &loop->drained, loop_now_ns(loop->loop) + CHECK_MS * CLOCK_NS_PER_MS);
+}
+
 /* Requests that are not done within the grace are answered, for which they get a moment more; queued steps
  * are given back (queue_runner_stop()). */
 static void
 check_drained(Timer *timer)
 {
-    enum { CHECK_MS = 20, ANSWERING_MS = 1000 };
+    enum { ANSWERING_MS = 1000 };
     GatewayLoop *loop = LIST_ITEM(timer, GatewayLoop, drained);
     size_t queued = loop->is_dismissed ? 0 : queue_runner_active(loop->parts.queue);
     bool is_late = loop->grace_ms < CHECK_MS;
@@ -131,7 +139,7 @@ check_drained(Timer *timer)
         http_server_dismiss(loop->server);
     }
     loop->grace_ms -= CHECK_MS;
-    timer_set(loop->loop, timer, loop_now_ns(loop->loop) + CHECK_MS * CLOCK_NS_PER_MS);
+    check_soon(loop);
 }
 
 static void
@@ -141,7 +149,7 @@ begin_drain(Task *task)
     http_server_drain(loop->server);
     partials_drain(&loop->partials);
     event_streams_drain(&loop->events);
-    check_drained(&loop->drained);
+    check_soon(loop); /* not at once: requests that have come are still to be read */
 }
 
 Status

@@ -67,6 +67,13 @@ connection_look(Connection *connection)
     connection_resume(connection);
 }
 
+bool
+connection_has_news(const Connection *connection)
+{
+    char byte = 0;
+    return recv(connection->watch.fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 void
 connection_shut(Connection *connection)
 {

@@ -91,5 +91,8 @@ void connection_look(Connection *connection);
 /* Writes what the socket takes at once, stops sending, and reads on for a moment. */
 void connection_cut(Connection *connection, Slice reply);
 
+/* Tells whether bytes have come that nobody has read yet. */
+bool connection_has_news(const Connection *connection);
+
 /* Shuts the socket down at once, without a reply. */
 void connection_shut(Connection *connection);

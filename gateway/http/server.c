@@ -20,6 +20,7 @@ enum {
      * would make a chunked stream only an eighth faster.) */
     MEMORY_BESIDE_HEAD = 16 * 1024,
     ACCEPTS_PER_TURN = 64,
+    ACCEPTS_AT_END = 4096, /* more than a listener's backlog */
 };
 
 static const HttpOptions defaults = {
@@ -119,11 +120,9 @@ connection_admit(HttpServer *server, int fd)
 }
 
 static void
-listener_ready(Watch *watch, uint32_t events)
+accept_connections(HttpServer *server, int count_max)
 {
-    (void)events;
-    HttpServer *server = LIST_ITEM(watch, HttpServer, listener);
-    for (int count = 0; count < ACCEPTS_PER_TURN; count++) {
+    for (int count = 0; count < count_max; count++) {
         int fd = socket_accept(server->listener_fd);
         if (fd < 0) {
             break;
@@ -131,6 +130,13 @@ listener_ready(Watch *watch, uint32_t events)
         connection_admit(server, fd);
     }
     run_soon(server);
+}
+
+static void
+listener_ready(Watch *watch, uint32_t events)
+{
+    (void)events;
+    accept_connections(LIST_ITEM(watch, HttpServer, listener), ACCEPTS_PER_TURN);
 }
 
 static void *
@@ -310,17 +316,30 @@ http_server_active(const HttpServer *server)
     return server->active_count;
 }
 
+/* The kernel has taken connections that nobody has accepted yet; closing the listener would reset them, with
+ * the requests that their clients have sent already. */
+static void
+close_listener(HttpServer *server)
+{
+    if (server->daemon != NULL) {
+        accept_connections(server, ACCEPTS_AT_END);
+    }
+    watch_close(&server->listener);
+    socket_close(server->listener_fd);
+    server->listener_fd = -1;
+}
+
 void
 http_server_drain(HttpServer *server)
 {
     server->is_draining = true;
-    watch_close(&server->listener);
-    socket_close(server->listener_fd);
-    server->listener_fd = -1;
+    if (server->listener_fd >= 0) {
+        close_listener(server);
+    }
     LIST_EACH(&server->connections.list, link)
     {
         Connection *connection = LIST_ITEM(link, Connection, siblings);
-        if (connection->phase == CONNECTION_IDLE) {
+        if (connection->phase == CONNECTION_IDLE && !connection_has_news(connection)) {
             connection_shut(connection);
         }
     }

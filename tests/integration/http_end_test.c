@@ -186,6 +186,31 @@ a_draining_server_answers_and_then_closes(void **state)
 }
 
 static void
+a_draining_server_reads_what_has_come(void **state)
+{
+    (void)state;
+    Alone alone;
+    alone_open(&alone, 0);
+    int idle = raw_open(alone.address);
+    raw_send_text(idle, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    turn(&alone);
+    assert_int_equal(raw_reply(idle, http_site_reply, HTTP_SITE_TIMEOUT_MS), 200);
+    int unaccepted = raw_open(alone.address);
+    raw_send_text(unaccepted, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    raw_send_text(idle, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    http_server_drain(alone.server);
+    turn(&alone);
+    assert_int_equal(raw_reply(unaccepted, http_site_reply, HTTP_SITE_TIMEOUT_MS), 200);
+    assert_int_equal(raw_reply(idle, http_site_reply, HTTP_SITE_TIMEOUT_MS), 200);
+    assert_true(raw_is_closed(unaccepted, HTTP_SITE_TIMEOUT_MS));
+    assert_true(raw_is_closed(idle, HTTP_SITE_TIMEOUT_MS));
+    close(idle);
+    close(unaccepted);
+    http_server_free(alone.server);
+    loop_free(alone.loop);
+}
+
+static void
 freeing_a_server_cancels_what_is_in_flight(void **state)
 {
     (void)state;
@@ -238,6 +263,7 @@ main(void)
         cmocka_unit_test(a_server_without_job_threads_says_503),
         cmocka_unit_test(connections_beyond_the_limit_get_503),
         cmocka_unit_test(a_draining_server_answers_and_then_closes),
+        cmocka_unit_test(a_draining_server_reads_what_has_come),
         cmocka_unit_test(freeing_a_server_cancels_what_is_in_flight),
         cmocka_unit_test(an_address_that_cannot_be_read_is_refused),
     };
