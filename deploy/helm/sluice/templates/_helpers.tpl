@@ -1,0 +1,46 @@
+{{/* Labels of an object; `sluice.labels` of (dict "name" "sluice-gateway" "component" "gateway"). */}}
+{{- define "sluice.labels" -}}
+app.kubernetes.io/name: {{ .name }}
+app.kubernetes.io/component: {{ .component }}
+app.kubernetes.io/part-of: sluice
+{{- end }}
+
+{{- define "sluice.image" -}}
+{{ .root.Values.registry }}/{{ .image }}:{{ .root.Values.tag | default .root.Chart.Version }}
+{{- end }}
+
+{{/* What every pod has: no rights, no token, and none of the variables that Services make. */}}
+{{- define "sluice.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile:
+    type: RuntimeDefault
+{{- end }}
+
+{{- define "sluice.container" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{- define "sluice.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        app.kubernetes.io/name: {{ . }}
+{{- end }}
+
+{{/* The StatefulSet of a pool: the first one's has no suffix. */}}
+{{- define "sluice.pool" -}}
+sluice-worker{{ if .index }}-{{ .pool.name }}{{ end }}
+{{- end }}
