@@ -8,7 +8,6 @@ import functools
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 from graph_builder import GraphBuilder, Type  # noqa: E402
-from sluice import Client, Database, Refused  # noqa: E402
+from sluice import Client, Database, Refused, take_addresses  # noqa: E402
 
 OUT = os.environ.get("OUT", "build/release")
 USER = 65532
@@ -119,14 +118,8 @@ class Container:
         self._process.stdout.close()
 
 
-def free_address():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return "127.0.0.1:%d" % one.getsockname()[1]
-
-
 def worker(folder):
-    return Container("sluice-worker", folder, "--listen", free_address(), "--name", "contained", "--token-file", "/tmp/given/token")
+    return Container("sluice-worker", folder, "--listen", take_addresses(1)[0], "--name", "contained", "--token-file", "/tmp/given/token")
 
 
 def a_worker_is_process_1_and_can_gain_nothing():
@@ -143,7 +136,7 @@ def its_probe_tells_that_it_serves():
     with given() as folder, worker(folder) as one:
         assert one.run(*probe, "--listen", one.address) == 0
         assert one.run(*probe[:2], "--listen", one.address) == 1, "it answers without a token"
-        assert one.run(*probe, "--listen", free_address()) == 1, "it answers where nobody listens"
+        assert one.run(*probe, "--listen", take_addresses(1)[0]) == 1, "it answers where nobody listens"
 
 
 def an_image_is_small_and_says_what_is_in_it():

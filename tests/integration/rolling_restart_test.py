@@ -65,20 +65,11 @@ http {{
 """
 
 
-def take_addresses(count):
-    """Addresses that stay a program's over its restarts."""
-    sockets = [sluice.reserve_port() for _ in range(count)]
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
-    return addresses
-
-
 class Pool:
     """Gateways and workers at fixed addresses, beside one database; each can be replaced by a new process."""
 
     def __init__(self, database):
-        addresses = take_addresses(GATEWAYS + WORKERS)
+        addresses = sluice.take_addresses(GATEWAYS + WORKERS)
         self.gateways, self.workers = addresses[:GATEWAYS], addresses[GATEWAYS:]
         self._database = database
         self._programs = {}
@@ -134,7 +125,7 @@ def proxy(kind, gateways):
     """The address of a proxy in front of the gateways."""
     if shutil.which(kind) is None:
         raise Skipped(f"no {kind}")
-    listen = take_addresses(1)[0]
+    [listen] = sluice.take_addresses(1)
     with tempfile.TemporaryDirectory() as folder:
         if kind == "haproxy":
             servers = "\n".join(f"    server g{index} {address}" for index, address in enumerate(gateways))

@@ -171,6 +171,15 @@ def reserve_port():
     return reserved
 
 
+def take_addresses(count):
+    """Addresses for programs that listen there, and again when they are started anew."""
+    reserved = [reserve_port() for _ in range(count)]
+    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in reserved]
+    for one in reserved:
+        one.close()
+    return addresses
+
+
 class Database:
     """`with Database() as database:` a database with Sluice's schema, for the time of the block."""
 
