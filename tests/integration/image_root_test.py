@@ -98,7 +98,7 @@ class Container:
 
     def run(self, *command):
         """The exit code of a command in the container, as an engine's `exec` runs it."""
-        return subprocess.run(["nsenter", "--mount", "--pid", f"--root=/proc/{self.pid}/root", f"--target={self.pid}",
+        return subprocess.run(["nsenter", "--mount", "--pid", f"--root=/proc/{self.pid}/root", "-t", str(self.pid),
                                f"--setuid={USER}", f"--setgid={USER}", *command], timeout=END_SECONDS,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 

@@ -27,8 +27,6 @@ static const struct {
     const char *name;
     const char *reason;
 } without_test[] = {
-    {"worker-token", "the workers of the tests ask for none"},
-    {"pepper", "integration/store/keys_test.c hands it to the functions"},
     {"loops", "the programs of the tests have one loop"},
     {"tensor-size-max", "unit/shared/wire/frame_test.c hands it to the decoder"},
     {"trace-cache", "unit/gateway/traces/trace_cache_test.c makes a small cache"},
