@@ -34,7 +34,6 @@ static const struct {
     {"blob-age", "integration/queue/upkeep_test.c hands it to the upkeep"},
     {"blob-cache", "unit/worker/runtime/partition/partition_test.c makes a small cache"},
     {"certificates", "the gateways of the tests speak http"},
-    {"target", "targets are sent over REST: integration/container_reset_test.c"},
 };
 
 /* Shared modules do not know the programs' settings: their tests name others, sometimes alike. A file with a

@@ -238,7 +238,9 @@ containers_are_reset(void **state)
     assert_exit(0, fixture, "session", "create", "kept");
     sluice_write(fixture, "affine.json", slice_from_string(variable));
     assert_exit(0, fixture, "graph", "push", "%/affine.json", "--session", "kept");
-    assert_exit(0, fixture, "run", "--session", "kept", "--fetch", "set");
+    assert_exit(0, fixture, "run", "--session", "kept", "--target", "set");
+    assert_exit(0, fixture, "run", "--session", "kept", "--fetch", "w");
+    assert_holds(fixture->out, "5");
     assert_exit(0, fixture, "container", "reset", "kept", "nobody's", "other");
     assert_string_equal(fixture->out, "0 dropped\n");
     assert_exit(0, fixture, "container", "reset", "kept");
