@@ -102,7 +102,7 @@ template <typename C>
 __device__ __forceinline__ C
 held_shift(C places, C width)
 {
-    return places < 0 ? 0 : places >= width ? width - 1 : places;
+    return places < 1 ? 0 : places >= width ? width - 1 : places; /* of unsigned types, none is below 0 */
 }
 
 template <typename F, typename T, typename C, typename R>
