@@ -1,6 +1,13 @@
 # A recipe below may change what is generated (a header moves): then it is generated anew.
 REGISTRY_RULES := tools/mk/registry.mk
 
+# $(call names,FOLDER,NAMES): FOLDER/names is newer when the names are others; a file that has gone is older than nothing.
+define names_define
+$(1)/names: FORCE
+	@mkdir -p $$(@D); echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
+endef
+names = $(eval $(call names_define,$(1),$(2)))
+
 # $(call registry,DIRECTORY,TYPE,PREFIX,HEADER,NAMES): every DIRECTORY/name.c defines `const TYPE PREFIX_name`;
 # the build writes the sorted table of them, PREFIX_table, also of none. The directory listing is the registry.
 # NAMES are told where the files have a folder each. Who reads the table is linked with the directory (tools/write_links).
@@ -8,8 +15,7 @@ define registry_define
 NAMES_$(3) := $(sort $(or $(5),$(basename $(notdir $(wildcard $(1)/*.c)))))
 $(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table $(REGISTRY_RULES)
 	@tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3)) > $$@
-$(OUT)/gen/$(1)/names: FORCE
-	@mkdir -p $$(@D); echo '$$(NAMES_$(3))' | cmp -s - $$@ || echo '$$(NAMES_$(3))' > $$@
+$(call names_define,$(OUT)/gen/$(1),$$(NAMES_$(3)))
 GENERATED_$(1) += $(OUT)/gen/$(1)/table.c
 TABLES += $(3)_table=$(1)
 endef
@@ -30,13 +36,15 @@ $(call registry,gateway/cli/commands,Command,command,gateway/cli/command.h)
 SQL := $(sort $(wildcard gateway/store/*.sql))
 ifneq ($(SQL),)
 GENERATED_gateway/store += $(OUT)/gen/gateway/store/sql.c
-$(OUT)/gen/gateway/store/sql.c: $(SQL) tools/embed_sql $(REGISTRY_RULES)
+$(call names,$(OUT)/gen/gateway/store,$(SQL))
+$(OUT)/gen/gateway/store/sql.c: $(SQL) $(OUT)/gen/gateway/store/names tools/embed_sql $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_sql $(SQL) > $@
 
 # The migrations travel inside the gateway, which refuses a schema it does not know.
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
 GENERATED_gateway/store += $(OUT)/gen/migrations/table.c
-$(OUT)/gen/migrations/table.c: $(MIGRATIONS) tools/embed_migrations $(REGISTRY_RULES)
+$(call names,$(OUT)/gen/migrations,$(MIGRATIONS))
+$(OUT)/gen/migrations/table.c: $(MIGRATIONS) $(OUT)/gen/migrations/names tools/embed_migrations $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_migrations $(MIGRATIONS) > $@
 endif
 
@@ -49,7 +57,8 @@ $(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_text gateway/handlers/documents.h $(OPENAPI) > $@
 PAGES := $(sort $(wildcard gateway/handlers/pages/*.html))
 GENERATED_gateway/handlers += $(OUT)/gen/openapi/pages.c
-$(OUT)/gen/openapi/pages.c: $(PAGES) tools/embed_text $(REGISTRY_RULES)
+$(call names,$(OUT)/gen/openapi,$(PAGES))
+$(OUT)/gen/openapi/pages.c: $(PAGES) $(OUT)/gen/openapi/names tools/embed_text $(REGISTRY_RULES)
 	@mkdir -p $(@D); tools/embed_text gateway/handlers/pages.h $(PAGES) > $@
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
 	@mkdir -p $(@D); tools/yaml_to_json $< > $@
