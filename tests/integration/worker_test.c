@@ -532,6 +532,51 @@ a_blob_that_is_broken_off_may_come_again(void **state)
     AWAIT(put_constants(fixture) == 200);
 }
 
+/* A request of slot 1 of step stp_2 for a value of slot 0, or with one. */
+static void
+exchange_tensor(
+    Fixture *fixture, const char *method, const char *path, Slice body, uint64_t deadline_ms, Answer *answer)
+{
+    *answer = (Answer){.arena = fixture->arena};
+    UpstreamHead head = {
+        .method = method,
+        .path = slice_from_string(path),
+        .address = fixture->worker.address,
+        .attempt = 1,
+        .deadline_ms = deadline_ms,
+        .push_token = SLICE("token"),
+        .slot = SLICE("0"),
+    };
+    UpstreamCall *call = upstream_begin(fixture->upstream, &head, &events, answer);
+    assert_non_null(call);
+    upstream_write_copy(call, body);
+    finish(fixture, call, answer);
+}
+
+/* The caller ends a call a second after its deadline, in which a slow machine may not answer. */
+static void
+a_value_that_does_not_come_is_waited_for_until_the_deadline(void **state)
+{
+    enum { DEADLINE_MS = 100, TRIES = 5 };
+    Fixture *fixture = *state;
+    Answer answer;
+    AUTO_BUFFER frame = {0};
+    frame_write_dead(&frame, SLICE("here"));
+    exchange_tensor(
+        fixture, "POST", "/worker/v1/steps/stp_2/tensors", buffer_slice(&frame), AWAIT_MS, &answer);
+    assert_int_equal(answer.http_status, 200);
+    for (int tries = 0; answer.http_status != 504 && tries < TRIES; tries++) {
+        exchange_tensor(
+            fixture, "GET", "/worker/v1/steps/stp_2/tensors/absent", slice_of(NULL, 0), DEADLINE_MS, &answer);
+    }
+    assert_int_equal(answer.http_status, 504);
+    assert_non_null(strstr(answer.body, "DEADLINE_EXCEEDED"));
+    assert_non_null(strstr(answer.body, "no value came for 'absent' before the deadline"));
+    exchange_tensor(
+        fixture, "GET", "/worker/v1/steps/stp_2/tensors/here", slice_of(NULL, 0), DEADLINE_MS, &answer);
+    assert_int_equal(answer.http_status, 200);
+}
+
 static void
 a_partition_needs_a_session_with_a_lease(void **state)
 {
@@ -577,6 +622,7 @@ main(void)
         WORKER_TEST(a_blob_is_given_to_peers_by_its_tenant),
         WORKER_TEST(a_blob_that_no_peer_gives_is_refused_and_may_come),
         WORKER_TEST(a_blob_that_is_broken_off_may_come_again),
+        WORKER_TEST(a_value_that_does_not_come_is_waited_for_until_the_deadline),
         WORKER_TEST(a_partition_needs_a_session_with_a_lease),
         WORKER_TEST(unknown_methods_and_malformed_frames_are_refused),
     };

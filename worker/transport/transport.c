@@ -16,6 +16,7 @@
 
 #include "shared/base/atomic.h"
 #include "shared/base/buffer.h"
+#include "shared/base/clock.h"
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -51,6 +52,7 @@ struct TransportStep {
     Transport *transport;
     char id[STEP_ID_SIZE];
     int64_t attempt;
+    uint64_t deadline_ns;   /* 0: none */
     Mutex lock;             /* guards `rendezvous` */
     Rendezvous *rendezvous; /* NULL once detached */
     const Peer *lost_peer;  /* atomic: the first that could not be reached; NULL: none */
@@ -116,7 +118,7 @@ peers_sort(TransportStep *step)
 }
 
 TransportStep *
-transport_step_new(Transport *transport, Slice id, const WireRun *run)
+transport_step_new(Transport *transport, Slice id, const WireRun *run, uint64_t deadline_ns)
 {
     assert(run->peer_count <= SLOT_COUNT_MAX);
     TransportStep *step = memory_new(1, sizeof *step + run->peer_count * sizeof(Peer));
@@ -126,6 +128,7 @@ transport_step_new(Transport *transport, Slice id, const WireRun *run)
     step->reference_count = 1;
     step->transport = transport;
     step->attempt = run->attempt;
+    step->deadline_ns = deadline_ns;
     copy_text(step->id, sizeof step->id, id);
     mutex_init(&step->lock);
     step->peer_count = run->peer_count;
@@ -323,6 +326,17 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
 static const UpstreamEvents push_events = {.on_done = delivery_done};
 static const UpstreamEvents pull_events = {.on_frame = pulled_frame, .on_done = delivery_done};
 
+/* Returns the time until the step's deadline, at least 1 ms; 0: the step has no deadline. */
+static uint64_t
+time_left_ms(const TransportStep *step)
+{
+    uint64_t now_ns = loop_now_ns(step->transport->loop);
+    if (step->deadline_ns == 0) {
+        return 0;
+    }
+    return step->deadline_ns <= now_ns ? 1 : (step->deadline_ns - now_ns - 1) / CLOCK_NS_PER_MS + 1;
+}
+
 static UpstreamCall *
 request_begin(
     const Message *message, const char *method, Slice path, const UpstreamEvents *events, Delivery *delivery)
@@ -333,6 +347,7 @@ request_begin(
         .address = message->peer->address,
         .incarnation = slice_from_string(message->peer->incarnation),
         .attempt = message->step->attempt,
+        .deadline_ms = time_left_ms(message->step),
         .push_token = slice_from_string(message->peer->push_token),
         .slot = slice_from_string(message->peer->slot_text),
     };

@@ -10,7 +10,8 @@
  * Threads:   a Transport belongs to its loop; the hooks of transport_step_remote() may be called on any
  * thread.
  * Errors:    a value that cannot be delivered aborts the step's rendezvous with UNAVAILABLE and the peer's
- * address, or with the failure that the peer answered. */
+ * address, or with the failure that the peer answered. So does, a second after the step's deadline, a peer
+ * that is connected and does not answer. */
 #pragma once
 
 #include "shared/net/loop.h"
@@ -38,8 +39,10 @@ Upstream *transport_upstream(const Transport *transport);
 
 typedef struct TransportStep TransportStep;
 
-/* Makes a step with the peers that `run` names; everything is copied. NULL without memory. */
-MUST_USE TransportStep *transport_step_new(Transport *transport, Slice step, const WireRun *run);
+/* Makes a step with the peers that `run` names; everything is copied. Transfers carry the deadline (of the
+ * loop's clock; 0: none), and end soon after it. NULL without memory. */
+MUST_USE TransportStep *transport_step_new(
+    Transport *transport, Slice step, const WireRun *run, uint64_t deadline_ns);
 void transport_step_unref(TransportStep *step); /* NULL is allowed */
 
 /* Returns the hooks for rendezvous_new(). transport_step_attach() then names the rendezvous, to which the

@@ -1,5 +1,5 @@
-/* RecvTensor: sends a value of this slot to another slot that wants it; waits until it is produced or the
- * step ends. */
+/* RecvTensor: sends a value of this slot to another slot that wants it; waits until it is produced, the
+ * request's deadline passes (DEADLINE_EXCEEDED) or the step ends. */
 #include <stdio.h>
 
 #include "shared/base/memory.h"
@@ -11,6 +11,7 @@
 typedef struct Wait {
     RendezvousWaiter waiter;
     Task task;
+    Timer deadline;
     WorkerRequest *request; /* NULL after the stream has closed */
     Loop *loop;
     StepEntry *entry;
@@ -27,6 +28,15 @@ wait_free(Wait *wait)
     tensor_unref(&wait->tensor);
     step_entry_unref(wait->entry);
     memory_free(wait);
+}
+
+/* Lets go of the request, which is answered or has ended. */
+static void
+leave_request(Wait *wait)
+{
+    timer_clear(wait->loop, &wait->deadline);
+    wait->request->context = NULL;
+    wait->request = NULL;
 }
 
 static void
@@ -65,7 +75,7 @@ answer_on_loop(Task *task)
     Wait *wait = (Wait *)(void *)((char *)task - offsetof(Wait, task));
     if (wait->request != NULL) {
         WorkerRequest *request = wait->request;
-        request->context = NULL;
+        leave_request(wait);
         answer_value(request, wait);
     }
     wait_free(wait);
@@ -77,6 +87,22 @@ value_came(RendezvousWaiter *waiter, RendezvousMessage *message)
     Wait *wait = (Wait *)(void *)waiter;
     wait_take(wait, message);
     loop_post(wait->loop, &wait->task);
+}
+
+/* Refuses a request whose value has not come; one whose value is on its way to this thread is answered. */
+static void
+deadline_passed(Timer *timer)
+{
+    Wait *wait = (Wait *)(void *)((char *)timer - offsetof(Wait, deadline));
+    WorkerRequest *request = wait->request;
+    if (!rendezvous_forget(wait->entry->rendezvous, &wait->waiter)) {
+        return;
+    }
+    (void)!call_fail(&request->call, STATUS_DEADLINE_EXCEEDED, "no value came for '%.*s' before the deadline",
+        SLICE_PRINT(wait->key));
+    leave_request(wait);
+    wait_free(wait);
+    worker_refuse(request, &request->call);
 }
 
 static Status
@@ -108,7 +134,11 @@ receive_tensor(WorkerRequest *request)
     wait->loop = request->loop->loop;
     wait->entry = entry;
     wait->key = key;
+    wait->deadline.fire = deadline_passed;
     request->context = wait;
+    if (call->deadline_ns != 0) {
+        timer_set(wait->loop, &wait->deadline, call->deadline_ns);
+    }
     RendezvousMessage message = {0};
     if (rendezvous_receive(entry->rendezvous, key, &wait->waiter, &message)) {
         wait_take(wait, &message);
@@ -124,7 +154,7 @@ forget_request(WorkerRequest *request)
     if (wait == NULL) {
         return;
     }
-    wait->request = NULL;
+    leave_request(wait);
     if (rendezvous_forget(wait->entry->rendezvous, &wait->waiter)) {
         wait_free(wait);
     }

@@ -52,7 +52,8 @@ run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_en
         return STATUS_OK;
     }
     TRY(step_table_enter(&request->call, request->worker->steps, &claim, ret_entry));
-    TransportStep *transport = transport_step_new(request->loop->transport, claim.step, header);
+    TransportStep *transport =
+        transport_step_new(request->loop->transport, claim.step, header, claim.deadline_ns);
     if (transport == NULL) {
         return call_fail_memory(&request->call, "the peers of a step");
     }

@@ -231,8 +231,8 @@ a_slot_is_run_once(void **state)
     StepTable *table = step_table_new();
     StepEntry *entry = enter(*state, table, claim_of("s", 0, 1));
     WireRun run = {.attempt = 1};
-    TransportStep *first = transport_step_new(NULL, SLICE("s"), &run);
-    TransportStep *second = transport_step_new(NULL, SLICE("s"), &run);
+    TransportStep *first = transport_step_new(NULL, SLICE("s"), &run, 0);
+    TransportStep *second = transport_step_new(NULL, SLICE("s"), &run, 0);
     assert_true(step_entry_attach(entry, first));
     assert_false(step_entry_attach(entry, second));
     transport_step_unref(second);

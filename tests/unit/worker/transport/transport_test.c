@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "shared/base/clock.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/fail_alloc.h"
 #include "tests/support/h2_pair.h"
@@ -18,6 +19,7 @@ static struct Peer {
     int announce_count;
     uint64_t announced_size;
     const WireStatus *refusal; /* answer to every request; NULL: requests are served */
+    bool is_silent;            /* it answers nothing */
     Tensor pulled;             /* answer to a pull */
 } peer;
 
@@ -92,6 +94,9 @@ peer_hook(Probe *probe, char event, Slice data)
     }
     if (probe->side == SERVER && event == 'e') {
         peer.request_count++;
+        if (peer.is_silent) {
+            return true;
+        }
         if (peer.refusal != NULL) {
             peer_refuse(probe->stream);
         } else if (probe->received == 0) {
@@ -125,7 +130,7 @@ find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_
 }
 
 static void
-open_at(const char *address)
+open_until(const char *address, uint64_t deadline_ns)
 {
     TransportOptions options = {
         .upstream = {.frames.tensor_size_max = 1 << 24, .connect_timeout_ms = 1000},
@@ -145,12 +150,18 @@ open_at(const char *address)
     near = (struct Near){.call = {.arena = arena_new(1 << 20)}};
     near.transport = transport_new(pair.loop, &options);
     assert_non_null(near.transport);
-    near.step = transport_step_new(near.transport, SLICE("s"), &run);
+    near.step = transport_step_new(near.transport, SLICE("s"), &run, deadline_ns);
     assert_non_null(near.step);
     RendezvousRemote remote = transport_step_remote(near.step);
     near.rendezvous = rendezvous_new(0, &remote);
     assert_non_null(near.rendezvous);
     transport_step_attach(near.step, near.rendezvous);
+}
+
+static void
+open_at(const char *address)
+{
+    open_until(address, 0);
 }
 
 static int
@@ -413,6 +424,29 @@ a_peer_that_is_gone_ends_the_step(void **state)
 }
 
 static void
+pulls_and_pushes_to_a_peer_that_is_silent_end_after_the_deadline(void **state)
+{
+    (void)state;
+    for (int pulls = 0; pulls < 2; pulls++) {
+        Awaited value;
+        near_close();
+        peer.is_silent = true;
+        open_until(pair.address, loop_now_ns(pair.loop) + 50 * CLOCK_NS_PER_MS);
+        await_key(near.rendezvous, FROM_PEER, &value);
+        if (pulls) {
+            assert_status(
+                &near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+        } else {
+            send_floats(TO_PEER, 1);
+        }
+        PAIR_UNTIL(value.has_come);
+        assert_int_equal(value.code, STATUS_UNAVAILABLE);
+        assert_non_null(strstr(value.error, "did not answer in time"));
+    }
+    assert_int_equal(peer.request_count, 2);
+}
+
+static void
 a_connection_that_breaks_ends_the_step(void **state)
 {
     (void)state;
@@ -552,6 +586,7 @@ main(void)
         TRANSPORT_TEST(a_pull_that_is_refused_ends_the_step),
         TRANSPORT_TEST(a_peer_that_refuses_ends_the_step_with_its_reason),
         TRANSPORT_TEST(a_peer_that_is_gone_ends_the_step),
+        TRANSPORT_TEST(pulls_and_pushes_to_a_peer_that_is_silent_end_after_the_deadline),
         TRANSPORT_TEST(a_connection_that_breaks_ends_the_step),
         TRANSPORT_TEST(a_key_for_nobody_is_refused),
         TRANSPORT_TEST(a_step_that_ended_sends_nothing_more_and_hears_nothing),
