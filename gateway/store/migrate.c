@@ -2,7 +2,7 @@
 
 #include <assert.h>
 #include <libpq-fe.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
 #include "gateway/store/sqlstate.h"
@@ -38,7 +38,14 @@ migration_usable_from(const Migration *migration)
 {
     static const char mark[] = "-- usable from ";
     const char *found = strstr(migration->text, mark);
-    return found == NULL ? 0 : (int)strtol(found + sizeof mark - 1, NULL, 10);
+    if (found == NULL) {
+        return 0;
+    }
+    Slice rest = slice_from_string(found + sizeof mark - 1);
+    Slice line = slice_of(NULL, 0);
+    uint64_t version = 0;
+    bool is_number = slice_split(&rest, '\n', &line) && slice_to_uint64(slice_trim(line), &version);
+    return is_number && version <= INT_MAX ? (int)version : 0;
 }
 
 static Status

@@ -33,24 +33,34 @@ read_index(KernelContext *context, const Tensor *indices, int64_t element, int64
     return STATUS_OK;
 }
 
-/* Copies rows of the params' innermost elements. */
+/* Copies rows of the params' innermost elements from one line of them, at the indices from `first` on. */
 static Status
-take_rows(KernelContext *context, const GatherRows *rows, Tensor *output)
+take_line(KernelContext *context, const GatherRows *rows, int64_t line, int64_t first, char *target)
 {
     const Tensor *params = &context->inputs[0];
     const Lines *lines = &rows->lines;
     size_t row = (size_t)lines->inner * dtype_size(params->dtype);
-    int64_t outer = rows->batches == 0 ? 0 : lines->outer / rows->batches; /* of one batch */
-    char *target = output->data;
-    for (int64_t line = 0; line < lines->outer; line++) {
-        int64_t first = line / outer * rows->count;
-        for (int64_t n = 0; n < rows->count; n++) {
-            int64_t index = 0;
-            TRY(read_index(context, &context->inputs[1], first + n, lines->size, &index));
-            if (row > 0) {
-                memcpy(target, (const char *)params->data + (size_t)(line * lines->size + index) * row, row);
-                target += row;
-            }
+    for (int64_t n = 0; n < rows->count; n++) {
+        int64_t index = 0;
+        TRY(read_index(context, &context->inputs[1], first + n, lines->size, &index));
+        if (row > 0) {
+            memcpy(target + (size_t)n * row,
+                (const char *)params->data + (size_t)(line * lines->size + index) * row, row);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+take_rows(KernelContext *context, const GatherRows *rows, Tensor *output)
+{
+    size_t size = (size_t)(rows->count * rows->lines.inner) * dtype_size(output->dtype);
+    int64_t line = 0;
+    for (int64_t batch = 0; batch < rows->batches; batch++) {
+        int64_t end = line + rows->lines.outer / rows->batches;
+        for (; line < end; line++) {
+            char *target = (char *)output->data + (size_t)line * size;
+            TRY(take_line(context, rows, line, batch * rows->count, target));
         }
     }
     return STATUS_OK;

@@ -2,10 +2,10 @@
  * them. */
 #include <math.h>
 
-#include "worker/reference/scaling.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/matrix.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/scaling.h"
 
 /* One scale and zero point for all elements, or one for each position along an axis. */
 typedef struct Scaling {
