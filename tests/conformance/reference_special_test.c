@@ -58,6 +58,16 @@ special_functions_are_computed(void **state)
                         "31622777.095030937 2.8771746654611316e-10"},
             .tolerance = 1e-11},
         {.op = "Zeta", .inputs = {"float64[2] 1 0.5", "float64[1] 2"}, .outputs = {"float64[2] inf nan"}},
+        /* Terms of numbers below 0, of which there may be 4e15. */
+        {.op = "Zeta",
+            .inputs = {"float64[6] 2 4 3 2 3 3", "float64[6] -1e12 -2.5 -1.25 -0.001 -0.75 -0.5"},
+            .outputs = {"float64[6] inf 32.457979369864604 -61.86068339183118 1000001.6473414318 "
+                        "62.2934995983981 0.41439832211716"},
+            .tolerance = 1e-11},
+        {.op = "Zeta",
+            .inputs = {"float64[1] 2", "float64[1] -1000000000000.5"},
+            .outputs = {"float64[1] 9.869604401088358"},
+            .tolerance = 1e-11},
         {.op = "Polygamma",
             .inputs = {"float64[5] 0 1 2 3 5", "float64[5] 1.5 2 0.5 3 1"},
             .outputs = {"float64[5] 0.03648997397857645 0.6449340668482266 -16.828796644234316 "

@@ -76,19 +76,10 @@ special_zeta_rest(double x, double w, double last, double sum)
     return sum;
 }
 
-/* Computes Hurwitz's zeta: Σ (q + k)^-x. */
+/* Computes Σ (q + k)^-x of positive q. */
 SPECIAL_FUNCTION double
-special_zeta(double x, double q)
+special_zeta_of_positive(double x, double q)
 {
-    if (x == 1) {
-        return SPECIAL_ENDLESS;
-    }
-    if (x != x || q != q || x < 1 || (q <= 0 && q != floor(q) && x != floor(x))) {
-        return SPECIAL_NAN;
-    }
-    if (q <= 0 && q == floor(q)) {
-        return x == floor(x) && fmod(x, 2.0) == 0 ? SPECIAL_ENDLESS : SPECIAL_NAN;
-    }
     double sum = pow(q, -x);
     double a = q;
     double term = sum;
@@ -101,6 +92,27 @@ special_zeta(double x, double q)
         }
     }
     return special_zeta_rest(x, a, term, sum);
+}
+
+/* Computes Hurwitz's zeta: Σ (q + k)^-x. The terms of numbers below 0, as many as q is far from 0, are those
+ * of two sums of positive ones. */
+SPECIAL_FUNCTION double
+special_zeta(double x, double q)
+{
+    if (x == 1) {
+        return SPECIAL_ENDLESS;
+    }
+    if (x != x || q != q || x < 1 || (q <= 0 && q != floor(q) && x != floor(x))) {
+        return SPECIAL_NAN;
+    }
+    if (q <= 0 && q == floor(q)) {
+        return x == floor(x) && fmod(x, 2.0) == 0 ? SPECIAL_ENDLESS : SPECIAL_NAN;
+    }
+    if (q > 0) {
+        return special_zeta_of_positive(x, q);
+    }
+    double below = special_zeta_of_positive(x, ceil(q) - q) - special_zeta_of_positive(x, 1 - q);
+    return special_zeta_of_positive(x, q - floor(q)) + (fmod(x, 2.0) == 1 ? -below : below);
 }
 
 /* Computes the n-th derivative of digamma. */
