@@ -30,3 +30,17 @@ block_join(C value)
     __syncthreads(); /* the next call writes `parts` again */
     return value;
 }
+
+/* The joining of a sum. */
+template <typename C> struct BlockSum {
+    static __device__ __forceinline__ C
+    none()
+    {
+        return 0;
+    }
+    static __device__ __forceinline__ C
+    join(C a, C b)
+    {
+        return a + b;
+    }
+};

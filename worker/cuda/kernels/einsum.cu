@@ -27,19 +27,6 @@ sum_products(const CudaEinsum &einsum, const int64_t *base, int64_t first, int64
     return sum;
 }
 
-template <typename C> struct Total {
-    static __device__ __forceinline__ C
-    none()
-    {
-        return 0;
-    }
-    static __device__ __forceinline__ C
-    join(C a, C b)
-    {
-        return a + b;
-    }
-};
-
 /* A thread computes a sum. */
 template <typename T, typename C>
 __global__ void
@@ -62,7 +49,7 @@ long_sums_kernel(CudaEinsum einsum)
         int64_t base[CUDA_EINSUM_POSITIONS_MAX] = {};
         index_offsets<CUDA_EINSUM_POSITIONS_MAX>(
             i, einsum.kept.rank, einsum.kept.sizes, einsum.kept.strides, base);
-        C sum = block_join<Total<C>>(sum_products<T, C>(einsum, base, threadIdx.x, blockDim.x));
+        C sum = block_join<BlockSum<C>>(sum_products<T, C>(einsum, base, threadIdx.x, blockDim.x));
         if (threadIdx.x == 0) {
             store((T *)einsum.output, base[CUDA_EINSUM_OPERANDS_MAX], sum);
         }

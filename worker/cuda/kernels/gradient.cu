@@ -135,20 +135,6 @@ find_input(const CudaConvolution &convolution, int64_t position, Weight *weight)
     return is_inside;
 }
 
-template <typename C> struct Add {
-    static __device__ __forceinline__ C
-    none()
-    {
-        return 0;
-    }
-
-    static __device__ __forceinline__ C
-    join(C a, C b)
-    {
-        return a + b;
-    }
-};
-
 /* A block computes an element. */
 template <typename T>
 __global__ void
@@ -166,7 +152,7 @@ to_filter_kernel(const CudaConvolution convolution, T *filter, int64_t count, in
                 sum = multiply_add((C)load(image, met.image), (C)load(gradient, met.output), sum);
             }
         }
-        sum = block_join<Add<C>>(sum);
+        sum = block_join<BlockSum<C>>(sum);
         if (threadIdx.x == 0) {
             store(filter, weight.filter, sum);
         }

@@ -17,7 +17,7 @@ loss_grid(int64_t rows)
 }
 
 /* NaN wins. */
-template <typename C> struct Largest {
+template <typename C> struct LargestOrNan {
     static __device__ __forceinline__ C
     none()
     {
@@ -27,19 +27,6 @@ template <typename C> struct Largest {
     join(C a, C b)
     {
         return a > b || a != a ? a : b;
-    }
-};
-
-template <typename C> struct Sum {
-    static __device__ __forceinline__ C
-    none()
-    {
-        return 0;
-    }
-    static __device__ __forceinline__ C
-    join(C a, C b)
-    {
-        return a + b;
     }
 };
 
@@ -84,16 +71,16 @@ cross_entropy_kernel(CudaCrossEntropy entropy)
     using C = Accumulator<T>;
     for (int64_t row = blockIdx.x; row < entropy.rows; row += gridDim.x) {
         int64_t target = target_of(entropy, row);
-        C largest = Largest<C>::none();
+        C largest = LargestOrNan<C>::none();
         for (int64_t k = threadIdx.x; k < entropy.classes; k += LOSS_THREADS) {
-            largest = Largest<C>::join(largest, score_at<T>(entropy.features, row, k));
+            largest = LargestOrNan<C>::join(largest, score_at<T>(entropy.features, row, k));
         }
-        largest = block_join<Largest<C>>(largest);
+        largest = block_join<LargestOrNan<C>>(largest);
         C sum = 0;
         for (int64_t k = threadIdx.x; k < entropy.classes; k += LOSS_THREADS) {
             sum += exp(score_at<T>(entropy.features, row, k) - largest);
         }
-        C logarithm = log(block_join<Sum<C>>(sum));
+        C logarithm = log(block_join<BlockSum<C>>(sum));
         C loss = 0;
         for (int64_t k = threadIdx.x; k < entropy.classes; k += LOSS_THREADS) {
             C score = score_at<T>(entropy.features, row, k) - largest;
@@ -102,7 +89,7 @@ cross_entropy_kernel(CudaCrossEntropy entropy)
             loss += counts ? label * (logarithm - score) : (C)0;
             store((T *)entropy.gradients, row * entropy.classes + k, (C)exp(score - logarithm) - label);
         }
-        loss = block_join<Sum<C>>(loss);
+        loss = block_join<BlockSum<C>>(loss);
         if (threadIdx.x == 0) {
             store((T *)entropy.losses, row, loss);
         }
@@ -139,8 +126,8 @@ in_top_kernel(CudaInTop top)
             larger += predictions[n] > own;
             infinite += !(fabsf(predictions[n]) < INFINITY);
         }
-        larger = block_join<Sum<int64_t>>(larger);
-        infinite = block_join<Sum<int64_t>>(infinite);
+        larger = block_join<BlockSum<int64_t>>(larger);
+        infinite = block_join<BlockSum<int64_t>>(infinite);
         if (threadIdx.x == 0) {
             top.output[row] = is_class && infinite == 0 && larger < top.k;
         }
