@@ -13,6 +13,9 @@ enum {
     INTERVAL_MS = 1000,
     MISS_MAX = 3,
     TASK_ASK_POLLS = 10,
+    /* A worker that is started anew at another address is refused until the life before is found lost, of
+     * which nothing is said: a name is taken when it has been for this many polls more than that needs. */
+    QUIET_REFUSALS = MISS_MAX + 3,
     POLL_ARENA_SIZE_MAX = 1 << 20,
     /* A pool of more workers than this is polled in several turns, spread over the interval. */
     TURN_POLLS = 32,
@@ -30,9 +33,11 @@ typedef struct Target {
     WorkerDevice *devices;
     size_t device_capacity;
     int miss_count;
-    int ask_count; /* answers to come until its task number is asked for again, while it has none */
+    int ask_count;     /* answers to come until its task number is asked for again, while it has none */
+    int refusal_count; /* answers in a row at which another had the name */
     bool is_marked_draining;
-    char namesake[ADDRESS_TEXT_SIZE]; /* the address of a worker that has its name already; "": none has */
+    char namesake[ADDRESS_TEXT_SIZE]; /* the address of that worker, when this one is to be told; "": nothing
+                                         is */
 } Target;
 
 struct Discovery {
@@ -185,17 +190,42 @@ note_gpu(WorkerInfo *info, const WireWorker *worker)
     gpu_facts_unref(before);
 }
 
-/* Names the target in the map, unless another has the name; that one may go, so that every answer asks. */
+/* Takes the target's name out of the map, if it is the target's there. */
+static void
+release_name(const Target *target)
+{
+    Map *names = target->discovery->names;
+    Slice name = slice_from_string(target->info.name);
+    if (map_get(names, name) == target) {
+        (void)map_remove(names, name);
+    }
+}
+
+/* Takes the target off the list, as one that has not answered yet. */
+static void
+unlist_target(Target *target)
+{
+    release_name(target);
+    target->info.name[0] = '\0';
+    target->info.task = -1;
+    target->info.state = WORKER_LOST;
+}
+
+/* Names the target in the map, unless another has the name; that one may go, so that every answer asks. One
+ * that is lost has gone: whoever looks for the name is to find this one only. */
 static void
 target_name(Target *target, Slice name)
 {
     Map *names = target->discovery->names;
-    Slice before = slice_from_string(target->info.name);
-    if (!slice_equal(name, before) && map_get(names, before) == target) {
-        (void)map_remove(names, before);
+    if (!slice_equals_string(name, target->info.name)) {
+        release_name(target);
     }
-    const Target *named = map_get(names, name);
-    if (named == NULL || named->info.state == WORKER_LOST) {
+    Target *named = map_get(names, name);
+    if (named != NULL && named != target && named->info.state == WORKER_LOST) {
+        unlist_target(named);
+        named = NULL;
+    }
+    if (named == NULL) {
         /* The next answer tries again when there was no memory. */
         (void)!map_put(names, name, target);
     }
@@ -221,20 +251,29 @@ find_namesake(const Target *target, const WireWorker *worker)
     return is_other ? named : NULL;
 }
 
-/* Refuses a worker: it is not listed, and the next polls tell it why. */
+/* Says of two that live that they have one name, in the log and, with the next polls, to the second. */
 static void
-refuse_namesake(Target *target, const Target *named)
+tell_of_namesake(Target *target, const Target *named)
 {
-    bool is_listed = target->info.name[0] != '\0';
     if (target->namesake[0] == '\0') {
         log_event(LOG_ERROR, "two workers have one name, the second gets no steps",
             log_text("name", named->info.name), log_text("first", named->info.address),
             log_text("second", target->info.address));
     }
     copy_text(target->namesake, sizeof target->namesake, slice_from_string(named->info.address));
-    target->info.name[0] = '\0';
-    target->info.task = -1;
-    target->info.state = WORKER_LOST;
+}
+
+/* Refuses a worker: it is not listed. */
+static void
+refuse_namesake(Target *target, const Target *named)
+{
+    bool is_listed = target->info.name[0] != '\0';
+    if (target->refusal_count < QUIET_REFUSALS) {
+        target->refusal_count++;
+    } else {
+        tell_of_namesake(target, named);
+    }
+    unlist_target(target);
     if (is_listed) {
         publish_change(target->discovery);
     }
@@ -249,6 +288,7 @@ target_answered(Target *target, const WireWorker *worker)
         return;
     }
     target->namesake[0] = '\0';
+    target->refusal_count = 0;
     WorkerState before = target->info.state;
     bool had_gpu = target->info.has_gpu;
     bool is_new = !slice_equals_string(worker->name, target->info.name) ||
@@ -370,13 +410,10 @@ static void
 target_remove(Discovery *discovery, size_t index)
 {
     Target *target = discovery->targets[index];
-    Slice name = slice_from_string(target->info.name);
     if (target->call != NULL) {
         upstream_detach(target->call);
     }
-    if (map_get(discovery->names, name) == target) {
-        (void)map_remove(discovery->names, name);
-    }
+    release_name(target);
     discovery->targets[index] = discovery->targets[--discovery->target_count];
     gpu_facts_unref(target->info.gpu);
     memory_free(target->devices);

@@ -82,6 +82,40 @@ of_two_workers_with_one_name_the_second_is_refused_until_the_first_is_gone(void 
     (void)process_stop(&namesake, SIGTERM);
 }
 
+/* As a StatefulSet does on a host that is gone: the life before does not answer, nor refuse. The address of
+ * the new one sorts behind that of the old one. */
+static void
+a_worker_that_comes_back_at_another_address_is_the_one_of_its_name(void **state)
+{
+    Cluster *cluster = *state;
+    Process again = {0};
+    char workers[256];
+    char address[128];
+    const char *const worker_arguments[] = {"--listen", "127.0.0.2:0", "--name", "w0", NULL};
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--auth", "off", "--database",
+        cluster->conninfo, "--workers", workers, NULL};
+    assert_true(process_start(&again, "sluice-worker", worker_arguments));
+    (void)kill(again.pid, SIGSTOP);
+    (void)snprintf(workers, sizeof workers, "%s,%s", cluster->workers[0].address, again.address);
+    (void)process_stop(&cluster->gateway, SIGTERM);
+    assert_true(process_start(&cluster->gateway, "sluice-gateway", arguments));
+    AWAIT(is_shown(cluster, "\"name\":\"w0\"") && is_shown(cluster, "\"task\":0"));
+    (void)kill(cluster->workers[0].pid, SIGSTOP);
+    (void)kill(again.pid, SIGCONT);
+    (void)snprintf(address, sizeof address, "\"address\":\"%s\"", again.address);
+    AWAIT(is_shown(cluster, address) && is_shown(cluster, "\"state\":\"serving\""));
+    assert_int_equal(count_shown(cluster, "\"name\":\"w0\""), 1);
+    AUTO_REST found = {0};
+    cluster_send(cluster, "GET", "/api/v1/workers/w0", NULL, &found);
+    assert_non_null(strstr(rest_text(&found), address));
+    AWAIT(is_shown(cluster, "\"task\":0"));
+    (void)kill(cluster->workers[0].pid, SIGCONT);
+    pause_ms(3000); /* for a few polls: the old one is refused now */
+    assert_int_equal(count_shown(cluster, "\"name\":\"w0\""), 1);
+    assert_int_equal(count_shown(cluster, address), 1);
+    (void)process_stop(&again, SIGTERM);
+}
+
 int
 main(void)
 {
@@ -89,6 +123,7 @@ main(void)
         CLUSTER_TEST(a_name_stands_for_all_its_addresses),
         CLUSTER_TEST(a_worker_that_dies_is_lost_and_keeps_its_task_when_it_comes_back),
         CLUSTER_TEST(of_two_workers_with_one_name_the_second_is_refused_until_the_first_is_gone),
+        CLUSTER_TEST(a_worker_that_comes_back_at_another_address_is_the_one_of_its_name),
     };
     return cmocka_run_group_tests_name("discovery", tests, NULL, NULL);
 }
