@@ -13,6 +13,7 @@
 #include "gateway/app/settings.h"
 #include "gateway/http/cors.h"
 #include "gateway/store/migrate.h"
+#include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/program/program.h"
 #include "shared/telemetry/log.h"
@@ -47,29 +48,34 @@ read_limits(Call *call, const Config *config, Limits *ret_limits)
     return STATUS_OK;
 }
 
-/* Waits while PostgreSQL lets nobody in, as when it recovers from a crash, and says so now and then. */
-static Status
-await_database(Call *call, const char *conninfo)
+/* Waits while PostgreSQL lets nobody in, as when it recovers from a crash, and says so now and then. False: a
+ * signal asks for the end. */
+static bool
+await_database(const char *conninfo)
 {
-    enum { PAUSE_MS = 500, PAUSES_A_WORD = 20 };
-    bool has_waited = false;
-    StorePresence presence = store_ping(conninfo);
-    for (int count = 0; presence != STORE_SERVES; count++) {
-        if (count % PAUSES_A_WORD == 0) {
+    enum { PAUSE_MS = 500, SILENT_MS = 10000 };
+    uint64_t say_ns = 0;
+    for (;;) {
+        StorePresence presence = store_ping(conninfo);
+        uint64_t now_ns = clock_monotonic_ns();
+        if (presence == STORE_SERVES) {
+            break;
+        }
+        if (now_ns >= say_ns) {
             log_event(LOG_WARNING, presence == STORE_STARTS
                                        ? "waiting for PostgreSQL, which lets nobody in yet"
                                        : "waiting for PostgreSQL, which does not answer");
+            say_ns = now_ns + SILENT_MS * CLOCK_NS_PER_MS;
         }
-        has_waited = true;
         if (!program_pause(PAUSE_MS)) {
-            return call_fail(call, STATUS_CANCELLED, "ended while it waited for PostgreSQL");
+            log_event(LOG_INFO, "ended while it waited for PostgreSQL");
+            return false;
         }
-        presence = store_ping(conninfo);
     }
-    if (has_waited) {
+    if (say_ns != 0) {
         log_event(LOG_INFO, "PostgreSQL is there");
     }
-    return STATUS_OK;
+    return true;
 }
 
 static Status
@@ -121,7 +127,9 @@ serve(Call *call, const Config *config)
     options.worker_count = config_list(config, "workers", &options.workers);
     TRY(read_limits(call, config, &options.limits));
     TRY(read_origins(call, config, &options.origins));
-    TRY(await_database(call, options.conninfo));
+    if (!await_database(options.conninfo)) {
+        return STATUS_OK;
+    }
     TRY(gateway_open(call, &options, &gateway));
     gateway_address(gateway, address);
     ProgramServer server = {

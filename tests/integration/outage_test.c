@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 
@@ -200,6 +201,40 @@ a_gateway_that_starts_before_postgres_waits_for_it(void **state)
     assert_int_equal(process_stop(&gateway, SIGTERM), 0);
 }
 
+/* Ends the program that process_capture() waits for, once it waits for PostgreSQL. */
+static void *
+end_waiting_gateway(void *unused)
+{
+    (void)unused;
+    pid_t pid = 0;
+    pause_ms(5000); /* for the gateway to start */
+    pid = atomic_load_seq_cst(&process_captured);
+    if (pid > 0) {
+        (void)kill(pid, SIGTERM);
+    }
+    return NULL;
+}
+
+static void
+a_gateway_that_is_stopped_while_it_waits_for_postgres_ends_well(void **state)
+{
+    const Cluster *cluster = *state;
+    char log[4096];
+    char out[256];
+    ProcessOutput output = {.out = out, .out_size = sizeof out, .error = log, .error_size = sizeof log};
+    pthread_t thread;
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--auth", "off", "--database",
+        cluster->conninfo, "--workers", cluster->workers[0].address, NULL};
+    assert_int_equal(run_tool("stop"), 0);
+    assert_int_equal(pthread_create(&thread, NULL, end_waiting_gateway, NULL), 0);
+    int code = process_capture("sluice-gateway", arguments, &output);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(run_tool("start"), 0);
+    assert_int_equal(code, 0);
+    assert_non_null(strstr(log, "waiting for PostgreSQL"));
+    assert_non_null(strstr(log, "ended while it waited for PostgreSQL"));
+}
+
 static int
 readiness(Cluster *cluster)
 {
@@ -316,6 +351,7 @@ main(void)
         CLUSTER_TEST(cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back),
         CLUSTER_TEST(a_postgres_that_hangs_is_as_one_that_is_gone),
         CLUSTER_TEST(a_gateway_that_starts_before_postgres_waits_for_it),
+        CLUSTER_TEST(a_gateway_that_is_stopped_while_it_waits_for_postgres_ends_well),
         cmocka_unit_test(a_gateway_may_stay_ready_while_postgres_is_gone),
         CLUSTER_TEST(a_full_disk_is_told_without_naming_a_file),
         CLUSTER_TEST(a_commit_that_went_with_postgres_is_made_once_by_its_key),
