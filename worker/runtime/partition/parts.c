@@ -89,8 +89,11 @@ uses_facts_alone(const Finding *finding, const ScheduleNode *node)
 static bool
 passes_on_there(const ScheduleNode *node)
 {
-    return node->kernel->any_inputs != 0 && node->kernel->sharing == KERNEL_PASSES &&
-           node->memories[0] != MEMORY_HOST;
+    bool passes = node->kernel->any_inputs != 0 && node->kernel->sharing == KERNEL_PASSES;
+    for (uint32_t i = 0; i < node->node->output_count && passes; i++) {
+        passes = node->memories[i] != MEMORY_HOST;
+    }
+    return passes;
 }
 
 static void
@@ -456,6 +459,16 @@ find_input(const SchedulePart *part, Endpoint from)
     return NULL;
 }
 
+/* Returns whether what a member does, or gives out on the host, depends on the elements of an input. */
+static bool
+is_read_on_host(const Connecting *connecting, const ScheduleNode *node, uint32_t index)
+{
+    Endpoint from = node->node->inputs[index];
+    bool passes_on = device_is_host(node->device) && node->kernel->sharing == KERNEL_PASSES;
+    bool is_on_host = connecting->partition->nodes[from.node].memories[from.port] == MEMORY_HOST;
+    return input_memory(node, index) == MEMORY_HOST || (passes_on && is_on_host);
+}
+
 static void
 count_slot(Connecting *connecting, const ScheduleNode *node, uint32_t index)
 {
@@ -468,7 +481,7 @@ count_slot(Connecting *connecting, const ScheduleNode *node, uint32_t index)
     }
     input->slot_count++;
     connecting->slot_count++;
-    input->is_read_on_host = input->is_read_on_host || input_memory(node, index) == MEMORY_HOST;
+    input->is_read_on_host = input->is_read_on_host || is_read_on_host(connecting, node, index);
 }
 
 static void

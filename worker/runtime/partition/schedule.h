@@ -104,7 +104,7 @@ typedef struct PartInput {
     Endpoint from;
     uint32_t slot_count;
     uint32_t *slots;
-    bool is_read_on_host; /* kernels choose what they enqueue by its elements */
+    bool is_read_on_host; /* what members enqueue, or give out on the host, depends on its elements */
 } PartInput;
 
 /* A value of a member that is read outside of the part. */

@@ -385,6 +385,71 @@ training_has_the_same_bits_captured(void **state)
     fixture_end(&fixture);
 }
 
+/* A shape that another part has told is passed on by this one, which replays nothing for another shape. */
+static void
+shapes_of_other_parts_are_told_apart(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 2, NULL);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "y = _Arg() T=float32 index=1\n"
+                                                         "a = Neg(x) T=float32\n"
+                                                         "b = Neg(y) T=float32\n"
+                                                         "s = Shape(a) T=float32 out_type=int32\n"
+                                                         "i = Identity(s, ^b) T=int32\n"
+                                                         "r = Reshape(b, i) T=float32 Tshape=int32\n"
+                                                         "z = Square(r) T=float32\n"
+                                                         "out = _Retval(z) T=float32 index=0\n"
+                                                         "told = _Retval(i) T=int32 index=1\n");
+    for (int round = 0; round < 10; round++) {
+        RunOutcome outcome = {0};
+        int64_t rows = round % 2 == 0 ? 2 : 3;
+        Shape shape = {.rank = 2, .dims = {rows, 6 / rows}};
+        Tensor args[2] = {fixture_numbers(&fixture, &shape, round), fixture_vector(&fixture, 6, 3)};
+        fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+        assert_string_equal(outcome.message, "");
+        assert_int_equal(outcome.outputs[0].shape.rank, 2);
+        assert_int_equal(outcome.outputs[0].shape.dims[0], rows);
+        assert_int_equal(((const int32_t *)outcome.outputs[1].data)[0], rows);
+        outcome_clear(&outcome);
+    }
+    assert_true(replayed_count(&fixture) > 0);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+/* What a node passes on beside what lies on the device is another in each run. */
+static void
+values_fed_to_the_host_are_not_captured(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 2, NULL);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "n = _Arg() T=int32 index=1\n"
+                                                         "a = Neg(x) T=float32\n"
+                                                         "p = IdentityN(a, n) T=[float32,int32]\n"
+                                                         "b = Square(p) T=float32\n"
+                                                         "c = Add(b, b) T=float32\n"
+                                                         "out = _Retval(c) T=float32 index=0\n"
+                                                         "same = _Retval(p:1) T=int32 index=1\n");
+    for (int round = 0; round < 6; round++) {
+        RunOutcome outcome = {0};
+        Tensor args[2] = {fixture_vector(&fixture, 4, 3), {0}};
+        Shape scalar = shape_scalar();
+        assert_true(tensor_new(DTYPE_INT32, &scalar, &args[1]));
+        *(int32_t *)args[1].data = round;
+        fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+        assert_string_equal(outcome.message, "");
+        assert_int_equal(*(const int32_t *)outcome.outputs[1].data, round);
+        outcome_clear(&outcome);
+    }
+    assert_true(captured_count(&fixture) > 0);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -400,6 +465,8 @@ main(void)
         cmocka_unit_test(runs_at_the_same_time_share_a_captured_part),
         cmocka_unit_test(captured_parts_give_way_to_steps),
         cmocka_unit_test(a_device_that_breaks_fails_its_runs),
+        cmocka_unit_test(shapes_of_other_parts_are_told_apart),
+        cmocka_unit_test(values_fed_to_the_host_are_not_captured),
         cmocka_unit_test(random_networks_have_the_same_bits_captured),
         cmocka_unit_test(training_has_the_same_bits_captured),
     };
