@@ -520,6 +520,36 @@ release_host_inputs(const Capture *capture)
     }
 }
 
+/* Moves an output to the capture. One on the host gets memory of its own: the run's is planned for all of its
+ * tensors, and given back as a whole. False without memory. */
+static bool
+keep_output(const PartRun *run, uint32_t index)
+{
+    Tensor *output = &run->outputs[index];
+    Tensor *kept = &run->capture->outputs[index];
+    if (output->buffer == NULL || !tensor_is_on_host(output)) {
+        tensor_copy(kept, output);
+        *output = (Tensor){0};
+        return true;
+    }
+    if (!tensor_new(output->dtype, &output->shape, kept)) {
+        return false;
+    }
+    memcpy(kept->data, output->data, tensor_byte_size(output));
+    tensor_unref(output);
+    return true;
+}
+
+static bool
+keep_outputs(const PartRun *run)
+{
+    bool are_kept = true;
+    for (uint32_t i = 0; i < run->part->output_count && are_kept; i++) {
+        are_kept = keep_output(run, i);
+    }
+    return are_kept;
+}
+
 static void
 record(PartRun *run)
 {
@@ -535,9 +565,9 @@ record(PartRun *run)
         give_capture_up(run, CAPTURE_DEVICE_REFUSES);
         return;
     }
-    for (uint32_t i = 0; i < run->part->output_count; i++) {
-        run->capture->outputs[i] = run->outputs[i];
-        run->outputs[i] = (Tensor){0};
+    if (!keep_outputs(run)) {
+        give_capture_up(run, CAPTURE_LACKS_MEMORY);
+        return;
     }
     release_host_inputs(run->capture);
     replay_inputs(run);

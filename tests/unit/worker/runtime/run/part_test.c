@@ -450,6 +450,41 @@ values_fed_to_the_host_are_not_captured(void **state)
     fixture_end(&fixture);
 }
 
+/* What is captured holds no memory of the host that was planned for the run that captured it. */
+static void
+captured_parts_hold_no_memory_of_a_run(void **state)
+{
+    (void)state;
+    enum { LARGE = 1 << 20 };
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 2, NULL);
+    AUTO_PARTITION partition =
+        fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                  "h = Cast(x) SrcT=float32 DstT=float64 @/device:CPU:0\n"
+                                  "h1 = Square(h) T=float64 @/device:CPU:0\n"
+                                  "h2 = Tanh(h1) T=float64 @/device:CPU:0\n"
+                                  "a = Neg(x) T=float32\n"
+                                  "b = Square(a) T=float32\n"
+                                  "s = Shape(b) T=float32 out_type=int32\n"
+                                  "out = _Retval(b) T=float32 index=0\n"
+                                  "f = Cast(s) SrcT=int32 DstT=float64 @/device:CPU:0\n"
+                                  "told = _Retval(f) T=float64 index=1\n"
+                                  "host = _Retval(h2) T=float64 index=2\n");
+    uint64_t before = fixture_memory_in_use(&fixture);
+    for (int round = 0; round < 6; round++) {
+        RunOutcome outcome = {0};
+        Tensor args[1] = {fixture_vector(&fixture, LARGE, 3)};
+        fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+        assert_string_equal(outcome.message, "");
+        assert_float_equal(*(const double *)outcome.outputs[1].data, LARGE, 0);
+        outcome_clear(&outcome);
+    }
+    assert_true(captured_count(&fixture) > 0);
+    AWAIT(fixture_memory_in_use(&fixture) - bytes_on(&fixture) <= before);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -467,6 +502,7 @@ main(void)
         cmocka_unit_test(a_device_that_breaks_fails_its_runs),
         cmocka_unit_test(shapes_of_other_parts_are_told_apart),
         cmocka_unit_test(values_fed_to_the_host_are_not_captured),
+        cmocka_unit_test(captured_parts_hold_no_memory_of_a_run),
         cmocka_unit_test(random_networks_have_the_same_bits_captured),
         cmocka_unit_test(training_has_the_same_bits_captured),
     };
