@@ -105,15 +105,15 @@ free_capture(const Captures *captures, Capture *capture)
     }
 }
 
-/* Returns the capture that was used longest ago of those that nobody uses, unlisted; NULL: there is none.
- * Called with the lock held. */
+/* Returns the capture that was used longest ago of those with a graph, or of those without, that nobody uses,
+ * unlisted; NULL: there is none. Keys that come once only take no graphs away. Called with the lock held. */
 static Capture *
 take_oldest(Captures *captures, bool has_graph, uint64_t tenant)
 {
     LIST_EACH(&captures->by_use, link)
     {
         Capture *capture = LIST_ITEM(link, Capture, by_use);
-        bool is_meant = (!has_graph || holds_graph(capture)) && (tenant == 0 || capture->tenant == tenant);
+        bool is_meant = holds_graph(capture) == has_graph && (tenant == 0 || capture->tenant == tenant);
         if (is_meant && capture->user_count == 0) {
             unlist(captures, capture);
             return capture;

@@ -116,6 +116,26 @@ captured_parts_make_room_for_others_and_leak_nothing(void **state)
 }
 
 static void
+shapes_that_come_once_take_no_captured_parts_away(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 2, NULL);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
+    for (int round = 0; round < 3; round++) {
+        run_chain(&fixture, partition, 1, (float)round);
+    }
+    for (int64_t size = 2; size < 20 * FIXTURE_GRAPHS_MAX; size++) {
+        run_chain(&fixture, partition, size, 1);
+    }
+    run_chain(&fixture, partition, 1, 2);
+    assert_int_equal(captured_count(&fixture), 1);
+    assert_int_equal(replayed_count(&fixture), 1);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
 what_the_device_cannot_capture_runs_plainly(void **state)
 {
     (void)state;
@@ -492,6 +512,7 @@ main(void)
         cmocka_unit_test(a_part_is_captured_in_its_third_run_and_replayed_from_then_on),
         cmocka_unit_test(each_shape_is_captured_on_its_own),
         cmocka_unit_test(captured_parts_make_room_for_others_and_leak_nothing),
+        cmocka_unit_test(shapes_that_come_once_take_no_captured_parts_away),
         cmocka_unit_test(what_the_device_cannot_capture_runs_plainly),
         cmocka_unit_test(a_wrong_value_in_a_replay_fails_its_node),
         cmocka_unit_test(branches_are_captured_apart),
