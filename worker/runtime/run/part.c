@@ -216,6 +216,10 @@ compute_members(const PartRun *run, uint32_t *ret_failed)
         hold_outputs(run, i, outputs);
         ticket_propagate(ticket, run->iteration, &run->part->members[i].inner, outputs, false);
         ticket_renew_arena(ticket);
+        if (ticket->call.arena == NULL) {
+            *ret_failed = i;
+            return call_fail_memory(&ticket->call, "scratch memory of kernels") == STATUS_OK;
+        }
     }
     return true;
 }
