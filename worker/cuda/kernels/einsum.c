@@ -52,7 +52,7 @@ supports_einsum(const Node *node)
 
 /* Adds an index; merged with the last one when every tensor walks the two evenly. */
 static void
-add_index(CudaIndices *indices, int64_t size, const int64_t *strides)
+add_index(CudaEinsumIndices *indices, int64_t size, const int64_t *strides)
 {
     int last = indices->rank - 1;
     bool extends = last >= 0;
@@ -113,7 +113,7 @@ read_einsum(const KernelContext *context, const Tensor *output, CudaEinsum *ret_
 typedef enum Owner { OWNED_BY_NONE, OWNED_BY_LEFT, OWNED_BY_RIGHT, OWNED_BY_BOTH } Owner;
 
 static Owner
-owner_of(const CudaIndices *indices, int index)
+owner_of(const CudaEinsumIndices *indices, int index)
 {
     return (Owner)((indices->strides[0][index] != 0 ? OWNED_BY_LEFT : OWNED_BY_NONE) |
                    (indices->strides[1][index] != 0 ? OWNED_BY_RIGHT : OWNED_BY_NONE));
@@ -123,15 +123,15 @@ owner_of(const CudaIndices *indices, int index)
  * the left. */
 typedef struct ProductIndices {
     int left;
-    CudaIndices batch;
-    CudaIndices rows;
-    CudaIndices columns;
+    CudaEinsumIndices batch;
+    CudaEinsumIndices rows;
+    CudaEinsumIndices columns;
     bool is_in_order; /* the output has those of the batch first, then the rows', then the columns' */
 } ProductIndices;
 
 /* Returns the group of an index of the output: 0 for the batch's, 1 for the rows', 2 for the columns'. */
 static int
-group_of(const CudaIndices *kept, int index, int left)
+group_of(const CudaEinsumIndices *kept, int index, int left)
 {
     Owner owner = owner_of(kept, index);
     assert(owner != OWNED_BY_NONE); /* else an operand had no elements */
@@ -140,10 +140,10 @@ group_of(const CudaIndices *kept, int index, int left)
 
 /* Adds an index of the output to its group, without its stride in the output. */
 static void
-group_index(const CudaIndices *kept, int index, ProductIndices *product, int *last_group)
+group_index(const CudaEinsumIndices *kept, int index, ProductIndices *product, int *last_group)
 {
     int64_t strides[CUDA_EINSUM_POSITIONS_MAX] = {kept->strides[0][index], kept->strides[1][index]};
-    CudaIndices *groups[] = {&product->batch, &product->rows, &product->columns};
+    CudaEinsumIndices *groups[] = {&product->batch, &product->rows, &product->columns};
     int group = group_of(kept, index, product->left);
     product->is_in_order = product->is_in_order && group >= *last_group;
     *last_group = group;
@@ -156,7 +156,7 @@ group_index(const CudaIndices *kept, int index, ProductIndices *product, int *la
 static bool
 find_product(const CudaEinsum *einsum, ProductIndices *ret_product)
 {
-    const CudaIndices *kept = &einsum->kept;
+    const CudaEinsumIndices *kept = &einsum->kept;
     int last_group = 0;
     if (einsum->operand_count != 2 || einsum->count == 0 || einsum->folded.rank > 1 || kept->rank == 0 ||
         (einsum->folded.rank == 1 && owner_of(&einsum->folded, 0) != OWNED_BY_BOTH)) {
@@ -173,8 +173,8 @@ find_product(const CudaEinsum *einsum, ProductIndices *ret_product)
 
 /* Returns the matrix that operand `operand` is, of which `own` are the rows or the columns. */
 static CudaMatrix
-read_matrix(
-    const CudaEinsum *einsum, const CudaIndices *batch, const CudaIndices *own, int operand, bool is_left)
+read_matrix(const CudaEinsum *einsum, const CudaEinsumIndices *batch, const CudaEinsumIndices *own,
+    int operand, bool is_left)
 {
     int64_t own_step = own->rank == 0 ? 0 : own->strides[operand][0];
     int64_t folded_step = einsum->folded.rank == 0 ? 0 : einsum->folded.strides[operand][0];
@@ -220,7 +220,7 @@ static Status
 move_products(
     KernelContext *context, const CudaEinsum *einsum, const ProductIndices *indices, const Tensor *products)
 {
-    const CudaIndices *kept = &einsum->kept;
+    const CudaEinsumIndices *kept = &einsum->kept;
     CudaMove move = {
         .from = products->data, .to = einsum->output, .count = einsum->result_count, .rank = kept->rank};
     int64_t stride = 1;

@@ -10,11 +10,11 @@ extern "C" {
 enum { CUDA_EINSUM_RANK_MAX = 16, CUDA_EINSUM_OPERANDS_MAX = 8, CUDA_EINSUM_POSITIONS_MAX = 9 };
 
 /* Sizes outermost first. Strides count elements, of each operand and, in the last place, of the output. */
-typedef struct CudaIndices {
+typedef struct CudaEinsumIndices {
     int rank;
     int64_t sizes[CUDA_EINSUM_RANK_MAX];
     int64_t strides[CUDA_EINSUM_POSITIONS_MAX][CUDA_EINSUM_RANK_MAX];
-} CudaIndices;
+} CudaEinsumIndices;
 
 typedef struct CudaEinsum {
     int operand_count;
@@ -22,8 +22,8 @@ typedef struct CudaEinsum {
     void *output;
     int64_t result_count; /* sums; of an output with a diagonal only that is written */
     int64_t count;        /* products that a sum has; may be 0 */
-    CudaIndices kept;
-    CudaIndices folded;
+    CudaEinsumIndices kept;
+    CudaEinsumIndices folded;
 } CudaEinsum;
 
 /* Floats are multiplied and summed in float, or as float64 themselves; integers wrap. */
