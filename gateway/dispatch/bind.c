@@ -151,6 +151,23 @@ bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPar
 }
 
 void
+bind_forget_holders(Dispatcher *dispatcher, const PlanPartition *partition, HolderVisit visit, void *context)
+{
+    size_t cursor = 0;
+    Holders *holders = map_remove(dispatcher->holders, slice_from_string(partition->digest));
+    for (const MapEntry *entry = holders == NULL ? NULL : map_next(dispatcher->loads, &cursor); entry != NULL;
+         entry = map_next(dispatcher->loads, &cursor)) {
+        const WorkerLoad *load = entry->value;
+        if (holders_have(holders, load->number)) {
+            char address[ADDRESS_TEXT_SIZE];
+            (void)snprintf(address, sizeof address, "%.*s", SLICE_PRINT(entry->key));
+            visit(context, address, load->incarnation);
+        }
+    }
+    holders_free(holders);
+}
+
+void
 bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
 {
     WorkerLoad *load = load_of(dispatcher, worker);

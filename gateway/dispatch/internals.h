@@ -204,9 +204,10 @@ struct Dispatcher {
     uint64_t binding;      /* counts bindings */
     Map *blobs; /* "tenant digest" → BlobHolder: constants that this loop has brought to a worker */
     BlobPieces pieces;
-    ListLink transfers;  /* BlobTransfers, the oldest first */
-    int streaming_count; /* those of constants that are not in memory, and that have begun */
-    bool is_closing;     /* nothing more is read */
+    ListLink transfers;      /* BlobTransfers, the oldest first */
+    int deregistering_count; /* requests that drop partitions, under way */
+    int streaming_count;     /* those of constants that are not in memory, and that have begun */
+    bool is_closing;         /* nothing more is read */
 };
 
 /* A worker as this loop knows it by its own requests. */
@@ -237,6 +238,11 @@ const StepPin *slot_pin(const SlotRun *slot); /* NULL: the slot keeps nothing */
 
 void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition);
 void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
+
+/* Forgets who has the partition, after a visit to each worker that is known to. */
+typedef void (*HolderVisit)(void *context, const char *address, const char *incarnation);
+void bind_forget_holders(
+    Dispatcher *dispatcher, const PlanPartition *partition, HolderVisit visit, void *context);
 
 /* Note failures and successes: for some seconds after a failure, other workers are chosen first. */
 void bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker);

@@ -50,6 +50,10 @@ size_t dispatcher_running_count(const Dispatcher *dispatcher);
 void dispatcher_release_session(
     Dispatcher *dispatcher, const char *tenant, const char *session, const char *address);
 
+/* Lets the workers that are known to have partitions of a plan, whose graph was deleted, drop them. Best
+ * effort: a worker that is not told drops what is not used by itself. On the loop's thread. */
+void dispatcher_deregister(Dispatcher *dispatcher, const char *tenant, const char *session, const Plan *plan);
+
 /* A CleanupAll of some containers on one worker. */
 typedef struct ContainerReset {
     const char *tenant;

@@ -121,6 +121,28 @@ graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session, GraphId 
     graph_snapshot_unref(dropped);
 }
 
+bool
+graph_cache_drop_any(GraphCache *cache, TenantId tenant, SessionId session, GraphId *ret_graph)
+{
+    unsigned char key[KEY_SIZE];
+    GraphSnapshot *dropped = NULL;
+    size_t cursor = 0;
+    Slice of_session = slice_part(key_of(tenant, session, (GraphId){0}, key), 0, 2 * sizeof(Uuid));
+    mutex_lock(&cache->lock);
+    for (const MapEntry *entry = map_next(cache->graphs, &cursor); entry != NULL && dropped == NULL;
+         entry = map_next(cache->graphs, &cursor)) {
+        if (slice_starts_with(entry->key, of_session)) {
+            dropped = take_out_graph(cache, entry->key);
+        }
+    }
+    mutex_unlock(&cache->lock);
+    if (dropped != NULL) {
+        *ret_graph = dropped->id;
+    }
+    graph_snapshot_unref(dropped);
+    return dropped != NULL;
+}
+
 void
 graph_cache_on_evict(GraphCache *cache, GraphEvicted evicted, void *context)
 {

@@ -56,5 +56,8 @@ void graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *gr
 /* Forgets a graph that has been deleted. */
 void graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
 
+/* Forgets one graph, whichever, of a session that has been deleted. False: there is none. */
+bool graph_cache_drop_any(GraphCache *cache, TenantId tenant, SessionId session, GraphId *ret_graph);
+
 GraphSnapshot *graph_snapshot_ref(GraphSnapshot *graph);
 void graph_snapshot_unref(void *snapshot); /* NULL is allowed; fits arena_defer */

@@ -115,5 +115,5 @@ plan_obtain(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret
 void
 plans_forget(void *plans, const GraphSnapshot *graph)
 {
-    plan_cache_forget_graph(plans, slice_from_string(graph->id_text));
+    plan_cache_forget_graph(plans, slice_from_string(graph->id_text), NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* deleteGraph: removes a graph, from the caches of all gateways too; steps that run it now end normally. */
+/* deleteGraph: removes a graph, from the caches of all gateways and workers too; steps that run it now end
+ * normally. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/http/headers.h"

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -11,6 +12,7 @@ typedef struct Entry {
     Plan *plan;
     size_t size;
     size_t key_size;
+    bool has_like; /* once it is out of the cache: another plan there has the same partitions */
     char key[];
 } Entry;
 
@@ -49,15 +51,30 @@ plan_cache_new(size_t byte_size_max)
     return cache;
 }
 
+/* Takes an entry out of the cache; it is the caller's. */
 static void
-entry_drop(PlanCache *cache, Entry *entry)
+entry_take_out(PlanCache *cache, Entry *entry)
 {
     (void)map_remove(cache->entries, slice_of(entry->key, entry->key_size));
     list_remove(&entry->link);
     cache->stats.byte_size -= entry->size;
     cache->stats.plan_count--;
+}
+
+static void
+entry_free(Entry *entry)
+{
     plan_unref(entry->plan);
     memory_free(entry);
+}
+
+static void
+entry_drop(PlanCache *cache, Entry *entry)
+{
+    assert(entry != NULL);
+
+    entry_take_out(cache, entry);
+    entry_free(entry);
 }
 
 static void
@@ -256,18 +273,65 @@ plan_cache_leave(PlanCache *cache, PlanWaiter *waiter)
     return was_waiting;
 }
 
-void
-plan_cache_forget_graph(PlanCache *cache, Slice graph)
+static bool
+have_same_partitions(const Plan *left, const Plan *right)
 {
-    mutex_lock(&cache->mutex);
+    bool is_same = left->partition_count == right->partition_count;
+    for (size_t index = 0; is_same && index < left->partition_count; index++) {
+        is_same = strcmp(left->partitions[index].digest, right->partitions[index].digest) == 0;
+    }
+    return is_same;
+}
+
+/* Returns whether a plan that is still cached, perhaps of another tenant, has the same partitions. */
+static bool
+has_like(PlanCache *cache, const Plan *plan)
+{
+    LIST_EACH(&cache->used, link)
+    {
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): every item of the list is an Entry */
+        if (have_same_partitions(LIST_ITEM(link, Entry, link)->plan, plan)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Moves the entries of a graph out of the cache. */
+static void
+take_out_graph(PlanCache *cache, Slice graph, ListLink *ret_entries)
+{
     LIST_EACH(&cache->used, link)
     {
         Entry *entry = LIST_ITEM(link, Entry, link);
         if (signature_key_is_of(slice_of(entry->key, entry->key_size), graph)) {
-            entry_drop(cache, entry);
+            entry_take_out(cache, entry);
+            list_append(ret_entries, &entry->link);
         }
     }
+}
+
+void
+plan_cache_forget_graph(PlanCache *cache, Slice graph, PlanForgotten forgotten, void *context)
+{
+    ListLink entries;
+    list_init(&entries);
+    mutex_lock(&cache->mutex);
+    take_out_graph(cache, graph, &entries);
+    LIST_EACH(&entries, link)
+    {
+        Entry *entry = LIST_ITEM(link, Entry, link);
+        entry->has_like = forgotten != NULL && has_like(cache, entry->plan);
+    }
     mutex_unlock(&cache->mutex);
+    while (!list_is_empty(&entries)) {
+        Entry *entry = LIST_ITEM(list_first(&entries), Entry, link);
+        list_remove(&entry->link);
+        if (forgotten != NULL && !entry->has_like) {
+            forgotten(context, entry->plan);
+        }
+        entry_free(entry);
+    }
 }
 
 PlanCacheStats

@@ -69,7 +69,9 @@ void plan_cache_fail(PlanCache *cache, Slice key, const Error *error);
 /* Returns true when the waiter will not be called; false when it has been, or is being called now. */
 bool plan_cache_leave(PlanCache *cache, PlanWaiter *waiter);
 
-/* Drops all plans of a graph, by the id or digest that signature_make() got for it. */
-void plan_cache_forget_graph(PlanCache *cache, Slice graph);
+/* Drops all plans of a graph, by the id or digest that signature_make() got for it. Then `forgotten`, unless
+ * it is NULL, is told of each whose partitions are not those of another plan here, without the mutex. */
+typedef void (*PlanForgotten)(void *context, Plan *plan);
+void plan_cache_forget_graph(PlanCache *cache, Slice graph, PlanForgotten forgotten, void *context);
 
 PlanCacheStats plan_cache_stats(PlanCache *cache);

@@ -11,6 +11,7 @@
 
 #include "gateway/jobs/job_context.h"
 #include "gateway/replicas/silent_steps.h"
+#include "gateway/steps/forgotten_graphs.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/listener.h"
 #include "shared/base/clock.h"
@@ -328,21 +329,9 @@ tell_all(const Call *call, Store *store, const char *text)
 static void
 end_session(const ReplicaMail *mail, TenantId tenant, SessionId session)
 {
-    session_cache_drop(mail->parts.steps->sessions, tenant, session);
+    steps_forget_session(mail->parts.steps, tenant, session);
     steps_end_session(mail->parts.steps, tenant, session);
     partials_end_session(mail->parts.partials, tenant, session);
-}
-
-/* Forgets a graph that has been deleted, with the plans made of it; steps that run it now end normally. */
-static void
-forget_graph(const ReplicaMail *mail, const GraphName *graph)
-{
-    const Steps *steps = mail->parts.steps;
-    char text[ID_TEXT_SIZE];
-    id_to_text("grf", graph->id.value, text);
-    session_cache_drop(steps->sessions, graph->tenant, graph->session);
-    graph_cache_drop(steps->graphs, graph->tenant, graph->session, graph->id);
-    plan_cache_forget_graph(steps->plans, slice_from_string(text));
 }
 
 void
@@ -380,7 +369,7 @@ replica_mail_graph_deleted(Call *call, ReplicaMail *mail, Store *store, const Gr
     uuid_to_text(graph->session.value, session);
     uuid_to_text(graph->id.value, id);
     (void)snprintf(text, sizeof text, "forgotten %s %s %s %s", mail->parts.replica->id, tenant, session, id);
-    forget_graph(mail, graph);
+    steps_forget_graph(mail->parts.steps, graph->tenant, graph->session, graph->id);
     tell_all(call, store, text);
 }
 
@@ -391,7 +380,7 @@ take_forgotten(ReplicaMail *mail, const Slice *words)
     bool is_own = slice_equals_string(words[1], mail->parts.replica->id);
     if (!is_own && uuid_from_text(words[2], &graph.tenant.value) &&
         uuid_from_text(words[3], &graph.session.value) && uuid_from_text(words[4], &graph.id.value)) {
-        forget_graph(mail, &graph);
+        steps_forget_graph(mail->parts.steps, graph.tenant, graph.session, graph.id);
     }
 }
 

@@ -314,6 +314,70 @@ the_trace_of_no_step_is_404_as_the_step_is(void **state)
     cluster_expect(&nowhere, 404, "step 'stp_00000000000070008000000000000000' does not exist");
 }
 
+/* Runs a step at the first gateway; both workers have a partition of the graph then. */
+static void
+register_halves(Cluster *cluster)
+{
+    AUTO_REST ended = {0};
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph(cluster, halves);
+    cluster_step(cluster, body, &ended);
+    cluster_expect(&ended, 200, NULL);
+    assert_int_equal(cluster_worker_use(cluster, 0).partition_count, 1);
+    assert_int_equal(cluster_worker_use(cluster, 1).partition_count, 1);
+}
+
+static void
+await_no_partitions(Cluster *cluster)
+{
+    AWAIT(cluster_worker_use(cluster, 0).partition_count == 0);
+    AWAIT(cluster_worker_use(cluster, 1).partition_count == 0);
+}
+
+static void
+the_partitions_of_what_is_deleted_through_one_are_dropped_by_the_workers(void **state)
+{
+    Replicas *replicas = *state;
+    Cluster *cluster = &replicas->cluster;
+    char path[PATH_SIZE];
+    AUTO_REST graph_deleted = {0};
+    AUTO_REST session_deleted = {0};
+    register_halves(cluster);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s", cluster->session, cluster->graph);
+    ask(replicas, "DELETE", path, "", &graph_deleted);
+    assert_int_equal(graph_deleted.status, 204);
+    await_no_partitions(cluster);
+    register_halves(cluster);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    ask(replicas, "DELETE", path, "", &session_deleted);
+    assert_int_equal(session_deleted.status, 204);
+    await_no_partitions(cluster);
+}
+
+/* What both graphs run stays: the second session would have to have it compiled again. */
+static void
+a_partition_that_another_graph_has_too_stays_with_the_workers(void **state)
+{
+    Replicas *replicas = *state;
+    Cluster *cluster = &replicas->cluster;
+    char path[PATH_SIZE];
+    AUTO_REST ended = {0};
+    AUTO_REST deleted = {0};
+    AUTO_REST other_deleted = {0};
+    register_halves(cluster);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    register_halves(cluster);
+    cluster_send(cluster, "DELETE", path, NULL, &deleted);
+    assert_int_equal(deleted.status, 204);
+    cluster_step(cluster, body, &ended);
+    cluster_expect(&ended, 200, NULL);
+    assert_int_equal(cluster_worker_use(cluster, 0).partition_count, 1);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "DELETE", path, NULL, &other_deleted);
+    assert_int_equal(other_deleted.status, 204);
+    await_no_partitions(cluster);
+}
+
 #define REPLICAS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -324,6 +388,8 @@ main(void)
         REPLICAS_TEST(the_end_of_such_a_step_can_be_waited_for),
         REPLICAS_TEST(a_session_deleted_through_one_ends_what_the_other_runs_of_it),
         REPLICAS_TEST(a_graph_deleted_through_one_is_forgotten_by_the_other),
+        REPLICAS_TEST(the_partitions_of_what_is_deleted_through_one_are_dropped_by_the_workers),
+        REPLICAS_TEST(a_partition_that_another_graph_has_too_stays_with_the_workers),
         REPLICAS_TEST(a_step_of_nobody_is_404_at_either),
         REPLICAS_TEST(the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other),
         REPLICAS_TEST(a_trace_that_cannot_be_handed_on_is_not_called_missing),

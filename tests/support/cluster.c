@@ -181,6 +181,7 @@ take_use(UpstreamCall *call, Status status, const char *message)
     *use = (WorkerUse){.running_count = -1};
     if (status == STATUS_OK && wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK) {
         use->running_count = (int)worker.running_count;
+        use->partition_count = worker.partition_count;
         use->memory_in_use = worker.devices[0].memory_in_use;
     }
 }

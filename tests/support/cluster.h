@@ -50,7 +50,8 @@ int cluster_teardown(void **state);
 /* A worker's own report; running_count is -1 when it does not answer. */
 typedef struct WorkerUse {
     int running_count;
-    int64_t memory_in_use; /* of its device, bytes */
+    int64_t partition_count; /* partitions that it has compiled */
+    int64_t memory_in_use;   /* of its device, bytes */
 } WorkerUse;
 WorkerUse cluster_worker_use(Cluster *cluster, int index);
 
