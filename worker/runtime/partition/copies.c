@@ -145,28 +145,6 @@ find_copies(Copying *copying)
     return STATUS_OK;
 }
 
-/* Makes the arrays of nodes longer by the copies. */
-static Status
-make_room(const Copying *copying)
-{
-    Partition *partition = copying->partition;
-    Graph *graph = partition->graph;
-    size_t count = (size_t)partition->node_count + copying->count;
-    Node *nodes = arena_alloc(partition->arena, count * sizeof *nodes);
-    ScheduleNode *scheduled = arena_alloc(partition->arena, count * sizeof *scheduled);
-    if (nodes == NULL || scheduled == NULL) {
-        return no_memory(copying);
-    }
-    memcpy(nodes, graph->nodes, partition->node_count * sizeof *nodes);
-    memcpy(scheduled, partition->nodes, partition->node_count * sizeof *scheduled);
-    for (uint32_t id = 0; id < partition->node_count; id++) {
-        scheduled[id].node = &nodes[id];
-    }
-    graph->nodes = nodes;
-    partition->nodes = scheduled;
-    return STATUS_OK;
-}
-
 /* Makes the twin of a constant that runs: it lies on the accelerator already, and runs when the constant has.
  */
 static Status
@@ -333,7 +311,7 @@ insert_copies(Call *call, Partition *partition)
     if (copying.count == 0) {
         return STATUS_OK;
     }
-    TRY(make_room(&copying));
+    TRY(lengthen_nodes(call, partition, (size_t)partition->node_count + copying.count));
     TRY(make_copies(&copying));
     TRY(order_copies(&copying));
     partition->node_count += copying.count;

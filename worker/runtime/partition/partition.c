@@ -6,7 +6,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "shared/base/text.h"
-#include "worker/runtime/partition/schedule.h"
+#include "worker/runtime/partition/stages.h"
 
 static const size_t PARTITION_ARENA_MAX = (size_t)1 << 30;
 
@@ -179,4 +179,25 @@ uint64_t
 partition_cost_ns(const Partition *partition)
 {
     return atomic_load_relaxed(&partition->total_cost);
+}
+
+Status
+lengthen_nodes(Call *call, Partition *partition, size_t count)
+{
+    assert(count >= partition->node_count);
+
+    Graph *graph = partition->graph;
+    Node *nodes = arena_alloc(partition->arena, count * sizeof *nodes);
+    ScheduleNode *scheduled = arena_alloc(partition->arena, count * sizeof *scheduled);
+    if (nodes == NULL || scheduled == NULL) {
+        return call_fail_memory(call, "the nodes that a partition needs beside its graph's");
+    }
+    memcpy(nodes, graph->nodes, partition->node_count * sizeof *nodes);
+    memcpy(scheduled, partition->nodes, partition->node_count * sizeof *scheduled);
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        scheduled[id].node = &nodes[id];
+    }
+    graph->nodes = nodes;
+    partition->nodes = scheduled;
+    return STATUS_OK;
 }

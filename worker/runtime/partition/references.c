@@ -155,27 +155,6 @@ read_before(Reading *reading, uint32_t id, uint32_t *order, uint32_t *position)
     return STATUS_OK;
 }
 
-/* Makes the arrays of nodes longer. */
-static Status
-make_room(const Reading *reading, size_t count)
-{
-    Partition *partition = reading->partition;
-    Graph *graph = partition->graph;
-    Node *nodes = arena_alloc(partition->arena, count * sizeof *nodes);
-    ScheduleNode *scheduled = arena_alloc(partition->arena, count * sizeof *scheduled);
-    if (nodes == NULL || scheduled == NULL) {
-        return no_memory(reading);
-    }
-    memcpy(nodes, graph->nodes, partition->node_count * sizeof *nodes);
-    memcpy(scheduled, partition->nodes, partition->node_count * sizeof *scheduled);
-    for (uint32_t id = 0; id < partition->node_count; id++) {
-        scheduled[id].node = &nodes[id];
-    }
-    graph->nodes = nodes;
-    partition->nodes = scheduled;
-    return STATUS_OK;
-}
-
 Status
 read_references(Call *call, Partition *partition)
 {
@@ -193,7 +172,7 @@ read_references(Call *call, Partition *partition)
     if (order == NULL) {
         return no_memory(&reading);
     }
-    TRY(make_room(&reading, total));
+    TRY(lengthen_nodes(call, partition, total));
     uint32_t position = 0;
     for (uint32_t n = 0; n < reading.first; n++) {
         uint32_t id = partition->graph->order[n];

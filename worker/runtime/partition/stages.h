@@ -30,6 +30,10 @@ MUST_USE Status insert_copies(Call *call, Partition *partition);
 uint16_t output_memory(const Partition *partition, Endpoint from);
 uint16_t input_memory(const ScheduleNode *node, uint32_t input);
 
+/* Makes the arrays of nodes longer, for a stage that adds some: `count` in all, of which those behind the
+ * partition's are not filled in yet (partition.c). RESOURCE_EXHAUSTED. */
+MUST_USE Status lengthen_nodes(Call *call, Partition *partition, size_t count);
+
 /* Fuses neighbouring element-wise nodes into one node (fuse.c). RESOURCE_EXHAUSTED. */
 MUST_USE Status fuse_elementwise(Call *call, Partition *partition);
 
