@@ -1,5 +1,5 @@
 -- $1 tenant, $2 step, $3 to $5 and the columns as event_list.sql has them
-select head.complete, horizon.transaction, event.*
+select head.complete, case when horizon.transaction < head.complete then horizon.transaction else 0 end, event.*
 from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as complete) as head
 cross join event_horizon as horizon
 left join lateral (

@@ -5,8 +5,10 @@ import http.client
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
@@ -230,6 +232,23 @@ def who_comes_back_late_is_told_to_read_anew():
             assert stream.next().data["session"] == last
 
 
+def a_transaction_that_outlasts_events_costs_one_reset():
+    with _Pool("--event-age", "2s") as cluster, cluster.watch(ALL) as stream:
+        client = cluster.client("ours")
+        _begin(stream, client)
+        with subprocess.Popen(["psql", "-qXAt", "-d", cluster.database.name], text=True, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as other:
+            other.stdin.write("begin; select pg_current_xact_id() > '0';\n")
+            other.stdin.flush()
+            assert other.stdout.readline() == "t\n"
+            client.session()
+            await_that(lambda: cluster.ask("select count(*) from events") == "0", "events are removed before they are complete")
+            time.sleep(1)  # five turns of the feed, of which none may tell of what went
+        last = client.send("POST", "/sessions", {"name": "last"})["id"]
+        events = stream.until(lambda event: event.name != "reset" and event.data["session"] == last)
+        assert _names(events) == ["reset", "session.created"], events
+
+
 def an_id_of_the_future_is_told_to_read_anew():
     with _Pool() as cluster, cluster.watch(ALL, since="99999999999999-1") as stream:
         assert stream.next().name == "reset"
@@ -347,6 +366,7 @@ if __name__ == "__main__":
                synchronous_steps_are_told_of_when_they_end, a_session_is_told_of_until_it_is_gone,
                a_client_goes_on_at_another_gateway_without_gap_or_repeat, nobody_hears_of_another_tenant,
                a_ticket_opens_one_stream_of_one_tenant, a_ticket_is_over_after_its_time, streams_of_a_revoked_key_end,
-               who_comes_back_late_is_told_to_read_anew, an_id_of_the_future_is_told_to_read_anew,
+               who_comes_back_late_is_told_to_read_anew, a_transaction_that_outlasts_events_costs_one_reset,
+               an_id_of_the_future_is_told_to_read_anew,
                who_reads_slowly_is_bounded_and_misses_nothing, idle_streams_cost_little, a_tenant_has_so_many_streams,
                streams_end_when_their_gateway_stops, chromium_follows_events_over_a_restart])
