@@ -1,13 +1,11 @@
-/* A stream is in one of these states:
+/* A stream begins by reading the database: a job thread does that from the stream's position on. Then it is
+ * live: it is sent what batches of the feed bring. It is live only when the database was read to its end
+ * after the last batch that it missed, and when the feed follows its tenant from there on
+ * (event_feed_follows()).
  *
- *     reading  a job thread reads the database from the stream's position on; batches that come meanwhile are
- * missed due      it will read with the next batch: it missed some, the feed does not follow its tenant yet,
- * or a read failed live     it is sent what batches bring slow     its client has much unread; it reads the
- * database again when that is gone over     nothing can follow; it closes when its client has read what is
- * left
- *
- * It is live only when the database was read to its end after the last batch that it missed, and when the
- * feed follows its tenant from there on (event_feed_follows()). */
+ * It becomes due, and reads the database again with the next batch, when it has missed one, when the feed
+ * does not follow its tenant yet, and when a read has failed. While its client has much unread it is slow: it
+ * reads again when that is gone. When nothing can follow it is over, and closes behind what is left. */
 #include "gateway/events/event_stream.h"
 
 #include <assert.h>
