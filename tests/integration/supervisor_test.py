@@ -46,6 +46,23 @@ def units_are_well_sealed():
         analyze("security", "--offline=true", f"--threshold={EXPOSURE_MAX}", path)
 
 
+def files_of_root_come_as_credentials():
+    """A unit with a user of its own cannot read them where they lie."""
+    for path in UNITS:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        names = sorted(re.findall(r"%d/([\w.-]+)", "\n".join(lines)))
+        loaded = sorted(line for line in lines if "/etc/" in line and not line.startswith("#"))
+        assert "DynamicUser=yes" in lines and loaded == [f"LoadCredential={name}:/etc/sluice/{name}" for name in names], path
+
+
+def a_worker_reaches_its_card():
+    """Settings that restrict devices without a word about it: systemd.exec(5) says it of both."""
+    with open("deploy/systemd/sluice-worker.service", encoding="utf-8") as file:
+        settings = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line and not line.startswith("#"))
+    assert not settings.keys() & {"PrivateDevices", "ProtectClock", "DeviceAllow", "DevicePolicy"}, settings
+
+
 def every_setting_is_one_of_the_program():
     for path in UNITS:
         with open(path, encoding="utf-8") as file:
@@ -87,5 +104,6 @@ def a_supervisor_that_does_not_hear_hinders_nobody():
 
 
 if __name__ == "__main__":
-    run_group([units_are_well_formed, units_are_well_sealed, every_setting_is_one_of_the_program,
+    run_group([units_are_well_formed, units_are_well_sealed, files_of_root_come_as_credentials,
+               a_worker_reaches_its_card, every_setting_is_one_of_the_program,
                a_supervisor_hears_when_a_program_serves_and_when_it_ends, a_supervisor_that_does_not_hear_hinders_nobody])
