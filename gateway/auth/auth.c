@@ -248,6 +248,7 @@ settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item, uint64_
     Principal principal = {.tenant = record->tenant, .is_operator = has_scope(record->scopes, "operator")};
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record->tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", check->key.id);
+    principal.expires_us = record->expires_us;
     principal.rate = rate_of(auth, record->tenant, record->requests_per_second);
     cache_put(auth, &check->key, &principal, asked_ns);
     *item->principal = principal;
@@ -323,6 +324,7 @@ settle_ticket(Auth *auth, const TicketCheck *check, const AuthorizeItem *item)
     Principal principal = {.tenant = record->tenant};
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record->tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", record->key_id);
+    principal.expires_us = record->key_expires_us;
     principal.rate = rate_of(auth, record->tenant, record->requests_per_second);
     *item->principal = principal;
     return STATUS_OK;

@@ -41,6 +41,7 @@ typedef struct EventStream {
     bool is_resumed;
     bool has_missed;
     char key[EVENT_KEY_SIZE];
+    uint64_t key_expires_us; /* 0: never */
 
     Job job; /* while reading, which owns what follows */
     Status read_status;
@@ -301,12 +302,17 @@ take_batch(EventReceiver *receiver, const EventBatch *batch)
     read_due(streams);
 }
 
-/* Moves the client's position on; a connection whose peer is gone is noticed by it, too. */
+/* Moves the client's position on; a connection whose peer is gone is noticed by it, too. A stream ends with
+ * its key. */
 static void
 send_beat(EventStream *stream, const void *context)
 {
     const EventStreams *streams = context;
     AUTO_BUFFER text = {0};
+    if (stream->key_expires_us != 0 && stream->key_expires_us <= clock_wall_us()) {
+        http_stream_end(stream->http);
+        return;
+    }
     if (stream->state != STREAM_LIVE || http_stream_is_full(stream->http)) {
         return;
     }
@@ -445,6 +451,7 @@ stream_new(EventStreams *streams, const Principal *principal, const EventStreamO
         stream->position = options->since;
         stream->is_resumed = options->is_resumed;
         memcpy(stream->key, principal->key_id, sizeof stream->key);
+        stream->key_expires_us = principal->expires_us;
         list_init(&stream->siblings);
         list_init(&stream->waiting);
     }

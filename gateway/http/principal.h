@@ -33,5 +33,6 @@ typedef struct Principal {
     bool is_operator;
     char tenant_name[PRINCIPAL_NAME_SIZE];
     char key_id[PRINCIPAL_NAME_SIZE]; /* for the log; "" without a key */
+    uint64_t expires_us;              /* when the key does; 0: never */
     RequestRate *rate;                /* of the tenant, for HttpOptions.charge; NULL: not limited */
 } Principal;

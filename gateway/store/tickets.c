@@ -59,6 +59,7 @@ read_ticket(Call *call, const Rows *rows, size_t row, TicketCheck *checks, size_
     check->record.path = row_text(&reader);
     check->record.key_id = row_text(&reader);
     check->record.requests_per_second = row_int64(&reader);
+    check->record.key_expires_us = row_time_us(&reader);
     TRY(row_end(call, &reader));
     check->is_valid = true;
     return STATUS_OK;

@@ -25,6 +25,7 @@ typedef struct TicketRecord {
     const char *path;
     const char *key_id;          /* of the key that it was made with; "" without keys */
     int64_t requests_per_second; /* the tenant's quota; 0: no limit */
+    uint64_t key_expires_us;     /* 0: never */
 } TicketRecord;
 
 typedef struct TicketCheck {

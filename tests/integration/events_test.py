@@ -218,6 +218,16 @@ def streams_of_a_revoked_key_end():
         _begin(theirs, cluster.client("theirs"))
 
 
+def streams_end_when_their_key_expires():
+    with _Pool() as cluster:  # whose gateway has not seen this key yet: it would remember it as one that stays
+        cluster.ask(f"update api_keys set expires_at = now() + interval '10 s' where id = '{cluster.keys['theirs'].split('_')[1]}'")
+        _, ticket = cluster.send("POST", "/api/v1/tickets", {"path": ALL}, key=cluster.keys["theirs"])
+        with cluster.watch(ALL, tenant="theirs") as by_key, EventSource(cluster.address, f"{ALL}?ticket={ticket['ticket']}") as by_ticket:
+            assert (by_key.status, by_ticket.status) == (200, 200)
+            assert by_key.next() is None
+            assert by_ticket.next() is None
+
+
 def who_comes_back_late_is_told_to_read_anew():
     with _Pool("--event-age", "1s") as cluster:
         client = cluster.client("ours")
@@ -366,6 +376,7 @@ if __name__ == "__main__":
                synchronous_steps_are_told_of_when_they_end, a_session_is_told_of_until_it_is_gone,
                a_client_goes_on_at_another_gateway_without_gap_or_repeat, nobody_hears_of_another_tenant,
                a_ticket_opens_one_stream_of_one_tenant, a_ticket_is_over_after_its_time, streams_of_a_revoked_key_end,
+               streams_end_when_their_key_expires,
                who_comes_back_late_is_told_to_read_anew, a_transaction_that_outlasts_events_costs_one_reset,
                an_id_of_the_future_is_told_to_read_anew,
                who_reads_slowly_is_bounded_and_misses_nothing, idle_streams_cost_little, a_tenant_has_so_many_streams,
