@@ -433,6 +433,7 @@ audience_join(Call *call, EventStreams *streams, EventStream *stream)
     }
     list_append(&audience->streams, &stream->siblings);
     if (streams->count++ == 0) {
+        streams->told = (EventPosition){0}; /* the feed may have rested */
         timer_set(streams->receiver.loop, &streams->beat,
             loop_now_ns(streams->receiver.loop) + EVENT_BEAT_MS * CLOCK_NS_PER_MS);
     }
@@ -456,6 +457,18 @@ stream_new(EventStreams *streams, const Principal *principal, const EventStreamO
         list_init(&stream->waiting);
     }
     return stream;
+}
+
+/* Lets a stream that is to begin now begin where live streams have got to: its client learns that it is open
+ * before the database is asked where "now" is, and misses nothing that happens in between. The first stream
+ * of a loop begins when the database has answered. */
+static void
+begin_behind_others(EventStream *stream)
+{
+    EventPosition told = stream->owner->told;
+    if (event_position_compare(stream->position, EVENT_POSITION_NOW) == 0 && told.transaction > 0) {
+        stream->position = told;
+    }
 }
 
 Status
@@ -483,6 +496,7 @@ event_stream_open(EventStreams *streams, Exchange *exchange, const EventStreamOp
         stream_free(stream);
         return status;
     }
+    begin_behind_others(stream);
     stream->http = exchange_stream(exchange, "text/event-stream", &events, stream);
     http_stream_low(stream->http, EVENT_QUEUE_SIZE);
     (void)http_stream_copy(stream->http, SLICE("retry: 1000\n\n"));

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
 
 REQUEST = {"feeds": {"x": [[1, 2, 3, 4]]}, "fetches": ["probabilities"]}
@@ -40,7 +40,7 @@ def a_restored_database_serves_what_it_held():
             client.graph(session, file.read())
         outputs = client.step(session, REQUEST)["outputs"]
         queued = client.step(session, REQUEST, prefer="respond-async")["id"]
-        client.send("GET", f"/sessions/{session}/steps/{queued}?wait=60s")
+        await_that(lambda: client.send("GET", f"/sessions/{session}/steps/{queued}")["state"] == "succeeded", "the queued step has ended")
         client.close()
         dump = os.path.join(folder, "sluice.dump")
         subprocess.run(["pg_dump", "--format", "custom", "--file", dump, cluster.database.name], check=True)
