@@ -201,7 +201,8 @@ pools:
 """
 VALUES = (GPU_POOL, "isolation: false\ngateway: {replicas: 1, autoscaling: {enabled: false}}\n", "tag: \"1.2.3\"\ngrace: 300\n",
           "gateway: {settings: {SLUICE_BLOB_STORE: s3://bucket}}\nworker: {settings: {SLUICE_THREADS: \"4\"}}\n")
-REFUSED = ("grace: soon\n", "replicas: 3\n", "gateway: {settings: {database: elsewhere}}\n", "pools: []\n")
+REFUSED = ("grace: soon\n", "replicas: 3\n", "gateway: {settings: {database: elsewhere}}\n", "pools: []\n",
+           "worker: {settings: {SLUICE_GRACE: 60s}}\n", GPU_POOL + "    autoscaling: {enabled: true}\n")
 
 
 def the_chart_is_valid_with_many_values():
