@@ -187,6 +187,35 @@ a_key_of_a_gateway_that_was_killed_makes_one_step_through_another(void **state)
     (void)process_stop(&second, SIGTERM);
 }
 
+/* A gateway that was held up finds that its key is another one's, and writes no second end. */
+static void
+a_gateway_that_was_held_up_keeps_no_answer_to_a_key_that_was_taken_over(void **state)
+{
+    static const char body[] =
+        "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":600000}}";
+    Cluster *cluster = *state;
+    pthread_t thread;
+    char steps[PATH_SIZE];
+    Process second = {0};
+    prepare(cluster, steps);
+    assert_true(cluster_add_gateway(cluster, &second));
+    AWAIT(database_says(cluster->database, "select count(*) from sluice.pool_gateways", "2"));
+    Client client = {.cluster = cluster, .path = steps, .body = body};
+    cluster_signal_workers(cluster, SIGSTOP);
+    assert_int_equal(pthread_create(&thread, NULL, run_client, &client), 0);
+    AWAIT(database_says(cluster->database, "select count(*) from sluice.steps", "1"));
+    (void)kill(cluster->gateway.pid, SIGSTOP);
+    cluster_signal_workers(cluster, SIGCONT);
+    AWAIT(send_again(&second, steps, body) == 200);
+    (void)kill(cluster->gateway.pid, SIGCONT);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(client.status, 409);
+    assert_int_equal(send_again(&second, steps, body), 200);
+    assert_string_equal(
+        database_ask(cluster->database, "select count(*) from sluice.steps where state = 'succeeded'"), "1");
+    (void)process_stop(&second, SIGTERM);
+}
+
 int
 main(void)
 {
@@ -198,6 +227,7 @@ main(void)
         CLUSTER_TEST(a_request_that_failed_gives_its_key_back),
         CLUSTER_TEST(a_request_sent_again_while_the_first_runs_is_a_conflict),
         CLUSTER_TEST(a_key_of_a_gateway_that_was_killed_makes_one_step_through_another),
+        CLUSTER_TEST(a_gateway_that_was_held_up_keeps_no_answer_to_a_key_that_was_taken_over),
     };
     return cmocka_run_group_tests_name("idempotency", tests, NULL, NULL);
 }
