@@ -125,7 +125,8 @@ class Container:
 
 
 def worker(folder):
-    return Container("sluice-worker", folder, "--listen", take_addresses(1)[0], "--name", "contained", "--token-file", "/tmp/given/token")
+    return Container("sluice-worker", folder, "--listen", take_addresses(1)[0], "--name", "contained", "--token-file", "/tmp/given/token",
+                     "--grace", f"{END_SECONDS}s")
 
 
 def a_worker_is_process_1_and_can_gain_nothing():
