@@ -190,12 +190,15 @@ cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     Graph *captured = NULL;
     cudaError_t error = runtime_enter("cudaStreamEndCapture");
-    if (error == cudaSuccess) {
-        error = check_end(stream_of(stream));
+    cudaError_t ended = check_end(stream_of(stream));
+    if (ended == cudaSuccess) {
+        ended = end_capture(stream_of(stream), &captured);
     }
-    if (error == cudaSuccess) {
-        error = end_capture(stream_of(stream), &captured);
+    if (error != cudaSuccess && captured != NULL) { /* a capture ends though its end has failed */
+        free_graph(captured);
+        captured = NULL;
     }
+    error = error == cudaSuccess ? ended : error;
     *graph = (cudaGraph_t)(void *)captured;
     return runtime_leave(error);
 }
