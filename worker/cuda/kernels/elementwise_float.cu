@@ -1,8 +1,5 @@
 #include "worker/cuda/kernels/elementwise.cuh"
 
-#define FLOAT_FUNCTION(name, count, expression) MAP_FUNCTION(name##_map, count, C, expression)
-CUDA_FLOAT_MAPS(FLOAT_FUNCTION)
-
 #define FLOAT_CASE(name, ...)                                                                                \
     case CUDA_MAP_##name:                                                                                    \
         EACH_FLOATING_TYPE(type, (map_elements<name##_map, T, Accumulator<T>, T>(map, stream)));

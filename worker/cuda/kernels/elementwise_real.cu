@@ -1,24 +1,5 @@
 #include "worker/cuda/kernels/elementwise.cuh"
 
-#define NUMBER_FUNCTION(name, count, floating, integer)                                                      \
-    MAP_FUNCTION(name##_floating, count, C, floating)                                                        \
-    MAP_FUNCTION(name##_integer, count, C, integer)
-CUDA_NUMBER_MAPS(NUMBER_FUNCTION)
-
-#define REAL_FUNCTION(name, count, floating, of_signed, of_unsigned)                                         \
-    MAP_FUNCTION(name##_floating, count, C, floating)                                                        \
-    MAP_FUNCTION(name##_signed, count, C, of_signed)                                                         \
-    MAP_FUNCTION(name##_unsigned, count, C, of_unsigned)
-CUDA_REAL_MAPS(REAL_FUNCTION)
-
-#define SHIFT_FUNCTION(name, count, of_signed, of_unsigned)                                                  \
-    MAP_FUNCTION(name##_signed, count, C, of_signed)                                                         \
-    MAP_FUNCTION(name##_unsigned, count, C, of_unsigned)
-CUDA_SHIFT_MAPS(SHIFT_FUNCTION)
-
-#define INTEGER_FUNCTION(name, count, expression) MAP_FUNCTION(name##_integer, count, C, expression)
-CUDA_INTEGER_MAPS(INTEGER_FUNCTION)
-
 #define FLOATING_MAP(name) FLOATING_CASES((map_elements<name##_floating, T, Accumulator<T>, T>(map, stream)))
 #define SIGNED_MAP(name) SIGNED_CASES((map_elements<name##_signed, T, int64_t, T>(map, stream)))
 #define UNSIGNED_MAP(name) UNSIGNED_CASES((map_elements<name##_unsigned, T, uint64_t, T>(map, stream)))

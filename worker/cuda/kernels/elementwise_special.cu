@@ -3,8 +3,7 @@
 
 #include "shared/ops/special/rule.h"
 
-#define SPECIAL_FUNCTION_OF(name, count, expression) MAP_FUNCTION(name##_map, count, C, expression)
-CUDA_SPECIAL_MAPS(SPECIAL_FUNCTION_OF)
+CUDA_SPECIAL_MAPS(MAP_OF_ALL)
 
 __device__ __forceinline__ float
 neighbour(float a, float b)

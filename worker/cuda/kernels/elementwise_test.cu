@@ -1,11 +1,6 @@
 /* Functions whose results are bools, and those of bools: a bool is a byte, 0 or 1. */
 #include "worker/cuda/kernels/elementwise.cuh"
 
-#define TEST_FUNCTION(name, count, expression) MAP_FUNCTION(name##_map, count, bool, expression)
-CUDA_FLOAT_TESTS(TEST_FUNCTION)
-CUDA_COMPARISONS(TEST_FUNCTION)
-CUDA_BOOL_MAPS(TEST_FUNCTION)
-
 #define TEST_OF(name, C) (map_elements<name##_map, T, C, uint8_t>(map, stream))
 #define BOOL_MAP(name) TYPE_CASE(CUDA_BOOL, uint8_t, TEST_OF(name, bool))
 
