@@ -116,8 +116,9 @@ fail_capture(Call *call, int error, const char *what)
     if (cudaGetLastError() != cudaSuccess) {
         return cuda_check(call, error, what);
     }
+    Status code = error == cudaErrorMemoryAllocation ? STATUS_RESOURCE_EXHAUSTED : STATUS_INTERNAL;
     return call_fail(
-        call, STATUS_INTERNAL, "%s: %s (CUDA error %d)", what, cudaGetErrorString((cudaError_t)error), error);
+        call, code, "%s: %s (CUDA error %d)", what, cudaGetErrorString((cudaError_t)error), error);
 }
 
 Status

@@ -10,6 +10,8 @@
 enum {
     KEYS_PER_GRAPH = 4, /* keys remembered for each part that may be captured */
     LAUNCHES_USUAL = 8, /* fewer are enqueued faster than a captured part with its copies */
+    TURNS_PER_GRAPH =
+        32, /* turns, for each part that may be captured, after which counts of uses are halved */
 };
 
 typedef enum CaptureState {
@@ -18,6 +20,7 @@ typedef enum CaptureState {
     STATE_MEASURED,
     STATE_RECORDING,
     STATE_READY,
+    STATE_BROKEN, /* its graph is of no use, but runs have not ended their turns with it */
     STATE_REFUSED,
 } CaptureState;
 
@@ -27,7 +30,8 @@ struct Captures {
     Mutex lock; /* guards what follows, and all captures' lists, states and counts of users */
     ListLink by_use;
     uint32_t key_count;
-    uint32_t graph_count; /* ready, or being recorded */
+    uint32_t graph_count; /* ready, being recorded, or broken */
+    uint32_t turn_count;  /* since the counts of uses were halved */
 };
 
 Captures *
@@ -63,7 +67,8 @@ captures_free(Captures *captures)
 static bool
 holds_graph(const Capture *capture)
 {
-    return capture->state == STATE_READY || capture->state == STATE_RECORDING;
+    return capture->state == STATE_READY || capture->state == STATE_RECORDING ||
+           capture->state == STATE_BROKEN;
 }
 
 /* Takes a capture off the lists. Called with the lock held; free_capture() follows without it. */
@@ -158,76 +163,110 @@ note_key(Captures *captures, CaptureSite *site, uint64_t tenant, Slice key)
     return oldest;
 }
 
-/* Begins a recording if there is room for another graph. Returns whether it has begun. */
+/* Returns the capture with a graph that nobody uses and that was used least of late, the one used longest ago
+ * of several; NULL: there is none. Called with the lock held. */
+static Capture *
+find_least_used(Captures *captures)
+{
+    Capture *least = NULL;
+    LIST_EACH(&captures->by_use, link)
+    {
+        Capture *capture = LIST_ITEM(link, Capture, by_use);
+        bool is_free = holds_graph(capture) && capture->user_count == 0;
+        if (is_free && (least == NULL || capture->use_count < least->use_count)) {
+            least = capture;
+        }
+    }
+    return least;
+}
+
+/* Begins a recording if there is room for another graph, or one that is used less than half as often. Returns
+ * whether it has begun. */
 static bool
-begin_recording(Captures *captures, Capture *capture, Capture **ret_oldest)
+begin_recording(Captures *captures, Capture *capture, Capture **ret_displaced)
 {
     if (captures->graph_count >= captures->options.graph_max) {
-        *ret_oldest = take_oldest(captures, true, 0);
-        if (*ret_oldest == NULL) {
+        Capture *least = find_least_used(captures);
+        if (least == NULL || capture->use_count / 2 <= least->use_count) {
             return false;
         }
+        unlist(captures, least);
+        *ret_displaced = least;
     }
     captures->graph_count++;
     capture->state = STATE_RECORDING;
     return true;
 }
 
+/* Returns whether a key that was refused has been run plainly for long enough to be tried again. */
+static bool
+has_rested(Capture *capture)
+{
+    return capture->rest_left > 0 && --capture->rest_left == 0;
+}
+
 static CaptureTurn
-choose_turn(Captures *captures, Capture *capture, Capture **ret_oldest)
+choose_turn(Captures *captures, Capture *capture, Capture **ret_displaced)
 {
     switch ((CaptureState)capture->state) {
+    case STATE_REFUSED:
+        if (!has_rested(capture)) {
+            return CAPTURE_PLAIN;
+        }
+        capture->state = STATE_MEASURING;
+        return CAPTURE_MEASURE;
     case STATE_SEEN:
         capture->state = STATE_MEASURING;
         return CAPTURE_MEASURE;
     case STATE_MEASURED:
-        return begin_recording(captures, capture, ret_oldest) ? CAPTURE_RECORD : CAPTURE_PLAIN;
+        return begin_recording(captures, capture, ret_displaced) ? CAPTURE_RECORD : CAPTURE_PLAIN;
     case STATE_READY:
         return CAPTURE_REPLAY;
     case STATE_MEASURING:
     case STATE_RECORDING:
-    case STATE_REFUSED:
+    case STATE_BROKEN:
         return CAPTURE_PLAIN;
     }
     return CAPTURE_PLAIN;
+}
+
+/* Notes a use of the key, and lets all keys' uses of long ago count for less. */
+static void
+count_use(Captures *captures, Capture *capture)
+{
+    capture->use_count++;
+    captures->turn_count++;
+    if (captures->turn_count < TURNS_PER_GRAPH * captures->options.graph_max) {
+        return;
+    }
+    captures->turn_count = 0;
+    LIST_EACH(&captures->by_use, link)
+    {
+        LIST_ITEM(link, Capture, by_use)->use_count /= 2;
+    }
 }
 
 CaptureTurn
 captures_begin(Captures *captures, CaptureSite *site, uint64_t tenant, Slice key, Capture **ret_capture)
 {
     CaptureTurn turn = CAPTURE_PLAIN;
-    Capture *oldest = NULL;
+    Capture *displaced = NULL;
     mutex_lock(&captures->lock);
     Capture *capture = find_capture(site, key);
     if (capture == NULL) {
-        oldest = note_key(captures, site, tenant, key);
+        displaced = note_key(captures, site, tenant, key);
     } else {
         list_remove(&capture->by_use);
         list_append(&captures->by_use, &capture->by_use);
+        count_use(captures, capture);
         capture->user_count++; /* so that it does not make room for itself */
-        turn = choose_turn(captures, capture, &oldest);
+        turn = choose_turn(captures, capture, &displaced);
         capture->user_count -= turn == CAPTURE_PLAIN;
     }
     mutex_unlock(&captures->lock);
-    free_capture(captures, oldest);
+    free_capture(captures, displaced);
     *ret_capture = turn == CAPTURE_PLAIN ? NULL : capture;
     return turn;
-}
-
-void
-captures_end(Captures *captures, Capture *capture)
-{
-    mutex_lock(&captures->lock);
-    assert(capture->user_count > 0);
-    capture->user_count--;
-    if (capture->state == STATE_MEASURING) {
-        capture->state = capture->memory_size > 0 ? STATE_MEASURED : STATE_SEEN;
-    } else if (capture->state == STATE_RECORDING) {
-        assert(capture->graph != NULL);
-        capture->state = STATE_READY;
-        atomic_add_relaxed(&captures->device->counts.captured, 1);
-    }
-    mutex_unlock(&captures->lock);
 }
 
 void
@@ -235,6 +274,14 @@ captures_count_refusal(Captures *captures, CaptureRefusal reason)
 {
     assert(reason < CAPTURE_REFUSALS);
     atomic_add_relaxed(&captures->device->counts.uncaptured[reason], 1);
+}
+
+/* Lets the key be tried again when it has been run plainly twice as often as after the last refusal. */
+static void
+give_rest(Capture *capture)
+{
+    capture->rest_left = capture->rest_next == 0 ? CAPTURE_REST_MIN : capture->rest_next;
+    capture->rest_next = capture->rest_left < CAPTURE_REST_MAX ? capture->rest_left * 2 : CAPTURE_REST_MAX;
 }
 
 void
@@ -246,25 +293,84 @@ captures_refuse(Captures *captures, Capture *capture, CaptureRefusal reason)
     assert(capture->user_count == 1 && capture->state != STATE_READY);
     captures->graph_count -= holds_graph(capture);
     capture->user_count--;
+    capture->memory_size = 0;
     capture->state = STATE_REFUSED;
+    if (reason == CAPTURE_LACKS_MEMORY) {
+        give_rest(capture);
+    }
+    mutex_unlock(&captures->lock);
+}
+
+/* Frees a broken graph behind the last turn with it: nobody else uses the capture meanwhile. */
+static void
+free_broken(Captures *captures, Capture *capture)
+{
+    free_recorded(captures, capture);
+    mutex_lock(&captures->lock);
+    assert(capture->user_count == 1 && capture->state == STATE_BROKEN);
+    captures->graph_count--;
+    capture->user_count--;
+    capture->memory_size = 0;
+    capture->state = capture->rest_left > 0 ? STATE_REFUSED : STATE_SEEN;
+    mutex_unlock(&captures->lock);
+}
+
+/* Notes how the turn went, and returns whether it was the last one with a graph that is broken. Called with
+ * the lock held. */
+static bool
+end_turn(Captures *captures, Capture *capture)
+{
+    assert(capture->user_count > 0);
+    if (capture->state == STATE_BROKEN && capture->user_count == 1) {
+        return true;
+    }
+    capture->user_count--;
+    if (capture->state == STATE_MEASURING) {
+        capture->state = capture->memory_size > 0 ? STATE_MEASURED : STATE_SEEN;
+    } else if (capture->state == STATE_RECORDING) {
+        assert(capture->graph != NULL);
+        capture->state = STATE_READY;
+        atomic_add_relaxed(&captures->device->counts.captured, 1);
+    }
+    return false;
+}
+
+void
+captures_end(Captures *captures, Capture *capture)
+{
+    mutex_lock(&captures->lock);
+    bool is_broken = end_turn(captures, capture);
+    mutex_unlock(&captures->lock);
+    if (is_broken) {
+        free_broken(captures, capture);
+    }
+}
+
+/* Lets no other run begin a turn with the graph. */
+static void
+break_graph(Captures *captures, Capture *capture, bool has_failed)
+{
+    mutex_lock(&captures->lock);
+    assert(holds_graph(capture));
+    if (has_failed && capture->state != STATE_BROKEN) {
+        give_rest(capture);
+    }
+    capture->state = STATE_BROKEN;
     mutex_unlock(&captures->lock);
 }
 
 void
 captures_end_stale(Captures *captures, Capture *capture)
 {
-    mutex_lock(&captures->lock);
-    bool is_alone = capture->user_count == 1;
-    if (is_alone) {
-        assert(holds_graph(capture));
-        capture->state = STATE_MEASURING; /* nobody else uses it until it has been freed */
-        captures->graph_count--;
-    }
-    mutex_unlock(&captures->lock);
-    if (is_alone) {
-        free_recorded(captures, capture);
-        capture->memory_size = 0;
-    }
+    break_graph(captures, capture, false);
+    captures_end(captures, capture);
+}
+
+void
+captures_end_failed(Captures *captures, Capture *capture)
+{
+    captures_count_refusal(captures, CAPTURE_LAUNCH_FAILED);
+    break_graph(captures, capture, true);
     captures_end(captures, capture);
 }
 

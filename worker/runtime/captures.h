@@ -4,18 +4,23 @@
  * reads on the host. The first run of a key is plain: kernels may choose algorithms and load themselves then.
  * The second measures which memory the part takes, the third captures it, and each later one replays.
  *
- * Captured work has memory of its own (capture_memory.h), which counts as its tenant's. So captures are few;
- * the one used longest ago makes room for another, and for a step that finds no memory.
+ * Captured work has memory of its own (capture_memory.h), which counts as its tenant's. So captures are few.
+ * When there are as many as may be, the one used least of late makes room for a key that is used more than
+ * twice as often: keys that are all in use take turns at nothing. For a step that finds no memory, the one
+ * used longest ago makes room.
  *
  * Ownership: the worker's, until no partition is left. A Capture is the table's; who has begun a turn with it
  *            may use it until captures_end().
  * Threads:   any. One thread at a time measures or captures a key, the others run it plainly meanwhile.
  * Errors:    whatever fails, the part is run plainly; refused captures are counted by reason (DeviceCounts).
- */
+ *            What may pass (a lack of memory, a launch that the device refused) is tried again when the key
+ * has been run plainly for CAPTURE_REST_MIN times, then for twice as many, up to CAPTURE_REST_MAX. */
 #pragma once
 
 #include "shared/base/list.h"
 #include "worker/runtime/capture_memory.h"
+
+enum { CAPTURE_REST_MIN = 64, CAPTURE_REST_MAX = 4096 };
 
 /* The captures of one part, in the part. */
 typedef struct CaptureSite {
@@ -42,6 +47,9 @@ typedef struct Capture {
     ListLink by_use; /* the one used last is the last */
     uint64_t tenant;
     uint32_t user_count;
+    uint32_t use_count; /* runs of the key of late: halved from time to time */
+    uint32_t rest_left; /* runs that are plain before the key is tried again; 0: it is refused for good */
+    uint32_t rest_next; /* runs that will be plain after the next refusal; 0: none was so far */
     int state;
     size_t key_size;
     char key[];
@@ -63,13 +71,15 @@ CaptureTurn captures_begin(
     Captures *captures, CaptureSite *site, uint64_t tenant, Slice key, Capture **ret_capture);
 
 /* End a turn: one that went well, or whose run failed while it measured; or one that was refused. A refused
- * part is run plainly with this key from then on.
- */
+ * part is run plainly with this key, for good or until what refused it may have passed. */
 void captures_end(Captures *captures, Capture *capture);
 void captures_refuse(Captures *captures, Capture *capture, CaptureRefusal reason);
 
-/* Ends a turn with captured work that the device cannot do any more: the part is measured anew. */
+/* End a turn with captured work that the device cannot do any more, and the part is measured anew; or that it
+ * has failed to begin, and the part is run plainly until it is tried again. The work is freed when the last
+ * run that uses it has ended its turn; no other begins one. */
 void captures_end_stale(Captures *captures, Capture *capture);
+void captures_end_failed(Captures *captures, Capture *capture);
 
 /* Counts a part that is refused before its key is known. */
 void captures_count_refusal(Captures *captures, CaptureRefusal reason);

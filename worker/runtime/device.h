@@ -29,6 +29,7 @@ typedef enum CaptureRefusal {
     CAPTURE_LACKS_MEMORY,   /* there is none for its arena, on the device or on the host */
     CAPTURE_READS_MUCH,     /* what it reads on the host is too large to be compared in each run */
     CAPTURE_DEVICE_REFUSES, /* the device could not capture what a kernel did */
+    CAPTURE_LAUNCH_FAILED,  /* it was captured, and the device then failed to begin the work */
     CAPTURE_REFUSALS,
 } CaptureRefusal;
 

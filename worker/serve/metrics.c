@@ -205,6 +205,7 @@ static const char *const capture_refusals[CAPTURE_REFUSALS] = {
     [CAPTURE_LACKS_MEMORY] = "out_of_memory",
     [CAPTURE_READS_MUCH] = "reads_host",
     [CAPTURE_DEVICE_REFUSES] = "refused",
+    [CAPTURE_LAUNCH_FAILED] = "launch_failed",
 };
 
 static int64_t

@@ -359,34 +359,59 @@ enqueue_replay(const PartRun *run)
     return run->device->replay(&run->ticket->call, run->device, run->ticket->run->lane, &replay);
 }
 
+/* Goes on with a run whose outputs are on their way. */
+static void
+end_replay(const PartRun *run)
+{
+    captures_end(run->captures, run->capture);
+    run->ticket->accelerated_count += run->part->launch_count;
+    trace_end(trace_of(run->ticket, part_activation(run, 0)), run->ticket->partition->device, run->outputs,
+        run->part->output_count);
+    pass_outputs_on(run);
+}
+
+/* Ends a turn whose work could not be enqueued. A graph that fails costs its run, of which some copies may be
+ * under way, but no later one. */
+static void
+fail_replay(const PartRun *run, Status status)
+{
+    if (status == STATUS_FAILED_PRECONDITION) {
+        captures_end_stale(run->captures, run->capture);
+        run_plainly_after_all(run);
+    } else {
+        captures_end_failed(run->captures, run->capture);
+        part_fail_member(run, 0);
+    }
+}
+
+/* Ends a turn whose outputs could not be made. */
+static void
+fail_outputs(const PartRun *run, Status status, uint32_t member)
+{
+    captures_end(run->captures, run->capture);
+    if (status == STATUS_RESOURCE_EXHAUSTED) {
+        run_plainly_after_all(run);
+    } else {
+        part_fail_member(run, member);
+    }
+}
+
 /* Does the captured work with the inputs in run->inputs. */
 static void
 replay_inputs(const PartRun *run)
 {
     uint32_t member = 0;
     Status status = make_outputs(run, &member);
-    if (status == STATUS_RESOURCE_EXHAUSTED) {
-        captures_end(run->captures, run->capture);
-        run_plainly_after_all(run);
-        return;
-    }
-    if (status == STATUS_OK) {
-        status = enqueue_replay(run);
-    }
-    if (status == STATUS_FAILED_PRECONDITION) {
-        captures_end_stale(run->captures, run->capture);
-        run_plainly_after_all(run);
-        return;
-    }
-    captures_end(run->captures, run->capture);
     if (status != STATUS_OK) {
-        part_fail_member(run, member);
+        fail_outputs(run, status, member);
         return;
     }
-    run->ticket->accelerated_count += run->part->launch_count;
-    trace_end(trace_of(run->ticket, part_activation(run, 0)), run->ticket->partition->device, run->outputs,
-        run->part->output_count);
-    pass_outputs_on(run);
+    status = enqueue_replay(run);
+    if (status != STATUS_OK) {
+        fail_replay(run, status);
+        return;
+    }
+    end_replay(run);
 }
 
 static void
@@ -450,7 +475,8 @@ record(PartRun *run)
         fill_slots(run, i, &run->capture->inputs[i]);
     }
     if (!capture_members(run)) {
-        give_capture_up(run, CAPTURE_DEVICE_REFUSES);
+        bool lacks_memory = run->ticket->call.error.code == STATUS_RESOURCE_EXHAUSTED;
+        give_capture_up(run, lacks_memory ? CAPTURE_LACKS_MEMORY : CAPTURE_DEVICE_REFUSES);
         return;
     }
     if (!keep_outputs(run)) {

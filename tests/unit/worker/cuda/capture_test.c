@@ -147,7 +147,7 @@ static void
 two_thousand_steps_of_many_shapes_leak_nothing(void **state)
 {
     (void)state;
-    enum { STEPS = 2000, SHAPES = FIXTURE_GRAPHS_MAX + 2, REPEATS = 5 };
+    enum { STEPS = 2000, SHAPES = FIXTURE_GRAPHS_MAX + 2, REPEATS = 50 };
     RunFixture fixture;
     begin(&fixture, 16 * MIB);
     AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
@@ -270,7 +270,7 @@ a_capture_that_fails_runs_plainly(void **state)
         for (int round = 0; round < 4; round++) {
             run_chain(&fixture, partition, 5, (float)round);
         }
-        assert_int_equal(refused_count(CAPTURE_DEVICE_REFUSES), 1);
+        assert_int_equal(refused_count(i < 2 ? CAPTURE_DEVICE_REFUSES : CAPTURE_LACKS_MEMORY), 1);
         assert_int_equal(captured_count(), 0);
         partition_unref(TAKE(partition));
         end(&fixture);
@@ -278,7 +278,18 @@ a_capture_that_fails_runs_plainly(void **state)
 }
 
 static void
-a_launch_that_fails_fails_its_step(void **state)
+expect_failed_launch(RunFixture *fixture, Partition *partition)
+{
+    RunOutcome outcome = {0};
+    Tensor args[1] = {fixture_vector(fixture, 5, 1)};
+    cuda_on_cpu_fail("cudaGraphLaunch", 0, cudaErrorInvalidValue);
+    fixture_run(fixture, partition, NULL, args, 1, &outcome);
+    assert_int_equal(outcome.code, STATUS_INTERNAL);
+    outcome_clear(&outcome);
+}
+
+static void
+a_graph_that_fails_to_launch_costs_one_step_until_it_is_tried_again(void **state)
 {
     (void)state;
     RunFixture fixture;
@@ -287,13 +298,58 @@ a_launch_that_fails_fails_its_step(void **state)
     for (int round = 0; round < 4; round++) {
         run_chain(&fixture, partition, 5, (float)round);
     }
-    cuda_on_cpu_fail("cudaGraphLaunch", 0, cudaErrorInvalidValue);
-    RunOutcome outcome = {0};
-    Tensor args[1] = {fixture_vector(&fixture, 5, 1)};
-    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
-    assert_int_equal(outcome.code, STATUS_INTERNAL);
-    outcome_clear(&outcome);
+    expect_failed_launch(&fixture, partition);
+    AWAIT(cuda_on_cpu_calls("cudaGraphExecDestroy") == 1);
+    uint64_t launches = cuda_on_cpu_calls("cudaGraphLaunch");
+    for (int round = 0; round < CAPTURE_REST_MIN; round++) {
+        run_chain(&fixture, partition, 5, (float)round);
+    }
+    assert_int_equal(cuda_on_cpu_calls("cudaGraphLaunch"), launches);
+    expect_failed_launch(&fixture, partition);
+    launches = cuda_on_cpu_calls("cudaGraphLaunch");
+    for (int round = 0; round < 2 * CAPTURE_REST_MIN; round++) {
+        run_chain(&fixture, partition, 5, (float)round);
+    }
+    assert_int_equal(cuda_on_cpu_calls("cudaGraphLaunch"), launches);
     run_chain(&fixture, partition, 5, 3);
+    run_chain(&fixture, partition, 5, 4);
+    assert_int_equal(cuda_on_cpu_calls("cudaGraphLaunch"), launches + 2);
+    assert_int_equal(refused_count(CAPTURE_LAUNCH_FAILED), 2);
+    partition_unref(TAKE(partition));
+    end(&fixture);
+}
+
+/* All steps that replay the graph at the same time may fail; it is freed behind the last of them. */
+static void
+steps_that_share_a_graph_that_fails_to_launch_free_it_once(void **state)
+{
+    (void)state;
+    enum { RUNS = 8 };
+    RunFixture fixture;
+    begin(&fixture, 16 * MIB);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
+    for (int round = 0; round < 4; round++) {
+        run_chain(&fixture, partition, 5, (float)round);
+    }
+    RunOutcome outcomes[RUNS] = {0};
+    cuda_on_cpu_fail("cudaGraphLaunch", 0, cudaErrorInvalidValue);
+    for (int i = 0; i < RUNS; i++) {
+        Tensor args[1] = {fixture_vector(&fixture, 5, (float)i)};
+        RunRequest request = {.partition = partition,
+            .args = args,
+            .arg_count = 1,
+            .callbacks = outcome_callbacks(&outcomes[i])};
+        assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, NULL));
+    }
+    int failed_count = 0;
+    for (int i = 0; i < RUNS; i++) {
+        outcome_wait(&outcomes[i]);
+        failed_count += outcomes[i].code != STATUS_OK;
+        outcome_clear(&outcomes[i]);
+    }
+    assert_int_equal(failed_count, 1);
+    AWAIT(cuda_on_cpu_calls("cudaGraphExecDestroy") == 1);
+    assert_int_equal(refused_count(CAPTURE_LAUNCH_FAILED), 1);
     partition_unref(TAKE(partition));
     end(&fixture);
 }
@@ -415,7 +471,8 @@ main(void)
         cmocka_unit_test(a_kernel_that_waits_breaks_its_capture_and_nothing_else),
         cmocka_unit_test(nobody_else_enqueues_in_what_is_captured),
         cmocka_unit_test(a_capture_that_fails_runs_plainly),
-        cmocka_unit_test(a_launch_that_fails_fails_its_step),
+        cmocka_unit_test(a_graph_that_fails_to_launch_costs_one_step_until_it_is_tried_again),
+        cmocka_unit_test(steps_that_share_a_graph_that_fails_to_launch_free_it_once),
         cmocka_unit_test(a_card_that_breaks_in_captured_work_is_out_of_service),
         cmocka_unit_test(captured_parts_give_way_to_steps),
         cmocka_unit_test(steps_at_the_same_time_share_captured_work),

@@ -100,17 +100,91 @@ static void
 captured_parts_make_room_for_others_and_leak_nothing(void **state)
 {
     (void)state;
-    enum { STEPS = 2000, SHAPES = FIXTURE_GRAPHS_MAX + 2, ROUND = 5 * SHAPES };
+    enum { STEPS = 2000, SHAPES = FIXTURE_GRAPHS_MAX + 2, STAY = 50 };
     RunFixture fixture;
     fixture_begin_capturing(&fixture, 2, NULL);
     AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
     uint64_t most = 0;
     for (int step = 0; step < STEPS; step++) {
-        run_chain(&fixture, partition, (step % ROUND / 5 + 1) * 100, (float)(step % 17));
-        most = step < STEPS / 10 && bytes_on(&fixture) > most ? bytes_on(&fixture) : most;
+        run_chain(&fixture, partition, (step / STAY % SHAPES + 1) * 100, (float)(step % 17));
+        most = step < STEPS / 2 && bytes_on(&fixture) > most ? bytes_on(&fixture) : most;
     }
     AWAIT(bytes_on(&fixture) <= most);
     assert_true(captured_count(&fixture) > FIXTURE_GRAPHS_MAX);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+more_shapes_in_use_than_may_be_captured_displace_none(void **state)
+{
+    (void)state;
+    enum { STEPS = 2000, SHAPES = FIXTURE_GRAPHS_MAX + 2, ROUND = 5 * SHAPES };
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 2, NULL);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
+    for (int step = 0; step < STEPS; step++) {
+        run_chain(&fixture, partition, (step % ROUND / 5 + 1) * 100, (float)(step % 17));
+    }
+    assert_int_equal(captured_count(&fixture), FIXTURE_GRAPHS_MAX);
+    assert_true(replayed_count(&fixture) > STEPS * FIXTURE_GRAPHS_MAX / SHAPES - STEPS / 10);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+a_shape_that_is_used_far_more_displaces_the_least_used(void **state)
+{
+    (void)state;
+    enum { HOT = 1000 };
+    RunFixture fixture;
+    fixture_begin_capturing(&fixture, 2, NULL);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
+    for (int round = 0; round < 3; round++) {
+        for (int64_t size = 1; size <= FIXTURE_GRAPHS_MAX; size++) {
+            run_chain(&fixture, partition, size * 100, (float)round);
+            run_chain(&fixture, partition, size * 100, 1 + (float)size);
+        }
+    }
+    run_chain(&fixture, partition, 100, 2);
+    for (int round = 0; round < 20; round++) {
+        run_chain(&fixture, partition, HOT, (float)round);
+    }
+    assert_int_equal(captured_count(&fixture), FIXTURE_GRAPHS_MAX + 1);
+    uint64_t replayed = replayed_count(&fixture);
+    run_chain(&fixture, partition, HOT, 1);
+    run_chain(&fixture, partition, 100, 1);
+    assert_int_equal(replayed_count(&fixture) - replayed, 2);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+a_capture_that_found_no_memory_is_tried_again(void **state)
+{
+    (void)state;
+    enum { SIZE = 50000 };
+    RunFixture fixture;
+    TestDeviceOptions options = {.memory = 3 << 20};
+    fixture_begin_capturing(&fixture, 2, &options);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CHAIN);
+    run_chain(&fixture, partition, SIZE, 1);
+    TensorBuffer *taken = fixture.accelerator->allocate(fixture.accelerator, (3 << 20) - (1200 << 10));
+    assert_non_null(taken);
+    for (int round = 0; round < 3 + CAPTURE_REST_MIN; round++) {
+        run_chain(&fixture, partition, SIZE, (float)round);
+    }
+    assert_int_equal(refused_count(&fixture, CAPTURE_LACKS_MEMORY), 2);
+    tensor_buffer_unref(taken);
+    for (int round = 0; round < 2 * CAPTURE_REST_MIN - 2; round++) {
+        run_chain(&fixture, partition, SIZE, (float)round);
+    }
+    assert_int_equal(captured_count(&fixture), 0);
+    for (int round = 0; round < 4; round++) {
+        run_chain(&fixture, partition, SIZE, (float)round);
+    }
+    assert_int_equal(captured_count(&fixture), 1);
+    assert_int_equal(refused_count(&fixture, CAPTURE_LACKS_MEMORY), 2);
     partition_unref(TAKE(partition));
     fixture_end(&fixture);
 }
@@ -512,6 +586,9 @@ main(void)
         cmocka_unit_test(a_part_is_captured_in_its_third_run_and_replayed_from_then_on),
         cmocka_unit_test(each_shape_is_captured_on_its_own),
         cmocka_unit_test(captured_parts_make_room_for_others_and_leak_nothing),
+        cmocka_unit_test(more_shapes_in_use_than_may_be_captured_displace_none),
+        cmocka_unit_test(a_shape_that_is_used_far_more_displaces_the_least_used),
+        cmocka_unit_test(a_capture_that_found_no_memory_is_tried_again),
         cmocka_unit_test(shapes_that_come_once_take_no_captured_parts_away),
         cmocka_unit_test(what_the_device_cannot_capture_runs_plainly),
         cmocka_unit_test(a_wrong_value_in_a_replay_fails_its_node),
