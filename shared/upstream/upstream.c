@@ -62,6 +62,7 @@ struct UpstreamCall {
     bool has_frames;     /* this call's answer has frames */
     Buffer body;
     bool is_written;  /* the whole request has been written */
+    bool ends_last;   /* the request ends behind its answer */
     bool is_answered; /* the whole answer has come */
     bool is_paused;
     bool is_reading; /* frames of `held` are being read: the call must not end meanwhile */
@@ -278,7 +279,9 @@ stream_on_end(H2Stream *stream)
 {
     UpstreamCall *call = stream->context;
     call->is_answered = true;
-    if (!call->is_written || h2_stream_queued(stream) > 0) {
+    if (call->ends_last) {
+        h2_stream_end(stream);
+    } else if (!call->is_written || h2_stream_queued(stream) > 0) {
         h2_stream_reset(stream, STATUS_CANCELLED);
     }
 }
@@ -619,6 +622,12 @@ upstream_end(UpstreamCall *call)
     if (call->stream != NULL) {
         h2_stream_end(call->stream);
     }
+}
+
+void
+upstream_end_last(UpstreamCall *call)
+{
+    call->ends_last = true;
 }
 
 size_t

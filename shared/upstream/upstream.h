@@ -77,6 +77,10 @@ void upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
 /* Writes bytes of `buffer`, of which it takes a reference until they have left. */
 void upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer);
 void upstream_end(UpstreamCall *call);
+
+/* Ends the request, which has no body, when the whole answer has come; called instead of upstream_end(). The
+ * worker learns from it that nothing was lost. */
+void upstream_end_last(UpstreamCall *call);
 size_t upstream_queued(const UpstreamCall *call); /* bytes written that wait to leave */
 
 /* Holds the answer up until upstream_resume(), for a caller whose own reader is slow: no event comes but the

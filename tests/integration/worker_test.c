@@ -532,10 +532,9 @@ a_blob_that_is_broken_off_may_come_again(void **state)
     AWAIT(put_constants(fixture) == 200);
 }
 
-/* A request of slot 1 of step stp_2 for a value of slot 0, or with one. */
-static void
-exchange_tensor(
-    Fixture *fixture, const char *method, const char *path, Slice body, uint64_t deadline_ms, Answer *answer)
+/* Begins a request of slot 1 of step stp_2 for a value of slot 0, or with one. */
+static UpstreamCall *
+begin_tensor(Fixture *fixture, const char *method, const char *path, uint64_t deadline_ms, Answer *answer)
 {
     *answer = (Answer){.arena = fixture->arena};
     UpstreamHead head = {
@@ -549,6 +548,14 @@ exchange_tensor(
     };
     UpstreamCall *call = upstream_begin(fixture->upstream, &head, &events, answer);
     assert_non_null(call);
+    return call;
+}
+
+static void
+exchange_tensor(
+    Fixture *fixture, const char *method, const char *path, Slice body, uint64_t deadline_ms, Answer *answer)
+{
+    UpstreamCall *call = begin_tensor(fixture, method, path, deadline_ms, answer);
     upstream_write_copy(call, body);
     finish(fixture, call, answer);
 }
@@ -575,6 +582,96 @@ a_value_that_does_not_come_is_waited_for_until_the_deadline(void **state)
     exchange_tensor(
         fixture, "GET", "/worker/v1/steps/stp_2/tensors/here", slice_of(NULL, 0), DEADLINE_MS, &answer);
     assert_int_equal(answer.http_status, 200);
+}
+
+enum { LOST_COUNT = 32 * 1024, LOST_WINDOW = 16 * 1024 };
+
+static void
+push_numbers(Fixture *fixture, const char *key)
+{
+    Answer answer;
+    AUTO_TENSOR tensor = {0};
+    AUTO_BUFFER frame = {0};
+    Shape shape = {.rank = 1, .dims = {LOST_COUNT}};
+    assert_true(tensor_new(DTYPE_INT32, &shape, &tensor));
+    for (int32_t index = 0; index < LOST_COUNT; index++) {
+        ((int32_t *)tensor.data)[index] = index;
+    }
+    frame_write_tensor_head(&frame, slice_from_string(key), &tensor);
+    buffer_append_slice(&frame, frame_tensor_payload(&tensor));
+    exchange_tensor(
+        fixture, "POST", "/worker/v1/steps/stp_2/tensors", buffer_slice(&frame), AWAIT_MS, &answer);
+    assert_int_equal(answer.http_status, 200);
+}
+
+static void
+assert_numbers(Tensor *tensor)
+{
+    assert_int_equal(tensor_byte_size(tensor), LOST_COUNT * sizeof(int32_t));
+    for (int32_t index = 0; index < LOST_COUNT; index++) {
+        assert_int_equal(((const int32_t *)tensor->data)[index], index);
+    }
+    tensor_unref(tensor);
+}
+
+/* Connects anew, where an answer may have so many bytes under way. */
+static void
+reconnect(Fixture *fixture, uint32_t window_size)
+{
+    UpstreamOptions options = {.frames.tensor_size_max = 1 << 28, .window_size = window_size};
+    upstream_free(fixture->upstream);
+    fixture->upstream = upstream_new(fixture->loop, &options);
+    assert_non_null(fixture->upstream);
+}
+
+#define LOST_PATH "/worker/v1/steps/stp_2/tensors/numbers"
+
+/* The first two askers read a window of it and are gone. */
+static void
+a_value_whose_answer_was_lost_is_handed_out_again(void **state)
+{
+    Fixture *fixture = *state;
+    Answer answer;
+    push_numbers(fixture, "numbers");
+    for (int lost = 0; lost < 2; lost++) {
+        reconnect(fixture, LOST_WINDOW);
+        UpstreamCall *call = begin_tensor(fixture, "GET", LOST_PATH, AWAIT_MS, &answer);
+        upstream_end_last(call);
+        upstream_pause(call);
+        await_running(fixture, 0); /* a question on the same connection: the worker has seen the pull */
+        assert_false(answer.is_done);
+        reconnect(fixture, 0);
+        assert_int_equal(answer.status, STATUS_UNAVAILABLE);
+    }
+    upstream_end_last(begin_tensor(fixture, "GET", LOST_PATH, AWAIT_MS, &answer));
+    await_answer(fixture, &answer);
+    assert_int_equal(answer.http_status, 200);
+    assert_numbers(&answer.output);
+}
+
+static void
+a_value_that_was_read_or_is_wanted_no_more_is_not_kept(void **state)
+{
+    enum { DEADLINE_MS = 100 };
+    Fixture *fixture = *state;
+    Answer answer;
+    reconnect(fixture, LOST_WINDOW);
+    for (int gives_up = 0; gives_up < 2; gives_up++) {
+        push_numbers(fixture, "numbers");
+        UpstreamCall *call = begin_tensor(fixture, "GET", LOST_PATH, AWAIT_MS, &answer);
+        upstream_end_last(call);
+        if (gives_up) {
+            upstream_pause(call);
+            await_running(fixture, 0);
+            upstream_cancel(call);
+        }
+        await_answer(fixture, &answer);
+        assert_int_equal(answer.status, gives_up ? STATUS_CANCELLED : STATUS_OK);
+        tensor_unref(&answer.output);
+        exchange_tensor(fixture, "GET", LOST_PATH, slice_of(NULL, 0), DEADLINE_MS, &answer);
+        assert_int_not_equal(answer.http_status, 200);
+        assert_null(answer.output.data);
+    }
 }
 
 static void
@@ -623,6 +720,8 @@ main(void)
         WORKER_TEST(a_blob_that_no_peer_gives_is_refused_and_may_come),
         WORKER_TEST(a_blob_that_is_broken_off_may_come_again),
         WORKER_TEST(a_value_that_does_not_come_is_waited_for_until_the_deadline),
+        WORKER_TEST(a_value_whose_answer_was_lost_is_handed_out_again),
+        WORKER_TEST(a_value_that_was_read_or_is_wanted_no_more_is_not_kept),
         WORKER_TEST(a_partition_needs_a_session_with_a_lease),
         WORKER_TEST(unknown_methods_and_malformed_frames_are_refused),
     };

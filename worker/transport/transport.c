@@ -3,8 +3,9 @@
  * transport's task → on the loop, messages_send() sorts the queue into the peers' outboxes → one push request
  * for each peer that has something.
  *
- * Failures: a push or pull that is refused or lost aborts the rendezvous of its step, once; after a step
- * has been detached, failures and pulled values of its messages are dropped. */
+ * Failures: a pull whose connection breaks is posted again, once. A push that is lost, a pull that is lost
+ * twice and both when they are refused abort the rendezvous of their step, once; after a step has been
+ * detached, failures and pulled values of its messages are dropped. */
 #include "worker/transport/transport.h"
 
 #include <assert.h>
@@ -31,6 +32,7 @@ struct Transport {
     ListLink queue; /* list of Message */
     bool is_posted; /* `task` is in the loop's mailbox */
     Task task;
+    bool is_closing; /* nothing is sent any more */
 };
 
 /* Another slot of the step, from the run request. */
@@ -69,6 +71,7 @@ typedef struct Message {
     MessageKind kind;
     Tensor tensor;
     uint64_t byte_size; /* size of the announced tensor (MESSAGE_ANNOUNCE) */
+    bool is_repeated;   /* the value was asked for before (MESSAGE_PULL) */
     size_t key_size;
     char key[];
 } Message;
@@ -250,9 +253,10 @@ message_post(Message *message)
 
 typedef struct Delivery {
     TransportStep *step;
-    const Peer *peer;
+    Peer *peer;
     size_t key_size; /* bytes of a pulled key; 0: a push */
     bool is_delivered;
+    bool is_repeated;
     char key[];
 } Delivery;
 
@@ -264,11 +268,18 @@ delivery_new(const Message *message, Slice key)
         delivery->step = transport_step_ref(message->step);
         delivery->peer = message->peer;
         delivery->key_size = key.size;
+        delivery->is_repeated = message->is_repeated;
         if (key.size > 0) {
             memcpy(delivery->key, key.data, key.size);
         }
     }
     return delivery;
+}
+
+static Slice
+delivery_key(const Delivery *delivery)
+{
+    return slice_of(delivery->key, delivery->key_size);
 }
 
 static void
@@ -281,8 +292,8 @@ pulled_frame(UpstreamCall *call, Frame *frame)
         AUTO_ARENA arena = arena_new(DELIVER_ARENA_SIZE_MAX);
         Call delivering = {.arena = arena};
         delivery->is_delivered = true;
-        Status status = rendezvous_deliver(&delivering, rendezvous,
-            slice_of(delivery->key, delivery->key_size), &frame->tensor, frame->kind == FRAME_DEAD);
+        Status status = rendezvous_deliver(
+            &delivering, rendezvous, delivery_key(delivery), &frame->tensor, frame->kind == FRAME_DEAD);
         if (status != STATUS_OK) {
             /* Nobody else would tell the receiver, which waits for this value. */
             transport_step_abort(
@@ -293,10 +304,29 @@ pulled_frame(UpstreamCall *call, Frame *frame)
     tensor_unref(&frame->tensor);
 }
 
-static void
-delivery_done(UpstreamCall *call, Status status, const char *message)
+/* Posts a pull whose connection broke again, so that it goes out when the broken connection is gone. False:
+ * it was no pull, or has been repeated, or the step's time is over. */
+static bool
+pull_again(const Delivery *delivery)
 {
-    Delivery *delivery = upstream_context(call);
+    TransportStep *step = delivery->step;
+    const Transport *transport = step->transport;
+    bool is_late = step->deadline_ns != 0 && step->deadline_ns <= loop_now_ns(transport->loop);
+    if (delivery->key_size == 0 || delivery->is_repeated || is_late || transport->is_closing) {
+        return false;
+    }
+    Message *message = message_new(step, delivery->peer, MESSAGE_PULL, delivery_key(delivery));
+    if (message != NULL) {
+        message->is_repeated = true;
+        message_post(message);
+    }
+    return message != NULL;
+}
+
+/* Aborts the step that a push or pull has failed for. */
+static void
+delivery_fail(const Delivery *delivery, UpstreamCall *call, Status status, const char *message)
+{
     int http_status = upstream_http_status(call);
     bool was_pull = delivery->key_size > 0;
     if (status == STATUS_UNAVAILABLE) {
@@ -318,6 +348,17 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
     } else if (was_pull && !delivery->is_delivered) {
         transport_step_abort(
             delivery->step, delivery->peer, STATUS_INTERNAL, SLICE("an answer without a tensor"));
+    }
+}
+
+static void
+delivery_done(UpstreamCall *call, Status status, const char *message)
+{
+    Delivery *delivery = upstream_context(call);
+    bool is_lost = status == STATUS_UNAVAILABLE;
+    bool is_settled = is_lost && (delivery->is_delivered || pull_again(delivery));
+    if (!is_settled) {
+        delivery_fail(delivery, call, status, message);
     }
     transport_step_unref(delivery->step);
     memory_free(delivery);
@@ -373,7 +414,7 @@ message_pull(const Message *message)
     UpstreamCall *call = request_begin(
         message, "GET", buffer_slice(&path), &pull_events, delivery_new(message, message_key(message)));
     if (call != NULL) {
-        upstream_end(call);
+        upstream_end_last(call);
     }
 }
 
@@ -634,6 +675,7 @@ transport_free(Transport *transport)
     if (transport == NULL) {
         return;
     }
+    transport->is_closing = true;
     messages_free(&transport->queue);
     upstream_free(transport->upstream);
     mutex_done(&transport->lock);

@@ -11,7 +11,8 @@
  * thread.
  * Errors:    a value that cannot be delivered aborts the step's rendezvous with UNAVAILABLE and the peer's
  * address, or with the failure that the peer answered. So does, a second after the step's deadline, a peer
- * that is connected and does not answer. */
+ * that is connected and does not answer. A pull whose connection broke is repeated once before, since the
+ * peer keeps a value until all of it was read. A push is not: the peer may have taken some of its values. */
 #pragma once
 
 #include "shared/net/loop.h"

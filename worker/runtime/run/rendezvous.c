@@ -105,12 +105,27 @@ table_grow(Rendezvous *rendezvous)
 }
 
 static void
-table_insert(Rendezvous *rendezvous, RendezvousItem *item)
+table_prepend(Rendezvous *rendezvous, RendezvousItem *item)
+{
+    RendezvousItem **link = &rendezvous->buckets[item->hash & (rendezvous->bucket_count - 1)];
+    item->next = *link;
+    *link = item;
+}
+
+/* Where an item stands among those of its key. */
+typedef enum Place { PLACE_LAST, PLACE_FIRST } Place;
+
+static void
+table_insert(Rendezvous *rendezvous, RendezvousItem *item, Place place)
 {
     if (rendezvous->item_count >= rendezvous->bucket_count * 2) {
         table_grow(rendezvous);
     }
-    table_append(rendezvous, item);
+    if (place == PLACE_FIRST) {
+        table_prepend(rendezvous, item);
+    } else {
+        table_append(rendezvous, item);
+    }
     rendezvous->item_count++;
 }
 
@@ -243,13 +258,13 @@ fail_aborted(Call *call, const Rendezvous *rendezvous)
 /* Returns the item that waits for this key, taken out of the table. When no item does, puts `parked` into
  * the table and returns NULL. */
 static RendezvousItem *
-table_match(Rendezvous *rendezvous, Parked *parked)
+table_match(Rendezvous *rendezvous, Parked *parked, Place place)
 {
     RendezvousItem **link = table_find(rendezvous, parked->item.key, parked->item.hash);
     if (*link != NULL && (*link)->kind == ITEM_WAITER) {
         return table_remove(rendezvous, link);
     }
-    table_insert(rendezvous, &parked->item);
+    table_insert(rendezvous, &parked->item, place);
     rendezvous->parked_bytes += parked_bytes(parked);
     return NULL;
 }
@@ -261,8 +276,8 @@ move_tensor(Tensor *from, Tensor *to)
     *from = (Tensor){0};
 }
 
-Status
-rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead)
+static Status
+deliver_value(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead, Place place)
 {
     Parked *parked = parked_new(ITEM_VALUE, key, map_hash(key), is_dead);
     if (parked == NULL) {
@@ -277,7 +292,7 @@ rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor
     if (tensor != NULL) {
         move_tensor(tensor, &parked->tensor);
     }
-    RendezvousItem *waiter = table_match(rendezvous, parked);
+    RendezvousItem *waiter = table_match(rendezvous, parked, place);
     mutex_unlock(&rendezvous->lock);
     if (waiter != NULL) {
         RendezvousMessage message = {.is_dead = is_dead};
@@ -286,6 +301,18 @@ rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor
         waiter_answer(waiter, &message);
     }
     return STATUS_OK;
+}
+
+Status
+rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead)
+{
+    return deliver_value(call, rendezvous, key, tensor, is_dead, PLACE_LAST);
+}
+
+Status
+rendezvous_give_back(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead)
+{
+    return deliver_value(call, rendezvous, key, tensor, is_dead, PLACE_FIRST);
 }
 
 Status
@@ -308,7 +335,7 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
         ((RendezvousWaiter *)(void *)*link)->is_pulled = true;
     }
     if (code == STATUS_OK && !is_awaited && !is_full) {
-        table_insert(rendezvous, &parked->item);
+        table_insert(rendezvous, &parked->item, PLACE_LAST);
         parked = NULL;
     }
     mutex_unlock(&rendezvous->lock);
@@ -337,7 +364,7 @@ table_take(Rendezvous *rendezvous, RendezvousWaiter *waiter)
     }
     waiter->is_pulled = parked != NULL && parked->item.kind == ITEM_ANNOUNCEMENT;
     if (parked == NULL || waiter->is_pulled) {
-        table_insert(rendezvous, &waiter->item);
+        table_insert(rendezvous, &waiter->item, PLACE_LAST);
     }
     return parked;
 }

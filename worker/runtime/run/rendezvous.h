@@ -68,6 +68,11 @@ MUST_USE Status rendezvous_send(Call *call, Rendezvous *rendezvous, Slice key, T
 MUST_USE Status rendezvous_deliver(
     Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead);
 
+/* Gives back a value that was received here for a peer and got lost on its way there: as
+ * rendezvous_deliver(), but the next to receive the key gets it, before values that were sent later. */
+MUST_USE Status rendezvous_give_back(
+    Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead);
+
 /* The limit for announcements: none is stored while the table holds this many items (values, waiters and
  * announcements). */
 enum { RENDEZVOUS_ITEMS_MAX = 1 << 17 };

@@ -1,13 +1,22 @@
 /* RecvTensor: sends a value of this slot to another slot that wants it; waits until it is produced, the
- * request's deadline passes (DEADLINE_EXCEEDED) or the step ends. */
+ * request's deadline passes (DEADLINE_EXCEEDED) or the step ends.
+ *
+ * Happy path: the headers are in → rendezvous_receive() gives the value, at once or later → the answer is
+ * written → the receiver has read all of it and ends its request, which it has left open so far → the stream
+ * closes, and the value is freed.
+ *
+ * Failures: a stream that breaks before that gives the value back to the rendezvous, where the receiver asks
+ * for it again. A receiver that resets its request wants the value no more. One that ends its request before
+ * the answer does not tell what it has read: the value is freed once it was written. */
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/base/memory.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/worker.h"
 
-/* One request that waits. The rendezvous holds it until value_came(), on any thread, then the loop's task;
- * it may outlive the stream, and its reference keeps the entry. */
+/* One request. The rendezvous holds it until value_came(), on any thread, then the loop's task, and from the
+ * answer on the stream; it may outlive the stream, and its reference keeps the entry. */
 typedef struct Wait {
     RendezvousWaiter waiter;
     Task task;
@@ -15,12 +24,36 @@ typedef struct Wait {
     WorkerRequest *request; /* NULL after the stream has closed */
     Loop *loop;
     StepEntry *entry;
-    Slice key;
+    bool is_answered; /* the stream's end is awaited */
+    bool is_lost;     /* the stream broke, and the receiver will ask again */
+    bool has_value;   /* `tensor`, or that it is dead */
     Tensor tensor;
     bool is_dead;
     Status code;
     char error[ERROR_MESSAGE_SIZE];
+    size_t key_size;
+    char key[];
 } Wait;
+
+static Wait *
+wait_new(WorkerRequest *request, StepEntry *entry, Slice key)
+{
+    Wait *wait = memory_new(1, sizeof *wait + key.size);
+    if (wait != NULL) {
+        wait->request = request;
+        wait->loop = request->loop->loop;
+        wait->entry = entry;
+        wait->key_size = key.size;
+        memcpy(wait->key, key.data, key.size);
+    }
+    return wait;
+}
+
+static Slice
+wait_key(const Wait *wait)
+{
+    return slice_of(wait->key, wait->key_size);
+}
 
 static void
 wait_free(Wait *wait)
@@ -30,7 +63,29 @@ wait_free(Wait *wait)
     memory_free(wait);
 }
 
-/* Lets go of the request, which is answered or has ended. */
+/* Gives the value back to the rendezvous, unless the step has ended. Without memory for it the step fails,
+ * since its receiver would wait in vain. */
+static void
+give_back(Wait *wait)
+{
+    Call call = {0};
+    Rendezvous *rendezvous = wait->entry->rendezvous;
+    Status status = rendezvous_give_back(&call, rendezvous, wait_key(wait), &wait->tensor, wait->is_dead);
+    if (status != STATUS_OK) {
+        rendezvous_abort(rendezvous, status, call.error.message);
+    }
+}
+
+static void
+wait_end(Wait *wait)
+{
+    if (wait->is_lost && wait->has_value) {
+        give_back(wait);
+    }
+    wait_free(wait);
+}
+
+/* Lets go of the request, which is refused or has ended. */
 static void
 leave_request(Wait *wait)
 {
@@ -43,6 +98,7 @@ static void
 wait_take(Wait *wait, RendezvousMessage *message)
 {
     wait->code = message->code;
+    wait->has_value = message->code == STATUS_OK;
     wait->is_dead = message->is_dead;
     wait->tensor = message->tensor;
     message->tensor = (Tensor){0};
@@ -60,11 +116,11 @@ answer_value(WorkerRequest *request, const Wait *wait)
     worker_frames_begin(request);
     if (wait->is_dead) {
         AUTO_BUFFER frame = {0};
-        frame_write_dead(&frame, wait->key);
+        frame_write_dead(&frame, wait_key(wait));
         worker_frames_write(request, buffer_slice(&frame));
     } else {
         metrics_count_tensor(TENSOR_PULLED_OUT, tensor_byte_size(&wait->tensor));
-        worker_frames_tensor(request, wait->key, &wait->tensor);
+        worker_frames_tensor(request, wait_key(wait), &wait->tensor);
     }
     worker_frames_end(request);
 }
@@ -73,12 +129,13 @@ static void
 answer_on_loop(Task *task)
 {
     Wait *wait = (Wait *)(void *)((char *)task - offsetof(Wait, task));
-    if (wait->request != NULL) {
-        WorkerRequest *request = wait->request;
-        leave_request(wait);
-        answer_value(request, wait);
+    if (wait->request == NULL) {
+        wait_end(wait);
+        return;
     }
-    wait_free(wait);
+    timer_clear(wait->loop, &wait->deadline);
+    wait->is_answered = true;
+    answer_value(wait->request, wait);
 }
 
 static void
@@ -99,7 +156,7 @@ deadline_passed(Timer *timer)
         return;
     }
     (void)!call_fail(&request->call, STATUS_DEADLINE_EXCEEDED, "no value came for '%.*s' before the deadline",
-        SLICE_PRINT(wait->key));
+        SLICE_PRINT(wait_key(wait)));
     leave_request(wait);
     wait_free(wait);
     worker_refuse(request, &request->call);
@@ -123,27 +180,31 @@ receive_tensor(WorkerRequest *request)
     if (entry == NULL) {
         return call_fail(call, STATUS_ABORTED, "this attempt of the step is not known here, or is over");
     }
-    Wait *wait = memory_new(1, sizeof *wait);
+    Wait *wait = wait_new(request, entry, key);
     if (wait == NULL) {
         step_entry_unref(entry);
         return call_fail_memory(call, "a waiting receiver");
     }
     wait->waiter.done = value_came;
     wait->task.run = answer_on_loop;
-    wait->request = request;
-    wait->loop = request->loop->loop;
-    wait->entry = entry;
-    wait->key = key;
     wait->deadline.fire = deadline_passed;
     request->context = wait;
     if (call->deadline_ns != 0) {
         timer_set(wait->loop, &wait->deadline, call->deadline_ns);
     }
     RendezvousMessage message = {0};
-    if (rendezvous_receive(entry->rendezvous, key, &wait->waiter, &message)) {
+    if (rendezvous_receive(entry->rendezvous, wait_key(wait), &wait->waiter, &message)) {
         wait_take(wait, &message);
         answer_on_loop(&wait->task);
     }
+    return STATUS_OK;
+}
+
+/* Takes the end of a request before its answer: there is nothing in it to read. */
+static Status
+pass_over_end(WorkerRequest *request)
+{
+    (void)request;
     return STATUS_OK;
 }
 
@@ -155,8 +216,9 @@ forget_request(WorkerRequest *request)
         return;
     }
     leave_request(wait);
-    if (rendezvous_forget(wait->entry->rendezvous, &wait->waiter)) {
-        wait_free(wait);
+    wait->is_lost = request->end_reason != STATUS_OK && request->end_reason != STATUS_CANCELLED;
+    if (wait->is_answered || rendezvous_forget(wait->entry->rendezvous, &wait->waiter)) {
+        wait_end(wait);
     }
 }
 
@@ -164,6 +226,7 @@ WORKER_METHOD(recv_tensor) = {
     .name = "RecvTensor",
     .verb = "GET",
     .path = "/worker/v1/steps/{step}/tensors/{key}",
-    .finish = receive_tensor,
+    .begin = receive_tensor,
+    .finish = pass_over_end,
     .closed = forget_request,
 };

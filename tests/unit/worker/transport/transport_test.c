@@ -20,6 +20,7 @@ static struct Peer {
     uint64_t announced_size;
     const WireStatus *refusal; /* answer to every request; NULL: requests are served */
     bool is_silent;            /* it answers nothing */
+    bool stops_halfway;        /* it answers pulls with half a tensor */
     Tensor pulled;             /* answer to a pull */
 } peer;
 
@@ -82,9 +83,33 @@ peer_answer_pull(H2Stream *stream)
     Slice payload = frame_tensor_payload(&peer.pulled);
     buffer_append_slice(&frame, payload);
     buffer_append(&frame, "\0\0\0\0\0\0\0", frame_padding(payload.size));
-    peer_answer(stream, 200, WIRE_CONTENT_TYPE_FRAMES, buffer_slice(&frame));
+    if (!peer.stops_halfway) {
+        peer_answer(stream, 200, WIRE_CONTENT_TYPE_FRAMES, buffer_slice(&frame));
+        return;
+    }
+    const H2Header headers[] = {{SLICE("content-type"), SLICE(WIRE_CONTENT_TYPE_FRAMES)}};
+    h2_respond(stream, 200, headers, COUNT_OF(headers), false);
+    (void)h2_stream_write_copy(stream, slice_part(buffer_slice(&frame), 0, frame.size / 2));
 }
 
+static void
+peer_answer_request(Probe *probe, bool is_pull)
+{
+    peer.request_count++;
+    if (peer.is_silent) {
+        return;
+    }
+    if (peer.refusal != NULL) {
+        peer_refuse(probe->stream);
+    } else if (is_pull) {
+        peer_answer_pull(probe->stream);
+    } else {
+        peer_take_push();
+        peer_answer(probe->stream, 200, "application/json", SLICE("{}"));
+    }
+}
+
+/* A pull is answered from its headers: it ends when its answer has come. */
 static bool
 peer_hook(Probe *probe, char event, Slice data)
 {
@@ -92,19 +117,9 @@ peer_hook(Probe *probe, char event, Slice data)
         buffer_append_slice(&peer.body, data);
         h2_stream_consume(probe->stream, data.size);
     }
-    if (probe->side == SERVER && event == 'e') {
-        peer.request_count++;
-        if (peer.is_silent) {
-            return true;
-        }
-        if (peer.refusal != NULL) {
-            peer_refuse(probe->stream);
-        } else if (probe->received == 0) {
-            peer_answer_pull(probe->stream);
-        } else {
-            peer_take_push();
-            peer_answer(probe->stream, 200, "application/json", SLICE("{}"));
-        }
+    bool is_pull = strstr(probe->path, "/tensors/") != NULL;
+    if (probe->side == SERVER && event == (is_pull ? 'h' : 'e')) {
+        peer_answer_request(probe, is_pull);
     }
     return true;
 }
@@ -372,6 +387,78 @@ an_announced_value_is_pulled_when_it_is_wanted(void **state)
     tensor_unref(&value.tensor);
 }
 
+/* Asks for a value of the peer, and breaks the connection when half of it, or nothing, has come. */
+static void
+lose_pull(Awaited *value, bool stops_halfway)
+{
+    peer.stops_halfway = stops_halfway;
+    peer.is_silent = !stops_halfway;
+    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+    await_key(near.rendezvous, FROM_PEER, value);
+    PAIR_UNTIL(peer.request_count == 1);
+    pair_turns(20);
+    assert_false(value->has_come);
+    h2_abort(pair.connections[SERVER]);
+    peer.stops_halfway = false;
+    peer.is_silent = false;
+}
+
+static void
+a_pull_whose_answer_is_lost_is_repeated(void **state)
+{
+    (void)state;
+    for (int stops_halfway = 0; stops_halfway < 2; stops_halfway++) {
+        Awaited value;
+        peer.request_count = 0;
+        peer.pulled = floats(LARGE_COUNT);
+        lose_pull(&value, stops_halfway);
+        PAIR_UNTIL(value.has_come);
+        assert_int_equal(value.code, STATUS_OK);
+        assert_floats(&value.tensor, LARGE_COUNT);
+        assert_int_equal(peer.request_count, 2);
+        assert_null(transport_step_lost_peer(near.step));
+        tensor_unref(&value.tensor);
+        tensor_unref(&peer.pulled);
+    }
+}
+
+static void
+a_pull_ends_when_its_answer_has_come(void **state)
+{
+    (void)state;
+    Awaited value;
+    const Probe *asked = &pair.probes[SERVER][0];
+    peer.pulled = floats(LARGE_COUNT);
+    peer.is_silent = true;
+    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+    await_key(near.rendezvous, FROM_PEER, &value);
+    PAIR_UNTIL(peer.request_count == 1);
+    pair_turns(20);
+    assert_string_equal(asked->log, "h");
+    peer_answer_pull(asked->stream);
+    PAIR_UNTIL(value.has_come && asked->stream == NULL);
+    assert_string_equal(strchr(asked->log, 'e'), "ec");
+    assert_int_equal(asked->reason, STATUS_OK);
+    tensor_unref(&value.tensor);
+}
+
+static void
+a_pull_that_is_lost_with_its_transport_is_not_repeated(void **state)
+{
+    (void)state;
+    Awaited value;
+    peer.is_silent = true;
+    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+    await_key(near.rendezvous, FROM_PEER, &value);
+    PAIR_UNTIL(peer.request_count == 1);
+    transport_free(near.transport);
+    near.transport = NULL;
+    assert_true(value.has_come);
+    assert_int_equal(value.code, STATUS_UNAVAILABLE);
+    pair_turns(20);
+    assert_int_equal(peer.request_count, 1);
+}
+
 static void
 a_pull_that_is_refused_ends_the_step(void **state)
 {
@@ -447,19 +534,35 @@ pulls_and_pushes_to_a_peer_that_is_silent_end_after_the_deadline(void **state)
 }
 
 static void
-a_connection_that_breaks_ends_the_step(void **state)
+a_pull_that_is_lost_twice_ends_the_step(void **state)
 {
     (void)state;
     Awaited value;
-    await_key(peer.rendezvous, TO_PEER, &value);
-    send_floats(TO_PEER, 1);
-    PAIR_UNTIL(value.has_come);
-    tensor_unref(&value.tensor);
-    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
-    await_key(near.rendezvous, FROM_PEER, &value);
-    loop_turn(pair.loop, 0);
+    lose_pull(&value, true);
+    peer.is_silent = true;
+    PAIR_UNTIL(peer.request_count == 2);
     h2_abort(pair.connections[SERVER]);
     PAIR_UNTIL(value.has_come);
+    assert_int_equal(value.code, STATUS_UNAVAILABLE);
+    assert_string_equal(transport_step_lost_peer(near.step), pair.address);
+    pair_turns(20);
+    assert_int_equal(peer.request_count, 2);
+}
+
+/* The peer may have taken some of its values: they would come twice. */
+static void
+a_push_that_is_lost_ends_the_step_and_is_not_repeated(void **state)
+{
+    (void)state;
+    Awaited value;
+    peer.is_silent = true;
+    await_key(near.rendezvous, FROM_PEER, &value);
+    send_floats(TO_PEER, 1);
+    PAIR_UNTIL(peer.request_count == 1);
+    h2_abort(pair.connections[SERVER]);
+    PAIR_UNTIL(value.has_come);
+    pair_turns(20);
+    assert_int_equal(peer.request_count, 1);
     assert_int_equal(value.code, STATUS_UNAVAILABLE);
     assert_string_equal(transport_step_lost_peer(near.step), pair.address);
 }
@@ -587,7 +690,11 @@ main(void)
         TRANSPORT_TEST(a_peer_that_refuses_ends_the_step_with_its_reason),
         TRANSPORT_TEST(a_peer_that_is_gone_ends_the_step),
         TRANSPORT_TEST(pulls_and_pushes_to_a_peer_that_is_silent_end_after_the_deadline),
-        TRANSPORT_TEST(a_connection_that_breaks_ends_the_step),
+        TRANSPORT_TEST(a_pull_whose_answer_is_lost_is_repeated),
+        TRANSPORT_TEST(a_pull_ends_when_its_answer_has_come),
+        TRANSPORT_TEST(a_pull_that_is_lost_with_its_transport_is_not_repeated),
+        TRANSPORT_TEST(a_pull_that_is_lost_twice_ends_the_step),
+        TRANSPORT_TEST(a_push_that_is_lost_ends_the_step_and_is_not_repeated),
         TRANSPORT_TEST(a_key_for_nobody_is_refused),
         TRANSPORT_TEST(a_step_that_ended_sends_nothing_more_and_hears_nothing),
         TRANSPORT_TEST(a_slot_of_this_process_gets_the_pointer),

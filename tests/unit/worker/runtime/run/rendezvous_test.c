@@ -42,17 +42,18 @@ value_of(const Tensor *tensor)
 }
 
 static void
-a_value_sent_first_is_received_at_once(void **state)
+send_one_and_two(Call *call, Rendezvous *rendezvous)
 {
-    (void)state;
-    Call call = {0};
-    Rendezvous *rendezvous = rendezvous_new(0, NULL);
     for (int32_t i = 1; i <= 2; i++) {
         Tensor tensor = number(i);
-        assert_status(&call, STATUS_OK, rendezvous_send(&call, rendezvous, LOCAL, &tensor, false));
+        assert_status(call, STATUS_OK, rendezvous_send(call, rendezvous, LOCAL, &tensor, false));
         assert_null(tensor.buffer);
     }
-    assert_int_equal(rendezvous_parked_bytes(rendezvous), 8);
+}
+
+static void
+receive_one_and_two(Rendezvous *rendezvous)
+{
     for (int32_t i = 1; i <= 2; i++) {
         Receiver receiver = {.waiter.done = receive_done};
         RendezvousMessage message = {0};
@@ -62,6 +63,17 @@ a_value_sent_first_is_received_at_once(void **state)
         assert_int_equal(receiver.calls, 0);
         tensor_unref(&message.tensor);
     }
+}
+
+static void
+a_value_sent_first_is_received_at_once(void **state)
+{
+    (void)state;
+    Call call = {0};
+    Rendezvous *rendezvous = rendezvous_new(0, NULL);
+    send_one_and_two(&call, rendezvous);
+    assert_int_equal(rendezvous_parked_bytes(rendezvous), 8);
+    receive_one_and_two(rendezvous);
     assert_int_equal(rendezvous_parked_bytes(rendezvous), 0);
     rendezvous_unref(rendezvous);
 }
@@ -255,6 +267,47 @@ an_announced_value_is_pulled_when_wanted(void **state)
 }
 
 static void
+a_value_that_is_given_back_is_the_next_of_its_key(void **state)
+{
+    (void)state;
+    Call call = {0};
+    Rendezvous *rendezvous = rendezvous_new(0, NULL);
+    Receiver receiver = {.waiter.done = receive_done};
+    RendezvousMessage message = {0};
+    send_one_and_two(&call, rendezvous);
+    assert_true(rendezvous_receive(rendezvous, LOCAL, &receiver.waiter, &message));
+    assert_int_equal(rendezvous_parked_bytes(rendezvous), 4);
+    assert_status(&call, STATUS_OK, rendezvous_give_back(&call, rendezvous, LOCAL, &message.tensor, false));
+    assert_null(message.tensor.buffer);
+    assert_int_equal(rendezvous_parked_bytes(rendezvous), 8);
+    receive_one_and_two(rendezvous);
+    assert_int_equal(rendezvous_parked_bytes(rendezvous), 0);
+    rendezvous_unref(rendezvous);
+}
+
+static void
+a_value_that_is_given_back_goes_to_who_waits_and_to_no_step_that_has_ended(void **state)
+{
+    (void)state;
+    Call call = {0};
+    Rendezvous *rendezvous = rendezvous_new(0, NULL);
+    Receiver receiver = {.waiter.done = receive_done};
+    RendezvousMessage message = {0};
+    assert_false(rendezvous_receive(rendezvous, LOCAL, &receiver.waiter, &message));
+    Tensor tensor = number(7);
+    assert_status(&call, STATUS_OK, rendezvous_give_back(&call, rendezvous, LOCAL, &tensor, false));
+    assert_int_equal(receiver.calls, 1);
+    assert_int_equal(value_of(&receiver.message.tensor), 7);
+    rendezvous_abort(rendezvous, STATUS_CANCELLED, "enough");
+    assert_status(&call, STATUS_CANCELLED,
+        rendezvous_give_back(&call, rendezvous, LOCAL, &receiver.message.tensor, false));
+    assert_int_equal(value_of(&receiver.message.tensor), 7);
+    assert_int_equal(rendezvous_parked_bytes(rendezvous), 0);
+    tensor_unref(&receiver.message.tensor);
+    rendezvous_unref(rendezvous);
+}
+
+static void
 each_failing_allocation_is_told_and_loses_nothing(void **state)
 {
     (void)state;
@@ -329,6 +382,8 @@ main(void)
         cmocka_unit_test(other_slots_are_reached_through_the_hook),
         cmocka_unit_test(announcements_have_a_bound),
         cmocka_unit_test(an_announced_value_is_pulled_when_wanted),
+        cmocka_unit_test(a_value_that_is_given_back_is_the_next_of_its_key),
+        cmocka_unit_test(a_value_that_is_given_back_goes_to_who_waits_and_to_no_step_that_has_ended),
         cmocka_unit_test(each_failing_allocation_is_told_and_loses_nothing),
         cmocka_unit_test(senders_and_receivers_race_without_loss),
     };
