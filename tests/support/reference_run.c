@@ -14,6 +14,15 @@ heap_memory(const Device *device, DeviceMemory *ret_memory)
     *ret_memory = (DeviceMemory){0};
 }
 
+static void
+heap_parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context)
+{
+    (void)device;
+    for (int64_t index = 0; index < count; index++) {
+        body(context, index);
+    }
+}
+
 const Kernel *
 reference_find(const Node *node)
 {
@@ -32,7 +41,11 @@ reference_find(const Node *node)
 Status
 reference_compute(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
 {
-    Device device = {.type = "CPU", .thread_count = 1, .allocate = heap_allocate, .memory = heap_memory};
+    Device device = {.type = "CPU",
+        .thread_count = 1,
+        .allocate = heap_allocate,
+        .memory = heap_memory,
+        .parallel_for = heap_parallel_for};
     const Kernel *kernel = node->op == NULL ? NULL : reference_find(node);
     if (kernel == NULL) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "no reference kernel for '%.*s' of %s",

@@ -28,5 +28,8 @@ CFLAGS_fuzz     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzz
 CFLAGS += $(CFLAGS_$(VARIANT)) $(if $(filter asan tsan fuzz,$(VARIANT)),-Wno-error)
 LDFLAGS += $(LDFLAGS_$(VARIANT)) $(filter -fsanitize% --coverage,$(CFLAGS_$(VARIANT)))
 
+# For loops over many numbers (worker/cpu/module.mk).
+VECTOR_CFLAGS := $(if $(filter release,$(VARIANT)),-O3) -fopenmp-simd -fno-math-errno -fno-trapping-math
+
 # What people start builds on every core, unless they said -j themselves.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))

@@ -81,27 +81,153 @@ walk_next(const Walk *walk, int input_count, int64_t *position, int64_t *offsets
     return false;
 }
 
+/* A walk with its operands. */
+typedef struct Broadcast {
+    Walk walk;
+    const Tensor *const *inputs;
+    int input_count;
+    Tensor *output;
+    const float *parameters;
+    ElementLoop loop;
+    int64_t run_count; /* of the innermost dimension's length each */
+    int64_t part;      /* elements of each run, or whole runs, that a thread takes at once */
+} Broadcast;
+
+/* Computes without a walk what has the output's shape in all inputs. False: some input is broadcast. */
+static bool
+compute_straight(
+    const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters, ElementLoop loop)
+{
+    ElementRun run = {
+        .output = output->data, .count = tensor_element_count(output), .parameters = parameters};
+    for (int input = 0; input < input_count; input++) {
+        if (!shape_equal(&inputs[input]->shape, &output->shape)) {
+            return false;
+        }
+        run.inputs[input] = inputs[input]->data;
+        run.strides[input] = 1;
+    }
+    if (run.count > 0) {
+        loop(&run);
+    }
+    return true;
+}
+
+static Broadcast
+broadcast_plan(
+    const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters, ElementLoop loop)
+{
+    assert(input_count <= ELEMENT_INPUTS_MAX);
+    Broadcast plan = {.inputs = inputs,
+        .input_count = input_count,
+        .output = output,
+        .parameters = parameters,
+        .loop = loop,
+        .run_count = 1};
+    walk_init(&plan.walk, inputs, input_count, &output->shape);
+    for (int dimension = 1; dimension < plan.walk.rank; dimension++) {
+        plan.run_count *= plan.walk.dims[dimension];
+    }
+    return plan;
+}
+
+/* Finds the position of a run, and the inputs' elements that it begins at. */
+static void
+seek_run(const Broadcast *plan, int64_t index, int64_t *position, int64_t *offsets)
+{
+    const Walk *walk = &plan->walk;
+    for (int dimension = 1; dimension < walk->rank; dimension++) {
+        position[dimension] = index % walk->dims[dimension];
+        index /= walk->dims[dimension];
+        for (int input = 0; input < plan->input_count; input++) {
+            offsets[input] += position[dimension] * walk->strides[input][dimension];
+        }
+    }
+}
+
+/* Computes the elements from `start` to `end` of `count` runs, the first of which is `first`. */
+static void
+compute_runs(const Broadcast *plan, int64_t first, int64_t count, int64_t start, int64_t end)
+{
+    int64_t position[SHAPE_RANK_MAX] = {0};
+    int64_t offsets[ELEMENT_INPUTS_MAX] = {0};
+    int64_t size = (int64_t)dtype_size(plan->output->dtype);
+    ElementRun run = {
+        .output = (char *)plan->output->data + (first * plan->walk.dims[0] + start) * size,
+        .count = end - start,
+        .parameters = plan->parameters,
+    };
+    seek_run(plan, first, position, offsets);
+    for (int64_t left = count; left > 0; left--) {
+        for (int input = 0; input < plan->input_count; input++) {
+            const Tensor *tensor = plan->inputs[input];
+            int64_t stride = plan->walk.strides[input][0];
+            int64_t offset = offsets[input] + start * stride;
+            run.inputs[input] = (const char *)tensor->data + offset * (int64_t)dtype_size(tensor->dtype);
+            run.strides[input] = stride;
+        }
+        plan->loop(&run);
+        run.output = (char *)run.output + plan->walk.dims[0] * size;
+        (void)walk_next(&plan->walk, plan->input_count, position, offsets);
+    }
+}
+
 void
 broadcast_run(
     const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters, ElementLoop loop)
 {
-    assert(input_count <= ELEMENT_INPUTS_MAX);
-    if (tensor_element_count(output) == 0) {
+    if (!compute_straight(inputs, input_count, output, parameters, loop) &&
+        tensor_element_count(output) > 0) {
+        Broadcast plan = broadcast_plan(inputs, input_count, output, parameters, loop);
+        compute_runs(&plan, 0, plan.run_count, 0, plan.walk.dims[0]);
+    }
+}
+
+static int64_t
+parts_of(int64_t whole, int64_t part)
+{
+    return (whole + part - 1) / part;
+}
+
+static void
+compute_part_of_run(void *context, int64_t index)
+{
+    const Broadcast *plan = context;
+    int64_t length = plan->walk.dims[0];
+    int64_t parts = parts_of(length, plan->part);
+    int64_t start = index % parts * plan->part;
+    int64_t end = start + plan->part < length ? start + plan->part : length;
+    compute_runs(plan, index / parts, 1, start, end);
+}
+
+static void
+compute_some_runs(void *context, int64_t index)
+{
+    const Broadcast *plan = context;
+    int64_t first = index * plan->part;
+    int64_t left = plan->run_count - first;
+    compute_runs(plan, first, left < plan->part ? left : plan->part, 0, plan->walk.dims[0]);
+}
+
+/* Fewer elements are not worth handing to another thread. */
+enum { SHARED_ELEMENTS = 32 * 1024 };
+
+void
+broadcast_share(Device *device, const Tensor *const *inputs, int input_count, Tensor *output,
+    const float *parameters, ElementLoop loop)
+{
+    if (tensor_element_count(output) <= SHARED_ELEMENTS) {
+        broadcast_run(inputs, input_count, output, parameters, loop);
         return;
     }
-    Walk walk;
-    walk_init(&walk, inputs, input_count, &output->shape);
-    int64_t output_step = walk.dims[0] * (int64_t)dtype_size(output->dtype);
-    int64_t position[SHAPE_RANK_MAX] = {0};
-    int64_t offsets[ELEMENT_INPUTS_MAX] = {0};
-    ElementRun run = {.output = output->data, .count = walk.dims[0], .parameters = parameters};
-    do {
-        for (int input = 0; input < input_count; input++) {
-            int64_t size = (int64_t)dtype_size(inputs[input]->dtype);
-            run.inputs[input] = (const char *)inputs[input]->data + offsets[input] * size;
-            run.strides[input] = walk.strides[input][0];
-        }
-        loop(&run);
-        run.output = (char *)run.output + output_step;
-    } while (walk_next(&walk, input_count, position, offsets));
+    Broadcast plan = broadcast_plan(inputs, input_count, output, parameters, loop);
+    int64_t length = plan.walk.dims[0];
+    if (length >= SHARED_ELEMENTS) {
+        plan.part = SHARED_ELEMENTS;
+        int64_t parts = plan.run_count * parts_of(length, plan.part);
+        device->parallel_for(device, parts, compute_part_of_run, &plan);
+    } else {
+        plan.part = parts_of(SHARED_ELEMENTS, length);
+        device->parallel_for(device, parts_of(plan.run_count, plan.part), compute_some_runs, &plan);
+    }
 }

@@ -56,14 +56,21 @@ read_parameters(const Node *node, const Elementwise *function, float *ret_parame
     }
 }
 
-/* Returns the input whose memory the output may take over: the larger one of the first two. */
+/* Returns the input whose memory the output may take over: one that nobody else holds, of those that are
+ * as large as the output. */
 static uint32_t
 pick_forwarded(const KernelContext *context)
 {
-    return context->input_count > 1 &&
-                   tensor_element_count(&context->inputs[0]) < tensor_element_count(&context->inputs[1])
-               ? 1
-               : 0;
+    uint32_t largest = 0;
+    for (uint32_t index = 1; index < context->input_count; index++) {
+        int64_t count = tensor_element_count(&context->inputs[index]);
+        int64_t largest_count = tensor_element_count(&context->inputs[largest]);
+        if (count > largest_count ||
+            (count == largest_count && !tensor_is_unique(&context->inputs[largest]))) {
+            largest = index;
+        }
+    }
+    return largest;
 }
 
 /* Returns true when no rule has to be asked for the result's shape, and no input is broadcast. */
@@ -78,29 +85,6 @@ has_one_shape(const KernelContext *context)
     return true;
 }
 
-/* Runs the loop once, over inputs that all have the output's shape. */
-static void
-run_straight(const KernelContext *context, Tensor *output, const float *parameters, ElementLoop loop)
-{
-    ElementRun run = {
-        .output = output->data, .count = tensor_element_count(output), .parameters = parameters};
-    for (uint32_t index = 0; index < context->input_count; index++) {
-        run.inputs[index] = context->inputs[index].data;
-        run.strides[index] = 1;
-    }
-    loop(&run);
-}
-
-static void
-run_broadcast(const KernelContext *context, Tensor *output, const float *parameters, ElementLoop loop)
-{
-    const Tensor *inputs[ELEMENT_INPUTS_MAX];
-    for (uint32_t index = 0; index < context->input_count; index++) {
-        inputs[index] = &context->inputs[index];
-    }
-    broadcast_run(inputs, (int)context->input_count, output, parameters, loop);
-}
-
 Status
 elementwise_compute(KernelContext *context, const Elementwise *function)
 {
@@ -110,14 +94,18 @@ elementwise_compute(KernelContext *context, const Elementwise *function)
     ElementLoop loop = function->loops[context->inputs[0].dtype];
     float parameters[COUNT_OF(function->parameters)];
     read_parameters(context->node, function, parameters);
+    uint32_t forwarded = pick_forwarded(context);
     Tensor *output = NULL;
     if (has_one_shape(context)) {
-        TRY(output_forward_shaped(context, 0, &context->inputs[0].shape, &output));
-        run_straight(context, output, parameters, loop);
+        TRY(output_forward_shaped(context, forwarded, &context->inputs[0].shape, &output));
     } else {
-        TRY(output_forward(context, pick_forwarded(context), &output));
-        run_broadcast(context, output, parameters, loop);
+        TRY(output_forward(context, forwarded, &output));
     }
+    const Tensor *inputs[ELEMENT_INPUTS_MAX];
+    for (uint32_t index = 0; index < context->input_count; index++) {
+        inputs[index] = &context->inputs[index];
+    }
+    broadcast_share(context->device, inputs, (int)context->input_count, output, parameters, loop);
     return STATUS_OK;
 }
 

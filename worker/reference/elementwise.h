@@ -29,8 +29,8 @@ typedef struct Elementwise {
 /* Returns whether all inputs are of one dtype, for which there is a loop. */
 bool elementwise_supports(const Elementwise *function, const Node *node);
 
-/* Computes a function of one to three inputs. INVALID_ARGUMENT for shapes that do not broadcast and for
- * refused values. */
+/* Computes a function of one to three inputs, on the device's threads when there are many elements.
+ * INVALID_ARGUMENT for shapes that do not broadcast and for refused values. */
 MUST_USE Status elementwise_compute(KernelContext *context, const Elementwise *function);
 
 /* INVALID_ARGUMENT when the last input has integers that the function refuses; elementwise_compute() calls
@@ -71,6 +71,23 @@ MUST_USE bool elementwise_describe_fold(
     {                                                                                                        \
         .op = (name), .supports = function##_supports, .compute = function##_compute,                        \
         .element = function##_element, .sharing = KERNEL_FORWARDS                                            \
+    }
+
+/* Defines kernel functions that fold any number of inputs from the left by an ELEMENTWISE() of two. */
+#define ELEMENTWISE_FOLD(function)                                                                           \
+    static Status function##_fold_compute(KernelContext *context)                                            \
+    {                                                                                                        \
+        return elementwise_fold(context, &function##_function);                                              \
+    }                                                                                                        \
+    static bool function##_fold_element(const Node *node, ElementFunction *ret_function)                     \
+    {                                                                                                        \
+        return elementwise_describe_fold(&function##_function, node, ret_function);                          \
+    }
+
+#define ELEMENTWISE_FOLD_KERNEL(name, function)                                                              \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_fold_compute,                   \
+        .element = function##_fold_element                                                                   \
     }
 
 /* Loop of one input: its element is `a` in the expression. */

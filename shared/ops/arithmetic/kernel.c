@@ -110,26 +110,9 @@ ELEMENTWISE(real_divide, ELEMENTWISE_REFUSES_ZERO, NULL, NULL)
 
 REALS(leaky, 0, a < 0 ? a * b : a, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a, ((void)b, a))
 
-/* Kernel functions that fold any number of inputs from the left. */
-#define FOLD(function)                                                                                       \
-    static Status function##_fold_compute(KernelContext *context)                                            \
-    {                                                                                                        \
-        return elementwise_fold(context, &function##_function);                                              \
-    }                                                                                                        \
-    static bool function##_fold_element(const Node *node, ElementFunction *ret_function)                     \
-    {                                                                                                        \
-        return elementwise_describe_fold(&function##_function, node, ret_function);                          \
-    }
-
-#define FOLD_KERNEL(name, function)                                                                          \
-    {                                                                                                        \
-        .op = (name), .supports = function##_supports, .compute = function##_fold_compute,                   \
-        .element = function##_fold_element                                                                   \
-    }
-
-FOLD(add)
-FOLD(maximum)
-FOLD(minimum)
+ELEMENTWISE_FOLD(add)
+ELEMENTWISE_FOLD(maximum)
+ELEMENTWISE_FOLD(minimum)
 
 /* A bias lies along the channels: the last dimension or, in NC… formats, the second. */
 static bool
@@ -289,11 +272,11 @@ static const Kernel arithmetic_kernels[] = {
     ELEMENTWISE_KERNEL("onnx::BitwiseOr", bitwise_or),
     ELEMENTWISE_KERNEL("onnx::BitwiseXor", bitwise_xor),
     ELEMENTWISE_KERNEL("onnx::PRelu", leaky),
-    FOLD_KERNEL("AddN", add),
-    FOLD_KERNEL("AccumulateNV2", add),
-    FOLD_KERNEL("onnx::Sum", add),
-    FOLD_KERNEL("onnx::Max", maximum),
-    FOLD_KERNEL("onnx::Min", minimum),
+    ELEMENTWISE_FOLD_KERNEL("AddN", add),
+    ELEMENTWISE_FOLD_KERNEL("AccumulateNV2", add),
+    ELEMENTWISE_FOLD_KERNEL("onnx::Sum", add),
+    ELEMENTWISE_FOLD_KERNEL("onnx::Max", maximum),
+    ELEMENTWISE_FOLD_KERNEL("onnx::Min", minimum),
     {.op = "BiasAdd",
         .supports = add_supports,
         .compute = bias_compute,

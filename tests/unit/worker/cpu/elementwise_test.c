@@ -3,6 +3,8 @@
 #include "tests/support/cmocka_all.h"
 
 #include "tests/support/partition_runs.h"
+#include "tests/support/reference_run.h"
+#include "worker/cpu/vector/isa.h"
 
 /* Computes each kernel's result by its definition. */
 static float
@@ -144,12 +146,16 @@ numbers_smaller_than_the_normal_ones_are_kept(void **state)
     fixture_end(&fixture);
 }
 
+/* What rounds once has the reference's bits. */
 static void
-every_function_has_the_bits_of_the_reference(void **state)
+every_exact_function_has_the_bits_of_the_reference(void **state)
 {
     (void)state;
     static const char *const ops[] = {"SquaredDifference(a, b)", "Maximum(a, b)", "Minimum(a, b)",
-        "ReluGrad(a, b)", "BiasAdd(a, b)", "Neg(a)", "Abs(a)", "Square(a)", "Relu(a)", "Relu6(a)"};
+        "ReluGrad(a, b)", "BiasAdd(a, b)", "Neg(a)", "Abs(a)", "Square(a)", "Relu(a)", "Relu6(a)", "Sqrt(a)",
+        "Rsqrt(a)", "Reciprocal(a)", "Floor(a)", "Ceil(a)", "Rint(a)", "LeakyRelu(a) alpha=0.25",
+        "onnx::PRelu(a, b)", "onnx::Max(a, b) N=2", "Softsign(a)", "onnx::ThresholdedRelu(a) alpha=0.5",
+        "onnx::HardSigmoid(a) alpha=0.25 beta=0.5"};
     static const Shape shapes[][2] = {
         {{.rank = 2, .dims = {1, 12}}, {.rank = 1, .dims = {12}}},
         {{.rank = 2, .dims = {13, 11}}, {.rank = 1, .dims = {11}}},
@@ -167,6 +173,149 @@ every_function_has_the_bits_of_the_reference(void **state)
             compare_with_reference(&fixture, text, &shapes[i][0], &shapes[i][1]);
         }
     }
+    fixture_end(&fixture);
+}
+
+static void
+clips_let_nan_pass_and_the_upper_limit_win(void **state)
+{
+    (void)state;
+    static const Shape shape = {.rank = 2, .dims = {5000, 12}};
+    static const float limits[][2] = {{-1, 6}, {2, -2}};
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    for (size_t index = 0; index < COUNT_OF(limits); index++) {
+        float low = limits[index][0];
+        float high = limits[index][1];
+        char text[256];
+        snprintf(text, sizeof text,
+            "a = _Arg() T=float32 index=0\nlow = Const() dtype=float32 value=float32(%g)\n"
+            "high = Const() dtype=float32 value=float32<1>(%g)\n"
+            "y = onnx::Clip(a, low, high) T=float32\nout = _Retval(y) T=float32 index=0\n",
+            (double)low, (double)high);
+        AUTO_PARTITION partition = fixture_compile(&fixture, text);
+        (void)fixture_fast_node(partition, "y");
+        RunOutcome outcome = {0};
+        Tensor x = extremes(&fixture, &shape, 1);
+        Tensor args[] = {tensor_ref(&x)};
+        fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+        assert_string_equal(outcome.message, "");
+        for (int64_t n = 0; n < tensor_element_count(&x); n++) {
+            float a = tensor_float(&x, n) < low ? low : tensor_float(&x, n);
+            float expected = a > high ? high : a;
+            float computed = tensor_float(&outcome.outputs[0], n);
+            assert_true(computed == expected || (isnan(computed) && isnan(expected)));
+        }
+        tensor_unref(&x);
+        outcome_clear(&outcome);
+        partition_unref(TAKE(partition));
+    }
+    fixture_end(&fixture);
+}
+
+/* A function that rounds more than once, and how far it may be from the reference: the error that
+ * vector/functions.h states, and half a unit by which the reference rounds. */
+typedef struct NearFunction {
+    const char *text;
+    float units_max; /* of the last place */
+} NearFunction;
+
+static const NearFunction NEAR_FUNCTIONS[] = {
+    {"Exp(a)", 1.6F},
+    {"Log(a)", 2},
+    {"Erf(a)", 1.7F},
+    {"Tanh(a)", 5.5F},
+    {"Sigmoid(a)", 3},
+    {"Elu(a)", 2.5F},
+    {"Selu(a)", 4},
+    {"onnx::Elu(a) alpha=0.5", 3},
+    {"onnx::Selu(a) alpha=0.5 gamma=2.0", 4},
+    {"onnx::HardSwish(a)", 2},
+    {"Pow(a, b)", 1},
+    {"SigmoidGrad(a, b)", 2},
+    {"TanhGrad(a, b)", 2},
+};
+
+static Tensor
+run_function(RunFixture *fixture, const char *function, const Shape *left, const Shape *right, bool is_fast)
+{
+    char text[256];
+    RunOutcome outcome = {0};
+    snprintf(text, sizeof text,
+        "a = _Arg() T=float32 index=0\nb = _Arg() T=float32 index=1\n"
+        "y = %s T=float32\nout = _Retval(y) T=float32 index=0\n",
+        function);
+    AUTO_PARTITION partition = fixture_compile(fixture, text);
+    const ScheduleNode *node = fixture_fast_node(partition, "y");
+    Tensor args[] = {extremes(fixture, left, 1), extremes(fixture, right, 5)};
+    Tensor output = {0};
+    if (is_fast) {
+        fixture_run(fixture, partition, NULL, args, 2, &outcome);
+        assert_string_equal(outcome.message, "");
+        output = tensor_ref(&outcome.outputs[0]);
+        outcome_clear(&outcome);
+    } else {
+        assert_status(
+            &fixture->call, STATUS_OK, reference_compute(&fixture->call, node->node, args, &output));
+        tensor_unref(&args[0]);
+        tensor_unref(&args[1]);
+    }
+    partition_unref(TAKE(partition));
+    return output;
+}
+
+static void
+assert_near(const NearFunction *function, float computed, float expected)
+{
+    bool is_equal = computed == expected || (isnan(computed) && isnan(expected));
+    float unit = nextafterf(fabsf(expected), INFINITY) - fabsf(expected);
+    if (!is_equal && !(fabsf(computed - expected) <= function->units_max * unit)) {
+        fail_msg("%s: %a, not %a", function->text, (double)computed, (double)expected);
+    }
+}
+
+static void
+other_functions_are_near_the_reference(void **state)
+{
+    (void)state;
+    static const Shape left = {.rank = 2, .dims = {60, 12}};
+    static const Shape right = {.rank = 1, .dims = {12}};
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    for (size_t index = 0; index < COUNT_OF(NEAR_FUNCTIONS); index++) {
+        const NearFunction *function = &NEAR_FUNCTIONS[index];
+        Tensor computed = run_function(&fixture, function->text, &left, &right, true);
+        Tensor expected = run_function(&fixture, function->text, &left, &right, false);
+        for (int64_t n = 0; n < tensor_element_count(&expected); n++) {
+            assert_near(function, tensor_float(&computed, n), tensor_float(&expected, n));
+        }
+        tensor_unref(&computed);
+        tensor_unref(&expected);
+    }
+    fixture_end(&fixture);
+}
+
+/* Instruction sets that the machine lacks are the next smaller one there. */
+static void
+every_instruction_set_gives_the_same_bits(void **state)
+{
+    (void)state;
+    static const CpuIsa isas[] = {CPU_ISA_PLAIN, CPU_ISA_AVX2, CPU_ISA_AVX512};
+    static const Shape left = {.rank = 2, .dims = {4000, 29}};
+    static const Shape right = {.rank = 1, .dims = {29}};
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    for (size_t index = 0; index < COUNT_OF(NEAR_FUNCTIONS); index++) {
+        Tensor expected = {0};
+        for (size_t isa = 0; isa < COUNT_OF(isas); isa++) {
+            cpu_isa_limit(isas[isa]);
+            Tensor output = run_function(&fixture, NEAR_FUNCTIONS[index].text, &left, &right, true);
+            assert_same_bits(&expected, &output);
+            tensor_unref(&output);
+        }
+        tensor_unref(&expected);
+    }
+    cpu_isa_limit(CPU_ISA_AVX512);
     fixture_end(&fixture);
 }
 
@@ -195,7 +344,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_has_the_bits_of_its_definition),
-        cmocka_unit_test(every_function_has_the_bits_of_the_reference),
+        cmocka_unit_test(every_exact_function_has_the_bits_of_the_reference),
+        cmocka_unit_test(clips_let_nan_pass_and_the_upper_limit_win),
+        cmocka_unit_test(other_functions_are_near_the_reference),
+        cmocka_unit_test(every_instruction_set_gives_the_same_bits),
         cmocka_unit_test(numbers_smaller_than_the_normal_ones_are_kept),
         cmocka_unit_test(a_bias_of_the_values_shape_is_refused),
     };
