@@ -103,6 +103,8 @@ serve(Call *call, const Config *config)
         .pepper = slice_from_string(config_secret(config, "pepper")),
         .is_open = strcmp(config_string(config, "auth"), "off") == 0,
         .outlasts_outage = strcmp(config_string(config, "database-outage"), "ready") == 0,
+        .workers_wanted = (size_t)config_integer(config, "workers-wanted"),
+        .worker_lease_ms = (uint64_t)config_integer(config, "worker-lease"),
         .worker_token = config_secret(config, "worker-token"),
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),
         .graph_cache_size = (size_t)config_integer(config, "graph-cache"),

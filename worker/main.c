@@ -8,26 +8,95 @@
 #include "shared/program/program.h"
 #include "worker/accelerator/accelerator.h"
 #include "worker/cpu/device.h"
+#include "worker/membership/membership.h"
 #include "worker/serve/probe.h"
 #include "worker/serve/server.h"
 #include "worker/serve/settings.h"
 
+/* For how long after it has announced its end a worker takes steps of gateways that have not heard of it. */
+enum { ANNOUNCE_MS = 250 };
+
+/* What a signal is to end. */
+typedef struct Service {
+    Worker *worker;
+    Membership *membership; /* NULL: gateways find the worker by themselves */
+} Service;
+
 static void
-run_worker(void *worker)
+run_worker(void *service)
 {
-    worker_run(worker);
+    worker_run(((const Service *)service)->worker);
 }
 
 static void
-stop_worker(void *worker, uint32_t grace_ms)
+announce_end(void *service)
 {
-    worker_stop(worker, grace_ms);
+    membership_announce(((const Service *)service)->membership);
+}
+
+static void
+stop_worker(void *service, uint32_t grace_ms)
+{
+    worker_stop(((const Service *)service)->worker, grace_ms);
 }
 
 static const char *
-find_worker_fault(void *worker)
+find_worker_fault(void *service)
 {
-    return worker_fault(worker);
+    return worker_fault(((const Service *)service)->worker);
+}
+
+/* Nobody can dial an address that stands for all of a machine's. */
+static Status
+find_address(Call *call, const Config *config, const Worker *worker, const char **ret_address)
+{
+    const char *advertised = config_string(config, "advertise");
+    *ret_address = advertised == NULL ? worker->address : advertised;
+    return !address_is_any(*ret_address)
+               ? STATUS_OK
+               : call_fail(call, STATUS_FAILED_PRECONDITION,
+                     "a worker that joins by --gateway tells where it is: '%s' is no address that others can "
+                     "connect to, --advertise names one",
+                     *ret_address);
+}
+
+/* Begins to join, if gateways are named. */
+static Status
+join_pool(Call *call, const Config *config, Service *service)
+{
+    const Worker *worker = service->worker;
+    MembershipOptions options = {
+        .token = config_secret(config, "token"),
+        .name = worker->name,
+        .incarnation = worker->incarnation,
+    };
+    options.gateway_count = config_list(config, "gateway", &options.gateways);
+    if (options.gateway_count == 0) {
+        return STATUS_OK;
+    }
+    TRY(find_address(call, config, worker, &options.address));
+    return membership_new(call, &options, &service->membership);
+}
+
+/* Serves as a member of the pool; leaves it when all steps have ended. */
+static Status
+serve_pool(Call *call, const Config *config, Worker *worker)
+{
+    Service service = {.worker = worker};
+    TRY(join_pool(call, config, &service));
+    ProgramServer server = {
+        .context = &service,
+        .address = worker->address,
+        .announce_ms = service.membership == NULL ? 0 : ANNOUNCE_MS,
+        .announce = announce_end,
+        .grace_ms = (uint32_t)config_integer(config, "grace"),
+        .run = run_worker,
+        .stop = stop_worker,
+        .fault = find_worker_fault,
+    };
+    Status status = program_serve(call, &server);
+    membership_free(service.membership);
+    return status;
 }
 
 static Status
@@ -52,15 +121,7 @@ serve_worker(Call *call, const Config *config, Device *host, const Accelerator *
         .grace_ms = (uint32_t)config_integer(config, "grace"),
     };
     TRY(worker_open(call, &options, host, &worker));
-    ProgramServer server = {
-        .context = worker,
-        .address = worker->address,
-        .grace_ms = options.grace_ms,
-        .run = run_worker,
-        .stop = stop_worker,
-        .fault = find_worker_fault,
-    };
-    Status status = program_serve(call, &server);
+    Status status = serve_pool(call, config, worker);
     worker_close(worker);
     return status;
 }

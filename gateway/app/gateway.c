@@ -51,8 +51,8 @@ struct Gateway {
     ConstantPieces *constants;
     GatewayLoop *loops[GATEWAY_LOOP_COUNT_MAX];
     int loop_count;
-    Upkeep *upkeep;
     WorkerPool *workers; /* on the first loop */
+    Upkeep *upkeep;
     MetricSources metrics;
 };
 
@@ -60,7 +60,8 @@ static bool
 queue_is_ready(void *context)
 {
     const Gateway *gateway = context;
-    return !replica_is_leaving(&gateway->replica) && worker_pool_serves(gateway->directory);
+    WorkersThere there;
+    return !replica_is_leaving(&gateway->replica) && worker_pool_serves(gateway->workers, &there);
 }
 
 static bool
@@ -85,6 +86,12 @@ static void
 queue_mail_begins(void *context)
 {
     replica_mail_begin(((const Gateway *)context)->mail);
+}
+
+static void
+look_at_workers(void *context)
+{
+    worker_pool_look(((const Gateway *)context)->workers);
 }
 
 static Status
@@ -148,6 +155,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
             .resident_weights = options->resident_weights,
             .traces = gateway->traces,
             .directory = gateway->directory,
+            .worker_lease_ms = options->worker_lease_ms,
             .mail = gateway->mail},
         .jobs = gateway->jobs,
         .admission = pool_lease_admission(gateway->pool),
@@ -213,7 +221,11 @@ open_blobs(Call *call, Gateway *gateway, const GatewayOptions *options)
 static Status
 open_caches(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
-    AuthOptions auth = {.pepper = options->pepper, .is_open = options->is_open};
+    AuthOptions auth = {
+        .pepper = options->pepper,
+        .is_open = options->is_open,
+        .worker_token = options->worker_token,
+    };
     gateway->auth = auth_new(&auth);
     gateway->directory = directory_new();
     gateway->sessions = session_cache_new();
@@ -302,6 +314,8 @@ open_steps(Call *call, Gateway *gateway, const GatewayOptions *options)
         .partials = gateway->partials,
         .auth = gateway->auth,
         .events = gateway->events,
+        .workers_changed = look_at_workers,
+        .context = gateway,
     };
     gateway->mail = replica_mail_new(&mail);
     bool is_whole = gateway->steps.outputs != NULL && gateway->steps.enqueuer != NULL &&
@@ -319,6 +333,7 @@ open_workers(Call *call, Gateway *gateway, const GatewayOptions *options)
         .addresses = options->workers,
         .address_count = options->worker_count,
         .upstream = upstream_options(options),
+        .workers_wanted = options->workers_wanted,
     };
     return worker_pool_start(call, &workers, &gateway->workers);
 }
@@ -357,8 +372,8 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     TRY(open_threads(call, gateway, options));
     TRY(open_steps(call, gateway, options));
     TRY(open_loops(call, gateway, options));
+    TRY(open_workers(call, gateway, options)); /* first: the queue's threads ask for them */
     TRY(open_queue(call, gateway, options));
-    TRY(open_workers(call, gateway, options));
     TRY(pool_lease_start(call, gateway->pool));
     complete_parts(gateway);
     return STATUS_OK;

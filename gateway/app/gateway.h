@@ -28,6 +28,8 @@ typedef struct GatewayOptions {
     Origins origins;      /* of browsers' pages that may read replies */
     const Slice *workers; /* addresses */
     size_t worker_count;
+    size_t workers_wanted;    /* that serve before the gateway is ready */
+    uint64_t worker_lease_ms; /* of a worker that has joined */
     const char *worker_token; /* NULL: none */
     size_t tensor_size_max;
     size_t graph_cache_size;

@@ -16,7 +16,9 @@ static AuthorizeAnswer
 authorize_request(
     const Parts *parts, const Request *request, const Credentials *credentials, Principal *ret_principal)
 {
-    (void)request;
+    if (request->handler->access == ACCESS_WORKER) {
+        return auth_admit_worker(parts->auth, credentials);
+    }
     return auth_look_up(parts->auth, credentials, ret_principal);
 }
 

@@ -1,6 +1,7 @@
 #include "gateway/app/settings.h"
 
 #include "gateway/app/gateway.h"
+#include "gateway/dispatch/directory.h"
 
 static const SettingDefinition definitions[] = {
     {.name = "listen",
@@ -26,8 +27,23 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_LIST,
         .default_value = "",
         .meaning = "addresses of workers, host:port, or dns:name:port for all that a name stands for; "
-                   "separated by commas"},
-    {.name = "worker-token", .type = SETTING_SECRET, .meaning = "shared secret that workers ask for"},
+                   "separated by commas; others join by themselves"},
+    {.name = "workers-wanted",
+        .type = SETTING_INTEGER,
+        .default_value = "1",
+        .unit = "workers",
+        .minimum = 1,
+        .maximum = WORKER_COUNT_MAX,
+        .meaning = "workers that must serve before the gateway is ready; once they have, one will do"},
+    {.name = "worker-lease",
+        .type = SETTING_DURATION,
+        .default_value = "15s",
+        .minimum = 3000,
+        .maximum = 3600000,
+        .meaning = "how long a worker that has joined by itself stays on the list when it is not heard of"},
+    {.name = "worker-token",
+        .type = SETTING_SECRET,
+        .meaning = "shared secret that workers ask for, and show when they join"},
     {.name = "pepper", .type = SETTING_SECRET, .meaning = "secret that hashes of API keys are made with"},
     {.name = "loops",
         .type = SETTING_INTEGER,

@@ -14,6 +14,7 @@
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
+#include "shared/crypto/digest.h"
 
 enum {
     VERIFY_MS = 10000, /* the time in which the database must answer */
@@ -193,6 +194,18 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
     }
     *ret_principal = remembered.principal;
     return AUTHORIZE_ALLOWED;
+}
+
+AuthorizeAnswer
+auth_admit_worker(const Auth *auth, const Credentials *credentials)
+{
+    const char *token = auth->options.worker_token;
+    if (token == NULL) {
+        return auth->options.is_open ? AUTHORIZE_ALLOWED : AUTHORIZE_DENIED;
+    }
+    bool is_it = credentials->scheme == CREDENTIALS_BEARER &&
+                 constant_time_equal(credentials->secret, slice_from_string(token));
+    return is_it ? AUTHORIZE_ALLOWED : AUTHORIZE_DENIED;
 }
 
 /* Returns the tenant's rate, or NULL without memory: then nothing is counted. */

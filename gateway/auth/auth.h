@@ -24,6 +24,7 @@ typedef struct Auth Auth;
 typedef struct AuthOptions {
     Slice pepper; /* of the keys' hashes; outlives the Auth */
     bool is_open; /* --auth=off */
+    const char *worker_token; /* that workers show; NULL: none may join, unless is_open */
 } AuthOptions;
 
 /* NULL without memory. */
@@ -32,6 +33,9 @@ void auth_free(Auth *auth); /* NULL is allowed */
 
 /* Says what is remembered of the credentials. */
 AuthorizeAnswer auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principal);
+
+/* Says whether the credentials are the workers' token. No API key will do. */
+AuthorizeAnswer auth_admit_worker(const Auth *auth, const Credentials *credentials);
 
 /* Asks the database about the credentials of all items with one statement, and remembers the answers. */
 void auth_verify(Auth *auth, JobContext *context, AuthorizeItem *items, size_t count);

@@ -1,1 +1,1 @@
-$(call module,gateway/auth,shared/base gateway/domain gateway/store gateway/jobs gateway/http)
+$(call module,gateway/auth,shared/base shared/crypto gateway/domain gateway/store gateway/jobs gateway/http)

@@ -270,6 +270,7 @@ roster_copy(const Roster *list)
 {
     Roster *copy = roster_new(list->count, list->device_count);
     if (copy != NULL) {
+        copy->epoch = list->epoch;
         memcpy(copy->workers, list->workers, list->count * sizeof list->workers[0]);
         memcpy(copy->devices, list->devices, list->device_count * sizeof *list->devices);
         for (size_t index = 0; index < copy->count; index++) {

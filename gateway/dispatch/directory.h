@@ -39,6 +39,7 @@ typedef struct WorkerInfo {
     bool has_gpu;          /* one that is in service */
     uint64_t gpu_memory;   /* bytes that it may use; 0: it has none in service */
     GpuFacts *gpu;         /* the roster holds a reference; NULL: the worker tells nothing */
+    bool has_joined;       /* by itself; false: it is configured */
     int64_t running_count; /* running steps by the worker's own count */
     size_t device_first;   /* its devices are in the list of the roster (roster_devices()) */
     size_t device_count;   /* at most WIRE_DEVICE_COUNT_MAX */
@@ -46,6 +47,7 @@ typedef struct WorkerInfo {
 
 typedef struct Roster {
     int32_t reference_count; /* atomic */
+    int64_t epoch;           /* rises with every change among the workers that join by themselves */
     size_t count;
     size_t device_count;
     WorkerDevice *devices; /* of all workers */

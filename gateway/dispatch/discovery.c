@@ -49,6 +49,7 @@ struct Discovery {
     Timer resolve_timer;
     Timer publish_timer;
     uint64_t published_ns; /* 0: never */
+    int64_t epoch;         /* of those that have joined */
     size_t poll_position;  /* of the next target to be polled */
     Map *names;            /* name → Target that has answered so */
     size_t target_count;
@@ -111,6 +112,7 @@ publish_roster(Discovery *discovery)
         return; /* the last list stays in force; the next change or round of polls publishes */
     }
     list->count = list->device_count = 0;
+    list->epoch = discovery->epoch;
     for (size_t index = 0; index < count; index++) {
         roster_add(list, targets[index]);
     }
@@ -401,6 +403,7 @@ target_add(Discovery *discovery, size_t entry, Slice address)
     target->entry = entry;
     target->info.task = -1;
     target->info.state = WORKER_LOST;
+    target->info.has_joined = entry == discovery->options.address_count;
     copy_text(target->info.address, sizeof target->info.address, address);
     discovery->targets[discovery->target_count++] = target;
     return true;
@@ -451,11 +454,9 @@ keep_present(Discovery *discovery, size_t entry, Map *map)
     }
 }
 
-void
-discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *addresses, size_t address_count)
+static void
+set_addresses(Discovery *discovery, size_t entry, const Slice *addresses, size_t address_count)
 {
-    assert(entry < discovery->options.address_count);
-
     AUTO_MAP map = map_new();
     if (map == NULL || !map_addresses(map, addresses, address_count)) {
         return; /* the name is resolved again in a moment */
@@ -472,6 +473,72 @@ discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *address
         }
     }
     if (has_changed) {
+        publish_change(discovery);
+    }
+}
+
+void
+discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *addresses, size_t address_count)
+{
+    assert(entry < discovery->options.address_count);
+
+    set_addresses(discovery, entry, addresses, address_count);
+}
+
+/* Returns the configured addresses as a map; NULL without memory. */
+static Map *
+map_configured(const Discovery *discovery)
+{
+    Map *map = map_new();
+    for (size_t index = 0; map != NULL && index < discovery->target_count; index++) {
+        const WorkerInfo *info = &discovery->targets[index]->info;
+        if (!info->has_joined && !map_put(map, slice_from_string(info->address), &present)) {
+            map_free(TAKE(map));
+        }
+    }
+    return map;
+}
+
+/* Polls members that are not the life which has answered last. */
+static void
+poll_lives(const Discovery *discovery, DiscoveryMember *members, size_t member_count)
+{
+    AUTO_MAP by_address = map_new();
+    for (size_t index = 0; by_address != NULL && index < member_count; index++) {
+        /* A member that there is no memory for is polled when its turn comes. */
+        (void)!map_put(by_address, members[index].address, &members[index]);
+    }
+    for (size_t index = 0; by_address != NULL && index < discovery->target_count; index++) {
+        Target *target = discovery->targets[index];
+        const DiscoveryMember *member = map_get(by_address, slice_from_string(target->info.address));
+        if (member != NULL && target->call == NULL &&
+            !slice_equals_string(member->incarnation, target->info.incarnation)) {
+            target_poll(target);
+        }
+    }
+}
+
+void
+discovery_set_members(
+    Discovery *discovery, int64_t epoch, DiscoveryMember *members, size_t member_count)
+{
+    assert(member_count <= WORKER_COUNT_MAX);
+
+    Slice addresses[WORKER_COUNT_MAX] = {0};
+    size_t count = 0;
+    AUTO_MAP configured = map_configured(discovery);
+    if (configured == NULL) {
+        return; /* they are told again in a moment */
+    }
+    for (size_t index = 0; index < member_count; index++) {
+        if (map_get(configured, members[index].address) == NULL) {
+            addresses[count++] = members[index].address;
+        }
+    }
+    set_addresses(discovery, discovery->options.address_count, addresses, count);
+    poll_lives(discovery, members, member_count);
+    if (discovery->epoch != epoch) {
+        discovery->epoch = epoch;
         publish_change(discovery);
     }
 }

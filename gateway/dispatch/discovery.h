@@ -1,5 +1,6 @@
-/* Discovery asks every configured worker for its status, once a second, and publishes a list of workers.
- * After three misses, or as a new incarnation, a worker counts as lost until it answers again.
+/* Discovery asks every worker that is configured or has joined for its status, once a second, and publishes a
+ * list of workers. After three misses, or as a new incarnation, a worker counts as lost until it answers
+ * again.
  *
  * Ownership: the discovery owns its poll calls; it publishes into a Directory that outlives it.
  * Threads:   one loop's thread.
@@ -35,6 +36,17 @@ void discovery_stop(Discovery *discovery); /* NULL is allowed */
 /* Sets the addresses of a "dns:" entry: new workers are polled at once, missing ones are forgotten. */
 void discovery_set_addresses(
     Discovery *discovery, size_t entry, const Slice *addresses, size_t address_count);
+
+/* A worker that has joined by itself. */
+typedef struct DiscoveryMember {
+    Slice address;
+    Slice incarnation; /* of the life that has joined */
+} DiscoveryMember;
+
+/* Sets which workers have joined: those that are new, or live anew, are polled at once, missing ones are
+ * forgotten. One whose address is configured as well stays when it leaves. */
+void discovery_set_members(
+    Discovery *discovery, int64_t epoch, DiscoveryMember *members, size_t member_count);
 
 /* Sets the task number of the worker of this name, as kept in the database. */
 void discovery_set_task(Discovery *discovery, const char *name, int32_t task);

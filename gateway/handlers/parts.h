@@ -42,6 +42,7 @@ struct Parts {
     TraceCache *traces;         /* gateway/traces/trace_cache.h */
     Directory *directory;       /* gateway/dispatch/directory.h */
     WorkerPool *workers;        /* gateway/workers/worker_pool.h */
+    uint64_t worker_lease_ms;   /* --worker-lease */
     QueueRunner *queue;         /* gateway/queue/runner.h */
     ReplicaMail *mail;          /* gateway/replicas/replica_mail.h */
     TenantMemory *outputs;      /* gateway/http/tenant_memory.h */

@@ -29,6 +29,10 @@ authorization_conclude(Exchange *exchange)
 static Status
 fail_credentials(Exchange *exchange)
 {
+    if (exchange->request.handler->access == ACCESS_WORKER) {
+        return call_fail(&exchange->call, STATUS_UNAUTHENTICATED,
+            "workers join with the token of --worker-token-file, 'Authorization: Bearer <token>'");
+    }
     return exchange->credentials.scheme == CREDENTIALS_NONE
                ? call_fail(&exchange->call, STATUS_UNAUTHENTICATED,
                      "credentials are required: 'Authorization: Bearer <key>'")

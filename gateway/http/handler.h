@@ -31,6 +31,7 @@ typedef enum Access {
     ACCESS_PUBLIC,   /* no credentials are asked for; the principal is empty */
     ACCESS_TENANT,   /* any principal */
     ACCESS_OPERATOR, /* principals with the operator role; others get 404 */
+    ACCESS_WORKER,   /* who shows the workers' token, and no key; the principal is empty */
 } Access;
 
 /* A receiver of the body piece by piece as it arrives, on the loop thread, so that it is never held twice.

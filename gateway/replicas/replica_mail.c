@@ -43,7 +43,8 @@ typedef struct Question {
 ReplicaMail *
 replica_mail_new(const ReplicaMailOptions *options)
 {
-    assert(options->steps != NULL && options->partials != NULL && options->jobs != NULL);
+    assert(options->steps != NULL && options->partials != NULL && options->jobs != NULL &&
+           options->workers_changed != NULL);
 
     ReplicaMail *mail = memory_new(1, sizeof *mail);
     if (mail == NULL) {
@@ -399,12 +400,20 @@ take_doubt(ReplicaMail *mail, const Slice *words)
     event_feed_end_key(mail->parts.events, slice_of(NULL, 0));
 }
 
+static void
+take_workers(ReplicaMail *mail, const Slice *words)
+{
+    (void)words;
+    mail->parts.workers_changed(mail->parts.context);
+}
+
 /* The first time, streams are as old as the gateway: only later ones may have lost the message that ends
  * them. */
 void
 replica_mail_begin(ReplicaMail *mail)
 {
     auth_doubt(mail->parts.auth);
+    mail->parts.workers_changed(mail->parts.context);
     if (mail->has_begun) {
         event_feed_end_key(mail->parts.events, slice_of(NULL, 0));
     }
@@ -425,6 +434,7 @@ replica_mail_receive(ReplicaMail *mail, const char *text)
         {"forgotten", 5, take_forgotten},
         {"revoked", 2, take_revoked},
         {"doubt", 2, take_doubt},
+        {"workers", 2, take_workers},
     };
     Slice words[WORDS_MAX] = {0};
     Slice rest = slice_from_string(text);

@@ -15,6 +15,10 @@
  *     revoked KEY
  *     doubt keys                             of a tenant that was disabled
  *
+ * and of workers that join, leave or are marked (migrations/0020_membership.sql):
+ *
+ *     workers changed
+ *
  * Nobody answers that it does not run a step: silence for ASKED_ANSWER_MS is the answer. That is longer
  * than the record of a step that has just ended is on its way (RECORD_DELAY_MS). A gateway that is alone
  * asks nobody.
@@ -42,6 +46,9 @@ typedef struct ReplicaMailOptions {
     PartialTable *partials;
     Auth *auth;
     EventFeed *events;
+    /* Called on the listening thread when workers have come or gone, or may have. */
+    void (*workers_changed)(void *context);
+    void *context;
 } ReplicaMailOptions;
 
 typedef struct GraphName {

@@ -80,6 +80,7 @@ worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *d
     json_member_string(writer, "address", worker->address);
     json_member_string(writer, "incarnation", worker->incarnation);
     json_member_string(writer, "state", state_name(worker->state));
+    json_member_boolean(writer, "joined", worker->has_joined);
     json_member_int64(writer, "running", worker->running_count);
     json_write_name(writer, "devices");
     json_write_array_begin(writer);

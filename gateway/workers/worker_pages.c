@@ -96,8 +96,22 @@ page_read(Call *call, const Request *request, const Limits *limits, PoolPage *re
 
 typedef struct PageKind {
     const char *member; /* of the answer: the list */
+    bool has_epoch;     /* stands in front of the list */
     void (*write)(PoolPage *page, const WorkerInfo *worker, const WorkerDevice *devices);
 } PageKind;
+
+static JsonWriter
+begin_page(Response *response, const PageKind *kind, const Roster *roster)
+{
+    JsonWriter writer = json_writer(response_json(response));
+    json_write_object_begin(&writer);
+    if (kind->has_epoch) {
+        json_member_int64(&writer, "epoch", roster->epoch);
+    }
+    json_write_name(&writer, kind->member);
+    json_write_array_begin(&writer);
+    return writer;
+}
 
 static Status
 answer_page(Call *call, const Request *request, Response *response, Directory *directory,
@@ -106,7 +120,7 @@ answer_page(Call *call, const Request *request, Response *response, Directory *d
     PoolPage page;
     TRY(page_read(call, request, limits, &page));
     Roster *roster = directory_take(directory);
-    page.writer = paging_begin(response, kind->member);
+    page.writer = begin_page(response, kind, roster);
     for (size_t index = 0; index < roster->count && !page.is_cut; index++) {
         kind->write(&page, &roster->workers[index], roster_devices(roster, &roster->workers[index]));
     }
@@ -120,7 +134,7 @@ Status
 workers_answer(
     Call *call, const Request *request, Response *response, Directory *directory, const Limits *limits)
 {
-    static const PageKind kind = {"workers", write_worker};
+    static const PageKind kind = {.member = "workers", .has_epoch = true, .write = write_worker};
     return answer_page(call, request, response, directory, limits, &kind);
 }
 
@@ -128,6 +142,6 @@ Status
 devices_answer(
     Call *call, const Request *request, Response *response, Directory *directory, const Limits *limits)
 {
-    static const PageKind kind = {"devices", write_devices};
+    static const PageKind kind = {.member = "devices", .write = write_devices};
     return answer_page(call, request, response, directory, limits, &kind);
 }

@@ -10,6 +10,7 @@
 #include "gateway/jobs/job_context.h"
 #include "gateway/jobs/job_pool.h"
 #include "gateway/store/workers.h"
+#include "gateway/workers/members.h"
 #include "shared/base/atomic.h"
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
@@ -27,7 +28,7 @@ enum {
 };
 
 struct WorkerPool {
-    Job job; /* first: reads the drain marks */
+    Job job; /* first: reads the drain marks, and who has joined */
     Loop *loop;
     JobPool *jobs;
     JobPool *resolver; /* one thread, so that a name server that is gone keeps no job thread waiting */
@@ -39,8 +40,12 @@ struct WorkerPool {
     bool is_looking;
     bool looks_again; /* a mark was set while a look was under way */
     bool has_stopped; /* atomic */
-    Arena *arena;     /* holds `workers` */
+    Arena *arena;     /* holds `workers` and the list of `members` */
     WorkerList workers;
+    Members members;
+    bool has_members; /* they could be read */
+    size_t workers_wanted;
+    bool has_been_whole; /* atomic: so many served once */
     Buffer seen;   /* WorkerInfo[]: those whose task numbers are to be looked up next */
     Task ask;      /* deferred to the end of the turn: workers of one turn are looked up together */
     bool is_asked; /* `ask` is deferred, or a look-up under way */
@@ -261,16 +266,25 @@ look_up_name(void *context, size_t entry, Slice name_and_port)
     }
 }
 
+static Status
+read_lists(Call *call, JobContext *context, WorkerPool *pool)
+{
+    Store *store = NULL;
+    TRY(job_store(call, context, STORE_ROLE_QUEUE, &store));
+    TRY(members_read(call, store, &pool->members));
+    pool->has_members = true;
+    return workers_list(call, store, &pool->workers);
+}
+
 static void
 read_marks(Job *job, JobContext *context)
 {
     WorkerPool *pool = (WorkerPool *)(void *)job;
     Call call = {.arena = pool->arena, .deadline_ns = store_deadline_ns()};
-    Store *store = NULL;
-    bool is_read = job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
-                   workers_list(&call, store, &pool->workers) == STATUS_OK;
-    if (!is_read) {
-        log_failure(LOG_WARNING, "the workers' drain marks could not be read", &call);
+    pool->has_members = false;
+    if (read_lists(&call, context, pool) != STATUS_OK) {
+        lease_watch_break(&pool->members.watch);
+        log_failure(LOG_WARNING, "who has joined, and the workers' drain marks, could not be read", &call);
     }
 }
 
@@ -312,10 +326,30 @@ renew_workers(WorkerPool *pool)
     roster_unref(roster);
 }
 
+/* Tells discovery who has joined, and looks again when the next lease could lapse. */
+static void
+tell_members(WorkerPool *pool)
+{
+    DiscoveryMember members[WORKER_COUNT_MAX];
+    const WorkerLeaseList *list = &pool->members.list;
+    for (size_t index = 0; index < list->count; index++) {
+        members[index] = (DiscoveryMember){.address = slice_from_string(list->items[index].address),
+            .incarnation = slice_from_string(list->items[index].incarnation)};
+    }
+    discovery_set_members(pool->discovery, list->epoch, members, list->count);
+    if (pool->members.due_ms < WORKER_MARKS_MS) {
+        timer_set(pool->loop, &pool->timer,
+            loop_now_ns(pool->loop) + (pool->members.due_ms + 1) * CLOCK_NS_PER_MS);
+    }
+}
+
 static void
 tell_marks(Job *job)
 {
     WorkerPool *pool = (WorkerPool *)(void *)job;
+    if (!pool->has_stopped && pool->has_members) {
+        tell_members(pool);
+    }
     for (size_t index = 0; index < pool->workers.count && !pool->has_stopped; index++) {
         const WorkerRecord *worker = &pool->workers.items[index];
         discovery_set_draining(pool->discovery, worker->name, worker->is_draining);
@@ -370,6 +404,7 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
     pool->timer.fire = look_when_due;
     pool->look.run = look_on_loop;
     pool->ask.run = ask_tasks;
+    pool->workers_wanted = options->workers_wanted;
     *ret_pool = pool; /* job threads and discovery point to it from here on */
     DiscoveryOptions discovery = {
         .addresses = options->addresses,
@@ -382,7 +417,7 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
     TRY(job_pool_new(
         call, &(JobPoolOptions){.thread_count = 1, .queue_max = RESOLUTIONS_MAX}, &pool->resolver));
     TRY(discovery_start(call, options->loop, options->directory, &discovery, &pool->discovery));
-    set_timer(pool);
+    timer_set(pool->loop, &pool->timer, loop_now_ns(pool->loop));
     return STATUS_OK;
 }
 
@@ -416,16 +451,28 @@ worker_pool_free(WorkerPool *pool)
     }
 }
 
-bool
-worker_pool_serves(Directory *directory)
+static size_t
+count_serving(Directory *directory)
 {
     Roster *roster = directory_take(directory);
-    bool is_serving = false;
+    size_t count = 0;
     for (size_t index = 0; index < roster->count; index++) {
-        is_serving = is_serving || roster->workers[index].state == WORKER_SERVING;
+        count += roster->workers[index].state == WORKER_SERVING;
     }
     roster_unref(roster);
-    return is_serving;
+    return count;
+}
+
+bool
+worker_pool_serves(WorkerPool *pool, WorkersThere *ret_there)
+{
+    size_t count = count_serving(pool->directory);
+    if (count >= pool->workers_wanted) {
+        atomic_store_release(&pool->has_been_whole, true);
+    }
+    bool is_whole = atomic_load_acquire(&pool->has_been_whole);
+    *ret_there = (WorkersThere){.count = count, .wanted = is_whole ? 1 : pool->workers_wanted};
+    return count >= ret_there->wanted;
 }
 
 double

@@ -84,6 +84,19 @@ address_is_loopback(const char *address)
     return strcmp(parts.host, "localhost") == 0;
 }
 
+bool
+address_is_any(const char *address)
+{
+    HostPort parts;
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (!split_address(slice_from_string(address), &parts)) {
+        return false;
+    }
+    return (inet_pton(AF_INET, parts.host, &v4) == 1 && v4.s_addr == INADDR_ANY) ||
+           (inet_pton(AF_INET6, parts.host, &v6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&v6));
+}
+
 static Status
 address_resolve(Call *call, const char *address, int flags, struct addrinfo **ret_found)
 {

@@ -36,3 +36,6 @@ void socket_close(int fd); /* -1 is allowed */
 
 /* Tells whether the host is 127.0.0.0/8, ::1 or "localhost"; nothing is looked up. */
 bool address_is_loopback(const char *address);
+
+/* Tells whether the host is 0.0.0.0 or ::, which stand for all addresses of a machine. */
+bool address_is_any(const char *address);

@@ -16,6 +16,7 @@ typedef enum Kind {
     OWN,      /* the caller's own list or new thing: shows nothing of another tenant */
     SHARED,   /* the same for all tenants: workers, devices, limits */
     OPERATOR, /* other keys get 404 */
+    WORKER,   /* no key opens it: the workers' token does */
 } Kind;
 
 typedef struct Case {
@@ -34,6 +35,7 @@ static const char addition[] = "{\"node\":[{\"name\":\"z\",\"op\":\"Identity\",\
 static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"trace\":\"partition\"}}";
 static const char partial_run[] =
     "{\"feeds\":[\"x\"],\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":60000}}";
+static const char join[] = "{\"address\":\"127.0.0.1:9\",\"incarnation\":\"0123456789abcdef\"}";
 static const char stage[] = "{\"feeds\":{\"x\":1}}";
 
 /* The .npy file of the number 1. */
@@ -80,6 +82,8 @@ static const Case cases[] = {
     {"getTensor", OWNED, NOTHING, NULL},
     {"getWorker", SHARED, NOTHING, NULL},
     {"index", PUBLIC, NOTHING, NULL},
+    {"joinWorker", WORKER, TEXT(join), NULL},
+    {"leaveWorker", WORKER, NOTHING, NULL},
     {"listDevices", SHARED, NOTHING, NULL},
     {"listGraphs", OWNED, NOTHING, NULL},
     {"listJobs", OWN, NOTHING, NULL},
@@ -258,6 +262,7 @@ every_case_is_a_route(void **state)
         const Case *given = case_find(handler_table[index]);
         assert_int_equal(given->kind == PUBLIC, handler_table[index]->access == ACCESS_PUBLIC);
         assert_int_equal(given->kind == OPERATOR, handler_table[index]->access == ACCESS_OPERATOR);
+        assert_int_equal(given->kind == WORKER, handler_table[index]->access == ACCESS_WORKER);
     }
     assert_int_equal(COUNT_OF(cases), handler_table_count);
 }
@@ -376,6 +381,22 @@ operator_routes_are_not_there_for_tenants(void **state)
 }
 
 static void
+no_key_makes_a_worker(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    for (size_t index = 0; index < handler_table_count; index++) {
+        const Handler *handler = handler_table[index];
+        if (case_find(handler)->kind == WORKER) {
+            assert_answer(handler, owner, 401);
+            assert_answer(handler, operator_key, 401);
+            count++;
+        }
+    }
+    assert_true(count > 0);
+}
+
+static void
 what_all_tenants_share_is_the_same_for_all(void **state)
 {
     (void)state;
@@ -471,6 +492,7 @@ main(void)
         cmocka_unit_test(every_route_but_the_public_asks_for_a_key),
         cmocka_unit_test(a_known_id_with_another_secret_is_refused),
         cmocka_unit_test(operator_routes_are_not_there_for_tenants),
+        cmocka_unit_test(no_key_makes_a_worker),
         cmocka_unit_test(what_all_tenants_share_is_the_same_for_all),
         cmocka_unit_test(a_revoked_key_is_refused_at_once_by_every_gateway),
         cmocka_unit_test(a_revoked_key_of_which_no_gateway_was_told_is_refused_soon),

@@ -100,10 +100,11 @@ def command(*arguments):
 
 
 class Program:
-    """One of our programs, listening on a port that the kernel chose. `variables`: more of its environment."""
+    """One of our programs, listening on a port that the kernel chose. `variables`: more of its environment; `log`: a file,
+    open for writing, that its log goes to."""
 
-    def __init__(self, name, *arguments, variables=None):
-        errors = None if os.environ.get("TEST_VERBOSE") else subprocess.DEVNULL
+    def __init__(self, name, *arguments, variables=None, log=None):
+        errors = log or (None if os.environ.get("TEST_VERBOSE") else subprocess.DEVNULL)
         self._process = subprocess.Popen([_path(name), *arguments], stdout=subprocess.PIPE, stderr=errors, text=True,
                                          env={**os.environ, **(variables or {})})
         line = self._process.stdout.readline()

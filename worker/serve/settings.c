@@ -10,6 +10,15 @@ static const SettingDefinition definitions[] = {
     {.name = "name",
         .type = SETTING_STRING,
         .meaning = "name of this worker, unique in its pool and kept over restarts; default: its address"},
+    {.name = "gateway",
+        .type = SETTING_LIST,
+        .default_value = "",
+        .meaning = "URLs of gateways, http://host:port, whose pool this worker joins by itself, separated by "
+                   "commas; any of them will do; default: it is on their lists, or nowhere"},
+    {.name = "advertise",
+        .type = SETTING_STRING,
+        .meaning = "address under which it joins, numbers and a port, for gateways and workers to connect to; "
+                   "default: `listen`"},
     {.name = "token",
         .type = SETTING_SECRET,
         .meaning = "shared secret that gateways and workers show each other"},

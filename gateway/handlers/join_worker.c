@@ -1,0 +1,89 @@
+/* joinWorker: a worker joins the pool, or says that it is still there, by the same request. Its lease is kept
+ * in the database, which tells all gateways of a change; each then polls the worker as one of its list. The
+ * name belongs to the life that has it, until that is lost or has left. */
+#include <string.h>
+
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
+#include "gateway/jobs/job_context.h"
+#include "gateway/workers/worker_join.h"
+#include "shared/json/writer.h"
+#include "shared/telemetry/log.h"
+
+/* What this gateway knows of the worker that has the name. */
+typedef struct Namesake {
+    bool is_lost;
+    bool is_another; /* it lives, elsewhere */
+    char address[ADDRESS_TEXT_SIZE]; /* "": it does not know it */
+} Namesake;
+
+/* Fails when the list has no room for a worker that is new. */
+static Status
+find_namesake(Call *call, const Parts *parts, const WorkerLease *lease, Namesake *ret_namesake)
+{
+    Roster *roster = directory_take(parts->directory);
+    const WorkerInfo *known = roster_find_name(roster, slice_from_string(lease->name));
+    bool is_full = known == NULL && roster->count >= WORKER_COUNT_MAX;
+    *ret_namesake = (Namesake){0};
+    if (known != NULL) {
+        ret_namesake->is_lost = known->state == WORKER_LOST;
+        ret_namesake->is_another = !ret_namesake->is_lost &&
+                                   strcmp(known->incarnation, lease->incarnation) != 0 &&
+                                   strcmp(known->address, lease->address) != 0;
+        memcpy(ret_namesake->address, known->address, sizeof ret_namesake->address);
+    }
+    roster_unref(roster);
+    return is_full ? call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the pool has %d workers, the most it may",
+                         WORKER_COUNT_MAX)
+                   : STATUS_OK;
+}
+
+static Status
+refuse_namesake(Call *call, const WorkerLease *lease, const Namesake *namesake)
+{
+    log_event(LOG_ERROR, "two workers have one name, the second may not join", log_text("name", lease->name),
+        log_text("first", namesake->address), log_text("second", lease->address));
+    return call_fail(call, STATUS_ALREADY_EXISTS, "another worker named '%s' has joined%s%s, and is not lost",
+        lease->name, namesake->address[0] == '\0' ? "" : " from ", namesake->address);
+}
+
+static Status
+run_join_worker(Call *call, const Request *request, Response *response)
+{
+    const Parts *parts = request->parts;
+    WorkerJoin join;
+    Namesake namesake;
+    Store *store = NULL;
+    bool is_held = false;
+    TRY(worker_join_read(call, request, &join));
+    TRY(find_namesake(call, parts, &join.lease, &namesake));
+    join.lease.lease_ms = (int64_t)parts->worker_lease_ms;
+    if (namesake.is_another) {
+        return refuse_namesake(call, &join.lease, &namesake);
+    }
+    TRY(job_store(call, request->job_context, STORE_ROLE_QUEUE, &store));
+    TRY(worker_leases_put(call, store, &join.lease, namesake.is_lost, &is_held));
+    if (!is_held) {
+        return refuse_namesake(call, &join.lease, &namesake);
+    }
+    if (join.is_leaving) {
+        TRY(worker_mark_leaving(call, store, join.lease.name, join.lease.incarnation));
+    }
+    JsonWriter writer = json_writer(response_json(response));
+    json_write_object_begin(&writer);
+    json_member_int64(&writer, "lease_ms", join.lease.lease_ms);
+    json_write_object_end(&writer);
+    return STATUS_OK;
+}
+
+static const char *const body_types[] = {"application/json", NULL};
+
+HANDLER(join_worker) = {
+    .operation_id = "joinWorker",
+    .method = "PUT",
+    .path = "/api/v1/workers/{worker}",
+    .access = ACCESS_WORKER,
+    .body_size_max = 4096,
+    .body_types = body_types,
+    .run = run_join_worker,
+};

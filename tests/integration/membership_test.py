@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Workers that join by themselves: they serve at once, leave without a failed step, and are taken off when they are killed; no
+outage of a gateway or of PostgreSQL costs a worker its place."""
+
+import contextlib
+import http.client
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import sluice  # noqa: E402
+
+LEASE_SECONDS = 3
+LONG_LEASE = ("--worker-lease", "10m")  # nothing in the test can be owed to its end
+SERVES_SECONDS = 1
+CALLERS = 4
+REQUEST = {"feeds": {"x": 1.0}, "fetches": ["y"]}
+GRAPH = {"node": [{"name": "x", "op": "Placeholder", "attr": {"dtype": {"type": "DT_FLOAT"}}},
+                  {"name": "y", "op": "Neg", "input": ["x"], "attr": {"T": {"type": "DT_FLOAT"}}}]}
+
+
+class Pool:
+    """`with Pool() as pool:` gateways of one database that know no worker, and the workers that join them."""
+
+    def __init__(self, settings=(), gateway_count=1, auth="off"):
+        self.database = sluice.Database()
+        self.gateways = sluice.take_addresses(gateway_count)
+        self._settings = settings
+        self._auth = auth
+        self._programs = contextlib.ExitStack()
+
+    def __enter__(self):
+        self.database.__enter__()
+        try:
+            self.running = {address: self.start_gateway(address) for address in self.gateways}
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._programs.close()
+        self.database.__exit__()
+
+    def start_gateway(self, address, log=None):
+        return self._keep(sluice.Program("sluice-gateway", "--listen", address, "--auth", self._auth, "--database",
+                                         f"dbname={self.database.name}", *self._settings, log=log))
+
+    def start_worker(self, name, *arguments, gateways=None, listen="127.0.0.1:0", log=None):
+        urls = ",".join(f"http://{address}" for address in gateways or self.gateways)
+        return self._keep(sluice.Program("sluice-worker", "--listen", listen, "--name", name, "--threads", "1", "--gateway", urls,
+                                         *arguments, log=log))
+
+    def page(self, gateway=0):
+        client = sluice.Client(self.gateways[gateway])
+        try:
+            return client.send("GET", "/workers")
+        finally:
+            client.close()
+
+    def states(self, gateway=0):
+        """The workers' states by their names."""
+        return {worker["name"]: worker["state"] for worker in self.page(gateway)["workers"]}
+
+    def await_serving(self, *names):
+        for gateway in range(len(self.gateways)):
+            await_that(lambda gateway=gateway: self.states(gateway) == {name: "serving" for name in names}, f"{names} serve")
+
+    def _keep(self, program):
+        self._programs.callback(lambda: program.is_running() and program.stop())
+        return program
+
+
+class Load:
+    """`with Load(address) as load:` callers that send steps without a pause; `load.failures` when it is over."""
+
+    def __init__(self, address):
+        self._address = address
+        client = sluice.Client(address)
+        self._session = client.session()
+        client.graph(self._session, GRAPH)
+        client.step(self._session, REQUEST)
+        client.close()
+        self._is_over = threading.Event()
+        self.sent, self.failures = 0, []
+        self._threads = [threading.Thread(target=self._call) for _ in range(CALLERS)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _call(self):
+        client = sluice.Client(self._address)
+        while not self._is_over.is_set():
+            try:
+                step = client.step(self._session, REQUEST)
+                failure = None if step["outputs"]["y"]["data"] == [-1] else step
+            except Exception as error:  # pylint: disable=broad-except
+                failure = repr(error)
+            self.sent += 1
+            if failure is not None:
+                self.failures.append(failure)
+        client.close()
+
+
+def ready(address):
+    """The status and the text of /readyz."""
+    connection = http.client.HTTPConnection(address, timeout=sluice.REPLY_SECONDS)
+    connection.request("GET", "/readyz")
+    reply = connection.getresponse()
+    text = reply.read().decode()
+    connection.close()
+    return reply.status, text
+
+
+def control_postgres(verb):
+    subprocess.run(["tools/postgres_control", verb], check=True)
+
+
+def a_worker_that_joins_serves_within_a_second_at_every_gateway():
+    with Pool(gateway_count=2) as pool:
+        times = []
+        for index in range(5):
+            begun = time.monotonic()
+            pool.start_worker(f"w{index}", gateways=[pool.gateways[0]])
+            for gateway in (0, 1):
+                await_that(lambda gateway=gateway, index=index: pool.states(gateway).get(f"w{index}") == "serving", f"w{index} serves")
+            times.append(time.monotonic() - begun)
+        print("from start to serving at both gateways: " + ", ".join(f"{1000 * one:.0f} ms" for one in times))
+        assert sorted(times)[2] < SERVES_SECONDS, times
+
+
+def a_worker_leaves_on_sigterm_under_load_with_no_failed_step():
+    with Pool(LONG_LEASE) as pool:
+        workers = [pool.start_worker(f"w{index}") for index in range(3)]
+        pool.await_serving("w0", "w1", "w2")
+        with Load(pool.gateways[0]) as load:
+            for index in (0, 1):
+                time.sleep(1)
+                workers[index].stop()
+                await_that(lambda index=index: f"w{index}" not in pool.states(), f"w{index}, which has ended, is off the list", 10)
+            time.sleep(1)
+        print(f"{load.sent} steps, {len(load.failures)} failed")
+        assert load.sent > 0 and not load.failures, load.failures[:3]
+
+
+def a_killed_worker_is_off_the_list_within_its_lease():
+    with Pool(("--worker-lease", f"{LEASE_SECONDS}s")) as pool:
+        kept, killed = pool.start_worker("kept"), pool.start_worker("killed")
+        pool.await_serving("kept", "killed")
+        time.sleep(2 * LEASE_SECONDS)  # both have renewed their leases since
+        assert set(pool.states()) == {"kept", "killed"}, pool.states()
+        epoch = pool.page()["epoch"]
+        killed.kill()
+        begun = time.monotonic()
+        await_that(lambda: set(pool.states()) == {"kept"}, "the killed worker is off the list")
+        seconds = time.monotonic() - begun
+        print(f"off the list after {seconds:.1f} s, of a lease of {LEASE_SECONDS} s")
+        assert seconds < 2 * LEASE_SECONDS, seconds
+        assert pool.page()["epoch"] == epoch + 1
+        assert kept.is_running() and pool.states() == {"kept": "serving"}
+
+
+def sixteen_workers_join_at_once():
+    names = [f"w{index}" for index in range(16)]
+    with Pool(gateway_count=2) as pool:
+        threads = [threading.Thread(target=pool.start_worker, args=(name,)) for name in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        pool.await_serving(*names)
+        await_that(lambda: all(sorted(worker["task"] for worker in pool.page(gateway)["workers"]) == list(range(16)) for gateway in (0, 1)),
+                   "each has a task number of its own")
+        for gateway in (0, 1):
+            page = pool.page(gateway)
+            assert page["epoch"] == 16, page["epoch"]
+            assert all(worker["joined"] for worker in page["workers"])
+
+
+def a_gateway_is_ready_when_as_many_workers_serve_as_are_wanted():
+    with Pool((*LONG_LEASE, "--workers-wanted", "3")) as pool:
+        [address] = pool.gateways
+        pool.start_worker("w0")
+        second = pool.start_worker("w1")
+        pool.await_serving("w0", "w1")
+        status, text = ready(address)
+        assert status == 503 and "[-]workers waits for 3 workers, 2 are there\n" in text, (status, text)
+        pool.start_worker("w2")
+        await_that(lambda: ready(address)[0] == 200, "the gateway is ready")
+        second.stop()
+        pool.await_serving("w0", "w2")
+        assert ready(address)[0] == 200, ready(address)
+
+
+def a_gateway_that_comes_back_has_the_workers_before_they_are_heard_of():
+    with Pool(LONG_LEASE) as pool:
+        pool.start_worker("w0")
+        pool.await_serving("w0")
+        [address] = pool.gateways
+        pool.running[address].stop()
+        pool.start_gateway(address)
+        pool.await_serving("w0")
+        assert pool.database.ask("select beats from worker_leases") == "1", "a heartbeat has come"
+
+
+def a_worker_that_starts_before_its_gateway_joins_when_that_comes():
+    with Pool() as pool:
+        [address] = pool.gateways
+        pool.running[address].stop()
+        pool.start_worker("w0")
+        time.sleep(2)
+        pool.start_gateway(address)
+        pool.await_serving("w0")
+
+
+def a_worker_joins_by_the_next_gateway_when_the_first_is_gone():
+    with Pool() as pool:
+        nobody = sluice.take_addresses(1)
+        pool.start_worker("w0", gateways=nobody + pool.gateways)
+        pool.await_serving("w0")
+
+
+def an_outage_of_postgresql_costs_no_worker_its_place():
+    with Pool(("--worker-lease", f"{LEASE_SECONDS}s", "--database-outage", "ready")) as pool:
+        pool.start_worker("w0")
+        pool.await_serving("w0")
+        with Load(pool.gateways[0]) as load:
+            control_postgres("stop")
+            try:
+                time.sleep(2 * LEASE_SECONDS)
+                assert pool.states() == {"w0": "serving"}, pool.states()
+            finally:
+                control_postgres("start")
+            begun = time.monotonic()
+            while time.monotonic() - begun < 2 * LEASE_SECONDS:
+                assert pool.states() == {"w0": "serving"}, pool.states()
+                time.sleep(0.1)
+        assert load.sent > 0 and not load.failures, load.failures[:3]
+        assert pool.page()["epoch"] == 1, "it has joined anew"
+
+
+def of_two_workers_with_one_name_the_second_is_refused_and_both_logs_say_so():
+    with Pool() as pool, tempfile.TemporaryFile("w+") as of_gateway, tempfile.TemporaryFile("w+") as of_worker:
+        [address] = pool.gateways
+        pool.running[address].stop()
+        pool.start_gateway(address, log=of_gateway)
+        first = pool.start_worker("same")
+        pool.await_serving("same")
+        second = pool.start_worker("same", log=of_worker)
+        words = f"another worker named 'same' has joined from {first.address}, and is not lost"
+        await_that(lambda: words in read_whole(of_worker), "the worker says that it is refused")
+        assert "two workers have one name, the second may not join" in read_whole(of_gateway)
+        assert [worker["address"] for worker in pool.page()["workers"]] == [first.address]
+        first.stop()
+        await_that(lambda: [worker["address"] for worker in pool.page()["workers"]] == [second.address], "the second takes its place")
+
+
+def read_whole(file):
+    return os.pread(file.fileno(), 1 << 20, 0).decode()
+
+
+def a_worker_that_starts_anew_at_its_address_takes_its_own_place():
+    with Pool(LONG_LEASE) as pool:
+        [listen] = sluice.take_addresses(1)
+        first = pool.start_worker("w0", listen=listen)
+        pool.await_serving("w0")
+        before = pool.page()["workers"][0]["incarnation"]
+        first.kill()
+        pool.start_worker("w0", listen=listen)
+        await_that(lambda: [(worker["state"], worker["incarnation"] != before) for worker in pool.page()["workers"]] == [("serving", True)],
+                   "the new life serves")
+        assert pool.page()["epoch"] == 2, pool.page()
+
+
+def only_who_has_the_workers_token_may_join():
+    body = {"address": "127.0.0.1:9", "incarnation": "0123456789abcdef"}
+    with tempfile.NamedTemporaryFile("w") as token, tempfile.NamedTemporaryFile("w") as wrong:
+        for file, text in ((token, "of-workers"), (wrong, "of-nobody")):
+            file.write(text)
+            file.flush()
+        with Pool(("--worker-token-file", token.name), auth="keys") as pool, tempfile.TemporaryFile("w+") as log:
+            command = [os.path.join(os.environ.get("OUT", "build/release"), "sluice-gateway"), "key", "create", "ops", "--database",
+                       f"dbname={pool.database.name}"]
+            keys = [subprocess.run([*command, *more], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+                    for more in ((), ("operator",))]
+            for key in [None, "of-nobody", *keys]:
+                for method, path in (("PUT", "/workers/w9"), ("DELETE", "/workers/w9?incarnation=0123456789abcdef")):
+                    client = sluice.Client(pool.gateways[0], key)
+                    try:
+                        client.send(method, path, body if method == "PUT" else None)
+                        raise AssertionError(f"{method} with '{key}' was let in")
+                    except sluice.Refused as refusal:
+                        assert refusal.status == 401, refusal
+                    client.close()
+            pool.start_worker("wrong", "--token-file", wrong.name, log=log)
+            pool.start_worker("right", "--token-file", token.name)
+            client = sluice.Client(pool.gateways[0], keys[0])
+            await_that(lambda: [worker["name"] for worker in client.send("GET", "/workers")["workers"]] == ["right"], "one may join")
+            await_that(lambda: "it answers 401: workers join with the token of --worker-token-file" in read_whole(log), "the other says so")
+            client.close()
+
+
+def a_worker_that_listens_everywhere_must_say_where_it_is():
+    with Pool() as pool, tempfile.NamedTemporaryFile("w") as token:
+        token.write("secret")
+        token.flush()
+        program = os.path.join(os.environ.get("OUT", "build/release"), "sluice-worker")
+        refused = subprocess.run([program, "--listen", "0.0.0.0:0", "--gateway", f"http://{pool.gateways[0]}", "--token-file", token.name],
+                                 stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        assert refused.returncode != 0 and "is no address that others can connect to, --advertise names one" in refused.stderr, refused
+        [address] = sluice.take_addresses(1)
+        pool.start_worker("w0", "--advertise", address, listen=address)
+        pool.await_serving("w0")
+
+
+if __name__ == "__main__":
+    run_group([
+        a_worker_that_joins_serves_within_a_second_at_every_gateway,
+        a_worker_leaves_on_sigterm_under_load_with_no_failed_step,
+        a_killed_worker_is_off_the_list_within_its_lease,
+        sixteen_workers_join_at_once,
+        a_gateway_is_ready_when_as_many_workers_serve_as_are_wanted,
+        a_gateway_that_comes_back_has_the_workers_before_they_are_heard_of,
+        a_worker_that_starts_before_its_gateway_joins_when_that_comes,
+        a_worker_joins_by_the_next_gateway_when_the_first_is_gone,
+        an_outage_of_postgresql_costs_no_worker_its_place,
+        of_two_workers_with_one_name_the_second_is_refused_and_both_logs_say_so,
+        a_worker_that_starts_anew_at_its_address_takes_its_own_place,
+        only_who_has_the_workers_token_may_join,
+        a_worker_that_listens_everywhere_must_say_where_it_is,
+    ])

@@ -1,0 +1,1 @@
+$(call module,worker/membership,shared/base shared/json shared/telemetry shared/httpclient)
