@@ -22,8 +22,8 @@ enum { AUTH_FRESH_MS = 5000, AUTH_STALE_MS = 30000, AUTH_KEYS_MAX = 65536 };
 typedef struct Auth Auth;
 
 typedef struct AuthOptions {
-    Slice pepper; /* of the keys' hashes; outlives the Auth */
-    bool is_open; /* --auth=off */
+    Slice pepper;             /* of the keys' hashes; outlives the Auth */
+    bool is_open;             /* --auth=off */
     const char *worker_token; /* that workers show; NULL: none may join, unless is_open */
 } AuthOptions;
 

@@ -519,8 +519,7 @@ poll_lives(const Discovery *discovery, DiscoveryMember *members, size_t member_c
 }
 
 void
-discovery_set_members(
-    Discovery *discovery, int64_t epoch, DiscoveryMember *members, size_t member_count)
+discovery_set_members(Discovery *discovery, int64_t epoch, DiscoveryMember *members, size_t member_count)
 {
     assert(member_count <= WORKER_COUNT_MAX);
 
@@ -535,10 +534,11 @@ discovery_set_members(
             addresses[count++] = members[index].address;
         }
     }
+    bool has_changed = discovery->epoch != epoch;
+    discovery->epoch = epoch;
     set_addresses(discovery, discovery->options.address_count, addresses, count);
     poll_lives(discovery, members, member_count);
-    if (discovery->epoch != epoch) {
-        discovery->epoch = epoch;
+    if (has_changed) {
         publish_change(discovery);
     }
 }

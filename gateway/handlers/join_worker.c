@@ -13,7 +13,7 @@
 /* What this gateway knows of the worker that has the name. */
 typedef struct Namesake {
     bool is_lost;
-    bool is_another; /* it lives, elsewhere */
+    bool is_another;                 /* it lives, elsewhere */
     char address[ADDRESS_TEXT_SIZE]; /* "": it does not know it */
 } Namesake;
 

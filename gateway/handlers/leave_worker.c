@@ -12,8 +12,8 @@ run_leave_worker(Call *call, const Request *request, Response *response)
     Slice incarnation = request_query(request, "incarnation");
     Store *store = NULL;
     if (!worker_incarnation_is_ok(incarnation)) {
-        return call_fail(
-            call, STATUS_INVALID_ARGUMENT, "the query parameter 'incarnation' must have 16 hexadecimal digits");
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "the query parameter 'incarnation' must have 16 hexadecimal digits");
     }
     const char *name = worker_name_read(call, request);
     const char *text = text_copy(call->arena, incarnation);

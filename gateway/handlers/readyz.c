@@ -1,7 +1,7 @@
 /* readyz: tells whether the gateway is ready for work: it is not about to end, PostgreSQL answers, at least
- * one worker serves, and at first as many as --workers-wanted says. While PostgreSQL is gone it may be ready all the same (--database-outage), for what is
- * in caches. The body has one line a check. It waits for nothing: neither a job thread nor a connection to
- * the database is needed, however busy those are. */
+ * one worker serves, and at first as many as --workers-wanted says. While PostgreSQL is gone it may be ready
+ * all the same (--database-outage), for what is in caches. The body has one line a check. It waits for
+ * nothing: neither a job thread nor a connection to the database is needed, however busy those are. */
 #include "gateway/domain/replica.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"

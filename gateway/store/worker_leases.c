@@ -9,8 +9,7 @@ STATEMENT(worker_lease_lapse);
 STATEMENT(worker_mark_leaving);
 
 Status
-worker_leases_put(
-    Call *call, Store *store, const WorkerLease *lease, bool is_other_lost, bool *ret_is_held)
+worker_leases_put(Call *call, Store *store, const WorkerLease *lease, bool is_other_lost, bool *ret_is_held)
 {
     assert(lease->name != NULL && lease->lease_ms > 0);
 

@@ -46,9 +46,9 @@ struct WorkerPool {
     bool has_members; /* they could be read */
     size_t workers_wanted;
     bool has_been_whole; /* atomic: so many served once */
-    Buffer seen;   /* WorkerInfo[]: those whose task numbers are to be looked up next */
-    Task ask;      /* deferred to the end of the turn: workers of one turn are looked up together */
-    bool is_asked; /* `ask` is deferred, or a look-up under way */
+    Buffer seen;         /* WorkerInfo[]: those whose task numbers are to be looked up next */
+    Task ask;            /* deferred to the end of the turn: workers of one turn are looked up together */
+    bool is_asked;       /* `ask` is deferred, or a look-up under way */
 };
 
 /* The look-up of task numbers, for all workers that were seen since the one before. */
@@ -338,8 +338,8 @@ tell_members(WorkerPool *pool)
     }
     discovery_set_members(pool->discovery, list->epoch, members, list->count);
     if (pool->members.due_ms < WORKER_MARKS_MS) {
-        timer_set(pool->loop, &pool->timer,
-            loop_now_ns(pool->loop) + (pool->members.due_ms + 1) * CLOCK_NS_PER_MS);
+        timer_set(
+            pool->loop, &pool->timer, loop_now_ns(pool->loop) + (pool->members.due_ms + 1) * CLOCK_NS_PER_MS);
     }
 }
 

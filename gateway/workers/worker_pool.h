@@ -1,8 +1,8 @@
 /* The workers of this gateway, as the database and the network know them: discovery polls them, and here it
  * is told what it cannot find out itself. A worker's task number, which its name keeps, and its drain mark
  * come from the database, which is told every RENEW_MS at the least that the worker is still seen: there it
- * is forgotten otherwise; so does who has joined by itself (members.h). The addresses behind a "dns:" name are
- * looked up.
+ * is forgotten otherwise; so does who has joined by itself (members.h). The addresses behind a "dns:" name
+ * are looked up.
  *
  * An operator sets a drain mark in the database through any gateway, a worker joins through any. The database
  * tells every gateway of that (worker_pool_look()), which looks there every WORKER_MARKS_MS anyway.

@@ -1,6 +1,6 @@
-/* Happy path: the thread tells a gateway that the worker is here (PUT), and again each third of the lease that
- * is answered → membership_announce() wakes it to tell that the worker drains → membership_free() wakes it to
- * leave (DELETE), and it ends.
+/* Happy path: the thread tells a gateway that the worker is here (PUT), and again each third of the lease
+ * that is answered → membership_announce() wakes it to tell that the worker drains → membership_free() wakes
+ * it to leave (DELETE), and it ends.
  *
  * A gateway that cannot be reached, or answers 5xx, is passed over; when none answers, all are asked again in
  * a moment. A refusal (4xx) is logged once and asked about again: a namesake may go, a token may be set
@@ -138,8 +138,7 @@ tell_gateway(Call *call, Membership *membership, Standing standing, uint64_t *re
     if (response.status / 100 != 2) {
         return fail_refused(call, &response);
     }
-    return standing == MEMBER_GONE ? STATUS_OK
-                                   : read_lease(call, buffer_slice(&response.body), ret_lease_ms);
+    return standing == MEMBER_GONE ? STATUS_OK : read_lease(call, buffer_slice(&response.body), ret_lease_ms);
 }
 
 static void
@@ -202,7 +201,8 @@ await_next(Membership *membership, uint64_t time_ms)
 {
     uint64_t end_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     Standing told = membership->told;
-    while (membership->wanted == told && condition_wait_until(&membership->changed, &membership->lock, end_ns)) {}
+    while (membership->wanted == told &&
+           condition_wait_until(&membership->changed, &membership->lock, end_ns)) {}
 }
 
 static void *

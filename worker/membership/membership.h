@@ -3,9 +3,9 @@
  * the next is asked. A worker that no gateway answers goes on serving, and tries again.
  *
  * Ownership: made and freed by main.c; the options' texts outlive it.
- * Threads:   it has one of its own, which waits for gateways; membership_announce() and membership_free() wait
- *            for that thread, on any other.
- * Errors:    RESOURCE_EXHAUSTED and UNAVAILABLE when it cannot be made. What gateways refuse is logged. */
+ * Threads:   it has one of its own, which waits for gateways; membership_announce() and membership_free()
+ * wait for that thread, on any other. Errors:    RESOURCE_EXHAUSTED and UNAVAILABLE when it cannot be made.
+ * What gateways refuse is logged. */
 #pragma once
 
 #include "shared/base/call.h"

@@ -17,8 +17,9 @@ static const SettingDefinition definitions[] = {
                    "commas; any of them will do; default: it is on their lists, or nowhere"},
     {.name = "advertise",
         .type = SETTING_STRING,
-        .meaning = "address under which it joins, numbers and a port, for gateways and workers to connect to; "
-                   "default: `listen`"},
+        .meaning =
+            "address under which it joins, numbers and a port, for gateways and workers to connect to; "
+            "default: `listen`"},
     {.name = "token",
         .type = SETTING_SECRET,
         .meaning = "shared secret that gateways and workers show each other"},

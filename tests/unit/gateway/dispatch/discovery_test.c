@@ -281,6 +281,93 @@ a_worker_that_breaks_the_connection_is_reached_again(void **state)
     assert_int_equal(worker_state(), WORKER_SERVING);
 }
 
+/* Starts anew, with no worker in the configuration. */
+static void
+begin_without_workers(void)
+{
+    Call call = {0};
+    DiscoveryOptions options = {.interval_ms = 60000, .on_seen = on_seen, .context = &seen};
+    discovery_stop(discovery);
+    directory_free(directory);
+    seen = (struct Seen){0};
+    directory = directory_new();
+    assert_status(&call, STATUS_OK, discovery_start(&call, pair.loop, directory, &options, &discovery));
+}
+
+static DiscoveryMember
+member_here(const char *incarnation)
+{
+    return (DiscoveryMember){
+        .address = slice_from_string(pair.address), .incarnation = slice_from_string(incarnation)};
+}
+
+static int64_t
+epoch_told(void)
+{
+    Roster *roster = directory_take(directory);
+    int64_t epoch = roster->epoch;
+    roster_unref(roster);
+    return epoch;
+}
+
+static size_t
+count_listed(void)
+{
+    Roster *roster = directory_take(directory);
+    size_t count = roster->count;
+    roster_unref(roster);
+    return count;
+}
+
+static void
+a_member_is_polled_when_it_joins_and_forgotten_when_it_leaves(void **state)
+{
+    (void)state;
+    begin_without_workers();
+    DiscoveryMember member = member_here(FIRST);
+    discovery_set_members(discovery, 7, &member, 1);
+    PAIR_UNTIL(seen.count == 1);
+    PAIR_UNTIL(count_listed() == 1);
+    assert_int_equal(worker_state(), WORKER_SERVING);
+    assert_int_equal(epoch_told(), 7);
+    discovery_set_members(discovery, 8, NULL, 0);
+    PAIR_UNTIL(epoch_told() == 8);
+    assert_int_equal(count_listed(), 0);
+}
+
+static void
+a_member_that_begins_a_new_life_is_polled_at_once(void **state)
+{
+    (void)state;
+    begin_without_workers();
+    DiscoveryMember member = member_here(FIRST);
+    discovery_set_members(discovery, 1, &member, 1);
+    PAIR_UNTIL(seen.count == 1);
+    worker.answer = ANSWER("w1", SECOND, "serving");
+    member = member_here(SECOND);
+    discovery_set_members(discovery, 2, &member, 1);
+    PAIR_UNTIL(seen.count == 2);
+    assert_string_equal(seen.incarnation, SECOND);
+    int polls = worker.poll_count;
+    discovery_set_members(discovery, 2, &member, 1);
+    PAIR_UNTIL(epoch_told() == 2);
+    assert_int_equal(worker.poll_count, polls);
+}
+
+static void
+a_configured_worker_that_joins_is_listed_once_and_stays_when_it_leaves(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    DiscoveryMember member = member_here(FIRST);
+    discovery_set_members(discovery, 1, &member, 1);
+    PAIR_UNTIL(epoch_told() == 1);
+    assert_int_equal(count_listed(), 1);
+    discovery_set_members(discovery, 2, NULL, 0);
+    PAIR_UNTIL(epoch_told() == 2);
+    assert_int_equal(count_listed(), 1);
+}
+
 static void
 too_many_workers_are_refused(void **state)
 {
@@ -308,6 +395,9 @@ main(void)
         DISCOVERY_TEST(a_worker_that_answers_nonsense_is_lost_and_comes_back),
         DISCOVERY_TEST(a_worker_that_says_nothing_is_lost),
         DISCOVERY_TEST(a_worker_that_breaks_the_connection_is_reached_again),
+        DISCOVERY_TEST(a_member_is_polled_when_it_joins_and_forgotten_when_it_leaves),
+        DISCOVERY_TEST(a_member_that_begins_a_new_life_is_polled_at_once),
+        DISCOVERY_TEST(a_configured_worker_that_joins_is_listed_once_and_stays_when_it_leaves),
         CALL_TEST(too_many_workers_are_refused),
     };
     return cmocka_run_group_tests_name("dispatch/discovery", tests, NULL, NULL);

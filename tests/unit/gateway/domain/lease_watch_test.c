@@ -60,7 +60,7 @@ a_renewed_lease_has_its_whole_time_again(void **state)
 {
     (void)state;
     Fixture fixture = begin();
-    watch_for(&fixture, 10 * LEASE_MS);
+    watch_for(&fixture, UINT64_C(10) * LEASE_MS);
     assert_int_equal(left_ms(&fixture, fixture.database_us), LEASE_MS);
 }
 
@@ -83,7 +83,7 @@ an_outage_of_the_database_ends_no_lease(void **state)
     watch_for(&fixture, LEASE_MS);
     uint64_t renewed_us = fixture.database_us;
     lease_watch_break(&fixture.watch);
-    pass(&fixture, 2 * LEASE_MS);
+    pass(&fixture, UINT64_C(2) * LEASE_MS);
     lease_watch_note(&fixture.watch, fixture.now_ns, fixture.database_us);
     assert_int_equal(left_ms(&fixture, renewed_us), LEASE_MS);
     watch_for(&fixture, LEASE_MS);
