@@ -15,7 +15,7 @@ move_elements(KernelContext *context, const StridedCopy *copy, const Tensor *fro
     if (context->moves != NULL) {
         return context->moves->copy(context, &simple, from, to);
     }
-    strided_copy(&simple, from, to);
+    strided_copy_share(context->device, &simple, from, to);
     return STATUS_OK;
 }
 

@@ -3,7 +3,7 @@
  * Threads: any. */
 #pragma once
 
-#include "shared/tensor/tensor.h"
+#include "worker/runtime/device.h"
 
 enum { STRIDED_RANK_MAX = 2 * SHAPE_RANK_MAX }; /* repeating takes two dimensions for each */
 
@@ -23,6 +23,9 @@ void strides_dense(const Shape *shape, int64_t *ret_strides);
 
 /* Both tensors have the same dtype, which is copyable. */
 void strided_copy(const StridedCopy *copy, const Tensor *from, Tensor *to);
+
+/* Does the same on all threads of the device. The parts must not be the same elements of the target. */
+void strided_copy_share(Device *device, const StridedCopy *copy, const Tensor *from, Tensor *to);
 
 /* Returns the copy back: from where this one goes to. */
 StridedCopy strided_reverse(const StridedCopy *copy);
