@@ -40,6 +40,8 @@ struct Node {
     uint32_t control_count;
     const Dtype *output_dtypes; /* flattened */
     uint32_t output_count;
+    uint32_t read_outputs; /* bit i: a node's input is output i; bit 31: one from the 31st on. What nobody
+                            * reads need not be computed */
 };
 
 typedef struct Graph {

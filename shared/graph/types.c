@@ -274,6 +274,15 @@ check_references(Linker *linker, const Node *node)
     }
 }
 
+/* Notes that somebody reads this output. */
+static void
+mark_read(Graph *graph, Endpoint endpoint)
+{
+    if (endpoint.node != NODE_NONE) {
+        graph->nodes[endpoint.node].read_outputs |= (uint32_t)1 << (endpoint.port < 31 ? endpoint.port : 31);
+    }
+}
+
 static bool
 takes_references(const Op *op)
 {
@@ -296,6 +305,7 @@ link_types(Linker *linker)
         check_outputs(linker, node);
         for (uint32_t index = 0; index < node->input_count; index++) {
             check_edge(linker, node, index);
+            mark_read(graph, node->inputs[index]);
         }
         if (takes_references(node->op)) {
             check_references(linker, node);

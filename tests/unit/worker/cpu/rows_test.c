@@ -1,20 +1,9 @@
-/* Reductions, softmax and layer normalisation beside the reference kernels: all shapes in which dimensions
- * can lie, all instruction sets, one thread and several. */
-#include <math.h>
-
+/* Reductions, softmax and layer normalisation beside the reference kernels, in all ways in which dimensions
+ * can lie. Both keep sums in double, so that only the last roundings differ. */
 #include "tests/support/cmocka_all.h"
 
-#include "tests/support/partition_runs.h"
-#include "tests/support/reference_run.h"
-#include "worker/cpu/vector/isa.h"
-
-/* A node over x, and how far its results may be from the reference's: both keep sums in double, so that only
- * the last roundings differ. */
-typedef struct Case {
-    const char *node;
-    Shape shape;
-    float error_max; /* times the larger of 1 and the expected number */
-} Case;
+#include "shared/base/compiler.h"
+#include "tests/support/near_reference.h"
 
 #define AXES(values) "axes = Const() dtype=int32 value=int32" values "\n"
 #define SHAPE2(a, b)                                                                                         \
@@ -26,7 +15,7 @@ typedef struct Case {
         .rank = 3, .dims = { a, b, c }                                                                       \
     }
 
-static const Case CASES[] = {
+static const NearCase CASES[] = {
     {AXES("(1)") "y = Sum(x, axes) T=float32 Tidx=int32", SHAPE2(7, 1000), 0x1p-23F},
     {AXES("(1)") "y = Mean(x, axes) T=float32 Tidx=int32", SHAPE2(300, 333), 0x1p-23F},
     {AXES("(0)") "y = Sum(x, axes) T=float32 Tidx=int32", SHAPE2(1000, 301), 0x1p-23F},
@@ -60,122 +49,25 @@ static const Case CASES[] = {
         SHAPE3(5, 31, 7), 0x1p-20F},
 };
 
-/* Makes numbers from -8 to 8 that no two rows share. */
-static Tensor
-numbers(const Shape *shape)
-{
-    Tensor tensor = {0};
-    assert_true(tensor_new(DTYPE_FLOAT32, shape, &tensor));
-    uint32_t state = 12345;
-    for (int64_t n = 0; n < tensor_element_count(&tensor); n++) {
-        state = state * 1664525 + 1013904223;
-        ((float *)tensor.data)[n] = ((float)(state >> 8) * 0x1p-24F - 0.5F) * 16;
-    }
-    return tensor;
-}
-
-/* Runs the node on the CPU device, and in `ret_expected`, unless that is NULL, on the reference kernels. */
-static Tensor
-run_node(const Case *tried, int threads, const Tensor *x, Tensor *ret_expected)
-{
-    RunFixture fixture;
-    RunOutcome outcome = {0};
-    char text[1024];
-    snprintf(text, sizeof text, "x = _Arg() T=float32 index=0\n%s\nout = _Retval(y) T=float32 index=0\n",
-        tried->node);
-    fixture_begin(&fixture, threads);
-    AUTO_PARTITION partition = fixture_compile(&fixture, text);
-    (void)fixture_fast_node(partition, "y");
-    Tensor args[] = {tensor_ref(x)};
-    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
-    assert_string_equal(outcome.message, "");
-    Tensor output = {0};
-    assert_same_bits(&output, &outcome.outputs[0]);
-    outcome_clear(&outcome);
-    if (ret_expected != NULL) {
-        Endpoint fetch = {.node = graph_find(partition->graph, SLICE("y"))->id};
-        ReferenceFeed feed = {
-            .endpoint = {.node = graph_find(partition->graph, SLICE("x"))->id}, .tensor = *x};
-        assert_status(&fixture.call, STATUS_OK,
-            reference_run(&fixture.call, partition->graph, &feed, 1, &fetch, 1, ret_expected));
-    }
-    partition_unref(TAKE(partition));
-    fixture_end(&fixture);
-    return output;
-}
-
-static void
-assert_near(const Case *tried, const Tensor *computed, const Tensor *expected)
-{
-    assert_true(shape_equal(&computed->shape, &expected->shape));
-    for (int64_t n = 0; n < tensor_element_count(expected); n++) {
-        float wanted = tensor_float(expected, n);
-        float got = tensor_float(computed, n);
-        float scale = fabsf(wanted) > 1 ? fabsf(wanted) : 1;
-        bool is_equal = got == wanted || (isnan(got) && isnan(wanted));
-        if (!is_equal && !(fabsf(got - wanted) <= tried->error_max * scale)) {
-            fail_msg(
-                "%s: element %lld is %a, not %a", tried->node, (long long)n, (double)got, (double)wanted);
-        }
-    }
-}
-
 static void
 results_are_near_the_reference_kernels(void **state)
 {
     (void)state;
-    for (size_t index = 0; index < COUNT_OF(CASES); index++) {
-        Tensor expected = {0};
-        Tensor x = numbers(&CASES[index].shape);
-        Tensor computed = run_node(&CASES[index], 1, &x, &expected);
-        assert_near(&CASES[index], &computed, &expected);
-        tensor_unref(&computed);
-        tensor_unref(&expected);
-        tensor_unref(&x);
-    }
+    assert_near_reference(CASES, COUNT_OF(CASES));
 }
 
-/* An instruction set that the machine lacks is the next smaller one there. */
 static void
 bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
 {
     (void)state;
-    static const CpuIsa isas[] = {CPU_ISA_PLAIN, CPU_ISA_AVX2, CPU_ISA_AVX512};
-    for (size_t index = 0; index < COUNT_OF(CASES); index++) {
-        Tensor expected = {0};
-        Tensor x = numbers(&CASES[index].shape);
-        for (size_t isa = 0; isa < COUNT_OF(isas); isa++) {
-            cpu_isa_limit(isas[isa]);
-            Tensor computed = run_node(&CASES[index], isa == 0 ? 1 : 3, &x, NULL);
-            assert_same_bits(&expected, &computed);
-            tensor_unref(&computed);
-        }
-        tensor_unref(&expected);
-        tensor_unref(&x);
-    }
-    cpu_isa_limit(CPU_ISA_AVX512);
+    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
 }
 
 static void
 infinities_and_nan_are_the_references(void **state)
 {
     (void)state;
-    static const float edges[] = {INFINITY, -INFINITY, NAN, 0, -0.0F, 3e38F, 0x1p-149F};
-    for (size_t index = 0; index < COUNT_OF(CASES); index++) {
-        for (size_t edge = 0; edge < COUNT_OF(edges); edge++) {
-            Tensor expected = {0};
-            Tensor x = numbers(&CASES[index].shape);
-            int64_t count = tensor_element_count(&x);
-            for (int64_t n = 0; n < count; n += 1 + count / 5) {
-                ((float *)x.data)[n] = edges[edge];
-            }
-            Tensor computed = run_node(&CASES[index], 2, &x, &expected);
-            assert_near(&CASES[index], &computed, &expected);
-            tensor_unref(&computed);
-            tensor_unref(&expected);
-            tensor_unref(&x);
-        }
-    }
+    assert_edges_near_reference(CASES, COUNT_OF(CASES));
 }
 
 int

@@ -1,0 +1,83 @@
+/* Pools of one and two dimensions beside the reference kernels: both layouts, every kind of padding, strides
+ * and dilations, windows that are all padding on one side, and shapes that the fast kernels leave to the
+ * reference. */
+#include "tests/support/cmocka_all.h"
+
+#include "shared/base/compiler.h"
+#include "tests/support/near_reference.h"
+
+#define IMAGES(n, a, b, c)                                                                                   \
+    {                                                                                                        \
+        .rank = 4, .dims = { n, a, b, c }                                                                    \
+    }
+#define SERIES(n, a, b)                                                                                      \
+    {                                                                                                        \
+        .rank = 3, .dims = { n, a, b }                                                                       \
+    }
+
+/* Sums of a mean are kept in double, in another order than the reference's. */
+#define LAST_BIT 0x1p-23F
+
+static const NearCase CASES[] = {
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]", IMAGES(2, 5, 112, 112),
+        0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[2,2] strides=[2,2]", IMAGES(1, 3, 33, 30), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[3,2] strides=[3,1] dilations=[2,3] pads=[0,2,1,0]",
+        IMAGES(1, 4, 19, 23), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[3,3] strides=[2,2] ceil_mode=1", IMAGES(1, 2, 12, 14), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[5] strides=[1] pads=[2,2]", SERIES(2, 3, 40), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[2,2,2]", {.rank = 5, .dims = {1, 2, 4, 5, 6}}, 0},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]", IMAGES(1, 7, 56, 56), LAST_BIT},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[3,3] pads=[1,1,1,1] count_include_pad=1",
+        IMAGES(2, 2, 9, 11), LAST_BIT},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[3,3] strides=[2,2] ceil_mode=1 count_include_pad=1 "
+     "pads=[1,1,1,1]",
+        IMAGES(1, 2, 12, 14), LAST_BIT},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[4] strides=[3] auto_pad='SAME_UPPER'",
+        SERIES(1, 2, 5000), LAST_BIT},
+    /* Only who reads the indices makes them computed. */
+    {"p = onnx::MaxPool(x) T=float32 kernel_shape=[2,2]\nc = Cast(p:1) SrcT=int64 DstT=float32\ny = Neg(c) "
+     "T=float32",
+        IMAGES(1, 2, 12, 14), 0},
+    {"y = onnx::GlobalAveragePool(x) T=float32", IMAGES(2, 96, 14, 14), LAST_BIT},
+    {"y = onnx::GlobalMaxPool(x) T=float32", SERIES(2, 9, 100), 0},
+    {"y = onnx::GlobalAveragePool(x) T=float32", {.rank = 5, .dims = {1, 2, 3, 4, 5}}, LAST_BIT},
+    {"y = MaxPool(x) T=float32 ksize=[1,3,3,1] strides=[1,2,2,1] padding='SAME'", IMAGES(2, 15, 14, 300), 0},
+    {"y = MaxPool(x) T=float32 ksize=[1,2,2,1] strides=[1,2,2,1] padding='VALID'", IMAGES(1, 8, 9, 3), 0},
+    {"y = AvgPool(x) T=float32 ksize=[1,3,3,1] strides=[1,1,1,1] padding='SAME'", IMAGES(1, 15, 14, 5),
+        LAST_BIT},
+    {"y = AvgPool(x) T=float32 ksize=[1,7,7,1] strides=[1,1,1,1] padding='VALID'", IMAGES(1, 7, 7, 600),
+        LAST_BIT},
+};
+
+static void
+results_are_near_the_reference_kernels(void **state)
+{
+    (void)state;
+    assert_near_reference(CASES, COUNT_OF(CASES));
+}
+
+static void
+bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
+{
+    (void)state;
+    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
+}
+
+static void
+infinities_and_nan_are_the_references(void **state)
+{
+    (void)state;
+    assert_edges_near_reference(CASES, COUNT_OF(CASES));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_near_the_reference_kernels),
+        cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
+        cmocka_unit_test(infinities_and_nan_are_the_references),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

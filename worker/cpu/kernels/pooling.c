@@ -1,0 +1,399 @@
+/* float32 pools in one and two dimensions. With channels first, a plane at a time: its lines are folded
+ * downwards into one, which has the padding around it, and that line is folded along the windows. With
+ * channels last, a window at a time, all channels side by side. Means are sums in double, divided once. Other
+ * pools are left to the reference kernel. */
+#include "shared/ops/pooling/rule.h"
+#include "worker/cpu/vector/folds.h"
+#include "worker/reference/outputs.h"
+
+enum {
+    CHANNELS = 256,              /* that are folded at once; their sums stay in the nearest cache */
+    LINE_MAX = 4096,             /* elements of a line with its padding */
+    SHARED_ELEMENTS = 16 * 1024, /* fewer are not worth handing to another thread */
+};
+
+/* One spatial dimension. */
+typedef struct Extent {
+    int64_t size;
+    int64_t window;
+    int64_t stride;
+    int64_t dilation;
+    int64_t before;
+    int64_t after;
+    int64_t output;
+} Extent;
+
+typedef struct Pool {
+    const float *x;
+    float *z;
+    int64_t batch;
+    int64_t channels;
+    Extent rows;
+    Extent columns;
+    bool is_mean;
+    bool counts_padding;
+    int64_t part; /* planes, or rows of the output, that a thread takes at once */
+} Pool;
+
+/* The elements of a window that lie within the input, or within its padding too. */
+typedef struct Span {
+    int64_t first; /* element of the window */
+    int64_t end;
+    int64_t count; /* what the mean divides by */
+} Span;
+
+static Span
+span_of(const Extent *extent, int64_t output, bool counts_padding)
+{
+    int64_t start = output * extent->stride - extent->before;
+    Span span = {.first = 0, .end = extent->window, .count = 0};
+    while (span.first < span.end && start + span.first * extent->dilation < 0) {
+        span.first++;
+    }
+    while (span.end > span.first && start + (span.end - 1) * extent->dilation >= extent->size) {
+        span.end--;
+    }
+    span.count = span.end - span.first;
+    if (counts_padding) {
+        span.count = 0;
+        for (int64_t element = 0; element < extent->window; element++) {
+            span.count += start + element * extent->dilation < extent->size + extent->after ? 1 : 0;
+        }
+    }
+    return span;
+}
+
+#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#define SUM(a, b) ((a) + (b))
+
+/* Folds lines of a plane, `stride` apart, into `line`. */
+#define FOLD_LINES(name, type, combine)                                                                      \
+    VECTOR_FUNCTION void name##_body(                                                                        \
+        const float *x, int64_t count, int64_t stride, int64_t width, type *line)                            \
+    {                                                                                                        \
+        for (int64_t row = 0; row < count; row++) {                                                          \
+            VECTOR_LOOP for (int64_t n = 0; n < width; n++)                                                  \
+            {                                                                                                \
+                line[n] = combine((type)x[row * stride + n], line[n]);                                       \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    VECTOR_VARIANTS(name, (const float *x, int64_t count, int64_t stride, int64_t width, type *line),        \
+        (x, count, stride, width, line))
+
+FOLD_LINES(largest_of_lines, float, LARGER)
+FOLD_LINES(sums_of_lines, double, SUM)
+
+/* Folds a padded line along the windows, `output` of them. The strides that models have are constants here,
+ * so that the loop is vectorised. */
+#define FOLD_STRIDE(combine, stride)                                                                         \
+    for (int64_t element = 1; element < columns->window; element++) {                                        \
+        VECTOR_LOOP for (int64_t n = 0; n < columns->output; n++)                                            \
+        {                                                                                                    \
+            folded[n] = combine(line[n * (stride) + element * columns->dilation], folded[n]);                \
+        }                                                                                                    \
+    }
+
+#define FOLD_WINDOWS(name, type, combine)                                                                    \
+    VECTOR_FUNCTION void name##_body(const Extent *columns, const type *line, type *folded)                  \
+    {                                                                                                        \
+        for (int64_t n = 0; n < columns->output; n++) {                                                      \
+            folded[n] = line[n * columns->stride];                                                           \
+        }                                                                                                    \
+        if (columns->stride == 1) {                                                                          \
+            FOLD_STRIDE(combine, 1)                                                                          \
+        } else if (columns->stride == 2) {                                                                   \
+            FOLD_STRIDE(combine, 2)                                                                          \
+        } else {                                                                                             \
+            FOLD_STRIDE(combine, columns->stride)                                                            \
+        }                                                                                                    \
+    }                                                                                                        \
+    VECTOR_VARIANTS(name, (const Extent *columns, const type *line, type *folded), (columns, line, folded))
+
+/* NOLINTBEGIN(clang-analyzer-core.uninitialized.Assign): FOLD_ROWS() fills a line as far as windows reach */
+FOLD_WINDOWS(largest_of_windows, float, LARGER)
+FOLD_WINDOWS(sums_of_windows, double, SUM)
+/* NOLINTEND(clang-analyzer-core.uninitialized.Assign) */
+
+/* Returns how far the windows of a line reach, and at least its own elements. */
+static int64_t
+line_length(const Extent *columns)
+{
+    int64_t reach = (columns->output - 1) * columns->stride + (columns->window - 1) * columns->dilation + 1;
+    int64_t own = columns->before + columns->size;
+    return reach > own ? reach : own;
+}
+
+/* Folds the rows under one row of the output into a line with its padding, which changes nothing there. */
+#define FOLD_ROWS(name, type, neutral, fold_lines)                                                           \
+    static Span name(const Pool *pool, const float *plane, int64_t row, type *line)                          \
+    {                                                                                                        \
+        const Extent *rows = &pool->rows;                                                                    \
+        const Extent *columns = &pool->columns;                                                              \
+        Span span = span_of(rows, row, pool->counts_padding);                                                \
+        int64_t first = row * rows->stride - rows->before + span.first * rows->dilation;                     \
+        for (int64_t n = 0; n < line_length(columns); n++) {                                                 \
+            line[n] = (neutral);                                                                             \
+        }                                                                                                    \
+        fold_lines(plane + first * columns->size, span.end - span.first, rows->dilation * columns->size,     \
+            columns->size, line + columns->before);                                                          \
+        return span;                                                                                         \
+    }
+
+FOLD_ROWS(fold_largest, float, -INFINITY, largest_of_lines)
+FOLD_ROWS(fold_sums, double, 0, sums_of_lines)
+
+static void
+largest_of_plane(const Pool *pool, const float *plane, float *output)
+{
+    float line[LINE_MAX];
+    for (int64_t row = 0; row < pool->rows.output; row++) {
+        (void)fold_largest(pool, plane, row, line);
+        largest_of_windows(&pool->columns, line, output + row * pool->columns.output);
+    }
+}
+
+static void
+means_of_plane(const Pool *pool, const float *plane, float *output)
+{
+    double line[LINE_MAX];
+    double sums[LINE_MAX];
+    const Extent *columns = &pool->columns;
+    for (int64_t row = 0; row < pool->rows.output; row++) {
+        Span rows = fold_sums(pool, plane, row, line);
+        sums_of_windows(columns, line, sums);
+        for (int64_t n = 0; n < columns->output; n++) {
+            int64_t count = rows.count * span_of(columns, n, pool->counts_padding).count;
+            output[row * columns->output + n] = (float)(sums[n] / (double)count);
+        }
+    }
+}
+
+static int64_t
+smaller_of(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+static void
+pool_planes(void *context, int64_t index)
+{
+    const Pool *pool = context;
+    int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->channels);
+    for (int64_t plane = index * pool->part; plane < end; plane++) {
+        const float *x = pool->x + plane * pool->rows.size * pool->columns.size;
+        float *z = pool->z + plane * pool->rows.output * pool->columns.output;
+        if (pool->is_mean) {
+            means_of_plane(pool, x, z);
+        } else {
+            largest_of_plane(pool, x, z);
+        }
+    }
+}
+
+/* Folds the channels of one element of the input into those of a window. */
+VECTOR_FUNCTION void
+fold_largest_channels_body(const float *x, int64_t count, float *z)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    {
+        z[n] = LARGER(x[n], z[n]);
+    }
+}
+VECTOR_VARIANTS(fold_largest_channels, (const float *x, int64_t count, float *z), (x, count, z))
+
+VECTOR_FUNCTION void
+add_channels_body(const float *x, int64_t count, double *sums)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    {
+        sums[n] += (double)x[n];
+    }
+}
+VECTOR_VARIANTS(add_channels, (const float *x, int64_t count, double *sums), (x, count, sums))
+
+/* A window over an image with channels last, and the channels that are folded. */
+typedef struct WindowAt {
+    Span rows;
+    Span columns;
+    const float *first; /* what lies under the window's first element, which may be outside */
+    int64_t channels;
+} WindowAt;
+
+static const float *
+element_at(const Pool *pool, const WindowAt *window, int64_t row, int64_t column)
+{
+    int64_t position = row * pool->rows.dilation * pool->columns.size + column * pool->columns.dilation;
+    return window->first + position * pool->channels;
+}
+
+static void
+largest_of_channels(const Pool *pool, const WindowAt *window, float *z)
+{
+    for (int64_t n = 0; n < window->channels; n++) {
+        z[n] = -INFINITY;
+    }
+    for (int64_t row = window->rows.first; row < window->rows.end; row++) {
+        for (int64_t column = window->columns.first; column < window->columns.end; column++) {
+            fold_largest_channels(element_at(pool, window, row, column), window->channels, z);
+        }
+    }
+}
+
+static void
+means_of_channels(const Pool *pool, const WindowAt *window, float *z)
+{
+    double sums[CHANNELS] = {0};
+    for (int64_t row = window->rows.first; row < window->rows.end; row++) {
+        for (int64_t column = window->columns.first; column < window->columns.end; column++) {
+            add_channels(element_at(pool, window, row, column), window->channels, sums);
+        }
+    }
+    double count = (double)(window->rows.count * window->columns.count);
+    for (int64_t n = 0; n < window->channels; n++) {
+        z[n] = (float)(sums[n] / count);
+    }
+}
+
+/* Computes one row of the output of one image. */
+static void
+pool_row(const Pool *pool, int64_t batch, int64_t row)
+{
+    const Extent *rows = &pool->rows;
+    const Extent *columns = &pool->columns;
+    Span row_span = span_of(rows, row, pool->counts_padding);
+    float *z = pool->z + (batch * rows->output + row) * columns->output * pool->channels;
+    for (int64_t column = 0; column < columns->output; column++) {
+        int64_t x_row = batch * rows->size + row * rows->stride - rows->before;
+        int64_t x_column = column * columns->stride - columns->before;
+        Span column_span = span_of(columns, column, pool->counts_padding);
+        for (int64_t first = 0; first < pool->channels; first += CHANNELS) {
+            WindowAt window = {
+                .rows = row_span,
+                .columns = column_span,
+                .first = pool->x + (x_row * columns->size + x_column) * pool->channels + first,
+                .channels = smaller_of(CHANNELS, pool->channels - first),
+            };
+            (pool->is_mean ? means_of_channels : largest_of_channels)(
+                pool, &window, z + column * pool->channels + first);
+        }
+    }
+}
+
+static void
+pool_rows(void *context, int64_t index)
+{
+    const Pool *pool = context;
+    int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->rows.output);
+    for (int64_t row = index * pool->part; row < end; row++) {
+        pool_row(pool, row / pool->rows.output, row % pool->rows.output);
+    }
+}
+
+static Extent
+extent_of(const Window *window, const Shape *input, int dimension)
+{
+    return (Extent){
+        .size = input->dims[window->space + dimension],
+        .window = window->size[dimension],
+        .stride = window->stride[dimension],
+        .dilation = window->dilation[dimension],
+        .before = window->before[dimension],
+        .after = window->after[dimension],
+        .output = window->output[dimension],
+    };
+}
+
+static const Extent ONE_ROW = {.size = 1, .window = 1, .stride = 1, .dilation = 1, .output = 1};
+
+static bool
+is_set(const Node *node, const char *name)
+{
+    return node_attr(node, name) != NULL && node_attr_int(node, name) != 0;
+}
+
+static void
+run_pool(Device *device, const Window *window, Pool *pool)
+{
+    bool is_channels_last = window->channel > window->space;
+    int64_t count = is_channels_last ? pool->batch * pool->rows.output : pool->batch * pool->channels;
+    int64_t size = pool->columns.size * (is_channels_last ? pool->channels : pool->rows.size);
+    pool->part = size >= SHARED_ELEMENTS ? 1 : SHARED_ELEMENTS / (size + 1) + 1;
+    device->parallel_for(
+        device, (count + pool->part - 1) / pool->part, is_channels_last ? pool_rows : pool_planes, pool);
+}
+
+typedef Status (*ReadPooling)(Call *call, const InferContext *context, Pooling *ret_pooling);
+
+/* The indices of ONNX's MaxPool are left to the reference kernel when somebody reads them, and are not
+ * written when nobody does. */
+static Status
+compute_pool(KernelContext *context, bool is_mean, ReadPooling read)
+{
+    const Tensor *input = &context->inputs[0];
+    KernelInference inference;
+    Pooling pooling;
+    kernel_inference(context, NULL, &inference);
+    TRY(read(context->call, &inference.context, &pooling));
+    const Window *window = &pooling.window;
+    int last = window->rank - 1;
+    Pool pool = {
+        .x = input->data,
+        .batch = input->shape.dims[window->batch],
+        .channels = input->shape.dims[window->channel],
+        .rows = window->rank == 2 ? extent_of(window, &input->shape, 0) : ONE_ROW,
+        .columns = window->rank > 0 ? extent_of(window, &input->shape, last) : ONE_ROW,
+        .is_mean = is_mean,
+        .counts_padding = is_set(context->node, "count_include_pad"),
+    };
+    bool is_possible = (window->rank == 1 || window->rank == 2) && tensor_element_count(input) > 0 &&
+                       line_length(&pool.columns) <= LINE_MAX && pool.columns.before >= 0 &&
+                       !kernel_bit(context->node->read_outputs, 1);
+    if (!is_possible) {
+        return kernel_find_reference(context->node)->compute(context);
+    }
+    Tensor *output = NULL;
+    Tensor *indices = NULL;
+    TRY(kernel_output(context, 0, DTYPE_FLOAT32, &pooling.output, &output));
+    if (context->output_count > 1) {
+        TRY(kernel_output(context, 1, DTYPE_INT64, &pooling.output, &indices));
+    }
+    pool.z = output->data;
+    run_pool(context->device, window, &pool);
+    return STATUS_OK;
+}
+
+static bool
+supports_float(const Node *node)
+{
+    return node->input_dtypes[0] == DTYPE_FLOAT32;
+}
+
+#define POOL(name, is_mean, read)                                                                            \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return compute_pool(context, (is_mean), (read));                                                     \
+    }
+
+POOL(max_pool, false, pooling_tensorflow)
+POOL(mean_pool, true, pooling_tensorflow)
+POOL(onnx_max_pool, false, pooling_onnx)
+POOL(onnx_mean_pool, true, pooling_onnx)
+POOL(global_max_pool, false, pooling_global)
+POOL(global_mean_pool, true, pooling_global)
+
+#define POOL_KERNEL(name, function)                                                                          \
+    {                                                                                                        \
+        .op = (name), .supports = supports_float, .compute = function##_compute                              \
+    }
+
+static const Kernel pooling_kernels[] = {
+    POOL_KERNEL("MaxPool", max_pool),
+    POOL_KERNEL("AvgPool", mean_pool),
+    POOL_KERNEL("onnx::MaxPool", onnx_max_pool),
+    POOL_KERNEL("onnx::AveragePool", onnx_mean_pool),
+    POOL_KERNEL("onnx::GlobalMaxPool", global_max_pool),
+    POOL_KERNEL("onnx::GlobalAveragePool", global_mean_pool),
+};
+
+KERNEL_FAMILY(cpu_kernels, pooling, pooling_kernels);
