@@ -4,7 +4,8 @@
  *   2. the target, and the request's identity for the log;
  *   3. the route, the announced body's type and size;
  *   4. the credentials, last, since looking them up costs most.
- * A refusal throws the announced body away, or closes the connection. */
+ * A refusal throws the announced body away, or closes the connection. A Content-Length that is no number
+ * never comes this far. */
 #include <assert.h>
 #include <ctype.h>
 
@@ -283,6 +284,52 @@ reply_and_close(Exchange *exchange, Status status)
     exchange->phase = EXCHANGE_ENDED;
     connection_enter(exchange->connection, CONNECTION_REPLY, 0);
     return delivery_step(exchange, NULL);
+}
+
+static bool
+is_all_digits(Slice text)
+{
+    size_t count = 0;
+    while (count < text.size && isdigit((unsigned char)text.data[count])) {
+        count++;
+    }
+    return text.size > 0 && count == text.size;
+}
+
+/* Tells what is wrong with a length that does not fit into 64 bits, or is no number: the former is refused as
+ * any length above a limit is. */
+static Status
+fail_length(Exchange *exchange, Slice length)
+{
+    enum { SHOWN_MAX = 64 };
+    Slice part = slice_part(length, 0, SHOWN_MAX);
+    if (is_all_digits(length)) {
+        return response_fail(&exchange->call, &exchange->response, 413,
+            "Content-Length '%.*s' is more than any body may have", SLICE_PRINT(part));
+    }
+    return call_fail(&exchange->call, STATUS_INVALID_ARGUMENT,
+        "Content-Length '%.*s' is no decimal number of bytes", SLICE_PRINT(part));
+}
+
+bool
+admission_refuse_length(Exchange *exchange)
+{
+    assert(exchange->phase == EXCHANGE_HEAD);
+
+    static const Slice name = {"Content-Length", sizeof "Content-Length" - 1};
+    struct MHD_Connection *mhd = exchange->connection->mhd;
+    Slice length = {0};
+    uint64_t number = 0;
+    bool is_whole = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE) != NULL;
+    bool is_refused = is_whole &&
+                      MHD_lookup_connection_value_n(mhd, MHD_HEADER_KIND, name.data, name.size, &length.data,
+                          &length.size) == MHD_YES &&
+                      !slice_to_uint64(length, &number);
+    if (!is_refused) {
+        return false;
+    }
+    reception_cut(exchange, fail_length(exchange, length));
+    return true;
 }
 
 enum MHD_Result

@@ -15,9 +15,9 @@
  * size that libmicrohttpd counted tells.
  *
  * One thing is not seen: line ends and extensions inside chunked bodies, therefore a connection ends with its
- * first chunked request. And one is out of reach: a Content-Length that is no number is refused by
- * libmicrohttpd itself, before anybody is asked, with a page of its own that stands behind its head twice; it
- * then closes.
+ * first chunked request. And one comes before the guards: a Content-Length that is no number is refused by
+ * libmicrohttpd itself, with a page of its own that stands behind its head twice. Its log is told first,
+ * where admission_refuse_length() answers in its place.
  *
  * Errors: INVALID_ARGUMENT; the reply is 400 and the connection is closed. */
 #pragma once

@@ -63,6 +63,7 @@ typedef enum ExchangePhase {
 
 struct Exchange {
     Exchange *next_free;
+    ListLink head_link; /* in HttpServer.heads until the head is whole */
     int reference_count;
     HttpServer *server;
     Connection *connection; /* NULL once the reply is over */
@@ -156,6 +157,7 @@ struct HttpServer {
     Connections connections;
     Authorizations authorizations;
     Exchange *free_exchanges;
+    ListLink heads; /* exchanges whose heads are being received */
     size_t active_count;
     uint64_t id_seed[2];
     uint64_t id_count;
@@ -242,7 +244,13 @@ enum MHD_Result reception_step(Exchange *exchange, Upload *upload); /* a piece o
 enum MHD_Result reception_step_refused(Exchange *exchange, Upload *upload);
 enum MHD_Result reception_step_cut(Exchange *exchange, Upload *upload);
 void reception_begin(Exchange *exchange, Status status); /* begins the body, or refuses it */
-void reception_overdue(Exchange *exchange);              /* the body comes too slowly */
+/* Replies past libmicrohttpd, which takes no reply while a body is coming, and closes. */
+void reception_cut(Exchange *exchange, Status status);
+void reception_overdue(Exchange *exchange); /* the body comes too slowly */
 
 /* Functions of admission.c. */
 enum MHD_Result admission_step(Exchange *exchange, Upload *upload); /* the first call, with the head */
+
+/* Refuses a request whose head is whole and whose Content-Length libmicrohttpd could not read. False: it is
+ * another one. */
+bool admission_refuse_length(Exchange *exchange);

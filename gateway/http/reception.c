@@ -33,9 +33,8 @@ expect_more(Exchange *exchange)
         exchange->connection, CONNECTION_BODY, from_ns + options->body_grace_ms * CLOCK_NS_PER_MS);
 }
 
-/* Replies past libmicrohttpd, which takes no reply while a body is coming, and closes. */
-static void
-cut_exchange(Exchange *exchange, Status status)
+void
+reception_cut(Exchange *exchange, Status status)
 {
     exchange->status = status;
     exchange->phase = EXCHANGE_CUT;
@@ -52,7 +51,7 @@ refuse_exchange(Exchange *exchange, Status status)
     exchange_break_body(exchange);
     exchange->status = status;
     if (exchange->framing.is_chunked || left > DISCARD_SIZE_MAX) {
-        cut_exchange(exchange, status);
+        reception_cut(exchange, status);
         return;
     }
     exchange->phase = EXCHANGE_REFUSED;
@@ -84,7 +83,7 @@ reception_overdue(Exchange *exchange)
         return;
     }
     if (exchange->phase == EXCHANGE_REFUSED) {
-        cut_exchange(exchange, exchange->status);
+        reception_cut(exchange, exchange->status);
         return;
     }
     if (exchange->is_taking || sink_must_wait(exchange)) {
@@ -93,7 +92,7 @@ reception_overdue(Exchange *exchange)
         return;
     }
     exchange_break_body(exchange);
-    cut_exchange(
+    reception_cut(
         exchange, response_fail(&exchange->call, &exchange->response, 408,
                       "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
                       (unsigned long long)exchange->received, exchange->server->options.body_rate_min));

@@ -40,6 +40,7 @@ static const HttpOptions defaults = {
 static void
 close_exchange(Exchange *exchange)
 {
+    list_remove(&exchange->head_link);
     windows_abandon(exchange);
     exchange_release(exchange);
 }
@@ -151,6 +152,7 @@ begin_exchange(void *server, const char *target, struct MHD_Connection *mhd)
         return NULL;
     }
     connection->exchange = exchange;
+    list_append(&exchange->server->heads, &exchange->head_link);
     exchange->line = target;
     exchange->line_size = strlen(target);
     if (exchange->line_size <= exchange->server->options.target_size_max) {
@@ -194,6 +196,7 @@ access_exchange(void *server, struct MHD_Connection *mhd, const char *url, const
         return MHD_NO;
     }
     if (exchange->phase == EXCHANGE_HEAD) {
+        list_remove(&exchange->head_link);
         exchange->request.method = method;
         exchange->version = version;
     }
@@ -222,6 +225,25 @@ complete_exchange(
     }
 }
 
+/* Looks for the request that libmicrohttpd has just refused by itself, when it complains of one. Were it let
+ * go on, it would send the head of its refusal twice (version 0.9.75); no other callback comes before that.
+ */
+static void
+daemon_complained(void *context, const char *format, va_list arguments)
+{
+    HttpServer *server = context;
+    (void)format;
+    (void)arguments;
+    LIST_EACH(&server->heads, link)
+    {
+        Exchange *exchange = LIST_ITEM(link, Exchange, head_link);
+        if (admission_refuse_length(exchange)) {
+            list_remove(&exchange->head_link);
+            return;
+        }
+    }
+}
+
 static void
 options_complete(HttpOptions *options)
 {
@@ -245,8 +267,10 @@ daemon_open(Call *call, HttpServer *server)
 {
     const HttpOptions *options = &server->options;
     unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
-    server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
-        NULL, NULL, access_exchange, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+    unsigned int flags =
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG;
+    server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, access_exchange, server,
+        MHD_OPTION_EXTERNAL_LOGGER, daemon_complained, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         options->head_size_max + MEMORY_BESIDE_HEAD, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connections_per_address_max,
         MHD_OPTION_CONNECTION_TIMEOUT, stall_timeout_s, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server,
@@ -293,6 +317,7 @@ http_server_new(
         .idle_timeout_ms = server->options.idle_timeout_ms,
     };
     list_init(&server->connections.list);
+    list_init(&server->heads);
     authorizations_open(server);
     random_bytes(server->id_seed, sizeof server->id_seed);
     Status status = server_open(call, server, address);
