@@ -9,7 +9,8 @@
 /* Refuses ops that only Sluice writes (OP_INTERNAL), also in functions. */
 MUST_USE Status author_check_ops(Call *call, const GraphDef *def);
 
-/* Refuses assignments to a constant that nobody reads, and that would be lost, before freezing leaves
- * constants in place of variables. Where another node reads the result, it reads a copy that was changed: so
- * are the initialisations that TensorFlow's freezing leaves in a graph. */
+/* Refuses nodes that change a constant, also behind ops that pass references on: an author who meant a
+ * variable would lose the value with the step. Let through are scatters, and an Assign that scatters alone
+ * read: so does TensorFlow's freezing leave a variable that was filled and scattered into. They change a copy
+ * that is the step's own. */
 MUST_USE Status author_check_constants(Call *call, const Graph *graph);

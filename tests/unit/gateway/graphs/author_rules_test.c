@@ -65,24 +65,64 @@ expect_import(Call *call, const char *text, Status status, const char *message)
 
 #define CONSTANT "c = Const() dtype=float32 value=float32(1)\n"
 
+#define SCATTER "i = Const() dtype=int32 value=int32(0)\ns = ScatterAdd(a, i, c) T=float32 Tindices=int32\n"
+
 static void
 a_constant_is_not_changed(void **state)
 {
-    Call *call = *state;
-    expect_import(call, CONSTANT "a = Assign(c, c) T=float32\n", STATUS_INVALID_ARGUMENT,
-        "node 'a': op 'Assign' cannot change constant 'c'");
-    expect_import(call, CONSTANT "a = AssignAdd(c, c) T=float32\n", STATUS_INVALID_ARGUMENT,
-        "node 'a': op 'AssignAdd' cannot change constant 'c'");
-    expect_import(call, CONSTANT "a = ApplyGradientDescent(c, c, c) T=float32\n", STATUS_INVALID_ARGUMENT,
-        "node 'a': op 'ApplyGradientDescent' cannot change constant 'c'");
-    expect_import(call, CONSTANT "a = Assign(c, c) T=float32\nb = Neg(a) T=float32\n", STATUS_OK, NULL);
-    expect_import(call,
-        CONSTANT "i = Const() dtype=int32 value=int32(0)\na = ScatterAdd(c, i, c) T=float32 Tindices=int32\n",
-        STATUS_OK, NULL);
-    expect_import(call, CONSTANT "a = RefIdentity(c) T=float32\n", STATUS_OK, NULL);
-    expect_import(call, CONSTANT "a = IsVariableInitialized(c) dtype=float32\n", STATUS_OK, NULL);
-    expect_import(call, CONSTANT "v = VariableV2() dtype=float32 shape=<>\na = Assign(v, c) T=float32\n",
-        STATUS_OK, NULL);
+    static const struct {
+        const char *change;
+        const char *message;
+    } changes[] = {
+        {"a = Assign(c, x) T=float32\n", "node 'a': op 'Assign' cannot change constant 'c'"},
+        {"a = Assign(c, x) T=float32\nb = Neg(a) T=float32\n",
+            "node 'a': op 'Assign' cannot change constant 'c'"},
+        {"a = Assign(c, x) T=float32\nb = Neg(a) T=float32\n" SCATTER,
+            "node 'a': op 'Assign' cannot change constant 'c'"},
+        {"a = Assign(c, x) T=float32\ni = Const() dtype=int32 value=int32(0)\n"
+         "v = VariableV2() dtype=float32 shape=<>\ns = ScatterAdd(v, i, a) T=float32 Tindices=int32\n",
+            "node 'a': op 'Assign' cannot change constant 'c'"},
+        {"a = AssignAdd(c, x) T=float32\nb = Neg(a) T=float32\n",
+            "node 'a': op 'AssignAdd' cannot change constant 'c'"},
+        {"a = ApplyGradientDescent(c, x, x) T=float32\nb = Neg(a) T=float32\n",
+            "node 'a': op 'ApplyGradientDescent' cannot change constant 'c'"},
+        {"r = RefIdentity(c) T=float32\na = Assign(r, x) T=float32\n",
+            "node 'a': op 'Assign' cannot change constant 'c'"},
+        {"a = Assign(c, x) T=float32\n" SCATTER "b = AssignSub(s, x) T=float32\n",
+            "node 'b': op 'AssignSub' cannot change constant 'c'"},
+    };
+    for (size_t index = 0; index < COUNT_OF(changes); index++) {
+        char text[512];
+        char message[256];
+        (void)snprintf(
+            text, sizeof text, CONSTANT "x = Placeholder() dtype=float32\n%s", changes[index].change);
+        (void)snprintf(
+            message, sizeof message, "%s: its input 0 must refer to a variable", changes[index].message);
+        expect_import(*state, text, STATUS_INVALID_ARGUMENT, message);
+    }
+    expect_import(*state,
+        CONSTANT "v = VariableV2() dtype=float32 shape=<>\na = ApplyMomentum(v, c, v, v, v) T=float32\n",
+        STATUS_INVALID_ARGUMENT,
+        "node 'a': op 'ApplyMomentum' cannot change constant 'c': its input 1 must refer to a variable");
+}
+
+static void
+what_only_reads_a_constant_or_was_left_of_a_variable_by_freezing_is_taken(void **state)
+{
+    static const char *const taken[] = {
+        "a = Assign(c, c) T=float32\n" SCATTER,
+        "i = Const() dtype=int32 value=int32(0)\na = ScatterAdd(c, i, c) T=float32 Tindices=int32\n",
+        "a = RefIdentity(c) T=float32\n",
+        "a = IsVariableInitialized(c) dtype=float32\n",
+        "v = VariableV2() dtype=float32 shape=<>\na = Assign(v, c) T=float32\n",
+        "v = VariableV2() dtype=float32 shape=<>\na = Assign(v, c) T=float32\nb = AssignAdd(a, c) "
+        "T=float32\n",
+    };
+    for (size_t index = 0; index < COUNT_OF(taken); index++) {
+        char text[512];
+        (void)snprintf(text, sizeof text, CONSTANT "%s", taken[index]);
+        expect_import(*state, text, STATUS_OK, NULL);
+    }
 }
 
 int
@@ -92,6 +132,7 @@ main(void)
         CALL_TEST(ops_of_sluices_own_are_refused_by_name),
         CALL_TEST(each_op_with_an_internal_name_is_one_or_the_other),
         CALL_TEST(a_constant_is_not_changed),
+        CALL_TEST(what_only_reads_a_constant_or_was_left_of_a_variable_by_freezing_is_taken),
     };
     return cmocka_run_group_tests_name("gateway/graphs/author_rules", tests, NULL, NULL);
 }
