@@ -10,7 +10,24 @@ typedef struct Body {
     const char *path;
 } Body;
 
-/* Returns whether the path is of the form of the route: alike but for its {parameters}. */
+/* Returns whether a part of the path is what that part of a route asks for: an id for its {parameter}, else
+ * the same text. */
+static bool
+part_has_form(Slice part, Slice wanted)
+{
+    static const struct {
+        const char *parameter;
+        const char *prefix;
+    } ids[] = {{"{session}", "ses"}, {"{step}", "stp"}};
+    for (size_t index = 0; index < COUNT_OF(ids); index++) {
+        Uuid id;
+        if (slice_equals_string(wanted, ids[index].parameter)) {
+            return id_from_text(ids[index].prefix, part, &id);
+        }
+    }
+    return slice_equal(part, wanted);
+}
+
 static bool
 path_has_form(Slice path, Slice route)
 {
@@ -18,8 +35,7 @@ path_has_form(Slice path, Slice route)
     Slice wanted = {0};
     bool is_alike = true;
     while (is_alike && slice_split(&route, '/', &wanted)) {
-        is_alike = slice_split(&path, '/', &part) &&
-                   (slice_starts_with(wanted, SLICE("{")) ? part.size > 0 : slice_equal(part, wanted));
+        is_alike = slice_split(&path, '/', &part) && part_has_form(part, wanted);
     }
     return is_alike && path.size == 0;
 }

@@ -220,6 +220,19 @@ string_unquote(Slice quoted, char *ret_text, size_t *ret_size)
     return true;
 }
 
+/* Copies the inside of a key in quotes; one without quotes holds none
+ * (draft-ietf-httpapi-idempotency-key-header 2.1, which has quotes alone). */
+static bool
+key_unquote(Slice key, char *ret_text, size_t *ret_size)
+{
+    if (key.size >= 2 && key.data[0] == '"' && key.data[key.size - 1] == '"') {
+        return string_unquote(key, ret_text, ret_size);
+    }
+    memcpy(ret_text, key.data, key.size);
+    *ret_size = key.size;
+    return slice_find(key, '"') == key.size;
+}
+
 static bool
 is_visible(Slice text)
 {
@@ -239,16 +252,13 @@ idempotency_key_parse(Call *call, Slice header, Slice *ret_key)
         return STATUS_OK;
     }
     Slice key = slice_trim(header);
-    bool is_valid = true;
-    if (key.size >= 2 && key.data[0] == '"' && key.data[key.size - 1] == '"') {
-        char *text = text_copy(call->arena, key);
-        if (text == NULL) {
-            return call_fail_memory(call, "the idempotency key");
-        }
-        size_t size = 0;
-        is_valid = string_unquote(key, text, &size);
-        key = slice_of(text, size);
+    char *text = text_copy(call->arena, key);
+    if (text == NULL) {
+        return call_fail_memory(call, "the idempotency key");
     }
+    size_t size = 0;
+    bool is_valid = key_unquote(key, text, &size);
+    key = slice_of(text, size);
     if (!is_valid || !is_visible(key)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "Idempotency-Key cannot be read: expected 1 to %d visible characters, in quotes or without",

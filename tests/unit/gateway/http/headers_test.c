@@ -92,7 +92,8 @@ an_idempotency_key_may_be_quoted_or_not(void **state)
         assert_status(call, STATUS_OK, idempotency_key_parse(call, slice_from_string(keys[index][0]), &key));
         assert_true(slice_equals_string(key, keys[index][1]));
     }
-    static const char *const refused[] = {"", "\"\"", "a b", "\"a\\n\"", "\"a\"b\"", "\"a\\\"", "a\x01"};
+    static const char *const refused[] = {
+        "", "\"\"", "a b", "\"a\\n\"", "\"a\"b\"", "\"a\\\"", "a\x01", "\"", "a\"b", "\"a", "a\""};
     for (size_t index = 0; index < COUNT_OF(refused); index++) {
         Slice key;
         assert_status(call, STATUS_INVALID_ARGUMENT,
