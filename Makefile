@@ -17,6 +17,7 @@
 # make bench              measure and print the table of tests/bench; writes build/bench.json
 # make loads              whole systems under load, 15 minutes: memory, and what tenants notice of each other; LENGTH=full an hour; writes build/loads.json
 # make strangers          kills, stops, jumps and races against a running Sluice, and what held; a quarter of an hour at most
+# make contract          spectral, a generated client and schemathesis hold the gateway to openapi.yaml; what they need comes from PyPI and npm
 # make bench-rivals       the same graphs on TensorFlow and ONNX Runtime beside; writes build/bench-rivals.json
 # make fuzz               every fuzz target for FUZZ_SECONDS (20) each
 # make docs               write the tables of docs/ (settings, limits, packages, operations) from the programs' own

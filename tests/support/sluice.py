@@ -255,6 +255,10 @@ class Cluster:
         """Whether one of the programs is gone, of which no test can be blamed on its graph alone."""
         return not all(program.is_running() for program in self._programs)
 
+    def make_key(self, tenant, scopes=""):
+        """A new key of this tenant; with the scope `operator` it is for those who run Sluice."""
+        return self._command("key", "create", tenant, *([scopes] if scopes else []))
+
     def add_gateway(self, listen="127.0.0.1:0"):
         """Another gateway of the same database and workers; a Program."""
         gateway = Program("sluice-gateway", "--listen", listen, "--auth", "keys" if self._tenants else "off",
@@ -284,7 +288,7 @@ class Cluster:
 
     def _start(self):
         for tenant, quotas in self._tenants.items():
-            self.keys[tenant] = self._command("key", "create", tenant)
+            self.keys[tenant] = self.make_key(tenant)
             if quotas:
                 self._command("quota", tenant, *(f"{name}={value}" for name, value in quotas.items()))
         if self._has_late_workers:

@@ -147,12 +147,17 @@ s3-server: ; @test -x var/s3/bin/moto_server || { mkdir -p var && python3 -m ven
 test-s3: all ; @OUT=$(OUT) tools/with_postgres tests/integration/s3_test.py
 .PHONY: s3-server test-s3
 
-# Tools that nobody here wrote hold the gateway to openapi.yaml (tests/contract/outside), for CONTRACT_SECONDS.
+# Tools that nobody here wrote hold the gateway to openapi.yaml (tests/contract/outside), for CONTRACT_SECONDS. They come from
+# PyPI and npm; what cannot be had is skipped, in words.
 CONTRACT_TOOLS ?= var/contract
-contract-tools: ; @test -x $(CONTRACT_TOOLS)/venv/bin/schemathesis || { mkdir -p $(CONTRACT_TOOLS) && python3 -m venv $(CONTRACT_TOOLS)/venv && \
+contract-tools:
+	@{ command -v npm && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || tools/install_packages contract || true
+	@test -x $(CONTRACT_TOOLS)/venv/bin/schemathesis || { mkdir -p $(CONTRACT_TOOLS) && python3 -m venv $(CONTRACT_TOOLS)/venv && \
     $(CONTRACT_TOOLS)/venv/bin/pip install --quiet --disable-pip-version-check 'schemathesis>=4.32,<5' 'openapi-python-client>=0.29,<1'; } || \
     { rm -rf $(CONTRACT_TOOLS)/venv; echo "skipped: schemathesis cannot be installed into $(CONTRACT_TOOLS)"; }
 	@test -x $(CONTRACT_TOOLS)/node_modules/.bin/spectral || npm install --silent --no-audit --no-fund --prefix $(CONTRACT_TOOLS) @stoplight/spectral-cli@6 || \
     echo "skipped: spectral cannot be installed into $(CONTRACT_TOOLS)"
-contract: all ; @OUT=$(OUT) tools/with_postgres tests/contract/outside/run_outside $(CONTRACT_TOOLS)
+contract:
+	@tools/check_writable build var && tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all contract-tools
+	@OUT=$(OUT) tools/with_postgres tests/contract/outside/run_outside $(CONTRACT_TOOLS)
 .PHONY: contract contract-tools
