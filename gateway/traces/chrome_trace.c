@@ -10,6 +10,7 @@ enum {
     RUN_THREAD = 0,                /* the slot as a whole; workers' threads count from 1 */
     TRANSFER_THREAD = 1000 * 1000, /* the first of TRANSFER_THREAD_COUNT */
     TRANSFER_THREAD_COUNT = 64,
+    DEVICE_THREAD = 2 * 1000 * 1000, /* the first of an accelerator's tracks */
 };
 
 /* The row of the picture that an event is drawn in: a process for each slot, and a thread of it. */
@@ -258,6 +259,88 @@ write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTrac
     json_write_object_end(writer);
 }
 
+static int
+by_track(const void *left, const void *right)
+{
+    const WireTraceActivity *a = left;
+    const WireTraceActivity *b = right;
+    int order = (a->track > b->track) - (a->track < b->track);
+    return order == 0 ? (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns) : order;
+}
+
+static void
+write_sides(JsonWriter *writer, const char *name, const uint64_t sides[3])
+{
+    json_write_name(writer, name);
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < 3; index++) {
+        json_write_uint64(writer, sides[index]);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_activity_args(JsonWriter *writer, const WireTrace *trace, const WireTraceActivity *activity)
+{
+    if (activity->has_node) {
+        json_member_slice(writer, "node", trace->nodes[activity->node].name);
+        json_member_slice(writer, "op", trace->nodes[activity->node].op);
+    }
+    if (activity->grid[0] > 0) {
+        write_sides(writer, "blocks", activity->grid);
+        write_sides(writer, "threads", activity->block);
+    }
+    if (activity->bytes > 0) {
+        json_member_uint64(writer, "bytes", activity->bytes);
+    }
+    if (activity->captured > 0) {
+        json_member_uint64(writer, "captured", activity->captured);
+    }
+    if (activity->iteration > 0) {
+        write_iteration(writer, trace, activity->iteration);
+    }
+}
+
+/* Writes a kernel or a copy; what has no name is all that its node did. */
+static void
+write_activity(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTraceActivity *activity)
+{
+    const WireTrace *trace = &rows->trace;
+    TraceTrack track = {.slot = slot, .thread = DEVICE_THREAD + activity->track};
+    Slice name = trace->device_texts[activity->name];
+    if (name.size == 0 && activity->has_node) {
+        name = trace->nodes[activity->node].name;
+    }
+    trace_event_begin(writer, "X", name, "device", track);
+    trace_event_time(writer, "ts", rows->offset_ns + activity->start_ns);
+    trace_event_time(writer, "dur", activity->end_ns - activity->start_ns);
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    write_activity_args(writer, trace, activity);
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+write_device(JsonWriter *writer, size_t slot, SlotRows *rows)
+{
+    WireTrace *trace = &rows->trace;
+    if (trace->activity_count == 0) {
+        return;
+    }
+    qsort(trace->activities, trace->activity_count, sizeof *trace->activities, by_track);
+    for (size_t index = 0; index < trace->activity_count; index++) {
+        const WireTraceActivity *activity = &trace->activities[index];
+        if (index == 0 || activity->track != activity[-1].track) {
+            char name[64];
+            (void)snprintf(name, sizeof name, "%.*s %.*s", SLICE_PRINT(trace->accelerator),
+                SLICE_PRINT(trace->device_texts[activity->track]));
+            write_name(writer, "thread_name", slot, DEVICE_THREAD + activity->track, name);
+        }
+        write_activity(writer, slot, rows, activity);
+    }
+}
+
 static void
 write_run(JsonWriter *writer, const TraceSlot *slot, const WireTrace *trace)
 {
@@ -270,6 +353,10 @@ write_run(JsonWriter *writer, const TraceSlot *slot, const WireTrace *trace)
     json_member_int64(writer, "task", slot->task);
     json_member_uint64(writer, "left_out", trace->left_out_count);
     json_member_uint64(writer, "left_out_iterations", trace->left_out_iteration_count);
+    if (trace->device_source.size > 0) {
+        json_member_slice(writer, "device_source", trace->device_source);
+        json_member_uint64(writer, "left_out_activities", trace->device_left_out_count);
+    }
     json_write_object_end(writer);
     json_write_object_end(writer);
 }
@@ -291,6 +378,7 @@ write_slot(JsonWriter *writer, const TraceSlot *slot, SlotRows *rows)
         }
         write_node(writer, slot->number, rows, row);
     }
+    write_device(writer, slot->number, rows);
 }
 
 static void

@@ -31,6 +31,11 @@ rows_clamp(SlotRows *slot)
         row->start_ns = lesser_of(row->start_ns, row->end_ns);
         row->scheduled_ns = lesser_of(row->scheduled_ns, row->start_ns);
     }
+    for (size_t index = 0; index < slot->trace.activity_count; index++) {
+        WireTraceActivity *activity = &slot->trace.activities[index];
+        activity->end_ns = lesser_of(activity->end_ns, slot->trace.elapsed_ns);
+        activity->start_ns = lesser_of(activity->start_ns, activity->end_ns);
+    }
 }
 
 bool

@@ -21,6 +21,30 @@ static const size_t row_numbers[] = {
     offsetof(WireTraceRow, was_pulled),
 };
 
+/* The numbers of an activity in their order, behind its node and its iteration. */
+static const size_t activity_numbers[] = {
+    offsetof(WireTraceActivity, track),
+    offsetof(WireTraceActivity, name),
+    offsetof(WireTraceActivity, start_ns),
+    offsetof(WireTraceActivity, end_ns),
+    offsetof(WireTraceActivity, bytes),
+    offsetof(WireTraceActivity, captured),
+    offsetof(WireTraceActivity, grid[0]),
+    offsetof(WireTraceActivity, grid[1]),
+    offsetof(WireTraceActivity, grid[2]),
+    offsetof(WireTraceActivity, block[0]),
+    offsetof(WireTraceActivity, block[1]),
+    offsetof(WireTraceActivity, block[2]),
+};
+
+enum { ACTIVITY_SIZE_MAX = 21 * (int)COUNT_OF(activity_numbers) + 64 };
+
+static uint64_t *
+activity_number(WireTraceActivity *activity, size_t index)
+{
+    return (uint64_t *)(void *)((char *)activity + activity_numbers[index]);
+}
+
 static uint64_t *
 row_number(WireTraceRow *row, size_t index)
 {
@@ -103,6 +127,52 @@ write_rows(JsonWriter *writer, WireTrace *trace, size_t size_max)
     return count;
 }
 
+/* Returns how many bytes rows leave to the activities: half of all at most. */
+static size_t
+activities_room(const WireTrace *trace)
+{
+    size_t size = 0;
+    for (size_t index = 0; index < trace->device_text_count; index++) {
+        size += 6 * trace->device_texts[index].size + 3;
+    }
+    size += trace->activity_count * ACTIVITY_SIZE_MAX;
+    return size < WIRE_TRACE_SIZE_MAX / 2 ? size : WIRE_TRACE_SIZE_MAX / 2;
+}
+
+static void
+write_activity(JsonWriter *writer, const WireTrace *trace, WireTraceActivity *activity)
+{
+    json_write_array_begin(writer);
+    json_write_uint64(writer, activity->has_node ? trace->nodes[activity->node].told : 0);
+    json_write_uint64(writer, activity->iteration);
+    for (size_t index = 0; index < COUNT_OF(activity_numbers); index++) {
+        json_write_uint64(writer, *activity_number(activity, index));
+    }
+    json_write_array_end(writer);
+}
+
+/* Writes as many activities as fit behind the rows, the first ones. */
+static void
+write_activities(JsonWriter *writer, WireTrace *trace, size_t size_max)
+{
+    size_t count = 0;
+    json_member_slice(writer, "device_source", trace->device_source);
+    json_write_name(writer, "device_texts");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < trace->device_text_count; index++) {
+        json_write_slice(writer, trace->device_texts[index]);
+    }
+    json_write_array_end(writer);
+    json_write_name(writer, "device");
+    json_write_array_begin(writer);
+    while (count < trace->activity_count && writer->buffer->size + ACTIVITY_SIZE_MAX <= size_max) {
+        write_activity(writer, trace, &trace->activities[count++]);
+    }
+    json_write_array_end(writer);
+    json_member_uint64(
+        writer, "device_left_out", trace->device_left_out_count + (trace->activity_count - count));
+}
+
 static void
 write_iterations(JsonWriter *writer, const WireTrace *trace)
 {
@@ -138,9 +208,12 @@ wire_trace_write(Buffer *buffer, WireTrace *trace)
         buffer->size = before;
         return;
     }
-    size_t count = write_rows(&writer, trace, before + WIRE_TRACE_SIZE_MAX);
+    size_t count = write_rows(&writer, trace, before + WIRE_TRACE_SIZE_MAX - activities_room(trace));
     if (trace->accelerator.size > 0) {
         write_accelerated(&writer, trace);
+    }
+    if (trace->device_source.size > 0) {
+        write_activities(&writer, trace, before + WIRE_TRACE_SIZE_MAX);
     }
     json_member_uint64(&writer, "left_out", trace->left_out_count + (trace->row_count - count));
     json_member_uint64(&writer, "left_out_iterations", trace->left_out_iteration_count);
@@ -257,6 +330,25 @@ read_row(JsonReader *reader, const JsonMember *member, void *target)
                      "outputs, new ones, scratch and device, pulled");
 }
 
+/* Takes the activity with its node as it is told: 1 + an index, which is checked when all rows have been
+ * read. */
+static Status
+read_activity(JsonReader *reader, const JsonMember *member, void *target)
+{
+    WireTraceActivity *activity = target;
+    (void)member;
+    bool is_read = json_array_begin(reader->scanner) && take_index(reader, UINT32_MAX, &activity->node) &&
+                   take_index(reader, UINT32_MAX, &activity->iteration);
+    for (size_t index = 0; index < COUNT_OF(activity_numbers) && is_read; index++) {
+        is_read = take_number(reader, activity_number(activity, index));
+    }
+    return is_read && !json_array_next(reader->scanner)
+               ? json_scan_check(reader->call, reader->scanner)
+               : json_reader_refuse(reader, "an activity is a node, an iteration, track, name, start, end, "
+                                            "bytes, captured, blocks and "
+                                            "threads");
+}
+
 /* The iteration that is being read is counted already, so that `around` names an earlier one. */
 static Status
 read_iteration(JsonReader *reader, const JsonMember *member, void *target)
@@ -283,6 +375,8 @@ static const JsonList frames = TRACE_LIST(Slice, .type = JSON_SLICE);
 static const JsonList iterations = TRACE_LIST(WireTraceIteration, .read = read_iteration);
 static const JsonList rows = TRACE_LIST(WireTraceRow, .read = read_row);
 
+static const JsonList device_texts = TRACE_LIST(Slice, .type = JSON_SLICE);
+static const JsonList activities = TRACE_LIST(WireTraceActivity, .read = read_activity);
 static const JsonList accelerated = TRACE_LIST(int64_t, .type = JSON_INT64);
 
 /* A trace as its document has it. */
@@ -295,6 +389,10 @@ typedef struct TraceDocument {
 static const JsonMember trace_members[] = {
     {"accelerator", JSON_SLICE, .offset = offsetof(TraceDocument, trace.accelerator)},
     {"accelerated", JSON_LIST, .offset = offsetof(TraceDocument, accelerated), .list = &accelerated},
+    {"device", JSON_LIST, .offset = offsetof(WireTrace, activities), .list = &activities},
+    {"device_left_out", JSON_UINT64, .offset = offsetof(WireTrace, device_left_out_count)},
+    {"device_source", JSON_SLICE, .offset = offsetof(WireTrace, device_source)},
+    {"device_texts", JSON_LIST, .offset = offsetof(WireTrace, device_texts), .list = &device_texts},
     {"elapsed_ns", JSON_UINT64, .offset = offsetof(WireTrace, elapsed_ns)},
     {"frames", JSON_LIST, .offset = offsetof(WireTrace, frames), .list = &frames},
     {"iterations", JSON_LIST, .offset = offsetof(WireTrace, iterations), .list = &iterations},
@@ -317,6 +415,22 @@ mark_accelerated(Call *call, TraceDocument *document)
     return STATUS_OK;
 }
 
+static Status
+check_activities(Call *call, WireTrace *trace)
+{
+    for (size_t index = 0; index < trace->activity_count; index++) {
+        WireTraceActivity *activity = &trace->activities[index];
+        if (activity->node > trace->node_count || activity->iteration > trace->iteration_count ||
+            activity->track >= trace->device_text_count || activity->name >= trace->device_text_count) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "'device' names a node, an iteration or a text that is not told");
+        }
+        activity->has_node = activity->node > 0;
+        activity->node -= activity->has_node;
+    }
+    return STATUS_OK;
+}
+
 Status
 wire_trace_read(Call *call, Slice json, WireTrace *ret_trace)
 {
@@ -329,6 +443,7 @@ wire_trace_read(Call *call, Slice json, WireTrace *ret_trace)
     TRY(json_read_object(&reader, &trace_table, &document));
     TRY(json_scan_end(call, &scanner));
     TRY(mark_accelerated(call, &document));
+    TRY(check_activities(call, trace));
     for (size_t index = 0; index < trace->row_count; index++) {
         if (!row_name_key(call->arena, trace, &trace->rows[index])) {
             return call_fail_memory(call, "the keys of a trace");

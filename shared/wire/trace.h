@@ -2,13 +2,16 @@
  * in JSON.
  *
  *     {"elapsed_ns":n,"frames":["loop",…],"iterations":[[frame,around,number],…],"rows":[row,…],
- *      "accelerator":"/device:GPU:0","accelerated":[node,…],"left_out":n,"left_out_iterations":n}
+ *      "accelerator":"/device:GPU:0","accelerated":[node,…],"left_out":n,"left_out_iterations":n,
+ *      "device_source":"CUPTI 13.0","device_left_out":n,"device_texts":["stream 7",…],"device":[activity,…]}
  *
  * Iterations count from 1; 0 stands for nodes outside of loops. `around` is the iteration, an earlier one,
  * that the loop was entered from. A row begins with its node: ["name","Op","key"] the first time, later
  * the node's index; `accelerated` are those that the accelerator computed. The iteration and the numbers of
  * WireTraceRow follow, in their order. Times are nanoseconds from the run's start on the worker. A frame has
- * a limited size: the first rows go in, the others are counted.
+ * a limited size: the first rows go in, the others are counted. An activity of the accelerator is 1 + its
+ * node's index (0: of none that has a row), its iteration, its track and name as indices of texts, and the
+ * numbers of WireTraceActivity in their order.
  *
  * Ownership: what is read lives in call->arena or points into the text.
  * Threads:   pure functions.
@@ -49,6 +52,21 @@ typedef struct WireTraceRow {
     Slice key;             /* of a _Send or _Recv: the whole rendezvous key, which reading makes */
 } WireTraceRow;
 
+/* A kernel or a copy of the accelerator's. */
+typedef struct WireTraceActivity {
+    bool has_node;
+    uint32_t node;
+    uint32_t iteration;
+    uint64_t track; /* of device_texts, as the name is */
+    uint64_t name;
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t bytes;
+    uint64_t captured; /* the piece of captured work; 0: it was not captured */
+    uint64_t grid[3];  /* 0: it is no kernel */
+    uint64_t block[3];
+} WireTraceActivity;
+
 typedef struct WireTrace {
     uint64_t elapsed_ns;
     uint64_t left_out_count;           /* nodes that ran and have no row */
@@ -62,6 +80,12 @@ typedef struct WireTrace {
     size_t iteration_count;
     WireTraceRow *rows;
     size_t row_count;
+    Slice device_source;            /* who tells of the activities; empty: there are none */
+    uint64_t device_left_out_count; /* activities that are not told */
+    Slice *device_texts;
+    size_t device_text_count;
+    WireTraceActivity *activities;
+    size_t activity_count;
 } WireTrace;
 
 /* the first one has the number 1 */

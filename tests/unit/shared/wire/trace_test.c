@@ -43,6 +43,97 @@ a_trace_comes_back_as_it_was_written(void **state)
 }
 
 static void
+what_the_accelerator_did_comes_back(void **state)
+{
+    WireTraceNode nodes[] = {{.name = SLICE("unused")}, {.name = SLICE("a"), .op = SLICE("Neg")}};
+    WireTraceRow rows[] = {{.node = 1, .end_ns = 1}};
+    Slice texts[] = {SLICE("stream 7"), SLICE("sluice::neg"), SLICE("copy in"), SLICE("")};
+    WireTraceActivity activities[] = {
+        {.has_node = true,
+            .node = 1,
+            .name = 1,
+            .start_ns = 1,
+            .end_ns = UINT64_MAX,
+            .captured = 4,
+            .grid = {1, 2, 3},
+            .block = {4, 5, 6}},
+        {.track = 2, .name = 3, .end_ns = 9, .bytes = 7},
+        {.has_node = true, .node = 0, .track = 2, .name = 3}, /* its node has no row */
+    };
+    WireTrace trace = {.nodes = nodes,
+        .node_count = COUNT_OF(nodes),
+        .rows = rows,
+        .row_count = COUNT_OF(rows),
+        .device_source = SLICE("CUPTI 13.0"),
+        .device_left_out_count = 3,
+        .device_texts = texts,
+        .device_text_count = COUNT_OF(texts),
+        .activities = activities,
+        .activity_count = COUNT_OF(activities)};
+    AUTO_BUFFER json = {0};
+    WireTrace read;
+    wire_trace_write(&json, &trace);
+    assert_int_equal(wire_trace_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_true(slice_equals_string(read.device_source, "CUPTI 13.0"));
+    assert_int_equal(read.device_left_out_count, 3);
+    assert_int_equal(read.device_text_count, COUNT_OF(texts));
+    assert_true(slice_equals_string(read.device_texts[1], "sluice::neg"));
+    assert_int_equal(read.activity_count, COUNT_OF(activities));
+    activities[0].node = 0; /* the only one that is told */
+    activities[2].has_node = false;
+    for (size_t index = 0; index < COUNT_OF(activities); index++) {
+        assert_memory_equal(&read.activities[index], &activities[index], sizeof activities[index]);
+    }
+}
+
+static void
+activities_that_do_not_fit_are_counted(void **state)
+{
+    enum { COUNT = 40 * 1000 };
+    static WireTraceActivity activities[COUNT];
+    static WireTraceRow rows[COUNT];
+    WireTraceNode nodes[] = {{.name = SLICE("a"), .op = SLICE("Neg")}};
+    Slice texts[] = {SLICE("stream 7")};
+    for (size_t index = 0; index < COUNT; index++) {
+        activities[index] = (WireTraceActivity){.start_ns = UINT64_MAX / 2, .end_ns = UINT64_MAX};
+    }
+    WireTrace trace = {.nodes = nodes,
+        .node_count = COUNT_OF(nodes),
+        .rows = rows,
+        .row_count = COUNT_OF(rows),
+        .device_source = SLICE("CUPTI 13.0"),
+        .device_texts = texts,
+        .device_text_count = COUNT_OF(texts),
+        .activities = activities,
+        .activity_count = COUNT};
+    AUTO_BUFFER json = {0};
+    WireTrace read;
+    wire_trace_write(&json, &trace);
+    assert_true(json.size <= WIRE_TRACE_SIZE_MAX);
+    assert_int_equal(wire_trace_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_true(read.row_count > 1000 && read.activity_count > 1000);
+    assert_int_equal(read.activity_count + read.device_left_out_count, COUNT);
+    assert_int_equal(read.row_count + read.left_out_count, COUNT);
+}
+
+static void
+activities_that_name_what_is_not_told_are_refused(void **state)
+{
+    static const char *const documents[] = {
+        "{\"device_texts\":[\"s\"],\"device\":[[1,0,0,0,0,0,0,0,0,0,0,0,0,0]]}",
+        "{\"device_texts\":[\"s\"],\"device\":[[0,1,0,0,0,0,0,0,0,0,0,0,0,0]]}",
+        "{\"device_texts\":[\"s\"],\"device\":[[0,0,1,0,0,0,0,0,0,0,0,0,0,0]]}",
+        "{\"device_texts\":[\"s\"],\"device\":[[0,0,0,1,0,0,0,0,0,0,0,0,0,0]]}",
+        "{\"device_texts\":[\"s\"],\"device\":[[0,0,0,0,0,0]]}",
+    };
+    for (size_t index = 0; index < COUNT_OF(documents); index++) {
+        WireTrace read;
+        assert_int_equal(
+            wire_trace_read(*state, slice_from_string(documents[index]), &read), STATUS_INVALID_ARGUMENT);
+    }
+}
+
+static void
 the_accelerators_nodes_are_told(void **state)
 {
     WireTraceNode nodes[] = {{.name = SLICE("a"), .op = SLICE("Neg")},
@@ -188,6 +279,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_trace_comes_back_as_it_was_written),
         CALL_TEST(the_accelerators_nodes_are_told),
+        CALL_TEST(what_the_accelerator_did_comes_back),
+        CALL_TEST(activities_that_do_not_fit_are_counted),
+        CALL_TEST(activities_that_name_what_is_not_told_are_refused),
         CALL_TEST(keys_and_paths_name_every_loop_around),
         CALL_TEST(the_list_of_accelerated_nodes_leaves_the_trace_within_its_size),
         CALL_TEST(rows_that_do_not_fit_are_counted),
