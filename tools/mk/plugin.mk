@@ -18,6 +18,8 @@ TEST_PLUGINS := $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/plugins/*.c))
 $(OUT)/tests/plugins/%.so: tests/plugins/%.c $(OUT)/flags
 	@mkdir -p $(@D); echo "LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -shared -o $@ $(filter %.c,$^)
 $(OUT)/tests/plugins/test_device_plugin.so: tests/support/test_device.c tests/support/test_graph.c
+# The tests' CUDA finds the tests' CUPTI by this name (tests/support/cuda_on_cpu/activity.c).
+$(OUT)/tests/plugins/libcupti.so: private CPPFLAGS += -Wl,-soname,libcupti.so.13
 ifneq (,$(and $(HAS_CUDA),$(wildcard worker/cuda/plugin.c)))
 TEST_PLUGINS += $(OUT)/tests/sluice-cuda-on-cpu.so
 endif

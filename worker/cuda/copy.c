@@ -38,6 +38,8 @@ struct Transfer {
     TensorBuffer *record; /* of a download: the run's; NULL: it has none */
     uint64_t position;    /* of a download: the lane's, from which the bytes are */
     CudaRefused refused;  /* of a download: the record that came */
+    CudaTrace *trace;     /* of the run; NULL: it is not traced */
+    uint64_t mark;        /* the node that copies */
     Transfer *next;
 };
 
@@ -79,6 +81,8 @@ new_transfer(CudaCopies *copies, DeviceCopy *copy)
             .target = (char *)copy->to->data + copy->to_offset,
             .size = copy->size,
             .missing = copy->size,
+            .trace = copy->lane == NULL ? NULL : cuda_run(copy->lane)->trace,
+            .mark = cuda_trace_mark(),
         };
     }
     return transfer;
@@ -121,12 +125,27 @@ drain_stream(Transfer *transfer, cudaStream_t stream)
     note_error(transfer, (int)cudaStreamSynchronize(stream));
 }
 
+/* Enqueues bytes of the transfer in a stream that is this thread's alone. */
+static cudaError_t
+enqueue_bytes(const Transfer *transfer, void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+    cudaStream_t stream)
+{
+    const char *track = kind == cudaMemcpyHostToDevice   ? "copy in"
+                        : kind == cudaMemcpyDeviceToHost ? "copy out"
+                                                         : "stream";
+    CudaSpan span = cuda_span_begin(transfer->trace, transfer->mark, stream, track, size);
+    cudaError_t error = cudaMemcpyAsync(to, from, size, kind, stream);
+    cuda_span_end(&span);
+    return error;
+}
+
 /* Enqueues a part behind which an event is recorded. */
 static int
-enqueue_part(Path *path, void *to, const void *from, size_t size, enum cudaMemcpyKind kind, CudaEvent *event)
+enqueue_part(const Transfer *transfer, Path *path, void *to, const void *from, size_t size,
+    enum cudaMemcpyKind kind, CudaEvent *event)
 {
     mutex_lock(&path->lock);
-    cudaError_t error = cudaMemcpyAsync(to, from, size, kind, path->stream);
+    cudaError_t error = enqueue_bytes(transfer, to, from, size, kind, path->stream);
     if (error == cudaSuccess) {
         error = cudaEventRecord(event->event, path->stream);
     }
@@ -228,8 +247,8 @@ upload_part(Transfer *transfer, CudaChunk *chunk)
         memcpy(chunk->data, source, size);
         source = chunk->data;
     }
-    error = enqueue_part(
-        &copies->up, transfer->target + transfer->enqueued, source, size, cudaMemcpyHostToDevice, event);
+    error = enqueue_part(transfer, &copies->up, transfer->target + transfer->enqueued, source, size,
+        cudaMemcpyHostToDevice, event);
     if (error != cudaSuccess) {
         drain_stream(transfer, copies->up.stream);
         cuda_events_give(event);
@@ -328,7 +347,7 @@ download_part(Transfer *transfer, CudaChunk *chunk)
         error = enqueue_record_aside(transfer, &copies->down, chunk->data);
     }
     if (error == cudaSuccess) {
-        error = enqueue_part(&copies->down, chunk->data + record_size(transfer),
+        error = enqueue_part(transfer, &copies->down, chunk->data + record_size(transfer),
             transfer->source + transfer->enqueued, size, cudaMemcpyDeviceToHost, event);
     }
     if (error != cudaSuccess) {
@@ -503,8 +522,8 @@ upload_small(Transfer *transfer, CudaChunk *given)
         if (CUDA_KEEPS(CUDA_BORROWS_NOTHING)) {
             source = memcpy(slot, source, transfer->size);
         }
-        error = (int)cudaMemcpyAsync(
-            transfer->target, source, transfer->size, cudaMemcpyHostToDevice, cuda_lane_stream(lane));
+        error = (int)enqueue_bytes(transfer, transfer->target, source, transfer->size, cudaMemcpyHostToDevice,
+            cuda_lane_stream(lane));
     }
     int left = cuda_lane_leave(lane);
     if (!is_delayed) {
@@ -539,8 +558,8 @@ enqueue_small_down(Transfer *transfer, CudaChunk *chunk)
     transfer->slot = slot;
     int error = enqueue_record(transfer, slot, stream);
     if (error == cudaSuccess) {
-        error = (int)cudaMemcpyAsync(
-            slot + record_size(transfer), transfer->source, transfer->size, cudaMemcpyDeviceToHost, stream);
+        error = (int)enqueue_bytes(transfer, slot + record_size(transfer), transfer->source, transfer->size,
+            cudaMemcpyDeviceToHost, stream);
     }
     return error != cudaSuccess ? error : cuda_lane_mark(lane, small_down_passed, transfer);
 }
@@ -571,8 +590,8 @@ copy_within(Transfer *transfer)
 {
     CudaLane *lane = transfer->copies->options.lane;
     cuda_lane_enter(lane);
-    int error = (int)cudaMemcpyAsync(
-        transfer->target, transfer->source, transfer->size, cudaMemcpyDeviceToDevice, cuda_lane_stream(lane));
+    int error = (int)enqueue_bytes(transfer, transfer->target, transfer->source, transfer->size,
+        cudaMemcpyDeviceToDevice, cuda_lane_stream(lane));
     int left = cuda_lane_leave(lane);
     note_error(transfer, error);
     note_error(transfer, left);

@@ -72,14 +72,17 @@ close_lane(Device *device, DeviceLane *lane)
 static void
 enter(Device *device, DeviceLane *lane)
 {
+    CudaRun *run = cuda_run(lane);
     (void)device;
-    cuda_lane_enter(cuda_lane(lane));
+    cuda_lane_enter(run->lane);
+    run->span = cuda_span_begin(run->trace, cuda_trace_mark(), cuda_lane_stream(run->lane), "stream", 0);
 }
 
 static Status
 leave(Call *call, Device *device, DeviceLane *lane)
 {
     (void)device;
+    cuda_span_end(&cuda_run(lane)->span);
     TRY(cuda_check(call, cuda_lane_leave(cuda_lane(lane)), "enqueuing work of this node"));
     const char *fault = cuda_fault();
     if (fault != NULL) {
@@ -123,6 +126,28 @@ static void
 begin_copy(Device *device, DeviceCopy *copy)
 {
     cuda_copies_begin(cuda_device(device)->copies, copy);
+}
+
+static bool
+begin_trace(Device *device, DeviceLane *lane)
+{
+    CudaRun *run = cuda_run(lane);
+    run->trace = cuda_trace_begin(cuda_device(device)->card.ordinal);
+    return run->trace != NULL;
+}
+
+static void
+mark(Device *device, uint64_t number)
+{
+    (void)device;
+    cuda_trace_set_mark(number);
+}
+
+static void
+end_trace(Device *device, DeviceLane *lane, DeviceReport *ret_report)
+{
+    (void)device;
+    cuda_trace_end(TAKE(cuda_run(lane)->trace), ret_report);
 }
 
 static void
@@ -217,6 +242,9 @@ describe_device(const CudaCard *card)
         .free_graph = free_graph,
         .copy = begin_copy,
         .fence = begin_fence,
+        .begin_trace = begin_trace,
+        .mark = mark,
+        .end_trace = end_trace,
         .fault = tell_fault,
     };
 }

@@ -1,5 +1,8 @@
 #include "worker/cuda/libraries.h"
 
+#include <stdio.h>
+
+#include "shared/base/mutex.h"
 #include "worker/cuda/library.h"
 
 enum {
@@ -121,12 +124,62 @@ require_blas(PluginLibrary library)
     return library;
 }
 
+enum { FOLDERS_SIZE = 4096 };
+
+static CudaCupti cupti;
+static PluginLibrary cupti_row;
+static LibraryTexts cupti_texts;
+static char cupti_folders[FOLDERS_SIZE];
+
+/* CUPTI counts its own interface: 130001 is that of CUDA 13.0. */
+static LibraryVersion
+cupti_version(const void *table)
+{
+    uint32_t version = 0;
+    return ((const CudaCupti *)table)->cuptiGetVersion(&version) == CUPTI_SUCCESS ? version : 0;
+}
+
+static void
+open_cupti(void)
+{
+#define ROW(name) {#name, offsetof(CudaCupti, name)},
+    static const LibraryFunction functions[] = {CUDA_CUPTI_FUNCTIONS(ROW)};
+#undef ROW
+    static const LibraryWanted wanted = {
+        .name = "CUPTI",
+        .file = "libcupti.so.13",
+        .functions = functions,
+        .function_count = COUNT_OF(functions),
+        .oldest = 130000,
+        .version = cupti_version,
+    };
+    cupti_row = library_open(&wanted, cupti_folders, &cupti_texts, &cupti);
+}
+
+const CudaCupti *
+cuda_cupti(const char **ret_reason)
+{
+    static Mutex lock = MUTEX_INITIALIZER;
+    static bool was_asked;
+    mutex_lock(&lock);
+    if (!was_asked) {
+        open_cupti();
+        was_asked = true;
+    }
+    mutex_unlock(&lock);
+    if (ret_reason != NULL) {
+        *ret_reason = cupti_row.reason;
+    }
+    return cupti_row.reason == NULL ? &cupti : NULL;
+}
+
 void
 cuda_libraries_open(const char *folders)
 {
     if (is_open) {
         return;
     }
+    (void)snprintf(cupti_folders, sizeof cupti_folders, "%s", folders);
     rows[NVRTC] = open_nvrtc(folders);
     rows[BLAS] = open_blas(folders);
     rows[DNN] = require_blas(open_dnn(folders));

@@ -1,12 +1,13 @@
 /* The vendor's libraries: cuBLASLt for products, cuDNN for convolutions, NVRTC for fused kernels. None is
- * linked; each is a table of its functions, NULL when it cannot be used. NVRTC is only used when its header
- * was there when this was built.
+ * linked; each is a table of its functions, NULL when it cannot be used. CUPTI, for traces, is opened when it
+ * is asked for first. NVRTC is only used when its header was there when this was built.
  *
  * Threads: cuda_libraries_open() by the one that opens the device; the tables are constant from then on. */
 #pragma once
 
 #include "worker/cuda/cublaslt.h"
 #include "worker/cuda/cudnn.h"
+#include "worker/cuda/cupti.h"
 #include "worker/runtime/plugin.h"
 
 #if __has_include(<nvrtc.h>)
@@ -46,6 +47,21 @@
     X(cudnnGetVersion)                                                                                       \
     X(cudnnSetStream)
 
+#define CUDA_CUPTI_FUNCTIONS(X)                                                                              \
+    X(cuptiActivityDisable)                                                                                  \
+    X(cuptiActivityEnable)                                                                                   \
+    X(cuptiActivityFlushAll)                                                                                 \
+    X(cuptiActivityGetNextRecord)                                                                            \
+    X(cuptiActivityGetNumDroppedRecords)                                                                     \
+    X(cuptiActivityPopExternalCorrelationId)                                                                 \
+    X(cuptiActivityPushExternalCorrelationId)                                                                \
+    X(cuptiActivityRegisterCallbacks)                                                                        \
+    X(cuptiGetResultString)                                                                                  \
+    X(cuptiGetTimestamp)                                                                                     \
+    X(cuptiGetVersion)                                                                                       \
+    X(cuptiSubscribe)                                                                                        \
+    X(cuptiUnsubscribe)
+
 #define CUDA_NVRTC_FUNCTIONS(X)                                                                              \
     X(nvrtcCompileProgram)                                                                                   \
     X(nvrtcCreateProgram)                                                                                    \
@@ -67,6 +83,10 @@ typedef struct CudaDnn {
     CUDA_DNN_FUNCTIONS(CUDA_FUNCTION_POINTER)
 } CudaDnn;
 
+typedef struct CudaCupti {
+    CUDA_CUPTI_FUNCTIONS(CUDA_FUNCTION_POINTER)
+} CudaCupti;
+
 #if CUDA_HAS_NVRTC
 typedef struct CudaNvrtc {
     CUDA_NVRTC_FUNCTIONS(CUDA_FUNCTION_POINTER)
@@ -85,3 +105,7 @@ const PluginLibrary *cuda_libraries(size_t *ret_count);
 const CudaBlas *cuda_blas(void);
 const CudaDnn *cuda_dnn(void);
 const CudaNvrtc *cuda_nvrtc(void);
+
+/* The same of CUPTI, on any thread; the first call opens it. `ret_reason` (may be NULL) gets why it is NULL.
+ */
+const CudaCupti *cuda_cupti(const char **ret_reason);

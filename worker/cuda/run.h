@@ -8,6 +8,7 @@
 
 #include "worker/cuda/blame.h"
 #include "worker/cuda/lane.h"
+#include "worker/cuda/trace.h"
 
 typedef struct CudaRun CudaRun;
 
@@ -20,6 +21,8 @@ struct CudaRun {
     TensorBuffer *found; /* a CudaRefused on the host, for the copy before the run ends */
     DeviceCopy telling;
     DeviceFence *fence; /* that waits for this copy */
+    CudaTrace *trace;   /* NULL: the run is not traced */
+    CudaSpan span;      /* of a turn */
     CudaRun *next;      /* that is not open */
 };
 

@@ -50,6 +50,30 @@ typedef struct DeviceCounts {
     uint64_t uncaptured[CAPTURE_REFUSALS]; /* captures that were refused, by reason */
 } DeviceCounts;
 
+/* A mark says which node of a traced run enqueues work; 0: none. */
+#define DEVICE_MARK_BITS 44
+#define DEVICE_MARK_MAX ((UINT64_C(1) << DEVICE_MARK_BITS) - 1)
+
+/* One thing that an accelerator did for a traced run, with times on the host's monotonic clock. */
+typedef struct DeviceActivity {
+    uint64_t mark;
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t bytes;    /* of a copy or a fill */
+    uint64_t captured; /* a number of the piece of captured work that it is; 0: it was not captured */
+    uint32_t grid[3];  /* of a kernel: its blocks, and the threads of one; 0: it is none */
+    uint32_t block[3];
+    char track[24]; /* what it was done by: "stream 7", "copy in" */
+    char name[72];  /* "": it is all that the node did */
+} DeviceActivity;
+
+typedef struct DeviceReport {
+    DeviceActivity *activities; /* by memory_new(); NULL: none */
+    size_t activity_count;
+    uint64_t lost_count; /* activities that are not told, of this run or of others at the same time */
+    char source[192];    /* who tells it: "CUPTI 13.0" */
+} DeviceReport;
+
 /* Work for the threads of the device (for the CPU: its pool). Embedded in the struct of its owner, who
  * keeps it alive until run() has been called. */
 typedef struct DeviceWork DeviceWork;
@@ -201,6 +225,13 @@ struct Device {
     /* Begin a copy or a fence; never wait for its end. Called outside of enter() and leave(). */
     void (*copy)(Device *device, DeviceCopy *copy);
     void (*fence)(Device *device, DeviceFence *fence);
+
+    /* Trace a run: end_trace() tells what the lane did since begin_trace(), when all of that has ended.
+     * False: there is no memory for it, and nothing to end. mark() says which node this thread enqueues work
+     * for from now on, in a lane that may be traced. All three are NULL in a device that cannot tell. */
+    bool (*begin_trace)(Device *device, DeviceLane *lane);
+    void (*mark)(Device *device, uint64_t mark);
+    void (*end_trace)(Device *device, DeviceLane *lane, DeviceReport *ret_report);
 
     /* Returns why the device is out of service for good, or NULL: it serves. The text lives as long as the
      * device. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/wire/trace.h"
 #include "worker/runtime/run/trace.h"
@@ -105,6 +106,82 @@ tell_iteration(WireTrace *trace, const IterationTrace *record, uint64_t start_ns
     }
 }
 
+static int
+longest_activity_first(const void *left, const void *right)
+{
+    const WireTraceActivity *a = left;
+    const WireTraceActivity *b = right;
+    uint64_t a_ns = a->end_ns - a->start_ns;
+    uint64_t b_ns = b->end_ns - b->start_ns;
+    return (a_ns < b_ns) - (a_ns > b_ns);
+}
+
+/* Returns the number of a text, which is told once. False without memory. */
+static bool
+tell_text(WireTrace *trace, Map *texts, const char *text, uint64_t *ret_number)
+{
+    Slice key = slice_from_string(text);
+    const Slice *told = map_get(texts, key);
+    if (told == NULL) {
+        Slice *next = &trace->device_texts[trace->device_text_count];
+        *next = key;
+        if (!map_put(texts, key, next)) {
+            return false;
+        }
+        trace->device_text_count++;
+        told = next;
+    }
+    *ret_number = (uint64_t)(told - trace->device_texts);
+    return true;
+}
+
+static bool
+tell_activity(WireTrace *trace, Map *texts, const DeviceActivity *activity, uint64_t start_ns)
+{
+    WireTraceActivity *told = &trace->activities[trace->activity_count];
+    uint32_t iteration = 0;
+    *told = (WireTraceActivity){
+        .start_ns = nanoseconds_since(start_ns, activity->start_ns),
+        .end_ns = nanoseconds_since(start_ns, activity->end_ns),
+        .bytes = activity->bytes,
+        .captured = activity->captured,
+    };
+    told->has_node =
+        trace_mark_read(activity->mark, &told->node, &iteration) && told->node < trace->node_count;
+    told->iteration = told->has_node ? iteration : 0;
+    for (size_t i = 0; i < COUNT_OF(told->grid); i++) {
+        told->grid[i] = activity->grid[i];
+        told->block[i] = activity->block[i];
+    }
+    return tell_text(trace, texts, activity->track, &told->track) &&
+           tell_text(trace, texts, activity->name, &told->name);
+}
+
+/* Tells what the accelerator did in memory of `ret_memory`. Without memory, only who would have told. */
+static void
+tell_device(WireTrace *trace, const DeviceReport *report, uint64_t start_ns, void **ret_memory)
+{
+    AUTO_MAP texts = map_new();
+    size_t count = report->activity_count;
+    size_t size = count * (sizeof(WireTraceActivity) + 2 * sizeof(Slice));
+    void *memory = count == 0 ? NULL : memory_new(1, size);
+    trace->device_source = slice_from_string(report->source);
+    trace->device_left_out_count = report->lost_count;
+    *ret_memory = memory;
+    if (memory == NULL || texts == NULL) {
+        trace->device_left_out_count += count;
+        return;
+    }
+    trace->activities = memory;
+    trace->device_texts = (Slice *)(void *)(trace->activities + count);
+    while (trace->activity_count < count &&
+           tell_activity(trace, texts, &report->activities[trace->activity_count], start_ns)) {
+        trace->activity_count++;
+    }
+    trace->device_left_out_count += count - trace->activity_count;
+    qsort(trace->activities, trace->activity_count, sizeof *trace->activities, longest_activity_first);
+}
+
 void
 run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stats)
 {
@@ -112,6 +189,7 @@ run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stat
         return;
     }
     char accelerator[DEVICE_TEXT_SIZE];
+    AUTO_MEMORY void *memory = NULL;
     AUTO_MEMORY WireTrace *trace = wire_trace_new(partition, stats->trace);
     if (trace == NULL) {
         return;
@@ -122,6 +200,7 @@ run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stat
     for (const IterationTrace *at = stats->trace->root; at != NULL; at = at->next) {
         tell_iteration(trace, at, stats->start_ns);
     }
+    tell_device(trace, &stats->trace->device, stats->start_ns, &memory);
     qsort(trace->rows, trace->row_count, sizeof *trace->rows, longest_first);
     wire_trace_write(buffer, trace);
 }

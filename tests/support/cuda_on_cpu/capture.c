@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "tests/support/cuda_on_cpu/activity.h"
 #include "tests/support/cuda_on_cpu/runtime.h"
 
 struct Graph {
@@ -241,9 +242,11 @@ cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
         error = capture_refuse_stream(stream_of(stream));
     }
     if (error == cudaSuccess) {
+        uint32_t call = activity_call();
         for (size_t i = 0; i < graph->count; i++) {
             graph->works[i]->references++;
-            stream_enqueue(stream_of(stream), (Step){.work = graph->works[i]});
+            stream_enqueue(
+                stream_of(stream), (Step){.work = graph->works[i], .call = call, .captured = i + 1});
             stream_draw_progress();
         }
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/cuda_on_cpu/activity.h"
 #include "tests/support/cuda_on_cpu/capture.h"
 #include "tests/support/cuda_on_cpu/cuda_on_cpu.h"
 #include "tests/support/cuda_on_cpu/grid.h"
@@ -44,7 +45,7 @@ do_later(Stream *stream, Work *work)
     if (stream->capture != NULL) {
         capture_record(stream, work);
     } else {
-        stream_enqueue(stream, (Step){.work = work});
+        stream_enqueue(stream, (Step){.work = work, .call = activity_call()});
         stream_draw_progress();
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/cuda_on_cpu/activity.h"
 #include "tests/support/cuda_on_cpu/grid.h"
 #include "tests/support/cuda_on_cpu/memory.h"
 #include "tests/support/cuda_on_cpu/runtime.h"
@@ -62,25 +63,62 @@ stream_enqueue(Stream *stream, Step step)
     stream->end = &made->next;
 }
 
-static double
-now_ms(void)
+static uint64_t
+now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static CardWorkKind
+kind_of(const Work *work)
+{
+    if (work->launch.body != NULL) {
+        return CARD_KERNEL;
+    }
+    if (work->from == NULL) {
+        return CARD_FILL;
+    }
+    if (device_memory_is_host(work->from)) {
+        return CARD_COPY_IN;
+    }
+    return device_memory_is_host(work->to) ? CARD_COPY_OUT : CARD_COPY;
 }
 
 static void
-run_step(Step *step)
+tell_work(const Stream *stream, const Step *step, uint64_t start_ns)
+{
+    const KernelLaunch *launch = &step->work->launch;
+    CardWork work = {
+        .call = step->call,
+        .stream = stream->number,
+        .kind = kind_of(step->work),
+        .grid = {launch->grid.x, launch->grid.y, launch->grid.z},
+        .block = {launch->block.x, launch->block.y, launch->block.z},
+        .size = step->work->size,
+        .captured = step->captured,
+        .start_ns = start_ns,
+        .end_ns = now_ns(),
+    };
+    activity_tell(&work);
+}
+
+static void
+run_step(const Stream *stream, Step *step)
 {
     if (step->work != NULL && runtime_broken() == cudaSuccess) {
+        uint64_t start_ns = now_ns();
         device_memory_open();
         step->work->run(step->work);
         device_memory_close();
+        if (step->call != 0) {
+            tell_work(stream, step, start_ns);
+        }
     }
     if (step->records != NULL) {
         step->records->completed = step->turn;
-        step->records->completed_ms = now_ms();
+        step->records->completed_ms = (double)now_ns() * 1e-6;
     }
 }
 
@@ -100,7 +138,7 @@ advance(Stream *stream)
     if (stream->first == NULL) {
         stream->end = &stream->first;
     }
-    run_step(step);
+    run_step(stream, step);
     free_step(step);
     return true;
 }
@@ -134,6 +172,7 @@ stream_new(void)
     stream->end = &stream->first;
     stream->device = runtime_device();
     streams[stream_count++] = stream;
+    stream->number = (uint32_t)stream_count;
     return stream;
 }
 

@@ -30,7 +30,9 @@ typedef struct Step {
     Work *work;
     Event *records;
     Event *waits_for;
-    uint64_t turn; /* of the event */
+    uint64_t turn;     /* of the event */
+    uint32_t call;     /* that enqueued the work (activity.h) */
+    uint64_t captured; /* the work's number in a graph; 0: in none */
 } Step;
 
 struct Event {
@@ -48,6 +50,7 @@ struct Stream {
     Step *first;
     Step **end;
     int device;
+    uint32_t number;
     Graph *capture;
     bool is_origin;
     size_t captured; /* number of its last work in the capture */

@@ -371,6 +371,7 @@ node_run(Ticket *ticket, Activation *activation)
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
     uint64_t word = atomic_load_relaxed(&activation->word);
     bool is_dead = word >> 32 != 0 && node->kind != SCHEDULE_TRIGGER;
+    ticket_mark(ticket, activation);
     bool is_reading = !is_dead || node->kind == SCHEDULE_MERGE;
     if (node->reference_count > 0 && is_reading &&
         !references_read(ticket, node, inputs_of(activation, node))) {

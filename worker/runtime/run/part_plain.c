@@ -9,6 +9,7 @@ void
 part_trace_member(const PartRun *run, uint32_t member)
 {
     NodeTrace *trace = trace_of(run->ticket, part_activation(run, member));
+    ticket_mark(run->ticket, part_activation(run, member));
     if (trace != NULL) {
         trace->start_ns = clock_monotonic_ns();
         trace->scheduled_ns = member == 0 ? trace->scheduled_ns : trace->start_ns;

@@ -356,6 +356,7 @@ enqueue_replay(const PartRun *run)
         add_move(run->moves + replay.input_count, &replay.output_count, &run->outputs[i],
             &run->capture->outputs[i]);
     }
+    ticket_mark(run->ticket, part_activation(run, 0));
     return run->device->replay(&run->ticket->call, run->device, run->ticket->run->lane, &replay);
 }
 

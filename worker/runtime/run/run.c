@@ -133,6 +133,28 @@ leave_lane(Run *run)
     run->owns_lane = false;
 }
 
+/* Has the accelerator note what it does for a traced run. Functions that it calls share its lane, and have no
+ * records of their own: their work is of no node. */
+static void
+begin_device_trace(Run *run)
+{
+    Device *accelerator = run->partition->accelerator;
+    bool can_tell = accelerator != NULL && accelerator->begin_trace != NULL;
+    run->is_device_traced =
+        can_tell && run->owns_lane && run->trace != NULL && accelerator->begin_trace(accelerator, run->lane);
+    run->marks_device = run->is_device_traced || (can_tell && !run->owns_lane);
+}
+
+static void
+end_device_trace(Run *run)
+{
+    Device *accelerator = run->partition->accelerator;
+    if (run->is_device_traced) {
+        accelerator->end_trace(accelerator, run->lane, &run->trace->device);
+        run->is_device_traced = false;
+    }
+}
+
 static void finish_run(Run *run);
 
 /* Goes on with the end of a run that waited for the accelerator. */
@@ -178,11 +200,13 @@ finish_run(Run *run)
     if (run->has_failed || !list_is_empty(&run->live_frames)) {
         run_release_tensors(run);
     }
+    uint64_t elapsed_ns = clock_monotonic_ns() - run->start_ns;
+    end_device_trace(run);
     leave_lane(run);
     RunResult result = {
         .failure = &run->failure,
         .stats = {.start_ns = run->start_ns,
-            .elapsed_ns = clock_monotonic_ns() - run->start_ns,
+            .elapsed_ns = elapsed_ns,
             .computed_ns = atomic_load_relaxed(&run->computed_ns),
             .node_count = node_count,
             .trace = run->trace},
@@ -306,6 +330,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     run->deadline_ns = request->deadline_ns;
     run->call_depth = request->call_depth;
     run->start_ns = clock_monotonic_ns();
+    begin_device_trace(run);
     take_args(run, request);
     if (ret_run != NULL) {
         *ret_run = run_ref(run);

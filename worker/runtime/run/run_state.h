@@ -65,8 +65,10 @@ struct Run {
 
     Iteration *root;
     Tensor *args;
-    LateArg *late_args; /* one for each arg; NULL: all feeds were there from the start */
-    RunTrace *trace;    /* NULL: the run is not traced */
+    LateArg *late_args;    /* one for each arg; NULL: all feeds were there from the start */
+    RunTrace *trace;       /* NULL: the run is not traced */
+    bool is_device_traced; /* the accelerator is to tell what it did */
+    bool marks_device;     /* it is told which node enqueues work: the run's lane may be traced */
 
     Mutex frames_lock; /* guards the links of loops (iteration.h), and what follows */
     ListLink live_frames;

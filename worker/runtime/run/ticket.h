@@ -150,6 +150,20 @@ ticket_count_outstanding(const Ticket *ticket, Iteration *iteration, int32_t cha
     return after;
 }
 
+/* Tells the accelerator which node this thread enqueues work for, if its lane may be traced. */
+static inline void
+ticket_mark(const Ticket *ticket, const Activation *activation)
+{
+    if (ticket->run->marks_device) {
+        const Iteration *iteration = activation->iteration;
+        Device *accelerator = ticket->partition->accelerator;
+        accelerator->mark(
+            accelerator, iteration->trace == NULL
+                             ? 0
+                             : trace_mark(iteration->trace, (uint32_t)(activation - iteration->activations)));
+    }
+}
+
 /* Returns the trace record of the node; NULL when the run or the iteration is not traced. */
 static inline NodeTrace *
 trace_of(const Ticket *ticket, const Activation *activation)

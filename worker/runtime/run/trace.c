@@ -47,7 +47,32 @@ run_trace_free(RunTrace *trace)
         next = record->next;
         memory_free(record);
     }
+    if (trace != NULL) {
+        memory_free(trace->device.activities);
+    }
     memory_free(trace);
+}
+
+enum { MARK_NODE_BITS = 24, MARK_ITERATION_BITS = DEVICE_MARK_BITS - MARK_NODE_BITS };
+
+uint64_t
+trace_mark(const IterationTrace *record, uint32_t cell)
+{
+    uint64_t node = (uint64_t)record->numbers[cell] + 1;
+    bool has_room = node < UINT64_C(1) << MARK_NODE_BITS && record->index < 1U << MARK_ITERATION_BITS;
+    return has_room ? (uint64_t)record->index << MARK_NODE_BITS | node : 0;
+}
+
+bool
+trace_mark_read(uint64_t mark, uint32_t *ret_node, uint32_t *ret_iteration)
+{
+    uint32_t node = (uint32_t)(mark & ((UINT64_C(1) << MARK_NODE_BITS) - 1));
+    if (node == 0) {
+        return false;
+    }
+    *ret_node = node - 1;
+    *ret_iteration = (uint32_t)(mark >> MARK_NODE_BITS);
+    return true;
 }
 
 IterationTrace *

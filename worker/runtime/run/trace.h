@@ -42,6 +42,7 @@ typedef struct RunTrace {
     size_t loop_bytes;
     uint32_t count;
     uint64_t left_out_count; /* iterations that are not recorded */
+    DeviceReport device;     /* what the accelerator did; without a source: nobody has told */
 } RunTrace;
 
 enum { TRACE_LOOP_BYTES_MAX = 4 << 20 };
@@ -61,6 +62,12 @@ void run_trace_free(RunTrace *trace); /* NULL is allowed */
  * around it was left out (`around` is NULL). */
 IterationTrace *run_trace_iteration(
     RunTrace *trace, const TraceScope *loop, const IterationTrace *around, uint64_t number);
+
+/* Returns the mark (Device.mark) of a node that has a record; 0: its numbers are too large for one. */
+uint64_t trace_mark(const IterationTrace *record, uint32_t cell);
+
+/* Finds the node and the iteration of a mark. False: the mark is of none. */
+bool trace_mark_read(uint64_t mark, uint32_t *ret_node, uint32_t *ret_iteration);
 
 /* Notes that a node has run, on this thread. Called before its outputs are passed on; `trace` may be NULL. */
 void trace_end(NodeTrace *trace, Device *device, const Tensor *outputs, uint32_t output_count);
