@@ -19,6 +19,7 @@
 # make strangers          kills, stops, jumps and races against a running Sluice, and what held; a quarter of an hour at most
 # make contract          spectral, a generated client and schemathesis hold the gateway to openapi.yaml; what they need comes from PyPI and npm
 # make bench-rivals       the same graphs on TensorFlow and ONNX Runtime beside; writes build/bench-rivals.json
+# make bench-models       every .onnx model in the folder MODELS beside ONNX Runtime; writes build/bench-models.json
 # make fuzz               every fuzz target for FUZZ_SECONDS (20) each
 # make docs               write the tables of docs/ (settings, limits, packages, operations) from the programs' own
 # make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap

@@ -59,6 +59,13 @@ bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \
 	        $(or $(MILLISECONDS),1000)
 
+# Every model of the folder MODELS beside ONNX Runtime, over REST and inside the worker; ROUNDS of each, in turn.
+bench-models: all
+	@test -d "$(MODELS)" || { echo "MODELS names a folder of .onnx files" >&2; exit 1; }
+	@python=$${RIVALS_PYTHON:-$$(tests/bench/rivals/find_python var/rivals)} && \
+	    if ! "$$python" -c 'import numpy, onnxruntime' 2>/dev/null; then echo "skipped: ONNX Runtime could not be had"; exit 0; fi; \
+	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/models/run_models.py "$(MODELS)" $(or $(ROUNDS),20)
+
 # All tests, or with MODULE=shared/base the unit tests of one module (and of the folders below it). The ops' tests are
 # those of conformance: MODULE=shared/ops runs all of the reference kernels, MODULE=shared/ops/pad those of one family.
 # Those of the handlers compare all routes with the contract, and ask each with other tenants' keys.
@@ -132,7 +139,7 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals conformance-tf cuda-coverage deploy-test train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals bench-models conformance-tf cuda-coverage deploy-test train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
 
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are

@@ -1,0 +1,109 @@
+"""One model in Sluice: a gateway and a worker as processes of their own, and steps over REST with .npy feeds."""
+
+import io
+import json
+import os
+import sys
+import time
+
+import numpy
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+import sluice  # noqa: E402
+
+BOUNDARY = "mOdElBoUnDaRy"
+
+
+class ModelSteps:
+    """`with ModelSteps(path, threads, inputs) as steps:`; a model that Sluice refuses raises sluice.Refused."""
+
+    def __init__(self, path, threads, inputs):
+        self._cluster = sluice.Cluster(threads=(threads,))
+        self._path = path
+        self._form = _form(inputs)
+
+    def __enter__(self):
+        self._cluster.__enter__()
+        try:
+            self._client = self._cluster.client()
+            self._session = self._client.session()
+            with open(self._path, "rb") as file:
+                self._client.graph(self._session, file.read(), "application/onnx")
+        except BaseException:
+            self._cluster.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._client.close()
+        self._cluster.__exit__()
+
+    def outputs(self, names):
+        """The outputs as arrays; and the step."""
+        _, parts = self._run({"fetches": names})
+        return [numpy.load(io.BytesIO(parts[name])) for name in names]
+
+    def run(self, names):
+        """(nanoseconds of the request, nanoseconds on the worker, nanoseconds that its threads computed)"""
+        begin = time.perf_counter_ns()
+        step, _ = self._run({"fetches": names})
+        elapsed = time.perf_counter_ns() - begin
+        parts = step["partitions"]
+        return (elapsed, 1000 * sum(part["elapsed_us"] for part in parts),
+                1000 * sum(part.get("computed_us", 0) for part in parts))
+
+    def costliest_ops(self, names, count):
+        """The ops that took the most time of one step: (op, part of all) each."""
+        step, _ = self._run({"fetches": names, "options": {"trace": "node"}})
+        trace = self._client.send("GET", f"/sessions/{self._session}/steps/{step['id']}/trace")
+        sums = {}
+        for event in trace["traceEvents"]:
+            if event.get("cat") == "node":
+                op = event["args"].get("op", event["name"])
+                sums[op] = sums.get(op, 0) + event["dur"]
+        whole = sum(sums.values()) or 1
+        return [(op, spent / whole) for op, spent in sorted(sums.items(), key=lambda item: -item[1])[:count]]
+
+    def worker_memory(self):
+        """The most bytes that the worker had."""
+        with open(f"/proc/{self._cluster.workers[0].pid}/status", encoding="utf-8") as file:
+            return next(1024 * int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+
+    def _run(self, request):
+        body = _part("request", "application/json", json.dumps(request).encode()) + self._form
+        answer = self._client.send("POST", f"/sessions/{self._session}/steps", body,
+                                   f"multipart/form-data; boundary={BOUNDARY}", accept="multipart/mixed")
+        return _read_answer(answer)
+
+
+def _part(name, content_type, data):
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\nContent-Type: {content_type}\r\n\r\n'
+    return head.encode() + data + b"\r\n"
+
+
+def _form(inputs):
+    parts = []
+    for name, value in inputs.items():
+        file = io.BytesIO()
+        numpy.save(file, value)
+        parts.append(_part(name, "application/x-npy", file.getvalue()))
+    return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
+
+
+def _read_answer(answer):
+    """The step, and the bytes of the other parts by name; every part says how long it is."""
+    parts, step, position = {}, None, 0
+    while (head_end := answer.find(b"\r\n\r\n", position)) >= 0:
+        head = answer[position:head_end].decode()
+        fields = dict(line.split(": ", 1) for line in head.split("\r\n") if ": " in line)
+        fields = {name.lower(): value for name, value in fields.items()}
+        boundary = answer[:answer.index(b"\r\n")]
+        begin = head_end + 4
+        end = begin + int(fields["content-length"]) if "content-length" in fields else answer.index(b"\r\n" + boundary, begin)
+        name = fields.get("content-disposition", "").partition('name="')[2].partition('"')[0]
+        if fields.get("content-type", "").startswith("application/json") and name in ("", "step"):
+            step = json.loads(answer[begin:end])
+        else:
+            parts[name] = answer[begin:end]
+        position = end
+    return step, parts
