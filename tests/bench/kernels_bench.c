@@ -31,13 +31,21 @@ typedef struct Row {
 
 #define SCALAR(name, value) name " = Const() dtype=float32 value=float32(" value ")\n"
 
+/* m × k by k × n. */
+#define PRODUCT(m, k, n)                                                                                     \
+    {                                                                                                        \
+        "matmul " #m "x" #k "x" #n,                                                                          \
+            "w = Const() dtype=float32 value=float32<" #k "," #n ">(0.5)\ny = MatMul(x, w) T=float32\n",     \
+            {.rank = 2, .dims = {m, k}}, 2.0 * (m) * (k) * (n), DTYPE_FLOAT32                                \
+    }
+
 static const Row ROWS[] = {
-    {"matmul 1024x1024x1024",
-        "w = Const() dtype=float32 value=float32<1024,1024>(0.5)\ny = MatMul(x, w) T=float32\n",
-        {.rank = 2, .dims = {1024, 1024}}, 2.0 * 1024 * 1024 * 1024, DTYPE_FLOAT32},
-    {"matmul 1x1024x1024",
-        "w = Const() dtype=float32 value=float32<1024,1024>(0.5)\ny = MatMul(x, w) T=float32\n",
-        {.rank = 2, .dims = {1, 1024}}, 2.0 * 1024 * 1024, DTYPE_FLOAT32},
+    PRODUCT(1024, 1024, 1024),
+    PRODUCT(128, 768, 3072),
+    PRODUCT(197, 192, 576),
+    PRODUCT(26, 512, 1024),
+    PRODUCT(1, 1024, 1024),
+    PRODUCT(1, 70, 600),
     {"conv 3x3 64->64 56x56 NHWC",
         "w = Const() dtype=float32 value=float32<3,3,64,64>(0.5)\n"
         "y = Conv2D(x, w) T=float32 strides=[1,1,1,1] padding='SAME'\n",
@@ -46,6 +54,14 @@ static const Row ROWS[] = {
         "w = Const() dtype=float32 value=float32<64,64,3,3>(0.5)\n"
         "y = onnx::Conv(x, w) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n",
         {.rank = 4, .dims = {1, 64, 56, 56}}, 2.0 * 9 * 64 * 64 * 56 * 56, DTYPE_FLOAT32},
+    {"conv 5x1 256->512 512x1 NCHW",
+        "w = Const() dtype=float32 value=float32<512,256,5,1>(0.5)\n"
+        "y = onnx::Conv(x, w) T=float32 kernel_shape=[5,1] pads=[2,0,2,0]\n",
+        {.rank = 4, .dims = {1, 256, 512, 1}}, 2.0 * 5 * 256 * 512 * 512, DTYPE_FLOAT32},
+    {"conv 5 256->512 512 NCW",
+        "w = Const() dtype=float32 value=float32<512,256,5>(0.5)\n"
+        "y = onnx::Conv(x, w) T=float32 kernel_shape=[5] pads=[2,2]\n",
+        {.rank = 3, .dims = {1, 256, 512}}, 2.0 * 5 * 256 * 512 * 512, DTYPE_FLOAT32},
     {"matmul 512x512x512 float64", "y = MatMul(x, x) T=float64\n", {.rank = 2, .dims = {512, 512}},
         2.0 * 512 * 512 * 512, DTYPE_FLOAT64},
 };

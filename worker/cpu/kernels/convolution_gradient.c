@@ -1,5 +1,5 @@
 /* float32 gradients of two-dimensional convolutions with the channels last, as matrix products
- * (worker/cpu/onednn/product.h) of the output's gradient and of the image laid out in patches:
+ * (worker/cpu/product/product.h) of the output's gradient and of the image laid out in patches:
  *
  *     filter's gradient = patchesᵀ × output's gradient
  *     image's gradient  = (output's gradient × filterᵀ), every patch added back to its pixels
@@ -8,7 +8,7 @@
  * only, and one thread adds up all patches of an image. */
 #include "shared/base/memory.h"
 #include "shared/ops/convolution.h"
-#include "worker/cpu/onednn/product.h"
+#include "worker/cpu/product/product.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -343,7 +343,7 @@ forecast_scratch(const KernelForecast *told, const Convolution *convolution, con
     int64_t rows = patches->images * patches->positions;
     int64_t of_group = convolution->groups == 1 ? 0 : (rows + patches->patch) * patches->outputs;
     return (uint64_t)(rows * patches->patch + of_group) * sizeof(float) +
-           product_scratch(told->call, without_const(told->state), told->device, product, 1);
+           product_scratch(told->state, told->device, product, 1);
 }
 
 static bool

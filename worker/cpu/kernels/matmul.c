@@ -1,6 +1,6 @@
 /* float32 matrix products of TensorFlow and ONNX, alone or fused with what follows, computed by
- * onednn/product.h. The ops' own rules check shapes and size outputs. */
-#include "worker/cpu/onednn/product.h"
+ * product/product.h. The ops' own rules check shapes and size outputs. */
+#include "worker/cpu/product/product.h"
 
 #include "shared/base/memory.h"
 #include "worker/reference/outputs.h"
@@ -182,7 +182,6 @@ matrix_shape(const MatmulState *state, const Shape *a, const Shape *b)
     ProductShape shape = {
         .transposes_a = state->transposes_a,
         .transposes_b = state->transposes_b,
-        .has_bias = state->epilogue.bias != 0,
         .alpha = state->alpha,
         .finish = finish_of(&state->epilogue),
     };
@@ -233,19 +232,6 @@ fill_with_c(const Tensor *c, float beta, Tensor *output)
     }
 }
 
-/* Computes products with an inner dimension of 0: zeros, or what Gemm adds. */
-static Status
-without_terms(KernelContext *context, bool is_filled, Tensor *output)
-{
-    if (node_attr(context->node, "fused_ops") != NULL) {
-        return call_fail(context->call, STATUS_UNIMPLEMENTED, "a fused product without an inner dimension");
-    }
-    if (!is_filled) {
-        memset(output->data, 0, tensor_byte_size(output));
-    }
-    return STATUS_OK;
-}
-
 static Status
 compute_product(KernelContext *context)
 {
@@ -268,8 +254,7 @@ compute_product(KernelContext *context)
     if (shape.accumulates) {
         fill_with_c(&context->inputs[2], state->beta, output);
     }
-    return shape.k == 0 ? without_terms(context, shape.accumulates, output)
-                        : product_run(context->call, state->product, context->device, &shape, &operands);
+    return product_run(context->call, state->product, context->device, &shape, &operands);
 }
 
 static uint64_t
@@ -283,8 +268,8 @@ product_scratch_bytes(const KernelForecast *told)
     for (int i = 0; i < operands.batch_rank; i++) {
         batch *= operands.batch_dims[i];
     }
-    bool is_empty = batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0;
-    return is_empty ? 0 : product_scratch(told->call, state->product, told->device, &shape, batch);
+    bool is_empty = batch == 0 || shape.m == 0 || shape.n == 0;
+    return is_empty ? 0 : product_scratch(state->product, told->device, &shape, batch);
 }
 
 #define MATMUL_KERNEL(name, can)                                                                             \

@@ -169,17 +169,13 @@ static Status
 tile_make(Call *call, const ConvolvePlan *plan, const dnnl_memory_desc_t *chosen, ConvolveTile *tile)
 {
     dnnl_convolution_desc_t operation;
-    dnnl_primitive_attr_t attributes = NULL;
     TRY(onednn_status(call, tile_operation(&plan->shape, tile, chosen, &operation), "a convolution"));
-    TRY(onednn_status(call, finish_attributes(&plan->shape.finish, false, &attributes), "a convolution"));
     PrimitiveOptions options = {
         .operation = &operation,
-        .attributes = attributes,
         .arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
         .argument_count = plan->shape.has_bias ? 4 : 3,
     };
     Status status = primitive_new(call, &options, &tile->primitive);
-    dnnl_primitive_attr_destroy(attributes);
     tile->is_owner = status == STATUS_OK;
     return status;
 }

@@ -4,7 +4,7 @@
  * Threads: immutable once made, except for the filter. */
 #pragma once
 
-#include "worker/cpu/onednn/finish.h"
+#include "worker/cpu/finish/finish.h"
 #include "worker/cpu/onednn/primitive.h"
 
 enum { CONVOLVE_RANK_MAX = 3 };

@@ -1,27 +1,31 @@
-/* Products of float32 matrices on oneDNN: output = alpha × a × b (+ what the output holds, or a bias),
- * finished. Batches of them are cut into tiles by the shape alone, which the device's threads share. The
- * bits of a product do not depend on the number of threads. They may depend on the number of rows: on some
- * CPUs oneDNN sums the last columns of a single row in another order than those of many rows.
+/* Products of float32 matrices: output = alpha × a × b (+ what the output holds) (+ a bias), finished. Each
+ * sum is one chain of fused multiply-adds over the inner dimension, in ascending order, from 0 on:
  *
- * Primitives are kept for each shape; a constant second matrix is packed once into oneDNN's layout.
+ *     for k: sum = fmaf(a[row][k], b[k][column], sum)
+ *
+ * So its bits depend on nothing but its row and its column: not on the other rows, the number of threads or
+ * the instruction set. Then alpha, what the output holds and the bias follow, each rounded by itself.
+ *
+ * A constant second matrix is packed once, when it is first used.
  *
  * Ownership: product_new() … product_free(); constant weights must outlive the Product.
- * Threads:   product_run() on any thread, several at once. */
+ * Threads:   product_run() on any thread, several at once.
+ * Errors:    RESOURCE_EXHAUSTED when the device has no memory for packed weights or for what tiles work in.
+ */
 #pragma once
 
-#include "worker/cpu/onednn/finish.h"
-#include "worker/cpu/onednn/primitive.h"
+#include "worker/cpu/finish/finish.h"
+#include "worker/runtime/device.h"
 
 typedef struct Product Product;
 
 typedef struct ProductShape {
-    int64_t m; /* rows of a and of the output */
-    int64_t n; /* columns of b and of the output */
-    int64_t k;
+    int64_t m;         /* rows of a and of the output */
+    int64_t n;         /* columns of b and of the output */
+    int64_t k;         /* 0: sums are 0 */
     bool transposes_a; /* a is k × m */
     bool transposes_b; /* b is n × k */
     bool accumulates;  /* adds to the values that the output holds */
-    bool has_bias;     /* only with alpha 1 */
     float alpha;
     Finish finish;
 } ProductShape;
@@ -50,6 +54,6 @@ MUST_USE Status product_run(
     Call *call, Product *product, Device *device, const ProductShape *shape, const ProductOperands *operands);
 
 /* Returns the bytes that product_run() of `batch` products takes from the device when all its threads
- * work; 0: oneDNN cannot compute it. */
-MUST_USE uint64_t product_scratch(
-    Call *call, Product *product, const Device *device, const ProductShape *shape, int64_t batch);
+ * work. */
+uint64_t product_scratch(
+    const Product *product, const Device *device, const ProductShape *shape, int64_t batch);

@@ -1,0 +1,54 @@
+/* The innermost loops of a product of float32 matrices: a few rows of the output by one or several panels of
+ * columns, which stay in registers while the inner dimension passes. One set of them for each instruction
+ * set; all give the same bits, since each output is one chain of fused multiply-adds:
+ *
+ *     for k: sums[row][column] = fmaf(a[row][k], b[k][column], sums[row][column])
+ *
+ * Threads: any. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    MICROKERNEL_DEPTH = 256, /* the most of the inner dimension at a time */
+    /* The distance of rows of a, in floats: no power of two, so that the rows of a micro-tile do not fall
+     * into one set of a cache. */
+    MICROKERNEL_ROW_STEP = MICROKERNEL_DEPTH + 16,
+    MICROKERNEL_ROWS_MAX = 12,
+};
+
+/* A micro-tile: the rows and panels that a micro-kernel is made for. Steps are in floats. */
+typedef struct MicroTile {
+    const float *a; /* rows, MICROKERNEL_ROW_STEP apart */
+    const float *b; /* the first panel */
+    int64_t b_step; /* from a row of a panel to the next */
+    int64_t panel_step;
+    int64_t depth;
+    float *sums; /* panels lie side by side */
+    int64_t sums_step;
+    bool begins; /* sums begin with 0; otherwise they go on from what is in `sums` */
+} MicroTile;
+
+typedef void (*MicroKernel)(const MicroTile *tile);
+
+/* The micro-kernels of an instruction set, by their number of rows. */
+typedef struct MicroKernels {
+    int rows;                                     /* the most that there is a micro-kernel for */
+    int columns;                                  /* of a panel */
+    MicroKernel single[MICROKERNEL_ROWS_MAX + 1]; /* of one panel */
+    /* Of several panels, for so few rows that those of one panel would wait for each other's sums. */
+    struct {
+        MicroKernel kernel; /* NULL: one panel is enough */
+        int panels;
+    } several[MICROKERNEL_ROWS_MAX + 1];
+} MicroKernels;
+
+extern const MicroKernels microkernels_plain;
+#ifdef __x86_64__
+extern const MicroKernels microkernels_avx2;
+extern const MicroKernels microkernels_avx512;
+#endif
+
+/* Returns those of the best instruction set (isa.h). */
+const MicroKernels *microkernels_choose(void);

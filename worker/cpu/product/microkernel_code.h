@@ -1,0 +1,58 @@
+/* The code of micro-kernels (microkernel.h), written once. A file that makes them for an instruction set
+ * names its vectors before it uses MICROKERNEL():
+ *
+ *     Lanes             a vector of LANES floats that may lie anywhere
+ *     PANEL_VECTORS     vectors in a row of a panel
+ *     TARGET            the attribute that names the instruction set
+ *     FUSE(a, b, c)     a × b + c, rounded once
+ *
+ * All loops but the one over the inner dimension are unrolled, so that sums stay in registers. */
+#pragma once
+
+#include "worker/cpu/product/microkernel.h"
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#define MICROKERNEL(name, rows, panels)                                                                      \
+    TARGET static void name(const MicroTile *tile)                                                           \
+    {                                                                                                        \
+        enum { ROWS = (rows), VECTORS = (panels)*PANEL_VECTORS };                                            \
+        Lanes sums[ROWS][VECTORS];                                                                           \
+        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
+        {                                                                                                    \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                const float *from = tile->sums + row * tile->sums_step + n * LANES;                          \
+                sums[row][n] = tile->begins ? (Lanes){0} : *(const Lanes *)from;                             \
+            }                                                                                                \
+        }                                                                                                    \
+        const float *a = tile->a;                                                                            \
+        const float *b = tile->b;                                                                            \
+        for (int64_t k = 0; k < tile->depth; k++, a++, b += tile->b_step) {                                  \
+            Lanes right[VECTORS];                                                                            \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                const float *panel = b + n / PANEL_VECTORS * tile->panel_step;                               \
+                right[n] = *(const Lanes *)(panel + n % PANEL_VECTORS * LANES);                              \
+            }                                                                                                \
+            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
+            {                                                                                                \
+                Lanes left = a[row * MICROKERNEL_ROW_STEP] - (Lanes){0};                                     \
+                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
+                {                                                                                            \
+                    sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
+        {                                                                                                    \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                *(Lanes *)(tile->sums + row * tile->sums_step + n * LANES) = sums[row][n];                   \
+            }                                                                                                \
+        }                                                                                                    \
+    }
