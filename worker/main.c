@@ -6,6 +6,7 @@
  *     sluice-worker config     prints the effective settings and where each comes from */
 #include "shared/net/socket.h"
 #include "shared/program/program.h"
+#include "shared/wire/labels.h"
 #include "worker/accelerator/accelerator.h"
 #include "worker/cpu/device.h"
 #include "worker/membership/membership.h"
@@ -99,6 +100,13 @@ serve_pool(Call *call, const Config *config, Worker *worker)
     return status;
 }
 
+static Slice
+find_labels(const Config *config)
+{
+    const char *labels = config_string(config, "labels");
+    return slice_from_string(labels == NULL ? "" : labels);
+}
+
 static Status
 serve_worker(Call *call, const Config *config, Device *host, const Accelerator *accelerator)
 {
@@ -107,6 +115,7 @@ serve_worker(Call *call, const Config *config, Device *host, const Accelerator *
         .listen = config_string(config, "listen"),
         .name = config_string(config, "name"),
         .token = config_secret(config, "token"),
+        .labels = find_labels(config),
         .loop_count = (int)config_integer(config, "loops"),
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),
         .step_memory = (uint64_t)config_integer(config, "step-memory"),
@@ -153,6 +162,7 @@ serve(Call *call, const Config *config)
     AcceleratorOptions accelerator;
     Device *host = NULL;
     TRY(check_listen(call, config));
+    TRY(labels_check(call, find_labels(config)));
     CpuDeviceOptions cpu = {
         .thread_count = (int)config_integer(config, "threads"),
         .memory_limit = (uint64_t)config_integer(config, "memory"),

@@ -272,11 +272,28 @@ check_gpu(Call *call, const SlotRun *slot, const WorkerInfo *worker)
         SLICE_PRINT(planned->gpu_node), worker->name, SLICE_PRINT(reason));
 }
 
+static bool
+serves_with(const Roster *roster, const char *labels)
+{
+    for (size_t index = 0; index < roster->count; index++) {
+        const WorkerInfo *worker = &roster->workers[index];
+        if (worker->state == WORKER_SERVING && worker_has_labels(worker, labels)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Says why no serving worker takes the slot. */
 static Status
 fail_without_worker(Call *call, const SlotRun *slot)
 {
     const Roster *roster = slot->step->workers;
+    const char *labels = slot->step->worker_labels;
+    bool may_lack_labels = slot->step->dispatcher->seat_count > 0 && labels[0] != '\0';
+    if (may_lack_labels && (planned_slot(slot)->gpu != PLAN_GPU_NEEDED || !serves_with(roster, labels))) {
+        return roster_refuse_labels(call, roster, labels);
+    }
     return slot->step->dispatcher->seat_count == 0
                ? call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", roster->count)
                : roster_refuse_gpu(call, roster, planned_slot(slot)->gpu_node);
@@ -319,6 +336,11 @@ bind_fixed(Call *call, SlotRun *slot, int32_t task)
         return call_fail(call, STATUS_UNAVAILABLE, "slot %u asks for task %d, and no serving worker has it",
             slot->partition->slot, task);
     }
+    if (!worker_has_labels(worker, slot->step->worker_labels)) {
+        return call_fail(call, STATUS_FAILED_PRECONDITION,
+            "slot %u asks for task %d, whose worker '%s' has not all labels of the session's '%s'",
+            slot->partition->slot, task, worker->name, slot->step->worker_labels);
+    }
     TRY(check_gpu(call, slot, worker));
     give_slot(slot, worker);
     return STATUS_OK;
@@ -336,7 +358,8 @@ bind_free(Call *call, SlotRun *slot, Choice choice)
     choice.memory = planned_slot(slot)->memory;
     for (size_t index = 0; index < dispatcher->seat_count && best_cost > 0; index++) {
         const Seat *seat = &dispatcher->seats[index];
-        bool fits = choice.gpu != PLAN_GPU_NEEDED || seat->has_gpu;
+        bool fits = (choice.gpu != PLAN_GPU_NEEDED || seat->has_gpu) &&
+                    worker_has_labels(&slot->step->workers->workers[seat->worker], slot->step->worker_labels);
         int64_t cost = fits ? cost_of(&choice, seat) : INT64_MAX;
         if (cost < best_cost) {
             best = seat;

@@ -176,6 +176,25 @@ roster_refuse_gpu(Call *call, const Roster *list, Slice node)
         SLICE_PRINT(node), nearest->name, SLICE_PRINT(reason));
 }
 
+Status
+roster_refuse_labels(Call *call, const Roster *list, const char *labels)
+{
+    assert(labels[0] != '\0');
+
+    size_t count = 0;
+    for (size_t index = 0; index < list->count; index++) {
+        count += worker_has_labels(&list->workers[index], labels);
+    }
+    return count == 0
+               ? call_fail(call, STATUS_FAILED_PRECONDITION,
+                     "the session asks for workers with the labels '%s', and none has them (%zu known)",
+                     labels, list->count)
+               : call_fail(call, STATUS_UNAVAILABLE,
+                     "the session asks for workers with the labels '%s', and none of the %zu that have "
+                     "them can take the step",
+                     labels, count);
+}
+
 Directory *
 directory_new(void)
 {

@@ -13,6 +13,7 @@
 #include "shared/base/call.h"
 #include "shared/base/map.h"
 #include "shared/net/socket.h"
+#include "shared/wire/labels.h"
 #include "shared/wire/messages.h"
 
 enum { WORKER_NAME_SIZE = 64, WORKER_COUNT_MAX = 4096 };
@@ -34,6 +35,7 @@ typedef struct WorkerInfo {
     char name[WORKER_NAME_SIZE];
     char address[ADDRESS_TEXT_SIZE];
     char incarnation[INCARNATION_TEXT_SIZE];
+    char labels[LABELS_TEXT_SIZE];
     int32_t task; /* lowest free number when first seen, kept by name; -1: not known yet */
     WorkerState state;
     bool has_gpu;          /* one that is in service */
@@ -70,6 +72,16 @@ const WorkerInfo *roster_find_task(const Roster *list, int32_t task);
 /* Says why no worker can take a slot whose node asks for a GPU: FAILED_PRECONDITION when none has one,
  * UNAVAILABLE when those that have do not serve, or their cards do not. */
 MUST_USE Status roster_refuse_gpu(Call *call, const Roster *list, Slice node);
+
+/* Says why no worker can take a step of a session that asks for these labels: FAILED_PRECONDITION when none
+ * has them, UNAVAILABLE when those that have do not serve. */
+MUST_USE Status roster_refuse_labels(Call *call, const Roster *list, const char *labels);
+
+static inline bool
+worker_has_labels(const WorkerInfo *worker, const char *labels)
+{
+    return labels[0] == '\0' || labels_have(slice_from_string(worker->labels), slice_from_string(labels));
+}
 
 static inline const WorkerDevice *
 roster_devices(const Roster *list, const WorkerInfo *worker)

@@ -176,6 +176,7 @@ info_fill(WorkerInfo *info, const WireWorker *worker)
 {
     copy_text(info->name, sizeof info->name, worker->name);
     copy_text(info->incarnation, sizeof info->incarnation, worker->incarnation);
+    copy_text(info->labels, sizeof info->labels, worker->labels);
     info->state = slice_equals_string(worker->state, "serving") ? WORKER_SERVING : WORKER_DRAINING;
     info->running_count = worker->running_count;
 }

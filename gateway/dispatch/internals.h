@@ -122,6 +122,7 @@ struct StepRun {
     char id_text[ID_TEXT_SIZE];
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
+    char worker_labels[LABELS_TEXT_SIZE]; /* that its workers must have; "": none */
     char request_id[REQUEST_ID_SIZE];
     AdmissionTicket ticket;
     TenantId payer;

@@ -694,6 +694,9 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     (void)snprintf(step->tenant, sizeof step->tenant, "%s", options->tenant);
     (void)snprintf(step->session, sizeof step->session, "%s", options->session);
     (void)snprintf(step->request_id, sizeof step->request_id, "%s", options->request_id);
+    if (options->worker_labels != NULL) {
+        (void)snprintf(step->worker_labels, sizeof step->worker_labels, "%s", options->worker_labels);
+    }
     for (size_t index = 0; index < options->feed_count; index++) {
         step->feeds[index] = tensor_ref(&options->feeds[index]);
     }

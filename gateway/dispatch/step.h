@@ -95,9 +95,10 @@ typedef struct StepRunOptions {
     const Tensor *feeds; /* in the plan's order of feeds; references are taken. Those of a partial step
                           * without a dtype come with step_feed() */
     size_t feed_count;
-    const StepPin *pins; /* one a slot, copied; NULL: no slot keeps variables */
-    const char *tenant;  /* owner of partitions and constants */
-    const char *session; /* "ses_…" */
+    const StepPin *pins;       /* one a slot, copied; NULL: no slot keeps variables */
+    const char *tenant;        /* owner of partitions and constants */
+    const char *session;       /* "ses_…" */
+    const char *worker_labels; /* that its workers must have, copied; NULL or "": none */
     const char *request_id;
     uint64_t deadline_ns;  /* monotonic */
     uint64_t memory_limit; /* bytes that it may hold at once on each worker; 0: the worker's own limit */

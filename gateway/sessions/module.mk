@@ -1,1 +1,1 @@
-$(call module,gateway/sessions,shared/base shared/json gateway/domain gateway/store gateway/jobs gateway/http gateway/optimise gateway/plan gateway/dispatch gateway/resources)
+$(call module,gateway/sessions,shared/base shared/json shared/wire gateway/domain gateway/store gateway/jobs gateway/http gateway/optimise gateway/plan gateway/dispatch gateway/resources)

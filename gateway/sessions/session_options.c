@@ -1,5 +1,6 @@
 #include "gateway/sessions/session_options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "gateway/optimise/optimise.h"
@@ -15,6 +16,7 @@ typedef struct Document {
     Slice passes_off;
     bool has_soft_placement;
     int64_t step_memory_bytes;
+    Slice worker_labels;
 } Document;
 
 static Status
@@ -53,6 +55,27 @@ read_passes(Call *call, Slice json, PassSet *ret_set)
     return json_scan_end(call, &scanner);
 }
 
+/* Writes {"zone": "a"} as "zone=a". */
+static Status
+read_labels(Call *call, Slice json, char ret_labels[LABELS_TEXT_SIZE])
+{
+    AUTO_BUFFER text = {0};
+    JsonScanner scanner;
+    Label label;
+    json_scan_begin(&scanner, json, 1);
+    for (bool has_more = json_object_begin(&scanner); has_more && json_object_next(&scanner, &label.key);) {
+        if (json_string(&scanner, call->arena, &label.value)) {
+            TRY(label_check(call, &label));
+            buffer_append_format(&text, "%s%.*s=%.*s", text.size == 0 ? "" : ",", SLICE_PRINT(label.key),
+                SLICE_PRINT(label.value));
+        }
+    }
+    TRY(json_scan_end(call, &scanner));
+    TRY(labels_check(call, buffer_slice(&text)));
+    (void)snprintf(ret_labels, LABELS_TEXT_SIZE, "%.*s", SLICE_PRINT(buffer_slice(&text)));
+    return buffer_is_ok(&text) ? STATUS_OK : call_fail_memory(call, "a session's labels");
+}
+
 Status
 session_options_read(Call *call, Slice json, SessionOptions *ret_options)
 {
@@ -64,6 +87,7 @@ session_options_read(Call *call, Slice json, SessionOptions *ret_options)
         {"passes_off", JSON_TEXT, .offset = offsetof(Document, passes_off)},
         {"step_memory_bytes", JSON_INT64, .offset = offsetof(Document, step_memory_bytes),
             .maximum = BYTES_MAX},
+        {"worker_labels", JSON_TEXT, .offset = offsetof(Document, worker_labels)},
     };
     static const JsonTable table = JSON_TABLE("session options", members);
     Document document = {.placement = "local", .slots = 1};
@@ -72,6 +96,9 @@ session_options_read(Call *call, Slice json, SessionOptions *ret_options)
     TRY(read_placement(call, document.placement, &options.plan.placement));
     if (document.passes_off.data != NULL) {
         TRY(read_passes(call, document.passes_off, &options.plan.passes_off));
+    }
+    if (document.worker_labels.data != NULL) {
+        TRY(read_labels(call, document.worker_labels, options.worker_labels));
     }
     options.plan.slot_count = (uint32_t)document.slots;
     options.plan.has_soft_placement = document.has_soft_placement;

@@ -8,14 +8,17 @@
 
 #include "gateway/domain/limits.h"
 #include "gateway/plan/signature.h"
+#include "shared/wire/labels.h"
 
 typedef struct SessionOptions {
     PlanOptions plan;
+    char worker_labels[LABELS_TEXT_SIZE]; /* that its workers must have (shared/wire/labels.h); "": none */
     uint64_t step_memory_bytes; /* that a step may hold at once on each worker; 0: what the worker allows */
 } SessionOptions;
 
 /* Reads {"placement": "local" | "spread", "slots": 1…16, "soft_placement": false,
- * "passes_off": ["identity", …] with "*" for all, "step_memory_bytes": 0…2^53-1}. */
+ * "passes_off": ["identity", …] with "*" for all, "step_memory_bytes": 0…2^53-1,
+ * "worker_labels": {"zone": "a", …}}. */
 MUST_USE Status session_options_read(Call *call, Slice json, SessionOptions *ret_options);
 
 typedef struct SessionBody {

@@ -67,13 +67,14 @@ static const WorkerInfo *
 choose_worker(const Seeker *seeker, int32_t task, bool needs_gpu)
 {
     const Roster *roster = seeker->roster;
+    const char *labels = (*seeker->session)->options.worker_labels;
     const WorkerInfo *best = NULL;
     uint32_t first = 0;
     memcpy(&first, (*seeker->session)->id.value.bytes + sizeof(Uuid) - sizeof first, sizeof first);
     for (size_t index = 0; index < roster->count; index++) {
         const WorkerInfo *worker = &roster->workers[(first + index) % roster->count];
         bool fits = worker->state == WORKER_SERVING && (task < 0 || worker->task == task) &&
-                    (!needs_gpu || worker->has_gpu);
+                    (!needs_gpu || worker->has_gpu) && worker_has_labels(worker, labels);
         if (fits && (best == NULL || load_of(worker) < load_of(best))) {
             best = worker;
         }
@@ -107,6 +108,9 @@ bind_place(const Seeker *seeker, const PlanSlot *slot, const SessionPlace *previ
     if (worker == NULL && task >= 0) {
         return call_fail(call, STATUS_UNAVAILABLE,
             "variables of this session are to be kept by task %d, and no serving worker has it", task);
+    }
+    if (worker == NULL && session->options.worker_labels[0] != '\0') {
+        return roster_refuse_labels(call, seeker->roster, session->options.worker_labels);
     }
     if (worker == NULL && needs_gpu) {
         return roster_refuse_gpu(call, seeker->roster, slot->gpu_node);

@@ -308,6 +308,7 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
         .pins = step->pins,
         .tenant = ret_tenant,
         .session = ret_session,
+        .worker_labels = step->session->options.worker_labels,
         .request_id = step->call->request_id,
         .memory_limit = step->session->options.step_memory_bytes,
         .is_pure = step->plan->is_pure || step->body.is_idempotent,

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/wire/labels.h"
+
 static const char *
 state_name(WorkerState state)
 {
@@ -71,6 +73,19 @@ worker_write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDe
     json_write_object_end(writer);
 }
 
+static void
+write_labels(JsonWriter *writer, Slice labels)
+{
+    Label label;
+    json_write_name(writer, "labels");
+    json_write_object_begin(writer);
+    while (labels_next(&labels, &label)) {
+        json_write_name_slice(writer, label.key);
+        json_write_slice(writer, label.value);
+    }
+    json_write_object_end(writer);
+}
+
 void
 worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *devices)
 {
@@ -81,6 +96,7 @@ worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *d
     json_member_string(writer, "incarnation", worker->incarnation);
     json_member_string(writer, "state", state_name(worker->state));
     json_member_boolean(writer, "joined", worker->has_joined);
+    write_labels(writer, slice_from_string(worker->labels));
     json_member_int64(writer, "running", worker->running_count);
     json_write_name(writer, "devices");
     json_write_array_begin(writer);

@@ -7,6 +7,7 @@
 #include "shared/base/text.h"
 #include "shared/json/reader.h"
 #include "shared/json/writer.h"
+#include "shared/wire/labels.h"
 
 /* Members that a table does not name are passed over: the two programs may be of different versions. */
 static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_SKIPPED};
@@ -484,6 +485,7 @@ static const JsonMember worker_members[] = {
     {"running", JSON_INT64, .offset = offsetof(WireWorker, running_count)},
     {"partitions", JSON_INT64, .offset = offsetof(WireWorker, partition_count)},
     {"no_gpu", JSON_SLICE, .offset = offsetof(WireWorker, no_gpu)},
+    {"labels", JSON_SLICE, .offset = offsetof(WireWorker, labels)},
     {"devices", JSON_LIST, .offset = offsetof(WireWorker, devices), .list = &devices},
 };
 static const JsonTable worker_table = JSON_TABLE("a worker", worker_members);
@@ -538,6 +540,7 @@ wire_worker_write(Buffer *buffer, const WireWorker *worker)
     json_member_int64(&writer, "running", worker->running_count);
     json_member_int64(&writer, "partitions", worker->partition_count);
     write_present(&writer, "no_gpu", worker->no_gpu);
+    write_present(&writer, "labels", worker->labels);
     json_write_name(&writer, "devices");
     json_write_array_begin(&writer);
     for (size_t index = 0; index < worker->device_count; index++) {
@@ -567,6 +570,7 @@ wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
     if (worker.name.size == 0 || worker.incarnation.size != INCARNATION_TEXT_SIZE - 1) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'name' or 'incarnation' is missing");
     }
+    TRY(labels_check(call, worker.labels));
     for (size_t index = 0; index < worker.device_count; index++) {
         TRY(check_device(call, &worker.devices[index]));
     }

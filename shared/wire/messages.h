@@ -208,6 +208,7 @@ typedef struct WireWorker {
     int64_t running_count;
     int64_t partition_count;
     Slice no_gpu; /* why it has none, in a user's words; empty: it has one, or does not tell */
+    Slice labels; /* labels.h */
     const WireDevice *devices;
     size_t device_count;
 } WireWorker;

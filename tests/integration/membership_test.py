@@ -19,9 +19,17 @@ LEASE_SECONDS = 3
 LONG_LEASE = ("--worker-lease", "10m")  # nothing in the test can be owed to its end
 SERVES_SECONDS = 1
 CALLERS = 4
+NEGATE = {"feeds": {"a": 1}, "fetches": ["negative"]}
 REQUEST = {"feeds": {"x": 1.0}, "fetches": ["y"]}
 GRAPH = {"node": [{"name": "x", "op": "Placeholder", "attr": {"dtype": {"type": "DT_FLOAT"}}},
                   {"name": "y", "op": "Neg", "input": ["x"], "attr": {"T": {"type": "DT_FLOAT"}}}]}
+
+FLOAT, DTYPE, SCALAR = {"T": {"type": "DT_FLOAT"}}, {"dtype": {"type": "DT_FLOAT"}}, {"shape": {"shape": {}}}
+COUNTER = {"node": [{"name": "x", "op": "Placeholder", "attr": {**DTYPE, **SCALAR}},
+                    {"name": "a", "op": "Placeholder", "attr": {**DTYPE, **SCALAR}},
+                    {"name": "counter", "op": "VarHandleOp", "attr": {**DTYPE, **SCALAR}},
+                    {"name": "start", "op": "AssignVariableOp", "input": ["counter", "x"], "attr": DTYPE},
+                    {"name": "negative", "op": "Neg", "input": ["a"], "attr": FLOAT}]}
 
 
 class Pool:
@@ -284,6 +292,53 @@ def a_worker_that_starts_anew_at_its_address_takes_its_own_place():
         assert pool.page()["epoch"] == 2, pool.page()
 
 
+def steps_and_variables_stay_with_workers_that_have_the_labels_of_their_session():
+    with Pool(LONG_LEASE) as pool:
+        near = pool.start_worker("near", "--labels", "zone=a,gpu=none")
+        pool.start_worker("far", "--labels", "zone=b")
+        pool.start_worker("plain")
+        pool.await_serving("near", "far", "plain")
+        assert {worker["name"]: worker["labels"] for worker in pool.page()["workers"]} == {
+            "near": {"zone": "a", "gpu": "none"}, "far": {"zone": "b"}, "plain": {}}
+        client = sluice.Client(pool.gateways[0])
+        sessions = {labels: client.session(worker_labels=dict([labels])) for labels in (("zone", "a"), ("zone", "b"), ("zone", "c"))}
+        both = client.session(worker_labels={"gpu": "none", "zone": "b"})
+        for session in (*sessions.values(), both):
+            client.graph(session, COUNTER)
+        for value in range(5):
+            for zone, name in (("a", "near"), ("b", "far")):
+                session = sessions["zone", zone]
+                client.step(session, {"feeds": {"x": value}, "targets": ["start"]})
+                [place] = client.send("GET", f"/sessions/{session}")["state"]["places"]
+                assert place["worker"] == name, place
+                client.step(session, NEGATE)
+        for session, words in ((sessions["zone", "c"], "zone=c"), (both, "gpu=none,zone=b")):
+            for request in (NEGATE, {"feeds": {"x": 1}, "targets": ["start"]}):
+                expect_refused(client, session, request, "FAILED_PRECONDITION",
+                               f"the session asks for workers with the labels '{words}', and none has them (3 known)")
+        near.stop()
+        await_that(lambda: "near" not in pool.states(), "the worker has left")
+        expect_refused(client, sessions["zone", "a"], NEGATE, "FAILED_PRECONDITION",
+                       "the session asks for workers with the labels 'zone=a', and none has them (2 known)")
+        client.step(sessions["zone", "b"], NEGATE)
+        client.close()
+
+
+def expect_refused(client, session, request, code, detail):
+    try:
+        client.step(session, request)
+    except sluice.Refused as refusal:
+        assert (refusal.code, refusal.detail) == (code, detail), refusal
+        return
+    raise AssertionError(f"{request} was not refused")
+
+
+def a_worker_whose_labels_are_none_does_not_start():
+    program = os.path.join(os.environ.get("OUT", "build/release"), "sluice-worker")
+    refused = subprocess.run([program, "--listen", "127.0.0.1:0", "--labels", "zone"], stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert refused.returncode != 0 and "'zone=' is no label: key=value is, of letters, digits and '._/-'" in refused.stderr, refused
+
+
 def only_who_has_the_workers_token_may_join():
     body = {"address": "127.0.0.1:9", "incarnation": "0123456789abcdef"}
     with tempfile.NamedTemporaryFile("w") as token, tempfile.NamedTemporaryFile("w") as wrong:
@@ -338,6 +393,8 @@ if __name__ == "__main__":
         an_outage_of_postgresql_costs_no_worker_its_place,
         of_two_workers_with_one_name_the_second_is_refused_and_both_logs_say_so,
         a_worker_that_starts_anew_at_its_address_takes_its_own_place,
+        steps_and_variables_stay_with_workers_that_have_the_labels_of_their_session,
+        a_worker_whose_labels_are_none_does_not_start,
         only_who_has_the_workers_token_may_join,
         a_worker_that_listens_everywhere_must_say_where_it_is,
     ])

@@ -20,6 +20,11 @@ static const SettingDefinition definitions[] = {
         .meaning =
             "address under which it joins, numbers and a port, for gateways and workers to connect to; "
             "default: `listen`"},
+    {.name = "labels",
+        .type = SETTING_STRING,
+        .meaning =
+            "what sessions may ask of their workers (`worker_labels`): key=value, separated by commas, such "
+            "as zone=a,gpu=h100"},
     {.name = "token",
         .type = SETTING_SECRET,
         .meaning = "shared secret that gateways and workers show each other"},

@@ -21,6 +21,7 @@ typedef struct WorkerOptions {
     const char *listen; /* "127.0.0.1:0" */
     const char *name;   /* unique among the workers of a gateway */
     const char *token;  /* shared secret; NULL: requests need none */
+    Slice labels;       /* shared/wire/labels.h */
     int loop_count;
     size_t tensor_size_max;
     uint64_t step_memory; /* bytes that a step may hold at once; 0: no limit */

@@ -92,6 +92,7 @@ answer_status(WorkerRequest *request)
         .running_count = atomic_load_relaxed(&worker->running_count),
         .partition_count = (int64_t)partitions.count,
         .no_gpu = slice_from_optional(worker->options.accelerator_absence),
+        .labels = worker->options.labels,
         .devices = devices,
         .device_count = accelerator == NULL ? 1 : 2,
     };

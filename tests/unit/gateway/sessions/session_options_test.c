@@ -13,6 +13,7 @@ what_is_not_said_has_a_default(void **state)
     assert_int_equal(options.plan.slot_count, 1);
     assert_int_equal(options.plan.passes_off, 0);
     assert_int_equal(options.step_memory_bytes, 0);
+    assert_string_equal(options.worker_labels, "");
     assert_false(options.plan.has_soft_placement);
 }
 
@@ -26,13 +27,15 @@ every_option_is_read(void **state)
     assert_status(call, STATUS_OK,
         session_options_read(call,
             SLICE("{\"placement\":\"spread\",\"slots\":16,\"soft_placement\":true,\"passes_off\":["
-                  "\"identity\"],\"step_memory_bytes\":9007199254740991}"),
+                  "\"identity\"],\"step_memory_bytes\":9007199254740991,\"worker_labels\":{\"zone\":\"a\","
+                  "\"gpu\":\"h100\"}}"),
             &options));
     assert_true(options.plan.has_soft_placement);
     assert_int_equal(options.plan.placement, PLACEMENT_SPREAD);
     assert_int_equal(options.plan.slot_count, 16);
     assert_int_equal(options.plan.passes_off, identity);
     assert_int_equal(options.step_memory_bytes, 9007199254740991);
+    assert_string_equal(options.worker_labels, "zone=a,gpu=h100");
 }
 
 static void
@@ -62,6 +65,11 @@ wrong_options_are_refused_and_change_nothing(void **state)
         "{\"passes_off\":[\"moon\"]}",
         "{\"passes_off\":[7]}",
         "{\"passes_off\":\"identity\"}",
+        "{\"worker_labels\":\"zone=a\"}",
+        "{\"worker_labels\":{\"zone\":7}}",
+        "{\"worker_labels\":{\"zone\":\"\"}}",
+        "{\"worker_labels\":{\"zone\":\"a,gpu=h100\"}}",
+        "{\"worker_labels\":{\"zone\":\"a\",\"zone\":\"b\"}}",
         "[]",
     };
     for (size_t index = 0; index < COUNT_OF(wrong); index++) {
