@@ -22,7 +22,6 @@ enum {
     RESULT_BINARY = 1,
     WIDE_SIZE = 512 * 1024, /* bytes of a command or an answer that make libpq's buffers wide */
     WIDE_CONNECTIONS_MAX = 2,
-    PULSE_LOOK_MS = 100, /* how often a wait looks at the pulse */
 };
 
 static int32_t wide_count; /* atomic: connections of this process whose buffers are wide */
@@ -73,22 +72,22 @@ Status
 store_wait(Call *call, Store *store, short events, uint64_t end_ns)
 {
     struct pollfd socket = {.fd = PQsocket(store->connection), .events = events};
-    int ready = 0;
-    do {
+    for (;;) {
         uint64_t now_ns = clock_monotonic_ns();
-        if (!store->is_probe && pulse_is_silent(now_ns)) {
-            store_disconnect(store);
-            return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL does not answer");
-        }
         uint64_t left_ms = now_ns >= end_ns ? 0 : (end_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
-        if (left_ms == 0) {
-            store_disconnect(store);
-            return call_fail(call, STATUS_DEADLINE_EXCEEDED, "PostgreSQL did not answer in time");
+        bool is_silent = pulse_is_silent(now_ns) && !store->is_probe; /* the probe looks too */
+        uint64_t wait_ms = is_silent ? 0 : left_ms;
+        int ready = poll(&socket, 1, wait_ms > PULSE_LOOK_MS ? PULSE_LOOK_MS : (int)wait_ms);
+        assert(ready >= 0 || errno == EINTR);
+        if (ready > 0) {
+            return STATUS_OK;
         }
-        ready = poll(&socket, 1, left_ms > PULSE_LOOK_MS ? PULSE_LOOK_MS : (int)left_ms);
-    } while (ready == 0 || (ready < 0 && errno == EINTR));
-    assert(ready > 0);
-    return STATUS_OK;
+        if (ready == 0 && wait_ms == 0) {
+            store_disconnect(store);
+            return is_silent ? call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL does not answer")
+                             : call_fail(call, STATUS_DEADLINE_EXCEEDED, "PostgreSQL did not answer in time");
+        }
+    }
 }
 
 static void
