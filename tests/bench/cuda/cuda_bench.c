@@ -23,13 +23,15 @@
 #include "tests/bench/cuda/cases.h"
 #include "tests/bench/cuda/networks.h"
 
-enum { ROUNDS = 30, WARM_ROUNDS = 3, NAME_SIZE = 96, SMALL_STEPS = 4096 };
+enum { ROUNDS = 30, WARM_ROUNDS = 3, NAME_SIZE = 96, SMALL_STEPS = 4096, ARGUMENTS_MAX = 64 };
 
 static const char *mark; /* in front of lines that are no measurements */
 
 typedef struct Bench {
     BenchWorker card;
-    BenchWorker host; /* computes the same without a card, for the errors */
+    BenchWorker host;             /* computes the same without a card, for the errors */
+    const char *const *arguments; /* of the worker with a card */
+    const char *system;           /* in the lines of times of ops */
     bool is_tiny;
 } Bench;
 
@@ -286,7 +288,7 @@ measure_op(Bench *bench, const Case *op, const char *dtype_text)
     }
     (void)printf("%swork\t%s\t%s\t%s\t%.0f\t%.0f\n", mark, op->name, dtype_text, shape,
         bytes + op->output_elements * (double)dtype_size(dtype), op->operations);
-    print_time(op->name, dtype_text, shape, "Sluice", times[1], op_error(bench, op, dtype_text));
+    print_time(op->name, dtype_text, shape, bench->system, times[1], op_error(bench, op, dtype_text));
 }
 
 static const char *const dtypes[] = {"float32", "float16", "bfloat16"};
@@ -368,8 +370,26 @@ measure_memory(Bench *bench)
     }
 }
 
+/* Goes on with another worker, which is started with these arguments too. */
+static void
+restart_worker(Bench *bench, const char *const *more)
+{
+    const char *arguments[ARGUMENTS_MAX];
+    size_t count = 0;
+    for (const char *const *at = bench->arguments; *at != NULL; at++) {
+        bench_must(count < ARGUMENTS_MAX / 2, "too many arguments");
+        arguments[count++] = *at;
+    }
+    for (const char *const *at = more; *at != NULL; at++) {
+        arguments[count++] = *at;
+    }
+    arguments[count] = NULL;
+    bench_worker_stop(&bench->card);
+    bench_worker_start(&bench->card, arguments);
+}
+
 /* What the host does for a small node, with which the card is done sooner than the host; and for a hundred,
- * which a card may replay at once. */
+ * which a card replays at once, beside a worker that launches each. */
 static void
 measure_launches(Bench *bench)
 {
@@ -382,6 +402,11 @@ measure_launches(Bench *bench)
     op.name = "100 nodes of 4 numbers";
     op.together = 100;
     measure_op(bench, &op, "float32");
+    restart_worker(bench, (const char *const[]){"--cuda-graphs", "0", NULL});
+    bench->system = "Sluice, plain launches";
+    measure_op(bench, &op, "float32");
+    restart_worker(bench, (const char *const[]){NULL});
+    bench->system = "Sluice";
 }
 
 static void
@@ -598,7 +623,9 @@ main(int argc, char **argv)
     }
     bench.is_tiny = strcmp(argv[2], "tiny") == 0;
     mark = bench.is_tiny ? "tiny " : "";
-    bench_worker_start(&bench.card, (const char *const *)&argv[3]);
+    bench.arguments = (const char *const *)&argv[3];
+    bench.system = "Sluice";
+    bench_worker_start(&bench.card, bench.arguments);
     bench_worker_start(&bench.host, host_arguments);
     for (size_t index = 0; index < COUNT_OF(steps); index++) {
         if (strcmp(argv[1], steps[index].name) == 0) {
