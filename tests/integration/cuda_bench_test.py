@@ -26,11 +26,14 @@ def run_bench(step):
     if not os.path.exists(os.path.join(OUT, PLUGIN)):
         raise Skipped("no CUDA toolkit")
     driver = sluice.TestDriver(PLUGIN)
-    try:
-        done = subprocess.run([os.path.join(OUT, "tests/bench/cuda/cuda_bench"), step, "tiny", *driver.settings], text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, env={**os.environ, **driver.variables})
-    finally:
-        driver.close()
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(OUT, "tests/plugins/libcupti.so"), os.path.join(folder, "libcupti.so.13"))
+        command = [os.path.join(OUT, "tests/bench/cuda/cuda_bench"), step, "tiny", *driver.settings, "--cuda-libraries", folder]
+        try:
+            done = subprocess.run(command, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS,
+                                  env={**os.environ, **driver.variables})
+        finally:
+            driver.close()
     assert done.returncode == 0, done.stdout
     return [line.split("\t") for line in done.stdout.splitlines()]
 
@@ -56,6 +59,10 @@ def every_op_is_timed_in_each_dtype_and_right():
     assert all(dtypes[name] == DTYPES for name in names), dtypes
     systems = {line[4] for line in lines if line[0] == "tiny time" and line[1] == "100 nodes of 4 numbers"}
     assert systems == {"Sluice", PLAIN}, systems
+    for system in systems:
+        told = next(line[2] for line in lines if line[:2] == ["tiny fact", f"trace of 100 nodes of 4 numbers, {system}"])
+        assert told.endswith(f" activities, {0 if system == PLAIN else 100} of them captured, 0 lost, by CUPTI 13.0"), told
+        assert int(told.split()[0]) >= 100, told
     assert [line[1:4] for line in lines if line[0] == "tiny work"] == [line[1:4] for line in lines if line[0] == "tiny time"], lines
 
 

@@ -11,6 +11,7 @@
 #include "shared/base/clock.h"
 #include "shared/ops/registry.h"
 #include "shared/upstream/upstream.h"
+#include "shared/wire/trace.h"
 #include "tests/support/graph_literals.h"
 
 enum { NODES_MAX = 100000, NAMES_MAX = 32, PATH_SIZE = 256, ARENA_SIZE = 256 << 20, IN_FLIGHT_MAX = 64 };
@@ -39,6 +40,8 @@ typedef struct Request {
     uint64_t start_ns;
     uint64_t end_ns; /* 0: it has not ended */
     bool has_succeeded;
+    bool is_traced;
+    BenchTrace trace;
     char *body; /* of an answer without frames */
 } Request;
 
@@ -54,6 +57,23 @@ check_status(Slice json)
 }
 
 static void
+read_trace(Slice json, BenchTrace *ret_trace)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE);
+    Call call = {.arena = arena};
+    WireStats stats;
+    WireTrace trace;
+    must(&call, wire_stats_read(&call, json, &stats));
+    must(&call, wire_trace_read(&call, stats.trace, &trace));
+    *ret_trace =
+        (BenchTrace){.activity_count = trace.activity_count, .left_out_count = trace.device_left_out_count};
+    (void)snprintf(ret_trace->source, sizeof ret_trace->source, "%.*s", SLICE_PRINT(trace.device_source));
+    for (size_t index = 0; index < trace.activity_count; index++) {
+        ret_trace->captured_count += trace.activities[index].captured != 0;
+    }
+}
+
+static void
 take_frame(UpstreamCall *call, Frame *frame)
 {
     Request *request = upstream_context(call);
@@ -61,6 +81,9 @@ take_frame(UpstreamCall *call, Frame *frame)
         request->fetch = frame->tensor;
     } else {
         tensor_unref(&frame->tensor);
+    }
+    if (frame->kind == FRAME_STATS && request->is_traced) {
+        read_trace(frame->json, &request->trace);
     }
     if (frame->kind == FRAME_STATUS) {
         check_status(frame->json);
@@ -258,7 +281,7 @@ bench_worker_load(
 }
 
 static void
-begin_step(BenchWorker *worker, const BenchGraph *graph, const Tensor *feed, Request *request)
+begin_step(BenchWorker *worker, const BenchGraph *graph, const Tensor *feed, bool is_traced, Request *request)
 {
     AUTO_BUFFER json = {0};
     AUTO_BUFFER frame = {0};
@@ -270,10 +293,12 @@ begin_step(BenchWorker *worker, const BenchGraph *graph, const Tensor *feed, Req
         .attempt = 1,
         .feed_count = graph->feed_count,
         .fetch_count = graph->fetch_count,
+        .has_trace = is_traced,
         .state_epoch = 1};
     (void)snprintf(
         path, sizeof path, "/worker/v1/steps/stp_%llu:run", (unsigned long long)worker->step_count++);
     begin(worker, request, "POST", path, 0);
+    request->is_traced = is_traced;
     wire_run_write(&json, &run);
     frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
     upstream_write_copy(request->call, buffer_slice(&frame));
@@ -287,7 +312,7 @@ double
 bench_worker_run(BenchWorker *worker, const BenchGraph *graph, const Tensor *feed, Tensor *ret_fetch)
 {
     Request request;
-    begin_step(worker, graph, feed, &request);
+    begin_step(worker, graph, feed, false, &request);
     await(worker, &request);
     bench_must(request.has_succeeded, "a step has no end");
     if (ret_fetch != NULL) {
@@ -308,7 +333,7 @@ bench_worker_run_many(BenchWorker *worker, const BenchGraph *graph, const Tensor
     bench_must(in_flight <= IN_FLIGHT_MAX, "too many steps at a time");
     uint64_t start_ns = clock_monotonic_ns();
     for (; begun < in_flight && begun < count; begun++) {
-        begin_step(worker, graph, feed, &requests[begun]);
+        begin_step(worker, graph, feed, false, &requests[begun]);
     }
     while (ended < count) {
         loop_turn(worker->loop, TURN_MS);
@@ -321,12 +346,23 @@ bench_worker_run_many(BenchWorker *worker, const BenchGraph *graph, const Tensor
                 *request = (Request){0};
                 if (begun < count) {
                     begun++;
-                    begin_step(worker, graph, feed, request);
+                    begin_step(worker, graph, feed, false, request);
                 }
             }
         }
     }
     return (double)(clock_monotonic_ns() - start_ns) / CLOCK_NS_PER_US;
+}
+
+BenchTrace
+bench_worker_trace(BenchWorker *worker, const BenchGraph *graph)
+{
+    Request request;
+    begin_step(worker, graph, NULL, true, &request);
+    await(worker, &request);
+    bench_must(request.has_succeeded, "a step has no end");
+    request_done(&request);
+    return request.trace;
 }
 
 double

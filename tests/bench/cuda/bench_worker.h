@@ -54,5 +54,16 @@ double bench_worker_run(BenchWorker *worker, const BenchGraph *graph, const Tens
 double bench_worker_run_many(BenchWorker *worker, const BenchGraph *graph, const Tensor *feed, int in_flight,
     int count, uint64_t *ret_times_ns);
 
+/* What the trace of a step tells of the card. */
+typedef struct BenchTrace {
+    char source[256]; /* who tells it; "": the worker has no card */
+    size_t activity_count;
+    size_t captured_count; /* of them, those in a graph that was launched at once */
+    uint64_t left_out_count;
+} BenchTrace;
+
+/* Runs one traced step. */
+BenchTrace bench_worker_trace(BenchWorker *worker, const BenchGraph *graph);
+
 /* Returns the value of a metric of the worker, the sum over its labels; 0 when there is none. */
 double bench_worker_metric(BenchWorker *worker, const char *name);

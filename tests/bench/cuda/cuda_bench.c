@@ -388,6 +388,23 @@ restart_worker(Bench *bench, const char *const *more)
     bench_worker_start(&bench->card, arguments);
 }
 
+/* Tells what a trace says of a step with `count` such nodes, which has run a few times before. */
+static void
+tell_trace(Bench *bench, const Case *op, int count)
+{
+    enum { STEPS_BEFORE = 4 };
+    begin_case(bench);
+    set_operands(&bench->card, op, "float32", 1);
+    BenchGraph graph = load_op(&bench->card, op, "float32", 1, count, NULL);
+    for (int step = 0; step < STEPS_BEFORE; step++) {
+        (void)bench_worker_run(&bench->card, &graph, NULL, NULL);
+    }
+    BenchTrace trace = bench_worker_trace(&bench->card, &graph);
+    (void)printf("%sfact\ttrace of %s, %s\t%zu activities, %zu of them captured, %llu lost, by %s\n", mark,
+        op->name, bench->system, trace.activity_count, trace.captured_count,
+        (unsigned long long)trace.left_out_count, trace.source[0] == '\0' ? "nobody" : trace.source);
+}
+
 /* What the host does for a small node, with which the card is done sooner than the host; and for a hundred,
  * which a card replays at once, beside a worker that launches each. */
 static void
@@ -402,9 +419,11 @@ measure_launches(Bench *bench)
     op.name = "100 nodes of 4 numbers";
     op.together = 100;
     measure_op(bench, &op, "float32");
+    tell_trace(bench, &op, op.together);
     restart_worker(bench, (const char *const[]){"--cuda-graphs", "0", NULL});
     bench->system = "Sluice, plain launches";
     measure_op(bench, &op, "float32");
+    tell_trace(bench, &op, op.together);
     restart_worker(bench, (const char *const[]){NULL});
     bench->system = "Sluice";
 }
