@@ -1,0 +1,295 @@
+/* onnx::Resize, one dimension after the other: an element of the output is a sum of weighted neighbours along
+ * the dimension, in double; with the mode 'nearest' it is one of them, of any dtype, copied. */
+#include <assert.h>
+#include <math.h>
+
+#include "shared/ops/resize/rule.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+/* The neighbours of each element along one dimension: `count` of them, the first of which is
+ * `firsts[element]`, perhaps outside, where the border's element stands. */
+typedef struct Neighbours {
+    int64_t count;
+    int64_t *firsts;
+    double *weights;  /* count for each element */
+    bool *is_outside; /* of a crop: the element is the extrapolation value */
+} Neighbours;
+
+typedef enum ResizeMode { MODE_NEAREST, MODE_LINEAR, MODE_CUBIC } ResizeMode;
+
+typedef struct Filter {
+    ResizeMode mode;
+    Slice nearest_mode;
+    double cubic; /* Keys' coefficient */
+    bool is_antialiased;
+    bool excludes_outside;
+    double scale; /* the dimension's, at most 1 where it is antialiased, else 1 */
+} Filter;
+
+static const struct {
+    const char *name;
+    ResizeMode mode;
+} MODES[] = {{"nearest", MODE_NEAREST}, {"linear", MODE_LINEAR}, {"cubic", MODE_CUBIC}};
+
+static Status
+read_filter(Call *call, const Node *node, Filter *ret_filter)
+{
+    Slice text = node_attr_string(node, "mode");
+    Filter filter = {
+        .nearest_mode = node_attr_string(node, "nearest_mode"),
+        .cubic = (double)node_attr_float(node, "cubic_coeff_a"),
+        .is_antialiased = node_attr_int(node, "antialias") != 0,
+        .excludes_outside = node_attr_int(node, "exclude_outside") != 0,
+        .scale = 1,
+    };
+    for (size_t index = 0; index < COUNT_OF(MODES); index++) {
+        if (slice_equals_string(text, MODES[index].name)) {
+            filter.mode = MODES[index].mode;
+            *ret_filter = filter;
+            return STATUS_OK;
+        }
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no mode '%.*s'", SLICE_PRINT(text));
+}
+
+/* Returns the weight of the neighbour on the right, 0 or 1, for a position that is `ratio` behind the one on
+ * the left. */
+static double
+nearest_weight(const Filter *filter, double ratio)
+{
+    if (ratio == 1 || slice_equals_string(filter->nearest_mode, "ceil")) {
+        return 1;
+    }
+    if (slice_equals_string(filter->nearest_mode, "floor")) {
+        return 0;
+    }
+    bool prefers_ceil = slice_equals_string(filter->nearest_mode, "round_prefer_ceil");
+    return ratio > 0.5 || (ratio == 0.5 && prefers_ceil) ? 1 : 0;
+}
+
+/* Keys' cubic convolution. */
+static double
+cubic_weight(double a, double distance)
+{
+    double x = fabs(distance);
+    if (x <= 1) {
+        return ((a + 2) * x - (a + 3)) * x * x + 1;
+    }
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+static double
+weight_at(const Filter *filter, double distance)
+{
+    double scaled = distance * filter->scale;
+    if (filter->mode == MODE_CUBIC) {
+        return cubic_weight(filter->cubic, scaled);
+    }
+    return fabs(scaled) < 1 ? 1 - fabs(scaled) : 0;
+}
+
+/* How far the filter reaches to the left of an element, counted from the neighbour on the left: 0, -1, … */
+static int64_t
+reach_of(const Filter *filter)
+{
+    double radius = filter->mode == MODE_CUBIC ? 2 : 1;
+    return (int64_t)floor(-radius / filter->scale) + 1;
+}
+
+/* Fills in the weights of one element at `position`. A position on an element has that as its neighbour on
+ * the right. */
+static void
+weigh(const Filter *filter, double position, int64_t size, int64_t *ret_first, int64_t count, double *weights)
+{
+    double left = ceil(position) - 1;
+    double ratio = position - left;
+    int64_t reach = reach_of(filter);
+    double sum = 0;
+    *ret_first = (int64_t)left + reach;
+    for (int64_t n = 0; n < count; n++) {
+        weights[n] = filter->mode == MODE_NEAREST
+                         ? (n == 0 ? 1 - nearest_weight(filter, ratio) : nearest_weight(filter, ratio))
+                         : weight_at(filter, (double)(reach + n) - ratio);
+        int64_t neighbour = *ret_first + n;
+        weights[n] = filter->excludes_outside && (neighbour < 0 || neighbour >= size) ? 0 : weights[n];
+        sum += weights[n];
+    }
+    bool is_normalized = filter->excludes_outside || filter->is_antialiased;
+    for (int64_t n = 0; is_normalized && n < count; n++) {
+        weights[n] /= sum;
+    }
+}
+
+static Status
+find_neighbours(Call *call, const ResizePlan *plan, const Filter *filter, int64_t input, int dimension,
+    Neighbours *ret_neighbours)
+{
+    int64_t output = plan->output.dims[dimension];
+    int64_t count = 2 - 2 * reach_of(filter);
+    int64_t weight_count = 0;
+    TRY(infer_multiply(call, output, count, &weight_count));
+    Neighbours neighbours = {
+        .count = count,
+        .firsts = arena_alloc(call->arena, (size_t)output * sizeof *neighbours.firsts),
+        .weights = arena_alloc(call->arena, (size_t)weight_count * sizeof *neighbours.weights),
+        .is_outside = arena_alloc(call->arena, (size_t)output * sizeof *neighbours.is_outside),
+    };
+    if (neighbours.firsts == NULL || neighbours.weights == NULL || neighbours.is_outside == NULL) {
+        return call_fail_memory(call, "the weights of resized elements");
+    }
+    for (int64_t index = 0; index < output; index++) {
+        double position = resize_position(plan, input, output, dimension, index);
+        neighbours.is_outside[index] =
+            plan->place == RESIZE_CROP && (position < 0 || position > (double)input - 1);
+        double within = position < -1 ? -1 : position > (double)input ? (double)input : position;
+        weigh(filter, within, input, &neighbours.firsts[index], count, &neighbours.weights[index * count]);
+    }
+    *ret_neighbours = neighbours;
+    return STATUS_OK;
+}
+
+static int64_t
+inside(int64_t index, int64_t size)
+{
+    return index < 0 ? 0 : index >= size ? size - 1 : index;
+}
+
+/* Sums the weighted lines of one dimension. */
+static void
+interpolate(const Neighbours *neighbours, const double *from, const Lines *lines, int64_t size, double *to)
+{
+    for (int64_t outer = 0; outer < lines->outer; outer++) {
+        for (int64_t index = 0; index < size; index++) {
+            double *line = &to[(outer * size + index) * lines->inner];
+            const double *weights = &neighbours->weights[index * neighbours->count];
+            memset(line, 0, (size_t)lines->inner * sizeof *line);
+            for (int64_t n = 0; n < neighbours->count; n++) {
+                int64_t source = inside(neighbours->firsts[index] + n, lines->size);
+                const double *neighbour = &from[(outer * lines->size + source) * lines->inner];
+                for (int64_t inner = 0; weights[n] != 0 && inner < lines->inner; inner++) {
+                    line[inner] += weights[n] * neighbour[inner];
+                }
+            }
+        }
+    }
+}
+
+/* Copies the one neighbour of each element whose weight is 1. */
+static void
+choose(
+    const Neighbours *neighbours, const void *from, const Lines *lines, int64_t size, size_t width, void *to)
+{
+    size_t line = (size_t)lines->inner * width;
+    for (int64_t outer = 0; outer < lines->outer; outer++) {
+        for (int64_t index = 0; index < size; index++) {
+            bool is_right = neighbours->weights[index * neighbours->count] == 0;
+            int64_t source = inside(neighbours->firsts[index] + (is_right ? 1 : 0), lines->size);
+            memcpy((char *)to + (size_t)(outer * size + index) * line,
+                (const char *)from + (size_t)(outer * lines->size + source) * line, line);
+        }
+    }
+}
+
+/* Sets what a crop asks for outside of the input. */
+static void
+extrapolate(const Neighbours *neighbours, const Lines *lines, int64_t size, double value, double *to)
+{
+    for (int64_t line = 0; line < lines->outer * size; line++) {
+        for (int64_t inner = 0; neighbours->is_outside[line % size] && inner < lines->inner; inner++) {
+            to[line * lines->inner + inner] = value;
+        }
+    }
+}
+
+/* A resized tensor on its way: of the input's dtype, or widened to double. */
+typedef struct Resizing {
+    const ResizePlan *plan;
+    Filter filter;
+    bool is_copied;
+    double extrapolation;
+} Resizing;
+
+static Status
+resize_dimension(KernelContext *context, const Resizing *resizing, int dimension, Tensor *tensor)
+{
+    const ResizePlan *plan = resizing->plan;
+    int64_t size = plan->output.dims[dimension];
+    Filter filter = resizing->filter;
+    Neighbours neighbours;
+    Shape shape = tensor->shape;
+    shape.dims[dimension] = size;
+    double scale = plan->dimensions[dimension].scale;
+    filter.scale = filter.is_antialiased && filter.mode != MODE_NEAREST && scale < 1 ? scale : 1;
+    TRY(find_neighbours(context->call, plan, &filter, tensor->shape.dims[dimension], dimension, &neighbours));
+    AUTO_TENSOR resized = {0};
+    TRY(scratch_new(context, tensor->dtype, &shape, &resized));
+    Lines lines = lines_along(&tensor->shape, dimension);
+    if (resizing->is_copied) {
+        choose(&neighbours, tensor->data, &lines, size, dtype_size(tensor->dtype), resized.data);
+    } else {
+        interpolate(&neighbours, tensor->data, &lines, size, resized.data);
+        extrapolate(&neighbours, &lines, size, resizing->extrapolation, resized.data);
+    }
+    tensor_unref(tensor);
+    *tensor = tensor_ref(&resized);
+    return STATUS_OK;
+}
+
+/* A dimension that keeps its size under a scale of 1 is left as it is; a crop is not. */
+static Status
+resize_all(KernelContext *context, const Resizing *resizing, Tensor *tensor)
+{
+    const ResizePlan *plan = resizing->plan;
+    for (int dimension = 0; dimension < plan->output.rank; dimension++) {
+        const ResizedDimension *resized = &plan->dimensions[dimension];
+        bool is_changed = resized->is_resized && (resized->scale != 1 || plan->place == RESIZE_CROP);
+        if (is_changed && tensor_element_count(tensor) > 0) {
+            TRY(resize_dimension(context, resizing, dimension, tensor));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+onnx_resize_compute(KernelContext *context)
+{
+    KernelInference inference;
+    ResizePlan plan;
+    kernel_inference(context, NULL, &inference);
+    TRY(resize_read(context->call, &inference.context, &plan));
+    Resizing resizing = {
+        .plan = &plan, .extrapolation = (double)node_attr_float(context->node, "extrapolation_value")};
+    TRY(read_filter(context->call, context->node, &resizing.filter));
+    resizing.is_copied = resizing.filter.mode == MODE_NEAREST && plan.place != RESIZE_CROP;
+    if (resizing.is_copied) {
+        AUTO_TENSOR tensor = tensor_ref(&context->inputs[0]);
+        TRY(resize_all(context, &resizing, &tensor));
+        context->outputs[0] = tensor_ref(&tensor);
+        context->outputs[0].shape = plan.output;
+        return STATUS_OK;
+    }
+    AUTO_TENSOR tensor = {0};
+    TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &tensor));
+    TRY(resize_all(context, &resizing, &tensor));
+    tensor.shape = plan.output;
+    return scratch_finish(context, 0, &tensor);
+}
+
+/* Whatever is only copied may be of any dtype; numbers between others are real. */
+static bool
+onnx_resize_supports(const Node *node)
+{
+    bool is_nearest = slice_equals_string(node_attr_string(node, "mode"), "nearest");
+    Dtype dtype = node->input_dtypes[0];
+    return is_nearest ? dtype_is_copyable(dtype) : dtype_is_floating(dtype) || dtype_is_integer(dtype);
+}
+
+static const Kernel resize_kernels[] = {
+    {.op = "onnx::Resize",
+        .supports = onnx_resize_supports,
+        .compute = onnx_resize_compute,
+        .host_inputs = 14},
+};
+
+KERNEL_FAMILY(reference, resize, resize_kernels);
