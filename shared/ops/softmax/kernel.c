@@ -3,6 +3,7 @@
 
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
+#include "worker/reference/softmax.h"
 
 /* Replaces `count` scores that are `step` apart. */
 typedef void (*LineFunction)(double *scores, int64_t count, int64_t step);
@@ -25,16 +26,6 @@ sum_of_exponentials(const double *scores, int64_t count, int64_t step, double la
         sum += exp(scores[n * step] - largest);
     }
     return sum;
-}
-
-static void
-softmax_line(double *scores, int64_t count, int64_t step)
-{
-    double largest = largest_of(scores, count, step);
-    double sum = sum_of_exponentials(scores, count, step, largest);
-    for (int64_t n = 0; n < count; n++) {
-        scores[n * step] = exp(scores[n * step] - largest) / sum;
-    }
 }
 
 static void
