@@ -59,9 +59,8 @@ matrix_view(const Tensor *tensor, bool is_transposed)
     return view;
 }
 
-/* Returns which of the input's matrices, counted from 0, is multiplied into the output's matrix `index`. */
-static int64_t
-batch_offset(const Shape *input, const Shape *output, int64_t index)
+int64_t
+matrix_of_batch(const Shape *input, const Shape *output, int64_t index)
 {
     int64_t offset = 0;
     int64_t size = 1;
@@ -82,7 +81,7 @@ batch_data(const Tensor *input, const Shape *output, int64_t index)
 {
     int rank = input->shape.rank;
     int64_t size = input->shape.dims[rank - 1] * input->shape.dims[rank - 2];
-    int64_t offset = batch_offset(&input->shape, output, index) * size;
+    int64_t offset = matrix_of_batch(&input->shape, output, index) * size;
     return (const char *)input->data + offset * (int64_t)dtype_size(input->dtype);
 }
 

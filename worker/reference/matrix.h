@@ -32,3 +32,7 @@ void matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool t
 /* Does the same as matrix_multiply(), with the caller's function for the product of two matrices. */
 void matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *product),
     const void *context, const Tensor *const inputs[2], const bool transposes[2], Tensor *output);
+
+/* Returns which of the input's matrices, counted from 0, belongs to the output's matrix `index`, when all
+ * dimensions but the last two broadcast. An input of a lower rank is one matrix. */
+int64_t matrix_of_batch(const Shape *input, const Shape *output, int64_t index);

@@ -1,5 +1,7 @@
 /* Softmax and LogSoftmax of float32 along one dimension: the largest score is subtracted first, sums are kept
  * in double. A line with NaN becomes NaN. */
+#include "worker/cpu/kernels/softmax.h"
+
 #include "worker/cpu/vector/folds.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -118,6 +120,14 @@ log_softmax_columns_body(const float *x, float *z, int64_t count, int64_t step, 
 
 ROWS_AND_COLUMNS(softmax)
 ROWS_AND_COLUMNS(log_softmax)
+
+void
+softmax_rows(const float *x, float *z, int64_t rows, int64_t count)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        softmax_row(x + row * count, z + row * count, count);
+    }
+}
 
 typedef struct Softmax {
     void (*compute_row)(const float *x, float *z, int64_t count);

@@ -514,6 +514,28 @@ product_run(
                                      "a tile of a matrix product needs %zu bytes", plan_scratch(&plan));
 }
 
+static const Product without_weights;
+
+bool
+product_alone(Device *device, const ProductShape *shape, const ProductOperands *operands)
+{
+    assert(operands->batch_rank == 0);
+    Plan plan = plan_of(&without_weights, shape);
+    ProductRun run = {.plan = &plan, .operands = operands, .device = device};
+    run.tile_count = plan.rows.count * plan.columns.count;
+    for (int64_t group = 0; group < divide_up(run.tile_count, plan.group); group++) {
+        run_group(&run, group);
+    }
+    return run.has_failed == 0;
+}
+
+uint64_t
+product_alone_scratch(const ProductShape *shape)
+{
+    Plan plan = plan_of(&without_weights, shape);
+    return plan_scratch(&plan);
+}
+
 uint64_t
 product_scratch(const Product *product, const Device *device, const ProductShape *shape, int64_t batch)
 {

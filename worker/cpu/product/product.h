@@ -53,6 +53,11 @@ void product_free(Product *product); /* NULL is allowed */
 MUST_USE Status product_run(
     Call *call, Product *product, Device *device, const ProductShape *shape, const ProductOperands *operands);
 
+/* Multiplies on the calling thread alone, without constant weights. False: the device has no memory for what
+ * tiles work in, of which there are product_alone_scratch() bytes. */
+MUST_USE bool product_alone(Device *device, const ProductShape *shape, const ProductOperands *operands);
+uint64_t product_alone_scratch(const ProductShape *shape);
+
 /* Returns the bytes that product_run() of `batch` products takes from the device when all its threads
  * work. */
 uint64_t product_scratch(
