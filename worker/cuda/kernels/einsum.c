@@ -7,7 +7,6 @@
 #include <ctype.h>
 
 #include "shared/ops/einsum/rule.h"
-#include "worker/cuda/blas/product.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/matmul.h"
 #include "worker/cuda/kernels/move.h"
@@ -204,17 +203,6 @@ read_product(const CudaEinsum *einsum, const ProductIndices *indices, void *outp
     return product;
 }
 
-static Status
-multiply(KernelContext *context, CudaType type, const CudaProduct *product)
-{
-    CudaEpilogue rest;
-    BlasRefusal refusal = BLAS_ACCEPTED;
-    TRY(blas_multiply(context, type, product, &refusal, &rest));
-    assert(refusal != BLAS_ACCEPTED || cuda_epilogue_is_empty(&rest));
-    int error = refusal == BLAS_ACCEPTED ? 0 : cuda_multiply(type, product, cuda_stream(context));
-    return cuda_check(context->call, error, "a product of an einsum");
-}
-
 /* Moves products to the places that the output has for them. */
 static Status
 move_products(
@@ -249,7 +237,7 @@ compute_product(
         TRY(scratch_new(context, output->dtype, &output->shape, &products));
     }
     CudaProduct product = read_product(einsum, indices, indices->is_in_order ? output->data : products.data);
-    TRY(multiply(context, cuda_type(output->dtype), &product));
+    TRY(matmul_enqueue(context, cuda_type(output->dtype), &product));
     return indices->is_in_order ? STATUS_OK : move_products(context, einsum, indices, &products);
 }
 

@@ -124,6 +124,18 @@ finish_product(KernelContext *context, const CudaEpilogue *rest, const CudaProdu
     return cuda_check(context->call, error, "the steps behind a matrix product");
 }
 
+Status
+matmul_enqueue(KernelContext *context, CudaType type, const CudaProduct *product)
+{
+    CudaEpilogue rest;
+    BlasRefusal refusal = BLAS_ACCEPTED;
+    assert(cuda_epilogue_is_empty(&product->epilogue));
+    TRY(blas_multiply(context, type, product, &refusal, &rest));
+    assert(refusal != BLAS_ACCEPTED || cuda_epilogue_is_empty(&rest));
+    int error = refusal == BLAS_ACCEPTED ? 0 : cuda_multiply(type, product, cuda_stream(context));
+    return cuda_check(context->call, error, "a matrix product");
+}
+
 /* cuBLASLt multiplies where it can, the plain kernel everywhere else. */
 static Status
 compute_product(KernelContext *context)

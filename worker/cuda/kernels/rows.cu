@@ -4,6 +4,7 @@
 
 #include "worker/cuda/kernels/block.cuh"
 #include "worker/cuda/kernels/index.cuh"
+#include "worker/cuda/kernels/softmax.cuh"
 
 enum { ROW_THREADS = 256 };
 static constexpr int64_t ROWS_MAX = 1 << 20; /* blocks; each takes every n-th row */
@@ -212,20 +213,6 @@ reduce_rows(const CudaReduce *reduce, cudaStream_t stream)
         reduce_kernel<F, T, C>, row_grid(reduce->output_count), dim3(ROW_THREADS), 0, stream, *reduce);
 }
 
-/* A number that is not NaN wins over NaN, which the sum then shows. */
-template <typename C> struct Largest {
-    static __device__ __forceinline__ C
-    none()
-    {
-        return -(C)INFINITY;
-    }
-    static __device__ __forceinline__ C
-    join(C a, C b)
-    {
-        return fmax(a, b);
-    }
-};
-
 /* Elements that are equal to the largest one count 1, infinities too. */
 template <typename T, typename C>
 __global__ void
@@ -307,38 +294,14 @@ line_start(const CudaLines &lines, int64_t line)
     return line / lines.inner * lines.size * lines.inner + line % lines.inner;
 }
 
-/* Returns the largest element of the line whose first one `input` is. */
-template <typename T, typename C>
-__device__ __forceinline__ C
-find_largest(const CudaLines &lines, const T *input)
-{
-    C largest = Largest<C>::none();
-    for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
-        largest = Largest<C>::join(largest, load(input, i * lines.inner));
-    }
-    return block_join<Largest<C>>(largest);
-}
-
-/* The largest score is subtracted first. A thread reads and writes elements of its own only. */
 template <typename T, typename C>
 __global__ void
 softmax_kernel(CudaLines lines, bool is_logarithm)
 {
     for (int64_t line = blockIdx.x; line < lines.outer * lines.inner; line += gridDim.x) {
         int64_t first = line_start(lines, line);
-        const T *input = (const T *)lines.input + first;
-        T *output = (T *)lines.output + first;
-        C largest = find_largest<T, C>(lines, input);
-        C sum = 0;
-        for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
-            sum += exp(load(input, i * lines.inner) - largest);
-        }
-        sum = block_join<Sum<T, C>>(sum);
-        C logarithm = log(sum);
-        for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
-            C score = load(input, i * lines.inner) - largest;
-            store(output, i * lines.inner, is_logarithm ? score - logarithm : exp(score) / sum);
-        }
+        softmax_line<T, C>(
+            (const T *)lines.input + first, (T *)lines.output + first, lines.size, lines.inner, is_logarithm);
     }
 }
 
@@ -377,7 +340,7 @@ hardmax_kernel(CudaLines lines)
     for (int64_t line = blockIdx.x; line < lines.outer * lines.inner; line += gridDim.x) {
         int64_t start = line_start(lines, line);
         const T *input = (const T *)lines.input + start;
-        C largest = find_largest<T, C>(lines, input);
+        C largest = find_largest<T, C>(input, lines.size, lines.inner);
         int64_t first = Earlier::none();
         for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
             first = load(input, i * lines.inner) == largest ? Earlier::join(first, i) : first;
