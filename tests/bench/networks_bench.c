@@ -36,6 +36,9 @@ typedef struct Row {
 #define UNARY(output, op, input) output " = " op "(" input ") T=float32\n"
 #define BINARY(output, op, left, right) output " = " op "(" left ", " right ") T=float32\n"
 #define NUMBER(name, value) name " = Const() dtype=float32 value=float32(" value ")\n"
+#define HEADS(output, input)                                                                                 \
+    output "_h = Reshape(" input ", heads) T=float32 Tshape=int32\n" output " = Transpose(" output           \
+           "_h, heads_first) T=float32 Tperm=int32\n"
 
 static const Row ROWS[] = {
     {"ResNet-50 block 56x56x256", {.rank = 4, .dims = {1, 56, 56, 256}},
@@ -54,6 +57,21 @@ static const Row ROWS[] = {
                 UNARY("e", "Erf", "q") BINARY("s", "AddV2", "e", "one") BINARY("h", "Mul", "a", "half")
                     BINARY("g", "Mul", "h", "s") DENSE("b", "g", "3072,768", "768")
                         BINARY("r", "AddV2", "b", "x")},
+    /* The mask falls from column to column: exponentials of equal scores would cost nothing. */
+    {"BERT-base attention 128x768", {.rank = 2, .dims = {128, 768}},
+        "x = Placeholder() dtype=float32 shape=<128,768>\n"
+        "heads = Const() dtype=int32 value=int32<4>(1;128;12;64)\n"
+        "heads_first = Const() dtype=int32 value=int32<4>(0;2;1;3)\n"
+        "whole = Const() dtype=int32 value=int32<2>(128;768)\n" NUMBER("root", "8") NUMBER("zero", "0")
+            NUMBER("end", "-128") NUMBER("step", "-1") "mask = Range(zero, end, step) Tidx=float32\n" DENSE(
+                "qd", "x", "768,768", "768") HEADS("q", "qd") DENSE("kd", "x", "768,768", "768")
+                HEADS("k", "kd") DENSE("vd", "x", "768,768", "768")
+                    HEADS("v", "vd") "s = BatchMatMulV2(q, k) T=float32 adj_y=true\n" BINARY(
+                        "d", "RealDiv", "s", "root") BINARY("m", "AddV2", "d", "mask")
+                        UNARY("w", "Softmax", "m") "y = BatchMatMulV2(w, v) T=float32\n"
+                                                   "t = Transpose(y, heads_first) T=float32 Tperm=int32\n"
+                                                   "o = Reshape(t, whole) T=float32 Tshape=int32\n" DENSE("b",
+                                                       "o", "768,768", "768") BINARY("r", "AddV2", "b", "x")},
 };
 
 static double
