@@ -301,13 +301,7 @@ event_feed_free(EventFeed *feed)
     if (feed == NULL) {
         return;
     }
-    assert(feed->is_stopping);
-    for (size_t index = 0; index < feed->receiver_count; index++) {
-        EventReceiver *receiver = feed->receivers[index];
-        while (receiver->pending_count > 0) {
-            batch_unref(receiver->pending[--receiver->pending_count]);
-        }
-    }
+    assert(feed->is_stopping && feed->receiver_count == 0);
     map_free(feed->tenants);
     arena_free(feed->arena);
     condition_done(&feed->changed);
@@ -324,6 +318,23 @@ event_feed_join(EventFeed *feed, EventReceiver *receiver)
     receiver->task.run = take_pending;
     mutex_lock(&feed->lock);
     feed->receivers[feed->receiver_count++] = receiver;
+    mutex_unlock(&feed->lock);
+}
+
+void
+event_feed_leave(EventReceiver *receiver)
+{
+    EventFeed *feed = receiver->feed;
+    mutex_lock(&feed->lock);
+    size_t place = 0;
+    while (feed->receivers[place] != receiver) {
+        place++;
+        assert(place < feed->receiver_count);
+    }
+    feed->receivers[place] = feed->receivers[--feed->receiver_count];
+    while (receiver->pending_count > 0) {
+        batch_unref(receiver->pending[--receiver->pending_count]);
+    }
     mutex_unlock(&feed->lock);
 }
 

@@ -3,7 +3,8 @@
  * together, and none while there is no stream. It also tells the loops of keys whose streams must end.
  *
  * Ownership: batches belong to the feed; a receiver reads one while it is called.
- * Threads:   event_feed_join() before the loops run; watching any thread; `take` on the receiver's loop.
+ * Threads:   event_feed_join() before the loops run, event_feed_leave() when they have ended; watching any
+ * thread; `take` on the receiver's loop.
  * Errors:    event_feed_new(): UNAVAILABLE for the thread. An unreachable PostgreSQL is no error: the feed
  * goes on from where it was. */
 #pragma once
@@ -59,6 +60,7 @@ void event_feed_stop(EventFeed *feed); /* ends the thread; NULL is allowed, here
 void event_feed_free(EventFeed *feed); /* after the loops have ended */
 
 void event_feed_join(EventFeed *feed, EventReceiver *receiver);
+void event_feed_leave(EventReceiver *receiver); /* before its loop and its memory end */
 
 /* Begins to watch a tenant, for one stream more. *ret_count is how many it has then. False without memory. */
 MUST_USE bool event_feed_watch(EventFeed *feed, TenantId tenant, size_t *ret_count);

@@ -359,6 +359,7 @@ event_streams_done(EventStreams *streams)
 
     if (streams->audiences != NULL) {
         timer_clear(streams->receiver.loop, &streams->beat);
+        event_feed_leave(&streams->receiver);
         map_free(streams->audiences);
     }
 }
