@@ -22,3 +22,7 @@ CXXFLAGS_cuda := -std=gnu++17 -Wall -Wextra -Wshadow -Werror -g -fvisibility=hid
 $(OUT)/%.cu.o: %.cu $(OUT)/flags
 	@mkdir -p $(@D); echo "CXX  $<"; $(filter %ccache,$(CC)) $(CXX) $(CPPFLAGS) $(CUDA_CFLAGS) -include $(CUDA_ON_CPU)/language.cuh \
 	    $(CXXFLAGS_cuda) $(CFLAGS_$(VARIANT):-O2=-O1) -fPIC -MMD -MP -x c++ -c -o $@ $<
+
+# In tests this compiler is NVRTC's: what it is given while they run it compiles as kernels are compiled here.
+$(OUT)/tests/support/fake_nvrtc.c.o: private CPPFLAGS += -D'FAKE_NVRTC_COMPILER="$(CXX) $(CUDA_CFLAGS) $(filter-out \
+    -Werror -f%-sections,$(CXXFLAGS_cuda)) -O1 -fPIC -x c++"'

@@ -1,7 +1,7 @@
 # Plugins (worker/runtime/plugin.h) take from the worker what worker/plugin.symbols names. These modules have the names;
 # -u keeps what only a plugin calls, and fails where a name is gone.
 PLUGIN_SYMBOLS := worker/plugin.symbols
-PLUGIN_MODULES := shared/base shared/tensor shared/graph shared/ops shared/telemetry worker/runtime worker/reference
+PLUGIN_MODULES := shared/base shared/crypto shared/tensor shared/graph shared/ops shared/telemetry worker/runtime worker/reference
 PLUGIN_OBJECTS := $(filter-out $(OUT)/gen/%,$(foreach m,$(PLUGIN_MODULES),$(call objects,$(m))))
 $(PLUGIN_OBJECTS): private CFLAGS += -fvisibility=default
 $(PLUGIN_OBJECTS): tools/mk/plugin.mk

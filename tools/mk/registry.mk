@@ -67,6 +67,15 @@ openapi: ; @tools/yaml_to_json openapi/openapi.yaml > openapi/openapi.json
 .PHONY: openapi
 endif
 
+# What of the kernels is compiled by NVRTC while a worker runs travels inside the plugin.
+FUSION_TEXTS := $(addprefix worker/cuda/,$(addprefix fusion/,fused.cuh fused.h) \
+    $(addprefix kernels/,functions.cuh functions.h language.cuh offsets.cuh values.cuh))
+ifdef HAS_CUDA
+GENERATED_worker/cuda/fusion += $(OUT)/gen/worker/cuda/fusion/texts.c
+$(OUT)/gen/worker/cuda/fusion/texts.c: $(FUSION_TEXTS) tools/embed_text $(REGISTRY_RULES)
+	@mkdir -p $(@D); tools/embed_text worker/cuda/fusion/texts.h $(FUSION_TEXTS) > $@
+endif
+
 # The version that `--version` prints stands in one file.
 GENERATED_shared/config += $(OUT)/gen/shared/config/version.c
 $(OUT)/gen/shared/config/version.c: VERSION $(REGISTRY_RULES)

@@ -59,6 +59,8 @@ accelerator_read(Call *call, const Config *config, AcceleratorOptions *ret_optio
         .path = config_string(config, "cuda-plugin"),
         .plugin.device = device == NULL ? "" : device,
         .plugin.pinned_memory = (uint64_t)config_integer(config, "cuda-pinned"),
+        .plugin.fuses = config_boolean(config, "cuda-fusion"),
+        .plugin.code_folder = config_string(config, "cuda-cache"),
     };
     PluginOptions *plugin = &options.plugin;
     TRY(read_memory(call, config, "cuda-memory", &plugin->memory, &plugin->memory_percent));

@@ -11,6 +11,7 @@
 #include "worker/cuda/card.h"
 #include "worker/cuda/copy.h"
 #include "worker/cuda/errors.h"
+#include "worker/cuda/fusion/codes.h"
 #include "worker/cuda/libraries.h"
 #include "worker/cuda/rules.h"
 #include "worker/cuda/run.h"
@@ -26,6 +27,7 @@ typedef struct CudaDevice {
     CudaCaptures captures;
     CudaAllocator *allocator;
     CudaCopies *copies;
+    CudaCodes *codes; /* NULL: nothing is fused */
 } CudaDevice;
 
 static CudaDevice *
@@ -301,6 +303,28 @@ open_copies(Call *call, CudaDevice *cuda, const PluginOptions *options)
     return cuda_copies_new(call, &copies, &cuda->copies);
 }
 
+/* The name of a card's kind is that of its code: "sm_90", before the first '/' of `isa`. */
+static Status
+open_codes(Call *call, CudaDevice *cuda, const PluginOptions *options)
+{
+    char architecture[sizeof cuda->card.isa];
+    if (!options->fuses || cuda_nvrtc() == NULL) {
+        return STATUS_OK;
+    }
+    (void)snprintf(
+        architecture, sizeof architecture, "%.*s", (int)strcspn(cuda->card.isa, "/"), cuda->card.isa);
+    CudaCodesOptions codes = {
+        .nvrtc = cuda_nvrtc(),
+        .folder = options->code_folder == NULL ? "" : options->code_folder,
+        .architecture = architecture,
+        .lane = &cuda->lane,
+        .counts = &cuda->device.counts,
+    };
+    cuda->codes = cuda_codes_new(&codes);
+    cuda_codes_use(cuda->codes);
+    return cuda->codes == NULL ? call_fail_memory(call, "fused kernels") : STATUS_OK;
+}
+
 static Status
 open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
 {
@@ -316,14 +340,18 @@ open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
     cuda_runs_init(&cuda->runs, &cuda->lane);
     cuda_captures_init(&cuda->captures, &cuda->lane);
     TRY(open_allocator(call, cuda, options));
-    return open_copies(call, cuda, options);
+    TRY(open_copies(call, cuda, options));
+    return open_codes(call, cuda, options);
 }
 
-/* The lane ends first: its watcher may give chunks back, and its work uses chunks and slabs. */
+/* What compiles kernels ends before the lane, which it enters. The lane ends before the rest: its watcher may
+ * give chunks back, and its work uses chunks and slabs. */
 static void
 close_parts(CudaDevice *cuda)
 {
     (void)cudaSetDevice(cuda->card.ordinal);
+    cuda_codes_use(NULL);
+    cuda_codes_free(cuda->codes);
     cuda_lane_done(&cuda->lane);
     cuda_captures_done(&cuda->captures);
     cuda_runs_done(&cuda->runs);

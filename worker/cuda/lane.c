@@ -133,6 +133,17 @@ cuda_lane_forget_code(CudaLane *lane)
     (void)cudaStreamSynchronize(lane->stream);
 }
 
+void
+cuda_lane_renew_code(CudaLane *lane)
+{
+    cuda_lane_enter(lane);
+    lane->code_number++;
+    int left = cuda_lane_leave(lane);
+    if (left != cudaSuccess) {
+        (void)cuda_failure(left, "renewing captured work", (Slice){0});
+    }
+}
+
 int
 cuda_lane_drain(CudaLane *lane)
 {

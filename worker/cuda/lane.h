@@ -85,6 +85,9 @@ MUST_USE int cuda_lane_order(CudaLane *lane, uint64_t position, cudaStream_t str
  * that was captured before is refused from now on. */
 void cuda_lane_forget_code(CudaLane *lane);
 
+/* Has what was captured before captured anew, as better code is there for it; outside of a turn. */
+void cuda_lane_renew_code(CudaLane *lane);
+
 /* Waits until the lane is empty: the last resort after a failure. Outside of a turn. */
 MUST_USE int cuda_lane_drain(CudaLane *lane);
 

@@ -1,5 +1,6 @@
 #include "worker/cuda/libraries.h"
 
+#include <cuda_runtime_api.h>
 #include <stdio.h>
 
 #include "shared/base/mutex.h"
@@ -17,13 +18,6 @@ static bool is_open;
 
 static LibraryTexts texts[LIBRARY_COUNT];
 
-#define WITHOUT_HEADERS(library, header)                                                                     \
-    (PluginLibrary)                                                                                          \
-    {                                                                                                        \
-        .name = (library), .reason = "this plugin was built without its header " header                      \
-    }
-
-#if CUDA_HAS_NVRTC
 static CudaNvrtc nvrtc;
 
 static LibraryVersion
@@ -54,14 +48,21 @@ open_nvrtc(const char *folders)
     };
     return library_open(&wanted, folders, &texts[NVRTC], &nvrtc);
 }
-#else
+/* The mathematical functions of another version may round otherwise than those of the plugin's own kernels.
+ */
 static PluginLibrary
-open_nvrtc(const char *folders)
+require_own_version(PluginLibrary library)
 {
-    (void)folders;
-    return WITHOUT_HEADERS("NVRTC", "nvrtc.h");
+    int major = CUDART_VERSION / 1000;
+    int minor = CUDART_VERSION % 1000 / 10;
+    if (library.reason == NULL && nvrtc_version(&nvrtc) != (LibraryVersion)(major * 10000 + minor * 100)) {
+        (void)snprintf(texts[NVRTC].reason, sizeof texts[NVRTC].reason,
+            "it is version %s, and the plugin's kernels were compiled by %d.%d: fused ones might differ",
+            library.version, major, minor);
+        library.reason = texts[NVRTC].reason;
+    }
+    return library;
 }
-#endif
 
 static CudaBlas blas;
 
@@ -180,7 +181,7 @@ cuda_libraries_open(const char *folders)
         return;
     }
     (void)snprintf(cupti_folders, sizeof cupti_folders, "%s", folders);
-    rows[NVRTC] = open_nvrtc(folders);
+    rows[NVRTC] = require_own_version(open_nvrtc(folders));
     rows[BLAS] = open_blas(folders);
     rows[DNN] = require_blas(open_dnn(folders));
     is_open = true;
@@ -215,9 +216,5 @@ cuda_dnn(void)
 const CudaNvrtc *
 cuda_nvrtc(void)
 {
-#if CUDA_HAS_NVRTC
     return table_of(NVRTC, &nvrtc);
-#else
-    return table_of(NVRTC, NULL);
-#endif
 }

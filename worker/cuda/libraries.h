@@ -1,6 +1,6 @@
 /* The vendor's libraries: cuBLASLt for products, cuDNN for convolutions, NVRTC for fused kernels. None is
  * linked; each is a table of its functions, NULL when it cannot be used. CUPTI, for traces, is opened when it
- * is asked for first. NVRTC is only used when its header was there when this was built.
+ * is asked for first. NVRTC is used in one version only: that of the nvcc whose kernels its own must equal.
  *
  * Threads: cuda_libraries_open() by the one that opens the device; the tables are constant from then on. */
 #pragma once
@@ -8,14 +8,8 @@
 #include "worker/cuda/cublaslt.h"
 #include "worker/cuda/cudnn.h"
 #include "worker/cuda/cupti.h"
+#include "worker/cuda/nvrtc.h"
 #include "worker/runtime/plugin.h"
-
-#if __has_include(<nvrtc.h>)
-#include <nvrtc.h>
-#define CUDA_HAS_NVRTC 1
-#else
-#define CUDA_HAS_NVRTC 0
-#endif
 
 #define CUDA_BLAS_FUNCTIONS(X)                                                                               \
     X(cublasLtCreate)                                                                                        \
@@ -87,13 +81,9 @@ typedef struct CudaCupti {
     CUDA_CUPTI_FUNCTIONS(CUDA_FUNCTION_POINTER)
 } CudaCupti;
 
-#if CUDA_HAS_NVRTC
 typedef struct CudaNvrtc {
     CUDA_NVRTC_FUNCTIONS(CUDA_FUNCTION_POINTER)
 } CudaNvrtc;
-#else
-typedef struct CudaNvrtc CudaNvrtc;
-#endif
 
 /* Opens what can be found; the folders are PluginOptions.libraries. Does it once in a process. */
 void cuda_libraries_open(const char *folders);

@@ -33,6 +33,14 @@ typedef enum CaptureRefusal {
     CAPTURE_REFUSALS,
 } CaptureRefusal;
 
+/* The kernels that an accelerator makes while it runs, for groups of nodes. */
+typedef enum DeviceCode {
+    DEVICE_CODE_COMPILED,
+    DEVICE_CODE_FOUND, /* in memory or on disk */
+    DEVICE_CODE_FAILED,
+    DEVICE_CODE_EVENTS,
+} DeviceCode;
+
 /* The work that an accelerator was given, and what failed of it. All are atomic. */
 typedef struct DeviceCounts {
     uint64_t kernels;   /* nodes that it computed */
@@ -48,6 +56,7 @@ typedef struct DeviceCounts {
     uint64_t captured;  /* parts of graphs that were captured */
     uint64_t replayed;  /* runs of such, each at once */
     uint64_t uncaptured[CAPTURE_REFUSALS]; /* captures that were refused, by reason */
+    uint64_t code[DEVICE_CODE_EVENTS];     /* kernels for groups of nodes */
 } DeviceCounts;
 
 /* A mark says which node of a traced run enqueues work; 0: none. */

@@ -97,6 +97,39 @@ typedef struct KernelForecast {
     InferContext shapes;
 } KernelForecast;
 
+/* One of a group of an accelerator's element-wise nodes. Values are numbered: first the inputs of the group,
+ * then the results of its members. */
+typedef struct KernelMember {
+    const Node *node;
+    const void *state;      /* of the node's kernel */
+    const uint32_t *values; /* that the node reads, one for each input */
+} KernelMember;
+
+/* A group whose results nobody else reads but for the last one's (partition/fuse.c). */
+typedef struct KernelGroup {
+    const KernelMember *members; /* topological order */
+    uint32_t member_count;
+    const Dtype *inputs; /* dtypes of the group's inputs */
+    uint32_t input_count;
+} KernelGroup;
+
+/* How an accelerator computes a group at once. No bit of the result may differ from what its nodes give one
+ * by one. */
+typedef struct KernelFusion {
+    /* Returns whether the node may be in a group. It refuses no element, and its output has the shape to
+     * which its inputs broadcast. */
+    bool (*may_join)(const Node *node);
+
+    /* Makes the state of a group's kernel, which need not be ready when this returns. NULL: the device cannot
+     * compute this group at once. */
+    Status (*create)(Call *call, const KernelGroup *group, void **ret_state);
+    void (*destroy)(void *state);
+
+    /* Enqueues the group's kernel and makes the output; *ret_is_done false: it is not there yet, or not for
+     * these shapes, and the nodes are to be computed one by one. */
+    Status (*compute)(KernelContext *context, void *state, bool *ret_is_done);
+} KernelFusion;
+
 typedef struct Kernel {
     const char *op; /* "MatMul", "onnx::Conv" */
 
@@ -133,6 +166,10 @@ typedef struct Kernel {
      * (worker/runtime/partition/fuse.c). False: not possible for this node. NULL: never possible. A kernel
      * with an element function has no state. */
     bool (*element)(const Node *node, ElementFunction *ret_function);
+
+    /* The same in kernels of an accelerator, whose nodes have states; they need no prepare(). NULL: never
+     * possible. */
+    const KernelFusion *fusion;
 
     /* Bit i set: input or output i is in host memory even on a device with memory of its own; bit 31: so are
      * all from the 31st on. On the host, an output's bit says that it is small and about shapes. */

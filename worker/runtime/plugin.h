@@ -20,7 +20,7 @@ typedef struct PluginBuild {
     uint32_t device_size;
 } PluginBuild;
 
-enum { PLUGIN_VERSION = 3 };
+enum { PLUGIN_VERSION = 4 };
 
 #define PLUGIN_BUILD                                                                                         \
     {                                                                                                        \
@@ -37,6 +37,8 @@ typedef struct PluginOptions {
     uint64_t pinned_memory; /* bytes of the host's memory through which copies pass */
     const char
         *libraries; /* folders in which the vendor's libraries are looked for first, with ':' between */
+    bool fuses;     /* kernels are made for groups of element-wise nodes */
+    const char *code_folder; /* in which these are kept; NULL: nowhere */
 } PluginOptions;
 
 /* A library of the vendor's, as a user sees it. */

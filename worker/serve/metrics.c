@@ -155,6 +155,9 @@ accelerator_counts(void)
         for (int reason = 0; reason < CAPTURE_REFUSALS; reason++) {
             seen.uncaptured[reason] = atomic_load_relaxed(&counts->uncaptured[reason]);
         }
+        for (int event = 0; event < DEVICE_CODE_EVENTS; event++) {
+            seen.code[event] = atomic_load_relaxed(&counts->code[event]);
+        }
     }
     return seen;
 }
@@ -221,6 +224,18 @@ read_capture_refusals(size_t reason)
     return (int64_t)accelerator_counts().uncaptured[reason];
 }
 
+static const char *const code_events[DEVICE_CODE_EVENTS] = {
+    [DEVICE_CODE_COMPILED] = "compiled",
+    [DEVICE_CODE_FOUND] = "cached",
+    [DEVICE_CODE_FAILED] = "failed",
+};
+
+static int64_t
+read_code(size_t event)
+{
+    return (int64_t)accelerator_counts().code[event];
+}
+
 static int64_t
 read_accelerator_memory(size_t kind)
 {
@@ -274,6 +289,10 @@ METRIC_DEFINE(metric_graphs, COUNT_OF(graph_events), .name = "sluice_worker_acce
 METRIC_DEFINE(metric_capture_refusals, CAPTURE_REFUSALS, .name = "sluice_worker_accelerator_uncaptured_total",
     .kind = METRIC_COUNTER, .help = "Parts of graphs that were not captured, by reason.",
     .labels = {METRIC_LABEL("reason", capture_refusals)}, .read = read_capture_refusals);
+METRIC_DEFINE(metric_code, DEVICE_CODE_EVENTS, .name = "sluice_worker_accelerator_fused_kernels_total",
+    .kind = METRIC_COUNTER,
+    .help = "Kernels for groups of nodes: compiled, found in memory or on disk, or failed.",
+    .labels = {METRIC_LABEL("event", code_events)}, .read = read_code);
 METRIC_DEFINE(metric_copies, COUNT_OF(copy_ways), .name = "sluice_worker_device_copies_total",
     .kind = METRIC_COUNTER, .help = "Tensors copied to and from the accelerator during runs.",
     .labels = {METRIC_LABEL("way", copy_ways)}, .read = read_copies);
@@ -326,6 +345,7 @@ static const Metric *const metrics[] = {
     &metric_library_nodes,
     &metric_graphs,
     &metric_capture_refusals,
+    &metric_code,
     &metric_copies,
     &metric_blob_files,
     &metric_blob_bytes,

@@ -120,6 +120,15 @@ static const SettingDefinition definitions[] = {
     {.name = "cuda-libraries",
         .type = SETTING_LIST,
         .meaning = "folders in which cuBLAS, cuDNN and NVRTC are looked for first"},
+    {.name = "cuda-fusion",
+        .type = SETTING_BOOLEAN,
+        .default_value = "true",
+        .meaning = "chains of element-wise nodes on the GPU are computed by kernels that NVRTC compiles for "
+                   "them; the bits "
+                   "are the same"},
+    {.name = "cuda-cache",
+        .type = SETTING_STRING,
+        .meaning = "folder in which these kernels are kept for the next start; default: in memory only"},
     {.name = "cuda-plugin",
         .type = SETTING_STRING,
         .meaning = "path of the plugin for GPUs; default: sluice-cuda.so beside the program"},

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/support/cuda_on_cpu/code.h"
 #include "tests/support/cuda_on_cpu/grid.h"
 #include "tests/support/cuda_on_cpu/memory.h"
 #include "tests/support/cuda_on_cpu/streams.h"

@@ -8,6 +8,8 @@
 
 #include "shared/base/memory.h"
 #include "worker/cuda/errors.h"
+#include "worker/cuda/fusion/source.h"
+#include "worker/cuda/operands/fused.h"
 #include "worker/cuda/operands/map.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
@@ -198,12 +200,6 @@ typedef struct MapOp {
 #define MAP_OP(name, function, first, second) {name, CUDA_MAP_##function, {first, second}},
 static const MapOp map_ops[] = {MAP_OPS(MAP_OP) FOLD_OPS(MAP_OP) OTHER_OPS(MAP_OP)};
 
-/* The product that a node computes, found once. */
-typedef struct MapState {
-    CudaMapFunction function;
-    float parameters[CUDA_MAP_PARAMETERS_MAX];
-} MapState;
-
 static const MapOp *
 find_map(const Node *node)
 {
@@ -267,7 +263,7 @@ static Status
 create_map(Call *call, const Node *node, void **ret_state)
 {
     const MapOp *op = find_map(node);
-    MapState *state = memory_new(1, sizeof *state);
+    CudaFunction *state = memory_new(1, sizeof *state);
     if (state == NULL) {
         return call_fail_memory(call, "a kernel");
     }
@@ -333,7 +329,7 @@ pick_forwarded(const KernelContext *context)
 static Status
 compute_map(KernelContext *context)
 {
-    const MapState *state = context->state;
+    const CudaFunction *state = context->state;
     const Tensor *inputs[CUDA_MAP_INPUTS_MAX];
     assert(context->input_count <= CUDA_MAP_INPUTS_MAX);
     for (uint32_t index = 0; index < context->input_count; index++) {
@@ -370,7 +366,7 @@ convert(KernelContext *context, const Tensor *from, const Tensor *to)
 }
 
 static Status
-power_of_converted(KernelContext *context, const MapState *state, Dtype dtype, const Tensor *output)
+power_of_converted(KernelContext *context, const CudaFunction *state, Dtype dtype, const Tensor *output)
 {
     AUTO_TENSOR base = {0};
     AUTO_TENSOR exponent = {0};
@@ -390,7 +386,7 @@ power_of_converted(KernelContext *context, const MapState *state, Dtype dtype, c
 static Status
 compute_onnx_power(KernelContext *context)
 {
-    const MapState *state = context->state;
+    const CudaFunction *state = context->state;
     Tensor *output = NULL;
     bool has_integers =
         dtype_is_integer(context->inputs[0].dtype) && dtype_is_integer(context->inputs[1].dtype);
@@ -418,7 +414,7 @@ divide_by_count(KernelContext *context)
 static Status
 compute_fold(KernelContext *context)
 {
-    const MapState *state = context->state;
+    const CudaFunction *state = context->state;
     if (context->input_count == 1) {
         kernel_alias(context, 0, 0, &context->inputs[0].shape);
         return STATUS_OK;
@@ -444,7 +440,7 @@ supports_mean(const Node *node)
 static Status
 compute_bias(KernelContext *context)
 {
-    const MapState *state = context->state;
+    const CudaFunction *state = context->state;
     const AttrValue *format = node_attr(context->node, "data_format");
     bool is_channels_first = format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
     Tensor *output = NULL;
@@ -458,6 +454,22 @@ compute_bias(KernelContext *context)
     return run_map(context, state->function, state->parameters, inputs, 2, output);
 }
 
+/* Of what a node may refuse, a kernel of its own tells. */
+static bool
+may_fuse(const Node *node)
+{
+    CudaMapFunction function = choose_function(node);
+    bool may_refuse = operand_rules[function] != CUDA_ANY_OPERAND && dtype_is_integer(node->input_dtypes[0]);
+    return !may_refuse && fusion_inputs(function, cuda_type(node->input_dtypes[0])) == (int)node->input_count;
+}
+
+static const KernelFusion map_fusion = {
+    .may_join = may_fuse,
+    .create = cuda_fused_create,
+    .destroy = cuda_fused_destroy,
+    .compute = cuda_fused_compute,
+};
+
 static void
 destroy_map(void *state)
 {
@@ -470,6 +482,7 @@ destroy_map(void *state)
         .create = create_map,                                                                                \
         .destroy = destroy_map,                                                                              \
         .compute = compute_map,                                                                              \
+        .fusion = &map_fusion,                                                                               \
         .sharing = KERNEL_FORWARDS},
 #define OTHER_KERNEL(name, support, computing)                                                               \
     {                                                                                                        \

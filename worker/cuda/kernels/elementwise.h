@@ -5,32 +5,11 @@
 #pragma once
 
 #include "worker/cuda/blame.h"
-#include "worker/cuda/kernels/functions.h"
 #include "worker/cuda/kernels/map.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define CUDA_MAP_NUMBER(name, ...) CUDA_MAP_##name,
-typedef enum CudaMapFunction {
-    CUDA_FLOAT_MAPS(CUDA_MAP_NUMBER)   //
-    CUDA_NUMBER_MAPS(CUDA_MAP_NUMBER)  //
-    CUDA_REAL_MAPS(CUDA_MAP_NUMBER)    //
-    CUDA_SHIFT_MAPS(CUDA_MAP_NUMBER)   //
-    CUDA_FLOAT_TESTS(CUDA_MAP_NUMBER)  //
-    CUDA_COMPARISONS(CUDA_MAP_NUMBER)  //
-    CUDA_INTEGER_MAPS(CUDA_MAP_NUMBER) //
-    CUDA_BOOL_MAPS(CUDA_MAP_NUMBER)    //
-    CUDA_SPECIAL_MAPS(CUDA_MAP_NUMBER) //
-    CUDA_MAP_NEIGHBOUR,                /* of a float or a double, in the direction of another */
-    CUDA_MAP_COUNT
-} CudaMapFunction;
-#undef CUDA_MAP_NUMBER
-
-/* `type` is that of the inputs. cudaErrorInvalidValue when the function is not defined for it; with `map`
- * NULL nothing is computed and only that is asked. */
-int cuda_map(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
 
 /* The parts of cuda_map(), each a file that nvcc compiles by itself. */
 int cuda_map_float(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);

@@ -1,7 +1,8 @@
-/* The operands of a kernel that computes each element of its output from those of its inputs at the same
- * place. Valid C11 and C++. */
+/* A kernel that computes each element of its output from those of its inputs at the same place, by one of the
+ * functions of functions.h. Valid C11 and C++. */
 #pragma once
 
+#include "worker/cuda/kernels/functions.h"
 #include "worker/cuda/kernels/types.h"
 
 enum { CUDA_MAP_RANK_MAX = 16, CUDA_MAP_INPUTS_MAX = 3, CUDA_MAP_PARAMETERS_MAX = 2 };
@@ -17,3 +18,31 @@ typedef struct CudaMap {
     int64_t strides[CUDA_MAP_INPUTS_MAX][CUDA_MAP_RANK_MAX];
     float parameters[CUDA_MAP_PARAMETERS_MAX];
 } CudaMap;
+
+#define CUDA_MAP_NUMBER(name, ...) CUDA_MAP_##name,
+typedef enum CudaMapFunction {
+    CUDA_FLOAT_MAPS(CUDA_MAP_NUMBER)   //
+    CUDA_NUMBER_MAPS(CUDA_MAP_NUMBER)  //
+    CUDA_REAL_MAPS(CUDA_MAP_NUMBER)    //
+    CUDA_SHIFT_MAPS(CUDA_MAP_NUMBER)   //
+    CUDA_FLOAT_TESTS(CUDA_MAP_NUMBER)  //
+    CUDA_COMPARISONS(CUDA_MAP_NUMBER)  //
+    CUDA_INTEGER_MAPS(CUDA_MAP_NUMBER) //
+    CUDA_BOOL_MAPS(CUDA_MAP_NUMBER)    //
+    CUDA_SPECIAL_MAPS(CUDA_MAP_NUMBER) //
+    CUDA_MAP_NEIGHBOUR,                /* of a float or a double, in the direction of another */
+    CUDA_MAP_COUNT
+} CudaMapFunction;
+#undef CUDA_MAP_NUMBER
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `type` is that of the inputs. cudaErrorInvalidValue when the function is not defined for it; with `map`
+ * NULL nothing is computed and only that is asked. */
+int cuda_map(CudaMapFunction function, CudaType type, const CudaMap *map, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif

@@ -308,7 +308,7 @@ typedef struct PartitionPass {
 } PartitionPass;
 
 /* The order matters: a node that was folded needs no device and must not be fused, and what is fused is all
- * on the host. */
+ * on one device. */
 static const PartitionPass PASSES[] = {
     {"constant_folding", fold_constants},
     {NULL, read_references},

@@ -2,8 +2,8 @@
  * else reads what lies between them. Exact: not a bit of any result changes.
  *
  * The fused node has the id and the name of the last node of its group; the name of its op lists all of
- * them, for traces. When an input is dead, the nodes that it does not reach are still computed, because
- * they may fail. */
+ * them, for traces. Nodes of an accelerator are fused among themselves, if it makes kernels for groups. When
+ * an input is dead, the nodes that it does not reach are still computed, because they may fail. */
 #include "worker/runtime/partition/stages.h"
 
 #include <assert.h>
@@ -33,9 +33,12 @@ may_join(const void *context, const Node *node)
     const Partition *partition = context;
     const ScheduleNode *scheduled = &partition->nodes[node->id];
     ElementFunction function;
-    return scheduled->kind == SCHEDULE_KERNEL && device_is_host(scheduled->device) &&
-           scheduled->kernel->element != NULL && reads_values(partition, node) &&
-           scheduled->kernel->element(node, &function);
+    if (scheduled->kind != SCHEDULE_KERNEL || !reads_values(partition, node)) {
+        return false;
+    }
+    const Kernel *kernel = scheduled->kernel;
+    return device_is_host(scheduled->device) ? kernel->element != NULL && kernel->element(node, &function)
+                                             : kernel->fusion != NULL && kernel->fusion->may_join(node);
 }
 
 /* The groups of nodes to be fused: each is a list of nodes in topological order that ends with its root. */
@@ -61,11 +64,28 @@ groups_new(Call *call, const Graph *graph, Groups *ret_groups)
     return STATUS_OK;
 }
 
+/* Tells the nodes of an accelerator from those of the host. */
+static Status
+find_places(Call *call, const Partition *partition, const uint32_t **ret_places)
+{
+    uint32_t *places = arena_alloc(call->arena, (partition->node_count + (size_t)1) * sizeof *places);
+    if (places == NULL) {
+        return call_fail_memory(call, "groups of nodes");
+    }
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        const Device *device = partition->nodes[id].device;
+        places[id] = device != NULL && !device_is_host(device);
+    }
+    *ret_places = places;
+    return STATUS_OK;
+}
+
 static Status
 find_groups(Call *call, const Partition *partition, Groups *ret_groups)
 {
     const Graph *graph = partition->graph;
     FusionRule rule = {.context = partition, .may_join = may_join};
+    TRY(find_places(call, partition, &rule.slots));
     TRY(groups_new(call, graph, ret_groups));
     TRY(graph_find_fusions(call, graph, &rule, &ret_groups->roots));
     for (uint32_t left = graph->node_count; left > 0; left--) {
@@ -162,7 +182,7 @@ make_step(const Fusing *fusing, const ScheduleNode *scheduled)
         values[index] = value_of(fusing, node->inputs[index]);
     }
     *step = (FusedStep){.node = node, .kernel = scheduled->kernel, .values = values};
-    bool is_told = scheduled->kernel->element(node, &step->function);
+    bool is_told = !device_is_host(scheduled->device) || scheduled->kernel->element(node, &step->function);
     assert(is_told);
     return STATUS_OK;
 }
@@ -244,6 +264,65 @@ make_state(const Fusing *fusing, Fused **ret_fused)
 
 /* Replaces the root of a group by the fused node. The other nodes of the group become static and never
  * run: nobody outside the group reads them. */
+static void
+replace_root(const Fusing *fusing, const Node *node, const Kernel *kernel, Fused *fused)
+{
+    for (uint32_t index = 0; index + 1 < fused->step_count; index++) {
+        ScheduleNode *inside = &fusing->partition->nodes[fused->steps[index].node->id];
+        inside->kind = SCHEDULE_STATIC;
+        inside->is_cheap = true;
+        inside->kernel = NULL;
+    }
+    ScheduleNode *last = &fusing->partition->nodes[fusing->root];
+    last->node = node;
+    last->kernel = kernel;
+    last->state = fused;
+    last->is_cheap = last->is_cheap && !device_is_host(last->device);
+}
+
+static Status
+make_member_states(const Fusing *fusing, KernelMember *members)
+{
+    for (uint32_t index = 0; index < fusing->groups->counts[fusing->root]; index++) {
+        FusedStep *step = &fusing->steps[index];
+        assert(step->kernel->prepare == NULL && step->kernel->host_inputs == 0);
+        if (step->kernel->create != NULL) {
+            TRY(step->kernel->create(fusing->call, step->node, &step->state));
+        }
+        members[index] = (KernelMember){.node = step->node, .state = step->state, .values = step->values};
+    }
+    return STATUS_OK;
+}
+
+/* Asks the accelerator for a kernel of the group; fused->group stays NULL when it can have none. */
+static Status
+make_group(const Fusing *fusing, Fused *fused)
+{
+    KernelMember *members = arena_alloc(fusing->call->arena, fused->step_count * sizeof *members);
+    if (members == NULL) {
+        return no_memory(fusing);
+    }
+    TRY(make_member_states(fusing, members));
+    KernelGroup group = {.members = members,
+        .member_count = fused->step_count,
+        .inputs = fusing->dtypes,
+        .input_count = fused->input_count};
+    return fused->fusion->create(fusing->call, &group, &fused->group);
+}
+
+static Status
+fuse_on_device(const Fusing *fusing, const Node *node, Fused *fused)
+{
+    fused->fusion = fusing->steps[fused->step_count - 1].kernel->fusion;
+    Status status = make_group(fusing, fused);
+    if (status != STATUS_OK || fused->group == NULL) {
+        fused_device_clear(fused);
+        return status;
+    }
+    replace_root(fusing, node, &fused_device_kernel, fused);
+    return STATUS_OK;
+}
+
 static Status
 fuse_group(Fusing *fusing)
 {
@@ -253,17 +332,10 @@ fuse_group(Fusing *fusing)
     TRY(make_steps(fusing));
     TRY(make_node(fusing, &node));
     TRY(make_state(fusing, &fused));
-    for (uint32_t index = 0; index + 1 < fused->step_count; index++) {
-        ScheduleNode *inside = &fusing->partition->nodes[fused->steps[index].node->id];
-        inside->kind = SCHEDULE_STATIC;
-        inside->is_cheap = true;
-        inside->kernel = NULL;
+    if (!device_is_host(fusing->partition->nodes[fusing->root].device)) {
+        return fuse_on_device(fusing, node, fused);
     }
-    ScheduleNode *last = &fusing->partition->nodes[fusing->root];
-    last->node = node;
-    last->kernel = &fused_kernel;
-    last->state = fused;
-    last->is_cheap = false;
+    replace_root(fusing, node, &fused_kernel, fused);
     return STATUS_OK;
 }
 

@@ -41,7 +41,7 @@ compute_whole(const FusedRun *run, uint32_t index)
     }
     KernelContext context = *run->context;
     context.node = step->node;
-    context.state = NULL;
+    context.state = step->state;
     context.inputs = inputs;
     context.input_count = step->node->input_count;
     context.outputs = &run->results[index];
@@ -358,6 +358,56 @@ fused_destroy(void *state)
         fused_plan_free(fused->plans[i]);
     }
 }
+
+static Status
+compute_one_by_one(FusedRun *run)
+{
+    run->results = memory_new(run->fused->step_count, sizeof *run->results);
+    if (run->results == NULL) {
+        return call_fail_memory(run->context->call, "what lies between fused nodes");
+    }
+    Status status = compute_nodes(run);
+    release_results(run);
+    memory_free(run->results);
+    return status;
+}
+
+static Status
+fused_device_compute(KernelContext *context)
+{
+    FusedRun run = {.context = context, .fused = context->state};
+    bool is_done = false;
+    TRY(run.fused->fusion->compute(context, run.fused->group, &is_done));
+    return is_done ? STATUS_OK : compute_one_by_one(&run);
+}
+
+void
+fused_device_clear(const Fused *fused)
+{
+    for (uint32_t index = 0; index < fused->step_count; index++) {
+        const FusedStep *step = &fused->steps[index];
+        if (step->state != NULL && step->kernel->destroy != NULL) {
+            step->kernel->destroy(step->state);
+        }
+    }
+    if (fused->group != NULL) {
+        fused->fusion->destroy(fused->group);
+    }
+}
+
+static void
+fused_device_destroy(void *state)
+{
+    fused_device_clear(state);
+}
+
+const Kernel fused_device_kernel = {
+    .op = "_Fused",
+    .compute = fused_device_compute,
+    .compute_dead = fused_compute_dead,
+    .destroy = fused_device_destroy,
+    .sharing = KERNEL_FORWARDS,
+};
 
 const Kernel fused_kernel = {
     .op = "_Fused",

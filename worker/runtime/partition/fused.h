@@ -12,5 +12,11 @@
 
 #include "worker/runtime/partition/fused_plan.h"
 
-/* The kernel of a fused node; its state is a Fused. */
+/* The kernels of a fused node, on the host and on an accelerator; their state is a Fused. An accelerator has
+ * no tiles: it computes the group by a kernel of its own (KernelFusion) or, until that is there, node by
+ * node. */
 extern const Kernel fused_kernel;
+extern const Kernel fused_device_kernel;
+
+/* Frees the states of a fused node on an accelerator, as far as they are made. */
+void fused_device_clear(const Fused *fused);

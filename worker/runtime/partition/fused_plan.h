@@ -11,6 +11,7 @@
 typedef struct FusedStep {
     const Node *node;
     const Kernel *kernel;
+    void *state; /* of the kernel; NULL on the host, whose element functions have none */
     ElementFunction function;
     const uint32_t *values; /* the values that it reads, one for each input */
 } FusedStep;
@@ -23,7 +24,9 @@ typedef struct Fused {
     const FusedStep *steps; /* topological order; the last step gives the result */
     uint32_t step_count;
     uint32_t input_count;
-    const FusedPlan **plans; /* FUSED_PLAN_COUNT entries, atomic; filled from the first on */
+    const FusedPlan **plans;    /* of the host: FUSED_PLAN_COUNT entries, atomic; filled from the first on */
+    const KernelFusion *fusion; /* of an accelerator */
+    void *group;                /* its state of the group */
 } Fused;
 
 enum {

@@ -47,8 +47,7 @@ is_pure(const ScheduleNode *node)
 {
     return node->kind == SCHEDULE_KERNEL &&
            (node->node->op->flags & (OP_STATEFUL | OP_RANDOM | OP_KEEPS_STATE | OP_STEP_LOCAL)) == 0 &&
-           !node->kernel->visits_variables && node->kernel->compute_dead == NULL &&
-           node->kernel->sharing != KERNEL_LENDS;
+           !node->kernel->visits_variables && node->kernel->sharing != KERNEL_LENDS;
 }
 
 static bool
@@ -96,11 +95,42 @@ passes_on_there(const ScheduleNode *node)
     return passes;
 }
 
+static uint64_t *
+sources_of(const Finding *finding, uint32_t node)
+{
+    return &finding->sources[(size_t)node * finding->word_count];
+}
+
+/* Returns whether the node's inputs are dead all or none, so that none of the nodes fused in it is computed
+ * without the others. An output of a Switch may be dead alone. */
+static bool
+dies_at_once(const Finding *finding, const Node *node)
+{
+    const uint64_t *first = NULL;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t from = node->inputs[i].node;
+        ScheduleKind kind = finding->partition->nodes[from].kind;
+        const uint64_t *set = sources_of(finding, from);
+        first = first == NULL && kind != SCHEDULE_STATIC ? set : first;
+        for (uint32_t word = 0; word < finding->word_count && kind != SCHEDULE_STATIC; word++) {
+            if (((set[word] ^ first[word]) & ~finding->late[word]) != 0) {
+                return false;
+            }
+        }
+        if (kind == SCHEDULE_SWITCH) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void
 judge_node(const Finding *finding, uint32_t id)
 {
     const ScheduleNode *node = &finding->partition->nodes[id];
-    if (!is_pure(node) || !has_plain_tensors(finding, node->node)) {
+    if (!is_pure(node) || !has_plain_tensors(finding, node->node) ||
+        (node->kernel->compute_dead != NULL &&
+            (device_is_host(node->device) || !dies_at_once(finding, node->node)))) {
         return;
     }
     if (!device_is_host(node->device)) {
@@ -148,12 +178,6 @@ static void
 set_bit(uint64_t *set, uint32_t bit)
 {
     set[bit / WORD_BITS] |= (uint64_t)1 << bit % WORD_BITS;
-}
-
-static uint64_t *
-sources_of(const Finding *finding, uint32_t node)
-{
-    return &finding->sources[(size_t)node * finding->word_count];
 }
 
 static void

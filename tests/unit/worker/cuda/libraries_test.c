@@ -47,7 +47,6 @@ static void
 nvrtc_compiles_with_the_builtins_beside_it(void **state)
 {
     (void)state;
-#if CUDA_HAS_NVRTC
     const CudaNvrtc *nvrtc = cuda_nvrtc();
     static const char source[] = "__global__ void f(float *x) { *x = expf(*x); }";
     static const char *const options[] = {"--gpu-architecture=sm_90"};
@@ -58,7 +57,6 @@ nvrtc_compiles_with_the_builtins_beside_it(void **state)
     assert_int_equal(nvrtc->nvrtcCreateProgram(&program, source, "f", 0, NULL, NULL), NVRTC_SUCCESS);
     assert_int_equal(nvrtc->nvrtcCompileProgram(program, COUNT_OF(options), options), NVRTC_SUCCESS);
     assert_int_equal(nvrtc->nvrtcDestroyProgram(&program), NVRTC_SUCCESS);
-#endif
 }
 
 static int
