@@ -44,7 +44,8 @@ typedef struct SlotEvents {
     /* The slot has failed: the step's next attempt begins, or the step ends, once this turn's callbacks have
      * returned. */
     void (*failed)(SlotRun *slot, Failure failure);
-    /* The slot has ended as a consequence of what happened on another one, whose error is the cause. */
+    /* The slot has ended as a consequence of what happened on another one, whose error is the cause. Of a
+     * slot that was broken off before, for another gateway, the cause may be unknown. */
     void (*aborted)(SlotRun *slot, const Failure *failure);
     /* The deadline ended the slot's run. False when the deadline was not the step's, or no other slot's word
      * is waited for: the slot fails then. */
@@ -82,6 +83,7 @@ struct SlotRun {
     bool has_ended;      /* done, or aborted because of what happened on another slot */
     bool has_restarted;  /* the worker is another process than the one that was asked */
     bool may_have_begun; /* the worker has not said that no node has run */
+    bool was_broken_off; /* when it was run for another gateway: it is not run again */
     bool is_refused;     /* the worker takes no run as it is asked: it drains, or has restarted */
     bool is_known;       /* the worker had the partition when it was to be registered */
     uint64_t uploaded_bytes;

@@ -337,7 +337,8 @@ slot_unsuccessful(SlotRun *slot, const WireStatus *status)
 {
     StepRun *step = slot->step;
     Failure failure = status->failure;
-    if (failure.code == STATUS_ABORTED || failure.code == STATUS_CANCELLED) {
+    slot->was_broken_off = slice_equals_string(status->reason, WIRE_REASON_BROKEN_OFF);
+    if (slot->was_broken_off || failure.code == STATUS_ABORTED || failure.code == STATUS_CANCELLED) {
         step->slot_events->aborted(slot, &failure);
         return;
     }

@@ -405,6 +405,19 @@ end_aborted(StepRun *step)
     }
 }
 
+/* Returns how a step ends, of which no slot tells more than that it was aborted. One that was broken off for
+ * another gateway is not run again: it may have changed variables. */
+static Failure
+failure_of_aborted(const SlotRun *slot, const Failure *failure)
+{
+    return slot->was_broken_off
+               ? failure_of(STATUS_FAILED_PRECONDITION, (Slice){0},
+                     "the step was broken off on worker '%s' before it had ended, and what it had written "
+                     "stays: %.300s",
+                     slot_worker(slot)->name, failure->message)
+               : failure_of(STATUS_ABORTED, (Slice){0}, "%s", failure->message);
+}
+
 static void
 slot_aborted(SlotRun *slot, const Failure *failure)
 {
@@ -416,7 +429,7 @@ slot_aborted(SlotRun *slot, const Failure *failure)
     buffer_append_string(&slot->last_words, failure->message);
     if (!step->was_aborted) {
         step->was_aborted = true;
-        step->consequence = failure_of(STATUS_ABORTED, (Slice){0}, "%s", failure->message);
+        step->consequence = failure_of_aborted(slot, failure);
         step->cause.fire = cause_unknown;
         timer_set(step->dispatcher->loop, &step->cause,
             loop_now_ns(step->dispatcher->loop) + CAUSE_WAIT_MS * CLOCK_NS_PER_MS);

@@ -95,6 +95,7 @@ begin_run(StepCall *step, uint64_t deadline_ns)
     options.deadline_ns = deadline_ns;
     options.holds_outputs = step->reply.form->awaits_end;
     options.awaits_feeds = step->comes;
+    step_promise_describe(step, &options);
     step->running = (RunningStep){
         .hold = {.tenant = step->tenant, .id = step->id, .fence = step->promise.hold.fence},
         .session = step->session_id,

@@ -69,7 +69,7 @@ idempotent_begin(Call *call, Store *store, const Request *request, Response *res
 {
     assert(key->text != NULL);
 
-    IdempotencyRequest wanted = {.key = key->text, .held_ms = key->held_ms};
+    IdempotencyRequest wanted = {.key = key->text, .held_ms = key->held_ms, .run = key->run.id};
     Idempotency found;
     if (request->sink_state != NULL && request->body.size == 0) {
         /* Two bodies that were read in pieces cannot be compared afterwards: a sink must hand in a digest
@@ -83,6 +83,7 @@ idempotent_begin(Call *call, Store *store, const Request *request, Response *res
     switch (found.outcome) {
     case IDEMPOTENCY_FRESH:
         key->owner = found.owner;
+        key->run = found.run;
         *ret_is_replayed = false;
         return STATUS_OK;
     case IDEMPOTENCY_REPLAY:
@@ -127,6 +128,16 @@ idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKe
     if (status != STATUS_OK && key->queue != NULL) {
         queue_runner_return_key(key->queue, tenant, key->text, key->owner);
     }
+}
+
+void
+idempotent_loosen(Call *call, Store *store, TenantId tenant, const IdempotentKey *key)
+{
+    assert(key->text != NULL);
+
+    Call cleanup = {.arena = call->arena, .deadline_ns = clock_monotonic_ns() + ABANDON_MS * CLOCK_NS_PER_MS};
+    /* A key that is not let go of, as PostgreSQL is out of reach, is free when its time is over. */
+    (void)!idempotency_loosen(&cleanup, store, tenant, key->text, key->owner);
 }
 
 Status

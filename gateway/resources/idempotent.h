@@ -16,7 +16,8 @@ typedef struct IdempotentKey {
     const char *text;   /* NULL: the request has none */
     QueueRunner *queue; /* gives the key back when PostgreSQL is out of reach; NULL: nobody does */
     Uuid owner;
-    uint64_t held_ms; /* after which the holder loses the key though its gateway lives */
+    uint64_t held_ms;   /* after which the holder loses the key though its gateway lives */
+    IdempotencyRun run; /* for which the key is to stand, and then that of its first holder */
 } IdempotentKey;
 
 /* Reads the key from the request's header. */
@@ -34,6 +35,10 @@ MUST_USE Status idempotent_finish(Call *call, Store *store, TenantId tenant, con
 /* Gives the key back after a failure, perhaps later; the call's error is not changed. A key whose answer was
  * committed after all keeps it. */
 void idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKey *key);
+
+/* Lets go of the key of a request of which it is not known whether it has changed anything; the call's error
+ * is not changed. */
+void idempotent_loosen(Call *call, Store *store, TenantId tenant, const IdempotentKey *key);
 
 /* Returns the status with which a request with a key fails: one whose commit may have happened is
  * UNAVAILABLE, since it is safe to send it again. */

@@ -84,6 +84,7 @@ typedef struct StepPromise {
     bool is_async;
     uint64_t wait_ms; /* how long the client waits for the end of a step for later */
     IdempotentKey key;
+    bool follows;     /* a gateway that held the key before may have begun the run */
     StepHold hold;    /* of a synchronous step that the database knows of; its fence is 0 otherwise */
     bool is_queued;   /* by this request */
     bool is_answered; /* the response is written: nothing runs now */

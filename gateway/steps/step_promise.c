@@ -9,6 +9,8 @@
 #include "gateway/steps/step_enqueue.h"
 #include "gateway/steps/step_forms.h"
 #include "gateway/steps/step_reply.h"
+#include "shared/base/clock.h"
+#include "shared/base/text.h"
 
 enum {
     KEY_GRACE_MS = 30000, /* beside the time in which a synchronous step runs; for later, it is only queued */
@@ -116,6 +118,64 @@ prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store
     return queue_runner_hold(step->call, queue, &hold, step->loop->index);
 }
 
+/* Goes on with the run of a request that held the key before, if it was committed, and so may have begun:
+ * with the same graph, though the session may have a newer one. */
+static Status
+follow_run(StepCall *step, Store *store)
+{
+    StepId first = {step->promise.key.run.id};
+    StepRecord begun;
+    if (step->promise.is_async || uuid_equal(first.value, step->id.value)) {
+        return STATUS_OK;
+    }
+    Status status = steps_find(step->call, store, step->tenant, first, &begun);
+    if (status == STATUS_NOT_FOUND) {
+        return STATUS_OK;
+    }
+    TRY(status);
+    char graph[ID_TEXT_SIZE];
+    id_to_text("grf", begun.graph.value, graph);
+    const char *copy = text_copy(step->call->arena, slice_from_string(graph));
+    if (copy == NULL) {
+        return call_fail_memory(step->call, "a step");
+    }
+    step->body.graph = slice_from_string(copy);
+    step->promise.follows = true;
+    return STATUS_OK;
+}
+
+void
+step_promise_describe(const StepCall *step, StepRunOptions *options)
+{
+    const IdempotencyRun *run = &step->promise.key.run;
+    if (step->promise.key.text == NULL || uuid_is_zero(run->id) || !step_is_once(step)) {
+        return;
+    }
+    options->id.value = run->id;
+    options->is_once = true;
+    options->began_ns = step->promise.follows ? clock_monotonic_ns() - run->age_us * CLOCK_NS_PER_US : 0;
+}
+
+static Status
+make_with_key(StepCall *step, Slice json, JobContext *context, Store *store)
+{
+    TRY(follow_run(step, store));
+    return prepare_and_commit(step, json, context, store);
+}
+
+/* Gives the key of a step that failed back. Of a run that was broken off, or that is out of reach, its worker
+ * may know an outcome: the key goes on to stand for it. */
+static void
+give_key_back(StepCall *step, Store *store, Status status)
+{
+    bool is_known = status != STATUS_UNAVAILABLE && status != STATUS_CANCELLED && status != STATUS_ABORTED;
+    if (is_known || step->plan == NULL || !step_is_once(step)) {
+        idempotent_abandon(step->call, store, step->tenant, &step->promise.key);
+    } else {
+        idempotent_loosen(step->call, store, step->tenant, &step->promise.key);
+    }
+}
+
 /* Returns the request that an idempotency key stands for: a form is represented by its digest. */
 static Request
 request_identity(const StepCall *step)
@@ -141,14 +201,15 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
         return prepare_and_commit(step, json, context, store);
     }
     key->held_ms = KEY_GRACE_MS + (step->promise.is_async ? 0 : step->body.timeout_ms);
+    key->run.id = step->promise.is_async ? (Uuid){.bytes = {0}} : step->id.value;
     TRY(idempotent_begin(
         step->call, store, &request, exchange_response(step->exchange), key, &step->promise.is_answered));
     if (step->promise.is_answered) {
         return STATUS_OK;
     }
-    Status status = prepare_and_commit(step, json, context, store);
+    Status status = make_with_key(step, json, context, store);
     if (status != STATUS_OK) {
-        idempotent_abandon(step->call, store, step->tenant, key);
+        give_key_back(step, store, status);
     }
     return idempotent_judge(step->call, status);
 }
@@ -219,7 +280,7 @@ step_promise_keep(StepCall *step, Store *store)
     }
     if (record->state != STEP_SUCCEEDED) {
         if (step->promise.key.text != NULL) {
-            idempotent_abandon(step->call, store, step->tenant, &step->promise.key);
+            give_key_back(step, store, step->reply.report.failure.code);
         }
         step->call->error = error; /* the client hears of the step's error, not of the record's */
     }

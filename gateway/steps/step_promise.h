@@ -25,5 +25,9 @@ MUST_USE Status step_promise_prepare(StepCall *step, Slice json, JobContext *con
  * gateway. */
 MUST_USE Status step_promise_make(StepCall *step, Slice json, JobContext *context);
 
+/* Tells dispatch under which id workers know the run, and since when, if it changes variables and has a key:
+ * then they remember what becomes of it, and another gateway that gets the same request asks them. */
+void step_promise_describe(const StepCall *step, StepRunOptions *options);
+
 /* Commits the end of a held step (step->record_wait.record) and, when it succeeded, the answer to its key. */
 MUST_USE Status step_promise_keep(StepCall *step, Store *store);

@@ -6,22 +6,36 @@ STATEMENT(idempotency_insert);
 STATEMENT(idempotency_find);
 STATEMENT(idempotency_finish);
 STATEMENT(idempotency_abandon);
+STATEMENT(idempotency_loosen);
 STATEMENT(idempotency_expire);
 STATEMENT(idempotency_return);
 
+/* Takes the key, unless another request holds it or it has an answer: then *ret_is_fresh is false. */
 static Status
-take_key(Call *call, Store *store, TenantId tenant, const IdempotencyRequest *request, Uuid owner,
-    bool *ret_is_taken)
+take_key(Call *call, Store *store, TenantId tenant, const IdempotencyRequest *request, bool *ret_is_fresh,
+    Idempotency *ret_fresh)
 {
     AUTO_ROWS rows = {0};
     Values values = {0};
+    Idempotency fresh = {.outcome = IDEMPOTENCY_FRESH, .owner = uuid_new()};
     values_uuid(&values, tenant.value);
     values_text(&values, request->key);
     values_digest(&values, &request->digest);
-    values_uuid(&values, owner);
+    values_uuid(&values, fresh.owner);
     values_int64(&values, (int64_t)request->held_ms);
+    values_uuid(&values, request->run);
     TRY(store_query(call, store, tenant, &sql_idempotency_insert, &values, &rows));
-    *ret_is_taken = rows.count > 0;
+    *ret_is_fresh = rows.count > 0;
+    if (rows.count == 0) {
+        return STATUS_OK;
+    }
+    RowReader reader = row_reader(call, &rows, 0);
+    fresh.run.id = row_uuid(&reader);
+    fresh.run.holds = row_int64(&reader);
+    int64_t age_us = row_int64(&reader);
+    TRY(row_end(call, &reader));
+    fresh.run.age_us = age_us > 0 ? (uint64_t)age_us : 0;
+    *ret_fresh = fresh;
     return STATUS_OK;
 }
 
@@ -67,14 +81,9 @@ idempotency_begin(Call *call, Store *store, TenantId tenant, const IdempotencyRe
 {
     assert(request->key != NULL);
 
-    Uuid owner = uuid_new();
-    bool is_taken = false;
-    TRY(take_key(call, store, tenant, request, owner, &is_taken));
-    if (!is_taken) {
-        return find_first(call, store, tenant, request, ret_idempotency);
-    }
-    *ret_idempotency = (Idempotency){.outcome = IDEMPOTENCY_FRESH, .owner = owner};
-    return STATUS_OK;
+    bool is_fresh = false;
+    TRY(take_key(call, store, tenant, request, &is_fresh, ret_idempotency));
+    return is_fresh ? STATUS_OK : find_first(call, store, tenant, request, ret_idempotency);
 }
 
 Status
@@ -107,6 +116,18 @@ idempotency_abandon(Call *call, Store *store, TenantId tenant, const char *key, 
     values_text(&values, key);
     values_uuid(&values, owner);
     return store_execute(call, store, tenant, &sql_idempotency_abandon, &values, NULL);
+}
+
+Status
+idempotency_loosen(Call *call, Store *store, TenantId tenant, const char *key, Uuid owner)
+{
+    assert(key != NULL);
+
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_text(&values, key);
+    values_uuid(&values, owner);
+    return store_execute(call, store, tenant, &sql_idempotency_loosen, &values, NULL);
 }
 
 Status

@@ -23,15 +23,24 @@ typedef struct IdempotencyAnswer {
     Slice body;
 } IdempotencyAnswer;
 
+/* The run that a key stands for, whoever holds it. */
+typedef struct IdempotencyRun {
+    Uuid id;         /* under which workers know it; zero: the key stands for none */
+    int64_t holds;   /* how many requests have held the key, this one included */
+    uint64_t age_us; /* since the first of them took it, by the database's clock */
+} IdempotencyRun;
+
 typedef struct IdempotencyRequest {
     const char *key;
     Sha256 digest; /* of the request: method, path and body */
     uint64_t held_ms;
+    Uuid run; /* for which a new key is to stand; zero: none */
 } IdempotencyRequest;
 
 typedef struct Idempotency {
     IdempotencyOutcome outcome;
-    Uuid owner; /* FRESH: the holder, which idempotency_finish() asks for */
+    Uuid owner;         /* FRESH: the holder, which idempotency_finish() asks for */
+    IdempotencyRun run; /* FRESH: of the first holder */
     IdempotencyAnswer answer;
 } Idempotency;
 
@@ -48,6 +57,10 @@ MUST_USE Status idempotency_finish(
 
 /* Frees the key of a request that failed in a way that is worth another try. */
 MUST_USE Status idempotency_abandon(Call *call, Store *store, TenantId tenant, const char *key, Uuid owner);
+
+/* Lets go of the key of a request of which it is not known whether it has changed anything: it goes on to
+ * stand for its run, and the same request may take it. */
+MUST_USE Status idempotency_loosen(Call *call, Store *store, TenantId tenant, const char *key, Uuid owner);
 
 /* Frees a key of which it is not known whether a commit, under way at another connection, still keeps an
  * answer to it: then nothing happens and *ret_is_settled is false. For the role QUEUE. */

@@ -99,6 +99,8 @@ MUST_USE Status wire_reset_answer_read(Call *call, Slice json, int64_t *ret_reso
 #define WIRE_REASON_WRONG_DIGEST "wrong_digest"     /* the bytes of a blob are not those of its name */
 #define WIRE_REASON_BLOB_IS_COMING "blob_is_coming" /* somebody else is just sending it */
 
+#define WIRE_REASON_BROKEN_OFF "broken_off" /* the run was, before; what it had written stays */
+
 enum { WIRE_MISSING_BLOBS_MAX = 4096 };
 
 /* The end of an answer. */

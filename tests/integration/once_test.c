@@ -1,30 +1,45 @@
-/* Queued steps that change a session's variables, while their gateways are killed: each has exactly one
- * outcome as long as its worker lives, and says so when the worker is lost. */
+/* Steps that change a session's variables, queued or with an Idempotency-Key, while their gateways are
+ * killed: each has exactly one outcome as long as its worker lives, and says so when the worker is lost. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/graph_json.h"
+#include "tests/support/raw_http.h"
 
-enum { KILLS = 3, STEPS_A_KILL = 12, PATH_SIZE = 256 };
+enum { KILLS = 3, STEPS_A_KILL = 12, KEYED_STEPS = 6, PATH_SIZE = 256, KEY_HEADER_SIZE = 40 };
+
+#define QUEUED_FLOATS "\"component_types\":{\"list\":{\"type\":[\"DT_FLOAT\"]}}"
 
 static const char counter[] = "{\"node\":[" NODE("count", "VariableV2", "",
     "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}}") "," SCALAR("zero", "0") "," SCALAR("one",
     "1") "," NODE("init", "Assign", "\"count\",\"zero\"", T_FLOAT) "," NODE("add", "AssignAdd",
     "\"count\",\"one\"", T_FLOAT) "," NODE("next", "Identity", "\"add\"", T_FLOAT) "," NODE("read",
-    "Identity", "\"count\"", T_FLOAT) "]}";
+    "Identity", "\"count\"", T_FLOAT) "," NODE("gate", "FIFOQueueV2", "", QUEUED_FLOATS) "," NODE("pass",
+    "QueueDequeueV2", "\"gate\",\"^next\"",
+    QUEUED_FLOATS) "," NODE("late", "Identity", "\"next\",\"^pass\"", T_FLOAT) "," NODE("open",
+    "QueueEnqueueV2", "\"gate\",\"one\"", "\"Tcomponents\":{\"list\":{\"type\":[\"DT_FLOAT\"]}}") "]}";
 
 static const char add_step[] = "{\"fetches\":[\"next\"]}";
 
+/* Counts, and then waits until the gate is opened for it. */
+static const char gated_step[] = "{\"fetches\":[\"late\"]}";
+
 static const char *const gateway_arguments[] = {"--queue-lease", "1s", NULL};
+
+/* Steps that wait at the gate must keep no slot of the pool from others. */
+static const char *const worker_arguments[] = {"--slots", "64", NULL};
 
 static void
 begin_counting(Cluster *cluster)
 {
     *cluster = (Cluster){0};
-    assert_true(
-        cluster_start(cluster, &(ClusterOptions){.worker_count = 1, .gateway_arguments = gateway_arguments}));
+    assert_true(cluster_start(cluster, &(ClusterOptions){.worker_count = 1,
+                                           .gateway_arguments = gateway_arguments,
+                                           .worker_arguments = worker_arguments}));
     cluster_session(cluster, "{}");
     cluster_graph(cluster, counter);
     cluster_expect_step(cluster, "{\"targets\":[\"init\"]}", 200, NULL);
@@ -109,12 +124,145 @@ a_step_whose_worker_was_lost_says_that_it_may_have_been_run(void **state)
     cluster_stop(&cluster);
 }
 
+/* A synchronous step with a key of its own, which its client sends to one gateway and then to another. */
+typedef struct KeyedStep {
+    Cluster *cluster;
+    const char *address; /* of the gateway */
+    pthread_t thread;
+    char key[KEY_HEADER_SIZE];
+    int status; /* of the last answer; 0: none came */
+    char answer[PATH_SIZE];
+} KeyedStep;
+
+static int
+send_keyed(KeyedStep *step)
+{
+    const char *const headers[] = {step->key, NULL};
+    char url[2 * PATH_SIZE];
+    AUTO_REST response = {0};
+    (void)snprintf(
+        url, sizeof url, "http://%s/api/v1/sessions/%s/steps", step->address, step->cluster->session);
+    rest_send(
+        &(RestRequest){
+            .method = "POST", .url = url, .headers = headers, .body = slice_from_string(gated_step)},
+        &response);
+    step->status = response.status;
+    const char *text = strstr(rest_text(&response), response.status == 200 ? "\"outputs\"" : "\"detail\"");
+    (void)snprintf(step->answer, sizeof step->answer, "%s", text == NULL ? "" : text);
+    return step->status;
+}
+
+static void *
+run_client(void *context)
+{
+    (void)send_keyed(context);
+    return NULL;
+}
+
+static bool
+has_counted(Cluster *cluster, int count)
+{
+    char wanted[40];
+    AUTO_REST response = {0};
+    (void)snprintf(wanted, sizeof wanted, "\"data\":[%d]", count);
+    cluster_step(cluster, "{\"fetches\":[\"read\"]}", &response);
+    return response.status == 200 && strstr(rest_text(&response), wanted) != NULL;
+}
+
+/* Sends the steps through a gateway that is killed when all have counted and none has passed the gate; then
+ * they may be sent to the cluster's own. */
+static void
+send_through_doomed_gateway(Cluster *cluster, KeyedStep *steps, int count)
+{
+    Process doomed = {0};
+    assert_true(cluster_add_gateway(cluster, &doomed));
+    AWAIT(database_says(cluster->database, "select count(*) from sluice.pool_gateways", "2"));
+    for (int index = 0; index < count; index++) {
+        steps[index] = (KeyedStep){.cluster = cluster, .address = doomed.address};
+        (void)snprintf(steps[index].key, KEY_HEADER_SIZE, "Idempotency-Key: add-%d", index);
+        assert_int_equal(pthread_create(&steps[index].thread, NULL, run_client, &steps[index]), 0);
+        AWAIT(has_counted(cluster, index + 1));
+    }
+    (void)process_stop(&doomed, SIGKILL);
+    for (int index = 0; index < count; index++) {
+        (void)pthread_join(steps[index].thread, NULL);
+        assert_int_equal(steps[index].status, 0);
+        steps[index].address = cluster->gateway.address;
+    }
+}
+
+static void
+keyed_steps_whose_gateway_was_killed_have_one_effect_through_another(void **state)
+{
+    Cluster cluster;
+    KeyedStep steps[KEYED_STEPS];
+    (void)state;
+    begin_counting(&cluster);
+    send_through_doomed_gateway(&cluster, steps, KEYED_STEPS);
+    for (int index = 0; index < KEYED_STEPS; index++) {
+        cluster_expect_step(&cluster, "{\"targets\":[\"open\"]}", 200, NULL);
+    }
+    for (int index = 0; index < KEYED_STEPS; index++) {
+        AWAIT(send_keyed(&steps[index]) == 200);
+        for (int before = 0; before < index; before++) {
+            assert_string_not_equal(steps[before].answer, steps[index].answer);
+        }
+    }
+    assert_true(has_counted(&cluster, KEYED_STEPS));
+    cluster_stop(&cluster);
+}
+
+static void
+a_keyed_step_whose_gateway_and_worker_were_lost_says_that_it_may_have_been_run(void **state)
+{
+    Cluster cluster;
+    KeyedStep step;
+    (void)state;
+    begin_counting(&cluster);
+    send_through_doomed_gateway(&cluster, &step, 1);
+    (void)process_stop(&cluster.workers[0], SIGKILL);
+    assert_true(cluster_restart_worker(&cluster, 0));
+    AWAIT(send_keyed(&step) == 400);
+    assert_non_null(strstr(step.answer, "the step may have been run before"));
+    assert_non_null(strstr(step.answer, "lost with"));
+    cluster_stop(&cluster);
+}
+
+/* A client that hangs up ends its step, wherever that is; the next one with its key hears of it. */
+static void
+a_keyed_step_that_was_broken_off_says_so_before_it_is_run_again(void **state)
+{
+    Cluster cluster;
+    char request[1024];
+    KeyedStep again = {.cluster = &cluster, .key = "Idempotency-Key: add-0"};
+    (void)state;
+    begin_counting(&cluster);
+    again.address = cluster.gateway.address;
+    (void)snprintf(request, sizeof request,
+        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "%s\r\nContent-Length: %zu\r\n\r\n%s",
+        cluster.session, again.key, sizeof gated_step - 1, gated_step);
+    int client = raw_open(cluster.gateway.address);
+    raw_send_text(client, request);
+    AWAIT(has_counted(&cluster, 1));
+    (void)close(client);
+    AWAIT(send_keyed(&again) == 400);
+    assert_non_null(strstr(again.answer, "the step was broken off on worker 'w0'"));
+    cluster_expect_step(&cluster, "{\"targets\":[\"open\"]}", 200, NULL);
+    AWAIT(send_keyed(&again) == 200);
+    assert_true(has_counted(&cluster, 2));
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_that_change_variables_are_run_once_though_their_gateways_are_killed),
         cmocka_unit_test(a_step_whose_worker_was_lost_says_that_it_may_have_been_run),
+        cmocka_unit_test(keyed_steps_whose_gateway_was_killed_have_one_effect_through_another),
+        cmocka_unit_test(a_keyed_step_whose_gateway_and_worker_were_lost_says_that_it_may_have_been_run),
+        cmocka_unit_test(a_keyed_step_that_was_broken_off_says_so_before_it_is_run_again),
     };
     return cmocka_run_group_tests_name("once", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "shared/tensor/tensor.h"
 #include "shared/wire/messages.h"
 
-enum { OUTCOME_COUNT_MAX = 4096, OUTCOME_SIZE_MAX = 1 << 20, OUTCOME_BYTES_MAX = 64 << 20 };
+enum { OUTCOME_COUNT_MAX = 32768, OUTCOME_SIZE_MAX = 1 << 20, OUTCOME_BYTES_MAX = 64 << 20 };
 
 typedef struct OutcomeTable OutcomeTable;
 

@@ -94,6 +94,35 @@ the_key_of_a_crashed_holder_is_taken_over_by_the_same_request(void **state)
     assert_string_equal(call->error.message, "the idempotency key 'k' was taken over");
 }
 
+static void
+a_key_that_is_taken_over_stands_for_the_run_of_its_first_holder(void **state)
+{
+    Database *database = *state;
+    Call *call = &database->call;
+    IdempotencyRequest made = request("k", SLICE("body"));
+    Idempotency first;
+    Idempotency second;
+    made.run = uuid_new();
+    Uuid run = made.run;
+    assert_status(call, STATUS_OK, idempotency_begin(call, database->app, TENANT_DEFAULT, &made, &first));
+    assert_true(uuid_equal(first.run.id, run));
+    assert_int_equal(first.run.holds, 1);
+    assert_status(call, STATUS_OK, idempotency_loosen(call, database->app, TENANT_DEFAULT, "k", first.owner));
+    (void)database_ask(
+        database, "update idempotency_keys set run_begun_at = run_begun_at - interval '1 hour'");
+    made.run = uuid_new();
+    assert_status(call, STATUS_OK, idempotency_begin(call, database->app, TENANT_DEFAULT, &made, &second));
+    assert_int_equal(second.outcome, IDEMPOTENCY_FRESH);
+    assert_true(uuid_equal(second.run.id, run));
+    assert_int_equal(second.run.holds, 2);
+    assert_true(second.run.age_us >= UINT64_C(3600) * 1000000);
+    assert_status(
+        call, STATUS_OK, idempotency_abandon(call, database->app, TENANT_DEFAULT, "k", second.owner));
+    Idempotency third;
+    assert_status(call, STATUS_OK, idempotency_begin(call, database->app, TENANT_DEFAULT, &made, &third));
+    assert_true(uuid_equal(third.run.id, made.run));
+}
+
 /* Opens a store as a gateway's job threads do. */
 static Store *
 open_gateway(Database *database, const char *gateway)
@@ -208,6 +237,7 @@ main(void)
         DATABASE_TEST(another_tenant_has_keys_of_its_own),
         DATABASE_TEST(an_abandoned_key_may_be_used_again),
         DATABASE_TEST(the_key_of_a_crashed_holder_is_taken_over_by_the_same_request),
+        DATABASE_TEST(a_key_that_is_taken_over_stands_for_the_run_of_its_first_holder),
         DATABASE_TEST(the_key_of_a_gateway_that_is_gone_is_taken_over_through_another),
         DATABASE_TEST(a_gateway_that_has_just_come_back_takes_no_key_over),
         DATABASE_TEST(an_old_key_is_forgotten),

@@ -512,11 +512,22 @@ start_run(GraphRun *graph_run)
     return STATUS_OK;
 }
 
+/* Returns whether a run that ended so was stopped by others, and says nothing of what it was to compute. */
+static bool
+was_broken_off(const Failure *failure)
+{
+    return failure->code == STATUS_CANCELLED || failure->code == STATUS_ABORTED ||
+           failure->code == STATUS_UNAVAILABLE;
+}
+
 /* Answers a run that was made before with its end. */
 static void
 repeat_end(WorkerRequest *request, RunEnd *end)
 {
     WireStatus status = {.failure = end->failure};
+    if (was_broken_off(&end->failure)) {
+        status.reason = SLICE(WIRE_REASON_BROKEN_OFF);
+    }
     if (end->lacks_outputs && end->failure.code == STATUS_OK) {
         status.failure = failure_of(STATUS_FAILED_PRECONDITION, (Slice){0},
             "the step has been run; its outputs were too large to be remembered for another gateway");
