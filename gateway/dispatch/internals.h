@@ -57,7 +57,7 @@ typedef struct SlotEvents {
     void (*rested)(SlotRun *slot);
 } SlotEvents;
 
-typedef enum SlotState { SLOT_IDLE, SLOT_REGISTERING, SLOT_RUNNING, SLOT_DONE } SlotState;
+typedef enum SlotState { SLOT_IDLE, SLOT_ASKING, SLOT_REGISTERING, SLOT_RUNNING, SLOT_DONE } SlotState;
 
 /* One slot of one attempt. */
 struct SlotRun {
@@ -67,7 +67,7 @@ struct SlotRun {
     SlotState state;
     int registration_count; /* in this attempt: a worker that keeps forgetting is broken */
     int worker;             /* index in step->workers; -1: not bound */
-    UpstreamCall *call;     /* while RUNNING */
+    UpstreamCall *call;     /* while RUNNING, or ASKING */
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     size_t fed_count;   /* feeds of the partition that the call has sent */
     uint64_t active_ns; /* when it began, or got the first feed after a rest */
@@ -140,8 +140,13 @@ struct StepRun {
     bool only_registers;
     bool holds_outputs;
     bool is_once;
+    int64_t holder;
     uint64_t began_ns;
-    bool awaits_feeds; /* until step_feeds_end() */
+    void (*asked)(StepRun *step, const Failure *failure);
+    size_t asking_count;    /* slots whose workers are asked what has become of the step */
+    Buffer binding;         /* a WireBinding: how another gateway bound the step; empty: none has */
+    int64_t joined_attempt; /* number of the attempt that it began, and that this one joins; 0: none */
+    bool awaits_feeds;      /* until step_feeds_end() */
     int priority;
     PassedFeed fed;
     bool rests;         /* a partial step: it holds no slot of the pool */
@@ -184,7 +189,8 @@ step_wire_attempt(const StepRun *step)
 {
     assert(step->refusal_count <= REFUSALS_MAX);
 
-    return step->attempt * (REFUSALS_MAX + 1) + step->refusal_count;
+    return step->joined_attempt != 0 ? step->joined_attempt
+                                     : step->attempt * (REFUSALS_MAX + 1) + step->refusal_count;
 }
 
 struct Dispatcher {
@@ -291,7 +297,22 @@ typedef void (*SlotRegistered)(SlotRun *slot, const Failure *failure); /* STATUS
  * for each of them. */
 void registration_await(SlotRun *slot, SlotRegistered registered);
 
+/* Functions of ask.c. */
+
+typedef void (*StepAsked)(
+    StepRun *step, const Failure *failure); /* STATUS_OK: its slots are bound to begin */
+
+/* Asks the workers of a step of several slots that another gateway may have begun, and calls `asked` when all
+ * have answered; a worker that does not is a slot that failed (SlotEvents). */
+void ask_begin(StepRun *step, StepAsked asked);
+
 /* Functions of slot.c. */
+
+/* Writes the header of the slot's run, which is a WireRun. */
+void slot_write_header(const SlotRun *slot, Buffer *json);
+
+/* Fails the slot, as a worker's answer without frames says: it has run nothing. */
+void slot_refused(SlotRun *slot, UpstreamCall *call);
 
 /* Sends the slot's run request to the worker it is bound to; for a step that only registers, the
  * partition. */

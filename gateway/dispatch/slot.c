@@ -496,7 +496,7 @@ run_on_frame(UpstreamCall *call, Frame *frame)
 }
 
 /* Handles a refusal before the run began: one status document instead of frames. */
-static void
+void
 slot_refused(SlotRun *slot, UpstreamCall *call)
 {
     AUTO_ARENA arena = arena_new(STATUS_ARENA_SIZE_MAX);
@@ -573,6 +573,7 @@ run_describe(const SlotRun *slot, WireRun *run)
         uint64_t age_ms =
             step->began_ns == 0 ? 0 : (clock_monotonic_ns() - step->began_ns) / CLOCK_NS_PER_MS + 1;
         run->is_once = true;
+        run->holder = step->holder;
         run->once_age_ms = age_ms < INT32_MAX ? (int64_t)age_ms : INT32_MAX;
     }
     const StepPin *pin = slot_pin(slot);
@@ -585,34 +586,46 @@ run_describe(const SlotRun *slot, WireRun *run)
     }
 }
 
-static void
-peers_describe(const SlotRun *slot, WirePeer *peers)
+static WirePeer
+describe_peer(const SlotRun *slot)
 {
+    const WorkerInfo *worker = slot_worker(slot);
+    return (WirePeer){
+        .slot = slot->partition->slot,
+        .address = slice_from_string(worker->address),
+        .incarnation = slice_from_string(worker->incarnation),
+        .push_token = slice_from_string(slot->push_token),
+        .sender_count = slot->partition->sender_count,
+    };
+}
+
+void
+slot_write_header(const SlotRun *slot, Buffer *json)
+{
+    const StepRun *step = slot->step;
+    WireRun run;
+    WirePeer peers[SLOT_COUNT_MAX];
+    WirePeer bound[SLOT_COUNT_MAX];
+    run_describe(slot, &run);
     for (size_t index = 0; index < slot->partition->peer_count; index++) {
-        const SlotRun *other = &slot->step->slots[slot->partition->peers[index]];
-        const WorkerInfo *worker = slot_worker(other);
-        peers[index] = (WirePeer){
-            .slot = other->partition->slot,
-            .address = slice_from_string(worker->address),
-            .incarnation = slice_from_string(worker->incarnation),
-            .push_token = slice_from_string(other->push_token),
-            .sender_count = other->partition->sender_count,
-        };
+        peers[index] = describe_peer(&step->slots[slot->partition->peers[index]]);
     }
+    run.peers = peers;
+    run.peer_count = slot->partition->peer_count;
+    run.bound = bound;
+    run.bound_count = step->is_once && step->slot_count > 1 ? step->slot_count : 0;
+    for (size_t index = 0; index < run.bound_count; index++) {
+        bound[index] = describe_peer(&step->slots[index]);
+    }
+    wire_run_write(json, &run);
 }
 
 static void
 run_write_header(const SlotRun *slot)
 {
-    WireRun run;
-    WirePeer peers[SLOT_COUNT_MAX];
     AUTO_BUFFER json = {0};
     AUTO_BUFFER frame = {0};
-    run_describe(slot, &run);
-    peers_describe(slot, peers);
-    run.peers = peers;
-    run.peer_count = slot->partition->peer_count;
-    wire_run_write(&json, &run);
+    slot_write_header(slot, &json);
     frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
     upstream_write_copy(slot->call, buffer_slice(&frame));
 }

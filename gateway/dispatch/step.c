@@ -55,6 +55,7 @@ step_free(StepRun *step)
     plan_unref(step->plan);
     memory_free(step->pins);
     memory_free(step->is_delivered);
+    buffer_done(&step->binding);
     memory_free(step);
 }
 
@@ -225,6 +226,7 @@ static const char late_summary[] = "the step did not end before its deadline";
 /* Words for a slot whose worker has said nothing, by its state. */
 static const char *const silences[] = {
     [SLOT_IDLE] = "not asked yet",
+    [SLOT_ASKING] = "no word from the worker",
     [SLOT_REGISTERING] = "its partition is being registered",
     [SLOT_RUNNING] = "no word from the worker",
     [SLOT_DONE] = "",
@@ -410,7 +412,7 @@ end_aborted(StepRun *step)
 static Failure
 failure_of_aborted(const SlotRun *slot, const Failure *failure)
 {
-    return slot->was_broken_off
+    return slot->was_broken_off || slot->step->joined_attempt != 0
                ? failure_of(STATUS_FAILED_PRECONDITION, (Slice){0},
                      "the step was broken off on worker '%s' before it had ended, and what it had written "
                      "stays: %.300s",
@@ -509,6 +511,24 @@ slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
 }
 
 static void
+slots_begin(StepRun *step)
+{
+    for (size_t index = 0; index < step->slot_count && !step->is_ending && !step->is_restarting; index++) {
+        slot_begin(&step->slots[index]);
+    }
+}
+
+static void
+step_asked(StepRun *step, const Failure *failure)
+{
+    if (failure->code == STATUS_OK) {
+        slots_begin(step);
+    } else {
+        step_end(step, failure);
+    }
+}
+
+static void
 attempt_begin(StepRun *step)
 {
     assert(!step->rests);
@@ -518,6 +538,8 @@ attempt_begin(StepRun *step)
     step->ended_count = 0;
     step->was_aborted = false;
     step->computed_count = 0;
+    step->joined_attempt = 0;
+    buffer_clear(&step->binding);
     step->open_size = plan_open_size(step->plan, step->feeds);
     for (size_t index = 0; index < step->slot_count; index++) {
         slot_reset(&step->slots[index], step, &step->plan->partitions[index]);
@@ -527,8 +549,10 @@ attempt_begin(StepRun *step)
         step_end(step, &failure);
         return;
     }
-    for (size_t index = 0; index < step->slot_count && !step->is_ending && !step->is_restarting; index++) {
-        slot_begin(&step->slots[index]);
+    if (step->is_once && step->began_ns != 0 && step->slot_count > 1) {
+        ask_begin(step, step_asked);
+    } else {
+        slots_begin(step);
     }
 }
 
@@ -697,6 +721,7 @@ step_start(Dispatcher *dispatcher, const StepRunOptions *options, const StepEven
     step->only_registers = options->only_registers;
     step->holds_outputs = options->holds_outputs;
     step->is_once = options->is_once;
+    step->holder = options->holder;
     step->began_ns = options->began_ns;
     step->awaits_feeds = options->awaits_feeds;
     step->priority = options->priority;

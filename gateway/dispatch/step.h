@@ -8,6 +8,9 @@
  * outputs wait on their workers. An attempt that follows the loss of a worker skips the bytes that were
  * handed on.
  *
+ * A step that changes variables is run once, whichever gateways send it (StepRunOptions.is_once): its workers
+ * remember what has become of it, and one of several slots is taken up where it stands (ask.c).
+ *
  * Ownership: a StepRun belongs to the dispatcher; it is valid until on_done has returned.
  * Threads:   everything on the loop's thread.
  * Errors:    on_done brings exactly one root cause: UNAVAILABLE (no worker, or the last one died),
@@ -110,7 +113,8 @@ typedef struct StepRunOptions {
     bool awaits_feeds;    /* feeds without a dtype come with step_feed() or in pieces; nothing runs, and no
                            * slot of the pool is asked for, before step_feeds_end() */
     int64_t attempt_base; /* attempts made before (queued steps) */
-    bool is_once;         /* its worker remembers what becomes of it; for a step of one slot with a pin */
+    bool is_once;         /* its workers remember what becomes of it; for a step with a pin */
+    int64_t holder;       /* of such a step: grows with each gateway that takes it up */
     uint64_t began_ns;    /* monotonic: when it was first to be run; 0: this is the first time */
 } StepRunOptions;
 

@@ -425,6 +425,7 @@ dispatch_step(QueuedStep *queued)
     /* Attempts of an earlier lease may still be on the workers: this lease's have other numbers. */
     options.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
     options.is_once = step_is_once(step);
+    options.holder = queued->hold.fence;
     options.began_ns = queued->began_ns;
     queued->may_repeat = options.is_pure;
     queue_runner_note(step->loop->steps->queue, &queued->hold, step->loop->index, true);

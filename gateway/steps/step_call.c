@@ -319,8 +319,7 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
 bool
 step_is_once(const StepCall *step)
 {
-    const Plan *plan = step->plan;
-    return !plan->is_pure && !step->body.is_idempotent && plan->slot_count == 1 && plan->slots[0].keeps_state;
+    return !step->plan->is_pure && !step->body.is_idempotent && session_places_are_needed(step->plan);
 }
 
 Status

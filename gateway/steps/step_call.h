@@ -144,8 +144,8 @@ MUST_USE bool step_call_keep(StepCall *step, Tensor *tensor);
 void step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
     StepRunOptions *ret_options);
 
-/* Returns whether the step changes variables that one worker keeps: that worker remembers what has become of
- * it, so that another gateway may take it up. */
+/* Returns whether the step changes variables that workers keep: these remember what has become of it, so that
+ * another gateway may take it up. */
 bool step_is_once(const StepCall *step);
 
 /* Prepares a rehearsal, whose graph the request's path names, up to the plan, on a job thread. */

@@ -16,7 +16,10 @@
 #include "gateway/tensors/tensor_store.h"
 #include "shared/base/text.h"
 
-enum { ATTEMPTS_MAX = 3 };
+enum {
+    ATTEMPTS_MAX = 3,
+    TAKEN_UP_MAX = 16, /* of a step that is run once, however many gateways take it up one after the other */
+};
 
 Status
 step_describe(StepCall *step, StepNew *ret_step)
@@ -25,15 +28,17 @@ step_describe(StepCall *step, StepNew *ret_step)
 
     AUTO_BUFFER request = {0};
     step_write_request(&request, &step->body, step->graph->id_text);
-    bool may_repeat =
-        step->plan->is_pure || step->body.is_idempotent || (step->promise.is_async && step_is_once(step));
+    bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
+    bool is_once = step->promise.is_async && step_is_once(step);
     *ret_step = (StepNew){
         .id = step->id,
         .session = step->session_id,
         .graph = step->graph->id,
         .priority = (int)step->body.priority,
         .request = buffer_is_ok(&request) ? text_copy(step->call->arena, buffer_slice(&request)) : NULL,
-        .attempts_max = may_repeat ? ATTEMPTS_MAX : 1,
+        .attempts_max = may_repeat ? ATTEMPTS_MAX
+                        : is_once  ? TAKEN_UP_MAX
+                                   : 1,
         .timeout_ms = step->body.timeout_ms,
     };
     return ret_step->request == NULL ? call_fail_memory(step->call, "a step for the queue") : STATUS_OK;

@@ -153,6 +153,7 @@ step_promise_describe(const StepCall *step, StepRunOptions *options)
     }
     options->id.value = run->id;
     options->is_once = true;
+    options->holder = run->holds;
     options->began_ns = step->promise.follows ? clock_monotonic_ns() - run->age_us * CLOCK_NS_PER_US : 0;
 }
 

@@ -55,11 +55,33 @@ static const JsonMember run_members[] = {
     {"holds_outputs", JSON_BOOLEAN, .offset = offsetof(WireRun, holds_outputs)},
     {"once", JSON_BOOLEAN, .offset = offsetof(WireRun, is_once)},
     {"once_age_ms", JSON_INT64, .offset = offsetof(WireRun, once_age_ms)},
+    {"holder", JSON_INT64, .offset = offsetof(WireRun, holder)},
     {"state_place", JSON_INT64, .offset = offsetof(WireRun, state_place)},
     {"state_epoch", JSON_INT64, .offset = offsetof(WireRun, state_epoch)},
     {"peers", JSON_LIST, .offset = offsetof(WireRun, peers), .list = &peers},
+    {"bound", JSON_LIST, .offset = offsetof(WireRun, bound), .list = &peers},
 };
 static const JsonTable run_table = JSON_TABLE("a run", run_members);
+
+static void
+write_peers(JsonWriter *writer, const char *name, const WirePeer *list, size_t count)
+{
+    assert(count <= SLOT_COUNT_MAX);
+
+    json_write_name(writer, name);
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < count; index++) {
+        const WirePeer *peer = &list[index];
+        json_write_object_begin(writer);
+        json_member_int64(writer, "slot", peer->slot);
+        json_member_slice(writer, "address", peer->address);
+        json_member_slice(writer, "incarnation", peer->incarnation);
+        json_member_slice(writer, "push_token", peer->push_token);
+        json_member_int64(writer, "senders", peer->sender_count);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
 
 void
 wire_run_write(Buffer *buffer, const WireRun *run)
@@ -94,25 +116,17 @@ wire_run_write(Buffer *buffer, const WireRun *run)
     if (run->is_once) {
         json_member_boolean(&writer, "once", true);
         json_member_int64(&writer, "once_age_ms", run->once_age_ms);
+        json_member_int64(&writer, "holder", run->holder);
     }
     if (run->state_epoch > 0) {
         json_member_int64(&writer, "state_place", run->state_place);
         json_member_int64(&writer, "state_epoch", run->state_epoch);
     }
     if (run->peer_count > 0) {
-        json_write_name(&writer, "peers");
-        json_write_array_begin(&writer);
-        for (size_t index = 0; index < run->peer_count; index++) {
-            const WirePeer *peer = &run->peers[index];
-            json_write_object_begin(&writer);
-            json_member_int64(&writer, "slot", peer->slot);
-            json_member_slice(&writer, "address", peer->address);
-            json_member_slice(&writer, "incarnation", peer->incarnation);
-            json_member_slice(&writer, "push_token", peer->push_token);
-            json_member_int64(&writer, "senders", peer->sender_count);
-            json_write_object_end(&writer);
-        }
-        json_write_array_end(&writer);
+        write_peers(&writer, "peers", run->peers, run->peer_count);
+    }
+    if (run->bound_count > 0) {
+        write_peers(&writer, "bound", run->bound, run->bound_count);
     }
     json_write_object_end(&writer);
 }
@@ -136,6 +150,38 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
             "range");
     }
     *ret_run = run;
+    return STATUS_OK;
+}
+
+static const JsonMember binding_members[] = {
+    {"known", JSON_BOOLEAN, .offset = offsetof(WireBinding, is_known)},
+    {"attempt", JSON_INT64, .offset = offsetof(WireBinding, attempt)},
+    {"slots", JSON_LIST, .offset = offsetof(WireBinding, slots), .list = &peers},
+};
+static const JsonTable binding_table = JSON_TABLE("a binding", binding_members);
+
+void
+wire_binding_write(Buffer *buffer, const WireBinding *binding)
+{
+    JsonWriter writer = json_writer(buffer);
+    json_write_object_begin(&writer);
+    json_member_boolean(&writer, "known", binding->is_known);
+    if (binding->is_known) {
+        json_member_int64(&writer, "attempt", binding->attempt);
+        write_peers(&writer, "slots", binding->slots, binding->slot_count);
+    }
+    json_write_object_end(&writer);
+}
+
+Status
+wire_binding_read(Call *call, Slice json, WireBinding *ret_binding)
+{
+    WireBinding binding = {.is_known = false};
+    TRY(json_stream_read(call, json, &dialect, &binding_table, &binding));
+    if (binding.is_known && binding.attempt < 1) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'attempt' is missing or out of range");
+    }
+    *ret_binding = binding;
     return STATUS_OK;
 }
 

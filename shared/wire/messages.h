@@ -64,16 +64,31 @@ typedef struct WireRun {
     bool holds_outputs;   /* outputs are sent when the run has ended well, and not if it fails */
     bool is_once;         /* the worker remembers what becomes of the step, and does not run it again */
     int64_t once_age_ms;  /* time since it was first to be run; 0: this is the first time */
+    int64_t holder;       /* grows with each gateway that takes the step up; 0: not told */
     /* The session's place that the slot is bound to, and the epoch of the state that is kept there: a
      * worker keeps only the newest epoch of a place. Epoch 0: the slot keeps nothing. */
     int64_t state_place;
     int64_t state_epoch;
     const WirePeer *peers; /* the slots that this one exchanges tensors with */
     size_t peer_count;
+    const WirePeer *bound; /* all slots of a step that is to be run once, if it has several */
+    size_t bound_count;
 } WireRun;
 
 void wire_run_write(Buffer *buffer, const WireRun *run);
 MUST_USE Status wire_run_read(Call *call, Slice json, WireRun *ret_run);
+
+/* AskStep: the answer to a gateway that takes a step of several slots up, which another one may have begun.
+ * The question has the form of the slot's WireRun. */
+typedef struct WireBinding {
+    bool is_known; /* the slot runs, or has been run; false: it has not, and no earlier holder can begin it */
+    int64_t attempt;       /* under which it was begun, as are the other slots */
+    const WirePeer *slots; /* all slots of the step, as they were bound */
+    size_t slot_count;
+} WireBinding;
+
+void wire_binding_write(Buffer *buffer, const WireBinding *binding);
+MUST_USE Status wire_binding_read(Call *call, Slice json, WireBinding *ret_binding);
 
 /* TensorFlow's CleanupAll: drops the resources in some containers, of one session or of all of the
  * tenant's. */

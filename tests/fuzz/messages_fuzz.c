@@ -25,6 +25,17 @@ rewrite_run(Call *call, Slice json, Buffer *written)
 }
 
 static bool
+rewrite_binding(Call *call, Slice json, Buffer *written)
+{
+    WireBinding binding;
+    bool is_read = wire_binding_read(call, json, &binding) == STATUS_OK;
+    if (is_read) {
+        wire_binding_write(written, &binding);
+    }
+    return is_read;
+}
+
+static bool
 rewrite_status(Call *call, Slice json, Buffer *written)
 {
     WireStatus status;
@@ -149,8 +160,8 @@ check_key(Slice text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const Rewrite rewrites[] = {rewrite_run, rewrite_status, rewrite_stats, rewrite_rest,
-        rewrite_reset, rewrite_reset_answer, rewrite_trace, rewrite_worker, rewrite_assignment};
+    static const Rewrite rewrites[] = {rewrite_run, rewrite_binding, rewrite_status, rewrite_stats,
+        rewrite_rest, rewrite_reset, rewrite_reset_answer, rewrite_trace, rewrite_worker, rewrite_assignment};
     for (size_t index = 0; index < COUNT_OF(rewrites); index++) {
         check_document(rewrites[index], slice_of(data, size));
     }

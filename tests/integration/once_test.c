@@ -33,26 +33,63 @@ static const char *const gateway_arguments[] = {"--queue-lease", "1s", NULL};
 /* Steps that wait at the gate must keep no slot of the pool from others. */
 static const char *const worker_arguments[] = {"--slots", "64", NULL};
 
+/* Two counters on two workers, which exchange tensors in every step: "next" is told when both have counted,
+ * and "late" when the gate has been opened, too. */
+static const char counters[] = "count = VariableV2() dtype=float32 shape=<> @/job:worker/task:0\n"
+                               "other = VariableV2() dtype=float32 shape=<> @/job:worker/task:1\n"
+                               "zero = Const() dtype=float32 value=float32(0)\n"
+                               "one = Const() dtype=float32 value=float32(1)\n"
+                               "init_count = Assign(count, zero) T=float32 @/job:worker/task:0\n"
+                               "init_other = Assign(other, zero) T=float32 @/job:worker/task:1\n"
+                               "add = AssignAdd(count, one) T=float32 @/job:worker/task:0\n"
+                               "sent = Identity(add) T=float32 @/job:worker/task:0\n"
+                               "step = Sub(sent, sent) T=float32 @/job:worker/task:1\n"
+                               "raise = Add(step, one) T=float32 @/job:worker/task:1\n"
+                               "add_other = AssignAdd(other, raise) T=float32 @/job:worker/task:1\n"
+                               "back = Identity(add_other) T=float32 @/job:worker/task:1\n"
+                               "next = Add(sent, back) T=float32 @/job:worker/task:0\n"
+                               "gate = FIFOQueueV2() component_types=[float32] @/job:worker/task:1\n"
+                               "pass = QueueDequeueV2(gate, ^back) component_types=[float32] "
+                               "@/job:worker/task:1\n"
+                               "late = Add(next, pass) T=float32 @/job:worker/task:0\n"
+                               "open = QueueEnqueueV2(gate, one) Tcomponents=[float32] @/job:worker/task:1\n"
+                               "read = Identity(count) T=float32 @/job:worker/task:0\n"
+                               "read_other = Identity(other) T=float32 @/job:worker/task:1\n";
+
 static void
-begin_counting(Cluster *cluster)
+start_cluster(Cluster *cluster, int worker_count)
 {
     *cluster = (Cluster){0};
-    assert_true(cluster_start(cluster, &(ClusterOptions){.worker_count = 1,
+    assert_true(cluster_start(cluster, &(ClusterOptions){.worker_count = worker_count,
                                            .gateway_arguments = gateway_arguments,
                                            .worker_arguments = worker_arguments}));
     cluster_session(cluster, "{}");
+}
+
+static void
+begin_counting(Cluster *cluster)
+{
+    start_cluster(cluster, 1);
     cluster_graph(cluster, counter);
     cluster_expect_step(cluster, "{\"targets\":[\"init\"]}", 200, NULL);
 }
 
 static void
-queue_add(Cluster *cluster)
+begin_counting_on_two(Cluster *cluster)
+{
+    start_cluster(cluster, 2);
+    cluster_graph_literal(cluster, counters);
+    cluster_expect_step(cluster, "{\"targets\":[\"init_count\",\"init_other\"]}", 200, NULL);
+}
+
+static void
+queue_step(Cluster *cluster, const char *step)
 {
     static const char *const later[] = {"Prefer: respond-async", NULL};
     char path[PATH_SIZE];
     AUTO_REST accepted = {0};
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
-    cluster_send_with(cluster, "POST", path, later, add_step, &accepted);
+    cluster_send_with(cluster, "POST", path, later, step, &accepted);
     cluster_expect(&accepted, 202, NULL);
 }
 
@@ -69,7 +106,50 @@ runs_something(Cluster *cluster)
         cluster->database, "select count(*) > 0 from sluice.steps where is_async and state = 'running'", "t");
 }
 
-/* The worker is held up, so that steps of the gateway are on their way to it when it is killed. */
+static bool
+shows(Cluster *cluster, const char *node, int count)
+{
+    char step[64];
+    char wanted[40];
+    AUTO_REST response = {0};
+    (void)snprintf(step, sizeof step, "{\"fetches\":[\"%s\"]}", node);
+    (void)snprintf(wanted, sizeof wanted, "\"data\":[%d]", count);
+    cluster_step(cluster, step, &response);
+    return response.status == 200 && strstr(rest_text(&response), wanted) != NULL;
+}
+
+static bool
+has_counted(Cluster *cluster, int count)
+{
+    return shows(cluster, "read", count);
+}
+
+/* Queues steps that count, and kills gateways while steps are on their way to workers that are held up. */
+static void
+count_under_kills(Cluster *cluster)
+{
+    for (int turn = 0; turn < KILLS; turn++) {
+        for (int index = 0; index < STEPS_A_KILL; index++) {
+            if (index == STEPS_A_KILL / 2) {
+                cluster_signal_workers(cluster, SIGSTOP);
+            }
+            queue_step(cluster, add_step);
+        }
+        AWAIT(runs_something(cluster));
+        pause_ms(200); /* for the step to be sent */
+        (void)process_stop(&cluster->gateway, SIGKILL);
+        cluster_signal_workers(cluster, SIGCONT);
+        assert_true(cluster_restart_gateway(cluster));
+    }
+    AWAIT(has_ended(cluster));
+    assert_string_equal(
+        database_ask(cluster->database, "select count(*) > 0 from sluice.steps where attempts > 1"), "t");
+    assert_string_equal(database_ask(cluster->database,
+                            "select string_agg(distinct state || coalesce(error_message, ''), ' ') from "
+                            "sluice.steps where is_async"),
+        "succeeded");
+}
+
 static void
 steps_that_change_variables_are_run_once_though_their_gateways_are_killed(void **state)
 {
@@ -77,27 +157,8 @@ steps_that_change_variables_are_run_once_though_their_gateways_are_killed(void *
     char wanted[16];
     (void)state;
     begin_counting(&cluster);
-    for (int turn = 0; turn < KILLS; turn++) {
-        for (int index = 0; index < STEPS_A_KILL; index++) {
-            if (index == STEPS_A_KILL / 2) {
-                cluster_signal_workers(&cluster, SIGSTOP);
-            }
-            queue_add(&cluster);
-        }
-        AWAIT(runs_something(&cluster));
-        pause_ms(200); /* for the step to be sent */
-        (void)process_stop(&cluster.gateway, SIGKILL);
-        cluster_signal_workers(&cluster, SIGCONT);
-        assert_true(cluster_restart_gateway(&cluster));
-    }
-    AWAIT(has_ended(&cluster));
-    assert_string_equal(
-        database_ask(cluster.database, "select count(*) > 0 from sluice.steps where attempts > 1"), "t");
+    count_under_kills(&cluster);
     (void)snprintf(wanted, sizeof wanted, "%d", KILLS * STEPS_A_KILL);
-    assert_string_equal(database_ask(cluster.database,
-                            "select string_agg(distinct state || coalesce(error_message, ''), ' ') from "
-                            "sluice.steps where is_async"),
-        "succeeded");
     cluster_expect_step(&cluster, "{\"fetches\":[\"read\"]}", 200, wanted);
     assert_string_equal(
         database_ask(cluster.database, "select count(distinct sha256) from sluice.step_outputs"), wanted);
@@ -111,7 +172,7 @@ a_step_whose_worker_was_lost_says_that_it_may_have_been_run(void **state)
     (void)state;
     begin_counting(&cluster);
     cluster_signal_workers(&cluster, SIGSTOP);
-    queue_add(&cluster);
+    queue_step(&cluster, add_step);
     AWAIT(runs_something(&cluster));
     pause_ms(200);
     (void)process_stop(&cluster.workers[0], SIGKILL);
@@ -121,6 +182,102 @@ a_step_whose_worker_was_lost_says_that_it_may_have_been_run(void **state)
         cluster.database, "select state || ': ' || error_message from sluice.steps where is_async");
     assert_int_equal(strncmp(told, "failed: ", 8), 0);
     assert_non_null(strstr(told, "lost with"));
+    cluster_stop(&cluster);
+}
+
+static const char *
+ends_of_queued(Cluster *cluster)
+{
+    return database_ask(cluster->database,
+        "select string_agg(distinct state || ': ' || coalesce(error_message, ''), ' ') from sluice.steps "
+        "where is_async");
+}
+
+static void
+steps_that_change_variables_of_two_workers_are_run_once_though_their_gateways_are_killed(void **state)
+{
+    Cluster cluster;
+    (void)state;
+    begin_counting_on_two(&cluster);
+    count_under_kills(&cluster);
+    assert_true(shows(&cluster, "read", KILLS * STEPS_A_KILL));
+    assert_true(shows(&cluster, "read_other", KILLS * STEPS_A_KILL));
+    cluster_stop(&cluster);
+}
+
+static void
+runs_on_two_workers_go_on_while_their_gateway_is_gone(void **state)
+{
+    Cluster cluster;
+    (void)state;
+    begin_counting_on_two(&cluster);
+    for (int index = 0; index < KEYED_STEPS; index++) {
+        queue_step(&cluster, gated_step);
+    }
+    AWAIT(shows(&cluster, "read_other", KEYED_STEPS));
+    (void)process_stop(&cluster.gateway, SIGKILL);
+    assert_true(cluster_restart_gateway(&cluster));
+    for (int index = 0; index < KEYED_STEPS; index++) {
+        cluster_expect_step(&cluster, "{\"targets\":[\"open\"]}", 200, NULL);
+    }
+    AWAIT(has_ended(&cluster));
+    assert_string_equal(ends_of_queued(&cluster), "succeeded: ");
+    assert_true(shows(&cluster, "read", KEYED_STEPS));
+    assert_true(shows(&cluster, "read_other", KEYED_STEPS));
+    cluster_stop(&cluster);
+}
+
+/* Returns the index of the worker that has the second counter. */
+static int
+second_worker(Cluster *cluster)
+{
+    return strcmp(database_ask(cluster->database, "select name from sluice.workers where task = 1"), "w1") ==
+           0;
+}
+
+/* Begins a step of a new plan: its first worker has its part and counts; the second, held up, has not said
+ * yet that it does not know its part when the gateway dies. */
+static int
+begin_on_first_of_two(Cluster *cluster)
+{
+    begin_counting_on_two(cluster);
+    assert_true(has_counted(cluster, 0)); /* so that its plan needs no part of the second */
+    int second = second_worker(cluster);
+    (void)kill(cluster->workers[second].pid, SIGSTOP);
+    queue_step(cluster, add_step);
+    AWAIT(has_counted(cluster, 1));
+    (void)process_stop(&cluster->gateway, SIGKILL);
+    return second;
+}
+
+static void
+a_step_that_was_begun_on_one_of_two_workers_is_completed(void **state)
+{
+    Cluster cluster;
+    (void)state;
+    int second = begin_on_first_of_two(&cluster);
+    (void)kill(cluster.workers[second].pid, SIGCONT);
+    assert_true(cluster_restart_gateway(&cluster));
+    AWAIT(has_ended(&cluster));
+    assert_string_equal(ends_of_queued(&cluster), "succeeded: ");
+    assert_true(has_counted(&cluster, 1));
+    assert_true(shows(&cluster, "read_other", 1));
+    cluster_stop(&cluster);
+}
+
+static void
+a_step_of_two_workers_that_lost_one_says_that_a_part_of_it_was_run(void **state)
+{
+    Cluster cluster;
+    (void)state;
+    int second = begin_on_first_of_two(&cluster);
+    (void)process_stop(&cluster.workers[second], SIGKILL);
+    assert_true(cluster_restart_both(&cluster, second));
+    AWAIT(has_ended(&cluster));
+    const char *told = ends_of_queued(&cluster);
+    assert_int_equal(strncmp(told, "failed: ", 8), 0);
+    assert_non_null(strstr(told, "lost"));
+    assert_true(has_counted(&cluster, 1));
     cluster_stop(&cluster);
 }
 
@@ -159,16 +316,6 @@ run_client(void *context)
     return NULL;
 }
 
-static bool
-has_counted(Cluster *cluster, int count)
-{
-    char wanted[40];
-    AUTO_REST response = {0};
-    (void)snprintf(wanted, sizeof wanted, "\"data\":[%d]", count);
-    cluster_step(cluster, "{\"fetches\":[\"read\"]}", &response);
-    return response.status == 200 && strstr(rest_text(&response), wanted) != NULL;
-}
-
 /* Sends the steps through a gateway that is killed when all have counted and none has passed the gate; then
  * they may be sent to the cluster's own. */
 static void
@@ -192,15 +339,12 @@ send_through_doomed_gateway(Cluster *cluster, KeyedStep *steps, int count)
 }
 
 static void
-keyed_steps_whose_gateway_was_killed_have_one_effect_through_another(void **state)
+send_keyed_through_two_gateways(Cluster *cluster)
 {
-    Cluster cluster;
     KeyedStep steps[KEYED_STEPS];
-    (void)state;
-    begin_counting(&cluster);
-    send_through_doomed_gateway(&cluster, steps, KEYED_STEPS);
+    send_through_doomed_gateway(cluster, steps, KEYED_STEPS);
     for (int index = 0; index < KEYED_STEPS; index++) {
-        cluster_expect_step(&cluster, "{\"targets\":[\"open\"]}", 200, NULL);
+        cluster_expect_step(cluster, "{\"targets\":[\"open\"]}", 200, NULL);
     }
     for (int index = 0; index < KEYED_STEPS; index++) {
         AWAIT(send_keyed(&steps[index]) == 200);
@@ -208,7 +352,27 @@ keyed_steps_whose_gateway_was_killed_have_one_effect_through_another(void **stat
             assert_string_not_equal(steps[before].answer, steps[index].answer);
         }
     }
-    assert_true(has_counted(&cluster, KEYED_STEPS));
+    assert_true(has_counted(cluster, KEYED_STEPS));
+}
+
+static void
+keyed_steps_whose_gateway_was_killed_have_one_effect_through_another(void **state)
+{
+    Cluster cluster;
+    (void)state;
+    begin_counting(&cluster);
+    send_keyed_through_two_gateways(&cluster);
+    cluster_stop(&cluster);
+}
+
+static void
+keyed_steps_of_two_workers_have_one_effect_through_another_gateway(void **state)
+{
+    Cluster cluster;
+    (void)state;
+    begin_counting_on_two(&cluster);
+    send_keyed_through_two_gateways(&cluster);
+    assert_true(shows(&cluster, "read_other", KEYED_STEPS));
     cluster_stop(&cluster);
 }
 
@@ -260,7 +424,13 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_that_change_variables_are_run_once_though_their_gateways_are_killed),
         cmocka_unit_test(a_step_whose_worker_was_lost_says_that_it_may_have_been_run),
+        cmocka_unit_test(
+            steps_that_change_variables_of_two_workers_are_run_once_though_their_gateways_are_killed),
+        cmocka_unit_test(runs_on_two_workers_go_on_while_their_gateway_is_gone),
+        cmocka_unit_test(a_step_that_was_begun_on_one_of_two_workers_is_completed),
+        cmocka_unit_test(a_step_of_two_workers_that_lost_one_says_that_a_part_of_it_was_run),
         cmocka_unit_test(keyed_steps_whose_gateway_was_killed_have_one_effect_through_another),
+        cmocka_unit_test(keyed_steps_of_two_workers_have_one_effect_through_another_gateway),
         cmocka_unit_test(a_keyed_step_whose_gateway_and_worker_were_lost_says_that_it_may_have_been_run),
         cmocka_unit_test(a_keyed_step_that_was_broken_off_says_so_before_it_is_run_again),
     };

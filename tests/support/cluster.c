@@ -154,6 +154,14 @@ cluster_restart_worker(Cluster *cluster, int index)
     return start_worker(cluster, index, address) && await_ready(cluster);
 }
 
+bool
+cluster_restart_both(Cluster *cluster, int index)
+{
+    char address[ADDRESS_TEXT_SIZE];
+    (void)snprintf(address, sizeof address, "%s", cluster->workers[index].address);
+    return start_worker(cluster, index, address) && cluster_restart_gateway(cluster);
+}
+
 int
 cluster_setup(void **state)
 {

@@ -41,6 +41,7 @@ void cluster_signal_workers(const Cluster *cluster, int number);
 /* Restart the gateway, or a worker, on the same address. */
 bool cluster_restart_gateway(Cluster *cluster);
 bool cluster_restart_worker(Cluster *cluster, int index);
+bool cluster_restart_both(Cluster *cluster, int index); /* the gateway, and a worker that was lost with it */
 
 /* cmocka's setup and teardown with two workers and --auth=off; *state is a Cluster. */
 int cluster_setup(void **state);

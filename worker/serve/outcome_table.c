@@ -2,21 +2,25 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/base/list.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-enum { KEY_SIZE = 160 };
+typedef enum OutcomeState { RUNNING, ENDED, CLOSED } OutcomeState;
 
 typedef struct Outcome {
-    ListLink link; /* in OutcomeTable.ended, when it has ended */
-    char key[KEY_SIZE];
-    bool has_ended;
-    uint64_t ended_ns;
-    size_t size; /* bytes of outputs */
+    ListLink link; /* in OutcomeTable.ended, unless it runs */
+    OutcomeKey key;
+    OutcomeState state;
+    int64_t holder;    /* CLOSED to those before this one; 0: nobody has asked */
+    uint64_t ended_ns; /* or closed */
+    size_t size;       /* bytes of outputs and binding; 0 while it runs */
     RunEnd end;
+    char *binding; /* text; NULL: none */
+    size_t binding_size;
 } Outcome;
 
 struct OutcomeTable {
@@ -38,12 +42,12 @@ run_outputs_free(RunOutput *outputs)
     }
 }
 
-/* Makes the key of a tenant's step; empty when it is too long, and then nothing is remembered of it. */
-static Slice
-write_key(Slice tenant, Slice step, char ret_key[KEY_SIZE])
+bool
+outcome_key(Slice tenant, Slice step, int64_t slot, OutcomeKey *ret_key)
 {
-    int size = snprintf(ret_key, KEY_SIZE, "%.*s/%.*s", SLICE_PRINT(tenant), SLICE_PRINT(step));
-    return size > 0 && size < KEY_SIZE ? slice_of(ret_key, (size_t)size) : (Slice){0};
+    int size = snprintf(ret_key->text, sizeof ret_key->text, "%.*s/%.*s/%lld", SLICE_PRINT(tenant),
+        SLICE_PRINT(step), (long long)slot);
+    return size > 0 && size < (int)sizeof ret_key->text;
 }
 
 OutcomeTable *
@@ -66,6 +70,7 @@ static void
 free_outcome(Outcome *outcome)
 {
     run_outputs_free(outcome->end.outputs);
+    memory_free(outcome->binding);
     memory_free(outcome);
 }
 
@@ -90,7 +95,7 @@ static void
 forget_outcome(OutcomeTable *table, Outcome *outcome)
 {
     list_remove(&outcome->link);
-    (void)map_remove(table->outcomes, slice_from_string(outcome->key));
+    (void)map_remove(table->outcomes, slice_from_string(outcome->key.text));
     table->size -= outcome->size;
     table->forgotten_ns = outcome->ended_ns > table->forgotten_ns ? outcome->ended_ns : table->forgotten_ns;
     free_outcome(outcome);
@@ -133,12 +138,81 @@ copy_outputs(const RunOutput *outputs, RunOutput **ret_copy)
     return true;
 }
 
+static Outcome *
+find_outcome(const OutcomeTable *table, const OutcomeKey *key)
+{
+    return map_get(table->outcomes, slice_from_string(key->text));
+}
+
+/* Adds an outcome that runs; NULL without memory. The lock is held. */
+static Outcome *
+add_outcome(OutcomeTable *table, const OutcomeKey *key)
+{
+    Outcome *outcome = memory_new(1, sizeof *outcome);
+    if (outcome == NULL || !map_put(table->outcomes, slice_from_string(key->text), outcome)) {
+        memory_free(outcome);
+        return NULL;
+    }
+    list_init(&outcome->link);
+    outcome->key = *key;
+    forget_oldest(table);
+    return outcome;
+}
+
+/* Copies the binding of a claim; false without memory. */
+static bool
+keep_binding(Outcome *outcome, Slice binding)
+{
+    outcome->binding = binding.size == 0 ? NULL : memory_new(binding.size, 1);
+    if (outcome->binding != NULL) {
+        memcpy(outcome->binding, binding.data, binding.size);
+        outcome->binding_size = binding.size;
+    }
+    return outcome->binding != NULL || binding.size == 0;
+}
+
+static bool
+may_be_forgotten(const OutcomeTable *table, uint64_t began_ns)
+{
+    return began_ns != 0 && table->forgotten_ns >= began_ns;
+}
+
+/* Lets the slot be run for the first time. The lock is held. */
 static OutcomeAnswer
-tell_outcome(const Outcome *outcome, RunEnd *ret_end)
+claim_fresh(OutcomeTable *table, const OutcomeClaim *claim)
+{
+    if (may_be_forgotten(table, claim->began_ns)) {
+        return OUTCOME_FORGOTTEN;
+    }
+    Outcome *outcome = add_outcome(table, &claim->key);
+    if (outcome != NULL && !keep_binding(outcome, claim->binding)) {
+        (void)map_remove(table->outcomes, slice_from_string(claim->key.text));
+        free_outcome(TAKE(outcome));
+    }
+    return outcome == NULL ? OUTCOME_NO_MEMORY : OUTCOME_FRESH;
+}
+
+/* Lets a slot be run that somebody has asked for. The lock is held. */
+static OutcomeAnswer
+claim_closed(Outcome *outcome, const OutcomeClaim *claim)
+{
+    if (claim->holder < outcome->holder) {
+        return OUTCOME_CLOSED;
+    }
+    if (!keep_binding(outcome, claim->binding)) {
+        return OUTCOME_NO_MEMORY;
+    }
+    outcome->state = RUNNING;
+    list_remove(&outcome->link);
+    return OUTCOME_FRESH;
+}
+
+static OutcomeAnswer
+tell_outcome(Outcome *outcome, const OutcomeClaim *claim, RunEnd *ret_end)
 {
     RunEnd end = outcome->end;
-    if (!outcome->has_ended) {
-        return OUTCOME_RUNNING;
+    if (outcome->state != ENDED) {
+        return outcome->state == CLOSED ? claim_closed(outcome, claim) : OUTCOME_RUNNING;
     }
     if (!copy_outputs(outcome->end.outputs, &end.outputs)) {
         return OUTCOME_NO_MEMORY;
@@ -147,35 +221,58 @@ tell_outcome(const Outcome *outcome, RunEnd *ret_end)
     return OUTCOME_ENDED;
 }
 
-/* The lock is held. */
-static OutcomeAnswer
-claim_fresh(OutcomeTable *table, Slice key, uint64_t began_ns)
+OutcomeAnswer
+outcome_table_claim(OutcomeTable *table, const OutcomeClaim *claim, RunEnd *ret_end)
 {
-    if (began_ns != 0 && table->forgotten_ns >= began_ns) {
+    mutex_lock(&table->lock);
+    Outcome *known = find_outcome(table, &claim->key);
+    OutcomeAnswer answer = known == NULL ? claim_fresh(table, claim) : tell_outcome(known, claim, ret_end);
+    mutex_unlock(&table->lock);
+    return answer;
+}
+
+/* Puts an outcome that runs no more behind those that may be forgotten. The lock is held. */
+static void
+note_end(OutcomeTable *table, Outcome *outcome, OutcomeState state, uint64_t now_ns)
+{
+    outcome->state = state;
+    outcome->ended_ns = now_ns;
+    list_append(&table->ended, &outcome->link);
+    forget_oldest(table);
+}
+
+/* Closes a slot that nobody has begun to holders before the claim's. The lock is held. */
+static OutcomeAnswer
+close_slot(OutcomeTable *table, Outcome *known, const OutcomeClaim *claim, uint64_t now_ns)
+{
+    if (known != NULL) {
+        known->holder = claim->holder > known->holder ? claim->holder : known->holder;
+        return OUTCOME_FRESH;
+    }
+    if (may_be_forgotten(table, claim->began_ns)) {
         return OUTCOME_FORGOTTEN;
     }
-    Outcome *outcome = memory_new(1, sizeof *outcome);
-    if (outcome == NULL || !map_put(table->outcomes, key, outcome)) {
-        memory_free(outcome);
+    Outcome *outcome = add_outcome(table, &claim->key);
+    if (outcome == NULL) {
         return OUTCOME_NO_MEMORY;
     }
-    list_init(&outcome->link);
-    (void)snprintf(outcome->key, sizeof outcome->key, "%.*s", SLICE_PRINT(key));
-    forget_oldest(table);
+    outcome->holder = claim->holder;
+    note_end(table, outcome, CLOSED, now_ns);
     return OUTCOME_FRESH;
 }
 
 OutcomeAnswer
-outcome_table_claim(OutcomeTable *table, Slice tenant, Slice step, uint64_t began_ns, RunEnd *ret_end)
+outcome_table_ask(OutcomeTable *table, const OutcomeClaim *claim, uint64_t now_ns, Buffer *binding)
 {
-    char text[KEY_SIZE];
-    Slice key = write_key(tenant, step, text);
-    if (key.size == 0) {
-        return OUTCOME_FORGOTTEN;
-    }
     mutex_lock(&table->lock);
-    const Outcome *known = map_get(table->outcomes, key);
-    OutcomeAnswer answer = known == NULL ? claim_fresh(table, key, began_ns) : tell_outcome(known, ret_end);
+    Outcome *known = find_outcome(table, &claim->key);
+    OutcomeAnswer answer = OUTCOME_FRESH;
+    if (known == NULL || known->state == CLOSED) {
+        answer = close_slot(table, known, claim, now_ns);
+    } else {
+        buffer_append_slice(binding, slice_of(known->binding, known->binding_size));
+        answer = known->state == RUNNING ? OUTCOME_RUNNING : OUTCOME_ENDED;
+    }
     mutex_unlock(&table->lock);
     return answer;
 }
@@ -191,35 +288,37 @@ measure_outputs(const RunOutput *outputs)
 }
 
 void
-outcome_table_end(OutcomeTable *table, Slice tenant, Slice step, uint64_t now_ns, const RunEnd *end)
+outcome_table_end(OutcomeTable *table, const OutcomeKey *key, uint64_t now_ns, const RunEnd *end)
 {
-    char text[KEY_SIZE];
     size_t size = measure_outputs(end->outputs);
     RunOutput *dropped = size > OUTCOME_SIZE_MAX ? end->outputs : NULL;
     mutex_lock(&table->lock);
-    Outcome *outcome = map_get(table->outcomes, write_key(tenant, step, text));
-    assert(outcome != NULL && !outcome->has_ended);
+    Outcome *outcome = find_outcome(table, key);
+    assert(outcome != NULL && outcome->state == RUNNING);
     outcome->end = *end;
     outcome->end.stats.trace = (Slice){0};
     outcome->end.outputs = dropped == NULL ? end->outputs : NULL;
     outcome->end.lacks_outputs = dropped != NULL;
-    outcome->size = dropped == NULL ? size : 0;
-    outcome->ended_ns = now_ns;
-    outcome->has_ended = true;
+    outcome->size = (dropped == NULL ? size : 0) + outcome->binding_size;
     table->size += outcome->size;
-    list_append(&table->ended, &outcome->link);
-    forget_oldest(table);
+    note_end(table, outcome, ENDED, now_ns);
     mutex_unlock(&table->lock);
     run_outputs_free(dropped);
 }
 
 void
-outcome_table_withdraw(OutcomeTable *table, Slice tenant, Slice step)
+outcome_table_withdraw(OutcomeTable *table, const OutcomeKey *key)
 {
-    char text[KEY_SIZE];
     mutex_lock(&table->lock);
-    Outcome *outcome = map_remove(table->outcomes, write_key(tenant, step, text));
-    assert(outcome != NULL && !outcome->has_ended);
+    Outcome *outcome = find_outcome(table, key);
+    assert(outcome != NULL && outcome->state == RUNNING);
+    if (outcome->holder > 0) {
+        memory_free(TAKE(outcome->binding));
+        outcome->binding_size = 0;
+        note_end(table, outcome, CLOSED, outcome->ended_ns);
+    } else {
+        (void)map_remove(table->outcomes, slice_from_string(key->text));
+        free_outcome(outcome);
+    }
     mutex_unlock(&table->lock);
-    free_outcome(outcome);
 }

@@ -9,7 +9,7 @@
  *
  * A run that finds too little memory, because other runs hold it, waits for a moment and tries again.
  *
- * A run that is to be made once claims its step first (outcome_table.h). It goes on when its gateway is gone,
+ * A run that is to be made once claims its slot first (outcome_table.h). It goes on when its gateway is gone,
  * and whoever sends the step again waits for its end and gets that.
  *
  * Failures: an unknown partition is answered with one STATUS frame as soon as the header is in. A stream
@@ -30,8 +30,8 @@
 #include "worker/runtime/run/run.h"
 #include "worker/serve/method.h"
 #include "worker/serve/metrics.h"
+#include "worker/serve/run_claim.h"
 #include "worker/serve/run_trace.h"
-#include "worker/serve/state_table.h"
 #include "worker/serve/step_table.h"
 #include "worker/serve/worker.h"
 
@@ -63,21 +63,6 @@ run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_en
             (long long)claim.slot);
     }
     return STATUS_OK;
-}
-
-/* Finds the container of the session; leaves *ret_state alone when the session keeps nothing here. */
-static Status
-run_find_state(WorkerRequest *request, const WireRun *header, ResourceContainer **ret_state)
-{
-    StatePlace place = {
-        .tenant = request->tenant,
-        .session = header->session,
-        .place = header->state_place,
-        .epoch = header->state_epoch,
-    };
-    return place.epoch == 0 ? STATUS_OK
-                            : state_table_obtain(&request->call, request->worker->states, &place,
-                                  loop_now_ns(request->loop->loop), ret_state);
 }
 
 static void
@@ -146,7 +131,6 @@ enum {
     ROOM_WAIT_MS = 1000,     /* time to wait for memory that other runs hold */
     ROOM_POLL_MS = 5,
     OUTCOME_POLL_MS = 20,
-    STEP_TEXT_SIZE = 64,
 };
 
 typedef struct GraphRun {
@@ -159,10 +143,9 @@ typedef struct GraphRun {
     Run *run;
     WireRun header;
     Tensor *args;
-    int64_t arg_count;         /* feeds that have arrived */
-    bool is_claimed;           /* the step's outcome is remembered */
-    char step[STEP_TEXT_SIZE]; /* id of the step; of a claimed run, as the two that follow */
-    char tenant[UUID_TEXT_SIZE];
+    int64_t arg_count;      /* feeds that have arrived */
+    bool is_claimed;        /* its outcome is remembered */
+    OutcomeKey key;         /* of a claimed run */
     bool is_told_to_rest;   /* the gateway takes the run for one that rests */
     uint64_t room_until_ns; /* time to stop waiting for memory; 0: has not waited */
     Timer deadline;
@@ -185,8 +168,7 @@ graph_run_free(GraphRun *graph_run)
 {
     timer_clear(graph_run->loop, &graph_run->deadline);
     if (graph_run->is_claimed) {
-        outcome_table_withdraw(graph_run->worker->outcomes, slice_from_string(graph_run->tenant),
-            slice_from_string(graph_run->step));
+        outcome_table_withdraw(graph_run->worker->outcomes, &graph_run->key);
     }
     run_outputs_free(graph_run->outputs);
     for (int64_t index = 0; graph_run->args != NULL && index < graph_run->header.feed_count; index++) {
@@ -283,8 +265,7 @@ static void
 keep_outcome(GraphRun *graph_run, RunOutput *outputs)
 {
     RunEnd end = {.failure = graph_run->failure, .stats = graph_run->stats, .outputs = outputs};
-    outcome_table_end(graph_run->worker->outcomes, slice_from_string(graph_run->tenant),
-        slice_from_string(graph_run->step), clock_monotonic_ns(), &end);
+    outcome_table_end(graph_run->worker->outcomes, &graph_run->key, clock_monotonic_ns(), &end);
     graph_run->is_claimed = false;
 }
 
@@ -555,54 +536,42 @@ wait_for_outcome(GraphRun *graph_run)
     return STATUS_OK;
 }
 
-static Status
-fail_forgotten(Call *call)
-{
-    return call_fail(call, STATUS_FAILED_PRECONDITION,
-        "the step may have been run before: its worker has forgotten the outcomes of that time");
-}
-
-/* Claims the step; *ret_goes_on: nobody has run it, so it is run now. Else it is answered, perhaps later. */
+/* Claims the slot; *ret_goes_on: nobody has run it, so it is run now. Else it is answered, perhaps later. */
 static Status
 claim_run(WorkerRequest *request, GraphRun *graph_run, bool *ret_goes_on)
 {
     RunEnd end;
-    uint64_t age_ns = (uint64_t)graph_run->header.once_age_ms * CLOCK_NS_PER_MS;
-    uint64_t now_ns = clock_monotonic_ns();
-    uint64_t began_ns = age_ns == 0 ? 0 : age_ns < now_ns ? now_ns - age_ns : 1;
+    OutcomeClaim claim;
     *ret_goes_on = false;
-    if (began_ns != 0 && container_lost_since(graph_run->state, began_ns)) {
-        return call_fail(&request->call, STATUS_FAILED_PRECONDITION, "the step may have been run before");
-    }
-    Slice tenant = slice_from_string(graph_run->tenant);
-    Slice step = slice_from_string(graph_run->step);
-    switch (outcome_table_claim(request->worker->outcomes, tenant, step, began_ns, &end)) {
-    case OUTCOME_FRESH:
-        graph_run->is_claimed = true;
-        *ret_goes_on = true;
-        return STATUS_OK;
-    case OUTCOME_RUNNING:
+    TRY(run_claim_describe(request, &graph_run->header, graph_run->state, &claim));
+    OutcomeAnswer answer = outcome_table_claim(request->worker->outcomes, &claim, &end);
+    if (answer == OUTCOME_RUNNING) {
         return wait_for_outcome(graph_run);
-    case OUTCOME_ENDED:
+    }
+    if (answer == OUTCOME_ENDED) {
         repeat_end(request, &end);
         return STATUS_OK;
-    case OUTCOME_FORGOTTEN:
-        return fail_forgotten(&request->call);
-    case OUTCOME_NO_MEMORY:
-    default:
-        return call_fail_memory(&request->call, "the outcome of a step");
     }
+    TRY(answer == OUTCOME_FRESH ? STATUS_OK : run_claim_refuse(&request->call, answer));
+    graph_run->key = claim.key;
+    graph_run->is_claimed = true;
+    *ret_goes_on = true;
+    return STATUS_OK;
 }
 
-/* Goes on with a run that may be made: not before a claimed one has its claim. */
+/* Goes on with a run that may be made: not before one that is to be made once has its claim. */
 static Status
 claim_and_start(WorkerRequest *request, GraphRun *graph_run)
 {
     bool goes_on = true;
-    if (graph_run->step[0] != '\0') {
+    if (graph_run->header.is_once) {
         TRY(claim_run(request, graph_run, &goes_on));
     }
-    return goes_on ? start_run(graph_run) : STATUS_OK;
+    if (!goes_on) {
+        return STATUS_OK;
+    }
+    TRY(run_enter_step(request, &graph_run->header, &graph_run->entry));
+    return start_run(graph_run);
 }
 
 static void
@@ -615,27 +584,10 @@ claim_again(Timer *timer)
     }
 }
 
-/* Notes whose outcome is to be remembered; only steps of one slot that keeps variables have one. */
-static Status
-note_step(WorkerRequest *request, GraphRun *graph_run)
-{
-    if (!graph_run->header.is_once || graph_run->state == NULL || graph_run->entry != NULL) {
-        return STATUS_OK;
-    }
-    int step = snprintf(graph_run->step, sizeof graph_run->step, "%.*s", SLICE_PRINT(request->parameters[0]));
-    int tenant = snprintf(graph_run->tenant, sizeof graph_run->tenant, "%.*s", SLICE_PRINT(request->tenant));
-    return step > 0 && step < (int)sizeof graph_run->step && tenant < (int)sizeof graph_run->tenant
-               ? STATUS_OK
-               : call_fail(
-                     &request->call, STATUS_INVALID_ARGUMENT, "a step to be run once has no id like this");
-}
-
 static Status
 launch_run(WorkerRequest *request, GraphRun *graph_run)
 {
-    TRY(run_find_state(request, &graph_run->header, &graph_run->state));
-    TRY(run_enter_step(request, &graph_run->header, &graph_run->entry));
-    TRY(note_step(request, graph_run));
+    TRY(run_claim_find_state(request, &graph_run->header, &graph_run->state));
     return claim_and_start(request, graph_run);
 }
 

@@ -43,6 +43,11 @@ a_run_comes_back_as_it_was_written(void **state)
         .has_trace = true,
         .peers = written_peers,
         .peer_count = COUNT_OF(written_peers),
+        .is_once = true,
+        .once_age_ms = 12,
+        .holder = 5,
+        .bound = written_peers + 1,
+        .bound_count = 1,
     };
     AUTO_BUFFER json = {0};
     WireRun read;
@@ -66,6 +71,36 @@ a_run_comes_back_as_it_was_written(void **state)
     assert_int_equal(read.peers[0].sender_count, 3);
     assert_int_equal(read.peers[1].slot, 255);
     assert_slice(read.peers[1].address, "[::1]:1");
+    assert_true(read.is_once);
+    assert_int_equal(read.once_age_ms, 12);
+    assert_int_equal(read.holder, 5);
+    assert_int_equal(read.bound_count, 1);
+    assert_slice(read.bound[0].push_token, "dd");
+}
+
+static void
+a_binding_comes_back_as_it_was_written(void **state)
+{
+    Call *call = *state;
+    WirePeer slot = {.slot = 7,
+        .address = SLICE("127.0.0.1:4711"),
+        .incarnation = SLICE("00ff"),
+        .push_token = SLICE("cc")};
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER nothing = {0};
+    WireBinding read;
+    wire_binding_write(
+        &json, &(WireBinding){.is_known = true, .attempt = 18, .slots = &slot, .slot_count = 1});
+    assert_int_equal(wire_binding_read(call, buffer_slice(&json), &read), STATUS_OK);
+    assert_true(read.is_known);
+    assert_int_equal(read.attempt, 18);
+    assert_int_equal(read.slot_count, 1);
+    assert_int_equal(read.slots[0].slot, 7);
+    assert_slice(read.slots[0].push_token, "cc");
+    wire_binding_write(&nothing, &(WireBinding){.is_known = false});
+    assert_int_equal(wire_binding_read(call, buffer_slice(&nothing), &read), STATUS_OK);
+    assert_false(read.is_known);
+    assert_refused(call, wire_binding_read(call, SLICE("{\"known\":true}"), &read), "'attempt'");
 }
 
 #define RUN_HEAD "{\"partition\":\"" DIGEST "\",\"attempt\":1,\"slot\":0"
@@ -518,6 +553,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_run_comes_back_as_it_was_written),
+        CALL_TEST(a_binding_comes_back_as_it_was_written),
         CALL_TEST(a_run_has_defaults_for_what_is_optional),
         CALL_TEST(members_of_a_later_version_are_passed_over),
         CALL_TEST(a_run_out_of_range_is_refused),
