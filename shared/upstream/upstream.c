@@ -47,6 +47,7 @@ struct Upstream {
 typedef struct Peer {
     Upstream *upstream;
     H2Connection *connection; /* NULL: not connected */
+    PeerTraffic *traffic;     /* NULL: not counted */
     char address[ADDRESS_TEXT_SIZE];
 } Peer;
 
@@ -72,7 +73,10 @@ struct UpstreamCall {
     Buffer held; /* bytes that have come and not been read */
     Task read_on;
     int http_status;
-    Status failure; /* the reason why we ended the stream ourselves, or OK */
+    PeerTraffic *traffic; /* NULL: not counted */
+    TrafficCall passed;
+    uint64_t written_ns; /* when the request had all that the answer waits for; 0: not yet, or not counted */
+    Status failure;      /* the reason why we ended the stream ourselves, or OK */
     char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
 };
 
@@ -93,6 +97,8 @@ upstream_call_end(UpstreamCall *call, Status status, const char *message)
     timer_clear(upstream->loop, &call->deadline);
     loop_undefer(upstream->loop, &call->read_on);
     list_remove(&call->link);
+    call->passed.has_failed = (status != STATUS_OK && status != STATUS_CANCELLED) || call->http_status >= 400;
+    traffic_count(call->traffic, &call->passed);
     call->events->on_done(call, status, message);
     if (upstream->spare_count == SPARE_CALLS_MAX) {
         upstream_call_free(call);
@@ -170,6 +176,7 @@ stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool 
         if (slice_equals_string(headers[index].name, ":status") &&
             slice_to_uint64(headers[index].value, &status)) {
             call->http_status = (int)status;
+            call->passed.round_trip_ns = call->written_ns == 0 ? 0 : clock_monotonic_ns() - call->written_ns;
         } else if (slice_equals_string(headers[index].name, "content-type") &&
                    slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) && !call->has_frames) {
             expect_frames(call);
@@ -257,6 +264,7 @@ static void
 stream_on_data(H2Stream *stream, Slice data)
 {
     UpstreamCall *call = stream->context;
+    call->passed.received += data.size;
     size_t taken = call->held.size > 0 ? 0 : read_answer(call, data);
     if (taken < data.size && call->failure == STATUS_OK) {
         hold_bytes(call, slice_part(data, taken, data.size));
@@ -526,6 +534,7 @@ peer_find(Upstream *upstream, const char *address)
         return NULL;
     }
     peer->upstream = upstream;
+    peer->traffic = traffic_of(upstream->options.traffic, address);
     (void)snprintf(peer->address, sizeof peer->address, "%s", address);
     return peer;
 }
@@ -568,6 +577,7 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
         .upstream = upstream,
         .events = events,
         .context = context,
+        .traffic = peer->traffic,
         .arena = call->arena,
         .reader = call->reader,
         .body.size_max = BODY_SIZE_MAX,
@@ -594,6 +604,7 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
 void
 upstream_write_copy(UpstreamCall *call, Slice data)
 {
+    call->passed.sent += data.size;
     if (call->stream != NULL) {
         (void)h2_stream_write_copy(call->stream, data);
     }
@@ -602,6 +613,7 @@ upstream_write_copy(UpstreamCall *call, Slice data)
 void
 upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
 {
+    call->passed.sent += data.size;
     if (call->stream != NULL) {
         stream_write_buffer(call->stream, data, buffer);
     }
@@ -610,15 +622,24 @@ upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
 void
 upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
 {
+    call->passed.sent += tensor_byte_size(tensor);
     if (call->stream != NULL) {
         stream_write_tensor(call->stream, name, tensor);
     }
+}
+
+/* The round trip begins; nobody asks for that of a call that is not counted. */
+static void
+note_written(UpstreamCall *call)
+{
+    call->written_ns = call->traffic == NULL ? 0 : clock_monotonic_ns();
 }
 
 void
 upstream_end(UpstreamCall *call)
 {
     call->is_written = true;
+    note_written(call);
     if (call->stream != NULL) {
         h2_stream_end(call->stream);
     }
@@ -628,6 +649,7 @@ void
 upstream_end_last(UpstreamCall *call)
 {
     call->ends_last = true;
+    note_written(call);
 }
 
 size_t

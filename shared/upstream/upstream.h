@@ -11,6 +11,7 @@
 
 #include "shared/base/call.h"
 #include "shared/net/loop.h"
+#include "shared/upstream/traffic.h"
 #include "shared/wire/frame.h"
 #include "shared/wire/messages.h"
 
@@ -23,6 +24,7 @@ typedef struct UpstreamOptions {
     uint32_t connect_timeout_ms; /* 0: 1000 */
     uint32_t window_size;        /* bytes of an answer that a worker may have under way; 0: 1 MiB */
     size_t head_size_min;        /* bytes of a tensor from which on on_part is told; 0: 64 KiB */
+    Traffic *traffic;            /* that its calls are counted in; NULL: they are not */
 } UpstreamOptions;
 
 MUST_USE Upstream *upstream_new(Loop *loop, const UpstreamOptions *options);

@@ -324,6 +324,38 @@ def steps_and_variables_stay_with_workers_that_have_the_labels_of_their_session(
         client.close()
 
 
+def a_worker_tells_what_passed_between_it_and_each_peer():
+    size = 1 << 20  # of a tensor that the second worker pulls
+    with Pool(LONG_LEASE) as pool:
+        workers = [pool.start_worker(f"w{index}") for index in range(2)]
+        pool.await_serving("w0", "w1")
+        await_that(lambda: sorted(worker["task"] for worker in pool.page()["workers"]) == [0, 1], "both have task numbers")
+        client = sluice.Client(pool.gateways[0])
+        session = client.session(slots=2, placement="spread", passes_off=["*"])
+        client.graph(session, {"node": [
+            {"name": "n", "op": "Placeholder", "attr": {"dtype": {"type": "DT_INT32"}, "shape": {"shape": {"dim": [{"size": 1}]}}}},
+            {"name": "v", "op": "Placeholder", "attr": {**DTYPE, **SCALAR}},
+            {"name": "large", "op": "Fill", "input": ["n", "v"], "attr": {**FLOAT, "index_type": {"type": "DT_INT32"}},
+             "device": "/job:worker/task:0"},
+            {"name": "there", "op": "Neg", "input": ["large"], "attr": FLOAT, "device": "/job:worker/task:1"},
+            {"name": "index", "op": "Const", "attr": {"dtype": {"type": "DT_INT32"}, "value": {"tensor": {
+                "dtype": "DT_INT32", "tensorShape": {"dim": [{"size": 1}]}, "intVal": [0]}}}, "device": "/job:worker/task:1"},
+            {"name": "sum", "op": "Sum", "input": ["there", "index"], "attr": {**FLOAT, "Tidx": {"type": "DT_INT32"}},
+             "device": "/job:worker/task:1"}]})
+        step = client.step(session, {"feeds": {"n": [size // 4], "v": 1}, "fetches": ["sum"]})
+        assert step["outputs"]["sum"]["data"] == [-size / 4], step
+        passed = {name: client.send("GET", f"/workers/{name}/peers")["peers"] for name in ("w0", "w1")}
+        by_task = {worker["task"]: worker["name"] for worker in pool.page()["workers"]}
+        [announced], [pulled] = passed[by_task[0]], passed[by_task[1]]
+        print(f"announced: {announced}; pulled: {pulled}")
+        assert announced["worker"] == by_task[1] and pulled["worker"] == by_task[0]
+        assert {announced["address"], pulled["address"]} == {worker.address for worker in workers}
+        assert announced["calls"] >= 1 and announced["sent_bytes"] > 0 and announced["errors"] == 0
+        assert pulled["calls"] >= 1 and pulled["received_bytes"] >= size and pulled["errors"] == 0
+        assert announced["round_trip_us"] > 0 and pulled["round_trip_us"] > 0
+        client.close()
+
+
 def expect_refused(client, session, request, code, detail):
     try:
         client.step(session, request)
@@ -395,6 +427,7 @@ if __name__ == "__main__":
         a_worker_that_starts_anew_at_its_address_takes_its_own_place,
         steps_and_variables_stay_with_workers_that_have_the_labels_of_their_session,
         a_worker_whose_labels_are_none_does_not_start,
+        a_worker_tells_what_passed_between_it_and_each_peer,
         only_who_has_the_workers_token_may_join,
         a_worker_that_listens_everywhere_must_say_where_it_is,
     ])

@@ -81,6 +81,7 @@ static const Case cases[] = {
     {"getStepTrace", OWNED, NOTHING, NULL},
     {"getTensor", OWNED, NOTHING, NULL},
     {"getWorker", SHARED, NOTHING, NULL},
+    {"getWorkerPeers", OPERATOR, NOTHING, NULL},
     {"index", PUBLIC, NOTHING, NULL},
     {"joinWorker", WORKER, TEXT(join), NULL},
     {"leaveWorker", WORKER, NOTHING, NULL},

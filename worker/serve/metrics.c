@@ -116,6 +116,27 @@ read_parked(size_t series)
     return worker == NULL ? 0 : (int64_t)step_table_parked_bytes(worker->steps);
 }
 
+static WirePeerTraffic
+sum_traffic(void)
+{
+    const Worker *worker = watched_worker();
+    return worker == NULL ? (WirePeerTraffic){0} : traffic_sum(worker->traffic);
+}
+
+static int64_t
+read_peer_calls(size_t failed)
+{
+    WirePeerTraffic sum = sum_traffic();
+    return failed == 1 ? sum.errors : sum.calls - sum.errors;
+}
+
+static int64_t
+read_peer_bytes(size_t received)
+{
+    WirePeerTraffic sum = sum_traffic();
+    return received == 1 ? sum.received : sum.sent;
+}
+
 static int64_t
 read_memory(size_t series)
 {
@@ -323,6 +344,15 @@ METRIC_DEFINE(metric_steps, 1, .name = "sluice_worker_steps", .kind = METRIC_REA
     .help = "Steps known, tombstones included.", .read = read_steps);
 METRIC_DEFINE(metric_parked, 1, .name = "sluice_worker_parked_bytes", .kind = METRIC_READ,
     .help = "Tensors that came before they were wanted.", .read = read_parked);
+static const char *const call_outcomes[] = {"succeeded", "failed"};
+static const char *const directions[] = {"sent", "received"};
+
+METRIC_DEFINE(metric_peer_calls, COUNT_OF(call_outcomes), .name = "sluice_worker_peer_calls_total",
+    .kind = METRIC_COUNTER, .help = "Calls that this worker has made to others, by outcome.",
+    .labels = {METRIC_LABEL("outcome", call_outcomes)}, .read = read_peer_calls);
+METRIC_DEFINE(metric_peer_bytes, COUNT_OF(directions), .name = "sluice_worker_peer_bytes_total",
+    .kind = METRIC_COUNTER, .help = "Bytes of the bodies of those calls.",
+    .labels = {METRIC_LABEL("way", directions)}, .read = read_peer_bytes);
 METRIC_DEFINE(metric_memory, 1, .name = "sluice_worker_device_memory_bytes", .kind = METRIC_READ,
     .help = "Memory of the device in use.", .read = read_memory);
 
@@ -349,6 +379,8 @@ static const Metric *const metrics[] = {
     &metric_copies,
     &metric_blob_files,
     &metric_blob_bytes,
+    &metric_peer_calls,
+    &metric_peer_bytes,
 };
 
 void

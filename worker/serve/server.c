@@ -255,7 +255,9 @@ loop_add(Call *call, Worker *worker, const char *address)
     TRY(open_loop(call, worker, address, &loop));
     worker->loops[worker->loop_count++] = loop;
     TransportOptions options = {
-        .upstream = {.token = worker->options.token, .frames = request_frame_limits(worker, 0)},
+        .upstream = {.token = worker->options.token,
+            .frames = request_frame_limits(worker, 0),
+            .traffic = worker->traffic},
         .incarnation = worker->incarnation,
         .find_local = find_local,
         .context = worker,
@@ -355,8 +357,10 @@ tables_open(Call *call, Worker *worker)
     worker->sessions = session_table_new();
     worker->states = state_table_new();
     worker->outcomes = outcome_table_new();
+    worker->traffic = traffic_new();
     bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
-                   worker->sessions != NULL && worker->states != NULL && worker->outcomes != NULL;
+                   worker->sessions != NULL && worker->states != NULL && worker->outcomes != NULL &&
+                   worker->traffic != NULL;
     int threads =
         options->loop_count < BLOB_INTAKE_THREADS_MAX ? options->loop_count : BLOB_INTAKE_THREADS_MAX;
     if (!has_all) {
@@ -509,6 +513,7 @@ worker_close(Worker *worker)
     session_table_free(worker->sessions);
     outcome_table_free(worker->outcomes);
     state_table_free(worker->states);
+    traffic_free(worker->traffic);
     cache_free(worker->partitions);
     close_captures(worker);
     close_weights(worker);

@@ -7,6 +7,7 @@
 #include "shared/base/map.h"
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
+#include "shared/upstream/traffic.h"
 #include "worker/runtime/plugin.h"
 #include "worker/serve/blob_intake.h"
 #include "worker/serve/method.h"
@@ -51,6 +52,7 @@ struct Worker {
     SessionTable *sessions;
     OutcomeTable *outcomes;
     StateTable *states;
+    Traffic *traffic;          /* with other workers */
     int64_t accepted_count;    /* atomic: RunGraph requests that are read, run or answered */
     int64_t running_count;     /* atomic: runs under way */
     int64_t registering_count; /* atomic: partitions that are being compiled */
