@@ -62,6 +62,16 @@ static const Row ROWS[] = {
         "w = Const() dtype=float32 value=float32<512,256,5>(0.5)\n"
         "y = onnx::Conv(x, w) T=float32 kernel_shape=[5] pads=[2,2]\n",
         {.rank = 3, .dims = {1, 256, 512}}, 2.0 * 5 * 256 * 512 * 512, DTYPE_FLOAT32},
+    {"lstm of 26 steps, 512->256",
+        "w = Const() dtype=float32 value=float32<1,1024,512>(~0.1)\n"
+        "r = Const() dtype=float32 value=float32<1,1024,256>(~0.1)\n"
+        "y = onnx::LSTM(x, w, r) T=float32 hidden_size=256\n",
+        {.rank = 3, .dims = {26, 1, 512}}, 2.0 * 26 * 1024 * (512 + 256), DTYPE_FLOAT32},
+    {"gru of 26 steps, 512->256",
+        "w = Const() dtype=float32 value=float32<1,768,512>(~0.1)\n"
+        "r = Const() dtype=float32 value=float32<1,768,256>(~0.1)\n"
+        "y = onnx::GRU(x, w, r) T=float32 hidden_size=256\n",
+        {.rank = 3, .dims = {26, 1, 512}}, 2.0 * 26 * 768 * (512 + 256), DTYPE_FLOAT32},
     {"matmul 512x512x512 float64", "y = MatMul(x, x) T=float64\n", {.rank = 2, .dims = {512, 512}},
         2.0 * 512 * 512 * 512, DTYPE_FLOAT64},
 };

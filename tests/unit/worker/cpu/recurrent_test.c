@@ -1,0 +1,75 @@
+/* GRU and LSTM beside the reference kernels: all directions, batches, with and without biases and first
+ * states, and weights that each run computes. */
+#include "tests/support/cmocka_all.h"
+
+#include "shared/base/compiler.h"
+#include "tests/support/near_reference.h"
+
+#define SERIES(time, batch, inputs)                                                                          \
+    {                                                                                                        \
+        .rank = 3, .dims = { time, batch, inputs }                                                           \
+    }
+
+/* Weights of `rows` gates and units, of 5 inputs and 7 units. */
+#define WEIGHTS(directions, rows)                                                                            \
+    "w = Const() dtype=float32 value=float32<" directions "," rows ",5>(~0.3)\n"                             \
+    "r = Const() dtype=float32 value=float32<" directions "," rows ",7>(~0.5)\n"
+#define BIASES(directions, count) "b = Const() dtype=float32 value=float32<" directions "," count ">(~0.5)\n"
+#define STATES(name, directions, batch)                                                                      \
+    name " = Const() dtype=float32 value=float32<" directions "," batch ",7>(~1)\n"
+
+/* Inputs are up to 8, and a chain's errors grow with its length. */
+#define ERROR_MAX 2e-5F
+
+static const NearCase CASES[] = {
+    {WEIGHTS("1", "28") "y = onnx::LSTM(x, w, r) T=float32 hidden_size=7", SERIES(6, 3, 5), ERROR_MAX},
+    {WEIGHTS("1", "28")
+            BIASES("1", "56") "y = onnx::LSTM(x, w, r, b) T=float32 hidden_size=7 direction='reverse'",
+        SERIES(9, 1, 5), ERROR_MAX},
+    {WEIGHTS("2", "28") BIASES("2", "56") STATES("h", "2", "3") STATES("c", "2",
+         "3") "y = onnx::LSTM(x, w, r, b, , h, c) T=float32 hidden_size=7 direction='bidirectional'",
+        SERIES(4, 3, 5), ERROR_MAX},
+    {WEIGHTS("1", "21") "y = onnx::GRU(x, w, r) T=float32 hidden_size=7", SERIES(6, 3, 5), ERROR_MAX},
+    {WEIGHTS("2", "21") BIASES("2", "42") STATES(
+         "h", "2", "3") "y = onnx::GRU(x, w, r, b, , h) T=float32 hidden_size=7 direction='bidirectional'",
+        SERIES(6, 3, 5), ERROR_MAX},
+    {WEIGHTS("2", "21") BIASES("2", "42") STATES(
+         "h", "2", "2") "y = onnx::GRU(x, w, r, b, , h) T=float32 hidden_size=7 direction='bidirectional' "
+                        "linear_before_reset=1",
+        SERIES(5, 2, 5), ERROR_MAX},
+    {WEIGHTS("1", "28") "axes = Const() dtype=int32 value=int32<3>(0;1;2)\n"
+                        "zero = Const() dtype=float32 value=float32(0)\n"
+                        "s = Max(x, axes) T=float32 Tidx=int32 keep_dims=true\nz = Mul(s, zero) T=float32\n"
+                        "v = Add(w, z) T=float32\nu = Add(r, z) T=float32\n"
+                        "y = onnx::LSTM(x, v, u) T=float32 hidden_size=7",
+        SERIES(3, 2, 5), ERROR_MAX},
+    /* The last states. */
+    {WEIGHTS("1", "28") "l = onnx::LSTM(x, w, r) T=float32 hidden_size=7\ny = Sub(l:1, l:2) T=float32",
+        SERIES(4, 2, 5), ERROR_MAX},
+    {WEIGHTS("1", "21") "l = onnx::GRU(x, w, r) T=float32 hidden_size=7\ny = Neg(l:1) T=float32",
+        SERIES(4, 2, 5), ERROR_MAX},
+};
+
+static void
+results_are_near_the_reference_kernels(void **state)
+{
+    (void)state;
+    assert_near_reference(CASES, COUNT_OF(CASES));
+}
+
+static void
+all_machines_give_the_same_bits(void **state)
+{
+    (void)state;
+    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_near_the_reference_kernels),
+        cmocka_unit_test(all_machines_give_the_same_bits),
+    };
+    return cmocka_run_group_tests_name("worker/cpu/recurrent", tests, NULL, NULL);
+}

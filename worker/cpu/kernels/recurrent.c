@@ -1,0 +1,438 @@
+/* float32 GRU and LSTM of ONNX, with their usual activations. The inputs of all points in time are multiplied
+ * by their weights at once; then each point in time adds the previous hidden state times the recurrence, both
+ * by worker/cpu/product, and passes its gates. Gates stand in ONNX's order: GRU z r h, LSTM i o f c.
+ *
+ * What is rare is left to the reference kernel: lengths of sequences, peepholes, clipping, other activations.
+ */
+#include "shared/base/memory.h"
+#include "worker/cpu/product/product.h"
+#include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/variants.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+enum { DIRECTIONS_MAX = 2, OUTPUTS_MAX = 3 };
+
+/* Inputs of the node. */
+enum { INPUT_X, INPUT_W, INPUT_R, INPUT_B, INPUT_LENGTHS, INPUT_HIDDEN, INPUT_MEMORY, INPUT_PEEPHOLES };
+
+/* The products of one direction. */
+typedef struct Weights {
+    Product *inputs;     /* X by W, all gates */
+    Product *recurrence; /* H by R: all gates, or those in front of the candidate */
+    Product *candidate;  /* of a GRU that resets H before it is multiplied; NULL: there is none */
+} Weights;
+
+typedef struct Recurrent {
+    int64_t gates;
+    bool is_lstm;
+    bool resets_before; /* a GRU without linear_before_reset */
+    bool is_reverse;    /* the first direction is */
+    Weights weights[DIRECTIONS_MAX];
+} Recurrent;
+
+static bool
+is_absent(const Node *node, uint32_t input)
+{
+    return input >= node->input_count || node->inputs[input].node == NODE_NONE;
+}
+
+static bool
+supports_recurrent(const Node *node)
+{
+    const AttrValue *activations = node_attr(node, "activations");
+    bool has_usual = activations == NULL || activations->value.list.count == 0;
+    bool is_clipped = node_attr_float(node, "clip") > 0;
+    return node->input_dtypes[0] == DTYPE_FLOAT32 && has_usual && !is_clipped &&
+           node_attr_int(node, "layout") == 0 && is_absent(node, INPUT_LENGTHS) &&
+           is_absent(node, INPUT_PEEPHOLES);
+}
+
+static bool
+supports_lstm(const Node *node)
+{
+    return supports_recurrent(node) && node_attr_int(node, "input_forget") == 0;
+}
+
+static void
+destroy_recurrent(void *state)
+{
+    Recurrent *recurrent = state;
+    for (int direction = 0; direction < DIRECTIONS_MAX; direction++) {
+        product_free(recurrent->weights[direction].inputs);
+        product_free(recurrent->weights[direction].recurrence);
+        product_free(recurrent->weights[direction].candidate);
+    }
+    memory_free(recurrent);
+}
+
+static Status
+weights_new(Call *call, const Recurrent *recurrent, Weights *weights)
+{
+    TRY(product_new(call, &weights->inputs));
+    TRY(product_new(call, &weights->recurrence));
+    return recurrent->resets_before ? product_new(call, &weights->candidate) : STATUS_OK;
+}
+
+static Status
+create_recurrent(Call *call, const Node *node, void **ret_state)
+{
+    Recurrent *recurrent = memory_new(1, sizeof *recurrent);
+    if (recurrent == NULL) {
+        return call_fail_memory(call, "a recurrent network");
+    }
+    recurrent->is_lstm = slice_equals_string(node->def->op, "onnx::LSTM");
+    recurrent->gates = recurrent->is_lstm ? 4 : 3;
+    recurrent->resets_before = !recurrent->is_lstm && node_attr_int(node, "linear_before_reset") == 0;
+    recurrent->is_reverse = slice_equals_string(node_attr_string(node, "direction"), "reverse");
+    Status status = STATUS_OK;
+    for (int direction = 0; direction < DIRECTIONS_MAX && status == STATUS_OK; direction++) {
+        status = weights_new(call, recurrent, &recurrent->weights[direction]);
+    }
+    if (status != STATUS_OK) {
+        destroy_recurrent(recurrent);
+        return status;
+    }
+    *ret_state = recurrent;
+    return STATUS_OK;
+}
+
+/* Returns the part of a parameter that belongs to a direction; NULL when the parameter is absent. */
+static const float *
+part_of(const Tensor *parameter, int64_t direction)
+{
+    if (parameter == NULL || parameter->dtype == DTYPE_INVALID || parameter->data == NULL) {
+        return NULL;
+    }
+    int64_t size = tensor_element_count(parameter) / parameter->shape.dims[0];
+    return (const float *)parameter->data + direction * size;
+}
+
+static Status
+prepare_weights(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
+{
+    (void)call;
+    (void)device;
+    (void)node;
+    const Recurrent *recurrent = state;
+    const Tensor *w = constants[INPUT_W];
+    const Tensor *r = constants[INPUT_R];
+    for (int64_t direction = 0; w != NULL && direction < w->shape.dims[0]; direction++) {
+        product_set_weights(recurrent->weights[direction].inputs, part_of(w, direction));
+    }
+    for (int64_t direction = 0; r != NULL && direction < r->shape.dims[0]; direction++) {
+        const Weights *weights = &recurrent->weights[direction];
+        const float *part = part_of(r, direction);
+        int64_t hidden = r->shape.dims[2];
+        product_set_weights(weights->recurrence, part);
+        if (weights->candidate != NULL) {
+            product_set_weights(weights->candidate, part == NULL ? NULL : part + 2 * hidden * hidden);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The gates of one sequence at one point in time: what its input and its previous state give each gate, and
+ * its states. */
+typedef struct Gates {
+    const float *sums;
+    const float *turned;
+    float *candidate;    /* what a GRU's candidate is given by the previous state */
+    const float *before; /* the previous hidden state */
+    float *after;
+    float *memory; /* an LSTM's cell state; a GRU's previous state behind the reset gate */
+    int64_t hidden;
+} Gates;
+
+VECTOR_FUNCTION void
+pass_lstm_body(const Gates *gates)
+{
+    int64_t hidden = gates->hidden;
+    const float *sums = gates->sums;
+    const float *turned = gates->turned;
+    float *memory = gates->memory;
+    float *after = gates->after;
+    VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
+    {
+        float input = sigmoid_of(sums[n] + turned[n]);
+        float output = sigmoid_of(sums[hidden + n] + turned[hidden + n]);
+        float forget = sigmoid_of(sums[2 * hidden + n] + turned[2 * hidden + n]);
+        float candidate = hyperbolic_tangent_of(sums[3 * hidden + n] + turned[3 * hidden + n]);
+        memory[n] = forget * memory[n] + input * candidate;
+        after[n] = output * hyperbolic_tangent_of(memory[n]);
+    }
+}
+VECTOR_VARIANTS(pass_lstm, (const Gates *gates), (gates))
+
+/* Resets the candidate, which the recurrence gave, or the state that is yet to be multiplied. */
+VECTOR_FUNCTION void
+reset_gru_body(const Gates *gates, bool resets_before)
+{
+    int64_t hidden = gates->hidden;
+    const float *sums = gates->sums + hidden;
+    const float *turned = gates->turned + hidden;
+    const float *from = resets_before ? gates->before : gates->candidate;
+    float *to = resets_before ? gates->memory : gates->candidate;
+    VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
+    {
+        to[n] = sigmoid_of(sums[n] + turned[n]) * from[n];
+    }
+}
+VECTOR_VARIANTS(reset_gru, (const Gates *gates, bool resets_before), (gates, resets_before))
+
+VECTOR_FUNCTION void
+pass_gru_body(const Gates *gates)
+{
+    int64_t hidden = gates->hidden;
+    const float *sums = gates->sums;
+    const float *turned = gates->turned;
+    const float *given = gates->candidate;
+    const float *before = gates->before;
+    float *after = gates->after;
+    VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
+    {
+        float update = sigmoid_of(sums[n] + turned[n]);
+        float candidate = hyperbolic_tangent_of(sums[2 * hidden + n] + given[n]);
+        after[n] = (1.0F - update) * candidate + update * before[n];
+    }
+}
+VECTOR_VARIANTS(pass_gru, (const Gates *gates), (gates))
+
+/* One direction of a run. */
+typedef struct Pass {
+    KernelContext *context;
+    const Recurrent *recurrent;
+    const Weights *weights;
+    int64_t direction;
+    int64_t time;
+    int64_t batch;
+    int64_t inputs;
+    int64_t hidden;
+    const float *r;
+    const float *biases; /* [2 × gates × hidden], or NULL */
+    float *sums;         /* [time × batch, gates × hidden] */
+    float *turned;       /* [batch, gates × hidden] */
+    float *memory;       /* [batch, hidden] */
+} Pass;
+
+static ProductShape
+transposed_product(int64_t m, int64_t n, int64_t k)
+{
+    return (ProductShape){.m = m, .n = n, .k = k, .transposes_b = true, .alpha = 1};
+}
+
+static Status
+multiply_inputs(const Pass *pass)
+{
+    KernelContext *context = pass->context;
+    ProductShape shape =
+        transposed_product(pass->time * pass->batch, pass->recurrent->gates * pass->hidden, pass->inputs);
+    ProductOperands operands = {
+        .a = context->inputs[INPUT_X].data,
+        .b = part_of(&context->inputs[INPUT_W], pass->direction),
+        .bias = pass->biases,
+        .output = pass->sums,
+    };
+    return product_run(context->call, pass->weights->inputs, context->device, &shape, &operands);
+}
+
+/* Multiplies states by `gates` gates of the recurrence, from gate `first` on. */
+static Status
+multiply_states(
+    const Pass *pass, Product *product, int64_t first, int64_t gates, const float *states, float *to)
+{
+    int64_t hidden = pass->hidden;
+    const float *biases = pass->biases;
+    ProductShape shape = transposed_product(pass->batch, gates * hidden, hidden);
+    ProductOperands operands = {
+        .a = states,
+        .b = pass->r + first * hidden * hidden,
+        .bias = biases == NULL ? NULL : biases + (pass->recurrent->gates + first) * hidden,
+    };
+    operands.output = to;
+    return product_run(pass->context->call, product, pass->context->device, &shape, &operands);
+}
+
+/* Returns the gates of a sequence; `before` and `after` are the states of all. */
+static Gates
+gates_of(const Pass *pass, int64_t moment, int64_t sequence, const float *before, float *after)
+{
+    int64_t hidden = pass->hidden;
+    int64_t gates = pass->recurrent->gates;
+    bool resets_before = pass->recurrent->resets_before;
+    const float *turned = pass->turned + sequence * (resets_before ? 2 : gates) * hidden;
+    float *candidates = pass->turned + 2 * pass->batch * hidden;
+    return (Gates){
+        .sums = pass->sums + (moment * pass->batch + sequence) * gates * hidden,
+        .turned = turned,
+        .candidate =
+            resets_before ? candidates + sequence * hidden : pass->turned + (sequence * gates + 2) * hidden,
+        .before = before + sequence * hidden,
+        .after = after + sequence * hidden,
+        .memory = pass->memory + sequence * hidden,
+        .hidden = hidden,
+    };
+}
+
+static Status
+step_lstm(const Pass *pass, int64_t moment, const float *before, float *after)
+{
+    TRY(multiply_states(pass, pass->weights->recurrence, 0, pass->recurrent->gates, before, pass->turned));
+    for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
+        Gates gates = gates_of(pass, moment, sequence, before, after);
+        pass_lstm(&gates);
+    }
+    return STATUS_OK;
+}
+
+static Status
+step_gru(const Pass *pass, int64_t moment, const float *before, float *after)
+{
+    bool resets_before = pass->recurrent->resets_before;
+    TRY(multiply_states(pass, pass->weights->recurrence, 0, resets_before ? 2 : 3, before, pass->turned));
+    for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
+        Gates gates = gates_of(pass, moment, sequence, before, after);
+        reset_gru(&gates, resets_before);
+    }
+    if (resets_before) {
+        float *candidates = pass->turned + 2 * pass->batch * pass->hidden;
+        TRY(multiply_states(pass, pass->weights->candidate, 2, 1, pass->memory, candidates));
+    }
+    for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
+        Gates gates = gates_of(pass, moment, sequence, before, after);
+        pass_gru(&gates);
+    }
+    return STATUS_OK;
+}
+
+/* Copies the states of a direction; absent ones are 0. */
+static void
+load_states(const Pass *pass, const Tensor *states, float *to)
+{
+    int64_t size = pass->batch * pass->hidden;
+    if (states == NULL || states->dtype == DTYPE_INVALID) {
+        memset(to, 0, (size_t)size * sizeof *to);
+    } else {
+        memcpy(to, (const float *)states->data + pass->direction * size, (size_t)size * sizeof *to);
+    }
+}
+
+static void
+store_states(const Pass *pass, uint32_t output, const float *states)
+{
+    int64_t size = pass->batch * pass->hidden;
+    if (output < pass->context->output_count) {
+        float *to = pass->context->outputs[output].data;
+        memcpy(to + pass->direction * size, states, (size_t)size * sizeof *to);
+    }
+}
+
+static const Tensor *
+input_of(const KernelContext *context, uint32_t input)
+{
+    return input < context->input_count ? &context->inputs[input] : NULL;
+}
+
+/* Runs a direction. States go from output to output; `first` has room for those in front of the first step.
+ */
+static Status
+run_pass(const Pass *pass, float *first)
+{
+    KernelContext *context = pass->context;
+    int64_t directions = context->inputs[INPUT_W].shape.dims[0];
+    bool is_reverse = pass->direction == 1 || pass->recurrent->is_reverse;
+    const float *states = first;
+    load_states(pass, input_of(context, INPUT_HIDDEN), first);
+    load_states(pass, input_of(context, INPUT_MEMORY), pass->memory);
+    if (pass->time > 0) {
+        TRY(multiply_inputs(pass));
+    }
+    for (int64_t turn = 0; turn < pass->time; turn++) {
+        int64_t moment = is_reverse ? pass->time - 1 - turn : turn;
+        float *after = (float *)context->outputs[0].data +
+                       (moment * directions + pass->direction) * pass->batch * pass->hidden;
+        TRY((pass->recurrent->is_lstm ? step_lstm : step_gru)(pass, moment, states, after));
+        states = after;
+    }
+    store_states(pass, 1, states);
+    store_states(pass, 2, pass->memory);
+    return STATUS_OK;
+}
+
+/* Returns the floats that a run works in: sums, what the recurrence gives, and two states. */
+static int64_t
+room_size(int64_t gates, int64_t time, int64_t batch, int64_t hidden)
+{
+    return (time * gates + gates + 2) * batch * hidden;
+}
+
+static Status
+make_outputs(KernelContext *context)
+{
+    Shape shapes[OUTPUTS_MAX];
+    Tensor *output = NULL;
+    TRY(output_shapes(context, shapes));
+    for (uint32_t index = 0; index < context->output_count; index++) {
+        TRY(kernel_output(context, index, DTYPE_FLOAT32, &shapes[index], &output));
+    }
+    return STATUS_OK;
+}
+
+static Status
+compute_recurrent(KernelContext *context)
+{
+    AUTO_TENSOR room = {0};
+    const Recurrent *recurrent = context->state;
+    TRY(make_outputs(context));
+    const Shape *x = &context->inputs[INPUT_X].shape;
+    Pass pass = {.context = context,
+        .recurrent = recurrent,
+        .time = x->dims[0],
+        .batch = x->dims[1],
+        .inputs = x->dims[2],
+        .hidden = context->inputs[INPUT_R].shape.dims[2]};
+    if (pass.batch == 0 || pass.hidden == 0) {
+        return STATUS_OK;
+    }
+    Shape size = shape_vector(room_size(recurrent->gates, pass.time, pass.batch, pass.hidden));
+    TRY(scratch_new(context, DTYPE_FLOAT32, &size, &room));
+    int64_t states = pass.batch * pass.hidden;
+    pass.sums = room.data;
+    pass.turned = pass.sums + pass.time * recurrent->gates * states;
+    pass.memory = pass.turned + recurrent->gates * states;
+    for (; pass.direction < context->inputs[INPUT_W].shape.dims[0]; pass.direction++) {
+        pass.weights = &recurrent->weights[pass.direction];
+        pass.r = part_of(&context->inputs[INPUT_R], pass.direction);
+        pass.biases = part_of(input_of(context, INPUT_B), pass.direction);
+        TRY(run_pass(&pass, pass.memory + states));
+    }
+    return STATUS_OK;
+}
+
+static uint64_t
+recurrent_scratch(const KernelForecast *told)
+{
+    const Recurrent *recurrent = told->state;
+    const Shape *x = &told->shapes.inputs[INPUT_X];
+    int64_t hidden = told->shapes.inputs[INPUT_R].dims[2];
+    int64_t rows = x->dims[0] * x->dims[1];
+    if (rows == 0 || hidden == 0) {
+        return 0;
+    }
+    ProductShape shape = transposed_product(rows, recurrent->gates * hidden, x->dims[2]);
+    return (uint64_t)room_size(recurrent->gates, x->dims[0], x->dims[1], hidden) * sizeof(float) +
+           product_scratch(recurrent->weights[0].inputs, told->device, &shape, 1);
+}
+
+#define RECURRENT_KERNEL(name, can)                                                                          \
+    {                                                                                                        \
+        .op = (name), .supports = (can), .create = create_recurrent, .destroy = destroy_recurrent,           \
+        .prepare = prepare_weights, .compute = compute_recurrent, .scratch = recurrent_scratch               \
+    }
+
+static const Kernel recurrent_kernels[] = {
+    RECURRENT_KERNEL("onnx::GRU", supports_recurrent),
+    RECURRENT_KERNEL("onnx::LSTM", supports_lstm),
+};
+
+KERNEL_FAMILY(cpu_kernels, recurrent, recurrent_kernels);
