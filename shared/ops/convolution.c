@@ -215,3 +215,57 @@ convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convo
     *ret_convolution = convolution;
     return STATUS_OK;
 }
+
+/* The channels of the node's input are divided into the groups, and each filter makes the image's channels of
+ * its group. */
+static Status
+divide_transposed(Call *call, const Shape *input, const Shape *filter, Convolution *convolution)
+{
+    int64_t groups = convolution->groups;
+    int64_t channels = 0;
+    TRY(infer_equal(call, input->dims[1], filter->dims[0], "the number of channels", &channels));
+    if (groups < 1 || (channels >= 0 && channels % groups != 0)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld channels do not divide into %lld groups",
+            (long long)channels, (long long)groups);
+    }
+    convolution->inputs = filter->dims[1];
+    convolution->outputs = channels < 0 ? -1 : channels / groups;
+    return STATUS_OK;
+}
+
+Status
+convolution_onnx_transposed(Call *call, const InferContext *context, Convolution *ret_convolution)
+{
+    const Shape *input = &context->inputs[0];
+    int rank = input->rank - 2;
+    if (rank < 1 || rank > WINDOW_RANK_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "rank %d has no 1 to %d spatial dimensions",
+            input->rank, WINDOW_RANK_MAX);
+    }
+    Shape filter;
+    TRY(infer_rank(call, context, 1, rank + 2, &filter));
+    TRY(check_kernel_shape(call, context->node, &filter, rank));
+    Convolution convolution = {.filter = {.output = 0, .input = 1, .space = 2},
+        .groups = node_attr_int(context->node, "group"),
+        .output = shape_of_rank(rank + 2)};
+    TRY(window_onnx_transposed(
+        call, context->node, input, &filter.dims[2], &convolution.window, &convolution.output.dims[2]));
+    TRY(divide_transposed(call, input, &filter, &convolution));
+    convolution.output.dims[0] = input->dims[0];
+    convolution.output.dims[1] = multiply_known(convolution.groups, convolution.inputs);
+    if (infer_has_input(context, 2)) {
+        Shape bias;
+        TRY(infer_rank(call, context, 2, 1, &bias));
+        TRY(infer_equal(call, bias.dims[0], convolution.output.dims[1], "the number of output channels",
+            &convolution.output.dims[1]));
+    }
+    for (int index = 0; index < rank; index++) {
+        if (convolution.output.dims[2 + index] < -1) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of the output has %lld elements",
+                2 + index, (long long)convolution.output.dims[2 + index]);
+        }
+    }
+    TRY(infer_check_size(call, &convolution.output));
+    *ret_convolution = convolution;
+    return STATUS_OK;
+}

@@ -40,3 +40,9 @@ MUST_USE Status convolution_backprop_filter(
 /* Reads onnx::Conv of any rank up to WINDOW_RANK_MAX, and its fused form, whose operands epilogue.h
  * checks. The input's rank is known. */
 MUST_USE Status convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convolution);
+
+/* Reads onnx::ConvTranspose: the convolution whose image is the node's output, whose output is the node's
+ * input, and whose filter [output channels of the convolution, image channels of a group, …] is input 1.
+ * `output` is the shape of the image. The input's rank is known. */
+MUST_USE Status convolution_onnx_transposed(
+    Call *call, const InferContext *context, Convolution *ret_convolution);

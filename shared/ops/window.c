@@ -195,6 +195,22 @@ read_onnx_padding(Call *call, const Node *node, Window *window, Padding *ret_pad
     return STATUS_OK;
 }
 
+/* Reads what a window of ONNX is, but for its positions. */
+static Status
+read_onnx_window(Call *call, const Node *node, const int64_t *sizes, Window *window, Padding *ret_padding)
+{
+    size_t count = 0;
+    for (int index = 0; index < window->rank; index++) {
+        window->size[index] = sizes[index];
+        window->stride[index] = 1;
+        window->dilation[index] = 1;
+    }
+    TRY(read_list(call, node, "strides", (size_t)window->rank, window->stride, &count));
+    TRY(read_list(call, node, "dilations", (size_t)window->rank, window->dilation, &count));
+    TRY(read_onnx_padding(call, node, window, ret_padding));
+    return check_positive(call, window);
+}
+
 Status
 window_onnx(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window)
@@ -202,18 +218,60 @@ window_onnx(
     assert(rank >= 1 && rank <= WINDOW_RANK_MAX && input->rank == rank + 2);
 
     Window window = {.rank = rank, .channel = 1, .space = 2};
-    for (int index = 0; index < rank; index++) {
-        window.size[index] = sizes[index];
-        window.stride[index] = 1;
-        window.dilation[index] = 1;
-    }
     Padding padding = PADDING_EXPLICIT;
-    size_t count = 0;
-    TRY(read_list(call, node, "strides", (size_t)rank, window.stride, &count));
-    TRY(read_list(call, node, "dilations", (size_t)rank, window.dilation, &count));
-    TRY(read_onnx_padding(call, node, &window, &padding));
+    TRY(read_onnx_window(call, node, sizes, &window, &padding));
     bool rounds_up = node_attr(node, "ceil_mode") != NULL && node_attr_int(node, "ceil_mode") != 0;
     TRY(position(call, input, padding, rounds_up, &window));
+    *ret_window = window;
+    return STATUS_OK;
+}
+
+/* Finds the size of the image along one dimension, from where its first window begins to where its last one
+ * ends and `extra` elements on, without the padding; or, for a size that is given or follows from the stride,
+ * the padding: the odd element is in front unless it is upper. What no window meets is not padded: it has no
+ * sums. */
+static Status
+position_transposed(Call *call, Padding padding, int64_t extra, int index, Window *window, int64_t *image)
+{
+    bool is_given = *image >= 0;
+    int64_t full = 0;
+    TRY(infer_multiply(call, window->stride[index], window->output[index] - 1, &full));
+    TRY(infer_add(call, full, extra + (window->size[index] - 1) * window->dilation[index] + 1, &full));
+    if (!is_given && padding != PADDING_SAME && padding != PADDING_SAME_LOWER) {
+        *image = full - window->before[index] - window->after[index];
+        return STATUS_OK;
+    }
+    if (!is_given) {
+        TRY(infer_multiply(call, window->output[index], window->stride[index], image));
+    }
+    int64_t total = full > *image ? full - *image : 0;
+    window->before[index] = padding == PADDING_SAME ? total / 2 : total - total / 2;
+    window->after[index] = total - window->before[index];
+    return STATUS_OK;
+}
+
+Status
+window_onnx_transposed(Call *call, const Node *node, const Shape *input, const int64_t *sizes,
+    Window *ret_window, int64_t *ret_image)
+{
+    int rank = input->rank - 2;
+    assert(rank >= 1 && rank <= WINDOW_RANK_MAX);
+    int64_t extra[WINDOW_RANK_MAX] = {0};
+    size_t count = 0;
+    Padding padding = PADDING_EXPLICIT;
+    Window window = {.rank = rank, .channel = 1, .space = 2};
+    for (int index = 0; index < rank; index++) {
+        ret_image[index] = -1;
+        window.output[index] = input->dims[2 + index];
+    }
+    TRY(read_onnx_window(call, node, sizes, &window, &padding));
+    TRY(read_list(call, node, "output_padding", (size_t)rank, extra, &count));
+    TRY(read_list(call, node, "output_shape", (size_t)rank, ret_image, &count));
+    for (int index = 0; index < rank; index++) {
+        if (window.output[index] >= 0 && sizes[index] >= 0) {
+            TRY(position_transposed(call, padding, extra[index], index, &window, &ret_image[index]));
+        }
+    }
     *ret_window = window;
     return STATUS_OK;
 }

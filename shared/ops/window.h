@@ -39,5 +39,11 @@ MUST_USE Status window_tensorflow(
 MUST_USE Status window_onnx(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 
+/* Reads the window of onnx::ConvTranspose, whose positions are the elements of the input, over an image,
+ * which is the node's output and of which `ret_image` gets the spatial sizes: attributes strides, dilations,
+ * pads, auto_pad, output_padding and output_shape. */
+MUST_USE Status window_onnx_transposed(Call *call, const Node *node, const Shape *input, const int64_t *sizes,
+    Window *ret_window, int64_t *ret_image);
+
 /* Returns the output's shape: the input's batch, these channels, the window's positions. */
 Shape window_output(const Window *window, const Shape *input, int64_t channels);

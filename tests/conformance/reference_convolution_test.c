@@ -224,12 +224,50 @@ pools_slide(void **state)
     RUN(cases);
 }
 
+static void
+onnx_convolutions_are_transposed(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::ConvTranspose",
+            .inputs = {"float32[1,1,3] 1 2 3", "float32[1,1,2] 1 10"},
+            .outputs = {"float32[1,1,4] 1 12 23 30"}},
+        {.op = "onnx::ConvTranspose",
+            .attrs = "strides=[2]; output_padding=[1]; pads=[1,0]",
+            .inputs = {"float32[1,1,2] 1 2", "float32[1,2,2] 1 10 100 1000", "float32[2] 0.5 -1"},
+            .outputs = {"float32[1,2,4] 10.5 2.5 20.5 0.5 999 199 1999 -1"}},
+        {.op = "onnx::ConvTranspose",
+            .attrs = "strides=[2]; auto_pad=SAME_UPPER",
+            .inputs = {"float32[1,1,2] 1 2", "float32[1,1,3] 1 10 100"},
+            .outputs = {"float32[1,1,4] 1 10 102 20"}},
+        {.op = "onnx::ConvTranspose",
+            .attrs = "strides=[2]; auto_pad=SAME_LOWER",
+            .inputs = {"float32[1,1,2] 1 2", "float32[1,1,3] 1 10 100"},
+            .outputs = {"float32[1,1,4] 10 102 20 200"}},
+        {.op = "onnx::ConvTranspose",
+            .attrs = "group=2",
+            .inputs = {"float64[1,2,1] 1 2", "float64[2,1,2] 1 2 3 4"},
+            .outputs = {"float64[1,2,2] 1 2 6 8"}},
+        {.op = "onnx::ConvTranspose",
+            .inputs = {"float32[1,2,1] 1 2", "float32[3,1,2] 1 2 3 4 5 6"},
+            .error = "the number of channels is 2 on one side and 3 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::ConvTranspose",
+            .attrs = "pads=[3,3]",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,2] 1 2"},
+            .error = "dimension 2 of the output has -4 elements",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_slide),
         cmocka_unit_test(onnx_convolutions_slide),
+        cmocka_unit_test(onnx_convolutions_are_transposed),
         cmocka_unit_test(pools_slide),
     };
     return cmocka_run_group_tests_name("reference/convolution", tests, NULL, NULL);

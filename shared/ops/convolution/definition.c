@@ -33,6 +33,18 @@ infer_onnx_conv(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+static Status
+infer_onnx_conv_transpose(Call *call, InferContext *context)
+{
+    if (context->inputs[0].rank < 0) {
+        return STATUS_OK;
+    }
+    Convolution convolution;
+    TRY(convolution_onnx_transposed(call, context, &convolution));
+    context->outputs[0] = convolution.output;
+    return STATUS_OK;
+}
+
 /* Conv2D's layout of filters is the only one. */
 static Status
 infer_fused_conv2d(Call *call, InferContext *context)
@@ -119,6 +131,12 @@ static const OpDefinition convolution_ops[] = {
     OP("onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], group:int=1, "
        "kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type}",
         0, infer_onnx_conv),
+    OP("onnx::ConvTranspose(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
+       "group:int=1, "
+       "kernel_shape:list(int)=[], output_padding:list(int)=[], output_shape:list(int)=[], "
+       "pads:list(int)=[], "
+       "strides:list(int)=[], T:type}",
+        0, infer_onnx_conv_transpose),
     OP("_FusedConv2D(input:T, filter:T, args:num_args*T)->(output:T) {T:type, TArgs:list(type)=[], "
        "num_args:int, num_host_args:int=0, strides:list(int), padding:string, "
        "explicit_paddings:list(int)=[], data_format:string=NHWC, filter_format:string=HWIO, "

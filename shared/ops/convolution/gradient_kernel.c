@@ -3,6 +3,7 @@
 #include "shared/ops/convolution.h"
 #include "worker/reference/doubles.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
 #include "worker/reference/sliding.h"
 
 typedef struct Gradient {
@@ -99,6 +100,19 @@ visit_meetings(
     visit_all(gradient, visit);
 }
 
+/* Adds a number to each channel, which is the second dimension. */
+static void
+add_channels(const double *bias, Tensor *image)
+{
+    Lines lines = lines_along(&image->shape, 1);
+    for (int64_t line = 0; line < lines.outer * lines.size; line++) {
+        double *values = (double *)image->data + line * lines.inner;
+        for (int64_t inner = 0; inner < lines.inner; inner++) {
+            values[inner] += bias[line % lines.size];
+        }
+    }
+}
+
 static int
 spatial_rank(const Node *node)
 {
@@ -143,6 +157,30 @@ backprop_filter_compute(KernelContext *context)
     return doubles_finish(context, &doubles);
 }
 
+/* A transposed convolution is the gradient of a convolution for its image, with a bias. */
+static Status
+conv_transpose_compute(KernelContext *context)
+{
+    AUTO_DOUBLES doubles = {0};
+    KernelInference inference;
+    Convolution convolution;
+    TRY(doubles_begin(context, &doubles));
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_onnx_transposed(context->call, &inference.context, &convolution));
+    Gradient gradient = {.convolution = &convolution};
+    visit_meetings(&gradient, &doubles.outputs[0], &doubles.inputs[1], &doubles.inputs[0], add_to_image);
+    if (doubles.inputs[2].dtype != DTYPE_INVALID) {
+        add_channels(doubles_in(&doubles, 2), &doubles.outputs[0]);
+    }
+    return doubles_finish(context, &doubles);
+}
+
+static bool
+conv_transpose_supports(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]);
+}
+
 #define TO_IMAGE(name)                                                                                       \
     {                                                                                                        \
         .op = (name), .supports = supports_float_gradient, .compute = backprop_input_compute,                \
@@ -161,6 +199,10 @@ static const Kernel convolution_gradient_kernels[] = {
     TO_FILTER("Conv2DBackpropFilter"),
     TO_FILTER("DepthwiseConv2dNativeBackpropFilter"),
     TO_FILTER("Conv3DBackpropFilterV2"),
+    {.op = "onnx::ConvTranspose",
+        .supports = conv_transpose_supports,
+        .compute = conv_transpose_compute,
+        DOUBLES_SCRATCH},
 };
 
 KERNEL_FAMILY(reference, convolution_gradient, convolution_gradient_kernels);
