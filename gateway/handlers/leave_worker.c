@@ -11,6 +11,9 @@ run_leave_worker(Call *call, const Request *request, Response *response)
 {
     Slice incarnation = request_query(request, "incarnation");
     Store *store = NULL;
+    if (!worker_name_is_ok(request_parameter(request, "worker"))) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "no worker that joined can have this name");
+    }
     if (!worker_incarnation_is_ok(incarnation)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "the query parameter 'incarnation' must have 16 hexadecimal digits");

@@ -29,6 +29,24 @@ worker_incarnation_is_ok(Slice text)
     return is_ok;
 }
 
+static bool
+is_alphanumeric(char letter)
+{
+    return (letter >= '0' && letter <= '9') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= 'a' && letter <= 'z');
+}
+
+bool
+worker_name_is_ok(Slice text)
+{
+    bool is_ok = text.size > 0 && text.size < WORKER_NAME_SIZE && is_alphanumeric(text.data[0]);
+    for (size_t index = 1; is_ok && index < text.size; index++) {
+        char letter = text.data[index];
+        is_ok = is_alphanumeric(letter) || letter == '.' || letter == '_' || letter == '-';
+    }
+    return is_ok;
+}
+
 const char *
 worker_name_read(Call *call, const Request *request)
 {
@@ -38,9 +56,10 @@ worker_name_read(Call *call, const Request *request)
 static void
 note_faults(Call *call, const JoinBody *body, Slice name)
 {
-    if (name.size >= WORKER_NAME_SIZE) {
-        call_note(call, "", "a worker's name has at most %d bytes, this one has %zu", WORKER_NAME_SIZE - 1,
-            name.size);
+    if (!worker_name_is_ok(name)) {
+        call_note(call, "",
+            "a worker that joins is named by 1 to %d letters, digits, '.', '_' and '-', not '%.*s'",
+            WORKER_NAME_SIZE - 1, SLICE_PRINT(slice_part(name, 0, WORKER_NAME_SIZE)));
     }
     if (!worker_address_is_ok(body->address)) {
         call_note(call, "/address",

@@ -19,5 +19,9 @@ MUST_USE Status worker_join_read(Call *call, const Request *request, WorkerJoin 
 /* Returns the name in the path, ended by a zero; NULL without memory. */
 const char *worker_name_read(Call *call, const Request *request);
 
+/* Returns whether a worker may join under this name: letters, digits, '.', '_' and '-', of which the first is
+ * no sign. */
+bool worker_name_is_ok(Slice text);
+
 /* A worker's incarnation has 16 hexadecimal digits. */
 bool worker_incarnation_is_ok(Slice text);

@@ -412,6 +412,22 @@ def a_worker_that_listens_everywhere_must_say_where_it_is():
         pool.await_serving("w0")
 
 
+def a_worker_joins_under_a_name_of_letters_and_digits_alone():
+    with Pool() as pool:
+        client = sluice.Client(pool.gateways[0])
+        life = "5d3c0a6e91f24b78"
+        body = {"address": "127.0.0.1:1", "incarnation": life}
+        for name in ("%C2%84", "-w", "a" * 64):
+            for send in (lambda path: client.send("PUT", path, body), lambda path: client.send("DELETE", f"{path}?incarnation={life}")):
+                try:
+                    send(f"/workers/{name}")
+                    raise AssertionError(f"'{name}' was taken")
+                except sluice.Refused as refused:
+                    assert refused.status == 400, refused
+        client.send("PUT", "/workers/" + "a" * 63, body)
+        client.send("DELETE", f"/workers/{'a' * 63}?incarnation={life}")
+
+
 if __name__ == "__main__":
     run_group([
         a_worker_that_joins_serves_within_a_second_at_every_gateway,
@@ -430,4 +446,5 @@ if __name__ == "__main__":
         a_worker_tells_what_passed_between_it_and_each_peer,
         only_who_has_the_workers_token_may_join,
         a_worker_that_listens_everywhere_must_say_where_it_is,
+        a_worker_joins_under_a_name_of_letters_and_digits_alone,
     ])
