@@ -97,6 +97,16 @@ check_required(const Check *check, const cJSON *names, const cJSON *value, const
 }
 
 static bool
+check_member_name(const Check *check, const cJSON *schema, const char *name)
+{
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(schema, "propertyNames");
+    cJSON *text = cJSON_CreateString(name);
+    bool is_ok = names == NULL || check_value(check, names, text, name);
+    cJSON_Delete(text);
+    return is_ok;
+}
+
+static bool
 check_members(const Check *check, const cJSON *schema, const cJSON *value, const char *name)
 {
     const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
@@ -105,6 +115,9 @@ check_members(const Check *check, const cJSON *schema, const cJSON *value, const
     cJSON_ArrayForEach(member, value)
     {
         const cJSON *known = cJSON_GetObjectItemCaseSensitive(properties, member->string);
+        if (!check_member_name(check, schema, member->string)) {
+            return false;
+        }
         if (known == NULL && cJSON_IsFalse(additional)) {
             return fail(check, name, "has a member that is not described:", member->string);
         }
@@ -133,7 +146,8 @@ static bool
 check_known(const Check *check, const cJSON *schema, const char *name)
 {
     static const char *const known[] = {"type", "enum", "required", "properties", "additionalProperties",
-        "items", "minimum", "maximum", "maxLength", "pattern", "format", "default", "description", "summary"};
+        "propertyNames", "items", "minimum", "maximum", "maxLength", "pattern", "format", "default",
+        "description", "summary"};
     const cJSON *keyword = NULL;
     cJSON_ArrayForEach(keyword, schema)
     {
