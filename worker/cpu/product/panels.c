@@ -32,6 +32,9 @@ void
 matrix_copy(const MatrixPart *part, float *to, int64_t to_step)
 {
     assert(part->columns <= to_step);
+    if (part->columns == 0) {
+        return; /* a matrix without elements has no memory */
+    }
     if (part->column_step == 1) {
         for (int64_t row = 0; row < part->rows; row++) {
             memcpy(
