@@ -43,6 +43,13 @@ cuda_dnn(void)
     return NULL;
 }
 
+const CudaCupti *
+cuda_cupti(const char **ret_reason)
+{
+    *ret_reason = "none is played";
+    return NULL;
+}
+
 const CudaNvrtc *
 cuda_nvrtc(void)
 {

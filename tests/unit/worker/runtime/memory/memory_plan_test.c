@@ -303,13 +303,13 @@ a_refusal_tells_whether_room_may_come(void **state)
     AUTO_PARTITION partition = fixture_compile(&fixture, ATTENTION);
     TensorBuffer *const others[] = {
         fixture.device->allocate(fixture.device, 3 << 20), fixture.device->allocate(fixture.device, 3 << 18)};
-    for (int rows = 128; rows <= 1024; rows *= 8) {
+    for (int rows = 256; rows <= 1024; rows *= 4) {
         bool is_crowded = rows == 1024;
         Tensor arg = matrix(&fixture, rows, 64);
         RunRequest request = {
             .partition = partition, .args = &arg, .arg_count = 1, .is_crowded = &is_crowded};
         assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
-        assert_int_equal(is_crowded, rows == 128);
+        assert_int_equal(is_crowded, rows == 256);
         assert_non_null(strstr(fixture.call.error.message, " of the worker's 4194304 bytes are taken"));
         tensor_unref(&arg);
     }
