@@ -125,27 +125,33 @@ drain_stream(Transfer *transfer, cudaStream_t stream)
     note_error(transfer, (int)cudaStreamSynchronize(stream));
 }
 
+/* Bytes of a transfer that are copied at once. */
+typedef struct Bytes {
+    void *to;
+    const void *from;
+    size_t size;
+    enum cudaMemcpyKind kind;
+} Bytes;
+
 /* Enqueues bytes of the transfer in a stream that is this thread's alone. */
 static cudaError_t
-enqueue_bytes(const Transfer *transfer, void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
-    cudaStream_t stream)
+enqueue_bytes(const Transfer *transfer, Bytes bytes, cudaStream_t stream)
 {
-    const char *track = kind == cudaMemcpyHostToDevice   ? "copy in"
-                        : kind == cudaMemcpyDeviceToHost ? "copy out"
-                                                         : "stream";
-    CudaSpan span = cuda_span_begin(transfer->trace, transfer->mark, stream, track, size);
-    cudaError_t error = cudaMemcpyAsync(to, from, size, kind, stream);
+    const char *track = bytes.kind == cudaMemcpyHostToDevice   ? "copy in"
+                        : bytes.kind == cudaMemcpyDeviceToHost ? "copy out"
+                                                               : "stream";
+    CudaSpan span = cuda_span_begin(transfer->trace, transfer->mark, stream, track, bytes.size);
+    cudaError_t error = cudaMemcpyAsync(bytes.to, bytes.from, bytes.size, bytes.kind, stream);
     cuda_span_end(&span);
     return error;
 }
 
 /* Enqueues a part behind which an event is recorded. */
 static int
-enqueue_part(const Transfer *transfer, Path *path, void *to, const void *from, size_t size,
-    enum cudaMemcpyKind kind, CudaEvent *event)
+enqueue_part(const Transfer *transfer, Path *path, Bytes bytes, CudaEvent *event)
 {
     mutex_lock(&path->lock);
-    cudaError_t error = enqueue_bytes(transfer, to, from, size, kind, path->stream);
+    cudaError_t error = enqueue_bytes(transfer, bytes, path->stream);
     if (error == cudaSuccess) {
         error = cudaEventRecord(event->event, path->stream);
     }
@@ -247,8 +253,8 @@ upload_part(Transfer *transfer, CudaChunk *chunk)
         memcpy(chunk->data, source, size);
         source = chunk->data;
     }
-    error = enqueue_part(transfer, &copies->up, transfer->target + transfer->enqueued, source, size,
-        cudaMemcpyHostToDevice, event);
+    error = enqueue_part(transfer, &copies->up,
+        (Bytes){transfer->target + transfer->enqueued, source, size, cudaMemcpyHostToDevice}, event);
     if (error != cudaSuccess) {
         drain_stream(transfer, copies->up.stream);
         cuda_events_give(event);
@@ -347,8 +353,10 @@ download_part(Transfer *transfer, CudaChunk *chunk)
         error = enqueue_record_aside(transfer, &copies->down, chunk->data);
     }
     if (error == cudaSuccess) {
-        error = enqueue_part(transfer, &copies->down, chunk->data + record_size(transfer),
-            transfer->source + transfer->enqueued, size, cudaMemcpyDeviceToHost, event);
+        error = enqueue_part(transfer, &copies->down,
+            (Bytes){chunk->data + record_size(transfer), transfer->source + transfer->enqueued, size,
+                cudaMemcpyDeviceToHost},
+            event);
     }
     if (error != cudaSuccess) {
         drain_stream(transfer, copies->down.stream);
@@ -522,7 +530,8 @@ upload_small(Transfer *transfer, CudaChunk *given)
         if (CUDA_KEEPS(CUDA_BORROWS_NOTHING)) {
             source = memcpy(slot, source, transfer->size);
         }
-        error = (int)enqueue_bytes(transfer, transfer->target, source, transfer->size, cudaMemcpyHostToDevice,
+        error = (int)enqueue_bytes(transfer,
+            (Bytes){transfer->target, source, transfer->size, cudaMemcpyHostToDevice},
             cuda_lane_stream(lane));
     }
     int left = cuda_lane_leave(lane);
@@ -558,8 +567,9 @@ enqueue_small_down(Transfer *transfer, CudaChunk *chunk)
     transfer->slot = slot;
     int error = enqueue_record(transfer, slot, stream);
     if (error == cudaSuccess) {
-        error = (int)enqueue_bytes(transfer, slot + record_size(transfer), transfer->source, transfer->size,
-            cudaMemcpyDeviceToHost, stream);
+        error = (int)enqueue_bytes(transfer,
+            (Bytes){slot + record_size(transfer), transfer->source, transfer->size, cudaMemcpyDeviceToHost},
+            stream);
     }
     return error != cudaSuccess ? error : cuda_lane_mark(lane, small_down_passed, transfer);
 }
@@ -590,8 +600,9 @@ copy_within(Transfer *transfer)
 {
     CudaLane *lane = transfer->copies->options.lane;
     cuda_lane_enter(lane);
-    int error = (int)enqueue_bytes(transfer, transfer->target, transfer->source, transfer->size,
-        cudaMemcpyDeviceToDevice, cuda_lane_stream(lane));
+    int error = (int)enqueue_bytes(transfer,
+        (Bytes){transfer->target, transfer->source, transfer->size, cudaMemcpyDeviceToDevice},
+        cuda_lane_stream(lane));
     int left = cuda_lane_leave(lane);
     note_error(transfer, error);
     note_error(transfer, left);
