@@ -202,7 +202,9 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
         return prepare_and_commit(step, json, context, store);
     }
     key->held_ms = KEY_GRACE_MS + (step->promise.is_async ? 0 : step->body.timeout_ms);
-    key->run.id = step->promise.is_async ? (Uuid){.bytes = {0}} : step->id.value;
+    if (!step->promise.is_async) {
+        key->run.id = step->id.value;
+    }
     TRY(idempotent_begin(
         step->call, store, &request, exchange_response(step->exchange), key, &step->promise.is_answered));
     if (step->promise.is_answered) {

@@ -130,7 +130,7 @@ tell_gateway(Call *call, Membership *membership, Standing standing, uint64_t *re
         .url = url.data,
         .content_type = standing == MEMBER_GONE ? NULL : "application/json",
         .headers = membership->options.token == NULL ? NULL : headers,
-        .body = standing == MEMBER_GONE ? (Slice){0} : buffer_slice(&body),
+        .body = standing == MEMBER_GONE ? SLICE("") : buffer_slice(&body),
         .response_size_max = ANSWER_SIZE_MAX,
         .timeout_ms = REQUEST_MS,
     };

@@ -120,7 +120,8 @@ static WirePeerTraffic
 sum_traffic(void)
 {
     const Worker *worker = watched_worker();
-    return worker == NULL ? (WirePeerTraffic){0} : traffic_sum(worker->traffic);
+    WirePeerTraffic none = {0};
+    return worker == NULL ? none : traffic_sum(worker->traffic);
 }
 
 static int64_t

@@ -21,13 +21,14 @@
     TARGET static void name(const MicroTile *tile)                                                           \
     {                                                                                                        \
         enum { ROWS = (rows), VECTORS = (panels)*PANEL_VECTORS };                                            \
+        Lanes zeros = {0};                                                                                   \
         Lanes sums[ROWS][VECTORS];                                                                           \
         UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
         {                                                                                                    \
             UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
             {                                                                                                \
                 const float *from = tile->sums + row * tile->sums_step + n * LANES;                          \
-                sums[row][n] = tile->begins ? (Lanes){0} : *(const Lanes *)from;                             \
+                sums[row][n] = tile->begins ? zeros : *(const Lanes *)from;                                  \
             }                                                                                                \
         }                                                                                                    \
         const float *a = tile->a;                                                                            \
@@ -41,7 +42,7 @@
             }                                                                                                \
             UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
             {                                                                                                \
-                Lanes left = a[row * MICROKERNEL_ROW_STEP] - (Lanes){0};                                     \
+                Lanes left = a[row * MICROKERNEL_ROW_STEP] - zeros;                                          \
                 UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
                 {                                                                                            \
                     sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
