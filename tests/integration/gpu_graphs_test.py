@@ -4,6 +4,7 @@
 
 import os
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
@@ -57,5 +58,19 @@ def captured_steps_have_the_bits_of_plain_ones_on_a_card():
     _expect_same_bits(CUDA_ON_CPU)
 
 
+def chains_in_one_kernel_or_in_several_have_the_same_bits_on_a_card():
+    """Whether or not there is an NVRTC to make the one kernel: without it the nodes are computed one by one."""
+    if not os.path.exists(CUDA_ON_CPU):
+        raise Skipped("no CUDA toolkit")
+    with tempfile.TemporaryDirectory(prefix="kernels.") as folder:
+        fused, _ = _run_steps(CUDA_ON_CPU, "--cuda-fusion=true", "--cuda-cache", folder)
+    single, _ = _run_steps(CUDA_ON_CPU, "--cuda-fusion=false")
+    assert fused == single, (fused, single)
+
+
 if __name__ == "__main__":
-    run_group([captured_steps_have_the_bits_of_plain_ones_on_the_test_device, captured_steps_have_the_bits_of_plain_ones_on_a_card])
+    run_group([
+        captured_steps_have_the_bits_of_plain_ones_on_the_test_device,
+        captured_steps_have_the_bits_of_plain_ones_on_a_card,
+        chains_in_one_kernel_or_in_several_have_the_same_bits_on_a_card,
+    ])

@@ -429,6 +429,10 @@ def a_worker_joins_under_a_name_of_letters_and_digits_alone():
 
 
 if __name__ == "__main__":
+    # The outage is one of a PostgreSQL that no other test uses.
+    if "MEMBERSHIP_TEST_OWN_POSTGRES" not in os.environ:
+        os.environ["MEMBERSHIP_TEST_OWN_POSTGRES"] = "1"
+        os.execv("tools/with_postgres", ["with_postgres", os.path.abspath(__file__)])
     run_group([
         a_worker_that_joins_serves_within_a_second_at_every_gateway,
         a_worker_leaves_on_sigterm_under_load_with_no_failed_step,

@@ -284,9 +284,15 @@ a_run_that_cannot_fit_is_refused_with_sizes(void **state)
     RunRequest request = {
         .partition = partition, .args = args, .arg_count = 3, .callbacks = outcome_callbacks(&outcome)};
     assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
-    assert_string_equal(fixture.call.error.message,
-        "the step is planned to take 1073938432 bytes (196608 fed), the largest tensors 'xw' 1073741824, "
-        "but 196608 of the worker's 268435456 bytes are taken");
+    /* What a product needs to work in depends on the processor. */
+    unsigned long long planned = 0;
+    int behind = 0;
+    assert_int_equal(
+        sscanf(fixture.call.error.message, "the step is planned to take %llu bytes%n", &planned, &behind), 1);
+    assert_true(planned >= 1073938432 && planned < 1073938432 + (1 << 20));
+    assert_string_equal(
+        fixture.call.error.message + behind, " (196608 fed), the largest tensors 'xw' 1073741824, but 196608 "
+                                             "of the worker's 268435456 bytes are taken");
     assert_int_equal(outcome.done_count, 0);
     for (int i = 0; i < 3; i++) {
         tensor_unref(&args[i]);
