@@ -131,9 +131,11 @@ static bool
 match_attention(Match *match, uint32_t id)
 {
     const Rewrite *rewrite = match->rewrite;
+    if (!is_batch_product(rewrite, id) || has_flag(rewrite_node(rewrite, id), "adj_y")) {
+        return false;
+    }
     Dtype dtype = rewrite_dtype(rewrite, (Endpoint){.node = id});
-    if (match->counts[id][0] == 0 || !dtype_is_floating(dtype) || dtype == DTYPE_FLOAT64 ||
-        !is_batch_product(rewrite, id) || has_flag(rewrite_node(rewrite, id), "adj_y")) {
+    if (match->counts[id][0] == 0 || !dtype_is_floating(dtype) || dtype == DTYPE_FLOAT64) {
         return false;
     }
     Endpoint weights = rewrite_input(rewrite, id, 0);

@@ -171,10 +171,10 @@ logarithm_of(float x)
 {
     float scaled = x < 1.17549435e-38F ? x * 8388608.0F : x;
     int32_t bits = bits_of_float(scaled);
-    int32_t offset = bits - 0x3f3504f3; /* √½ */
+    int32_t offset = (int32_t)((uint32_t)bits - 0x3f3504f3U); /* √½ */
     int32_t exponent = offset >> 23;
     float n = (float)exponent - (x < 1.17549435e-38F ? 23.0F : 0.0F);
-    float m = float_of_bits(bits - (int32_t)((uint32_t)exponent << 23)) - 1.0F;
+    float m = float_of_bits((int32_t)((uint32_t)bits - ((uint32_t)exponent << 23))) - 1.0F;
     float p = multiply_add(m, 7.0376836292e-2F, -1.1514610310e-1F);
     p = multiply_add(p, m, 1.1676998740e-1F);
     p = multiply_add(p, m, -1.2420140846e-1F);
