@@ -50,7 +50,7 @@ partition_unref(Partition *partition)
         partition->pool.empty(partition);
     }
     for (SchedulePart *part = partition->parts; part != NULL; part = part->next) {
-        captures_forget(partition->accelerator->captures, &part->site);
+        captures_forget(partition->captures, &part->site);
     }
     for (uint32_t i = 0; i < partition->node_count; i++) {
         const ScheduleNode *node = &partition->nodes[i];

@@ -376,6 +376,7 @@ find_parts(Call *call, Partition *partition)
     if (partition->accelerator == NULL || partition->accelerator->captures == NULL) {
         return STATUS_OK;
     }
+    partition->captures = partition->accelerator->captures;
     AUTO_ARENA arena = arena_new(FINDING_MAX);
     AUTO_MAP groups = map_new();
     Finding finding = {.call = call, .arena = arena, .partition = partition, .groups = groups};

@@ -188,7 +188,9 @@ struct Partition {
     uint64_t tenant;     /* whose it is, as in memory_account.h; 0: not known */
     ScheduleNode *nodes;
     uint32_t node_count;
-    SchedulePart *parts;   /* NULL: each node runs alone */
+    SchedulePart *parts; /* NULL: each node runs alone */
+    Captures
+        *captures; /* the accelerator's, which keeps what was captured of the parts; NULL: there are none */
     ScheduleFrame *frames; /* the root first, each loop before the loops inside it */
     uint32_t frame_count;  /* 1: no loops */
     /* Bytes of a run's iterations above which each loop runs one iteration at a time. */
