@@ -259,12 +259,6 @@ convolution_onnx_transposed(Call *call, const InferContext *context, Convolution
         TRY(infer_equal(call, bias.dims[0], convolution.output.dims[1], "the number of output channels",
             &convolution.output.dims[1]));
     }
-    for (int index = 0; index < rank; index++) {
-        if (convolution.output.dims[2 + index] < -1) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of the output has %lld elements",
-                2 + index, (long long)convolution.output.dims[2 + index]);
-        }
-    }
     TRY(infer_check_size(call, &convolution.output));
     *ret_convolution = convolution;
     return STATUS_OK;

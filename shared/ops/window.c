@@ -235,11 +235,25 @@ position_transposed(Call *call, Padding padding, int64_t extra, int index, Windo
 {
     bool is_given = *image >= 0;
     int64_t full = 0;
-    TRY(infer_multiply(call, window->stride[index], window->output[index] - 1, &full));
-    TRY(infer_add(call, full, extra + (window->size[index] - 1) * window->dilation[index] + 1, &full));
+    bool is_past = __builtin_mul_overflow(window->stride[index], window->output[index] - 1, &full);
+    int64_t extent = 0;
+    is_past = __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent) || is_past;
+    is_past =
+        __builtin_add_overflow(full, extent, &full) || __builtin_add_overflow(full, extra, &full) || is_past;
+    is_past = __builtin_add_overflow(full, 1, &full) || is_past;
     if (!is_given && padding != PADDING_SAME && padding != PADDING_SAME_LOWER) {
-        *image = full - window->before[index] - window->after[index];
-        return STATUS_OK;
+        is_past = __builtin_sub_overflow(full, window->before[index], image) ||
+                  __builtin_sub_overflow(*image, window->after[index], image) || is_past;
+        return !is_past && *image >= 0
+                   ? STATUS_OK
+                   : call_fail(call, STATUS_INVALID_ARGUMENT,
+                         "padding by %lld and %lld leaves no elements of dimension %d of the output",
+                         (long long)window->before[index], (long long)window->after[index],
+                         window->space + index);
+    }
+    if (is_past) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of the output has too many elements",
+            window->space + index);
     }
     if (!is_given) {
         TRY(infer_multiply(call, window->output[index], window->stride[index], image));

@@ -44,6 +44,10 @@ tensors_are_resized(void **state)
             .inputs = {"float32[2,4] 1 2 3 4 5 6 7 8", "", "", "int64[2] 4 4"},
             .outputs = {"float32[2,4] 1 2 3 4 5 6 7 8"}},
         {.op = "onnx::Resize", .inputs = {"float32[0,2]", "", "float32[2] 2 1"}, .outputs = {"float32[0,2]"}},
+        {.op = "onnx::Resize",
+            .attrs = "mode=linear; antialias=1",
+            .inputs = {"float32[2] 1 2", "", "float32[1] 1e-38"},
+            .outputs = {"float32[0]"}},
     };
     RUN(cases);
 }
@@ -73,6 +77,11 @@ what_does_not_fit_is_refused(void **state)
             .attrs = "axes=[0,-2]",
             .inputs = {"float32[1,2] 1 2", "", "", "int64[2] 4 4"},
             .error = "axis 0 is named twice",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::Resize",
+            .attrs = "mode=linear; coordinate_transformation_mode=tf_crop_and_resize",
+            .inputs = {"float32[2] 1 2", "", "", "int64[1] 4"},
+            .error = "tf_crop_and_resize needs the input 'roi'",
             .error_code = STATUS_INVALID_ARGUMENT},
         {.op = "onnx::Resize",
             .attrs = "mode=spline",

@@ -243,8 +243,7 @@ resize_all(KernelContext *context, const Resizing *resizing, Tensor *tensor)
     const ResizePlan *plan = resizing->plan;
     for (int dimension = 0; dimension < plan->output.rank; dimension++) {
         const ResizedDimension *resized = &plan->dimensions[dimension];
-        bool is_changed = resized->is_resized && (resized->scale != 1 || plan->place == RESIZE_CROP);
-        if (is_changed && tensor_element_count(tensor) > 0) {
+        if (resized->is_resized && (resized->scale != 1 || plan->place == RESIZE_CROP)) {
             TRY(resize_dimension(context, resizing, dimension, tensor));
         }
     }
@@ -261,6 +260,11 @@ onnx_resize_compute(KernelContext *context)
     Resizing resizing = {
         .plan = &plan, .extrapolation = (double)node_attr_float(context->node, "extrapolation_value")};
     TRY(read_filter(context->call, context->node, &resizing.filter));
+    int64_t count = 0;
+    if (shape_element_count(&plan.output, &count) && count == 0) {
+        Tensor *output = NULL;
+        return kernel_output(context, 0, context->node->output_dtypes[0], &plan.output, &output);
+    }
     resizing.is_copied = resizing.filter.mode == MODE_NEAREST && plan.place != RESIZE_CROP;
     if (resizing.is_copied) {
         AUTO_TENSOR tensor = tensor_ref(&context->inputs[0]);

@@ -163,9 +163,14 @@ apply_crop(Call *call, const InferContext *context, const int *axes, int count, 
 {
     double crop[2 * SHAPE_RANK_MAX];
     bool is_there = false;
-    TRY(read_floats(call, context, ROI, 2 * count, crop, &is_there));
-    if (!is_there && infer_knows(context, ROI)) {
+    if (!is_given(context, ROI)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "tf_crop_and_resize needs the input 'roi'");
+    }
+    TRY(read_floats(call, context, ROI, 2 * count, crop, &is_there));
+    for (int index = 0; is_there && index < 2 * count; index++) {
+        if (!isfinite(crop[index])) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "element %d of 'roi' is %g", index, crop[index]);
+        }
     }
     plan->is_known = plan->is_known && is_there;
     for (int index = 0; is_there && index < count; index++) {
