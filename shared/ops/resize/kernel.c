@@ -32,6 +32,18 @@ static const struct {
     ResizeMode mode;
 } MODES[] = {{"nearest", MODE_NEAREST}, {"linear", MODE_LINEAR}, {"cubic", MODE_CUBIC}};
 
+static bool
+is_nearest_mode(Slice text)
+{
+    static const char *const names[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    for (size_t index = 0; index < COUNT_OF(names); index++) {
+        if (slice_equals_string(text, names[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static Status
 read_filter(Call *call, const Node *node, Filter *ret_filter)
 {
@@ -43,6 +55,10 @@ read_filter(Call *call, const Node *node, Filter *ret_filter)
         .excludes_outside = node_attr_int(node, "exclude_outside") != 0,
         .scale = 1,
     };
+    if (!is_nearest_mode(filter.nearest_mode)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no nearest_mode '%.*s'",
+            SLICE_PRINT(filter.nearest_mode));
+    }
     for (size_t index = 0; index < COUNT_OF(MODES); index++) {
         if (slice_equals_string(text, MODES[index].name)) {
             filter.mode = MODES[index].mode;
@@ -89,7 +105,7 @@ weight_at(const Filter *filter, double distance)
     return fabs(scaled) < 1 ? 1 - fabs(scaled) : 0;
 }
 
-/* How far the filter reaches to the left of an element, counted from the neighbour on the left: 0, -1, … */
+/* Returns the first neighbour that the filter reaches, counted from the one on the left: 0, -1, … */
 static int64_t
 reach_of(const Filter *filter)
 {
