@@ -39,7 +39,7 @@ only_reads(const Node *node)
            slice_equals_string(node->op->name, "IsVariableInitialized");
 }
 
-/* What references lead to, by node. */
+/* The constants that references lead to, by node. */
 typedef struct References {
     const Graph *graph;
     uint32_t *constants; /* the constant that the node's outputs refer to, or NODE_NONE */

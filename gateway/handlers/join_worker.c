@@ -10,7 +10,7 @@
 #include "shared/json/writer.h"
 #include "shared/telemetry/log.h"
 
-/* What this gateway knows of the worker that has the name. */
+/* The facts about a worker that already has the name, as this gateway knows them. */
 typedef struct Namesake {
     bool is_lost;
     bool is_another;                 /* it lives, elsewhere */

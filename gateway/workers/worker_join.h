@@ -1,4 +1,4 @@
-/* What a worker says when it joins, and what is checked before it may.
+/* The message by which a worker joins, and the checks before it may.
  *
  * Ownership: texts live in call->arena.
  * Threads:   any.

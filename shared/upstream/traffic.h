@@ -1,4 +1,4 @@
-/* What has passed between this process and each of its peers, on all loops: the calls that it has made, and
+/* The traffic between this process and each of its peers, on all loops: the calls that it has made, and
  * how they went.
  *
  * Ownership: one for a process; it outlives the upstreams that count into it. A peer is never forgotten.

@@ -41,7 +41,8 @@ is_told_to(const char *what)
     return text != NULL && strcmp(text, what) == 0;
 }
 
-/* Its clock runs a quarter faster than the host's and begins elsewhere: times have to be converted. */
+/* The played card's clock runs a quarter faster than the host's and begins elsewhere: times have to be
+ * converted. */
 static uint64_t
 to_own_clock(uint64_t host_ns)
 {

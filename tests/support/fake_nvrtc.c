@@ -22,7 +22,7 @@ struct _nvrtcProgram {
     size_t size;
 };
 
-/* What stands around a source: how it finds its place in the grid, and how it is run by its one argument. */
+/* The code around a source: how it finds its place in the grid, and how it is run by its one argument. */
 static const char before[] = "#include \"tests/support/cuda_on_cpu/language.cuh\"\n"
                              "#define EXPORTED extern \"C\" __attribute__((visibility(\"default\")))\n"
                              "static GridThread **bound_thread;\n"

@@ -54,7 +54,7 @@ double bench_worker_run(BenchWorker *worker, const BenchGraph *graph, const Tens
 double bench_worker_run_many(BenchWorker *worker, const BenchGraph *graph, const Tensor *feed, int in_flight,
     int count, uint64_t *ret_times_ns);
 
-/* What the trace of a step tells of the card. */
+/* The facts about the card in the trace of a step. */
 typedef struct BenchTrace {
     char source[256]; /* who tells it; "": the worker has no card */
     size_t activity_count;

@@ -26,7 +26,7 @@ struct Kernel {
     void *function;
 };
 
-/* What a launch is given: its kernel, and behind that the argument. */
+/* The arguments of a launch: its kernel, and behind that the argument. */
 typedef struct Started {
     const Kernel *kernel;
     uint64_t argument[];
@@ -109,7 +109,7 @@ cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *na
     return runtime_leave(error);
 }
 
-/* Its kernels must have run: what is left of them would find no code. */
+/* The kernels of the library must have run: one that is left would find no code. */
 cudaError_t
 cudaLibraryUnload(cudaLibrary_t library)
 {
