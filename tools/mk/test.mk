@@ -86,7 +86,8 @@ run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(TEST_PLUGINS) $(CUDA_BENCH) $
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
 # What needs no other process: quick enough to run under every sanitizer.
-run-unit-tests: $(UNIT_TEST_PROGRAMS)
+unit-tests: $(UNIT_TEST_PROGRAMS)
+run-unit-tests: unit-tests
 	@OUT=$(OUT) tools/run_tests $(UNIT_TEST_PROGRAMS)
 
 # The kernels of every instruction set that oneDNN chooses by; without the variable: those of this machine.
