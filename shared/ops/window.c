@@ -226,6 +226,22 @@ window_onnx(
     return STATUS_OK;
 }
 
+/* Computes how far it is from where the first window begins to where the last one ends and `extra` elements
+ * on. Returns false past int64. */
+static bool
+extent_of_windows(const Window *window, int index, int64_t extra, int64_t *ret_full)
+{
+    int64_t full = 0;
+    int64_t extent = 0;
+    bool is_past = __builtin_mul_overflow(window->stride[index], window->output[index] - 1, &full);
+    is_past = __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent) || is_past;
+    is_past =
+        __builtin_add_overflow(full, extent, &full) || __builtin_add_overflow(full, extra, &full) || is_past;
+    is_past = __builtin_add_overflow(full, 1, &full) || is_past;
+    *ret_full = full;
+    return !is_past;
+}
+
 /* Finds the size of the image along one dimension, from where its first window begins to where its last one
  * ends and `extra` elements on, without the padding; or, for a size that is given or follows from the stride,
  * the padding: the odd element is in front unless it is upper. What no window meets is not padded: it has no
@@ -235,12 +251,7 @@ position_transposed(Call *call, Padding padding, int64_t extra, int index, Windo
 {
     bool is_given = *image >= 0;
     int64_t full = 0;
-    bool is_past = __builtin_mul_overflow(window->stride[index], window->output[index] - 1, &full);
-    int64_t extent = 0;
-    is_past = __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent) || is_past;
-    is_past =
-        __builtin_add_overflow(full, extent, &full) || __builtin_add_overflow(full, extra, &full) || is_past;
-    is_past = __builtin_add_overflow(full, 1, &full) || is_past;
+    bool is_past = !extent_of_windows(window, index, extra, &full);
     if (!is_given && padding != PADDING_SAME && padding != PADDING_SAME_LOWER) {
         is_past = __builtin_sub_overflow(full, window->before[index], image) ||
                   __builtin_sub_overflow(*image, window->after[index], image) || is_past;
