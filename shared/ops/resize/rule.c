@@ -115,20 +115,32 @@ apply_scales(Call *call, const InferContext *context, const int *axes, int count
     return STATUS_OK;
 }
 
+static const char *const POLICIES[] = {"stretch", "not_larger", "not_smaller"};
+enum { STRETCH, NOT_LARGER };
+
+static Status
+read_policy(Call *call, const Node *node, size_t *ret_policy)
+{
+    Slice text = node_attr_string(node, "keep_aspect_ratio_policy");
+    for (size_t index = 0; index < COUNT_OF(POLICIES); index++) {
+        if (slice_equals_string(text, POLICIES[index])) {
+            *ret_policy = index;
+            return STATUS_OK;
+        }
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no keep_aspect_ratio_policy '%.*s'",
+        SLICE_PRINT(slice_part(text, 0, 64)));
+}
+
 /* Returns the one scale of all dimensions that a policy keeps: the smallest, or the largest; 0: each has its
  * own. */
 static double
-common_scale(const Node *node, const Shape *input, const int *axes, const int64_t *sizes, int count)
+common_scale(size_t policy, const Shape *input, const int *axes, const int64_t *sizes, int count)
 {
-    Slice policy = node_attr_string(node, "keep_aspect_ratio_policy");
-    bool is_smallest = slice_equals_string(policy, "not_larger");
-    if (!is_smallest && !slice_equals_string(policy, "not_smaller")) {
-        return 0;
-    }
     double common = 0;
-    for (int index = 0; index < count; index++) {
+    for (int index = 0; policy != STRETCH && index < count; index++) {
         double scale = (double)sizes[index] / (double)input->dims[axes[index]];
-        bool is_better = is_smallest ? scale < common : scale > common;
+        bool is_better = policy == NOT_LARGER ? scale < common : scale > common;
         common = index == 0 || is_better ? scale : common;
     }
     return common;
@@ -139,13 +151,15 @@ apply_sizes(Call *call, const InferContext *context, const int *axes, int count,
 {
     int64_t sizes[SHAPE_RANK_MAX];
     size_t read = 0;
+    size_t policy = STRETCH;
+    TRY(read_policy(call, context->node, &policy));
     TRY(infer_ints(call, context, SIZES, sizes, SHAPE_RANK_MAX, &read));
     plan->is_known = infer_knows(context, SIZES);
     if (plan->is_known && read != (size_t)count) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu sizes for %d dimensions", read, count);
     }
     const Shape *input = &context->inputs[0];
-    double common = plan->is_known ? common_scale(context->node, input, axes, sizes, count) : 0;
+    double common = plan->is_known ? common_scale(policy, input, axes, sizes, count) : 0;
     for (int index = 0; plan->is_known && index < count; index++) {
         int axis = axes[index];
         double scale = common > 0 ? common : (double)sizes[index] / (double)input->dims[axis];
