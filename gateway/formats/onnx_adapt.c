@@ -268,6 +268,15 @@ refuse_version(OnnxImport *import, OnnxNode *node, const char *argument, size_t 
 }
 
 static Status
+set_flag(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)import;
+    (void)position;
+    onnx_attr_set(node, argument, int_value(1));
+    return STATUS_OK;
+}
+
+static Status
 emit_part(OnnxImport *import, const OnnxNode *whole, const char *part, const OnnxNode *shape_of_part,
     Slice *ret_name)
 {
@@ -330,7 +339,7 @@ static const Step steps[] = {
     {"Dropout", 12, float_to_input, "ratio", 1},
     {"Einsum", 0, count_inputs, "N", 0},
     {"GridSample", 20, rename_sample_mode, "mode", 0},
-    {"GroupNormalization", 21, refuse_version, NULL, 21},
+    {"GroupNormalization", 21, set_flag, "scales_groups", 0},
     {"Hardmax", 13, flatten_softmax, NULL, 0},
     {"LogSoftmax", 13, flatten_softmax, NULL, 0},
     {"Max", 0, count_inputs, "N", 0},

@@ -104,6 +104,86 @@ batches_normalise(void **state)
 }
 
 static void
+onnx_normalises_rows_groups_and_axes(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::RMSNormalization",
+            .attrs = "epsilon=0",
+            .inputs = {"float32[2,2] 1 7 -6 8", "float32[2] 1 2"},
+            .outputs = {"float32[2,2] 0.2 2.8 -0.8485281374 2.2627416998"}},
+        {.op = "onnx::RMSNormalization",
+            .attrs = "axis=0; epsilon=0.5",
+            .inputs = {"float16[2,1] 1 -2", "float32[] 3"},
+            .outputs = {"float32[2,1] 1.7320508075688772 -3.4641016151377544"}},
+        {.op = "onnx::RMSNormalization",
+            .inputs = {"float64[2,0]", "float64[0]"},
+            .outputs = {"float64[2,0]"}},
+        {.op = "onnx::RMSNormalization",
+            .inputs = {"float32[2,2] 1 ...", "float32[3] 1 ..."},
+            .error = "shape [3] does not broadcast to [2,2]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::RMSNormalization",
+            .attrs = "axis=2",
+            .inputs = {"float32[2,2] 1 ...", "float32[2] 1 ..."},
+            .error = "axis 2 is not within a tensor of rank 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::GroupNormalization",
+            .attrs = "num_groups=2; epsilon=0",
+            .inputs = {"float32[1,4,1] 1 3 10 30", "float32[4] 1 2 1 2", "float32[4] 0 1 0 1"},
+            .outputs = {"float32[1,4,1] -1 3 -1 3"}},
+        {.op = "onnx::GroupNormalization",
+            .attrs = "num_groups=2; epsilon=0; scales_groups=1",
+            .inputs = {"bfloat16[1,4] 1 3 10 30", "bfloat16[2] 1 2", "bfloat16[2] 0 1"},
+            .outputs = {"bfloat16[1,4] -1 1 -1 3"}},
+        {.op = "onnx::GroupNormalization",
+            .attrs = "num_groups=3",
+            .inputs = {"float32[1,4] 1 ...", "float32[4] 1 ...", "float32[4] 1 ..."},
+            .error = "4 channels cannot be cut into 3 groups",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::GroupNormalization",
+            .attrs = "num_groups=0",
+            .inputs = {"float32[1,4] 1 ...", "float32[4] 1 ...", "float32[4] 1 ..."},
+            .error = "num_groups is 0, not at least 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::GroupNormalization",
+            .attrs = "num_groups=2",
+            .inputs = {"float32[1,4] 1 ...", "float32[2] 1 ...", "float32[2] 1 ..."},
+            .error = "the number of channels is 4 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::GroupNormalization",
+            .attrs = "num_groups=2",
+            .inputs = {"float32[4] 1 ...", "float32[2] 1 ...", "float32[2] 1 ..."},
+            .error = "an input of rank 1 has no channels",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::MeanVarianceNormalization",
+            .attrs = "axes=[0,-1]",
+            .inputs = {"float32[2,2,1] 1 10 3 30"},
+            .outputs = {"float32[2,2,1] -1 -1 1 1"}},
+        {.op = "onnx::MeanVarianceNormalization",
+            .inputs = {"float16[1,2,1,2] 1 3 5 5"},
+            .outputs = {"float16[1,2,1,2] -1 1 0 0"}},
+        {.op = "onnx::MeanVarianceNormalization",
+            .inputs = {"float32[2,2] 1 ..."},
+            .error = "axis 2 is not within a tensor of rank 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LpNormalization",
+            .inputs = {"float32[2,2] 3 -4 0 0"},
+            .outputs = {"float32[2,2] 0.6 -0.8 0 0"}},
+        {.op = "onnx::LpNormalization",
+            .attrs = "p=1; axis=0",
+            .inputs = {"float64[2,2] 3 -4 1 0"},
+            .outputs = {"float64[2,2] 0.75 -1 0.25 0"}},
+        {.op = "onnx::LpNormalization",
+            .attrs = "p=3",
+            .inputs = {"float32[1] 1"},
+            .error = "p is 3, neither 1 nor 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+static void
 responses_are_local(void **state)
 {
     (void)state;
@@ -139,6 +219,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(biases_lie_along_channels),
         cmocka_unit_test(batches_normalise),
+        cmocka_unit_test(onnx_normalises_rows_groups_and_axes),
         cmocka_unit_test(responses_are_local),
     };
     return cmocka_run_group_tests_name("reference/normalization", tests, NULL, NULL);

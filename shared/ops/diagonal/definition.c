@@ -30,6 +30,15 @@ infer_band_part(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+static Status
+infer_trilu(Call *call, InferContext *context)
+{
+    int64_t k = 0;
+    bool is_known = false;
+    TRY(infer_has_input(context, 1) ? infer_int(call, context, 1, &k, &is_known) : STATUS_OK);
+    return infer_band_part(call, context);
+}
+
 /* The output has the dimensions of the input twice. */
 static Status
 infer_diag(Call *call, InferContext *context)
@@ -86,6 +95,7 @@ static const OpDefinition diagonal_ops[] = {
     OP("MatrixSetDiagV3(input:T, diagonal:T, k:int32)->(output:T) " ALIGNED, 0, infer_of_matrix),
     OP("MatrixBandPart(input:T, num_lower:Tindex, num_upper:Tindex)->(band:T) {T:type, Tindex:type=DT_INT64}",
         0, infer_band_part),
+    OP("onnx::Trilu(input:T, k?:int64)->(output:T) {upper:int=1, T:type}", 0, infer_trilu),
     OP("Diag(diagonal:T)->(output:T) {T:type}", 0, infer_diag),
     OP("DiagPart(input:T)->(diagonal:T) {T:type}", 0, infer_diag_part),
 };

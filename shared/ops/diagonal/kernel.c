@@ -139,6 +139,52 @@ band_part_compute(KernelContext *context)
     return STATUS_OK;
 }
 
+/* Reads the first diagonal that onnx::Trilu keeps, or the last one when it keeps the lower triangle; one
+ * beyond the matrix is brought to its edge. */
+static Status
+read_triangle(KernelContext *context, int64_t rows, int64_t columns, int64_t *ret_diagonal)
+{
+    int64_t k = 0;
+    size_t count = 0;
+    if (context->input_count > 1 && context->inputs[1].dtype != DTYPE_INVALID) {
+        TRY(kernel_input_ints(context, 1, &k, 1, &count));
+    }
+    k = k < -rows ? -rows : k;
+    *ret_diagonal = k > columns ? columns : k;
+    return STATUS_OK;
+}
+
+static int64_t
+clamp_column(int64_t column, int64_t columns)
+{
+    return column < 0 ? 0 : column > columns ? columns : column;
+}
+
+static Status
+trilu_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    Tensor *output = NULL;
+    int64_t diagonal = 0;
+    TRY(output_new(context, &output));
+    int64_t rows = input->shape.dims[input->shape.rank - 2];
+    int64_t columns = input->shape.dims[input->shape.rank - 1];
+    size_t size = dtype_size(input->dtype);
+    bool is_upper = node_attr_int(context->node, "upper") != 0;
+    TRY(read_triangle(context, rows, columns, &diagonal));
+    fill_zero(output);
+    int64_t lines = columns == 0 ? 0 : tensor_element_count(input) / columns;
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t column = line % rows + diagonal;
+        int64_t first = is_upper ? clamp_column(column, columns) : 0;
+        int64_t end = is_upper ? columns : clamp_column(column + 1, columns);
+        size_t offset = (size_t)(line * columns + first) * size;
+        memcpy(
+            (char *)output->data + offset, (const char *)input->data + offset, (size_t)(end - first) * size);
+    }
+    return STATUS_OK;
+}
+
 /* The copy of the main diagonal of a square of `count` × `count` elements to a vector. */
 static StridedCopy
 main_diagonal_copy(int64_t count)
@@ -184,6 +230,7 @@ static const Kernel diagonal_kernels[] = {
     {.op = "MatrixSetDiagV2", .supports = supports_copyable, .compute = set_diag_compute, .host_inputs = 0x4},
     {.op = "MatrixSetDiagV3", .supports = supports_copyable, .compute = set_diag_compute, .host_inputs = 0x4},
     {.op = "MatrixBandPart", .supports = supports_copyable, .compute = band_part_compute, .host_inputs = 0x6},
+    {.op = "onnx::Trilu", .supports = supports_copyable, .compute = trilu_compute, .host_inputs = 0x2},
     {.op = "Diag", .supports = supports_copyable, .compute = diag_square_compute},
     {.op = "DiagPart", .supports = supports_copyable, .compute = diag_square_part_compute},
 };

@@ -1,5 +1,6 @@
-/* float32 normalisation of rows, when scale and bias have one number for each element of a row, and of
- * channels by given statistics. Sums are kept in double. All else is left to the reference kernel. */
+/* float32 normalisation of rows, by their mean and variance or by their root mean square, when scale and bias
+ * have one number for each element of a row. Sums are kept in double. All else is left to the reference
+ * kernel. */
 #include "worker/cpu/vector/folds.h"
 #include "worker/reference/outputs.h"
 
@@ -52,6 +53,21 @@ normalize_row_body(const LayerNorm *norm, int64_t row)
 }
 VECTOR_VARIANTS(normalize_row, (const LayerNorm *norm, int64_t row), (norm, row))
 
+VECTOR_FUNCTION void
+divide_row_body(const LayerNorm *norm, int64_t row)
+{
+    const float *x = norm->x + row * norm->size;
+    const float *scale = norm->scale;
+    float *z = norm->z + row * norm->size;
+    double squares = sum_of_squares(x, norm->size);
+    float factor = (float)(1 / sqrt(squares / (double)norm->size + norm->epsilon));
+    VECTOR_LOOP for (int64_t n = 0; n < norm->size; n++)
+    {
+        z[n] = x[n] * factor * scale[n];
+    }
+}
+VECTOR_VARIANTS(divide_row, (const LayerNorm *norm, int64_t row), (norm, row))
+
 static void
 normalize_rows(void *context, int64_t index)
 {
@@ -62,15 +78,32 @@ normalize_rows(void *context, int64_t index)
     }
 }
 
+static void
+divide_rows(void *context, int64_t index)
+{
+    const LayerNorm *norm = context;
+    int64_t end = (index + 1) * norm->part < norm->rows ? (index + 1) * norm->part : norm->rows;
+    for (int64_t row = index * norm->part; row < end; row++) {
+        divide_row(norm, row);
+    }
+}
+
 static bool
-layer_norm_supports(const Node *node)
+supports_float32(const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
         if (node->input_dtypes[index] != DTYPE_FLOAT32 && node->input_dtypes[index] != DTYPE_INVALID) {
             return false;
         }
     }
-    return node->output_dtypes[1] == DTYPE_FLOAT32 && node->output_dtypes[2] == DTYPE_FLOAT32;
+    return true;
+}
+
+static bool
+layer_norm_supports(const Node *node)
+{
+    return supports_float32(node) && node->output_dtypes[1] == DTYPE_FLOAT32 &&
+           node->output_dtypes[2] == DTYPE_FLOAT32;
 }
 
 static bool
@@ -94,6 +127,12 @@ lies_along_rows(const Shape *shape, const Shape *x, int64_t size)
         found *= dimension;
     }
     return found == size;
+}
+
+static int64_t
+rows_of_part(int64_t size)
+{
+    return size >= SHARED_ELEMENTS ? 1 : SHARED_ELEMENTS / size;
 }
 
 static Status
@@ -124,15 +163,46 @@ layer_norm_compute(KernelContext *context)
         .epsilon = (double)node_attr_float(context->node, "epsilon"),
         .rows = rows,
         .size = size,
-        .part = size >= SHARED_ELEMENTS ? 1 : SHARED_ELEMENTS / size,
+        .part = rows_of_part(size),
     };
     Device *device = context->device;
     device->parallel_for(device, (rows + norm.part - 1) / norm.part, normalize_rows, &norm);
     return STATUS_OK;
 }
 
+static Status
+rms_norm_compute(KernelContext *context)
+{
+    Shape shape;
+    Tensor *output = NULL;
+    const Tensor *inputs = context->inputs;
+    TRY(output_shapes(context, &shape));
+    int64_t axis = node_attr_int(context->node, "axis");
+    int64_t size = 1;
+    for (int64_t index = axis < 0 ? axis + shape.rank : axis; index < shape.rank; index++) {
+        size *= shape.dims[index];
+    }
+    if (tensor_element_count(&inputs[0]) == 0 || !lies_along_rows(&inputs[1].shape, &inputs[0].shape, size)) {
+        return kernel_find_reference(context->node)->compute(context);
+    }
+    TRY(kernel_output(context, 0, DTYPE_FLOAT32, &shape, &output));
+    LayerNorm norm = {
+        .x = inputs[0].data,
+        .scale = inputs[1].data,
+        .z = output->data,
+        .epsilon = (double)node_attr_float(context->node, "epsilon"),
+        .rows = tensor_element_count(&inputs[0]) / size,
+        .size = size,
+        .part = rows_of_part(size),
+    };
+    Device *device = context->device;
+    device->parallel_for(device, (norm.rows + norm.part - 1) / norm.part, divide_rows, &norm);
+    return STATUS_OK;
+}
+
 static const Kernel layer_norm_kernels[] = {
     {.op = "onnx::LayerNormalization", .supports = layer_norm_supports, .compute = layer_norm_compute},
+    {.op = "onnx::RMSNormalization", .supports = supports_float32, .compute = rms_norm_compute},
 };
 
 KERNEL_FAMILY(cpu_kernels, layer_norm, layer_norm_kernels);

@@ -1,4 +1,4 @@
-/* Reductions, softmax and layer normalisation beside the reference kernels, in all ways in which dimensions
+/* Reductions, softmax and normalisations beside the reference kernels, in all ways in which dimensions
  * can lie. Both keep sums in double, so that only the last roundings differ. */
 #include "tests/support/cmocka_all.h"
 
@@ -47,6 +47,25 @@ static const NearCase CASES[] = {
     {"s = Const() dtype=float32 value=float32<31,7>(0.5;1.5;-2)\ny = onnx::LayerNormalization(x, s) "
      "T=float32 axis=1",
         SHAPE3(5, 31, 7), 0x1p-20F},
+    {"s = Const() dtype=float32 value=float32<768>(0.5;1.5;-2)\ny = onnx::RMSNormalization(x, s) "
+     "T=float32 V=float32",
+        SHAPE2(128, 768), 0x1p-20F},
+    {"s = Const() dtype=float32 value=float32<31,7>(0.5;1.5;-2)\ny = onnx::RMSNormalization(x, s) "
+     "T=float32 V=float32 axis=1",
+        SHAPE3(5, 31, 7), 0x1p-20F},
+    {"s = Const() dtype=float32 value=float32<31,1>(0.5;1.5;-2)\ny = onnx::RMSNormalization(x, s) "
+     "T=float32 V=float32",
+        SHAPE3(5, 31, 31), 0x1p-20F},
+    {"s = Const() dtype=float32 value=float32<12>(0.5;1.5;-2)\nb = Const() dtype=float32 "
+     "value=float32<12>(0.25;3)\ny = onnx::GroupNormalization(x, s, b) T=float32 num_groups=3",
+        SHAPE3(5, 12, 1000), 0x1p-20F},
+    {"s = Const() dtype=float32 value=float32<3>(0.5;1.5;-2)\nb = Const() dtype=float32 "
+     "value=float32<3>(0.25;3)\n"
+     "y = onnx::GroupNormalization(x, s, b) T=float32 num_groups=3 scales_groups=1",
+        SHAPE3(5, 12, 7), 0x1p-20F},
+    {"s = Const() dtype=float32 value=float32<12>(0.5;1.5;-2)\nb = Const() dtype=float32 "
+     "value=float32<12>(0.25;3)\ny = onnx::InstanceNormalization(x, s, b) T=float32",
+        SHAPE3(5, 12, 1000), 0x1p-20F},
 };
 
 static void
