@@ -140,7 +140,7 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals bench-models conformance-tf cuda-coverage deploy-test train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals bench-models conformance-tf cuda-coverage deploy-test train-digits random-graphs run-tests unit-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
 
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are
