@@ -258,6 +258,16 @@ default_to_half_pixel_output(OnnxImport *import, OnnxNode *node, const char *arg
     return STATUS_OK;
 }
 
+/* Scatter-9 is ScatterElements under an older name. */
+static Status
+rename_operator(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)import;
+    (void)position;
+    node->type = slice_from_string(argument);
+    return STATUS_OK;
+}
+
 static Status
 refuse_version(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -361,6 +371,7 @@ static const Step steps[] = {
     {"Resize", 11, resize_from_upsample, NULL, 0},
     {"RoiAlign", 16, default_to_half_pixel_output, "coordinate_transformation_mode", 0},
     {"Scan", 9, refuse_version, NULL, 9},
+    {"Scatter", 0, rename_operator, "ScatterElements", 0},
     {"SequenceConstruct", 0, count_inputs, "N", 0},
     {"Slice", 10, ints_to_input, "starts", 1},
     {"Slice", 10, ints_to_input, "ends", 2},

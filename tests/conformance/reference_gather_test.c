@@ -86,10 +86,58 @@ elements_are_chosen_by_index(void **state)
     RUN(cases);
 }
 
+static void
+onnx_one_hot_counts_negative_indices_from_the_end(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::OneHot",
+            .inputs = {"int64[3] 0 7 -1", "int64[1] 3", "int32[2] 2 5"},
+            .outputs = {"int32[3,3] 5 2 2 2 2 2 2 2 5"}},
+        {.op = "onnx::OneHot",
+            .attrs = "axis=0",
+            .inputs = {"float32[2] 1 -3.5", "float32[] 3.5", "float32[2] 0 1"},
+            .outputs = {"float32[3,2] 0 1 1 0 0 0"}},
+        {.op = "onnx::OneHot",
+            .attrs = "axis=-2",
+            .inputs = {"uint8[1,2] 1 200", "float64[] 2", "bool[2] 0 1"},
+            .outputs = {"bool[1,2,2] 0 0 1 0"}},
+        {.op = "onnx::OneHot",
+            .inputs = {"int32[] -2", "int8[] 2", "float16[2] 1 3"},
+            .outputs = {"float16[2] 3 1"}},
+        {.op = "onnx::OneHot",
+            .inputs = {"int32[0]", "float16[] 2", "float16[2] 1 3"},
+            .outputs = {"float16[0,2]"}},
+        {.op = "onnx::OneHot",
+            .inputs = {"int32[1] 0", "int64[] 0", "float32[2] 1 3"},
+            .error = "the depth is 0, not above 0",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::OneHot",
+            .inputs = {"int32[1] 0", "float32[] nan", "float32[2] 1 3"},
+            .error = "the depth is -1, not above 0",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::OneHot",
+            .inputs = {"int32[1] 0", "int64[2] 1 2", "float32[2] 1 3"},
+            .error = "the depth has shape [2], not one value",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::OneHot",
+            .inputs = {"int32[1] 0", "int64[] 2", "float32[3] 1 3 4"},
+            .error = "the values have shape [3], not [2]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::OneHot",
+            .attrs = "axis=2",
+            .inputs = {"int32[1] 0", "int64[] 2", "float32[2] 1 3"},
+            .error = "axis 2 is not within a tensor of rank 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(onnx_one_hot_counts_negative_indices_from_the_end),
         cmocka_unit_test(elements_are_chosen_by_index),
     };
     return cmocka_run_group_tests_name("reference/gather", tests, NULL, NULL);

@@ -189,12 +189,94 @@ slices_are_scattered(void **state)
     RUN(cases);
 }
 
+static void
+onnx_scatters_in_the_order_of_updates(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::ScatterND",
+            .inputs = {"float32[4] 1 2 3 4", "int64[3,1] 1 -1 1", "float32[3] 9 8 7"},
+            .outputs = {"float32[4] 1 7 3 8"}},
+        {.op = "onnx::ScatterND",
+            .attrs = "reduction=add",
+            .inputs = {"int8[2,2] 1 2 3 120", "int64[3,1] 1 -1 0", "int8[3,2] 1 7 1 1 5 5"},
+            .outputs = {"int8[2,2] 6 7 5 -128"}},
+        {.op = "onnx::ScatterND",
+            .attrs = "reduction=mul",
+            .inputs = {"float32[2,2] 1 2 3 4", "int64[2,2] 1 0 1 0", "float32[2] 2 5"},
+            .outputs = {"float32[2,2] 1 2 30 4"}},
+        {.op = "onnx::ScatterND",
+            .attrs = "reduction=max",
+            .inputs = {"float16[3] 1 2 3", "int64[1,2,1] 0 2", "float16[1,2] 5 -5"},
+            .outputs = {"float16[3] 5 2 3"}},
+        {.op = "onnx::ScatterND",
+            .attrs = "reduction=min",
+            .inputs = {"uint64[3] 1 2 3", "int64[2,1] 0 2", "uint64[2] 5 0"},
+            .outputs = {"uint64[3] 1 2 0"}},
+        {.op = "onnx::ScatterND",
+            .inputs = {"bool[2,2] 1 1 1 1", "int64[0,1]", "bool[0,2]"},
+            .outputs = {"bool[2,2] 1 ..."}},
+        {.op = "onnx::ScatterND",
+            .inputs = {"complex64[2] 1 2 3 4", "int64[1] 1", "complex64[] 7 8"},
+            .outputs = {"complex64[2] 1 2 7 8"}},
+        {.op = "onnx::ScatterND",
+            .attrs = "reduction=add",
+            .inputs = {"float32[5] 0 ...", "int64[70000,1] -2 ...", "float32[70000] 1 ..."},
+            .outputs = {"float32[5] 0 0 0 70000 0"}},
+        {.op = "onnx::ScatterND",
+            .inputs = {"int32[2,3000] 4 ...", "int64[9,1] 1 ...", "int32[9,3000] 4 ..."},
+            .outputs = {"int32[2,3000] 4 ..."}},
+        {.op = "onnx::ScatterElements",
+            .attrs = "axis=1",
+            .inputs = {"float32[1,5] 1 2 3 4 5", "int64[1,2] 1 3", "float32[1,2] 1.1 2.1"},
+            .outputs = {"float32[1,5] 1 1.1 3 2.1 5"}},
+        {.op = "onnx::ScatterElements",
+            .attrs = "axis=-2",
+            .inputs = {"int16[3,3] 0 ...", "int32[2,3] 1 0 2 0 2 -2", "int16[2,3] 10 11 12 20 21 22"},
+            .outputs = {"int16[3,3] 20 11 0 10 0 22 0 21 12"}},
+        {.op = "onnx::ScatterElements",
+            .attrs = "axis=1; reduction=add",
+            .inputs = {"float64[1,5] 1 2 3 4 5", "int64[1,2] 1 1", "float64[1,2] 1.5 2"},
+            .outputs = {"float64[1,5] 1 5.5 3 4 5"}},
+        {.op = "onnx::ScatterElements",
+            .attrs = "reduction=mul",
+            .inputs = {"float32[3] 1 2 3", "int64[40000] 2 ...", "float32[40000] -1 ..."},
+            .outputs = {"float32[3] 1 2 3"}},
+        {.op = "onnx::ScatterElements",
+            .inputs = {"float64[4] 1 2 3 4", "int64[0]", "float64[0]"},
+            .outputs = {"float64[4] 1 2 3 4"}},
+        {.op = "onnx::ScatterND",
+            .inputs = {"float32[4] 1 2 3 4", "int64[2,1] 1 4", "float32[2] 9 8"},
+            .error = "index 4 at 1 is not within 4",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::ScatterND",
+            .inputs = {"float32[4] 1 2 3 4", "int64[2,1] 1 -5", "float32[2] 9 8"},
+            .error = "index -5 at 1 is not within 4",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::ScatterElements",
+            .inputs = {"float32[4] 1 2 3 4", "int32[2] 1 4", "float32[2] 9 8"},
+            .error = "index 4 at 1 is not within 4",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::ScatterElements",
+            .attrs = "axis=1",
+            .inputs = {"float32[1,2] 1 2", "int32[2,1] 0 0", "float32[2,1] 9 8"},
+            .error = "dimension 0 of the indices is 2, above 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::ScatterElements",
+            .inputs = {"float32[2] 1 2", "int32[1] 0", "float32[2] 9 8"},
+            .error = "a dimension of the indices is 1 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_move_between_space_and_batch),
         cmocka_unit_test(slices_are_scattered),
+        cmocka_unit_test(onnx_scatters_in_the_order_of_updates),
     };
     return cmocka_run_group_tests_name("reference/scatter", tests, NULL, NULL);
 }

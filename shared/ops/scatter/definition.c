@@ -78,6 +78,8 @@ static const OpDefinition scatter_ops[] = {
     OP("ScatterNdNonAliasingAdd(input:T, indices:Tindices, updates:T)->(output:T) {T:type, Tindices:type, "
        "~bad_indices_policy:string=}",
         0, infer_tensor_scatter),
+    OP("onnx::ScatterND(data:T, indices:int64, updates:T)->(output:T) {reduction:string=none, T:type}", 0,
+        infer_tensor_scatter),
 };
 
 OP_FAMILY(scatter, scatter_ops);
