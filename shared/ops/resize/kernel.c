@@ -16,72 +16,18 @@ typedef struct Neighbours {
     bool *is_outside; /* of a crop: the element is the extrapolation value */
 } Neighbours;
 
-typedef enum ResizeMode { MODE_NEAREST, MODE_LINEAR, MODE_CUBIC } ResizeMode;
-
-typedef struct Filter {
-    ResizeMode mode;
-    Slice nearest_mode;
-    double cubic; /* Keys' coefficient */
-    bool is_antialiased;
-    bool excludes_outside;
-    double scale; /* the dimension's, at most 1 where it is antialiased, else 1 */
-} Filter;
-
-static const struct {
-    const char *name;
-    ResizeMode mode;
-} MODES[] = {{"nearest", MODE_NEAREST}, {"linear", MODE_LINEAR}, {"cubic", MODE_CUBIC}};
-
-static bool
-is_nearest_mode(Slice text)
-{
-    static const char *const names[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
-    for (size_t index = 0; index < COUNT_OF(names); index++) {
-        if (slice_equals_string(text, names[index])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static Status
-read_filter(Call *call, const Node *node, Filter *ret_filter)
-{
-    Slice text = node_attr_string(node, "mode");
-    Filter filter = {
-        .nearest_mode = node_attr_string(node, "nearest_mode"),
-        .cubic = (double)node_attr_float(node, "cubic_coeff_a"),
-        .is_antialiased = node_attr_int(node, "antialias") != 0,
-        .excludes_outside = node_attr_int(node, "exclude_outside") != 0,
-        .scale = 1,
-    };
-    if (!is_nearest_mode(filter.nearest_mode)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no nearest_mode '%.*s'",
-            SLICE_PRINT(filter.nearest_mode));
-    }
-    for (size_t index = 0; index < COUNT_OF(MODES); index++) {
-        if (slice_equals_string(text, MODES[index].name)) {
-            filter.mode = MODES[index].mode;
-            *ret_filter = filter;
-            return STATUS_OK;
-        }
-    }
-    return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no mode '%.*s'", SLICE_PRINT(text));
-}
-
 /* Returns the weight of the neighbour on the right, 0 or 1, for a position that is `ratio` behind the one on
  * the left. */
 static double
-nearest_weight(const Filter *filter, double ratio)
+nearest_weight(const ResizeFilter *filter, double ratio)
 {
-    if (ratio == 1 || slice_equals_string(filter->nearest_mode, "ceil")) {
+    if (ratio == 1 || filter->nearest == RESIZE_CEIL) {
         return 1;
     }
-    if (slice_equals_string(filter->nearest_mode, "floor")) {
+    if (filter->nearest == RESIZE_FLOOR) {
         return 0;
     }
-    bool prefers_ceil = slice_equals_string(filter->nearest_mode, "round_prefer_ceil");
-    return ratio > 0.5 || (ratio == 0.5 && prefers_ceil) ? 1 : 0;
+    return ratio > 0.5 || (ratio == 0.5 && filter->nearest == RESIZE_PREFER_CEIL) ? 1 : 0;
 }
 
 /* Keys' cubic convolution. */
@@ -96,35 +42,28 @@ cubic_weight(double a, double distance)
 }
 
 static double
-weight_at(const Filter *filter, double distance)
+weight_at(const ResizeFilter *filter, double distance)
 {
     double scaled = distance * filter->scale;
-    if (filter->mode == MODE_CUBIC) {
+    if (filter->mode == RESIZE_CUBIC) {
         return cubic_weight(filter->cubic, scaled);
     }
     return fabs(scaled) < 1 ? 1 - fabs(scaled) : 0;
 }
 
-/* Returns the first neighbour that the filter reaches, counted from the one on the left: 0, -1, … */
-static int64_t
-reach_of(const Filter *filter)
-{
-    double radius = filter->mode == MODE_CUBIC ? 2 : 1;
-    return (int64_t)floor(-radius / filter->scale) + 1;
-}
-
 /* Fills in the weights of one element at `position`. A position on an element has that as its neighbour on
  * the right. */
 static void
-weigh(const Filter *filter, double position, int64_t size, int64_t *ret_first, int64_t count, double *weights)
+weigh(const ResizeFilter *filter, double position, int64_t size, int64_t *ret_first, int64_t count,
+    double *weights)
 {
     double left = ceil(position) - 1;
     double ratio = position - left;
-    int64_t reach = reach_of(filter);
+    int64_t reach = resize_reach(filter);
     double sum = 0;
     *ret_first = (int64_t)left + reach;
     for (int64_t n = 0; n < count; n++) {
-        weights[n] = filter->mode == MODE_NEAREST
+        weights[n] = filter->mode == RESIZE_NEAREST
                          ? (n == 0 ? 1 - nearest_weight(filter, ratio) : nearest_weight(filter, ratio))
                          : weight_at(filter, (double)(reach + n) - ratio);
         int64_t neighbour = *ret_first + n;
@@ -138,11 +77,11 @@ weigh(const Filter *filter, double position, int64_t size, int64_t *ret_first, i
 }
 
 static Status
-find_neighbours(Call *call, const ResizePlan *plan, const Filter *filter, int64_t input, int dimension,
+find_neighbours(Call *call, const ResizePlan *plan, const ResizeFilter *filter, int64_t input, int dimension,
     Neighbours *ret_neighbours)
 {
     int64_t output = plan->output.dims[dimension];
-    int64_t count = 2 - 2 * reach_of(filter);
+    int64_t count = 2 - 2 * resize_reach(filter);
     int64_t weight_count = 0;
     TRY(infer_multiply(call, output, count, &weight_count));
     Neighbours neighbours = {
@@ -221,7 +160,7 @@ extrapolate(const Neighbours *neighbours, const Lines *lines, int64_t size, doub
 /* A resized tensor on its way: of the input's dtype, or widened to double. */
 typedef struct Resizing {
     const ResizePlan *plan;
-    Filter filter;
+    ResizeFilter filter;
     bool is_copied;
     double extrapolation;
 } Resizing;
@@ -231,12 +170,11 @@ resize_dimension(KernelContext *context, const Resizing *resizing, int dimension
 {
     const ResizePlan *plan = resizing->plan;
     int64_t size = plan->output.dims[dimension];
-    Filter filter = resizing->filter;
+    ResizeFilter filter = resizing->filter;
     Neighbours neighbours;
     Shape shape = tensor->shape;
     shape.dims[dimension] = size;
-    double scale = plan->dimensions[dimension].scale;
-    filter.scale = filter.is_antialiased && filter.mode != MODE_NEAREST && scale < 1 ? scale : 1;
+    resize_antialias(plan, dimension, &filter);
     TRY(find_neighbours(context->call, plan, &filter, tensor->shape.dims[dimension], dimension, &neighbours));
     AUTO_TENSOR resized = {0};
     TRY(scratch_new(context, tensor->dtype, &shape, &resized));
@@ -252,14 +190,12 @@ resize_dimension(KernelContext *context, const Resizing *resizing, int dimension
     return STATUS_OK;
 }
 
-/* A dimension that keeps its size under a scale of 1 is left as it is; a crop is not. */
 static Status
 resize_all(KernelContext *context, const Resizing *resizing, Tensor *tensor)
 {
     const ResizePlan *plan = resizing->plan;
     for (int dimension = 0; dimension < plan->output.rank; dimension++) {
-        const ResizedDimension *resized = &plan->dimensions[dimension];
-        if (resized->is_resized && (resized->scale != 1 || plan->place == RESIZE_CROP)) {
+        if (resize_changes(plan, dimension)) {
             TRY(resize_dimension(context, resizing, dimension, tensor));
         }
     }
@@ -275,13 +211,13 @@ onnx_resize_compute(KernelContext *context)
     TRY(resize_read(context->call, &inference.context, &plan));
     Resizing resizing = {
         .plan = &plan, .extrapolation = (double)node_attr_float(context->node, "extrapolation_value")};
-    TRY(read_filter(context->call, context->node, &resizing.filter));
+    TRY(resize_read_filter(context->call, context->node, &resizing.filter));
     int64_t count = 0;
     if (shape_element_count(&plan.output, &count) && count == 0) {
         Tensor *output = NULL;
         return kernel_output(context, 0, context->node->output_dtypes[0], &plan.output, &output);
     }
-    resizing.is_copied = resizing.filter.mode == MODE_NEAREST && plan.place != RESIZE_CROP;
+    resizing.is_copied = resizing.filter.mode == RESIZE_NEAREST && plan.place != RESIZE_CROP;
     if (resizing.is_copied) {
         AUTO_TENSOR tensor = tensor_ref(&context->inputs[0]);
         TRY(resize_all(context, &resizing, &tensor));

@@ -270,3 +270,59 @@ resize_position(const ResizePlan *plan, int64_t input, int64_t output, int dimen
     }
     return (x + 0.5) / scale - 0.5;
 }
+
+bool
+resize_changes(const ResizePlan *plan, int dimension)
+{
+    const ResizedDimension *resized = &plan->dimensions[dimension];
+    return resized->is_resized && (resized->scale != 1 || plan->place == RESIZE_CROP);
+}
+
+/* Finds the number of a text in a list of texts. */
+static Status
+read_choice(
+    Call *call, const Node *node, const char *attr, const char *const *names, int count, int *ret_number)
+{
+    Slice text = node_attr_string(node, attr);
+    for (int number = 0; number < count; number++) {
+        if (slice_equals_string(text, names[number])) {
+            *ret_number = number;
+            return STATUS_OK;
+        }
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no %s '%.*s'", attr, SLICE_PRINT(text));
+}
+
+Status
+resize_read_filter(Call *call, const Node *node, ResizeFilter *ret_filter)
+{
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    static const char *const nearest_modes[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    int mode = 0;
+    int nearest = 0;
+    TRY(read_choice(call, node, "nearest_mode", nearest_modes, COUNT_OF(nearest_modes), &nearest));
+    TRY(read_choice(call, node, "mode", modes, COUNT_OF(modes), &mode));
+    *ret_filter = (ResizeFilter){
+        .mode = (ResizeMode)mode,
+        .nearest = (ResizeNearest)nearest,
+        .cubic = (double)node_attr_float(node, "cubic_coeff_a"),
+        .is_antialiased = node_attr_int(node, "antialias") != 0,
+        .excludes_outside = node_attr_int(node, "exclude_outside") != 0,
+        .scale = 1,
+    };
+    return STATUS_OK;
+}
+
+void
+resize_antialias(const ResizePlan *plan, int dimension, ResizeFilter *filter)
+{
+    double scale = plan->dimensions[dimension].scale;
+    filter->scale = filter->is_antialiased && filter->mode != RESIZE_NEAREST && scale < 1 ? scale : 1;
+}
+
+int64_t
+resize_reach(const ResizeFilter *filter)
+{
+    double radius = filter->mode == RESIZE_CUBIC ? 2 : 1;
+    return (int64_t)floor(-radius / filter->scale) + 1;
+}
