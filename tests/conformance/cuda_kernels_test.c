@@ -921,9 +921,9 @@ softmax_and_norms(void **state)
 }
 
 /* Families whose cases are in tests/unit/worker/cuda. */
-static const char *const elsewhere[] = {"attention", "batch_norm", "cells", "convolution", "gradient", "list",
-    "loss", "lstm", "matmul", "matrix", "optimise", "order", "pooling", "pooling_gradient", "random",
-    "response", "variable"};
+static const char *const elsewhere[] = {"attention", "batch_norm", "cells", "convolution", "gradient",
+    "interpolate", "list", "loss", "lstm", "matmul", "matrix", "optimise", "order", "pooling",
+    "pooling_gradient", "random", "response", "variable"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
