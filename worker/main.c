@@ -100,22 +100,25 @@ serve_pool(Call *call, const Config *config, Worker *worker)
     return status;
 }
 
-static Slice
-find_labels(const Config *config)
+static Status
+find_labels(Call *call, const Config *config, Slice *ret_labels)
 {
     const char *labels = config_string(config, "labels");
-    return slice_from_string(labels == NULL ? "" : labels);
+    TRY(labels_drop_empty(call, slice_from_string(labels == NULL ? "" : labels), ret_labels));
+    return labels_check(call, *ret_labels);
 }
 
 static Status
 serve_worker(Call *call, const Config *config, Device *host, const Accelerator *accelerator)
 {
     Worker *worker = NULL;
+    Slice labels;
+    TRY(find_labels(call, config, &labels));
     WorkerOptions options = {
         .listen = config_string(config, "listen"),
         .name = config_string(config, "name"),
         .token = config_secret(config, "token"),
-        .labels = find_labels(config),
+        .labels = labels,
         .loop_count = (int)config_integer(config, "loops"),
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),
         .step_memory = (uint64_t)config_integer(config, "step-memory"),
@@ -161,8 +164,9 @@ serve(Call *call, const Config *config)
 {
     AcceleratorOptions accelerator;
     Device *host = NULL;
+    Slice labels; /* wrong ones are refused before a device is opened */
     TRY(check_listen(call, config));
-    TRY(labels_check(call, find_labels(config)));
+    TRY(find_labels(call, config, &labels));
     CpuDeviceOptions cpu = {
         .thread_count = (int)config_integer(config, "threads"),
         .memory_limit = (uint64_t)config_integer(config, "memory"),

@@ -1,6 +1,7 @@
 #include "shared/wire/labels.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 bool
@@ -66,6 +67,26 @@ labels_check(Call *call, Slice labels)
                 call, STATUS_INVALID_ARGUMENT, "the label '%.*s' stands twice", SLICE_PRINT(label.key));
         }
     }
+    return STATUS_OK;
+}
+
+Status
+labels_drop_empty(Call *call, Slice labels, Slice *ret_labels)
+{
+    char *kept = arena_alloc(call->arena, labels.size + 1);
+    size_t size = 0;
+    Slice text;
+    if (kept == NULL) {
+        return call_fail_memory(call, "a worker's labels");
+    }
+    while (labels.size > 0 && slice_split(&labels, ',', &text)) {
+        if (slice_ends_with(text, SLICE("=")) && slice_find(text, '=') > 0) {
+            continue;
+        }
+        size +=
+            (size_t)snprintf(kept + size, text.size + 2, "%s%.*s", size > 0 ? "," : "", SLICE_PRINT(text));
+    }
+    *ret_labels = slice_of(kept, size);
     return STATUS_OK;
 }
 

@@ -23,5 +23,9 @@ bool labels_next(Slice *labels, Label *ret_label);
 MUST_USE Status label_check(Call *call, const Label *label);
 MUST_USE Status labels_check(Call *call, Slice labels);
 
+/* Copies the labels into the call's arena, without those that stand with an empty value ("zone="): a template
+ * that filled in what it knows says nothing by them. The order stays. */
+MUST_USE Status labels_drop_empty(Call *call, Slice labels, Slice *ret_labels);
+
 /* Returns whether each of the wanted labels is among these. None wanted: always. */
 bool labels_have(Slice labels, Slice wanted);

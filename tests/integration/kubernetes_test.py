@@ -8,17 +8,15 @@ import glob
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import kubernetes  # noqa: E402
+from kubernetes import CHART, OVERLAYS, ROOT  # noqa: E402
 
-ROOT = "deploy/kubernetes"
-CHART = "deploy/helm/sluice"
-OVERLAYS = ("dev", "prod", "gpu")
 VERSIONS = ("1.30.0", "1.37.0")  # the oldest that is meant, and the newest schema that kubernetes-validate carries
 SECRETS = {"sluice-gateway": {"service.conf", "worker-token", "pepper"}, "sluice-worker": {"worker-token"},
            "sluice-migrate": {"service.conf"}}  # which deploy/README.md has an operator make
@@ -32,11 +30,11 @@ def document(path):
 def objects():
     """Every object of the base and of the components, by path; kustomizations and patches are none."""
     found = {}
-    for path in glob.glob(f"{ROOT}/base/**/*.yaml", recursive=True) + glob.glob(f"{ROOT}/components/**/*.yaml", recursive=True):
-        content = document(path)
-        if isinstance(content, dict) and content["kind"] not in ("Kustomization", "Component"):
-            found[path] = content
-    assert len(found) >= 15, sorted(found)
+    for path in glob.glob(f"{ROOT}/base/**/kustomization.yaml", recursive=True) + \
+            glob.glob(f"{ROOT}/components/**/kustomization.yaml", recursive=True):
+        names = [name for name in document(path).get("resources", []) if name.endswith(".yaml")]
+        found.update({one: document(one) for one in (os.path.join(os.path.dirname(path), name) for name in names)})
+    assert len(found) >= 20, sorted(found)
     return found
 
 
@@ -117,13 +115,16 @@ def files_that_settings_name_are_in_the_secrets():
                 assert value.removeprefix("/etc/sluice/") in SECRETS[name], (name, setting)
 
 
+def known_settings(name):
+    """The settings of a program, as the environment has them."""
+    program = os.path.join(os.environ.get("OUT", "build/release"), name)
+    help_text = subprocess.run([program, "--help"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    return {"SLUICE_" + flag.upper().replace("-", "_") for flag in re.findall(r"^  --([a-z0-9-]+)", help_text, re.MULTILINE)}
+
+
 def every_setting_is_one_of_the_program():
     for name, content in named(objects(), "ConfigMap").items():
-        program = os.path.join(os.environ.get("OUT", "build/release"), PROGRAMS[name])
-        flags = re.findall(r"^  --([a-z0-9-]+)", subprocess.run([program, "--help"], check=True, text=True,
-                                                               stdout=subprocess.PIPE).stdout, re.MULTILINE)
-        known = {"SLUICE_" + flag.upper().replace("-", "_") for flag in flags}
-        assert {setting for setting in content["data"] if setting.startswith("SLUICE_")} <= known, name
+        assert {setting for setting in content["data"] if setting.startswith("SLUICE_")} <= known_settings(PROGRAMS[name]), name
 
 
 def images_are_of_this_version():
@@ -144,27 +145,12 @@ def time_to_end_is_enough():
         assert pod(named(found, kind)[name])["terminationGracePeriodSeconds"] >= seconds[name] + 10, name
 
 
-def rendered(overlay):
-    if shutil.which("kubectl") is None:
-        raise Skipped("no kubectl")
-    return subprocess.run(["kubectl", "kustomize", f"{ROOT}/overlays/{overlay}"], check=True, text=True, stdout=subprocess.PIPE,
-                          timeout=120).stdout
-
-
-def charted(*arguments):
-    """What helm makes of the chart."""
-    if shutil.which("helm") is None:
-        raise Skipped("no helm")
-    return subprocess.run(["helm", "template", "sluice", CHART, "--namespace", "sluice", "--kube-version", VERSIONS[0], *arguments],
-                          check=True, text=True, stdout=subprocess.PIPE, timeout=120).stdout
-
-
 # In the chart the migration is a hook, which comes before the account that others have.
 AS_IN_KUSTOMIZE = """
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 namespace: sluice
-resources: [chart.yaml, namespace.yaml]
+resources: [chart.yaml]
 labels:
   - pairs: {app.kubernetes.io/part-of: sluice}
 patches:
@@ -175,89 +161,243 @@ patches:
 """
 
 
-def the_chart_has_the_objects_of_production():
-    wanted = rendered("prod")
+def as_in_kustomize(text):
+    """The chart's objects as kustomize writes them, in the namespace of production."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("chart.yaml", charted()), ("kustomization.yaml", AS_IN_KUSTOMIZE)):
+        for name, content in (("chart.yaml", text), ("kustomization.yaml", AS_IN_KUSTOMIZE)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                file.write(text)
-        shutil.copy(f"{ROOT}/overlays/prod/namespace.yaml", folder)
-        got = subprocess.run(["kubectl", "kustomize", folder], check=True, text=True, stdout=subprocess.PIPE, timeout=120).stdout
-    assert sorted(got.split("---\n")) == sorted(wanted.split("---\n")), "\n".join(difflib.unified_diff(
-        wanted.splitlines(), got.splitlines(), "overlays/prod", "chart", lineterm=""))
+                file.write(content)
+        return kubernetes.kustomize(folder)
 
 
-# Values that people will give: no autoscaling, no isolation, a pool with GPUs beside the first.
-GPU_POOL = """
+def expect_same(wanted, got, what):
+    """The same objects, in whatever order. Namespaces are made before a chart is installed."""
+    wanted, got = (sorted(one for one in text.split("---\n") if "\nkind: Namespace\n" not in one) for text in (wanted, got))
+    assert got == wanted, "\n".join(difflib.unified_diff("---\n".join(wanted).splitlines(), "---\n".join(got).splitlines(),
+                                                         "kustomize", f"chart: {what}", lineterm=""))
+
+
+POOL_OF_CPUS = """
 pools:
-  - {name: cpu, image: sluice-worker, replicas: 3, resources: {requests: {cpu: "2", memory: 4Gi}, limits: {memory: 8Gi}}}
+  - name: cpu
+    image: sluice-worker
+    replicas: 2
+    resources: {requests: {cpu: "2", memory: 4Gi}, limits: {memory: 8Gi}}
+    autoscaling: {enabled: true, min: 2, max: 20, %s}
+"""
+POOL_OF_GPUS = POOL_OF_CPUS % "cpu: 80" + """
   - name: gpu
     image: sluice-worker-cuda
     replicas: 1
+    gpu: nvidia
     settings: {SLUICE_CUDA: required}
-    resources: {requests: {cpu: "4", memory: 16Gi}, limits: {memory: 32Gi, nvidia.com/gpu: 1}}
+    resources: {requests: {cpu: "4", memory: 16Gi}, limits: {memory: 32Gi, %s: 1}}
     tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-    nodeSelector: {pool: gpu}
 """
-VALUES = (GPU_POOL, "isolation: false\ngateway: {replicas: 1, autoscaling: {enabled: false}}\n", "tag: \"1.2.3\"\ngrace: 300\n",
+
+
+def the_chart_has_the_objects_of_kustomize():
+    """With the values that say the same as an overlay, or as production with other components."""
+    tagged = "registry: registry.example\n"
+    for what, values, wanted in (
+            ("prod", "", lambda: kubernetes.overlay("prod")),
+            ("gpu", POOL_OF_GPUS % "nvidia.com/gpu", lambda: kubernetes.overlay("gpu")),
+            ("gpu-mig", POOL_OF_GPUS % "nvidia.com/mig-1g.10gb", lambda: kubernetes.overlay("gpu-mig")),
+            ("endpointslices", "endpointSlices: true\n",
+             lambda: kubernetes.combination("endpointslices", "endpointslices-isolation", resource="overlays/prod"))):
+        expect_same(wanted(), as_in_kustomize(kubernetes.chart(tagged + values)), what)
+
+
+def a_pool_that_scales_by_steps_is_that_of_the_component():
+    wanted = kubernetes.objects(kubernetes.combination("keda"))
+    got = kubernetes.objects(as_in_kustomize(kubernetes.chart(POOL_OF_CPUS % "slots: 4")))
+    for kind in ("ScaledObject", "TriggerAuthentication"):
+        assert kubernetes.named(got, kind, "sluice-worker") == kubernetes.named(wanted, kind, "sluice-worker"), kind
+    scaled = [one["spec"]["scaleTargetRef"]["name"] for one in wanted if one["kind"] in ("ScaledObject", "HorizontalPodAutoscaler")]
+    assert sorted(scaled) == ["sluice-gateway", "sluice-worker"], "one scaler each"
+
+
+# Values that people will give: no autoscaling, no isolation, a pool with GPUs beside the first.
+EVERYTHING = """
+imagePullSecrets: [{name: registry}]
+endpointSlices: true
+gateway:
+  workersWanted: 3
+  service: {type: LoadBalancer, port: 8080, annotations: {example.com/internal: "true"}}
+  extraEnv: [{name: PGSSLROOTCERT, value: /etc/sluice/ca.crt}, {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
+  podAnnotations: {prometheus.io/scrape: "true"}
+  nodeSelector: {pool: front}
+  tolerations: [{key: front, operator: Exists}]
+  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+    {matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}]}}}
+  priorityClassName: high
+worker:
+  settings: {SLUICE_THREADS: "4"}
+  blobs: {gibibytes: 200, storageClass: fast}
+pools:
+  - name: gpu
+    image: sluice-worker-cuda
+    replicas: 1
+    gpu: H100
+    zone: eu-1a
+    settings: {SLUICE_CUDA: required}
+    extraEnv: [{name: MALLOC_ARENA_MAX, value: "2"}]
+    podAnnotations: {example.com/team: models}
+    resources: {requests: {cpu: "4", memory: 16Gi}, limits: {memory: 32Gi, nvidia.com/gpu: 1}}
+    nodeSelector: {topology.kubernetes.io/zone: eu-1a}
+    tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+    affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [
+      {weight: 1, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {sluice.dev/pool: gpu}}}}]}}
+    priorityClassName: high
+    runtimeClassName: nvidia
+    autoscaling: {enabled: true, min: 1, max: 4, slots: 8}
+"""
+VALUES = (EVERYTHING, POOL_OF_GPUS % "nvidia.com/gpu", POOL_OF_CPUS % "slots: 4",
+          "isolation: false\ngateway: {replicas: 1, autoscaling: {enabled: false}}\n", "tag: \"1.2.3\"\ngrace: 300\n",
           "gateway: {settings: {SLUICE_BLOB_STORE: s3://bucket}}\nworker: {settings: {SLUICE_THREADS: \"4\"}}\n")
 REFUSED = ("grace: soon\n", "replicas: 3\n", "gateway: {settings: {database: elsewhere}}\n", "pools: []\n",
-           "worker: {settings: {SLUICE_GRACE: 60s}}\n", GPU_POOL + "    autoscaling: {enabled: true}\n")
+           "worker: {settings: {SLUICE_GRACE: 60s}}\n", POOL_OF_GPUS % "nvidia.com/gpu" + "    autoscaling: {enabled: true}\n",
+           POOL_OF_CPUS % "slots: 4, cpu: 80", "gateway: {autoscaling: {enabled: true, min: 2, max: 3, slots: 4}}\n",
+           "imagePullSecrets: [registry]\n", "gateway: {service: {type: ExternalName}}\n", "worker: {blobs: {gibibytes: 20Gi}}\n",
+           "gateway: {extraEnv: {A: b}}\n", "endpointSlices: maybe\n", "gateway: {workersWanted: 0}\n")
 
 
-def the_chart_is_valid_with_many_values():
-    with tempfile.TemporaryDirectory() as folder:
-        values, path = os.path.join(folder, "values.yaml"), os.path.join(folder, "objects.yaml")
-        for text in VALUES:
-            with open(values, "w", encoding="utf-8") as file:
-                file.write(text)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(charted("--values", values))
-            validate(path)
+def what_values_say_is_in_the_objects():
+    found = kubernetes.objects(kubernetes.chart(EVERYTHING))
+    gateway, worker = pod(kubernetes.named(found, "Deployment", "sluice-gateway")), pod(kubernetes.named(found, "StatefulSet", "sluice-worker"))
+    for spec in (gateway, worker, pod(kubernetes.named(found, "Job", "sluice-migrate"))):
+        assert spec["imagePullSecrets"] == [{"name": "registry"}]
+    for spec in (gateway, worker):
+        assert spec["priorityClassName"] == "high" and spec["nodeSelector"] and spec["tolerations"] and spec["affinity"]
+    assert worker["runtimeClassName"] == "nvidia" and "runtimeClassName" not in gateway
+    assert {one["name"] for one in gateway["containers"][0]["env"]} == {"PGSSLROOTCERT", "NODE"}
+    [blobs] = [volume for volume in worker["volumes"] if volume["name"] == "blobs"]
+    claim = blobs["ephemeral"]["volumeClaimTemplate"]["spec"]
+    assert (claim["storageClassName"], claim["resources"]) == ("fast", {"requests": {"storage": "200Gi"}})
+    settings = kubernetes.environment(found, kubernetes.named(found, "StatefulSet", "sluice-worker"))
+    assert settings["SLUICE_BLOB_FOLDER_SIZE"] == "160GiB" and settings["MALLOC_ARENA_MAX"] == "2", settings
+    service = kubernetes.named(found, "Service", "sluice-gateway")
+    assert service["metadata"]["annotations"] == {"example.com/internal": "true"}
+    assert (service["spec"]["type"], service["spec"]["ports"][0]["port"]) == ("LoadBalancer", 8080)
 
 
 def the_chart_refuses_values_that_it_does_not_know():
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        for text in REFUSED:
-            file.seek(0)
-            file.truncate()
-            file.write(text)
-            file.flush()
-            try:
-                charted("--values", file.name)
-            except subprocess.CalledProcessError:
-                continue
-            raise AssertionError(f"it takes {text}")
+    kubernetes.chart("grace: 20\n")
+    for text in REFUSED:
+        try:
+            kubernetes.chart(text)
+        except subprocess.CalledProcessError:
+            continue
+        raise AssertionError(f"it takes {text}")
+
+
+def everything_rendered():
+    """(what, text) of each overlay, each component on the base, and the chart with each set of values."""
+    combinations = [[component] for component in kubernetes.COMPONENTS if component != "mig"]  # which is for a pool with GPUs
+    return [(overlay, kubernetes.overlay(overlay)) for overlay in OVERLAYS] + \
+        [("+".join(names), kubernetes.combination(*names)) for names in combinations] + \
+        [(f"chart with {values}", kubernetes.chart(values)) for values in ("", *VALUES)]
 
 
 def every_overlay_renders():
     for overlay in OVERLAYS:
-        kinds = re.findall(r"^kind: (\w+)$", rendered(overlay), re.MULTILINE)
-        assert kinds.count("StatefulSet") == (2 if overlay == "gpu" else 1), (overlay, kinds)
+        kinds = re.findall(r"^kind: (\w+)$", kubernetes.overlay(overlay), re.MULTILINE)
+        assert kinds.count("StatefulSet") == (2 if overlay.startswith("gpu") else 1), (overlay, kinds)
         assert kinds.count("NetworkPolicy") == (0 if overlay == "dev" else 4), (overlay, kinds)
 
 
-def validate(path):
-    """Every object of the file is one that the oldest and the newest Kubernetes know, with no member that they do not know."""
-    if shutil.which("kubernetes-validate") is None:
-        raise Skipped("no kubernetes-validate")
-    for version in VERSIONS:
-        done = subprocess.run(["kubernetes-validate", "--strict", "-k", version, path], text=True, timeout=300,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        assert done.returncode == 0, (path, version, done.stdout)
+def every_rendered_setting_is_one_of_its_program():
+    for what, text in everything_rendered():
+        found = kubernetes.objects(text)
+        for workload in kubernetes.workloads(found):
+            program = workload["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/name"].replace("migrate", "gateway")
+            if program in PROGRAMS:
+                settings = {name for name in kubernetes.environment(found, workload) if name.startswith("SLUICE_")}
+                assert settings <= known_settings(program), (what, settings - known_settings(program))
 
 
-def every_overlay_is_valid():
-    with tempfile.TemporaryDirectory() as folder:
-        for overlay in OVERLAYS:
-            path = os.path.join(folder, f"{overlay}.yaml")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(rendered(overlay))
-            validate(path)
+def every_worker_tells_a_gateway_where_it_is():
+    for what, text in everything_rendered():
+        found = kubernetes.objects(text)
+        for worker in [one for one in found if one["kind"] == "StatefulSet"]:
+            settings = kubernetes.environment(found, worker)
+            assert settings["SLUICE_GATEWAY"] == "http://sluice-gateway-headless:8470", what
+            assert settings["SLUICE_ADVERTISE"] == "<status.podIP>:8471" and settings["SLUICE_NAME"] == "<metadata.name>", what
+            assert settings["SLUICE_LABELS"] == "zone=<metadata.labels['topology.kubernetes.io/zone']>," \
+                "pool=<metadata.labels['sluice.dev/pool']>,gpu=<metadata.labels['sluice.dev/gpu']>", what
+        headless = kubernetes.named(found, "Service", "sluice-gateway-headless")["spec"]
+        assert headless["publishNotReadyAddresses"] and headless["clusterIP"] == "None", "a gateway is not ready before workers join"
+
+
+SAFE_VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
+
+
+def restriction_faults(spec):
+    """What the Pod Security standard 'restricted' (and 'baseline', which it includes) refuses in a pod, rule by rule, as
+    https://kubernetes.io/docs/concepts/security/pod-security-standards/ has them."""
+    own, containers = spec.get("securityContext", {}), spec["containers"] + spec.get("initContainers", [])
+    either = lambda context, name: context.get(name, own.get(name))  # noqa: E731
+    faults = [name for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
+    faults += [f"volume {volume['name']}" for volume in spec.get("volumes", []) if not SAFE_VOLUMES & set(volume)]
+    faults += [name for name in ("sysctls", "seLinuxOptions", "windowsOptions", "appArmorProfile") if own.get(name)]
+    for container in containers:
+        context = container.get("securityContext", {})
+        rules = {"privileged": not context.get("privileged"), "procMount": context.get("procMount", "Default") == "Default",
+                 "allowPrivilegeEscalation": context.get("allowPrivilegeEscalation") is False,
+                 "runAsNonRoot": either(context, "runAsNonRoot") is True, "runAsUser": either(context, "runAsUser") != 0,
+                 "seccompProfile": (either(context, "seccompProfile") or {}).get("type") in ("RuntimeDefault", "Localhost"),
+                 "drop": "ALL" in context.get("capabilities", {}).get("drop", []),
+                 "add": set(context.get("capabilities", {}).get("add", [])) <= {"NET_BIND_SERVICE"},
+                 "hostPort": not any(port.get("hostPort") for port in container.get("ports", []))}
+        faults += [f"{container['name']}: {rule}" for rule, is_kept in rules.items() if not is_kept]
+    return faults
+
+
+def every_rendered_pod_is_restricted():
+    count = 0
+    for what, text in everything_rendered():
+        for workload in kubernetes.workloads(kubernetes.objects(text)):
+            assert restriction_faults(pod(workload)) == [], (what, workload["metadata"]["name"])
+            assert pod(workload)["automountServiceAccountToken"] is False, what
+            count += 1
+    assert count >= 40, count
+    assert len(restriction_faults({"hostPID": True, "volumes": [{"name": "v", "hostPath": {}}], "containers": [{"name": "c"}]})) == 6
+
+
+# Of KEDA, which no schema at hand describes: what its reference names (https://keda.sh/docs/2.15/reference/scaledobject-spec/).
+KEDA = {"ScaledObject": {"scaleTargetRef", "pollingInterval", "cooldownPeriod", "initialCooldownPeriod", "idleReplicaCount",
+                         "minReplicaCount", "maxReplicaCount", "fallback", "advanced", "triggers"},
+        "TriggerAuthentication": {"podIdentity", "secretTargetRef", "env", "configMapTargetRef"}}
+
+
+def validate(text):
+    """Every object of the text is one that the oldest and the newest Kubernetes know, with no member that they do not know."""
+    tool = kubernetes.find_tool("kubernetes-validate")
+    parts = [part for part in text.split("---\n") if part.strip()]
+    for one in kubernetes.objects(text):
+        if one["apiVersion"].startswith("keda.sh/"):
+            assert set(one["spec"]) <= KEDA[one["kind"]], one
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write("---\n".join(part for part in parts if "apiVersion: keda.sh/" not in part))
+        file.flush()
+        for version in VERSIONS:
+            done = subprocess.run([tool, "--strict", "-k", version, file.name], text=True, timeout=300, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            assert done.returncode == 0, (version, done.stdout)
+
+
+def everything_rendered_is_valid():
+    for what, text in everything_rendered():
+        try:
+            validate(text)
+        except AssertionError as error:
+            raise AssertionError(what) from error
 
 
 if __name__ == "__main__":
     run_group([every_pod_is_restricted, what_is_named_is_there, selectors_select_something,
                files_that_settings_name_are_in_the_secrets, every_setting_is_one_of_the_program, images_are_of_this_version, time_to_end_is_enough,
-               every_overlay_renders, every_overlay_is_valid, the_chart_has_the_objects_of_production,
-               the_chart_is_valid_with_many_values, the_chart_refuses_values_that_it_does_not_know])
+               every_overlay_renders, every_rendered_setting_is_one_of_its_program, every_worker_tells_a_gateway_where_it_is,
+               every_rendered_pod_is_restricted, everything_rendered_is_valid, the_chart_has_the_objects_of_kustomize,
+               a_pool_that_scales_by_steps_is_that_of_the_component, what_values_say_is_in_the_objects,
+               the_chart_refuses_values_that_it_does_not_know])

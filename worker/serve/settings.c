@@ -24,7 +24,7 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_STRING,
         .meaning =
             "what sessions may ask of their workers (`worker_labels`): key=value, separated by commas, such "
-            "as zone=a,gpu=h100"},
+            "as zone=a,gpu=h100; one with an empty value says nothing"},
     {.name = "token",
         .type = SETTING_SECRET,
         .meaning = "shared secret that gateways and workers show each other"},

@@ -13,6 +13,9 @@ app.kubernetes.io/part-of: sluice
 {{- define "sluice.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
@@ -33,11 +36,32 @@ securityContext:
 {{- define "sluice.spread" -}}
 topologySpreadConstraints:
   - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        app.kubernetes.io/name: {{ . }}
+  - maxSkew: 1
     topologyKey: kubernetes.io/hostname
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels:
         app.kubernetes.io/name: {{ . }}
+{{- end }}
+
+{{/* Where pods of a gateway or a pool go, and before whom; nothing when its values say nothing. */}}
+{{- define "sluice.placement" -}}
+{{- range $member := list "nodeSelector" "tolerations" "affinity" "priorityClassName" "runtimeClassName" }}
+{{- with get $ $member }}
+{{ dict $member . | toYaml }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.annotations" -}}
+{{- with . }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{/* The StatefulSet of a pool: the first one's has no suffix. */}}

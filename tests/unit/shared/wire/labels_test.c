@@ -75,6 +75,24 @@ a_text_that_is_too_long_is_refused(void **state)
     assert_string_equal(call->error.message, "labels have 192 bytes, at most 191 are possible");
 }
 
+static void
+what_has_no_value_says_nothing(void **state)
+{
+    Call *call = *state;
+    static const struct {
+        const char *text;
+        const char *kept;
+    } cases[] = {
+        {"", ""}, {"zone=a,gpu=h100", "zone=a,gpu=h100"}, {"zone=,pool=cpu,gpu=", "pool=cpu"}, {"zone=", ""},
+        {"zone=a,gpu=", "zone=a"}, {"zone,=,=a", "zone,=,=a"}, /* what is no label stays, to be refused */
+    };
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        Slice kept;
+        assert_status(call, STATUS_OK, labels_drop_empty(call, slice_from_string(cases[index].text), &kept));
+        assert_true(slice_equals_string(kept, cases[index].kept));
+    }
+}
+
 int
 main(void)
 {
@@ -84,6 +102,7 @@ main(void)
         CALL_TEST(words_are_taken),
         CALL_TEST(what_is_no_label_is_refused_by_its_name),
         CALL_TEST(a_text_that_is_too_long_is_refused),
+        CALL_TEST(what_has_no_value_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
