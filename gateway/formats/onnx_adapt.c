@@ -339,7 +339,17 @@ flatten_softmax(OnnxImport *import, OnnxNode *node, const char *argument, size_t
     return STATUS_OK;
 }
 
+/* Adds how many outputs there are of scores, the fourth output: none, or one. */
+static Status
+count_scores(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)import;
+    onnx_attr_set(node, argument, int_value(node->output_count > position));
+    return STATUS_OK;
+}
+
 static const Step steps[] = {
+    {"Attention", 0, count_scores, "score_outputs", 3},
     {"BatchNormalization", 14, check_batch_normalization, NULL, 0},
     {"Clip", 11, float_to_input, "min", 1},
     {"Clip", 11, float_to_input, "max", 2},

@@ -143,6 +143,142 @@ what_does_not_fit_is_refused(void **state)
     RUN(cases);
 }
 
+/* Scores are products with a head size of 1: the scale is 1. */
+#define HEADS_Q "float32[1,1,2,1] 1.0986123 0"
+#define HEADS_K "float32[1,1,2,1] 0 1"
+#define HEADS_V "float32[1,1,2,2] 4 8 0 16"
+
+static void
+heads_of_onnx_attend_to_keys_that_they_see(void **state)
+{
+    (void)state;
+    static const OpCase cases[] = {
+        {.op = "onnx::Attention",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V},
+            .outputs = {"float32[1,1,2,2] 1 14 2 12", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention", /* two heads side by side, the second sees keys of its own */
+            .attrs = "q_num_heads=2; kv_num_heads=2",
+            .inputs = {"float32[1,1,2] 1.0986123 0", "float32[1,2,2] 0 5 1 7", "float32[1,2,2] 4 1 0 3"},
+            .outputs = {"float32[1,1,2] 1 2", "float32[1,2,2,1] 0 1 5 7", "float32[1,2,2,1] 4 0 1 3"}},
+        {.op = "onnx::Attention", /* two heads share a key */
+            .inputs = {"float16[1,2,1,1] 0 0", "float16[1,1,2,1] 3 3", "float16[1,1,2,1] 1 3"},
+            .outputs = {"float16[1,2,1,1] 2 2", "float16[1,1,2,1] 3 3", "float16[1,1,2,1] 1 3"}},
+        {.op = "onnx::Attention",
+            .attrs = "is_causal=1",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V},
+            .outputs = {"float32[1,1,2,2] 4 8 2 12", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention", /* the past is seen, and stands in front */
+            .attrs = "is_causal=1",
+            .inputs = {"float64[1,1,1,1] 0", "float64[1,1,1,1] 1", "float64[1,1,1,1] 3", "",
+                "float64[1,1,1,1] 2", "float64[1,1,1,1] 7"},
+            .outputs = {"float64[1,1,1,1] 5", "float64[1,1,2,1] 2 1", "float64[1,1,2,1] 7 3"}},
+        {.op = "onnx::Attention", /* a mask of bools, of floats and of integers */
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "bool[2,2] 1 0 0 0"},
+            .outputs = {"float32[1,1,2,2] 4 8 0 0", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention",
+            .inputs = {"float32[1,1,2,1] 0 0", HEADS_K, HEADS_V, "float32[1,2] 0 1.0986123"},
+            .outputs = {"float32[1,1,2,2] 1 14 1 14", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention",
+            .inputs = {"float32[1,1,2,1] 0 0", HEADS_K, HEADS_V, "int8[2] 3 3"},
+            .outputs = {"float32[1,1,2,2] 2 12 2 12", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention", /* a short mask hides the keys behind its end */
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "float32[1] 0"},
+            .outputs = {"float32[1,1,2,2] 4 8 4 8", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention", /* the second key is padding; windows end before it */
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "", "", "", "int64[1] 1"},
+            .outputs = {"float32[1,1,2,2] 4 8 4 8", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention",
+            .attrs = "left_window_size=0; right_window_size=0",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V},
+            .outputs = {"float32[1,1,2,2] 4 8 0 16", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention",
+            .attrs = "left_window_size=9223372036854775807; right_window_size=9223372036854775807",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V},
+            .outputs = {"float32[1,1,2,2] 1 14 2 12", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention", /* no keys: zeros */
+            .inputs = {HEADS_Q, "float32[1,1,0,1]", "float32[1,1,0,2]"},
+            .outputs = {"float32[1,1,2,2] 0 0 0 0", "float32[1,1,0,1]", "float32[1,1,0,2]"}},
+    };
+    RUN(cases);
+}
+
+static void
+scores_of_onnx_are_given_out_at_each_stage(void **state)
+{
+    (void)state;
+    static const OpCase cases[] = {
+        {.op = "onnx::Attention",
+            .attrs = "score_outputs=1; softcap=2; scale=4",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "bool[2] 1 0"},
+            .outputs = {"float32[1,1,2,2] 4 8 4 8", HEADS_K, HEADS_V, "float32[1,1,2,2] 0 4.3944492 0 0"}},
+        {.op = "onnx::Attention", /* 2 tanh(4.3944492 / 2) */
+            .attrs = "score_outputs=1; softcap=2; scale=4; qk_matmul_output_mode=1",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "bool[2] 1 0"},
+            .outputs = {"float32[1,1,2,2] 4 8 4 8", HEADS_K, HEADS_V, "float32[1,1,2,2] 0 1.9512195 0 0"}},
+        {.op = "onnx::Attention",
+            .attrs = "score_outputs=1; qk_matmul_output_mode=2",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "bool[2] 1 0"},
+            .outputs = {"float32[1,1,2,2] 4 8 4 8", HEADS_K, HEADS_V, "float32[1,1,2,2] 0 -inf 0 -inf"}},
+        {.op = "onnx::Attention",
+            .attrs = "score_outputs=1; qk_matmul_output_mode=3",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V},
+            .outputs = {"float32[1,1,2,2] 1 14 2 12", HEADS_K, HEADS_V,
+                "float32[1,1,2,2] 0.25 0.75 0.5 0.5"}},
+    };
+    RUN(cases);
+}
+
+#define REFUSED(text, ...)                                                                                   \
+    {                                                                                                        \
+        .op = "onnx::Attention", .error = (text), .error_code = STATUS_INVALID_ARGUMENT, __VA_ARGS__         \
+    }
+
+static void
+attention_of_onnx_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static const OpCase cases[] = {
+        REFUSED("the query has rank 2, not 3 or 4",
+            .inputs = {"float32[1,1] 1", "float32[1,1] 1", "float32[1,1] 1"}),
+        REFUSED("input 1 has shape [1,1,1], not rank 4", .inputs = {HEADS_Q, "float32[1,1,1] 1", HEADS_V}),
+        REFUSED("inputs of rank 3 need q_num_heads and kv_num_heads of at least 1, not 0 and 0",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1"}),
+        REFUSED("a dimension of 3 cannot be cut into 2 heads", .attrs = "q_num_heads=2; kv_num_heads=1",
+            .inputs = {"float32[1,1,3] 1 ...", "float32[1,1,1] 1", "float32[1,1,1] 1"}),
+        REFUSED("3 heads of the query cannot share 2 heads of the key",
+            .inputs = {"float32[1,3,1,1] 1 ...", "float32[1,2,1,1] 1 ...", "float32[1,2,1,1] 1 ..."}),
+        REFUSED("the size of a head is 1 on one side and 2 on the other",
+            .inputs = {HEADS_Q, "float32[1,1,1,2] 1 1", "float32[1,1,1,1] 1"}),
+        REFUSED("the number of keys is 2 on one side and 1 on the other",
+            .inputs = {HEADS_Q, HEADS_K, "float32[1,1,1,1] 1"}),
+        REFUSED("the batch is 1 on one side and 2 on the other",
+            .inputs = {HEADS_Q, HEADS_K, "float32[2,1,2,1] 1 ..."}),
+        REFUSED("past_key and past_value are not there together",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "", HEADS_K}),
+        REFUSED("nonpad_kv_seqlen and past_key are not there together",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "", HEADS_K, HEADS_V, "int64[1] 1"}),
+        REFUSED("the length of the past is 2 on one side and 1 on the other",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "", HEADS_K, "float32[1,1,1,2] 1 1"}),
+        REFUSED("a mask of shape [3,2] is none of scores of shape [1,1,2,2]",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "bool[3,2] 1 ..."}),
+        REFUSED("a mask of shape [3] is none of scores of shape [1,1,2,2]",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "bool[3] 1 ..."}),
+        REFUSED("a mask of shape [] is none of scores of shape [1,1,2,2]",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "bool[] 1"}),
+        REFUSED("nonpad_kv_seqlen of batch 0 is 3, not within 0 to 2",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V, "", "", "", "int64[1] 3"}),
+        REFUSED("qk_matmul_output_mode is 4, not within 0 to 3", .attrs = "qk_matmul_output_mode=4",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V}),
+        REFUSED("left_window_size is -2, not at least -1", .attrs = "left_window_size=-2",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V}),
+        REFUSED("right_window_size is -2, not at least -1", .attrs = "right_window_size=-2",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V}),
+        REFUSED("softmax_precision is 7, not the element type of a float", .attrs = "softmax_precision=7",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V}),
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -152,6 +288,9 @@ main(void)
         cmocka_unit_test(batches_and_operands_broadcast),
         cmocka_unit_test(without_elements_there_is_nothing_or_zeros),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(heads_of_onnx_attend_to_keys_that_they_see),
+        cmocka_unit_test(scores_of_onnx_are_given_out_at_each_stage),
+        cmocka_unit_test(attention_of_onnx_that_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,69 @@
+/* ONNX's Attention beside its reference kernel: in both layouts, with masks, windows and a past, with heads
+ * of the key that several heads of the query share. */
+#include "tests/support/cmocka_all.h"
+
+#include "shared/base/compiler.h"
+#include "tests/support/near_reference.h"
+
+#define SHAPE3(a, b, c)                                                                                      \
+    {                                                                                                        \
+        .rank = 3, .dims = { a, b, c }                                                                       \
+    }
+#define SHAPE4(a, b, c, d)                                                                                   \
+    {                                                                                                        \
+        .rank = 4, .dims = { a, b, c, d }                                                                    \
+    }
+#define CONST(name, dtype, shape, values)                                                                    \
+    name " = Const() dtype=" dtype " value=" dtype shape "(" values ")\n"
+#define TYPES " T1=float32 T2=float32 scale=0.02 "
+
+/* The keys are the first two heads of x, of its first batch and positions. */
+#define SLICE_OF(name, sizes)                                                                                \
+    CONST("begin" name, "int32", "<4>", "0;0;1;0")                                                           \
+    CONST("size" name, "int32", "<4>", sizes)                                                                \
+    name " = Slice(x, begin" name ", size" name ") T=float32 Index=int32\n"
+
+static const NearCase CASES[] = {
+    {"y = onnx::Attention(x, x, x)" TYPES, SHAPE4(2, 3, 37, 16), 0x1p-18F},
+    {"y = onnx::Attention(x, x, x)" TYPES "is_causal=1", SHAPE4(1, 2, 300, 8), 0x1p-18F},
+    {"y = onnx::Attention(x, x, x)" TYPES "q_num_heads=4 kv_num_heads=4 softcap=3.5", SHAPE3(3, 29, 64),
+        0x1p-18F},
+    {SLICE_OF("k", "2;2;20;16") "y = onnx::Attention(x, k, k)" TYPES "is_causal=1", SHAPE4(2, 6, 50, 16),
+        0x1p-18F},
+    {SLICE_OF("k", "2;2;20;16") SLICE_OF("p", "2;2;33;16") "y = onnx::Attention(x, k, k, , p, p)" TYPES
+                                                           "is_causal=1 left_window_size=17",
+        SHAPE4(2, 6, 50, 16), 0x1p-18F},
+    {CONST("m", "bool", "<37,30>", "1;0") "y = onnx::Attention(x, x, x, m) U=bool" TYPES,
+        SHAPE4(2, 3, 37, 16), 0x1p-18F},
+    {CONST("m", "float32", "<2,1,1,37>", "0.5;-2;-inf") "y = onnx::Attention(x, x, x, m) U=float32" TYPES
+                                                        "is_causal=1",
+        SHAPE4(2, 3, 37, 16), 0x1p-18F},
+    {CONST("n", "int64", "<2>", "5;0") "y = onnx::Attention(x, x, x, , , , n)" TYPES
+                                       "right_window_size=2 left_window_size=3",
+        SHAPE4(2, 3, 7, 16), 0x1p-18F},
+    {"y = onnx::Attention(x, x, x)" TYPES, SHAPE4(2, 3, 0, 16), 0},
+};
+
+static void
+results_are_near_the_reference_kernel(void **state)
+{
+    (void)state;
+    assert_near_reference(CASES, COUNT_OF(CASES));
+}
+
+static void
+bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
+{
+    (void)state;
+    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_near_the_reference_kernel),
+        cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,451 @@
+/* ONNX's Attention of float32. The rows of all query heads that share a head of the key are one matrix, which
+ * is computed in blocks of rows: their scores stay in the cache from the first product to the second, and are
+ * never whole unless they are asked for. Tasks are cut by the shapes alone, so that the bits depend on
+ * nothing else. */
+#include <assert.h>
+
+#include "shared/base/atomic.h"
+#include "shared/ops/attention/onnx_rule.h"
+#include "worker/cpu/kernels/softmax.h"
+#include "worker/cpu/product/product.h"
+#include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/variants.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+#include "worker/runtime/device_memory.h"
+
+enum {
+    BLOCK_ROWS = 128,
+    TASK_WORK_MIN = 2 * 1024 * 1024, /* multiplications of a task, which take some ten microseconds or more */
+};
+
+typedef struct AttentionRun {
+    OnnxAttention attention;
+    float scale;
+    const float *query;
+    const float *keys; /* of the past, too: [batch, head, position, size] */
+    const float *values;
+    const int64_t *lengths; /* NULL: none are given */
+    const Tensor *mask;     /* NULL: none */
+    float *output;
+    float *kept; /* the output of scores; NULL: nobody asks for it */
+    Device *device;
+    const MemoryAccount *account;
+    int64_t rows; /* of the query heads that share a head of the key */
+    int64_t block_rows;
+    int64_t blocks; /* of such a matrix */
+    int64_t block_count;
+    int64_t blocks_of_task;
+    int is_full; /* atomic: a block found no room */
+} AttentionRun;
+
+/* Some rows of the matrix of one head of the key. */
+typedef struct Block {
+    int64_t batch;
+    int64_t key_head;
+    int64_t first;
+    int64_t count;
+    float *scores;
+    float *packed; /* queries, and then results, when they do not lie side by side */
+} Block;
+
+/* Replaces the scores by what softcap makes of them. */
+VECTOR_FUNCTION void
+cap_scores_body(float *scores, int64_t count, float softcap)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    {
+        scores[n] = hyperbolic_tangent_of(scores[n] / softcap) * softcap;
+    }
+}
+VECTOR_VARIANTS(cap_scores, (float *scores, int64_t count, float softcap), (scores, count, softcap))
+
+VECTOR_FUNCTION void
+hide_scores_body(float *scores, const uint8_t *mask, int64_t count)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    {
+        scores[n] = mask[n] != 0 ? scores[n] : -INFINITY;
+    }
+}
+VECTOR_VARIANTS(hide_scores, (float *scores, const uint8_t *mask, int64_t count), (scores, mask, count))
+
+/* A score is hidden by -∞ whatever it is. */
+VECTOR_FUNCTION void
+bias_scores_body(float *scores, const float *mask, int64_t count)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    {
+        scores[n] = mask[n] == -INFINITY ? mask[n] : scores[n] + mask[n];
+    }
+}
+VECTOR_VARIANTS(bias_scores, (float *scores, const float *mask, int64_t count), (scores, mask, count))
+
+static bool
+shows_any(const Tensor *mask, int64_t offset, int64_t count)
+{
+    for (int64_t n = offset; n < offset + count; n++) {
+        if (mask->dtype == DTYPE_BOOL ? ((const uint8_t *)mask->data)[n] != 0
+                                      : ((const float *)mask->data)[n] != -INFINITY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns where the mask's numbers for a row of scores begin. */
+static int64_t
+mask_offset(const Shape *mask, int64_t batch, int64_t head, int64_t query)
+{
+    const int64_t place[] = {batch, head, query};
+    int64_t offset = 0;
+    for (int index = 0; index + 1 < mask->rank; index++) {
+        int64_t dimension = mask->dims[index];
+        offset = offset * dimension + (dimension == 1 ? 0 : place[4 - mask->rank + index]);
+    }
+    return offset * mask->dims[mask->rank - 1];
+}
+
+static void
+fill_hidden(float *scores, int64_t first, int64_t end)
+{
+    for (int64_t n = first; n < end; n++) {
+        scores[n] = -INFINITY;
+    }
+}
+
+/* Masks a row of scores. Returns whether it sees any key. */
+static bool
+mask_row(const AttentionRun *run, int64_t batch, int64_t head, int64_t query, float *scores)
+{
+    const OnnxAttention *a = &run->attention;
+    OnnxAttentionSpan span = onnx_attention_span(a, run->lengths, batch, query);
+    int64_t offset = 0;
+    if (run->mask != NULL) {
+        int64_t length = run->mask->shape.dims[run->mask->shape.rank - 1];
+        span.end = length < span.end ? length : span.end;
+        offset = mask_offset(&run->mask->shape, batch, head, query) + span.first;
+    }
+    if (span.first >= span.end) {
+        fill_hidden(scores, 0, a->total);
+        return false;
+    }
+    fill_hidden(scores, 0, span.first);
+    fill_hidden(scores, span.end, a->total);
+    if (run->mask == NULL) {
+        return true;
+    }
+    int64_t count = span.end - span.first;
+    if (run->mask->dtype == DTYPE_BOOL) {
+        hide_scores(scores + span.first, (const uint8_t *)run->mask->data + offset, count);
+    } else {
+        bias_scores(scores + span.first, (const float *)run->mask->data + offset, count);
+    }
+    return shows_any(run->mask, offset, count);
+}
+
+static int64_t
+group_of(const OnnxAttention *a)
+{
+    return a->query_heads / a->key_heads;
+}
+
+/* Returns the offset, in vectors, of the block's row in a tensor of either layout. */
+static int64_t
+vector_of(const AttentionRun *run, const Block *block, int64_t row)
+{
+    const OnnxAttention *a = &run->attention;
+    int64_t head = block->key_head * group_of(a) + (block->first + row) / a->queries;
+    int64_t query = (block->first + row) % a->queries;
+    return a->is_packed ? (block->batch * a->queries + query) * a->query_heads + head
+                        : (block->batch * a->query_heads + head) * a->queries + query;
+}
+
+static const float *
+queries_of(const AttentionRun *run, const Block *block)
+{
+    int64_t size = run->attention.head_size;
+    if (!run->attention.is_packed) {
+        return run->query + vector_of(run, block, 0) * size;
+    }
+    for (int64_t row = 0; row < block->count; row++) {
+        memcpy(block->packed + row * size, run->query + vector_of(run, block, row) * size,
+            (size_t)size * sizeof(float));
+    }
+    return block->packed;
+}
+
+static void
+keep_row(const AttentionRun *run, const Block *block, int64_t row, OnnxAttentionMode mode)
+{
+    const OnnxAttention *a = &run->attention;
+    if (run->kept != NULL && a->mode == mode) {
+        int64_t matrix = block->batch * a->key_heads + block->key_head;
+        int64_t line = matrix * run->rows + block->first + row;
+        memcpy(run->kept + line * a->total, block->scores + row * a->total, (size_t)a->total * sizeof(float));
+    }
+}
+
+/* Makes the weights of a row of its products. */
+static void
+weigh_row(const AttentionRun *run, const Block *block, int64_t row)
+{
+    const OnnxAttention *a = &run->attention;
+    float *scores = block->scores + row * a->total;
+    int64_t head = block->key_head * group_of(a) + (block->first + row) / a->queries;
+    keep_row(run, block, row, ONNX_ATTENTION_PRODUCTS);
+    if (a->softcap > 0) {
+        cap_scores(scores, a->total, (float)a->softcap);
+    }
+    keep_row(run, block, row, ONNX_ATTENTION_CAPPED);
+    bool sees_any = mask_row(run, block->batch, head, (block->first + row) % a->queries, scores);
+    keep_row(run, block, row, ONNX_ATTENTION_MASKED);
+    if (sees_any) {
+        softmax_rows(scores, scores, 1, a->total);
+    } else {
+        memset(scores, 0, (size_t)a->total * sizeof *scores);
+    }
+    keep_row(run, block, row, ONNX_ATTENTION_WEIGHTS);
+}
+
+static ProductShape
+scores_shape(const OnnxAttention *a, int64_t rows)
+{
+    return (ProductShape){.m = rows, .n = a->total, .k = a->head_size, .transposes_b = true, .alpha = 1};
+}
+
+static ProductShape
+weighing_shape(const OnnxAttention *a, int64_t rows)
+{
+    return (ProductShape){.m = rows, .n = a->value_size, .k = a->total, .alpha = 1};
+}
+
+static void
+compute_block(AttentionRun *run, const Block *block)
+{
+    const OnnxAttention *a = &run->attention;
+    int64_t matrix = block->batch * a->key_heads + block->key_head;
+    ProductShape scores = scores_shape(a, block->count);
+    ProductShape weighing = weighing_shape(a, block->count);
+    float *result = a->is_packed ? block->packed : run->output + vector_of(run, block, 0) * a->value_size;
+    ProductOperands first = {.a = queries_of(run, block),
+        .b = run->keys + matrix * a->total * a->head_size,
+        .output = block->scores};
+    ProductOperands second = {
+        .a = block->scores, .b = run->values + matrix * a->total * a->value_size, .output = result};
+    scores.alpha = run->scale;
+    bool has_room = product_alone(run->device, &scores, &first);
+    for (int64_t row = 0; has_room && row < block->count; row++) {
+        weigh_row(run, block, row);
+    }
+    if (!has_room || !product_alone(run->device, &weighing, &second)) {
+        atomic_store_relaxed(&run->is_full, 1);
+        return;
+    }
+    for (int64_t row = 0; a->is_packed && row < block->count; row++) {
+        memcpy(run->output + vector_of(run, block, row) * a->value_size, result + row * a->value_size,
+            (size_t)a->value_size * sizeof(float));
+    }
+}
+
+/* Returns how many numbers a block works in: its scores, and behind them its queries or results. */
+static int64_t
+room_of(const OnnxAttention *a, int64_t rows)
+{
+    int64_t vector = a->head_size > a->value_size ? a->head_size : a->value_size;
+    return rows * (a->total + vector);
+}
+
+static void
+run_task(void *context, int64_t task)
+{
+    AttentionRun *run = context;
+    const OnnxAttention *a = &run->attention;
+    TensorBuffer *room =
+        device_allocate(run->device, (size_t)room_of(a, run->block_rows) * sizeof(float), run->account);
+    if (room == NULL) {
+        atomic_store_relaxed(&run->is_full, 1);
+        return;
+    }
+    int64_t end = (task + 1) * run->blocks_of_task;
+    for (int64_t index = task * run->blocks_of_task; index < end && index < run->block_count; index++) {
+        int64_t matrix = index / run->blocks;
+        Block block = {.batch = matrix / a->key_heads,
+            .key_head = matrix % a->key_heads,
+            .first = index % run->blocks * run->block_rows,
+            .scores = room->data};
+        int64_t left = run->rows - block.first;
+        block.count = left < run->block_rows ? left : run->block_rows;
+        block.packed = block.scores + block.count * a->total;
+        compute_block(run, &block);
+    }
+    tensor_buffer_unref(room);
+}
+
+/* Keys or values of the past, joined with those that are given. */
+typedef struct Join {
+    const OnnxAttention *attention;
+    const float *past;
+    const float *given;
+    float *present;
+    int64_t size; /* of a vector */
+} Join;
+
+static void
+join_head(void *context, int64_t matrix)
+{
+    const Join *join = context;
+    const OnnxAttention *a = join->attention;
+    size_t vector = (size_t)join->size * sizeof(float);
+    float *to = join->present + matrix * a->total * join->size;
+    if (a->past > 0) {
+        memcpy(to, join->past + matrix * a->past * join->size, (size_t)a->past * vector);
+    }
+    to += a->past * join->size;
+    if (!a->is_packed) {
+        memcpy(to, join->given + matrix * a->keys * join->size, (size_t)a->keys * vector);
+        return;
+    }
+    const float *from =
+        join->given + (matrix / a->key_heads * a->keys * a->key_heads + matrix % a->key_heads) * join->size;
+    for (int64_t key = 0; key < a->keys; key++) {
+        memcpy(to + key * join->size, from + key * a->key_heads * join->size, vector);
+    }
+}
+
+/* Makes the output of all keys or values: the input itself when it has them all, head by head. */
+static Status
+make_present(KernelContext *context, const OnnxAttention *a, uint32_t input, uint32_t past, uint32_t output)
+{
+    Shape shape = onnx_attention_shape(a, output);
+    Tensor *present = NULL;
+    if (!a->is_packed && a->past == 0) {
+        kernel_alias(context, input, output, &shape);
+        return STATUS_OK;
+    }
+    TRY(kernel_output(context, output, DTYPE_FLOAT32, &shape, &present));
+    Join join = {.attention = a,
+        .past = a->past == 0 ? NULL : context->inputs[past].data,
+        .given = context->inputs[input].data,
+        .present = present->data,
+        .size = shape.dims[3]};
+    context->device->parallel_for(context->device, a->batch * a->key_heads, join_head, &join);
+    return STATUS_OK;
+}
+
+static int64_t
+rows_of_block(const OnnxAttention *a)
+{
+    int64_t rows = group_of(a) * a->queries;
+    return rows < BLOCK_ROWS ? rows : BLOCK_ROWS;
+}
+
+static void
+plan_blocks(AttentionRun *run)
+{
+    const OnnxAttention *a = &run->attention;
+    run->rows = group_of(a) * a->queries;
+    run->block_rows = rows_of_block(a);
+    run->blocks = (run->rows + run->block_rows - 1) / run->block_rows;
+    run->block_count = a->batch * a->key_heads * run->blocks;
+    int64_t work = run->block_rows * a->total * (a->head_size + a->value_size);
+    run->blocks_of_task = work >= TASK_WORK_MIN ? 1 : TASK_WORK_MIN / work;
+}
+
+static bool
+has_input(const KernelContext *context, uint32_t input)
+{
+    return input < context->input_count && context->inputs[input].dtype != DTYPE_INVALID;
+}
+
+static Status
+run_blocks(KernelContext *context, AttentionRun *run)
+{
+    const OnnxAttention *a = &run->attention;
+    Tensor *outputs = context->outputs;
+    Tensor *made = NULL;
+    for (uint32_t output = 0; output < context->output_count; output++) {
+        Shape shape = onnx_attention_shape(a, output);
+        if (output == ONNX_ATTENTION_OUTPUT || output == ONNX_ATTENTION_SCORES) {
+            TRY(kernel_output(context, output, DTYPE_FLOAT32, &shape, &made));
+        }
+    }
+    run->query = context->inputs[ONNX_ATTENTION_QUERY].data;
+    run->mask = has_input(context, ONNX_ATTENTION_MASK) ? &context->inputs[ONNX_ATTENTION_MASK] : NULL;
+    TRY(make_present(context, a, ONNX_ATTENTION_KEY, ONNX_ATTENTION_PAST_KEY, ONNX_ATTENTION_PRESENT_KEY));
+    TRY(make_present(
+        context, a, ONNX_ATTENTION_VALUE, ONNX_ATTENTION_PAST_VALUE, ONNX_ATTENTION_PRESENT_VALUE));
+    run->keys = outputs[ONNX_ATTENTION_PRESENT_KEY].data;
+    run->values = outputs[ONNX_ATTENTION_PRESENT_VALUE].data;
+    run->output = outputs[ONNX_ATTENTION_OUTPUT].data;
+    run->kept = context->output_count > ONNX_ATTENTION_SCORES ? outputs[ONNX_ATTENTION_SCORES].data : NULL;
+    plan_blocks(run);
+    Device *device = context->device;
+    device->parallel_for(
+        device, (run->block_count + run->blocks_of_task - 1) / run->blocks_of_task, run_task, run);
+    return run->is_full == 0 ? STATUS_OK
+                             : call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+                                   "no memory for the scores of %lld rows and %lld keys",
+                                   (long long)run->block_rows, (long long)a->total);
+}
+
+/* Returns whether there is anything to compute, and to compute it of. */
+static bool
+has_elements(const OnnxAttention *a)
+{
+    return a->batch > 0 && a->query_heads > 0 && a->queries > 0 && a->total > 0 && a->head_size > 0 &&
+           a->value_size > 0;
+}
+
+static Status
+onnx_attention_compute(KernelContext *context)
+{
+    KernelInference inference;
+    AttentionRun run = {.device = context->device, .account = context->account};
+    kernel_inference(context, NULL, &inference);
+    TRY(onnx_attention_read(context->call, &inference.context, &run.attention));
+    if (!has_elements(&run.attention)) {
+        return kernel_find_reference(context->node)->compute(context);
+    }
+    if (has_input(context, ONNX_ATTENTION_LENGTHS)) {
+        run.lengths = context->inputs[ONNX_ATTENTION_LENGTHS].data;
+        TRY(onnx_attention_check_lengths(context->call, &run.attention, run.lengths));
+    }
+    run.scale = (float)onnx_attention_scale(context->node, &run.attention);
+    return run_blocks(context, &run);
+}
+
+static uint64_t
+onnx_attention_scratch(const KernelForecast *told)
+{
+    OnnxAttention a;
+    if (onnx_attention_read(told->call, &told->shapes, &a) != STATUS_OK || !has_elements(&a)) {
+        return 0;
+    }
+    int64_t rows = rows_of_block(&a);
+    ProductShape scores = scores_shape(&a, rows);
+    ProductShape weighing = weighing_shape(&a, rows);
+    uint64_t first = product_alone_scratch(&scores);
+    uint64_t second = product_alone_scratch(&weighing);
+    return (uint64_t)told->device->thread_count *
+           ((uint64_t)room_of(&a, rows) * sizeof(float) + (first > second ? first : second));
+}
+
+static bool
+supports_float32(const Node *node)
+{
+    Dtype mask =
+        node->input_count > ONNX_ATTENTION_MASK ? node->input_dtypes[ONNX_ATTENTION_MASK] : DTYPE_INVALID;
+    return node->input_dtypes[ONNX_ATTENTION_QUERY] == DTYPE_FLOAT32 &&
+           node->input_dtypes[ONNX_ATTENTION_VALUE] == DTYPE_FLOAT32 &&
+           (mask == DTYPE_INVALID || mask == DTYPE_BOOL || mask == DTYPE_FLOAT32);
+}
+
+static const Kernel onnx_attention_kernels[] = {
+    {.op = "onnx::Attention",
+        .supports = supports_float32,
+        .compute = onnx_attention_compute,
+        .scratch = onnx_attention_scratch},
+};
+
+KERNEL_FAMILY(cpu_kernels, onnx_attention, onnx_attention_kernels);
