@@ -187,33 +187,60 @@ check_groups(Call *call, const Shape *input, const Shape *filter, Convolution *c
     return STATUS_OK;
 }
 
-Status
-convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convolution)
+/* The inputs that a convolution of ONNX has its filter and its bias in; bias 0: it has none. */
+typedef struct OnnxOperands {
+    uint32_t filter;
+    uint32_t bias;
+} OnnxOperands;
+
+static Status
+check_bias(Call *call, const InferContext *context, uint32_t input, int64_t filters)
+{
+    Shape bias;
+    int64_t channels = 0;
+    TRY(infer_rank(call, context, input, 1, &bias));
+    return infer_equal(call, bias.dims[0], filters, "the number of filters", &channels);
+}
+
+static Status
+read_onnx(Call *call, const InferContext *context, OnnxOperands operands, Convolution *ret_convolution)
 {
     const Shape *input = &context->inputs[0];
     int rank = input->rank - 2;
-    bool is_fused = slice_starts_with(context->node->op->name, SLICE("_Fused"));
     if (rank < 1 || rank > WINDOW_RANK_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "rank %d has no 1 to %d spatial dimensions",
             input->rank, WINDOW_RANK_MAX);
     }
     Shape filter;
-    TRY(infer_rank(call, context, 1, rank + 2, &filter));
+    TRY(infer_rank(call, context, operands.filter, rank + 2, &filter));
     TRY(check_kernel_shape(call, context->node, &filter, rank));
     Convolution convolution = {
         .filter = {.output = 0, .input = 1, .space = 2}, .groups = node_attr_int(context->node, "group")};
     TRY(window_onnx(call, context->node, input, &filter.dims[2], rank, &convolution.window));
     TRY(check_groups(call, input, &filter, &convolution));
-    if (infer_has_input(context, 2) && !is_fused) {
-        Shape bias;
-        int64_t channels = 0;
-        TRY(infer_rank(call, context, 2, 1, &bias));
-        TRY(infer_equal(call, bias.dims[0], filter.dims[0], "the number of filters", &channels));
+    if (operands.bias > 0 && infer_has_input(context, operands.bias)) {
+        TRY(check_bias(call, context, operands.bias, filter.dims[0]));
     }
     convolution.output = window_output(&convolution.window, input, filter.dims[0]);
     TRY(infer_check_size(call, &convolution.output));
     *ret_convolution = convolution;
     return STATUS_OK;
+}
+
+Status
+convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convolution)
+{
+    bool is_fused = slice_starts_with(context->node->op->name, SLICE("_Fused"));
+    OnnxOperands operands = {.filter = 1, .bias = is_fused ? 0 : 2};
+    return read_onnx(call, context, operands, ret_convolution);
+}
+
+Status
+convolution_onnx_integer(Call *call, const InferContext *context, Convolution *ret_convolution)
+{
+    bool is_scaled = slice_equals_string(context->node->op->name, "onnx::QLinearConv");
+    OnnxOperands operands = {.filter = is_scaled ? 3 : 1, .bias = is_scaled ? 8 : 0};
+    return read_onnx(call, context, operands, ret_convolution);
 }
 
 /* The channels of the node's input are divided into the groups, and each filter makes the image's channels of

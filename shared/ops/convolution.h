@@ -41,6 +41,11 @@ MUST_USE Status convolution_backprop_filter(
  * checks. The input's rank is known. */
 MUST_USE Status convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convolution);
 
+/* Reads onnx::ConvInteger, whose filter is input 1, and onnx::QLinearConv, whose filter is input 3 and whose
+ * bias is input 8. The input's rank is known. */
+MUST_USE Status convolution_onnx_integer(
+    Call *call, const InferContext *context, Convolution *ret_convolution);
+
 /* Reads onnx::ConvTranspose: the convolution whose image is the node's output, whose output is the node's
  * input, and whose filter [output channels of the convolution, image channels of a group, …] is input 1.
  * `output` is the shape of the image. The input's rank is known. */

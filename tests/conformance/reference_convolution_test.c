@@ -271,10 +271,61 @@ onnx_convolutions_are_transposed(void **state)
     RUN(cases);
 }
 
+static void
+integers_are_convolved(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::ConvInteger",
+            .inputs = {"uint8[1,1,3,3] 2 3 4 5 6 7 8 9 10", "uint8[1,1,2,2] 1 ...", "uint8[] 1", ""},
+            .outputs = {"int32[1,1,2,2] 12 16 24 28"}},
+        {.op = "onnx::ConvInteger",
+            .attrs = "pads=[1,1,1,1]",
+            .inputs = {"uint8[1,1,3,3] 2 3 4 5 6 7 8 9 10", "uint8[1,1,2,2] 1 ...", "uint8[1] 1", ""},
+            .outputs = {"int32[1,1,4,4] 1 3 5 3 5 12 16 9 11 24 28 15 7 15 17 9"}},
+        {.op = "onnx::ConvInteger",
+            .attrs = "group=2; strides=[2]",
+            .inputs = {"int8[1,2,3] -128 127 3 4 5 6", "uint8[2,1,1] 255 2", "int8[] -1", "uint8[2] 0 1"},
+            .outputs = {"int32[1,2,2] -32385 1020 5 7"}},
+        {.op = "onnx::ConvInteger",
+            .inputs = {"uint8[0,1,3]", "int8[1,1,2] 1 2", "", ""},
+            .outputs = {"int32[0,1,2]"}},
+        {.op = "onnx::QLinearConv",
+            .inputs = {"uint8[1,1,2,2] 255 174 162 25", "float32[] 0.5", "uint8[] 132", "uint8[1,1,1,1] 0",
+                "float32[1] 0.25", "uint8[1] 255", "float32[] 0.5", "uint8[] 123"},
+            .outputs = {"uint8[1,1,2,2] 0 0 0 255"}},
+        {.op = "onnx::QLinearConv",
+            .inputs = {"int8[1,1,2] 10 -10", "float32[] 0.5", "int8[] 0", "int8[2,1,1] 1 2",
+                "float32[2] 1 0.5", "int8[2] 0 0", "float32[] 2", "int8[] -3", "int32[2] 2 -100"},
+            .outputs = {"int8[1,2,2] 0 -5 -13 -18"}},
+        {.op = "onnx::ConvInteger",
+            .inputs = {"uint8[1,1,3] 2 3 4", "uint8[1,1,2] 1 1", "uint8[3] 1 2 3", ""},
+            .error = "3 zero points for 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::QLinearConv",
+            .inputs = {"int8[1,1,2] 10 -10", "float32[] 0.5", "int8[] 0", "int8[2,1,1] 1 2",
+                "float32[3] 1 1 1", "int8[] 0", "float32[] 2", "int8[] -3"},
+            .error = "3 scales for 2 channels",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::QLinearConv",
+            .inputs = {"int8[1,1,2] 10 -10", "float32[] 0.5", "int8[] 0", "int8[2,1,1] 1 2", "float32[] 1",
+                "int8[] 0", "float32[2] 2 3", "int8[] -3"},
+            .error = "input 6 has shape [2], not one value",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::QLinearConv",
+            .inputs = {"int8[1,1,2] 10 -10", "float32[] 0.5", "int8[] 0", "int8[2,1,1] 1 2", "float32[] 1",
+                "int8[] 0", "float32[] 2", "int8[] -3", "int32[1] 1"},
+            .error = "the number of filters is 1 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_are_convolved),
         cmocka_unit_test(convolutions_slide),
         cmocka_unit_test(onnx_convolutions_slide),
         cmocka_unit_test(onnx_convolutions_are_transposed),

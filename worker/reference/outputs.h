@@ -6,7 +6,7 @@
 #include "worker/runtime/kernel.h"
 
 /* The arguments of a shape rule, made of a running kernel's inputs. */
-enum { INFER_INPUTS_MAX = 8 };
+enum { INFER_INPUTS_MAX = 12 };
 
 typedef struct KernelInference {
     InferContext context;

@@ -57,3 +57,44 @@ scaling_zero_lines(
     *ret_lines = lines;
     return STATUS_OK;
 }
+
+static Status
+check_one(KernelContext *context, uint32_t input)
+{
+    const Tensor *tensor = &context->inputs[input];
+    char text[SHAPE_TEXT_SIZE];
+    return tensor_element_count(tensor) == 1
+               ? STATUS_OK
+               : call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %u has shape %s, not one value",
+                     input, shape_text(&tensor->shape, text));
+}
+
+Status
+scaling_product(KernelContext *context, int64_t channels, Tensor *ret_scales, Requantizer *ret_requantizer)
+{
+    enum { X_SCALE = 1, X_ZERO, W_SCALE = 4, Y_SCALE = 6, Y_ZERO };
+    int64_t count = tensor_element_count(&context->inputs[W_SCALE]);
+    int64_t zero_point = 0;
+    if (count != 1 && count != channels) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld scales for %lld channels",
+            (long long)count, (long long)channels);
+    }
+    TRY(check_one(context, X_SCALE));
+    TRY(check_one(context, X_ZERO));
+    TRY(check_one(context, Y_SCALE));
+    TRY(check_one(context, Y_ZERO));
+    (void)!tensor_to_int64(&context->inputs[Y_ZERO], 0, &zero_point);
+    *ret_requantizer = (Requantizer){context->node->output_dtypes[0], (int32_t)zero_point};
+    AUTO_TENSOR x = {0};
+    AUTO_TENSOR w = {0};
+    AUTO_TENSOR y = {0};
+    TRY(scratch_cast(context, &context->inputs[X_SCALE], DTYPE_FLOAT32, &x));
+    TRY(scratch_cast(context, &context->inputs[W_SCALE], DTYPE_FLOAT32, &w));
+    TRY(scratch_cast(context, &context->inputs[Y_SCALE], DTYPE_FLOAT32, &y));
+    TRY(scratch_array(context, channels, sizeof(float), ret_scales));
+    for (int64_t n = 0; n < channels; n++) {
+        float right = ((const float *)w.data)[count == 1 ? 0 : n];
+        ((float *)ret_scales->data)[n] = *(const float *)x.data * right / *(const float *)y.data;
+    }
+    return STATUS_OK;
+}

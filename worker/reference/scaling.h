@@ -6,6 +6,7 @@
  * Errors:  INVALID_ARGUMENT when there are not as many scales or zero points as positions. */
 #pragma once
 
+#include "worker/reference/requantize.h"
 #include "worker/reference/scratch.h"
 
 /* Returns whether the dtype is one that numbers are quantised to. */
@@ -24,3 +25,9 @@ MUST_USE Status scaling_lines(
  * counts their dimension from the last one, which is 1. Absent ones have lines as a single one has. */
 MUST_USE Status scaling_zero_lines(
     KernelContext *context, uint32_t input, uint32_t zero_points, int from_end, Lines *ret_lines);
+
+/* Reads what turns sums of products into numbers of the output: for each of `channels` the product of the
+ * scales in inputs 1 and 4 over the one in input 6, as floats, and the zero point in input 7 (QLinearConv,
+ * QLinearMatMul). The scale in input 4 is one for all channels or one for each. */
+MUST_USE Status scaling_product(
+    KernelContext *context, int64_t channels, Tensor *ret_scales, Requantizer *ret_requantizer);

@@ -207,6 +207,21 @@ qlinear_supports(const Node *node)
            scaling_has(node->output_dtypes[0]);
 }
 
+/* Scales one sum after the other: those of rows, of columns and of the result may all differ. */
+static void
+requantize_products(
+    const Scaling *left, const Scaling *right, const Scaling *result, const Tensor *sums, Tensor *output)
+{
+    size_t size = dtype_size(output->dtype);
+    for (int64_t n = 0; n < tensor_element_count(sums); n++) {
+        double zero_point = 0;
+        float scale = (float)scale_at(left, n, &zero_point) * (float)scale_at(right, n, &zero_point);
+        scale /= (float)scale_at(result, n, &zero_point);
+        Requantizer to = {output->dtype, (int32_t)zero_point};
+        requantize(&to, (const int32_t *)sums->data + n, 1, scale, (char *)output->data + (size_t)n * size);
+    }
+}
+
 static Status
 qlinear_matmul_compute(KernelContext *context)
 {
@@ -215,20 +230,18 @@ qlinear_matmul_compute(KernelContext *context)
     AUTO_SCALING result = {0};
     AUTO_TENSOR a = {0};
     AUTO_TENSOR b = {0};
-    AUTO_TENSOR product = {0};
-    Shape shape;
-    TRY(output_shapes(context, &shape));
-    TRY(read_scaling(context, &context->inputs[0].shape, 1, -2, &left));
-    TRY(read_scaling(context, &context->inputs[3].shape, 4, -1, &right));
-    TRY(read_scaling(context, &shape, 6, -1, &result));
-    TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &a));
-    TRY(scratch_cast(context, &context->inputs[3], DTYPE_FLOAT64, &b));
-    TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &product));
-    dequantize_all(&left, &a);
-    dequantize_all(&right, &b);
-    matrix_multiply(&a, false, &b, false, &product);
-    quantize_all(&result, context->node->output_dtypes[0], &product);
-    return scratch_finish(context, 0, &product);
+    AUTO_TENSOR sums = {0};
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    TRY(read_scaling(context, &output->shape, 1, -2, &left));
+    TRY(read_scaling(context, &output->shape, 4, -1, &right));
+    TRY(read_scaling(context, &output->shape, 6, -1, &result));
+    TRY(without_zero_point(context, 0, 2, &a));
+    TRY(without_zero_point(context, 3, 1, &b));
+    TRY(scratch_new(context, DTYPE_INT32, &output->shape, &sums));
+    matrix_multiply(&a, false, &b, false, &sums);
+    requantize_products(&left, &right, &result, &sums, output);
+    return STATUS_OK;
 }
 
 static bool
