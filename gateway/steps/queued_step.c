@@ -403,6 +403,7 @@ run_done(void *context, const StepReport *report)
         return; /* the runner has given it back; queued_steps_free() follows */
     }
     step_call_keep_trace(&queued->step, report);
+    step_call_doubt_places(&queued->step, report);
     end_with(queued, &report->failure);
     step_write_stats(&stats, report);
     queued->outcome.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;

@@ -547,6 +547,15 @@ step_call_plan(StepCall *step, const Request *request)
 }
 
 void
+step_call_doubt_places(const StepCall *step, const StepReport *report)
+{
+    Status code = report->failure.code;
+    if (step->pins != NULL && (code == STATUS_ABORTED || code == STATUS_UNAVAILABLE)) {
+        session_cache_drop(step->loop->steps->sessions, step->tenant, step->session_id);
+    }
+}
+
+void
 step_call_keep_trace(const StepCall *step, const StepReport *report)
 {
     assert(step->plan != NULL);

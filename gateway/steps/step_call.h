@@ -159,6 +159,10 @@ MUST_USE Status step_call_prepare(StepCall *step, Slice json, JobContext *contex
 /* Does the last stage alone: fills step->pins when the plan keeps variables. */
 MUST_USE Status step_call_take_places(StepCall *step, JobContext *context, bool *ret_needs_job);
 
+/* Has the session read anew for its next step when this one's variables were not where this gateway knew
+ * them: another gateway has bound their place anew. */
+void step_call_doubt_places(const StepCall *step, const StepReport *report);
+
 /* Keeps the step's trace when its request asks for one. It is called before anybody hears of the end, so
  * that whoever sees the end finds the trace. */
 void step_call_keep_trace(const StepCall *step, const StepReport *report);

@@ -143,6 +143,7 @@ step_record_end(StepCall *step, const StepReport *report)
     assert(step->exchange != NULL && step->plan != NULL && step->running.run == NULL);
 
     step_call_keep_trace(step, report);
+    step_call_doubt_places(step, report);
     if (step_reply_is_busy(step)) {
         step_call_keep_report(step, report);
         step->reply.rested = record_rested;

@@ -312,6 +312,12 @@ h2_context(const H2Connection *connection)
     return connection->context;
 }
 
+bool
+h2_is_connected(const H2Connection *connection)
+{
+    return !connection->is_connecting;
+}
+
 size_t
 h2_stream_count(const H2Connection *connection)
 {

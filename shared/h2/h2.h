@@ -78,6 +78,7 @@ MUST_USE Status h2_connect(
     Call *call, Loop *loop, const char *address, const H2Options *options, H2Connection **ret);
 
 void *h2_context(const H2Connection *connection);
+bool h2_is_connected(const H2Connection *connection); /* false: it is still being opened, or never was */
 size_t h2_stream_count(const H2Connection *connection);
 
 /* Ends in good order: GOAWAY now, the socket when the last stream has ended. on_disconnect says OK then;

@@ -47,6 +47,7 @@ struct Upstream {
 typedef struct Peer {
     Upstream *upstream;
     H2Connection *connection; /* NULL: not connected */
+    H2Connection *leaving;    /* takes no request more, and ends with its last answer; NULL: none does */
     PeerTraffic *traffic;     /* NULL: not counted */
     char address[ADDRESS_TEXT_SIZE];
 } Peer;
@@ -66,9 +67,10 @@ struct UpstreamCall {
     bool ends_last;   /* the request ends behind its answer */
     bool is_answered; /* the whole answer has come */
     bool is_paused;
-    bool is_reading; /* frames of `held` are being read: the call must not end meanwhile */
-    bool has_closed; /* the stream is gone, by close_reason */
-    bool was_active; /* it was paused, or a piece came, since the deadline was last looked at */
+    bool is_reading;  /* frames of `held` are being read: the call must not end meanwhile */
+    bool has_closed;  /* the stream is gone, by close_reason */
+    bool was_reached; /* the connection stood: the worker may have read the request; valid when has_closed */
+    bool was_active;  /* it was paused, or a piece came, since the deadline was last looked at */
     Status close_reason;
     Buffer held; /* bytes that have come and not been read */
     Task read_on;
@@ -302,7 +304,9 @@ settle_closed(UpstreamCall *call)
     if (call->failure != STATUS_OK) {
         upstream_call_end(call, call->failure, call->message);
     } else if (call->close_reason != STATUS_OK && !call->is_answered) {
-        upstream_call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
+        const char *lost = "the connection to the worker was lost";
+        upstream_call_end(
+            call, STATUS_UNAVAILABLE, call->was_reached ? lost : "the worker cannot be reached");
     } else if (is_unread) {
         list_remove(&call->link);
         list_append(&call->upstream->unread, &call->link);
@@ -319,6 +323,7 @@ stream_on_close(H2Stream *stream, Status reason)
     UpstreamCall *call = stream->context;
     call->stream = NULL;
     call->has_closed = true;
+    call->was_reached = h2_is_connected(stream->connection);
     call->close_reason = reason;
     if (!call->is_reading) {
         settle_closed(call);
@@ -351,6 +356,8 @@ connection_on_disconnect(H2Connection *connection, Status reason)
     Peer *peer = h2_context(connection);
     if (peer->connection == connection) {
         peer->connection = NULL;
+    } else if (peer->leaving == connection) {
+        peer->leaving = NULL;
     }
 }
 
@@ -478,6 +485,9 @@ upstream_free(Upstream *upstream)
         if (peer->connection != NULL) {
             h2_abort(peer->connection);
         }
+        if (peer->leaving != NULL) {
+            h2_abort(peer->leaving);
+        }
         memory_free(peer);
     }
     tell_failed(&upstream->tell_failed);
@@ -510,7 +520,7 @@ peers_sweep(Upstream *upstream)
     for (const MapEntry *entry = map_next(upstream->peers, &cursor); entry != NULL;
          entry = map_next(upstream->peers, &cursor)) {
         Peer *peer = entry->value;
-        if (peer->connection == NULL) {
+        if (peer->connection == NULL && peer->leaving == NULL) {
             (void)map_remove(upstream->peers, entry->key);
             memory_free(peer);
         }
@@ -554,12 +564,36 @@ peer_connect(Call *call, Peer *peer)
     return h2_connect(call, peer->upstream->loop, peer->address, &options, &peer->connection);
 }
 
+/* Lets a connection end that takes no request more, since the worker drains: another process may listen at
+ * its address already. False: one is ending there before. */
+static bool
+let_leave(Peer *peer)
+{
+    if (peer->leaving != NULL) {
+        return false;
+    }
+    peer->leaving = TAKE(peer->connection);
+    h2_shutdown(peer->leaving);
+    return true;
+}
+
+/* Opens the call's stream, if need be on another connection; `opening` tells why there is none. */
 static H2Stream *
-stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
+stream_open(Call *opening, UpstreamCall *call, Peer *peer, const UpstreamHead *head)
 {
     RequestHeaders list;
+    H2Stream *stream = NULL;
+    bool may_connect = true;
     request_headers_fill(&list, head, peer->address, peer->upstream->options.token);
-    return h2_request(peer->connection, list.headers, list.count, false, &upstream_handlers, call);
+    while (stream == NULL && may_connect) {
+        may_connect = peer->connection != NULL;
+        if (peer_connect(opening, peer) != STATUS_OK) {
+            return NULL;
+        }
+        stream = h2_request(peer->connection, list.headers, list.count, false, &upstream_handlers, call);
+        may_connect = may_connect && stream == NULL && let_leave(peer);
+    }
+    return stream;
 }
 
 UpstreamCall *
@@ -585,9 +619,7 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
     };
     list_init(&call->link);
     Call opening = {.arena = call->arena};
-    if (peer_connect(&opening, peer) == STATUS_OK) {
-        call->stream = stream_open(call, peer, head);
-    }
+    call->stream = stream_open(&opening, call, peer, head);
     if (call->stream == NULL) {
         (void)snprintf(call->message, sizeof call->message, "worker at %s: %s", peer->address,
             opening.error.code == STATUS_OK ? "no stream could be opened" : opening.error.message);

@@ -44,9 +44,10 @@ class Client:
         self._key = key
         self._used = time.monotonic()
 
-    def send(self, method, path, body=None, content_type="application/json", accept=None, length=None, prefer=None):
+    def send(self, method, path, body=None, content_type="application/json", accept=None, length=None, prefer=None,
+             once=None):
         """The reply's document (None when it has no body), or its bytes when it is no JSON; raises Refused, OSError,
-        http.client.HTTPException. `length`: of a body that is a file."""
+        http.client.HTTPException. `length`: of a body that is a file; `once`: the request's Idempotency-Key."""
         if body is not None and length is None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         headers = {"Content-Type": content_type} if body is not None else {}
@@ -56,6 +57,8 @@ class Client:
             headers["Accept"] = accept
         if prefer is not None:
             headers["Prefer"] = prefer
+        if once is not None:
+            headers["Idempotency-Key"] = f'"{once}"'
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
         if time.monotonic() - self._used > IDLE_SECONDS:
@@ -83,15 +86,15 @@ class Client:
     def plan(self, session, graph, request):
         return self.send("POST", f"/sessions/{session}/graphs/{graph}:plan", request)
 
-    def step(self, session, request, prefer=None):
-        return self.send("POST", f"/sessions/{session}/steps", request, prefer=prefer)
+    def step(self, session, request, prefer=None, once=None):
+        return self.send("POST", f"/sessions/{session}/steps", request, prefer=prefer, once=once)
 
     def close(self):
         self._connection.close()
 
 
-def _path(program):
-    return os.path.join(os.environ.get("OUT", "build/release"), program)
+def _path(program, folder=None):
+    return os.path.join(folder or os.environ.get("OUT", "build/release"), program)
 
 
 def command(*arguments):
@@ -101,12 +104,12 @@ def command(*arguments):
 
 class Program:
     """One of our programs, listening on a port that the kernel chose. `variables`: more of its environment; `log`: a file,
-    open for writing, that its log goes to."""
+    open for writing, that its log goes to; `folder`: where another build of it is."""
 
-    def __init__(self, name, *arguments, variables=None, log=None):
+    def __init__(self, name, *arguments, variables=None, log=None, folder=None):
         errors = log or (None if os.environ.get("TEST_VERBOSE") else subprocess.DEVNULL)
-        self._process = subprocess.Popen([_path(name), *arguments], stdout=subprocess.PIPE, stderr=errors, text=True,
-                                         env={**os.environ, **(variables or {})})
+        self._process = subprocess.Popen([_path(name, folder), *arguments], stdout=subprocess.PIPE, stderr=errors,
+                                         text=True, env={**os.environ, **(variables or {})})
         line = self._process.stdout.readline()
         if not line.startswith("listening on "):
             self.stop()

@@ -1,7 +1,7 @@
 # What each program is linked of, written anew by every make that may link: tools/write_links reads the includes of the
 # tests' files and takes a few hundredths of a second.
-LINKED := $(PROGRAMS) $(filter-out $(if $(HAS_CUDA),,$(CUDA_TEST_PROGRAMS)),$(TEST_PROGRAMS)) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(RIVALS_PROGRAMS) $(CUDA_BENCH)
-LINKED_SOURCES := $(PROGRAM_SOURCES) $(patsubst $(OUT)/%,%.c,$(filter-out $(PROGRAMS),$(LINKED)))
+LINKED := $(PROGRAMS) $(NEXT_GATEWAY) $(filter-out $(if $(HAS_CUDA),,$(CUDA_TEST_PROGRAMS)),$(TEST_PROGRAMS)) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(RIVALS_PROGRAMS) $(CUDA_BENCH)
+LINKED_SOURCES := $(PROGRAM_SOURCES) gateway/main.c $(patsubst $(OUT)/%,%.c,$(filter-out $(PROGRAMS) $(NEXT_GATEWAY),$(LINKED)))
 comma = $(subst $() ,$(),$(foreach i,$(1),$(i),))
 MODULE_RULES := $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(FURTHER_$(m))))
 WITHOUT_LINKS := run test clean clean-all help fresh format check-layers check-sizes check-banned check-dialect

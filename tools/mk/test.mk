@@ -27,6 +27,17 @@ $(CUDA_TEST_PROGRAMS): $(OUT)/tests/support/without_cuda.c.o
 endif
 $(filter $(OUT)/tests/integration/% $(OUT)/tests/contract/%,$(TEST_PROGRAMS)): | $(PROGRAMS)
 
+# A gateway as of the next release, as far as the database tells: it knows one migration more, which only adds. Its table of
+# migrations stands before the archive that has the gateway's own.
+NEXT_GATEWAY := $(OUT)/tests/next/sluice-gateway
+NEXT_VERSION := $(shell printf '%04d' $$(($(words $(MIGRATIONS)) + 1)))
+NEXT_MIGRATION := $(OUT)/gen/tests/next/$(NEXT_VERSION)_next.sql
+$(NEXT_MIGRATION): $(MIGRATIONS) tests/integration/data/next_migration.sql
+	@mkdir -p $(@D); rm -f $(@D)/*.sql; sed 's/LAST/$(words $(MIGRATIONS))/' $(lastword $^) > $@
+$(OUT)/gen/tests/next/table.c: $(NEXT_MIGRATION) tools/embed_migrations
+	@tools/embed_migrations $(MIGRATIONS) $< > $@
+$(NEXT_GATEWAY): $(OUT)/gen/tests/next/table.c.o ; $(call link)
+
 FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c.o)
 $(FUZZ_PROGRAMS): $(FUZZ_DRIVER) ; $(call link,$(if $(FUZZ_DRIVER),,-fsanitize=fuzzer))
 
@@ -82,7 +93,7 @@ HANDLER_TEST_PROGRAMS := $(if $(filter gateway/handlers,$(MODULE)),\
 MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS)) $(OPS_TEST_PROGRAMS) $(HANDLER_TEST_PROGRAMS)
 run-module-tests: $(MODULE_TEST_PROGRAMS)
 	@$(if $(strip $^),OUT=$(OUT) $(if $(HANDLER_TEST_PROGRAMS),tools/with_postgres) tools/run_tests $^,echo "there are no unit tests below tests/unit/$(MODULE)" >&2; exit 1)
-run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(TEST_PLUGINS) $(CUDA_BENCH) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS)
+run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(TEST_PLUGINS) $(CUDA_BENCH) $(BUNDLE_PROGRAMS) $(CARD_TEST_PROGRAMS) $(NEXT_GATEWAY)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
 # What needs no other process: quick enough to run under every sanitizer.
@@ -116,7 +127,7 @@ cuda-coverage:
 
 # Ten rolling restarts of everything under load, behind haproxy without retries and nginx as it comes.
 deploy-test:
-	@tools/install_packages build test deploy && $(MAKE) --no-print-directory $(PARALLEL) all
+	@tools/install_packages build test deploy && $(MAKE) --no-print-directory $(PARALLEL) all $(NEXT_GATEWAY)
 	@ROLLS=10 RATE=200 OUT=$(OUT) tools/with_postgres tests/integration/rolling_restart_test.py
 
 # More random graphs than `make test` runs: SEEDS=first:count.

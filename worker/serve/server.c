@@ -77,12 +77,27 @@ listener_ready(Watch *watch, uint32_t events)
     }
 }
 
-/* Refuses new requests; open ones go on. */
+/* Refuses new connections: a socket that is only not watched would take them, and answer none. */
+static void
+close_listener(WorkerLoop *loop)
+{
+    if (loop->listener.fd >= 0) {
+        watch_close(&loop->listener);
+        socket_close(loop->listener.fd);
+        loop->listener.fd = -1;
+    }
+}
+
+/* Refuses new connections, and has those that there are ended in good order: what was sent before the other
+ * side knew is still answered. */
 static void
 close_begin(WorkerLoop *loop)
 {
+    enum { GOODBYE_MS = 1000 }; /* for a round trip on each connection */
     loop->is_closing = true;
-    watch_close(&loop->listener);
+    loop->goodbye_ns = loop_now_ns(loop->loop) + GOODBYE_MS * CLOCK_NS_PER_MS;
+    listener_ready(&loop->listener, EPOLLIN); /* who has connected already */
+    close_listener(loop);
     LIST_EACH(&loop->connections, link)
     {
         h2_shutdown(LIST_ITEM(link, ServerConnection, link)->h2);
@@ -97,6 +112,14 @@ is_worker_idle(const Worker *worker)
     return atomic_load_seq_cst(&worker->accepted_count) == 0 && step_table_live_count(worker->steps) == 0;
 }
 
+/* Returns whether nobody waits for an answer, and every connection has ended, or had its time to. */
+static bool
+has_closed(const WorkerLoop *loop)
+{
+    bool is_quiet = list_is_empty(&loop->connections) || loop_now_ns(loop->loop) >= loop->goodbye_ns;
+    return loop->is_closing && loop->request_count == 0 && is_quiet;
+}
+
 static void
 drain_check(Timer *timer)
 {
@@ -106,7 +129,7 @@ drain_check(Timer *timer)
     if (!loop->is_closing && (is_late || is_worker_idle(loop->worker))) {
         close_begin(loop);
     }
-    if (is_late || (loop->is_closing && loop->request_count == 0)) {
+    if (is_late || has_closed(loop)) {
         loop_stop(loop->loop);
         return;
     }
@@ -174,11 +197,7 @@ disconnect_loop(WorkerLoop *loop)
     {
         h2_abort(LIST_ITEM(link, ServerConnection, link)->h2);
     }
-    if (loop->listener.fd >= 0) {
-        watch_close(&loop->listener);
-        socket_close(loop->listener.fd);
-        loop->listener.fd = -1;
-    }
+    close_listener(loop);
 }
 
 static void

@@ -83,8 +83,9 @@ struct WorkerLoop {
     Transport *transport; /* connections to the other slots of the steps that run here */
     Task drain;           /* posted by worker_stop() */
     Timer drained;
-    bool is_closing; /* refuses new requests */
-    Timer sweep;     /* drops steps that have expired */
-    Timer faults;    /* of the first loop: asks the accelerator whether it serves */
+    bool is_closing;     /* refuses new requests */
+    uint64_t goodbye_ns; /* valid when is_closing: connections that have not ended by then are cut */
+    Timer sweep;         /* drops steps that have expired */
+    Timer faults;        /* of the first loop: asks the accelerator whether it serves */
     uint32_t grace_ms;
 };

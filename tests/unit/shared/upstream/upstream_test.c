@@ -309,6 +309,76 @@ a_paused_call_hears_that_its_worker_is_lost(void **state)
     parts_end(upstream);
 }
 
+/* Answers nothing by itself. */
+static bool
+server_waits(Probe *probe, char event, Slice data)
+{
+    (void)event;
+    (void)data;
+    return probe->side == SERVER;
+}
+
+static void
+ask_server(Upstream *upstream)
+{
+    static const UpstreamEvents events = {.on_done = on_done};
+    UpstreamHead head = {.method = "GET", .path = SLICE("/"), .address = pair.address};
+    UpstreamCall *call = upstream_begin(upstream, &head, &events, NULL);
+    assert_non_null(call);
+    upstream_end(call);
+}
+
+/* The connection on which the worker drains goes on until its answer has come. */
+static void
+a_worker_that_drains_is_left_for_the_next_at_its_address(void **state)
+{
+    (void)state;
+    pair_open(server_waits);
+    Upstream *upstream = upstream_new(pair.loop, &(UpstreamOptions){0});
+    assert_non_null(upstream);
+    done_count = 0;
+    ask_server(upstream);
+    PAIR_UNTIL(pair.probe_count[SERVER] == 1);
+    h2_shutdown(TAKE(pair.connections[SERVER])); /* so that the pair accepts a second one */
+    pair_turns(20);
+    ask_server(upstream);
+    PAIR_UNTIL(pair.probe_count[SERVER] == 2);
+    assert_int_equal(done_count, 0);
+    for (int index = 0; index < 2; index++) {
+        h2_respond(pair.probes[SERVER][index].stream, 200, NULL, 0, true);
+        PAIR_UNTIL(done_count == index + 1);
+        assert_int_equal(done_status, STATUS_OK);
+    }
+    upstream_free(upstream);
+    pair_close();
+}
+
+/* A second process that drains at once leaves two connections: the request fails, the answers still come. */
+static void
+what_waits_on_a_connection_that_leaves_is_ended_with_the_upstream(void **state)
+{
+    (void)state;
+    pair_open(server_waits);
+    Upstream *upstream = upstream_new(pair.loop, &(UpstreamOptions){0});
+    assert_non_null(upstream);
+    done_count = 0;
+    ask_server(upstream);
+    PAIR_UNTIL(pair.probe_count[SERVER] == 1);
+    h2_shutdown(TAKE(pair.connections[SERVER]));
+    pair_turns(20);
+    ask_server(upstream);
+    PAIR_UNTIL(pair.probe_count[SERVER] == 2);
+    h2_shutdown(TAKE(pair.connections[SERVER]));
+    pair_turns(20);
+    ask_server(upstream);
+    PAIR_UNTIL(done_count == 1);
+    assert_int_equal(done_status, STATUS_UNAVAILABLE);
+    upstream_free(upstream);
+    assert_int_equal(done_count, 3);
+    PAIR_UNTIL(pair.disconnects[SERVER] == 2);
+    pair_close();
+}
+
 int
 main(void)
 {
@@ -320,6 +390,8 @@ main(void)
         cmocka_unit_test(a_wide_window_lets_the_worker_send_ahead),
         cmocka_unit_test(a_call_that_is_paused_behind_its_stream_can_be_given_up),
         cmocka_unit_test(a_paused_call_hears_that_its_worker_is_lost),
+        cmocka_unit_test(a_worker_that_drains_is_left_for_the_next_at_its_address),
+        cmocka_unit_test(what_waits_on_a_connection_that_leaves_is_ended_with_the_upstream),
     };
     return cmocka_run_group_tests_name("upstream", tests, NULL, NULL);
 }
