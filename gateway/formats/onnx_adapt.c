@@ -348,6 +348,25 @@ count_scores(OnnxImport *import, OnnxNode *node, const char *argument, size_t po
     return STATUS_OK;
 }
 
+/* Adds a flag that says whether the node has the attribute `argument`, which has no default. */
+static Status
+flag_ignore_index(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)position;
+    return onnx_attr(node, argument) == NULL ? STATUS_OK : set_flag(import, node, "has_ignore_index", 0);
+}
+
+/* Sets an attribute that the node leaves out to a number. */
+static Status
+default_to_number(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)import;
+    if (onnx_attr(node, argument) == NULL) {
+        onnx_attr_set(node, argument, int_value((int64_t)position));
+    }
+    return STATUS_OK;
+}
+
 static const Step steps[] = {
     {"Attention", 0, count_scores, "score_outputs", 3},
     {"BatchNormalization", 14, check_batch_normalization, NULL, 0},
@@ -359,12 +378,15 @@ static const Step steps[] = {
     {"Dropout", 12, float_to_input, "ratio", 1},
     {"Einsum", 0, count_inputs, "N", 0},
     {"GridSample", 20, rename_sample_mode, "mode", 0},
+    {"GlobalLpPool", 0, default_to_number, "p", 2},
     {"GroupNormalization", 21, set_flag, "scales_groups", 0},
     {"Hardmax", 13, flatten_softmax, NULL, 0},
     {"LogSoftmax", 13, flatten_softmax, NULL, 0},
+    {"LpPool", 0, default_to_number, "p", 2},
     {"Max", 0, count_inputs, "N", 0},
     {"Mean", 0, count_inputs, "N", 0},
     {"Min", 0, count_inputs, "N", 0},
+    {"NegativeLogLikelihoodLoss", 0, flag_ignore_index, "ignore_index", 0},
     {"Pad", 11, ints_to_input, "pads", 1},
     {"Pad", 11, float_to_input, "value", 2},
     {"QuantizeLinear", 0, complete_quantized, "T3", 2},
@@ -387,6 +409,7 @@ static const Step steps[] = {
     {"Slice", 10, ints_to_input, "ends", 2},
     {"Slice", 10, ints_to_input, "axes", 3},
     {"Softmax", 13, flatten_softmax, NULL, 0},
+    {"SoftmaxCrossEntropyLoss", 0, flag_ignore_index, "ignore_index", 0},
     {"Split", 13, ints_to_input, "split", 1},
     {"Split", 0, count_outputs, "num_outputs", 0},
     {"Squeeze", 13, ints_to_input, "axes", 1},

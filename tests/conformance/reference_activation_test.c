@@ -72,6 +72,11 @@ activations_follow_their_formulas(void **state)
         {.op = "onnx::ThresholdedRelu",
             .inputs = {"float32[5] -2.5 -0.75 0 0.5 3.25"},
             .outputs = {"float32[5] 0 0 0 0 3.25"}},
+        {.op = "onnx::Swish",
+            .attrs = "alpha=1.5",
+            .inputs = {"float32[5] -2.5 -0.75 0 0.5 3.25"},
+            .outputs = {"float32[5] -0.057443424775064034 -0.18381375984927878 0 0.3395893495876965 "
+                        "3.2253739658794527"}},
         {.op = "onnx::Mish",
             .inputs = {"float32[5] -2.5 -0.75 0 0.5 3.25"},
             .outputs = {"float32[5] -0.19681620390653337 -0.27649471450546514 0 0.37524521130489508 "

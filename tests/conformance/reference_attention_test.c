@@ -279,6 +279,60 @@ attention_of_onnx_that_does_not_fit_is_refused(void **state)
     RUN(cases);
 }
 
+/* The angle is 90°: a pair (a, b) becomes (-b, a). */
+static void
+vectors_are_rotated_by_the_angles_of_their_positions(void **state)
+{
+    (void)state;
+    static const OpCase cases[] = {
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[1,1,1,4] 1 2 3 4", "float32[1,1,2] 0 0", "float32[1,1,2] 1 1"},
+            .outputs = {"float32[1,1,1,4] -3 -4 1 2"}},
+        {.op = "onnx::RotaryEmbedding",
+            .attrs = "interleaved=1",
+            .inputs = {"float16[1,1,1,4] 1 2 3 4", "float16[1,1,2] 0 1", "float16[1,1,2] 1 0"},
+            .outputs = {"float16[1,1,1,4] -2 1 3 4"}},
+        {.op = "onnx::RotaryEmbedding", /* two heads side by side, of which a part is rotated */
+            .attrs = "num_heads=2; rotary_embedding_dim=2",
+            .inputs = {"bfloat16[1,2,6] 1 2 3 4 5 6 1 2 3 4 5 6", "bfloat16[2,1] 0 1", "bfloat16[2,1] 1 0",
+                "int64[1,2] 1 0"},
+            .outputs = {"bfloat16[1,2,6] 1 2 3 4 5 6 -2 1 3 -5 4 6"}},
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[1,0,1,4]", "float32[1,1,2] 0 0", "float32[1,1,2] 1 1"},
+            .outputs = {"float32[1,0,1,4]"}},
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[1,1,1,2] 1 2", "float32[3,1] 0 ...", "float32[3,1] 0 ...", "int64[1,1] 3"},
+            .error = "position_ids has 3 as its value 0, not within 0 to 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[1,1,1,2] 1 2", "float32[3,1] 0 ...", "float32[3,1] 0 ...", "int64[1,1] -1"},
+            .error = "position_ids has -1 as its value 0, not within 0 to 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[1,1,2] 1 2", "float32[1,1,1] 0", "float32[1,1,1] 0"},
+            .error = "a dimension of 2 cannot be cut into 0 heads",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[1,1,1,3] 1 2 3", "float32[1,1,1] 0", "float32[1,1,1] 0"},
+            .error = "3 numbers of a head of 3 cannot be rotated in pairs",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::RotaryEmbedding",
+            .attrs = "rotary_embedding_dim=4",
+            .inputs = {"float32[1,1,1,2] 1 2", "float32[1,1,2] 0 0", "float32[1,1,2] 0 0"},
+            .error = "4 numbers of a head of 2 cannot be rotated in pairs",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[1,1,1,2] 1 2", "float32[1,1,2] 0 0", "float32[1,1,2] 0 0"},
+            .error = "the number of angles is 1 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::RotaryEmbedding",
+            .inputs = {"float32[2] 1 2", "float32[1,1,2] 0 0", "float32[1,1,2] 0 0"},
+            .error = "the input has rank 1, not 3 or 4",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -291,6 +345,7 @@ main(void)
         cmocka_unit_test(heads_of_onnx_attend_to_keys_that_they_see),
         cmocka_unit_test(scores_of_onnx_are_given_out_at_each_stage),
         cmocka_unit_test(attention_of_onnx_that_does_not_fit_is_refused),
+        cmocka_unit_test(vectors_are_rotated_by_the_angles_of_their_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,11 +93,81 @@ losses_and_their_gradients_are_computed(void **state)
     RUN(cases);
 }
 
+#define LOGITS "float32[2,2] 0 1.0986123 0 0" /* shares of ¼ and ¾, ½ and ½ */
+
+static void
+onnx_chooses_scores_by_labels(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .inputs = {"float32[2,2] 1 2 3 4", "int64[2] 1 0"},
+            .outputs = {"float32[] -2.5"}},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .attrs = "reduction=sum",
+            .inputs = {"float16[2,2] 1 2 3 4", "int32[2] 1 0", "float16[2] 2 1"},
+            .outputs = {"float16[] -8"}},
+        {.op = "onnx::NegativeLogLikelihoodLoss", /* the mean is that of the weights */
+            .inputs = {"float64[2,2] 1 2 3 4", "int64[2] 1 0", "float64[2] 2 1"},
+            .outputs = {"float64[] -2.6666666666666665"}},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .attrs = "reduction=none; has_ignore_index=1; ignore_index=-1",
+            .inputs = {"float32[1,2,3] 1 2 3 4 5 6", "int64[1,3] 1 -1 0"},
+            .outputs = {"float32[1,3] -4 0 -3"}},
+        {.op = "onnx::NegativeLogLikelihoodLoss", /* nothing counts: 0 / 0 */
+            .attrs = "has_ignore_index=1; ignore_index=9",
+            .inputs = {"float32[1,2] 1 2", "int64[1] 9"},
+            .outputs = {"float32[] nan"}},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .inputs = {"float32[1,2] 1 2", "int64[1] 2"},
+            .error = "the label of place 0 is 2, not within 0 to 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .inputs = {"float32[1,2] 1 2", "int32[1] -1"},
+            .error = "the label of place 0 is -1, not within 0 to 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .inputs = {"float32[2] 1 2", "int64[] 0"},
+            .error = "scores of rank 1 have no classes",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .inputs = {"float32[1,2,3] 1 ...", "int64[1,2] 0 0"},
+            .error = "a dimension of the labels is 3 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .inputs = {"float32[1,2] 1 2", "int64[1] 0", "float32[3] 1 1 1"},
+            .error = "the number of classes is 2 on one side and 3 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::NegativeLogLikelihoodLoss",
+            .attrs = "reduction=all",
+            .inputs = {"float32[1,2] 1 2", "int64[1] 0"},
+            .error = "reduction is 'all', not none, sum or mean",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::SoftmaxCrossEntropyLoss",
+            .attrs = "reduction=none",
+            .inputs = {LOGITS, "int64[2] 1 0"},
+            .outputs = {"float32[2] 0.2876821 0.6931472",
+                "float32[2,2] -1.3862944 -0.2876821 -0.6931472 -0.6931472"}},
+        {.op = "onnx::SoftmaxCrossEntropyLoss",
+            .attrs = "has_ignore_index=1",
+            .inputs = {LOGITS, "int32[2] 1 0", "float32[2] 5 3"},
+            .outputs = {"float32[] 0.2876821", "float32[2,2] -1.3862944 -0.2876821 -0.6931472 -0.6931472"}},
+        {.op = "onnx::SoftmaxCrossEntropyLoss", /* large scores do not overflow; classes are the second
+                                                   dimension */
+            .attrs = "reduction=sum",
+            .inputs = {"float64[1,2,2] 1000 0 0 0", "int64[1,2] 0 1"},
+            .outputs = {"float64[] 0.6931471805599453",
+                "float64[1,2,2] 0 -0.6931471805599453 -1000 -0.6931471805599453"}},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_and_their_gradients_are_computed),
+        cmocka_unit_test(onnx_chooses_scores_by_labels),
     };
     return cmocka_run_group_tests_name("reference/loss", tests, NULL, NULL);
 }

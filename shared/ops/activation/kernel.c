@@ -51,6 +51,7 @@ FLOATS_WITH(hard_sigmoid, CLAMP(PARAMETER(0) * a + PARAMETER(1), 0, 1), "alpha",
 FLOATS(hard_swish, (a * CLAMP((a + 3) / 6, 0, 1)))
 FLOATS_WITH(thresholded_relu, a > PARAMETER(0) ? a : 0, "alpha", NULL)
 FLOATS_WITH(celu, a < 0 ? PARAMETER(0) * expm1(a / PARAMETER(0)) : a, "alpha", NULL)
+FLOATS_WITH(swish, a / (1 + exp(-PARAMETER(0) * a)), "alpha", NULL)
 FLOATS(mish, (a * tanh(SOFTPLUS(a))))
 
 FLOAT_PAIRS(relu_gradient, b > 0 ? a : 0)
@@ -97,6 +98,7 @@ static const Kernel activation_kernels[] = {
     ELEMENTWISE_KERNEL("onnx::HardSwish", hard_swish),
     ELEMENTWISE_KERNEL("onnx::ThresholdedRelu", thresholded_relu),
     ELEMENTWISE_KERNEL("onnx::Mish", mish),
+    ELEMENTWISE_KERNEL("onnx::Swish", swish),
     {.op = "onnx::Gelu",
         .supports = supports_gelu_by_tanh,
         .compute = gelu_tanh_compute,

@@ -1,4 +1,4 @@
-/* Largest and mean values within windows. */
+/* Largest and mean values and norms within windows. */
 #include "shared/ops/family.h"
 #include "shared/ops/pooling/rule.h"
 
@@ -74,6 +74,10 @@ static const OpDefinition pooling_ops[] = {
         0, infer_onnx_pool),
     OP("onnx::GlobalMaxPool(X:T)->(Y:T) {T:type}", 0, infer_global_pool),
     OP("onnx::GlobalAveragePool(X:T)->(Y:T) {T:type}", 0, infer_global_pool),
+    OP("onnx::GlobalLpPool(X:T)->(Y:T) {p:int>=1, T:type}", 0, infer_global_pool),
+    OP("onnx::LpPool(X:T)->(Y:T) {auto_pad:string=NOTSET, ceil_mode:int=0, dilations:list(int)=[], "
+       "kernel_shape:list(int), p:int>=1, pads:list(int)=[], strides:list(int)=[], T:type}",
+        0, infer_onnx_pool),
 };
 
 OP_FAMILY(pooling, pooling_ops);

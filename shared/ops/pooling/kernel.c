@@ -1,5 +1,5 @@
-/* Largest and mean values within windows. Padding has no value: it is neither the largest nor counted,
- * unless ONNX's count_include_pad says so. */
+/* Largest and mean values and norms within windows. Padding has no value: it is neither the largest nor
+ * counted, unless ONNX's count_include_pad says so. */
 #include <math.h>
 
 #include "shared/ops/pooling/rule.h"
@@ -16,6 +16,7 @@ typedef struct Pool {
     int64_t plane;        /* elements of one channel */
     bool is_column_major; /* whether indices count columns first within a plane */
     bool counts_padding;
+    double p; /* of the norm */
 } Pool;
 
 typedef void (*PoolLoop)(const Pool *pool);
@@ -112,6 +113,24 @@ FLOATING_ELEMENTS(MEAN_ONE, mean, )
 FLOATING_ELEMENTS(POOL_LOOP, mean, )
 static const PoolLoop mean_loops[DTYPE_COUNT] = {FLOATING_LOOPS(mean)};
 
+/* The p-th root of the sum of the absolute values' p-th powers; padding counts as 0. */
+#define NORM_ONE(name, unused, upper, lower, storage, compute, read, write)                                  \
+    static void name##_one_##lower(const Pool *pool, const storage *x, const Walk *output, Walk *element,    \
+        int64_t target, int64_t plane)                                                                       \
+    {                                                                                                        \
+        (void)plane;                                                                                         \
+        double sum = 0;                                                                                      \
+        do {                                                                                                 \
+            int64_t offset = sliding_offset(&pool->sliding, output, element);                                \
+            sum += offset < 0 ? 0 : pow(fabs((double)read(x[offset])), pool->p);                             \
+        } while (walk_next(element));                                                                        \
+        ((storage *)pool->output)[target] = write((compute)pow(sum, 1 / pool->p));                           \
+    }
+
+FLOATING_ELEMENTS(NORM_ONE, norm, )
+FLOATING_ELEMENTS(POOL_LOOP, norm, )
+static const PoolLoop norm_loops[DTYPE_COUNT] = {FLOATING_LOOPS(norm)};
+
 typedef Status (*ReadPooling)(Call *call, const InferContext *context, Pooling *ret_pooling);
 
 static bool
@@ -144,6 +163,7 @@ compute_pool(KernelContext *context, const PoolLoop *loops, ReadPooling read)
         .indices = indices == NULL ? NULL : indices->data,
         .is_column_major = is_set(context->node, "storage_order"),
         .counts_padding = is_set(context->node, "count_include_pad"),
+        .p = is_set(context->node, "p") ? (double)node_attr_int(context->node, "p") : 0,
     };
     pool.plane = pool.sliding.input.channel;
     loops[input->dtype](&pool);
@@ -167,6 +187,8 @@ POOL(onnx_max_pool, largest_loops, pooling_onnx)
 POOL(onnx_mean_pool, mean_loops, pooling_onnx)
 POOL(global_max_pool, largest_loops, pooling_global)
 POOL(global_mean_pool, mean_loops, pooling_global)
+POOL(norm_pool, norm_loops, pooling_onnx)
+POOL(global_norm_pool, norm_loops, pooling_global)
 
 #define POOL_KERNEL(name, function)                                                                          \
     {                                                                                                        \
@@ -182,6 +204,8 @@ static const Kernel pooling_kernels[] = {
     POOL_KERNEL("onnx::AveragePool", onnx_mean_pool),
     POOL_KERNEL("onnx::GlobalMaxPool", global_max_pool),
     POOL_KERNEL("onnx::GlobalAveragePool", global_mean_pool),
+    POOL_KERNEL("onnx::GlobalLpPool", global_norm_pool),
+    POOL_KERNEL("onnx::LpPool", norm_pool),
 };
 
 KERNEL_FAMILY(reference, pooling, pooling_kernels);

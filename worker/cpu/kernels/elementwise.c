@@ -59,6 +59,7 @@ UNARY_WITH(leaky_relu, a < 0 ? first * a : a, "alpha", NULL)
 UNARY_WITH(scaled_elu, a < 0 ? first * exponential_minus_one_of_negative(a) : a, "alpha", NULL)
 UNARY_WITH(scaled_selu, second *(a < 0 ? first * exponential_minus_one_of_negative(a) : a), "alpha", "gamma")
 UNARY_WITH(hard_sigmoid, clamp(first *a + second, 0, 1), "alpha", "beta")
+UNARY_WITH(swish, a *sigmoid_of(first *a), "alpha", NULL)
 UNARY_WITH(thresholded_relu, a > first ? a : 0, "alpha", NULL)
 
 ELEMENTWISE_FOLD(add)
@@ -265,6 +266,7 @@ static const Kernel elementwise_kernels[] = {
     ELEMENTWISE_KERNEL("onnx::Softsign", softsign),
     ELEMENTWISE_KERNEL("onnx::HardSigmoid", hard_sigmoid),
     ELEMENTWISE_KERNEL("onnx::HardSwish", hard_swish),
+    ELEMENTWISE_KERNEL("onnx::Swish", swish),
     ELEMENTWISE_KERNEL("onnx::ThresholdedRelu", thresholded_relu),
     {.op = "onnx::Gelu",
         .supports = supports_gelu_by_tangent,

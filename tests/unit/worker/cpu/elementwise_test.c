@@ -231,6 +231,7 @@ static const NearFunction NEAR_FUNCTIONS[] = {
     {"onnx::Elu(a) alpha=0.5", 3},
     {"onnx::Selu(a) alpha=0.5 gamma=2.0", 4},
     {"onnx::HardSwish(a)", 2},
+    {"onnx::Swish(a)", 4},
     {"Pow(a, b)", 1},
     {"SigmoidGrad(a, b)", 2},
     {"TanhGrad(a, b)", 2},

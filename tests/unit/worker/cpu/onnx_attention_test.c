@@ -42,10 +42,17 @@ static const NearCase CASES[] = {
                                        "right_window_size=2 left_window_size=3",
         SHAPE4(2, 3, 7, 16), 0x1p-18F},
     {"y = onnx::Attention(x, x, x)" TYPES, SHAPE4(2, 3, 0, 16), 0},
+    {CONST("c", "float32", "<9,8>", "0.5;-0.25;1") CONST("s", "float32", "<9,8>", "1;0.75")
+            CONST("p", "int64", "<2,5>", "8;0;3") "y = onnx::RotaryEmbedding(x, c, s, p) T=float32",
+        SHAPE4(2, 3, 5, 16), 0x1p-20F},
+    {CONST("c", "float32", "<3,700,5>", "0.5;-0.25;1")
+            CONST("s", "float32", "<3,700,5>", "1;0.75") "y = onnx::RotaryEmbedding(x, c, s) T=float32 "
+                                                         "num_heads=4 interleaved=1 rotary_embedding_dim=10",
+        SHAPE3(3, 700, 64), 0x1p-20F},
 };
 
 static void
-results_are_near_the_reference_kernel(void **state)
+results_are_near_the_reference_kernels(void **state)
 {
     (void)state;
     assert_near_reference(CASES, COUNT_OF(CASES));
@@ -62,7 +69,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_near_the_reference_kernel),
+        cmocka_unit_test(results_are_near_the_reference_kernels),
         cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
