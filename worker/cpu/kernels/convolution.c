@@ -1,7 +1,10 @@
-/* float32 convolutions of TensorFlow and ONNX, alone or fused with what follows, computed by
- * onednn/convolve.h. The ops' own rules read the attributes and check the shapes. */
+/* float32 convolutions of TensorFlow and ONNX, alone or fused with what follows. With the channels first they
+ * are computed by convolve/planes.h, otherwise by onednn/convolve.h. The ops' own rules read the attributes
+ * and check the shapes. */
 #include "shared/ops/convolution.h"
 #include "shared/base/memory.h"
+#include "worker/cpu/convolve/filter.h"
+#include "worker/cpu/convolve/planes.h"
 #include "worker/cpu/onednn/convolve.h"
 #include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
@@ -37,6 +40,9 @@ fused_onnx_supports(const Node *node)
 typedef struct ConvolutionState {
     Epilogue epilogue;
     Convolve *convolve;
+    Planes *planes;
+    const float *filter; /* the constant filter; NULL: it differs between runs */
+    bool is_finite;      /* the constant filter is */
 } ConvolutionState;
 
 /* Reads the epilogue of a fused node; the third input of a single convolution is its bias. */
@@ -51,6 +57,15 @@ read_epilogue(Call *call, const Node *node, Epilogue *ret_epilogue)
     return STATUS_OK;
 }
 
+static void
+destroy_convolution(void *state)
+{
+    ConvolutionState *convolution = state;
+    convolve_free(convolution->convolve);
+    planes_free(convolution->planes);
+    memory_free(convolution);
+}
+
 static Status
 create_convolution(Call *call, const Node *node, void **ret_state)
 {
@@ -62,20 +77,15 @@ create_convolution(Call *call, const Node *node, void **ret_state)
     if (status == STATUS_OK) {
         status = convolve_new(call, &state->convolve);
     }
+    if (status == STATUS_OK) {
+        status = planes_new(call, &state->planes);
+    }
     if (status != STATUS_OK) {
-        memory_free(state);
+        destroy_convolution(state);
         return status;
     }
     *ret_state = state;
     return STATUS_OK;
-}
-
-static void
-destroy_convolution(void *state)
-{
-    ConvolutionState *convolution = state;
-    convolve_free(convolution->convolve);
-    memory_free(convolution);
 }
 
 static Status
@@ -84,9 +94,12 @@ prepare_filter(Call *call, Device *device, const Node *node, const Tensor *const
     (void)call;
     (void)device;
     (void)node;
-    const ConvolutionState *convolution = state;
-    if (constants[1] != NULL) {
-        convolve_set_filter(convolution->convolve, constants[1]->data);
+    ConvolutionState *convolution = state;
+    if (constants[1] != NULL && constants[1]->data != NULL) {
+        convolution->filter = constants[1]->data;
+        convolution->is_finite = filter_is_finite(convolution->filter, tensor_element_count(constants[1]));
+        convolve_set_filter(convolution->convolve, convolution->filter);
+        planes_set_filter(convolution->planes, convolution->filter);
     }
     return STATUS_OK;
 }
@@ -158,6 +171,30 @@ shape_of(
     return shape;
 }
 
+static bool
+is_empty(const Shape *shape)
+{
+    int64_t count = 0;
+    return !shape_element_count(shape, &count) || count == 0;
+}
+
+/* Returns whether the filter's numbers might meet padding and not be finite: only the reference kernel leaves
+ * padding out. */
+static bool
+meets_padding_badly(const ConvolutionState *state, const ConvolveShape *shape, const Tensor *filter)
+{
+    bool is_padded = false;
+    for (int64_t i = 0; i < shape->rank; i++) {
+        int64_t end =
+            (shape->output[i] - 1) * shape->stride[i] + (shape->size[i] - 1) * shape->dilation[i] + 1;
+        is_padded = is_padded || shape->before[i] > 0 || end > shape->input[i];
+    }
+    if (state->filter != NULL || !is_padded) {
+        return is_padded && !state->is_finite;
+    }
+    return !filter_is_finite(filter->data, tensor_element_count(filter));
+}
+
 static Status
 run_convolution(KernelContext *context, const Convolution *convolution)
 {
@@ -165,15 +202,18 @@ run_convolution(KernelContext *context, const Convolution *convolution)
     const Epilogue *epilogue = &state->epilogue;
     const Tensor *input = &context->inputs[0];
     const Tensor *filter = &context->inputs[1];
+    if (!is_empty(&convolution->output) && (input->data == NULL || filter->data == NULL)) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED, "a convolution over nothing but padding");
+    }
+    ConvolveShape shape = shape_of(state, convolution, &input->shape, &filter->shape);
+    if (!is_empty(&convolution->output) && meets_padding_badly(state, &shape, filter)) {
+        return kernel_find_reference(context->node)->compute(context); /* it has no state */
+    }
     Tensor *output = NULL;
     TRY(kernel_output(context, 0, DTYPE_FLOAT32, &convolution->output, &output));
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    if (input->data == NULL || filter->data == NULL) {
-        return call_fail(context->call, STATUS_UNIMPLEMENTED, "a convolution over nothing but padding");
-    }
-    ConvolveShape shape = shape_of(state, convolution, &input->shape, &filter->shape);
     ConvolveOperands operands = {
         .input = input->data,
         .filter = filter->data,
@@ -181,6 +221,9 @@ run_convolution(KernelContext *context, const Convolution *convolution)
         .addend = finish_operand(context, epilogue->addend),
         .output = output->data,
     };
+    if (planes_can(&shape)) {
+        return planes_run(context->call, state->planes, context->device, &shape, &operands);
+    }
     return convolve_run(context->call, state->convolve, context->device, &shape, &operands);
 }
 
@@ -219,13 +262,6 @@ onnx_compute(KernelContext *context)
                                                                           * state */
 }
 
-static bool
-is_empty(const Shape *shape)
-{
-    int64_t count = 0;
-    return !shape_element_count(shape, &count) || count == 0;
-}
-
 static uint64_t
 forecast_scratch(const KernelForecast *told, const Convolution *convolution)
 {
@@ -236,6 +272,9 @@ forecast_scratch(const KernelForecast *told, const Convolution *convolution)
         return 0;
     }
     ConvolveShape shape = shape_of(state, convolution, input, filter);
+    if (planes_can(&shape)) {
+        return planes_scratch(state->planes, told->device, &shape);
+    }
     return convolve_scratch(told->call, state->convolve, told->device, &shape);
 }
 

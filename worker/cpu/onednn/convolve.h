@@ -12,14 +12,6 @@
 
 typedef struct Convolve Convolve;
 
-typedef struct ConvolveOperands {
-    const float *input;
-    const float *filter;
-    const float *bias;   /* NULL: none */
-    const float *addend; /* laid out like the output; NULL: none */
-    float *output;
-} ConvolveOperands;
-
 MUST_USE Status convolve_new(Call *call, Convolve **ret_convolve);
 void convolve_free(Convolve *convolve); /* NULL is allowed */
 

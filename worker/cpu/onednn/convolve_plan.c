@@ -6,16 +6,6 @@
 
 enum { TILE_WORK_MIN = 4 * 1024 * 1024 }; /* multiplications of a tile, which take some twenty microseconds */
 
-int64_t
-convolve_product(const int64_t *values, int64_t first, int64_t count)
-{
-    int64_t result = 1;
-    for (int64_t i = first; i < count; i++) {
-        result *= values[i];
-    }
-    return result;
-}
-
 /* Describes an image with the channels last: its dimensions are batch, channel, space…, its strides those
  * of batch, space…, channel. */
 static dnnl_status_t

@@ -4,32 +4,8 @@
  * Threads: immutable once made, except for the filter. */
 #pragma once
 
-#include "worker/cpu/finish/finish.h"
+#include "worker/cpu/convolve/shape.h"
 #include "worker/cpu/onednn/primitive.h"
-
-enum { CONVOLVE_RANK_MAX = 3 };
-
-/* Zeroed before it is filled in, as it is compared byte by byte. */
-typedef struct ConvolveShape {
-    int64_t rank;
-    int64_t batch;
-    int64_t groups;
-    int64_t inputs;  /* channels of one group */
-    int64_t outputs; /* of one group */
-    int64_t input[CONVOLVE_RANK_MAX];
-    int64_t output[CONVOLVE_RANK_MAX];
-    int64_t size[CONVOLVE_RANK_MAX]; /* of the filter */
-    int64_t stride[CONVOLVE_RANK_MAX];
-    int64_t dilation[CONVOLVE_RANK_MAX];
-    int64_t before[CONVOLVE_RANK_MAX]; /* padding in front */
-    int64_t filter_group;              /* distances, in elements of the filter */
-    int64_t filter_output;
-    int64_t filter_input;
-    int64_t filter_space[CONVOLVE_RANK_MAX];
-    int64_t is_channels_last;
-    int64_t has_bias;
-    Finish finish;
-} ConvolveShape;
 
 /* Rows of the output and the rows of the input that they read. */
 typedef struct ConvolveTile {
@@ -71,6 +47,3 @@ size_t convolve_plan_transposed(const ConvolvePlan *plan, const ConvolveTile *ti
 
 /* Returns the most bytes that a tile takes from the device while it is computed. */
 size_t convolve_plan_scratch(const ConvolvePlan *plan);
-
-/* Multiplies values[first…count-1]. */
-int64_t convolve_product(const int64_t *values, int64_t first, int64_t count);

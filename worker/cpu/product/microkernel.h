@@ -32,6 +32,21 @@ typedef struct MicroTile {
 
 typedef void (*MicroKernel)(const MicroTile *tile);
 
+/* A micro-tile of a convolution: rows of b lie wherever its taps say, and a has, for each step of the inner
+ * dimension, the numbers of its rows side by side. */
+typedef struct TapTile {
+    const float *a;
+    const float *b;
+    const int64_t *taps; /* the offset of each row of b, in floats */
+    int64_t panel_step;
+    int64_t depth;
+    float *sums;
+    int64_t sums_step;
+    bool begins;
+} TapTile;
+
+typedef void (*TapKernel)(const TapTile *tile);
+
 /* The micro-kernels of an instruction set, by their number of rows. */
 typedef struct MicroKernels {
     int rows;                                     /* the most that there is a micro-kernel for */
@@ -39,9 +54,11 @@ typedef struct MicroKernels {
     MicroKernel single[MICROKERNEL_ROWS_MAX + 1]; /* of one panel */
     /* Of several panels, for so few rows that those of one panel would wait for each other's sums. */
     struct {
-        MicroKernel kernel; /* NULL: one panel is enough */
+        MicroKernel kernel; /* NULL: one panel is enough; then there are no taps either */
+        TapKernel taps;
         int panels;
     } several[MICROKERNEL_ROWS_MAX + 1];
+    TapKernel taps[MICROKERNEL_ROWS_MAX + 1]; /* of one panel */
 } MicroKernels;
 
 extern const MicroKernels microkernels_plain;

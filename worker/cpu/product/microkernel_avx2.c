@@ -25,6 +25,8 @@ const MicroKernels microkernels_avx2 = {
     .rows = 6,
     .columns = PANEL_VECTORS * LANES,
     .single = {NULL, rows_1, rows_2, rows_3, rows_4, rows_5, rows_6},
-    .several = {{0}, {rows_1_panels_4, 4}, {rows_2_panels_2, 2}, {rows_3_panels_2, 2}},
+    .several = {{0}, {rows_1_panels_4, rows_1_panels_4_taps, 4}, {rows_2_panels_2, rows_2_panels_2_taps, 2},
+        {rows_3_panels_2, rows_3_panels_2_taps, 2}},
+    .taps = {NULL, rows_1_taps, rows_2_taps, rows_3_taps, rows_4_taps, rows_5_taps, rows_6_taps},
 };
 #endif

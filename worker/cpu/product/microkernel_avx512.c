@@ -32,6 +32,9 @@ const MicroKernels microkernels_avx512 = {
     .columns = PANEL_VECTORS * LANES,
     .single = {NULL, rows_1, rows_2, rows_3, rows_4, rows_5, rows_6, rows_7, rows_8, rows_9, rows_10, rows_11,
         rows_12},
-    .several = {{0}, {rows_1_panels_4, 4}, {rows_2_panels_2, 2}, {rows_3_panels_2, 2}},
+    .several = {{0}, {rows_1_panels_4, rows_1_panels_4_taps, 4}, {rows_2_panels_2, rows_2_panels_2_taps, 2},
+        {rows_3_panels_2, rows_3_panels_2_taps, 2}},
+    .taps = {NULL, rows_1_taps, rows_2_taps, rows_3_taps, rows_4_taps, rows_5_taps, rows_6_taps, rows_7_taps,
+        rows_8_taps, rows_9_taps, rows_10_taps, rows_11_taps, rows_12_taps},
 };
 #endif

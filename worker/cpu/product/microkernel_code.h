@@ -17,8 +17,10 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-#define MICROKERNEL(name, rows, panels)                                                                      \
-    TARGET static void name(const MicroTile *tile)                                                           \
+/* `Tile` is what the micro-kernel works on; row `row` of a has its number for a step of the inner dimension
+ * at a[left], and the next step's is a_step further; `right` is where that step's row of b lies. */
+#define MICROKERNEL_LOOPS(name, Tile, rows, panels, left_at, a_step, right_at)                               \
+    TARGET static void name(const Tile *tile)                                                                \
     {                                                                                                        \
         enum { ROWS = (rows), VECTORS = (panels)*PANEL_VECTORS };                                            \
         Lanes zeros = {0};                                                                                   \
@@ -32,8 +34,8 @@
             }                                                                                                \
         }                                                                                                    \
         const float *a = tile->a;                                                                            \
-        const float *b = tile->b;                                                                            \
-        for (int64_t k = 0; k < tile->depth; k++, a++, b += tile->b_step) {                                  \
+        for (int64_t k = 0; k < tile->depth; k++, a += (a_step)) {                                           \
+            const float *b = tile->b + (right_at);                                                           \
             Lanes right[VECTORS];                                                                            \
             UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
             {                                                                                                \
@@ -42,7 +44,7 @@
             }                                                                                                \
             UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
             {                                                                                                \
-                Lanes left = a[row * MICROKERNEL_ROW_STEP] - zeros;                                          \
+                Lanes left = a[left_at] - zeros;                                                             \
                 UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
                 {                                                                                            \
                     sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
@@ -57,3 +59,8 @@
             }                                                                                                \
         }                                                                                                    \
     }
+
+/* Makes the micro-kernel of a product, `name`, and that of a convolution, `name`_taps. */
+#define MICROKERNEL(name, rows, panels)                                                                      \
+    MICROKERNEL_LOOPS(name, MicroTile, rows, panels, row *MICROKERNEL_ROW_STEP, 1, k * tile->b_step)         \
+    MICROKERNEL_LOOPS(name##_taps, TapTile, rows, panels, row, ROWS, tile->taps[k])

@@ -1,5 +1,7 @@
 #include "tests/support/cmocka_all.h"
 
+#include <math.h>
+
 #include "tests/support/partition_runs.h"
 #include "worker/cpu/onednn/convolve_plan.h"
 #include "worker/runtime/partition/schedule.h"
@@ -122,6 +124,32 @@ any_number_of_threads_gives_the_same_bits(void **state)
     }
 }
 
+/* Only the middle of the filter meets the one input. */
+static void
+padding_makes_no_nan_of_an_infinite_filter(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition =
+        fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                  "w = _Arg() T=float32 index=1\n"
+                                  "y = onnx::Conv(x, w) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n"
+                                  "out = _Retval(y) T=float32 index=0\n");
+    Shape image = SHAPE4(1, 1, 1, 1);
+    Shape filter = SHAPE4(1, 1, 3, 3);
+    float input[] = {2};
+    float numbers[] = {INFINITY, NAN, -INFINITY, 1, 3, 1, 1, 1, INFINITY};
+    Tensor args[] = {fixture_floats(&fixture, &image, input), fixture_floats(&fixture, &filter, numbers)};
+    RunOutcome outcome = {0};
+    fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_true(tensor_float(&outcome.outputs[0], 0) == 6);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 /* 56 rows are ten tiles of 5 and one of 6: a tile of one row would have no fast primitive. */
 static void
 no_tile_is_left_to_the_library_reference(void **state)
@@ -177,6 +205,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_agrees_with_the_reference),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
+        cmocka_unit_test(padding_makes_no_nan_of_an_infinite_filter),
         cmocka_unit_test(no_tile_is_left_to_the_library_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,102 @@
+#include "worker/cpu/convolve/filter.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+#include "worker/cpu/product/microkernel.h"
+#include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/variants.h"
+
+static int64_t
+divide_up(int64_t number, int64_t divisor)
+{
+    return (number + divisor - 1) / divisor;
+}
+
+FilterCut
+filter_cut(int64_t rows, int64_t depth, int64_t rows_max)
+{
+    return (FilterCut){
+        .rows = rows,
+        .tiles = divide_up(rows, rows_max),
+        .depth = depth,
+        .block = divide_up(depth, divide_up(depth, MICROKERNEL_DEPTH)),
+    };
+}
+
+int64_t
+filter_row(const FilterCut *cut, int64_t tile)
+{
+    return cut->rows * tile / cut->tiles;
+}
+
+/* Packs some rows for some of the inner dimension. */
+static void
+pack_tile(
+    const float *filter, int64_t rows, int64_t row_step, const int64_t *places, int64_t depth, float *to)
+{
+    for (int64_t k = 0; k < depth; k++, to += rows) {
+        for (int64_t row = 0; row < rows; row++) {
+            to[row] = filter[row * row_step + places[k]];
+        }
+    }
+}
+
+/* Writes where the numbers of the filter lie, for the inner dimension from `first` on. */
+static void
+find_places(const ConvolveShape *shape, const Lattice *lattice, int64_t first, int64_t count, int64_t *places)
+{
+    const LatticeAxis *axes = lattice->axes;
+    for (int64_t k = first; k < first + count; k++) {
+        int64_t rest = k;
+        int64_t place = 0;
+        for (int i = CONVOLVE_RANK_MAX - 1; i >= 0; i--) {
+            place += rest % axes[i].size * axes[i].filter_step;
+            rest /= axes[i].size;
+        }
+        *places++ = place + rest * shape->filter_input;
+    }
+}
+
+void
+filter_pack(
+    const FilterCut *cut, const ConvolveShape *shape, const Lattice *lattice, const float *filter, float *to)
+{
+    int64_t places[MICROKERNEL_DEPTH];
+    assert(cut->block <= MICROKERNEL_DEPTH);
+    for (int64_t k = 0; k < cut->depth; k += cut->block) {
+        int64_t depth = cut->depth - k < cut->block ? cut->depth - k : cut->block;
+        find_places(shape, lattice, k, depth, places);
+        for (int64_t group = 0; group < shape->groups; group++) {
+            for (int64_t tile = 0; tile < cut->tiles; tile++) {
+                int64_t row = filter_row(cut, tile);
+                pack_tile(filter + group * shape->filter_group + row * shape->filter_output,
+                    filter_row(cut, tile + 1) - row, shape->filter_output, places, depth,
+                    to + group * cut->rows * cut->depth + k * cut->rows + row * depth);
+            }
+        }
+    }
+}
+
+VECTOR_FUNCTION void
+find_infinite_body(const float *filter, int64_t count, int32_t *ret_found)
+{
+    int32_t found = 0;
+    _Pragma("omp simd reduction(|:found)") for (int64_t n = 0; n < count; n++)
+    {
+        found |= fabsf(filter[n]) <= FLT_MAX ? 0 : 1;
+    }
+    *ret_found = found;
+}
+
+VECTOR_VARIANTS(
+    find_infinite, (const float *filter, int64_t count, int32_t *ret_found), (filter, count, ret_found))
+
+bool
+filter_is_finite(const float *filter, int64_t count)
+{
+    int32_t found = 0;
+    find_infinite(filter, count, &found);
+    return found == 0;
+}

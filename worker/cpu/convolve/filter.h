@@ -1,0 +1,27 @@
+/* A filter in the order in which micro-kernels read it (TapTile). The inner dimension k, all taps of one
+ * channel after those of another, is cut into blocks; in a block, rows (output channels of a group) are cut
+ * evenly into micro-tiles; in a micro-tile, the numbers of its rows for one k lie side by side.
+ *
+ * Threads: any. */
+#pragma once
+
+#include "worker/cpu/convolve/lattice.h"
+
+typedef struct FilterCut {
+    int64_t rows;
+    int64_t tiles; /* of rows */
+    int64_t depth; /* the inner dimension */
+    int64_t block; /* the most of it at a time */
+} FilterCut;
+
+FilterCut filter_cut(int64_t rows, int64_t depth, int64_t rows_max);
+
+/* Returns the first row of a micro-tile; that of `tiles` is the number of rows. */
+int64_t filter_row(const FilterCut *cut, int64_t tile);
+
+/* Packs the filters of all groups, groups × rows × depth floats. */
+void filter_pack(
+    const FilterCut *cut, const ConvolveShape *shape, const Lattice *lattice, const float *filter, float *to);
+
+/* Returns whether all of so many numbers are finite. */
+bool filter_is_finite(const float *filter, int64_t count);

@@ -1,0 +1,248 @@
+#include "worker/cpu/convolve/lattice.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/variants.h"
+
+enum { LINE = 16, X = CONVOLVE_RANK_MAX - 1, Y = X - 1, Z = X - 2 }; /* LINE: floats of a cache line */
+
+static int64_t
+smaller_of(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+static int64_t
+larger_of(int64_t left, int64_t right)
+{
+    return left > right ? left : right;
+}
+
+static int64_t
+divide_up(int64_t number, int64_t divisor)
+{
+    return (number + divisor - 1) / divisor;
+}
+
+/* Returns the place of a tap's phase among those that the taps of an axis have: their remainders repeat. */
+static int64_t
+phase_of(const LatticeAxis *axis, int64_t tap)
+{
+    return tap % axis->phases;
+}
+
+static int64_t
+greatest_divisor(int64_t left, int64_t right)
+{
+    return right == 0 ? left : greatest_divisor(right, left % right);
+}
+
+/* Returns how many different remainders taps have. */
+static int64_t
+phases_of(const ConvolveShape *shape, int64_t i)
+{
+    return smaller_of(
+        shape->stride[i] / greatest_divisor(shape->stride[i], shape->dilation[i]), shape->size[i]);
+}
+
+bool
+lattice_can(const ConvolveShape *shape)
+{
+    for (int64_t i = 0; i < shape->rank; i++) {
+        if (phases_of(shape, i) > LATTICE_PHASES_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static LatticeSpan
+span_of(const LatticeAxis *axis, int64_t phase)
+{
+    int64_t start = phase * axis->dilation % axis->stride - axis->before;
+    int64_t first = start >= 0 ? 0 : divide_up(-start, axis->stride);
+    int64_t end = axis->input > start ? divide_up(axis->input - start, axis->stride) : 0;
+    first = smaller_of(first, axis->length);
+    return (LatticeSpan){start, first, larger_of(first, smaller_of(end, axis->length))};
+}
+
+static LatticeAxis
+axis_of(const ConvolveShape *shape, int64_t i)
+{
+    LatticeAxis axis = {
+        .input = shape->input[i],
+        .output = shape->output[i],
+        .size = shape->size[i],
+        .stride = shape->stride[i],
+        .dilation = shape->dilation[i],
+        .before = shape->before[i],
+        .filter_step = shape->filter_space[i],
+    };
+    axis.phases = phases_of(shape, i);
+    axis.length = (axis.size - 1) * axis.dilation / axis.stride + axis.output;
+    assert(axis.phases <= LATTICE_PHASES_MAX);
+    for (int64_t phase = 0; phase < axis.phases; phase++) {
+        axis.spans[phase] = span_of(&axis, phase);
+    }
+    return axis;
+}
+
+/* The distance of channels is no multiple of many cache lines, so that they do not fall into one set. */
+static int64_t
+padded_channel(int64_t size)
+{
+    int64_t lines = divide_up(size, LINE);
+    return (lines % 2 == 0 ? lines + 1 : lines) * LINE;
+}
+
+Lattice
+lattice_of(const ConvolveShape *shape)
+{
+    Lattice lattice = {.is_input = true, .input_step = 1, .phase_step = 1, .channel_step = 1};
+    for (int64_t i = 0; i < CONVOLVE_RANK_MAX; i++) {
+        int64_t own = i - (CONVOLVE_RANK_MAX - shape->rank);
+        LatticeAxis axis = {1, 1, 1, 1, 1, 0, 1, 1, 0, {{0, 0, 1}}};
+        lattice.axes[i] = own < 0 ? axis : axis_of(shape, own);
+        axis = lattice.axes[i];
+        lattice.is_input =
+            lattice.is_input && axis.stride == 1 && axis.before == 0 && axis.length == axis.input;
+        lattice.input_step *= axis.input;
+        lattice.phase_step *= axis.length;
+        lattice.channel_step *= axis.phases * axis.length;
+    }
+    const LatticeAxis *axes = lattice.axes;
+    lattice.columns =
+        ((axes[Z].output - 1) * axes[Y].length + axes[Y].output - 1) * axes[X].length + axes[X].output;
+    lattice.is_dense = axes[X].length == axes[X].output && axes[Y].length == axes[Y].output;
+    lattice.channel_step = lattice.is_input ? lattice.input_step : padded_channel(lattice.channel_step);
+    return lattice;
+}
+
+static int64_t
+tap_offset(const LatticeAxis *axis, int64_t tap, int64_t step, int64_t phase_step)
+{
+    return phase_of(axis, tap) * phase_step + tap * axis->dilation / axis->stride * step;
+}
+
+void
+lattice_taps(const Lattice *lattice, int64_t channels, int64_t *taps)
+{
+    const LatticeAxis *axes = lattice->axes;
+    int64_t phase_y = axes[X].phases * lattice->phase_step;
+    int64_t phase_z = axes[Y].phases * phase_y;
+    for (int64_t channel = 0; channel < channels; channel++) {
+        for (int64_t z = 0; z < axes[Z].size; z++) {
+            for (int64_t y = 0; y < axes[Y].size; y++) {
+                for (int64_t x = 0; x < axes[X].size; x++) {
+                    *taps++ = channel * lattice->channel_step +
+                              tap_offset(&axes[Z], z, axes[Y].length * axes[X].length, phase_z) +
+                              tap_offset(&axes[Y], y, axes[X].length, phase_y) +
+                              tap_offset(&axes[X], x, 1, lattice->phase_step);
+                }
+            }
+        }
+    }
+}
+
+/* Copies the positions that have an input. */
+VECTOR_FUNCTION void
+copy_span(const float *line, int64_t step, float *to, int64_t count)
+{
+    if (step == 1) {
+        VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+        {
+            to[n] = line[n];
+        }
+    } else if (step == 2) {
+        VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+        {
+            to[n] = line[2 * n];
+        }
+    } else {
+        VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+        {
+            to[n] = line[step * n];
+        }
+    }
+}
+
+/* A phase of all axes. */
+typedef struct Phase {
+    const LatticeAxis *axes;
+    const LatticeSpan *spans[CONVOLVE_RANK_MAX];
+} Phase;
+
+VECTOR_FUNCTION void
+copy_phase_body(const Phase *phase, const float *input, float *to)
+{
+    const LatticeAxis *x = &phase->axes[X];
+    const LatticeAxis *y = &phase->axes[Y];
+    const LatticeAxis *z = &phase->axes[Z];
+    const LatticeSpan *span = phase->spans[X];
+    int64_t count = span->end - span->first;
+    for (int64_t k = phase->spans[Z]->first; k < phase->spans[Z]->end; k++) {
+        for (int64_t j = phase->spans[Y]->first; j < phase->spans[Y]->end; j++) {
+            int64_t line =
+                (phase->spans[Z]->start + k * z->stride) * y->input + phase->spans[Y]->start + j * y->stride;
+            copy_span(input + line * x->input + span->start + span->first * x->stride, x->stride,
+                to + (k * y->length + j) * x->length + span->first, count);
+        }
+    }
+}
+
+VECTOR_VARIANTS(copy_phase, (const Phase *phase, const float *input, float *to), (phase, input, to))
+
+/* Copies the positions that have an input, and zeros to the others if they are wanted. */
+static float *
+copy_phases(const Lattice *lattice, const float *input, bool has_zeros, float *to)
+{
+    const LatticeAxis *axes = lattice->axes;
+    for (int64_t z = 0; z < axes[Z].phases; z++) {
+        for (int64_t y = 0; y < axes[Y].phases; y++) {
+            for (int64_t x = 0; x < axes[X].phases; x++, to += lattice->phase_step) {
+                Phase phase = {axes, {&axes[Z].spans[z], &axes[Y].spans[y], &axes[X].spans[x]}};
+                if (has_zeros) {
+                    memset(to, 0, (size_t)lattice->phase_step * sizeof *to);
+                }
+                copy_phase(&phase, input, to);
+            }
+        }
+    }
+    return to;
+}
+
+void
+lattice_copy(const Lattice *lattice, const float *input, float *to)
+{
+    float *end = copy_phases(lattice, input, true, to);
+    memset(end, 0, (size_t)(to + lattice->channel_step - end) * sizeof *to);
+}
+
+void
+lattice_copy_over(const Lattice *lattice, const float *input, float *to)
+{
+    (void)copy_phases(lattice, input, false, to);
+}
+
+LatticeRun
+lattice_run(const Lattice *lattice, int64_t first, int64_t end)
+{
+    const LatticeAxis *axes = lattice->axes;
+    if (lattice->is_dense) {
+        return (LatticeRun){first, first, end - first};
+    }
+    while (first < end) {
+        int64_t line = first / axes[X].length;
+        int64_t x = first % axes[X].length;
+        int64_t z = line / axes[Y].length;
+        int64_t y = line % axes[Y].length;
+        if (x < axes[X].output && y < axes[Y].output) {
+            return (LatticeRun){first, (z * axes[Y].output + y) * axes[X].output + x,
+                smaller_of(axes[X].output - x, end - first)};
+        }
+        first += axes[X].length - x;
+    }
+    return (LatticeRun){0};
+}

@@ -1,0 +1,628 @@
+#include "worker/cpu/convolve/planes.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "shared/base/atomic.h"
+#include "shared/base/memory.h"
+#include "shared/base/mutex.h"
+#include "worker/cpu/convolve/depthwise.h"
+#include "worker/cpu/convolve/filter.h"
+#include "worker/cpu/product/microkernel.h"
+#include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/variants.h"
+
+enum {
+    TILE_WORK = 1024 * 1024,        /* multiplications of a tile, which take some twenty microseconds */
+    TILE_SUMS = 32 * 1024,          /* the most sums of a tile, which stay in the L2 cache */
+    DEPTHWISE_WORK = TILE_WORK / 8, /* of channels that are computed one by one, which is slower */
+    COLUMNS_MIN = 128,              /* as few outputs leave much of their panels empty */
+    DEPTH_MAX = 640,                /* of the inner dimension: oneDNN is faster where there is more of it */
+    COPY_WORK = 16 * 1024,          /* floats that a thread copies at once */
+};
+
+struct Planes {
+    const float *filter; /* the constant filter; NULL: it differs between runs */
+    Mutex lock;
+    TensorBuffer *packed; /* guarded by `lock`; NULL: there was no run yet */
+};
+
+/* How convolutions of one shape are computed. Tiles are those of all images and groups. */
+typedef struct Plan {
+    const MicroKernels *kernels;
+    const ConvolveShape *shape;
+    Lattice lattice;
+    FilterCut filter;
+    int64_t entries;      /* images × groups */
+    int64_t columns;      /* of a tile, whole panels */
+    int64_t column_tiles; /* of an entry */
+    int64_t row_tiles;    /* of an entry */
+    int64_t group;        /* tiles that a thread takes at once */
+    bool is_alone;        /* a tile computes an entry, and copies its input itself */
+    bool is_depthwise;    /* a tile computes entries of one channel (depthwise.h) */
+    bool is_direct;       /* sums of whole panels are kept in the output meanwhile */
+    int64_t copy_size;    /* floats of one entry's lattice; 0: the input is the lattice */
+    int64_t panel_size;   /* floats that a tile takes from the device: for a copied panel … */
+    int64_t sums_size;    /* … and sums */
+} Plan;
+
+Status
+planes_new(Call *call, Planes **ret_planes)
+{
+    Planes *planes = memory_new(1, sizeof *planes);
+    if (planes == NULL) {
+        return call_fail_memory(call, "a convolution");
+    }
+    mutex_init(&planes->lock);
+    *ret_planes = planes;
+    return STATUS_OK;
+}
+
+void
+planes_free(Planes *planes)
+{
+    if (planes != NULL) {
+        tensor_buffer_unref(planes->packed);
+        mutex_done(&planes->lock);
+        memory_free(planes);
+    }
+}
+
+void
+planes_set_filter(Planes *planes, const float *filter)
+{
+    assert(planes->packed == NULL);
+    planes->filter = filter;
+}
+
+static int64_t
+smaller_of(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+static int64_t
+larger_of(int64_t left, int64_t right)
+{
+    return left > right ? left : right;
+}
+
+static int64_t
+divide_up(int64_t number, int64_t divisor)
+{
+    return (number + divisor - 1) / divisor;
+}
+
+/* Cuts the output of one entry into tiles, by its shape alone: of some columns and all rows, or of a panel
+ * and some rows. */
+static void
+plan_cut(Plan *plan)
+{
+    int64_t panel = plan->kernels->columns;
+    int64_t rows = plan->filter.rows;
+    int64_t most =
+        larger_of(1, smaller_of(TILE_WORK / (rows * plan->filter.depth), TILE_SUMS / rows) / panel);
+    int64_t panels = divide_up(plan->lattice.columns, panel);
+    plan->column_tiles = divide_up(panels, most);
+    plan->columns = divide_up(panels, plan->column_tiles) * panel;
+    plan->column_tiles = divide_up(plan->lattice.columns, plan->columns);
+    int64_t work = plan->columns * rows * plan->filter.depth;
+    plan->row_tiles = smaller_of(divide_up(work, 2 * TILE_WORK), plan->filter.tiles);
+    work /= plan->row_tiles;
+    plan->group = divide_up(TILE_WORK, work);
+}
+
+/* A group of few channels copies its own input, which then stays in the cache. */
+static bool
+copies_alone(const Plan *plan)
+{
+    return !plan->lattice.is_input && plan->entries > 1 && plan->row_tiles == 1 &&
+           plan->copy_size <= 4 * TILE_SUMS;
+}
+
+static void
+plan_sizes(Plan *plan)
+{
+    int64_t panel = plan->kernels->columns;
+    bool is_ragged = plan->lattice.is_input && plan->lattice.columns % panel != 0;
+    plan->panel_size = is_ragged ? plan->filter.block * panel : 0;
+    int64_t columns = plan->is_direct ? panel : plan->columns;
+    if (plan->is_depthwise) {
+        plan->panel_size = 0;
+        plan->sums_size = depthwise_room(&plan->lattice);
+        return;
+    }
+    plan->sums_size = divide_up(plan->filter.tiles, plan->row_tiles) * plan->kernels->rows * columns;
+}
+
+static Plan
+plan_of(const ConvolveShape *shape)
+{
+    Plan plan = {
+        .kernels = microkernels_choose(),
+        .shape = shape,
+        .lattice = lattice_of(shape),
+        .entries = shape->batch * shape->groups,
+    };
+    int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
+    plan.filter = filter_cut(shape->outputs, depth, plan.kernels->rows);
+    plan_cut(&plan);
+    plan.is_depthwise = shape->inputs == 1 && shape->outputs == 1;
+    plan.copy_size = plan.lattice.is_input && !plan.is_depthwise
+                         ? 0
+                         : shape->inputs * plan.lattice.channel_step + LATTICE_SLACK;
+    plan.is_direct = plan.lattice.is_dense;
+    plan.is_alone = plan.is_depthwise || copies_alone(&plan);
+    if (plan.is_alone) {
+        int64_t work = plan.is_depthwise ? DEPTHWISE_WORK : TILE_WORK;
+        plan.group = divide_up(work, shape->outputs * plan.filter.depth * plan.lattice.columns);
+    }
+    plan_sizes(&plan);
+    return plan;
+}
+
+static int64_t
+plan_tiles(const Plan *plan)
+{
+    return plan->is_alone ? plan->entries : plan->entries * plan->column_tiles * plan->row_tiles;
+}
+
+/* Returns the bytes that a thread takes while it computes. */
+static size_t
+plan_room(const Plan *plan)
+{
+    int64_t copy = plan->is_alone ? plan->copy_size : 0;
+    return (size_t)(copy + plan->panel_size + plan->sums_size) * sizeof(float);
+}
+
+static size_t
+plan_copy(const Plan *plan)
+{
+    return plan->is_alone ? 0 : (size_t)(plan->entries * plan->copy_size) * sizeof(float);
+}
+
+static size_t
+plan_filter(const Plan *plan)
+{
+    return (size_t)(plan->shape->groups * plan->filter.rows * plan->filter.depth) * sizeof(float);
+}
+
+/* The offsets of taps: those of the lattice, then those of a packed panel. */
+static size_t
+plan_taps(const Plan *plan)
+{
+    return (size_t)(plan->filter.depth + plan->filter.block) * sizeof(int64_t);
+}
+
+typedef struct PlanesRun {
+    const Plan *plan;
+    const ConvolveOperands *operands;
+    const float *filter; /* packed */
+    const int64_t *taps;
+    float *copies; /* lattices of all entries; NULL: there are none, or each tile makes its own */
+    Device *device;
+    int32_t has_failed; /* atomic: the device had no memory for a tile */
+} PlanesRun;
+
+/* A tile of one entry on its way. */
+typedef struct Tile {
+    const PlanesRun *run;
+    int64_t entry;
+    const float *lattice;
+    const float *filter; /* of the entry's group */
+    float *output;       /* of the entry */
+    int64_t first;       /* columns */
+    int64_t end;
+    int64_t first_rows; /* micro-tiles of the filter */
+    int64_t end_rows;
+    float *panel_room;
+    float *sums_room;
+} Tile;
+
+/* Some panels at one depth. */
+typedef struct Panels {
+    int64_t column;
+    int64_t count;
+    int64_t k;
+    int64_t depth;
+} Panels;
+
+/* Where the sums of a tile lie for a column, from its first row on. */
+typedef struct Sums {
+    float *first;
+    int64_t step;
+} Sums;
+
+static Sums
+tile_sums(const Tile *tile, int64_t column)
+{
+    const Plan *plan = tile->run->plan;
+    int64_t outputs = plan->lattice.columns;
+    if (!plan->is_direct) {
+        return (Sums){tile->sums_room + column - tile->first, plan->columns};
+    }
+    if (column + plan->kernels->columns > outputs) {
+        return (Sums){tile->sums_room, plan->kernels->columns};
+    }
+    return (Sums){tile->output + filter_row(&plan->filter, tile->first_rows) * outputs + column, outputs};
+}
+
+/* Copies the columns of one panel, the last ones being zeros where the lattice ends. */
+static void
+pack_panel(const Tile *tile, const Panels *panels)
+{
+    const Plan *plan = tile->run->plan;
+    int64_t panel = plan->kernels->columns;
+    int64_t count = smaller_of(panel, plan->lattice.columns - panels->column);
+    const int64_t *taps = tile->run->taps + panels->k;
+    float *to = tile->panel_room;
+    for (int64_t k = 0; k < panels->depth; k++, to += panel) {
+        memcpy(to, tile->lattice + taps[k] + panels->column, (size_t)count * sizeof *to);
+        memset(to + count, 0, (size_t)(panel - count) * sizeof *to);
+    }
+}
+
+static void
+multiply_panels(const Tile *tile, const Panels *panels)
+{
+    const PlanesRun *run = tile->run;
+    const Plan *plan = run->plan;
+    const MicroKernels *kernels = plan->kernels;
+    Sums sums = tile_sums(tile, panels->column);
+    bool is_last = panels->column + kernels->columns > plan->lattice.columns;
+    TapTile micro = {.b = tile->lattice + panels->column,
+        .taps = run->taps + panels->k,
+        .panel_step = kernels->columns,
+        .depth = panels->depth,
+        .sums_step = sums.step,
+        .begins = panels->k == 0};
+    if (plan->lattice.is_input && is_last) {
+        pack_panel(tile, panels);
+        micro.b = tile->panel_room;
+        micro.taps = run->taps + plan->filter.depth;
+    }
+    int64_t start = filter_row(&plan->filter, tile->first_rows);
+    for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
+        int64_t row = filter_row(&plan->filter, index);
+        int64_t rows = filter_row(&plan->filter, index + 1) - row;
+        micro.a = tile->filter + panels->k * plan->filter.rows + row * panels->depth;
+        micro.sums = sums.first + (row - start) * sums.step;
+        (panels->count > 1 ? kernels->several[rows].taps : kernels->taps[rows])(&micro);
+    }
+}
+
+/* Returns how many panels from a column on meet the filter at once: several where it has few rows. */
+static int64_t
+panels_together(const Tile *tile, int64_t column)
+{
+    const Plan *plan = tile->run->plan;
+    int64_t rows = plan->filter.rows;
+    bool are_few = plan->filter.tiles == 1 && plan->kernels->several[rows].taps != NULL;
+    int64_t count = are_few ? plan->kernels->several[rows].panels : 1;
+    int64_t end = column + count * plan->kernels->columns;
+    return end <= tile->end && (end <= plan->lattice.columns) ? count : 1;
+}
+
+static void
+multiply_depth(const Tile *tile, int64_t k, int64_t depth)
+{
+    int64_t count = 1;
+    for (int64_t column = tile->first; column < tile->end;
+         column += count * tile->run->plan->kernels->columns) {
+        count = panels_together(tile, column);
+        Panels panels = {.column = column, .count = count, .k = k, .depth = depth};
+        multiply_panels(tile, &panels);
+    }
+}
+
+VECTOR_FUNCTION void
+store_sums_body(const float *sums, float bias, float *output, int64_t count)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    {
+        output[n] = sums[n] + bias;
+    }
+}
+
+VECTOR_VARIANTS(
+    store_sums, (const float *sums, float bias, float *output, int64_t count), (sums, bias, output, count))
+
+/* Brings the sums of one row to the output, adds its bias and finishes it. */
+static void
+finish_row(const Tile *tile, int64_t row)
+{
+    const PlanesRun *run = tile->run;
+    const Plan *plan = run->plan;
+    const ConvolveOperands *operands = run->operands;
+    int64_t outputs = convolve_product(plan->shape->output, 0, plan->shape->rank);
+    int64_t channel = tile->entry % plan->shape->groups * plan->shape->outputs + row;
+    int64_t start = row - filter_row(&plan->filter, tile->first_rows);
+    float *output = tile->output + row * outputs;
+    LatticeRun first = lattice_run(&plan->lattice, tile->first, tile->end);
+    LatticeRun part = first;
+    int64_t end = first.output;
+    while (part.count > 0) {
+        Sums sums = tile_sums(tile, part.column);
+        int64_t count = part.count;
+        if (plan->is_direct) { /* the last panel lies beside the others */
+            int64_t whole = plan->lattice.columns / plan->kernels->columns * plan->kernels->columns;
+            count = part.column < whole ? smaller_of(count, whole - part.column) : count;
+        }
+        const float *from = sums.first + start * sums.step;
+        if (operands->bias != NULL) {
+            store_sums(from, operands->bias[channel], output + part.output, count);
+        } else if (from != output + part.output) {
+            memcpy(output + part.output, from, (size_t)count * sizeof *from);
+        }
+        end = part.output + count;
+        part = lattice_run(&plan->lattice, part.column + count, tile->end);
+    }
+    int64_t offset = output - operands->output + first.output;
+    finish_run(&plan->shape->finish, operands->addend == NULL ? NULL : operands->addend + offset,
+        operands->output + offset, end - first.output);
+}
+
+static void
+run_tile(const Tile *tile)
+{
+    const FilterCut *filter = &tile->run->plan->filter;
+    for (int64_t k = 0; k < filter->depth; k += filter->block) {
+        multiply_depth(tile, k, smaller_of(filter->block, filter->depth - k));
+    }
+    int64_t end = filter_row(filter, tile->end_rows);
+    for (int64_t row = filter_row(filter, tile->first_rows); row < end; row++) {
+        finish_row(tile, row);
+    }
+}
+
+static const float *
+entry_input(const PlanesRun *run, int64_t entry)
+{
+    return run->operands->input + entry * run->plan->shape->inputs * run->plan->lattice.input_step;
+}
+
+/* Prepares a tile of an entry whose rows and columns are all. */
+static Tile
+tile_of(const PlanesRun *run, int64_t entry, float *room)
+{
+    const Plan *plan = run->plan;
+    const ConvolveShape *shape = plan->shape;
+    int64_t group = entry % shape->groups;
+    int64_t outputs = convolve_product(shape->output, 0, shape->rank);
+    return (Tile){
+        .run = run,
+        .entry = entry,
+        .lattice = run->copies == NULL ? entry_input(run, entry) : run->copies + entry * plan->copy_size,
+        .filter = run->filter + group * plan->filter.rows * plan->filter.depth,
+        .output = run->operands->output + entry * shape->outputs * outputs,
+        .end = plan->lattice.columns,
+        .end_rows = plan->filter.tiles,
+        .panel_room = room,
+        .sums_room = room + plan->panel_size,
+    };
+}
+
+static void
+take_columns(Tile *tile, int64_t index)
+{
+    const Plan *plan = tile->run->plan;
+    tile->first = index * plan->columns;
+    tile->end = smaller_of(tile->first + plan->columns, plan->lattice.columns);
+}
+
+static void
+copy_channels(const PlanesRun *run, int64_t entry, float *to)
+{
+    const Plan *plan = run->plan;
+    const float *input = entry_input(run, entry);
+    for (int64_t channel = 0; channel < plan->shape->inputs; channel++) {
+        lattice_copy(&plan->lattice, input + channel * plan->lattice.input_step,
+            to + channel * plan->lattice.channel_step);
+    }
+    memset(to + plan->shape->inputs * plan->lattice.channel_step, 0, LATTICE_SLACK * sizeof *to);
+}
+
+static const float NO_BIAS = -0.0F; /* changes no sum, whereas +0 would change -0 */
+
+/* Computes entries of one channel. The zeros of their lattice are those of the first one. */
+static void
+run_channels(const PlanesRun *run, int64_t first, int64_t end, float *room)
+{
+    const Plan *plan = run->plan;
+    const ConvolveOperands *operands = run->operands;
+    Depthwise depthwise = {.lattice = &plan->lattice, .taps = run->taps, .tap_count = plan->filter.depth};
+    int64_t outputs = convolve_product(plan->shape->output, 0, plan->shape->rank);
+    for (int64_t entry = first; entry < end; entry++) {
+        int64_t group = entry % plan->shape->groups;
+        int64_t offset = entry * outputs;
+        if (entry == first) {
+            copy_channels(run, entry, room);
+        } else {
+            lattice_copy_over(&plan->lattice, entry_input(run, entry), room);
+        }
+        depthwise_run(&depthwise, room, run->filter + group * plan->filter.depth,
+            operands->bias == NULL ? NO_BIAS : operands->bias[group], room + plan->copy_size,
+            operands->output + offset);
+        finish_run(&plan->shape->finish, operands->addend == NULL ? NULL : operands->addend + offset,
+            operands->output + offset, outputs);
+    }
+}
+
+/* Computes an entry with a lattice of its own, which lies in front of the room. */
+static void
+run_entry(const PlanesRun *run, int64_t entry, float *room)
+{
+    const Plan *plan = run->plan;
+    copy_channels(run, entry, room);
+    Tile tile = tile_of(run, entry, room + plan->copy_size);
+    tile.lattice = room;
+    for (int64_t index = 0; index < plan->column_tiles; index++) {
+        take_columns(&tile, index);
+        run_tile(&tile);
+    }
+}
+
+static void
+run_index(const PlanesRun *run, int64_t index, float *room)
+{
+    const Plan *plan = run->plan;
+    if (plan->is_alone) {
+        run_entry(run, index, room);
+        return;
+    }
+    int64_t row_tile = index % plan->row_tiles;
+    int64_t column_tile = index / plan->row_tiles % plan->column_tiles;
+    Tile tile = tile_of(run, index / plan->row_tiles / plan->column_tiles, room);
+    tile.first_rows = plan->filter.tiles * row_tile / plan->row_tiles;
+    tile.end_rows = plan->filter.tiles * (row_tile + 1) / plan->row_tiles;
+    take_columns(&tile, column_tile);
+    run_tile(&tile);
+}
+
+static void
+run_group(void *context, int64_t index)
+{
+    PlanesRun *run = context;
+    const Plan *plan = run->plan;
+    TensorBuffer *room = run->device->allocate(run->device, plan_room(plan));
+    if (room == NULL) {
+        atomic_store_relaxed(&run->has_failed, 1);
+        return;
+    }
+    int64_t first = index * plan->group;
+    int64_t end = smaller_of(first + plan->group, plan_tiles(plan));
+    if (plan->is_depthwise) {
+        run_channels(run, first, end, room->data);
+    }
+    for (int64_t tile = first; tile < end && !plan->is_depthwise; tile++) {
+        run_index(run, tile, room->data);
+    }
+    tensor_buffer_unref(room);
+}
+
+/* Channels of all entries are copied some at a time. */
+static int64_t
+channels_at_once(const Plan *plan)
+{
+    return divide_up(COPY_WORK, plan->lattice.channel_step);
+}
+
+static void
+copy_group(void *context, int64_t index)
+{
+    const PlanesRun *run = context;
+    const Plan *plan = run->plan;
+    int64_t inputs = plan->shape->inputs;
+    int64_t first = index * channels_at_once(plan);
+    int64_t end = smaller_of(first + channels_at_once(plan), plan->entries * inputs);
+    for (int64_t channel = first; channel < end; channel++) {
+        float *to =
+            run->copies + channel / inputs * plan->copy_size + channel % inputs * plan->lattice.channel_step;
+        lattice_copy(&plan->lattice, run->operands->input + channel * plan->lattice.input_step, to);
+        if (channel % inputs == inputs - 1) {
+            memset(to + plan->lattice.channel_step, 0, LATTICE_SLACK * sizeof *to);
+        }
+    }
+}
+
+/* Packs the constant filter, for all runs: its bytes are counted to none of them (memory_account.h). */
+static Status
+pack_constant(Call *call, Planes *planes, Device *device, const Plan *plan)
+{
+    MemoryAccount *before = device->charge(device, NULL);
+    planes->packed = device->allocate(device, plan_filter(plan));
+    (void)device->charge(device, before);
+    if (planes->packed == NULL) {
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "a packed filter needs %zu bytes", plan_filter(plan));
+    }
+    filter_pack(&plan->filter, plan->shape, &plan->lattice, planes->filter, planes->packed->data);
+    return STATUS_OK;
+}
+
+static Status
+take_constant(Call *call, Planes *planes, Device *device, const Plan *plan, const float **ret_filter)
+{
+    mutex_lock(&planes->lock);
+    Status status = planes->packed == NULL ? pack_constant(call, planes, device, plan) : STATUS_OK;
+    *ret_filter = status == STATUS_OK ? planes->packed->data : NULL;
+    mutex_unlock(&planes->lock);
+    return status;
+}
+
+/* What one run takes from the device beside the rooms of tiles: taps, then copies, then a filter that is not
+ * constant. */
+static size_t
+run_size(const Planes *planes, const Plan *plan)
+{
+    return plan_taps(plan) + plan_copy(plan) + (planes->filter == NULL ? plan_filter(plan) : 0);
+}
+
+static void
+write_taps(const Plan *plan, int64_t *taps)
+{
+    lattice_taps(&plan->lattice, plan->shape->inputs, taps);
+    for (int64_t k = 0; k < plan->filter.block; k++) {
+        taps[plan->filter.depth + k] = k * plan->kernels->columns;
+    }
+}
+
+static void
+run_all(PlanesRun *run)
+{
+    const Plan *plan = run->plan;
+    if (run->copies != NULL) {
+        int64_t channels = plan->entries * plan->shape->inputs;
+        run->device->parallel_for(run->device, divide_up(channels, channels_at_once(plan)), copy_group, run);
+    }
+    run->device->parallel_for(run->device, divide_up(plan_tiles(plan), plan->group), run_group, run);
+}
+
+Status
+planes_run(
+    Call *call, Planes *planes, Device *device, const ConvolveShape *shape, const ConvolveOperands *operands)
+{
+    assert(planes != NULL && device != NULL);
+    Plan plan = plan_of(shape);
+    PlanesRun run = {.plan = &plan, .operands = operands, .device = device};
+    if (planes->filter != NULL) {
+        TRY(take_constant(call, planes, device, &plan, &run.filter));
+    }
+    TensorBuffer *room = device->allocate(device, run_size(planes, &plan));
+    if (room == NULL) {
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "a convolution needs %zu bytes", run_size(planes, &plan));
+    }
+    char *rest = (char *)room->data + plan_taps(&plan);
+    run.taps = room->data;
+    write_taps(&plan, room->data);
+    run.copies = plan_copy(&plan) == 0 ? NULL : (float *)rest;
+    if (planes->filter == NULL) {
+        float *filter = (float *)(rest + plan_copy(&plan));
+        filter_pack(&plan.filter, shape, &plan.lattice, operands->filter, filter);
+        run.filter = filter;
+    }
+    run_all(&run);
+    tensor_buffer_unref(room);
+    return run.has_failed == 0 ? STATUS_OK
+                               : call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+                                     "a tile of a convolution needs %zu bytes", plan_room(&plan));
+}
+
+uint64_t
+planes_scratch(const Planes *planes, const Device *device, const ConvolveShape *shape)
+{
+    Plan plan = plan_of(shape);
+    int64_t at_once = smaller_of(divide_up(plan_tiles(&plan), plan.group), device->thread_count);
+    return run_size(planes, &plan) + (uint64_t)at_once * plan_room(&plan);
+}
+
+bool
+planes_can(const ConvolveShape *shape)
+{
+    int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
+    int64_t columns = convolve_product(shape->output, 0, shape->rank);
+    bool is_deep =
+        shape->groups == 1 && (columns < COLUMNS_MIN || (depth > DEPTH_MAX && depth > shape->inputs));
+    return shape->is_channels_last == 0 && lattice_can(shape) && !is_deep;
+}
