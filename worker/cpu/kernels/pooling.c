@@ -1,5 +1,6 @@
 /* float32 pools in one and two dimensions. With channels first, a plane at a time: its lines are folded
- * downwards into one, which has the padding around it, and that line is folded along the windows. With
+ * downwards into one, which has the padding around it, and that line is folded along the windows; a window
+ * that is the whole plane, of any number of dimensions, is folded as one row. With
  * channels last, a window at a time, all channels side by side. Means are sums in double, divided once. Other
  * pools are left to the reference kernel. */
 #include "shared/ops/pooling/rule.h"
@@ -31,6 +32,7 @@ typedef struct Pool {
     Extent rows;
     Extent columns;
     bool is_mean;
+    bool is_whole; /* each window is a plane, which is one row here */
     bool counts_padding;
     int64_t part; /* planes, or rows of the output, that a thread takes at once */
 } Pool;
@@ -169,10 +171,32 @@ means_of_plane(const Pool *pool, const float *plane, float *output)
     }
 }
 
+VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
+VECTOR_FOLD(largest_of, -(double)INFINITY, VECTOR_LARGER, VECTOR_LARGER)
+
+VECTOR_FUNCTION void
+fold_whole_planes_body(const Pool *pool, int64_t first, int64_t end)
+{
+    int64_t size = pool->columns.size;
+    for (int64_t plane = first; plane < end; plane++) {
+        const float *x = pool->x + plane * size;
+        pool->z[plane] = (float)(pool->is_mean ? sum_of(x, size) / (double)size : largest_of(x, size));
+    }
+}
+VECTOR_VARIANTS(fold_whole_planes, (const Pool *pool, int64_t first, int64_t end), (pool, first, end))
+
 static int64_t
 smaller_of(int64_t left, int64_t right)
 {
     return left < right ? left : right;
+}
+
+static void
+pool_whole_planes(void *context, int64_t index)
+{
+    const Pool *pool = context;
+    int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->channels);
+    fold_whole_planes(pool, index * pool->part, end);
 }
 
 static void
@@ -319,8 +343,50 @@ run_pool(Device *device, const Window *window, Pool *pool)
     int64_t count = is_channels_last ? pool->batch * pool->rows.output : pool->batch * pool->channels;
     int64_t size = pool->columns.size * (is_channels_last ? pool->channels : pool->rows.size);
     pool->part = size >= SHARED_ELEMENTS ? 1 : SHARED_ELEMENTS / (size + 1) + 1;
+    void (*fold)(void *context, int64_t index) = is_channels_last ? pool_rows : pool_planes;
     device->parallel_for(
-        device, (count + pool->part - 1) / pool->part, is_channels_last ? pool_rows : pool_planes, pool);
+        device, (count + pool->part - 1) / pool->part, pool->is_whole ? pool_whole_planes : fold, pool);
+}
+
+/* Returns whether all elements of a plane are under one window, and lie side by side. */
+static bool
+is_whole_plane(const Window *window, const Shape *input)
+{
+    bool is_whole = window->channel < window->space;
+    for (int dimension = 0; dimension < window->rank; dimension++) {
+        is_whole = is_whole && window->output[dimension] == 1 && window->before[dimension] == 0 &&
+                   window->after[dimension] == 0 && window->dilation[dimension] == 1 &&
+                   window->size[dimension] == input->dims[window->space + dimension];
+    }
+    return is_whole;
+}
+
+static void
+set_extents(Pool *pool, const Window *window, const Shape *input)
+{
+    int last = window->rank - 1;
+    pool->is_whole = is_whole_plane(window, input);
+    pool->rows = ONE_ROW;
+    pool->columns = ONE_ROW;
+    if (pool->is_whole) {
+        for (int dimension = 0; dimension < window->rank; dimension++) {
+            pool->columns.size *= input->dims[window->space + dimension];
+        }
+        return;
+    }
+    pool->rows = window->rank == 2 ? extent_of(window, input, 0) : ONE_ROW;
+    pool->columns = window->rank > 0 ? extent_of(window, input, last) : ONE_ROW;
+}
+
+/* Returns whether the fast loops have what this pool needs. */
+static bool
+is_fast(const KernelContext *context, const Window *window, const Pool *pool)
+{
+    bool is_folded =
+        pool->is_whole || ((window->rank == 1 || window->rank == 2) &&
+                              line_length(&pool->columns) <= LINE_MAX && pool->columns.before >= 0);
+    return is_folded && tensor_element_count(&context->inputs[0]) > 0 &&
+           !kernel_bit(context->node->read_outputs, 1);
 }
 
 typedef Status (*ReadPooling)(Call *call, const InferContext *context, Pooling *ret_pooling);
@@ -336,20 +402,15 @@ compute_pool(KernelContext *context, bool is_mean, ReadPooling read)
     kernel_inference(context, NULL, &inference);
     TRY(read(context->call, &inference.context, &pooling));
     const Window *window = &pooling.window;
-    int last = window->rank - 1;
     Pool pool = {
         .x = input->data,
         .batch = input->shape.dims[window->batch],
         .channels = input->shape.dims[window->channel],
-        .rows = window->rank == 2 ? extent_of(window, &input->shape, 0) : ONE_ROW,
-        .columns = window->rank > 0 ? extent_of(window, &input->shape, last) : ONE_ROW,
         .is_mean = is_mean,
         .counts_padding = is_set(context->node, "count_include_pad"),
     };
-    bool is_possible = (window->rank == 1 || window->rank == 2) && tensor_element_count(input) > 0 &&
-                       line_length(&pool.columns) <= LINE_MAX && pool.columns.before >= 0 &&
-                       !kernel_bit(context->node->read_outputs, 1);
-    if (!is_possible) {
+    set_extents(&pool, window, &input->shape);
+    if (!is_fast(context, window, &pool)) {
         return kernel_find_reference(context->node)->compute(context);
     }
     Tensor *output = NULL;

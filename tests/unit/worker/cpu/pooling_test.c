@@ -1,6 +1,6 @@
 /* Pools of one and two dimensions beside the reference kernels: both layouts, every kind of padding, strides
- * and dilations, windows that are all padding on one side, and shapes that the fast kernels leave to the
- * reference. */
+ * and dilations, windows that are all padding on one side or a whole plane, and shapes that the fast kernels
+ * leave to the reference. */
 #include "tests/support/cmocka_all.h"
 
 #include "shared/base/compiler.h"
@@ -41,6 +41,11 @@ static const NearCase CASES[] = {
         IMAGES(1, 2, 12, 14), 0},
     {"y = onnx::GlobalAveragePool(x) T=float32", IMAGES(2, 96, 14, 14), LAST_BIT},
     {"y = onnx::GlobalMaxPool(x) T=float32", SERIES(2, 9, 100), 0},
+    {"y = onnx::GlobalAveragePool(x) T=float32", SERIES(1, 3, 1), 0},
+    {"y = onnx::GlobalAveragePool(x) T=float32", IMAGES(3, 5, 7, 7), LAST_BIT},
+    {"y = onnx::GlobalMaxPool(x) T=float32", {.rank = 5, .dims = {2, 3, 5, 6, 7}}, 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[14,30] strides=[1,1]", IMAGES(1, 6, 14, 30), 0},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[7,7] strides=[7,7]", IMAGES(2, 40, 7, 7), LAST_BIT},
     {"y = onnx::GlobalAveragePool(x) T=float32", {.rank = 5, .dims = {1, 2, 3, 4, 5}}, LAST_BIT},
     {"y = MaxPool(x) T=float32 ksize=[1,3,3,1] strides=[1,2,2,1] padding='SAME'", IMAGES(2, 15, 14, 300), 0},
     {"y = MaxPool(x) T=float32 ksize=[1,2,2,1] strides=[1,2,2,1] padding='VALID'", IMAGES(1, 8, 9, 3), 0},
