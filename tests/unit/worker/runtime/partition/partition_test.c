@@ -3,6 +3,7 @@
 #include "tests/support/fail_alloc.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
+#include "tests/support/tensor_literals.h"
 #include "worker/runtime/partition/compile.h"
 #include "worker/serve/cache.h"
 
@@ -293,10 +294,55 @@ each_failing_allocation_of_a_compile_is_told(void **state)
     }
 }
 
+/* Compiles a graph with a product by 64 × 48 weights in a branch, and runs it in both branches. */
+static void
+assert_lays_out_weights(const char *weights, const char *name)
+{
+    char text[1024];
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    (void)snprintf(text, sizeof text,
+        "p = _Arg() T=bool index=0\nx = _Arg() T=float32 index=1\nxs = Switch(x, p) T=float32\n%s"
+        "y = MatMul(xs:1, %s) T=float32\nn = Neg(xs) T=float32\nm = Shape(y) T=float32 out_type=int32\n"
+        "k = Shape(n) T=float32 out_type=int32\no = Merge(m, k) T=int32 N=2\nout = _Retval(o) T=int32 "
+        "index=0\n",
+        weights, name);
+    Partition *partition = fixture_compile(&fixture, text);
+    Shape rows = {.rank = 2, .dims = {8, 64}};
+    uint64_t before = fixture_memory_in_use(&fixture);
+    uint64_t after[2] = {0};
+    for (int taken = 0; taken < 2; taken++) {
+        RunOutcome outcome = {0};
+        Tensor args[] = {
+            tensor_literal(taken == 1 ? "bool[] 1" : "bool[] 0"), fixture_numbers(&fixture, &rows, 1)};
+        fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+        assert_int_equal(outcome.code, STATUS_OK);
+        assert_int_equal(((const int32_t *)outcome.outputs[0].data)[1], taken == 1 ? 48 : 64);
+        outcome_clear(&outcome);
+        after[taken] = fixture_memory_in_use(&fixture) - before;
+    }
+    assert_true(after[1] >= after[0] + (uint64_t)64 * 48 * sizeof(float));
+    partition_unref(partition);
+    fixture_end(&fixture);
+}
+
+static void
+constant_weights_of_a_branch_or_a_loop_are_laid_out_once(void **state)
+{
+    (void)state;
+    assert_lays_out_weights("c = Const() dtype=float32 value=float32<64,48>(~1)\n"
+                            "s = Switch(c, p) T=float32\n",
+        "s:1");
+    assert_lays_out_weights("pivot = Identity(xs:1) T=float32\n"
+                            "w = Const(^pivot) dtype=float32 value=float32<64,48>(~1)\n",
+        "w");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constant_weights_of_a_branch_or_a_loop_are_laid_out_once),
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
         cmocka_unit_test(all_missing_blobs_are_told_then_bound),
         cmocka_unit_test(bytes_that_are_no_bools_are_refused),
