@@ -1,17 +1,24 @@
-/* float32 GRU and LSTM of ONNX, with their usual activations. The inputs of all points in time are multiplied
- * by their weights at once; then each point in time adds the previous hidden state times the recurrence, both
- * by worker/cpu/product, and passes its gates. Gates stand in ONNX's order: GRU z r h, LSTM i o f c.
+/* float32 RNN, GRU and LSTM of ONNX, with their usual activations. The inputs of all points in time are
+ * multiplied by their weights at once; then each point in time adds the previous hidden state times the
+ * recurrence, both by worker/cpu/product, and passes its gates. Two directions run side by side. Gates stand
+ * in ONNX's order: RNN i, GRU z r h, LSTM i o f c.
  *
  * What is rare is left to the reference kernel: lengths of sequences, peepholes, clipping, other activations.
  */
 #include "shared/base/memory.h"
+#include "shared/base/slice.h"
 #include "worker/cpu/product/product.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-enum { DIRECTIONS_MAX = 2, OUTPUTS_MAX = 3 };
+enum {
+    DIRECTIONS_MAX = 2,
+    OUTPUTS_MAX = 3,
+    ACTIVATIONS_MAX = 3,
+    SHARED_PRODUCTS = 1 << 18, /* multiplications of a direction; fewer are not worth another thread */
+};
 
 /* Inputs of the node. */
 enum { INPUT_X, INPUT_W, INPUT_R, INPUT_B, INPUT_LENGTHS, INPUT_HIDDEN, INPUT_MEMORY, INPUT_PEEPHOLES };
@@ -23,10 +30,21 @@ typedef struct Weights {
     Product *candidate;  /* of a GRU that resets H before it is multiplied; NULL: there is none */
 } Weights;
 
-typedef struct Recurrent {
+typedef struct Pass Pass;
+
+typedef struct Cell {
     int64_t gates;
-    bool is_lstm;
+    const char *activations[ACTIVATIONS_MAX]; /* the usual ones */
+    size_t activation_count;
+
+    /* Runs a point in time for all sequences: `before` and `after` are their states. */
+    Status (*step)(const Pass *pass, int64_t moment, const float *before, float *after);
+} Cell;
+
+typedef struct Recurrent {
+    const Cell *cell;
     bool resets_before; /* a GRU without linear_before_reset */
+    bool is_rectified;  /* an RNN of Relu */
     bool is_reverse;    /* the first direction is */
     Weights weights[DIRECTIONS_MAX];
 } Recurrent;
@@ -37,21 +55,25 @@ is_absent(const Node *node, uint32_t input)
     return input >= node->input_count || node->inputs[input].node == NODE_NONE;
 }
 
+/* Returns whether the activations of all directions, if any are named, are these, in turns. */
 static bool
-supports_recurrent(const Node *node)
+has_activations(const Node *node, const char *const *names, size_t count)
 {
-    const AttrValue *activations = node_attr(node, "activations");
-    bool has_usual = activations == NULL || activations->value.list.count == 0;
-    bool is_clipped = node_attr_float(node, "clip") > 0;
-    return node->input_dtypes[0] == DTYPE_FLOAT32 && has_usual && !is_clipped &&
-           node_attr_int(node, "layout") == 0 && is_absent(node, INPUT_LENGTHS) &&
-           is_absent(node, INPUT_PEEPHOLES);
+    const AttrValue *given = node_attr(node, "activations");
+    bool has_all = true;
+    for (size_t index = 0; given != NULL && index < given->value.list.count; index++) {
+        Slice name = given->value.list.items[index].value.s;
+        has_all = has_all && slice_equal_ignoring_case(name, slice_from_string(names[index % count]));
+    }
+    return has_all;
 }
 
 static bool
-supports_lstm(const Node *node)
+is_plain(const Node *node)
 {
-    return supports_recurrent(node) && node_attr_int(node, "input_forget") == 0;
+    bool is_clipped = node_attr_float(node, "clip") > 0;
+    return node->input_dtypes[0] == DTYPE_FLOAT32 && !is_clipped && node_attr_int(node, "layout") == 0 &&
+           is_absent(node, INPUT_LENGTHS) && is_absent(node, INPUT_PEEPHOLES);
 }
 
 static void
@@ -75,16 +97,20 @@ weights_new(Call *call, const Recurrent *recurrent, Weights *weights)
 }
 
 static Status
-create_recurrent(Call *call, const Node *node, void **ret_state)
+create_recurrent(Call *call, const Node *node, const Cell *cell, void **ret_state)
 {
     Recurrent *recurrent = memory_new(1, sizeof *recurrent);
     if (recurrent == NULL) {
         return call_fail_memory(call, "a recurrent network");
     }
-    recurrent->is_lstm = slice_equals_string(node->def->op, "onnx::LSTM");
-    recurrent->gates = recurrent->is_lstm ? 4 : 3;
-    recurrent->resets_before = !recurrent->is_lstm && node_attr_int(node, "linear_before_reset") == 0;
+    recurrent->cell = cell;
     recurrent->is_reverse = slice_equals_string(node_attr_string(node, "direction"), "reverse");
+    recurrent->resets_before =
+        node_attr(node, "linear_before_reset") != NULL && node_attr_int(node, "linear_before_reset") == 0;
+    const AttrValue *activations = node_attr(node, "activations");
+    recurrent->is_rectified =
+        activations != NULL && activations->value.list.count > 0 &&
+        slice_equal_ignoring_case(activations->value.list.items[0].value.s, SLICE("Relu"));
     Status status = STATUS_OK;
     for (int direction = 0; direction < DIRECTIONS_MAX && status == STATUS_OK; direction++) {
         status = weights_new(call, recurrent, &recurrent->weights[direction]);
@@ -145,6 +171,22 @@ typedef struct Gates {
 } Gates;
 
 VECTOR_FUNCTION void
+pass_rnn_body(const Gates *gates, bool is_rectified)
+{
+    int64_t hidden = gates->hidden;
+    const float *sums = gates->sums;
+    const float *turned = gates->turned;
+    float *after = gates->after;
+    VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
+    {
+        float sum = sums[n] + turned[n];
+        float rectified = sum < 0 ? 0 : sum;
+        after[n] = is_rectified ? rectified : hyperbolic_tangent_of(sum);
+    }
+}
+VECTOR_VARIANTS(pass_rnn, (const Gates *gates, bool is_rectified), (gates, is_rectified))
+
+VECTOR_FUNCTION void
 pass_lstm_body(const Gates *gates)
 {
     int64_t hidden = gates->hidden;
@@ -199,8 +241,9 @@ pass_gru_body(const Gates *gates)
 VECTOR_VARIANTS(pass_gru, (const Gates *gates), (gates))
 
 /* One direction of a run. */
-typedef struct Pass {
+struct Pass {
     KernelContext *context;
+    Call *call; /* its own, as another direction may fail meanwhile */
     const Recurrent *recurrent;
     const Weights *weights;
     int64_t direction;
@@ -213,7 +256,7 @@ typedef struct Pass {
     float *sums;         /* [time × batch, gates × hidden] */
     float *turned;       /* [batch, gates × hidden] */
     float *memory;       /* [batch, hidden] */
-} Pass;
+};
 
 static ProductShape
 transposed_product(int64_t m, int64_t n, int64_t k)
@@ -225,15 +268,15 @@ static Status
 multiply_inputs(const Pass *pass)
 {
     KernelContext *context = pass->context;
-    ProductShape shape =
-        transposed_product(pass->time * pass->batch, pass->recurrent->gates * pass->hidden, pass->inputs);
+    ProductShape shape = transposed_product(
+        pass->time * pass->batch, pass->recurrent->cell->gates * pass->hidden, pass->inputs);
     ProductOperands operands = {
         .a = context->inputs[INPUT_X].data,
         .b = part_of(&context->inputs[INPUT_W], pass->direction),
         .bias = pass->biases,
         .output = pass->sums,
     };
-    return product_run(context->call, pass->weights->inputs, context->device, &shape, &operands);
+    return product_run(pass->call, pass->weights->inputs, context->device, &shape, &operands);
 }
 
 /* Multiplies states by `gates` gates of the recurrence, from gate `first` on. */
@@ -247,10 +290,10 @@ multiply_states(
     ProductOperands operands = {
         .a = states,
         .b = pass->r + first * hidden * hidden,
-        .bias = biases == NULL ? NULL : biases + (pass->recurrent->gates + first) * hidden,
+        .bias = biases == NULL ? NULL : biases + (pass->recurrent->cell->gates + first) * hidden,
     };
     operands.output = to;
-    return product_run(pass->context->call, product, pass->context->device, &shape, &operands);
+    return product_run(pass->call, product, pass->context->device, &shape, &operands);
 }
 
 /* Returns the gates of a sequence; `before` and `after` are the states of all. */
@@ -258,7 +301,7 @@ static Gates
 gates_of(const Pass *pass, int64_t moment, int64_t sequence, const float *before, float *after)
 {
     int64_t hidden = pass->hidden;
-    int64_t gates = pass->recurrent->gates;
+    int64_t gates = pass->recurrent->cell->gates;
     bool resets_before = pass->recurrent->resets_before;
     const float *turned = pass->turned + sequence * (resets_before ? 2 : gates) * hidden;
     float *candidates = pass->turned + 2 * pass->batch * hidden;
@@ -275,9 +318,21 @@ gates_of(const Pass *pass, int64_t moment, int64_t sequence, const float *before
 }
 
 static Status
+step_rnn(const Pass *pass, int64_t moment, const float *before, float *after)
+{
+    TRY(multiply_states(pass, pass->weights->recurrence, 0, 1, before, pass->turned));
+    for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
+        Gates gates = gates_of(pass, moment, sequence, before, after);
+        pass_rnn(&gates, pass->recurrent->is_rectified);
+    }
+    return STATUS_OK;
+}
+
+static Status
 step_lstm(const Pass *pass, int64_t moment, const float *before, float *after)
 {
-    TRY(multiply_states(pass, pass->weights->recurrence, 0, pass->recurrent->gates, before, pass->turned));
+    TRY(multiply_states(
+        pass, pass->weights->recurrence, 0, pass->recurrent->cell->gates, before, pass->turned));
     for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
         Gates gates = gates_of(pass, moment, sequence, before, after);
         pass_lstm(&gates);
@@ -351,7 +406,7 @@ run_pass(const Pass *pass, float *first)
         int64_t moment = is_reverse ? pass->time - 1 - turn : turn;
         float *after = (float *)context->outputs[0].data +
                        (moment * directions + pass->direction) * pass->batch * pass->hidden;
-        TRY((pass->recurrent->is_lstm ? step_lstm : step_gru)(pass, moment, states, after));
+        TRY(pass->recurrent->cell->step(pass, moment, states, after));
         states = after;
     }
     store_states(pass, 1, states);
@@ -359,7 +414,7 @@ run_pass(const Pass *pass, float *first)
     return STATUS_OK;
 }
 
-/* Returns the floats that a run works in: sums, what the recurrence gives, and two states. */
+/* Returns the floats that a direction works in: sums, what the recurrence gives, and two states. */
 static int64_t
 room_size(int64_t gates, int64_t time, int64_t batch, int64_t hidden)
 {
@@ -378,6 +433,67 @@ make_outputs(KernelContext *context)
     return STATUS_OK;
 }
 
+/* The directions of a run; they share no memory that they write to. */
+typedef struct Directions {
+    Pass passes[DIRECTIONS_MAX];
+    Call calls[DIRECTIONS_MAX];
+    Status statuses[DIRECTIONS_MAX];
+} Directions;
+
+static void
+run_direction(void *context, int64_t direction)
+{
+    Directions *run = context;
+    const Pass *pass = &run->passes[direction];
+    run->statuses[direction] = run_pass(pass, pass->memory + pass->batch * pass->hidden);
+}
+
+/* Fills in what one direction works on; `room` is its part of the room. */
+static Pass
+pass_of(const Pass *shared, int64_t direction, Call *call, float *room)
+{
+    Pass pass = *shared;
+    int64_t states = pass.batch * pass.hidden;
+    int64_t gates = pass.recurrent->cell->gates;
+    pass.call = call;
+    pass.direction = direction;
+    pass.sums = room;
+    pass.turned = pass.sums + pass.time * gates * states;
+    pass.memory = pass.turned + gates * states;
+    pass.weights = &pass.recurrent->weights[direction];
+    pass.r = part_of(&pass.context->inputs[INPUT_R], direction);
+    pass.biases = part_of(input_of(pass.context, INPUT_B), direction);
+    return pass;
+}
+
+static Status
+run_directions(const Pass *shared, int64_t count, float *room)
+{
+    Directions run = {0};
+    const Pass *pass = shared;
+    Device *device = pass->context->device;
+    int64_t gates = pass->recurrent->cell->gates;
+    int64_t size = room_size(gates, pass->time, pass->batch, pass->hidden);
+    int64_t products = pass->time * pass->batch * gates * pass->hidden * (pass->inputs + pass->hidden);
+    for (int64_t direction = 0; direction < count; direction++) {
+        run.passes[direction] = pass_of(shared, direction, &run.calls[direction], room + direction * size);
+    }
+    if (products >= SHARED_PRODUCTS) {
+        device->parallel_for(device, count, run_direction, &run);
+    } else {
+        for (int64_t direction = 0; direction < count; direction++) {
+            run_direction(&run, direction);
+        }
+    }
+    for (int64_t direction = 0; direction < count; direction++) {
+        if (run.statuses[direction] != STATUS_OK) {
+            return call_fail(
+                pass->context->call, run.statuses[direction], "%s", run.calls[direction].error.message);
+        }
+    }
+    return STATUS_OK;
+}
+
 static Status
 compute_recurrent(KernelContext *context)
 {
@@ -385,28 +501,20 @@ compute_recurrent(KernelContext *context)
     const Recurrent *recurrent = context->state;
     TRY(make_outputs(context));
     const Shape *x = &context->inputs[INPUT_X].shape;
-    Pass pass = {.context = context,
+    int64_t directions = context->inputs[INPUT_W].shape.dims[0];
+    Pass shared = {.context = context,
         .recurrent = recurrent,
         .time = x->dims[0],
         .batch = x->dims[1],
         .inputs = x->dims[2],
         .hidden = context->inputs[INPUT_R].shape.dims[2]};
-    if (pass.batch == 0 || pass.hidden == 0) {
+    if (shared.batch == 0 || shared.hidden == 0) {
         return STATUS_OK;
     }
-    Shape size = shape_vector(room_size(recurrent->gates, pass.time, pass.batch, pass.hidden));
+    Shape size = shape_vector(
+        directions * room_size(recurrent->cell->gates, shared.time, shared.batch, shared.hidden));
     TRY(scratch_new(context, DTYPE_FLOAT32, &size, &room));
-    int64_t states = pass.batch * pass.hidden;
-    pass.sums = room.data;
-    pass.turned = pass.sums + pass.time * recurrent->gates * states;
-    pass.memory = pass.turned + recurrent->gates * states;
-    for (; pass.direction < context->inputs[INPUT_W].shape.dims[0]; pass.direction++) {
-        pass.weights = &recurrent->weights[pass.direction];
-        pass.r = part_of(&context->inputs[INPUT_R], pass.direction);
-        pass.biases = part_of(input_of(context, INPUT_B), pass.direction);
-        TRY(run_pass(&pass, pass.memory + states));
-    }
-    return STATUS_OK;
+    return run_directions(&shared, directions, room.data);
 }
 
 static uint64_t
@@ -414,25 +522,64 @@ recurrent_scratch(const KernelForecast *told)
 {
     const Recurrent *recurrent = told->state;
     const Shape *x = &told->shapes.inputs[INPUT_X];
+    int64_t directions = told->shapes.inputs[INPUT_W].dims[0];
     int64_t hidden = told->shapes.inputs[INPUT_R].dims[2];
     int64_t rows = x->dims[0] * x->dims[1];
     if (rows == 0 || hidden == 0) {
         return 0;
     }
-    ProductShape shape = transposed_product(rows, recurrent->gates * hidden, x->dims[2]);
-    return (uint64_t)room_size(recurrent->gates, x->dims[0], x->dims[1], hidden) * sizeof(float) +
-           product_scratch(recurrent->weights[0].inputs, told->device, &shape, 1);
+    int64_t gates = recurrent->cell->gates;
+    ProductShape shape = transposed_product(rows, gates * hidden, x->dims[2]);
+    uint64_t one = (uint64_t)room_size(gates, x->dims[0], x->dims[1], hidden) * sizeof(float) +
+                   product_scratch(recurrent->weights[0].inputs, told->device, &shape, 1);
+    return (uint64_t)directions * one;
 }
 
-#define RECURRENT_KERNEL(name, can)                                                                          \
+static const Cell rnn_cell = {1, {"Tanh"}, 1, step_rnn};
+static const Cell gru_cell = {3, {"Sigmoid", "Tanh"}, 2, step_gru};
+static const Cell lstm_cell = {4, {"Sigmoid", "Tanh", "Tanh"}, 3, step_lstm};
+
+static bool
+rnn_supports(const Node *node)
+{
+    static const char *const rectified[] = {"Relu"};
+    return is_plain(node) && (has_activations(node, rnn_cell.activations, rnn_cell.activation_count) ||
+                                 has_activations(node, rectified, COUNT_OF(rectified)));
+}
+
+static bool
+gru_supports(const Node *node)
+{
+    return is_plain(node) && has_activations(node, gru_cell.activations, gru_cell.activation_count);
+}
+
+static bool
+lstm_supports(const Node *node)
+{
+    return is_plain(node) && has_activations(node, lstm_cell.activations, lstm_cell.activation_count) &&
+           node_attr_int(node, "input_forget") == 0;
+}
+
+#define RECURRENT(name)                                                                                      \
+    static Status name##_create(Call *call, const Node *node, void **ret_state)                              \
     {                                                                                                        \
-        .op = (name), .supports = (can), .create = create_recurrent, .destroy = destroy_recurrent,           \
+        return create_recurrent(call, node, &name##_cell, ret_state);                                        \
+    }
+
+RECURRENT(rnn)
+RECURRENT(gru)
+RECURRENT(lstm)
+
+#define RECURRENT_KERNEL(op_name, name)                                                                      \
+    {                                                                                                        \
+        .op = (op_name), .supports = name##_supports, .create = name##_create, .destroy = destroy_recurrent, \
         .prepare = prepare_weights, .compute = compute_recurrent, .scratch = recurrent_scratch               \
     }
 
 static const Kernel recurrent_kernels[] = {
-    RECURRENT_KERNEL("onnx::GRU", supports_recurrent),
-    RECURRENT_KERNEL("onnx::LSTM", supports_lstm),
+    RECURRENT_KERNEL("onnx::RNN", rnn),
+    RECURRENT_KERNEL("onnx::GRU", gru),
+    RECURRENT_KERNEL("onnx::LSTM", lstm),
 };
 
 KERNEL_FAMILY(cpu_kernels, recurrent, recurrent_kernels);

@@ -1,4 +1,4 @@
-/* GRU and LSTM beside the reference kernels: all directions, batches, with and without biases and first
+/* RNN, GRU and LSTM beside the reference kernels: all directions, batches, with and without biases and first
  * states, and weights that each run computes. */
 #include "tests/support/cmocka_all.h"
 
@@ -30,6 +30,23 @@ static const NearCase CASES[] = {
          "3") "y = onnx::LSTM(x, w, r, b, , h, c) T=float32 hidden_size=7 direction='bidirectional'",
         SERIES(4, 3, 5), ERROR_MAX},
     {WEIGHTS("1", "21") "y = onnx::GRU(x, w, r) T=float32 hidden_size=7", SERIES(6, 3, 5), ERROR_MAX},
+    {WEIGHTS("1", "7") "y = onnx::RNN(x, w, r) T=float32 hidden_size=7", SERIES(8, 1, 5), ERROR_MAX},
+    {WEIGHTS("2", "7") BIASES("2", "14") STATES(
+         "h", "2", "3") "y = onnx::RNN(x, w, r, b, , h) T=float32 hidden_size=7 direction='bidirectional'",
+        SERIES(5, 3, 5), ERROR_MAX},
+    /* Exporters may name the activations that are usual anyway. */
+    {WEIGHTS("1", "7") "y = onnx::RNN(x, w, r) T=float32 hidden_size=7 activations=['Relu']", SERIES(3, 2, 5),
+        1e-4F},
+    {WEIGHTS("1", "28") "y = onnx::LSTM(x, w, r) T=float32 hidden_size=7 "
+                        "activations=['Sigmoid','tanh','Tanh']",
+        SERIES(4, 2, 5), ERROR_MAX},
+    {WEIGHTS("1", "21") "y = onnx::GRU(x, w, r) T=float32 hidden_size=7 activations=['Sigmoid','Tanh']",
+        SERIES(4, 2, 5), ERROR_MAX},
+    /* So large that the directions run side by side. */
+    {"w = Const() dtype=float32 value=float32<2,256,33>(~0.2)\n"
+     "r = Const() dtype=float32 value=float32<2,256,64>(~0.2)\n"
+     "y = onnx::LSTM(x, w, r) T=float32 hidden_size=64 direction='bidirectional'",
+        SERIES(21, 2, 33), ERROR_MAX},
     {WEIGHTS("2", "21") BIASES("2", "42") STATES(
          "h", "2", "3") "y = onnx::GRU(x, w, r, b, , h) T=float32 hidden_size=7 direction='bidirectional'",
         SERIES(6, 3, 5), ERROR_MAX},
@@ -45,6 +62,8 @@ static const NearCase CASES[] = {
         SERIES(3, 2, 5), ERROR_MAX},
     /* The last states. */
     {WEIGHTS("1", "28") "l = onnx::LSTM(x, w, r) T=float32 hidden_size=7\ny = Sub(l:1, l:2) T=float32",
+        SERIES(4, 2, 5), ERROR_MAX},
+    {WEIGHTS("1", "7") "l = onnx::RNN(x, w, r) T=float32 hidden_size=7\ny = Neg(l:1) T=float32",
         SERIES(4, 2, 5), ERROR_MAX},
     {WEIGHTS("1", "21") "l = onnx::GRU(x, w, r) T=float32 hidden_size=7\ny = Neg(l:1) T=float32",
         SERIES(4, 2, 5), ERROR_MAX},
