@@ -226,6 +226,7 @@ static void
 step_call_release(void *resource)
 {
     StepCall *step = resource;
+    timer_clear(step->loop->loop, &step->reply.held);
     release_feeds(step);
     for (size_t index = 0; step->outputs != NULL && index < step->plan->fetch_count; index++) {
         tensor_unref(&step->outputs[index]);

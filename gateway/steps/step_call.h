@@ -36,6 +36,8 @@ typedef struct StepForm {
     void (*close)(StepCall *step); /* its last piece has come */
     /* Writes what stands before the text of an output that is written as JSON. */
     void (*name)(StepCall *step, size_t index);
+    /* Sends the small outputs that are held (StepReply.holds). NULL: it holds none. */
+    void (*release)(StepCall *step);
     /* Hands the outputs that are still kept to step_text.h, if they are many. NULL: `end` writes them. */
     void (*flush)(StepCall *step);
     void (*end)(StepCall *step, const StepReport *report);
@@ -74,6 +76,8 @@ typedef struct StepReply {
     bool awaits_whole; /* the claim waits for the output of `whole_fetch` */
     bool has_whole;    /* and has got it */
     uint32_t whole_fetch;
+    bool holds;                     /* small outputs in step->outputs wait for others */
+    Timer held;                     /* ends that */
     size_t kept_size;               /* bytes of small outputs that are kept */
     void (*rested)(StepCall *step); /* called when the text that was to be written is */
     StepReport report; /* copy of the report, while the reply waits or is written on a job thread */

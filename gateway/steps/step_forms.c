@@ -23,6 +23,7 @@ enum {
     LOOP_OUTPUT_SIZE_MAX = 64 * 1024, /* more is written as text in turns */
     QUEUE_LOW = 32 * 1024,
     SIZE_ANNOUNCED_MAX = 256 * 1024,
+    HELD_NS = 1000 * 1000, /* how long small outputs wait for others, or for the step's end */
 };
 
 void
@@ -402,15 +403,24 @@ static const StepForm form_npy = {
     .end = npy_end,
 };
 
+enum { PARTS_TYPE_SIZE = 64 + STEP_BOUNDARY_SIZE };
+
+/* Chooses the boundary of the reply, and writes the media type that names it. */
+static void
+choose_boundary(StepReply *reply, char ret_type[PARTS_TYPE_SIZE])
+{
+    (void)snprintf(reply->boundary, sizeof reply->boundary, "sluice-%016llx%016llx",
+        (unsigned long long)random_uint64(), (unsigned long long)random_uint64());
+    (void)snprintf(ret_type, PARTS_TYPE_SIZE, "multipart/mixed; boundary=%s", reply->boundary);
+}
+
 static bool
 parts_begin(StepCall *step)
 {
-    char type[64 + STEP_BOUNDARY_SIZE] = "";
+    char type[PARTS_TYPE_SIZE] = "";
     StepReply *reply = &step->reply;
     if (!reply->has_begun) {
-        (void)snprintf(reply->boundary, sizeof reply->boundary, "sluice-%016llx%016llx",
-            (unsigned long long)random_uint64(), (unsigned long long)random_uint64());
-        (void)snprintf(type, sizeof type, "multipart/mixed; boundary=%s", reply->boundary);
+        choose_boundary(reply, type);
     }
     return begin_stream(step, type, 0);
 }
@@ -439,18 +449,23 @@ disposition_write(Buffer *head, Slice name)
     buffer_append_string(head, "\"\r\n");
 }
 
+static void
+part_write_npy(Buffer *lines, StepCall *step, size_t index, const OutputHead *head)
+{
+    AUTO_BUFFER header = {0};
+    Status status = npy_write_header(step->call, head->tensor, &header);
+    part_begin(lines, &step->reply, "application/x-npy");
+    disposition_write(lines, step->body.fetches[index]);
+    buffer_append_format(lines, "Content-Length: %llu\r\n\r\n", (unsigned long long)header.size + head->size);
+    buffer_append_slice(lines, buffer_slice(&header));
+    lines->has_failed = lines->has_failed || status != STATUS_OK;
+}
+
 static bool
 part_begin_npy(StepCall *step, size_t index, const OutputHead *head)
 {
     AUTO_BUFFER lines = {0};
-    AUTO_BUFFER header = {0};
-    Status status = npy_write_header(step->call, head->tensor, &header);
-    part_begin(&lines, &step->reply, "application/x-npy");
-    disposition_write(&lines, step->body.fetches[index]);
-    buffer_append_format(
-        &lines, "Content-Length: %llu\r\n\r\n", (unsigned long long)header.size + head->size);
-    buffer_append_slice(&lines, buffer_slice(&header));
-    lines.has_failed = lines.has_failed || status != STATUS_OK;
+    part_write_npy(&lines, step, index, head);
     head_send(step, &lines);
     return true;
 }
@@ -472,12 +487,60 @@ has_npy(const Tensor *tensor)
     return dtype_npy(tensor->dtype)[0] != '\0';
 }
 
+/* Sends the outputs that are held, and holds none from then on. */
+static void
+release_held(StepCall *step)
+{
+    if (!TAKE(step->reply.holds)) {
+        return;
+    }
+    timer_clear(step->loop->loop, &step->reply.held);
+    bool is_open = parts_begin(step);
+    for (size_t index = 0; index < step->body.fetch_count && is_open; index++) {
+        const Tensor *tensor = &step->outputs[step->reply.fetches[index]];
+        OutputHead head = {.tensor = tensor, .size = tensor_byte_size(tensor)};
+        if (tensor->dtype != DTYPE_INVALID) {
+            (void)part_begin_npy(step, index, &head);
+            send_elements(step, tensor);
+        }
+    }
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        tensor_unref(&step->outputs[step->reply.fetches[index]]);
+    }
+}
+
+static void
+held_too_long(Timer *timer)
+{
+    StepReply *reply = LIST_ITEM(timer, StepReply, held);
+    release_held(LIST_ITEM(reply, StepCall, reply));
+}
+
+/* Holds small outputs for a moment: a step that ends meanwhile is answered at once, with its length. */
+static bool
+hold_output(StepCall *step, size_t index, const Tensor *tensor)
+{
+    StepReply *reply = &step->reply;
+    bool is_held = reply->holds && step->outputs[reply->fetches[index]].dtype != DTYPE_INVALID;
+    bool is_few = step_outputs_size(step) + tensor_byte_size(tensor) <= LOOP_OUTPUT_SIZE_MAX;
+    if (reply->has_begun || !has_npy(tensor) || (!is_held && !is_few)) {
+        return false;
+    }
+    if (!reply->holds) {
+        reply->holds = true;
+        reply->held.fire = held_too_long;
+        timer_set(step->loop->loop, &reply->held, loop_now_ns(step->loop->loop) + HELD_NS);
+    }
+    return step_reply_keep(step, reply->fetches[index], tensor);
+}
+
 static bool
 parts_begin_output(StepCall *step, size_t index, const OutputHead *head)
 {
     if (head->tensor->dtype == DTYPE_STRING) {
         return false;
     }
+    release_held(step);
     if (!parts_begin(step)) {
         return true; /* nobody reads */
     }
@@ -506,6 +569,10 @@ static void
 parts_output(StepCall *step, size_t index, const Tensor *tensor)
 {
     OutputHead head = {.tensor = tensor, .size = tensor_byte_size(tensor)};
+    if (hold_output(step, index, tensor)) {
+        return;
+    }
+    release_held(step);
     if (!parts_begin(step)) {
         return;
     }
@@ -518,18 +585,46 @@ parts_output(StepCall *step, size_t index, const Tensor *tensor)
 }
 
 static void
+parts_write_last(Buffer *last, StepCall *step, const StepReport *report)
+{
+    part_begin(last, &step->reply, "application/json");
+    buffer_append_string(last, "\r\n");
+    step_write_result(last, step, report, false);
+    buffer_append_format(last, "\r\n--%s--\r\n", step->reply.boundary);
+}
+
+/* Writes the whole reply of a step whose outputs were few and came together. */
+static void
+parts_end_whole(StepCall *step, const StepReport *report)
+{
+    char type[PARTS_TYPE_SIZE];
+    choose_boundary(&step->reply, type);
+    Response *response = exchange_response(step->exchange);
+    Buffer *body = response_body(response, "multipart/mixed");
+    response_header(response, "Content-Type", type);
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        const Tensor *tensor = &step->outputs[step->reply.fetches[index]];
+        OutputHead head = {.tensor = tensor, .size = tensor_byte_size(tensor)};
+        if (tensor->dtype != DTYPE_INVALID) {
+            part_write_npy(body, step, index, &head);
+            buffer_append_slice(body, slice_of(tensor->data, head.size));
+        }
+    }
+    parts_write_last(body, step, report);
+    exchange_finish(step->exchange);
+}
+
+static void
 parts_end(StepCall *step, const StepReport *report)
 {
     AUTO_BUFFER last = {0};
-    if (!parts_begin(step)) {
+    if (!step->reply.has_begun) {
+        parts_end_whole(step, report);
         return;
     }
     step_text_break(step);
     step_text_send(step);
-    part_begin(&last, &step->reply, "application/json");
-    buffer_append_string(&last, "\r\n");
-    step_write_result(&last, step, report, false);
-    buffer_append_format(&last, "\r\n--%s--\r\n", step->reply.boundary);
+    parts_write_last(&last, step, report);
     stream_finish(step, report, &last);
 }
 
@@ -540,6 +635,7 @@ static const StepForm form_multipart = {
     .piece = parts_piece,
     .close = parts_close,
     .name = parts_name,
+    .release = release_held,
     .end = parts_end,
 };
 

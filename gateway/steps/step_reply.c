@@ -308,6 +308,10 @@ step_reply_end(StepCall *step, const StepReport *report)
 
     StepReply *reply = &step->reply;
     bool has_failed = report->failure.code != STATUS_OK;
+    timer_clear(step->loop->loop, &reply->held);
+    if (has_failed && reply->holds) {
+        reply->form->release(step);
+    }
     if (!reply->has_begun && has_failed) {
         exchange_fail(step->exchange, report_fail(step->call, report));
         return;

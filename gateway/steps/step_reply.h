@@ -5,11 +5,12 @@
  *     multipart/mixed               a part for each output as it comes, the step as JSON in the last one
  *     application/vnd.sluice.frames a TENSOR frame for each output as it comes, a STATUS frame behind them
  *
- * The latter two send their head with the first output; an error after that travels in the last part or
- * frame, and the reply ends without its last chunk. The former two send it when all slots have run to their
- * end, so that only the loss of a worker can come behind it. In every form a large output goes on as it comes
- * from its worker, piece by piece. When the client reads slowly, the workers are paused; when it hangs up,
- * the step is cancelled.
+ * The latter two send their head with the first output, multipart/mixed a millisecond later while its outputs
+ * are small: a step that ends meanwhile is answered in one piece, with its length. An error after that
+ * travels in the last part or frame, and the reply ends without its last chunk. The former two send it when
+ * all slots have run to their end, so that only the loss of a worker can come behind it. In every form a
+ * large output goes on as it comes from its worker, piece by piece. When the client reads slowly, the workers
+ * are paused; when it hangs up, the step is cancelled.
  *
  * Ownership: a part of its StepCall, whose exchange is kept until step_reply_end().
  * Threads:   the loop thread. */

@@ -95,7 +95,7 @@ every_form_gives_the_same_tensors(void **state)
     forms_send(cluster, &(FormSend){.body = both, .accept = "multipart/mixed"}, &multipart);
     cluster_expect(&multipart, 200, NULL);
     assert_int_equal(multipart.curl_code, 0);
-    assert_string_equal(rest_header(&multipart, "Transfer-Encoding"), "chunked");
+    assert_int_equal(strtoull(rest_header(&multipart, "Content-Length"), NULL, 10), multipart.body.size);
     assert_int_equal(split_parts(&multipart, parts), 3);
     size_t sum = part_has(&parts[0], "name=\"sum\"") ? 0 : 1;
     assert_true(part_has(&parts[sum], "Content-Type: application/x-npy\r\n"));
@@ -225,6 +225,25 @@ a_step_that_fails_behind_its_first_output_says_so_and_is_cut(void **state)
     assert_true(body_has(&parts[1], "\"node\":\"quotient\""));
 }
 
+/* The last output waits for 16 million random numbers; the first one is held for a millisecond. */
+static void
+small_outputs_of_a_long_step_do_not_wait_for_its_end(void **state)
+{
+    Cluster *cluster = *state;
+    static const char body[] = "{\"feeds\":{\"i\":[4096,4096],\"j\":[1,1]},"
+                               "\"fetches\":[\"extent\",\"first\",\"first:0\"]}";
+    AUTO_REST response = {0};
+    Part parts[PARTS_MAX];
+    forms_begin(cluster);
+    forms_send(cluster, &(FormSend){.body = body, .accept = "multipart/mixed"}, &response);
+    cluster_expect(&response, 200, NULL);
+    assert_string_equal(rest_header(&response, "Transfer-Encoding"), "chunked");
+    assert_int_equal(split_parts(&response, parts), 4);
+    assert_true(part_has(&parts[0], "name=\"first\"") && part_has(&parts[1], "name=\"first:0\""));
+    assert_true(part_has(&parts[2], "name=\"extent\""));
+    assert_true(body_has(&parts[3], "\"state\":\"succeeded\""));
+}
+
 static void
 a_step_that_fails_before_any_output_is_a_problem_in_every_form(void **state)
 {
@@ -269,6 +288,7 @@ main(void)
         cmocka_unit_test(strings_come_as_json_parts),
         cmocka_unit_test(a_form_nobody_can_give_is_refused_before_the_run),
         cmocka_unit_test(a_step_that_fails_behind_its_first_output_says_so_and_is_cut),
+        cmocka_unit_test(small_outputs_of_a_long_step_do_not_wait_for_its_end),
         cmocka_unit_test(a_step_that_fails_before_any_output_is_a_problem_in_every_form),
         cmocka_unit_test(a_step_without_fetches_is_its_last_part),
     };

@@ -15,7 +15,10 @@ static const char graph[] = "{\"node\":[" PLACEHOLDER("x", "DT_FLOAT") "," PLACE
     "DT_FLOAT") "," NODE("words", "Identity", "\"s\"", "DT_STRING") "," NODE("i2", "Identity", "\"i\"",
     "DT_INT32") "," NODE("first", "Add", "\"i\",\"j\"", "DT_INT32") "," NODE("late", "Identity",
     "\"j\",\"^first\"", "DT_INT32") "," NODE("later", "Identity", "\"late\"", "DT_INT32") "," NODE("quotient",
-    "FloorDiv", "\"i2\",\"later\"", "DT_INT32") "]}";
+    "FloorDiv", "\"i2\",\"later\"", "DT_INT32") "," NODE("size", "Identity", "\"i2\",\"^later\"",
+    "DT_INT32") ",{\"name\":\"noise\",\"op\":\"RandomUniform\",\"input\":[\"size\"],\"attr\":{\"T\":{"
+                "\"type\":\"DT_INT32\"},"
+                "\"dtype\":{\"type\":\"DT_FLOAT\"}}}," NODE("extent", "Shape", "\"noise\"", "DT_FLOAT") "]}";
 
 const float forms_x[] = {1.5F, -2.0F, 3.0F};
 const float forms_y[] = {10.0F, 20.0F, 0.25F};

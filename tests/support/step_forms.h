@@ -5,7 +5,8 @@
 #include "tests/support/cluster.h"
 
 /* Makes a session with the graph: sum = x + y, product = x * sum; words passes strings s; quotient fails
- * when j is 0, long after first = i + j. */
+ * when j is 0, some nodes after first = i + j; extent is i, after as many random numbers as i says, behind
+ * first. */
 void forms_begin(Cluster *cluster);
 
 typedef struct FormSend {
