@@ -3,6 +3,12 @@
 #include <assert.h>
 #include <math.h>
 
+static Shape
+shape_of_four(int64_t batch, int64_t heads, int64_t positions, int64_t size)
+{
+    return (Shape){.rank = 4, .dims = {batch, heads, positions, size}};
+}
+
 static Status
 fail_number(Call *call, const char *attribute, int64_t number, const char *expected)
 {
@@ -192,6 +198,18 @@ check_mask(Call *call, const InferContext *context, const OnnxAttention *attenti
     return STATUS_OK;
 }
 
+/* Checks that the numbers of scores and of packed outputs can be counted: heads of size 0 may be of any
+ * number. */
+static Status
+check_counts(Call *call, const OnnxAttention *attention)
+{
+    const OnnxAttention *a = attention;
+    Shape scores = shape_of_four(a->batch, a->query_heads, a->queries, a->total);
+    Shape values = shape_of_four(a->batch, a->query_heads, a->queries, a->value_size);
+    TRY(infer_check_size(call, &scores));
+    return infer_check_size(call, &values);
+}
+
 Status
 onnx_attention_read(Call *call, const InferContext *context, OnnxAttention *ret_attention)
 {
@@ -200,6 +218,7 @@ onnx_attention_read(Call *call, const InferContext *context, OnnxAttention *ret_
     TRY(read_tensors(call, context, &attention));
     TRY(read_past(call, context, &attention));
     TRY(check_heads(call, &attention));
+    TRY(check_counts(call, &attention));
     TRY(check_lengths(call, context, &attention));
     TRY(check_mask(call, context, &attention));
     *ret_attention = attention;
@@ -242,12 +261,6 @@ onnx_attention_span(const OnnxAttention *attention, const int64_t *lengths, int6
         span.end = position + attention->right + 1;
     }
     return span;
-}
-
-static Shape
-shape_of_four(int64_t batch, int64_t heads, int64_t positions, int64_t size)
-{
-    return (Shape){.rank = 4, .dims = {batch, heads, positions, size}};
 }
 
 Shape
