@@ -104,6 +104,8 @@ serve(Call *call, const Config *config)
         .is_open = strcmp(config_string(config, "auth"), "off") == 0,
         .outlasts_outage = strcmp(config_string(config, "database-outage"), "ready") == 0,
         .workers_wanted = (size_t)config_integer(config, "workers-wanted"),
+        .kubernetes = {.api = config_string(config, "kubernetes-api"),
+            .account = config_string(config, "kubernetes-account")},
         .worker_lease_ms = (uint64_t)config_integer(config, "worker-lease"),
         .worker_token = config_secret(config, "worker-token"),
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),

@@ -334,6 +334,7 @@ open_workers(Call *call, Gateway *gateway, const GatewayOptions *options)
         .address_count = options->worker_count,
         .upstream = upstream_options(options),
         .workers_wanted = options->workers_wanted,
+        .kubernetes = options->kubernetes,
     };
     return worker_pool_start(call, &workers, &gateway->workers);
 }

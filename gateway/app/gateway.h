@@ -9,6 +9,7 @@
 #include "gateway/domain/limits.h"
 #include "gateway/http/options.h"
 #include "gateway/steps/step_loop.h"
+#include "gateway/workers/endpoint_sources.h"
 #include "shared/net/socket.h"
 
 enum { GATEWAY_LOOP_COUNT_MAX = STEP_LOOPS_MAX };
@@ -28,7 +29,8 @@ typedef struct GatewayOptions {
     Origins origins;      /* of browsers' pages that may read replies */
     const Slice *workers; /* addresses */
     size_t worker_count;
-    size_t workers_wanted;    /* that serve before the gateway is ready */
+    size_t workers_wanted; /* that serve before the gateway is ready */
+    KubernetesAccess kubernetes;
     uint64_t worker_lease_ms; /* of a worker that has joined */
     const char *worker_token; /* NULL: none */
     size_t tensor_size_max;

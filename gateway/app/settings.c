@@ -26,8 +26,19 @@ static const SettingDefinition definitions[] = {
     {.name = "workers",
         .type = SETTING_LIST,
         .default_value = "",
-        .meaning = "addresses of workers, host:port, or dns:name:port for all that a name stands for; "
-                   "separated by commas; others join by themselves"},
+        .meaning =
+            "addresses of workers, host:port; dns:name:port for all that a name stands for; or "
+            "kubernetes:namespace/service:port for the endpoints of a Service, of whose port it has the "
+            "name; separated by commas; others join by themselves"},
+    {.name = "kubernetes-api",
+        .type = SETTING_STRING,
+        .default_value = "https://kubernetes.default.svc",
+        .meaning = "URL of the Kubernetes API that is asked for such endpoints"},
+    {.name = "kubernetes-account",
+        .type = SETTING_STRING,
+        .default_value = "/var/run/secrets/kubernetes.io/serviceaccount",
+        .meaning = "folder of the service account that asks: its files token, ca.crt and, for a Service "
+                   "without a namespace, namespace"},
     {.name = "workers-wanted",
         .type = SETTING_INTEGER,
         .default_value = "1",

@@ -36,6 +36,7 @@ typedef struct Target {
     int ask_count;     /* answers to come until its task number is asked for again, while it has none */
     int refusal_count; /* answers in a row at which another had the name */
     bool is_marked_draining;
+    bool takes_none;                  /* whoever started it says that it is to get no new steps */
     char namesake[ADDRESS_TEXT_SIZE]; /* the address of that worker, when this one is to be told; "": nothing
                                          is */
 } Target;
@@ -96,7 +97,7 @@ roster_add(Roster *list, const Target *target)
             list->devices + list->device_count, target->devices, info->device_count * sizeof(WorkerDevice));
     }
     list->device_count += info->device_count;
-    if (info->state == WORKER_SERVING && target->is_marked_draining) {
+    if (info->state == WORKER_SERVING && (target->is_marked_draining || target->takes_none)) {
         info->state = WORKER_DRAINING;
     }
 }
@@ -486,6 +487,44 @@ discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *address
     set_addresses(discovery, entry, addresses, address_count);
 }
 
+/* Marks the targets of the entry whose endpoints take no steps. Returns whether a mark has changed. */
+static bool
+mark_endpoints(Discovery *discovery, size_t entry, const Map *by_address)
+{
+    bool has_changed = false;
+    for (size_t index = 0; index < discovery->target_count; index++) {
+        Target *target = discovery->targets[index];
+        const DiscoveryEndpoint *endpoint = map_get(by_address, slice_from_string(target->info.address));
+        if (target->entry == entry && endpoint != NULL && target->takes_none == endpoint->takes_steps) {
+            target->takes_none = !endpoint->takes_steps;
+            has_changed = true;
+        }
+    }
+    return has_changed;
+}
+
+void
+discovery_set_endpoints(
+    Discovery *discovery, size_t entry, DiscoveryEndpoint *endpoints, size_t endpoint_count)
+{
+    assert(entry < discovery->options.address_count && endpoint_count <= WORKER_COUNT_MAX);
+
+    Slice addresses[WORKER_COUNT_MAX] = {0};
+    AUTO_MAP by_address = map_new();
+    bool is_whole = by_address != NULL;
+    for (size_t index = 0; is_whole && index < endpoint_count; index++) {
+        addresses[index] = endpoints[index].address;
+        is_whole = map_put(by_address, endpoints[index].address, &endpoints[index]);
+    }
+    if (!is_whole) {
+        return; /* the next change brings all of them */
+    }
+    set_addresses(discovery, entry, addresses, endpoint_count);
+    if (mark_endpoints(discovery, entry, by_address)) {
+        publish_change(discovery);
+    }
+}
+
 /* Returns the configured addresses as a map; NULL without memory. */
 static Map *
 map_configured(const Discovery *discovery)
@@ -571,7 +610,8 @@ targets_open(Call *call, Discovery *discovery)
 {
     const DiscoveryOptions *options = &discovery->options;
     for (size_t entry = 0; entry < options->address_count; entry++) {
-        bool is_name = slice_starts_with(options->addresses[entry], DNS_PREFIX);
+        bool is_name = slice_starts_with(options->addresses[entry], DNS_PREFIX) ||
+                       slice_starts_with(options->addresses[entry], DISCOVERY_KUBERNETES_PREFIX);
         if (!is_name && !target_add(discovery, entry, options->addresses[entry])) {
             return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
                 "%zu workers are configured, at most %d are possible", options->address_count,

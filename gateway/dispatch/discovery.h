@@ -14,8 +14,13 @@ typedef struct Discovery Discovery;
 
 enum { DISCOVERY_RESOLVE_MS = 5000 };
 
+/* An entry that begins so has the endpoints of a Service, which Kubernetes tells. */
+#define DISCOVERY_KUBERNETES_PREFIX SLICE("kubernetes:")
+
 typedef struct DiscoveryOptions {
-    const Slice *addresses; /* "host:port", or "dns:name:port" for every address that the name stands for */
+    /* "host:port"; "dns:name:port" for every address that the name stands for; or "kubernetes:…", whose
+     * endpoints come by discovery_set_endpoints(). */
+    const Slice *addresses;
     size_t address_count;
     uint32_t interval_ms; /* 0: 1000 */
     UpstreamOptions upstream;
@@ -36,6 +41,17 @@ void discovery_stop(Discovery *discovery); /* NULL is allowed */
 /* Sets the addresses of a "dns:" entry: new workers are polled at once, missing ones are forgotten. */
 void discovery_set_addresses(
     Discovery *discovery, size_t entry, const Slice *addresses, size_t address_count);
+
+/* A place where a worker runs, as whoever started it tells. */
+typedef struct DiscoveryEndpoint {
+    Slice address;
+    bool takes_steps; /* false: it is being ended, or not ready; it is not lost for that */
+} DiscoveryEndpoint;
+
+/* Sets the endpoints of a "kubernetes:" entry: new workers are polled at once, missing ones are forgotten,
+ * and those that take no steps are shown as draining. */
+void discovery_set_endpoints(
+    Discovery *discovery, size_t entry, DiscoveryEndpoint *endpoints, size_t endpoint_count);
 
 /* A worker that has joined by itself. */
 typedef struct DiscoveryMember {

@@ -34,6 +34,7 @@ struct WorkerPool {
     JobPool *resolver; /* one thread, so that a name server that is gone keeps no job thread waiting */
     Directory *directory;
     Discovery *discovery; /* NULL before it has started and once it has stopped */
+    EndpointSources *sources;
     Timer timer;
     Task look;      /* posted by worker_pool_look() */
     bool is_posted; /* atomic: `look` is on its way */
@@ -417,6 +418,14 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
     TRY(job_pool_new(
         call, &(JobPoolOptions){.thread_count = 1, .queue_max = RESOLUTIONS_MAX}, &pool->resolver));
     TRY(discovery_start(call, options->loop, options->directory, &discovery, &pool->discovery));
+    EndpointSourcesOptions sources = {
+        .loop = options->loop,
+        .discovery = pool->discovery,
+        .addresses = options->addresses,
+        .address_count = options->address_count,
+        .access = options->kubernetes,
+    };
+    TRY(endpoint_sources_start(call, &sources, &pool->sources));
     timer_set(pool->loop, &pool->timer, loop_now_ns(pool->loop));
     return STATUS_OK;
 }
@@ -435,6 +444,7 @@ worker_pool_stop(WorkerPool *pool)
     if (pool != NULL) {
         atomic_store_release(&pool->has_stopped, true);
         timer_clear(pool->loop, &pool->timer);
+        endpoint_sources_stop(pool->sources);
         discovery_stop(pool->discovery);
         pool->discovery = NULL;
         job_pool_free(TAKE(pool->resolver));
@@ -446,6 +456,7 @@ worker_pool_free(WorkerPool *pool)
 {
     if (pool != NULL) {
         assert(pool->discovery == NULL);
+        endpoint_sources_free(pool->sources);
         buffer_done(&pool->seen);
         memory_free(pool);
     }

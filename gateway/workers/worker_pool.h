@@ -2,7 +2,7 @@
  * is told what it cannot find out itself. A worker's task number, which its name keeps, and its drain mark
  * come from the database, which is told every RENEW_MS at the least that the worker is still seen: there it
  * is forgotten otherwise; so does who has joined by itself (members.h). The addresses behind a "dns:" name
- * are looked up.
+ * are looked up; those of a Service are watched (endpoint_sources.h).
  *
  * An operator sets a drain mark in the database through any gateway, a worker joins through any. The database
  * tells every gateway of that (worker_pool_look()), which looks there every WORKER_MARKS_MS anyway.
@@ -15,6 +15,7 @@
 
 #include "gateway/dispatch/discovery.h"
 #include "gateway/jobs/job_pool.h"
+#include "gateway/workers/endpoint_sources.h"
 
 enum { WORKER_MARKS_MS = 2000 };
 
@@ -28,6 +29,7 @@ typedef struct WorkerPoolOptions {
     size_t address_count;
     UpstreamOptions upstream;
     size_t workers_wanted; /* that must serve before the pool does, at least 1 */
+    KubernetesAccess kubernetes;
 } WorkerPoolOptions;
 
 MUST_USE Status worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret_pool);
