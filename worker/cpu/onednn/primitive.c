@@ -49,6 +49,10 @@ static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 static void
 engine_make(void)
 {
+    /* Bounds what oneDNN remembers of shapes that come no more, some 70 KiB each; it would keep 1,024. What
+     * runs again and again is kept by its plan. */
+    enum { REMEMBERED_PRIMITIVES = 64 };
+    (void)dnnl_set_primitive_cache_capacity(REMEMBERED_PRIMITIVES);
     onednn_single_thread();
     if (dnnl_engine_create(&the_engine, dnnl_cpu, 0) != dnnl_success) {
         the_engine = NULL;
