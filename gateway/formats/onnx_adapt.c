@@ -55,10 +55,9 @@ const_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t pos
     return set_input(import, node, position, name);
 }
 
-/* Adds a float as an input, of the first input's dtype: float32, or, when the model holds other floats,
- * cast when the graph runs. */
-static Status
-float_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position, float number)
+/* The constant is a float32, or, when the model holds other floats, cast when the graph runs. */
+Status
+onnx_float_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position, float number)
 {
     Tensor tensor;
     int64_t count = 0;
@@ -138,7 +137,7 @@ float_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t 
     }
     float number = value->value.f;
     onnx_attr_remove(node, argument);
-    return float_input(import, node, argument, position, number);
+    return onnx_float_input(import, node, argument, position, number);
 }
 
 static Status
@@ -286,8 +285,8 @@ set_flag(OnnxImport *import, OnnxNode *node, const char *argument, size_t positi
     return STATUS_OK;
 }
 
-static Status
-emit_part(OnnxImport *import, const OnnxNode *whole, const char *part, const OnnxNode *shape_of_part,
+Status
+onnx_emit_part(OnnxImport *import, const OnnxNode *whole, const char *part, const OnnxNode *shape_of_part,
     Slice *ret_name)
 {
     OnnxNode node = *shape_of_part;
@@ -328,9 +327,9 @@ flatten_softmax(OnnxImport *import, OnnxNode *node, const char *argument, size_t
         .attr_count = 1};
     OnnxNode softmax = {
         .type = node->type, .inputs = &flat, .input_count = 1, .attrs = &last_axis, .attr_count = 1};
-    TRY(emit_part(import, node, "shape", &shape_of, &shape));
-    TRY(emit_part(import, node, "flat", &flatten, &flat));
-    TRY(emit_part(import, node, "normal", &softmax, &normal));
+    TRY(onnx_emit_part(import, node, "shape", &shape_of, &shape));
+    TRY(onnx_emit_part(import, node, "flat", &flatten, &flat));
+    TRY(onnx_emit_part(import, node, "normal", &softmax, &normal));
     node->type = SLICE("Reshape");
     node->inputs[0] = normal;
     node->inputs[1] = shape;

@@ -8,7 +8,8 @@
  *                   takes from around it
  *   onnx_tensor.c   TensorProto
  *   onnx_external.c where a tensor lies that is not in the model
- *   onnx_adapt.c    older operator versions to the newest one */
+ *   onnx_adapt.c    older operator versions to the newest one
+ *   onnx_contrib.c  operators of ONNX Runtime to those of ONNX */
 #pragma once
 
 #include "gateway/formats/onnx_proto.h"
@@ -130,6 +131,18 @@ MUST_USE Status onnx_emit(OnnxImport *import, const NodeDef *def);
 MUST_USE Status onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value);
 MUST_USE Status onnx_emit_node(OnnxImport *import, const OnnxNode *node);
 MUST_USE Status onnx_emit_constant(OnnxImport *import, const OnnxNode *node);
+
+/* Emits a part of a node that becomes several: a node of ONNX's own domain with a name below the whole's. */
+MUST_USE Status onnx_emit_part(OnnxImport *import, const OnnxNode *whole, const char *part,
+    const OnnxNode *shape_of_part, Slice *ret_name);
+
+/* Sets an input that the node has not to a float: a constant of the dtype of input 0, named after `part`. */
+MUST_USE Status onnx_float_input(
+    OnnxImport *import, OnnxNode *node, const char *part, size_t position, float number);
+
+/* Spells out an operator of ONNX Runtime in those of ONNX: the node becomes another one, others are emitted
+ * in front of it. Any other node is left as it is. */
+MUST_USE Status onnx_contrib(OnnxImport *import, OnnxNode *node);
 
 /* Emits the node in the newest version of its operator: as one node, or as several that do the same. */
 MUST_USE Status onnx_adapt(OnnxImport *import, OnnxNode *node);

@@ -184,6 +184,49 @@ onnx_normalises_rows_groups_and_axes(void **state)
 }
 
 static void
+rows_of_a_sum_normalise(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "com.microsoft::SkipLayerNormalization",
+            .attrs = "epsilon=0",
+            .inputs = {"float32[1,2,2] 1 2 6 10", "float32[2,2] 0 1 4 20", "float32[2] 1 2",
+                "float32[2] 0 1"},
+            .outputs = {"float32[1,2,2] -1 3 -1 3", "float32[1,2,1] 2 20", "float32[1,2,1] 1 0.1",
+                "float32[1,2,2] 1 3 10 30"}},
+        {.op = "com.microsoft::SkipLayerNormalization",
+            .attrs = "epsilon=0",
+            .inputs = {"float16[2,2] 0 2 9 29", "float16[1,2] 0 0", "float16[2] 1 2", "", "float16[2] 1 1"},
+            .outputs = {"float16[2,2] -1 2 -1 2", "float32[2,1] 2 20", "float32[2,1] 1 0.1",
+                "float16[2,2] 1 3 10 30"}},
+        {.op = "com.microsoft::SkipSimplifiedLayerNormalization",
+            .attrs = "epsilon=0",
+            .inputs = {"float64[1,2] 1 6", "float64[1,2] 0 0", "float64[2] 1 2", "float64[2] 0 1"},
+            .outputs = {"float64[1,2] 0.2 2.8", "float32[1,1] 0", "float32[1,1] 0.2", "float64[1,2] 1 7"}},
+        {.op = "com.microsoft::SkipSimplifiedLayerNormalization",
+            .inputs = {"float32[0,2]", "float32[0,2]", "float32[2] 1 1"},
+            .outputs = {"float32[0,2]", "float32[0,1]", "float32[0,1]", "float32[0,2]"}},
+        {.op = "com.microsoft::SkipLayerNormalization",
+            .inputs = {"float32[2,2] 1 ...", "float32[3,2] 1 ...", "float32[2] 1 1"},
+            .error = "a skip of shape [3,2] cannot be added to the rows of [2,2]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "com.microsoft::SkipLayerNormalization",
+            .inputs = {"float32[2,2] 1 ...", "float32[2,1] 1 ...", "float32[2] 1 1"},
+            .error = "a skip of shape [2,1] cannot be added to the rows of [2,2]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "com.microsoft::SkipLayerNormalization",
+            .inputs = {"float32[2,2] 1 ...", "float32[2,2] 1 ...", "float32[3] 1 1 1"},
+            .error = "the size of a row is 2 on one side and 3 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "com.microsoft::SkipLayerNormalization",
+            .inputs = {"float32[] 1", "float32[] 1", "float32[1] 1"},
+            .error = "an input of rank 0 has no rows",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+static void
 responses_are_local(void **state)
 {
     (void)state;
@@ -220,6 +263,7 @@ main(void)
         cmocka_unit_test(biases_lie_along_channels),
         cmocka_unit_test(batches_normalise),
         cmocka_unit_test(onnx_normalises_rows_groups_and_axes),
+        cmocka_unit_test(rows_of_a_sum_normalise),
         cmocka_unit_test(responses_are_local),
     };
     return cmocka_run_group_tests_name("reference/normalization", tests, NULL, NULL);

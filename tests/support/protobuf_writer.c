@@ -126,7 +126,11 @@ onnx_put_node(Buffer *graph, const char *type, const char *inputs, const char *o
     AUTO_BUFFER node = {0};
     put_names(&node, 1, inputs);
     put_names(&node, 2, outputs);
-    protobuf_put_text(&node, 4, type);
+    const char *colons = strstr(type, "::");
+    if (colons != NULL) {
+        protobuf_put_bytes(&node, 7, slice_of(type, (size_t)(colons - type)));
+    }
+    protobuf_put_text(&node, 4, colons == NULL ? type : colons + 2);
     if (attributes != NULL) {
         buffer_append_slice(&node, buffer_slice(attributes));
         buffer_clear(attributes);

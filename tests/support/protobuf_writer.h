@@ -21,8 +21,8 @@ void onnx_put_float(Buffer *attributes, const char *name, float value);
 void onnx_put_floats(Buffer *attributes, const char *name, const float *values, size_t count);
 void onnx_put_string(Buffer *attributes, const char *name, const char *value);
 
-/* Appends a node: `inputs` and `outputs` are comma lists; "a,,b" leaves the second out. `attributes` may
- * be NULL, and is emptied. */
+/* Appends a node: `inputs` and `outputs` are comma lists; "a,,b" leaves the second out. A type may
+ * name its domain: "com.microsoft::Gelu". `attributes` may be NULL, and is emptied. */
 void onnx_put_node(
     Buffer *graph, const char *type, const char *inputs, const char *outputs, Buffer *attributes);
 /* Appends a graph input (field 11) or output (12) of this ONNX element type and shape. */

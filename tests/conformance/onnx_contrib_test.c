@@ -1,0 +1,313 @@
+/* Operators of ONNX Runtime: models of one node give what onnxruntime 1.31.1 gives for them. */
+#include "gateway/formats/onnx.h"
+#include "shared/ops/registry.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/protobuf_writer.h"
+#include "tests/support/reference_run.h"
+#include "tests/support/tensor_literals.h"
+
+enum { TENSORS_MAX = 8, TEXT_SIZE = 64, ARENA_SIZE = 1 << 24 };
+enum { GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+
+typedef struct ContribCase {
+    const char *type;
+    const char *attributes; /* "name=2; name=0.5": an int, or a float with a point */
+    const char *inputs[TENSORS_MAX];
+    const char *outputs[TENSORS_MAX]; /* "": nobody asks for it */
+} ContribCase;
+
+static const ContribCase cases[] = {
+    {.type = "com.microsoft::Gelu",
+        .attributes = "",
+        .inputs = {"float32[4] -1.66 -1.05 1.21 0.33"},
+        .outputs = {"float32[4] -0.08043901 -0.154202 1.073101 0.207669"}},
+    {.type = "com.microsoft::BiasGelu",
+        .attributes = "",
+        .inputs = {"float32[2,3] -1.62 -0.27 -0.08 -1.36 0.94 -1.55", "float32[3] -0.44 0.07 -0.28"},
+        .outputs = {"float32[2,3] -0.04058051 -0.08414806 -0.1293925 -0.0646746 0.8521899 -0.0615337"}},
+    {.type = "com.microsoft::FastGelu",
+        .attributes = "",
+        .inputs = {"float32[4] 0.35 0.95 1.83 -0.86"},
+        .outputs = {"float32[4] 0.2228862 0.7873617 1.768423 -0.1677129"}},
+    {.type = "com.microsoft::FastGelu",
+        .attributes = "",
+        .inputs = {"float32[2,2] 0.59 0.78 -0.83 -1.99", "float32[2] 1.89 -0.81"},
+        .outputs = {"float32[2,2] 2.464141 -0.01464102 0.90658 -0.006688904"}},
+    {.type = "com.microsoft::QuickGelu",
+        .attributes = "",
+        .inputs = {"float32[4] -0.74 1.57 0.34 -0.11"},
+        .outputs = {"float32[4] -0.1635869 1.468519 0.2178596 -0.04986643"}},
+    {.type = "com.microsoft::QuickGelu",
+        .attributes = "alpha=1.0",
+        .inputs = {"float32[4] 1.09 -1.88 0.83 -0.5"},
+        .outputs = {"float32[4] 0.8157361 -0.2488911 0.5779746 -0.1887704"}},
+    {.type = "com.microsoft::FusedMatMul",
+        .attributes = "",
+        .inputs = {"float32[2,3] -1.64 0.64 1.73 -1.17 0.52 -0.81", "float32[3,1] 0.97 0.89 -1.13"},
+        .outputs = {"float32[2,1] -2.9761 0.2432"}},
+    {.type = "com.microsoft::FusedMatMul",
+        .attributes = "transA=1; transB=1; alpha=0.5",
+        .inputs = {"float32[2,3,2] 1.32 0.63 0.73 1.28 -0.29 1.03 1.51 -1.59 1.4 -0.42 -0.08 -1.41",
+            "float32[2,3] 0.79 -0.83 1.48 -0.9 0.25 -0.4"},
+        .outputs =
+            {"float32[2,2,2] 0.003850043 -0.44475 0.47985 -0.3295 -0.04374995 -0.4885 -1.49715 0.945"}},
+    {.type = "SimplifiedLayerNormalization",
+        .attributes = "epsilon=0.001; axis=-1",
+        .inputs = {"float32[2,3] 0.45 -1.21 -1.28 0.99 1.01 0.27", "float32[3] 1.68 -1.18 1.4"},
+        .outputs = {"float32[2,3] 0.7199455 1.359707 -1.706538 1.999314 -1.432649 0.4543895"}},
+    {.type = "com.microsoft::SkipLayerNormalization",
+        .attributes = "epsilon=0.001",
+        .inputs = {"float32[1,2,3] -1.32 1.86 0.49 0.43 1.88 1.15",
+            "float32[1,2,3] 1.16 -1.78 -0.52 -1.66 -1.23 -1.14", "float32[3] 1.43 -1.49 -0.81"},
+        .outputs = {"float32[1,2,3] -1.711232 -1.686652 -0.05239479 -1.90406 -1.602422 -0.2074084"}},
+    {.type = "com.microsoft::SkipLayerNormalization",
+        .attributes = "epsilon=0.001",
+        .inputs = {"float32[2,2,3] -0.03 1.4 1.86 0.83 -1.15 0.18 0.82 -1.79 0.72 -0.53 0.36 0.68",
+            "float32[2,3] 0.68 0.09 0.22 -1.21 -0.02 -1.5", "float32[3] -0.08 0.14 1.1",
+            "float32[3] -0.43 -1.92 0.11", "float32[3] -1.18 0.97 -0.45"},
+        .outputs = {"float32[2,2,3] -0.3210632 -1.778594 0.4968312 -0.3859783 -1.723721 -0.8268957 "
+                    "-0.4734204 -2.116009 1.053037 -0.3399386 -1.737465 -0.08586055",
+            "", "",
+            "float32[2,2,3] -0.5299999 2.46 1.63 -1.56 -0.1999999 -1.77 0.3200001 -0.7299999 0.4900001 -2.92 "
+            "1.31 -1.27"}},
+    {.type = "com.microsoft::SkipSimplifiedLayerNormalization",
+        .attributes = "epsilon=0.001",
+        .inputs = {"float32[1,2,3] -0.48 1.64 -0.43 -0.6 -0.61 -0.08",
+            "float32[1,2,3] -1.63 0.19 1.69 0.25 0.98 1.79", "float32[3] 1.37 0.98 1.25",
+            "float32[3] 1.28 -0.98 -0.07"},
+        .outputs = {"float32[1,2,3] -1.170652 0.8575788 1.531391 1.113243 -0.5223269 1.791184", "", "",
+            "float32[1,2,3] -0.8299999 0.8499999 1.19 0.9299999 -0.61 1.64"}},
+    {.type = "com.microsoft::RotaryEmbedding",
+        .attributes = "",
+        .inputs = {"float32[1,2,2,4] -0.63 -0.95 0.29 -0.73 0.47 0.33 -1.58 -0.23 -0.44 0.83 -1.65 -1.32 "
+                   "0.05 -0.38 0.66 -0.67",
+            "int64[1,2] 1 0", "float32[3,2] -1.21 1.73 -1.02 -1.41 -0.88 -0.64",
+            "float32[3,2] -1.1 0.15 1.75 -1.5 -0.34 0.67"},
+        .outputs = {"float32[1,2,2,4] 0.1351 0.2444999 -1.3983 2.4543 -2.3067 0.6054 1.3948 -0.3484 3.3363 "
+                    "-3.1503 0.913 0.6162 0.6655 -0.5569 -0.8536001 -1.2161"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=2",
+        .inputs = {"float32[1,2,4] 1.54 2 -1.43 0.15 1.52 -1.79 0.35 -1.3",
+            "float32[1,3,4] 1.07 1.75 0.15 -1.96 -1.74 -0.34 1.39 -1.05 0.68 -0.38 -0.94 0.82",
+            "float32[1,3,4] -0.77 -0.51 1.06 -0.02 1.14 0.07 -1.36 -0.23 1.49 0.26 1.86 -2"},
+        .outputs = {"float32[1,2,4] -0.6952393 -0.4846953 1.521758 -1.526578 1.271283 0.1812273 0.224184 "
+                    "-0.1662611"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=2; scale=0.25",
+        .inputs = {"float32[1,2,4] -0.64 1.08 0.74 0.24 0.65 1.51 0.73 0.19",
+            "float32[1,2,4] 0.25 0.67 -0.7 0.68 0.46 1.14 -0.08 -1.89",
+            "float32[1,2,4] 0.15 1.43 0.56 0.57 -0.44 -0.57 0.88 -1.69",
+            "float32[12] 1.47 1.51 1.85 -1.46 -1.54 1.58 -0.4 -0.92 -0.47 0.64 -1.35 -0.05"},
+        .outputs = {"float32[1,2,4] -0.6658038 0.8977835 -0.5449122 -1.210933 -0.6825385 0.8410557 "
+                    "-0.5431723 -1.223221"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=2; unidirectional=1",
+        .inputs = {"float32[1,2,4] 0.64 0.88 -1.95 1.24 -0.26 -0.26 0.25 -0.88",
+            "float32[1,2,4] 1.55 -1.15 0.17 -1.33 0.46 1.61 1.53 -1.46",
+            "float32[1,2,4] 0.5 1.57 -1.2 -0.34 0.85 0.95 -0.2 0.55"},
+        .outputs = {"float32[1,2,4] 0.5 1.57 -1.2 -0.34 0.6483443 1.307219 -0.6203567 0.1758826"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=2",
+        .inputs = {"float32[1,1,4] 0.68 -0.59 0.61 0.31", "float32[1,1,4] 0.79 0.05 -0.65 -0.26",
+            "float32[1,1,4] 1.69 -1.25 -1.41 -1.95", "", "",
+            "float32[1,2,1,3] 1.41 1.95 -1.05 -0.94 -1.21 0.4",
+            "float32[1,2,2,2] -0.06 1.28 -1.16 1.51 -0.14 1.23 1.21 1.64",
+            "float32[1,2,2,2] -0 0.44 0.24 -1.24 0.01 1.71 1.64 -1.91"},
+        .outputs = {"float32[1,1,4] 0.2734815 -0.4535353 -0.139284 -1.15956",
+            "float32[1,2,3,2] -0.06 1.28 -1.16 1.51 0.79 0.05 -0.14 1.23 1.21 1.64 -0.65 -0.26",
+            "float32[1,2,3,2] -0 0.44 0.24 -1.24 1.69 -1.25 0.01 1.71 1.64 -1.91 -1.41 -1.95"}},
+};
+
+static void
+put_attributes(Buffer *attributes, const char *text)
+{
+    char name[TEXT_SIZE];
+    char value[TEXT_SIZE];
+    int length = 0;
+    while (sscanf(text, " %63[^=]=%63[^;]%n", name, value, &length) == 2) {
+        if (strchr(value, '.') != NULL) {
+            onnx_put_float(attributes, name, strtof(value, NULL));
+        } else {
+            onnx_put_int(attributes, name, strtoll(value, NULL, 10));
+        }
+        text += length;
+        text += *text == ';' ? 1 : 0;
+    }
+}
+
+/* Appends names like "i0,,i2" for the texts that are there. */
+static void
+list_names(Buffer *list, const char *const *texts, const char *prefix)
+{
+    for (int index = 0; index < TENSORS_MAX && texts[index] != NULL; index++) {
+        buffer_append_string(list, index == 0 ? "" : ",");
+        if (texts[index][0] != '\0') {
+            buffer_append_format(list, "%s%d", prefix, index);
+        }
+    }
+}
+
+static void
+put_inputs(Buffer *graph, const ContribCase *one, Tensor *ret_tensors)
+{
+    for (int index = 0; index < TENSORS_MAX && one->inputs[index] != NULL; index++) {
+        char name[TEXT_SIZE];
+        (void)snprintf(name, sizeof name, "i%d", index);
+        if (one->inputs[index][0] != '\0') {
+            ret_tensors[index] = tensor_literal(one->inputs[index]);
+            const Shape *shape = &ret_tensors[index].shape;
+            int element_type = ret_tensors[index].dtype == DTYPE_INT64 ? 7 : 1;
+            onnx_put_value(graph, GRAPH_INPUT, name, element_type, shape->dims, (size_t)shape->rank);
+        }
+    }
+}
+
+static TensorBuffer *
+model_of(const ContribCase *one, Tensor *ret_tensors)
+{
+    AUTO_BUFFER graph = {0};
+    AUTO_BUFFER attributes = {0};
+    AUTO_BUFFER inputs = {0};
+    AUTO_BUFFER outputs = {0};
+    list_names(&inputs, one->inputs, "i");
+    list_names(&outputs, one->outputs, "o");
+    put_inputs(&graph, one, ret_tensors);
+    put_attributes(&attributes, one->attributes);
+    onnx_put_node(&graph, one->type, buffer_string(&inputs), buffer_string(&outputs), &attributes);
+    for (int index = 0; index < TENSORS_MAX && one->outputs[index] != NULL; index++) {
+        char name[TEXT_SIZE];
+        (void)snprintf(name, sizeof name, "o%d", index);
+        if (one->outputs[index][0] != '\0') {
+            onnx_put_value(&graph, GRAPH_OUTPUT, name, 1, NULL, 0);
+        }
+    }
+    return onnx_model(&graph, 17);
+}
+
+/* Runs the model and compares its outputs, of which `expected` skips those that nobody asks for. */
+static void
+run_model(Call *call, const ContribCase *one, const Graph *graph, const Tensor *tensors)
+{
+    const GraphDef *def = graph->def;
+    ReferenceFeed feeds[TENSORS_MAX];
+    Endpoint fetches[TENSORS_MAX];
+    Tensor outputs[TENSORS_MAX] = {0};
+    size_t feed = 0;
+    for (int index = 0; index < TENSORS_MAX; index++) {
+        if (tensors[index].dtype != DTYPE_INVALID) {
+            feeds[feed].tensor = tensors[index];
+            assert_status(call, STATUS_OK,
+                graph_endpoint(call, graph, def->inputs[feed].tensor, &feeds[feed].endpoint));
+            feed++;
+        }
+    }
+    for (size_t index = 0; index < def->output_count; index++) {
+        assert_status(
+            call, STATUS_OK, graph_endpoint(call, graph, def->outputs[index].tensor, &fetches[index]));
+    }
+    assert_status(
+        call, STATUS_OK, reference_run(call, graph, feeds, feed, fetches, def->output_count, outputs));
+    size_t found = 0;
+    for (int index = 0; index < TENSORS_MAX && one->outputs[index] != NULL; index++) {
+        if (one->outputs[index][0] != '\0') {
+            AUTO_TENSOR expected = tensor_literal(one->outputs[index]);
+            if (!tensor_is_near(&outputs[found], &expected, 1e-4)) {
+                fail_msg("output %d of %s {%s}", index, one->type, one->attributes);
+            }
+            tensor_unref(&outputs[found++]);
+        }
+    }
+    assert_int_equal(found, def->output_count);
+}
+
+static void
+nodes_of_onnx_runtime_give_its_results(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        AUTO_ARENA arena = arena_new(ARENA_SIZE);
+        Call call = {.arena = arena};
+        Tensor tensors[TENSORS_MAX] = {0};
+        AUTO_GRAPH_DEF def = NULL;
+        AUTO_GRAPH graph = NULL;
+        TensorBuffer *model = model_of(&cases[index], tensors);
+        assert_status(&call, STATUS_OK, onnx_read(&call, model, &def));
+        assert_status(&call, STATUS_OK, graph_link(&call, def, op_find, (GraphLimits){0}, &graph));
+        run_model(&call, &cases[index], graph, tensors);
+        tensor_buffer_unref(model);
+        for (int tensor = 0; tensor < TENSORS_MAX; tensor++) {
+            tensor_unref(&tensors[tensor]);
+        }
+    }
+}
+
+/* The outputs of such a case are not compared. */
+static const struct {
+    ContribCase model;
+    Status code;
+    const char *message;
+} refused[] = {
+    {{.type = "com.microsoft::FusedMatMul",
+         .attributes = "transBatchA=1",
+         .inputs = {"float32[1,1] 1", "float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_UNIMPLEMENTED, "node 'o0' (FusedMatMul): transBatchA or transBatchB cannot be imported"},
+    {{.type = "com.microsoft::FusedMatMul", .attributes = "", .inputs = {"float32[1,1] 1"}, .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (FusedMatMul): input 1 is absent"},
+    {{.type = "com.microsoft::RotaryEmbedding",
+         .attributes = "scale=0.5",
+         .inputs = {"float32[1] 1", "float32[1] 1", "float32[1] 1", "float32[1] 1"},
+         .outputs = {"o"}},
+        STATUS_UNIMPLEMENTED, "node 'o0' (RotaryEmbedding): packed batching or a scale cannot be imported"},
+    {{.type = "SimplifiedLayerNormalization",
+         .attributes = "",
+         .inputs = {"float32[1] 1", "float32[1] 1"},
+         .outputs = {"o", "o"}},
+        STATUS_UNIMPLEMENTED,
+        "node 'o0' (SimplifiedLayerNormalization): only the first 1 of its outputs can be imported"},
+    {{.type = "com.microsoft::MultiHeadAttention",
+         .attributes = "num_heads=1",
+         .inputs = {"float32[1,1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_UNIMPLEMENTED,
+        "node 'o0' (MultiHeadAttention): a query that holds keys and values cannot be imported"},
+    {{.type = "com.microsoft::MultiHeadAttention",
+         .attributes = "num_heads=1",
+         .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1", "", "float32[1] 1"},
+         .outputs = {"o"}},
+        STATUS_UNIMPLEMENTED, "node 'o0' (MultiHeadAttention): a key_padding_mask cannot be imported"},
+    {{.type = "com.microsoft::MultiHeadAttention",
+         .attributes = "",
+         .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (MultiHeadAttention): num_heads is 0, not at least 1"},
+};
+
+static void
+forms_that_cannot_be_imported_are_refused_by_name(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < COUNT_OF(refused); index++) {
+        AUTO_ARENA arena = arena_new(ARENA_SIZE);
+        Call call = {.arena = arena};
+        Tensor tensors[TENSORS_MAX] = {0};
+        AUTO_GRAPH_DEF def = NULL;
+        TensorBuffer *model = model_of(&refused[index].model, tensors);
+        assert_int_equal(onnx_read(&call, model, &def), refused[index].code);
+        assert_string_equal(call.error.message, refused[index].message);
+        tensor_buffer_unref(model);
+        for (int tensor = 0; tensor < TENSORS_MAX; tensor++) {
+            tensor_unref(&tensors[tensor]);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_of_onnx_runtime_give_its_results),
+        cmocka_unit_test(forms_that_cannot_be_imported_are_refused_by_name),
+    };
+    return cmocka_run_group_tests_name("onnx contrib", tests, NULL, NULL);
+}
