@@ -20,6 +20,7 @@ typedef struct Stretch {
     int64_t tap_count;
     const float *filter;
     float bias;
+    FinishLimits limits;
     float *output;
     int64_t count; /* of a line */
     int64_t lines;
@@ -33,6 +34,8 @@ compute_known(const Stretch *stretch, int64_t tap_count)
     const float *from[TAPS_MAX];
     float filter[TAPS_MAX];
     float bias = stretch->bias;
+    float lowest = stretch->limits.lowest;
+    float highest = stretch->limits.highest;
     float *output = stretch->output;
     UNROLL for (int64_t tap = 0; tap < tap_count; tap++)
     {
@@ -48,7 +51,7 @@ compute_known(const Stretch *stretch, int64_t tap_count)
             {
                 sum = multiply_add(filter[tap], from[tap][start + n], sum);
             }
-            output[n] = sum + bias;
+            output[n] = clamp(sum + bias, lowest, highest);
         }
     }
 }
@@ -67,7 +70,7 @@ compute_any_line(const Stretch *stretch, int64_t start, float *output)
     }
     VECTOR_LOOP for (int64_t n = 0; n < stretch->count; n++)
     {
-        output[n] += stretch->bias;
+        output[n] = clamp(output[n] + stretch->bias, stretch->limits.lowest, stretch->limits.highest);
     }
 }
 
@@ -161,6 +164,7 @@ depthwise_run(const Depthwise *depthwise, const float *from, const float *filter
         .tap_count = depthwise->tap_count,
         .filter = filter,
         .bias = bias,
+        .limits = depthwise->limits,
         .output = output};
     if (is_short(lattice)) {
         stretch.output = room;

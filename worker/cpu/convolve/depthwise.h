@@ -11,12 +11,13 @@ typedef struct Depthwise {
     const Lattice *lattice;
     const int64_t *taps; /* lattice_taps() of one channel */
     int64_t tap_count;
+    FinishLimits limits;
 } Depthwise;
 
 /* Returns the floats of room that depthwise_run() needs. */
 int64_t depthwise_room(const Lattice *lattice);
 
-/* Computes the sums of one channel, which lies in `from` as in a lattice, and adds the bias. The same channel
- * has LATTICE_SLACK readable floats behind it. */
+/* Computes the sums of one channel, which lies in `from` as in a lattice, adds the bias and limits them. The
+ * same channel has LATTICE_SLACK readable floats behind it. */
 void depthwise_run(const Depthwise *depthwise, const float *from, const float *filter, float bias,
     float *room, float *output);

@@ -14,12 +14,16 @@
 
 enum {
     TILE_WORK = 1024 * 1024,        /* multiplications of a tile, which take some twenty microseconds */
-    TILE_SUMS = 32 * 1024,          /* the most sums of a tile, which stay in the L2 cache */
+    TILE_SUMS = 16 * 1024,          /* the most sums of a tile, which stay in the L2 cache */
     DEPTHWISE_WORK = TILE_WORK / 8, /* of channels that are computed one by one, which is slower */
+    DEPTHWISE_MIN = 16,             /* channels at once, since their first one makes the zeros of all */
     COLUMNS_MIN = 128,              /* as few outputs leave much of their panels empty */
     DEPTH_MAX = 640,                /* of the inner dimension: oneDNN is faster where there is more of it */
+    COPY_MAX = 128 * 1024,          /* the most floats that a tile copies, which stay in the L2 cache */
     COPY_WORK = 16 * 1024,          /* floats that a thread copies at once */
 };
+
+static const float NO_BIAS = -0.0F; /* changes no sum, whereas +0 would change -0 */
 
 struct Planes {
     const float *filter; /* the constant filter; NULL: it differs between runs */
@@ -33,6 +37,7 @@ typedef struct Plan {
     const ConvolveShape *shape;
     Lattice lattice;
     FilterCut filter;
+    int64_t outputs;      /* positions of the output */
     int64_t entries;      /* images × groups */
     int64_t columns;      /* of a tile, whole panels */
     int64_t column_tiles; /* of an entry */
@@ -117,7 +122,7 @@ static bool
 copies_alone(const Plan *plan)
 {
     return !plan->lattice.is_input && plan->entries > 1 && plan->row_tiles == 1 &&
-           plan->copy_size <= 4 * TILE_SUMS;
+           plan->copy_size <= COPY_MAX;
 }
 
 static void
@@ -142,6 +147,7 @@ plan_of(const ConvolveShape *shape)
         .kernels = microkernels_choose(),
         .shape = shape,
         .lattice = lattice_of(shape),
+        .outputs = convolve_product(shape->output, 0, shape->rank),
         .entries = shape->batch * shape->groups,
     };
     int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
@@ -154,8 +160,9 @@ plan_of(const ConvolveShape *shape)
     plan.is_direct = plan.lattice.is_dense;
     plan.is_alone = plan.is_depthwise || copies_alone(&plan);
     if (plan.is_alone) {
-        int64_t work = plan.is_depthwise ? DEPTHWISE_WORK : TILE_WORK;
-        plan.group = divide_up(work, shape->outputs * plan.filter.depth * plan.lattice.columns);
+        int64_t work = shape->outputs * plan.filter.depth * plan.lattice.columns;
+        plan.group = plan.is_depthwise ? larger_of(DEPTHWISE_MIN, divide_up(DEPTHWISE_WORK, work))
+                                       : divide_up(TILE_WORK, work);
     }
     plan_sizes(&plan);
     return plan;
@@ -315,51 +322,93 @@ multiply_depth(const Tile *tile, int64_t k, int64_t depth)
     }
 }
 
+/* Sums of several rows, and where they go. */
+typedef struct Store {
+    const float *sums;
+    int64_t sums_step;
+    const float *bias; /* NULL: none */
+    float *output;
+    int64_t output_step;
+    int64_t rows;
+    int64_t count;
+    FinishLimits limits;
+} Store;
+
 VECTOR_FUNCTION void
-store_sums_body(const float *sums, float bias, float *output, int64_t count)
+store_sums_body(const Store *store)
 {
-    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
-    {
-        output[n] = sums[n] + bias;
+    float lowest = store->limits.lowest;
+    float highest = store->limits.highest;
+    for (int64_t row = 0; row < store->rows; row++) {
+        const float *sums = store->sums + row * store->sums_step;
+        float *output = store->output + row * store->output_step;
+        float bias = store->bias == NULL ? NO_BIAS : store->bias[row];
+        VECTOR_LOOP for (int64_t n = 0; n < store->count; n++)
+        {
+            output[n] = clamp(sums[n] + bias, lowest, highest);
+        }
     }
 }
 
-VECTOR_VARIANTS(
-    store_sums, (const float *sums, float bias, float *output, int64_t count), (sums, bias, output, count))
+VECTOR_VARIANTS(store_sums, (const Store *store), (store))
 
-/* Brings the sums of one row to the output, adds its bias and finishes it. */
+/* Returns how many sums from a column on lie side by side, of so many: the last panel may lie apart. */
+static int64_t
+sums_together(const Plan *plan, int64_t column, int64_t count)
+{
+    int64_t whole = plan->lattice.columns / plan->kernels->columns * plan->kernels->columns;
+    return plan->is_direct && column < whole ? smaller_of(count, whole - column) : count;
+}
+
+/* Brings the sums to the output, adds the bias and finishes what a limit can finish. Returns the end of the
+ * outputs that the tile has of each row; they begin at *ret_first. */
+static int64_t
+store_tile(const Tile *tile, const FinishLimits *limits, int64_t *ret_first)
+{
+    const Plan *plan = tile->run->plan;
+    const float *bias = tile->run->operands->bias;
+    int64_t first = filter_row(&plan->filter, tile->first_rows);
+    int64_t channel = tile->entry % plan->shape->groups * plan->shape->outputs + first;
+    LatticeRun part = lattice_run(&plan->lattice, tile->first, tile->end);
+    int64_t end = part.output;
+    *ret_first = part.output;
+    while (part.count > 0) {
+        Sums sums = tile_sums(tile, part.column);
+        Store store = {
+            .sums = sums.first,
+            .sums_step = sums.step,
+            .bias = bias == NULL ? NULL : bias + channel,
+            .output = tile->output + first * plan->outputs + part.output,
+            .output_step = plan->outputs,
+            .rows = filter_row(&plan->filter, tile->end_rows) - first,
+            .count = sums_together(plan, part.column, part.count),
+            .limits = *limits,
+        };
+        store_sums(&store);
+        end = part.output + store.count;
+        part = lattice_run(&plan->lattice, part.column + store.count, tile->end);
+    }
+    return end;
+}
+
 static void
-finish_row(const Tile *tile, int64_t row)
+finish_tile(const Tile *tile)
 {
     const PlanesRun *run = tile->run;
     const Plan *plan = run->plan;
-    const ConvolveOperands *operands = run->operands;
-    int64_t outputs = convolve_product(plan->shape->output, 0, plan->shape->rank);
-    int64_t channel = tile->entry % plan->shape->groups * plan->shape->outputs + row;
-    int64_t start = row - filter_row(&plan->filter, tile->first_rows);
-    float *output = tile->output + row * outputs;
-    LatticeRun first = lattice_run(&plan->lattice, tile->first, tile->end);
-    LatticeRun part = first;
-    int64_t end = first.output;
-    while (part.count > 0) {
-        Sums sums = tile_sums(tile, part.column);
-        int64_t count = part.count;
-        if (plan->is_direct) { /* the last panel lies beside the others */
-            int64_t whole = plan->lattice.columns / plan->kernels->columns * plan->kernels->columns;
-            count = part.column < whole ? smaller_of(count, whole - part.column) : count;
-        }
-        const float *from = sums.first + start * sums.step;
-        if (operands->bias != NULL) {
-            store_sums(from, operands->bias[channel], output + part.output, count);
-        } else if (from != output + part.output) {
-            memcpy(output + part.output, from, (size_t)count * sizeof *from);
-        }
-        end = part.output + count;
-        part = lattice_run(&plan->lattice, part.column + count, tile->end);
+    const float *addend = run->operands->addend;
+    FinishLimits limits = finish_limits(addend == NULL ? &plan->shape->finish : NULL);
+    int64_t first = 0;
+    int64_t count = store_tile(tile, &limits, &first) - first;
+    if (limits.is_finished) {
+        return;
     }
-    int64_t offset = output - operands->output + first.output;
-    finish_run(&plan->shape->finish, operands->addend == NULL ? NULL : operands->addend + offset,
-        operands->output + offset, end - first.output);
+    int64_t end = filter_row(&plan->filter, tile->end_rows);
+    for (int64_t row = filter_row(&plan->filter, tile->first_rows); row < end; row++) {
+        int64_t offset = tile->output - run->operands->output + row * plan->outputs + first;
+        finish_run(&plan->shape->finish, addend == NULL ? NULL : addend + offset,
+            run->operands->output + offset, count);
+    }
 }
 
 static void
@@ -369,10 +418,7 @@ run_tile(const Tile *tile)
     for (int64_t k = 0; k < filter->depth; k += filter->block) {
         multiply_depth(tile, k, smaller_of(filter->block, filter->depth - k));
     }
-    int64_t end = filter_row(filter, tile->end_rows);
-    for (int64_t row = filter_row(filter, tile->first_rows); row < end; row++) {
-        finish_row(tile, row);
-    }
+    finish_tile(tile);
 }
 
 static const float *
@@ -388,13 +434,12 @@ tile_of(const PlanesRun *run, int64_t entry, float *room)
     const Plan *plan = run->plan;
     const ConvolveShape *shape = plan->shape;
     int64_t group = entry % shape->groups;
-    int64_t outputs = convolve_product(shape->output, 0, shape->rank);
     return (Tile){
         .run = run,
         .entry = entry,
         .lattice = run->copies == NULL ? entry_input(run, entry) : run->copies + entry * plan->copy_size,
         .filter = run->filter + group * plan->filter.rows * plan->filter.depth,
-        .output = run->operands->output + entry * shape->outputs * outputs,
+        .output = run->operands->output + entry * shape->outputs * plan->outputs,
         .end = plan->lattice.columns,
         .end_rows = plan->filter.tiles,
         .panel_room = room,
@@ -422,19 +467,18 @@ copy_channels(const PlanesRun *run, int64_t entry, float *to)
     memset(to + plan->shape->inputs * plan->lattice.channel_step, 0, LATTICE_SLACK * sizeof *to);
 }
 
-static const float NO_BIAS = -0.0F; /* changes no sum, whereas +0 would change -0 */
-
 /* Computes entries of one channel. The zeros of their lattice are those of the first one. */
 static void
 run_channels(const PlanesRun *run, int64_t first, int64_t end, float *room)
 {
     const Plan *plan = run->plan;
     const ConvolveOperands *operands = run->operands;
-    Depthwise depthwise = {.lattice = &plan->lattice, .taps = run->taps, .tap_count = plan->filter.depth};
-    int64_t outputs = convolve_product(plan->shape->output, 0, plan->shape->rank);
+    FinishLimits limits = finish_limits(operands->addend == NULL ? &plan->shape->finish : NULL);
+    Depthwise depthwise = {
+        .lattice = &plan->lattice, .taps = run->taps, .tap_count = plan->filter.depth, .limits = limits};
     for (int64_t entry = first; entry < end; entry++) {
         int64_t group = entry % plan->shape->groups;
-        int64_t offset = entry * outputs;
+        int64_t offset = entry * plan->outputs;
         if (entry == first) {
             copy_channels(run, entry, room);
         } else {
@@ -443,8 +487,10 @@ run_channels(const PlanesRun *run, int64_t first, int64_t end, float *room)
         depthwise_run(&depthwise, room, run->filter + group * plan->filter.depth,
             operands->bias == NULL ? NO_BIAS : operands->bias[group], room + plan->copy_size,
             operands->output + offset);
-        finish_run(&plan->shape->finish, operands->addend == NULL ? NULL : operands->addend + offset,
-            operands->output + offset, outputs);
+        if (!limits.is_finished) {
+            finish_run(&plan->shape->finish, operands->addend == NULL ? NULL : operands->addend + offset,
+                operands->output + offset, plan->outputs);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 #include "worker/cpu/finish/finish.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "shared/tensor/half.h"
 #include "worker/cpu/vector/functions.h"
@@ -83,4 +84,18 @@ finish_run(const Finish *finish, const float *addend, float *values, int64_t cou
     if (finish->activation != EPILOGUE_NONE || addend != NULL) {
         finish_loops[finish->activation](addend, float_from_bits(finish->alpha_bits), values, count);
     }
+}
+
+FinishLimits
+finish_limits(const Finish *finish)
+{
+    FinishLimits limits = {.lowest = -INFINITY, .highest = INFINITY};
+    if (finish != NULL) {
+        bool is_relu = finish->activation == EPILOGUE_RELU;
+        bool is_relu6 = finish->activation == EPILOGUE_RELU6;
+        limits.lowest = is_relu || is_relu6 ? 0 : limits.lowest;
+        limits.highest = is_relu6 ? 6 : limits.highest;
+        limits.is_finished = is_relu || is_relu6 || finish->activation == EPILOGUE_NONE;
+    }
+    return limits;
 }

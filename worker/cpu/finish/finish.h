@@ -24,3 +24,14 @@ const float *finish_operand(const KernelContext *context, uint32_t input);
 
 /* Finishes contiguous values; `addend` may be NULL. */
 void finish_run(const Finish *finish, const float *addend, float *values, int64_t count);
+
+/* A finish that only keeps values within limits: NaN stays, as it is neither below nor above them. */
+typedef struct FinishLimits {
+    float lowest;
+    float highest;
+    bool is_finished; /* nothing else is left to do */
+} FinishLimits;
+
+/* Returns the limits that are the whole finish of a value; infinite ones, which change nothing, when the
+ * finish is more than that, or NULL. */
+FinishLimits finish_limits(const Finish *finish);
