@@ -114,6 +114,41 @@ static const Store stores[][DTYPE_COUNT] = {
     [CLASS_COMPLEX] = STORES(store_complex),
 };
 
+typedef void (*Convert)(const void *input, int64_t count, void *output);
+
+/* Conversions that models are full of, without the widest type in between: C converts them as it is said
+ * above. */
+#define DIRECT_LOOP(name, from, to)                                                                          \
+    static void name(const void *input, int64_t count, void *output)                                         \
+    {                                                                                                        \
+        const from *x = input;                                                                               \
+        to *z = output;                                                                                      \
+        for (int64_t n = 0; n < count; n++) {                                                                \
+            z[n] = (to)x[n];                                                                                 \
+        }                                                                                                    \
+    }
+
+DIRECT_LOOP(byte_to_float, uint8_t, float)
+DIRECT_LOOP(byte_to_int, uint8_t, int32_t)
+DIRECT_LOOP(byte_to_long, uint8_t, int64_t)
+DIRECT_LOOP(int_to_float, int32_t, float)
+DIRECT_LOOP(int_to_long, int32_t, int64_t)
+DIRECT_LOOP(long_to_float, int64_t, float)
+DIRECT_LOOP(long_to_int, int64_t, int32_t)
+DIRECT_LOOP(float_to_double, float, double)
+DIRECT_LOOP(double_to_float, double, float)
+
+static const Convert conversions[DTYPE_COUNT][DTYPE_COUNT] = {
+    [DTYPE_BOOL] =
+        {[DTYPE_FLOAT32] = byte_to_float, [DTYPE_INT32] = byte_to_int, [DTYPE_INT64] = byte_to_long},
+    [DTYPE_UINT8] =
+        {[DTYPE_FLOAT32] = byte_to_float, [DTYPE_INT32] = byte_to_int, [DTYPE_INT64] = byte_to_long},
+    [DTYPE_INT32] = {[DTYPE_FLOAT32] = int_to_float, [DTYPE_INT64] = int_to_long},
+    [DTYPE_INT64] = {[DTYPE_FLOAT32] = long_to_float, [DTYPE_INT32] = long_to_int},
+    [DTYPE_FLOAT32] = {[DTYPE_FLOAT64] = float_to_double},
+    [DTYPE_FLOAT64] = {[DTYPE_FLOAT32] = double_to_float},
+};
+
 bool
 cast_supports(Dtype from, Dtype to)
 {
@@ -123,6 +158,10 @@ cast_supports(Dtype from, Dtype to)
 void
 cast_elements(Dtype from, const void *input, Dtype to, void *output, int64_t count)
 {
+    if (conversions[from][to] != NULL) {
+        conversions[from][to](input, count, output);
+        return;
+    }
     const Reader *reader = &readers[from];
     Store store = stores[reader->value_class][to];
     Values values;

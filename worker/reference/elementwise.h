@@ -129,17 +129,28 @@ MUST_USE bool elementwise_describe_fold(
         }                                                                                                    \
     }
 
-/* The same as BINARY_LOOP, for an expression that is a bool. */
+/* The same as BINARY_LOOP, for an expression that is a bool. Elements side by side have a loop of their own,
+ * which compilers turn into vectors. */
+#define COMPARE_ELEMENTS(expression, x_step, y_step, compute, read)                                          \
+    for (int64_t n = 0; n < count; n++) {                                                                    \
+        compute a = read(x[n * (x_step)]);                                                                   \
+        compute b = read(y[n * (y_step)]);                                                                   \
+        bool is_true = (expression);                                                                         \
+        z[n] = is_true;                                                                                      \
+    }
+
 #define COMPARE_LOOP(name, expression, upper, lower, storage, compute, read, write)                          \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
         const storage *x = run->inputs[0];                                                                   \
         const storage *y = run->inputs[1];                                                                   \
         uint8_t *z = run->output;                                                                            \
-        for (int64_t n = 0; n < run->count; n++) {                                                           \
-            compute a = read(x[n * run->strides[0]]);                                                        \
-            compute b = read(y[n * run->strides[1]]);                                                        \
-            bool is_true = (expression);                                                                     \
-            z[n] = is_true;                                                                                  \
+        int64_t count = run->count;                                                                          \
+        int64_t x_step = run->strides[0];                                                                    \
+        int64_t y_step = run->strides[1];                                                                    \
+        if (x_step == 1 && y_step == 1) {                                                                    \
+            COMPARE_ELEMENTS(expression, 1, 1, compute, read)                                                \
+        } else {                                                                                             \
+            COMPARE_ELEMENTS(expression, x_step, y_step, compute, read)                                      \
         }                                                                                                    \
     }
