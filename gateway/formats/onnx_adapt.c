@@ -366,6 +366,18 @@ default_to_number(OnnxImport *import, OnnxNode *node, const char *argument, size
     return STATUS_OK;
 }
 
+/* Gives an output that follows no input the dtype of the first one, unless input `position` tells it. */
+static Status
+type_by_first(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)import;
+    bool is_told = position < node->input_count && node->inputs[position].size > 0;
+    if (!is_told && node->input_count > 0) {
+        onnx_attr_set(node, argument, (AttrValue){.kind = ATTR_STRING, .value.s = node->inputs[0]});
+    }
+    return STATUS_OK;
+}
+
 static const Step steps[] = {
     {"Attention", 0, count_scores, "score_outputs", 3},
     {"BatchNormalization", 14, check_batch_normalization, NULL, 0},
@@ -380,6 +392,7 @@ static const Step steps[] = {
     {"GlobalLpPool", 0, default_to_number, "p", 2},
     {"GroupNormalization", 21, set_flag, "scales_groups", 0},
     {"Hardmax", 13, flatten_softmax, NULL, 0},
+    {"LinearAttention", 0, type_by_first, "_type_of", 3},
     {"LogSoftmax", 13, flatten_softmax, NULL, 0},
     {"LpPool", 0, default_to_number, "p", 2},
     {"Max", 0, count_inputs, "N", 0},

@@ -1,5 +1,5 @@
-/* Operators that ONNX Runtime's optimisers write into models, spelled out in those of ONNX. The rule is ONNX
- * Runtime's documentation of its operators (docs/ContribOperators.md). */
+/* Operators beside those of ONNX's own domain, spelled out in these; most are written into models by ONNX
+ * Runtime's optimisers. The rule is its documentation of them (docs/ContribOperators.md). */
 #include <assert.h>
 
 #include "gateway/formats/onnx_import.h"
@@ -256,6 +256,7 @@ spell_multi_head_attention(OnnxImport *import, OnnxNode *node)
 
 static const Contrib contribs[] = {
     {"SimplifiedLayerNormalization", spell_simplified_norm},
+    {"ai.onnx.preview::FlexAttention", onnx_flex_attention},
     {"com.microsoft::BiasGelu", spell_gelu},
     {"com.microsoft::FastGelu", spell_fast_gelu},
     {"com.microsoft::FusedMatMul", spell_fused_matmul},

@@ -9,7 +9,8 @@
  *   onnx_tensor.c   TensorProto
  *   onnx_external.c where a tensor lies that is not in the model
  *   onnx_adapt.c    older operator versions to the newest one
- *   onnx_contrib.c  operators of ONNX Runtime to those of ONNX */
+ *   onnx_contrib.c  operators of ONNX Runtime to those of ONNX
+ *   onnx_flex_attention.c  one of them */
 #pragma once
 
 #include "gateway/formats/onnx_proto.h"
@@ -143,6 +144,9 @@ MUST_USE Status onnx_float_input(
 /* Spells out an operator of ONNX Runtime in those of ONNX: the node becomes another one, others are emitted
  * in front of it. Any other node is left as it is. */
 MUST_USE Status onnx_contrib(OnnxImport *import, OnnxNode *node);
+
+/* Spells out a FlexAttention, as onnx_contrib() does. */
+MUST_USE Status onnx_flex_attention(OnnxImport *import, OnnxNode *node);
 
 /* Emits the node in the newest version of its operator: as one node, or as several that do the same. */
 MUST_USE Status onnx_adapt(OnnxImport *import, OnnxNode *node);

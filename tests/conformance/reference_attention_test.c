@@ -338,6 +338,82 @@ vectors_are_rotated_by_the_angles_of_their_positions(void **state)
     RUN(cases);
 }
 
+/* One head of one number: the state is a number, and the scale is 1. */
+static void
+states_are_updated_token_by_token(void **state)
+{
+    (void)state;
+    static const OpCase cases[] = {
+        {.op = "onnx::LinearAttention", /* 1 × 2 + 3 × 1 */
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=linear; S=float32",
+            .inputs = {"float32[1,2,1] 1 10", "float32[1,2,1] 1 3", "float32[1,2,1] 2 1"},
+            .outputs = {"float32[1,2,1] 2 50", "float32[1,1,1,1] 5"}},
+        {.op = "onnx::LinearAttention", /* e^0 leaves the state as it was */
+            .attrs = "q_num_heads=2; kv_num_heads=1; update_rule=gated; scale=0.5",
+            .inputs = {"float16[1,1,2] 1 2", "float16[1,1,1] 1", "float16[1,1,1] 3", "float32[1,1,1,1] 4",
+                "float16[1,1,1] 0"},
+            .outputs = {"float16[1,1,2] 3.5 7", "float32[1,1,1,1] 7"}},
+        {.op = "onnx::LinearAttention", /* the key finds 4: 0.5 × (3 - 4) is added */
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=delta",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 3", "float32[1,1,1,1] 4", "",
+                "float32[1,1,1] 0.5"},
+            .outputs = {"float32[1,1,1] 3.5", "float32[1,1,1,1] 3.5"}},
+        {.op = "onnx::LinearAttention", /* each number of the key decays by itself: the first by half */
+            .attrs = "q_num_heads=1; kv_num_heads=1; scale=1",
+            .inputs = {"float32[1,1,2] 1 1", "float32[1,1,2] 1 0", "float32[1,1,1] 3", "float32[1,1,2,1] 4 6",
+                "float32[1,1,2] -0.6931472 0", "float32[1,1,1] 1"},
+            .outputs = {"float32[1,1,1] 9", "float32[1,1,2,1] 3 6"}},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=linear; S=float32",
+            .inputs = {"float32[1,0,1]", "float32[1,0,1]", "float32[1,0,1]"},
+            .outputs = {"float32[1,0,1]", "float32[1,1,1,1] 0"}},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=1; kv_num_heads=1; S=float32",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1"},
+            .error = "update_rule 'gated_delta' needs decay",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=linear; S=float32",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1", "", "",
+                "float32[1,1,1] 1"},
+            .error = "update_rule 'linear' has no beta",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=other; S=float32",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1"},
+            .error = "update_rule is 'other', not linear, gated, delta or gated_delta",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=3; kv_num_heads=2; update_rule=linear; S=float32",
+            .inputs = {"float32[1,1,3] 1 ...", "float32[1,1,2] 1 1", "float32[1,1,2] 1 1"},
+            .error = "3 heads of the query cannot share 2 heads of the key",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=2; kv_num_heads=2; update_rule=linear; S=float32",
+            .inputs = {"float32[1,1,3] 1 ...", "float32[1,1,2] 1 1", "float32[1,1,2] 1 1"},
+            .error = "a dimension of 3 cannot be cut into 2 heads",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=gated; S=float32",
+            .inputs = {"float32[1,1,2] 1 1", "float32[1,1,2] 1 1", "float32[1,1,1] 1", "",
+                "float32[1,1,3] 1 1 1"},
+            .error = "decay has 3 numbers a token, not 1 or 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=delta; S=float32",
+            .inputs = {"float32[1,1,2] 1 1", "float32[1,1,2] 1 1", "float32[1,1,1] 1", "", "",
+                "float32[1,1,2] 1 1"},
+            .error = "beta has 2 numbers a token, not 1 or 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::LinearAttention",
+            .attrs = "q_num_heads=1; kv_num_heads=1; update_rule=linear",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,2,1] 1 1"},
+            .error = "a dimension of the state is 1 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -351,6 +427,7 @@ main(void)
         cmocka_unit_test(scores_of_onnx_are_given_out_at_each_stage),
         cmocka_unit_test(attention_of_onnx_that_does_not_fit_is_refused),
         cmocka_unit_test(vectors_are_rotated_by_the_angles_of_their_positions),
+        cmocka_unit_test(states_are_updated_token_by_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

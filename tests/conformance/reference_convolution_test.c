@@ -333,6 +333,51 @@ integers_are_convolved(void **state)
     RUN(cases);
 }
 
+static void
+causal_windows_end_at_each_position(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::CausalConvWithState",
+            .inputs = {"float32[1,2,3] 1 2 3 4 5 6", "float32[2,1,2] 10 1 0 1"},
+            .outputs = {"float32[1,2,3] 1 12 23 4 5 6", "float32[1,2,1] 3 6"}},
+        {.op = "onnx::CausalConvWithState", /* shorter than the window: a part of the state stays */
+            .inputs = {"float16[1,1,1] 3", "float16[1,1,3] 100 10 1", "float16[1] 1000",
+                "float16[1,1,2] 1 2"},
+            .outputs = {"float16[1,1,1] 1123", "float16[1,1,2] 2 3"}},
+        {.op = "onnx::CausalConvWithState",
+            .attrs = "activation=silu",
+            .inputs = {"float64[1,1,2] 0 1", "float64[1,1,1] 2"},
+            .outputs = {"float64[1,1,2] 0 1.7615941559557649", "float64[1,1,0]"}},
+        {.op = "onnx::CausalConvWithState",
+            .attrs = "activation=swish",
+            .inputs = {"bfloat16[1,1,0]", "bfloat16[1,1,2] 1 1", "", "bfloat16[1,1,1] 5"},
+            .outputs = {"bfloat16[1,1,0]", "bfloat16[1,1,1] 5"}},
+        {.op = "onnx::CausalConvWithState",
+            .attrs = "activation=relu",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1"},
+            .error = "activation is 'relu', not none, silu or swish",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::CausalConvWithState",
+            .inputs = {"float32[1,2,1] 1 1", "float32[1,1,1] 1"},
+            .error = "the number of channels is 2 on one side and 1 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::CausalConvWithState",
+            .inputs = {"float32[1,1,1] 1", "float32[1,2,1] 1 1"},
+            .error = "the channels of a group is 2 on one side and 1 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::CausalConvWithState",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,0]"},
+            .error = "a window of no positions",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::CausalConvWithState",
+            .inputs = {"float32[1,1,1] 1", "float32[1,1,3] 1 1 1", "", "float32[1,1,1] 1"},
+            .error = "a dimension of the state is 2 on one side and 1 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -342,6 +387,7 @@ main(void)
         cmocka_unit_test(onnx_convolutions_slide),
         cmocka_unit_test(onnx_convolutions_are_transposed),
         cmocka_unit_test(pools_slide),
+        cmocka_unit_test(causal_windows_end_at_each_position),
     };
     return cmocka_run_group_tests_name("reference/convolution", tests, NULL, NULL);
 }
