@@ -2,13 +2,15 @@
  * compiled, by the same kernel that would run in each step, so that the bits are the same.
  *
  * Not folded: nodes with state, with control inputs or with more than one output, nodes of control flow,
- * and nodes that return handles; results over 10 MiB (TensorFlow's limit), unless they are no larger than
- * the inputs; and nodes that fail, so that the run which needs them fails as it always did. */
+ * and nodes that return handles; nodes that fail, so that the run which needs them fails as it always did;
+ * and, unless they are no larger than the inputs, results over 64 MiB and those that would bring the
+ * partition's to more than 256 MiB or a quarter of the worker's memory. TensorFlow's limit of 10 MiB would
+ * have weights that a model makes itself, by ConstantOfShape, made anew in each run. */
 #include "worker/runtime/partition/stages.h"
 
 #include "shared/base/memory.h"
 
-enum { RESULT_SIZE_MAX = 10 << 20 };
+enum { RESULT_SIZE_MAX = 64 << 20, RESULTS_SIZE_MAX = 256 << 20 };
 static const size_t FOLD_SCRATCH_MAX = (size_t)1 << 30;
 
 static bool
@@ -46,7 +48,8 @@ mark_read_by_merge(const Partition *partition, bool *marks)
 
 typedef struct Folding {
     Partition *partition;
-    Call *call; /* the kernels' call: an error in it does not fail the partition */
+    Call *call;       /* the kernels' call: an error in it does not fail the partition */
+    size_t room_size; /* bytes that results may still take which are larger than what they were made of */
 } Folding;
 
 static Status
@@ -110,12 +113,16 @@ is_plain(Dtype dtype)
     return dtype_is_copyable(dtype) || dtype == DTYPE_STRING;
 }
 
+/* Returns whether the result is worth its memory, of which it then takes its part. */
 static bool
-is_wanted(const Partition *partition, const Node *node, const Tensor *result)
+is_wanted(Folding *folding, const Node *node, const Tensor *result)
 {
     size_t size = tensor_byte_size(result);
-    return is_plain(result->dtype) && result->dtype == node->output_dtypes[0] &&
-           (size <= RESULT_SIZE_MAX || size <= inputs_size(partition, node));
+    bool is_known = is_plain(result->dtype) && result->dtype == node->output_dtypes[0];
+    bool has_grown = size > inputs_size(folding->partition, node);
+    bool has_room = size <= RESULT_SIZE_MAX && size <= folding->room_size;
+    folding->room_size -= is_known && has_grown && has_room ? size : 0;
+    return is_known && (has_room || !has_grown);
 }
 
 static void
@@ -159,7 +166,7 @@ keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result
 }
 
 static Status
-fold_node(Call *call, const Folding *folding, ScheduleNode *node)
+fold_node(Call *call, Folding *folding, ScheduleNode *node)
 {
     AUTO_TENSOR result = {0};
     Tensor *inputs = memory_new(node->node->input_count, sizeof *inputs);
@@ -172,8 +179,17 @@ fold_node(Call *call, const Folding *folding, ScheduleNode *node)
     }
     memory_free(inputs);
     arena_clear(folding->call->arena);
-    bool is_kept = status == STATUS_OK && is_wanted(folding->partition, node->node, &result);
+    bool is_kept = status == STATUS_OK && is_wanted(folding, node->node, &result);
     return is_kept ? keep_result(call, folding->partition, node, &result) : STATUS_OK;
+}
+
+static size_t
+find_room(const Device *device)
+{
+    DeviceMemory memory;
+    device->memory(device, &memory);
+    uint64_t part = memory.limit / 4;
+    return part < RESULTS_SIZE_MAX ? (size_t)part : RESULTS_SIZE_MAX;
 }
 
 Status
@@ -185,7 +201,8 @@ fold_constants(Call *call, Partition *partition)
         return call_fail_memory(call, "folding constants");
     }
     Call kernel_call = {.arena = scratch};
-    Folding folding = {.partition = partition, .call = &kernel_call};
+    Folding folding = {
+        .partition = partition, .call = &kernel_call, .room_size = find_room(partition->device)};
     mark_read_by_merge(partition, is_read_by_merge);
     for (uint32_t position = 0; position < partition->node_count; position++) {
         ScheduleNode *node = &partition->nodes[partition->graph->order[position]];

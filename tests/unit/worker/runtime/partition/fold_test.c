@@ -108,12 +108,33 @@ a_large_result_is_made_anew_each_time(void **state)
 {
     (void)state;
     Case run;
-    case_run(&run, "d = Const() dtype=int32 value=int32<1>(3000000)\n"
+    case_run(&run, "d = Const() dtype=int32 value=int32<1>(17000000)\n"
                    "v = Const() dtype=float32 value=float32(1)\n"
                    "f = Fill(d, v) T=float32 index_type=int32\n"
                    "out = _Retval(f) T=float32 index=0\n");
     assert_string_equal(run.outcome.message, "");
     assert_int_equal(run.outcome.stats.node_count, 2);
+    case_end(&run);
+}
+
+/* Weights that a model makes itself: 3 of 24 MiB are more than a quarter of the device's 256 MiB. */
+static void
+large_results_are_kept_within_a_budget(void **state)
+{
+    (void)state;
+    Case run;
+    case_run(&run, "d = Const() dtype=int32 value=int32<1>(6291456)\n"
+                   "v = Const() dtype=float32 value=float32(1)\n"
+                   "z = Const() dtype=int32 value=int32<1>(0)\n"
+                   "a = Fill(d, v) T=float32 index_type=int32\n"
+                   "b = Fill(d, v) T=float32 index_type=int32\n"
+                   "c = Fill(d, v) T=float32 index_type=int32\n"
+                   "n = Neg(c) T=float32\n"
+                   "h = AddN(a, b, n) T=float32 N=3\ns = Sum(h, z) T=float32 Tidx=int32\n"
+                   "out = _Retval(s) T=float32 index=0\n");
+    assert_string_equal(run.outcome.message, "");
+    assert_float_equal(tensor_float(&run.outcome.outputs[0], 0), 6291456, 0);
+    assert_int_equal(run.outcome.stats.node_count, 4); /* c, n with h, s, out */
     case_end(&run);
 }
 
@@ -127,6 +148,7 @@ main(void)
         cmocka_unit_test(what_fails_is_left_to_fail_in_the_run),
         cmocka_unit_test(a_merge_takes_what_runs),
         cmocka_unit_test(a_large_result_is_made_anew_each_time),
+        cmocka_unit_test(large_results_are_kept_within_a_budget),
     };
     return cmocka_run_group_tests_name("worker/runtime/fold", tests, NULL, NULL);
 }
