@@ -16,6 +16,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/program/program.h"
+#include "shared/program/supervisor.h"
 #include "shared/telemetry/log.h"
 
 static void
@@ -48,34 +49,45 @@ read_limits(Call *call, const Config *config, Limits *ret_limits)
     return STATUS_OK;
 }
 
-/* Waits while PostgreSQL lets nobody in, as when it recovers from a crash, and says so now and then. False: a
- * signal asks for the end. */
-static bool
-await_database(const char *conninfo)
+static const char *
+describe_absence(StorePresence presence)
+{
+    return presence == STORE_STARTS ? "waiting for PostgreSQL, which lets nobody in yet"
+                                    : "waiting for PostgreSQL, which does not answer";
+}
+
+/* Waits while PostgreSQL lets nobody in, as when it recovers from a crash, and says so now and then. Not
+ * there in the end: a signal asks for the end. */
+static Status
+await_database(Call *call, const char *conninfo, bool *ret_is_there)
 {
     enum { PAUSE_MS = 500, SILENT_MS = 10000 };
     uint64_t say_ns = 0;
     for (;;) {
         StorePresence presence = store_ping(conninfo);
         uint64_t now_ns = clock_monotonic_ns();
+        if (presence == STORE_IS_NOT_NAMED) {
+            return store_fail_unnamed(call, conninfo);
+        }
         if (presence == STORE_SERVES) {
             break;
         }
         if (now_ns >= say_ns) {
-            log_event(LOG_WARNING, presence == STORE_STARTS
-                                       ? "waiting for PostgreSQL, which lets nobody in yet"
-                                       : "waiting for PostgreSQL, which does not answer");
+            supervisor_tell_waiting(describe_absence(presence));
+            log_event(LOG_WARNING, describe_absence(presence));
             say_ns = now_ns + SILENT_MS * CLOCK_NS_PER_MS;
         }
         if (!program_pause(PAUSE_MS)) {
             log_event(LOG_INFO, "ended while it waited for PostgreSQL");
-            return false;
+            *ret_is_there = false;
+            return STATUS_OK;
         }
     }
     if (say_ns != 0) {
         log_event(LOG_INFO, "PostgreSQL is there");
     }
-    return true;
+    *ret_is_there = true;
+    return STATUS_OK;
 }
 
 static Status
@@ -95,6 +107,7 @@ serve(Call *call, const Config *config)
 {
     char address[ADDRESS_TEXT_SIZE];
     Gateway *gateway = NULL;
+    bool is_there = false;
     GatewayOptions options = {
         .listen = config_string(config, "listen"),
         .loop_count = (int)config_integer(config, "loops"),
@@ -131,7 +144,8 @@ serve(Call *call, const Config *config)
     options.worker_count = config_list(config, "workers", &options.workers);
     TRY(read_limits(call, config, &options.limits));
     TRY(read_origins(call, config, &options.origins));
-    if (!await_database(options.conninfo)) {
+    TRY(await_database(call, options.conninfo, &is_there));
+    if (!is_there) {
         return STATUS_OK;
     }
     TRY(gateway_open(call, &options, &gateway));

@@ -55,7 +55,7 @@ find_address(Call *call, const Config *config, const Worker *worker, const char 
     *ret_address = advertised == NULL ? worker->address : advertised;
     return !address_is_any(*ret_address)
                ? STATUS_OK
-               : call_fail(call, STATUS_FAILED_PRECONDITION,
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
                      "a worker that joins by --gateway tells where it is: '%s' is no address that others can "
                      "connect to, --advertise names one",
                      *ret_address);
@@ -155,7 +155,7 @@ check_listen(Call *call, const Config *config)
     const char *listen = config_string(config, "listen");
     return config_secret(config, "token") != NULL || address_is_loopback(listen)
                ? STATUS_OK
-               : call_fail(call, STATUS_FAILED_PRECONDITION,
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
                      "a worker without --token-file is refused on '%s': it is no loopback address", listen);
 }
 

@@ -364,7 +364,7 @@ static Status
 open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
     if (options->is_open && !address_is_loopback(options->listen)) {
-        return call_fail(call, STATUS_FAILED_PRECONDITION,
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
             "--auth=off is refused on '%s': it is no loopback address", options->listen);
     }
     TRY(check_database(call, options));

@@ -191,11 +191,27 @@ store_ping(const char *conninfo)
         return STORE_STARTS;
     case PQPING_NO_RESPONSE:
         return STORE_IS_AWAY;
+    case PQPING_NO_ATTEMPT:
+        return STORE_IS_NOT_NAMED;
     case PQPING_OK:
-    case PQPING_NO_ATTEMPT: /* the conninfo cannot be read: connecting says what is wrong with it */
     default:
         return STORE_SERVES;
     }
+}
+
+Status
+store_fail_unnamed(Call *call, const char *conninfo)
+{
+    const char *const keywords[] = {"dbname", NULL};
+    const char *const values[] = {conninfo, NULL};
+    PGconn *connection = PQconnectStartParams(keywords, values, 1);
+    Slice message = slice_from_string(PQerrorMessage(connection)); /* takes NULL, too */
+    Slice line = slice_part(message, 0, slice_find(message, '\n'));
+    Status status = call_fail(call, STATUS_INVALID_ARGUMENT,
+        "the setting 'database' names no PostgreSQL: %.*s (see THE DATABASE in sluice-gateway(8))",
+        SLICE_PRINT(line));
+    PQfinish(connection);
+    return status;
 }
 
 static char *

@@ -73,10 +73,14 @@ typedef enum StorePresence {
     STORE_SERVES,
     STORE_STARTS, /* it starts, recovers or stops, and lets nobody in */
     STORE_IS_AWAY,
+    STORE_IS_NOT_NAMED, /* the conninfo cannot be read, or names a service that is not defined */
 } StorePresence;
 
 /* Asks whether the server lets anybody in, for a few seconds at most; whoever that is. */
 StorePresence store_ping(const char *conninfo);
+
+/* Fails with INVALID_ARGUMENT, and libpq's words, for a conninfo that names no server. */
+MUST_USE Status store_fail_unnamed(Call *call, const char *conninfo);
 
 /* Asks how many connections PostgreSQL allows at a time, for all roles and programs together. */
 MUST_USE Status store_connections_allowed(Call *call, Store *store, uint64_t *ret_count);

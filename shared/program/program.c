@@ -109,7 +109,7 @@ program_serve(Call *call, const ProgramServer *server)
     (void)pthread_detach(thread);
     (void)printf("listening on %s\n", server->address);
     (void)fflush(stdout);
-    supervisor_tell_ready();
+    supervisor_tell_ready(server->address);
     server->run(server->context);
     /* Waits for stop(), which may return after run(). */
     mutex_lock(&stopper.lock);
@@ -198,9 +198,10 @@ program_main(const Program *program, int argc, char **argv)
     Call call = {.arena = arena};
     log_init(program->name, LOG_INFO, STDERR_FILENO);
     block_signals();
-    if (arena == NULL || run_program(&call, program, argc, argv) != STATUS_OK) {
-        (void)fprintf(stderr, "%s: %s\n", program->name, call.error.message);
-        return EXIT_FAILURE;
+    Status status = arena == NULL ? STATUS_RESOURCE_EXHAUSTED : run_program(&call, program, argc, argv);
+    if (status == STATUS_OK) {
+        return EXIT_SUCCESS;
     }
-    return EXIT_SUCCESS;
+    (void)fprintf(stderr, "%s: %s\n", program->name, call.error.message);
+    return status == STATUS_INVALID_ARGUMENT ? PROGRAM_MISCONFIGURED : EXIT_FAILURE;
 }

@@ -5,7 +5,8 @@
  * Ownership: the Config a command gets lives until program_main() returns.
  * Threads:   program_main() and program_serve() on the main thread; a server's stop() comes on a thread of
  *            its own that waits for signals. All other threads inherit their being blocked.
- * Errors:    a command that fails ends the program with its message on stderr and EXIT_FAILURE. */
+ * Errors:    a command that fails ends the program with its message on stderr and EXIT_FAILURE, or
+ *            PROGRAM_MISCONFIGURED when the status is INVALID_ARGUMENT. */
 #pragma once
 
 #include "shared/config/config.h"
@@ -25,8 +26,9 @@ typedef struct Program {
 
 int program_main(const Program *program, int argc, char **argv);
 
-/* PROGRAM_RESTART: EX_TEMPFAIL of sysexits.h; whoever supervises the program starts it again. */
-enum { PROGRAM_CLOSING_MS = 10 * 1000, PROGRAM_RESTART = 75 };
+/* PROGRAM_RESTART: EX_TEMPFAIL of sysexits.h; whoever supervises the program starts it again.
+ * PROGRAM_MISCONFIGURED: EX_CONFIG; it would only end in the same way. */
+enum { PROGRAM_CLOSING_MS = 10 * 1000, PROGRAM_RESTART = 75, PROGRAM_MISCONFIGURED = 78 };
 
 typedef struct ProgramServer {
     void *context;

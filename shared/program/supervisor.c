@@ -1,11 +1,14 @@
 #include "shared/program/supervisor.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { STATE_SIZE = 256 };
 
 static void
 tell(const char *state)
@@ -30,13 +33,23 @@ tell(const char *state)
 }
 
 void
-supervisor_tell_ready(void)
+supervisor_tell_waiting(const char *reason)
 {
-    tell("READY=1");
+    char state[STATE_SIZE];
+    (void)snprintf(state, sizeof state, "STATUS=%s", reason);
+    tell(state);
+}
+
+void
+supervisor_tell_ready(const char *address)
+{
+    char state[STATE_SIZE];
+    (void)snprintf(state, sizeof state, "READY=1\nSTATUS=listening on %s", address);
+    tell(state);
 }
 
 void
 supervisor_tell_stopping(void)
 {
-    tell("STOPPING=1");
+    tell("STOPPING=1\nSTATUS=ends when what runs has ended");
 }

@@ -6,5 +6,7 @@
  * Errors:  none: without a supervisor nothing is sent, and one that does not hear restarts the program. */
 #pragma once
 
-void supervisor_tell_ready(void);
+/* What it waits for before it can serve, or where it serves, is shown to people (systemctl status). */
+void supervisor_tell_waiting(const char *reason);
+void supervisor_tell_ready(const char *address);
 void supervisor_tell_stopping(void);

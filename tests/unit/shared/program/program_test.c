@@ -106,11 +106,11 @@ a_command_runs_instead_of_serving_and_its_failure_is_the_programs(void **state)
 }
 
 static void
-what_the_program_does_not_know_is_a_failure(void **state)
+what_the_program_does_not_know_is_no_reason_to_start_it_again(void **state)
 {
     (void)state;
-    assert_int_equal(run_program("dance", NULL), EXIT_FAILURE);
-    assert_int_equal(run_program("--grave", "1s"), EXIT_FAILURE);
+    assert_int_equal(run_program("dance", NULL), PROGRAM_MISCONFIGURED);
+    assert_int_equal(run_program("--grave", "1s"), PROGRAM_MISCONFIGURED);
 }
 
 static void
@@ -127,7 +127,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_runs_instead_of_serving_and_its_failure_is_the_programs),
-        cmocka_unit_test(what_the_program_does_not_know_is_a_failure),
+        cmocka_unit_test(what_the_program_does_not_know_is_no_reason_to_start_it_again),
         cmocka_unit_test(every_program_shows_its_settings_and_help),
         cmocka_unit_test(a_server_that_does_not_stop_is_ended_after_its_grace),
         /* Comes last: the thread that waits for signals stays. */
