@@ -1,7 +1,8 @@
-/* The table of settings as people read it: in --help and in docs/settings.md. */
+/* The table of settings in --help and in docs/settings.md. */
 #include <assert.h>
 
 #include "shared/config/config.h"
+#include "shared/config/describe.h"
 
 static const char *const type_words[] = {
     [SETTING_STRING] = "text",
@@ -15,8 +16,8 @@ static const char *const type_words[] = {
     [SETTING_SECRET] = "path",
 };
 
-static const char *
-value_word(const SettingDefinition *definition)
+const char *
+setting_value_word(const SettingDefinition *definition)
 {
     if (definition->type == SETTING_CHOICE) {
         return definition->choices;
@@ -34,7 +35,7 @@ config_write_help(const ConfigTable *table, Buffer *buffer)
         char flag[SETTING_VARIABLE_SIZE];
         setting_flag(definition, flag);
         buffer_append_format(
-            buffer, "  --%s <%s>\n        %s", flag, value_word(definition), definition->meaning);
+            buffer, "  --%s <%s>\n        %s", flag, setting_value_word(definition), definition->meaning);
         if (definition->default_value != NULL) {
             buffer_append_format(buffer, " (default %s)", definition->default_value);
         }
@@ -64,7 +65,7 @@ config_write_markdown(const ConfigTable *table, Buffer *buffer)
         setting_flag(definition, flag);
         setting_variable(definition, variable);
         buffer_append_format(buffer, "| `--%s` | `%s` | ", flag, variable);
-        append_cell(buffer, value_word(definition));
+        append_cell(buffer, setting_value_word(definition));
         buffer_append_string(buffer, " | ");
         if (definition->default_value != NULL && definition->default_value[0] != '\0') {
             buffer_append_byte(buffer, '`');

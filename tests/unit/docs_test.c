@@ -1,14 +1,17 @@
 /* The tables of docs/ are the programs' own. Each stands between two marks, `<!-- begin: NAME -->` and
- * `<!-- end: NAME -->`; `make docs` runs this test with WRITE_DOCS=1, which writes them anew instead of
- * comparing. */
+ * `<!-- end: NAME -->`, in a manual page `.\" begin: NAME` and `.\" end: NAME`; `make docs` runs this test
+ * with WRITE_DOCS=1, which writes them anew instead of comparing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gateway/app/settings.h"
+#include "gateway/cli/command.h"
+#include "gateway/cli/settings.h"
 #include "gateway/domain/limits.h"
 #include "shared/base/buffer.h"
+#include "shared/config/describe.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"
 #include "worker/serve/settings.h"
@@ -31,9 +34,17 @@ write_text(const char *path, const Buffer *text)
     assert_int_equal(fclose(file), 0);
 }
 
+/* How comments are written in a page's language. */
+typedef struct Comment {
+    const char *before;
+    const char *after;
+} Comment;
+static const Comment html = {"<!-- ", " -->"};
+static const Comment mdoc = {".\\\" ", ""};
+
 /* Compares what stands between the marks of `name` with `table`, or writes it there. */
 static void
-check_table(const char *path, const char *name, const Buffer *table)
+check_part(const char *path, const Comment *comment, const char *name, const Buffer *table)
 {
     AUTO_BUFFER page = {0};
     AUTO_BUFFER wanted = {0};
@@ -41,8 +52,8 @@ check_table(const char *path, const char *name, const Buffer *table)
     char end[64];
     read_text(path, &page);
     Slice text = {.data = page.data, .size = page.size};
-    int begin_size = snprintf(begin, sizeof begin, "<!-- begin: %s -->\n", name);
-    (void)snprintf(end, sizeof end, "<!-- end: %s -->\n", name);
+    int begin_size = snprintf(begin, sizeof begin, "%sbegin: %s%s\n", comment->before, name, comment->after);
+    (void)snprintf(end, sizeof end, "%send: %s%s\n", comment->before, name, comment->after);
     const char *page_text = buffer_string(&page);
     assert_non_null(page_text);
     const char *first = strstr(page_text, begin);
@@ -61,6 +72,12 @@ check_table(const char *path, const char *name, const Buffer *table)
     } else if (wanted.size != text.size || memcmp(wanted.data, text.data, text.size) != 0) {
         fail_msg("the table '%s' of %s is out of date: 'make docs' writes it anew", name, path);
     }
+}
+
+static void
+check_table(const char *path, const char *name, const Buffer *table)
+{
+    check_part(path, &html, name, table);
 }
 
 static void
@@ -87,6 +104,60 @@ limits_are_documented_with_their_defaults(void **state)
             row->default_value, row->maximum, row->unit, row->meaning);
     }
     check_table("docs/settings.md", "limits", &table);
+}
+
+static void
+check_manual_settings(const char *path, const char *name, const ConfigTable *settings)
+{
+    AUTO_BUFFER list = {0};
+    config_write_manual(settings, &list);
+    check_part(path, &mdoc, name, &list);
+}
+
+/* Appends `command`, what it does, and the flags that it takes beside those of every command. */
+static void
+append_command(Buffer *list, const Command *command)
+{
+    buffer_append_format(list, ".It Cm %s", command->name);
+    if (command->arguments[0] != '\0') {
+        buffer_append_string(list, " Ar ");
+        manual_append(list, command->arguments);
+    }
+    buffer_append_byte(list, '\n');
+    manual_append(list, command->summary);
+    buffer_append_string(list, ".\n");
+    for (const char *const *name = command->settings; name != NULL && *name != NULL; name++) {
+        buffer_append_format(list, "%s -%s", name == command->settings ? ".br\n.Fl" : " ,", *name);
+    }
+    buffer_append_string(list, command->settings == NULL ? "" : "\n");
+    if (command->details != NULL) {
+        buffer_append_string(list, ".Bd -literal\n");
+        manual_append(list, command->details);
+        buffer_append_string(list, ".Ed\n");
+    }
+}
+
+static void
+manual_pages_list_settings_commands_and_exit_codes(void **state)
+{
+    AUTO_BUFFER commands = {0};
+    AUTO_BUFFER codes = {0};
+    (void)state;
+    check_manual_settings("docs/man/sluice-gateway.8", "gateway", &gateway_settings);
+    check_manual_settings("docs/man/sluice-worker.8", "worker", &worker_settings);
+    check_manual_settings("docs/man/sluice.1", "settings", &cli_settings);
+    buffer_append_string(&commands, ".Bl -tag -width Ds\n");
+    for (size_t index = 0; index < command_table_count; index++) {
+        append_command(&commands, command_table[index]);
+    }
+    buffer_append_string(&commands, ".El\n");
+    check_part("docs/man/sluice.1", &mdoc, "commands", &commands);
+    buffer_append_string(&codes, ".Bl -tag -width Ds\n");
+#define X(name, number, text) buffer_append_format(&codes, ".It %d\n%s.\n", (number), (text));
+    EXIT_CODES(X)
+#undef X
+    buffer_append_string(&codes, ".El\n");
+    check_part("docs/man/sluice.1", &mdoc, "exit", &codes);
 }
 
 /* A row of tools/packages: the set, the package, and its reason, separated by spaces. */
@@ -129,6 +200,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_are_documented_as_the_programs_know_them),
         cmocka_unit_test(limits_are_documented_with_their_defaults),
+        cmocka_unit_test(manual_pages_list_settings_commands_and_exit_codes),
         cmocka_unit_test(every_package_that_is_installed_is_documented_with_its_reason),
     };
     return cmocka_run_group_tests_name("docs", tests, NULL, NULL);
