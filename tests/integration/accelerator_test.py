@@ -124,6 +124,18 @@ def a_worker_without_a_plugin_was_built_without_cuda():
         expect_reason(f"built without CUDA: there is no '{folder}/sluice-cuda.so'", program=program)
 
 
+def an_installed_plugin_is_found_where_libraries_are():
+    """`make install` and the packages put it into lib/sluice, beside the folder bin."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("bin", "lib/sluice"):
+            os.makedirs(os.path.join(folder, name))
+        program = shutil.copy(WORKER, os.path.join(folder, "bin"))
+        shutil.copy(os.path.join(PLUGINS, "foreign_plugin.so"), os.path.join(folder, "lib/sluice/sluice-cuda.so"))
+        with Worker(program=program) as worker:
+            said = worker.reason()
+        assert said.startswith(f"the plugin '{folder}/bin/../lib/sluice/sluice-cuda.so' is of another build: "), said
+
+
 def a_plugin_of_another_build_is_refused():
     path = os.path.join(PLUGINS, "foreign_plugin.so")
     with Worker("--cuda-plugin", path) as worker:
@@ -303,6 +315,7 @@ if __name__ == "__main__":
         a_driver_that_is_too_old_is_named_with_what_is_needed,
         a_driver_that_fails_is_quoted,
         a_worker_without_a_plugin_was_built_without_cuda,
+        an_installed_plugin_is_found_where_libraries_are,
         a_plugin_of_another_build_is_refused,
         a_plugin_that_cannot_be_loaded_is_refused_in_the_loaders_words,
         a_device_that_cannot_be_opened_says_why,

@@ -1,4 +1,4 @@
-/* Happy path: the driver serves → the plugin beside the program is loaded → it opens the device. The first
+/* Happy path: the driver serves → the plugin of the program is loaded → it opens the device. The first
  * that is not so is the reason why there is no accelerator. */
 #include "worker/accelerator/accelerator.h"
 
@@ -12,7 +12,8 @@
 #include "shared/telemetry/log.h"
 #include "worker/accelerator/cuda_driver.h"
 
-static const char PLUGIN_NAME[] = "sluice-cuda.so";
+/* Where the plugin is looked for, from the program's folder: where it is built, and where it is installed. */
+static const char *const plugin_paths[] = {"sluice-cuda.so", "../lib/sluice/sluice-cuda.so"};
 
 /* Reads a setting like "8GiB" or "80%": one of the results is 0. */
 static Status
@@ -73,33 +74,39 @@ accelerator_read(Call *call, const Config *config, AcceleratorOptions *ret_optio
     return STATUS_OK;
 }
 
-/* Writes the path of the plugin that stands beside the program. */
 static Status
-find_plugin(Call *call, char ret_path[PATH_MAX])
+find_plugin(Call *call, const char **ret_path)
 {
-    ssize_t size = readlink("/proc/self/exe", ret_path, PATH_MAX - sizeof PLUGIN_NAME);
-    if (size <= 0) {
+    char program[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program);
+    const char *slash = size <= 0 ? NULL : memrchr(program, '/', (size_t)size);
+    if (slash == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "the program's folder cannot be told, set cuda-plugin");
     }
-    ret_path[size] = '\0';
-    memcpy(strrchr(ret_path, '/') + 1, PLUGIN_NAME, sizeof PLUGIN_NAME);
-    if (access(ret_path, F_OK) != 0) {
-        return call_fail(call, STATUS_UNAVAILABLE, "built without CUDA: there is no '%s'", ret_path);
+    for (size_t index = 0; index < COUNT_OF(plugin_paths); index++) {
+        *ret_path = text_format(call->arena, "%.*s/%s", (int)(slash - program), program, plugin_paths[index]);
+        if (*ret_path == NULL) {
+            return call_fail_memory(call, "the path of the plugin");
+        }
+        if (access(*ret_path, F_OK) == 0) {
+            return STATUS_OK;
+        }
     }
-    return STATUS_OK;
+    return call_fail(call, STATUS_UNAVAILABLE, "built without CUDA: there is no '%.*s/%s'",
+        (int)(slash - program), program, plugin_paths[0]);
 }
 
 static Status
 open_device(Call *call, const AcceleratorOptions *options, Device *host, PluginDevice *ret_opened)
 {
-    char beside[PATH_MAX];
+    const char *path = options->path;
     PluginOptions plugin = options->plugin;
     plugin.host = host;
     TRY(cuda_driver_check(call));
-    if (options->path == NULL) {
-        TRY(find_plugin(call, beside));
+    if (path == NULL) {
+        TRY(find_plugin(call, &path));
     }
-    return plugin_open(call, options->path == NULL ? beside : options->path, &plugin, ret_opened);
+    return plugin_open(call, path, &plugin, ret_opened);
 }
 
 static void

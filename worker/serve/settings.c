@@ -131,7 +131,8 @@ static const SettingDefinition definitions[] = {
         .meaning = "folder in which these kernels are kept for the next start; default: in memory only"},
     {.name = "cuda-plugin",
         .type = SETTING_STRING,
-        .meaning = "path of the plugin for GPUs; default: sluice-cuda.so beside the program"},
+        .meaning = "path of the plugin for GPUs; default: sluice-cuda.so beside the program, or in "
+                   "../lib/sluice from there"},
     {.name = "grace",
         .type = SETTING_DURATION,
         .default_value = "10s",
