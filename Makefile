@@ -24,7 +24,8 @@
 # make docs               write the tables of docs/ (settings, limits, packages, operations) from the programs' own
 # make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap
 # make format             clang-format over the tree; `make lint` checks it
-# make install            programs, contract, licence, example: DESTDIR= PREFIX=/usr/local
+# make install            programs, units, manual pages, contract, licence, example: DESTDIR= PREFIX=/usr/local
+# make deb                Debian packages of the programs and of the plugin for GPUs, in build/deb
 # make image-root         the roots of the containers, in build/images/; `make images` makes the images by buildah
 # make compile_commands.json   how each file is compiled, for clangd
 # make clean              remove build/; `make clean-all` also removes var/ (database, models)
