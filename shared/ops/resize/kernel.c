@@ -130,20 +130,82 @@ interpolate(const Neighbours *neighbours, const double *from, const Lines *lines
     }
 }
 
-/* Copies the one neighbour of each element whose weight is 1. */
-static void
-choose(
-    const Neighbours *neighbours, const void *from, const Lines *lines, int64_t size, size_t width, void *to)
-{
-    size_t line = (size_t)lines->inner * width;
-    for (int64_t outer = 0; outer < lines->outer; outer++) {
-        for (int64_t index = 0; index < size; index++) {
-            bool is_right = neighbours->weights[index * neighbours->count] == 0;
-            int64_t source = inside(neighbours->firsts[index] + (is_right ? 1 : 0), lines->size);
-            memcpy((char *)to + (size_t)(outer * size + index) * line,
-                (const char *)from + (size_t)(outer * lines->size + source) * line, line);
-        }
+/* Lines that are copied: line `index` of the output is line sources[index] of the input. */
+typedef struct Choice {
+    const int64_t *sources;
+    const char *from;
+    char *to;
+    const Lines *lines;
+    int64_t size;  /* of the output's dimension */
+    size_t width;  /* bytes of an element */
+    int64_t outer; /* lines->outer that a thread copies at once */
+} Choice;
+
+#define CHOOSE_ELEMENTS(storage)                                                                             \
+    static void choose_##storage(const Choice *choice, int64_t outer)                                        \
+    {                                                                                                        \
+        const storage *from = (const storage *)(const void *)choice->from + outer * choice->lines->size;     \
+        storage *to = (storage *)(void *)choice->to + outer * choice->size;                                  \
+        for (int64_t index = 0; index < choice->size; index++) {                                             \
+            to[index] = from[choice->sources[index]];                                                        \
+        }                                                                                                    \
     }
+
+CHOOSE_ELEMENTS(uint8_t)
+CHOOSE_ELEMENTS(uint16_t)
+CHOOSE_ELEMENTS(uint32_t)
+CHOOSE_ELEMENTS(uint64_t)
+
+static void
+choose_lines(const Choice *choice, int64_t outer)
+{
+    size_t line = (size_t)choice->lines->inner * choice->width;
+    for (int64_t index = 0; index < choice->size; index++) {
+        int64_t source = outer * choice->lines->size + choice->sources[index];
+        memcpy(choice->to + (size_t)(outer * choice->size + index) * line,
+            choice->from + (size_t)source * line, line);
+    }
+}
+
+static void
+choose_part(void *context, int64_t part)
+{
+    enum { WIDTH_MAX = 8 };
+    static void (*const loops[WIDTH_MAX + 1])(const Choice *choice, int64_t outer) = {
+        [1] = choose_uint8_t, [2] = choose_uint16_t, [4] = choose_uint32_t, [8] = choose_uint64_t};
+    const Choice *choice = context;
+    bool is_single = choice->lines->inner == 1 && choice->width <= WIDTH_MAX && loops[choice->width] != NULL;
+    int64_t end = (part + 1) * choice->outer;
+    for (int64_t outer = part * choice->outer; outer < end && outer < choice->lines->outer; outer++) {
+        (is_single ? loops[choice->width] : choose_lines)(choice, outer);
+    }
+}
+
+/* Copies the one neighbour of each element whose weight is 1. */
+static Status
+choose(KernelContext *context, const Neighbours *neighbours, const Lines *lines, const Tensor *from,
+    Tensor *to, int64_t size)
+{
+    enum { SHARED_BYTES = 64 * 1024 }; /* fewer are not worth handing to another thread */
+    int64_t *sources = arena_alloc(context->call->arena, (size_t)size * sizeof *sources);
+    if (sources == NULL) {
+        return call_fail_memory(context->call, "the sources of resized elements");
+    }
+    for (int64_t index = 0; index < size; index++) {
+        bool is_right = neighbours->weights[index * neighbours->count] == 0;
+        sources[index] = inside(neighbours->firsts[index] + (is_right ? 1 : 0), lines->size);
+    }
+    Choice choice = {.sources = sources,
+        .from = from->data,
+        .to = to->data,
+        .lines = lines,
+        .size = size,
+        .width = dtype_size(to->dtype)};
+    int64_t bytes = size * lines->inner * (int64_t)choice.width;
+    choice.outer = bytes >= SHARED_BYTES ? 1 : SHARED_BYTES / bytes;
+    context->device->parallel_for(
+        context->device, (lines->outer + choice.outer - 1) / choice.outer, choose_part, &choice);
+    return STATUS_OK;
 }
 
 /* Sets what a crop asks for outside of the input. */
@@ -180,7 +242,7 @@ resize_dimension(KernelContext *context, const Resizing *resizing, int dimension
     TRY(scratch_new(context, tensor->dtype, &shape, &resized));
     Lines lines = lines_along(&tensor->shape, dimension);
     if (resizing->is_copied) {
-        choose(&neighbours, tensor->data, &lines, size, dtype_size(tensor->dtype), resized.data);
+        TRY(choose(context, &neighbours, &lines, tensor, &resized, size));
     } else {
         interpolate(&neighbours, tensor->data, &lines, size, resized.data);
         extrapolate(&neighbours, &lines, size, resizing->extrapolation, resized.data);
