@@ -178,7 +178,8 @@ add_states(const BlockRun *run, const float *states, float *sums)
 {
     ProductShape shape = {
         .m = run->batch, .n = COLUMNS * run->cell, .k = run->cell, .accumulates = true, .alpha = 1};
-    ProductOperands operands = {.a = states, .b = recurrence_of(input_behind(run, BEHIND_W)), .output = sums};
+    ProductOperands operands = {.a = states, .b = recurrence_of(input_behind(run, BEHIND_W))};
+    operands.output = sums;
     return product_run(run->context->call, run->lstm->recurrence, run->context->device, &shape, &operands);
 }
 
