@@ -22,7 +22,8 @@
 # make bench-models       every .onnx model in the folder MODELS beside ONNX Runtime; writes build/bench-models.json
 # make fuzz               every fuzz target for FUZZ_SECONDS (20) each
 # make docs               write the tables of docs/ (settings, limits, packages, operations) from the programs' own
-# make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap
+# make fresh              prove `make run`, `make test` and the packages in a pristine Debian made by debootstrap
+# make fresh-packages     the packages alone: installed, started by systemd, upgraded, removed and purged there
 # make format             clang-format over the tree; `make lint` checks it
 # make install            programs, units, manual pages, contract, licence, example: DESTDIR= PREFIX=/usr/local
 # make deb                Debian packages of the programs and of the plugin for GPUs, in build/deb

@@ -4,7 +4,7 @@ LINKED := $(PROGRAMS) $(NEXT_GATEWAY) $(filter-out $(if $(HAS_CUDA),,$(CUDA_TEST
 LINKED_SOURCES := $(PROGRAM_SOURCES) gateway/main.c $(patsubst $(OUT)/%,%.c,$(filter-out $(PROGRAMS) $(NEXT_GATEWAY),$(LINKED)))
 comma = $(subst $() ,$(),$(foreach i,$(1),$(i),))
 MODULE_RULES := $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(FURTHER_$(m))))
-WITHOUT_LINKS := run test clean clean-all help fresh format check-layers check-sizes check-banned check-dialect
+WITHOUT_LINKS := run test clean clean-all help fresh fresh-packages format check-layers check-sizes check-banned check-dialect
 ifneq (,$(filter-out $(WITHOUT_LINKS),$(or $(MAKECMDGOALS),all)))
 LINKS := $(shell mkdir -p $(OUT) && printf '%s\n' $(join $(LINKED:=:),$(LINKED_SOURCES)) | \
     tools/write_links '$$(OUT)' $(TABLES) $(MODULE_RULES) > $(OUT)/links.mk.$$$$ && mv $(OUT)/links.mk.$$$$ $(OUT)/links.mk && echo written)

@@ -7,4 +7,5 @@ run:
 	@tools/run_local
 help: ; @sed -n 's/^# \(make.*\)/\1/p' Makefile
 fresh: ; @tools/fresh
-.PHONY: run help fresh
+fresh-packages: ; @tools/fresh packages
+.PHONY: run help fresh fresh-packages
