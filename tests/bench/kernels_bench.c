@@ -76,6 +76,42 @@ static const Row ROWS[] = {
         2.0 * 512 * 512 * 512, DTYPE_FLOAT64},
 };
 
+static const Row ROW_ROWS[] = {
+    {.name = "attention of 12 heads, 197x64",
+        .text = "y = onnx::Attention(x, x, x) T1=float32 T2=float32\n",
+        .input = {.rank = 4, .dims = {1, 12, 197, 64}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "causal attention of 32 heads, 512x64",
+        .text = "y = onnx::Attention(x, x, x) T1=float32 T2=float32 is_causal=1\n",
+        .input = {.rank = 4, .dims = {1, 32, 512, 64}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "attention of one token, 32 heads, past of 1023",
+        .text = "p = Const() dtype=float32 value=float32<1,32,1023,64>(0.5;0.25;-0.5)\n"
+                "y = onnx::Attention(x, x, x, , p, p) T1=float32 T2=float32 is_causal=1\n",
+        .input = {.rank = 4, .dims = {1, 32, 1, 64}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "rms norm, 512x2048",
+        .text = "s = Const() dtype=float32 value=float32<2048>(0.5)\n"
+                "y = onnx::RMSNormalization(x, s) T=float32 V=float32\n",
+        .input = {.rank = 2, .dims = {512, 2048}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "group norm, 32 of 320x64x64",
+        .text = "s = Const() dtype=float32 value=float32<320>(0.5)\n"
+                "y = onnx::GroupNormalization(x, s, s) T=float32 num_groups=32\n",
+        .input = {.rank = 4, .dims = {1, 320, 64, 64}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "instance norm, 64x128x128",
+        .text = "s = Const() dtype=float32 value=float32<64>(0.5)\n"
+                "y = onnx::InstanceNormalization(x, s, s) T=float32\n",
+        .input = {.rank = 4, .dims = {1, 64, 128, 128}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "rotary embedding of 32 heads, 512x64",
+        .text = "c = Const() dtype=float32 value=float32<1,512,32>(0.5)\n"
+                "y = onnx::RotaryEmbedding(x, c, c) T=float32\n",
+        .input = {.rank = 4, .dims = {1, 32, 512, 64}},
+        .dtype = DTYPE_FLOAT32},
+};
+
 static const Row ELEMENTWISE_ROWS[] = {
     {.name = "8 element-wise nodes, 4 MiB",
         .text =
@@ -213,6 +249,16 @@ report_elementwise(Bench *bench)
     }
 }
 
+static void
+report_rows(Bench *bench)
+{
+    for (size_t i = 0; i < COUNT_OF(ROW_ROWS); i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s, %d threads", ROW_ROWS[i].name, bench->device->thread_count);
+        report_value(name, measure(bench, &ROW_ROWS[i], true) / 1e6, "ms", "");
+    }
+}
+
 int
 main(void)
 {
@@ -222,6 +268,7 @@ main(void)
         CpuDeviceOptions options = {.thread_count = threads, .memory_limit = 1 << 30};
         must(&bench, cpu_device_new(&bench.call, &options, &bench.device));
         report_products(&bench);
+        report_rows(&bench);
         report_elementwise(&bench);
         cpu_device_free(bench.device);
     }

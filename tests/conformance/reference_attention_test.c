@@ -195,6 +195,11 @@ heads_of_onnx_attend_to_keys_that_they_see(void **state)
             .attrs = "left_window_size=9223372036854775807; right_window_size=9223372036854775807",
             .inputs = {HEADS_Q, HEADS_K, HEADS_V},
             .outputs = {"float32[1,1,2,2] 1 14 2 12", HEADS_K, HEADS_V}},
+        {.op = "onnx::Attention", /* nothing, of as many heads as there can be */
+            .inputs = {"float32[1099511627776,1,0,1]", "float32[1099511627776,1,0,1]",
+                "float32[1099511627776,1,0,1]"},
+            .outputs = {"float32[1099511627776,1,0,1]", "float32[1099511627776,1,0,1]",
+                "float32[1099511627776,1,0,1]"}},
         {.op = "onnx::Attention", /* no keys: zeros */
             .inputs = {HEADS_Q, "float32[1,1,0,1]", "float32[1,1,0,2]"},
             .outputs = {"float32[1,1,2,2] 0 0 0 0", "float32[1,1,0,1]", "float32[1,1,0,2]"}},
@@ -302,6 +307,10 @@ vectors_are_rotated_by_the_angles_of_their_positions(void **state)
             .inputs = {"bfloat16[1,2,6] 1 2 3 4 5 6 1 2 3 4 5 6", "bfloat16[2,1] 0 1", "bfloat16[2,1] 1 0",
                 "int64[1,2] 1 0"},
             .outputs = {"bfloat16[1,2,6] 1 2 3 4 5 6 -2 1 3 -5 4 6"}},
+        {.op = "onnx::RotaryEmbedding", /* nothing, of as many positions as there can be */
+            .inputs = {"float32[1099511627776,0,1,0]", "float32[1099511627776,1,0]",
+                "float32[1099511627776,1,0]"},
+            .outputs = {"float32[1099511627776,0,1,0]"}},
         {.op = "onnx::RotaryEmbedding",
             .inputs = {"float32[1,0,1,4]", "float32[1,1,2] 0 0", "float32[1,1,2] 1 1"},
             .outputs = {"float32[1,0,1,4]"}},

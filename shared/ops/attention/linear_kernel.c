@@ -104,6 +104,9 @@ linear_attention_compute(KernelContext *context)
     if (past->dtype != DTYPE_INVALID && tensor_element_count(past) > 0) {
         memcpy(doubles.outputs[1].data, past->data, (size_t)tensor_element_count(past) * sizeof(double));
     }
+    if (tensor_element_count(&doubles.outputs[0]) == 0 && tensor_element_count(&doubles.outputs[1]) == 0) {
+        return doubles_finish(context, &doubles); /* the other dimensions may be of any size */
+    }
     for (int64_t matrix = 0; matrix < run.attention.batch * run.attention.key_heads; matrix++) {
         run_head(&run, matrix / run.attention.key_heads, matrix % run.attention.key_heads);
     }

@@ -57,6 +57,9 @@ join_past(AttentionRun *run, int input, int past, int output, int64_t size)
     const OnnxAttention *a = &run->attention;
     const Tensor *given = &run->doubles->inputs[input];
     double *present = doubles_out(run->doubles, output);
+    if (tensor_element_count(&run->doubles->outputs[output]) == 0) {
+        return; /* the other dimensions may be of any size */
+    }
     for (int64_t row = 0; row < a->batch * a->key_heads * a->total; row++) {
         int64_t position = row % a->total;
         int64_t matrix = row / a->total;
@@ -168,6 +171,10 @@ static void
 compute_rows(const AttentionRun *run, double *kept)
 {
     const OnnxAttention *a = &run->attention;
+    if (tensor_element_count(&run->doubles->outputs[ONNX_ATTENTION_OUTPUT]) == 0 &&
+        (kept == NULL || tensor_element_count(&run->doubles->outputs[ONNX_ATTENTION_SCORES]) == 0)) {
+        return; /* the other dimensions may be of any size */
+    }
     int64_t rows = a->batch * a->query_heads * a->queries;
     for (int64_t index = 0; index < rows; index++) {
         AttentionRow row = {.batch = index / (a->query_heads * a->queries),

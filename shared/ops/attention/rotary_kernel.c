@@ -40,6 +40,9 @@ rotary_compute(KernelContext *context)
         TRY(rotary_check_positions(context->call, &rotary, positions));
     }
     TRY(doubles_begin(context, &doubles));
+    if (tensor_element_count(&context->inputs[ROTARY_INPUT]) == 0) {
+        return doubles_finish(context, &doubles); /* the other dimensions may be of any size */
+    }
     for (int64_t token = 0; token < rotary.batch * rotary.length; token++) {
         int64_t angles = rotary_angles(&rotary, positions, token);
         for (int64_t head = 0; head < rotary.heads; head++) {

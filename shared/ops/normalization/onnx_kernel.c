@@ -100,6 +100,9 @@ group_norm_compute(KernelContext *context)
     int64_t of_group = channels.size / groups;
     int64_t of_scale = node_attr_int(node, "scales_groups") != 0 ? of_group : 1;
     int64_t size = of_group * channels.inner;
+    if (tensor_element_count(&context->inputs[0]) == 0) {
+        return doubles_finish(context, &doubles); /* the other dimensions may be of any size */
+    }
     for (int64_t group = 0; group < channels.outer * groups; group++) {
         double *y = doubles_out(&doubles, 0) + group * size;
         normalize_group(
@@ -191,6 +194,9 @@ lp_norm_compute(KernelContext *context)
     int64_t axis = node_attr_int(context->node, "axis");
     Lines lines = lines_along(shape, (int)(axis < 0 ? axis + shape->rank : axis));
     bool is_square = node_attr_int(context->node, "p") == 2;
+    if (tensor_element_count(&context->inputs[0]) == 0) {
+        return doubles_finish(context, &doubles); /* the other dimensions may be of any size */
+    }
     for (int64_t line = 0; line < lines.outer * lines.inner; line++) {
         int64_t offset = line / lines.inner * lines.size * lines.inner + line % lines.inner;
         divide_by_norm(

@@ -15,7 +15,9 @@
 #include "worker/runtime/device_memory.h"
 
 enum {
-    BLOCK_ROWS = 128,
+    BLOCK_ROWS_MIN = 64, /* a block of fewer rows would pack keys and values more often than is worth it */
+    BLOCK_ROWS_MAX = 256,
+    BLOCK_SCORES = 64 * 1024,        /* scores of a block, between these bounds, which a core's cache keeps */
     TASK_WORK_MIN = 2 * 1024 * 1024, /* multiplications of a task, which take some ten microseconds or more */
 };
 
@@ -45,8 +47,9 @@ typedef struct Block {
     int64_t key_head;
     int64_t first;
     int64_t count;
+    int64_t keys; /* the first ones: no row sees those behind them */
     float *scores;
-    float *packed; /* queries, and then results, when they do not lie side by side */
+    float *packed; /* queries, and then results when they do not lie side by side */
 } Block;
 
 /* Replaces the scores by what softcap makes of them. */
@@ -116,22 +119,21 @@ fill_hidden(float *scores, int64_t first, int64_t end)
 
 /* Masks a row of scores. Returns whether it sees any key. */
 static bool
-mask_row(const AttentionRun *run, int64_t batch, int64_t head, int64_t query, float *scores)
+mask_row(const AttentionRun *run, const Block *block, int64_t head, int64_t query, float *scores)
 {
-    const OnnxAttention *a = &run->attention;
-    OnnxAttentionSpan span = onnx_attention_span(a, run->lengths, batch, query);
+    OnnxAttentionSpan span = onnx_attention_span(&run->attention, run->lengths, block->batch, query);
     int64_t offset = 0;
     if (run->mask != NULL) {
         int64_t length = run->mask->shape.dims[run->mask->shape.rank - 1];
         span.end = length < span.end ? length : span.end;
-        offset = mask_offset(&run->mask->shape, batch, head, query) + span.first;
+        offset = mask_offset(&run->mask->shape, block->batch, head, query) + span.first;
     }
     if (span.first >= span.end) {
-        fill_hidden(scores, 0, a->total);
+        fill_hidden(scores, 0, block->keys);
         return false;
     }
     fill_hidden(scores, 0, span.first);
-    fill_hidden(scores, span.end, a->total);
+    fill_hidden(scores, span.end, block->keys);
     if (run->mask == NULL) {
         return true;
     }
@@ -161,18 +163,25 @@ vector_of(const AttentionRun *run, const Block *block, int64_t row)
                         : (block->batch * a->query_heads + head) * a->queries + query;
 }
 
-static const float *
-queries_of(const AttentionRun *run, const Block *block)
+VECTOR_FUNCTION void
+scale_vector_body(const float *x, float scale, int64_t size, float *z)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < size; n++)
+    {
+        z[n] = x[n] * scale;
+    }
+}
+VECTOR_VARIANTS(scale_vector, (const float *x, float scale, int64_t size, float *z), (x, scale, size, z))
+
+/* Packs the block's queries, scaled: there are fewer of them than of scores. */
+static void
+pack_queries(const AttentionRun *run, const Block *block)
 {
     int64_t size = run->attention.head_size;
-    if (!run->attention.is_packed) {
-        return run->query + vector_of(run, block, 0) * size;
-    }
     for (int64_t row = 0; row < block->count; row++) {
-        memcpy(block->packed + row * size, run->query + vector_of(run, block, row) * size,
-            (size_t)size * sizeof(float));
+        scale_vector(
+            run->query + vector_of(run, block, row) * size, run->scale, size, block->packed + row * size);
     }
-    return block->packed;
 }
 
 static void
@@ -191,33 +200,48 @@ static void
 weigh_row(const AttentionRun *run, const Block *block, int64_t row)
 {
     const OnnxAttention *a = &run->attention;
-    float *scores = block->scores + row * a->total;
+    float *scores = block->scores + row * block->keys;
     int64_t head = block->key_head * group_of(a) + (block->first + row) / a->queries;
     keep_row(run, block, row, ONNX_ATTENTION_PRODUCTS);
     if (a->softcap > 0) {
-        cap_scores(scores, a->total, (float)a->softcap);
+        cap_scores(scores, block->keys, (float)a->softcap);
     }
     keep_row(run, block, row, ONNX_ATTENTION_CAPPED);
-    bool sees_any = mask_row(run, block->batch, head, (block->first + row) % a->queries, scores);
+    bool sees_any = mask_row(run, block, head, (block->first + row) % a->queries, scores);
     keep_row(run, block, row, ONNX_ATTENTION_MASKED);
     if (sees_any) {
-        softmax_rows(scores, scores, 1, a->total);
+        softmax_rows(scores, scores, 1, block->keys);
     } else {
-        memset(scores, 0, (size_t)a->total * sizeof *scores);
+        memset(scores, 0, (size_t)block->keys * sizeof *scores);
     }
     keep_row(run, block, row, ONNX_ATTENTION_WEIGHTS);
 }
 
 static ProductShape
-scores_shape(const OnnxAttention *a, int64_t rows)
+scores_shape(const OnnxAttention *a, int64_t rows, int64_t keys)
 {
-    return (ProductShape){.m = rows, .n = a->total, .k = a->head_size, .transposes_b = true, .alpha = 1};
+    return (ProductShape){.m = rows, .n = keys, .k = a->head_size, .transposes_b = true, .alpha = 1};
 }
 
 static ProductShape
-weighing_shape(const OnnxAttention *a, int64_t rows)
+weighing_shape(const OnnxAttention *a, int64_t rows, int64_t keys)
 {
-    return (ProductShape){.m = rows, .n = a->value_size, .k = a->total, .alpha = 1};
+    return (ProductShape){.m = rows, .n = a->value_size, .k = keys, .alpha = 1};
+}
+
+/* Returns how many of the first keys the block's rows see. The others would be weighed by 0, which changes no
+ * sum; their scores are computed only to be given out. */
+static int64_t
+keys_of_block(const AttentionRun *run, const Block *block)
+{
+    const OnnxAttention *a = &run->attention;
+    int64_t keys = run->kept != NULL ? a->total : 1;
+    for (int64_t row = 0; row < block->count && keys < a->total; row++) {
+        int64_t query = (block->first + row) % a->queries;
+        OnnxAttentionSpan span = onnx_attention_span(a, run->lengths, block->batch, query);
+        keys = span.end > keys ? span.end : keys;
+    }
+    return keys;
 }
 
 static void
@@ -225,15 +249,14 @@ compute_block(AttentionRun *run, const Block *block)
 {
     const OnnxAttention *a = &run->attention;
     int64_t matrix = block->batch * a->key_heads + block->key_head;
-    ProductShape scores = scores_shape(a, block->count);
-    ProductShape weighing = weighing_shape(a, block->count);
+    ProductShape scores = scores_shape(a, block->count, block->keys);
+    ProductShape weighing = weighing_shape(a, block->count, block->keys);
     float *result = a->is_packed ? block->packed : run->output + vector_of(run, block, 0) * a->value_size;
-    ProductOperands first = {.a = queries_of(run, block),
-        .b = run->keys + matrix * a->total * a->head_size,
-        .output = block->scores};
+    ProductOperands first = {
+        .a = block->packed, .b = run->keys + matrix * a->total * a->head_size, .output = block->scores};
     ProductOperands second = {
         .a = block->scores, .b = run->values + matrix * a->total * a->value_size, .output = result};
-    scores.alpha = run->scale;
+    pack_queries(run, block);
     bool has_room = product_alone(run->device, &scores, &first);
     for (int64_t row = 0; has_room && row < block->count; row++) {
         weigh_row(run, block, row);
@@ -276,7 +299,8 @@ run_task(void *context, int64_t task)
             .scores = room->data};
         int64_t left = run->rows - block.first;
         block.count = left < run->block_rows ? left : run->block_rows;
-        block.packed = block.scores + block.count * a->total;
+        block.keys = keys_of_block(run, &block);
+        block.packed = block.scores + block.count * block.keys;
         compute_block(run, &block);
     }
     tensor_buffer_unref(room);
@@ -337,7 +361,9 @@ static int64_t
 rows_of_block(const OnnxAttention *a)
 {
     int64_t rows = group_of(a) * a->queries;
-    return rows < BLOCK_ROWS ? rows : BLOCK_ROWS;
+    int64_t most = BLOCK_SCORES / a->total;
+    most = most < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : most > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : most;
+    return rows < most ? rows : most;
 }
 
 static void
@@ -423,8 +449,8 @@ onnx_attention_scratch(const KernelForecast *told)
         return 0;
     }
     int64_t rows = rows_of_block(&a);
-    ProductShape scores = scores_shape(&a, rows);
-    ProductShape weighing = weighing_shape(&a, rows);
+    ProductShape scores = scores_shape(&a, rows, a.total);
+    ProductShape weighing = weighing_shape(&a, rows, a.total);
     uint64_t first = product_alone_scratch(&scores);
     uint64_t second = product_alone_scratch(&weighing);
     return (uint64_t)told->device->thread_count *

@@ -98,14 +98,15 @@ rotary_compute(KernelContext *context)
     }
     Tensor *output = NULL;
     TRY(output_new(context, &output));
+    if (tensor_element_count(output) == 0) {
+        return STATUS_OK; /* the other dimensions may be of any size */
+    }
     run.y = output->data;
     run.tokens = run.rotary.batch * run.rotary.length;
     int64_t size = run.rotary.heads * run.rotary.size;
-    run.part = size >= SHARED_ELEMENTS ? 1 : SHARED_ELEMENTS / (size + 1);
+    run.part = size >= SHARED_ELEMENTS ? 1 : SHARED_ELEMENTS / size;
     Device *device = context->device;
-    if (tensor_element_count(output) > 0) {
-        device->parallel_for(device, (run.tokens + run.part - 1) / run.part, rotate_tokens, &run);
-    }
+    device->parallel_for(device, (run.tokens + run.part - 1) / run.part, rotate_tokens, &run);
     return STATUS_OK;
 }
 

@@ -41,6 +41,12 @@ static const NearCase CASES[] = {
     {CONST("n", "int64", "<2>", "5;0") "y = onnx::Attention(x, x, x, , , , n)" TYPES
                                        "right_window_size=2 left_window_size=3",
         SHAPE4(2, 3, 7, 16), 0x1p-18F},
+    {"a = onnx::Attention(x, x, x)" TYPES "is_causal=1 score_outputs=1 qk_matmul_output_mode=3\n"
+     "y = Neg(a:3) T=float32",
+        SHAPE4(1, 2, 270, 8), 0x1p-18F},
+    {"a = onnx::Attention(x, x, x)" TYPES "score_outputs=1 softcap=0.5 qk_matmul_output_mode=1\n"
+     "y = Neg(a:3) T=float32",
+        SHAPE4(2, 2, 27, 8), 0x1p-18F},
     {"y = onnx::Attention(x, x, x)" TYPES, SHAPE4(2, 3, 0, 16), 0},
     {CONST("c", "float32", "<9,8>", "0.5;-0.25;1") CONST("s", "float32", "<9,8>", "1;0.75")
             CONST("p", "int64", "<2,5>", "8;0;3") "y = onnx::RotaryEmbedding(x, c, s, p) T=float32",
