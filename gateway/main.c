@@ -144,6 +144,8 @@ serve(Call *call, const Config *config)
     options.worker_count = config_list(config, "workers", &options.workers);
     TRY(read_limits(call, config, &options.limits));
     TRY(read_origins(call, config, &options.origins));
+    TRY(wire_versions_choose(
+        call, slice_from_string(config_string(config, "protocols")), &options.protocols));
     TRY(await_database(call, options.conninfo, &is_there));
     if (!is_there) {
         return STATUS_OK;

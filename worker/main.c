@@ -70,6 +70,7 @@ join_pool(Call *call, const Config *config, Service *service)
         .token = config_secret(config, "token"),
         .name = worker->name,
         .incarnation = worker->incarnation,
+        .versions = worker->options.versions,
     };
     options.gateway_count = config_list(config, "gateway", &options.gateways);
     if (options.gateway_count == 0) {
@@ -113,8 +114,11 @@ serve_worker(Call *call, const Config *config, Device *host, const Accelerator *
 {
     Worker *worker = NULL;
     Slice labels;
+    WireVersions versions;
     TRY(find_labels(call, config, &labels));
+    TRY(wire_versions_choose(call, slice_from_string(config_string(config, "protocols")), &versions));
     WorkerOptions options = {
+        .versions = versions,
         .listen = config_string(config, "listen"),
         .name = config_string(config, "name"),
         .token = config_secret(config, "token"),

@@ -129,6 +129,7 @@ upstream_options(const GatewayOptions *options)
     enum { WINDOW_SIZE = 64 * 1024 }; /* of an answer whose reader may be slow; fast ones get more */
     return (UpstreamOptions){
         .token = options->worker_token,
+        .versions = options->protocols,
         .frames.tensor_size_max = options->tensor_size_max,
         .window_size = WINDOW_SIZE,
     };
@@ -156,6 +157,7 @@ open_loops(Call *call, Gateway *gateway, const GatewayOptions *options)
             .traces = gateway->traces,
             .directory = gateway->directory,
             .worker_lease_ms = options->worker_lease_ms,
+            .protocols = options->protocols,
             .mail = gateway->mail},
         .jobs = gateway->jobs,
         .admission = pool_lease_admission(gateway->pool),

@@ -11,6 +11,7 @@
 #include "gateway/steps/step_loop.h"
 #include "gateway/workers/endpoint_sources.h"
 #include "shared/net/socket.h"
+#include "shared/wire/versions.h"
 
 enum { GATEWAY_LOOP_COUNT_MAX = STEP_LOOPS_MAX };
 
@@ -31,6 +32,7 @@ typedef struct GatewayOptions {
     size_t worker_count;
     size_t workers_wanted; /* that serve before the gateway is ready */
     KubernetesAccess kubernetes;
+    WireVersions protocols;   /* of the worker protocol, that it speaks */
     uint64_t worker_lease_ms; /* of a worker that has joined */
     const char *worker_token; /* NULL: none */
     size_t tensor_size_max;

@@ -39,6 +39,11 @@ static const SettingDefinition definitions[] = {
         .default_value = "/var/run/secrets/kubernetes.io/serviceaccount",
         .meaning = "folder of the service account that asks: its files token, ca.crt and, for a Service "
                    "without a namespace, namespace"},
+    {.name = "protocols",
+        .type = SETTING_STRING,
+        .default_value = "1-2",
+        .meaning = "versions of the worker protocol that are spoken: those of this release, 1-2, or one of "
+                   "them, to go back to the release before"},
     {.name = "workers-wanted",
         .type = SETTING_INTEGER,
         .default_value = "1",

@@ -295,7 +295,7 @@ fail_without_worker(Call *call, const SlotRun *slot)
         return roster_refuse_labels(call, roster, labels);
     }
     return slot->step->dispatcher->seat_count == 0
-               ? call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", roster->count)
+               ? roster_refuse_all(call, roster)
                : roster_refuse_gpu(call, roster, planned_slot(slot)->gpu_node);
 }
 

@@ -157,6 +157,20 @@ nearest_to_gpu(const Roster *list)
 }
 
 Status
+roster_refuse_all(Call *call, const Roster *list)
+{
+    size_t refused = 0;
+    for (size_t index = 0; index < list->count; index++) {
+        refused += worker_is_refused(&list->workers[index]);
+    }
+    return refused == 0 ? call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", list->count)
+                        : call_fail(call, STATUS_UNAVAILABLE,
+                              "no worker is serving (%zu known, %zu of them without a version of this "
+                              "gateway's protocol)",
+                              list->count, refused);
+}
+
+Status
 roster_refuse_gpu(Call *call, const Roster *list, Slice node)
 {
     const WorkerInfo *nearest = nearest_to_gpu(list);
@@ -244,6 +258,14 @@ find_incarnation(Roster *list, const char *address, const char *incarnation)
     return is_it ? &list->workers[index] : NULL;
 }
 
+/* Another release may have taken the worker's place: until a poll tells, it is asked only what all can do. */
+static void
+begin_next_life(WorkerInfo *worker, const Restart *restart)
+{
+    memcpy(worker->incarnation, restart->after, sizeof worker->incarnation);
+    worker->version = WIRE_VERSION_OLDEST;
+}
+
 /* Replaces the incarnations that are gone. The poller has caught up with a restart when its list does not
  * have the old one any more. */
 static void
@@ -256,7 +278,7 @@ apply_restarts(Directory *directory, Roster *list)
         if (stale == NULL) {
             restart_forget(restart);
         } else {
-            memcpy(stale->incarnation, restart->after, sizeof stale->incarnation);
+            begin_next_life(stale, restart);
         }
     }
 }
@@ -324,7 +346,7 @@ directory_note_restart(Directory *directory, const WorkerInfo *known, Slice inca
         WorkerInfo *stale = find_incarnation(changed, restart->address, restart->before);
         assert(stale != NULL);
         list_append(&directory->restarts, &restart->link);
-        memcpy(stale->incarnation, restart->after, sizeof stale->incarnation);
+        begin_next_life(stale, restart);
         previous = replace_current(directory, changed);
     } else {
         memory_free(restart);

@@ -38,6 +38,8 @@ typedef struct WorkerInfo {
     char labels[LABELS_TEXT_SIZE];
     int32_t task; /* lowest free number when first seen, kept by name; -1: not known yet */
     WorkerState state;
+    WireVersions versions; /* of the worker protocol that it speaks */
+    int64_t version;       /* the one that it and this gateway use; 0: there is none, and it counts as lost */
     bool has_gpu;          /* one that is in service */
     uint64_t gpu_memory;   /* bytes that it may use; 0: it has none in service */
     GpuFacts *gpu;         /* the roster holds a reference; NULL: the worker tells nothing */
@@ -69,6 +71,9 @@ const WorkerInfo *roster_find_name(const Roster *list, Slice name);
 /* Returns the first worker with this task number. */
 const WorkerInfo *roster_find_task(const Roster *list, int32_t task);
 
+/* Says that no worker serves, and of how many that is for their versions: UNAVAILABLE. */
+MUST_USE Status roster_refuse_all(Call *call, const Roster *list);
+
 /* Says why no worker can take a slot whose node asks for a GPU: FAILED_PRECONDITION when none has one,
  * UNAVAILABLE when those that have do not serve, or their cards do not. */
 MUST_USE Status roster_refuse_gpu(Call *call, const Roster *list, Slice node);
@@ -87,6 +92,14 @@ static inline const WorkerDevice *
 roster_devices(const Roster *list, const WorkerInfo *worker)
 {
     return list->devices + worker->device_first;
+}
+
+/* Returns whether the worker answers, and has no version of the worker protocol in common with this gateway.
+ */
+static inline bool
+worker_is_refused(const WorkerInfo *worker)
+{
+    return worker->versions.newest != 0 && worker->version == 0;
 }
 
 typedef struct Directory Directory;

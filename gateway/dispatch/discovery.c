@@ -283,6 +283,28 @@ refuse_namesake(Target *target, const Target *named)
     }
 }
 
+/* Says once of a life of a worker that it speaks no version of this gateway's; it is listed, and gets no
+ * steps. */
+static void
+judge_versions(Target *target, const WireWorker *worker, bool is_new)
+{
+    WireVersions own = wire_versions_or_all(target->discovery->options.upstream.versions);
+    target->info.versions = worker->versions;
+    target->info.version = wire_versions_agree(own, worker->versions);
+    if (target->info.version != 0) {
+        return;
+    }
+    target->info.state = WORKER_LOST;
+    if (is_new) {
+        char ours[WIRE_VERSIONS_TEXT_SIZE];
+        char theirs[WIRE_VERSIONS_TEXT_SIZE];
+        wire_versions_text(own, ours);
+        wire_versions_text(worker->versions, theirs);
+        log_event(LOG_ERROR, "a worker speaks other versions of the worker protocol, and gets no steps",
+            log_text("worker", target->info.name), log_text("its", theirs), log_text("ours", ours));
+    }
+}
+
 static void
 target_answered(Target *target, const WireWorker *worker)
 {
@@ -303,6 +325,7 @@ target_answered(Target *target, const WireWorker *worker)
     target->miss_count = 0;
     target_name(target, slice_part(worker->name, 0, WORKER_NAME_SIZE - 1));
     info_fill(&target->info, worker);
+    judge_versions(target, worker, is_new);
     note_gpu(&target->info, worker);
     devices_fill(target, worker);
     if (is_new || (target->info.task < 0 && --target->ask_count <= 0)) {

@@ -596,6 +596,7 @@ describe_peer(const SlotRun *slot)
         .incarnation = slice_from_string(worker->incarnation),
         .push_token = slice_from_string(slot->push_token),
         .sender_count = slot->partition->sender_count,
+        .version = worker->version,
     };
 }
 

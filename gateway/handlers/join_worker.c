@@ -9,6 +9,7 @@
 #include "gateway/workers/worker_join.h"
 #include "shared/json/writer.h"
 #include "shared/telemetry/log.h"
+#include "shared/wire/messages.h"
 
 /* The facts about a worker that already has the name, as this gateway knows them. */
 typedef struct Namesake {
@@ -47,6 +48,23 @@ refuse_namesake(Call *call, const WorkerLease *lease, const Namesake *namesake)
         lease->name, namesake->address[0] == '\0' ? "" : " from ", namesake->address);
 }
 
+/* Refuses a worker that speaks no version of this gateway's; one that does not say so speaks the first. */
+static Status
+check_versions(Call *call, const Request *request)
+{
+    WireVersions own = wire_versions_or_all(request->parts->protocols);
+    WireVersions its = {.oldest = 1, .newest = 1};
+    Slice header = request_header(request, WIRE_HEADER_VERSIONS);
+    TRY(header.size == 0 ? STATUS_OK : wire_versions_read(call, header, &its));
+    return wire_versions_agree(own, its) != 0
+               ? STATUS_OK
+               : call_fail(call, STATUS_FAILED_PRECONDITION,
+                     "the worker speaks versions %lld to %lld of the worker protocol, this gateway %lld to "
+                     "%lld: upgrade by one release at a time",
+                     (long long)its.oldest, (long long)its.newest, (long long)own.oldest,
+                     (long long)own.newest);
+}
+
 static Status
 run_join_worker(Call *call, const Request *request, Response *response)
 {
@@ -57,6 +75,7 @@ run_join_worker(Call *call, const Request *request, Response *response)
     bool is_held = false;
     TRY(worker_join_read(call, request, &join));
     TRY(find_namesake(call, parts, &join.lease, &namesake));
+    TRY(join.is_leaving ? STATUS_OK : check_versions(call, request));
     join.lease.lease_ms = (int64_t)parts->worker_lease_ms;
     if (namesake.is_another) {
         return refuse_namesake(call, &join.lease, &namesake);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "gateway/http/request.h"
+#include "shared/wire/versions.h"
 
 typedef struct Auth Auth;
 typedef struct BlobStore BlobStore;
@@ -42,6 +43,7 @@ struct Parts {
     TraceCache *traces;         /* gateway/traces/trace_cache.h */
     Directory *directory;       /* gateway/dispatch/directory.h */
     WorkerPool *workers;        /* gateway/workers/worker_pool.h */
+    WireVersions protocols;     /* --protocols */
     uint64_t worker_lease_ms;   /* --worker-lease */
     QueueRunner *queue;         /* gateway/queue/runner.h */
     ReplicaMail *mail;          /* gateway/replicas/replica_mail.h */

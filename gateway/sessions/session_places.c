@@ -116,7 +116,7 @@ bind_place(const Seeker *seeker, const PlanSlot *slot, const SessionPlace *previ
         return roster_refuse_gpu(call, seeker->roster, slot->gpu_node);
     }
     if (worker == NULL) {
-        return call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", seeker->roster->count);
+        return roster_refuse_all(call, seeker->roster);
     }
     TRY(job_store(call, seeker->context, STORE_ROLE_APP, &store));
     TRY(write_binding(seeker, store, worker, task, previous));

@@ -86,6 +86,17 @@ write_labels(JsonWriter *writer, Slice labels)
     json_write_object_end(writer);
 }
 
+static void
+write_refusal(JsonWriter *writer, const WorkerInfo *worker)
+{
+    char sentence[160];
+    (void)snprintf(sentence, sizeof sentence,
+        "it speaks versions %lld to %lld of the worker protocol, and none of this gateway's: upgrade by one "
+        "release at a time",
+        (long long)worker->versions.oldest, (long long)worker->versions.newest);
+    json_member_string(writer, "refusal", sentence);
+}
+
 void
 worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *devices)
 {
@@ -94,7 +105,12 @@ worker_write(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *d
     json_member_int64(writer, "task", worker->task);
     json_member_string(writer, "address", worker->address);
     json_member_string(writer, "incarnation", worker->incarnation);
-    json_member_string(writer, "state", state_name(worker->state));
+    bool is_refused = worker_is_refused(worker);
+    json_member_string(writer, "state", is_refused ? "refused" : state_name(worker->state));
+    json_member_int64(writer, "protocol", worker->version);
+    if (is_refused) {
+        write_refusal(writer, worker);
+    }
     json_member_boolean(writer, "joined", worker->has_joined);
     write_labels(writer, slice_from_string(worker->labels));
     json_member_int64(writer, "running", worker->running_count);

@@ -378,6 +378,7 @@ typedef struct RequestHeaders {
     char deadline[NUMBER_TEXT_SIZE];
     char attempt[NUMBER_TEXT_SIZE];
     char body_size[NUMBER_TEXT_SIZE];
+    char versions[WIRE_VERSIONS_TEXT_SIZE];
 } RequestHeaders;
 
 static void
@@ -398,20 +399,21 @@ header_add_number(RequestHeaders *list, const char *name, uint64_t number, char 
     }
 }
 
-/* Writes headers that point into `head`, `address`, `token` and the struct itself, which must not move.
+/* Writes headers that point into `head`, `address`, the options and the struct itself, which must not move.
  * Empty values are left out. */
 static void
-request_headers_fill(
-    RequestHeaders *ret_headers, const UpstreamHead *head, const char *address, const char *token)
+request_headers_fill(RequestHeaders *ret_headers, const UpstreamHead *head, const char *address,
+    const UpstreamOptions *options)
 {
     RequestHeaders *list = ret_headers;
     list->count = 0;
+    wire_versions_text(wire_versions_or_all(options->versions), list->versions);
     header_add(list, ":method", slice_from_string(head->method));
     header_add(list, ":scheme", SLICE("http"));
     header_add(list, ":authority", slice_from_string(address));
     header_add(list, ":path", head->path);
-    header_add(list, WIRE_HEADER_VERSION, SLICE("1"));
-    header_add(list, WIRE_HEADER_TOKEN, slice_from_string(token));
+    header_add(list, WIRE_HEADER_VERSIONS, slice_from_string(list->versions));
+    header_add(list, WIRE_HEADER_TOKEN, slice_from_string(options->token));
     header_add_number(list, WIRE_HEADER_DEADLINE, head->deadline_ms, list->deadline);
     header_add_number(list, WIRE_HEADER_ATTEMPT, (uint64_t)head->attempt, list->attempt);
     header_add_number(list, "content-length", head->body_size, list->body_size);
@@ -584,7 +586,7 @@ stream_open(Call *opening, UpstreamCall *call, Peer *peer, const UpstreamHead *h
     RequestHeaders list;
     H2Stream *stream = NULL;
     bool may_connect = true;
-    request_headers_fill(&list, head, peer->address, peer->upstream->options.token);
+    request_headers_fill(&list, head, peer->address, &peer->upstream->options);
     while (stream == NULL && may_connect) {
         may_connect = peer->connection != NULL;
         if (peer_connect(opening, peer) != STATUS_OK) {

@@ -20,6 +20,7 @@ typedef struct UpstreamCall UpstreamCall;
 
 typedef struct UpstreamOptions {
     const char *token;           /* the shared secret that workers ask for; NULL: none */
+    WireVersions versions;       /* of the worker protocol that this program speaks; 0 to 0: all it knows */
     FrameLimits frames;          /* limits of answers, and where their tensors live */
     uint32_t connect_timeout_ms; /* 0: 1000 */
     uint32_t window_size;        /* bytes of an answer that a worker may have under way; 0: 1 MiB */

@@ -18,6 +18,7 @@ static const JsonMember peer_members[] = {
     {"incarnation", JSON_SLICE, .offset = offsetof(WirePeer, incarnation)},
     {"push_token", JSON_SLICE, .offset = offsetof(WirePeer, push_token)},
     {"senders", JSON_INT64, .offset = offsetof(WirePeer, sender_count)},
+    {"version", JSON_INT64, .offset = offsetof(WirePeer, version)},
 };
 static const JsonTable peer_table = JSON_TABLE("a peer", peer_members);
 
@@ -78,6 +79,7 @@ write_peers(JsonWriter *writer, const char *name, const WirePeer *list, size_t c
         json_member_slice(writer, "incarnation", peer->incarnation);
         json_member_slice(writer, "push_token", peer->push_token);
         json_member_int64(writer, "senders", peer->sender_count);
+        json_member_int64(writer, "version", peer->version);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -528,6 +530,8 @@ static const JsonMember worker_members[] = {
     {"name", JSON_SLICE, .offset = offsetof(WireWorker, name)},
     {"incarnation", JSON_SLICE, .offset = offsetof(WireWorker, incarnation)},
     {"state", JSON_SLICE, .offset = offsetof(WireWorker, state)},
+    {"protocol", JSON_INT64, .offset = offsetof(WireWorker, versions.newest)},
+    {"protocol_oldest", JSON_INT64, .offset = offsetof(WireWorker, versions.oldest)},
     {"running", JSON_INT64, .offset = offsetof(WireWorker, running_count)},
     {"partitions", JSON_INT64, .offset = offsetof(WireWorker, partition_count)},
     {"no_gpu", JSON_SLICE, .offset = offsetof(WireWorker, no_gpu)},
@@ -582,7 +586,8 @@ wire_worker_write(Buffer *buffer, const WireWorker *worker)
     json_member_slice(&writer, "name", worker->name);
     json_member_slice(&writer, "incarnation", worker->incarnation);
     json_member_slice(&writer, "state", worker->state);
-    json_member_int64(&writer, "protocol", WIRE_PROTOCOL_VERSION);
+    json_member_int64(&writer, "protocol", worker->versions.newest);
+    json_member_int64(&writer, "protocol_oldest", worker->versions.oldest);
     json_member_int64(&writer, "running", worker->running_count);
     json_member_int64(&writer, "partitions", worker->partition_count);
     write_present(&writer, "no_gpu", worker->no_gpu);
@@ -608,6 +613,19 @@ check_device(Call *call, const WireDevice *device)
                        device->thread_count, device->slot_count, WIRE_DEVICE_SLOTS_MAX);
 }
 
+/* A worker that names one version speaks no other; one that names none speaks the first. */
+static Status
+settle_versions(Call *call, WireVersions *versions)
+{
+    versions->newest = versions->newest == 0 ? 1 : versions->newest;
+    versions->oldest = versions->oldest == 0 ? versions->newest : versions->oldest;
+    return versions->oldest > 0 && versions->oldest <= versions->newest
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "'protocol_oldest' %" PRId64 " and 'protocol' %" PRId64 " are no versions",
+                     versions->oldest, versions->newest);
+}
+
 Status
 wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
 {
@@ -617,6 +635,7 @@ wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'name' or 'incarnation' is missing");
     }
     TRY(labels_check(call, worker.labels));
+    TRY(settle_versions(call, &worker.versions));
     for (size_t index = 0; index < worker.device_count; index++) {
         TRY(check_device(call, &worker.devices[index]));
     }

@@ -11,9 +11,9 @@
 #include "shared/base/call.h"
 #include "shared/base/failure.h"
 #include "shared/base/slice.h"
+#include "shared/wire/versions.h"
 
 enum {
-    WIRE_PROTOCOL_VERSION = 1,
     SLOT_COUNT_MAX = 256,
     DIGEST_TEXT_SIZE = 65,      /* sha256 in hex and a NUL */
     PUSH_TOKEN_TEXT_SIZE = 33,  /* 128 bits in hex and a NUL */
@@ -23,7 +23,8 @@ enum {
 };
 
 /* Header names of every request. */
-#define WIRE_HEADER_VERSION "sluice-protocol"
+#define WIRE_HEADER_VERSIONS "sluice-protocols" /* versions.h: those that the caller speaks */
+#define WIRE_HEADER_VERSION "sluice-protocol"   /* the only one of a caller that speaks version 1 alone */
 #define WIRE_HEADER_DEADLINE "sluice-deadline-ms"
 #define WIRE_HEADER_REQUEST_ID "sluice-request-id"
 #define WIRE_HEADER_ATTEMPT "sluice-attempt"
@@ -45,6 +46,7 @@ typedef struct WirePeer {
     Slice incarnation;
     Slice push_token;
     int64_t sender_count; /* slots that send to it; 0: not told */
+    int64_t version;      /* of the worker protocol, in which it may be asked; 0: not told, which is 1 */
 } WirePeer;
 
 /* RunGraph: describes the feed frames that follow it. */
@@ -221,7 +223,8 @@ enum { WIRE_DEVICE_COUNT_MAX = 64, WIRE_DEVICE_SLOTS_MAX = 65536, WIRE_LIBRARY_C
 typedef struct WireWorker {
     Slice name;
     Slice incarnation;
-    Slice state; /* "serving", "draining" */
+    Slice state;           /* "serving", "draining" */
+    WireVersions versions; /* of this protocol */
     int64_t running_count;
     int64_t partition_count;
     Slice no_gpu; /* why it has none, in a user's words; empty: it has one, or does not tell */

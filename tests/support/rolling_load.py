@@ -120,11 +120,11 @@ class Counter(_Callers):
     the variable along, which a step says; then the caller starts anew. A number that is left out or comes twice is a step that
     ran twice, or never."""
 
-    def __init__(self, address, is_queued=False):
+    def __init__(self, address, is_queued, may_break):
         super().__init__(1)
         self._address, self._is_queued = address, is_queued
         self.losses, self.waits = 0, 0
-        self.may_break = False
+        self._may_break = may_break
         self.waited_for = set()
         self._count = None  # None: to be started anew
         self.queued = []
@@ -159,7 +159,8 @@ class Counter(_Callers):
             except sluice.Refused as refused:
                 is_gone = refused.code == "UNAVAILABLE" and KEPT in refused.detail and BROKEN not in refused.detail
                 is_gone = is_gone or refused.code == "ABORTED"  # another gateway knew first where the variable is
-                if not (is_gone or self.may_break) or time.monotonic() > until:
+                is_broken = self._may_break and refused.code == "UNAVAILABLE"
+                if not (is_gone or is_broken) or time.monotonic() > until:
                     raise
                 self.waits += 1
                 self.waited_for.add(refused.detail)
@@ -217,16 +218,18 @@ def _if_ended(step):
 class Load:
     """`with Load(address, database, rate) as load:` all of that; assert_kept() behind the block."""
 
-    def __init__(self, address, database, rate):
+    def __init__(self, address, database, rate, may_break=False):
+        """`may_break`: workers need not end in good order, and who counts sends again what was broken off."""
         self._address, self._database, self._rate = address, database, rate
+        self._may_break = may_break
         self._parts = []
 
     def __enter__(self):
         self._database.ask(WATCH_ENDS)
         try:
             self._parts.append(Steps(self._address, self._rate))
-            self._parts.append(Counter(self._address))
-            self._parts.append(Counter(self._address, is_queued=True))
+            for is_queued in (False, True):
+                self._parts.append(Counter(self._address, is_queued, self._may_break))
         except BaseException:
             self.__exit__()
             raise

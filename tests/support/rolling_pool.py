@@ -87,6 +87,7 @@ class Pool:
         self._database = database
         self._releases = {"gateway": gateway_release, "worker": worker_release}
         self._programs = {}
+        self._ended = {}  # lives of workers that were told to end, by address
         self._logs = tempfile.TemporaryDirectory()
 
     def __enter__(self):
@@ -136,6 +137,9 @@ class Pool:
         return self._programs[address].pid
 
     def begin_end(self, address):
+        if address in self.workers:
+            listed = [self.workers_of(gateway).get(address, {}) for gateway in self.gateways if is_ready(gateway)]
+            self._ended[address] = {one.get("incarnation") for one in listed}
         os.kill(self.pid(address), 15)
 
     def await_end(self, address):
@@ -155,7 +159,8 @@ class Pool:
 
     def _serves_everywhere(self, worker):
         listed = [self.workers_of(gateway).get(worker) for gateway in self.gateways]
-        return all(one and one["state"] == "serving" for one in listed)
+        return all(one and one["state"] == "serving" and one["task"] >= 0 and
+                   one["incarnation"] not in self._ended.get(worker, ()) for one in listed)
 
     def await_back(self, address):
         """Every gateway has the worker, or the gateway is ready: an operator, too, waits for that before the next one goes."""

@@ -18,6 +18,7 @@
 #include "shared/json/reader.h"
 #include "shared/json/writer.h"
 #include "shared/telemetry/log.h"
+#include "shared/wire/messages.h"
 
 enum {
     REQUEST_MS = 2000,
@@ -36,6 +37,7 @@ struct Membership {
     MembershipOptions options;
     HttpClient *client;
     Buffer credential; /* the header, ended by a zero */
+    Buffer versions;   /* the header, ended by a zero */
     Mutex lock;        /* guards the following */
     Condition changed;
     Standing wanted;
@@ -122,14 +124,15 @@ tell_gateway(Call *call, Membership *membership, Standing standing, uint64_t *re
     AUTO_BUFFER url = {0};
     AUTO_BUFFER body = {0};
     AUTO_HTTP_CLIENT_RESPONSE response = {0};
-    const char *headers[] = {membership->credential.data, NULL};
+    bool has_token = membership->options.token != NULL;
+    const char *headers[] = {membership->versions.data, has_token ? membership->credential.data : NULL, NULL};
     TRY(write_url(call, membership, standing, &url));
     write_body(membership, standing, &body);
     HttpClientRequest request = {
         .method = standing == MEMBER_GONE ? "DELETE" : "PUT",
         .url = url.data,
         .content_type = standing == MEMBER_GONE ? NULL : "application/json",
-        .headers = membership->options.token == NULL ? NULL : headers,
+        .headers = headers,
         .body = standing == MEMBER_GONE ? SLICE("") : buffer_slice(&body),
         .response_size_max = ANSWER_SIZE_MAX,
         .timeout_ms = REQUEST_MS,
@@ -252,6 +255,7 @@ release(Membership *membership)
 {
     http_client_free(membership->client);
     buffer_done(&membership->credential);
+    buffer_done(&membership->versions);
     condition_done(&membership->changed);
     mutex_done(&membership->lock);
     memory_free(membership);
@@ -264,8 +268,13 @@ start(Call *call, Membership *membership)
     const char *token = membership->options.token;
     buffer_append_format(&membership->credential, "Authorization: Bearer %s", token == NULL ? "" : token);
     buffer_append(&membership->credential, "", 1);
+    char versions[WIRE_VERSIONS_TEXT_SIZE];
+    wire_versions_text(membership->options.versions, versions);
+    buffer_append_format(&membership->versions, WIRE_HEADER_VERSIONS ": %s", versions);
+    buffer_append(&membership->versions, "", 1);
     membership->client = http_client_new(&client);
-    if (membership->client == NULL || !buffer_is_ok(&membership->credential)) {
+    bool has_headers = buffer_is_ok(&membership->credential) && buffer_is_ok(&membership->versions);
+    if (membership->client == NULL || !has_headers) {
         return call_fail_memory(call, "the worker's membership");
     }
     return pthread_create(&membership->thread, NULL, run_membership, membership) == 0

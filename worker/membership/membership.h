@@ -10,6 +10,7 @@
 
 #include "shared/base/call.h"
 #include "shared/base/slice.h"
+#include "shared/wire/versions.h"
 
 typedef struct Membership Membership;
 
@@ -20,6 +21,7 @@ typedef struct MembershipOptions {
     const char *name;      /* the worker's */
     const char *address;   /* that gateways and workers dial */
     const char *incarnation;
+    WireVersions versions; /* of the worker protocol */
 } MembershipOptions;
 
 /* Starts to join. */

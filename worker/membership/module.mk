@@ -1,1 +1,1 @@
-$(call module,worker/membership,shared/base shared/json shared/telemetry shared/httpclient)
+$(call module,worker/membership,shared/base shared/json shared/telemetry shared/httpclient shared/wire)

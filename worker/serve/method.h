@@ -36,9 +36,10 @@ typedef struct WorkerRequest {
     int64_t slot;
     Slice tenant;
     Slice push_token;
-    Slice name_taken;    /* the address of another worker of the same name; empty: there is none */
-    FrameReader *reader; /* reused by later requests; NULL until one has frames as its body */
-    bool has_frames;     /* the body of this request is frames */
+    WireVersions versions; /* of the protocol that the caller speaks */
+    Slice name_taken;      /* the address of another worker of the same name; empty: there is none */
+    FrameReader *reader;   /* reused by later requests; NULL until one has frames as its body */
+    bool has_frames;       /* the body of this request is frames */
     Buffer body;
     uint64_t body_size; /* content-length; 0 when the request has none */
     uint64_t body_seen;
@@ -58,7 +59,8 @@ typedef enum BodyKind {
 struct WorkerMethod {
     const char *name; /* name in TensorFlow's WorkerInterface */
     const char *verb;
-    const char *path; /* "/worker/v1/steps/{step}:run" */
+    const char *path;        /* "/worker/v1/steps/{step}:run" */
+    bool suits_all_versions; /* it is answered also when the caller speaks other versions than this worker */
     BodyKind body;
     size_t body_size_max; /* bytes; for BODY_FRAMES of one tensor, 0: the worker's limit */
 

@@ -2,8 +2,9 @@
  * → the method's begin/frame/data/finish run as the body comes in → the stream closes and the request is
  * freed.
  *
- * Failures: an unknown method is 404, a wrong credential 401, another protocol version 400, a mismatched
- * incarnation 409 (ABORTED, with ours); a body that cannot be read ends the request with its Status. */
+ * Failures: an unknown method is 404, a wrong credential 401, a caller without a common version 400, a
+ * mismatched incarnation 409 (ABORTED, with ours); a body that cannot be read ends the request with its
+ * Status. */
 #include "worker/serve/request.h"
 
 #include <stdio.h>
@@ -108,14 +109,31 @@ check_incarnation(Call *call, const Worker *worker, Slice incarnation)
         worker->incarnation, SLICE_PRINT(incarnation));
 }
 
+/* Reads which versions of the protocol the caller speaks; one that does not say so speaks what it asks. */
 static Status
-check_version(Call *call, Slice version)
+read_versions(WorkerRequest *request, const H2Header *headers, size_t count)
 {
-    if (version.size == 0 || slice_equals_string(version, "1")) {
+    Slice versions = header_find(headers, count, WIRE_HEADER_VERSIONS);
+    versions = versions.size == 0 ? header_find(headers, count, WIRE_HEADER_VERSION) : versions;
+    request->versions = request->worker->options.versions;
+    return versions.size == 0 ? STATUS_OK : wire_versions_read(&request->call, versions, &request->versions);
+}
+
+/* Refuses a caller that speaks no version of this worker's, unless it asks who this is. */
+static Status
+check_versions(WorkerRequest *request)
+{
+    WireVersions own = request->worker->options.versions;
+    WireVersions other = request->versions;
+    if (wire_versions_agree(own, other) != 0 || request->method->suits_all_versions) {
         return STATUS_OK;
     }
-    return call_fail(call, STATUS_INVALID_ARGUMENT, "protocol version '%.*s' is not spoken here, only 1",
-        SLICE_PRINT(version));
+    return call_fail(&request->call, STATUS_FAILED_PRECONDITION,
+        "worker '%s' speaks versions %lld to %lld of the worker protocol, the caller %lld to %lld: upgrade "
+        "by "
+        "one release at a time",
+        request->worker->name, (long long)own.oldest, (long long)own.newest, (long long)other.oldest,
+        (long long)other.newest);
 }
 
 /* Reads a header whose value is a number up to `maximum`. An absent header leaves *ret_number unchanged. */
@@ -152,7 +170,7 @@ request_read_head(WorkerRequest *request, const H2Header *headers, size_t count)
     uint64_t deadline_ms = 0;
     uint64_t attempt = 0;
     uint64_t slot = 0;
-    TRY(check_version(call, header_find(headers, count, WIRE_HEADER_VERSION)));
+    TRY(read_versions(request, headers, count));
     TRY(check_credential(call, request->worker, header_find(headers, count, WIRE_HEADER_TOKEN)));
     TRY(check_incarnation(call, request->worker, header_find(headers, count, WIRE_HEADER_INCARNATION)));
     TRY(read_number(call, header_find(headers, count, WIRE_HEADER_DEADLINE), WIRE_HEADER_DEADLINE, UINT32_MAX,
@@ -252,6 +270,7 @@ request_begin(WorkerRequest *request, const H2Header *headers, size_t count)
 {
     TRY(request_read_head(request, headers, count));
     TRY(request_find_method(request, headers, count));
+    TRY(check_versions(request));
     TRY(request_open_body(request));
     return request->method->begin == NULL ? STATUS_OK : request->method->begin(request);
 }

@@ -275,6 +275,7 @@ loop_add(Call *call, Worker *worker, const char *address)
     worker->loops[worker->loop_count++] = loop;
     TransportOptions options = {
         .upstream = {.token = worker->options.token,
+            .versions = worker->options.versions,
             .frames = request_frame_limits(worker, 0),
             .traffic = worker->traffic},
         .incarnation = worker->incarnation,
@@ -399,6 +400,7 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
         return call_fail_memory(call, "the worker");
     }
     worker->options = *options;
+    worker->options.versions = wire_versions_or_all(options->versions);
     worker->device = device;
     (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%016llx",
         (unsigned long long)random_nonzero_uint64());

@@ -25,6 +25,11 @@ static const SettingDefinition definitions[] = {
         .meaning =
             "what sessions may ask of their workers (`worker_labels`): key=value, separated by commas, such "
             "as zone=a,gpu=h100; one with an empty value says nothing"},
+    {.name = "protocols",
+        .type = SETTING_STRING,
+        .default_value = "1-2",
+        .meaning = "versions of the worker protocol that are spoken: those of this release, 1-2, or one of "
+                   "them, to go back to the release before"},
     {.name = "token",
         .type = SETTING_SECRET,
         .meaning = "shared secret that gateways and workers show each other"},

@@ -19,10 +19,11 @@
 enum { WORKER_NAME_MAX = 64, WORKER_LOOP_COUNT_MAX = 64 };
 
 typedef struct WorkerOptions {
-    const char *listen; /* "127.0.0.1:0" */
-    const char *name;   /* unique among the workers of a gateway */
-    const char *token;  /* shared secret; NULL: requests need none */
-    Slice labels;       /* shared/wire/labels.h */
+    const char *listen;    /* "127.0.0.1:0" */
+    const char *name;      /* unique among the workers of a gateway */
+    const char *token;     /* shared secret; NULL: requests need none */
+    WireVersions versions; /* of the worker protocol; 0 to 0: all that this program knows */
+    Slice labels;          /* shared/wire/labels.h */
     int loop_count;
     size_t tensor_size_max;
     uint64_t step_memory; /* bytes that a step may hold at once; 0: no limit */
@@ -56,6 +57,7 @@ struct Worker {
     int64_t accepted_count;    /* atomic: RunGraph requests that are read, run or answered */
     int64_t running_count;     /* atomic: runs under way */
     int64_t registering_count; /* atomic: partitions that are being compiled */
+    bool was_refused;          /* atomic: a gateway speaks no version of the protocol that this worker does */
     bool is_namesake;          /* atomic: a gateway has said that another worker has this name */
     bool is_draining;          /* atomic */
     WorkerLoop *loops[WORKER_LOOP_COUNT_MAX];

@@ -41,6 +41,7 @@ typedef struct Peer {
     ListLink outbox; /* list of Message, on the loop */
     int64_t slot;
     bool is_local;
+    bool ends_pulls_last; /* it takes a pull that ends behind its answer */
     uint64_t push_max;    /* what may be pushed to it: its room, shared among those that send to it */
     uint64_t pushed_size; /* atomic: bytes of the tensors to it that were small enough to push */
     char address[ADDRESS_TEXT_SIZE];
@@ -87,6 +88,9 @@ peer_init(Peer *peer, const WirePeer *from, const Transport *transport, size_t p
 {
     size_t sender_count = from->sender_count > 0 ? (size_t)from->sender_count : peer_count;
     peer->slot = from->slot;
+    peer->ends_pulls_last =
+        from->version >= WIRE_VERSION_PULL_ENDS_LAST &&
+        wire_versions_or_all(transport->options.upstream.versions).newest >= WIRE_VERSION_PULL_ENDS_LAST;
     peer->is_local = slice_equals_string(from->incarnation, transport->options.incarnation);
     peer->push_max = PARKED_SIZE_MAX / sender_count;
     copy_text(peer->address, sizeof peer->address, from->address);
@@ -413,8 +417,10 @@ message_pull(const Message *message)
     wire_key_encode(&path, message_key(message));
     UpstreamCall *call = request_begin(
         message, "GET", buffer_slice(&path), &pull_events, delivery_new(message, message_key(message)));
-    if (call != NULL) {
+    if (call != NULL && message->peer->ends_pulls_last) {
         upstream_end_last(call);
+    } else if (call != NULL) {
+        upstream_end(call);
     }
 }
 

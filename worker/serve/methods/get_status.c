@@ -72,6 +72,23 @@ note_namesake(WorkerRequest *request)
     }
 }
 
+/* Says once that a gateway cannot use this worker, since they have no version of the protocol in common. */
+static void
+note_strange_versions(WorkerRequest *request)
+{
+    Worker *worker = request->worker;
+    bool agrees = wire_versions_agree(worker->options.versions, request->versions) != 0;
+    if (!agrees && !atomic_exchange_acq_rel(&worker->was_refused, true)) {
+        char own[WIRE_VERSIONS_TEXT_SIZE];
+        char other[WIRE_VERSIONS_TEXT_SIZE];
+        wire_versions_text(worker->options.versions, own);
+        wire_versions_text(request->versions, other);
+        log_event(LOG_ERROR,
+            "a gateway speaks other versions of the worker protocol, and gives this worker no steps",
+            log_text("worker", own), log_text("gateway", other));
+    }
+}
+
 static Status
 answer_status(WorkerRequest *request)
 {
@@ -89,6 +106,7 @@ answer_status(WorkerRequest *request)
         .name = slice_from_string(worker->name),
         .incarnation = slice_from_string(worker->incarnation),
         .state = is_draining ? SLICE("draining") : SLICE("serving"),
+        .versions = worker->options.versions,
         .running_count = atomic_load_relaxed(&worker->running_count),
         .partition_count = (int64_t)partitions.count,
         .no_gpu = slice_from_optional(worker->options.accelerator_absence),
@@ -97,6 +115,7 @@ answer_status(WorkerRequest *request)
         .device_count = accelerator == NULL ? 1 : 2,
     };
     note_namesake(request);
+    note_strange_versions(request);
     AUTO_BUFFER json = {0};
     wire_worker_write(&json, &status);
     worker_answer_json(request, 200, buffer_slice(&json));
@@ -107,5 +126,6 @@ WORKER_METHOD(get_status) = {
     .name = "GetStatus",
     .verb = "GET",
     .path = "/worker/v1/status",
+    .suits_all_versions = true,
     .finish = answer_status,
 };

@@ -91,6 +91,22 @@ a_restart_is_not_undone_by_a_list_that_is_older(void **state)
     directory_free(directory);
 }
 
+/* Another release may have taken its place, which the next poll tells. */
+static void
+a_worker_that_lives_anew_is_asked_what_every_release_can(void **state)
+{
+    (void)state;
+    Directory *directory = directory_new();
+    Roster *roster = roster_of("w", "a", 1);
+    roster->workers[0].version = WIRE_VERSION_NEWEST;
+    directory_publish(directory, roster);
+    note_restart(directory, "w0", "b");
+    roster = directory_take(directory);
+    assert_int_equal(roster->workers[0].version, WIRE_VERSION_OLDEST);
+    roster_unref(roster);
+    directory_free(directory);
+}
+
 static void
 a_restart_that_is_known_changes_nothing(void **state)
 {
@@ -163,6 +179,7 @@ main(void)
         cmocka_unit_test(a_directory_begins_with_an_empty_list),
         cmocka_unit_test(a_publication_moves_the_version_and_leaves_old_snapshots_alone),
         cmocka_unit_test(a_restart_is_not_undone_by_a_list_that_is_older),
+        cmocka_unit_test(a_worker_that_lives_anew_is_asked_what_every_release_can),
         cmocka_unit_test(a_restart_that_is_known_changes_nothing),
         cmocka_unit_test(lists_are_read_while_others_are_published),
         cmocka_unit_test(without_memory_there_is_no_directory),
