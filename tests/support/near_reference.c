@@ -24,13 +24,13 @@ numbers(const Shape *shape)
 
 /* Runs the node on the CPU device, and in `ret_expected`, unless that is NULL, on the reference kernels. */
 static Tensor
-run_node(const NearCase *tried, int threads, const Tensor *x, Tensor *ret_expected)
+run_node(const NearCase *tried, Dtype dtype, int threads, const Tensor *x, Tensor *ret_expected)
 {
     RunFixture fixture;
     RunOutcome outcome = {0};
-    char text[1024];
-    snprintf(text, sizeof text, "x = _Arg() T=float32 index=0\n%s\nout = _Retval(y) T=float32 index=0\n",
-        tried->node);
+    char text[2048];
+    snprintf(text, sizeof text, "x = _Arg() T=float32 index=0\n%s\nout = _Retval(y) T=%s index=0\n",
+        tried->node, dtype_name(dtype));
     fixture_begin(&fixture, threads);
     AUTO_PARTITION partition = fixture_compile(&fixture, text);
     (void)fixture_fast_node(partition, "y");
@@ -74,7 +74,7 @@ assert_near_reference(const NearCase *cases, size_t count)
     for (size_t index = 0; index < count; index++) {
         Tensor expected = {0};
         Tensor x = numbers(&cases[index].shape);
-        Tensor computed = run_node(&cases[index], 1, &x, &expected);
+        Tensor computed = run_node(&cases[index], DTYPE_FLOAT32, 1, &x, &expected);
         assert_near(&cases[index], &computed, &expected);
         tensor_unref(&computed);
         tensor_unref(&expected);
@@ -82,8 +82,8 @@ assert_near_reference(const NearCase *cases, size_t count)
     }
 }
 
-void
-assert_bits_of_all_machines(const NearCase *cases, size_t count)
+static void
+compare_machines(Dtype dtype, const NearCase *cases, size_t count)
 {
     static const CpuIsa isas[] = {CPU_ISA_PLAIN, CPU_ISA_AVX2, CPU_ISA_AVX512};
     for (size_t index = 0; index < count; index++) {
@@ -91,7 +91,7 @@ assert_bits_of_all_machines(const NearCase *cases, size_t count)
         Tensor x = numbers(&cases[index].shape);
         for (size_t isa = 0; isa < COUNT_OF(isas); isa++) {
             cpu_isa_limit(isas[isa]);
-            Tensor computed = run_node(&cases[index], isa == 0 ? 1 : 3, &x, NULL);
+            Tensor computed = run_node(&cases[index], dtype, isa == 0 ? 1 : 3, &x, NULL);
             assert_same_bits(&expected, &computed);
             tensor_unref(&computed);
         }
@@ -99,6 +99,26 @@ assert_bits_of_all_machines(const NearCase *cases, size_t count)
         tensor_unref(&x);
     }
     cpu_isa_limit(CPU_ISA_AVX512);
+}
+
+void
+assert_bits_of_all_machines(const NearCase *cases, size_t count)
+{
+    compare_machines(DTYPE_FLOAT32, cases, count);
+}
+
+void
+assert_bits_of_reference(Dtype dtype, const NearCase *cases, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        AUTO_TENSOR expected = {0};
+        AUTO_TENSOR x = numbers(&cases[index].shape);
+        AUTO_TENSOR computed = run_node(&cases[index], dtype, 1, &x, &expected);
+        if (!tensor_equal(&computed, &expected)) {
+            fail_msg("%s: the bits are not the reference kernel's", cases[index].node);
+        }
+    }
+    compare_machines(dtype, cases, count);
 }
 
 void
@@ -113,7 +133,7 @@ assert_edges_near_reference(const NearCase *cases, size_t count)
             for (int64_t n = 0; n < elements; n += 1 + elements / 5) {
                 ((float *)x.data)[n] = edges[edge];
             }
-            Tensor computed = run_node(&cases[index], 2, &x, &expected);
+            Tensor computed = run_node(&cases[index], DTYPE_FLOAT32, 2, &x, &expected);
             assert_near(&cases[index], &computed, &expected);
             tensor_unref(&computed);
             tensor_unref(&expected);

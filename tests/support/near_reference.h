@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "shared/tensor/shape.h"
+#include "shared/tensor/tensor.h"
 
 /* A node 'y' over the input 'x', with the lines of other nodes that it reads in front; a fast kernel computes
  * it. */
@@ -25,3 +25,6 @@ void assert_edges_near_reference(const NearCase *cases, size_t count);
 /* Compares the bits of one thread and several, and of all instruction sets; one that the machine lacks is the
  * next smaller one there. */
 void assert_bits_of_all_machines(const NearCase *cases, size_t count);
+
+/* Does both for nodes of another dtype: every bit is the reference kernel's, on all machines. */
+void assert_bits_of_reference(Dtype dtype, const NearCase *cases, size_t count);

@@ -22,11 +22,17 @@ scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret
 }
 
 Status
-scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array)
+scratch_bytes(KernelContext *context, int64_t count, size_t size, Tensor *ret_array)
 {
     assert(size > 0);
     Shape bytes = {.rank = 2, .dims = {count, (int64_t)size}};
-    TRY(scratch_new(context, DTYPE_UINT8, &bytes, ret_array));
+    return scratch_new(context, DTYPE_UINT8, &bytes, ret_array);
+}
+
+Status
+scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array)
+{
+    TRY(scratch_bytes(context, count, size, ret_array));
     memset(ret_array->data, 0, tensor_byte_size(ret_array));
     return STATUS_OK;
 }

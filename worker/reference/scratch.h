@@ -12,6 +12,9 @@ MUST_USE Status scratch_new(KernelContext *context, Dtype dtype, const Shape *sh
 /* Allocates `count` items of `size` bytes, zeroed, as a tensor of bytes. */
 MUST_USE Status scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array);
 
+/* Does the same without zeros. */
+MUST_USE Status scratch_bytes(KernelContext *context, int64_t count, size_t size, Tensor *ret_array);
+
 /* The most bytes that a kernel may put on the heap, which the device does not count, for something whose
  * size it learns as it writes: a quarter of what the device has left, because a buffer doubles as it grows
  * and its tensor must fit beside it. 0: no limit. */

@@ -1,0 +1,110 @@
+#include "worker/cpu/product/integer.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { SIGN = 0x80 };
+
+void
+integer_pack_rows(
+    const IntegerMatrix *a, int64_t first, int64_t rows, int64_t depth, int8_t *ret_rows, int32_t *ret_sums)
+{
+    int64_t size = integer_row_size(depth);
+    uint8_t flip = a->is_signed ? 0 : SIGN;
+    for (int64_t row = 0; row < rows; row++) {
+        const uint8_t *from = a->first + (first + row) * a->row_step;
+        int8_t *to = ret_rows + row * size;
+        int64_t sum = 0;
+        for (int64_t k = 0; k < depth; k++) {
+            to[k] = (int8_t)(from[k * a->column_step] ^ flip);
+            sum += to[k];
+        }
+        memset(to + depth, 0, (size_t)(size - depth));
+        ret_sums[row] = (int32_t)(uint32_t)sum;
+    }
+}
+
+void
+integer_pack_group(const uint8_t *rows, bool is_signed, uint8_t *ret_group, int32_t *sums)
+{
+    uint8_t flip = is_signed ? SIGN : 0;
+    for (int n = 0; n < INTEGER_COLUMNS; n++) {
+        uint32_t sum = (uint32_t)sums[n];
+        for (int k = 0; k < INTEGER_GROUP; k++) {
+            uint8_t byte = rows[k * INTEGER_COLUMNS + n] ^ flip;
+            ret_group[n * INTEGER_GROUP + k] = byte;
+            sum += byte;
+        }
+        sums[n] = (int32_t)sum;
+    }
+}
+
+/* Copies a row of a panel, whose missing columns become what packs as 0. */
+static void
+copy_row(const IntegerMatrix *b, int64_t row, int64_t first, int64_t columns, uint8_t *to)
+{
+    const uint8_t *from = b->first + row * b->row_step + first * b->column_step;
+    if (b->column_step == 1) {
+        memcpy(to, from, (size_t)columns);
+    } else {
+        for (int64_t n = 0; n < columns; n++) {
+            to[n] = from[n * b->column_step];
+        }
+    }
+    memset(to + columns, b->is_signed ? SIGN : 0, (size_t)(INTEGER_COLUMNS - columns));
+}
+
+void
+integer_pack_panel(const IntegerMatrix *b, int64_t first, int64_t columns, int64_t depth, uint8_t *ret_panel,
+    int32_t *ret_sums)
+{
+    assert(columns > 0 && columns <= INTEGER_COLUMNS);
+    uint8_t rows[INTEGER_GROUP_SIZE];
+    memset(ret_sums, 0, INTEGER_COLUMNS * sizeof *ret_sums);
+    for (int64_t group = 0; group < integer_groups(depth); group++) {
+        for (int k = 0; k < INTEGER_GROUP; k++) {
+            int64_t row = group * INTEGER_GROUP + k;
+            uint8_t *to = rows + (ptrdiff_t)k * INTEGER_COLUMNS;
+            if (row < depth) {
+                copy_row(b, row, first, columns, to);
+            } else {
+                memset(to, b->is_signed ? SIGN : 0, INTEGER_COLUMNS);
+            }
+        }
+        integer_pack_group(rows, b->is_signed, ret_panel + group * INTEGER_GROUP_SIZE, ret_sums);
+    }
+}
+
+/* Subtracts what zero points and flipped bits have added. */
+static void
+correct_row(const IntegerProduct *product, int64_t row, int32_t *sums)
+{
+    uint32_t row_zero = (uint32_t)product->row_zeros[product->has_row_zeros ? row : 0];
+    row_zero -= product->is_left_signed ? 0 : SIGN;
+    uint32_t row_sum = (uint32_t)product->row_sums[row];
+    uint32_t depth = (uint32_t)product->depth;
+    uint32_t flipped = product->is_right_signed ? SIGN : 0;
+    for (int n = 0; n < INTEGER_COLUMNS; n++) {
+        uint32_t zero = (uint32_t)product->column_zeros[product->has_column_zeros ? n : 0] + flipped;
+        uint32_t sum = (uint32_t)sums[n] - zero * row_sum;
+        sum -= row_zero * ((uint32_t)product->column_sums[n] - depth * zero);
+        sums[n] = (int32_t)sum;
+    }
+}
+
+void
+integer_multiply(const IntegerProduct *product, int64_t first, int count, int32_t *ret_sums)
+{
+    int64_t size = integer_row_size(product->depth);
+    IntegerTile tile = {.a = product->rows + first * size,
+        .a_step = size,
+        .panel = product->panel,
+        .groups = integer_groups(product->depth),
+        .sums = ret_sums,
+        .rows = count};
+    integer_microkernel()(&tile);
+    for (int row = 0; row < count; row++) {
+        correct_row(product, first + row, ret_sums + (ptrdiff_t)row * INTEGER_COLUMNS);
+    }
+}
