@@ -144,17 +144,19 @@ ROWS_LOOPS(multiply_vnni)
         }                                                                                                    \
     }
 
-    MULTIPLY_BY_PAIRS(multiply_avx2, TARGET_AVX2, __m256i, 8, _mm256_loadu_si256, _mm256_storeu_si256,
-        _mm256_setzero_si256, _mm256_set1_epi32, _mm256_and_si256, _mm256_srli_epi16, _mm256_madd_epi16,
-        _mm256_add_epi32) MULTIPLY_BY_PAIRS(multiply_avx512, TARGET_AVX512, __m512i, 16, _mm512_loadu_si512,
-        _mm512_storeu_si512, _mm512_setzero_si512, _mm512_set1_epi32, _mm512_and_si512, _mm512_srli_epi16,
-        _mm512_madd_epi16, _mm512_add_epi32)
+MULTIPLY_BY_PAIRS(multiply_avx2, TARGET_AVX2, __m256i, 8, _mm256_loadu_si256, _mm256_storeu_si256,
+    _mm256_setzero_si256, _mm256_set1_epi32, _mm256_and_si256, _mm256_srli_epi16, _mm256_madd_epi16,
+    _mm256_add_epi32)
+MULTIPLY_BY_PAIRS(multiply_avx512, TARGET_AVX512, __m512i, 16, _mm512_loadu_si512, _mm512_storeu_si512,
+    _mm512_setzero_si512, _mm512_set1_epi32, _mm512_and_si512, _mm512_srli_epi16, _mm512_madd_epi16,
+    _mm512_add_epi32)
 
-        TARGET_AVX2 ROWS_LOOPS(multiply_avx2)
+    TARGET_AVX2 ROWS_LOOPS(multiply_avx2)
 TARGET_AVX512
 ROWS_LOOPS(multiply_avx512)
 
-    static bool has_vnni(void)
+static bool
+has_vnni(void)
 {
     return cpu_isa() == CPU_ISA_AVX512 && __builtin_cpu_supports("avx512vnni");
 }

@@ -7,7 +7,7 @@
 
 /* The input x as bytes q. */
 #define BYTES(dtype, zero)                                                                                   \
-    "s = Const() dtype=float32 value=float32(0.0625)\nz = Const() dtype=" dtype " value=" dtype "(" zero \
+    "s = Const() dtype=float32 value=float32(0.0625)\nz = Const() dtype=" dtype " value=" dtype "(" zero     \
     ")\nq = onnx::QuantizeLinear(x, s, z) T1=float32 T2=float32 T3=" dtype "\n"
 #define MATRIX(dtype, shape)                                                                                 \
     "w = Const() dtype=" dtype " value=" dtype "<" shape ">(1;-7;127;-128;90;-3;55;-100;4;0;-1)\n"
@@ -57,8 +57,8 @@ static const NearCase UNSIGNED_BYTES[] = {
          "90") "y = onnx::QLinearMatMul(q, s, z, w, t, v, r, z) T1=uint8 T2=uint8 TS=float32 T3=uint8",
         MATRICES(2, 31, 40), 0},
     {BYTES("uint8", "9") MATRIX("int8", "4,1,5") SCALES("1") "o = Const() dtype=int8 value=int8(2)\n"
-                                                            "y = onnx::QLinearConv(q, s, z, w, t, o, r, z) "
-                                                            "T1=uint8 T2=int8 T3=uint8 group=4 strides=[2]",
+                                                             "y = onnx::QLinearConv(q, s, z, w, t, o, r, z) "
+                                                             "T1=uint8 T2=int8 T3=uint8 group=4 strides=[2]",
         MATRICES(1, 4, 200), 0},
 };
 
