@@ -692,6 +692,7 @@ import_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const ch
     }
     TRY(make_node(import, proto, name, pointer, &node));
     TRY(onnx_contrib(import, &node));
+    TRY(onnx_quantised(import, &node));
     if (!node.is_default_domain) {
         return onnx_emit_node(import, &node);
     }

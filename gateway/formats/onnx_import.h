@@ -10,7 +10,8 @@
  *   onnx_external.c where a tensor lies that is not in the model
  *   onnx_adapt.c    older operator versions to the newest one
  *   onnx_contrib.c  operators of ONNX Runtime to those of ONNX
- *   onnx_flex_attention.c  one of them */
+ *   onnx_flex_attention.c  one of them
+ *   onnx_quantised.c   its operators of quantised numbers */
 #pragma once
 
 #include "gateway/formats/onnx_proto.h"
@@ -132,7 +133,6 @@ MUST_USE Status onnx_emit(OnnxImport *import, const NodeDef *def);
 MUST_USE Status onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value);
 MUST_USE Status onnx_emit_node(OnnxImport *import, const OnnxNode *node);
 MUST_USE Status onnx_emit_constant(OnnxImport *import, const OnnxNode *node);
-
 /* Emits a part of a node that becomes several: a node of ONNX's own domain with a name below the whole's. */
 MUST_USE Status onnx_emit_part(OnnxImport *import, const OnnxNode *whole, const char *part,
     const OnnxNode *shape_of_part, Slice *ret_name);
@@ -144,6 +144,7 @@ MUST_USE Status onnx_float_input(
 /* Spells out an operator of ONNX Runtime in those of ONNX: the node becomes another one, others are emitted
  * in front of it. Any other node is left as it is. */
 MUST_USE Status onnx_contrib(OnnxImport *import, OnnxNode *node);
+MUST_USE Status onnx_quantised(OnnxImport *import, OnnxNode *node);
 
 /* Spells out a FlexAttention, as onnx_contrib() does. */
 MUST_USE Status onnx_flex_attention(OnnxImport *import, OnnxNode *node);
