@@ -151,7 +151,8 @@ MULTIPLY_BY_PAIRS(multiply_avx512, TARGET_AVX512, __m512i, 16, _mm512_loadu_si51
     _mm512_setzero_si512, _mm512_set1_epi32, _mm512_and_si512, _mm512_srli_epi16, _mm512_madd_epi16,
     _mm512_add_epi32)
 
-    TARGET_AVX2 ROWS_LOOPS(multiply_avx2)
+TARGET_AVX2
+ROWS_LOOPS(multiply_avx2)
 TARGET_AVX512
 ROWS_LOOPS(multiply_avx512)
 
