@@ -267,6 +267,27 @@ rename_operator(OnnxImport *import, OnnxNode *node, const char *argument, size_t
     return STATUS_OK;
 }
 
+/* Spells out an EyeLike whose dtype is its input's. */
+static Status
+complete_eye(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)position;
+    if (onnx_attr(node, argument) != NULL || node->input_count != 1) {
+        return STATUS_OK;
+    }
+    OnnxNode eye = *node;
+    Slice input = node->inputs[0];
+    onnx_attr_set(&eye, argument, (AttrValue){.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32});
+    Slice name;
+    TRY(onnx_emit_part(import, node, "eye", &eye, &name));
+    node->type = SLICE("CastLike");
+    node->inputs[0] = name;
+    node->inputs[1] = input;
+    node->input_count = 2;
+    node->attr_count = 0;
+    return STATUS_OK;
+}
+
 static Status
 refuse_version(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -388,6 +409,7 @@ static const Step steps[] = {
     {"DFT", 20, refuse_version, NULL, 20},
     {"Dropout", 12, float_to_input, "ratio", 1},
     {"Einsum", 0, count_inputs, "N", 0},
+    {"EyeLike", 0, complete_eye, "dtype", 0},
     {"GridSample", 20, rename_sample_mode, "mode", 0},
     {"GlobalLpPool", 0, default_to_number, "p", 2},
     {"GroupNormalization", 21, set_flag, "scales_groups", 0},

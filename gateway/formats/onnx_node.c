@@ -104,7 +104,7 @@ bool
 onnx_names_dtype(Slice name)
 {
     return slice_equals_string(name, "to") || slice_equals_string(name, "dtype") ||
-           slice_equals_string(name, "output_dtype");
+           slice_equals_string(name, "output_dtype") || slice_equals_string(name, "output_datatype");
 }
 
 static Status

@@ -153,10 +153,35 @@ sources_make_tensors(void **state)
     RUN(cases);
 }
 
+static void
+windows_of_signals(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::HannWindow", .inputs = {"int64[] 4"}, .outputs = {"float32[4] 0 0.5 1 0.5"}},
+        {.op = "onnx::HannWindow",
+            .attrs = "periodic=0; output_datatype=float64",
+            .inputs = {"int32[] 3"},
+            .outputs = {"float64[3] 0 1 0"}},
+        {.op = "onnx::HammingWindow", .inputs = {"int64[] 2"}, .outputs = {"float32[2] 0.08695652 1"}},
+        {.op = "onnx::BlackmanWindow",
+            .attrs = "output_datatype=float16",
+            .inputs = {"int64[] 2"},
+            .outputs = {"float16[2] 0 1"}},
+        {.op = "onnx::HannWindow", .inputs = {"int64[] 0"}, .outputs = {"float32[0]"}},
+        {.op = "onnx::HannWindow",
+            .inputs = {"int64[] -1"},
+            .error = "the window has -1 elements, not at least 0",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_of_signals),
         cmocka_unit_test(tensors_pass_unchanged),
         cmocka_unit_test(nothing_is_dropped_outside_of_training),
         cmocka_unit_test(sources_make_tensors),

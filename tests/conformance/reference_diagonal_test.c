@@ -364,10 +364,37 @@ bands_are_kept(void **state)
     RUN(cases);
 }
 
+static void
+ones_stand_along_a_diagonal(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::EyeLike",
+            .attrs = "dtype=float32; k=1",
+            .inputs = {"int32[2,3] 5 ..."},
+            .outputs = {"float32[2,3] 0 1 0 0 0 1"}},
+        {.op = "onnx::EyeLike",
+            .attrs = "dtype=bool; k=-2",
+            .inputs = {"float32[3,1] 5 ..."},
+            .outputs = {"bool[3,1] 0 0 1"}},
+        {.op = "onnx::EyeLike",
+            .attrs = "dtype=int8; k=9223372036854775807",
+            .inputs = {"float32[1,1] 5"},
+            .outputs = {"int8[1,1] 0"}},
+        {.op = "onnx::EyeLike",
+            .attrs = "dtype=int8",
+            .inputs = {"float32[1] 5"},
+            .error = "input 0 has shape [1], not rank 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ones_stand_along_a_diagonal),
         cmocka_unit_test(diagonals_are_taken_and_set),
         cmocka_unit_test(bands_are_kept),
     };

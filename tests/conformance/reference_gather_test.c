@@ -133,10 +133,42 @@ onnx_one_hot_counts_negative_indices_from_the_end(void **state)
     RUN(cases);
 }
 
+static void
+a_condition_keeps_slices(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::Compress",
+            .attrs = "axis=0",
+            .inputs = {"float32[3,2] 1 2 3 4 5 6", "bool[3] 0 1 1"},
+            .outputs = {"float32[2,2] 3 4 5 6"}},
+        {.op = "onnx::Compress",
+            .attrs = "axis=-1",
+            .inputs = {"int8[3,2] 1 2 3 4 5 6", "bool[1] 1"},
+            .outputs = {"int8[3,1] 1 3 5"}},
+        {.op = "onnx::Compress",
+            .inputs = {"float32[3,2] 1 2 3 4 5 6", "bool[5] 0 1 0 0 1"},
+            .outputs = {"float32[2] 2 5"}},
+        {.op = "onnx::Compress", .inputs = {"bool[2] 1 0", "bool[0]"}, .outputs = {"bool[0]"}},
+        {.op = "onnx::Compress",
+            .attrs = "axis=1",
+            .inputs = {"float32[1,2] 1 2", "bool[3] 0 0 1"},
+            .error = "index 2 is not within 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::Compress",
+            .attrs = "axis=2",
+            .inputs = {"float32[1,2] 1 2", "bool[1] 0"},
+            .error = "axis 2 is not within a tensor of rank 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_condition_keeps_slices),
         cmocka_unit_test(onnx_one_hot_counts_negative_indices_from_the_end),
         cmocka_unit_test(elements_are_chosen_by_index),
     };

@@ -71,10 +71,36 @@ borders_are_padded(void **state)
     RUN(cases);
 }
 
+static void
+the_middle_is_cropped_or_padded(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::CenterCropPad",
+            .inputs = {"float32[3,2] 1 2 3 4 5 6", "int64[2] 2 5"},
+            .outputs = {"float32[2,5] 0 1 2 0 0 0 3 4 0 0"}},
+        {.op = "onnx::CenterCropPad",
+            .attrs = "axes=[-1]",
+            .inputs = {"uint8[2,4] 1 2 3 4 5 6 7 8", "int32[1] 1"},
+            .outputs = {"uint8[2,1] 2 6"}},
+        {.op = "onnx::CenterCropPad", .inputs = {"bool[0]", "int32[1] 2"}, .outputs = {"bool[2] 0 0"}},
+        {.op = "onnx::CenterCropPad",
+            .inputs = {"float32[2] 1 2", "int64[2] 2 5"},
+            .error = "2 sizes for 1 dimensions",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::CenterCropPad",
+            .inputs = {"float32[2] 1 2", "int64[1] -2"},
+            .error = "dimension 0 is -2, not at least 0",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_middle_is_cropped_or_padded),
         cmocka_unit_test(borders_are_padded),
     };
     return cmocka_run_group_tests_name("reference/pad", tests, NULL, NULL);

@@ -139,10 +139,27 @@ sums_run(void **state)
     RUN(cases);
 }
 
+static void
+running_products_of_onnx(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::CumProd",
+            .inputs = {"float32[2,3] 1 2 3 4 5 6", "int64[] 1"},
+            .outputs = {"float32[2,3] 1 2 6 4 20 120"}},
+        {.op = "onnx::CumProd",
+            .attrs = "exclusive=1; reverse=1",
+            .inputs = {"int32[3] 2 3 4", "int32[] -1"},
+            .outputs = {"int32[3] 12 4 1"}},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(running_products_of_onnx),
         cmocka_unit_test(dimensions_fold),
         cmocka_unit_test(onnx_reduces_all_without_axes),
         cmocka_unit_test(sums_run),

@@ -113,10 +113,30 @@ bits_are_read_as_another_type(void **state)
     RUN(cases);
 }
 
+static void
+bits_are_read_as_another_dtype_of_the_same_size(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::BitCast",
+            .attrs = "to=int32",
+            .inputs = {"float32[2] 1 -2"},
+            .outputs = {"int32[2] 1065353216 -1073741824"}},
+        {.op = "onnx::BitCast", .attrs = "to=uint8", .inputs = {"bool[2] 1 0"}, .outputs = {"uint8[2] 1 0"}},
+        {.op = "onnx::BitCast",
+            .attrs = "to=int64",
+            .inputs = {"float32[2] 1 -2"},
+            .error = "an element of float32 has 4 bytes, one of int64 8",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_are_read_as_another_dtype_of_the_same_size),
         cmocka_unit_test(strings_are_joined_changed_and_read),
         cmocka_unit_test(bits_are_read_as_another_type),
     };

@@ -48,6 +48,14 @@ bitcast_supports(const Node *node)
            node->input_dtypes[0] != DTYPE_BOOL && node->output_dtypes[0] != DTYPE_BOOL;
 }
 
+/* Bytes that are read as bool may be any. */
+static bool
+onnx_bitcast_supports(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]) && dtype_is_copyable(node->output_dtypes[0]) &&
+           (node->output_dtypes[0] != DTYPE_BOOL || node->input_dtypes[0] == DTYPE_BOOL);
+}
+
 static Status
 bitcast_compute(KernelContext *context)
 {
@@ -70,6 +78,7 @@ static const Kernel cast_kernels[] = {
         .element = describe_cast,
         .sharing = KERNEL_PASSES},
     {.op = "onnx::CastLike", .supports = supports_cast, .compute = compute_cast, .sharing = KERNEL_PASSES},
+    {.op = "onnx::BitCast", .supports = onnx_bitcast_supports, .compute = bitcast_compute, .is_cheap = true},
     {.op = "Bitcast", .supports = bitcast_supports, .compute = bitcast_compute, .is_cheap = true},
 };
 

@@ -90,6 +90,14 @@ onnx_sum_compute(KernelContext *context)
         node_attr_int(node, "reverse") != 0);
 }
 
+static Status
+onnx_product_compute(KernelContext *context)
+{
+    const Node *node = context->node;
+    return compute_cumulative(context, running_product_loops, node_attr_int(node, "exclusive") != 0,
+        node_attr_int(node, "reverse") != 0);
+}
+
 static bool
 l2_loss_supports(const Node *node)
 {
@@ -120,6 +128,10 @@ static const Kernel cumulative_kernels[] = {
     {.op = "onnx::CumSum",
         .supports = supports_cumulative,
         .compute = onnx_sum_compute,
+        .host_inputs = 1 << 1},
+    {.op = "onnx::CumProd",
+        .supports = supports_cumulative,
+        .compute = onnx_product_compute,
         .host_inputs = 1 << 1},
     {.op = "L2Loss",
         .supports = l2_loss_supports,

@@ -66,6 +66,8 @@ static const OpDefinition reduce_ops[] = {
     ONNX_REDUCTION("onnx::ReduceLogSumExp"),
     OP("onnx::CumSum(x:T, axis:T2)->(y:T) {exclusive:int=0, reverse:int=0, T:type, T2:type}", 0,
         infer_cumulative),
+    OP("onnx::CumProd(x:T, axis:T2)->(y:T) {exclusive:int=0, reverse:int=0, T:type, T2:type}", 0,
+        infer_cumulative),
 };
 
 OP_FAMILY(reduce, reduce_ops);
