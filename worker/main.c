@@ -4,6 +4,7 @@
  *     sluice-worker            serves
  *     sluice-worker probe      asks the worker that listens there how it is; fails unless it serves
  *     sluice-worker config     prints the effective settings and where each comes from */
+#include "shared/base/text.h"
 #include "shared/net/socket.h"
 #include "shared/program/program.h"
 #include "shared/wire/labels.h"
@@ -47,12 +48,27 @@ find_worker_fault(void *service)
     return worker_fault(((const Service *)service)->worker);
 }
 
+/* Returns an address with brackets around a host of IPv6, which a template that puts a port behind a pod's
+ * address leaves out: "fd00::7:8471" is "[fd00::7]:8471". NULL without memory. */
+static const char *
+bracket_host(Arena *arena, const char *address)
+{
+    Slice text = slice_from_string(address);
+    size_t colon = slice_find_last(text, ':');
+    Slice host = slice_part(text, 0, colon);
+    bool is_bare = slice_find(host, ':') < host.size && host.data[0] != '[';
+    return is_bare ? text_format(arena, "[%.*s]%s", SLICE_PRINT(host), address + colon) : address;
+}
+
 /* Nobody can dial an address that stands for all of a machine's. */
 static Status
 find_address(Call *call, const Config *config, const Worker *worker, const char **ret_address)
 {
     const char *advertised = config_string(config, "advertise");
-    *ret_address = advertised == NULL ? worker->address : advertised;
+    *ret_address = bracket_host(call->arena, advertised == NULL ? worker->address : advertised);
+    if (*ret_address == NULL) {
+        return call_fail_memory(call, "the worker's address");
+    }
     return !address_is_any(*ret_address)
                ? STATUS_OK
                : call_fail(call, STATUS_INVALID_ARGUMENT,

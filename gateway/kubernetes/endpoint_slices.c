@@ -295,20 +295,32 @@ endpoint_slices_read_event(Call *call, EndpointSlices *slices, Slice line, Slice
     return STATUS_OK;
 }
 
-/* Appends the endpoint, or tells the one of the same address that it takes steps after all. */
+static size_t
+count_endpoints(const EndpointSlices *slices)
+{
+    size_t cursor = 0;
+    size_t count = 0;
+    for (const MapEntry *entry; (entry = map_next(slices->by_name, &cursor)) != NULL;) {
+        count += ((const KnownSlice *)entry->value)->count;
+    }
+    return count;
+}
+
+/* Appends the endpoint, for which there is room, or tells the one of the same address that it takes steps
+ * after all. */
 static bool
 collect_endpoint(const Endpoint *endpoint, Map *places, Buffer *endpoints)
 {
     Slice address = slice_from_string(endpoint->address);
-    void *place = map_get(places, address);
-    if (place != NULL) {
-        Endpoint *known = (Endpoint *)(void *)endpoints->data + ((uintptr_t)place - 1);
+    Endpoint *known = map_get(places, address);
+    if (known != NULL) {
         known->takes_steps = known->takes_steps || endpoint->takes_steps;
         return true;
     }
-    buffer_append(endpoints, endpoint, sizeof *endpoint);
-    uintptr_t count = endpoints->size / sizeof *endpoint;
-    return buffer_is_ok(endpoints) && map_put(places, address, (void *)count);
+    known = (Endpoint *)(void *)(endpoints->data + endpoints->size);
+    *known = *endpoint;
+    buffer_grow(endpoints, sizeof *endpoint);
+    return map_put(places, address, known);
 }
 
 bool
@@ -316,9 +328,11 @@ endpoint_slices_collect(const EndpointSlices *slices, Buffer *endpoints)
 {
     assert(endpoints->size == 0);
 
-    AUTO_MAP places = map_new(); /* address → its place in the buffer, counted from 1 */
+    AUTO_MAP places = map_new(); /* address → its Endpoint in the buffer, which does not move any more */
     size_t cursor = 0;
-    bool is_ok = places != NULL;
+    size_t count = count_endpoints(slices);
+    bool is_ok =
+        places != NULL && (count == 0 || buffer_reserve(endpoints, count * sizeof(Endpoint)) != NULL);
     for (const MapEntry *entry; is_ok && (entry = map_next(slices->by_name, &cursor)) != NULL;) {
         const KnownSlice *known = entry->value;
         for (size_t index = 0; is_ok && index < known->count; index++) {

@@ -115,7 +115,7 @@ read_account_file(Call *call, const EndpointWatch *watch, const char *name, Slic
 static Status
 find_namespace(Call *call, EndpointWatch *watch)
 {
-    Slice space;
+    Slice space = {0};
     if (watch->space.size > 0) {
         return STATUS_OK;
     }
@@ -151,7 +151,7 @@ static Status
 ask(Call *call, EndpointWatch *watch, const char *query, const HttpClientEvents *events, uint64_t timeout_ms,
     HttpClientResponse *response)
 {
-    Slice token;
+    Slice token = {0};
     TRY(read_account_file(call, watch, "token", &token));
     const char *credential = text_format(call->arena, "Authorization: Bearer %.*s", SLICE_PRINT(token));
     const char *url = text_format(call->arena,
@@ -299,7 +299,8 @@ follow_events(Call *call, EndpointWatch *watch)
     buffer_done(&watch->line);
     watch->line = (Buffer){.size_max = EVENT_SIZE_MAX};
     watch->has_news = false;
-    Status status = ask(call, watch, query, &events, (WATCH_S + WATCH_LATE_S) * MS_PER_S, &response);
+    Status status =
+        ask(call, watch, query, &events, (uint64_t)(WATCH_S + WATCH_LATE_S) * MS_PER_S, &response);
     if (response.status == GONE) {
         buffer_clear(&watch->version);
     }

@@ -232,7 +232,7 @@ gateway:
     {matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}]}}}
   priorityClassName: high
 worker:
-  settings: {SLUICE_THREADS: "4"}
+  settings: {SLUICE_THREADS: "4", SLUICE_LISTEN: "[::]:8471"}
   blobs: {gibibytes: 200, storageClass: fast}
 pools:
   - name: gpu
@@ -276,6 +276,7 @@ def what_values_say_is_in_the_objects():
     assert (claim["storageClassName"], claim["resources"]) == ("fast", {"requests": {"storage": "200Gi"}})
     settings = kubernetes.environment(found, kubernetes.named(found, "StatefulSet", "sluice-worker"))
     assert settings["SLUICE_BLOB_FOLDER_SIZE"] == "160GiB" and settings["MALLOC_ARENA_MAX"] == "2", settings
+    assert (settings["SLUICE_THREADS"], settings["SLUICE_LISTEN"]) == ("4", "[::]:8471"), settings
     service = kubernetes.named(found, "Service", "sluice-gateway")
     assert service["metadata"]["annotations"] == {"example.com/internal": "true"}
     assert (service["spec"]["type"], service["spec"]["ports"][0]["port"]) == ("LoadBalancer", 8080)

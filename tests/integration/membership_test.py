@@ -5,6 +5,7 @@ outage of a gateway or of PostgreSQL costs a worker its place."""
 import contextlib
 import http.client
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
 
 LEASE_SECONDS = 3
@@ -365,6 +366,20 @@ def expect_refused(client, session, request, code, detail):
     raise AssertionError(f"{request} was not refused")
 
 
+def a_worker_on_ipv6_may_leave_the_brackets_out():
+    """A template that puts a port behind a pod's address knows none."""
+    with Pool() as pool, socket.socket(socket.AF_INET6) as asking:
+        try:
+            asking.bind(("::1", 0))
+        except OSError as error:
+            raise Skipped("no IPv6") from error
+        port = asking.getsockname()[1]
+        asking.close()
+        pool.start_worker("w0", "--advertise", f"::1:{port}", listen=f"[::1]:{port}")
+        pool.await_serving("w0")
+        assert [worker["address"] for worker in pool.page()["workers"]] == [f"[::1]:{port}"]
+
+
 def a_worker_whose_labels_are_none_does_not_start():
     program = os.path.join(os.environ.get("OUT", "build/release"), "sluice-worker")
     refused = subprocess.run([program, "--listen", "127.0.0.1:0", "--labels", "zone"], stderr=subprocess.PIPE, text=True, check=False, timeout=60)
@@ -446,7 +461,7 @@ if __name__ == "__main__":
         of_two_workers_with_one_name_the_second_is_refused_and_both_logs_say_so,
         a_worker_that_starts_anew_at_its_address_takes_its_own_place,
         steps_and_variables_stay_with_workers_that_have_the_labels_of_their_session,
-        a_worker_whose_labels_are_none_does_not_start,
+        a_worker_on_ipv6_may_leave_the_brackets_out, a_worker_whose_labels_are_none_does_not_start,
         a_worker_tells_what_passed_between_it_and_each_peer,
         only_who_has_the_workers_token_may_join,
         a_worker_that_listens_everywhere_must_say_where_it_is,

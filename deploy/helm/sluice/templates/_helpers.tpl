@@ -68,3 +68,28 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- define "sluice.pool" -}}
 sluice-worker{{ if .index }}-{{ .pool.name }}{{ end }}
 {{- end }}
+
+{{/* The settings of every gateway, which its values may add to and change. */}}
+{{- define "sluice.gatewaySettings" -}}
+SLUICE_LISTEN: "0.0.0.0:8470"
+SLUICE_DATABASE: "service=sluice"
+PGSERVICEFILE: /etc/sluice/service.conf
+{{- if .Values.endpointSlices }}
+SLUICE_WORKERS: "kubernetes:sluice-worker:h2c"
+{{- end }}
+SLUICE_WORKERS_WANTED: {{ .Values.gateway.workersWanted | quote }}
+SLUICE_WORKER_TOKEN_FILE: /etc/sluice/worker-token
+SLUICE_PEPPER_FILE: /etc/sluice/pepper
+SLUICE_DRAIN_DELAY: "{{ .Values.drainDelay }}s"
+SLUICE_GRACE: "{{ .Values.grace }}s"
+{{- end }}
+
+{{/* The settings of every worker, which its values may add to and change. */}}
+{{- define "sluice.workerSettings" -}}
+SLUICE_LISTEN: "0.0.0.0:8471"
+SLUICE_GATEWAY: "http://sluice-gateway-headless:8470"
+SLUICE_TOKEN_FILE: /etc/sluice/worker-token
+SLUICE_BLOB_FOLDER: /var/cache/sluice
+SLUICE_BLOB_FOLDER_SIZE: {{ div (mul .Values.worker.blobs.gibibytes 4) 5 }}GiB
+SLUICE_GRACE: "{{ .Values.grace }}s"
+{{- end }}
