@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from group import Skipped
@@ -14,7 +15,7 @@ ROOT = "deploy/kubernetes"
 CHART = "deploy/helm/sluice"
 OVERLAYS = sorted(os.listdir(f"{ROOT}/overlays"))
 COMPONENTS = sorted(os.listdir(f"{ROOT}/components"))
-TOOLS = "var/kubernetes/bin"
+TOOLS = os.environ.get("KUBERNETES_TOOLS", "var/kubernetes/bin")
 KUBE_VERSION = "1.30.0"
 TOOL_SECONDS = 120
 
@@ -25,6 +26,16 @@ def find_tool(name):
     if found is None:
         raise Skipped(f"no {name}, which `make kubernetes-tools` installs")
     return found
+
+
+@functools.lru_cache(maxsize=None)
+def find_python(module):
+    """A Python that has this module: the tools' own, or the one that runs the test."""
+    for python in (os.path.join(TOOLS, "python"), sys.executable):
+        if shutil.which(python) is not None and \
+                subprocess.run([python, "-c", f"import {module}"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return python
+    raise Skipped(f"no Python with {module}, which `make kubernetes-tools` installs")
 
 
 def run_tool(*command):
@@ -63,9 +74,7 @@ def chart(values="", namespace="sluice"):
         if shutil.which("helm") is not None:
             return run_tool("helm", "template", "sluice", CHART, "--namespace", namespace, "--kube-version", KUBE_VERSION,
                             "--values", file.name)
-        python = find_tool("python")
-        if subprocess.run([python, "-c", "import helm_python"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-            raise Skipped("no helm, and no helm-python-sdk, which `make kubernetes-tools` installs")
+        python = find_python("helm_python")
         return run_tool(python, "tests/support/helm_template.py", CHART, namespace, file.name)
 
 
@@ -74,7 +83,7 @@ READ_YAML = "import json, sys, yaml; print(json.dumps([one for one in yaml.safe_
 
 def objects(text):
     """The objects of a rendered text."""
-    done = subprocess.run([find_tool("python"), "-c", READ_YAML], input=text, check=True, text=True, stdout=subprocess.PIPE,
+    done = subprocess.run([find_python("yaml"), "-c", READ_YAML], input=text, check=True, text=True, stdout=subprocess.PIPE,
                           timeout=TOOL_SECONDS)
     return json.loads(done.stdout)
 
