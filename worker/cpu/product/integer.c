@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/variants.h"
+
 enum { SIGN = 0x80 };
 
 void
@@ -25,19 +28,30 @@ integer_pack_rows(
     }
 }
 
+/* Four bytes of a column are one word, the first byte the lowest. */
+VECTOR_FUNCTION void
+pack_words_body(const uint8_t *rows, uint32_t flip, uint32_t *words, int32_t *sums)
+{
+    VECTOR_LOOP
+    for (int n = 0; n < INTEGER_COLUMNS; n++) {
+        uint32_t first = rows[n] ^ flip;
+        uint32_t second = rows[INTEGER_COLUMNS + n] ^ flip;
+        uint32_t third = rows[2 * INTEGER_COLUMNS + n] ^ flip;
+        uint32_t fourth = rows[3 * INTEGER_COLUMNS + n] ^ flip;
+        words[n] = first | second << 8 | third << 16 | fourth << 24;
+        sums[n] = (int32_t)((uint32_t)sums[n] + first + second + third + fourth);
+    }
+}
+
+VECTOR_VARIANTS(pack_words, (const uint8_t *rows, uint32_t flip, uint32_t *words, int32_t *sums),
+    (rows, flip, words, sums))
+
 void
 integer_pack_group(const uint8_t *rows, bool is_signed, uint8_t *ret_group, int32_t *sums)
 {
-    uint8_t flip = is_signed ? SIGN : 0;
-    for (int n = 0; n < INTEGER_COLUMNS; n++) {
-        uint32_t sum = (uint32_t)sums[n];
-        for (int k = 0; k < INTEGER_GROUP; k++) {
-            uint8_t byte = rows[k * INTEGER_COLUMNS + n] ^ flip;
-            ret_group[n * INTEGER_GROUP + k] = byte;
-            sum += byte;
-        }
-        sums[n] = (int32_t)sum;
-    }
+    uint32_t words[INTEGER_COLUMNS];
+    pack_words(rows, is_signed ? SIGN : 0, words, sums);
+    memcpy(ret_group, words, sizeof words);
 }
 
 /* Copies a row of a panel, whose missing columns become what packs as 0. */

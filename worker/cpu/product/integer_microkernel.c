@@ -62,6 +62,12 @@ load_four(const int8_t *bytes)
         }                                                                                                    \
     }
 
+/* Sums stay in registers only where all loops over them are written out. */
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 #define ALWAYS_INLINE __attribute__((always_inline)) static inline
 #define TARGET_AVX2 __attribute__((target("avx2")))
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512bw")))
@@ -73,27 +79,34 @@ TARGET_VNNI ALWAYS_INLINE void
 multiply_vnni_rows(const IntegerTile *tile, int rows)
 {
     __m512i sums[INTEGER_ROWS_MAX][VNNI_VECTORS];
-    for (int row = 0; row < rows; row++) {
-        for (int n = 0; n < VNNI_VECTORS; n++) {
+    UNROLL for (int row = 0; row < rows; row++)
+    {
+        UNROLL for (int n = 0; n < VNNI_VECTORS; n++)
+        {
             sums[row][n] = _mm512_setzero_si512();
         }
     }
     for (int64_t group = 0; group < tile->groups; group++) {
         const uint8_t *bytes = tile->panel + group * INTEGER_GROUP_SIZE;
         __m512i b[VNNI_VECTORS];
-        for (int n = 0; n < VNNI_VECTORS; n++) {
+        UNROLL for (int n = 0; n < VNNI_VECTORS; n++)
+        {
             b[n] = _mm512_loadu_si512(bytes + (ptrdiff_t)n * 64);
         }
-        for (int row = 0; row < rows; row++) {
+        UNROLL for (int row = 0; row < rows; row++)
+        {
             const int8_t *a = tile->a + row * tile->a_step + group * INTEGER_GROUP;
             __m512i factors = _mm512_set1_epi32(load_four(a));
-            for (int n = 0; n < VNNI_VECTORS; n++) {
+            UNROLL for (int n = 0; n < VNNI_VECTORS; n++)
+            {
                 sums[row][n] = _mm512_dpbusd_epi32(sums[row][n], b[n], factors);
             }
         }
     }
-    for (int row = 0; row < rows; row++) {
-        for (int n = 0; n < VNNI_VECTORS; n++) {
+    UNROLL for (int row = 0; row < rows; row++)
+    {
+        UNROLL for (int n = 0; n < VNNI_VECTORS; n++)
+        {
             _mm512_storeu_si512(
                 tile->sums + (ptrdiff_t)row * INTEGER_COLUMNS + (ptrdiff_t)n * 16, sums[row][n]);
         }
