@@ -97,22 +97,90 @@ view_matrix(const Tensor *tensor, const Shape *output, int64_t index)
     return view_rows(tensor, output, index, 0, rows_of(&tensor->shape));
 }
 
+/* Chooses between elements of inputs 1 and 2 by input 0, a bool. */
+#define CHOOSE_LOOP(type)                                                                                    \
+    static void choose_##type(const ElementRun *run)                                                         \
+    {                                                                                                        \
+        const uint8_t *mask = run->inputs[0];                                                                \
+        const type *x = run->inputs[1];                                                                      \
+        const type *y = run->inputs[2];                                                                      \
+        type *z = run->output;                                                                               \
+        for (int64_t n = 0; n < run->count; n++) {                                                           \
+            z[n] = mask[n * run->strides[0]] != 0 ? x[n * run->strides[1]] : y[n * run->strides[2]];         \
+        }                                                                                                    \
+    }
+
+CHOOSE_LOOP(uint16_t)
+CHOOSE_LOOP(uint32_t)
+CHOOSE_LOOP(uint64_t)
+
+static ElementLoop
+choosing_loop(Dtype dtype)
+{
+    size_t size = dtype_size(dtype);
+    return size == sizeof(uint16_t)   ? choose_uint16_t
+           : size == sizeof(uint32_t) ? choose_uint32_t
+                                      : choose_uint64_t;
+}
+
+/* Broadens a shape of rank 2. */
+static void
+broaden(Shape *shape, const Shape *other)
+{
+    for (int dimension = 0; dimension < 2; dimension++) {
+        shape->dims[dimension] =
+            other->dims[dimension] == 1 ? shape->dims[dimension] : other->dims[dimension];
+    }
+}
+
+/* The rows of its operands that a step works on. */
+typedef struct StepRows {
+    AttentionStep step;
+    Tensor operand;
+    Tensor mask; /* of a step that chooses */
+} StepRows;
+
 /* Does what a step does to the scores, which move to the other room when they become more. */
 static void
-apply_step(ElementLoop step, const Tensor *operand, Tensor *scores, Tensor *spare)
+apply_step(const AttentionWork *work, const StepRows *rows, Tensor *scores, Tensor *spare)
 {
-    const Tensor *inputs[] = {scores, operand};
+    bool chooses = attention_step_chooses(rows->step);
     Tensor result = *scores;
-    for (int dimension = 0; dimension < 2; dimension++) {
-        result.shape.dims[dimension] = operand->shape.dims[dimension] == 1 ? scores->shape.dims[dimension]
-                                                                           : operand->shape.dims[dimension];
+    broaden(&result.shape, &rows->operand.shape);
+    if (chooses) {
+        broaden(&result.shape, &rows->mask.shape);
     }
     if (!shape_equal(&result.shape, &scores->shape)) {
         result.data = spare->data;
         *spare = *scores;
     }
-    broadcast_run(inputs, 2, &result, NULL, step);
+    if (chooses) {
+        bool keeps = rows->step == ATTENTION_KEEP;
+        const Tensor *inputs[] = {
+            &rows->mask, keeps ? scores : &rows->operand, keeps ? &rows->operand : scores};
+        broadcast_run(inputs, COUNT_OF(inputs), &result, NULL, choosing_loop(result.dtype));
+    } else {
+        const Tensor *inputs[] = {scores, &rows->operand};
+        broadcast_run(inputs, COUNT_OF(inputs), &result, NULL, work->steps[rows->step]);
+    }
     *scores = result;
+}
+
+/* Applies all steps to the scores of some rows of a matrix. */
+static void
+apply_steps(
+    const AttentionWork *work, int64_t matrix, int64_t first, int64_t count, Tensor *scores, Tensor *spare)
+{
+    const Attention *attention = &work->attention;
+    const Shape *output = &work->shapes.output;
+    for (int step = 0; step < attention->step_count; step++) {
+        StepRows rows = {.step = attention->steps[step]};
+        rows.operand = view_rows(&work->inputs[ATTENTION_FIRST_OPERAND + step], output, matrix, first, count);
+        if (attention->masks[step] != 0) {
+            rows.mask = view_rows(&work->inputs[attention->masks[step]], output, matrix, first, count);
+        }
+        apply_step(work, &rows, scores, spare);
+    }
 }
 
 /* Returns the product of the block's queries and the keys, in room for the scores. */
@@ -145,11 +213,7 @@ attention_block(const AttentionWork *work, int64_t block, void *room)
     size_t size = dtype_size(work->output->dtype);
     Tensor scores = multiply_keys(work, matrix, first, count, scores_room);
     Tensor spare = {.data = scores_room + room_of(count * columns, size)};
-    for (int step = 0; step < work->attention.step_count; step++) {
-        Tensor operand =
-            view_rows(&work->inputs[ATTENTION_FIRST_OPERAND + step], output, matrix, first, count);
-        apply_step(work->steps[work->attention.steps[step]], &operand, &scores, &spare);
-    }
+    apply_steps(work, matrix, first, count, &scores, &spare);
     work->normalise(&scores, room);
     Tensor value = view_matrix(&work->inputs[ATTENTION_VALUE], output, matrix);
     Tensor result = view_rows(work->output, output, matrix, first, count);

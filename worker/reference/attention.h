@@ -34,7 +34,7 @@ typedef struct AttentionWork {
     AttentionMultiply multiply;
     void *context; /* for multiply() */
     AttentionNormalise normalise;
-    ElementLoop steps[ATTENTION_STEP_KINDS];
+    ElementLoop steps[ATTENTION_ARITHMETIC_KINDS];
 } AttentionWork;
 
 /* Describes the work of a node and makes its output. */

@@ -3,34 +3,49 @@
  *     softmax(steps(query × key)) × value
  *
  * Steps are at most three sums, differences, products and quotients of the scores with something that
- * broadcasts: the scale by √depth, the mask. A scale that was applied to queries or keys stays where it is.
+ * broadcasts, such as the scale by √depth or a mask that is added, and choices between the scores and
+ * something else by a mask. A scale that was applied to queries or keys stays where it is.
  *
  * Exact: the fused node rounds where its parts did, and sums in their order. Products with one matrix on the
  * right are left alone, since kernels pack such matrices and multiply all batches at once. */
 #include <assert.h>
+#include <string.h>
 
 #include "gateway/optimise/pass.h"
 #include "shared/ops/attention.h"
 
 static const char fused_attention[] = "_FusedAttention";
 
+/* An op that is a step when one of its inputs is the scores. */
 typedef struct StepRule {
     const char *op;
     AttentionStep step;
-    bool is_commutative;
+    uint32_t scores; /* the numbers of its inputs */
+    uint32_t operand;
 } StepRule;
 
 static const StepRule step_rules[] = {
-    {"Add", ATTENTION_ADD, true},
-    {"AddV2", ATTENTION_ADD, true},
-    {"Div", ATTENTION_DIVIDE, false},
-    {"Mul", ATTENTION_MULTIPLY, true},
-    {"RealDiv", ATTENTION_DIVIDE, false},
-    {"Sub", ATTENTION_SUBTRACT, false},
-    {"onnx::Add", ATTENTION_ADD, true},
-    {"onnx::Div", ATTENTION_DIVIDE, false},
-    {"onnx::Mul", ATTENTION_MULTIPLY, true},
-    {"onnx::Sub", ATTENTION_SUBTRACT, false},
+    {"Add", ATTENTION_ADD, 0, 1},
+    {"Add", ATTENTION_ADD, 1, 0},
+    {"AddV2", ATTENTION_ADD, 0, 1},
+    {"AddV2", ATTENTION_ADD, 1, 0},
+    {"Div", ATTENTION_DIVIDE, 0, 1},
+    {"Mul", ATTENTION_MULTIPLY, 0, 1},
+    {"Mul", ATTENTION_MULTIPLY, 1, 0},
+    {"RealDiv", ATTENTION_DIVIDE, 0, 1},
+    {"Select", ATTENTION_KEEP, 1, 2},
+    {"Select", ATTENTION_REPLACE, 2, 1},
+    {"SelectV2", ATTENTION_KEEP, 1, 2},
+    {"SelectV2", ATTENTION_REPLACE, 2, 1},
+    {"Sub", ATTENTION_SUBTRACT, 0, 1},
+    {"onnx::Add", ATTENTION_ADD, 0, 1},
+    {"onnx::Add", ATTENTION_ADD, 1, 0},
+    {"onnx::Div", ATTENTION_DIVIDE, 0, 1},
+    {"onnx::Mul", ATTENTION_MULTIPLY, 0, 1},
+    {"onnx::Mul", ATTENTION_MULTIPLY, 1, 0},
+    {"onnx::Sub", ATTENTION_SUBTRACT, 0, 1},
+    {"onnx::Where", ATTENTION_KEEP, 1, 2},
+    {"onnx::Where", ATTENTION_REPLACE, 2, 1},
 };
 
 /* The attention that ends in one node, while it is matched from its end to its beginning. */
@@ -39,6 +54,8 @@ typedef struct Match {
     uint32_t *const *counts;
     bool transposes_key;
     Endpoint inputs[ATTENTION_INPUTS_MAX]; /* operands in the order of their steps */
+    Endpoint masks[ATTENTION_STEPS_MAX];
+    uint32_t mask_count;
     AttentionStep steps[ATTENTION_STEPS_MAX];
     int step_count;
 } Match;
@@ -72,15 +89,17 @@ is_softmax_of_rows(const Rewrite *rewrite, uint32_t id)
     return rewrite_is(rewrite, id, "Softmax");
 }
 
-static const StepRule *
-find_rule(const Rewrite *rewrite, uint32_t id)
+/* Returns whether the node does what the rule says. Select takes a mask that does not broadcast as SelectV2's
+ * does, unless it has the shape of what it chooses from. */
+static bool
+obeys(const Rewrite *rewrite, uint32_t id, const StepRule *rule)
 {
-    for (size_t index = 0; index < COUNT_OF(step_rules); index++) {
-        if (rewrite_is(rewrite, id, step_rules[index].op)) {
-            return &step_rules[index];
-        }
+    if (!rewrite_is(rewrite, id, rule->op)) {
+        return false;
     }
-    return NULL;
+    const Shape *mask = rewrite_shape(rewrite, rewrite_input(rewrite, id, 0));
+    return strcmp(rule->op, "Select") != 0 ||
+           (shape_is_known(mask) && shape_equal(mask, rewrite_shape(rewrite, (Endpoint){.node = id})));
 }
 
 static bool
@@ -102,6 +121,25 @@ match_product(Match *match, uint32_t id)
     return true;
 }
 
+static bool match_scores(Match *match, Endpoint scores, uint32_t reader, int depth);
+
+/* Matches a step and what its scores are made of. */
+static bool
+match_step(Match *match, uint32_t id, const StepRule *rule, int depth) // NOLINT(misc-no-recursion)
+{
+    if (!obeys(match->rewrite, id, rule) ||
+        !match_scores(match, rewrite_input(match->rewrite, id, rule->scores), id, depth - 1)) {
+        return false;
+    }
+    match->inputs[ATTENTION_FIRST_OPERAND + match->step_count] =
+        rewrite_input(match->rewrite, id, rule->operand);
+    match->steps[match->step_count++] = rule->step;
+    if (attention_step_chooses(rule->step)) {
+        match->masks[match->mask_count++] = rewrite_input(match->rewrite, id, 0);
+    }
+    return true;
+}
+
 /* Matches what the scores that `reader` reads are made of, at most `depth` steps and a product. The steps are
  * noted on the way back, so that the one next to the product comes first. */
 static bool
@@ -110,20 +148,12 @@ match_scores(Match *match, Endpoint scores, uint32_t reader, int depth) // NOLIN
     if (!is_private(match, scores, reader)) {
         return false;
     }
-    const StepRule *rule = depth == 0 ? NULL : find_rule(match->rewrite, scores.node);
-    if (rule == NULL) {
-        return match_product(match, scores.node);
-    }
-    uint32_t sides = rule->is_commutative ? 2 : 1;
-    for (uint32_t side = 0; side < sides; side++) {
-        if (match_scores(match, rewrite_input(match->rewrite, scores.node, side), scores.node, depth - 1)) {
-            match->inputs[ATTENTION_FIRST_OPERAND + match->step_count] =
-                rewrite_input(match->rewrite, scores.node, 1 - side);
-            match->steps[match->step_count++] = rule->step;
+    for (size_t index = 0; depth > 0 && index < COUNT_OF(step_rules); index++) {
+        if (match_step(match, scores.node, &step_rules[index], depth)) {
             return true;
         }
     }
-    return false;
+    return match_product(match, scores.node);
 }
 
 /* The worker's products of float64 are faster than those of the fused node, and have no scores to save. */
@@ -145,7 +175,7 @@ match_attention(Match *match, uint32_t id)
 }
 
 static Status
-replace_by_fused(Rewrite *rewrite, uint32_t id, const Match *match)
+replace_by_fused(Rewrite *rewrite, uint32_t id, Match *match)
 {
     AttrValue *names = rewrite_alloc(rewrite, ATTENTION_STEPS_MAX, sizeof *names);
     if (names == NULL) {
@@ -155,11 +185,14 @@ replace_by_fused(Rewrite *rewrite, uint32_t id, const Match *match)
         Slice name = slice_from_string(attention_step_name(match->steps[step]));
         names[step] = (AttrValue){.kind = ATTR_STRING, .value.s = name};
     }
+    uint32_t operands_end = ATTENTION_FIRST_OPERAND + (uint32_t)match->step_count;
+    memcpy(&match->inputs[operands_end], match->masks, match->mask_count * sizeof *match->masks);
     const Attr attrs[] = {
         {.name = SLICE("transpose_key"), .value = {.kind = ATTR_BOOL, .value.b = match->transposes_key}},
         {.name = SLICE("T"),
             .value = {.kind = ATTR_TYPE, .value.type = rewrite_dtype(rewrite, (Endpoint){.node = id})}},
         {.name = SLICE("num_args"), .value = {.kind = ATTR_INT, .value.i = match->step_count}},
+        {.name = SLICE("num_masks"), .value = {.kind = ATTR_INT, .value.i = match->mask_count}},
         {.name = SLICE("fused_ops"),
             .value = {.kind = ATTR_STRING,
                 .is_list = true,
@@ -168,7 +201,7 @@ replace_by_fused(Rewrite *rewrite, uint32_t id, const Match *match)
     RewriteOp fused = {
         .op = fused_attention,
         .inputs = match->inputs,
-        .input_count = ATTENTION_FIRST_OPERAND + (uint32_t)match->step_count,
+        .input_count = operands_end + match->mask_count,
         .attrs = attrs,
         .attr_count = COUNT_OF(attrs),
     };

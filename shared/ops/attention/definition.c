@@ -20,9 +20,8 @@ infer_attention(Call *call, InferContext *context)
 }
 
 static const OpDefinition attention_ops[] = {
-    OP("_FusedAttention(query:T, key:T, value:T, args:num_args*T)->(output:T) {transpose_key:bool=false, "
-       "T:type, "
-       "num_args:int, fused_ops:list(string)=[]}",
+    OP("_FusedAttention(query:T, key:T, value:T, args:num_args*T, masks:num_masks*bool)->(output:T) "
+       "{transpose_key:bool=false, T:type, num_args:int, num_masks:int=0, fused_ops:list(string)=[]}",
         OP_INTERNAL, infer_attention),
 };
 

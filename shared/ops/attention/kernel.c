@@ -11,7 +11,7 @@ FLOATING_ELEMENTS(BINARY_LOOP, divide, a / b)
 FLOATING_ELEMENTS(BINARY_LOOP, multiply, (a * b))
 FLOATING_ELEMENTS(BINARY_LOOP, subtract, a - b)
 
-static const ElementLoop step_loops[ATTENTION_STEP_KINDS][DTYPE_COUNT] = {
+static const ElementLoop step_loops[ATTENTION_ARITHMETIC_KINDS][DTYPE_COUNT] = {
     [ATTENTION_ADD] = {FLOATING_LOOPS(add)},
     [ATTENTION_DIVIDE] = {FLOATING_LOOPS(divide)},
     [ATTENTION_MULTIPLY] = {FLOATING_LOOPS(multiply)},
@@ -57,7 +57,7 @@ attention_compute(KernelContext *context)
     work.multiply = multiply_rows;
     work.context = &work.attention;
     work.normalise = normalise_rows;
-    for (int step = 0; step < ATTENTION_STEP_KINDS; step++) {
+    for (int step = 0; step < ATTENTION_ARITHMETIC_KINDS; step++) {
         work.steps[step] = step_loops[step][work.output->dtype];
     }
     uint64_t size = attention_room(&work.shapes, work.output->dtype, BLOCK_ROWS);

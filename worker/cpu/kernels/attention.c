@@ -20,7 +20,7 @@ VECTOR_BINARY(divide, a / b)
 VECTOR_BINARY(multiply, a *b)
 VECTOR_BINARY(subtract, a - b)
 
-static const ElementLoop *const step_loops[ATTENTION_STEP_KINDS] = {
+static const ElementLoop *const step_loops[ATTENTION_ARITHMETIC_KINDS] = {
     [ATTENTION_ADD] = add_loops,
     [ATTENTION_DIVIDE] = divide_loops,
     [ATTENTION_MULTIPLY] = multiply_loops,
@@ -112,7 +112,7 @@ set_kernels(AttentionRun *run)
     run->work.multiply = multiply_rows;
     run->work.context = run;
     run->work.normalise = normalise_rows;
-    for (int step = 0; step < ATTENTION_STEP_KINDS; step++) {
+    for (int step = 0; step < ATTENTION_ARITHMETIC_KINDS; step++) {
         run->work.steps[step] = step_loops[step][DTYPE_FLOAT32];
     }
 }

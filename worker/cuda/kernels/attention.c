@@ -17,6 +17,7 @@
 _Static_assert(
     (int)CUDA_SCORES_ADD == ATTENTION_ADD && (int)CUDA_SCORES_DIVIDE == ATTENTION_DIVIDE &&
         (int)CUDA_SCORES_MULTIPLY == ATTENTION_MULTIPLY && (int)CUDA_SCORES_SUBTRACT == ATTENTION_SUBTRACT &&
+        (int)CUDA_SCORES_KEEP == ATTENTION_KEEP && (int)CUDA_SCORES_REPLACE == ATTENTION_REPLACE &&
         (int)CUDA_SCORES_STEPS_MAX == ATTENTION_STEPS_MAX && (int)CUDA_SCORES_RANK_MAX >= SHAPE_RANK_MAX,
     "both sides count the steps alike, and lines have room for every rank");
 
@@ -65,6 +66,10 @@ plan_scores(const KernelContext *context, const Attention *attention, const Tens
     for (int step = 0; step < attention->step_count; step++) {
         scores.steps[step] = (CudaScoresStep)attention->steps[step];
         add_source(&context->inputs[ATTENTION_FIRST_OPERAND + step], shape, step + 1, &scores);
+        if (attention->masks[step] != 0) {
+            add_source(
+                &context->inputs[attention->masks[step]], shape, step + 1 + CUDA_SCORES_STEPS_MAX, &scores);
+        }
     }
     return scores;
 }

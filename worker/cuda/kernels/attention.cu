@@ -32,6 +32,29 @@ apply_step(CudaScoresStep step, C score, C operand)
     }
 }
 
+/* Returns whether the mask of a step is true here. */
+__device__ __forceinline__ bool
+mask_at(const CudaScores &scores, int step, const int64_t *offsets, int64_t column)
+{
+    int source = 1 + CUDA_SCORES_STEPS_MAX + step;
+    return ((const uint8_t *)
+                   scores.sources[source])[offsets[source] + column * scores.column_strides[source]] != 0;
+}
+
+/* Returns what step `step` makes of a score; one that chooses rounds nothing. */
+template <typename T, typename C>
+__device__ __forceinline__ C
+step_at(const CudaScores &scores, int step, const int64_t *offsets, int64_t column, C score)
+{
+    CudaScoresStep kind = scores.steps[step];
+    C operand = load(
+        (const T *)scores.sources[step + 1], offsets[step + 1] + column * scores.column_strides[step + 1]);
+    if (kind == CUDA_SCORES_KEEP || kind == CUDA_SCORES_REPLACE) {
+        return mask_at(scores, step, offsets, column) == (kind == CUDA_SCORES_KEEP) ? score : operand;
+    }
+    return rounded<T>(apply_step(kind, score, operand));
+}
+
 /* A thread writes and reads scores of its own only. */
 template <typename T, typename C>
 __global__ void
@@ -46,9 +69,7 @@ scores_kernel(const CudaScores scores)
 #pragma unroll
             for (int step = 0; step < CUDA_SCORES_STEPS_MAX; step++) {
                 if (step < scores.step_count) {
-                    C operand = load((const T *)scores.sources[step + 1],
-                        offsets[step + 1] + i * scores.column_strides[step + 1]);
-                    score = rounded<T>(apply_step(scores.steps[step], score, operand));
+                    score = step_at<T>(scores, step, offsets, i, score);
                 }
             }
             store(output, i, score);

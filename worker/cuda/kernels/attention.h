@@ -11,7 +11,7 @@ extern "C" {
 enum {
     CUDA_SCORES_RANK_MAX = 16,
     CUDA_SCORES_STEPS_MAX = 3,
-    CUDA_SCORES_SOURCES = CUDA_SCORES_STEPS_MAX + 1
+    CUDA_SCORES_SOURCES = 1 + 2 * CUDA_SCORES_STEPS_MAX
 };
 
 typedef enum CudaScoresStep {
@@ -19,10 +19,12 @@ typedef enum CudaScoresStep {
     CUDA_SCORES_DIVIDE,
     CUDA_SCORES_MULTIPLY,
     CUDA_SCORES_SUBTRACT,
+    CUDA_SCORES_KEEP,
+    CUDA_SCORES_REPLACE,
 } CudaScoresStep;
 
-/* Lines of scores. Source 0 is the product, source 1 + i the operand of step i; all broadcast to the lines.
- */
+/* Lines of scores. Source 0 is the product, source 1 + i the operand of step i, source 1 +
+ * CUDA_SCORES_STEPS_MAX + i its mask, of bools, if it has one; all broadcast to the lines. */
 typedef struct CudaScores {
     void *output; /* dense; may be the product, if that has as many elements */
     int64_t lines;

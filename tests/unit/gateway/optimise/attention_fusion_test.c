@@ -19,6 +19,11 @@
 #define SCALE "c = Const() dtype=float32 value=float32(0.3)\n"
 #define MASK "m = Const() dtype=float32 value=float32<2,1,1,5>(0;-1;-10000;0.5)\n"
 
+/* Nothing is kept of the first row. */
+#define KEPT                                                                                                 \
+    "f = Const() dtype=float32 value=float32(-3e38)\n"                                                       \
+    "b = Const() dtype=bool value=bool<5,5>(0;0;0;0;0;1;0)\n"
+
 typedef struct Attention {
     const char *graph; /* fetched from "y" */
     const char *becomes;
@@ -62,6 +67,32 @@ static const Attention FUSED[] = {
                       "y = onnx::MatMul(w, v) T=float16\n",
         LEFT "d = Const()\nc = Cast(d)\np = onnx::Transpose(k)\n"
              "y = _FusedAttention(q, p, v, c, c)\n"},
+    {HEADS("float32") SCALE KEPT "s = BatchMatMulV2(q, k) T=float32 adj_y=true\n"
+                                 "t = Mul(s, c) T=float32\n"
+                                 "u = SelectV2(b, t, f) T=float32\n"
+                                 "w = Softmax(u) T=float32\n"
+                                 "y = BatchMatMulV2(w, v) T=float32\n",
+        LEFT "c = Const()\nf = Const()\nb = Const()\ny = _FusedAttention(q, k, v, c, f, b)\n"},
+    {UNKNOWN_HEADS KEPT "p = onnx::Transpose(k) T=float32 perm=[0,1,3,2]\n"
+                        "s = onnx::MatMul(q, p) T=float32\n"
+                        "t = onnx::Where(b, f, s) T=float32\n"
+                        "u = onnx::Add(f, t) T=float32\n"
+                        "i = onnx::Where(b, u, f) T=float32\n"
+                        "w = onnx::Softmax(i) T=float32\n"
+                        "y = onnx::MatMul(w, v) T=float32\n",
+        LEFT
+        "p = onnx::Transpose(k)\nf = Const()\nb = Const()\ny = _FusedAttention(q, p, v, f, f, f, b, b)\n"},
+    {HEADS("float16") "d = Const() dtype=float32 value=float32(-9)\n"
+                      "f = Cast(d) SrcT=float32 DstT=float16\n"
+                      "b = Const() dtype=bool value=bool<2,3,5,5>(1;0)\n"
+                      "s = BatchMatMulV2(q, k) T=float16 adj_y=true\n"
+                      "e = Fill(g, f) T=float16 index_type=int32\n"
+                      "g = Const() dtype=int32 value=int32<4>(2;3;5;5)\n"
+                      "t = Select(b, s, e) T=float16\n"
+                      "w = Softmax(t) T=float16\n"
+                      "y = BatchMatMulV2(w, v) T=float16\n",
+        LEFT "d = Const()\nf = Cast(d)\ng = Const()\ne = Fill(g, f)\nb = Const()\ny = _FusedAttention(q, k, "
+             "v, e, b)\n"},
 };
 
 static const char *
@@ -166,6 +197,15 @@ static const struct {
                       "w = Softmax(s) T=float32\n"
                       "r = Const() dtype=float32 value=float32<5,4>(0.5)\n"
                       "y = BatchMatMulV2(w, r) T=float32\n",
+        "y"},
+    {"x = Placeholder() dtype=float32 shape=<2,5,4>\n"
+     "q = Neg(x) T=float32\nk = Sin(x) T=float32\nv = Cos(x) T=float32\n"
+     "b = Const() dtype=bool value=bool<2>(1;0)\n"
+     "s = BatchMatMulV2(q, k) T=float32 adj_y=true\n"
+     "e = ZerosLike(s) T=float32\n"
+     "t = Select(b, s, e) T=float32\n"
+     "w = Softmax(t) T=float32\n"
+     "y = BatchMatMulV2(w, v) T=float32\n",
         "y"},
     {HEADS("float64") "s = BatchMatMulV2(q, k) T=float64 adj_y=true\n"
                       "w = Softmax(s) T=float64\n"

@@ -44,26 +44,53 @@ scales_and_masks_broadcast(void **state)
     (void)state;
     static const CudaKernelCase cases[] = {
         {.op = "_FusedAttention",
-            .attrs = KEY_ROWS "fused_ops=[Mul,Add]",
+            .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Mul,Add]",
             .inputs = {HEADS, "T[] 0.5", "T[2,1,1,7] numbers 5"}},
         {.op = "_FusedAttention",
-            .attrs = KEY_ROWS "fused_ops=[Div,Add]",
+            .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Div,Add]",
             .inputs = {HEADS, "T[1] 1.5", "T[5,7] numbers 5"}},
         {.op = "_FusedAttention",
-            .attrs = KEY_ROWS "fused_ops=[Sub,Mul,Add]",
+            .attrs = KEY_ROWS "num_args=3; num_masks=0; fused_ops=[Sub,Mul,Add]",
             .inputs = {HEADS, "T[3,1,1] numbers 4", "T[7] numbers 5", "T[2,3,5,7] numbers 6"}},
-        {.op = "_FusedAttention", .attrs = KEY_ROWS "fused_ops=[Add]", .inputs = {HEADS, "T[5,1] numbers 4"}},
         {.op = "_FusedAttention",
-            .attrs = KEY_ROWS "fused_ops=[Add]",
+            .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
+            .inputs = {HEADS, "T[5,1] numbers 4"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
             .inputs = {"T[1,1,4] numbers 1", "T[1,3,4] numbers 2", "T[1,3,4] numbers 3",
                 "T[2,9,3] numbers 4"}},
         {.op = "_FusedAttention",
-            .attrs = KEY_ROWS "fused_ops=[Add]",
+            .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
             .inputs = {"T[1,3,4] numbers 1", "T[1,1,4] numbers 2", "T[1,6,4] numbers 3", "T[6] numbers 4"}},
         {.op = "_FusedAttention",
-            .attrs = KEY_ROWS "fused_ops=[Add]",
+            .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
             .inputs = {"T[1,2,1] 1 2", "T[1,2,1] 1 2", "T[1,2,1] 3 4", "T[2,2] -inf -inf 0 -inf"}},
-        {.op = "_FusedAttention", .attrs = KEY_ROWS "fused_ops=[Add]", .inputs = {HEADS, "T[3] numbers 4"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
+            .inputs = {HEADS, "T[3] numbers 4"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+masks_choose(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=2; num_masks=1; fused_ops=[Mul,Keep]",
+            .inputs = {HEADS, "T[] 0.5", "T[] -1000", "bool[2,1,5,7]"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=3; num_masks=2; fused_ops=[Replace,Add,Keep]",
+            .inputs = {HEADS, "T[3,1,1] numbers 4", "T[7] numbers 5", "T[5,1] numbers 6", "bool[7]",
+                "bool[3,5,1]"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=1; num_masks=1; fused_ops=[Keep]",
+            .inputs = {"T[1,1,4] numbers 1", "T[1,300,4] numbers 2", "T[1,300,2] numbers 3", "T[] -inf",
+                "bool[2,3,300]"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=1; num_masks=1; fused_ops=[Keep]",
+            .inputs = {HEADS, "T[] 1", "bool[3]"}},
     };
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
@@ -128,6 +155,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_weighed),
         cmocka_unit_test(scales_and_masks_broadcast),
+        cmocka_unit_test(masks_choose),
         cmocka_unit_test(nothing_is_made_of_no_elements),
         cmocka_unit_test(the_family_has_a_case_in_each_of_its_dtypes),
     };
