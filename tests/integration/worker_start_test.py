@@ -67,7 +67,7 @@ def a_probe_tells_whether_a_worker_serves():
         code, said = probe("--listen", address, *told)
         assert code == 1 and address in said, said
     code, said = probe("--listen", "127.0.0.1:0")
-    assert code == 1 and "the port of a worker on '127.0.0.1:0' is not known" in said, said
+    assert code == 78 and "the port of a worker on '127.0.0.1:0' is not known" in said, said
 
 
 if __name__ == "__main__":
