@@ -56,12 +56,12 @@ os.execve(sys.argv[4], sys.argv[4:], {"PGSERVICEFILE": "/tmp/given/service.conf"
 
 
 @functools.cache
-def root_of(program):
+def root_of(program, with_cuda=False):
     folder = tempfile.mkdtemp(prefix="sluice-image.")
     atexit.register(shutil.rmtree, folder, True)
     os.chmod(folder, 0o755)
     path = os.path.join(folder, "root")
-    subprocess.run(["tools/image_root", program, path], check=True, env={**os.environ, "BIN": OUT})
+    subprocess.run(["tools/image_root", program, path], check=True, env={**os.environ, "BIN": OUT, "CUDA": "1" if with_cuda else ""})
     return path
 
 
@@ -87,11 +87,11 @@ def may_contain():
 class Container:
     """A program as process 1 of its image's root."""
 
-    def __init__(self, program, folder, *arguments):
+    def __init__(self, program, folder, *arguments, with_cuda=False):
         may_contain()
         errors = None if os.environ.get("TEST_VERBOSE") else subprocess.DEVNULL
         self._process = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-c", BECOME, root_of(program), folder,
+            ["unshare", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-c", BECOME, root_of(program, with_cuda), folder,
              str(USER), f"/usr/bin/{program}", *arguments], stdout=subprocess.PIPE, stderr=errors, text=True)
         line = self._process.stdout.readline()
         assert line.startswith("listening on "), line
@@ -145,6 +145,17 @@ def its_probe_tells_that_it_serves():
         assert one.run(*probe, "--listen", one.address) == 0
         assert one.run(*probe[:2], "--listen", one.address) == 1, "it answers without a token"
         assert one.run(*probe, "--listen", take_addresses(1)[0]) == 1, "it answers where nobody listens"
+
+
+def a_worker_with_the_plugin_serves_where_no_card_is():
+    if not os.path.exists(os.path.join(OUT, "sluice-cuda.so")):
+        raise Skipped("no CUDA toolkit")
+    assert os.path.exists(os.path.join(root_of("sluice-worker", True), "usr/bin/sluice-cuda.so"))
+    with given() as folder, Container("sluice-worker", folder, "--listen", take_addresses(1)[0], "--name", "contained", "--token-file",
+                                      "/tmp/given/token", with_cuda=True) as one:
+        assert one.run("/usr/bin/sluice-worker", "probe", "--token-file", "/tmp/given/token", "--listen", one.address) == 0
+        one.terminate()
+        assert one.end_code() == 0
 
 
 def an_image_is_small_and_says_what_is_in_it():
@@ -225,4 +236,4 @@ def sigterm_drains_both():
 
 if __name__ == "__main__":
     run_group([a_worker_is_process_1_and_can_gain_nothing, its_probe_tells_that_it_serves, sigterm_drains_both,
-               an_image_is_small_and_says_what_is_in_it])
+               a_worker_with_the_plugin_serves_where_no_card_is, an_image_is_small_and_says_what_is_in_it])
