@@ -57,9 +57,29 @@ ensure_tenant(Call *call, Store *store, const char *conninfo, const char *name, 
     if (status != STATUS_NOT_FOUND) {
         return status;
     }
+    if (!tenant_name_is_ok(slice_from_string(name))) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "'%.*s' is no name of a tenant: expected 1 to %d of a-z, 0-9 and '-', which may not be at an end",
+            SLICE_PRINT(slice_part(slice_from_string(name), 0, 128)), TENANT_NAME_MAX);
+    }
     TenantId id = {uuid_new()};
     TRY(tenants_create(call, store, id, name));
     *ret_tenant = id;
+    return STATUS_OK;
+}
+
+/* A scope that nothing asks for would make a key that can less than its owner believes. */
+static Status
+check_scopes(Call *call, const char *scopes)
+{
+    Slice rest = slice_from_string(scopes);
+    Slice scope;
+    while (slice_split(&rest, ' ', &scope)) {
+        if (scope.size > 0 && !slice_equals_string(scope, TENANT_SCOPE_OPERATOR)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no scope '%.*s', only '%s'",
+                SLICE_PRINT(slice_part(scope, 0, 64)), TENANT_SCOPE_OPERATOR);
+        }
+    }
     return STATUS_OK;
 }
 
@@ -145,6 +165,7 @@ key_command(Call *call, const Config *config)
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "usage: sluice-gateway key create [TENANT] [SCOPES], key list [TENANT] or key revoke TENANT KEY");
     }
+    TRY(verb->makes_tenant ? check_scopes(call, word_or(config, KEY_LAST, "")) : STATUS_OK);
     TRY(store_open(call, &options, &store));
     work.store = store;
     TRY(verb->makes_tenant ? ensure_tenant(call, store, conninfo, work.tenant_name, &work.tenant)

@@ -258,7 +258,8 @@ settle_key(Auth *auth, const KeyCheck *check, const AuthorizeItem *item, uint64_
         cache_forget(auth, &check->key);
         return call_fail(item->call, STATUS_UNAUTHENTICATED, "the API key is not valid");
     }
-    Principal principal = {.tenant = record->tenant, .is_operator = has_scope(record->scopes, "operator")};
+    Principal principal = {
+        .tenant = record->tenant, .is_operator = has_scope(record->scopes, TENANT_SCOPE_OPERATOR)};
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record->tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", check->key.id);
     principal.expires_us = record->expires_us;

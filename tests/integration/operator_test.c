@@ -122,6 +122,10 @@ keys_are_listed_and_revoked_by_their_id_or_themselves(void **state)
     assert_non_null(strstr(tell("key", "revoke", "holder", "nothing").error, "there is no key 'nothing'"));
     assert_non_null(strstr(tell("key", "revoke", "quiet", id).error, "there is no key"));
     assert_non_null(strstr(tell("key", "list", "nobody", NULL).error, "there is no tenant 'nobody'"));
+    assert_non_null(strstr(tell("key", "create", "Vision", NULL).error,
+        "'Vision' is no name of a tenant: expected 1 to 63 of a-z, 0-9 and '-', which may not be at an end"));
+    assert_non_null(strstr(
+        tell("key", "create", "holder", "oprator").error, "there is no scope 'oprator', only 'operator'"));
     assert_non_null(strstr(tell("key", "lose", NULL, NULL).error, "usage: sluice-gateway key create"));
     assert_non_null(strstr(tell("key", "revoke", "holder", NULL).error, "key revoke TENANT KEY"));
 }
