@@ -162,12 +162,19 @@ class Pool:
         return all(one and one["state"] == "serving" and one["task"] >= 0 and
                    one["incarnation"] not in self._ended.get(worker, ()) for one in listed)
 
+    def _knows_all(self, gateway):
+        """A gateway is ready with one worker; steps that name tasks need them all."""
+        listed = self.workers_of(gateway)
+        running = [worker for worker in self.workers if self._programs[worker].is_running()]
+        return all(listed.get(worker, {}).get("state") in ("serving", "refused") and listed[worker]["task"] >= 0 for worker in running)
+
     def await_back(self, address):
         """Every gateway has the worker, or the gateway is ready: an operator, too, waits for that before the next one goes."""
         if address in self.workers:
             await_that(lambda: self._serves_everywhere(address), f"the worker at {address} serves")
         else:
             await_that(lambda: is_ready(address), f"the gateway at {address} is ready")
+            await_that(lambda: self._knows_all(address), f"the gateway at {address} knows all workers")
 
     def replace(self, address, release=None):
         self.begin_end(address)
