@@ -223,11 +223,9 @@ run_moments(const BlockRun *run)
 
 /* Makes the outputs; rows behind the longest sequence are 0. */
 static Status
-make_gates(const BlockRun *run)
+make_gates(const BlockRun *run, const Shape *shapes)
 {
-    Shape shapes[GATES];
     Tensor *output = NULL;
-    TRY(output_shapes(run->context, shapes));
     size_t computed = (size_t)(run->time * run->batch * run->cell) * sizeof(float);
     for (uint32_t gate = 0; gate < GATES; gate++) {
         TRY(kernel_output(run->context, gate, DTYPE_FLOAT32, &shapes[gate], &output));
@@ -239,11 +237,27 @@ make_gates(const BlockRun *run)
     return STATUS_OK;
 }
 
+/* Returns false for a length that is none; otherwise the run takes as many moments. */
+static bool
+take_length(BlockRun *run)
+{
+    int64_t length = 0;
+    size_t count = 0;
+    if (kernel_input_ints(run->context, 0, &length, 1, &count) != STATUS_OK || length < 0 ||
+        length > run->time) {
+        return false;
+    }
+    run->time = length;
+    return true;
+}
+
 static Status
 compute_block_lstm(KernelContext *context)
 {
     AUTO_TENSOR room = {0};
+    Shape shapes[GATES];
     const BlockLstm *lstm = context->state;
+    TRY(output_shapes(context, shapes)); /* the inputs fit one another behind it */
     const Shape *x = &context->inputs[lstm->x].shape;
     const Shape *states = &context->inputs[lstm->x + BEHIND_H].shape;
     BlockRun run = {.context = context,
@@ -252,14 +266,10 @@ compute_block_lstm(KernelContext *context)
         .batch = states->dims[0],
         .inputs = x->dims[x->rank - 1],
         .cell = states->dims[1]};
-    if (lstm->has_lengths) {
-        int64_t length = *(const int64_t *)context->inputs[0].data;
-        if (length < 0 || length > run.time) {
-            return kernel_find_reference(context->node)->compute(context); /* which says what is wrong */
-        }
-        run.time = length;
+    if (lstm->has_lengths && !take_length(&run)) {
+        return kernel_find_reference(context->node)->compute(context); /* which says what is wrong */
     }
-    TRY(make_gates(&run));
+    TRY(make_gates(&run, shapes));
     Shape size = shape_vector(run.time * run.batch * COLUMNS * run.cell);
     if (size.dims[0] == 0) {
         return STATUS_OK;
