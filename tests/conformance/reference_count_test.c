@@ -134,6 +134,9 @@ unique_elements_are_found(void **state)
         {.op = "UniqueV2",
             .inputs = {"int8[3,3] 1 0 0 1 0 0 2 0 0", "int32[1] 1"},
             .outputs = {"int8[3,2] 1 0 1 0 2 0", "int32[3] 0 1 1"}},
+        {.op = "UniqueV2", /* slices without elements are equal */
+            .inputs = {"float32[2,3,0]", "int32[1] 1"},
+            .outputs = {"float32[2,1,0]", "int32[3] 0 0 0"}},
         {.op = "UniqueV2",
             .inputs = {"uint8[3] 3 3 1", "int32[0]"},
             .outputs = {"uint8[2] 3 1", "int32[3] 0 0 1"}},

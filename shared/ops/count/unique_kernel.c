@@ -127,7 +127,8 @@ static void
 store_slices(const Unique *unique, Tensor *output)
 {
     const Lines *lines = &unique->lines;
-    for (int64_t outer = 0; outer < lines->outer; outer++) {
+    int64_t outer_count = lines->inner == 0 ? 0 : lines->outer; /* slices may have no elements */
+    for (int64_t outer = 0; outer < outer_count; outer++) {
         for (int64_t position = 0; position < unique->found; position++) {
             memcpy((char *)output->data +
                        (size_t)((outer * unique->found + position) * lines->inner) * unique->size,
