@@ -69,7 +69,7 @@ endif
 
 # What of the kernels is compiled by NVRTC while a worker runs travels inside the plugin.
 FUSION_TEXTS := $(addprefix worker/cuda/,$(addprefix fusion/,fused.cuh fused.h) \
-    $(addprefix kernels/,functions.cuh functions.h language.cuh offsets.cuh values.cuh))
+    $(addprefix kernels/,convert.cuh functions.cuh functions.h language.cuh offsets.cuh values.cuh))
 ifdef HAS_CUDA
 GENERATED_worker/cuda/fusion += $(OUT)/gen/worker/cuda/fusion/texts.c
 $(OUT)/gen/worker/cuda/fusion/texts.c: $(FUSION_TEXTS) tools/embed_text $(REGISTRY_RULES)

@@ -127,7 +127,9 @@ fusion_check(Call *call, FusionCheck *check, CudaMapFunction function, CudaType 
     memset(results, 0xa5, ROW_SIZE);
     memset(results + ROW_SIZE, 0x5a, ROW_SIZE);
     TRY(compute_both(call, check, function, type, kernel));
-    *ret_is_equal = memcmp(results, results + ROW_SIZE, VALUES * sizes[fusion_result(function, type)]) == 0;
+    *ret_is_equal =
+        memcmp(results, results + ROW_SIZE,
+            VALUES * sizes[fusion_result(&(FusionStep){.function = function, .type = type})]) == 0;
     return STATUS_OK;
 }
 

@@ -195,6 +195,9 @@ check_functions(Call *call, CudaCodes *codes, const FusionGroup *group)
     uint32_t count = 0;
     for (uint32_t index = 0; index < group->step_count; index++) {
         const FusionStep *step = &group->steps[index];
+        if (!fusion_is_compared(step->function)) {
+            continue;
+        }
         const char *state = &codes->functions[step->function][step->type];
         if (*state == FUNCTION_IS_NEW) {
             read_verdict(codes, step);

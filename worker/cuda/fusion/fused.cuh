@@ -3,6 +3,7 @@
 #pragma once
 
 #include "worker/cuda/fusion/fused.h"
+#include "worker/cuda/kernels/convert.cuh"
 #include "worker/cuda/kernels/functions.cuh"
 #include "worker/cuda/kernels/offsets.cuh"
 
@@ -33,5 +34,15 @@ fused_step(const CudaFused &fused, int step, T a, T b, T c)
 {
     R result;
     map_stored<F, T, C, R>(&a, &b, &c, fused.parameters[step], &result);
+    return result;
+}
+
+/* Converts a stored value; W holds it exactly. */
+template <typename T, typename W, typename R>
+__device__ __forceinline__ R
+fused_convert(T value, bool is_bool)
+{
+    R result;
+    store_converted(&result, 0, (W)load(&value, 0), is_bool);
     return result;
 }

@@ -101,18 +101,31 @@ variant_of(CudaMapFunction function, CudaType type)
     return &variants[functions[function].class][types[type].class];
 }
 
+bool
+fusion_is_compared(CudaMapFunction function)
+{
+    return function < CUDA_MAP_COUNT;
+}
+
 int
 fusion_inputs(CudaMapFunction function, CudaType type)
 {
+    if (!fusion_is_compared(function)) {
+        int inputs = function == CUDA_STEP_CHOOSE ? CUDA_MAP_INPUTS_MAX : 1;
+        return types[type].stored == NULL ? 0 : inputs;
+    }
     return variant_of(function, type)->suffix == NULL ? 0 : functions[function].inputs;
 }
 
 CudaType
-fusion_result(CudaMapFunction function, CudaType type)
+fusion_result(const FusionStep *step)
 {
-    FunctionClass class = functions[function].class;
+    if (!fusion_is_compared(step->function)) {
+        return step->function == CUDA_STEP_CONVERT ? step->becomes : step->type;
+    }
+    FunctionClass class = functions[step->function].class;
     bool is_test = class == CLASS_FLOAT_TEST || class == CLASS_COMPARISON || class == CLASS_BOOL;
-    return is_test ? CUDA_BOOL : type;
+    return is_test ? CUDA_BOOL : step->type;
 }
 
 const char *
@@ -131,17 +144,42 @@ write_inputs(const FusionGroup *group, Buffer *source)
     }
 }
 
+/* Bits of stored values are chosen. */
+static void
+write_choice(const FusionStep *step, Buffer *source)
+{
+    buffer_append_format(
+        source, "v%u != 0 ? v%u : v%u;\n", step->operands[0], step->operands[1], step->operands[2]);
+}
+
+/* A number goes by the widest type of its class, which holds it exactly. */
+static void
+write_conversion(const FusionStep *step, Buffer *source)
+{
+    static const char *const widest[TYPE_CLASSES] = {[TYPE_FLOATING] = "double",
+        [TYPE_SIGNED] = "int64_t",
+        [TYPE_UNSIGNED] = "uint64_t",
+        [TYPE_BOOL] = "uint64_t"};
+    if (step->type == step->becomes) {
+        buffer_append_format(source, "v%u;\n", step->operands[0]);
+        return;
+    }
+    buffer_append_format(source, "fused_convert<%s, %s, %s>(v%u, %s);\n", types[step->type].stored,
+        widest[types[step->type].class], types[step->becomes].stored, step->operands[0],
+        step->becomes == CUDA_BOOL ? "true" : "false");
+}
+
 /* A function is given three values; those that it does not have are its first again. */
 static void
-write_step(const FusionGroup *group, uint32_t index, Buffer *source)
+write_function(const FusionGroup *group, uint32_t index, Buffer *source)
 {
     const FusionStep *step = &group->steps[index];
     const Variant *variant = variant_of(step->function, step->type);
     const char *stored = types[step->type].stored;
-    const char *result = types[fusion_result(step->function, step->type)].stored;
+    const char *result = types[fusion_result(step)].stored;
     assert(variant->suffix != NULL);
-    buffer_append_format(source, "        %s v%u = fused_step<%s_%s, %s, ", result,
-        group->input_count + index, functions[step->function].name, variant->suffix, stored);
+    buffer_append_format(
+        source, "fused_step<%s_%s, %s, ", functions[step->function].name, variant->suffix, stored);
     if (variant->computed == NULL) {
         buffer_append_format(source, "Accumulator<%s>", stored);
     } else {
@@ -154,6 +192,21 @@ write_step(const FusionGroup *group, uint32_t index, Buffer *source)
         buffer_append_format(source, ", v%u", step->operands[is_read ? operand : 0]);
     }
     buffer_append_string(source, ");\n");
+}
+
+static void
+write_step(const FusionGroup *group, uint32_t index, Buffer *source)
+{
+    const FusionStep *step = &group->steps[index];
+    buffer_append_format(
+        source, "        %s v%u = ", types[fusion_result(step)].stored, group->input_count + index);
+    if (step->function == CUDA_STEP_CHOOSE) {
+        write_choice(step, source);
+    } else if (step->function == CUDA_STEP_CONVERT) {
+        write_conversion(step, source);
+    } else {
+        write_function(group, index, source);
+    }
 }
 
 static void
@@ -173,7 +226,7 @@ write_kernel(const FusionGroup *group, const char *name, Buffer *source)
         write_step(group, index, source);
     }
     buffer_append_format(source, "        ((%s *)fused.output)[i] = v%u;\n    }\n}\n",
-        types[fusion_result(last->function, last->type)].stored, group->input_count + group->step_count - 1);
+        types[fusion_result(last)].stored, group->input_count + group->step_count - 1);
 }
 
 static const char include[] = "#include \"worker/cuda/fusion/fused.cuh\"\n";
@@ -210,8 +263,9 @@ fusion_write_alone(const FusionStep *steps, uint32_t count, Buffer *ret_source)
 }
 
 const char *const fusion_headers[] = {
-    fused_cuh, fused_h, functions_cuh, functions_h, language_cuh, offsets_cuh, values_cuh};
+    convert_cuh, fused_cuh, fused_h, functions_cuh, functions_h, language_cuh, offsets_cuh, values_cuh};
 const char *const fusion_header_names[] = {
+    "worker/cuda/kernels/convert.cuh",
     "worker/cuda/fusion/fused.cuh",
     "worker/cuda/fusion/fused.h",
     "worker/cuda/kernels/functions.cuh",

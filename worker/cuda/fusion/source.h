@@ -15,7 +15,8 @@
 /* Values are numbered: first the inputs of the group, then the results of the steps. */
 typedef struct FusionStep {
     CudaMapFunction function;
-    CudaType type;                          /* of the values that it reads */
+    CudaType type;                          /* of the values that it reads; of those that it chooses from */
+    CudaType becomes;                       /* of the value that is converted */
     uint32_t operands[CUDA_MAP_INPUTS_MAX]; /* as many as the function has inputs */
 } FusionStep;
 
@@ -29,8 +30,12 @@ typedef struct FusionGroup {
 /* Returns how many inputs a function has; 0: it cannot be fused, for any type or for this one. */
 int fusion_inputs(CudaMapFunction function, CudaType type);
 
-/* Returns the type of a function's result. */
-CudaType fusion_result(CudaMapFunction function, CudaType type);
+/* Returns whether a function's results are to be compared with those of the plugin's own kernel: choices and
+ * conversions are instructions of the card, which every compiler gives. */
+bool fusion_is_compared(CudaMapFunction function);
+
+/* Returns the type of a step's result. */
+CudaType fusion_result(const FusionStep *step);
 
 /* Returns the name of a function that can be fused: "ADD". */
 const char *fusion_function_name(CudaMapFunction function);

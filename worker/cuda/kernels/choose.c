@@ -1,7 +1,10 @@
-/* Choice between two tensors, limits, and conversion between dtypes. */
+/* Choice between two tensors, limits, and conversion between dtypes. What broadcasts as NumPy does may be
+ * fused with its neighbours. */
+#include "shared/base/memory.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/lane.h"
+#include "worker/cuda/operands/fused.h"
 #include "worker/cuda/operands/map.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
@@ -113,13 +116,89 @@ compute_cast(KernelContext *context)
     return cuda_check(context->call, error, "a Cast kernel");
 }
 
+/* Makes the state by which the node becomes a step of a fused kernel. */
+static Status
+create_step(Call *call, CudaMapFunction function, CudaShapeRule rule, void **ret_state)
+{
+    CudaFunction *state = memory_new(1, sizeof *state);
+    if (state == NULL) {
+        return call_fail_memory(call, "a kernel");
+    }
+    state->function = function;
+    state->rule = rule;
+    *ret_state = state;
+    return STATUS_OK;
+}
+
+static Status
+create_choice(Call *call, const Node *node, void **ret_state)
+{
+    (void)node;
+    return create_step(call, CUDA_STEP_CHOOSE, CUDA_SHAPES_BROADCAST, ret_state);
+}
+
+static Status
+create_clip(Call *call, const Node *node, void **ret_state)
+{
+    (void)node;
+    return create_step(call, CUDA_MAP_CLIP, CUDA_SHAPES_OF_LIMITS, ret_state);
+}
+
+static Status
+create_cast(Call *call, const Node *node, void **ret_state)
+{
+    (void)node;
+    return create_step(call, CUDA_STEP_CONVERT, CUDA_SHAPES_BROADCAST, ret_state);
+}
+
+static bool
+may_fuse_choice(const Node *node)
+{
+    return cuda_type(node->input_dtypes[1]) != CUDA_INVALID;
+}
+
+/* An absent limit is no operand. */
+static bool
+may_fuse_clip(const Node *node)
+{
+    return node->input_count == CUDA_MAP_INPUTS_MAX;
+}
+
+static bool
+may_fuse_cast(const Node *node)
+{
+    return node->input_count == 1;
+}
+
+#define FUSION(name)                                                                                         \
+    static const KernelFusion name##_fusion = {                                                              \
+        .may_join = may_fuse_##name,                                                                         \
+        .create = cuda_fused_create,                                                                         \
+        .destroy = cuda_fused_destroy,                                                                       \
+        .compute = cuda_fused_compute,                                                                       \
+    };
+
+FUSION(choice)
+FUSION(clip)
+FUSION(cast)
+
+#define FUSED(name) .create = create_##name, .destroy = memory_free, .fusion = &name##_fusion
+
 static const Kernel choose_kernels[] = {
     {.op = "Select", .supports = supports_choice, .compute = compute_select},
-    {.op = "SelectV2", .supports = supports_choice, .compute = compute_where},
-    {.op = "onnx::Where", .supports = supports_choice, .compute = compute_where},
-    {.op = "onnx::Clip", .supports = supports_clip, .compute = compute_clip, .sharing = KERNEL_FORWARDS},
-    {.op = "Cast", .supports = supports_cast, .compute = compute_cast, .sharing = KERNEL_PASSES},
-    {.op = "onnx::Cast", .supports = supports_cast, .compute = compute_cast, .sharing = KERNEL_PASSES},
+    {.op = "SelectV2", .supports = supports_choice, .compute = compute_where, FUSED(choice)},
+    {.op = "onnx::Where", .supports = supports_choice, .compute = compute_where, FUSED(choice)},
+    {.op = "onnx::Clip",
+        .supports = supports_clip,
+        .compute = compute_clip,
+        .sharing = KERNEL_FORWARDS,
+        FUSED(clip)},
+    {.op = "Cast", .supports = supports_cast, .compute = compute_cast, .sharing = KERNEL_PASSES, FUSED(cast)},
+    {.op = "onnx::Cast",
+        .supports = supports_cast,
+        .compute = compute_cast,
+        .sharing = KERNEL_PASSES,
+        FUSED(cast)},
     {.op = "onnx::CastLike", .supports = supports_cast, .compute = compute_cast, .sharing = KERNEL_PASSES},
 };
 

@@ -1,4 +1,5 @@
 /* Choice, limits and conversion: functions of elements of more than one type. */
+#include "worker/cuda/kernels/convert.cuh"
 #include "worker/cuda/kernels/elements.cuh"
 #include "worker/cuda/kernels/elementwise.cuh"
 
@@ -51,7 +52,7 @@ clip_kernel(const T *input, const T *low, const T *high, T *output, int64_t coun
 
 template <typename T>
 static cudaError_t
-clip(const CudaMap *map, cudaStream_t stream)
+clip_all(const CudaMap *map, cudaStream_t stream)
 {
     if (map->count == 0) {
         return cudaSuccess;
@@ -64,50 +65,7 @@ clip(const CudaMap *map, cudaStream_t stream)
 extern "C" int
 cuda_clip(CudaType type, const CudaMap *map, cudaStream_t stream)
 {
-    EACH_REAL_TYPE(type, clip<T>(map, stream));
-}
-
-/* Truncates within [-end, end); all other numbers and NaN give -end. */
-__device__ __forceinline__ int64_t
-truncate_within(double value, double end)
-{
-    return (int64_t)(value >= -end && value < end ? value : -end);
-}
-
-template <typename T>
-__device__ __forceinline__ int64_t
-truncate_signed(double value)
-{
-    return truncate_within(value, sizeof(T) < sizeof(int64_t) ? 0x1p31 : 0x1p63);
-}
-
-/* Converts a number below zero as the signed integer is converted. */
-template <typename T>
-__device__ __forceinline__ uint64_t
-truncate_unsigned(double value)
-{
-    double end = sizeof(T) < sizeof(uint64_t) ? 0x1p31 : 0x1p63;
-    if (sizeof(T) >= sizeof(uint32_t) && value >= end && value < 2 * end) {
-        return (uint64_t)value;
-    }
-    return (uint64_t)truncate_within(value, end);
-}
-
-/* Stores a value of one of the three widest types, which hold all others exactly. */
-template <typename V, typename T>
-__device__ __forceinline__ void
-store_converted(T *output, int64_t i, V value, bool is_bool)
-{
-    if (is_bool) {
-        output[i] = (T)(value != 0);
-    } else if constexpr (is_floating<T>()) {
-        store(output, i, (Accumulator<T>)value);
-    } else if constexpr (is_floating<V>()) {
-        bool is_signed = (T)(-1) < (T)1;
-        output[i] = is_signed ? (T)(truncate_signed<T>(value)) : (T)(truncate_unsigned<T>(value));
-    } else {
-        output[i] = (T)value;
-    }
+    EACH_REAL_TYPE(type, clip_all<T>(map, stream));
 }
 
 template <typename T>

@@ -268,6 +268,8 @@ create_map(Call *call, const Node *node, void **ret_state)
         return call_fail_memory(call, "a kernel");
     }
     state->function = choose_function(node);
+    bool is_bias = slice_starts_with(node->op->name, SLICE("BiasAdd"));
+    state->rule = is_bias ? CUDA_SHAPES_OF_BIAS : CUDA_SHAPES_BROADCAST;
     for (int index = 0; index < CUDA_MAP_PARAMETERS_MAX; index++) {
         state->parameters[index] = read_parameter(node, op->parameters[index]);
     }
@@ -436,17 +438,22 @@ supports_mean(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]) && supports_map(node);
 }
 
+static bool
+is_channels_first(const Node *node)
+{
+    const AttrValue *format = node_attr(node, "data_format");
+    return format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
+}
+
 /* A bias lies along the channels: the last dimension or, in NC… formats, the second. */
 static Status
 compute_bias(KernelContext *context)
 {
     const CudaFunction *state = context->state;
-    const AttrValue *format = node_attr(context->node, "data_format");
-    bool is_channels_first = format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
     Tensor *output = NULL;
     TRY(output_forward(context, 0, &output));
     Tensor bias = context->inputs[1];
-    bias.shape.rank = is_channels_first ? output->shape.rank - 1 : 1;
+    bias.shape.rank = is_channels_first(context->node) ? output->shape.rank - 1 : 1;
     for (int index = 1; index < bias.shape.rank; index++) {
         bias.shape.dims[index] = 1;
     }
@@ -454,14 +461,33 @@ compute_bias(KernelContext *context)
     return run_map(context, state->function, state->parameters, inputs, 2, output);
 }
 
-/* Of what a node may refuse, a kernel of its own tells. */
+/* Of what a node may refuse, a kernel of its own tells. The inputs of ONNX's Pow may be of two dtypes, which
+ * are converted first. */
 static bool
 may_fuse(const Node *node)
 {
     CudaMapFunction function = choose_function(node);
+    for (uint32_t index = 1; index < node->input_count; index++) {
+        if (node->input_dtypes[index] != node->input_dtypes[0]) {
+            return false;
+        }
+    }
     bool may_refuse = operand_rules[function] != CUDA_ANY_OPERAND && dtype_is_integer(node->input_dtypes[0]);
     return !may_refuse && fusion_inputs(function, cuda_type(node->input_dtypes[0])) == (int)node->input_count;
 }
+
+static bool
+may_fuse_bias(const Node *node)
+{
+    return !is_channels_first(node) && may_fuse(node);
+}
+
+static const KernelFusion bias_fusion = {
+    .may_join = may_fuse_bias,
+    .create = cuda_fused_create,
+    .destroy = cuda_fused_destroy,
+    .compute = cuda_fused_compute,
+};
 
 static const KernelFusion map_fusion = {
     .may_join = may_fuse,
@@ -488,6 +514,11 @@ destroy_map(void *state)
     {                                                                                                        \
         .op = name, .supports = support, .create = create_map, .destroy = destroy_map, .compute = computing  \
     }
+#define OTHER_FUSED_KERNEL(name, support, computing, fused)                                                  \
+    {                                                                                                        \
+        .op = name, .supports = support, .create = create_map, .destroy = destroy_map, .compute = computing, \
+        .fusion = fused                                                                                      \
+    }
 
 static const Kernel elementwise_kernels[] = {
     MAP_OPS(MAP_KERNEL) OTHER_KERNEL("AddN", supports_map, compute_fold),
@@ -496,9 +527,9 @@ static const Kernel elementwise_kernels[] = {
     OTHER_KERNEL("onnx::Max", supports_map, compute_fold),
     OTHER_KERNEL("onnx::Min", supports_map, compute_fold),
     OTHER_KERNEL("onnx::Mean", supports_mean, compute_fold),
-    OTHER_KERNEL("BiasAdd", supports_map, compute_bias),
-    OTHER_KERNEL("BiasAddV1", supports_map, compute_bias),
-    OTHER_KERNEL("onnx::Pow", supports_onnx_power, compute_onnx_power),
+    OTHER_FUSED_KERNEL("BiasAdd", supports_map, compute_bias, &bias_fusion),
+    OTHER_FUSED_KERNEL("BiasAddV1", supports_map, compute_bias, &bias_fusion),
+    OTHER_FUSED_KERNEL("onnx::Pow", supports_onnx_power, compute_onnx_power, &map_fusion),
     OTHER_KERNEL("onnx::BitShift", supports_onnx_shift, compute_map),
 };
 

@@ -39,6 +39,15 @@ limit(C a, C low, C high)
     return limited < low ? low : limited;
 }
 
+/* The upper limit wins, as in ONNX's Clip. */
+template <typename C>
+__device__ __forceinline__ C
+clip(C a, C low, C high)
+{
+    C limited = a < low ? low : a;
+    return limited > high ? high : limited;
+}
+
 /* Integers wrap, as INT64_MIN / -1 does; what is divided by zero has been refused, and gives 0. */
 __device__ __forceinline__ uint64_t
 divide(uint64_t a, uint64_t b)

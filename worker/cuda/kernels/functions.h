@@ -94,6 +94,7 @@
         floor_remainder(a, b), remainder_of(a, b))                                                           \
     X(POWER, 2, pow(a, b), power(a, b), power(a, b))                                                         \
     X(LIMIT, 3, limit(a, b, c), limit(a, b, c), limit(a, b, c))                                              \
+    X(CLIP, 3, clip(a, b, c), clip(a, b, c), clip(a, b, c))                                                  \
     X(SLOPE, 2, a < 0 ? a * b : a, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a, a)
 
 /* Integers: X(name, inputs, of signed, of unsigned). The parameter p is the width in bits. */

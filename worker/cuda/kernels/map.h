@@ -31,7 +31,10 @@ typedef enum CudaMapFunction {
     CUDA_BOOL_MAPS(CUDA_MAP_NUMBER)    //
     CUDA_SPECIAL_MAPS(CUDA_MAP_NUMBER) //
     CUDA_MAP_NEIGHBOUR,                /* of a float or a double, in the direction of another */
-    CUDA_MAP_COUNT
+    CUDA_MAP_COUNT,
+    /* Steps of fused kernels (worker/cuda/fusion), whose operands are of more than one type. */
+    CUDA_STEP_CHOOSE = CUDA_MAP_COUNT, /* its second or third operand by its first, a bool */
+    CUDA_STEP_CONVERT,
 } CudaMapFunction;
 #undef CUDA_MAP_NUMBER
 

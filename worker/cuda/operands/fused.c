@@ -19,9 +19,14 @@ _Static_assert((int)CUDA_FUSED_RANK_MAX == (int)CUDA_MAP_RANK_MAX &&
 typedef struct FusedGroup {
     CudaCodes *codes;
     CudaCode *code;
-    bool is_used; /* atomic: some run has launched the kernel */
+    bool is_used;   /* atomic: some run has launched the kernel */
+    bool has_rules; /* some step's shapes must do more than broadcast */
+    uint32_t input_count;
     uint32_t step_count;
-    float parameters[][CUDA_MAP_PARAMETERS_MAX]; /* of each step */
+    uint32_t operand_counts[CUDA_FUSED_STEPS_MAX];
+    uint32_t operands[CUDA_FUSED_STEPS_MAX][CUDA_MAP_INPUTS_MAX];
+    CudaShapeRule rules[CUDA_FUSED_STEPS_MAX];
+    float parameters[CUDA_FUSED_STEPS_MAX][CUDA_MAP_PARAMETERS_MAX];
 } FusedGroup;
 
 /* False: the group is too large for a kernel's argument. */
@@ -39,11 +44,32 @@ describe(const KernelGroup *group, FusionGroup *ret_described)
         const KernelMember *member = &group->members[index];
         const CudaFunction *state = member->state;
         FusionStep *step = &ret_described->steps[index];
-        *step = (FusionStep){.function = state->function, .type = cuda_type(member->node->input_dtypes[0])};
+        uint32_t first = state->function == CUDA_STEP_CHOOSE ? 1 : 0;
+        *step =
+            (FusionStep){.function = state->function, .type = cuda_type(member->node->input_dtypes[first])};
+        if (state->function == CUDA_STEP_CONVERT) {
+            step->becomes = cuda_type(member->node->output_dtypes[0]);
+        }
         assert((int)member->node->input_count == fusion_inputs(step->function, step->type));
         memcpy(step->operands, member->values, member->node->input_count * sizeof *member->values);
     }
     return true;
+}
+
+static void
+note_steps(const KernelGroup *group, FusedGroup *made)
+{
+    made->input_count = group->input_count;
+    made->step_count = group->member_count;
+    for (uint32_t index = 0; index < group->member_count; index++) {
+        const KernelMember *member = &group->members[index];
+        const CudaFunction *state = member->state;
+        made->operand_counts[index] = member->node->input_count;
+        memcpy(made->operands[index], member->values, member->node->input_count * sizeof *member->values);
+        made->rules[index] = state->rule;
+        made->has_rules = made->has_rules || state->rule != CUDA_SHAPES_BROADCAST;
+        memcpy(made->parameters[index], state->parameters, sizeof state->parameters);
+    }
 }
 
 Status
@@ -56,18 +82,14 @@ cuda_fused_create(Call *call, const KernelGroup *group, void **ret_state)
     if (code == NULL) {
         return STATUS_OK;
     }
-    FusedGroup *made = memory_new(1, sizeof *made + group->member_count * sizeof *made->parameters);
+    FusedGroup *made = memory_new(1, sizeof *made);
     if (made == NULL) {
         cuda_code_unref(code);
         return call_fail_memory(call, "a kernel");
     }
     made->codes = codes;
     made->code = code;
-    made->step_count = group->member_count;
-    for (uint32_t index = 0; index < group->member_count; index++) {
-        const CudaFunction *state = group->members[index].state;
-        memcpy(made->parameters[index], state->parameters, sizeof state->parameters);
-    }
+    note_steps(group, made);
     *ret_state = made;
     return STATUS_OK;
 }
@@ -92,6 +114,53 @@ choose_kernel(const KernelContext *context, FusedGroup *group)
     }
     atomic_store_relaxed(&group->is_used, true);
     return kernel;
+}
+
+static bool
+obeys(CudaShapeRule rule, const Shape *const *operands, uint32_t count)
+{
+    const Shape *first = operands[0];
+    if (rule == CUDA_SHAPES_OF_BIAS) {
+        const Shape *bias = operands[1];
+        return bias->rank == 1 && first->rank >= 2 && first->dims[first->rank - 1] == bias->dims[0];
+    }
+    for (uint32_t index = 1; rule == CUDA_SHAPES_OF_LIMITS && index < count; index++) {
+        int64_t elements = 0;
+        if (!shape_element_count(operands[index], &elements) || elements != 1 ||
+            operands[index]->rank > first->rank) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Follows the shapes of values from step to step. False: some do not fit. */
+static bool
+steps_obey(const KernelContext *context, const FusedGroup *group)
+{
+    Shape shapes[CUDA_FUSED_INPUTS_MAX + CUDA_FUSED_STEPS_MAX];
+    for (uint32_t index = 0; index < group->input_count; index++) {
+        shapes[index] = context->inputs[index].shape;
+    }
+    for (uint32_t step = 0; step < group->step_count; step++) {
+        const Shape *operands[CUDA_MAP_INPUTS_MAX] = {NULL};
+        Shape *result = &shapes[group->input_count + step];
+        for (uint32_t index = 0; index < group->operand_counts[step]; index++) {
+            operands[index] = &shapes[group->operands[step][index]];
+        }
+        *result = shapes[group->operands[step][0]];
+        for (uint32_t index = 1; index < group->operand_counts[step]; index++) {
+            Shape wider;
+            if (!shape_broadcast(result, operands[index], &wider)) {
+                return false;
+            }
+            *result = wider;
+        }
+        if (!obeys(group->rules[step], operands, group->operand_counts[step])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* False: the shapes do not fit, which a node of the group is to say. */
@@ -149,7 +218,8 @@ cuda_fused_compute(KernelContext *context, void *state, bool *ret_is_done)
     CudaFused fused;
     Tensor *output = NULL;
     cudaKernel_t kernel = choose_kernel(context, group);
-    *ret_is_done = kernel != NULL && broadcast(context, &shape);
+    *ret_is_done =
+        kernel != NULL && broadcast(context, &shape) && (!group->has_rules || steps_obey(context, group));
     if (!*ret_is_done) {
         return STATUS_OK;
     }

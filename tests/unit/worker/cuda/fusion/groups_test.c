@@ -170,6 +170,59 @@ a_group_is_one_kernel_once_that_is_compiled_and_its_nodes_until_then(void **stat
     end(&fixture);
 }
 
+/* What comes behind a product in a network: a bias, limits, a choice, a power, a conversion and back. */
+static const char mixed[] = "x = _Arg() T=float32 index=0\n"
+                            "y = _Arg() T=float32 index=1\n"
+                            "low = Const() dtype=float32 value=float32(-0.5)\n"
+                            "high = Const() dtype=float32 value=float32(0.75)\n"
+                            "a = Neg(x) T=float32\n"
+                            "b = BiasAdd(a, y) T=float32\n"
+                            "c = onnx::Clip(b, low, high) T=float32\n"
+                            "d = Less(c, x) T=float32\n"
+                            "e = SelectV2(d, b, c) T=float32\n"
+                            "f = Cast(e) SrcT=float32 DstT=float16\n"
+                            "g = Cast(f) SrcT=float16 DstT=float32\n"
+                            "h = onnx::Pow(g, x) T=float32 T1=float32\n"
+                            "out = _Retval(h) T=float32 index=0\n";
+enum { MIXED_NODES = 8 };
+
+static void
+biases_limits_choices_and_conversions_join(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    AUTO_TENSOR expected = {0};
+    begin(&fixture, NULL);
+    Partition *apart = fixture_compile_without(&fixture, mixed, "elementwise_fusion");
+    assert_int_equal(run_chain(&fixture, apart, &matrix, &line, &expected), MIXED_NODES);
+    partition_unref(apart);
+    Partition *partition = fixture_compile(&fixture, mixed);
+    await_codes();
+    assert_int_equal(run_chain(&fixture, partition, &matrix, &line, &expected), 1);
+    assert_int_equal(count_of(DEVICE_CODE_FAILED), 0);
+    partition_unref(partition);
+    end(&fixture);
+}
+
+/* A bias that only broadcasts, as a sum's operand may, is refused in a group as it is alone. */
+static void
+a_bias_that_does_not_fit_is_refused_in_a_group_too(void **state)
+{
+    (void)state;
+    static const Shape column = {.rank = 2, .dims = {20, 1}};
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    begin(&fixture, NULL);
+    Partition *partition = fixture_compile(&fixture, mixed);
+    await_codes();
+    Tensor args[2] = {fixture_numbers(&fixture, &column, 1), fixture_numbers(&fixture, &line, 2)};
+    fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+    assert_int_equal(outcome.code, STATUS_INVALID_ARGUMENT);
+    outcome_clear(&outcome);
+    partition_unref(partition);
+    end(&fixture);
+}
+
 static void
 equal_groups_share_a_kernel(void **state)
 {
@@ -417,6 +470,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_group_is_one_kernel_once_that_is_compiled_and_its_nodes_until_then, reset),
+        cmocka_unit_test_setup(biases_limits_choices_and_conversions_join, reset),
+        cmocka_unit_test_setup(a_bias_that_does_not_fit_is_refused_in_a_group_too, reset),
         cmocka_unit_test_setup(equal_groups_share_a_kernel, reset),
         cmocka_unit_test_setup(what_cannot_be_compiled_is_computed_node_by_node, reset),
         cmocka_unit_test_setup(without_nvrtc_nothing_is_fused, reset),

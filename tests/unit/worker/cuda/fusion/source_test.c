@@ -54,6 +54,25 @@ a_group_becomes_one_kernel_that_calls_the_functions_of_its_nodes(void **state)
 }
 
 static void
+choices_and_conversions_are_written_as_such(void **state)
+{
+    (void)state;
+    AUTO_BUFFER source = {0};
+    FusionGroup group = {.inputs = {CUDA_BOOL, CUDA_FLOAT16, CUDA_INT32}, .input_count = 3};
+    add_step(&group, CUDA_STEP_CONVERT, CUDA_INT32, 2, 0, 0);
+    group.steps[0].becomes = CUDA_FLOAT16;
+    add_step(&group, CUDA_STEP_CHOOSE, CUDA_FLOAT16, 0, 1, 3);
+    add_step(&group, CUDA_STEP_CONVERT, CUDA_FLOAT16, 4, 0, 0);
+    group.steps[2].becomes = CUDA_BOOL;
+    fusion_write(&group, &source);
+    assert_non_null(strstr(buffer_string(&source),
+        "        __half v3 = fused_convert<int32_t, int64_t, __half>(v2, false);\n"
+        "        __half v4 = v0 != 0 ? v1 : v3;\n"
+        "        uint8_t v5 = fused_convert<__half, double, uint8_t>(v4, true);\n"
+        "        ((uint8_t *)fused.output)[i] = v5;\n"));
+}
+
+static void
 functions_have_forms_for_the_types_of_their_kernels_alone(void **state)
 {
     (void)state;
@@ -102,6 +121,25 @@ compile_all_functions(const CudaNvrtc *nvrtc, CudaType type, const char *archite
     return compiled;
 }
 
+/* Compiles conversions of the type to all others, and a choice. */
+static void
+compile_conversions(const CudaNvrtc *nvrtc, CudaType type, const char *architecture)
+{
+    Call call = {0};
+    AUTO_BUFFER source = {0};
+    AUTO_BUFFER code = {0};
+    FusionGroup group = {.inputs = {CUDA_BOOL, type, type}, .input_count = 3};
+    for (int other = CUDA_BOOL; other < CUDA_TYPE_COUNT; other++) {
+        add_step(&group, CUDA_STEP_CONVERT, type, 1, 0, 0);
+        group.steps[group.step_count - 1].becomes = (CudaType)other;
+    }
+    add_step(&group, CUDA_STEP_CHOOSE, type, 0, 1, 2);
+    fusion_write(&group, &source);
+    assert_status(
+        &call, STATUS_OK, fusion_compile(&call, nvrtc, buffer_string(&source), architecture, &code));
+    assert_true(code.size > 0);
+}
+
 static const CudaNvrtc *
 open_nvrtc(void)
 {
@@ -122,6 +160,7 @@ nvrtc_compiles_every_function_in_every_type(void **state)
     for (size_t index = 0; nvrtc != NULL && index < COUNT_OF(architectures); index++) {
         for (int type = CUDA_BOOL; type < CUDA_TYPE_COUNT; type++) {
             assert_true(compile_all_functions(nvrtc, (CudaType)type, architectures[index]) > 0);
+            compile_conversions(nvrtc, (CudaType)type, architectures[index]);
         }
     }
 }
@@ -148,6 +187,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_group_becomes_one_kernel_that_calls_the_functions_of_its_nodes),
+        cmocka_unit_test(choices_and_conversions_are_written_as_such),
         cmocka_unit_test(functions_have_forms_for_the_types_of_their_kernels_alone),
         cmocka_unit_test(nvrtc_compiles_every_function_in_every_type),
         cmocka_unit_test(what_nvrtc_refuses_is_told_in_its_words),
