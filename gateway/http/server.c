@@ -19,6 +19,7 @@ enum {
      * the gateway. Therefore it is as large as the largest head and what must fit beside it. (256 KiB
      * would make a chunked stream only an eighth faster.) */
     MEMORY_BESIDE_HEAD = 16 * 1024,
+    RUNS_PER_TURN = 4, /* more would make other events of the loop wait for large bodies */
     ACCEPTS_PER_TURN = 64,
     ACCEPTS_AT_END = 4096, /* more than a listener's backlog */
 };
@@ -81,11 +82,23 @@ schedule_next_run(HttpServer *server)
     }
 }
 
+static bool
+has_ready_sockets(const HttpServer *server)
+{
+    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
+    return MHD_get_timeout(server->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;
+}
+
+/* Runs libmicrohttpd a few times: it reads or writes a socket once a run, up to half of the connection's
+ * memory. What a large body brings in a turn goes to the workers with one call. */
 static void
 run_daemon(Task *task)
 {
     HttpServer *server = LIST_ITEM(task, HttpServer, run);
-    (void)MHD_run(server->daemon);
+    int left = RUNS_PER_TURN;
+    do {
+        (void)MHD_run(server->daemon);
+    } while (--left > 0 && has_ready_sockets(server));
     schedule_next_run(server);
 }
 
