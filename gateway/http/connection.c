@@ -7,9 +7,11 @@
 #include "gateway/http/connection.h"
 
 #include <assert.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "shared/base/memory.h"
@@ -72,6 +74,13 @@ connection_has_news(const Connection *connection)
 {
     char byte = 0;
     return recv(connection->watch.fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+size_t
+connection_unacknowledged(const Connection *connection)
+{
+    int size = 0;
+    return ioctl(connection->watch.fd, SIOCOUTQ, &size) == 0 ? (size_t)size : 0;
 }
 
 void

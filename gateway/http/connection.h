@@ -94,5 +94,8 @@ void connection_cut(Connection *connection, Slice reply);
 /* Tells whether bytes have come that nobody has read yet. */
 bool connection_has_news(const Connection *connection);
 
+/* Returns how many sent bytes the peer has not acknowledged yet. */
+size_t connection_unacknowledged(const Connection *connection);
+
 /* Shuts the socket down at once, without a reply. */
 void connection_shut(Connection *connection);

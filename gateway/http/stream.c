@@ -96,13 +96,13 @@ http_stream_copy(HttpStream *stream, Slice bytes)
     if (stream->has_ended || stream->is_aborted || bytes.size == 0) {
         return bytes.size == 0;
     }
-    StreamPiece *piece = memory_new(1, sizeof *piece + bytes.size);
+    StreamPiece *piece = memory_resize(NULL, sizeof *piece + bytes.size);
     if (piece == NULL) {
         http_stream_abort(stream);
         return false;
     }
+    *piece = (StreamPiece){.rest.data = piece->copy};
     memcpy(piece->copy, bytes.data, bytes.size);
-    piece->rest.data = piece->copy;
     return piece_add(stream, piece, bytes.size);
 }
 
@@ -125,10 +125,12 @@ http_stream_is_full(const HttpStream *stream)
     return stream->owes_drained && stream->queued > stream->low;
 }
 
+/* Asks the kernel only of a stream that has given it enough. */
 bool
 http_stream_is_starved(const HttpStream *stream, uint64_t size)
 {
-    return stream->is_waiting && stream->sent >= size;
+    return stream->is_waiting && stream->sent >= size &&
+           stream->sent - size >= connection_unacknowledged(stream->connection);
 }
 
 void

@@ -40,8 +40,9 @@ size_t http_stream_queued(const HttpStream *stream); /* bytes */
 void http_stream_low(HttpStream *stream, size_t size);
 bool http_stream_is_full(const HttpStream *stream); /* `drained` will be called */
 
-/* Returns whether the client has taken at least `size` bytes and waits for more: it reads faster than the
- * writer writes. */
+/* Returns whether the client's system has acknowledged at least `size` bytes and nothing waits to be sent: if
+ * `size` is more than its receive buffer has room for, the client reads, and faster than the writer writes.
+ */
 bool http_stream_is_starved(const HttpStream *stream, uint64_t size);
 
 /* Sets the size of the whole body in bytes, before exchange_finish(): it is then sent with a
