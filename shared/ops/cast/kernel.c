@@ -66,6 +66,9 @@ bitcast_compute(KernelContext *context)
     return STATUS_OK;
 }
 
+/* The bytes stay where they lie, in any memory. */
+#define PASSES_ON .any_inputs = 1, .is_cheap = true, .sharing = KERNEL_PASSES
+
 static const Kernel cast_kernels[] = {
     {.op = "Cast",
         .supports = supports_cast,
@@ -78,8 +81,8 @@ static const Kernel cast_kernels[] = {
         .element = describe_cast,
         .sharing = KERNEL_PASSES},
     {.op = "onnx::CastLike", .supports = supports_cast, .compute = compute_cast, .sharing = KERNEL_PASSES},
-    {.op = "onnx::BitCast", .supports = onnx_bitcast_supports, .compute = bitcast_compute, .is_cheap = true},
-    {.op = "Bitcast", .supports = bitcast_supports, .compute = bitcast_compute, .is_cheap = true},
+    {.op = "onnx::BitCast", .supports = onnx_bitcast_supports, .compute = bitcast_compute, PASSES_ON},
+    {.op = "Bitcast", .supports = bitcast_supports, .compute = bitcast_compute, PASSES_ON},
 };
 
 KERNEL_FAMILY(reference, cast, cast_kernels);

@@ -1,7 +1,6 @@
 /* onnx::CenterCropPad. Of an odd number of elements that are dropped or added the odd one is behind. */
-#include "worker/reference/fill.h"
+#include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
-#include "worker/reference/strided_copy.h"
 
 static Status
 center_compute(KernelContext *context)
@@ -23,11 +22,11 @@ center_compute(KernelContext *context)
         copy.from_offset += given > wanted ? (given - wanted) / 2 * from[axis] : 0;
         copy.to_offset += wanted > given ? (wanted - given) / 2 * to[axis] : 0;
     }
-    if (tensor_element_count(output) > 0) {
-        fill_zero(output);
-        strided_copy(&copy, input, output);
+    if (tensor_element_count(output) == 0) {
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    TRY(move_zeros_into(context, output));
+    return move_elements(context, &copy, input, output);
 }
 
 static bool

@@ -58,23 +58,47 @@ compute_border(KernelContext *context)
     return cuda_check(context->call, error, "a Pad kernel");
 }
 
+/* Makes the output of what the band keeps of the input's matrices. */
 static Status
-compute_band(KernelContext *context)
+keep_band(KernelContext *context, int64_t lower, int64_t upper, const Tensor *output)
 {
     const Tensor *input = &context->inputs[0];
-    Tensor *output = NULL;
-    TRY(output_new(context, &output));
-    Band read;
-    TRY(band_read(context, &read));
     CudaBand band = {.from = input->data,
         .to = output->data,
         .count = tensor_element_count(output),
-        .rows = read.rows,
-        .columns = read.columns,
-        .lower = read.lower,
-        .upper = read.upper};
+        .rows = input->shape.dims[input->shape.rank - 2],
+        .columns = input->shape.dims[input->shape.rank - 1],
+        .lower = lower,
+        .upper = upper};
     int error = cuda_band(dtype_size(input->dtype), &band, cuda_stream(context));
-    return cuda_check(context->call, error, "a MatrixBandPart kernel");
+    return cuda_check(context->call, error, "a band of matrices");
+}
+
+static Status
+compute_band(KernelContext *context)
+{
+    Tensor *output = NULL;
+    Band read;
+    TRY(output_new(context, &output));
+    TRY(band_read(context, &read));
+    return keep_band(
+        context, read.lower < 0 ? INT64_MAX : read.lower, read.upper < 0 ? INT64_MAX : read.upper, output);
+}
+
+/* A triangle begins or ends at diagonal `k`, which counts from the main one to the right. */
+static Status
+compute_triangle(KernelContext *context)
+{
+    int64_t k = 0;
+    size_t count = 0;
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    if (context->input_count > 1 && context->inputs[1].dtype != DTYPE_INVALID) {
+        TRY(kernel_input_ints(context, 1, &k, 1, &count));
+    }
+    bool is_upper = node_attr_int(context->node, "upper") != 0;
+    int64_t lower = k == INT64_MIN ? INT64_MAX : -k;
+    return keep_band(context, is_upper ? lower : INT64_MAX, is_upper ? INT64_MAX : k, output);
 }
 
 enum { AMOUNTS_ON_HOST = 1 << 1 | 1 << 3, WIDTHS_ON_HOST = 1 << 1 | 1 << 2 };
@@ -92,6 +116,7 @@ static const Kernel border_kernels[] = {
         .supports = supports_copyable,
         .compute = compute_band,
         .host_inputs = WIDTHS_ON_HOST},
+    {.op = "onnx::Trilu", .supports = supports_copyable, .compute = compute_triangle, .host_inputs = 1 << 1},
 };
 
 KERNEL_FAMILY(cuda_kernels, border, border_kernels);

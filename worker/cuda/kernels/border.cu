@@ -46,7 +46,7 @@ band_kernel(CudaBand band)
         int64_t row = index_quotient(i, band.columns);
         int64_t matrix = index_quotient(row, band.rows);
         int64_t below = row - matrix * band.rows - (i - row * band.columns);
-        bool is_kept = (band.lower < 0 || below <= band.lower) && (band.upper < 0 || -below <= band.upper);
+        bool is_kept = below <= band.lower && -below <= band.upper;
         ((T *)band.to)[i] = is_kept ? ((const T *)band.from)[i] : T{};
     }
 }

@@ -33,7 +33,7 @@ typedef struct CudaBorder {
 } CudaBorder;
 
 /* Matrices of which elements are zero that lie more than `lower` below the diagonal, or more than `upper`
- * above it; -1: none does. */
+ * above it; a width below 0 leaves out diagonals on the other side, INT64_MAX leaves out none. */
 typedef struct CudaBand {
     const void *from;
     void *to;

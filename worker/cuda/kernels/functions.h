@@ -41,6 +41,7 @@
     X(HARD_SWISH, 1, a *clamp_between((a + 3) / 6, NUMBER(0), NUMBER(1)))                                    \
     X(THRESHOLDED_RELU, 1, a > p ? a : 0)                                                                    \
     X(CELU, 1, a < 0 ? p * expm1(a / p) : a)                                                                 \
+    X(SWISH, 1, a / (1 + exp(-p * a)))                                                                       \
     X(MISH, 1, a *tanh(softplus(a)))                                                                         \
     X(GELU, 1, a *(1 + erf(a / sqrt(NUMBER(2)))) / 2)                                                        \
     X(GELU_BY_TANH, 1,                                                                                       \

@@ -2,6 +2,7 @@
 #include "worker/cuda/kernels/generate.h"
 
 #include "worker/cuda/errors.h"
+#include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
@@ -11,6 +12,20 @@ static bool
 supports_one_hot(const Node *node)
 {
     return dtype_is_integer(node->input_dtypes[0]) && dtype_is_copyable(node->input_dtypes[2]);
+}
+
+/* Fills in the lines, and launches. */
+static Status
+run_one_hot(KernelContext *context, const Tensor *output, CudaOneHot *one_hot)
+{
+    int64_t axis = node_attr_int(context->node, "axis");
+    Lines lines = lines_along(&output->shape, (int)(axis < 0 ? axis + output->shape.rank : axis));
+    one_hot->output = output->data;
+    one_hot->depth = lines.size;
+    one_hot->inner = lines.inner;
+    one_hot->count = tensor_element_count(output);
+    int error = cuda_one_hot(dtype_size(output->dtype), one_hot, cuda_stream(context));
+    return cuda_check(context->call, error, "a OneHot kernel");
 }
 
 static Status
@@ -25,20 +40,50 @@ compute_one_hot(KernelContext *context)
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %u is not one value", index);
         }
     }
-    int64_t axis = node_attr_int(context->node, "axis");
-    Lines lines = lines_along(&output->shape, (int)(axis < 0 ? axis + output->shape.rank : axis));
     CudaOneHot one_hot = {
         .indices = indices->data,
         .type = cuda_type(indices->dtype),
         .on = context->inputs[ON].data,
         .off = context->inputs[OFF].data,
-        .output = output->data,
-        .depth = lines.size,
-        .inner = lines.inner,
-        .count = tensor_element_count(output),
     };
-    int error = cuda_one_hot(dtype_size(output->dtype), &one_hot, cuda_stream(context));
-    return cuda_check(context->call, error, "a OneHot kernel");
+    return run_one_hot(context, output, &one_hot);
+}
+
+static bool
+supports_onnx_one_hot(const Node *node)
+{
+    return cuda_type(node->input_dtypes[0]) != CUDA_INVALID &&
+           cuda_type(node->input_dtypes[1]) != CUDA_INVALID && dtype_is_copyable(node->input_dtypes[2]);
+}
+
+/* Indices of all dtypes are read as int64, floats truncated. */
+static Status
+compute_onnx_one_hot(KernelContext *context)
+{
+    const Tensor *given = &context->inputs[0];
+    const Tensor *values = &context->inputs[2];
+    Tensor *output = NULL;
+    AUTO_TENSOR indices = {0};
+    if (values->shape.rank != 1 || values->shape.dims[0] != 2) {
+        char text[SHAPE_TEXT_SIZE];
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the values have shape %s, not [2]",
+            shape_text(&values->shape, text));
+    }
+    TRY(output_new(context, &output));
+    TRY(scratch_new(context, DTYPE_INT64, &given->shape, &indices));
+    if (indices.data != NULL) {
+        int error = cuda_convert(cuda_type(given->dtype), given->data, CUDA_INT64, indices.data,
+            tensor_element_count(given), cuda_stream(context));
+        TRY(cuda_check(context->call, error, "a conversion"));
+    }
+    CudaOneHot one_hot = {
+        .indices = indices.data,
+        .type = CUDA_INT64,
+        .count_from_end = true,
+        .on = (const char *)values->data + dtype_size(values->dtype),
+        .off = values->data,
+    };
+    return run_one_hot(context, output, &one_hot);
 }
 
 static bool
@@ -79,6 +124,10 @@ compute_space(KernelContext *context)
 
 static const Kernel generate_kernels[] = {
     {.op = "OneHot", .supports = supports_one_hot, .compute = compute_one_hot, .host_inputs = 1 << 1},
+    {.op = "onnx::OneHot",
+        .supports = supports_onnx_one_hot,
+        .compute = compute_onnx_one_hot,
+        .host_inputs = 1 << 1},
     {.op = "Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},
     {.op = "LinSpace", .supports = supports_space, .compute = compute_space, .host_inputs = 7},
     {.op = "onnx::Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},

@@ -15,6 +15,7 @@ one_hot_kernel(CudaOneHot one_hot)
         int64_t index = 0;
         bool is_read = load_integer(
             one_hot.type, one_hot.indices, outer * one_hot.inner + (i - row * one_hot.inner), &index);
+        index += one_hot.count_from_end && index < 0 ? one_hot.depth : 0;
         bool is_on = is_read && index == row - outer * one_hot.depth;
         ((T *)one_hot.output)[i] = *(const T *)(is_on ? one_hot.on : one_hot.off);
     }

@@ -13,7 +13,8 @@ extern "C" {
  * and `off` are elements in the card's memory. */
 typedef struct CudaOneHot {
     const void *indices;
-    CudaType type; /* of the indices, integers */
+    CudaType type;       /* of the indices, integers */
+    bool count_from_end; /* those below zero, as ONNX's do */
     const void *on;
     const void *off;
     void *output;

@@ -62,6 +62,13 @@ compute_onnx_cumsum(KernelContext *context)
         node_attr_int(context->node, "reverse") != 0);
 }
 
+static Status
+compute_onnx_cumprod(KernelContext *context)
+{
+    return compute_running(context, true, node_attr_int(context->node, "exclusive") != 0,
+        node_attr_int(context->node, "reverse") != 0);
+}
+
 static bool
 supports_extremes(const Node *node)
 {
@@ -116,6 +123,10 @@ static const Kernel lines_kernels[] = {
     {.op = "Cumsum", .supports = supports_reals, .compute = compute_cumsum, .host_inputs = 1 << 1},
     {.op = "Cumprod", .supports = supports_reals, .compute = compute_cumprod, .host_inputs = 1 << 1},
     {.op = "onnx::CumSum", .supports = supports_reals, .compute = compute_onnx_cumsum, .host_inputs = 1 << 1},
+    {.op = "onnx::CumProd",
+        .supports = supports_reals,
+        .compute = compute_onnx_cumprod,
+        .host_inputs = 1 << 1},
     {.op = "ArgMax", .supports = supports_extremes, .compute = compute_arg_max, .host_inputs = 1 << 1},
     {.op = "ArgMin", .supports = supports_extremes, .compute = compute_arg_min, .host_inputs = 1 << 1},
     {.op = "onnx::ArgMax", .supports = supports_extremes, .compute = compute_onnx_extremes},

@@ -57,6 +57,7 @@ static const Kernel movement_kernels[] = {
     MOVEMENT("onnx::Expand", cuda_movement_supports, SECOND),
     MOVEMENT("Pad", cuda_movement_supports, SECOND),
     MOVEMENT("PadV2", cuda_movement_supports, SECOND | THIRD),
+    MOVEMENT("onnx::CenterCropPad", cuda_movement_supports, SECOND),
     MOVEMENT("onnx::Pad", supports_border, SECOND | THIRD | 1 << 3),
     MOVEMENT("SpaceToBatch", cuda_movement_supports, SECOND),
     MOVEMENT("BatchToSpace", cuda_movement_supports, SECOND),

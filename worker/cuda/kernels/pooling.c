@@ -41,6 +41,7 @@ compute_pool(KernelContext *context, ReadPooling read, RunPool run)
         .indices = indices == NULL ? NULL : indices->data,
         .is_column_major = is_set(context->node, "storage_order"),
         .counts_padding = is_set(context->node, "count_include_pad"),
+        .p = is_set(context->node, "p") ? node_attr_int(context->node, "p") : 0,
     };
     pool.plane = pool.window.input.channel;
     return cuda_check(context->call, run(cuda_type(input->dtype), &pool, cuda_stream(context)), "a pool");
@@ -71,6 +72,8 @@ POOL(onnx_max_pool, pooling_onnx, cuda_pool_largest)
 POOL(onnx_mean_pool, pooling_onnx, cuda_pool_mean)
 POOL(global_max_pool, pooling_global, cuda_pool_largest)
 POOL(global_mean_pool, pooling_global, cuda_pool_mean)
+POOL(norm_pool, pooling_onnx, cuda_pool_norm)
+POOL(global_norm_pool, pooling_global, cuda_pool_norm)
 
 static const Kernel pooling_kernels[] = {
     {.op = "MaxPool", .supports = supports_numbers, .compute = max_pool},
@@ -81,6 +84,8 @@ static const Kernel pooling_kernels[] = {
     {.op = "onnx::AveragePool", .supports = supports_floats, .compute = onnx_mean_pool},
     {.op = "onnx::GlobalMaxPool", .supports = supports_numbers, .compute = global_max_pool},
     {.op = "onnx::GlobalAveragePool", .supports = supports_floats, .compute = global_mean_pool},
+    {.op = "onnx::LpPool", .supports = supports_floats, .compute = norm_pool},
+    {.op = "onnx::GlobalLpPool", .supports = supports_floats, .compute = global_norm_pool},
 };
 
 KERNEL_FAMILY(cuda_kernels, pooling, pooling_kernels);

@@ -51,8 +51,9 @@ template <typename T> struct Largest {
     using State = Found<C>;
 
     static __device__ __forceinline__ State
-    begin()
+    begin(const CudaPool &pool)
     {
+        (void)pool;
         return {lowest_value<T>(), -1};
     }
 
@@ -89,8 +90,9 @@ template <typename T> struct Mean {
     using State = Sum<C>;
 
     static __device__ __forceinline__ State
-    begin()
+    begin(const CudaPool &pool)
     {
+        (void)pool;
         return {0, 0};
     }
 
@@ -116,6 +118,43 @@ template <typename T> struct Mean {
     }
 };
 
+/* The p-th root of the sum of p-th powers, in double. */
+struct Powers {
+    double sum;
+    double p;
+};
+
+template <typename T> struct Norm {
+    using C = Accumulator<T>;
+    using State = Powers;
+
+    static __device__ __forceinline__ State
+    begin(const CudaPool &pool)
+    {
+        return {0, (double)pool.p};
+    }
+
+    static __device__ __forceinline__ void
+    add(State *state, C value, int64_t offset)
+    {
+        (void)offset;
+        state->sum += pow(fabs((double)value), state->p);
+    }
+
+    static __device__ __forceinline__ State
+    join(const State &left, const State &right)
+    {
+        return {left.sum + right.sum, left.p};
+    }
+
+    static __device__ __forceinline__ void
+    end(const CudaPool &pool, const Place &place, int64_t at, const State &state)
+    {
+        (void)place;
+        store((T *)pool.output, at, (C)pow(state.sum, 1 / state.p));
+    }
+};
+
 template <typename T>
 static cudaError_t
 run_largest(const CudaPool *pool, cudaStream_t stream)
@@ -130,6 +169,13 @@ run_mean(const CudaPool *pool, cudaStream_t stream)
     return run_pool<Mean<T>, T>(pool, stream);
 }
 
+template <typename T>
+static cudaError_t
+run_norm(const CudaPool *pool, cudaStream_t stream)
+{
+    return run_pool<Norm<T>, T>(pool, stream);
+}
+
 extern "C" int
 cuda_pool_largest(CudaType type, const CudaPool *pool, cudaStream_t stream)
 {
@@ -140,4 +186,10 @@ extern "C" int
 cuda_pool_mean(CudaType type, const CudaPool *pool, cudaStream_t stream)
 {
     EACH_FLOATING_TYPE(type, run_mean<T>(pool, stream));
+}
+
+extern "C" int
+cuda_pool_norm(CudaType type, const CudaPool *pool, cudaStream_t stream)
+{
+    EACH_FLOATING_TYPE(type, run_norm<T>(pool, stream));
 }

@@ -84,7 +84,7 @@ template <typename Rule, typename T>
 __device__ __forceinline__ typename Rule::State
 walk_window(const CudaPool &pool, const Place &place, int64_t first, int64_t step, int64_t elements)
 {
-    typename Rule::State state = Rule::begin();
+    typename Rule::State state = Rule::begin(pool);
     for (int64_t index = first; index < elements; index += step) {
         int64_t offset = input_offset(pool.window, place, index);
         if (offset >= 0) {

@@ -16,6 +16,7 @@ typedef struct CudaPool {
     int64_t plane;        /* elements of one channel */
     bool is_column_major; /* whether indices count columns first within a plane */
     bool counts_padding;
+    int64_t p; /* of a norm */
 } CudaPool;
 
 /* Padding has no value: it is neither the largest nor counted, unless counts_padding says so. The first of
@@ -25,6 +26,9 @@ int cuda_pool_largest(CudaType type, const CudaPool *pool, cudaStream_t stream);
 
 /* Floating types. */
 int cuda_pool_mean(CudaType type, const CudaPool *pool, cudaStream_t stream);
+
+/* The p-th root of the sum of the absolute values' p-th powers; padding counts as 0. Floating types. */
+int cuda_pool_norm(CudaType type, const CudaPool *pool, cudaStream_t stream);
 
 /* The way in which a pool's gradient goes back to the elements of its windows: all of it to the first largest
  * one (a number, unless the first of all is NaN), all to each of those that are equal to the largest number,

@@ -8,8 +8,9 @@ template <typename T> struct FirstLargest {
     using State = Found<C>;
 
     static __device__ __forceinline__ State
-    begin()
+    begin(const CudaPool &pool)
     {
+        (void)pool;
         return {0, -1};
     }
 
@@ -46,8 +47,9 @@ template <typename T> struct LargestNumber {
     using State = C;
 
     static __device__ __forceinline__ State
-    begin()
+    begin(const CudaPool &pool)
     {
+        (void)pool;
         return -(C)INFINITY;
     }
 

@@ -82,10 +82,11 @@ read_coordinate(
 {
     int64_t given = 0;
     bool is_read = load_integer(places.indices.type, places.indices.data, element, &given);
-    bool is_below = is_read && given < 0;
-    bool is_above = !is_read || given >= size;
+    int64_t at = places.indices.count_from_end && given < 0 ? given + size : given;
+    bool is_below = is_read && at < 0;
+    bool is_above = !is_read || at >= size;
     if (!is_below && !is_above) {
-        *ret_at = given;
+        *ret_at = at;
         return true;
     }
     if (is_below ? !places.drops_below : !places.drops_above) {
@@ -156,7 +157,7 @@ template <typename T>
 __global__ void
 change_kernel(CudaFoldRule rule, CudaChange change, int64_t range, int64_t total)
 {
-    if (change.refused->turn != 0) {
+    if (change.refused != nullptr && change.refused->turn != 0) {
         return;
     }
     const CudaFold &fold = change.fold;
@@ -320,5 +321,5 @@ cuda_change(CudaType type, CudaFoldRule rule, const CudaChange *changed, cudaStr
     if (is_idle(&changed->fold)) {
         return (int)cudaSuccess;
     }
-    EACH_FLOATING_TYPE(type, change<T>(rule, changed, stream));
+    EACH_REAL_TYPE(type, change<T>(rule, changed, stream));
 }

@@ -43,11 +43,12 @@ typedef struct CudaFold {
     int64_t inner;
 } CudaFold;
 
-/* A fold in place, of variables: each slice changes the elements in their own type. */
+/* A fold in place: each slice changes the elements in their own type. */
 typedef struct CudaChange {
     CudaFold fold;
     bool is_scalar; /* `from` is one element, for all */
-    /* The record of a refused value: the run fails then, and the target keeps its elements. */
+    /* The record of a refused value: the run fails then, and the target keeps its elements; NULL: they do not
+     * outlive the run. */
     const CudaRefused *refused;
 } CudaChange;
 
@@ -76,7 +77,7 @@ int cuda_fold(CudaType type, CudaFoldRule rule, const CudaFold *fold, cudaStream
 /* Replaces elements of 1, 2, 4, 8 or 16 bytes: the last slice of a place stays. */
 int cuda_fold_last(size_t element_size, const CudaFold *fold, cudaStream_t stream);
 
-/* Floating types. */
+/* Floating types and integers. */
 int cuda_change(CudaType type, CudaFoldRule rule, const CudaChange *change, cudaStream_t stream);
 
 int cuda_fold_segments(CudaType type, CudaFoldRule rule, const CudaSegments *segments, const CudaBlame *blame,

@@ -44,6 +44,28 @@ nan_is_the_largest(void **state)
 }
 
 static void
+norms_of_windows_count_no_padding(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {.op = "onnx::LpPool", .attrs = "kernel_shape=[3]; strides=[2]; p=1", .inputs = {"T[1,2,9]"}},
+        {.op = "onnx::LpPool",
+            .attrs = "kernel_shape=[3,3]; pads=[1,1,1,1]; strides=[2,2]; dilations=[2,1]; ceil_mode=1; p=3",
+            .inputs = {"T[2,2,7,8]"}},
+        {.op = "onnx::LpPool",
+            .attrs = "kernel_shape=[2,2]; pads=[2,2,0,0]; p=2",
+            .inputs = {"T[1,1,3,3] numbers 1"}}, /* windows of padding alone */
+        {.op = "onnx::LpPool", .attrs = "kernel_shape=[17,17]; p=2", .inputs = {"T[1,2,18,17] numbers 1"}},
+        {.op = "onnx::LpPool", .attrs = "kernel_shape=[3]; p=2", .inputs = {"T[1,1,6] 1 nan 3 0 inf -inf"}},
+        {.op = "onnx::LpPool", .attrs = "kernel_shape=[2,2]; p=1", .inputs = {"T[0,1,3,3]"}},
+        {.op = "onnx::GlobalLpPool", .attrs = "p=2", .inputs = {"T[2,3,4,5]"}},
+        {.op = "onnx::GlobalLpPool", .attrs = "p=3", .inputs = {"T[2,2,16,17]"}},
+        {.op = "onnx::GlobalLpPool", .attrs = "p=2", .inputs = {"T[0,3,4,5]"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
 the_mean_counts_what_is_there(void **state)
 {
     (void)state;
@@ -128,6 +150,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_largest_of_a_window_is_found),
         cmocka_unit_test(nan_is_the_largest),
+        cmocka_unit_test(norms_of_windows_count_no_padding),
         cmocka_unit_test(the_mean_counts_what_is_there),
         cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
