@@ -37,6 +37,7 @@ typedef struct Target {
     int refusal_count; /* answers in a row at which another had the name */
     bool is_marked_draining;
     bool takes_none;                  /* whoever started it says that it is to get no new steps */
+    bool is_member;                   /* of a configured one: it has joined by itself, too */
     char namesake[ADDRESS_TEXT_SIZE]; /* the address of that worker, when this one is to be told; "": nothing
                                          is */
 } Target;
@@ -66,7 +67,18 @@ by_task(const void *left, const void *right)
     return tasks != 0 ? tasks : strcmp(first->address, second->address);
 }
 
-/* Lists the targets that have answered once, by task and address; returns how many. */
+/* Returns the target that the worker is listed by, when this one is another address of the same life; else
+ * NULL. */
+static const Target *
+find_listed(const Target *target)
+{
+    const Target *named = map_get(target->discovery->names, slice_from_string(target->info.name));
+    bool is_same =
+        named != NULL && named != target && strcmp(named->info.incarnation, target->info.incarnation) == 0;
+    return is_same ? named : NULL;
+}
+
+/* Lists the targets that have answered once, by task and address, each worker once; returns how many. */
 static size_t
 list_answered(const Discovery *discovery, const Target **targets, size_t *ret_device_count)
 {
@@ -74,7 +86,7 @@ list_answered(const Discovery *discovery, const Target **targets, size_t *ret_de
     *ret_device_count = 0;
     for (size_t index = 0; index < discovery->target_count; index++) {
         const Target *target = discovery->targets[index];
-        if (target->info.name[0] != '\0') {
+        if (target->info.name[0] != '\0' && find_listed(target) == NULL) {
             targets[count++] = target;
             *ret_device_count += target->info.device_count;
         }
@@ -267,6 +279,18 @@ tell_of_namesake(Target *target, const Target *named)
     copy_text(target->namesake, sizeof target->namesake, slice_from_string(named->info.address));
 }
 
+/* Gives the second address of a worker what its first one was told, so that nothing is missing when the
+ * first one goes. */
+static void
+follow_listed(Target *target)
+{
+    const Target *listed = find_listed(target);
+    if (listed != NULL) {
+        target->info.task = listed->info.task;
+        target->is_marked_draining = listed->is_marked_draining;
+    }
+}
+
 /* Refuses a worker: it is not listed. */
 static void
 refuse_namesake(Target *target, const Target *named)
@@ -325,6 +349,7 @@ target_answered(Target *target, const WireWorker *worker)
     target->miss_count = 0;
     target_name(target, slice_part(worker->name, 0, WORKER_NAME_SIZE - 1));
     info_fill(&target->info, worker);
+    follow_listed(target);
     judge_versions(target, worker, is_new);
     note_gpu(&target->info, worker);
     devices_fill(target, worker);
@@ -416,6 +441,13 @@ poll_share(Timer *timer)
     timer_set(discovery->loop, timer, loop_now_ns(discovery->loop) + interval_ms * CLOCK_NS_PER_MS / turns);
 }
 
+/* Returns the number that stands for those that have joined, behind the configured entries. */
+static size_t
+member_entry(const Discovery *discovery)
+{
+    return discovery->options.address_count;
+}
+
 static bool
 target_add(Discovery *discovery, size_t entry, Slice address)
 {
@@ -428,7 +460,7 @@ target_add(Discovery *discovery, size_t entry, Slice address)
     target->entry = entry;
     target->info.task = -1;
     target->info.state = WORKER_LOST;
-    target->info.has_joined = entry == discovery->options.address_count;
+    target->info.has_joined = entry == member_entry(discovery);
     copy_text(target->info.address, sizeof target->info.address, address);
     discovery->targets[discovery->target_count++] = target;
     return true;
@@ -448,6 +480,15 @@ target_remove(Discovery *discovery, size_t index)
     memory_free(target);
 }
 
+static void
+target_set_entry(Target *target, size_t entry)
+{
+    target->entry = entry;
+    target->info.has_joined = entry == member_entry(target->discovery);
+    target->is_member = false;
+    target->takes_none = false;
+}
+
 /* The addresses of an entry by text: `wanted` until the entry has a target there, then `present`. */
 static char wanted;
 static char present;
@@ -462,7 +503,8 @@ map_addresses(Map *map, const Slice *addresses, size_t count)
     return is_ok;
 }
 
-/* Removes targets whose address is not in the map, and marks the others there. */
+/* Removes targets whose address is not in the map, and marks the others there. One that has joined, too,
+ * goes on as a member. */
 static void
 keep_present(Discovery *discovery, size_t entry, Map *map)
 {
@@ -471,9 +513,26 @@ keep_present(Discovery *discovery, size_t entry, Map *map)
         if (discovery->targets[index - 1]->entry != entry) {
             continue;
         }
-        if (map_get(map, address) == NULL) {
+        if (map_get(map, address) == NULL && discovery->targets[index - 1]->is_member) {
+            target_set_entry(discovery->targets[index - 1], member_entry(discovery));
+        } else if (map_get(map, address) == NULL) {
             target_remove(discovery, index - 1);
         } else {
+            (void)!map_put(map, address, &present); /* it replaces a value, which takes no memory */
+        }
+    }
+}
+
+/* Takes over members whose address the entry wants: they stay listed as they are. */
+static void
+take_members(Discovery *discovery, size_t entry, Map *map)
+{
+    for (size_t index = 0; index < discovery->target_count; index++) {
+        Target *target = discovery->targets[index];
+        Slice address = slice_from_string(target->info.address);
+        if (target->entry == member_entry(discovery) && map_get(map, address) == &wanted) {
+            target_set_entry(target, entry);
+            target->is_member = true;
             (void)!map_put(map, address, &present); /* it replaces a value, which takes no memory */
         }
     }
@@ -488,6 +547,9 @@ set_addresses(Discovery *discovery, size_t entry, const Slice *addresses, size_t
     }
     size_t count = discovery->target_count;
     keep_present(discovery, entry, map);
+    if (entry != member_entry(discovery)) {
+        take_members(discovery, entry, map);
+    }
     bool has_changed = discovery->target_count != count;
     for (size_t index = 0, polls = 0; index < address_count; index++) {
         if (map_get(map, addresses[index]) == &wanted && target_add(discovery, entry, addresses[index])) {
@@ -548,14 +610,16 @@ discovery_set_endpoints(
     }
 }
 
-/* Returns the configured addresses as a map; NULL without memory. */
+/* Returns the configured targets by their addresses, none of which counts as a member; NULL without memory.
+ */
 static Map *
 map_configured(const Discovery *discovery)
 {
     Map *map = map_new();
     for (size_t index = 0; map != NULL && index < discovery->target_count; index++) {
-        const WorkerInfo *info = &discovery->targets[index]->info;
-        if (!info->has_joined && !map_put(map, slice_from_string(info->address), &present)) {
+        Target *target = discovery->targets[index];
+        target->is_member = false;
+        if (!target->info.has_joined && !map_put(map, slice_from_string(target->info.address), target)) {
             map_free(TAKE(map));
         }
     }
@@ -593,13 +657,16 @@ discovery_set_members(Discovery *discovery, int64_t epoch, DiscoveryMember *memb
         return; /* they are told again in a moment */
     }
     for (size_t index = 0; index < member_count; index++) {
-        if (map_get(configured, members[index].address) == NULL) {
+        Target *target = map_get(configured, members[index].address);
+        if (target == NULL) {
             addresses[count++] = members[index].address;
+        } else {
+            target->is_member = true;
         }
     }
     bool has_changed = discovery->epoch != epoch;
     discovery->epoch = epoch;
-    set_addresses(discovery, discovery->options.address_count, addresses, count);
+    set_addresses(discovery, member_entry(discovery), addresses, count);
     poll_lives(discovery, members, member_count);
     if (has_changed) {
         publish_change(discovery);

@@ -1,6 +1,6 @@
 /* Discovery asks every worker that is configured or has joined for its status, once a second, and publishes a
  * list of workers. After three misses, or as a new incarnation, a worker counts as lost until it answers
- * again.
+ * again. A worker that is reached by several addresses, or found in several ways, is listed once.
  *
  * Ownership: the discovery owns its poll calls; it publishes into a Directory that outlives it.
  * Threads:   one loop's thread.
@@ -60,7 +60,8 @@ typedef struct DiscoveryMember {
 } DiscoveryMember;
 
 /* Sets which workers have joined: those that are new, or live anew, are polled at once, missing ones are
- * forgotten. One whose address is configured as well stays when it leaves. */
+ * forgotten. One whose address is configured as well is one worker: it stays when it leaves, and when it is
+ * configured no more. */
 void discovery_set_members(
     Discovery *discovery, int64_t epoch, DiscoveryMember *members, size_t member_count);
 

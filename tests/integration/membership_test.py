@@ -164,6 +164,21 @@ def a_worker_leaves_on_sigterm_under_load_with_no_failed_step():
         assert load.sent > 0 and not load.failures, load.failures[:3]
 
 
+def a_worker_that_has_joined_and_is_configured_by_another_address_is_listed_once():
+    [listen] = sluice.take_addresses(1)
+    with Pool(("--workers", listen.replace("127.0.0.1", "localhost"), *LONG_LEASE)) as pool:
+        worker = pool.start_worker("w0", listen=listen)
+        pool.await_serving("w0")
+        begun = time.monotonic()
+        while time.monotonic() - begun < 3:  # some polls of both addresses
+            assert [one["name"] for one in pool.page()["workers"]] == ["w0"], pool.page()
+            time.sleep(0.05)
+        worker.stop()
+        await_that(lambda: pool.states().get("w0") != "serving", "it has left")
+        pool.start_worker("w0", listen=listen)
+        pool.await_serving("w0")
+
+
 def a_killed_worker_is_off_the_list_within_its_lease():
     with Pool(("--worker-lease", f"{LEASE_SECONDS}s")) as pool:
         kept, killed = pool.start_worker("kept"), pool.start_worker("killed")
@@ -451,6 +466,7 @@ if __name__ == "__main__":
     run_group([
         a_worker_that_joins_serves_within_a_second_at_every_gateway,
         a_worker_leaves_on_sigterm_under_load_with_no_failed_step,
+        a_worker_that_has_joined_and_is_configured_by_another_address_is_listed_once,
         a_killed_worker_is_off_the_list_within_its_lease,
         sixteen_workers_join_at_once,
         a_gateway_is_ready_when_as_many_workers_serve_as_are_wanted,

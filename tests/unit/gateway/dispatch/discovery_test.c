@@ -369,6 +369,64 @@ a_configured_worker_that_joins_is_listed_once_and_stays_when_it_leaves(void **st
 }
 
 static void
+on_resolve(void *context, size_t entry, Slice name_and_port)
+{
+    (void)context;
+    (void)entry;
+    (void)name_and_port;
+}
+
+/* Returns how the one worker is listed: 'j' as one that has joined, 'c' as one that is configured, '2' when
+ * there are more, '0' when there is none. */
+static char
+how_listed(void)
+{
+    Roster *roster = directory_take(directory);
+    char how = roster->count == 0 ? '0' : roster->count > 1 ? '2' : roster->workers[0].has_joined ? 'j' : 'c';
+    roster_unref(roster);
+    return how;
+}
+
+static void
+a_worker_that_has_joined_and_is_behind_a_name_is_one_whichever_comes_and_goes_first(void **state)
+{
+    (void)state;
+    static const Slice names[] = {{"dns:workers:1", sizeof "dns:workers:1" - 1}};
+    Call call = {0};
+    DiscoveryOptions options = {.addresses = names,
+        .address_count = 1,
+        .interval_ms = INTERVAL_MS,
+        .on_seen = on_seen,
+        .on_resolve = on_resolve,
+        .context = &seen};
+    discovery_stop(discovery);
+    directory_free(directory);
+    seen = (struct Seen){0};
+    directory = directory_new();
+    assert_status(&call, STATUS_OK, discovery_start(&call, pair.loop, directory, &options, &discovery));
+    Slice address = slice_from_string(pair.address);
+    DiscoveryMember member = member_here(FIRST);
+    discovery_set_members(discovery, 1, &member, 1);
+    PAIR_UNTIL(how_listed() == 'j');
+    discovery_set_task(discovery, "w1", 3);
+    discovery_set_addresses(discovery, 0, &address, 1);
+    assert_int_equal(how_listed(), 'j'); /* until the next list is published, the member stands on it */
+    PAIR_UNTIL(how_listed() == 'c');
+    discovery_set_members(discovery, 2, &member, 1);
+    await_polls(2);
+    assert_int_equal(how_listed(), 'c');
+    discovery_set_addresses(discovery, 0, NULL, 0);
+    PAIR_UNTIL(how_listed() == 'j');
+    discovery_set_addresses(discovery, 0, &address, 1);
+    discovery_set_members(discovery, 3, NULL, 0);
+    PAIR_UNTIL(how_listed() == 'c');
+    assert_int_equal(worker_task(), 3);
+    assert_int_equal(seen.count, 1);
+    discovery_set_addresses(discovery, 0, NULL, 0);
+    PAIR_UNTIL(how_listed() == '0');
+}
+
+static void
 too_many_workers_are_refused(void **state)
 {
     Call *call = *state;
@@ -398,6 +456,7 @@ main(void)
         DISCOVERY_TEST(a_member_is_polled_when_it_joins_and_forgotten_when_it_leaves),
         DISCOVERY_TEST(a_member_that_begins_a_new_life_is_polled_at_once),
         DISCOVERY_TEST(a_configured_worker_that_joins_is_listed_once_and_stays_when_it_leaves),
+        DISCOVERY_TEST(a_worker_that_has_joined_and_is_behind_a_name_is_one_whichever_comes_and_goes_first),
         CALL_TEST(too_many_workers_are_refused),
     };
     return cmocka_run_group_tests_name("dispatch/discovery", tests, NULL, NULL);
