@@ -1,7 +1,11 @@
-/* Happy path: all pages of the list → the endpoints are told → one request whose answer goes on for about
- * two minutes, a line an event; after each piece that has brought some the endpoints are told → the server
- * ends the answer, and the next request goes on where it ended (`resourceVersion`), which bookmarks move on
- * while nothing happens.
+/* Happy path: all pages of the list → the endpoints are told → one request whose answer goes on for WATCH_S,
+ * a line an event; after each piece that has brought some the endpoints are told → the server ends the
+ * answer, and the next request goes on where it ended (`resourceVersion`), which bookmarks move on while
+ * nothing happens.
+ *
+ * The answers are short so that silence means something: nobody hears of a server that has gone without a
+ * word, or of a proxy that keeps the connection of one that has. A watch that nobody ends is given up after
+ * WATCH_S and WATCH_LATE_S, less than half a minute together.
  *
  * A watch that breaks off goes on where it was. 410 Gone (the server has forgotten that version), as a status
  * or as an event, lists anew, and so does an event that cannot be read. Between failures it waits, longer
@@ -27,8 +31,8 @@
 enum {
     CONNECT_MS = 5000,
     LIST_MS = 30000,
-    WATCH_S = 120,         /* after which the server ends its answer, */
-    WATCH_LATE_S = 30,     /* or, if it is gone without a word, this much later the request is given up */
+    WATCH_S = 15,          /* after which the server ends its answer, */
+    WATCH_LATE_S = 10,     /* or, if it is gone without a word, this much later the request is given up */
     WATCH_SHORT_MS = 1000, /* a watch that ends sooner without an event has failed */
     PAUSE_MIN_MS = 500,
     PAUSE_MAX_MS = 30000,

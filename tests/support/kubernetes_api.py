@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.parse
 
 NAMESPACE = "models"
@@ -49,7 +50,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault is not None:
             self.answer(fault["code"], fault)
         elif is_watch:
-            self.stream(api, int(query["resourceVersion"]))
+            self.stream(api, int(query["resourceVersion"]), int(query.get("timeoutSeconds", 1800)))
         else:
             self.answer(200, api.page(int(query.get("limit", 500)), query.get("continue")))
 
@@ -61,13 +62,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def stream(self, api, version):
+    def stream(self, api, version, seconds):
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        generation = api.generation
-        while not api.has_stopped and api.generation == generation:
+        generation, number, end = api.generation, api.counted("watch"), time.monotonic() + seconds
+        while not api.has_stopped and api.generation == generation and (time.monotonic() < end or number <= api.silenced):
+            if number <= api.silenced:
+                time.sleep(STREAM_SECONDS)
+                continue
             events, version = api.events_after(version)
             for event in events:
                 self.send_chunks(json.dumps(event).encode() + b"\n")
@@ -111,6 +115,7 @@ class Api:
         self.version, self.forgotten = 100, 100
         self.token = "the-first-token"
         self.generation, self.breaks_off, self.has_stopped = 0, False, False
+        self.silenced = 0  # watches up to this one tell nothing and do not end
         self.gone_as_status, self.failure = False, None
         self._page_size = page_size
         self._has_tls = has_tls
@@ -221,6 +226,10 @@ class Api:
         with self.changed:
             self.version += 1
             self.forgotten = self.version
+
+    def silence_watches(self):
+        """Those that are under way tell nothing any more, nor end, as behind a proxy that keeps the connection of a server that is gone."""
+        self.silenced = self.counted("watch")
 
     def end_watches(self, breaks_off=False):
         with self.changed:
