@@ -57,8 +57,9 @@ onnx_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
     TRY(builder_begin(&builder, call, source->size));
     AUTO_ARENA scratch = arena_new(SCRATCH_SIZE_MIN + source->size * SCRATCH_FACTOR);
     AUTO_MAP names = map_new();
+    AUTO_MAP constants = map_new();
     AUTO_MAP locals = map_new();
-    if (scratch == NULL || names == NULL || locals == NULL) {
+    if (scratch == NULL || names == NULL || constants == NULL || locals == NULL) {
         return call_fail_memory(call, "the model");
     }
     builder.def->source = tensor_buffer_ref(source);
@@ -68,6 +69,7 @@ onnx_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
         .scratch = scratch,
         .source = source,
         .names = names,
+        .constants = constants,
         .locals = locals};
     OnnxModelProto model;
     TRY(onnx_parse_model(call, scratch, slice_of(source->data, source->size), &model));

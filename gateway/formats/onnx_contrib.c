@@ -1,278 +1,269 @@
 /* Operators beside those of ONNX's own domain, spelled out in these; most are written into models by ONNX
  * Runtime's optimisers. The rule is its documentation of them (docs/ContribOperators.md). */
-#include <assert.h>
-
-#include "gateway/formats/onnx_import.h"
-#include "shared/base/text.h"
-
-typedef struct Contrib {
-    const char *type;
-    Status (*spell_out)(OnnxImport *import, OnnxNode *node);
-} Contrib;
+#include "gateway/formats/onnx_spell.h"
 
 static Status
-refuse(const OnnxImport *import, const char *what)
+spell_gelu(OnnxImport *import, OnnxNode *node, const char *approximate, size_t most)
 {
-    return call_fail(import->call, STATUS_UNIMPLEMENTED, "%s cannot be imported", what);
+    TRY(spell_check_inputs(import, node, 1, most));
+    if (spell_has(node, 1)) {
+        TRY(spell_pair(import, node, "Add", node->inputs[0], node->inputs[1], &node->inputs[0]));
+    }
+    node->input_count = 1;
+    onnx_attr_set(
+        node, "approximate", (AttrValue){.kind = ATTR_STRING, .value.s = slice_from_string(approximate)});
+    node->type = SLICE("Gelu");
+    node->is_default_domain = true;
+    return STATUS_OK;
 }
 
-static bool
-has_input(const OnnxNode *node, size_t position)
+static Status
+spell_quick_gelu(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
 {
-    return position < node->input_count && node->inputs[position].size > 0;
-}
-
-static AttrValue
-text_value(const char *text)
-{
-    return (AttrValue){.kind = ATTR_STRING, .value.s = slice_from_string(text)};
-}
-
-static AttrValue
-int_value(int64_t number)
-{
-    return (AttrValue){.kind = ATTR_INT, .value.i = number};
-}
-
-static int64_t
-int_of(const OnnxNode *node, const char *name)
-{
-    const AttrValue *value = onnx_attr(node, name);
-    return value == NULL || value->kind != ATTR_INT ? 0 : value->value.i;
-}
-
-static float
-float_of(const OnnxNode *node, const char *name, float otherwise)
-{
-    const AttrValue *value = onnx_attr(node, name);
-    return value == NULL || value->kind != ATTR_FLOAT ? otherwise : value->value.f;
-}
-
-static void
-become(OnnxNode *node, const char *type)
-{
+    static const float usual_alpha = 1.702F;
+    float alpha = spell_float(node, "alpha", usual_alpha);
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    onnx_attr_set(node, "alpha", (AttrValue){.kind = ATTR_FLOAT, .value.f = alpha});
     node->type = slice_from_string(type);
     node->is_default_domain = true;
-}
-
-/* Fails unless the node has at least `least` inputs, and none behind its first `most`. */
-static Status
-check_inputs(const OnnxImport *import, const OnnxNode *node, size_t least, size_t most)
-{
-    for (size_t position = 0; position < least; position++) {
-        if (!has_input(node, position)) {
-            return call_fail(import->call, STATUS_INVALID_ARGUMENT, "input %zu is absent", position);
-        }
-    }
-    for (size_t position = most; position < node->input_count; position++) {
-        if (has_input(node, position)) {
-            return call_fail(import->call, STATUS_UNIMPLEMENTED, "input %zu cannot be imported", position);
-        }
-    }
-    return STATUS_OK;
-}
-
-/* Fails for an output behind the first ones. */
-static Status
-check_outputs(const OnnxImport *import, const OnnxNode *node, size_t most)
-{
-    return node->output_count <= most ? STATUS_OK
-                                      : call_fail(import->call, STATUS_UNIMPLEMENTED,
-                                            "only the first %zu of its outputs can be imported", most);
-}
-
-/* Emits the sum of two endpoints as a part of the node. */
-static Status
-add_part(OnnxImport *import, const OnnxNode *node, const char *part, Slice left, Slice right, Slice *ret_sum)
-{
-    Slice inputs[2] = {left, right};
-    OnnxNode sum = {.type = SLICE("Add"), .inputs = inputs, .input_count = 2};
-    return onnx_emit_part(import, node, part, &sum, ret_sum);
-}
-
-/* Adds the bias, if there is one, to the input, and makes the node a Gelu of that. */
-static Status
-make_gelu(OnnxImport *import, OnnxNode *node, const char *approximate)
-{
-    TRY(check_inputs(import, node, 1, 2));
-    if (has_input(node, 1)) {
-        TRY(add_part(import, node, "biased", node->inputs[0], node->inputs[1], &node->inputs[0]));
-    }
-    node->input_count = 1;
-    onnx_attr_set(node, "approximate", text_value(approximate));
-    become(node, "Gelu");
     return STATUS_OK;
 }
 
 static Status
-spell_gelu(OnnxImport *import, OnnxNode *node)
-{
-    return make_gelu(import, node, "none");
-}
-
-static Status
-spell_fast_gelu(OnnxImport *import, OnnxNode *node)
-{
-    return make_gelu(import, node, "tanh");
-}
-
-static Status
-spell_quick_gelu(OnnxImport *import, OnnxNode *node)
-{
-    static const float alpha = 1.702F;
-    TRY(check_inputs(import, node, 1, 1));
-    onnx_attr_set(node, "alpha", (AttrValue){.kind = ATTR_FLOAT, .value.f = float_of(node, "alpha", alpha)});
-    become(node, "Swish");
-    return STATUS_OK;
-}
-
-static Status
-spell_fused_matmul(OnnxImport *import, OnnxNode *node)
+spell_fused_matmul(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
 {
     Slice name;
-    float alpha = float_of(node, "alpha", 1);
-    TRY(check_inputs(import, node, 2, 2));
-    if (int_of(node, "transBatchA") != 0 || int_of(node, "transBatchB") != 0) {
-        return refuse(import, "transBatchA or transBatchB");
+    float alpha = spell_float(node, "alpha", 1);
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    if (spell_int(node, "transBatchA", 0) != 0 || spell_int(node, "transBatchB", 0) != 0) {
+        return spell_refuse(import, "transBatchA or transBatchB");
     }
     Attr attrs[] = {
-        {.name = SLICE("_type_of"), .value = {.kind = ATTR_STRING, .value.s = node->inputs[0]}},
-        {.name = SLICE("adj_x"), .value = {.kind = ATTR_BOOL, .value.b = int_of(node, "transA") != 0}},
-        {.name = SLICE("adj_y"), .value = {.kind = ATTR_BOOL, .value.b = int_of(node, "transB") != 0}},
+        {.name = SLICE("adj_x"), .value = {.kind = ATTR_BOOL, .value.b = spell_int(node, "transA", 0) != 0}},
+        {.name = SLICE("adj_y"), .value = {.kind = ATTR_BOOL, .value.b = spell_int(node, "transB", 0) != 0}},
+        {.name = SLICE("")},
     };
-    OnnxNode product = {.type = SLICE("BatchMatMulV2"),
+    OnnxNode product = {.type = slice_from_string(type),
         .inputs = node->inputs,
-        .input_count = 2,
+        .input_count = inputs,
         .attrs = attrs,
-        .attr_count = COUNT_OF(attrs),
-        .pointer = node->pointer};
-    TRY(onnx_part_name(import, node->name, "product", &name));
-    product.name = name;
-    TRY(onnx_emit_node(import, &product));
-    node->inputs[0] = name;
-    node->input_count = 1;
-    node->attr_count = 0;
-    become(node, alpha == 1 ? "Identity" : "Mul");
+        .attr_count = 2};
+    TRY(spell_foreign(import, node, "product", &product, &name));
+    spell_become(node, alpha == 1 ? "Identity" : "Mul", &name, 1);
     return alpha == 1 ? STATUS_OK : onnx_float_input(import, node, "alpha", 1, alpha);
 }
 
 /* SimplifiedLayerNormalization stands in ONNX's own domain, in which ONNX does not have it. */
 static Status
-spell_simplified_norm(OnnxImport *import, OnnxNode *node)
+spell_simplified_norm(OnnxImport *import, OnnxNode *node, const char *type, size_t outputs)
 {
-    TRY(check_outputs(import, node, 1));
-    become(node, "RMSNormalization");
+    TRY(spell_check_outputs(import, node, outputs));
+    node->type = slice_from_string(type);
+    node->is_default_domain = true;
     return STATUS_OK;
 }
 
 static Status
-spell_rotary(OnnxImport *import, OnnxNode *node)
+spell_flex_attention(OnnxImport *import, OnnxNode *node, const char *argument, size_t count)
 {
-    TRY(check_inputs(import, node, 4, 4));
-    if (int_of(node, "is_packed_batching") != 0 || float_of(node, "scale", 1) != 1) {
-        return refuse(import, "packed batching or a scale");
-    }
-    Slice positions = node->inputs[1];
-    node->inputs[1] = node->inputs[2];
-    node->inputs[2] = node->inputs[3];
-    node->inputs[3] = positions;
-    onnx_attr_remove(node, "is_packed_batching");
-    onnx_attr_remove(node, "scale");
-    become(node, "RotaryEmbedding");
-    return STATUS_OK;
+    (void)argument;
+    (void)count;
+    return onnx_flex_attention(import, node);
 }
 
-enum { MHA_QUERY, MHA_KEY, MHA_VALUE, MHA_BIAS, MHA_MASK, MHA_ATTENTION_BIAS, MHA_PAST_KEY, MHA_PAST_VALUE };
-
-/* Adds to query, key and value a third of the bias each. */
-static Status
-add_biases(OnnxImport *import, OnnxNode *node)
-{
-    static const char *const parts[] = {"query", "key", "value"};
-    static const char *const ports[] = {"", ":1", ":2"};
-    Slice split;
-    Attr count = {.name = SLICE("num_outputs"), .value = int_value(3)};
-    OnnxNode thirds = {.type = SLICE("Split"),
-        .inputs = &node->inputs[MHA_BIAS],
-        .input_count = 1,
-        .attrs = &count,
-        .attr_count = 1};
-    TRY(onnx_emit_part(import, node, "biases", &thirds, &split));
-    for (size_t index = 0; index < COUNT_OF(parts); index++) {
-        const char *bias =
-            text_format(import->builder->def->arena, "%.*s%s", SLICE_PRINT(split), ports[index]);
-        if (bias == NULL) {
-            return call_fail_memory(import->call, "names");
-        }
-        TRY(add_part(
-            import, node, parts[index], node->inputs[index], slice_from_string(bias), &node->inputs[index]));
-    }
-    return STATUS_OK;
-}
-
-static Status
-set_heads(OnnxImport *import, OnnxNode *node)
-{
-    int64_t heads = int_of(node, "num_heads");
-    float scale = float_of(node, "scale", 0);
-    bool is_causal = int_of(node, "unidirectional") != 0;
-    if (heads < 1) {
-        return call_fail(
-            import->call, STATUS_INVALID_ARGUMENT, "num_heads is %lld, not at least 1", (long long)heads);
-    }
-    node->attr_count = 0;
-    onnx_attr_set(node, "q_num_heads", int_value(heads));
-    onnx_attr_set(node, "kv_num_heads", int_value(heads));
-    onnx_attr_set(node, "is_causal", int_value(is_causal));
-    if (scale != 0) {
-        onnx_attr_set(node, "scale", (AttrValue){.kind = ATTR_FLOAT, .value.f = scale});
-    }
-    return STATUS_OK;
-}
-
-/* Query, key and value are given apart; the mask by key_padding_mask, whose form its rank tells, is left
- * out. */
-static Status
-spell_multi_head_attention(OnnxImport *import, OnnxNode *node)
-{
-    if (!has_input(node, MHA_KEY) || !has_input(node, MHA_VALUE)) {
-        return refuse(import, "a query that holds keys and values");
-    }
-    if (has_input(node, MHA_MASK)) {
-        return refuse(import, "a key_padding_mask");
-    }
-    TRY(check_inputs(import, node, 3, MHA_PAST_VALUE + 1));
-    TRY(check_outputs(import, node, 3));
-    TRY(has_input(node, MHA_BIAS) ? add_biases(import, node) : STATUS_OK);
-    TRY(set_heads(import, node));
-    size_t kept = MHA_BIAS;
-    for (size_t position = MHA_ATTENTION_BIAS; position < node->input_count; position++) {
-        node->inputs[kept++] = node->inputs[position];
-    }
-    node->input_count = node->input_count > MHA_BIAS ? kept : node->input_count;
-    become(node, "Attention");
-    return STATUS_OK;
-}
-
-static const Contrib contribs[] = {
-    {"SimplifiedLayerNormalization", spell_simplified_norm},
-    {"ai.onnx.preview::FlexAttention", onnx_flex_attention},
-    {"com.microsoft::BiasGelu", spell_gelu},
-    {"com.microsoft::FastGelu", spell_fast_gelu},
-    {"com.microsoft::FusedMatMul", spell_fused_matmul},
-    {"com.microsoft::Gelu", spell_gelu},
-    {"com.microsoft::MultiHeadAttention", spell_multi_head_attention},
-    {"com.microsoft::QuickGelu", spell_quick_gelu},
-    {"com.microsoft::RotaryEmbedding", spell_rotary},
+enum {
+    EMBED_IDS,
+    EMBED_SEGMENTS,
+    EMBED_WORDS,
+    EMBED_POSITIONS,
+    EMBED_SEGMENT_TABLE,
+    EMBED_GAMMA,
+    EMBED_BETA,
+    EMBED_MASK,
+    EMBED_POSITION_IDS,
+    EMBED_INPUTS
 };
 
-Status
-onnx_contrib(OnnxImport *import, OnnxNode *node)
+/* Emits the rows of the table of positions: those that position_ids name, else the first ones, one for each
+ * token. */
+static Status
+emit_positions(OnnxImport *import, const OnnxNode *node, Slice *ret_rows)
 {
-    for (size_t index = 0; index < COUNT_OF(contribs); index++) {
-        if (slice_equals_string(node->type, contribs[index].type)) {
-            return contribs[index].spell_out(import, node);
+    static const int64_t zero = 0;
+    Slice table = spell_input(node, EMBED_POSITIONS);
+    if (spell_has(node, EMBED_POSITION_IDS)) {
+        return spell_pair(import, node, "Gather", table, node->inputs[EMBED_POSITION_IDS], ret_rows);
+    }
+    Slice rows[4] = {table};
+    Attr attrs[] = {spell_int_attr("start", 1), spell_int_attr("end", 2)};
+    OnnxNode length = {.type = SLICE("Shape"),
+        .inputs = &node->inputs[EMBED_IDS],
+        .input_count = 1,
+        .attrs = attrs,
+        .attr_count = COUNT_OF(attrs)};
+    TRY(spell_ints(import, node, "first", &zero, 1, &rows[1]));
+    TRY(onnx_emit_part(import, node, "length", &length, &rows[2]));
+    TRY(spell_ints(import, node, "axes", &zero, 1, &rows[3]));
+    return spell_emit(import, node, "Slice", rows, COUNT_OF(rows), ret_rows);
+}
+
+/* Emits how many tokens of each row the mask keeps; zeros without a mask. */
+static Status
+emit_mask_index(OnnxImport *import, const OnnxNode *node, Slice *ret_index)
+{
+    static const int64_t row = 1;
+    Slice inputs[2] = {spell_input(node, EMBED_MASK)};
+    Slice sums;
+    Attr keep = spell_int_attr("keepdims", 0);
+    if (inputs[0].size == 0) {
+        TRY(spell_pair(import, node, "Sub", node->inputs[EMBED_IDS], node->inputs[EMBED_IDS], &inputs[0]));
+    }
+    TRY(spell_ints(import, node, "row", &row, 1, &inputs[1]));
+    OnnxNode sum = {
+        .type = SLICE("ReduceSum"), .inputs = inputs, .input_count = 2, .attrs = &keep, .attr_count = 1};
+    TRY(onnx_emit_part(import, node, "ReduceSum", &sum, &sums));
+    return spell_with(import, node, "Cast", sums, spell_type_attr("to", DTYPE_INT32), ret_index);
+}
+
+/* Words, positions and segments are looked up, added, and their rows normalised. */
+static Status
+spell_embedding(OnnxImport *import, OnnxNode *node, const char *type, size_t outputs)
+{
+    static const float usual_epsilon = 1e-12F;
+    float epsilon = spell_float(node, "epsilon", usual_epsilon);
+    Slice ends[3];
+    Slice rows;
+    TRY(spell_check_inputs(import, node, EMBED_SEGMENTS, EMBED_INPUTS));
+    if (!spell_has(node, EMBED_WORDS) || !spell_has(node, EMBED_POSITIONS) || !spell_has(node, EMBED_BETA)) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "inputs 2, 3, 5 and 6 must be present");
+    }
+    TRY(spell_check_outputs(import, node, outputs));
+    TRY(spell_pair(import, node, "Gather", node->inputs[EMBED_WORDS], node->inputs[EMBED_IDS], &ends[2]));
+    TRY(emit_positions(import, node, &rows));
+    TRY(spell_pair(import, node, "Add", ends[2], rows, &ends[2]));
+    if (spell_has(node, EMBED_SEGMENTS)) {
+        TRY(spell_pair(import, node, "Gather", spell_input(node, EMBED_SEGMENT_TABLE),
+            node->inputs[EMBED_SEGMENTS], &rows));
+        TRY(spell_pair(import, node, "Add", ends[2], rows, &ends[2]));
+    }
+    Slice norm[] = {ends[2], node->inputs[EMBED_GAMMA], node->inputs[EMBED_BETA]};
+    Attr attr = {.name = SLICE("epsilon"), .value = {.kind = ATTR_FLOAT, .value.f = epsilon}};
+    OnnxNode normalise = {.type = slice_from_string(type),
+        .inputs = norm,
+        .input_count = COUNT_OF(norm),
+        .attrs = &attr,
+        .attr_count = 1};
+    TRY(onnx_emit_part(import, node, type, &normalise, &ends[0]));
+    TRY(emit_mask_index(import, node, &ends[1]));
+    spell_outputs(node, ends, node->output_count);
+    return STATUS_OK;
+}
+
+/* The node becomes one of TensorFlow's, whose attributes are set by name. */
+static Status
+spell_determinant(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    node->type = slice_from_string(type);
+    node->is_default_domain = false;
+    onnx_attr_set(node, "_type_of", spell_text_attr("", node->inputs[0]).value);
+    return STATUS_OK;
+}
+
+static Status
+spell_reverse(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    int64_t batch = spell_int(node, "batch_axis", 1);
+    int64_t time = spell_int(node, "time_axis", 0);
+    TRY(spell_determinant(import, node, type, inputs));
+    node->attr_count = 0;
+    onnx_attr_set(node, "batch_dim", spell_int_attr("", batch).value);
+    onnx_attr_set(node, "seq_dim", spell_int_attr("", time).value);
+    onnx_attr_set(node, "_type_of", spell_text_attr("", node->inputs[0]).value);
+    return STATUS_OK;
+}
+
+/* An activation's own attributes, in the order of activation_params. */
+static const struct {
+    const char *type;
+    const char *names[2];
+} activations[] = {
+    {"Clip", {NULL, NULL}},
+    {"HardSigmoid", {"alpha", "beta"}},
+    {"LeakyRelu", {"alpha", NULL}},
+    {"Relu", {NULL, NULL}},
+    {"Sigmoid", {NULL, NULL}},
+    {"Tanh", {NULL, NULL}},
+};
+
+/* Makes the node its activation, of one input. */
+static Status
+become_activation(OnnxImport *import, OnnxNode *node, Slice activation, Slice input)
+{
+    float given[2] = {0};
+    size_t count = spell_numbers(node, "activation_params", given, COUNT_OF(given));
+    size_t row = 0;
+    while (row < COUNT_OF(activations) && !slice_equals_string(activation, activations[row].type)) {
+        row++;
+    }
+    if (row == COUNT_OF(activations)) {
+        return call_fail(import->call, STATUS_UNIMPLEMENTED, "activation '%.*s' cannot be imported",
+            SLICE_PRINT(slice_part(activation, 0, 64)));
+    }
+    spell_become(node, activations[row].type, &input, 1);
+    for (size_t index = 0; index < COUNT_OF(given) && index < count; index++) {
+        const char *name = activations[row].names[index];
+        if (name != NULL) {
+            onnx_attr_set(node, name, (AttrValue){.kind = ATTR_FLOAT, .value.f = given[index]});
         }
+    }
+    if (row == 0 && count == COUNT_OF(given)) {
+        TRY(onnx_float_input(import, node, "min", 1, given[0]));
+        TRY(onnx_float_input(import, node, "max", 2, given[1]));
     }
     return STATUS_OK;
 }
+
+/* A convolution, perhaps a sum with input 3, and an activation. */
+static Status
+spell_fused_convolution(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    Slice activation = spell_text(node, "activation");
+    OnnxNode convolution = *node;
+    Slice output;
+    TRY(spell_check_inputs(import, node, 2, inputs));
+    convolution.type = slice_from_string(type);
+    convolution.input_count = spell_has(node, 2) ? 3 : 2;
+    convolution.attrs = arena_alloc(import->scratch, (node->attr_count + 1) * sizeof *node->attrs);
+    if (convolution.attrs == NULL) {
+        return call_fail_memory(import->call, "nodes");
+    }
+    memcpy(convolution.attrs, node->attrs, node->attr_count * sizeof *node->attrs);
+    onnx_attr_remove(&convolution, "activation");
+    onnx_attr_remove(&convolution, "activation_params");
+    TRY(onnx_emit_part(import, node, type, &convolution, &output));
+    if (spell_has(node, inputs - 1)) {
+        TRY(spell_pair(import, node, "Add", output, node->inputs[inputs - 1], &output));
+    }
+    if (activation.size == 0) {
+        spell_become(node, "Identity", &output, 1);
+        return STATUS_OK;
+    }
+    return become_activation(import, node, activation, output);
+}
+
+static const OnnxSpelling contribs[] = {
+    {"Det", spell_determinant, "MatrixDeterminant", 1},
+    {"ReverseSequence", spell_reverse, "ReverseSequence", 2},
+    {"SimplifiedLayerNormalization", spell_simplified_norm, "RMSNormalization", 1},
+    {"ai.onnx.preview::FlexAttention", spell_flex_attention, NULL, 0},
+    {"com.microsoft::BiasGelu", spell_gelu, "none", 2},
+    {"com.microsoft::EmbedLayerNormalization", spell_embedding, "LayerNormalization", 3},
+    {"com.microsoft::FastGelu", spell_gelu, "tanh", 2},
+    {"com.microsoft::FusedConv", spell_fused_convolution, "Conv", 4},
+    {"com.microsoft::FusedMatMul", spell_fused_matmul, "BatchMatMulV2", 2},
+    {"com.microsoft::Gelu", spell_gelu, "none", 1},
+    {"com.microsoft::QuickGelu", spell_quick_gelu, "Swish", 1},
+};
+
+const OnnxSpellings onnx_contrib_spellings = {contribs, COUNT_OF(contribs)};

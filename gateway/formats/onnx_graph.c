@@ -691,8 +691,7 @@ import_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const ch
         return write_out_call(import, local, proto, name, pointer);
     }
     TRY(make_node(import, proto, name, pointer, &node));
-    TRY(onnx_contrib(import, &node));
-    TRY(onnx_quantised(import, &node));
+    TRY(onnx_spell_out(import, &node));
     if (!node.is_default_domain) {
         return onnx_emit_node(import, &node);
     }

@@ -9,9 +9,12 @@
  *   onnx_tensor.c   TensorProto
  *   onnx_external.c where a tensor lies that is not in the model
  *   onnx_adapt.c    older operator versions to the newest one
- *   onnx_contrib.c  operators of ONNX Runtime to those of ONNX
- *   onnx_flex_attention.c  one of them
- *   onnx_quantised.c   its operators of quantised numbers */
+ *   onnx_operators.c  operators that are spelled out in others, by tables; onnx_spell.c has what these share:
+ *     onnx_contrib.c         of ONNX Runtime
+ *     onnx_attention.c       its attentions
+ *     onnx_flex_attention.c  ONNX's own that takes functions
+ *     onnx_quantised.c       those of quantised numbers
+ *     onnx_random.c          random numbers */
 #pragma once
 
 #include "gateway/formats/onnx_proto.h"
@@ -26,7 +29,8 @@ typedef struct OnnxImport {
     GraphBuilder *builder; /* its stack holds the NodeDefs emitted so far */
     Arena *scratch;        /* freed when the import ends */
     TensorBuffer *source;
-    Map *names; /* node names in use → NameUse */
+    Map *names;     /* node names in use → NameUse */
+    Map *constants; /* nodes of constants → Tensor */
     OnnxScope *scope;
     Buffer functions;       /* FunctionDef[]: of the subgraphs so far */
     Map *locals;            /* the model's own functions → OnnxLocal */
@@ -141,12 +145,15 @@ MUST_USE Status onnx_emit_part(OnnxImport *import, const OnnxNode *whole, const 
 MUST_USE Status onnx_float_input(
     OnnxImport *import, OnnxNode *node, const char *part, size_t position, float number);
 
-/* Spells out an operator of ONNX Runtime in those of ONNX: the node becomes another one, others are emitted
- * in front of it. Any other node is left as it is. */
-MUST_USE Status onnx_contrib(OnnxImport *import, OnnxNode *node);
-MUST_USE Status onnx_quantised(OnnxImport *import, OnnxNode *node);
+/* Returns the value of the constant that was emitted under this name; NULL when there is none, or in a graph
+ * around this one. */
+const Tensor *onnx_find_constant(const OnnxImport *import, Slice endpoint);
 
-/* Spells out a FlexAttention, as onnx_contrib() does. */
+/* Spells out an operator in others (onnx_spell.h): the node becomes another one, others are emitted in front
+ * of it. Any other node is left as it is. */
+MUST_USE Status onnx_spell_out(OnnxImport *import, OnnxNode *node);
+
+/* Spells out a FlexAttention, as onnx_spell_out() does. */
 MUST_USE Status onnx_flex_attention(OnnxImport *import, OnnxNode *node);
 
 /* Emits the node in the newest version of its operator: as one node, or as several that do the same. */

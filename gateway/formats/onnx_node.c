@@ -161,7 +161,17 @@ onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value)
     attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = value->dtype}};
     attrs[1] = (Attr){.name = SLICE("value"), .value = {.kind = ATTR_TENSOR, .value.tensor = *value}};
     NodeDef def = {.name = name, .op = SLICE("Const"), .device = SLICE(""), .attrs = attrs, .attr_count = 2};
+    if (!map_put(import->constants, name, &attrs[1].value.value.tensor)) {
+        return call_fail_memory(import->call, "constants");
+    }
     return onnx_emit(import, &def);
+}
+
+const Tensor *
+onnx_find_constant(const OnnxImport *import, Slice endpoint)
+{
+    const Tensor *value = map_get(import->constants, endpoint);
+    return value == NULL || tensor_is_absent(value) ? NULL : value;
 }
 
 static Status

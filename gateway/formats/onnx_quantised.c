@@ -1,71 +1,30 @@
 /* Operators of ONNX Runtime (com.microsoft) that models of theirs carry once they are quantised, written out
  * in the standard's: numbers become floats, are computed with, and are quantised again; products of integers
  * stay products of integers. Others are left as they are. */
-#include <assert.h>
+#include "gateway/formats/onnx_spell.h"
 
-#include "gateway/formats/onnx_import.h"
-
-#include "shared/base/text.h"
-
-static Slice
-input_of(const OnnxNode *node, size_t index)
-{
-    return index < node->input_count ? node->inputs[index] : SLICE("");
-}
-
-/* Emits a node of the standard with these inputs. */
+/* Fails unless the node has so many inputs; zero points among them may be absent. */
 static Status
-emit(OnnxImport *import, const OnnxNode *whole, const char *type, Slice *inputs, size_t input_count,
-    Slice *ret_name)
+check_count(const OnnxImport *import, const OnnxNode *node, size_t least)
 {
-    OnnxNode part = {.type = slice_from_string(type), .inputs = inputs, .input_count = input_count};
-    return onnx_emit_part(import, whole, type, &part, ret_name);
+    return node->input_count >= least ? STATUS_OK
+                                      : call_fail(import->call, STATUS_INVALID_ARGUMENT,
+                                            "has %zu inputs, not %zu", node->input_count, least);
 }
 
 static Status
 emit_cast(OnnxImport *import, const OnnxNode *whole, Slice input, Slice *ret_name)
 {
-    Attr to = {.name = SLICE("to"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}};
-    OnnxNode part = {
-        .type = SLICE("Cast"), .inputs = &input, .input_count = 1, .attrs = &to, .attr_count = 1};
-    return onnx_emit_part(import, whole, "Cast", &part, ret_name);
-}
-
-static Status
-emit_pair(
-    OnnxImport *import, const OnnxNode *whole, const char *type, Slice left, Slice right, Slice *ret_name)
-{
-    Slice inputs[] = {left, right};
-    return emit(import, whole, type, inputs, 2, ret_name);
+    return spell_with(import, whole, "Cast", input, spell_type_attr("to", DTYPE_FLOAT32), ret_name);
 }
 
 /* Emits the floats that three inputs of the node stand for: numbers, their scale, their zero point. */
 static Status
 emit_floats(OnnxImport *import, const OnnxNode *whole, size_t first, Slice *ret_name)
 {
-    Slice inputs[] = {input_of(whole, first), input_of(whole, first + 1), input_of(whole, first + 2)};
-    return emit(import, whole, "DequantizeLinear", inputs, 3, ret_name);
-}
-
-/* Turns the node into one of the standard, of no more inputs than it has. */
-static Status
-become(OnnxNode *node, const char *type, const Slice *inputs, size_t input_count)
-{
-    assert(input_count <= node->input_count);
-    memcpy(node->inputs, inputs, input_count * sizeof *inputs);
-    node->type = slice_from_string(type);
-    node->is_default_domain = true;
-    node->input_count = input_count;
-    node->attr_count = 0;
-    return STATUS_OK;
-}
-
-static Status
-check_inputs(OnnxImport *import, const OnnxNode *node, size_t least)
-{
-    return node->input_count >= least ? STATUS_OK
-                                      : call_fail(import->call, STATUS_INVALID_ARGUMENT,
-                                            "has %zu inputs, not %zu", node->input_count, least);
+    Slice inputs[] = {
+        spell_input(whole, first), spell_input(whole, first + 1), spell_input(whole, first + 2)};
+    return spell_emit(import, whole, "DequantizeLinear", inputs, 3, ret_name);
 }
 
 /* Computes in floats: `operands` quantised tensors, then the scale and the zero point of the result. */
@@ -75,7 +34,7 @@ compute_in_floats(OnnxImport *import, OnnxNode *node, const char *type, size_t o
     Slice floats[2] = {SLICE(""), SLICE("")};
     Slice result[3];
     const AttrValue *last = onnx_attr(node, "channels_last");
-    TRY(check_inputs(import, node, 3 * operands + 1));
+    TRY(check_count(import, node, 3 * operands + 1));
     if (last != NULL && last->value.i != 0) {
         return call_fail(import->call, STATUS_UNIMPLEMENTED, "channels_last=1 cannot be imported");
     }
@@ -89,9 +48,10 @@ compute_in_floats(OnnxImport *import, OnnxNode *node, const char *type, size_t o
         .attrs = node->attrs,
         .attr_count = node->attr_count};
     TRY(onnx_emit_part(import, node, type, &part, &result[0]));
-    result[1] = input_of(node, 3 * operands);
-    result[2] = input_of(node, 3 * operands + 1);
-    return become(node, "QuantizeLinear", result, 3);
+    result[1] = spell_input(node, 3 * operands);
+    result[2] = spell_input(node, 3 * operands + 1);
+    spell_become(node, "QuantizeLinear", result, 3);
+    return STATUS_OK;
 }
 
 static Status
@@ -105,7 +65,7 @@ compute_concat(OnnxImport *import, OnnxNode *node, const char *type, size_t oper
     if (floats == NULL) {
         return call_fail_memory(import->call, "nodes");
     }
-    TRY(check_inputs(import, node, 5));
+    TRY(check_count(import, node, 5));
     for (size_t index = 0; index < count; index++) {
         TRY(emit_floats(import, node, 2 + 3 * index, &floats[index]));
     }
@@ -120,7 +80,8 @@ compute_concat(OnnxImport *import, OnnxNode *node, const char *type, size_t oper
     TRY(onnx_emit_part(import, node, type, &part, &result[0]));
     result[1] = node->inputs[0];
     result[2] = node->inputs[1];
-    return become(node, "QuantizeLinear", result, 3);
+    spell_become(node, "QuantizeLinear", result, 3);
+    return STATUS_OK;
 }
 
 /* A product of integers whose sums become floats. */
@@ -141,12 +102,12 @@ emit_product(OnnxImport *import, const OnnxNode *whole, const IntegerMatmul *pro
 {
     Slice inputs[] = {product->a, product->b, product->a_zero, product->b_zero};
     Slice sums;
-    TRY(emit(import, whole, "MatMulInteger", inputs, 4, &sums));
+    TRY(spell_emit(import, whole, "MatMulInteger", inputs, 4, &sums));
     if (product->addend.size > 0) {
-        TRY(emit_pair(import, whole, "Add", sums, product->addend, &sums));
+        TRY(spell_pair(import, whole, "Add", sums, product->addend, &sums));
     }
     TRY(emit_cast(import, whole, sums, ret_sums));
-    return emit_pair(import, whole, "Mul", product->a_scale, product->b_scale, ret_scale);
+    return spell_pair(import, whole, "Mul", product->a_scale, product->b_scale, ret_scale);
 }
 
 /* Ends with scaled sums, and perhaps a bias. */
@@ -156,35 +117,29 @@ finish_floats(OnnxImport *import, OnnxNode *node, const IntegerMatmul *product, 
     Slice last[2];
     TRY(emit_product(import, node, product, &last[0], &last[1]));
     if (bias.size == 0) {
-        return become(node, "Mul", last, 2);
+        spell_become(node, "Mul", last, 2);
+        return STATUS_OK;
     }
-    TRY(emit_pair(import, node, "Mul", last[0], last[1], &last[0]));
+    TRY(spell_pair(import, node, "Mul", last[0], last[1], &last[0]));
     last[1] = bias;
-    return become(node, "Add", last, 2);
-}
-
-static Status
-port_of(OnnxImport *import, Slice name, int port, Slice *ret_endpoint)
-{
-    const char *text = text_format(import->builder->def->arena, "%.*s:%d", SLICE_PRINT(name), port);
-    *ret_endpoint = slice_from_string(text == NULL ? "" : text);
-    return text == NULL ? call_fail_memory(import->call, "nodes") : STATUS_OK;
+    spell_become(node, "Add", last, 2);
+    return STATUS_OK;
 }
 
 static Status
 dynamic_matmul(OnnxImport *import, OnnxNode *node, const char *type, size_t operands)
 {
     (void)operands;
-    IntegerMatmul product = {.b = input_of(node, 1),
-        .b_scale = input_of(node, 2),
-        .b_zero = input_of(node, 3),
+    IntegerMatmul product = {.b = spell_input(node, 1),
+        .b_scale = spell_input(node, 2),
+        .b_zero = spell_input(node, 3),
         .addend = SLICE("")};
-    Slice a = input_of(node, 0);
-    TRY(check_inputs(import, node, 3));
-    TRY(emit(import, node, type, &a, 1, &product.a));
-    TRY(port_of(import, product.a, 1, &product.a_scale));
-    TRY(port_of(import, product.a, 2, &product.a_zero));
-    return finish_floats(import, node, &product, input_of(node, 4));
+    Slice a = spell_input(node, 0);
+    TRY(check_count(import, node, 3));
+    TRY(spell_emit(import, node, type, &a, 1, &product.a));
+    TRY(spell_port(import, product.a, 1, &product.a_scale));
+    TRY(spell_port(import, product.a, 2, &product.a_zero));
+    return finish_floats(import, node, &product, spell_input(node, 4));
 }
 
 static Status
@@ -192,29 +147,23 @@ integer_matmul_to_float(OnnxImport *import, OnnxNode *node, const char *type, si
 {
     (void)type;
     (void)operands;
-    IntegerMatmul product = {.a = input_of(node, 0),
-        .b = input_of(node, 1),
-        .a_scale = input_of(node, 2),
-        .b_scale = input_of(node, 3),
-        .a_zero = input_of(node, 4),
-        .b_zero = input_of(node, 5),
+    IntegerMatmul product = {.a = spell_input(node, 0),
+        .b = spell_input(node, 1),
+        .a_scale = spell_input(node, 2),
+        .b_scale = spell_input(node, 3),
+        .a_zero = spell_input(node, 4),
+        .b_zero = spell_input(node, 5),
         .addend = SLICE("")};
-    TRY(check_inputs(import, node, 4));
-    return finish_floats(import, node, &product, input_of(node, 6));
-}
-
-static bool
-is_set(const OnnxNode *node, const char *name)
-{
-    const AttrValue *value = onnx_attr(node, name);
-    return value != NULL && value->value.i != 0;
+    TRY(check_count(import, node, 4));
+    return finish_floats(import, node, &product, spell_input(node, 6));
 }
 
 static Status
 transpose_if(OnnxImport *import, const OnnxNode *node, const char *attribute, Slice *matrix)
 {
     Slice given = *matrix;
-    return is_set(node, attribute) ? emit(import, node, "Transpose", &given, 1, matrix) : STATUS_OK;
+    return spell_int(node, attribute, 0) != 0 ? spell_emit(import, node, "Transpose", &given, 1, matrix)
+                                              : STATUS_OK;
 }
 
 /* A factor of 1, the default, is the only one: it would be a part of the scale. */
@@ -224,35 +173,121 @@ quantised_gemm(OnnxImport *import, OnnxNode *node, const char *type, size_t oper
     (void)type;
     (void)operands;
     const AttrValue *alpha = onnx_attr(node, "alpha");
-    IntegerMatmul product = {.a = input_of(node, 0),
-        .a_scale = input_of(node, 1),
-        .a_zero = input_of(node, 2),
-        .b = input_of(node, 3),
-        .b_scale = input_of(node, 4),
-        .b_zero = input_of(node, 5),
-        .addend = input_of(node, 6)};
-    TRY(check_inputs(import, node, 6));
+    IntegerMatmul product = {.a = spell_input(node, 0),
+        .a_scale = spell_input(node, 1),
+        .a_zero = spell_input(node, 2),
+        .b = spell_input(node, 3),
+        .b_scale = spell_input(node, 4),
+        .b_zero = spell_input(node, 5),
+        .addend = spell_input(node, 6)};
+    TRY(check_count(import, node, 6));
     if (alpha != NULL && (alpha->kind != ATTR_FLOAT || alpha->value.f != 1)) {
         return call_fail(import->call, STATUS_UNIMPLEMENTED, "an alpha that is not 1 cannot be imported");
     }
     TRY(transpose_if(import, node, "transA", &product.a));
     TRY(transpose_if(import, node, "transB", &product.b));
-    if (input_of(node, 7).size == 0) {
+    if (spell_input(node, 7).size == 0) {
         return finish_floats(import, node, &product, SLICE(""));
     }
-    Slice last[3] = {SLICE(""), input_of(node, 7), input_of(node, 8)};
+    Slice last[3] = {SLICE(""), spell_input(node, 7), spell_input(node, 8)};
     Slice scale;
     TRY(emit_product(import, node, &product, &last[0], &scale));
-    TRY(emit_pair(import, node, "Mul", last[0], scale, &last[0]));
-    return become(node, "QuantizeLinear", last, 3);
+    TRY(spell_pair(import, node, "Mul", last[0], scale, &last[0]));
+    spell_become(node, "QuantizeLinear", last, 3);
+    return STATUS_OK;
 }
 
-static const struct {
-    const char *type;
-    Status (*write_out)(OnnxImport *import, OnnxNode *node, const char *argument, size_t operands);
-    const char *argument; /* the standard's operator */
-    size_t operands;
-} operators[] = {
+/* A softmax of quantised numbers; its opset tells what an absent axis is, and is the model's. */
+static Status
+quantised_softmax(OnnxImport *import, OnnxNode *node, const char *type, size_t operands)
+{
+    enum { LAST_AXIS_OPSET = 13 };
+    int64_t opset = spell_int(node, "opset", LAST_AXIS_OPSET);
+    int64_t axis = spell_int(node, "axis", opset < LAST_AXIS_OPSET ? 1 : -1);
+    if (opset < LAST_AXIS_OPSET && axis != -1) {
+        return spell_refuse(import, "its form of before opset 13, which flattens");
+    }
+    node->attr_count = 0;
+    onnx_attr_set(node, "axis", spell_int_attr("", axis).value);
+    return compute_in_floats(import, node, type, operands);
+}
+
+static Status
+quantised_where(OnnxImport *import, OnnxNode *node, const char *type, size_t operands)
+{
+    enum { CONDITION, LEFT, RIGHT = 4, SCALE = 7, ZERO };
+    Slice inputs[3] = {spell_input(node, CONDITION)};
+    Slice result[3] = {SLICE(""), spell_input(node, SCALE), spell_input(node, ZERO)};
+    TRY(check_count(import, node, 1 + 3 * operands + 1));
+    TRY(emit_floats(import, node, LEFT, &inputs[1]));
+    TRY(emit_floats(import, node, RIGHT, &inputs[2]));
+    TRY(spell_emit(import, node, type, inputs, COUNT_OF(inputs), &result[0]));
+    spell_become(node, "QuantizeLinear", result, COUNT_OF(result));
+    return STATUS_OK;
+}
+
+/* The node is the standard's of the same name. */
+static Status
+rename_node(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    TRY(check_count(import, node, inputs));
+    node->type = slice_from_string(type);
+    node->is_default_domain = true;
+    return STATUS_OK;
+}
+
+/* Emits weights of an LSTM, [directions, size, 4 hidden] with a scale and a zero point for each direction or
+ * for each column, as floats, transposed. */
+static Status
+emit_lstm_weights(OnnxImport *import, const OnnxNode *node, Slice numbers, size_t scale, Slice *ret_weights)
+{
+    static const int64_t columns[] = {0, 1, -1};
+    Slice shape;
+    Slice factor;
+    Slice zero;
+    AttrValue order[] = {
+        spell_int_attr("", 0).value, spell_int_attr("", 2).value, spell_int_attr("", 1).value};
+    void *memory = NULL;
+    TRY(builder_alloc(import->builder, COUNT_OF(order), sizeof *order, &memory));
+    memcpy(memory, order, sizeof order);
+    Attr perm = {.name = SLICE("perm"),
+        .value = {.kind = ATTR_INT, .is_list = true, .value.list = {COUNT_OF(order), memory}}};
+    TRY(spell_ints(import, node, "columns", columns, COUNT_OF(columns), &shape));
+    TRY(spell_pair(import, node, "Reshape", spell_input(node, scale), shape, &factor));
+    TRY(emit_cast(import, node, numbers, ret_weights));
+    if (spell_has(node, scale + 1)) {
+        TRY(emit_cast(import, node, spell_input(node, scale + 1), &zero));
+        TRY(spell_pair(import, node, "Reshape", zero, shape, &zero));
+        TRY(spell_pair(import, node, "Sub", *ret_weights, zero, ret_weights));
+    }
+    TRY(spell_pair(import, node, "Mul", *ret_weights, factor, ret_weights));
+    return spell_with(import, node, "Transpose", *ret_weights, perm, ret_weights);
+}
+
+/* An LSTM whose weights are bytes. Its input is rounded to bytes, as ONNX Runtime does; its state, which ONNX
+ * Runtime rounds at each step, stays in floats. */
+static Status
+dynamic_lstm(OnnxImport *import, OnnxNode *node, const char *type, size_t own)
+{
+    enum { X, W, R, SCALES_OF_W = 8, SCALES_OF_R = 10, ALL = 12 };
+    Slice rounded[3] = {SLICE("")};
+    TRY(check_count(import, node, ALL - 1));
+    TRY(spell_check_inputs(import, node, 3, ALL));
+    TRY(spell_emit(import, node, "DynamicQuantizeLinear", node->inputs, 1, &rounded[0]));
+    TRY(spell_port(import, rounded[0], 1, &rounded[1]));
+    TRY(spell_port(import, rounded[0], 2, &rounded[2]));
+    TRY(spell_emit(import, node, "DequantizeLinear", rounded, COUNT_OF(rounded), &node->inputs[X]));
+    TRY(emit_lstm_weights(import, node, node->inputs[W], SCALES_OF_W, &node->inputs[W]));
+    TRY(emit_lstm_weights(import, node, node->inputs[R], SCALES_OF_R, &node->inputs[R]));
+    node->type = slice_from_string(type);
+    node->is_default_domain = true;
+    node->input_count = own;
+    return STATUS_OK;
+}
+
+static const OnnxSpelling quantised[] = {
+    {"com.microsoft::DequantizeLinear", rename_node, "DequantizeLinear", 2},
+    {"com.microsoft::DynamicQuantizeLSTM", dynamic_lstm, "LSTM", 8},
     {"com.microsoft::DynamicQuantizeMatMul", dynamic_matmul, "DynamicQuantizeLinear", 1},
     {"com.microsoft::MatMulIntegerToFloat", integer_matmul_to_float, NULL, 2},
     {"com.microsoft::QGemm", quantised_gemm, NULL, 2},
@@ -263,16 +298,9 @@ static const struct {
     {"com.microsoft::QLinearLeakyRelu", compute_in_floats, "LeakyRelu", 1},
     {"com.microsoft::QLinearMul", compute_in_floats, "Mul", 2},
     {"com.microsoft::QLinearSigmoid", compute_in_floats, "Sigmoid", 1},
+    {"com.microsoft::QLinearSoftmax", quantised_softmax, "Softmax", 1},
+    {"com.microsoft::QLinearWhere", quantised_where, "Where", 2},
+    {"com.microsoft::QuantizeLinear", rename_node, "QuantizeLinear", 2},
 };
 
-Status
-onnx_quantised(OnnxImport *import, OnnxNode *node)
-{
-    for (size_t index = 0; index < COUNT_OF(operators); index++) {
-        if (slice_equals_string(node->type, operators[index].type)) {
-            return operators[index].write_out(
-                import, node, operators[index].argument, operators[index].operands);
-        }
-    }
-    return STATUS_OK;
-}
+const OnnxSpellings onnx_quantised_spellings = {quantised, COUNT_OF(quantised)};

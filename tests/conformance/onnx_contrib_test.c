@@ -1,4 +1,6 @@
 /* Operators of ONNX Runtime: models of one node give what onnxruntime 1.31.1 gives for them. */
+#include <ctype.h>
+
 #include "gateway/formats/onnx.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
@@ -6,12 +8,12 @@
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
 
-enum { TENSORS_MAX = 8, TEXT_SIZE = 64, ARENA_SIZE = 1 << 24 };
+enum { TENSORS_MAX = 16, TEXT_SIZE = 64, ARENA_SIZE = 1 << 24 };
 enum { GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 
 typedef struct ContribCase {
     const char *type;
-    const char *attributes; /* "name=2; name=0.5": an int, or a float with a point */
+    const char *attributes; /* "name=2; name=0.5": an int, a float with a point, or a text */
     const char *inputs[TENSORS_MAX];
     const char *outputs[TENSORS_MAX]; /* "": nobody asks for it */
 } ContribCase;
@@ -116,6 +118,143 @@ static const ContribCase cases[] = {
         .outputs = {"float32[1,1,4] 0.2734815 -0.4535353 -0.139284 -1.15956",
             "float32[1,2,3,2] -0.06 1.28 -1.16 1.51 0.79 0.05 -0.14 1.23 1.21 1.64 -0.65 -0.26",
             "float32[1,2,3,2] -0 0.44 0.24 -1.24 1.69 -1.25 0.01 1.71 1.64 -1.91 -1.41 -1.95"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=2",
+        .inputs = {"float32[1,2,4] 0 0.3 -0.27 -0.89 -0.45 -0.99 0.06 1.34",
+            "float32[1,3,4] -0.49 -0.62 0.49 0.36 0.11 -0.93 -0.03 0.7 -1.34 -0.46 -1.9 -1.29",
+            "float32[1,3,4] -1.84 -0.24 -1.27 0.27 0.16 -0.19 -2.52 -0.54 -0.05 0.11 -1.53 -0.48", "",
+            "int32[1,3] 1 0 1"},
+        .outputs = {"float32[1,2,4] -0.9298128 -0.06203044 -1.482363 -0.342585 -0.874236 -0.05116345 "
+                    "-1.31137 0.1506622"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=2; mask_filter_value=-2.0",
+        .inputs = {"float32[1,2,4] 0 0.3 -0.27 -0.89 -0.45 -0.99 0.06 1.34",
+            "float32[1,3,4] -0.49 -0.62 0.49 0.36 0.11 -0.93 -0.03 0.7 -1.34 -0.46 -1.9 -1.29",
+            "float32[1,3,4] -1.84 -0.24 -1.27 0.27 0.16 -0.19 -2.52 -0.54 -0.05 0.11 -1.53 -0.48", "",
+            "int32[1] 2"},
+        .outputs = {"float32[1,2,4] -0.8173833 -0.1938518 -1.779593 -0.2008359 -0.7705684 -0.1911112 "
+                    "-1.983144 -0.1983864"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=2",
+        .inputs = {"float32[1,2,4] 0 0.3 -0.27 -0.89 -0.45 -0.99 0.06 1.34",
+            "float32[1,3,4] -0.49 -0.62 0.49 0.36 0.11 -0.93 -0.03 0.7 -1.34 -0.46 -1.9 -1.29",
+            "float32[1,3,4] -1.84 -0.24 -1.27 0.27 0.16 -0.19 -2.52 -0.54 -0.05 0.11 -1.53 -0.48", "",
+            "int32[1,2,3] 1 0 1 0 1 1",
+            "float32[1,2,2,3] -0.98 -0.81 1.06 -0.81 -0.03 0.88 -0.58 -0.11 0.11 0.06 -1.23 0.08"},
+        .outputs = {"float32[1,2,4] -0.2498634 0.07092056 -1.503705 -0.4041491 0.004745513 0.03179213 "
+                    "-2.181534 -0.5194869"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=1",
+        .inputs = {"float32[1,2,1,3,2] 1.36 -1.55 0.86 0.12 -0.64 2 0.76 -1.2 0.07 0.58 -0.19 0.68"},
+        .outputs = {"float32[1,2,2] -0.5408622 1.709196 -0.5019158 1.594953"}},
+    {.type = "com.microsoft::MultiHeadAttention",
+        .attributes = "num_heads=1",
+        .inputs = {"float32[1,2,2] -1.32 -0.79 0.65 -1.99",
+            "float32[1,3,1,2,2] -0.07 0.67 1.44 -0.68 0.2 -0.46 0.13 -1.19 -0.58 -0.2 0.9 1.15"},
+        .outputs = {"float32[1,2,2] 0.7847835 0.1163336 0.4958916 -0.4536107"}},
+    {.type = "com.microsoft::Attention",
+        .attributes = "num_heads=2",
+        .inputs = {"float32[2,2,3] -0.46 -0.1 1.26 0.69 -0.33 -0.37 -0.25 1.52 -0.43 -0.3 0.35 -0.12",
+            "float32[3,12] -0.2 -1.11 -0.01 -0.44 1.17 0.65 -0.02 0.67 -0.34 1.05 -0.01 0.58 -1.29 0.35 "
+            "-1.69 -2.04 -0.3 -0.9 0.16 2.24 -0.83 -0.62 0.21 0.49 -0.18 -0.21 0.7 0.52 -1.03 -0.08 0.04 "
+            "-1.05 0.26 -0.86 0.97 0.19",
+            "float32[12] 0.09 -0.59 -0.12 -2 -1.13 0.36 -2.13 0.85 -1.75 0.76 -0.85 0.78",
+            "int32[2,2] 1 1 1 0"},
+        .outputs = {"float32[2,2,4] -1.478343 0.5581018 0.02800578 0.7524624 -1.479783 0.564451 0.2369799 "
+                    "0.7213119 -3.0384 -0.0751 -0.9454001 1.2981 -3.0384 -0.0751 -0.9454001 1.2981"}},
+    {.type = "com.microsoft::Attention",
+        .attributes = "num_heads=2; unidirectional=1",
+        .inputs = {"float32[2,2,3] -0.46 -0.1 1.26 0.69 -0.33 -0.37 -0.25 1.52 -0.43 -0.3 0.35 -0.12",
+            "float32[3,12] -0.2 -1.11 -0.01 -0.44 1.17 0.65 -0.02 0.67 -0.34 1.05 -0.01 0.58 -1.29 0.35 "
+            "-1.69 -2.04 -0.3 -0.9 0.16 2.24 -0.83 -0.62 0.21 0.49 -0.18 -0.21 0.7 0.52 -1.03 -0.08 0.04 "
+            "-1.05 0.26 -0.86 0.97 0.19",
+            "float32[12] 0.09 -0.59 -0.12 -2 -1.13 0.36 -2.13 0.85 -1.75 0.76 -0.85 0.78",
+            "int32[4] 2 1 0 1"},
+        .outputs = {"float32[2,2,4] -1.183 -0.7445999 0.3558 0.7036 -1.479783 0.564451 0.2369799 0.7213119 "
+                    "-3.0384 -0.0751 -0.9454001 1.2981 -2.523349 0.1207128 -0.8900909 0.7565691"}},
+    {.type = "com.microsoft::Attention",
+        .attributes = "num_heads=2",
+        .inputs = {"float32[2,2,3] -0.46 -0.1 1.26 0.69 -0.33 -0.37 -0.25 1.52 -0.43 -0.3 0.35 -0.12",
+            "float32[3,12] -0.2 -1.11 -0.01 -0.44 1.17 0.65 -0.02 0.67 -0.34 1.05 -0.01 0.58 -1.29 0.35 "
+            "-1.69 -2.04 -0.3 -0.9 0.16 2.24 -0.83 -0.62 0.21 0.49 -0.18 -0.21 0.7 0.52 -1.03 -0.08 0.04 "
+            "-1.05 0.26 -0.86 0.97 0.19",
+            "float32[12] 0.09 -0.59 -0.12 -2 -1.13 0.36 -2.13 0.85 -1.75 0.76 -0.85 0.78", "",
+            "float32[2,2,2,1,2] 0.13 -1.54 1.25 1.44 -0.07 -0.27 -0.16 -0.98 1.1 -0.54 -0.05 -0.79 -0.63 "
+            "-1.28 1.26 -0.15"},
+        .outputs = {"float32[2,2,4] -0.2101662 0.01799224 -0.01797863 -0.1568193 0.7598556 -0.3943782 "
+                    "0.2208594 0.6364173 -2.275629 0.02520358 1.249544 -0.1456001 -2.012233 -0.2572801 "
+                    "1.206702 -0.1275273",
+            "float32[2,2,2,3,2] 0.13 -1.54 -2.936 0.05020002 0.1574 1.1351 1.25 1.44 -2.0864 -1.0052 -2.2114 "
+            "0.9616 -0.07 -0.27 -1.4356 -1.1361 -1.4624 -0.1404 -0.16 -0.98 -1.899 4.5388 -2.0728 1.559 1.1 "
+            "-0.54 -1.183 -0.7445999 -1.8069 2.0073 -0.05 -0.79 0.3558 0.7036 -1.2851 0.9481999 -0.63 -1.28 "
+            "-3.0384 -0.0751 -1.9697 0.3312 1.26 -0.15 -0.9454001 1.2981 -0.8899 0.7547"}},
+    {.type = "com.microsoft::QAttention",
+        .attributes = "num_heads=1",
+        .inputs = {"uint8[1,2,3] 54 95 74 25 78 80",
+            "int8[3,6] 17 17 -19 21 -37 12 42 47 -21 -17 11 -11 23 -30 -34 -45 -4 -29",
+            "float32[6] -0.67 -1.05 0.34 1.41 -1.45 -0.21", "float32[] 0.02", "float32[] 0.01", "",
+            "uint8[] 50", "int8[] 3"},
+        .outputs = {"float32[1,2,2] -1.343997 -0.5042071 -1.344201 -0.5041625"}},
+    {.type = "com.microsoft::EmbedLayerNormalization",
+        .attributes = "epsilon=0.001",
+        .inputs = {"int32[1,2] 3 1", "int32[1,2] 0 1",
+            "float32[4,3] -0.63 -1.76 0.73 -0.02 0.07 -0.75 0.45 -0.54 -0.14 -1.11 -1.22 1.34",
+            "float32[3,3] -0.51 0.29 -0.03 -0.44 -0.51 0.63 -0.3 -0.15 0.02",
+            "float32[2,3] 1.18 0.68 0.38 -0.56 -1.38 0.95", "float32[3] 0.97 -0.14 0.54",
+            "float32[3] 0.78 0.83 0.92", "int32[1,2] 1 0"},
+        .outputs = {"float32[1,2,3] 0.00101167 0.9148081 1.680781 0.4742144 0.9750116 1.649562",
+            "int32[1] 1"}},
+    {.type = "com.microsoft::EmbedLayerNormalization",
+        .attributes = "epsilon=0.001",
+        .inputs = {"int32[1,2] 3 1", "",
+            "float32[4,3] -0.63 -1.76 0.73 -0.02 0.07 -0.75 0.45 -0.54 -0.14 -1.11 -1.22 1.34",
+            "float32[3,3] -0.51 0.29 -0.03 -0.44 -0.51 0.63 -0.3 -0.15 0.02", "",
+            "float32[3] 0.97 -0.14 0.54", "float32[3] 0.78 0.83 0.92"},
+        .outputs = {"float32[1,2,3] -0.1555387 0.8878151 1.663817 0.04771686 0.9180753 1.667382",
+            "int32[1] 0"}},
+    {.type = "com.microsoft::FusedConv",
+        .attributes = "activation=Relu",
+        .inputs = {"float32[1,1,3,3] -0.46 1.51 -1.25 0.86 0.49 0.87 1.88 1.48 -1.15",
+            "float32[1,1,2,2] -1.69 0.82 -1.02 -0.01", "float32[1] 0.84",
+            "float32[1,1,2,2] -1.64 -2.11 0.26 0.04"},
+        .outputs = {"float32[1,1,2,2] 0.3335 0 0 0"}},
+    {.type = "com.microsoft::QLinearWhere",
+        .attributes = "",
+        .inputs = {"bool[2] 1 0", "uint8[2] 3 90", "float32[] 0.05", "uint8[] 100", "uint8[2] 30 9",
+            "float32[] 0.03", "uint8[] 10", "float32[] 0.05", "uint8[] 90"},
+        .outputs = {"uint8[2] 0 89"}},
+    {.type = "Det",
+        .attributes = "",
+        .inputs = {"float32[2,2,2] -0.25 0.04 -0.86 -1.51 -0.17 -0.97 -1.64 0.51"},
+        .outputs = {"float32[2] 0.4119 -1.6775"}},
+    {.type = "ReverseSequence",
+        .attributes = "",
+        .inputs = {"float32[3,2] -0.06 0.41 -0.99 -0.66 -1 -0.89", "int64[2] 1 3"},
+        .outputs = {"float32[3,2] -0.06 -0.89 -0.99 -0.66 -1 0.41"}},
+    {.type = "Dropout",
+        .attributes = "seed=3",
+        .inputs = {"float32[2,2] 0.2 -0.78 0.36 0.34", "float32[] 0", "bool[] 1"},
+        .outputs = {"float32[2,2] 0.2 -0.78 0.36 0.34", "bool[2,2] 1 1 1 1"}},
+    {.type = "Bernoulli",
+        .attributes = "",
+        .inputs = {"float32[1,3] 0 1 1"},
+        .outputs = {"float32[1,3] 0 1 1"}},
+    {.type = "Bernoulli",
+        .attributes = "seed=0.0",
+        .inputs = {"float32[1,3] 0 1 1"},
+        .outputs = {"float32[1,3] 0 1 1"}},
+    {.type = "Multinomial",
+        .attributes = "sample_size=4; seed=1.0",
+        .inputs = {"float32[2,3] -50 3 -50 1 -70 -70"},
+        .outputs = {"int32[2,4] 1 1 1 1 0 0 0 0"}},
+    {.type = "RandomNormalLike",
+        .attributes = "scale=0.0; mean=3.0",
+        .inputs = {"float32[1,3] 0 1 1"},
+        .outputs = {"float32[1,3] 3 3 3"}},
+    {.type = "RandomUniformLike",
+        .attributes = "low=2.0; high=2.0; seed=4.0",
+        .inputs = {"float32[1,3] 0 1 1"},
+        .outputs = {"float32[1,3] 2 2 2"}},
 };
 
 static void
@@ -125,7 +264,9 @@ put_attributes(Buffer *attributes, const char *text)
     char value[TEXT_SIZE];
     int length = 0;
     while (sscanf(text, " %63[^=]=%63[^;]%n", name, value, &length) == 2) {
-        if (strchr(value, '.') != NULL) {
+        if (isalpha((unsigned char)value[0])) {
+            onnx_put_string(attributes, name, value);
+        } else if (strchr(value, '.') != NULL) {
             onnx_put_float(attributes, name, strtof(value, NULL));
         } else {
             onnx_put_int(attributes, name, strtoll(value, NULL, 10));
@@ -147,6 +288,15 @@ list_names(Buffer *list, const char *const *texts, const char *prefix)
     }
 }
 
+/* ONNX's numbers of dtypes. */
+static const int element_types[DTYPE_COUNT] = {[DTYPE_FLOAT32] = 1,
+    [DTYPE_UINT8] = 2,
+    [DTYPE_INT8] = 3,
+    [DTYPE_INT32] = 6,
+    [DTYPE_INT64] = 7,
+    [DTYPE_STRING] = 8,
+    [DTYPE_BOOL] = 9};
+
 static void
 put_inputs(Buffer *graph, const ContribCase *one, Tensor *ret_tensors)
 {
@@ -156,8 +306,8 @@ put_inputs(Buffer *graph, const ContribCase *one, Tensor *ret_tensors)
         if (one->inputs[index][0] != '\0') {
             ret_tensors[index] = tensor_literal(one->inputs[index]);
             const Shape *shape = &ret_tensors[index].shape;
-            int element_type = ret_tensors[index].dtype == DTYPE_INT64 ? 7 : 1;
-            onnx_put_value(graph, GRAPH_INPUT, name, element_type, shape->dims, (size_t)shape->rank);
+            onnx_put_value(graph, GRAPH_INPUT, name, element_types[ret_tensors[index].dtype], shape->dims,
+                (size_t)shape->rank);
         }
     }
 }
@@ -265,17 +415,27 @@ static const struct {
          .outputs = {"o", "o"}},
         STATUS_UNIMPLEMENTED,
         "node 'o0' (SimplifiedLayerNormalization): only the first 1 of its outputs can be imported"},
-    {{.type = "com.microsoft::MultiHeadAttention",
-         .attributes = "num_heads=1",
-         .inputs = {"float32[1,1,1] 1"},
+    {{.type = "com.microsoft::Attention",
+         .attributes = "num_heads=1; do_rotary=1",
+         .inputs = {"float32[1,1,1] 1", "float32[1,3] 1 1 1"},
          .outputs = {"o"}},
         STATUS_UNIMPLEMENTED,
-        "node 'o0' (MultiHeadAttention): a query that holds keys and values cannot be imported"},
-    {{.type = "com.microsoft::MultiHeadAttention",
-         .attributes = "num_heads=1",
-         .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1", "", "float32[1] 1"},
+        "node 'o0' (Attention): do_rotary or past_present_share_buffer cannot be imported"},
+    {{.type = "com.microsoft::FusedConv",
+         .attributes = "activation=Cosh",
+         .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1"},
          .outputs = {"o"}},
-        STATUS_UNIMPLEMENTED, "node 'o0' (MultiHeadAttention): a key_padding_mask cannot be imported"},
+        STATUS_UNIMPLEMENTED, "node 'o0' (FusedConv): activation 'Cosh' cannot be imported"},
+    {{.type = "com.microsoft::EmbedLayerNormalization",
+         .attributes = "",
+         .inputs = {"int32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (EmbedLayerNormalization): inputs 2, 3, 5 and 6 must be present"},
+    {{.type = "Multinomial", .attributes = "sample_size=0", .inputs = {"float32[1,1] 1"}, .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (Multinomial): sample_size is 0, not at least 1"},
+    {{.type = "RandomNormal", .attributes = "shape=3", .inputs = {NULL}, .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT,
+        "node 'o0' (RandomNormal): attribute 'shape' is not a list of at most 16 ints"},
     {{.type = "com.microsoft::MultiHeadAttention",
          .attributes = "",
          .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1"},

@@ -466,6 +466,48 @@ states_are_updated_token_by_token(void **state)
     RUN(cases);
 }
 
+static void
+masks_of_keys_are_added_to_scores(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "com.microsoft::_KeyMask",
+            .inputs = {"int32[1,3] 1 0 2", "float32[1,2,1] 1 1", "float32[1,3,1] 1 1 1"},
+            .outputs = {"float32[1,1,2,3] 0 -10000 0 0 -10000 0"}},
+        {.op = "com.microsoft::_KeyMask",
+            .attrs = "mask_filter_value=-1",
+            .inputs = {"int64[1,2,2] 1 0 0 1", "float32[1,2,1] 1 1", "float32[1,2,1] 1 1"},
+            .outputs = {"float32[1,1,2,2] 0 -1 -1 0"}},
+        {.op = "com.microsoft::_KeyMask",
+            .attrs = "mask_filter_value=-1",
+            .inputs = {"int32[2] 1 2", "float32[2,1,1] 1 1", "float32[2,2,1] 1 1 1 1"},
+            .outputs = {"float32[2,1,1,2] 0 -1 0 0"}},
+        {.op = "com.microsoft::_KeyMask",
+            .attrs = "mask_filter_value=-1",
+            .inputs = {"int32[2] 2 1", "float32[1,1,1] 1", "float32[1,3,1] 1 1 1"},
+            .outputs = {"float32[1,1,1,3] -1 0 -1"}},
+        {.op = "com.microsoft::_KeyMask",
+            .attrs = "mask_filter_value=-1",
+            .inputs = {"int32[5] 1 0 1 0 2", "float32[1,1,1] 1", "float32[1,2,1] 1 1"},
+            .outputs = {"float32[1,1,1,2] 0 -1"}},
+        {.op = "com.microsoft::_KeyMask",
+            .inputs = {"int32[1,2] 1 1", "float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1,1] 1"},
+            .outputs = {"float32[1,1,1,2] 0 0"}},
+        {.op = "com.microsoft::_KeyMask",
+            .inputs = {"int32[0,2]", "float32[0,1,1]", "float32[0,2,1]"},
+            .outputs = {"float32[0,1,1,2]"}},
+        {.op = "com.microsoft::_KeyMask",
+            .inputs = {"int32[1,3] 1 1 1", "float32[1,1,1] 1", "float32[1,2,1] 1 1"},
+            .error = "a mask of shape [1,3] does not fit scores of shape [1,1,1,2]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "com.microsoft::_KeyMask",
+            .inputs = {"int32[1,1] 1", "float32[1] 1", "float32[1,1,1] 1"},
+            .error = "shape [1] of queries or keys is not of rank 3 or 4",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -481,6 +523,7 @@ main(void)
         cmocka_unit_test(attention_of_onnx_that_does_not_fit_is_refused),
         cmocka_unit_test(vectors_are_rotated_by_the_angles_of_their_positions),
         cmocka_unit_test(states_are_updated_token_by_token),
+        cmocka_unit_test(masks_of_keys_are_added_to_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

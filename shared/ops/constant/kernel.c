@@ -133,6 +133,8 @@ static const Kernel constant_kernels[] = {
     {.op = "onnx::Identity", .compute = identity_compute, PASSES_ON},
     {.op = "onnx::Dropout", .compute = dropout_compute, .host_inputs = 1 << 2, PASSES_ON},
     {.op = "IdentityN", .compute = identity_compute, PASSES_ON},
+    {.op = "onnx::_Outputs2", .compute = identity_compute, PASSES_ON},
+    {.op = "onnx::_Outputs3", .compute = identity_compute, PASSES_ON},
     {.op = "Snapshot", .compute = identity_compute, PASSES_ON},
     {.op = "StopGradient", .compute = identity_compute, PASSES_ON},
     {.op = "PreventGradient", .compute = identity_compute, PASSES_ON},
