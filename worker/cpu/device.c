@@ -87,7 +87,7 @@ cpu_parallel_for(Device *device, int64_t count, void (*body)(void *context, int6
         .account = allocator_charged(cpu->allocator),
         .body = body,
         .context = context};
-    pool_parallel_for(cpu->pool, count, charged_body, &loop);
+    pool_parallel_for(cpu->pool, (uintptr_t)body, count, charged_body, &loop);
 }
 
 /* Returns the widest instruction set by which the kernels and their library choose code. */
@@ -109,13 +109,18 @@ cpu_isa(void)
 #endif
 }
 
+/* Returns on how many cores this process may run. */
+static int
+cpu_core_count(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 static int
 cpu_thread_count(int wanted)
 {
-    if (wanted == 0) {
-        cpu_set_t set;
-        wanted = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    }
+    wanted = wanted == 0 ? cpu_core_count() : wanted;
     return wanted < POOL_THREADS_MAX ? wanted : POOL_THREADS_MAX;
 }
 
@@ -148,7 +153,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
         .parallel_for = cpu_parallel_for,
     };
     made->allocator = allocator_new(limit, options->cache_max == 0 ? limit / 4 : options->cache_max);
-    made->pool = pool_new(made->device.thread_count);
+    made->pool = pool_new(made->device.thread_count, cpu_core_count());
     if (made->allocator == NULL || made->pool == NULL) {
         cpu_device_free(&made->device);
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory or threads for a device of %d threads",

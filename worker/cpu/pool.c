@@ -1,14 +1,19 @@
-/* One lock guards a first-in-first-out queue and a list of open loops. A thread that finds neither spins
- * for a moment (waking up takes longer than most kernels), then sleeps; whoever adds work wakes one
- * thread, if any sleeps.
+/* One lock guards a first-in-first-out queue and a list of open loops. A thread that finds neither looks for
+ * work for a moment, since another loop is likely and waking up takes longer than most kernels; then it
+ * sleeps.
  *
  * A loop lives on its caller's stack. The caller takes iterations like the other threads; when none is
  * left it closes the loop, so that no thread joins any more, and waits for those that are still inside. It
  * never waits for work that has not begun, so loops may nest.
  *
+ * Threads that look for work join a loop by themselves, within a microsecond. To wake a sleeping one takes
+ * the caller longer than many loops: it wakes as many as the loop is expected to be worth (loop_costs.h), by
+ * itself only one, and each that wakes up wakes others. Of loops too small for that, the work is added up:
+ * when many of them follow one another, somebody is woken too.
+ *
  * What a pool thread computes is told by its CPU clock, so that a thread that had to wait for a core has not
  * computed meanwhile. On other threads, which run short work only, it is the monotonic clock: reading it
- * takes a tenth of the time. */
+ * takes a thirtieth of the time. So does a thread that takes part in a short loop. */
 #include "worker/cpu/pool.h"
 
 #include <assert.h>
@@ -20,16 +25,34 @@
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
+#include "worker/cpu/loop_costs.h"
 
-enum { SPIN_COUNT = 2000 }; /* a few microseconds */
+enum {
+    PAUSES = 16,        /* between two looks at the clock: a fraction of a microsecond */
+    CLOSE_SPINS = 2000, /* pauses before a caller that waits for the end of its loop gives its core away */
+    WAKES_EACH = 2,     /* sleeping threads that one thread wakes for a loop */
+};
+
+/* Nanoseconds. */
+enum {
+    SHARED_MIN = 4 * 1000,    /* a shorter loop is handed to nobody */
+    WOKEN_MIN = 40 * 1000,    /* a shorter loop is not worth a wake, which takes both threads some 30 */
+    FOLLOWS_MAX = 100 * 1000, /* loops with a longer pause between them do not add up to a wake */
+    LOOK_MIN = 5 * 1000,      /* so long a thread looks for work that found none the last times … */
+    LOOK_MAX = 100 * 1000,    /* … and one that found some: about twice what sleeping and waking up take */
+    LOST_MIN = 50 * 1000,     /* who could not look for so long has lost its core to others */
+    TRUSTED_MAX = 200 * 1000, /* in a shorter time a thread is taken to have kept its core */
+};
 
 typedef struct Loop {
     ListLink link;
     void (*body)(void *context, int64_t index);
     void *context;
     int64_t count;
+    uint32_t kind;      /* loop_costs.h */
     int64_t next;       /* atomic: the next iteration to be taken */
     int32_t inside;     /* pool threads that take part; decremented without the lock */
+    int32_t wakes;      /* atomic: sleeping threads that are still to be woken for it; may fall below 0 */
     uint64_t helped_ns; /* atomic: time that they computed in it */
 } Loop;
 
@@ -39,10 +62,15 @@ struct Pool {
     DeviceWork *first;
     DeviceWork *last;
     ListLink loops;
-    int32_t pending; /* atomic: queued work and open loops, which spinning threads watch */
-    int32_t queued;  /* atomic: queued work alone, for which running work may give way */
-    int sleeping;
+    int32_t pending;     /* atomic: queued work and loops with iterations left, which looking threads watch */
+    int32_t queued;      /* atomic: queued work alone, for which running work may give way */
+    int32_t looking;     /* atomic: threads that look for work */
+    int32_t sleeping;    /* atomic, changed under the lock */
+    uint64_t offered_ns; /* atomic: when a loop was last opened while nobody looked for one */
+    uint64_t offered;    /* atomic: the nanoseconds that such loops together were expected to take */
+    LoopCosts costs;
     bool is_ending;
+    bool may_look; /* there is a core for each thread */
     int thread_count;
     pthread_t threads[];
 };
@@ -51,6 +79,8 @@ struct Pool {
 static _Thread_local struct {
     bool is_of_pool;
     uint64_t helped_ns; /* time that other threads have computed in its loops */
+    uint64_t look_ns;   /* how long it looks for work before it sleeps */
+    uint64_t cpu_ns;    /* its CPU clock, as it was when it was last read */
 } my_part;
 
 uint64_t
@@ -67,22 +97,51 @@ spin_pause(void)
 #endif
 }
 
-static void
-loop_take_part(Loop *loop)
+/* Returns how many iterations this thread has computed. Whoever takes the last tells that there is nothing to
+ * be found here any more. */
+static int64_t
+loop_take_part(Pool *pool, Loop *loop)
 {
+    int64_t taken = 0;
     int64_t index = atomic_fetch_add_relaxed(&loop->next, 1);
     while (index < loop->count) {
+        if (index == loop->count - 1) {
+            atomic_sub_relaxed(&pool->pending, 1);
+        }
         loop->body(loop->context, index);
+        taken++;
         index = atomic_fetch_add_relaxed(&loop->next, 1);
     }
+    return taken;
+}
+
+/* Returns what this thread computed within the `elapsed_ns` that have just passed. The CPU clock is read only
+ * when it may tell something else. */
+static uint64_t
+computed_within(uint64_t elapsed_ns)
+{
+    if (elapsed_ns <= TRUSTED_MAX) {
+        return elapsed_ns;
+    }
+    uint64_t before_ns = my_part.cpu_ns;
+    my_part.cpu_ns = clock_thread_ns();
+    uint64_t spent_ns = my_part.cpu_ns - before_ns;
+    return spent_ns < elapsed_ns ? spent_ns : elapsed_ns;
 }
 
 static void
-loop_help(Loop *loop)
+loop_help(Pool *pool, Loop *loop)
 {
-    uint64_t before_ns = pool_computed_ns();
-    loop_take_part(loop);
-    atomic_add_relaxed(&loop->helped_ns, pool_computed_ns() - before_ns);
+    uint64_t helped_before_ns = my_part.helped_ns;
+    uint64_t before_ns = clock_monotonic_ns();
+    for (int i = 0; i < WAKES_EACH && atomic_load_relaxed(&loop->wakes) > 0; i++) {
+        if (atomic_sub_acq_rel(&loop->wakes, 1) >= 0) {
+            condition_signal(&pool->has_work);
+        }
+    }
+    (void)loop_take_part(pool, loop);
+    uint64_t own_ns = computed_within(clock_monotonic_ns() - before_ns);
+    atomic_add_relaxed(&loop->helped_ns, own_ns + my_part.helped_ns - helped_before_ns);
 }
 
 static bool
@@ -91,19 +150,35 @@ loop_has_more(Loop *loop)
     return atomic_load_relaxed(&loop->next) < loop->count;
 }
 
+/* Called under the lock. A caller that is no pool thread computes too: then one pool thread less does. */
+static bool
+loop_can_be_joined(const Pool *pool, Loop *loop)
+{
+    return loop_has_more(loop) && atomic_load_relaxed(&loop->inside) < pool->thread_count - 1;
+}
+
 /* Called under the lock. Skips an open loop without iterations left: its caller will close it. */
 static Loop *
-pool_join_loop(Pool *pool)
+pool_find_loop(Pool *pool)
 {
     LIST_EACH(&pool->loops, link)
     {
         Loop *loop = LIST_ITEM(link, Loop, link);
-        if (loop_has_more(loop)) {
-            atomic_add_relaxed(&loop->inside, 1);
+        if (loop_can_be_joined(pool, loop)) {
             return loop;
         }
     }
     return NULL;
+}
+
+static Loop *
+pool_join_loop(Pool *pool)
+{
+    Loop *loop = pool_find_loop(pool);
+    if (loop != NULL) {
+        atomic_add_relaxed(&loop->inside, 1);
+    }
+    return loop;
 }
 
 static void
@@ -113,15 +188,49 @@ loop_leave(Loop *loop)
     atomic_sub_acq_rel(&loop->inside, 1);
 }
 
+static int64_t
+smaller_of(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+/* Adds a loop to those that found nobody looking, and returns what they are worth together. */
+static uint64_t
+pool_offer(Pool *pool, uint64_t now_ns, uint64_t expected_ns)
+{
+    bool follows = now_ns - atomic_load_relaxed(&pool->offered_ns) < FOLLOWS_MAX;
+    uint64_t offered = (follows ? atomic_load_relaxed(&pool->offered) : 0) + expected_ns;
+    atomic_store_relaxed(&pool->offered_ns, now_ns + expected_ns);
+    atomic_store_relaxed(&pool->offered, offered < WOKEN_MIN ? offered : 0);
+    return offered;
+}
+
+/* Returns for how many sleeping threads more the loop has work. `expected_ns`: 0 when nobody knows. */
+static int64_t
+pool_wanted(Pool *pool, const Loop *loop, uint64_t now_ns, uint64_t expected_ns)
+{
+    int64_t looking = atomic_load_relaxed(&pool->looking);
+    int64_t most = smaller_of(loop->count, pool->thread_count) - 1 - looking;
+    if (most <= 0 || expected_ns == 0) {
+        return most;
+    }
+    if (expected_ns >= WOKEN_MIN) {
+        return smaller_of(most, (int64_t)(expected_ns / WOKEN_MIN));
+    }
+    return looking == 0 && pool_offer(pool, now_ns, expected_ns) >= WOKEN_MIN ? 1 : 0;
+}
+
 static void
-pool_open_loop(Pool *pool, Loop *loop)
+pool_open_loop(Pool *pool, Loop *loop, uint64_t now_ns, uint64_t expected_ns)
 {
     mutex_lock(&pool->lock);
     list_append(&pool->loops, &loop->link);
     atomic_add_relaxed(&pool->pending, 1);
-    int64_t wanted = loop->count - 1 < pool->sleeping ? loop->count - 1 : pool->sleeping;
+    int64_t sleeping = pool->sleeping;
     mutex_unlock(&pool->lock);
-    for (int64_t i = 0; i < wanted; i++) {
+    int64_t wanted = sleeping == 0 ? 0 : smaller_of(sleeping, pool_wanted(pool, loop, now_ns, expected_ns));
+    if (wanted > 0) {
+        atomic_store_relaxed(&loop->wakes, (int32_t)wanted - 1);
         condition_signal(&pool->has_work);
     }
 }
@@ -131,25 +240,47 @@ pool_close_loop(Pool *pool, Loop *loop)
 {
     mutex_lock(&pool->lock);
     list_remove(&loop->link);
-    atomic_sub_relaxed(&pool->pending, 1);
     mutex_unlock(&pool->lock);
     for (int spins = 0; atomic_load_acquire(&loop->inside) > 0; spins++) {
-        spins < SPIN_COUNT ? spin_pause() : (void)sched_yield();
+        spins < CLOSE_SPINS ? spin_pause() : (void)sched_yield();
+    }
+}
+
+/* Computes a loop that is not worth to be shared. */
+static void
+run_alone(const Loop *loop)
+{
+    for (int64_t index = 0; index < loop->count; index++) {
+        loop->body(loop->context, index);
     }
 }
 
 void
-pool_parallel_for(Pool *pool, int64_t count, void (*body)(void *context, int64_t index), void *context)
+pool_parallel_for(
+    Pool *pool, uintptr_t kind, int64_t count, void (*body)(void *context, int64_t index), void *context)
 {
-    Loop loop = {.body = body, .context = context, .count = count};
-    if (count <= 1) {
-        loop_take_part(&loop);
+    Loop loop = {.body = body, .context = context, .count = count, .kind = loop_kind(kind, count)};
+    if (count <= 1 || pool->thread_count == 1) {
+        run_alone(&loop);
         return;
     }
-    pool_open_loop(pool, &loop);
-    loop_take_part(&loop);
-    pool_close_loop(pool, &loop);
-    my_part.helped_ns += loop.helped_ns;
+    uint64_t before_ns = clock_monotonic_ns();
+    uint64_t expected_ns = loop_cost(&pool->costs, loop.kind) * (uint64_t)count;
+    int64_t taken = count;
+    if (expected_ns != 0 && expected_ns < SHARED_MIN) {
+        run_alone(&loop);
+    } else {
+        pool_open_loop(pool, &loop, before_ns, expected_ns);
+        before_ns = clock_monotonic_ns();
+        taken = loop_take_part(pool, &loop);
+    }
+    if (taken > 0) {
+        loop_cost_note(&pool->costs, loop.kind, taken, clock_monotonic_ns() - before_ns);
+    }
+    if (expected_ns == 0 || expected_ns >= SHARED_MIN) {
+        pool_close_loop(pool, &loop);
+        my_part.helped_ns += loop.helped_ns;
+    }
 }
 
 void
@@ -165,6 +296,7 @@ pool_schedule(Pool *pool, DeviceWork *work)
     pool->last = work;
     atomic_add_relaxed(&pool->pending, 1);
     atomic_add_relaxed(&pool->queued, 1);
+    /* A thread that looks for work may have lost its core: one that sleeps is woken all the same. */
     bool has_sleeper = pool->sleeping > 0;
     mutex_unlock(&pool->lock);
     if (has_sleeper) {
@@ -193,15 +325,31 @@ pool_take(Pool *pool)
     return work;
 }
 
+/* Looks for work for a while: longer next time if there was some, shorter if there was none. */
 static void
-pool_spin(Pool *pool)
+pool_look(Pool *pool)
 {
-    for (int spins = 0; spins < SPIN_COUNT; spins++) {
-        if (atomic_load_relaxed(&pool->pending) > 0) {
-            return;
+    uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t look_ns = pool->may_look ? my_part.look_ns : 0;
+    uint64_t before_ns = begin_ns;
+    my_part.look_ns = look_ns / 2 > LOOK_MIN ? look_ns / 2 : LOOK_MIN;
+    atomic_add_relaxed(&pool->looking, 1);
+    while (before_ns - begin_ns < look_ns) {
+        for (int i = 0; i < PAUSES && atomic_load_relaxed(&pool->pending) <= 0; i++) {
+            spin_pause();
         }
-        spin_pause();
+        uint64_t now_ns = clock_monotonic_ns();
+        if (atomic_load_relaxed(&pool->pending) > 0) {
+            my_part.look_ns = LOOK_MAX;
+            break;
+        }
+        if (now_ns - before_ns > LOST_MIN) {
+            my_part.look_ns = LOOK_MIN;
+            break;
+        }
+        before_ns = now_ns;
     }
+    atomic_sub_relaxed(&pool->looking, 1);
 }
 
 /* Takes open loops first, as their callers hold a thread until they end. Returns false when there was
@@ -214,7 +362,7 @@ pool_work_once(Pool *pool)
     DeviceWork *work = loop == NULL ? pool_take(pool) : NULL;
     mutex_unlock(&pool->lock);
     if (loop != NULL) {
-        loop_help(loop);
+        loop_help(pool, loop);
         loop_leave(loop);
     } else if (work != NULL) {
         work->run(work);
@@ -225,27 +373,26 @@ pool_work_once(Pool *pool)
 static bool
 pool_has_work(Pool *pool)
 {
-    LIST_EACH(&pool->loops, link)
-    {
-        if (loop_has_more(LIST_ITEM(link, Loop, link))) {
-            return true;
-        }
-    }
-    return pool->first != NULL;
+    return pool->first != NULL || pool_find_loop(pool) != NULL;
 }
 
 /* Returns false when the pool ends. */
 static bool
 pool_sleep(Pool *pool)
 {
+    uint64_t begin_ns = clock_monotonic_ns();
     mutex_lock(&pool->lock);
     while (!pool_has_work(pool) && !pool->is_ending) {
-        pool->sleeping++;
+        atomic_add_relaxed(&pool->sleeping, 1);
         condition_wait(&pool->has_work, &pool->lock);
-        pool->sleeping--;
+        atomic_sub_relaxed(&pool->sleeping, 1);
     }
     bool is_ending = pool->is_ending && !pool_has_work(pool);
     mutex_unlock(&pool->lock);
+    my_part.cpu_ns = clock_thread_ns();
+    if (clock_monotonic_ns() - begin_ns < LOOK_MAX) {
+        my_part.look_ns = LOOK_MAX; /* it would have found the work, had it looked longer */
+    }
     return !is_ending;
 }
 
@@ -254,9 +401,10 @@ pool_thread(void *argument)
 {
     Pool *pool = argument;
     my_part.is_of_pool = true;
+    my_part.look_ns = LOOK_MIN;
     do {
         while (pool_work_once(pool)) {}
-        pool_spin(pool);
+        pool_look(pool);
     } while (pool_work_once(pool) || pool_sleep(pool));
     return NULL;
 }
@@ -277,13 +425,14 @@ pool_end(Pool *pool)
 }
 
 Pool *
-pool_new(int thread_count)
+pool_new(int thread_count, int core_count)
 {
     assert(thread_count >= 1 && thread_count <= POOL_THREADS_MAX);
     Pool *pool = memory_new(1, sizeof *pool + (size_t)thread_count * sizeof pool->threads[0]);
     if (pool == NULL) {
         return NULL;
     }
+    pool->may_look = thread_count <= core_count && core_count > 1;
     mutex_init(&pool->lock);
     condition_init(&pool->has_work);
     list_init(&pool->loops);

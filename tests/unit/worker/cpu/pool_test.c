@@ -34,7 +34,7 @@ all_queued_work_runs_once(void **state)
     for (int threads = 1; threads <= 4; threads *= 2) {
         static CountedWork works[COUNT];
         int count = 0;
-        Pool *pool = pool_new(threads);
+        Pool *pool = pool_new(threads, 2);
         for (int i = 0; i < COUNT; i++) {
             works[i] = (CountedWork){.work.run = count_work, .count = &count};
             pool_schedule(pool, &works[i].work);
@@ -57,15 +57,49 @@ a_loop_runs_each_iteration_once(void **state)
 {
     (void)state;
     enum { COUNT = 500 };
-    Pool *pool = pool_new(3);
+    Pool *pool = pool_new(3, 2);
     for (int64_t count = 0; count <= COUNT; count = count * 2 + 1) {
         int counts[COUNT] = {0};
-        pool_parallel_for(pool, count, add_one, counts);
+        pool_parallel_for(pool, 1, count, add_one, counts);
         for (int64_t i = 0; i < COUNT; i++) {
             assert_int_equal(counts[i], i < count);
         }
     }
     pool_free(pool);
+}
+
+typedef struct Crowd {
+    int inside; /* atomic */
+    int most;   /* atomic */
+} Crowd;
+
+static void
+join_crowd(void *context, int64_t index)
+{
+    (void)index;
+    Crowd *crowd = context;
+    int now = atomic_add_acq_rel(&crowd->inside, 1);
+    int most = atomic_load_relaxed(&crowd->most);
+    while (now > most && !atomic_compare_exchange_weak_relaxed(&crowd->most, &most, now)) {}
+    struct timespec pause = {.tv_nsec = 1000 * 1000};
+    (void)nanosleep(&pause, NULL);
+    atomic_sub_acq_rel(&crowd->inside, 1);
+}
+
+/* The thread that calls is none of the pool's, and computes too. */
+static void
+no_more_threads_compute_a_loop_than_the_pool_has(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        Pool *pool = pool_new(threads, 4);
+        Crowd crowd = {0};
+        for (int round = 0; round < 20; round++) {
+            pool_parallel_for(pool, 1, 10, join_crowd, &crowd);
+        }
+        assert_in_range(crowd.most, 1, threads);
+        pool_free(pool);
+    }
 }
 
 typedef struct Nest {
@@ -77,7 +111,7 @@ static void
 inner_loop(void *context, int64_t index)
 {
     Nest *nest = context;
-    pool_parallel_for(nest->pool, 16, add_one, nest->counts[index]);
+    pool_parallel_for(nest->pool, 1, 16, add_one, nest->counts[index]);
 }
 
 typedef struct NestWork {
@@ -90,7 +124,7 @@ static void
 outer_loop(DeviceWork *work)
 {
     NestWork *nest_work = (NestWork *)(void *)work;
-    pool_parallel_for(nest_work->nest.pool, 8, inner_loop, &nest_work->nest);
+    pool_parallel_for(nest_work->nest.pool, 2, 8, inner_loop, &nest_work->nest);
     atomic_add_acq_rel(nest_work->done, 1);
 }
 
@@ -100,7 +134,7 @@ loops_nest_inside_queued_work(void **state)
     (void)state;
     static NestWork works[10];
     int done = 0;
-    Pool *pool = pool_new(2);
+    Pool *pool = pool_new(2, 2);
     for (int i = 0; i < 10; i++) {
         works[i].work.run = outer_loop;
         works[i].nest.pool = pool;
@@ -140,9 +174,9 @@ all_threads_of_a_loop_count_as_what_its_caller_computes(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 4; threads *= 2) {
-        Pool *pool = pool_new(threads);
+        Pool *pool = pool_new(threads, 2);
         uint64_t before_ns = pool_computed_ns();
-        pool_parallel_for(pool, SPINS, spin, NULL);
+        pool_parallel_for(pool, 1, SPINS, spin, NULL);
         uint64_t computed_ns = pool_computed_ns() - before_ns;
         assert_in_range(computed_ns, (uint64_t)SPINS * SPIN_NS, UINT64_MAX);
         pool_free(pool);
@@ -173,7 +207,7 @@ a_thread_that_waits_computes_nothing(void **state)
 {
     (void)state;
     Sleep sleep = {.work.run = sleep_and_count};
-    Pool *pool = pool_new(1);
+    Pool *pool = pool_new(1, 2);
     pool_schedule(pool, &sleep.work);
     wait_for(&sleep.count, 1);
     assert_true(sleep.computed_ns < SLEEP_NS / 2);
@@ -186,6 +220,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_queued_work_runs_once),
         cmocka_unit_test(a_loop_runs_each_iteration_once),
+        cmocka_unit_test(no_more_threads_compute_a_loop_than_the_pool_has),
         cmocka_unit_test(loops_nest_inside_queued_work),
         cmocka_unit_test(all_threads_of_a_loop_count_as_what_its_caller_computes),
         cmocka_unit_test(a_thread_that_waits_computes_nothing),
