@@ -732,6 +732,53 @@ static const CudaKernelCase channel_norms[] = {
     {"L2Loss", NULL, {"T[3] 1 nan inf"}},
 };
 
+/* Statistics of rows, of groups of channels, of any axes, and of lines of zeros. */
+static const CudaKernelCase group_norms[] = {
+    {"onnx::RMSNormalization", NULL, {"T[3,33]", "T[33]"}},
+    {"onnx::RMSNormalization", "axis=1; epsilon=0.5", {"T[2,3,111]", "T[3,111]"}},
+    {"onnx::RMSNormalization", "axis=1", {"T[2,3,5]", "T[3,1]"}},
+    {"onnx::RMSNormalization", "axis=0", {"T[2,3,5]", "T[]"}},
+    {"onnx::RMSNormalization", NULL, {"T[2,3,5]", "T[2,1,5]"}},
+    {"onnx::RMSNormalization", NULL, {"T[0,5]", "T[5]"}},
+    {"onnx::RMSNormalization", NULL, {"T[3,0]", "T[0]"}},
+    {"onnx::RMSNormalization", NULL, {"float32[1,3] 1 nan inf", "float32[3] 1 2 3"}},
+    {"onnx::GroupNormalization", "num_groups=2", {"T[2,4,5]", "T[4]", "T[4]"}},
+    {"onnx::GroupNormalization", "num_groups=3; epsilon=0.5", {"T[2,3,5,37]", "T[3]", "T[3]"}},
+    {"onnx::GroupNormalization", "num_groups=2; scales_groups=1", {"T[2,4,3]", "T[2]", "T[2]"}},
+    {"onnx::GroupNormalization", "num_groups=1", {"T[3,6]", "T[6]", "T[6]"}},
+    {"onnx::GroupNormalization", "num_groups=2", {"T[0,4,5]", "T[4]", "T[4]"}},
+    {"onnx::MeanVarianceNormalization", NULL, {"T[2,3,5,7]"}},
+    {"onnx::MeanVarianceNormalization", "axes=[1,-1]", {"T[2,3,5,37]"}},
+    {"onnx::MeanVarianceNormalization", "axes=[0]", {"T[3,111]"}},
+    {"onnx::MeanVarianceNormalization", "axes=[0]", {"T[3,0]"}},
+    {"onnx::LpNormalization", NULL, {"T[3,111]"}},
+    {"onnx::LpNormalization", "p=1; axis=0", {"T[3,111]"}},
+    {"onnx::LpNormalization", "axis=1", {"T[2,3,5]"}},
+    {"onnx::LpNormalization", NULL, {"T[2,3] 0 0 0 3 -4 0"}},
+    {"onnx::LpNormalization", NULL, {"T[0,3]"}},
+};
+
+/* Losses of one place and of many, weighed, left out, reduced in each way, and of labels that are none. */
+static const CudaKernelCase label_losses[] = {
+    {"onnx::NegativeLogLikelihoodLoss", NULL, {"T[3,5]", "int64[3] 4 0 2"}},
+    {"onnx::NegativeLogLikelihoodLoss", "reduction=none", {"T[2,5,3]", "int32[2,3] 4 0 2 1 1 3"}},
+    {"onnx::NegativeLogLikelihoodLoss", "reduction=sum", {"T[2,5,3]", "int64[2,3] 4 0 2 1 1 3", "T[5]"}},
+    {"onnx::NegativeLogLikelihoodLoss", "ignore_index=-7", {"T[2,3,2]", "int64[2,2] 2 -7 0 1", "T[3] 1 2 3"}},
+    {"onnx::NegativeLogLikelihoodLoss", "ignore_index=1", {"T[1,3]", "int64[1] 1"}},
+    {"onnx::NegativeLogLikelihoodLoss", "reduction=none", {"T[1,3,400]", "int64[1,400] 1 ..."}},
+    {"onnx::NegativeLogLikelihoodLoss", NULL, {"T[3,5]", "int64[3] 4 5 -1"}},
+    {"onnx::NegativeLogLikelihoodLoss", NULL, {"T[3,5]", "int32[3] 4 0 -1"}},
+    {"onnx::NegativeLogLikelihoodLoss", "reduction=none", {"T[0,5]", "int64[0]"}},
+    {"onnx::NegativeLogLikelihoodLoss", "reduction=sum", {"T[0,5]", "int64[0]"}},
+    {"onnx::NegativeLogLikelihoodLoss", NULL, {"T[0,5]", "int64[0]"}},
+    {"onnx::SoftmaxCrossEntropyLoss", NULL, {"T[3,5]", "int64[3] 4 0 2"}},
+    {"onnx::SoftmaxCrossEntropyLoss", "reduction=none", {"T[2,5,3]", "int32[2,3] 4 0 2 1 1 3", "T[5]"}},
+    {"onnx::SoftmaxCrossEntropyLoss", "reduction=sum; ignore_index=2",
+        {"T[2,300,2]", "int64[2,2] 299 2 0 1", "T[300]"}},
+    {"onnx::SoftmaxCrossEntropyLoss", NULL, {"T[2,5]", "int64[2] 5 0"}},
+    {"onnx::SoftmaxCrossEntropyLoss", "reduction=none", {"T[0,5]", "int64[0]"}},
+};
+
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
 static bool
 is_generic(const Op *op)
@@ -956,6 +1003,14 @@ softmax_and_norms(void **state)
     cuda_kernels_compare(lines, COUNT_OF(lines));
     cuda_kernels_compare(ends_of_scores, COUNT_OF(ends_of_scores));
     cuda_kernels_compare(channel_norms, COUNT_OF(channel_norms));
+    cuda_kernels_compare(group_norms, COUNT_OF(group_norms));
+}
+
+static void
+losses_of_labels(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(label_losses, COUNT_OF(label_losses));
 }
 
 /* Families whose cases are in tests/unit/worker/cuda. */
@@ -989,6 +1044,7 @@ main(void)
         cmocka_unit_test(sums_and_extremes_along_lines),
         cmocka_unit_test(reductions_of_dimensions),
         cmocka_unit_test(softmax_and_norms),
+        cmocka_unit_test(losses_of_labels),
         cmocka_unit_test(quantised_numbers),
         cmocka_unit_test(sums_of_products),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),

@@ -160,6 +160,11 @@ describe_refused(const CudaRefused *refused)
         return failure_of(STATUS_INVALID_ARGUMENT, node, "label %lld at %lld is not within %lld classes",
             value, element, (long long)refused->limit);
     }
+    if (refused->reason == CUDA_REFUSES_PLACE) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node,
+            "the label of place %lld is %lld, not within 0 to %lld", element, value,
+            (long long)refused->limit - 1);
+    }
     if (refused->reason == CUDA_REFUSES_MATRIX) {
         return failure_of(STATUS_INVALID_ARGUMENT, node, "matrix %lld is not invertible", element);
     }
