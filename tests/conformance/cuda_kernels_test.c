@@ -779,6 +779,35 @@ static const CudaKernelCase label_losses[] = {
     {"onnx::SoftmaxCrossEntropyLoss", "reduction=none", {"T[0,5]", "int64[0]"}},
 };
 
+/* Both layouts, heads that share keys, a past, masks of all ranks and types, caps, windows, lengths, and rows
+ * in which nothing may be looked at. */
+static const CudaKernelCase attentions[] = {
+    {"onnx::Attention", NULL, {"T[2,3,5,4]", "T[2,3,7,4]", "T[2,3,7,6]"}},
+    {"onnx::Attention", NULL, {"T[1,1,1,1]", "T[1,1,1,1]", "T[1,1,1,1]"}},
+    {"onnx::Attention", "is_causal=1; scale=0.3", {"T[1,2,5,33]", "T[1,2,300,33]", "T[1,2,300,17]"}},
+    {"onnx::Attention", "q_num_heads=4; kv_num_heads=2", {"T[2,5,12]", "T[2,7,6]", "T[2,7,10]"}},
+    {"onnx::Attention", "softcap=0.5; qk_matmul_output_mode=1; score_outputs=1",
+        {"T[2,6,5,4]", "T[2,3,7,4]", "T[2,3,7,6]", "bool[5,7]"}},
+    {"onnx::Attention", "qk_matmul_output_mode=2; score_outputs=1",
+        {"T[2,6,3,4]", "T[2,3,2,4]", "T[2,3,2,6]", "T[2,1,1,6]", "T[2,3,5,4]", "T[2,3,5,6]"}},
+    {"onnx::Attention",
+        "is_causal=1; qk_matmul_output_mode=3; score_outputs=1; q_num_heads=2; kv_num_heads=2",
+        {"T[2,3,8]", "T[2,4,8]", "T[2,4,6]", "", "T[2,2,5,4]", "T[2,2,5,3]"}},
+    {"onnx::Attention", "score_outputs=1",
+        {"T[1,1,2,4]", "T[1,1,3,4]", "T[1,1,3,4]", "bool[2,3] 0 0 0 1 0 1"}},
+    {"onnx::Attention", "left_window_size=1; right_window_size=2",
+        {"T[1,2,9,4]", "T[1,2,9,4]", "T[1,2,9,4]"}},
+    {"onnx::Attention", "is_causal=1; left_window_size=0",
+        {"T[2,1,3,4]", "T[2,1,6,4]", "T[2,1,6,4]", "int32[3,6]", "", "", "int64[2] 6 4"}},
+    {"onnx::Attention", NULL,
+        {"T[2,1,3,4]", "T[2,1,6,4]", "T[2,1,6,4]", "float64[6]", "", "", "int64[2] 0 5"}},
+    {"onnx::Attention", NULL, {"T[2,1,3,4]", "T[2,1,6,4]", "T[2,1,6,4]", "", "", "", "int64[2] 3 7"}},
+    {"onnx::Attention", NULL, {"T[2,1,3,4]", "T[2,1,6,4]", "T[2,1,6,4]", "", "", "", "int64[2] -1 7"}},
+    {"onnx::Attention", NULL, {"T[0,3,5,4]", "T[0,3,7,4]", "T[0,3,7,6]"}},
+    {"onnx::Attention", NULL, {"T[1,2,3,4]", "T[1,2,0,4]", "T[1,2,0,6]"}},
+    {"onnx::Attention", NULL, {"T[1,2,3,4]", "T[1,2,5,4]", "T[1,2,5,0]"}},
+};
+
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
 static bool
 is_generic(const Op *op)
@@ -1007,6 +1036,13 @@ softmax_and_norms(void **state)
 }
 
 static void
+attention_of_all_forms(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(attentions, COUNT_OF(attentions));
+}
+
+static void
 losses_of_labels(void **state)
 {
     (void)state;
@@ -1044,6 +1080,7 @@ main(void)
         cmocka_unit_test(sums_and_extremes_along_lines),
         cmocka_unit_test(reductions_of_dimensions),
         cmocka_unit_test(softmax_and_norms),
+        cmocka_unit_test(attention_of_all_forms),
         cmocka_unit_test(losses_of_labels),
         cmocka_unit_test(quantised_numbers),
         cmocka_unit_test(sums_of_products),

@@ -165,6 +165,11 @@ describe_refused(const CudaRefused *refused)
             "the label of place %lld is %lld, not within 0 to %lld", element, value,
             (long long)refused->limit - 1);
     }
+    if (refused->reason == CUDA_REFUSES_LENGTH) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node,
+            "nonpad_kv_seqlen of batch %lld is %lld, not within 0 to %lld", element, value,
+            (long long)refused->limit);
+    }
     if (refused->reason == CUDA_REFUSES_MATRIX) {
         return failure_of(STATUS_INVALID_ARGUMENT, node, "matrix %lld is not invertible", element);
     }
