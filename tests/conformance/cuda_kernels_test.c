@@ -808,6 +808,40 @@ static const CudaKernelCase attentions[] = {
     {"onnx::Attention", NULL, {"T[1,2,3,4]", "T[1,2,5,4]", "T[1,2,5,0]"}},
 };
 
+/* Both layouts and kinds of pairs, vectors that are rotated in part, and positions that are none. */
+static const CudaKernelCase rotations[] = {
+    {"onnx::RotaryEmbedding", NULL, {"T[2,3,5,8]", "T[9,4]", "T[9,4]", "int64[2,5] 0 1 2 3 8 4 ..."}},
+    {"onnx::RotaryEmbedding", "interleaved=1", {"T[1,2,33,8]", "T[1,33,4]", "T[1,33,4]"}},
+    {"onnx::RotaryEmbedding", "num_heads=3; rotary_embedding_dim=4", {"T[2,5,24]", "T[2,5,2]", "T[2,5,2]"}},
+    {"onnx::RotaryEmbedding", "rotary_embedding_dim=4; interleaved=1",
+        {"T[1,1,1,7]", "T[1,1,2]", "T[1,1,2]"}},
+    {"onnx::RotaryEmbedding", NULL, {"T[1,1,3,2]", "T[4,1]", "T[4,1]", "int64[1,3] 0 4 -1"}},
+    {"onnx::RotaryEmbedding", NULL, {"T[0,3,5,8]", "T[0,5,4]", "T[0,5,4]"}},
+};
+
+/* All modes in all dimensions with all paddings, far outside of the image, and in images of one element. */
+static const CudaKernelCase samples[] = {
+    {"onnx::GridSample", NULL, {"T[2,3,5,4]", "T[2,7,6,2]"}},
+    {"onnx::GridSample", "align_corners=1", {"T[1,2,5,4]", "float32[1,3,3,2]"}},
+    {"onnx::GridSample", "padding_mode=border", {"T[1,2,5,4]", "float64[1,3,3,2]"}},
+    {"onnx::GridSample", "padding_mode=reflection", {"T[1,2,5,4]", "float32[1,3,50,2]"}},
+    {"onnx::GridSample", "padding_mode=reflection; align_corners=1", {"T[1,2,5,4]", "float32[1,3,50,2]"}},
+    {"onnx::GridSample", "mode=nearest", {"T[1,2,5,4]", "float32[1,3,3,2]"}},
+    {"onnx::GridSample", "mode=nearest; padding_mode=reflection", {"T[1,1,5,4]", "float32[1,3,3,2]"}},
+    {"onnx::GridSample", "mode=cubic", {"T[1,2,5,4]", "float32[1,3,3,2]"}},
+    {"onnx::GridSample", "mode=cubic; padding_mode=border", {"T[1,2,5,4]", "float32[1,3,3,2]"}},
+    {"onnx::GridSample", "mode=cubic; padding_mode=reflection; align_corners=1",
+        {"T[1,2,5,4]", "float32[1,3,3,2]"}},
+    {"onnx::GridSample", NULL, {"T[1,2,3,4,5]", "float32[1,2,3,4,3]"}},
+    {"onnx::GridSample", "mode=cubic", {"T[1,1,3,4,5]", "float32[1,2,1,2,3]"}},
+    {"onnx::GridSample", NULL, {"T[1,2,5]", "float32[1,7,1]"}},
+    {"onnx::GridSample", "padding_mode=reflection; align_corners=1", {"T[1,1,1,1]", "float32[1,2,2,2]"}},
+    {"onnx::GridSample", NULL, {"T[1,1,2,2]", "float32[1,2,2,2] nan 0 inf 0 -inf 1 0 0"}},
+    {"onnx::GridSample", NULL, {"T[1,1,0,2]", "float32[1,2,2,2]"}},
+    {"onnx::GridSample", NULL, {"T[0,3,5,4]", "float32[0,7,6,2]"}},
+    {"onnx::GridSample", "mode=round", {"T[1,1,2,2]", "float32[1,2,2,2]"}},
+};
+
 /* Returns whether all inputs are of one dtype, from which that of the output follows. */
 static bool
 is_generic(const Op *op)
@@ -1043,6 +1077,20 @@ attention_of_all_forms(void **state)
 }
 
 static void
+rotated_pairs(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(rotations, COUNT_OF(rotations));
+}
+
+static void
+sampled_images(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(samples, COUNT_OF(samples));
+}
+
+static void
 losses_of_labels(void **state)
 {
     (void)state;
@@ -1081,6 +1129,8 @@ main(void)
         cmocka_unit_test(reductions_of_dimensions),
         cmocka_unit_test(softmax_and_norms),
         cmocka_unit_test(attention_of_all_forms),
+        cmocka_unit_test(rotated_pairs),
+        cmocka_unit_test(sampled_images),
         cmocka_unit_test(losses_of_labels),
         cmocka_unit_test(quantised_numbers),
         cmocka_unit_test(sums_of_products),

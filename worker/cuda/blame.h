@@ -14,9 +14,10 @@ typedef enum CudaRefusal {
     CUDA_REFUSES_LABEL,   /* `value`, which is element `element` of the labels, is none of `limit` classes */
     CUDA_REFUSES_PLACE,   /* the same, in the words of ONNX's losses */
     CUDA_REFUSES_LENGTH,  /* `value` keys of batch `element` of attention are no padding, of `limit` */
-    CUDA_REFUSES_MATRIX,  /* matrix `element` of a batch, which is not invertible */
-    CUDA_REFUSES_SEGMENT, /* `value`, which is id `element`, is no segment of `limit` */
-    CUDA_REFUSES_BIN,     /* `value`, which is element `element` of the numbers to be counted, is below 0 */
+    CUDA_REFUSES_POSITION, /* `value`, which is position `element`, has no angles: there are `limit` */
+    CUDA_REFUSES_MATRIX,   /* matrix `element` of a batch, which is not invertible */
+    CUDA_REFUSES_SEGMENT,  /* `value`, which is id `element`, is no segment of `limit` */
+    CUDA_REFUSES_BIN,      /* `value`, which is element `element` of the numbers to be counted, is below 0 */
 } CudaRefusal;
 
 /* The first value that kernels of a run refused, in the order of the lane; of one kernel, the one of the

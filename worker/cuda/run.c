@@ -170,6 +170,11 @@ describe_refused(const CudaRefused *refused)
             "nonpad_kv_seqlen of batch %lld is %lld, not within 0 to %lld", element, value,
             (long long)refused->limit);
     }
+    if (refused->reason == CUDA_REFUSES_POSITION) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node,
+            "position_ids has %lld as its value %lld, not within 0 to %lld", value, element,
+            (long long)refused->limit - 1);
+    }
     if (refused->reason == CUDA_REFUSES_MATRIX) {
         return failure_of(STATUS_INVALID_ARGUMENT, node, "matrix %lld is not invertible", element);
     }
