@@ -20,6 +20,7 @@
 # make contract          spectral, a generated client and schemathesis hold the gateway to openapi.yaml; what they need comes from PyPI and npm
 # make bench-rivals       the same graphs on TensorFlow and ONNX Runtime beside; writes build/bench-rivals.json
 # make bench-models       every .onnx model in the folder MODELS beside ONNX Runtime; writes build/bench-models.json
+# make bench-kernels      kernels one by one beside ONNX Runtime and the machine's limit; writes build/bench-kernels.md
 # make fuzz               every fuzz target for FUZZ_SECONDS (20) each
 # make docs               write the tables of docs/ (settings, limits, packages, operations) from the programs' own
 # make fresh              prove `make run`, `make test` and the packages in a pristine Debian made by debootstrap

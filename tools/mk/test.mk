@@ -77,6 +77,12 @@ bench-models: all
 	    if ! "$$python" -c 'import numpy, onnxruntime' 2>/dev/null; then echo "skipped: ONNX Runtime could not be had"; exit 0; fi; \
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/models/run_models.py "$(MODELS)" $(or $(ROUNDS),20)
 
+# Every kernel of tests/bench/kernels beside ONNX Runtime and what the machine can do; PART keeps the rows with it in their name.
+bench-kernels: all $(OUT)/tests/bench/limits_bench
+	@python=$${RIVALS_PYTHON:-$$(tests/bench/rivals/find_python var/rivals)} && \
+	    if ! "$$python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then echo "skipped: ONNX Runtime and onnx could not be had"; exit 0; fi; \
+	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/kernels/run_kernels.py $(or $(ROUNDS),15) "$(PART)"
+
 # All tests, or with MODULE=shared/base the unit tests of one module (and of the folders below it). The ops' tests are
 # those of conformance: MODULE=shared/ops runs all of the reference kernels, MODULE=shared/ops/pad those of one family.
 # Those of the handlers compare all routes with the contract, and ask each with other tenants' keys.
@@ -153,7 +159,7 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals bench-models conformance-tf cuda-coverage deploy-test train-digits random-graphs run-tests unit-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench loads strangers bench-rivals bench-models bench-kernels conformance-tf cuda-coverage deploy-test train-digits random-graphs run-tests unit-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:
 
 # A server that speaks S3 and checks signatures (moto, from PyPI), for the tests of blobs in an object store, which are
