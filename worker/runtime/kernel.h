@@ -284,6 +284,9 @@ void kernel_unregister(const char *type);
  * a node. NULL when there is none. */
 const Kernel *kernel_find_reference(const Node *node);
 
+/* Returns the fast kernel that the host has for a node; NULL when only a reference kernel computes it. */
+const Kernel *kernel_find_fast(const Node *node);
+
 #ifdef __cplusplus
 #define KERNEL_FAMILY(prefix, name, table)                                                                   \
     extern "C" {                                                                                             \

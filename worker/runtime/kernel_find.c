@@ -128,6 +128,14 @@ kernel_find_reference(const Node *node)
 }
 
 const Kernel *
+kernel_find_fast(const Node *node)
+{
+    pthread_once(&host_once, build_host_table);
+    const Kernel *kernel = find_from(&host_table, node, 0);
+    return kernel == find_from(&host_table, node, host_table.fast_count) ? NULL : kernel;
+}
+
+const Kernel *
 kernel_reference(Slice op)
 {
     pthread_once(&host_once, build_host_table);

@@ -1,4 +1,5 @@
-/* Loops over float32 elements, as Kernel.element and ElementRun want them (worker/runtime/element.h).
+/* Loops over float32 elements, and over float16 and bfloat16 by them, as Kernel.element and ElementRun want
+ * them (worker/runtime/element.h).
  *
  *     VECTOR_UNARY(negate, -a)                 defines negate_loops, which ELEMENTWISE() takes
  *     VECTOR_BINARY(add, a + b)
@@ -7,12 +8,23 @@
 #pragma once
 
 #include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/halves.h"
 #include "worker/cpu/vector/variants.h"
 #include "worker/reference/elementwise.h"
 
-#define VECTOR_ELEMENT_LOOP(name)                                                                            \
+/* Elements of 16 bits are computed as float32. */
+#define VECTOR_HALVES_LOOP(name, suffix, dtype, inputs)                                                      \
+    static void name##_##suffix(const ElementRun *run)                                                       \
+    {                                                                                                        \
+        halves_run((dtype), run, (inputs), name);                                                            \
+    }
+
+#define VECTOR_ELEMENT_LOOP(name, inputs)                                                                    \
     VECTOR_VARIANTS(name, (const ElementRun *run), (run))                                                    \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {[DTYPE_FLOAT32] = name};
+    VECTOR_HALVES_LOOP(name, halves, DTYPE_FLOAT16, inputs)                                                  \
+    VECTOR_HALVES_LOOP(name, bfloats, DTYPE_BFLOAT16, inputs)                                                \
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {                                                   \
+        [DTYPE_FLOAT32] = name, [DTYPE_FLOAT16] = name##_halves, [DTYPE_BFLOAT16] = name##_bfloats};
 
 #define VECTOR_PARAMETERS                                                                                    \
     float first = run->parameters == NULL ? 0 : run->parameters[0];                                          \
@@ -44,7 +56,7 @@
             VECTOR_EACH(repeated, 0, expression)                                                             \
         }                                                                                                    \
     }                                                                                                        \
-    VECTOR_ELEMENT_LOOP(name)
+    VECTOR_ELEMENT_LOOP(name, 1)
 
 #define VECTOR_BINARY(name, expression)                                                                      \
     VECTOR_FUNCTION void name##_body(const ElementRun *run)                                                  \
@@ -65,4 +77,4 @@
             VECTOR_EACH(x_first, y_first, expression)                                                        \
         }                                                                                                    \
     }                                                                                                        \
-    VECTOR_ELEMENT_LOOP(name)
+    VECTOR_ELEMENT_LOOP(name, 2)
