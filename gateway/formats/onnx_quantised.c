@@ -27,6 +27,23 @@ emit_floats(OnnxImport *import, const OnnxNode *whole, size_t first, Slice *ret_
     return spell_emit(import, whole, "DequantizeLinear", inputs, 3, ret_name);
 }
 
+/* Emits the zero point of a result that has none: 0 in the dtype of the first operand, which its zero point
+ * has, too. Without it QuantizeLinear gives uint8. */
+static Status
+emit_zero_point(OnnxImport *import, const OnnxNode *whole, Slice *ret_name)
+{
+    Slice inputs[2];
+    Tensor zero;
+    int64_t count = 0;
+    Shape scalar = shape_scalar();
+    inputs[1] = spell_input(whole, spell_input(whole, 2).size > 0 ? 2 : 0);
+    TRY(builder_tensor(import->builder, DTYPE_FLOAT32, &scalar, &zero, &count));
+    memset(zero.data, 0, sizeof(float));
+    TRY(onnx_part_name(import, whole->name, "zero_point", &inputs[0]));
+    TRY(onnx_emit_const(import, inputs[0], &zero));
+    return spell_emit(import, whole, "CastLike", inputs, 2, ret_name);
+}
+
 /* Computes in floats: `operands` quantised tensors, then the scale and the zero point of the result. */
 static Status
 compute_in_floats(OnnxImport *import, OnnxNode *node, const char *type, size_t operands)
@@ -50,6 +67,9 @@ compute_in_floats(OnnxImport *import, OnnxNode *node, const char *type, size_t o
     TRY(onnx_emit_part(import, node, type, &part, &result[0]));
     result[1] = spell_input(node, 3 * operands);
     result[2] = spell_input(node, 3 * operands + 1);
+    if (result[2].size == 0) {
+        TRY(emit_zero_point(import, node, &result[2]));
+    }
     spell_become(node, "QuantizeLinear", result, 3);
     return STATUS_OK;
 }

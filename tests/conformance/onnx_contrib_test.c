@@ -19,6 +19,11 @@ typedef struct ContribCase {
 } ContribCase;
 
 static const ContribCase cases[] = {
+    {.type = "com.microsoft::QLinearAdd", /* without a zero point of the result */
+        .attributes = "",
+        .inputs = {"int8[4] -100 -7 5 90", "float32[] 0.5", "int8[] 3", "int8[4] -50 8 2 -120",
+            "float32[] 0.25", "int8[] -1", "float32[] 0.5"},
+        .outputs = {"int8[4] -128 -6 4 28"}},
     {.type = "com.microsoft::Gelu",
         .attributes = "",
         .inputs = {"float32[4] -1.66 -1.05 1.21 0.33"},

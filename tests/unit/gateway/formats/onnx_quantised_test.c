@@ -87,7 +87,9 @@ quantised_numbers_are_computed_with_as_floats(void **state)
     expect_nodes("QLinearSigmoid", "a,b,c,d", &attributes,
         "y/DequantizeLinear=onnx::DequantizeLinear(a,b,c)\n"
         "y/Sigmoid=onnx::Sigmoid(y/DequantizeLinear)\n"
-        "y=onnx::QuantizeLinear(y/Sigmoid,d,)\n");
+        "y/zero_point=Const()\n"
+        "y/CastLike=onnx::CastLike(y/zero_point,c)\n"
+        "y=onnx::QuantizeLinear(y/Sigmoid,d,y/CastLike)\n");
     onnx_put_float(&attributes, "alpha", 0.5F);
     expect_nodes("QLinearLeakyRelu", "a,b,c,d,e", &attributes,
         "y/DequantizeLinear=onnx::DequantizeLinear(a,b,c)\n"
