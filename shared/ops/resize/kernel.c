@@ -1,118 +1,13 @@
 /* onnx::Resize, one dimension after the other: an element of the output is a sum of weighted neighbours along
  * the dimension, in double; with the mode 'nearest' it is one of them, of any dtype, copied. */
-#include <assert.h>
-#include <math.h>
-
-#include "shared/ops/resize/rule.h"
+#include "shared/ops/resize/neighbours.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* The neighbours of each element along one dimension: `count` of them, the first of which is
- * `firsts[element]`, perhaps outside, where the border's element stands. */
-typedef struct Neighbours {
-    int64_t count;
-    int64_t *firsts;
-    double *weights;  /* count for each element */
-    bool *is_outside; /* of a crop: the element is the extrapolation value */
-} Neighbours;
-
-/* Returns the weight of the neighbour on the right, 0 or 1, for a position that is `ratio` behind the one on
- * the left. */
-static double
-nearest_weight(const ResizeFilter *filter, double ratio)
-{
-    if (ratio == 1 || filter->nearest == RESIZE_CEIL) {
-        return 1;
-    }
-    if (filter->nearest == RESIZE_FLOOR) {
-        return 0;
-    }
-    return ratio > 0.5 || (ratio == 0.5 && filter->nearest == RESIZE_PREFER_CEIL) ? 1 : 0;
-}
-
-/* Keys' cubic convolution. */
-static double
-cubic_weight(double a, double distance)
-{
-    double x = fabs(distance);
-    if (x <= 1) {
-        return ((a + 2) * x - (a + 3)) * x * x + 1;
-    }
-    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-static double
-weight_at(const ResizeFilter *filter, double distance)
-{
-    double scaled = distance * filter->scale;
-    if (filter->mode == RESIZE_CUBIC) {
-        return cubic_weight(filter->cubic, scaled);
-    }
-    return fabs(scaled) < 1 ? 1 - fabs(scaled) : 0;
-}
-
-/* Fills in the weights of one element at `position`. A position on an element has that as its neighbour on
- * the right. */
-static void
-weigh(const ResizeFilter *filter, double position, int64_t size, int64_t *ret_first, int64_t count,
-    double *weights)
-{
-    double left = ceil(position) - 1;
-    double ratio = position - left;
-    int64_t reach = resize_reach(filter);
-    double sum = 0;
-    *ret_first = (int64_t)left + reach;
-    for (int64_t n = 0; n < count; n++) {
-        weights[n] = filter->mode == RESIZE_NEAREST
-                         ? (n == 0 ? 1 - nearest_weight(filter, ratio) : nearest_weight(filter, ratio))
-                         : weight_at(filter, (double)(reach + n) - ratio);
-        int64_t neighbour = *ret_first + n;
-        weights[n] = filter->excludes_outside && (neighbour < 0 || neighbour >= size) ? 0 : weights[n];
-        sum += weights[n];
-    }
-    bool is_normalized = filter->excludes_outside || filter->is_antialiased;
-    for (int64_t n = 0; is_normalized && n < count; n++) {
-        weights[n] /= sum;
-    }
-}
-
-static Status
-find_neighbours(Call *call, const ResizePlan *plan, const ResizeFilter *filter, int64_t input, int dimension,
-    Neighbours *ret_neighbours)
-{
-    int64_t output = plan->output.dims[dimension];
-    int64_t count = 2 - 2 * resize_reach(filter);
-    int64_t weight_count = 0;
-    TRY(infer_multiply(call, output, count, &weight_count));
-    Neighbours neighbours = {
-        .count = count,
-        .firsts = arena_alloc(call->arena, (size_t)output * sizeof *neighbours.firsts),
-        .weights = arena_alloc(call->arena, (size_t)weight_count * sizeof *neighbours.weights),
-        .is_outside = arena_alloc(call->arena, (size_t)output * sizeof *neighbours.is_outside),
-    };
-    if (neighbours.firsts == NULL || neighbours.weights == NULL || neighbours.is_outside == NULL) {
-        return call_fail_memory(call, "the weights of resized elements");
-    }
-    for (int64_t index = 0; index < output; index++) {
-        double position = resize_position(plan, input, output, dimension, index);
-        neighbours.is_outside[index] =
-            plan->place == RESIZE_CROP && (position < 0 || position > (double)input - 1);
-        double within = position < -1 ? -1 : position > (double)input ? (double)input : position;
-        weigh(filter, within, input, &neighbours.firsts[index], count, &neighbours.weights[index * count]);
-    }
-    *ret_neighbours = neighbours;
-    return STATUS_OK;
-}
-
-static int64_t
-inside(int64_t index, int64_t size)
-{
-    return index < 0 ? 0 : index >= size ? size - 1 : index;
-}
-
 /* Sums the weighted lines of one dimension. */
 static void
-interpolate(const Neighbours *neighbours, const double *from, const Lines *lines, int64_t size, double *to)
+interpolate(
+    const ResizeNeighbours *neighbours, const double *from, const Lines *lines, int64_t size, double *to)
 {
     for (int64_t outer = 0; outer < lines->outer; outer++) {
         for (int64_t index = 0; index < size; index++) {
@@ -120,7 +15,7 @@ interpolate(const Neighbours *neighbours, const double *from, const Lines *lines
             const double *weights = &neighbours->weights[index * neighbours->count];
             memset(line, 0, (size_t)lines->inner * sizeof *line);
             for (int64_t n = 0; n < neighbours->count; n++) {
-                int64_t source = inside(neighbours->firsts[index] + n, lines->size);
+                int64_t source = neighbour_inside(neighbours->firsts[index] + n, lines->size);
                 const double *neighbour = &from[(outer * lines->size + source) * lines->inner];
                 for (int64_t inner = 0; weights[n] != 0 && inner < lines->inner; inner++) {
                     line[inner] += weights[n] * neighbour[inner];
@@ -138,6 +33,7 @@ typedef struct Choice {
     const Lines *lines;
     int64_t size;  /* of the output's dimension */
     size_t width;  /* bytes of an element */
+    bool doubles;  /* each line is copied twice */
     int64_t outer; /* lines->outer that a thread copies at once */
 } Choice;
 
@@ -146,7 +42,11 @@ typedef struct Choice {
     {                                                                                                        \
         const storage *from = (const storage *)(const void *)choice->from + outer * choice->lines->size;     \
         storage *to = (storage *)(void *)choice->to + outer * choice->size;                                  \
-        for (int64_t index = 0; index < choice->size; index++) {                                             \
+        for (int64_t index = 0; choice->doubles && index < choice->lines->size; index++) {                   \
+            to[2 * index] = from[index];                                                                     \
+            to[2 * index + 1] = from[index];                                                                 \
+        }                                                                                                    \
+        for (int64_t index = 0; !choice->doubles && index < choice->size; index++) {                         \
             to[index] = from[choice->sources[index]];                                                        \
         }                                                                                                    \
     }
@@ -183,7 +83,7 @@ choose_part(void *context, int64_t part)
 
 /* Copies the one neighbour of each element whose weight is 1. */
 static Status
-choose(KernelContext *context, const Neighbours *neighbours, const Lines *lines, const Tensor *from,
+choose(KernelContext *context, const ResizeNeighbours *neighbours, const Lines *lines, const Tensor *from,
     Tensor *to, int64_t size)
 {
     enum { SHARED_BYTES = 64 * 1024 }; /* fewer are not worth handing to another thread */
@@ -191,16 +91,19 @@ choose(KernelContext *context, const Neighbours *neighbours, const Lines *lines,
     if (sources == NULL) {
         return call_fail_memory(context->call, "the sources of resized elements");
     }
+    bool doubles = size == 2 * lines->size;
     for (int64_t index = 0; index < size; index++) {
         bool is_right = neighbours->weights[index * neighbours->count] == 0;
-        sources[index] = inside(neighbours->firsts[index] + (is_right ? 1 : 0), lines->size);
+        sources[index] = neighbour_inside(neighbours->firsts[index] + (is_right ? 1 : 0), lines->size);
+        doubles = doubles && sources[index] == index / 2;
     }
     Choice choice = {.sources = sources,
         .from = from->data,
         .to = to->data,
         .lines = lines,
         .size = size,
-        .width = dtype_size(to->dtype)};
+        .width = dtype_size(to->dtype),
+        .doubles = doubles};
     int64_t bytes = size * lines->inner * (int64_t)choice.width;
     choice.outer = bytes >= SHARED_BYTES ? 1 : SHARED_BYTES / bytes;
     context->device->parallel_for(
@@ -210,7 +113,7 @@ choose(KernelContext *context, const Neighbours *neighbours, const Lines *lines,
 
 /* Sets what a crop asks for outside of the input. */
 static void
-extrapolate(const Neighbours *neighbours, const Lines *lines, int64_t size, double value, double *to)
+extrapolate(const ResizeNeighbours *neighbours, const Lines *lines, int64_t size, double value, double *to)
 {
     for (int64_t line = 0; line < lines->outer * size; line++) {
         for (int64_t inner = 0; neighbours->is_outside[line % size] && inner < lines->inner; inner++) {
@@ -233,11 +136,12 @@ resize_dimension(KernelContext *context, const Resizing *resizing, int dimension
     const ResizePlan *plan = resizing->plan;
     int64_t size = plan->output.dims[dimension];
     ResizeFilter filter = resizing->filter;
-    Neighbours neighbours;
+    ResizeNeighbours neighbours;
     Shape shape = tensor->shape;
     shape.dims[dimension] = size;
     resize_antialias(plan, dimension, &filter);
-    TRY(find_neighbours(context->call, plan, &filter, tensor->shape.dims[dimension], dimension, &neighbours));
+    TRY(resize_neighbours(
+        context->call, plan, &filter, tensor->shape.dims[dimension], dimension, &neighbours));
     AUTO_TENSOR resized = {0};
     TRY(scratch_new(context, tensor->dtype, &shape, &resized));
     Lines lines = lines_along(&tensor->shape, dimension);
@@ -252,11 +156,13 @@ resize_dimension(KernelContext *context, const Resizing *resizing, int dimension
     return STATUS_OK;
 }
 
+/* What is copied begins with the last dimension, whose elements are copied one by one. */
 static Status
 resize_all(KernelContext *context, const Resizing *resizing, Tensor *tensor)
 {
     const ResizePlan *plan = resizing->plan;
-    for (int dimension = 0; dimension < plan->output.rank; dimension++) {
+    for (int index = 0; index < plan->output.rank; index++) {
+        int dimension = resizing->is_copied ? plan->output.rank - 1 - index : index;
         if (resize_changes(plan, dimension)) {
             TRY(resize_dimension(context, resizing, dimension, tensor));
         }
