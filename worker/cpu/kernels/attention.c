@@ -1,6 +1,7 @@
-/* float32 attention as one op. A task is a few blocks of query rows: their scores stay in the cache from the
- * first product to the second, and the score matrix is never whole. Tasks are cut by the shape alone, and all
- * sums are those of the kernels for the ops alone, so that the bits are, too. */
+/* Attention as one op, in float32, and in floats of 16 bits by that. A task is a few blocks of query rows:
+ * their scores stay in the cache from the first product to the second, and the score matrix is never whole.
+ * Tasks are cut by the shape alone, and all sums are those of the kernels for the ops alone, so that the bits
+ * are, too. */
 #include <assert.h>
 
 #include "shared/base/atomic.h"
@@ -28,9 +29,9 @@ static const ElementLoop *const step_loops[ATTENTION_ARITHMETIC_KINDS] = {
 };
 
 static bool
-supports_float32(const Node *node)
+supports_floats(const Node *node)
 {
-    return node->input_dtypes[0] == DTYPE_FLOAT32;
+    return node->input_dtypes[0] == DTYPE_FLOAT32 || halves_has(node->input_dtypes[0]);
 }
 
 static int64_t
@@ -51,6 +52,41 @@ typedef struct AttentionRun {
 } AttentionRun;
 
 static void
+multiply_apart(AttentionRun *run, const ProductShape *shape, const float *a, const float *b, float *output)
+{
+    ProductOperands operands = {.a = a, .b = b, .output = output};
+    if (!product_alone(run->device, shape, &operands)) {
+        atomic_store_relaxed(&run->is_full, 1);
+    }
+}
+
+/* Returns how many floats a product of 16 bits is computed in. */
+static int64_t
+wide_count(const ProductShape *shape)
+{
+    return shape->m * shape->k + shape->k * shape->n + shape->m * shape->n;
+}
+
+static void
+multiply_wide(AttentionRun *run, const ProductShape *shape, const Tensor *a, const Tensor *b, Tensor *output)
+{
+    size_t size = (size_t)wide_count(shape) * sizeof(float);
+    TensorBuffer *room = device_allocate(run->device, size, run->account);
+    if (room == NULL) {
+        atomic_store_relaxed(&run->is_full, 1);
+        return;
+    }
+    float *left = room->data;
+    float *right = left + shape->m * shape->k;
+    float *sums = right + shape->k * shape->n;
+    halves_widen(a->dtype, a->data, left, shape->m * shape->k);
+    halves_widen(b->dtype, b->data, right, shape->k * shape->n);
+    multiply_apart(run, shape, left, right, sums);
+    halves_narrow(output->dtype, sums, output->data, shape->m * shape->n);
+    tensor_buffer_unref(room);
+}
+
+static void
 multiply_rows(void *context, AttentionProduct product, const Tensor *a, const Tensor *b, Tensor *output)
 {
     AttentionRun *run = context;
@@ -61,17 +97,33 @@ multiply_rows(void *context, AttentionProduct product, const Tensor *a, const Te
         .transposes_b = product == ATTENTION_SCORES && run->work.attention.transposes_key,
         .alpha = 1,
     };
-    ProductOperands operands = {.a = a->data, .b = b->data, .output = output->data};
-    if (shape.n > 0 && !product_alone(run->device, &shape, &operands)) {
-        atomic_store_relaxed(&run->is_full, 1);
+    if (shape.n == 0) {
+        return;
+    }
+    if (halves_has(output->dtype)) {
+        multiply_wide(run, &shape, a, b, output);
+    } else {
+        multiply_apart(run, &shape, a->data, b->data, output->data);
     }
 }
 
+/* `line` has room for the doubles of a row, and so for its floats. */
 static void
-normalise_rows(Tensor *scores, double *line) // NOLINT(readability-non-const-parameter): the callback's type
+normalise_rows(Tensor *scores, double *line)
 {
-    (void)line;
-    softmax_rows(scores->data, scores->data, scores->shape.dims[0], scores->shape.dims[1]);
+    int64_t rows = scores->shape.dims[0];
+    int64_t columns = scores->shape.dims[1];
+    if (!halves_has(scores->dtype)) {
+        softmax_rows(scores->data, scores->data, rows, columns);
+        return;
+    }
+    float *numbers = (float *)(void *)line;
+    for (int64_t row = 0; row < rows; row++) {
+        uint16_t *halves = (uint16_t *)scores->data + row * columns;
+        halves_widen(scores->dtype, halves, numbers, columns);
+        softmax_rows(numbers, numbers, 1, columns);
+        halves_narrow(scores->dtype, numbers, halves, columns);
+    }
 }
 
 static void
@@ -113,7 +165,7 @@ set_kernels(AttentionRun *run)
     run->work.context = run;
     run->work.normalise = normalise_rows;
     for (int step = 0; step < ATTENTION_ARITHMETIC_KINDS; step++) {
-        run->work.steps[step] = step_loops[step][DTYPE_FLOAT32];
+        run->work.steps[step] = step_loops[step][run->work.output->dtype];
     }
 }
 
@@ -127,7 +179,7 @@ compute_attention(KernelContext *context)
     }
     set_kernels(&run);
     run.work.block_rows = rows_of_block(&run.work.shapes);
-    run.room = attention_room(&run.work.shapes, DTYPE_FLOAT32, run.work.block_rows);
+    run.room = attention_room(&run.work.shapes, run.work.output->dtype, run.work.block_rows);
     run.block_count = attention_block_count(&run.work);
     run.blocks_of_task = blocks_of_task(&run.work.shapes, &context->inputs[ATTENTION_QUERY].shape);
     int64_t tasks = (run.block_count + run.blocks_of_task - 1) / run.blocks_of_task;
@@ -138,9 +190,9 @@ compute_attention(KernelContext *context)
                                   (long long)run.work.block_rows, run.room);
 }
 
-/* Returns what a thread takes to multiply. */
+/* Returns what a thread takes to multiply; `is_wide`: floats of 16 bits. */
 static uint64_t
-product_bytes(const Attention *attention, const AttentionShapes *shapes, const Shape *query)
+product_bytes(const Attention *attention, const AttentionShapes *shapes, const Shape *query, bool is_wide)
 {
     int64_t rows = rows_of_block(shapes);
     int64_t keys = last_dimension(&shapes->product);
@@ -153,6 +205,10 @@ product_bytes(const Attention *attention, const AttentionShapes *shapes, const S
         .m = rows, .n = last_dimension(&shapes->output), .k = last_dimension(&shapes->scores), .alpha = 1};
     uint64_t first = keys == 0 ? 0 : product_alone_scratch(&scores);
     uint64_t second = product_alone_scratch(&weighing);
+    if (is_wide) {
+        first += (uint64_t)wide_count(&scores) * sizeof(float);
+        second += (uint64_t)wide_count(&weighing) * sizeof(float);
+    }
     return first > second ? first : second;
 }
 
@@ -168,14 +224,15 @@ attention_scratch(const KernelForecast *told)
         !shape_element_count(&shapes.output, &count) || count == 0) {
         return 0;
     }
-    uint64_t room = attention_room(&shapes, DTYPE_FLOAT32, rows_of_block(&shapes));
+    Dtype dtype = told->shapes.node->output_dtypes[0];
+    uint64_t room = attention_room(&shapes, dtype, rows_of_block(&shapes));
     return (uint64_t)told->device->thread_count *
-           (room + product_bytes(&attention, &shapes, &inputs[ATTENTION_QUERY]));
+           (room + product_bytes(&attention, &shapes, &inputs[ATTENTION_QUERY], halves_has(dtype)));
 }
 
 static const Kernel attention_kernels[] = {
     {.op = "_FusedAttention",
-        .supports = supports_float32,
+        .supports = supports_floats,
         .compute = compute_attention,
         .scratch = attention_scratch},
 };
