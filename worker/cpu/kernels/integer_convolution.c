@@ -1,10 +1,12 @@
 /* Convolutions of bytes: onnx::ConvInteger and onnx::QLinearConv. A tile is INTEGER_COLUMNS positions of the
  * output of one group: what its windows see is packed into a panel (the inner dimension is channels, and then
  * elements of the window), and all filters of the group are multiplied by it. Filters of one channel, for
- * which packing would cost more than it saves, are computed along the positions. */
+ * which packing would cost more than it saves, are computed by convolve/byte_depthwise.h. */
 #include "shared/ops/convolution.h"
+#include "worker/cpu/convolve/byte_depthwise.h"
 #include "worker/cpu/product/byte_product.h"
 #include "worker/cpu/product/integer.h"
+#include "worker/cpu/vector/scaled_sums.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scaling.h"
 #include "worker/reference/sliding.h"
@@ -148,7 +150,7 @@ write_sums(const Job *job, int64_t batch, int64_t channel, int64_t position, int
     for (int64_t n = 0; n < count; n++) {
         sums[n] = (int32_t)((uint32_t)sums[n] + addend);
     }
-    requantize(&job->to, sums, count, job->scales[channel], job->output + offset);
+    scale_sums_alike(&job->to, sums, count, job->scales[channel], job->output + offset);
 }
 
 static void
@@ -226,58 +228,120 @@ byte_at(const Tensor *tensor, int64_t n)
                                        : ((const uint8_t *)tensor->data)[n];
 }
 
-/* Adds one channel's filter along a tile of positions. */
-static void
-convolve_line(const Job *job, const uint8_t *plane, int64_t channel, const int32_t *offsets, const bool *runs,
-    int32_t *ret_sums)
+static ByteExtent
+extent_of(const Job *job, int dimension)
 {
-    bool is_signed = job->input->dtype == DTYPE_INT8;
-    uint8_t flip = is_signed ? 0x80 : 0;
-    int32_t zero = job->x_zero_point + flip;
+    const Window *window = &job->convolution.window;
+    return (ByteExtent){.input = job->sliding.input_size[dimension],
+        .output = window->output[dimension],
+        .size = window->size[dimension],
+        .stride = window->stride[dimension],
+        .dilation = window->dilation[dimension],
+        .before = window->before[dimension]};
+}
+
+static const ByteExtent ONE_ROW = {.input = 1, .output = 1, .size = 1, .stride = 1, .dilation = 1};
+
+static ByteDepthwise
+depthwise_of(const Job *job)
+{
+    int rank = job->convolution.window.rank;
+    return (ByteDepthwise){.rows = rank == 2 ? extent_of(job, 0) : ONE_ROW,
+        .columns = extent_of(job, rank - 1),
+        .is_signed = job->input->dtype == DTYPE_INT8,
+        .zero_point = job->x_zero_point};
+}
+
+/* Returns how many rows are summed before they are scaled: rows alone are short. */
+static int64_t
+rows_at_once(const ByteDepthwise *depthwise)
+{
+    enum { SUMS = 2048 };
+    int64_t rows = 1 + SUMS / depthwise->columns.output;
+    return rows < depthwise->rows.output ? rows : depthwise->rows.output;
+}
+
+static int64_t
+sums_size(const ByteDepthwise *depthwise)
+{
+    return rows_at_once(depthwise) * depthwise->columns.output + BYTE_DEPTHWISE_LANES;
+}
+
+/* What a lane works in: the filter without its zero point, a row of sums, a channel. */
+static int64_t
+depthwise_room(const Job *job, const ByteDepthwise *depthwise)
+{
+    return (job->taps + sums_size(depthwise)) * (int64_t)sizeof(int32_t) +
+           (byte_depthwise_room(depthwise) + 1) / 2 * (int64_t)sizeof(int32_t);
+}
+
+static void
+read_factors(const Job *job, int64_t channel, int32_t *ret_factors)
+{
     const int32_t *zeros = job->filter_zeros.data;
-    int32_t filter_zero = zeros[job->has_filter_zeros ? channel : 0];
-    memset(ret_sums, 0, INTEGER_COLUMNS * sizeof *ret_sums);
+    int32_t zero = zeros[job->has_filter_zeros ? channel : 0];
     for (int64_t tap = 0; tap < job->taps; tap++) {
-        uint8_t line[INTEGER_COLUMNS];
-        int32_t factor = byte_at(job->filter, channel * job->taps + tap) - filter_zero;
-        copy_line(plane, offsets + tap * INTEGER_COLUMNS, runs[tap], job->x_zero, line);
-        for (int n = 0; n < INTEGER_COLUMNS; n++) {
-            int32_t distance = (int32_t)(uint8_t)(line[n] ^ flip) - zero;
-            ret_sums[n] = (int32_t)((uint32_t)ret_sums[n] + (uint32_t)(factor * distance));
-        }
+        ret_factors[tap] = byte_at(job->filter, channel * job->taps + tap) - zero;
     }
 }
 
-/* The same as run_lane() for filters of one channel. A lane has the channels of some tiles. */
+typedef struct DepthwiseRoom {
+    int32_t *factors;
+    int32_t *sums;
+    int16_t *channel;
+} DepthwiseRoom;
+
+/* What a row has summed behind its end, the next one overwrites. */
+static void
+convolve_plane(
+    const Job *job, const ByteDepthwise *depthwise, const DepthwiseRoom *room, int64_t batch, int64_t channel)
+{
+    int64_t width = depthwise->columns.output;
+    int64_t step = rows_at_once(depthwise);
+    for (int64_t first = 0; first < depthwise->rows.output; first += step) {
+        int64_t left = depthwise->rows.output - first;
+        int64_t rows = left < step ? left : step;
+        for (int64_t row = 0; row < rows; row++) {
+            byte_depthwise_row(
+                depthwise, room->channel, room->factors, first + row, room->sums + row * width);
+        }
+        write_sums(job, batch, channel, first * width, rows * width, room->sums);
+    }
+}
+
+/* The same as run_lane() for filters of one channel in one or two dimensions. A lane has some channels. */
 static void
 run_depthwise_lane(void *context, int64_t lane)
 {
     const Job *job = context;
-    char *scratch =
-        (char *)job->scratch.data + lane * (integer_panel_size(job->depth) + offsets_size(job) + 64);
-    int32_t *offsets = (int32_t *)(void *)scratch;
-    bool *runs = (bool *)(offsets + job->taps * INTEGER_COLUMNS);
+    ByteDepthwise depthwise = depthwise_of(job);
     int64_t channels = job->sliding.channels;
-    int64_t lines = job->sliding.batch * channels;
-    int64_t found = -1;
-    int64_t total = job->tiles * lines;
+    int64_t total = job->sliding.batch * channels;
+    DepthwiseRoom room;
+    room.factors = (int32_t *)(void *)((char *)job->scratch.data + lane * depthwise_room(job, &depthwise));
+    room.sums = room.factors + job->taps;
+    room.channel = (int16_t *)(room.sums + sums_size(&depthwise));
     for (int64_t item = total * lane / job->lanes; item < total * (lane + 1) / job->lanes; item++) {
-        int64_t tile = item / lines;
-        int64_t batch = item % lines / channels;
+        int64_t batch = item / channels;
         int64_t channel = item % channels;
-        int64_t left = job->positions - tile * INTEGER_COLUMNS;
-        int64_t count = left < INTEGER_COLUMNS ? left : INTEGER_COLUMNS;
-        int32_t sums[INTEGER_COLUMNS];
-        if (tile != found) {
-            find_offsets(job, tile, count, offsets);
-            mark_runs(job, offsets, runs);
-            found = tile;
-        }
         const uint8_t *plane = (const uint8_t *)job->input->data + batch * job->sliding.input.batch +
                                channel / job->convolution.outputs * job->sliding.input.channel;
-        convolve_line(job, plane, channel, offsets, runs, sums);
-        write_sums(job, batch, channel, tile * INTEGER_COLUMNS, count, sums);
+        read_factors(job, channel, room.factors);
+        byte_depthwise_widen(&depthwise, plane, room.channel);
+        convolve_plane(job, &depthwise, &room, batch, channel);
     }
+}
+
+static Status
+run_depthwise(Job *job)
+{
+    KernelContext *context = job->context;
+    ByteDepthwise depthwise = depthwise_of(job);
+    int64_t channels = job->sliding.batch * job->sliding.channels;
+    job->lanes = channels < LANES_MAX ? channels : LANES_MAX;
+    TRY(scratch_bytes(context, job->lanes, (size_t)depthwise_room(job, &depthwise), &job->scratch));
+    context->device->parallel_for(context->device, job->lanes, run_depthwise_lane, job);
+    return STATUS_OK;
 }
 
 static bool
@@ -318,13 +382,11 @@ run_job(Job *job)
     int64_t filters = job->sliding.channels;
     int64_t items = job->tiles * job->sliding.batch * job->convolution.groups;
     job->lanes = items < LANES_MAX ? items : LANES_MAX;
-    bool is_depthwise = job->convolution.inputs == 1;
+    if (job->convolution.inputs == 1 && job->convolution.window.rank <= 2) {
+        return run_depthwise(job);
+    }
     TRY(scratch_bytes(context, job->lanes, (size_t)(integer_panel_size(job->depth) + offsets_size(job) + 64),
         &job->scratch));
-    if (is_depthwise) {
-        context->device->parallel_for(context->device, job->lanes, run_depthwise_lane, job);
-        return STATUS_OK;
-    }
     TRY(scratch_bytes(context, filters, (size_t)integer_row_size(job->depth), &job->rows));
     TRY(scratch_bytes(context, filters, sizeof(int32_t), &job->row_sums));
     IntegerMatrix matrix = {.first = job->filter->data,

@@ -1,6 +1,7 @@
 /* Products of matrices of bytes on product/integer.h: onnx::MatMulInteger and onnx::QLinearMatMul. */
 #include "shared/base/memory.h"
 #include "worker/cpu/product/byte_product.h"
+#include "worker/cpu/vector/scaled_sums.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scaling.h"
 
@@ -63,10 +64,10 @@ keep_sums(const void *context, int64_t row, int64_t column, int64_t count, const
 }
 
 static void
-scale_sums(const void *context, int64_t row, int64_t column, int64_t count, const int32_t *sums)
+requantize_sums(const void *context, int64_t row, int64_t column, int64_t count, const int32_t *sums)
 {
     const Target *target = context;
-    requantize_each(
+    scale_sums_each(
         &target->to, sums, target->scales + column, count, target->output + row * target->columns + column);
 }
 
@@ -148,7 +149,7 @@ qlinear_compute(KernelContext *context)
         .b_zero = 5,
         .panels = state->panels,
         .output = &output->shape,
-        .finish = scale_sums,
+        .finish = requantize_sums,
         .context = &target};
     return byte_product_run(context, &product);
 }

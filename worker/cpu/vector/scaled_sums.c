@@ -1,0 +1,67 @@
+#include "worker/cpu/vector/scaled_sums.h"
+
+#include <assert.h>
+
+#include "worker/cpu/vector/functions.h"
+#include "worker/cpu/vector/variants.h"
+
+/* Adding and subtracting 1.5 × 2²³ rounds a float below 2²² to the nearest even integer. */
+#define ROUNDER 12582912.0F
+
+/* Computes `scale` of each sum; NaN becomes the least number. */
+#define SCALE_LOOP(type, scale)                                                                              \
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)                                                          \
+    {                                                                                                        \
+        float value = (float)sums[n] * (scale);                                                              \
+        float raised = value > low ? value : low;                                                            \
+        float within = raised < high ? raised : high;                                                        \
+        numbers[n] = (type)((int32_t)((within + ROUNDER) - ROUNDER) + to->zero_point);                       \
+    }
+
+/* One scale is read as a scale for each sum that is the same. */
+#define SCALE_FUNCTION(type, least, most)                                                                    \
+    VECTOR_FUNCTION void scale_##type##_body(const Requantizer *to, const int32_t *sums,                     \
+        const float *scales, bool is_alike, int64_t count, type *numbers)                                    \
+    {                                                                                                        \
+        float low = (float)((least)-to->zero_point);                                                         \
+        float high = (float)((most)-to->zero_point);                                                         \
+        float first = scales[0];                                                                             \
+        if (is_alike) {                                                                                      \
+            SCALE_LOOP(type, first)                                                                          \
+        } else {                                                                                             \
+            SCALE_LOOP(type, scales[n])                                                                      \
+        }                                                                                                    \
+    }                                                                                                        \
+    VECTOR_VARIANTS(scale_##type,                                                                            \
+        (const Requantizer *to, const int32_t *sums, const float *scales, bool is_alike, int64_t count,      \
+            type *numbers),                                                                                  \
+        (to, sums, scales, is_alike, count, numbers))
+
+SCALE_FUNCTION(int8_t, INT8_MIN, INT8_MAX)
+SCALE_FUNCTION(uint8_t, 0, UINT8_MAX)
+
+static void
+scale_sums(const Requantizer *to, const int32_t *sums, const float *scales, bool is_alike, int64_t count,
+    void *output)
+{
+    assert(to->dtype == DTYPE_INT8 || to->dtype == DTYPE_UINT8);
+    if (to->dtype == DTYPE_INT8) {
+        scale_int8_t(to, sums, scales, is_alike, count, output);
+    } else {
+        scale_uint8_t(to, sums, scales, is_alike, count, output);
+    }
+}
+
+void
+scale_sums_alike(const Requantizer *to, const int32_t *sums, int64_t count, float scale, void *output)
+{
+    scale_sums(to, sums, &scale, true, count, output);
+}
+
+void
+scale_sums_each(const Requantizer *to, const int32_t *sums, const float *scales, int64_t count, void *output)
+{
+    if (count > 0) {
+        scale_sums(to, sums, scales, false, count, output);
+    }
+}
