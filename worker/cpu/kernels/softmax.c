@@ -11,14 +11,40 @@ enum {
     SHARED_ELEMENTS = 16 * 1024, /* fewer are not worth handing to another thread */
 };
 
-VECTOR_FOLD(largest_of, -(double)INFINITY, a > sum ? a : sum, a > sum ? a : sum)
+/* The order does not matter: NaN is never larger. */
+VECTOR_FUNCTION float
+largest_of(const float *x, int64_t count)
+{
+    float lanes[2 * VECTOR_LANES];
+    enum { LANES = 2 * VECTOR_LANES };
+    for (int lane = 0; lane < LANES; lane++) {
+        lanes[lane] = -INFINITY;
+    }
+    int64_t n = 0;
+    for (; n + LANES <= count; n += LANES) {
+        VECTOR_LOOP for (int lane = 0; lane < LANES; lane++)
+        {
+            lanes[lane] = x[n + lane] > lanes[lane] ? x[n + lane] : lanes[lane];
+        }
+    }
+    for (int lane = 0; n < count; n++, lane++) {
+        lanes[lane] = x[n] > lanes[lane] ? x[n] : lanes[lane];
+    }
+    for (int width = LANES / 2; width > 0; width /= 2) {
+        for (int lane = 0; lane < width; lane++) {
+            lanes[lane] = lanes[lane + width] > lanes[lane] ? lanes[lane + width] : lanes[lane];
+        }
+    }
+    return lanes[0];
+}
+
 VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
 
 /* Computes one line, whose elements lie side by side. */
 VECTOR_FUNCTION void
 softmax_row_body(const float *x, float *z, int64_t count)
 {
-    float largest = (float)largest_of(x, count);
+    float largest = largest_of(x, count);
     VECTOR_LOOP for (int64_t n = 0; n < count; n++)
     {
         z[n] = exponential_of(x[n] - largest);
@@ -36,7 +62,7 @@ log_softmax_row_body(const float *x, float *z, int64_t count)
 {
     enum { BLOCK = 8 * VECTOR_LANES };
     float powers[BLOCK];
-    float largest = (float)largest_of(x, count);
+    float largest = largest_of(x, count);
     double sum = 0;
     for (int64_t first = 0; first < count; first += BLOCK) {
         int64_t length = count - first < BLOCK ? count - first : BLOCK;
