@@ -1,6 +1,6 @@
 /* onnx::Resize, one dimension after the other: an element of the output is a sum of weighted neighbours along
  * the dimension, in double; with the mode 'nearest' it is one of them, of any dtype, copied. */
-#include "shared/ops/resize/neighbours.h"
+#include "shared/ops/resize/neighbours_rule.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 

@@ -1,7 +1,7 @@
 /* onnx::Resize of the last two dimensions of float32, linear or cubic: a row of the output is a weighted sum
  * of the input's rows, and its elements are weighted sums of that row's. Each sum is one chain of
  * multiply-adds in the order of the neighbours. All else is left to the reference kernel. */
-#include "shared/ops/resize/neighbours.h"
+#include "shared/ops/resize/neighbours_rule.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 #include "worker/reference/outputs.h"

@@ -1,4 +1,4 @@
-#include "shared/ops/resize/neighbours.h"
+#include "shared/ops/resize/neighbours_rule.h"
 
 #include <math.h>
 
