@@ -60,7 +60,8 @@ def _batched(batch, m, k, n):
 
 
 def _recurrent(op, gates, steps, inputs, hidden):
-    weights = [Weights(_normal(1, gates * hidden, inputs)), Weights(_normal(1, gates * hidden, hidden))]
+    # Small, so that a difference in rounding does not grow from step to step.
+    weights = [Weights(0.05 * _normal(1, gates * hidden, size)) for size in (inputs, hidden)]
     return (f"{op} {steps} steps, {inputs} to {hidden}", op, [_normal(steps, 1, inputs), *weights], {"hidden_size": hidden},
             2 * steps * gates * hidden * (inputs + hidden))
 
