@@ -32,16 +32,8 @@ emit_floats(OnnxImport *import, const OnnxNode *whole, size_t first, Slice *ret_
 static Status
 emit_zero_point(OnnxImport *import, const OnnxNode *whole, Slice *ret_name)
 {
-    Slice inputs[2];
-    Tensor zero;
-    int64_t count = 0;
-    Shape scalar = shape_scalar();
-    inputs[1] = spell_input(whole, spell_input(whole, 2).size > 0 ? 2 : 0);
-    TRY(builder_tensor(import->builder, DTYPE_FLOAT32, &scalar, &zero, &count));
-    memset(zero.data, 0, sizeof(float));
-    TRY(onnx_part_name(import, whole->name, "zero_point", &inputs[0]));
-    TRY(onnx_emit_const(import, inputs[0], &zero));
-    return spell_emit(import, whole, "CastLike", inputs, 2, ret_name);
+    Slice like = spell_input(whole, spell_has(whole, 2) ? 2 : 0);
+    return spell_number_like(import, whole, "zero_point", 0, like, ret_name);
 }
 
 /* Computes in floats: `operands` quantised tensors, then the scale and the zero point of the result. */
