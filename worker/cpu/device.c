@@ -63,6 +63,12 @@ cpu_is_wanted(Device *device)
     return pool_is_wanted(cpu_device(device)->pool);
 }
 
+static bool
+cpu_takes_over(Device *device, uint64_t cost_ns)
+{
+    return pool_takes_over(cpu_device(device)->pool, cost_ns);
+}
+
 typedef struct ChargedLoop {
     Allocator *allocator;
     MemoryAccount *account; /* of the run that calls */
@@ -150,6 +156,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
         .computed_ns = cpu_computed_ns,
         .schedule = cpu_schedule,
         .is_wanted = cpu_is_wanted,
+        .takes_over = cpu_takes_over,
         .parallel_for = cpu_parallel_for,
     };
     made->allocator = allocator_new(limit, options->cache_max == 0 ? limit / 4 : options->cache_max);

@@ -37,6 +37,7 @@ enum {
 enum {
     SHARED_MIN = 4 * 1000,    /* a shorter loop is handed to nobody */
     WOKEN_MIN = 40 * 1000,    /* a shorter loop is not worth a wake, which takes both threads some 30 */
+    HANDED_MIN = 10 * 1000,   /* a node that takes less stays where its inputs are in the cache */
     FOLLOWS_MAX = 100 * 1000, /* loops with a longer pause between them do not add up to a wake */
     LOOK_MIN = 5 * 1000,      /* so long a thread looks for work that found none the last times … */
     LOOK_MAX = 100 * 1000,    /* … and one that found some: about twice what sleeping and waking up take */
@@ -308,6 +309,18 @@ bool
 pool_is_wanted(Pool *pool)
 {
     return atomic_load_relaxed(&pool->queued) > 0;
+}
+
+bool
+pool_takes_over(Pool *pool, uint64_t cost_ns)
+{
+    int32_t queued = atomic_load_relaxed(&pool->queued);
+    int32_t looking = atomic_load_relaxed(&pool->looking);
+    int32_t idle = looking + atomic_load_relaxed(&pool->sleeping);
+    if (pool->thread_count == 1 || (!my_part.is_of_pool && idle - queued < 2)) {
+        return false;
+    }
+    return cost_ns >= (looking > queued ? HANDED_MIN : WOKEN_MIN);
 }
 
 static DeviceWork *

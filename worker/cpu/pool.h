@@ -21,6 +21,9 @@ void pool_free(Pool *pool); /* NULL is allowed; ends and joins the threads */
 void pool_schedule(Pool *pool, DeviceWork *work);
 bool pool_is_wanted(Pool *pool);
 
+/* Does as Device.takes_over. */
+bool pool_takes_over(Pool *pool, uint64_t cost_ns);
+
 /* Does as Device.parallel_for. `kind`: a number that loops have in common whose iterations take about as
  * long, if there are equally many. */
 void pool_parallel_for(

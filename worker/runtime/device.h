@@ -197,6 +197,10 @@ struct Device {
     /* Returns whether scheduled work waits for a thread, as it was a moment ago. */
     bool (*is_wanted)(Device *device);
 
+    /* Returns whether work of about `cost_ns`, which the calling thread could do itself, had better be
+     * scheduled: another thread is free, or may soon be, and the work is worth the hand-over. */
+    bool (*takes_over)(Device *device, uint64_t cost_ns);
+
     /* Runs body(context, index) for index 0…count-1 on the pool's threads and the calling one, and returns
      * when all are done. Callers divide the work by shapes only, never by the number of threads: results
      * would depend on it. */

@@ -209,14 +209,17 @@ struct Partition {
      * caller. */
     Library *library;
 
-    /* Atomic, by node: moving average in ns; COST_UNKNOWN before the first measurement. */
+    /* Atomic, by node: moving average in ns; before the first measurement COST_UNKNOWN, or COST_DEAD once it
+     * was dead in a run. */
     uint32_t *costs;
-    uint64_t total_cost; /* atomic: the sum of `costs`, with COST_GUESS for the unknown ones */
-    uint32_t run_count;  /* atomic: runs started; every so many, a run measures its fast nodes too */
+    uint64_t
+        total_cost; /* atomic: the sum of `costs`, with COST_GUESS for the unknown ones, 0 for dead ones */
+    uint32_t run_count; /* atomic: runs started; every so many, a run measures its fast nodes too */
     RunPool pool;
 };
 
 static const uint32_t COST_UNKNOWN = UINT32_MAX;
+static const uint32_t COST_DEAD = UINT32_MAX - 1;
 enum { COST_GUESS = 300 * 1000 }; /* ns: more than any run may cost that starts on an event loop (run.c) */
 
 /* Makes a partition without nodes, for compile.c to fill in; one reference, owned by the caller. */

@@ -22,11 +22,23 @@ note_cost(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
 {
     Partition *partition = ticket->run->partition;
     uint32_t old = atomic_load_relaxed(&partition->costs[id]);
-    int64_t now = elapsed_ns < COST_UNKNOWN ? (int64_t)elapsed_ns : COST_UNKNOWN - 1;
-    int64_t next = old == COST_UNKNOWN ? now : old + (now - old) / AVERAGE_WEIGHT;
-    int64_t change = next - (old == COST_UNKNOWN ? COST_GUESS : (int64_t)old);
+    int64_t now = elapsed_ns < COST_DEAD ? (int64_t)elapsed_ns : COST_DEAD - 1;
+    int64_t next = old >= COST_DEAD ? now : old + (now - old) / AVERAGE_WEIGHT;
+    int64_t counted = old == COST_UNKNOWN ? COST_GUESS : old;
+    int64_t change = next - (old == COST_DEAD ? 0 : counted);
     atomic_store_relaxed(&partition->costs[id], (uint32_t)next);
     atomic_add_relaxed(&partition->total_cost, (uint64_t)change);
+}
+
+void
+node_note_dead(const Ticket *ticket, uint32_t id)
+{
+    Partition *partition = ticket->run->partition;
+    uint32_t expected = COST_UNKNOWN;
+    if (atomic_load_relaxed(&partition->costs[id]) == COST_UNKNOWN &&
+        atomic_compare_exchange_acq_rel(&partition->costs[id], &expected, COST_DEAD)) {
+        atomic_sub_relaxed(&partition->total_cost, (uint64_t)COST_GUESS);
+    }
 }
 
 KernelContext

@@ -16,8 +16,8 @@ enum { CHECK_EVERY = 32 }; /* nodes of a ticket */
 typedef struct Turn {
     DeviceWork work; /* first */
     Run *run;
-    Activation *first;
-    Activation *last;
+    ReadyNodes cheap;
+    ReadyNodes expensive;
     Arena *arena;
 } Turn;
 
@@ -89,8 +89,8 @@ run_next_turn(DeviceWork *work)
     Turn turn = *(Turn *)(void *)work; /* what lies in the arena ends with the first node that uses that */
     Ticket ticket;
     ticket_begin(&ticket, turn.run, turn.arena);
-    ticket.first = turn.first;
-    ticket.last = turn.last;
+    ticket.cheap = turn.cheap;
+    ticket.expensive = turn.expensive;
     arena_free(executor_run(&ticket));
 }
 
@@ -113,23 +113,20 @@ give_way(Ticket *ticket)
 {
     Run *run = ticket->run;
     Device *device = ticket->partition->device;
-    Activation *next = ticket_next(ticket);
+    bool has_nodes = ticket->cheap.first != NULL || ticket->expensive.first != NULL;
     Turn *turn =
-        next == NULL || ticket->call.arena == NULL ? NULL : arena_alloc(ticket->call.arena, sizeof *turn);
+        !has_nodes || ticket->call.arena == NULL ? NULL : arena_alloc(ticket->call.arena, sizeof *turn);
     if (turn == NULL) {
-        ticket->kept = next;
         return;
     }
-    Activation *rest = ticket->first;
     Arena *arena = TAKE(ticket->call.arena);
-    next->work.next = rest == NULL ? NULL : &rest->work;
     *turn = (Turn){.work.run = run_next_turn,
         .run = run,
-        .first = next,
-        .last = rest == NULL ? next : ticket->last,
+        .cheap = ticket->cheap,
+        .expensive = ticket->expensive,
         .arena = arena};
-    ticket->first = NULL;
-    ticket->last = NULL;
+    ticket->cheap = (ReadyNodes){0};
+    ticket->expensive = (ReadyNodes){0};
     ticket_add(run);
     device->schedule(device, &turn->work);
 }
@@ -182,7 +179,7 @@ executor_run_node(DeviceWork *work)
     Activation *activation = (Activation *)(void *)work;
     Ticket ticket;
     ticket_begin(&ticket, activation->iteration->run, arena_new(SCRATCH_MAX));
-    ticket_push(&ticket, activation);
+    ready_nodes_add(&ticket.cheap, activation);
     arena_free(executor_run(&ticket));
 }
 

@@ -258,11 +258,12 @@ static const RunHooks HOOKS = {
 };
 
 static void
-begin_run(Run *run)
+begin_run(Run *run, bool is_guest)
 {
     Ticket ticket;
     Arena *arena = TAKE(run->arena);
     ticket_begin(&ticket, run, arena != NULL ? arena : arena_new(SCRATCH_MAX));
+    ticket.is_guest = is_guest;
     for (uint32_t i = 0; i < run->partition->root_count; i++) {
         const ScheduleNode *node = &run->partition->nodes[run->partition->roots[i]];
         ticket_ready(&ticket, &run->root->activations[node->cell]);
@@ -275,7 +276,7 @@ begin_run(Run *run)
 static void
 start_work(DeviceWork *work)
 {
-    begin_run((Run *)(void *)((char *)work - offsetof(Run, start_work)));
+    begin_run((Run *)(void *)((char *)work - offsetof(Run, start_work)), false);
 }
 
 static void
@@ -336,7 +337,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
         *ret_run = run_ref(run);
     }
     if (is_run_inline(request)) {
-        begin_run(run);
+        begin_run(run, true);
     } else {
         run->start_work.run = start_work;
         request->partition->device->schedule(request->partition->device, &run->start_work);

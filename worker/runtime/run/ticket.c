@@ -1,5 +1,5 @@
-/* An edge fires → the word of the node behind it counts down → at zero the node is ready → a cheap node
- * queues in the ticket, an expensive one is kept for this thread or handed to another. */
+/* An edge fires → the word of the node behind it counts down → at zero the node is ready and queues in the
+ * ticket → between two nodes the ticket takes the next, or hands an expensive one to another thread. */
 #include "worker/runtime/run/ticket.h"
 
 #include <assert.h>
@@ -8,13 +8,14 @@
 #include "shared/base/clock.h"
 #include "worker/runtime/run/run_failure.h"
 
-enum { EXPENSIVE_NS = 10 * 1000 }; /* about what it costs to hand a node to a sleeping thread */
+enum { EXPENSIVE_NS = 10 * 1000 }; /* what is cheaper is never handed over */
 
 static const uint64_t DEAD_INPUT = (uint64_t)1 << 32;
 static const uint64_t MERGE_WINNER = (uint64_t)1 << 48;
 
-void
-ticket_hand_over(Ticket *ticket, Activation *activation)
+/* Hands a ready node to the device's threads, with a ticket of its own. */
+static void
+hand_over(Ticket *ticket, Activation *activation)
 {
     Device *device = ticket->partition->device;
     activation->work.run = ticket->run->hooks->run_node;
@@ -37,12 +38,45 @@ ticket_is_long(const Ticket *ticket, const Activation *activation)
     return atomic_load_relaxed(&ticket->partition->costs[activation->node]) > EXPENSIVE_NS;
 }
 
-/* Counts a ready node for its iteration: when the running node ends if it stays with this ticket, at once
- * if another thread may finish it before that. */
-static void
-count_ready(Ticket *ticket, Iteration *iteration, bool stays)
+static uint32_t
+cost_of(const Ticket *ticket, const Activation *activation)
 {
-    if (stays && iteration == ticket->iteration) {
+    return atomic_load_relaxed(&ticket->partition->costs[activation->node]);
+}
+
+/* Returns whether another thread is to run the node. `has_other`: this one has something else to do. */
+static bool
+is_for_others(const Ticket *ticket, const Activation *activation, bool has_other)
+{
+    Device *device = ticket->partition->device;
+    uint32_t cost = cost_of(ticket, activation);
+    return (ticket->is_guest && cost >= COST_DEAD) || (has_other && device->takes_over(device, cost));
+}
+
+Activation *
+ticket_next_expensive(Ticket *ticket)
+{
+    ticket->passed_count = 0;
+    Activation *next = NULL;
+    while (ticket->expensive.first != NULL) {
+        bool has_other = next != NULL || ticket->cheap.first != NULL;
+        if (is_for_others(ticket, ticket->expensive.first, has_other)) {
+            hand_over(ticket, ready_nodes_take(&ticket->expensive));
+        } else if (next == NULL) {
+            next = ready_nodes_take(&ticket->expensive);
+        } else {
+            break;
+        }
+    }
+    return next != NULL ? next : ready_nodes_take(&ticket->cheap);
+}
+
+/* Counts a ready node for its iteration: when the running node ends if it is of the same iteration, at once
+ * otherwise. */
+static void
+count_ready(Ticket *ticket, Iteration *iteration)
+{
+    if (iteration == ticket->iteration) {
         ticket->readied++;
     } else if (iteration->frame != NULL) {
         (void)ticket_count_outstanding(ticket, iteration, 1);
@@ -53,18 +87,11 @@ void
 ticket_ready(Ticket *ticket, Activation *activation)
 {
     NodeTrace *trace = trace_of(ticket, activation);
-    bool is_long = ticket_is_long(ticket, activation);
     if (trace != NULL) {
         trace->scheduled_ns = clock_monotonic_ns();
     }
-    count_ready(ticket, activation->iteration, !is_long || ticket->kept == NULL);
-    if (!is_long) {
-        ticket_push(ticket, activation);
-    } else if (ticket->kept == NULL) {
-        ticket->kept = activation;
-    } else {
-        ticket_hand_over(ticket, activation);
-    }
+    count_ready(ticket, activation->iteration);
+    ready_nodes_add(ticket_is_long(ticket, activation) ? &ticket->expensive : &ticket->cheap, activation);
 }
 
 static uint64_t
@@ -124,9 +151,11 @@ fire_merge_edge(Ticket *ticket, Iteration *iteration, const ScheduleEdge *edge, 
     Activation *activation = &iteration->activations[edge->cell];
     const ScheduleNode *merge = &ticket->partition->nodes[activation->node];
     uint64_t *word = &activation->word;
+    /* The word is read after this: another ticket may change it, and end, at any time before. */
+    bool is_alone = ticket_is_alone(ticket);
     uint64_t before = atomic_load_relaxed(word);
     uint64_t after = merge_word(merge, edge, before, is_dead);
-    if (ticket_is_alone(ticket)) {
+    if (is_alone) {
         atomic_store_relaxed(word, after);
     } else {
         while (!atomic_compare_exchange_weak_acq_rel(word, &before, after)) {
@@ -193,9 +222,9 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
             run->partition->accelerator->charge(run->partition->accelerator, run->account);
     }
     ticket->begun_ns = run->partition->device->computed_ns(run->partition->device);
-    ticket->first = NULL;
-    ticket->last = NULL;
-    ticket->kept = NULL;
+    ticket->cheap = (ReadyNodes){0};
+    ticket->expensive = (ReadyNodes){0};
+    ticket->passed_count = 0;
     ticket->iteration = NULL;
     ticket->readied = 0;
     ticket->node_count = 0;
@@ -203,6 +232,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->accelerated_count = 0;
     ticket->kept_count = 0;
     ticket->missing_count = 0;
+    ticket->is_guest = false;
     ticket->is_capturing = false;
     ticket->wanted_ns = 0;
     /* The call is reset member by member: zeroing its error's text would cost more than a small run takes. */

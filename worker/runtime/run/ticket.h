@@ -3,8 +3,10 @@
  * executor (pending counts, dead tensors, Merge).
  *
  * A node's word in an iteration counts down with each edge that fires. At zero the node is ready and
- * belongs to the ticket that brought it there. Cheap nodes queue in the ticket; of the expensive ones the
- * ticket keeps one and hands the others to the device's threads. executor.c runs the nodes.
+ * belongs to the ticket that brought it there, and queues in it. Between two nodes the ticket chooses the
+ * next one, a cheap one first; of several expensive ones it runs the first, and hands the others to the
+ * device's threads if these take them over. A chain of nodes so stays on one thread, whose cache has their
+ * inputs. executor.c runs the nodes.
  *
  * Threads: a Ticket belongs to one thread; all that it shares with other tickets of the run is atomic. */
 #pragma once
@@ -12,13 +14,19 @@
 #include "shared/base/atomic.h"
 #include "worker/runtime/run/run_state.h"
 
+/* Ready nodes, first in first out, linked by Activation.work. */
+typedef struct ReadyNodes {
+    Activation *first;
+    Activation *last;
+} ReadyNodes;
+
 struct Ticket {
     Run *run;
     const Partition *partition;
-    Activation *first; /* ready nodes, first in first out, linked by Activation.work */
-    Activation *last;
-    Activation *kept;     /* an expensive ready node, run on this thread when nothing cheap is ready */
-    Iteration *iteration; /* the one of the node that is running */
+    ReadyNodes cheap;
+    ReadyNodes expensive;
+    uint32_t passed_count; /* cheap nodes that were chosen one after another while an expensive one waited */
+    Iteration *iteration;  /* the one of the node that is running */
     /* Nodes of that iteration that the running node has made ready, or has made wait, and that are not yet
      * counted in iteration->outstanding. */
     int32_t readied;
@@ -27,6 +35,7 @@ struct Ticket {
     uint32_t accelerated_count; /* kernels that the accelerator was given */
     uint32_t kept_count;        /* see DeviceCounts */
     uint32_t missing_count;     /* see DeviceCounts */
+    bool is_guest;              /* on the thread of a caller, for whom work of unknown length is too long */
     bool is_capturing;          /* kernels are computed between begin_capture() and end_capture() */
     uint64_t wanted_ns;         /* when the thread was first seen to be wanted by others; 0: not yet */
     MemoryAccount *charged;     /* the account that this thread charged before the ticket */
@@ -63,15 +72,15 @@ bool ticket_activate(Run *run);
 /* Takes ticket_activate() back, on a thread that holds another active ticket of the run. */
 void ticket_deactivate(Run *run);
 
-/* Takes over a node that is ready: queues it, keeps it, or hands it over. Its iteration, if in a loop,
- * counts it until it has run. */
+/* Queues a node that is ready. Its iteration, if in a loop, counts it until it has run. */
 void ticket_ready(Ticket *ticket, Activation *activation);
 
 /* Returns whether the node is worth a hand-over; one that was never measured counts as expensive. */
 bool ticket_is_long(const Ticket *ticket, const Activation *activation);
 
-/* Hands a ready node to the device's threads, with a ticket of its own. */
-void ticket_hand_over(Ticket *ticket, Activation *activation);
+/* Takes the next node when an expensive one is ready: it, or a cheap one when another thread takes it over.
+ */
+Activation *ticket_next_expensive(Ticket *ticket);
 
 /* Passes the outputs of a node that has run into the slots of its consumers in an iteration; the last
  * consumer of a port gets the reference. Outputs that nobody takes are released. When the node is dead,
@@ -100,34 +109,43 @@ ticket_wait_not(Ticket *ticket)
  * as. Any thread. */
 void run_go_on(Run *run, Resumption *resumption);
 
-/* Queues a ready node in this ticket. */
 static inline void
-ticket_push(Ticket *ticket, Activation *activation)
+ready_nodes_add(ReadyNodes *nodes, Activation *activation)
 {
     activation->work.next = NULL;
-    if (ticket->first == NULL) {
-        ticket->first = activation;
+    if (nodes->first == NULL) {
+        nodes->first = activation;
     } else {
-        ticket->last->work.next = &activation->work;
+        nodes->last->work.next = &activation->work;
     }
-    ticket->last = activation;
+    nodes->last = activation;
 }
 
-/* Takes the next ready node, a cheap one first; NULL when there is none. The kept node never waits for
- * cheap ones: it is handed to another thread. */
+/* Returns NULL when there is none. */
+static inline Activation *
+ready_nodes_take(ReadyNodes *nodes)
+{
+    Activation *first = nodes->first;
+    if (first != NULL) {
+        nodes->first = (Activation *)(void *)first->work.next;
+    }
+    return first;
+}
+
+/* So many cheap nodes may be run while an expensive one waits, which others could compute meanwhile. */
+enum { PASSED_MAX = 8 };
+
+/* Takes the next ready node; NULL when there is none. */
 static inline Activation *
 ticket_next(Ticket *ticket)
 {
-    Activation *kept = TAKE(ticket->kept);
-    Activation *first = ticket->first;
-    if (first == NULL) {
-        return kept;
+    if (ticket->expensive.first == NULL) {
+        return ready_nodes_take(&ticket->cheap);
     }
-    if (kept != NULL) {
-        ticket_hand_over(ticket, kept);
+    if (ticket->cheap.first != NULL && ticket->passed_count++ < PASSED_MAX) {
+        return ready_nodes_take(&ticket->cheap);
     }
-    ticket->first = (Activation *)(void *)first->work.next;
-    return first;
+    return ticket_next_expensive(ticket);
 }
 
 /* Returns whether no other ticket of the run is out. Then no other thread changes the run's counts and

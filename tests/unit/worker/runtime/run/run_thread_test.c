@@ -26,15 +26,18 @@ take_ending_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     outcome_callbacks(outcome).on_output(outcome, index, tensor, is_dead);
 }
 
-/* Returns whether a run that is expected to take this long ends on the calling thread; 0: its node has
- * never run. */
+/* Returns whether a run that is expected to take this long ends on the calling thread; 0: it has never run.
+ * `node_cost`: what its node took. */
 static bool
-ends_here(RunFixture *fixture, uint64_t cost_ns, bool caller_is_idle)
+ends_here(RunFixture *fixture, uint64_t cost_ns, uint32_t node_cost, bool caller_is_idle)
 {
     AUTO_PARTITION partition = fixture_compile(fixture, "x = _Arg() T=float32 index=0\n"
                                                         "y = Neg(x) T=float32\n"
                                                         "out = _Retval(y) T=float32 index=0\n");
     partition->total_cost = cost_ns == 0 ? partition->total_cost : cost_ns;
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        partition->costs[i] = partition->costs[i] == COST_UNKNOWN ? node_cost : partition->costs[i];
+    }
     Ending ending = {0};
     Tensor arg = fixture_vector(fixture, 1, 1);
     RunRequest request = {
@@ -57,9 +60,9 @@ a_small_run_stays_with_a_caller_that_has_nothing_else_to_do(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    assert_false(ends_here(&fixture, 100 * 1000, false));
-    assert_true(ends_here(&fixture, 100 * 1000, true));
-    assert_false(ends_here(&fixture, 300 * 1000, true));
+    assert_false(ends_here(&fixture, 100 * 1000, 1000, false));
+    assert_true(ends_here(&fixture, 100 * 1000, 1000, true));
+    assert_false(ends_here(&fixture, 300 * 1000, 1000, true));
     fixture_end(&fixture);
 }
 
@@ -70,8 +73,52 @@ what_has_never_run_stays_with_nobody(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    assert_false(ends_here(&fixture, 0, false));
-    assert_false(ends_here(&fixture, 0, true));
+    assert_false(ends_here(&fixture, 0, COST_UNKNOWN, false));
+    assert_false(ends_here(&fixture, 0, COST_UNKNOWN, true));
+    fixture_end(&fixture);
+}
+
+/* The rest of the run is expected to be short; of a branch that has never been taken nobody knows. */
+static void
+a_run_goes_on_elsewhere_from_a_branch_that_was_never_taken(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    assert_false(ends_here(&fixture, 100 * 1000, COST_DEAD, true));
+    fixture_end(&fixture);
+}
+
+/* One of two nodes goes to another thread because nobody knows what it takes; the other stays. */
+static void
+known_nodes_beside_unknown_ones_run_too(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "y = Neg(x) T=float32\n"
+                                                         "z = Abs(x) T=float32\n"
+                                                         "y_out = _Retval(y) T=float32 index=0\n"
+                                                         "z_out = _Retval(z) T=float32 index=1\n");
+    partition->total_cost = 100 * 1000;
+    uint32_t unknown = COST_DEAD;
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        partition->costs[i] = partition->costs[i] == COST_UNKNOWN ? unknown : partition->costs[i];
+        unknown = partition->costs[i] == COST_DEAD ? 20 * 1000 : unknown;
+    }
+    Tensor arg = fixture_vector(&fixture, 1, 1);
+    RunOutcome outcome = {0};
+    RunRequest request = {.partition = partition,
+        .args = &arg,
+        .arg_count = 1,
+        .caller_is_idle = true,
+        .callbacks = outcome_callbacks(&outcome)};
+    assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, NULL));
+    outcome_wait(&outcome);
+    assert_int_equal(outcome.code, STATUS_OK);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
     fixture_end(&fixture);
 }
 
@@ -90,7 +137,7 @@ a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end(void **state)
         .partition = endless, .args = &arg, .arg_count = 1, .callbacks = outcome_callbacks(&outcome)};
     assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, &run));
     for (int round = 0; round < 5; round++) {
-        assert_false(ends_here(&fixture, 0, false));
+        assert_false(ends_here(&fixture, 0, COST_UNKNOWN, false));
     }
     run_cancel(run, STATUS_CANCELLED, "enough");
     outcome_wait(&outcome);
@@ -107,6 +154,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_run_stays_with_a_caller_that_has_nothing_else_to_do),
         cmocka_unit_test(what_has_never_run_stays_with_nobody),
+        cmocka_unit_test(a_run_goes_on_elsewhere_from_a_branch_that_was_never_taken),
+        cmocka_unit_test(known_nodes_beside_unknown_ones_run_too),
         cmocka_unit_test(a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end),
     };
     return cmocka_run_group_tests_name("runtime/run_thread", tests, NULL, NULL);
