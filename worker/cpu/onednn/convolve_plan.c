@@ -4,7 +4,10 @@
 
 #include "shared/base/memory.h"
 
-enum { TILE_WORK_MIN = 4 * 1024 * 1024 }; /* multiplications of a tile, which take some twenty microseconds */
+enum {
+    TILE_WORK = 4 * 1024 * 1024, /* multiplications of a tile, which take some eighty microseconds */
+    FEW_TILES = 8,               /* so few are an even number, lest one of two threads waits for the other */
+};
 
 /* Describes an image with the channels last: its dimensions are batch, channel, space…, its strides those
  * of batch, space…, channel. */
@@ -72,13 +75,15 @@ tile_cut(const ConvolveShape *shape, int64_t output_start, int64_t output_rows, 
     ret_tile->before = larger_of(-start, 0);
 }
 
-/* Finds the rows of all tiles. Returns false when a tile would read padding alone. */
+/* Finds the rows of all tiles: the first ones have a row more if they do not come out even. Returns false
+ * when a tile would read padding alone. */
 static bool
-tiles_cut(const ConvolveShape *shape, int64_t rows, ConvolvePlan *plan)
+tiles_cut(const ConvolveShape *shape, ConvolvePlan *plan)
 {
+    int64_t rows = shape->output[0] / plan->tile_count;
+    int64_t longer = shape->output[0] % plan->tile_count;
     for (int64_t i = 0; i < plan->tile_count; i++) {
-        bool is_last = i == plan->tile_count - 1;
-        tile_cut(shape, i * rows, is_last ? shape->output[0] - i * rows : rows, &plan->tiles[i]);
+        tile_cut(shape, i * rows + smaller_of(i, longer), rows + (i < longer), &plan->tiles[i]);
         if (plan->tiles[i].input_rows < 1) {
             return false;
         }
@@ -93,8 +98,17 @@ plan_uncut(ConvolvePlan *plan)
     tile_cut(&plan->shape, 0, plan->shape.output[0], &plan->tiles[0]);
 }
 
-/* Cuts the output into tiles. The last one takes the rows that are left over: oneDNN may have no fast
- * primitive for a tile of a row or two that reads the filter in the same layout. */
+/* Returns into how many tiles an output of so many rows is cut. */
+static int64_t
+count_tiles(int64_t rows, int64_t row_work)
+{
+    int64_t count = rows * row_work / TILE_WORK;
+    count += count < FEW_TILES && count % 2 == 1;
+    return larger_of(1, smaller_of(count, rows));
+}
+
+/* Cuts the output into tiles of about as many rows, so that threads end at the same time: oneDNN may have no
+ * fast primitive for a tile of the row or two that are left over. */
 static Status
 plan_cut(Call *call, ConvolvePlan *plan)
 {
@@ -102,14 +116,13 @@ plan_cut(Call *call, ConvolvePlan *plan)
     int64_t row_work = convolve_product(shape->output, 1, shape->rank) *
                        convolve_product(shape->size, 0, shape->rank) * shape->inputs * shape->outputs *
                        shape->groups;
-    int64_t rows = smaller_of(shape->output[0], (TILE_WORK_MIN + row_work - 1) / row_work);
-    plan->tile_count = shape->output[0] / rows;
+    plan->tile_count = count_tiles(shape->output[0], row_work);
     plan->tiles = memory_new((size_t)plan->tile_count, sizeof *plan->tiles);
     if (plan->tiles == NULL) {
         plan->tile_count = 0;
         return call_fail_memory(call, "the tiles of a convolution");
     }
-    if (!tiles_cut(shape, rows, plan)) {
+    if (!tiles_cut(shape, plan)) {
         plan_uncut(plan);
     }
     return STATUS_OK;
