@@ -297,10 +297,37 @@ dynamic_lstm(OnnxImport *import, OnnxNode *node, const char *type, size_t own)
     return STATUS_OK;
 }
 
+/* Rows are chosen while they are packed, with their scales and zero points, and unpacked then. */
+static Status
+gather_blocks(OnnxImport *import, OnnxNode *node, const char *type, size_t operands)
+{
+    enum { DATA, INDICES, SCALES, ZERO_POINTS, ALL };
+    enum { USUAL_SIZE = 128, USUAL_BITS = 4 };
+    static const size_t gathered[] = {DATA, SCALES, ZERO_POINTS};
+    Attr attrs[] = {spell_int_attr("bits", spell_int(node, "bits", USUAL_BITS)),
+        spell_int_attr("block_size", spell_int(node, "block_size", USUAL_SIZE))};
+    Slice rows[COUNT_OF(gathered)];
+    TRY(spell_check_inputs(import, node, operands, ALL));
+    if (spell_int(node, "gather_axis", 0) != 0) {
+        return spell_refuse(import, "a gather_axis that is not 0");
+    }
+    size_t count = spell_has(node, ZERO_POINTS) ? COUNT_OF(gathered) : COUNT_OF(gathered) - 1;
+    for (size_t index = 0; index < count; index++) {
+        TRY(spell_pair(
+            import, node, "Gather", node->inputs[gathered[index]], node->inputs[INDICES], &rows[index]));
+    }
+    spell_become(node, type, rows, count);
+    node->is_default_domain = false;
+    onnx_attr_set(node, "bits", attrs[0].value);
+    onnx_attr_set(node, "block_size", attrs[1].value);
+    return STATUS_OK;
+}
+
 static const OnnxSpelling quantised[] = {
     {"com.microsoft::DequantizeLinear", rename_node, "DequantizeLinear", 2},
     {"com.microsoft::DynamicQuantizeLSTM", dynamic_lstm, "LSTM", 8},
     {"com.microsoft::DynamicQuantizeMatMul", dynamic_matmul, "DynamicQuantizeLinear", 1},
+    {"com.microsoft::GatherBlockQuantized", gather_blocks, "com.microsoft::_UnpackBlocks", 3},
     {"com.microsoft::MatMulIntegerToFloat", integer_matmul_to_float, NULL, 2},
     {"com.microsoft::QGemm", quantised_gemm, NULL, 2},
     {"com.microsoft::QLinearAdd", compute_in_floats, "Add", 2},
