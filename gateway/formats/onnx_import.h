@@ -12,6 +12,7 @@
  *   onnx_operators.c  operators that are spelled out in others, by tables; onnx_spell.c has what these share:
  *     onnx_contrib.c         of ONNX Runtime
  *     onnx_attention.c       its attentions
+ *     onnx_classical.c       ai.onnx.ml: classical models
  *     onnx_flex_attention.c  ONNX's own that takes functions
  *     onnx_quantised.c       those of quantised numbers
  *     onnx_random.c          random numbers */

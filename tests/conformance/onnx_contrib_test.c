@@ -8,12 +8,12 @@
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
 
-enum { TENSORS_MAX = 16, TEXT_SIZE = 64, ARENA_SIZE = 1 << 24 };
+enum { TENSORS_MAX = 16, TEXT_SIZE = 64, VALUE_SIZE = 128, LIST_MAX = 16, ARENA_SIZE = 1 << 24 };
 enum { GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 
 typedef struct ContribCase {
     const char *type;
-    const char *attributes; /* "name=2; name=0.5": an int, a float with a point, or a text */
+    const char *attributes; /* "name=2; name=0.5": an int, a float with a point, a text, a list in brackets */
     const char *inputs[TENSORS_MAX];
     const char *outputs[TENSORS_MAX]; /* "": nobody asks for it */
 } ContribCase;
@@ -260,16 +260,111 @@ static const ContribCase cases[] = {
         .attributes = "low=2.0; high=2.0; seed=4.0",
         .inputs = {"float32[1,3] 0 1 1"},
         .outputs = {"float32[1,3] 2 2 2"}},
+    {.type = "ai.onnx.ml::LinearClassifier",
+        .attributes = "coefficients=[0.5,-1.25,0.25,1.0,-0.5,0.75]; intercepts=[0.5,0.0,-0.25]; "
+                      "classlabels_ints=[4,5,6]; post_transform=SOFTMAX",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"int64[3] 5 4 4", "float32[3,3] 0.3276589 0.3903224 0.2820186 0.8389627 0.07349124 "
+                                      "0.08754616 0.8507366 0.06224651 0.0870169"}},
+    {.type = "ai.onnx.ml::LinearClassifier",
+        .attributes =
+            "coefficients=[0.5,-1.25]; intercepts=[0.5]; classlabels_ints=[0,1]; post_transform=LOGISTIC",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"int64[3] 1 1 1",
+            "float32[3,2] 0.4687906 0.5312094 0.1858053 0.8141947 0.1805686 0.8194314"}},
+    {.type = "ai.onnx.ml::LinearClassifier",
+        .attributes =
+            "coefficients=[0.5,-1.25]; intercepts=[0.5]; classlabels_ints=[0,1]; post_transform=NONE",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"int64[3] 1 1 1", "float32[3,2] 0.875 0.125 -0.4775 1.4775 -0.5125 1.5125"}},
+    {.type = "ai.onnx.ml::LinearRegressor",
+        .attributes = "coefficients=[0.5,-1.25,2.0,3.0]; intercepts=[0.5,1.0]; targets=2",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"float32[3,2] 0.125 1.9 1.4775 -2.21 1.5125 -2.87"}},
+    {.type = "ai.onnx.ml::Scaler",
+        .attributes = "offset=[0.5,1.0]; scale=[2.0,0.25]",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"float32[3,2] -1 -0.175 -1.54 -0.4725 -1.9 -0.4975"}},
+    {.type = "ai.onnx.ml::Binarizer",
+        .attributes = "threshold=0.5",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"float32[3,2] 0 0 0 0 0 0"}},
+    {.type = "ai.onnx.ml::ArrayFeatureExtractor",
+        .attributes = "",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99", "int64[1] 1"},
+        .outputs = {"float32[3,1] 0.3 -0.89 -0.99"}},
+    {.type = "ai.onnx.ml::ZipMap",
+        .attributes = "",
+        .inputs = {"float32[1,2] 0.25 0.75"},
+        .outputs = {"float32[1,2] 0.25 0.75"}},
+    {.type = "ai.onnx.ml::TreeEnsembleClassifier",
+        .attributes =
+            "nodes_treeids=[0,0,0]; nodes_nodeids=[0,1,2]; nodes_featureids=[1,0,0]; "
+            "nodes_values=[0.25,0.0,0.0]; nodes_modes=[BRANCH_LEQ,LEAF,LEAF]; nodes_truenodeids=[1,0,0]; "
+            "nodes_falsenodeids=[2,0,0]; class_treeids=[0,0]; class_nodeids=[1,2]; class_ids=[0,0]; "
+            "class_weights=[0.25,0.75]; classlabels_int64s=[0,1]; post_transform=NONE",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"int64[3] 1 0 0", "float32[3,2] 0.25 0.75 0.75 0.25 0.75 0.25"}},
+    {.type = "ai.onnx.ml::TreeEnsembleClassifier",
+        .attributes =
+            "nodes_treeids=[0,0,0]; nodes_nodeids=[0,1,2]; nodes_featureids=[1,0,0]; "
+            "nodes_values=[0.25,0.0,0.0]; nodes_modes=[BRANCH_LEQ,LEAF,LEAF]; nodes_truenodeids=[1,0,0]; "
+            "nodes_falsenodeids=[2,0,0]; class_treeids=[0,0]; class_nodeids=[1,2]; class_ids=[0,0]; "
+            "class_weights=[-0.25,0.75]; classlabels_int64s=[3,7]; post_transform=LOGISTIC",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"int64[3] 7 3 3",
+            "float32[3,2] 0.3208213 0.6791787 0.5621765 0.4378235 0.5621765 0.4378235"}},
+    {.type = "ai.onnx.ml::TreeEnsembleClassifier",
+        .attributes = "nodes_treeids=[0,0,0]; nodes_nodeids=[0,1,2]; nodes_featureids=[1,0,0]; "
+                      "nodes_values=[0.25,0.0,0.0]; nodes_modes=[BRANCH_LEQ,LEAF,LEAF]; "
+                      "nodes_truenodeids=[1,0,0]; nodes_falsenodeids=[2,0,0]; class_treeids=[0,0,0,0]; "
+                      "class_nodeids=[1,1,2,2]; class_ids=[0,2,1,2]; class_weights=[0.25,0.75,0.5,0.125]; "
+                      "classlabels_int64s=[3,7,9]; post_transform=SOFTMAX",
+        .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
+        .outputs = {"int64[3] 7 9 9", "float32[3,3] 0.2644195 0.435954 0.2996265 0.291756 0.2272198 "
+                                      "0.4810243 0.291756 0.2272198 0.4810243"}},
+    {.type = "ai.onnx.ml::LinearClassifier",
+        .attributes = "coefficients=[1.0,-1.0]; classlabels_strings=[cat,dog]; post_transform=NONE",
+        .inputs = {"float32[2,1] 2 -2"},
+        .outputs = {"string[2] 'cat' 'dog'", "float32[2,2] 2 -2 -2 2"}},
 };
+
+/* Puts a list: of texts, of floats when it has a point, else of ints. */
+static void
+put_list(Buffer *attributes, const char *name, const char *text)
+{
+    char texts[VALUE_SIZE];
+    float floats[LIST_MAX];
+    int64_t ints[LIST_MAX];
+    size_t count = 0;
+    if (isalpha((unsigned char)text[1])) {
+        (void)snprintf(texts, sizeof texts, "%.*s", (int)strcspn(text + 1, "]"), text + 1);
+        onnx_put_strings(attributes, name, texts);
+        return;
+    }
+    for (const char *next = text + 1; *next != ']' && count < LIST_MAX; count++) {
+        char *end = NULL;
+        floats[count] = strtof(next, &end);
+        ints[count] = (int64_t)floats[count];
+        next = *end == ',' ? end + 1 : end;
+    }
+    if (strchr(text, '.') != NULL) {
+        onnx_put_floats(attributes, name, floats, count);
+    } else {
+        onnx_put_ints(attributes, name, ints, count);
+    }
+}
 
 static void
 put_attributes(Buffer *attributes, const char *text)
 {
     char name[TEXT_SIZE];
-    char value[TEXT_SIZE];
+    char value[VALUE_SIZE];
     int length = 0;
-    while (sscanf(text, " %63[^=]=%63[^;]%n", name, value, &length) == 2) {
-        if (isalpha((unsigned char)value[0])) {
+    while (sscanf(text, " %63[^=]=%127[^;]%n", name, value, &length) == 2) {
+        if (value[0] == '[') {
+            put_list(attributes, name, value);
+        } else if (isalpha((unsigned char)value[0])) {
             onnx_put_string(attributes, name, value);
         } else if (strchr(value, '.') != NULL) {
             onnx_put_float(attributes, name, strtof(value, NULL));
@@ -441,6 +536,21 @@ static const struct {
     {{.type = "RandomNormal", .attributes = "shape=3", .inputs = {NULL}, .outputs = {"o"}},
         STATUS_INVALID_ARGUMENT,
         "node 'o0' (RandomNormal): attribute 'shape' is not a list of at most 16 ints"},
+    {{.type = "ai.onnx.ml::LinearClassifier",
+         .attributes = "coefficients=[1.0,2.0,3.0]; classlabels_ints=[1,2]",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (LinearClassifier): 3 coefficients cannot be cut into 2 rows"},
+    {{.type = "ai.onnx.ml::TreeEnsembleClassifier",
+         .attributes = "",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (TreeEnsembleClassifier): there are no class labels"},
+    {{.type = "ai.onnx.ml::LinearRegressor",
+         .attributes = "coefficients=[1.0]; post_transform=PROBIT",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_UNIMPLEMENTED, "node 'o0' (LinearRegressor): post_transform 'PROBIT' cannot be imported"},
     {{.type = "com.microsoft::MultiHeadAttention",
          .attributes = "",
          .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1"},

@@ -56,7 +56,14 @@ graphdef_put_attr(Buffer *node, const char *name, Buffer *value)
     protobuf_put_message(node, 5, &entry);
 }
 
-enum { ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_FLOATS = 6, ATTRIBUTE_INTS };
+enum {
+    ATTRIBUTE_FLOAT = 1,
+    ATTRIBUTE_INT,
+    ATTRIBUTE_STRING,
+    ATTRIBUTE_FLOATS = 6,
+    ATTRIBUTE_INTS,
+    ATTRIBUTE_STRINGS
+};
 
 static void
 finish_attribute(Buffer *attributes, Buffer *attribute, const char *name, uint64_t type)
@@ -118,6 +125,14 @@ put_names(Buffer *node, uint32_t field, const char *names)
     while (names[0] != '\0' && slice_split(&rest, ',', &name)) {
         protobuf_put_bytes(node, field, name);
     }
+}
+
+void
+onnx_put_strings(Buffer *attributes, const char *name, const char *values)
+{
+    AUTO_BUFFER attribute = {0};
+    put_names(&attribute, 9, values);
+    finish_attribute(attributes, &attribute, name, ATTRIBUTE_STRINGS);
 }
 
 void

@@ -20,6 +20,8 @@ void onnx_put_ints(Buffer *attributes, const char *name, const int64_t *values, 
 void onnx_put_float(Buffer *attributes, const char *name, float value);
 void onnx_put_floats(Buffer *attributes, const char *name, const float *values, size_t count);
 void onnx_put_string(Buffer *attributes, const char *name, const char *value);
+/* `values` are separated by commas. */
+void onnx_put_strings(Buffer *attributes, const char *name, const char *values);
 
 /* Appends a node: `inputs` and `outputs` are comma lists; "a,,b" leaves the second out. A type may
  * name its domain: "com.microsoft::Gelu". `attributes` may be NULL, and is emptied. */

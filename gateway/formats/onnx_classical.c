@@ -1,0 +1,369 @@
+/* Operators of ai.onnx.ml, which classical models are exported with (scikit-learn, XGBoost, LightGBM),
+ * spelled out in ONNX's and an ensemble of trees. Numbers become float32, as ONNX Runtime's do. */
+#include "gateway/formats/onnx_spell.h"
+
+/* Returns the items of a list of this kind; an empty list when there is none. */
+static AttrValue
+list_of(const OnnxNode *node, const char *name, AttrKind kind)
+{
+    const AttrValue *value = onnx_attr(node, name);
+    AttrValue none = {.kind = kind, .is_list = true};
+    return value == NULL || !value->is_list || value->kind != kind ? none : *value;
+}
+
+/* Emits a constant matrix [columns, rows] of a list that has it row by row. */
+static Status
+emit_matrix(OnnxImport *import, const OnnxNode *node, const char *part, const AttrValue *list, size_t rows,
+    Slice *ret_name)
+{
+    size_t columns = list->value.list.count / rows;
+    Shape shape = {.rank = 2, .dims = {(int64_t)columns, (int64_t)rows}};
+    Tensor tensor;
+    int64_t total = 0;
+    TRY(builder_tensor(import->builder, DTYPE_FLOAT32, &shape, &tensor, &total));
+    for (size_t index = 0; index < rows * columns; index++) {
+        size_t place = index % columns * rows + index / columns;
+        memcpy((float *)tensor.data + place, &list->value.list.items[index].value.f, sizeof(float));
+    }
+    TRY(onnx_part_name(import, node->name, part, ret_name));
+    return onnx_emit_const(import, *ret_name, &tensor);
+}
+
+static Status
+emit_vector(
+    OnnxImport *import, const OnnxNode *node, const char *part, const AttrValue *list, Slice *ret_name)
+{
+    Shape shape = shape_vector((int64_t)list->value.list.count);
+    Tensor tensor;
+    int64_t total = 0;
+    TRY(builder_tensor(import->builder, DTYPE_FLOAT32, &shape, &tensor, &total));
+    for (size_t index = 0; index < list->value.list.count; index++) {
+        memcpy((float *)tensor.data + index, &list->value.list.items[index].value.f, sizeof(float));
+    }
+    TRY(onnx_part_name(import, node->name, part, ret_name));
+    return onnx_emit_const(import, *ret_name, &tensor);
+}
+
+static Status
+emit_floats(OnnxImport *import, const OnnxNode *node, Slice input, Slice *ret_floats)
+{
+    return spell_with(import, node, "Cast", input, spell_type_attr("to", DTYPE_FLOAT32), ret_floats);
+}
+
+/* Applies post_transform to scores of several classes or targets. */
+static Status
+transform(OnnxImport *import, const OnnxNode *node, Slice given, Slice *scores)
+{
+    static const char *const pairs[][2] = {{"LOGISTIC", "Sigmoid"}, {"SOFTMAX", "Softmax"}};
+    if (given.size == 0 || slice_equals_string(given, "NONE")) {
+        return STATUS_OK;
+    }
+    for (size_t index = 0; index < COUNT_OF(pairs); index++) {
+        if (slice_equals_string(given, pairs[index][0])) {
+            Slice given_scores = *scores;
+            return spell_emit(import, node, pairs[index][1], &given_scores, 1, scores);
+        }
+    }
+    return call_fail(import->call, STATUS_UNIMPLEMENTED, "post_transform '%.*s' cannot be imported",
+        SLICE_PRINT(slice_part(given, 0, 64)));
+}
+
+/* Emits X × coefficients + intercepts, for so many rows of coefficients. */
+static Status
+emit_linear(OnnxImport *import, const OnnxNode *node, size_t rows, Slice *ret_scores)
+{
+    AttrValue coefficients = list_of(node, "coefficients", ATTR_FLOAT);
+    AttrValue intercepts = list_of(node, "intercepts", ATTR_FLOAT);
+    size_t count = coefficients.value.list.count;
+    Slice matrix;
+    Slice addend;
+    TRY(spell_check_inputs(import, node, 1, 1));
+    if (rows == 0 || count == 0 || count % rows != 0) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "%zu coefficients cannot be cut into %zu rows", count, rows);
+    }
+    if (intercepts.value.list.count != 0 && intercepts.value.list.count != rows) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "'intercepts' has %zu items, not %zu",
+            intercepts.value.list.count, rows);
+    }
+    TRY(emit_floats(import, node, node->inputs[0], ret_scores));
+    TRY(emit_matrix(import, node, "coefficients", &coefficients, rows, &matrix));
+    TRY(spell_pair(import, node, "MatMul", *ret_scores, matrix, ret_scores));
+    if (intercepts.value.list.count == 0) {
+        return STATUS_OK;
+    }
+    TRY(emit_vector(import, node, "intercepts", &intercepts, &addend));
+    return spell_pair(import, node, "Add", *ret_scores, addend, ret_scores);
+}
+
+static Status
+spell_linear_regressor(OnnxImport *import, OnnxNode *node, const char *argument, size_t count)
+{
+    (void)argument;
+    Slice scores;
+    int64_t targets = spell_int(node, "targets", (int64_t)count);
+    TRY(emit_linear(import, node, targets < 0 ? 0 : (size_t)targets, &scores));
+    TRY(transform(import, node, spell_text(node, "post_transform"), &scores));
+    spell_outputs(node, &scores, 1);
+    return STATUS_OK;
+}
+
+/* The names of classes: texts or numbers. */
+typedef struct Labels {
+    AttrValue list;
+    size_t count;
+} Labels;
+
+static Status
+read_labels(const OnnxImport *import, const OnnxNode *node, const char *of_numbers, Labels *ret_labels)
+{
+    AttrValue texts = list_of(node, "classlabels_strings", ATTR_STRING);
+    ret_labels->list = texts.value.list.count > 0 ? texts : list_of(node, of_numbers, ATTR_INT);
+    ret_labels->count = ret_labels->list.value.list.count;
+    return ret_labels->count > 0
+               ? STATUS_OK
+               : call_fail(import->call, STATUS_INVALID_ARGUMENT, "there are no class labels");
+}
+
+static Status
+emit_labels(OnnxImport *import, const OnnxNode *node, const Labels *labels, Slice *ret_name)
+{
+    Attr attr = {.name = SLICE("value"), .value = labels->list};
+    OnnxNode constant = {.attrs = &attr, .attr_count = 1, .pointer = node->pointer};
+    TRY(onnx_part_name(import, node->name, "labels", &constant.name));
+    *ret_name = constant.name;
+    return onnx_emit_constant(import, &constant);
+}
+
+/* Emits the labels of the classes with these positions. */
+static Status
+choose_labels(
+    OnnxImport *import, const OnnxNode *node, const Labels *labels, Slice positions, Slice *ret_labels)
+{
+    Slice all;
+    Attr names[2] = {{.name = SLICE("names"), .value = labels->list}};
+    OnnxNode texts = {.type = SLICE("ai.onnx.ml::_ClassNames"),
+        .inputs = &positions,
+        .input_count = 1,
+        .attrs = names,
+        .attr_count = 1};
+    if (labels->list.kind == ATTR_STRING) {
+        return spell_foreign(import, node, "names", &texts, ret_labels);
+    }
+    TRY(emit_labels(import, node, labels, &all));
+    return spell_pair(import, node, "Gather", all, positions, ret_labels);
+}
+
+/* Makes the node labels and scores: each row's label is that of its highest score. */
+static Status
+finish_classes(OnnxImport *import, OnnxNode *node, const Labels *labels, Slice scores)
+{
+    Slice ends[2];
+    Slice highest;
+    Attr attrs[] = {spell_int_attr("axis", 1), spell_int_attr("keepdims", 0)};
+    OnnxNode argmax = {
+        .type = SLICE("ArgMax"), .inputs = &scores, .input_count = 1, .attrs = attrs, .attr_count = 2};
+    TRY(onnx_emit_part(import, node, "ArgMax", &argmax, &highest));
+    TRY(choose_labels(import, node, labels, highest, &ends[0]));
+    ends[1] = scores;
+    TRY(transform(import, node, spell_text(node, "post_transform"), &ends[1]));
+    TRY(spell_check_outputs(import, node, COUNT_OF(ends)));
+    spell_outputs(node, ends, node->output_count);
+    return STATUS_OK;
+}
+
+/* How two classes share one score, s, which is the second one's. */
+typedef struct OneScore {
+    float threshold; /* above which it is the second class */
+    float whole;     /* the first one's score is whole - s */
+} OneScore;
+
+/* Makes the node labels and scores of two classes. Of what post_transform may say, ONNX Runtime applies
+ * LOGISTIC alone: to -s and s. */
+static Status
+finish_two_classes(OnnxImport *import, OnnxNode *node, const Labels *labels, Slice score, OneScore rule)
+{
+    bool is_logistic = slice_equals_string(spell_text(node, "post_transform"), "LOGISTIC");
+    static const int64_t first = -1;
+    Slice ends[2];
+    Slice two[2] = {SLICE(""), score};
+    Slice number;
+    Slice scores;
+    Attr attrs[] = {spell_int_attr("axis", 1), spell_int_attr("N", 2)};
+    OnnxNode concat = {
+        .type = SLICE("Concat"), .inputs = two, .input_count = 2, .attrs = attrs, .attr_count = 2};
+    TRY(spell_number(import, node, "threshold", rule.threshold, &number));
+    TRY(spell_pair(import, node, "Greater", score, number, &ends[0]));
+    TRY(spell_with(import, node, "Cast", ends[0], spell_type_attr("to", DTYPE_INT64), &ends[0]));
+    TRY(spell_ints(import, node, "last", &first, 1, &number));
+    TRY(spell_pair(import, node, "Squeeze", ends[0], number, &ends[0]));
+    TRY(choose_labels(import, node, labels, ends[0], &ends[0]));
+    TRY(spell_number(import, node, "whole", rule.whole, &number));
+    TRY(spell_pair(import, node, "Sub", number, score, &two[0]));
+    TRY(onnx_emit_part(import, node, "scores", &concat, &scores));
+    ends[1] = scores;
+    TRY(is_logistic && rule.whole == 0 ? spell_emit(import, node, "Sigmoid", &scores, 1, &ends[1])
+                                       : STATUS_OK);
+    TRY(spell_check_outputs(import, node, COUNT_OF(ends)));
+    spell_outputs(node, ends, node->output_count);
+    return STATUS_OK;
+}
+
+static Status
+spell_linear_classifier(OnnxImport *import, OnnxNode *node, const char *of_numbers, size_t count)
+{
+    Labels labels;
+    Slice scores;
+    TRY(read_labels(import, node, of_numbers, &labels));
+    size_t intercepts = list_of(node, "intercepts", ATTR_FLOAT).value.list.count;
+    bool has_one_score = labels.count == count && intercepts == 1;
+    TRY(emit_linear(import, node, has_one_score ? 1 : labels.count, &scores));
+    OneScore rule = {
+        .threshold = 0, .whole = slice_equals_string(spell_text(node, "post_transform"), "LOGISTIC") ? 0 : 1};
+    return has_one_score ? finish_two_classes(import, node, &labels, scores, rule)
+                         : finish_classes(import, node, &labels, scores);
+}
+
+/* What the leaves of a classifier say. */
+typedef struct Leaves {
+    bool has_one_class; /* all weights are of the first one, whose score is the second one's then */
+    bool is_positive;   /* no weight is negative */
+} Leaves;
+
+static Leaves
+read_leaves(const OnnxNode *node)
+{
+    AttrValue ids = list_of(node, "class_ids", ATTR_INT);
+    AttrValue weights = list_of(node, "class_weights", ATTR_FLOAT);
+    Leaves leaves = {.has_one_class = ids.value.list.count > 0, .is_positive = true};
+    for (size_t index = 0; index < ids.value.list.count; index++) {
+        leaves.has_one_class = leaves.has_one_class && ids.value.list.items[index].value.i == 0;
+    }
+    for (size_t index = 0; index < weights.value.list.count; index++) {
+        leaves.is_positive = leaves.is_positive && weights.value.list.items[index].value.f >= 0;
+    }
+    return leaves;
+}
+
+/* Emits the ensemble, whose targets are the classes; with one class, its only target. */
+static Status
+emit_trees(OnnxImport *import, const OnnxNode *node, const char *type, size_t targets, Slice *ret_scores)
+{
+    static const char *const renamed[][2] = {{"class_ids", "target_ids"}, {"class_nodeids", "target_nodeids"},
+        {"class_treeids", "target_treeids"}, {"class_weights", "target_weights"}};
+    Attr *attrs = arena_alloc(import->scratch, (node->attr_count + ONNX_NODE_ROOM) * sizeof *attrs);
+    OnnxNode trees = {.type = slice_from_string(type),
+        .inputs = node->inputs,
+        .input_count = 1,
+        .attrs = attrs,
+        .attr_count = node->attr_count};
+    if (attrs == NULL) {
+        return call_fail_memory(import->call, "nodes");
+    }
+    memcpy(attrs, node->attrs, node->attr_count * sizeof *attrs);
+    onnx_attr_remove(&trees, "classlabels_int64s");
+    onnx_attr_remove(&trees, "classlabels_strings");
+    onnx_attr_remove(&trees, "post_transform");
+    for (size_t index = 0; index < trees.attr_count; index++) {
+        for (size_t row = 0; row < COUNT_OF(renamed); row++) {
+            if (slice_equals_string(attrs[index].name, renamed[row][0])) {
+                attrs[index].name = slice_from_string(renamed[row][1]);
+            }
+        }
+    }
+    onnx_attr_set(&trees, "n_targets", spell_int_attr("", (int64_t)targets).value);
+    return spell_foreign(import, node, "trees", &trees, ret_scores);
+}
+
+static Status
+spell_tree_classifier(OnnxImport *import, OnnxNode *node, const char *type, size_t count)
+{
+    static const float half = 0.5F;
+    Labels labels;
+    Slice scores;
+    Leaves leaves = read_leaves(node);
+    TRY(spell_check_inputs(import, node, 1, 1));
+    TRY(read_labels(import, node, "classlabels_int64s", &labels));
+    if (labels.count == count && leaves.has_one_class) {
+        TRY(emit_trees(import, node, type, 1, &scores));
+        OneScore rule = {.threshold = leaves.is_positive ? half : 0, .whole = leaves.is_positive ? 1 : 0};
+        return finish_two_classes(import, node, &labels, scores, rule);
+    }
+    TRY(emit_trees(import, node, type, labels.count, &scores));
+    return finish_classes(import, node, &labels, scores);
+}
+
+static Status
+spell_scaler(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
+{
+    (void)argument;
+    AttrValue offset = list_of(node, "offset", ATTR_FLOAT);
+    AttrValue scale = list_of(node, "scale", ATTR_FLOAT);
+    Slice ends[2];
+    Slice number;
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    TRY(emit_floats(import, node, node->inputs[0], &ends[0]));
+    if (offset.value.list.count > 0) {
+        TRY(emit_vector(import, node, "offset", &offset, &number));
+        TRY(spell_pair(import, node, "Sub", ends[0], number, &ends[0]));
+    }
+    if (scale.value.list.count == 0) {
+        spell_outputs(node, ends, 1);
+        return STATUS_OK;
+    }
+    TRY(emit_vector(import, node, "scale", &scale, &ends[1]));
+    spell_become(node, "Mul", ends, 2);
+    return STATUS_OK;
+}
+
+static Status
+spell_binarizer(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
+{
+    (void)argument;
+    Slice ends[2] = {spell_input(node, 0), spell_input(node, 0)};
+    Slice threshold;
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    TRY(spell_number_like(import, node, "threshold", spell_float(node, "threshold", 0), ends[1], &threshold));
+    TRY(spell_pair(import, node, "Greater", ends[0], threshold, &ends[0]));
+    spell_become(node, "CastLike", ends, 2);
+    return STATUS_OK;
+}
+
+/* Columns that a second input names. */
+static Status
+spell_extractor(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    static const int64_t all = -1;
+    Slice ends[2];
+    Slice vector;
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    ends[0] = node->inputs[0];
+    TRY(spell_ints(import, node, "vector", &all, 1, &vector));
+    TRY(spell_pair(import, node, "Reshape", node->inputs[1], vector, &ends[1]));
+    spell_become(node, type, ends, 2);
+    onnx_attr_set(node, "axis", spell_int_attr("", -1).value);
+    return STATUS_OK;
+}
+
+/* A map from classes to scores for each row has no dtype in a graph: the scores themselves, [rows, classes],
+ * are handed on. */
+static Status
+spell_zip_map(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    Slice scores = node->inputs[0];
+    spell_become(node, type, &scores, 1);
+    return STATUS_OK;
+}
+
+static const OnnxSpelling classical[] = {
+    {"ai.onnx.ml::ArrayFeatureExtractor", spell_extractor, "Gather", 2},
+    {"ai.onnx.ml::Binarizer", spell_binarizer, NULL, 1},
+    {"ai.onnx.ml::LinearClassifier", spell_linear_classifier, "classlabels_ints", 2},
+    {"ai.onnx.ml::LinearRegressor", spell_linear_regressor, NULL, 1},
+    {"ai.onnx.ml::Scaler", spell_scaler, NULL, 1},
+    {"ai.onnx.ml::TreeEnsembleClassifier", spell_tree_classifier, "ai.onnx.ml::TreeEnsembleRegressor", 2},
+    {"ai.onnx.ml::ZipMap", spell_zip_map, "Identity", 1},
+};
+
+const OnnxSpellings onnx_classical_spellings = {classical, COUNT_OF(classical)};
