@@ -2,6 +2,7 @@
 #include "gateway/dispatch/step.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -306,12 +307,29 @@ slot_pin(const SlotRun *slot)
     return pins != NULL && pins[slot->partition->slot].epoch > 0 ? &pins[slot->partition->slot] : NULL;
 }
 
-static void
-give_slot(SlotRun *slot, const WorkerInfo *worker)
+/* Workers of one step send each other tensors: all must speak a version that all others do. */
+static bool
+speaks_with_bound(const StepRun *step, const WorkerInfo *worker)
+{
+    return wire_versions_agree(step->spoken, wire_versions_or_all(worker->versions)) != 0;
+}
+
+static Status
+give_slot(Call *call, SlotRun *slot, const WorkerInfo *worker)
 {
     StepRun *step = slot->step;
+    WireVersions its = wire_versions_or_all(worker->versions);
+    if (!speaks_with_bound(step, worker)) {
+        return call_fail(call, STATUS_UNAVAILABLE,
+            "worker '%s' speaks versions %" PRId64 " to %" PRId64
+            " of the worker protocol, the step's other workers %" PRId64 " to %" PRId64
+            ": upgrade by one release at a time",
+            worker->name, its.oldest, its.newest, step->spoken.oldest, step->spoken.newest);
+    }
+    step->spoken = wire_versions_common(step->spoken, its);
     slot->worker = (int)(worker - step->workers->workers);
     take_seat(step->dispatcher, map_get(step->dispatcher->loads, slice_from_string(worker->address)));
+    return STATUS_OK;
 }
 
 static Status
@@ -324,8 +342,7 @@ bind_pinned(Call *call, SlotRun *slot, const StepPin *pin)
             "worker '%s', which keeps variables of this session, cannot be reached", pin->worker);
     }
     TRY(check_gpu(call, slot, worker));
-    give_slot(slot, worker);
-    return STATUS_OK;
+    return give_slot(call, slot, worker);
 }
 
 static Status
@@ -342,8 +359,7 @@ bind_fixed(Call *call, SlotRun *slot, int32_t task)
             slot->partition->slot, task, worker->name, slot->step->worker_labels);
     }
     TRY(check_gpu(call, slot, worker));
-    give_slot(slot, worker);
-    return STATUS_OK;
+    return give_slot(call, slot, worker);
 }
 
 /* Gives the slot to the first of the cheapest workers. None is cheaper than one that costs nothing. */
@@ -351,7 +367,9 @@ static Status
 bind_free(Call *call, SlotRun *slot, Choice choice)
 {
     const Dispatcher *dispatcher = choice.dispatcher;
+    const Roster *roster = slot->step->workers;
     const Seat *best = NULL;
+    const Seat *stranger = NULL; /* it would do, but for the versions that it speaks */
     int64_t best_cost = INT64_MAX;
     choice.holders = map_get(dispatcher->holders, slice_from_string(slot->partition->digest));
     choice.gpu = planned_slot(slot)->gpu;
@@ -359,19 +377,18 @@ bind_free(Call *call, SlotRun *slot, Choice choice)
     for (size_t index = 0; index < dispatcher->seat_count && best_cost > 0; index++) {
         const Seat *seat = &dispatcher->seats[index];
         bool fits = (choice.gpu != PLAN_GPU_NEEDED || seat->has_gpu) &&
-                    worker_has_labels(&slot->step->workers->workers[seat->worker], slot->step->worker_labels);
+                    worker_has_labels(&roster->workers[seat->worker], slot->step->worker_labels);
         int64_t cost = fits ? cost_of(&choice, seat) : INT64_MAX;
-        if (cost < best_cost) {
+        if (fits && !speaks_with_bound(slot->step, &roster->workers[seat->worker])) {
+            stranger = seat;
+        } else if (cost < best_cost) {
             best = seat;
             best_cost = cost;
         }
     }
-    if (best == NULL) {
-        return fail_without_worker(call, slot);
-    }
-    slot->worker = (int)best->worker;
-    take_seat(dispatcher, best->load);
-    return STATUS_OK;
+    const Seat *taken = best != NULL ? best : stranger;
+    return taken == NULL ? fail_without_worker(call, slot)
+                         : give_slot(call, slot, &roster->workers[taken->worker]);
 }
 
 /* Binds the slots that have no choice first, so that the others choose other workers. */
@@ -519,6 +536,7 @@ bind_slots(Call *call, StepRun *step)
     dispatcher->binding++;
     roster_unref(step->workers);
     step->workers = roster_ref(dispatcher->workers);
+    step->spoken = (WireVersions){.oldest = 0, .newest = INT64_MAX};
     for (size_t slot = 0; slot < step->slot_count; slot++) {
         step->slots[slot].worker = -1;
     }

@@ -119,7 +119,8 @@ struct StepRun {
     void *context;
     const SlotEvents *slot_events;
     Plan *plan;
-    Roster *workers; /* the snapshot that this attempt is bound in */
+    Roster *workers;     /* the snapshot that this attempt is bound in */
+    WireVersions spoken; /* of the worker protocol, by all workers that slots are bound to */
     StepId id;
     char id_text[ID_TEXT_SIZE];
     char tenant[UUID_TEXT_SIZE];

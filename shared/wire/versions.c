@@ -58,10 +58,17 @@ wire_versions_or_all(WireVersions versions)
     return versions.newest == 0 ? all : versions;
 }
 
+WireVersions
+wire_versions_common(WireVersions one, WireVersions other)
+{
+    static const WireVersions none = {0};
+    WireVersions common = {.oldest = one.oldest > other.oldest ? one.oldest : other.oldest,
+        .newest = one.newest < other.newest ? one.newest : other.newest};
+    return common.newest >= common.oldest ? common : none;
+}
+
 int64_t
 wire_versions_agree(WireVersions one, WireVersions other)
 {
-    int64_t newest = one.newest < other.newest ? one.newest : other.newest;
-    int64_t oldest = one.oldest > other.oldest ? one.oldest : other.oldest;
-    return newest >= oldest ? newest : 0;
+    return wire_versions_common(one, other).newest;
 }

@@ -30,5 +30,8 @@ void wire_versions_text(WireVersions versions, char ret_text[WIRE_VERSIONS_TEXT_
 /* Returns all that this program knows for versions that nobody has set: 0 to 0. */
 WireVersions wire_versions_or_all(WireVersions versions);
 
+/* Returns the versions that both speak; 0 to 0: there is none. */
+WireVersions wire_versions_common(WireVersions one, WireVersions other);
+
 /* Returns the newest version that both speak; 0: there is none. */
 int64_t wire_versions_agree(WireVersions one, WireVersions other);

@@ -144,6 +144,55 @@ def _expect_a_quick_refusal(gateway):
     client.close()
 
 
+def _put(pool, address, release):
+    """Puts a program of this release in the place of the one at this address, whoever may refuse it."""
+    pool.begin_end(address)
+    assert pool.await_end(address) == 0
+    pool.start(address, release)
+
+
+def _await_protocols(pool, worker, *protocols):
+    """Each gateway uses this version with the worker; None: it refuses it."""
+    def used():
+        listed = [pool.workers_of(gateway).get(worker, {}) for gateway in pool.gateways]
+        return [one.get("protocol") if one.get("state") == "serving" else one.get("state") for one in listed]
+    wanted = [protocol or "refused" for protocol in protocols]
+    await_that(lambda: used() == wanted, f"{pool.name(worker)} is used by {wanted}")
+
+
+def gateways_of_three_releases_share_workers_that_joined_and_return_as_others():
+    """A gateway of the first version, one of the second, one of both; a worker goes from both to the first, to the second, each time
+    with its name and address. A worker joins by the gateways that take it, and is refused by the other."""
+    quick = ("--drain-delay", "0s")
+    with sluice.Database() as database, Pool(database.name, gateways=3, joins=True) as pool:
+        for gateway, release in zip(pool.gateways, (FIRST, SECOND)):
+            pool.replace(gateway, Release(gateway_settings=(*release.gateway_settings, *quick)))
+        old, new, both = transfers = [Transfers(gateway) for gateway in pool.gateways]
+        changed = pool.workers[0]
+        for release, protocols, able in ((THIS, (1, 2, 2), transfers), (FIRST, (1, None, 1), (old, both)), (SECOND, (None, 2, 2), (new, both))):
+            if release is not THIS:
+                _put(pool, changed, release)
+            _await_protocols(pool, changed, *protocols)
+            for one in able:
+                one.check()
+        _put(pool, pool.workers[1], FIRST)  # which has no version in common with the first worker
+        _await_protocols(pool, pool.workers[1], 1, None, 1)
+        _expect_a_quick_failure_between_workers(both)
+        for one in transfers:
+            one.close()
+
+
+def _expect_a_quick_failure_between_workers(transfers):
+    begun = time.monotonic()
+    try:
+        transfers.check()
+        raise AssertionError("two workers without a common version exchanged a tensor")
+    except sluice.Refused as refused:
+        assert "upgrade by one release at a time" in refused.detail, refused
+        print(f"between two workers without a common version: {refused}")
+    assert time.monotonic() - begun < QUICKLY_SECONDS
+
+
 def a_worker_without_a_common_version_may_not_join_and_says_why():
     with sluice.Database() as database, tempfile.NamedTemporaryFile("w+", encoding="utf-8") as log:
         gateway = sluice.Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "off", "--database",
@@ -168,6 +217,7 @@ if __name__ == "__main__":
     run_group([
         a_worker_without_a_common_version_is_listed_as_refused_and_both_logs_say_so,
         a_worker_without_a_common_version_may_not_join_and_says_why,
+        gateways_of_three_releases_share_workers_that_joined_and_return_as_others,
         the_next_version_takes_the_place_of_the_first_workers_first,
         the_next_version_takes_the_place_of_the_first_gateways_first,
         this_build_takes_the_place_of_an_earlier_one_workers_first,

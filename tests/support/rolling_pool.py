@@ -81,10 +81,11 @@ def is_ready(address):
 class Pool:
     """`with Pool(database) as pool:` gateways and workers beside one database; each can be replaced by a new process."""
 
-    def __init__(self, database, gateways=2, workers=3, gateway_release=THIS, worker_release=THIS):
+    def __init__(self, database, gateways=2, workers=3, gateway_release=THIS, worker_release=THIS, joins=False):
+        """`joins`: workers join by themselves, and gateways are told of none."""
         addresses = sluice.take_addresses(gateways + workers)
         self.gateways, self.workers = addresses[:gateways], addresses[gateways:]
-        self._database = database
+        self._database, self._joins = database, joins
         self._releases = {"gateway": gateway_release, "worker": worker_release}
         self._programs = {}
         self._ended = {}  # lives of workers that were told to end, by address
@@ -113,12 +114,15 @@ class Pool:
         """Starts a program; without a release, that with which the pool began."""
         if address in self.workers:
             release = release or self._releases["worker"]
-            name, folder, settings = "sluice-worker", release.folder, ("--name", self.name(address), *release.worker_settings)
+            urls = ",".join(f"http://{gateway}" for gateway in self.gateways)
+            joins = ("--gateway", urls) if self._joins else ()
+            name, folder, settings = "sluice-worker", release.folder, ("--name", self.name(address), *joins, *release.worker_settings)
         else:
             release = release or self._releases["gateway"]
             name, folder = "sluice-gateway", release.gateway_folder
-            settings = ("--auth", "off", "--database", f"dbname={self._database}", "--workers", ",".join(self.workers),
-                        "--drain-delay", "3s", *release.gateway_settings)
+            workers = () if self._joins else ("--workers", ",".join(self.workers))
+            settings = ("--auth", "off", "--database", f"dbname={self._database}", *workers, "--drain-delay", "3s",
+                        *release.gateway_settings)
         with open(self._log_path(address), "a", encoding="utf-8") as log:
             self._programs[address] = sluice.Program(name, "--listen", address, "--grace", GRACE, *settings, log=log, folder=folder)
 
@@ -135,6 +139,9 @@ class Pool:
 
     def pid(self, address):
         return self._programs[address].pid
+
+    def is_running(self, address):
+        return self._programs[address].is_running()
 
     def begin_end(self, address):
         if address in self.workers:
@@ -190,6 +197,7 @@ class Pool:
         for gateway in self.gateways:
             front.await_use_of_all()
             self.replace(gateway, release)
+            front.note_back()
 
 
 class Proxy:
@@ -201,6 +209,11 @@ class Proxy:
         self._kind, self._gateways = kind, gateways
         self.address, self._statistics = sluice.take_addresses(2)
         self._folder = tempfile.TemporaryDirectory()
+        self._back = time.monotonic() - NGINX_PAUSE_SECONDS  # when the last gateway came back
+
+    def note_back(self):
+        """A gateway has come back."""
+        self._back = time.monotonic()
 
     def _command(self):
         folder = self._folder.name
@@ -241,4 +254,4 @@ class Proxy:
         if self._kind == "haproxy":
             await_that(lambda: all(self._has_up(gateway) for gateway in self._gateways), "haproxy uses all gateways")
         else:
-            time.sleep(NGINX_PAUSE_SECONDS)
+            time.sleep(max(0, self._back + NGINX_PAUSE_SECONDS - time.monotonic()))

@@ -123,6 +123,47 @@ a_restarted_worker_holds_nothing(void **state)
     assert_string_equal(step.workers->workers[2].incarnation, "new");
 }
 
+/* Publishes three workers that serve and speak these versions. */
+static void
+publish_versions(WireVersions first, WireVersions second, WireVersions third)
+{
+    static const WorkerState states[WORKERS] = {WORKER_SERVING, WORKER_SERVING, WORKER_SERVING};
+    Roster *roster = roster_of(states);
+    roster->workers[0].versions = first;
+    roster->workers[1].versions = second;
+    roster->workers[2].versions = third;
+    directory_publish(dispatcher.directory, roster);
+}
+
+static void
+workers_of_one_step_speak_a_common_version(void **state)
+{
+    static const WireVersions old = {1, 1};
+    static const WireVersions both = {1, 2};
+    static const WireVersions next = {2, 2};
+    publish_versions(old, next, both);
+    bind(*state, 0, 2);
+    publish_versions(old, next, next);
+    bind(*state, 0, 0);
+    plan_slots[1].task = 1;
+    bind(*state, 2, 1);
+}
+
+static void
+a_step_that_must_use_workers_without_a_common_version_says_so(void **state)
+{
+    Call *call = *state;
+    static const WireVersions old = {1, 2};
+    static const WireVersions next = {3, 4};
+    publish_versions(old, next, old);
+    plan_slots[0].task = 0;
+    plan_slots[1].task = 1;
+    assert_status(call, STATUS_UNAVAILABLE, bind_slots(call, &step));
+    assert_string_equal(call->error.message,
+        "worker 'w1' speaks versions 3 to 4 of the worker protocol, the step's other workers 1 to 2: upgrade "
+        "by one release at a time");
+}
+
 static void
 a_worker_that_failed_is_the_last_choice(void **state)
 {
@@ -321,6 +362,8 @@ main(void)
         BIND_TEST(a_holder_of_the_partition_is_worth_some_load),
         BIND_TEST(what_another_loop_has_registered_counts_here_too),
         BIND_TEST(a_restarted_worker_holds_nothing),
+        BIND_TEST(workers_of_one_step_speak_a_common_version),
+        BIND_TEST(a_step_that_must_use_workers_without_a_common_version_says_so),
         BIND_TEST(a_worker_that_failed_is_the_last_choice),
         BIND_TEST(a_worker_that_failed_others_is_left_alone_until_it_has_served),
         BIND_TEST(workers_are_shared_when_there_are_too_few),
