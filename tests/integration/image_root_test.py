@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-from graph_builder import GraphBuilder, Type  # noqa: E402
+from long_step import counting, counting_to  # noqa: E402
 from sluice import Client, Database, Refused, take_addresses  # noqa: E402
 
 OUT = os.environ.get("OUT", "build/release")
@@ -25,7 +25,6 @@ SIZE_MAX = 80 << 20  # compressed, of one image
 TOKEN = "a token that nobody guesses"
 END_SECONDS = 60
 STEP_TURNS = 500_000  # of a loop; half a second on a free core
-INT = "int32"
 
 # Runs as root in name spaces of mounts and processes of its own: mounts what an engine mounts, then becomes the program.
 # 24: PR_CAPBSET_DROP, 38: PR_SET_NO_NEW_PRIVS.
@@ -150,7 +149,7 @@ def its_probe_tells_that_it_serves():
 def a_worker_with_the_plugin_serves_where_no_card_is():
     if not os.path.exists(os.path.join(OUT, "sluice-cuda.so")):
         raise Skipped("no CUDA toolkit")
-    assert os.path.exists(os.path.join(root_of("sluice-worker", True), "usr/bin/sluice-cuda.so"))
+    assert os.path.exists(os.path.join(root_of("sluice-worker", True), "usr/lib/sluice/sluice-cuda.so"))
     with given() as folder, Container("sluice-worker", folder, "--listen", take_addresses(1)[0], "--name", "contained", "--token-file",
                                       "/tmp/given/token", with_cuda=True) as one:
         assert one.run("/usr/bin/sluice-worker", "probe", "--token-file", "/tmp/given/token", "--listen", one.address) == 0
@@ -170,23 +169,6 @@ def an_image_is_small_and_says_what_is_in_it():
             assert os.path.getsize(os.path.join(root, "usr/share/doc", name, "copyright")) > 0
 
 
-def counting():
-    """Counts to its feed `n` in a loop: a step that takes as long as one wants."""
-    graph = GraphBuilder()
-    limit = graph.placeholder("n", INT, [])
-    start = graph.constant(INT, [], [0])
-    entered = graph.add("Enter", start, T=Type(INT), frame_name="loop")
-    fixed = graph.add("Enter", limit, T=Type(INT), frame_name="loop", is_constant=True)
-    count = graph.add("Merge", entered, T=Type(INT), N=2)
-    goes_on = graph.add("LoopCond", graph.add("Less", count, fixed, T=Type(INT)))
-    switch = graph.add("Switch", count, goes_on, T=Type(INT))
-    body = graph.add("Identity", f"{switch}:1", T=Type(INT))
-    one = graph.constant(INT, [], [1], control=(body,))
-    graph.add_input(count, graph.add("NextIteration", graph.add("Add", body, one, T=Type(INT)), T=Type(INT)))
-    graph.add("Exit", switch, name="reached", T=Type(INT))
-    return graph.document()
-
-
 def gateway(folder, name, workers):
     with open(os.path.join(folder, "service.conf"), "w", encoding="utf-8") as file:
         file.write(f"[sluice]\nhost=/tmp\ndbname={name}\n")
@@ -198,7 +180,7 @@ def gateway(folder, name, workers):
 def step(address, session, count, answers):
     client = Client(address)
     try:
-        answers.append(client.step(session, {"feeds": {"n": {"dtype": INT, "shape": [], "data": [count]}}, "fetches": ["reached"]}))
+        answers.append(client.step(session, counting_to(count)))
     except Refused as refused:
         answers.append(refused)
     client.close()

@@ -132,11 +132,12 @@ cuda-coverage:
 	@OUT=$(OUT) tools/with_postgres tests/conformance/cuda_coverage.py "$(CORPUS)"
 
 # Ten rolling restarts of everything under load, behind haproxy without retries and nginx as it comes; then beside the
-# neighbouring version of the worker protocol, and beside the programs in the folder OLD_BUILD.
+# neighbouring version of the worker protocol, and beside the programs in the folder OLD_BUILD; then what breaks meanwhile.
 deploy-test:
 	@tools/install_packages build test deploy && $(MAKE) --no-print-directory $(PARALLEL) all $(NEXT_GATEWAY)
 	@ROLLS=10 RATE=200 OUT=$(OUT) tools/with_postgres tests/integration/rolling_restart_test.py
 	@RATE=200 OUT=$(OUT) OLD_BUILD=$(OLD_BUILD) tools/with_postgres tests/integration/two_versions_test.py
+	@ROUNDS=5 OUT=$(OUT) tests/integration/operator_chaos_test.py
 
 # More random graphs than `make test` runs: SEEDS=first:count.
 random-graphs:
