@@ -224,10 +224,32 @@ def a_worker_is_ready_when_it_listens_and_says_that_it_ends():
         assert unit.end()[0] == 0
 
 
+def reason_of(program, driver):
+    """Why the worker does not start with a card, `driver` being the folder that libcuda.so.1 is looked for in."""
+    done = subprocess.run([program, "--listen", "127.0.0.1:0", "--name", "packed", "--cuda", "required"], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "LD_LIBRARY_PATH": driver})
+    assert done.returncode == 1, done
+    return done.stderr.splitlines()[-1]
+
+
+def the_worker_loads_the_plugin_from_where_its_package_puts_it():
+    """As far as a driver without a card, and one that is not there, let it."""
+    if "sluice-worker-cuda" not in packages():
+        raise Skipped("no CUDA toolkit")
+    program = os.path.join(unpacked(), "usr/bin/sluice-worker")
+    with tempfile.TemporaryDirectory() as nothing, tempfile.TemporaryDirectory() as driver, tempfile.TemporaryDirectory() as other:
+        assert "no CUDA driver: libcuda.so.1: cannot open shared object file" in reason_of(program, nothing)
+        os.symlink(os.path.abspath(os.path.join(OUT, "tests/plugins/libcuda.so")), os.path.join(driver, "libcuda.so.1"))
+        assert "asking the CUDA driver for cards: " in reason_of(program, driver)  # which only the plugin does
+        os.makedirs(os.path.join(other, "usr/bin"))
+        alone = shutil.copy(program, os.path.join(other, "usr/bin"))
+        assert "built without CUDA: there is no " in reason_of(alone, driver)
+
+
 if __name__ == "__main__":
     run_group([every_package_holds_its_files_and_no_others, every_package_names_its_version_and_what_it_needs,
                configuration_stays_over_upgrades_and_scripts_are_shell, the_same_sources_make_the_same_bytes,
                manual_pages_are_read_and_name_every_flag, manual_pages_have_no_faults_of_their_language, installed_units_are_well_formed,
                a_gateway_without_a_database_says_what_to_do_and_is_not_started_again,
                a_gateway_is_ready_when_postgresql_lets_it_in_and_says_that_it_ends,
-               a_worker_is_ready_when_it_listens_and_says_that_it_ends])
+               a_worker_is_ready_when_it_listens_and_says_that_it_ends, the_worker_loads_the_plugin_from_where_its_package_puts_it])
