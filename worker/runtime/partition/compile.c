@@ -259,18 +259,6 @@ check_missing(Call *call, const MissingBlobs *missing)
                      missing->sha256[0]);
 }
 
-/* Returns the value that an input has whenever its node runs; NULL when runs may differ. A constant of a
- * branch or of a loop comes through a Switch or an Enter, or waits for one: it is dead or has its value. */
-static const Tensor *
-known_value(const Partition *partition, Endpoint input)
-{
-    const ScheduleNode *producer = &partition->nodes[input.node];
-    while (producer->kind == SCHEDULE_SWITCH || producer->kind == SCHEDULE_ENTER) {
-        producer = &partition->nodes[producer->node->inputs[0].node];
-    }
-    return producer->kind == SCHEDULE_STATIC || producer->kind == SCHEDULE_CONST ? producer->value : NULL;
-}
-
 /* An accelerator is told of the constants that were uploaded to it alone. */
 static Status
 prepare_kernel(Call *call, const Partition *partition, const ScheduleNode *node)
@@ -284,8 +272,8 @@ prepare_kernel(Call *call, const Partition *partition, const ScheduleNode *node)
         values[input] = partition->nodes[node->node->inputs[input].node].value;
     }
     for (uint32_t i = 0; i < node->node->input_count && node->device == partition->device; i++) {
-        bool is_given = node->node->inputs[i].node != NODE_NONE;
-        values[i] = is_given ? known_value(partition, node->node->inputs[i]) : NULL;
+        const ScheduleNode *constant = known_constant(partition, node->node->inputs[i]);
+        values[i] = constant == NULL ? NULL : constant->value;
     }
     return node->kernel->prepare(call, node->device, node->node, values, node->state);
 }

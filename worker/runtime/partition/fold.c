@@ -1,11 +1,13 @@
 /* Constant folding: a node whose inputs are all constants is computed once, when its partition is
- * compiled, by the same kernel that would run in each step, so that the bits are the same.
+ * compiled, by the same kernel that would run in each step, so that the bits are the same. In a loop or a
+ * branch, where constants come through an Enter or a Switch, the result waits for what the node waited for:
+ * weights that the body of a loop transposes are transposed once, not in each iteration.
  *
- * Not folded: nodes with state, with control inputs or with more than one output, nodes of control flow,
- * and nodes that return handles; nodes that fail, so that the run which needs them fails as it always did;
- * and, unless they are no larger than the inputs, results over 64 MiB and those that would bring the
- * partition's to more than 256 MiB or a quarter of the worker's memory. TensorFlow's limit of 10 MiB would
- * have weights that a model makes itself, by ConstantOfShape, made anew in each run. */
+ * Not folded: nodes with state or with more than one output, nodes of control flow, and nodes that return
+ * handles; nodes that fail, so that the run which needs them fails as it always did; and, unless they are no
+ * larger than the inputs, results over 64 MiB and those that would bring the partition's to more than
+ * 256 MiB or a quarter of the worker's memory. TensorFlow's limit of 10 MiB would have weights that a model
+ * makes itself, by ConstantOfShape, made anew in each run. */
 #include "worker/runtime/partition/stages.h"
 
 #include "shared/base/memory.h"
@@ -13,12 +15,23 @@
 enum { RESULT_SIZE_MAX = 64 << 20, RESULTS_SIZE_MAX = 256 << 20 };
 static const size_t FOLD_SCRATCH_MAX = (size_t)1 << 30;
 
+const ScheduleNode *
+known_constant(const Partition *partition, Endpoint input)
+{
+    const ScheduleNode *producer = input.node == NODE_NONE ? NULL : &partition->nodes[input.node];
+    while (producer != NULL && (producer->kind == SCHEDULE_SWITCH || producer->kind == SCHEDULE_ENTER)) {
+        producer = &partition->nodes[producer->node->inputs[0].node];
+    }
+    bool is_constant =
+        producer != NULL && (producer->kind == SCHEDULE_STATIC || producer->kind == SCHEDULE_CONST);
+    return is_constant && producer->value != NULL ? producer : NULL;
+}
+
 static bool
 reads_constants_alone(const Partition *partition, const Node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
-        uint32_t producer = node->inputs[i].node;
-        if (producer == NODE_NONE || partition->nodes[producer].kind != SCHEDULE_STATIC) {
+        if (known_constant(partition, node->inputs[i]) == NULL) {
             return false;
         }
     }
@@ -29,12 +42,11 @@ static bool
 is_foldable(const Partition *partition, const ScheduleNode *node)
 {
     return node->kind == SCHEDULE_KERNEL && (node->node->op->flags & OP_STATEFUL) == 0 &&
-           node->node->output_count == 1 && node->node->control_count == 0 &&
-           reads_constants_alone(partition, node->node);
+           node->node->output_count == 1 && reads_constants_alone(partition, node->node);
 }
 
-/* Marks the nodes whose output a Merge reads. They are not folded: a Merge becomes ready when an input
- * arrives, and a folded node never runs. */
+/* Marks the nodes whose output a Merge reads: it becomes ready when an input arrives, and what is bound to
+ * its readers never arrives. */
 static void
 mark_read_by_merge(const Partition *partition, bool *marks)
 {
@@ -48,7 +60,8 @@ mark_read_by_merge(const Partition *partition, bool *marks)
 
 typedef struct Folding {
     Partition *partition;
-    Call *call;       /* the kernels' call: an error in it does not fail the partition */
+    const bool *is_read_by_merge; /* by node */
+    Call *call;                   /* the kernels' call: an error in it does not fail the partition */
     size_t room_size; /* bytes that results may still take which are larger than what they were made of */
 } Folding;
 
@@ -73,7 +86,7 @@ compute_node(const Folding *folding, const ScheduleNode *node, Tensor *inputs, T
         return call_fail_memory(folding->call, "a kernel's constants");
     }
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        values[i] = folding->partition->nodes[node->node->inputs[i].node].value;
+        values[i] = known_constant(folding->partition, node->node->inputs[i])->value;
         inputs[i] = tensor_ref(values[i]);
     }
     KernelContext context = {
@@ -101,7 +114,7 @@ inputs_size(const Partition *partition, const Node *node)
 {
     size_t size = 0;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        size += tensor_byte_size(partition->nodes[node->inputs[i].node].value);
+        size += tensor_byte_size(known_constant(partition, node->inputs[i])->value);
     }
     return size;
 }
@@ -137,7 +150,7 @@ static void
 count_result(Partition *partition, ScheduleNode *node, const Tensor *result)
 {
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const ScheduleNode *input = &partition->nodes[node->node->inputs[i].node];
+        const ScheduleNode *input = known_constant(partition, node->node->inputs[i]);
         if (result->buffer != NULL && result->buffer == input->value->buffer) {
             bool is_whole = result->data == input->value->data &&
                             tensor_byte_size(result) == tensor_byte_size(input->value);
@@ -148,9 +161,23 @@ count_result(Partition *partition, ScheduleNode *node, const Tensor *result)
     partition->constant_bytes += tensor_byte_size(result);
 }
 
-static Status
-keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
+/* Returns whether a folded node runs, to give its value when its inputs have come: those that come through a
+ * Switch may be dead. */
+static bool
+waits(const Folding *folding, const Node *node)
 {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (folding->partition->nodes[node->inputs[i].node].kind != SCHEDULE_STATIC) {
+            return true;
+        }
+    }
+    return node->control_count > 0 || folding->is_read_by_merge[node->id];
+}
+
+static Status
+keep_result(Call *call, const Folding *folding, ScheduleNode *node, Tensor *result)
+{
+    Partition *partition = folding->partition;
     Tensor *value = arena_alloc(partition->arena, sizeof *value);
     if (value == NULL || arena_defer(partition->arena, release_tensor, value) == NULL) {
         return call_fail_memory(call, "a folded constant");
@@ -158,7 +185,7 @@ keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result
     count_result(partition, node, result);
     *value = *result;
     *result = (Tensor){0};
-    node->kind = SCHEDULE_STATIC;
+    node->kind = waits(folding, node->node) ? SCHEDULE_CONST : SCHEDULE_STATIC;
     node->is_cheap = true;
     node->kernel = NULL;
     node->value = value;
@@ -180,7 +207,7 @@ fold_node(Call *call, Folding *folding, ScheduleNode *node)
     memory_free(inputs);
     arena_clear(folding->call->arena);
     bool is_kept = status == STATUS_OK && is_wanted(folding, node->node, &result);
-    return is_kept ? keep_result(call, folding->partition, node, &result) : STATUS_OK;
+    return is_kept ? keep_result(call, folding, node, &result) : STATUS_OK;
 }
 
 static size_t
@@ -201,12 +228,14 @@ fold_constants(Call *call, Partition *partition)
         return call_fail_memory(call, "folding constants");
     }
     Call kernel_call = {.arena = scratch};
-    Folding folding = {
-        .partition = partition, .call = &kernel_call, .room_size = find_room(partition->device)};
+    Folding folding = {.partition = partition,
+        .is_read_by_merge = is_read_by_merge,
+        .call = &kernel_call,
+        .room_size = find_room(partition->device)};
     mark_read_by_merge(partition, is_read_by_merge);
     for (uint32_t position = 0; position < partition->node_count; position++) {
         ScheduleNode *node = &partition->nodes[partition->graph->order[position]];
-        if (!is_read_by_merge[node->node->id] && is_foldable(partition, node)) {
+        if (is_foldable(partition, node)) {
             TRY(fold_node(call, &folding, node));
         }
     }

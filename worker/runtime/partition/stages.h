@@ -10,6 +10,11 @@
  * schedule must not be built yet. RESOURCE_EXHAUSTED. */
 MUST_USE Status fold_constants(Call *call, Partition *partition);
 
+/* Returns the constant whose value an input has whenever its node runs; NULL when runs may differ. A constant
+ * of a branch or of a loop comes through a Switch or an Enter, or waits for one: it is dead or has its value
+ * (fold.c). */
+const ScheduleNode *known_constant(const Partition *partition, Endpoint input);
+
 /* Makes each read of a variable by reference a node of its own, if the worker has an accelerator
  * (references.c). RESOURCE_EXHAUSTED. */
 MUST_USE Status read_references(Call *call, Partition *partition);

@@ -275,7 +275,7 @@ kernel_run_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node
 {
     node_note_dead(ticket, activation->node);
     bool is_right = node->kernel->compute_dead == NULL || kernel_compute_dead(ticket, activation, node);
-    tensors_release(inputs_of(activation, node), node->node->input_count);
+    tensors_release(inputs_take(activation, node), node->node->input_count);
     if (is_right) {
         ticket_propagate(ticket, activation->iteration, node, NULL, true);
     }
@@ -301,9 +301,11 @@ kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
     }
 }
 
+/* What was folded drops what it was made of. */
 static void
 const_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
+    tensors_release(inputs_take(activation, node), node->node->input_count);
     if (!is_dead) {
         bool is_there = node->memories != NULL && node->memories[0] != MEMORY_HOST;
         ticket->outputs[0] = tensor_ref(is_there ? node->uploaded : node->value);

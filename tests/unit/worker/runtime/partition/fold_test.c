@@ -1,6 +1,8 @@
 #include "tests/support/cmocka_all.h"
 
 #include "tests/support/partition_runs.h"
+#include "tests/support/tensor_literals.h"
+#include "worker/runtime/partition/schedule.h"
 
 typedef struct Case {
     RunFixture fixture;
@@ -138,6 +140,97 @@ large_results_are_kept_within_a_budget(void **state)
     case_end(&run);
 }
 
+/* Three turns of x = x + (-w), where a loop's constants come through an Enter. */
+#define LOOP                                                                                                 \
+    "w = Const() dtype=float32 value=float32(2)\n"                                                           \
+    "x = Const() dtype=float32 value=float32(10)\n"                                                          \
+    "end = Const() dtype=float32 value=float32(5)\n"                                                         \
+    "e = Enter(x) T=float32 frame_name='loop'\n"                                                             \
+    "w_in = Enter(w) T=float32 frame_name='loop' is_constant=true\n"                                         \
+    "end_in = Enter(end) T=float32 frame_name='loop' is_constant=true\n"                                     \
+    "m = Merge(e, next) T=float32 N=2\n"                                                                     \
+    "more = Greater(m, end_in) T=float32\n"                                                                  \
+    "go = LoopCond(more)\n"                                                                                  \
+    "s = Switch(m, go) T=float32\n"                                                                          \
+    "back = Neg(w_in) T=float32\n"                                                                           \
+    "far = Add(back, back) T=float32\n"                                                                      \
+    "sum = Sub(s:1, far) T=float32\n"                                                                        \
+    "less = Sub(sum, end_in) T=float32\n"                                                                    \
+    "next = NextIteration(less) T=float32\n"                                                                 \
+    "last = Exit(s) T=float32\n"                                                                             \
+    "out = _Retval(last) T=float32 index=0\n"
+
+/* Returns whether a run computes the node; one that was folded only gives its value. */
+static bool
+is_computed(const Partition *partition, const char *name)
+{
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        if (slice_equals_string(partition->nodes[id].node->name, name)) {
+            return partition->nodes[id].kernel != NULL;
+        }
+    }
+    fail_msg("no node '%s'", name);
+    return false;
+}
+
+static void
+run_loop(RunFixture *fixture)
+{
+    RunOutcome outcome = {0};
+    AUTO_PARTITION partition = fixture_compile(fixture, LOOP);
+    assert_false(is_computed(partition, "back"));
+    assert_false(is_computed(partition, "far"));
+    assert_true(is_computed(partition, "less"));
+    fixture_run(fixture, partition, NULL, NULL, 0, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_float_equal(tensor_float(&outcome.outputs[0], 0), 5, 0); /* 10, 9, 8, 7, 6, 5 */
+    outcome_clear(&outcome);
+}
+
+static void
+what_a_loop_computes_of_constants_is_computed_once(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    run_loop(&fixture);
+    fixture_end(&fixture);
+}
+
+static const char BRANCHES[] = "a = Const() dtype=float32 value=float32(3)\n"
+                               "p = _Arg() T=bool index=0\n"
+                               "s = Switch(a, p) T=float32\n"
+                               "no = Neg(s) T=float32\n"
+                               "yes = Square(s:1) T=float32\n"
+                               "m = Merge(no, yes) T=float32 N=2\n"
+                               "out = _Retval(m) T=float32 index=0\n";
+
+static void
+run_branches(RunFixture *fixture)
+{
+    AUTO_PARTITION partition = fixture_compile(fixture, BRANCHES);
+    assert_false(is_computed(partition, "no"));
+    assert_false(is_computed(partition, "yes"));
+    for (int is_taken = 0; is_taken < 2; is_taken++) {
+        RunOutcome outcome = {0};
+        Tensor args[] = {tensor_literal(is_taken ? "bool[] 1" : "bool[] 0")};
+        fixture_run(fixture, partition, NULL, args, 1, &outcome);
+        assert_string_equal(outcome.message, "");
+        assert_float_equal(tensor_float(&outcome.outputs[0], 0), is_taken ? 9 : -3, 0);
+        outcome_clear(&outcome);
+    }
+}
+
+static void
+what_a_branch_computes_of_constants_is_dead_with_the_branch(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    run_branches(&fixture);
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -147,6 +240,8 @@ main(void)
         cmocka_unit_test(what_a_folded_node_would_have_started_still_runs),
         cmocka_unit_test(what_fails_is_left_to_fail_in_the_run),
         cmocka_unit_test(a_merge_takes_what_runs),
+        cmocka_unit_test(what_a_loop_computes_of_constants_is_computed_once),
+        cmocka_unit_test(what_a_branch_computes_of_constants_is_dead_with_the_branch),
         cmocka_unit_test(a_large_result_is_made_anew_each_time),
         cmocka_unit_test(large_results_are_kept_within_a_budget),
     };
