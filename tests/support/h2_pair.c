@@ -117,7 +117,10 @@ on_disconnect(H2Connection *connection, Status reason)
     pair.events++;
     pair.disconnects[side]++;
     pair.reasons[side] = reason;
-    pair.connections[side] = NULL;
+    if (connection ==
+        pair.connections[side]) { /* a server may have a connection that it drains, and the next */
+        pair.connections[side] = NULL;
+    }
 }
 
 static const H2Handlers HANDLERS = {on_headers, on_data, on_end, on_writable, on_close, on_disconnect};

@@ -177,14 +177,20 @@ offsets_size(const Job *job)
     return job->taps * (INTEGER_COLUMNS * (int64_t)sizeof(int32_t) + (int64_t)sizeof(bool));
 }
 
+/* Returns the bytes of a lane: lanes start at cache lines of their own. */
+static int64_t
+lane_size(const Job *job)
+{
+    enum { LINE = 64 };
+    return (integer_panel_size(job->depth) + offsets_size(job) + LINE - 1) / LINE * LINE;
+}
+
 /* A lane takes every so many tiles, each for all batches and groups, so that offsets are computed once. */
 static void
 run_lane(void *context, int64_t lane)
 {
     const Job *job = context;
-    char *scratch =
-        (char *)job->scratch.data + lane * (integer_panel_size(job->depth) + offsets_size(job) + 64);
-    int32_t *offsets = (int32_t *)(void *)scratch;
+    int32_t *offsets = (int32_t *)(void *)((char *)job->scratch.data + lane * lane_size(job));
     bool *runs = (bool *)(offsets + job->taps * INTEGER_COLUMNS);
     uint8_t *panel = (uint8_t *)(runs + job->taps);
     int64_t outputs = job->convolution.outputs;
@@ -385,8 +391,7 @@ run_job(Job *job)
     if (job->convolution.inputs == 1 && job->convolution.window.rank <= 2) {
         return run_depthwise(job);
     }
-    TRY(scratch_bytes(context, job->lanes, (size_t)(integer_panel_size(job->depth) + offsets_size(job) + 64),
-        &job->scratch));
+    TRY(scratch_bytes(context, job->lanes, (size_t)lane_size(job), &job->scratch));
     TRY(scratch_bytes(context, filters, (size_t)integer_row_size(job->depth), &job->rows));
     TRY(scratch_bytes(context, filters, sizeof(int32_t), &job->row_sums));
     IntegerMatrix matrix = {.first = job->filter->data,

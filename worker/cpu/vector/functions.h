@@ -104,7 +104,7 @@ exponential_minus_one_of_negative(float x)
 VECTOR_FUNCTION float
 sigmoid_of(float x)
 {
-    float power = exponential_of(-fabsf(x));
+    float power = exponential_of(x > 0 ? -x : x); /* a NaN as it is: a product with x has then one NaN only */
     return (x < 0 ? power : 1.0F) / (1.0F + power);
 }
 
