@@ -1,5 +1,7 @@
 /* Operators of ai.onnx.ml, which classical models are exported with (scikit-learn, XGBoost, LightGBM),
  * spelled out in ONNX's and an ensemble of trees. Numbers become float32, as ONNX Runtime's do. */
+#include <math.h>
+
 #include "gateway/formats/onnx_spell.h"
 
 /* Returns the items of a list of this kind; an empty list when there is none. */
@@ -329,6 +331,65 @@ spell_binarizer(OnnxImport *import, OnnxNode *node, const char *argument, size_t
     return STATUS_OK;
 }
 
+/* Divides each row by a norm of it; a row whose norm is 0 stays as it is. */
+static Status
+spell_normalizer(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
+{
+    static const char *const reductions[][2] = {
+        {"L1", "ReduceL1"}, {"L2", "ReduceL2"}, {"MAX", "ReduceMax"}, {"", "ReduceMax"}};
+    (void)argument;
+    Slice norm = spell_text(node, "norm");
+    Slice row[2];
+    Slice ends[2];
+    Slice zero;
+    size_t index = 0;
+    static const int64_t last = -1;
+    while (index < COUNT_OF(reductions) && !slice_equals_string(norm, reductions[index][0])) {
+        index++;
+    }
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    if (index == COUNT_OF(reductions)) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "there is no norm '%.*s'",
+            SLICE_PRINT(slice_part(norm, 0, 64)));
+    }
+    TRY(emit_floats(import, node, node->inputs[0], &ends[0]));
+    row[0] = ends[0];
+    TRY(spell_ints(import, node, "last", &last, 1, &row[1]));
+    TRY(spell_emit(import, node, reductions[index][1], row, COUNT_OF(row), &ends[1]));
+    TRY(spell_number(import, node, "zero", 0, &zero));
+    Slice choices[3] = {SLICE(""), SLICE(""), ends[1]};
+    TRY(spell_pair(import, node, "Equal", ends[1], zero, &choices[0]));
+    TRY(spell_number(import, node, "one", 1, &choices[1]));
+    TRY(spell_emit(import, node, "Where", choices, COUNT_OF(choices), &ends[1]));
+    spell_become(node, "Div", ends, COUNT_OF(ends));
+    return STATUS_OK;
+}
+
+/* Floats alone: what equals replaced_value_float, by default 0, becomes the number of its column. */
+static Status
+spell_imputer(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
+{
+    (void)argument;
+    AttrValue imputed = list_of(node, "imputed_value_floats", ATTR_FLOAT);
+    float replaced = spell_float(node, "replaced_value_float", 0);
+    Slice choices[3];
+    Slice number;
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    if (imputed.value.list.count == 0) {
+        return spell_refuse(import, "an Imputer without imputed_value_floats");
+    }
+    choices[2] = node->inputs[0];
+    TRY(emit_vector(import, node, "imputed", &imputed, &choices[1]));
+    if (isnan(replaced)) {
+        TRY(spell_emit(import, node, "IsNaN", &choices[2], 1, &choices[0]));
+    } else {
+        TRY(spell_number(import, node, "replaced", replaced, &number));
+        TRY(spell_pair(import, node, "Equal", choices[2], number, &choices[0]));
+    }
+    spell_become(node, "Where", choices, COUNT_OF(choices));
+    return STATUS_OK;
+}
+
 /* Columns that a second input names. */
 static Status
 spell_extractor(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
@@ -359,8 +420,10 @@ spell_zip_map(OnnxImport *import, OnnxNode *node, const char *type, size_t input
 static const OnnxSpelling classical[] = {
     {"ai.onnx.ml::ArrayFeatureExtractor", spell_extractor, "Gather", 2},
     {"ai.onnx.ml::Binarizer", spell_binarizer, NULL, 1},
+    {"ai.onnx.ml::Imputer", spell_imputer, NULL, 1},
     {"ai.onnx.ml::LinearClassifier", spell_linear_classifier, "classlabels_ints", 2},
     {"ai.onnx.ml::LinearRegressor", spell_linear_regressor, NULL, 1},
+    {"ai.onnx.ml::Normalizer", spell_normalizer, NULL, 1},
     {"ai.onnx.ml::Scaler", spell_scaler, NULL, 1},
     {"ai.onnx.ml::TreeEnsembleClassifier", spell_tree_classifier, "ai.onnx.ml::TreeEnsembleRegressor", 2},
     {"ai.onnx.ml::ZipMap", spell_zip_map, "Identity", 1},
