@@ -15,6 +15,7 @@
 #include "gateway/store/migrate.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/base/spare_memory.h"
 #include "shared/program/program.h"
 #include "shared/program/supervisor.h"
 #include "shared/telemetry/log.h"
@@ -178,6 +179,7 @@ migrate(Call *call, const Config *config)
 int
 main(int argc, char **argv)
 {
+    enum { SPARE_SIZE_MAX = 16 << 20 }; /* bytes: some feeds of less than PASSED_SIZE_MIN */
     static const ProgramCommand commands[] = {
         {"migrate", migrate},
         {"key", key_command},
@@ -191,5 +193,6 @@ main(int argc, char **argv)
         .command_count = COUNT_OF(commands),
     };
     memory_give_back_large();
+    spare_memory_keep(SPARE_SIZE_MAX);
     return program_main(&program, argc, argv);
 }

@@ -23,6 +23,7 @@
 #include "gateway/workers/worker_pool.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/base/spare_memory.h"
 #include "shared/telemetry/log.h"
 
 enum { RECORDS_FLUSH_MS = 5000, WORKERS_SEEN_MS = 60000 };
@@ -54,7 +55,19 @@ struct Gateway {
     WorkerPool *workers; /* on the first loop */
     Upkeep *upkeep;
     MetricSources metrics;
+    Timer trim; /* of spare memory, on the first loop */
 };
+
+/* Gives back the large blocks of memory that were not used for a second or two. */
+static void
+trim_due(Timer *timer)
+{
+    enum { TRIM_MS = 1000 };
+    const Gateway *gateway = LIST_ITEM(timer, Gateway, trim);
+    Loop *loop = gateway->loops[0]->loop;
+    spare_memory_trim();
+    timer_set(loop, timer, loop_now_ns(loop) + TRIM_MS * CLOCK_NS_PER_MS);
+}
 
 static bool
 queue_is_ready(void *context)
@@ -341,7 +354,8 @@ open_workers(Call *call, Gateway *gateway, const GatewayOptions *options)
     return worker_pool_start(call, &workers, &gateway->workers);
 }
 
-/* Gives the handlers what was opened after the loops, and the metrics what they read. */
+/* Gives the handlers what was opened after the loops, the metrics what they read, and spare memory its timer.
+ */
 static void
 complete_parts(Gateway *gateway)
 {
@@ -360,6 +374,8 @@ complete_parts(Gateway *gateway)
         .partials = gateway->partials,
     };
     metrics_watch(&gateway->metrics);
+    gateway->trim.fire = trim_due;
+    trim_due(&gateway->trim);
 }
 
 static Status
@@ -459,6 +475,9 @@ turn_loops(const Gateway *gateway)
 static void
 close_loops(Gateway *gateway)
 {
+    if (gateway->loop_count > 0) {
+        timer_clear(gateway->loops[0]->loop, &gateway->trim);
+    }
     partial_table_close(gateway->partials);
     for (int index = 0; index < gateway->loop_count; index++) {
         partials_close(&gateway->loops[index]->partials);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/spare_memory.h"
 
 /* One allocation holds both: the struct fills the first cache line, the bytes follow. */
 _Static_assert(sizeof(TensorBuffer) <= MEMORY_CACHE_LINE, "a tensor's bytes start on the second line");
@@ -11,7 +12,7 @@ _Static_assert(sizeof(TensorBuffer) <= MEMORY_CACHE_LINE, "a tensor's bytes star
 static void
 heap_release(TensorBuffer *buffer)
 {
-    memory_free(buffer);
+    spare_memory_free(buffer, MEMORY_CACHE_LINE + buffer->size);
 }
 
 TensorBuffer *
@@ -20,7 +21,7 @@ tensor_buffer_new(size_t size)
     if (size > PTRDIFF_MAX - MEMORY_CACHE_LINE) {
         return NULL;
     }
-    TensorBuffer *buffer = memory_new_aligned(MEMORY_CACHE_LINE + size);
+    TensorBuffer *buffer = spare_memory_new(MEMORY_CACHE_LINE + size);
     if (buffer != NULL) {
         *buffer = (TensorBuffer){
             .reference_count = 1,
