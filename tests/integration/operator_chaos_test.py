@@ -25,6 +25,7 @@ from rolling_pool import GRACE, Pool, Release  # noqa: E402
 ROUNDS = int(os.environ.get("ROUNDS", "1"))
 CALLERS = 4
 PAUSE_SECONDS = 0.02
+MORE_STEPS = 40
 LEASE_SECONDS = 3
 REQUEST = {"feeds": {"x": [[1, 2, 3, 4]]}, "fetches": ["probabilities"]}
 FAST = Release(gateway_settings=("--drain-delay", "0s"))
@@ -36,7 +37,7 @@ class Persistent:
 
     def __init__(self, pool, database):
         self._gateways, self._database = pool.gateways, database
-        self._is_over = threading.Event()
+        self._is_over, self._has_failed = threading.Event(), False
         self._lock = threading.Lock()
         self.accepted, self.again, self.surprises = set(), 0, []
         database.ask(WATCH_ENDS)
@@ -53,7 +54,8 @@ class Persistent:
             thread.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *reason):
+        self._has_failed = reason[0] is not None  # nobody may be there any more to accept a step
         self._is_over.set()
         for thread in self._threads:
             thread.join()
@@ -86,6 +88,8 @@ class Persistent:
             with self._lock:
                 self.again += 1
             time.sleep(0.2)
+            if self._has_failed:
+                return
 
     def _call(self, number):
         while not self._is_over.wait(PAUSE_SECONDS):
@@ -94,6 +98,11 @@ class Persistent:
             except Exception as error:  # pylint: disable=broad-except
                 with self._lock:
                     self.surprises.append(repr(error))
+
+    def await_more(self):
+        """Steps are accepted, at both gateways or what is left of them: what breaks now breaks under load."""
+        wanted = len(self.accepted) + MORE_STEPS
+        await_that(lambda: len(self.accepted) >= wanted, f"{MORE_STEPS} more steps are accepted")
 
     def assert_kept(self, what):
         assert not self.surprises, self.surprises[:3]
@@ -117,6 +126,7 @@ def postgresql_may_restart_in_the_middle_of_a_rolling_restart():
         with Persistent(pool, database) as load:
             for _ in range(ROUNDS):
                 for address in (pool.workers[0], pool.gateways[0]):
+                    load.await_more()
                     pool.begin_end(address)
                     control_postgres("stop")
                     code = pool.await_end(address)
@@ -124,6 +134,7 @@ def postgresql_may_restart_in_the_middle_of_a_rolling_restart():
                     control_postgres("start")
                     pool.start(address)
                     pool.await_back(address)
+            load.await_more()
         load.assert_kept("PostgreSQL restarted")
 
 
@@ -131,6 +142,7 @@ def a_worker_may_be_killed_beside_one_that_drains():
     with sluice.Database() as database, Pool(database.name) as pool:
         with Persistent(pool, database) as load:
             for _ in range(ROUNDS):
+                load.await_more()
                 pool.begin_end(pool.workers[0])
                 pool.kill(pool.workers[1])
                 assert pool.await_end(pool.workers[0]) == 0
@@ -138,6 +150,7 @@ def a_worker_may_be_killed_beside_one_that_drains():
                     pool.start(worker)
                 for worker in pool.workers[:2]:
                     pool.await_back(worker)
+            load.await_more()
         load.assert_kept("a worker killed beside one that drains")
 
 
@@ -145,6 +158,7 @@ def a_gateway_may_be_killed_while_workers_drain():
     with sluice.Database() as database, Pool(database.name) as pool:
         with Persistent(pool, database) as load:
             for _ in range(ROUNDS):
+                load.await_more()
                 for worker in pool.workers[:2]:
                     pool.begin_end(worker)
                 pool.kill(pool.gateways[0])
@@ -153,11 +167,12 @@ def a_gateway_may_be_killed_while_workers_drain():
                     pool.start(address)
                 for address in (pool.gateways[0], *pool.workers[:2]):
                     pool.await_back(address)
+            load.await_more()
         load.assert_kept("a gateway killed while workers drain")
 
 
 def run_long_step(gateway, answers, count=FOR_EVER):
-    """Runs one on a thread of its own, which is returned when it runs on a worker."""
+    """Runs one on a thread of its own, which is returned when it runs on a worker, or has run: gateways hear of that once a second."""
     client = sluice.Client(gateway)
     session = client.session(slots=1)
     client.graph(session, counting())
@@ -171,7 +186,7 @@ def run_long_step(gateway, answers, count=FOR_EVER):
     thread = threading.Thread(target=run)
     thread.start()
     other = sluice.Client(gateway)
-    await_that(lambda: any(worker["running"] for worker in other.send("GET", "/workers")["workers"]), "the step runs")
+    await_that(lambda: answers or any(worker["running"] for worker in other.send("GET", "/workers")["workers"]), "the step runs")
     other.close()
     return thread
 

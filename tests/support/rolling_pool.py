@@ -143,10 +143,13 @@ class Pool:
     def is_running(self, address):
         return self._programs[address].is_running()
 
-    def begin_end(self, address):
+    def _note_life(self, address):
         if address in self.workers:
             listed = [self.workers_of(gateway).get(address, {}) for gateway in self.gateways if is_ready(gateway)]
             self._ended[address] = {one.get("incarnation") for one in listed}
+
+    def begin_end(self, address):
+        self._note_life(address)
         os.kill(self.pid(address), 15)
 
     def await_end(self, address):
@@ -154,6 +157,7 @@ class Pool:
         return self._programs[address].end_code(END_SECONDS)
 
     def kill(self, address):
+        self._note_life(address)
         self._programs[address].kill()
 
     def workers_of(self, gateway):
