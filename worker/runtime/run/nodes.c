@@ -275,7 +275,7 @@ kernel_run_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node
 {
     node_note_dead(ticket, activation->node);
     bool is_right = node->kernel->compute_dead == NULL || kernel_compute_dead(ticket, activation, node);
-    tensors_release(inputs_take(activation, node), node->node->input_count);
+    tensors_release(inputs_of(activation, node), node->node->input_count);
     if (is_right) {
         ticket_propagate(ticket, activation->iteration, node, NULL, true);
     }
