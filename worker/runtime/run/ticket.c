@@ -35,7 +35,8 @@ run_go_on(Run *run, Resumption *resumption)
 bool
 ticket_is_long(const Ticket *ticket, const Activation *activation)
 {
-    return atomic_load_relaxed(&ticket->partition->costs[activation->node]) > EXPENSIVE_NS;
+    bool is_dead = atomic_load_relaxed(&activation->word) >= DEAD_INPUT;
+    return !is_dead && atomic_load_relaxed(&ticket->partition->costs[activation->node]) > EXPENSIVE_NS;
 }
 
 static uint32_t

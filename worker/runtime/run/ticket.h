@@ -75,7 +75,8 @@ void ticket_deactivate(Run *run);
 /* Queues a node that is ready. Its iteration, if in a loop, counts it until it has run. */
 void ticket_ready(Ticket *ticket, Activation *activation);
 
-/* Returns whether the node is worth a hand-over; one that was never measured counts as expensive. */
+/* Returns whether the ready node is worth a hand-over. One that was never measured counts as expensive; a
+ * dead one computes nothing. */
 bool ticket_is_long(const Ticket *ticket, const Activation *activation);
 
 /* Takes the next node when an expensive one is ready: it, or a cheap one when another thread takes it over.

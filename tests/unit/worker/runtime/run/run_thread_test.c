@@ -26,18 +26,10 @@ take_ending_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     outcome_callbacks(outcome).on_output(outcome, index, tensor, is_dead);
 }
 
-/* Returns whether a run that is expected to take this long ends on the calling thread; 0: it has never run.
- * `node_cost`: what its node took. */
+/* Returns whether a run of the partition, whose arg is a vector, ends on the calling thread. */
 static bool
-ends_here(RunFixture *fixture, uint64_t cost_ns, uint32_t node_cost, bool caller_is_idle)
+run_ends_here(RunFixture *fixture, Partition *partition, bool caller_is_idle)
 {
-    AUTO_PARTITION partition = fixture_compile(fixture, "x = _Arg() T=float32 index=0\n"
-                                                        "y = Neg(x) T=float32\n"
-                                                        "out = _Retval(y) T=float32 index=0\n");
-    partition->total_cost = cost_ns == 0 ? partition->total_cost : cost_ns;
-    for (uint32_t i = 0; i < partition->node_count; i++) {
-        partition->costs[i] = partition->costs[i] == COST_UNKNOWN ? node_cost : partition->costs[i];
-    }
     Ending ending = {0};
     Tensor arg = fixture_vector(fixture, 1, 1);
     RunRequest request = {
@@ -52,6 +44,21 @@ ends_here(RunFixture *fixture, uint64_t cost_ns, uint32_t node_cost, bool caller
     assert_int_equal(ending.outcome.code, STATUS_OK);
     outcome_clear(&ending.outcome);
     return pthread_equal(ending.thread, pthread_self()) != 0;
+}
+
+/* Returns whether a run that is expected to take this long ends on the calling thread; 0: it has never run.
+ * `node_cost`: what its node took. */
+static bool
+ends_here(RunFixture *fixture, uint64_t cost_ns, uint32_t node_cost, bool caller_is_idle)
+{
+    AUTO_PARTITION partition = fixture_compile(fixture, "x = _Arg() T=float32 index=0\n"
+                                                        "y = Neg(x) T=float32\n"
+                                                        "out = _Retval(y) T=float32 index=0\n");
+    partition->total_cost = cost_ns == 0 ? partition->total_cost : cost_ns;
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        partition->costs[i] = partition->costs[i] == COST_UNKNOWN ? node_cost : partition->costs[i];
+    }
+    return run_ends_here(fixture, partition, caller_is_idle);
 }
 
 static void
@@ -86,6 +93,34 @@ a_run_goes_on_elsewhere_from_a_branch_that_was_never_taken(void **state)
     RunFixture fixture;
     fixture_begin(&fixture, 1);
     assert_false(ends_here(&fixture, 100 * 1000, COST_DEAD, true));
+    fixture_end(&fixture);
+}
+
+static bool
+untaken_branch_ends_here(RunFixture *fixture)
+{
+    AUTO_PARTITION partition = fixture_compile(fixture, "x = _Arg() T=float32 index=0\n"
+                                                        "taken = Const() dtype=bool value=bool(1)\n"
+                                                        "s = Switch(x, taken) T=float32\n"
+                                                        "no = Neg(s) T=float32\n"
+                                                        "yes = Abs(s:1) T=float32\n"
+                                                        "m = Merge(no, yes) T=float32 N=2\n"
+                                                        "out = _Retval(m) T=float32 index=0\n");
+    partition->total_cost = 100 * 1000;
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        bool is_untaken = slice_equals_string(partition->nodes[i].node->name, "no");
+        partition->costs[i] = is_untaken ? COST_DEAD : 1000;
+    }
+    return run_ends_here(fixture, partition, true);
+}
+
+static void
+a_branch_that_is_not_taken_leaves_the_run_where_it_is(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    assert_true(untaken_branch_ends_here(&fixture));
     fixture_end(&fixture);
 }
 
@@ -155,6 +190,7 @@ main(void)
         cmocka_unit_test(a_small_run_stays_with_a_caller_that_has_nothing_else_to_do),
         cmocka_unit_test(what_has_never_run_stays_with_nobody),
         cmocka_unit_test(a_run_goes_on_elsewhere_from_a_branch_that_was_never_taken),
+        cmocka_unit_test(a_branch_that_is_not_taken_leaves_the_run_where_it_is),
         cmocka_unit_test(known_nodes_beside_unknown_ones_run_too),
         cmocka_unit_test(a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end),
     };
