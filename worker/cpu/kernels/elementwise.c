@@ -181,7 +181,7 @@ bias_compute(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_forward(context, 0, &output));
     const Tensor *inputs[] = {&context->inputs[0], &context->inputs[1]};
-    broadcast_share(context->device, inputs, 2, output, NULL, add);
+    broadcast_share(context->device, inputs, 2, output, NULL, add_loops[output->dtype]);
     return STATUS_OK;
 }
 

@@ -129,6 +129,79 @@ nodes_of_16_bits_have_fast_kernels_near_the_reference(void **state)
     assert_near_reference(CASES, COUNT_OF(CASES));
 }
 
+static const char *const OPS_OF_ONE[] = {"Neg", "Abs", "Square", "Sqrt", "Rsqrt", "Reciprocal", "Floor",
+    "Ceil", "Round", "Rint", "Exp", "Log", "Erf", "Tanh", "Sigmoid", "Relu", "Relu6", "Elu", "Selu",
+    "LeakyRelu", "Softsign", "onnx::Elu", "onnx::Selu", "onnx::LeakyRelu", "onnx::HardSigmoid",
+    "onnx::HardSwish", "onnx::Swish", "onnx::ThresholdedRelu", "onnx::Gelu"};
+static const char *const OPS_OF_TWO[] = {"Add", "AddV2", "Sub", "Mul", "RealDiv", "BiasAdd",
+    "SquaredDifference", "Maximum", "Minimum", "onnx::Add", "onnx::Sub", "onnx::Mul", "onnx::Div",
+    "onnx::PRelu"};
+static const char *const OPS_OF_MANY[] = {"AddN", "onnx::Sum", "onnx::Max", "onnx::Min"};
+
+/* `inputs`: with the bracket, and further attributes. Returns what an op alone, without neighbours that it
+ * could be fused with, makes of a matrix and of a row.
+ */
+static Tensor
+run_alone(RunFixture *fixture, const char *op, const char *inputs, Dtype dtype)
+{
+    char text[1024];
+    const char *type = dtype_name(dtype);
+    snprintf(text, sizeof text,
+        "x = _Arg() T=float32 index=0\nh = Cast(x) SrcT=float32 DstT=%s\n"
+        "row = Const() dtype=float32 value=float32<70>(0.5;0.25;-0.125)\nw = Cast(row) SrcT=float32 DstT=%s\n"
+        "m = %s(%s T=%s\nout = _Retval(m) T=%s index=0\n",
+        type, type, op, inputs, type, type);
+    AUTO_PARTITION partition = fixture_compile_without(fixture, text, "elementwise_fusion");
+    (void)fixture_fast_node(partition, "m");
+    Shape shape = SHAPE2(40, 70);
+    Tensor arg = fixture_numbers(fixture, &shape, 1);
+    RunOutcome outcome = {0};
+    fixture_run(fixture, partition, NULL, &arg, 1, &outcome);
+    assert_string_equal(outcome.message, "");
+    Tensor output = {0};
+    assert_same_bits(&output, &outcome.outputs[0]);
+    outcome_clear(&outcome);
+    return output;
+}
+
+static void
+check_alone(RunFixture *fixture, const char *op, const char *inputs, Dtype dtype)
+{
+    AUTO_TENSOR wide = run_alone(fixture, op, inputs, DTYPE_FLOAT32);
+    AUTO_TENSOR narrow = run_alone(fixture, op, inputs, dtype);
+    for (int64_t n = 0; n < tensor_element_count(&wide); n++) {
+        float number = ((const float *)wide.data)[n];
+        uint16_t half = ((const uint16_t *)narrow.data)[n];
+        if (isnan(number) ? !isnan(widen_one(dtype, half)) : half != narrow_one(dtype, number)) {
+            fail_msg("%s of %s: %a, not %a", op, dtype_name(dtype), (double)widen_one(dtype, half),
+                (double)number);
+        }
+    }
+}
+
+/* Numbers that 16 bits hold give what float32 gives, rounded. */
+static void
+elementwise_nodes_alone_are_float32s_rounded(void **state)
+{
+    (void)state;
+    static const Dtype dtypes[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16};
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    for (size_t dtype = 0; dtype < COUNT_OF(dtypes); dtype++) {
+        for (size_t op = 0; op < COUNT_OF(OPS_OF_ONE); op++) {
+            check_alone(&fixture, OPS_OF_ONE[op], "h)", dtypes[dtype]);
+        }
+        for (size_t op = 0; op < COUNT_OF(OPS_OF_MANY); op++) {
+            const char *inputs = strcmp(OPS_OF_MANY[op], "AddN") == 0 ? "h, h) N=2" : "h, w) N=2";
+            check_alone(&fixture, OPS_OF_MANY[op], inputs, dtypes[dtype]);
+        }
+        for (size_t op = 0; op < COUNT_OF(OPS_OF_TWO); op++) {
+            check_alone(&fixture, OPS_OF_TWO[op], "h, w)", dtypes[dtype]);
+        }
+    }
+    fixture_end(&fixture);
+}
+
 static void
 bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
 {
@@ -149,6 +222,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_at_a_time_have_the_bits_of_one_on_each_instruction_set),
         cmocka_unit_test(nodes_of_16_bits_have_fast_kernels_near_the_reference),
+        cmocka_unit_test(elementwise_nodes_alone_are_float32s_rounded),
         cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
         cmocka_unit_test(infinities_and_nan_are_the_references),
     };
