@@ -294,7 +294,7 @@ def settings_that_mean_nothing_are_refused():
             (("--cuda-device", "first"), "cuda-device is 'first'; it is an index (0), or the UUID of a GPU (GPU-…) or of a MIG "
                                          "device (MIG-…)")):
         ended = Worker(*arguments).run_to_end()
-        assert ended == (1, f"sluice-worker: {said}"), ended
+        assert ended == (78, f"sluice-worker: {said}"), ended  # EX_CONFIG: a supervisor need not try again
 
 
 def plugins_take_from_the_worker_only_what_it_offers():
