@@ -161,12 +161,75 @@ what_does_not_fit_is_refused(void **state)
     RUN(cases);
 }
 
+#define NGRAMS(widths, pad, keeps_short)                                                                     \
+    "separator=|; left_pad=LP; right_pad=RP; ngram_widths=" widths "; pad_width=" pad                  \
+    "; preserve_short_sequences=" keeps_short
+#define FOUR_AND_TWO "string[6] 'a' 'b' 'c' 'd' 'e' 'f'", "int64[3] 0 4 6"
+
+/* The cases of TensorFlow's string_ngrams_op_test.cc. */
+static void
+neighbours_are_joined(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[3]", "-1", "false"),
+            .inputs = {FOUR_AND_TWO},
+            .outputs = {"string[10] 'LP|LP|a' 'LP|a|b' 'a|b|c' 'b|c|d' 'c|d|RP' 'd|RP|RP' 'LP|LP|e' 'LP|e|f' "
+                        "'e|f|RP' 'f|RP|RP'",
+                "int64[3] 0 6 10"}},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[2,3]", "-1", "false"),
+            .inputs = {FOUR_AND_TWO},
+            .outputs =
+                {"string[18] 'LP|a' 'a|b' 'b|c' 'c|d' 'd|RP' 'LP|LP|a' 'LP|a|b' 'a|b|c' 'b|c|d' 'c|d|RP' "
+                 "'d|RP|RP' 'LP|e' 'e|f' 'f|RP' 'LP|LP|e' 'LP|e|f' 'e|f|RP' 'f|RP|RP'",
+                    "int64[3] 0 11 18"}},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[3]", "1", "false"),
+            .inputs = {FOUR_AND_TWO},
+            .outputs = {"string[6] 'LP|a|b' 'a|b|c' 'b|c|d' 'c|d|RP' 'LP|e|f' 'e|f|RP'", "int64[3] 0 4 6"}},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[3]", "0", "false"),
+            .inputs = {FOUR_AND_TWO},
+            .outputs = {"string[2] 'a|b|c' 'b|c|d'", "int64[3] 0 2 2"}},
+        {.op = "StringNGrams", /* what is too short for any width is one n-gram */
+            .attrs = NGRAMS("[3]", "0", "true"),
+            .inputs = {FOUR_AND_TWO},
+            .outputs = {"string[3] 'a|b|c' 'b|c|d' 'e|f'", "int64[3] 0 2 3"}},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[1]", "0", "false") "; Tsplits=int32",
+            .inputs = {"string[2] 'x' 'y'", "int32[3] 0 0 2"},
+            .outputs = {"string[2] 'x' 'y'", "int32[3] 0 0 2"}},
+        {.op = "StringNGrams", /* padding alone ends without a separator */
+            .attrs = NGRAMS("[3]", "-1", "false"),
+            .inputs = {"string[1] 'x'", "int64[3] 0 1 1"},
+            .outputs = {"string[5] 'LP|LP|x' 'LP|x|RP' 'x|RP|RP' 'LP|LP|RP' 'LP|RP|RP'", "int64[3] 0 3 5"}},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[3]", "-1", "false"),
+            .inputs = {"string[0]", "int64[2] 0 0"},
+            .outputs = {"string[0]", "int64[2] 0 0"}},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[3]", "0", "false"),
+            .inputs = {"string[2] 'x' 'y'", "int64[2] 0 1"},
+            .error = "split 1 is 1: splits go from 0 up to 2, the number of strings",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[0]", "0", "false"),
+            .inputs = {"string[1] 'x'", "int64[2] 0 1"},
+            .error = "n-grams of 0 strings are not to be had",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_spread_as_tensorflow_does),
         cmocka_unit_test(strings_are_cut_and_joined),
+        cmocka_unit_test(neighbours_are_joined),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests_name("reference/strings_parts", tests, NULL, NULL);
