@@ -132,10 +132,81 @@ bits_are_read_as_another_dtype_of_the_same_size(void **state)
     RUN(cases);
 }
 
+#define FOUR "string[2,2] 'a' '' 'ccc' 'dd'"
+
+static void
+strings_are_moved_as_numbers_are(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "Pack",
+            .inputs = {"string[2] 'a' 'b'", "string[2] '' 'dd'"},
+            .outputs = {"string[2,2] 'a' 'b' '' 'dd'"}},
+        {.op = "Unpack",
+            .attrs = "num=2; axis=1",
+            .inputs = {FOUR},
+            .outputs = {"string[2] 'a' 'ccc'", "string[2] '' 'dd'"}},
+        {.op = "ConcatV2",
+            .inputs = {FOUR, "string[1,2] 'e' 'f'", "int32[] 0"},
+            .outputs = {"string[3,2] 'a' '' 'ccc' 'dd' 'e' 'f'"}},
+        {.op = "Split",
+            .attrs = "num_split=2",
+            .inputs = {"int32[] 0", FOUR},
+            .outputs = {"string[1,2] 'a' ''", "string[1,2] 'ccc' 'dd'"}},
+        {.op = "Tile",
+            .inputs = {"string[2] 'x' 'yy'", "int32[1] 2"},
+            .outputs = {"string[4] 'x' 'yy' 'x' 'yy'"}},
+        {.op = "Fill",
+            .inputs = {"int32[1] 3", "string[] 'pad'"},
+            .outputs = {"string[3] 'pad' 'pad' 'pad'"}},
+        {.op = "BroadcastTo",
+            .inputs = {"string[2,1] 'x' 'y'", "int32[2] 2 2"},
+            .outputs = {"string[2,2] 'x' 'x' 'y' 'y'"}},
+        {.op = "Slice", .inputs = {FOUR, "int32[2] 0 1", "int32[2] 2 1"}, .outputs = {"string[2,1] '' 'dd'"}},
+        {.op = "StridedSlice",
+            .attrs = "shrink_axis_mask=1",
+            .inputs = {FOUR, "int32[1] 1", "int32[1] 2", "int32[1] 1"},
+            .outputs = {"string[2] 'ccc' 'dd'"}},
+        {.op = "GatherV2",
+            .inputs = {"string[3] 'a' 'b' 'c'", "int32[2] 2 0", "int32[] 0"},
+            .outputs = {"string[2] 'c' 'a'"}},
+        {.op = "GatherNd", .inputs = {FOUR, "int32[1,2] 1 0"}, .outputs = {"string[1] 'ccc'"}},
+        {.op = "Transpose", .inputs = {FOUR, "int32[2] 1 0"}, .outputs = {"string[2,2] 'a' 'ccc' '' 'dd'"}},
+        {.op = "ReverseV2",
+            .inputs = {"string[3] 'a' 'b' 'c'", "int32[1] 0"},
+            .outputs = {"string[3] 'c' 'b' 'a'"}},
+        {.op = "SelectV2",
+            .inputs = {"bool[2] 1 0", "string[2] 'a' 'b'", "string[] 'none'"},
+            .outputs = {"string[2] 'a' 'none'"}},
+        {.op = "OneHot",
+            .inputs = {"int32[2] 1 0", "int32[] 2", "string[] 'on'", "string[] ''"},
+            .outputs = {"string[2,2] '' 'on' 'on' ''"}},
+        {.op = "Equal", .inputs = {FOUR, "string[2] 'a' 'dd'"}, .outputs = {"bool[2,2] 1 0 0 1"}},
+        {.op = "NotEqual", .inputs = {"string[2] 'a' ''", "string[] ''"}, .outputs = {"bool[2] 1 0"}},
+        {.op = "NotEqual",
+            .attrs = "incompatible_shape_error=false",
+            .inputs = {"string[2] 'a' 'b'", "string[3] 'a' 'b' 'c'"},
+            .outputs = {"bool[] 1"}},
+        {.op = "onnx::Concat",
+            .attrs = "axis=0",
+            .inputs = {"string[0]", "string[1] 'z'"},
+            .outputs = {"string[1] 'z'"}},
+        {.op = "onnx::Where",
+            .inputs = {"bool[1] 0", "string[1] 'a'", "string[2] 'b' 'c'"},
+            .outputs = {"string[2] 'b' 'c'"}},
+        {.op = "GatherV2",
+            .inputs = {"string[1] 'a'", "int32[1] 1", "int32[] 0"},
+            .error = "index 1 at 0 is not within 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    op_cases_run(cases, COUNT_OF(cases));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_are_moved_as_numbers_are),
         cmocka_unit_test(bits_are_read_as_another_dtype_of_the_same_size),
         cmocka_unit_test(strings_are_joined_changed_and_read),
         cmocka_unit_test(bits_are_read_as_another_type),

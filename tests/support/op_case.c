@@ -410,7 +410,11 @@ empty_like(const Tensor *input)
     Shape shape = input->shape;
     shape.rank = shape.rank == 0 ? 1 : shape.rank;
     shape.dims[0] = 0;
-    assert_true(tensor_new(input->dtype, &shape, &empty));
+    if (input->dtype == DTYPE_STRING) {
+        assert_true(tensor_new_strings(&shape, NULL, &empty));
+    } else {
+        assert_true(tensor_new(input->dtype, &shape, &empty));
+    }
     return empty;
 }
 

@@ -1,5 +1,6 @@
 /* Tensors joined and cut along one dimension, and repeated. */
 #include "shared/base/memory.h"
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 
@@ -207,6 +208,16 @@ static const Kernel concat_kernels[] = {
     {.op = "onnx::Concat", .supports = supports_first, .compute = onnx_concat_compute},
     {.op = "onnx::Split", .supports = supports_first, .compute = onnx_split_compute, .host_inputs = 1 << 1},
     {.op = "onnx::Tile", .supports = supports_first, .compute = tile_compute, .host_inputs = 1 << 1},
+    MOVED_STRINGS("Concat", second),
+    MOVED_STRINGS("ConcatV2", first),
+    MOVED_STRINGS("Pack", first),
+    MOVED_STRINGS("Split", second),
+    MOVED_STRINGS("SplitV", first),
+    MOVED_STRINGS("Tile", first),
+    MOVED_STRINGS("Unpack", first),
+    MOVED_STRINGS("onnx::Concat", first),
+    MOVED_STRINGS("onnx::Split", first),
+    MOVED_STRINGS("onnx::Tile", first),
 };
 
 KERNEL_FAMILY(reference, concat, concat_kernels);

@@ -2,6 +2,7 @@
  * end. */
 #include "worker/reference/fill.h"
 #include "worker/reference/gather.h"
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
@@ -198,6 +199,13 @@ static const Kernel gather_kernels[] = {
     {.op = "onnx::Gather", .supports = supports_gather, .compute = gather_compute},
     {.op = "onnx::GatherND", .supports = supports_gather, .compute = gather_nd_compute},
     {.op = "onnx::GatherElements", .supports = supports_gather, .compute = gather_elements_compute},
+    MOVED_STRINGS("Gather", first),
+    MOVED_STRINGS("GatherNd", first),
+    MOVED_STRINGS("GatherV2", first),
+    MOVED_STRINGS("OneHot", third),
+    MOVED_STRINGS("onnx::Gather", first),
+    MOVED_STRINGS("onnx::GatherElements", first),
+    MOVED_STRINGS("onnx::GatherND", first),
 };
 
 KERNEL_FAMILY(reference, gather, gather_kernels);

@@ -1,6 +1,7 @@
 /* Tensors made from a few numbers. */
 #include "worker/reference/elements.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -117,6 +118,7 @@ static const Kernel generate_kernels[] = {
         .compute = lin_space_compute,
         .wide_outputs = 1,
         .host_inputs = 7},
+    MOVED_STRINGS("Fill", second),
 };
 
 KERNEL_FAMILY(reference, generate, generate_kernels);

@@ -2,6 +2,7 @@
 #include <tgmath.h>
 
 #include "worker/reference/elementwise.h"
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/outputs.h"
 
 #define COMPARISON(name, expression)                                                                         \
@@ -317,6 +318,9 @@ static const Kernel logic_kernels[] = {
         .element = clip_by_value_element,
         .sharing = KERNEL_FORWARDS},
     {.op = "onnx::Clip", .supports = clip_supports, .compute = clip_compute, .sharing = KERNEL_FORWARDS},
+    MOVED_STRINGS("Select", second),
+    MOVED_STRINGS("SelectV2", second),
+    MOVED_STRINGS("onnx::Where", second),
 };
 
 KERNEL_FAMILY(reference, logic, logic_kernels);

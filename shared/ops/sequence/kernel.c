@@ -1,5 +1,6 @@
 /* Elements moved along a dimension, and cross products. */
 #include "worker/reference/elements.h"
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 
@@ -159,6 +160,8 @@ static const Kernel sequence_kernels[] = {
         .host_inputs = 1 << 1},
     {.op = "Roll", .supports = supports_copyable, .compute = roll_compute, .host_inputs = 1 << 1 | 1 << 2},
     {.op = "Cross", .supports = cross_supports, .compute = cross_compute},
+    MOVED_STRINGS("ReverseSequence", first),
+    MOVED_STRINGS("Roll", first),
 };
 
 KERNEL_FAMILY(reference, sequence, sequence_kernels);

@@ -1,4 +1,5 @@
 /* Shapes of tensors, and the same elements under another shape. */
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 
@@ -149,6 +150,8 @@ static const Kernel shape_kernels[] = {
         .supports = broadcast_supports,
         .compute = broadcast_compute,
         .host_inputs = TARGET_ON_HOST},
+    MOVED_STRINGS("BroadcastTo", first),
+    MOVED_STRINGS("onnx::Expand", first),
 };
 
 KERNEL_FAMILY(reference, shape, shape_kernels);

@@ -1,6 +1,7 @@
 /* Parts of tensors by position. */
 #include "shared/ops/slice/rule.h"
 #include "worker/reference/fill.h"
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 
@@ -115,6 +116,9 @@ static const Kernel slice_kernels[] = {
         .supports = gradient_supports,
         .compute = strided_slice_gradient_compute,
         .host_inputs = 15},
+    MOVED_STRINGS("Slice", first),
+    MOVED_STRINGS("StridedSlice", first),
+    MOVED_STRINGS("onnx::Slice", first),
 };
 
 KERNEL_FAMILY(reference, slice, slice_kernels);

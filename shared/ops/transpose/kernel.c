@@ -1,5 +1,6 @@
 /* Dimensions permuted and reversed, and blocks moved between space and channels: copies with other
  * strides. */
+#include "worker/reference/moved_strings.h"
 #include "worker/reference/moves.h"
 #include "worker/reference/outputs.h"
 
@@ -178,6 +179,9 @@ static const Kernel transpose_kernels[] = {
     {.op = "onnx::Transpose", .supports = supports_copyable, .compute = onnx_transpose_compute},
     {.op = "onnx::DepthToSpace", .supports = supports_copyable, .compute = depth_to_space_compute},
     {.op = "onnx::SpaceToDepth", .supports = supports_copyable, .compute = space_to_depth_compute},
+    MOVED_STRINGS("ReverseV2", first),
+    MOVED_STRINGS("Transpose", first),
+    MOVED_STRINGS("onnx::Transpose", first),
 };
 
 KERNEL_FAMILY(reference, transpose, transpose_kernels);
