@@ -6,50 +6,53 @@
 #include "tests/support/loop_graphs.h"
 #include "tests/support/partition_runs.h"
 
-typedef struct Ending {
+/* The thread that computed a run's output. The one that ends the run may be another: whoever leaves it last.
+ */
+typedef struct Computation {
     RunOutcome outcome;
     pthread_t thread;
-} Ending;
+} Computation;
 
 static void
-note_ending(void *context, const RunResult *result)
+note_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 {
-    Ending *ending = context;
-    ending->thread = pthread_self();
-    outcome_callbacks(&ending->outcome).on_done(&ending->outcome, result);
+    Computation *computation = context;
+    computation->thread = pthread_self();
+    outcome_callbacks(&computation->outcome).on_output(&computation->outcome, index, tensor, is_dead);
 }
 
 static void
-take_ending_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
+note_end(void *context, const RunResult *result)
 {
-    RunOutcome *outcome = &((Ending *)context)->outcome;
-    outcome_callbacks(outcome).on_output(outcome, index, tensor, is_dead);
+    RunOutcome *outcome = &((Computation *)context)->outcome;
+    outcome_callbacks(outcome).on_done(outcome, result);
 }
 
-/* Returns whether a run of the partition, whose arg is a vector, ends on the calling thread. */
+/* Returns whether the calling thread computes the output of the partition, whose arg is a vector. */
 static bool
-run_ends_here(RunFixture *fixture, Partition *partition, bool caller_is_idle)
+partition_computes_here(RunFixture *fixture, Partition *partition, bool caller_is_idle)
 {
-    Ending ending = {0};
+    Computation computation = {0};
     Tensor arg = fixture_vector(fixture, 1, 1);
     RunRequest request = {
         .partition = partition,
         .args = &arg,
         .arg_count = 1,
         .caller_is_idle = caller_is_idle,
-        .callbacks = {.context = &ending, .on_output = take_ending_output, .on_done = note_ending},
+        .callbacks = {.context = &computation, .on_output = note_output, .on_done = note_end},
     };
     assert_status(&fixture->call, STATUS_OK, run_start(&fixture->call, &request, NULL));
-    outcome_wait(&ending.outcome);
-    assert_int_equal(ending.outcome.code, STATUS_OK);
-    outcome_clear(&ending.outcome);
-    return pthread_equal(ending.thread, pthread_self()) != 0;
+    outcome_wait(&computation.outcome);
+    assert_int_equal(computation.outcome.code, STATUS_OK);
+    assert_int_equal(computation.outcome.output_count, 1);
+    outcome_clear(&computation.outcome);
+    return pthread_equal(computation.thread, pthread_self()) != 0;
 }
 
-/* Returns whether a run that is expected to take this long ends on the calling thread; 0: it has never run.
+/* Returns whether the calling thread computes a run that is expected to take this long; 0: it has never run.
  * `node_cost`: what its node took. */
 static bool
-ends_here(RunFixture *fixture, uint64_t cost_ns, uint32_t node_cost, bool caller_is_idle)
+computes_here(RunFixture *fixture, uint64_t cost_ns, uint32_t node_cost, bool caller_is_idle)
 {
     AUTO_PARTITION partition = fixture_compile(fixture, "x = _Arg() T=float32 index=0\n"
                                                         "y = Neg(x) T=float32\n"
@@ -58,7 +61,7 @@ ends_here(RunFixture *fixture, uint64_t cost_ns, uint32_t node_cost, bool caller
     for (uint32_t i = 0; i < partition->node_count; i++) {
         partition->costs[i] = partition->costs[i] == COST_UNKNOWN ? node_cost : partition->costs[i];
     }
-    return run_ends_here(fixture, partition, caller_is_idle);
+    return partition_computes_here(fixture, partition, caller_is_idle);
 }
 
 static void
@@ -67,9 +70,9 @@ a_small_run_stays_with_a_caller_that_has_nothing_else_to_do(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    assert_false(ends_here(&fixture, 100 * 1000, 1000, false));
-    assert_true(ends_here(&fixture, 100 * 1000, 1000, true));
-    assert_false(ends_here(&fixture, 300 * 1000, 1000, true));
+    assert_false(computes_here(&fixture, 100 * 1000, 1000, false));
+    assert_true(computes_here(&fixture, 100 * 1000, 1000, true));
+    assert_false(computes_here(&fixture, 300 * 1000, 1000, true));
     fixture_end(&fixture);
 }
 
@@ -80,8 +83,8 @@ what_has_never_run_stays_with_nobody(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    assert_false(ends_here(&fixture, 0, COST_UNKNOWN, false));
-    assert_false(ends_here(&fixture, 0, COST_UNKNOWN, true));
+    assert_false(computes_here(&fixture, 0, COST_UNKNOWN, false));
+    assert_false(computes_here(&fixture, 0, COST_UNKNOWN, true));
     fixture_end(&fixture);
 }
 
@@ -92,12 +95,12 @@ a_run_goes_on_elsewhere_from_a_branch_that_was_never_taken(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    assert_false(ends_here(&fixture, 100 * 1000, COST_DEAD, true));
+    assert_false(computes_here(&fixture, 100 * 1000, COST_DEAD, true));
     fixture_end(&fixture);
 }
 
 static bool
-untaken_branch_ends_here(RunFixture *fixture)
+untaken_branch_computes_here(RunFixture *fixture)
 {
     AUTO_PARTITION partition = fixture_compile(fixture, "x = _Arg() T=float32 index=0\n"
                                                         "taken = Const() dtype=bool value=bool(1)\n"
@@ -111,7 +114,7 @@ untaken_branch_ends_here(RunFixture *fixture)
         bool is_untaken = slice_equals_string(partition->nodes[i].node->name, "no");
         partition->costs[i] = is_untaken ? COST_DEAD : 1000;
     }
-    return run_ends_here(fixture, partition, true);
+    return partition_computes_here(fixture, partition, true);
 }
 
 static void
@@ -120,7 +123,7 @@ a_branch_that_is_not_taken_leaves_the_run_where_it_is(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    assert_true(untaken_branch_ends_here(&fixture));
+    assert_true(untaken_branch_computes_here(&fixture));
     fixture_end(&fixture);
 }
 
@@ -172,7 +175,7 @@ a_short_run_waits_for_a_turn_of_a_long_one_and_not_for_its_end(void **state)
         .partition = endless, .args = &arg, .arg_count = 1, .callbacks = outcome_callbacks(&outcome)};
     assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, &run));
     for (int round = 0; round < 5; round++) {
-        assert_false(ends_here(&fixture, 0, COST_UNKNOWN, false));
+        assert_false(computes_here(&fixture, 0, COST_UNKNOWN, false));
     }
     run_cancel(run, STATUS_CANCELLED, "enough");
     outcome_wait(&outcome);
