@@ -1,10 +1,9 @@
 #include "worker/cpu/device.h"
 
-#include <sched.h>
-
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "worker/cpu/allocator.h"
+#include "worker/cpu/host_cores.h"
 #include "worker/cpu/host_memory.h"
 #include "worker/cpu/pool.h"
 
@@ -115,18 +114,10 @@ cpu_isa(void)
 #endif
 }
 
-/* Returns on how many cores this process may run. */
-static int
-cpu_core_count(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 static int
 cpu_thread_count(int wanted)
 {
-    wanted = wanted == 0 ? cpu_core_count() : wanted;
+    wanted = wanted == 0 ? host_cores() : wanted;
     return wanted < POOL_THREADS_MAX ? wanted : POOL_THREADS_MAX;
 }
 
@@ -160,7 +151,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
         .parallel_for = cpu_parallel_for,
     };
     made->allocator = allocator_new(limit, options->cache_max == 0 ? limit / 4 : options->cache_max);
-    made->pool = pool_new(made->device.thread_count, cpu_core_count());
+    made->pool = pool_new(made->device.thread_count, host_cores());
     if (made->allocator == NULL || made->pool == NULL) {
         cpu_device_free(&made->device);
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory or threads for a device of %d threads",
