@@ -1,7 +1,7 @@
 /* The activations that cuBLASLt would compute behind a product, compared with Sluice's: whether its ReLU
  * hands a NaN on, as all of ours do, and how far its GELU is from the exact one and from that by tanh. One
- * fact for each, in each type. Products leave activations to a kernel of ours as long as no card has told
- * that they are equal.
+ * fact for each, in each type. A worker asks the same of the library before it uses one of its activations
+ * (worker/cuda/blas/activation.h); these facts tell why it does or does not.
  *
  *     library_epilogues
  *

@@ -1,7 +1,7 @@
 /* The products and convolutions that Sluice and the libraries alone are timed with. */
 #pragma once
 
-enum { PRODUCT_SIDE_MIN = 512, PRODUCT_SIDE_MAX = 8192, CONVOLUTION_BATCH = 32 };
+enum { PRODUCT_SIDE_MIN = 512, PRODUCT_SIDE_MAX = 8192, ACTIVATED_SIDE = 2048, CONVOLUTION_BATCH = 32 };
 
 /* A convolution of ResNet-50: channels, their number behind it, sides of image and filter, and the stride. It
  * is padded by half its side. */

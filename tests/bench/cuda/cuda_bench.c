@@ -310,6 +310,31 @@ measure_products(Bench *bench)
     }
 }
 
+/* Products with an activation, which cuBLASLt fuses where its activation is Sluice's. */
+static void
+measure_activated_products(Bench *bench)
+{
+    static const struct {
+        const char *name;
+        const char *text;
+    } rows[] = {
+        {"product and ReLU", "_FusedMatMul(@a, @b) T=@t num_args=0 fused_ops=['Relu']"},
+        {"product and GELU by tanh", "_FusedMatMul(@a, @b) T=@t num_args=0 fused_ops=['GeluApproximate']"},
+    };
+    int side = bench->is_tiny ? 4 : ACTIVATED_SIDE;
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        for (size_t dtype = 0; dtype < COUNT_OF(dtypes); dtype++) {
+            Case op = {.name = rows[row].name,
+                .text = rows[row].text,
+                .ranks = {2, 2},
+                .dims = {{side, side}, {side, side}},
+                .output_elements = (double)side * side,
+                .operations = 2.0 * side * side * side};
+            measure_op(bench, &op, dtypes[dtype]);
+        }
+    }
+}
+
 static void
 measure_convolutions(Bench *bench)
 {
@@ -434,6 +459,7 @@ measure_ops(Bench *bench)
     measure_launches(bench);
     measure_memory(bench);
     measure_products(bench);
+    measure_activated_products(bench);
     measure_convolutions(bench);
 }
 

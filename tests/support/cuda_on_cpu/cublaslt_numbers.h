@@ -29,6 +29,8 @@
     X(CUBLASLT_EPILOGUE_RELU)                                                                                \
     X(CUBLASLT_EPILOGUE_GELU)                                                                                \
     X(CUBLASLT_EPILOGUE_BIAS)                                                                                \
+    X(CUBLASLT_EPILOGUE_RELU_BIAS)                                                                           \
+    X(CUBLASLT_EPILOGUE_GELU_BIAS)                                                                           \
     X(CUBLASLT_REDUCTION_SCHEME_NONE)                                                                        \
     X(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)                                                                \
     X(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)                                                              \

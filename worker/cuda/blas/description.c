@@ -151,3 +151,20 @@ blas_describe(
     }
     return refusal;
 }
+
+/* ReLU, and GELU by tanh: the library has no other. Its sums are of single products, as those with a bias
+ * are, and not in double precision. */
+CudaEpilogue
+blas_fuse(const CudaEpilogue *rest, BlasDescription *description)
+{
+    CudaEpilogue left = *rest;
+    CudaActivation activation = rest->activation;
+    left.activation = CUDA_ACTIVATION_NONE;
+    bool is_known = activation == CUDA_ACTIVATION_RELU || activation == CUDA_ACTIVATION_GELU_TANH;
+    if (!is_known || !cuda_epilogue_is_empty(&left) || description->batch != 1 ||
+        description->type == (int64_t)CUDA_FLOAT64) {
+        return *rest;
+    }
+    description->activation = (int64_t)activation;
+    return left;
+}

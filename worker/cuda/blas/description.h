@@ -35,6 +35,7 @@ typedef struct BlasDescription {
     int64_t has_c;    /* a whole matrix */
     int64_t has_bias; /* one number a row of the library's product, which is a column of ours */
     int64_t bias_alignment;
+    int64_t activation; /* a CudaActivation, of the sums with their bias */
     int64_t batch;
     BlasMatrix left;
     BlasMatrix right;
@@ -46,3 +47,7 @@ typedef struct BlasDescription {
  * results mean nothing unless it is BLAS_ACCEPTED. */
 BlasRefusal blas_describe(
     CudaType type, const CudaProduct *product, BlasDescription *ret_description, CudaEpilogue *ret_rest);
+
+/* Adds the activation of the steps that are left, if the library has one of that name and it is all that is
+ * left. Returns the steps that are left then. */
+CudaEpilogue blas_fuse(const CudaEpilogue *rest, BlasDescription *description);

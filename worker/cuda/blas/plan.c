@@ -48,6 +48,19 @@ set_bias(const CudaBlas *blas, cublasLtMatmulDesc_t product, const void *bias)
         product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
 }
 
+static cublasLtEpilogue_t
+epilogue_of(const BlasDescription *description)
+{
+    bool has_bias = description->has_bias != 0;
+    if (description->activation == (int64_t)CUDA_ACTIVATION_RELU) {
+        return has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    }
+    if (description->activation == (int64_t)CUDA_ACTIVATION_GELU_TANH) {
+        return has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    }
+    return has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 /* Sums are kept in float for the 16-bit types, and float32 is never rounded to TF32. */
 static cublasStatus_t
 make_product(const CudaBlas *blas, const BlasDescription *description, const void *bias,
@@ -55,7 +68,7 @@ make_product(const CudaBlas *blas, const BlasDescription *description, const voi
 {
     bool is_double = description->type == (int64_t)CUDA_FLOAT64;
     cudaDataType type = data_type(description->type);
-    cublasLtEpilogue_t epilogue = description->has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    cublasLtEpilogue_t epilogue = epilogue_of(description);
     LIBRARY_TRY(blas->cublasLtMatmulDescCreate(ret_product,
         is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, is_double ? CUDA_R_64F : CUDA_R_32F));
     LIBRARY_TRY(set_transpose(blas, *ret_product, CUBLASLT_MATMUL_DESC_TRANSA, &description->left));

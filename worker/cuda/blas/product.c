@@ -1,5 +1,7 @@
-/* Happy path: the product is described → its plan is found, or made and its algorithm chosen → it is
- * enqueued. What the library will not do is remembered with the plan, so that it is not asked again. */
+/* Happy path: the product is described, with its activation if the library's is Sluice's → its plan is found,
+ * or made and its algorithm chosen → it is enqueued. An activation that the library does not fuse is left to
+ * a kernel of its own. What the library will not do is remembered with the plan, so that it is not asked
+ * again. */
 #include "worker/cuda/blas/product.h"
 
 #include <assert.h>
@@ -7,12 +9,15 @@
 #include "shared/base/atomic.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "worker/cuda/blas/activation.h"
 #include "worker/cuda/blas/plan.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 
 /* PLANS_MAX bounds what shapes that never come again leave behind; then all are forgotten. */
-enum { PLANS_MAX = 1024 };
+enum { PLANS_MAX = 1024, ACTIVATIONS = CUDA_ACTIVATION_TANH + 1 };
+
+typedef enum Verdict { UNKNOWN, EQUAL, DIFFERENT } Verdict;
 
 typedef struct KeptPlan {
     BlasPlan plan;
@@ -23,7 +28,8 @@ typedef struct BlasLane {
     CudaLanePart part;       /* first */
     cublasLtHandle_t handle; /* NULL: the library gives none */
     size_t workspace_size;
-    Map *plans; /* KeptPlan by BlasDescription */
+    Map *plans;                                        /* KeptPlan by BlasDescription */
+    Verdict activations[CUDA_TYPE_COUNT][ACTIVATIONS]; /* of the library's beside Sluice's */
 } BlasLane;
 
 static uint64_t refusals[BLAS_REFUSALS]; /* atomic */
@@ -163,12 +169,83 @@ bias_of(const CudaProduct *product)
     return product->epilogue.bias != NULL ? product->epilogue.bias : product->c.data;
 }
 
+/* Computes a product as it is described, unless the library refuses it. */
 static Status
-run_product(KernelContext *context, const CudaBlas *blas, const BlasDescription *description,
-    const CudaProduct *product, BlasRefusal *ret_refusal)
+try_product(KernelContext *context, BlasLane *lane, const BlasDescription *description,
+    const BlasOperands *operands, bool *ret_is_done)
+{
+    const CudaBlas *blas = cuda_blas();
+    KeptPlan *kept = NULL;
+    *ret_is_done = false;
+    TRY(find_plan(context->call, blas, lane, description, operands->bias, &kept));
+    assert(kept != NULL);
+    if (kept->is_refused) {
+        return STATUS_OK;
+    }
+    cublasStatus_t status =
+        blas_plan_run(blas, lane->handle, &kept->plan, operands, lane->workspace_size, cuda_stream(context));
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+        kept->is_refused = true;
+        return STATUS_OK;
+    }
+    *ret_is_done = status == CUBLAS_STATUS_SUCCESS;
+    return status == CUBLAS_STATUS_SUCCESS
+               ? cuda_check(context->call, (int)cudaGetLastError(), "a matrix product")
+               : fail_library(context->call, blas, status, "a matrix product");
+}
+
+/* Asks the library once whether its activation is Sluice's. Nothing can be asked while a part of a graph is
+ * captured; a part is captured only after it has run. */
+static Status
+ask_activation(KernelContext *context, BlasLane *lane, const BlasDescription *description, void *workspace,
+    bool *ret_is_equal)
+{
+    Verdict *verdict = &lane->activations[description->type][description->activation];
+    if (*verdict == UNKNOWN && cuda_lane(context->lane)->captured == NULL) {
+        bool is_equal = false;
+        BlasQuestion question = {.blas = cuda_blas(),
+            .handle = lane->handle,
+            .workspace = workspace,
+            .workspace_size = lane->workspace_size,
+            .stream = cuda_stream(context),
+            .type = (CudaType)description->type,
+            .activation = (CudaActivation)description->activation};
+        TRY(blas_activation_check(context->call, &question, &is_equal));
+        *verdict = is_equal ? EQUAL : DIFFERENT;
+    }
+    *ret_is_equal = *verdict == EQUAL;
+    return STATUS_OK;
+}
+
+/* Tries the product with its activation, if it has one that the library computes as Sluice does. */
+static Status
+try_activated(KernelContext *context, BlasLane *lane, const BlasDescription *sums,
+    const BlasOperands *operands, CudaEpilogue *rest, bool *ret_is_done)
+{
+    BlasDescription fused = *sums;
+    CudaEpilogue left = blas_fuse(rest, &fused);
+    bool is_equal = false;
+    *ret_is_done = false;
+    if (fused.activation == (int64_t)CUDA_ACTIVATION_NONE) {
+        return STATUS_OK;
+    }
+    TRY(ask_activation(context, lane, &fused, operands->workspace, &is_equal));
+    if (!is_equal) {
+        return STATUS_OK;
+    }
+    TRY(try_product(context, lane, &fused, operands, ret_is_done));
+    if (*ret_is_done) {
+        *rest = left;
+    }
+    return STATUS_OK;
+}
+
+static Status
+run_product(KernelContext *context, const BlasDescription *description, const CudaProduct *product,
+    CudaEpilogue *rest, BlasRefusal *ret_refusal)
 {
     BlasLane *lane = NULL;
-    KeptPlan *kept = NULL;
+    bool is_done = false;
     BlasOperands operands = {.left = product->b.data,
         .right = product->a.data,
         .c = product->c.data,
@@ -176,41 +253,30 @@ run_product(KernelContext *context, const CudaBlas *blas, const BlasDescription 
         .output = product->output,
         .alpha = product->alpha,
         .beta = product->beta};
-    TRY(find_lane(context, blas, &lane));
+    TRY(find_lane(context, cuda_blas(), &lane));
     assert(lane != NULL);
     if (lane->handle == NULL) {
         *ret_refusal = BLAS_NO_HANDLE;
         return STATUS_OK;
     }
-    TRY(find_plan(context->call, blas, lane, description, operands.bias, &kept));
-    assert(kept != NULL);
-    if (kept->is_refused) {
-        *ret_refusal = BLAS_NO_ALGORITHM;
-        return STATUS_OK;
-    }
     TRY(cuda_lane_workspace(context->call, cuda_lane(context->lane), &operands.workspace));
-    cublasStatus_t status =
-        blas_plan_run(blas, lane->handle, &kept->plan, &operands, lane->workspace_size, cuda_stream(context));
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
-        kept->is_refused = true;
-        *ret_refusal = BLAS_NO_ALGORITHM;
-        return STATUS_OK;
+    TRY(try_activated(context, lane, description, &operands, rest, &is_done));
+    if (!is_done) {
+        TRY(try_product(context, lane, description, &operands, &is_done));
     }
-    return status == CUBLAS_STATUS_SUCCESS
-               ? cuda_check(context->call, (int)cudaGetLastError(), "a matrix product")
-               : fail_library(context->call, blas, status, "a matrix product");
+    *ret_refusal = is_done ? BLAS_ACCEPTED : BLAS_NO_ALGORITHM;
+    return STATUS_OK;
 }
 
 Status
 blas_multiply(KernelContext *context, CudaType type, const CudaProduct *product, BlasRefusal *ret_refusal,
     CudaEpilogue *ret_rest)
 {
-    const CudaBlas *blas = cuda_blas();
     BlasDescription description;
     BlasRefusal refusal =
-        blas == NULL ? BLAS_NO_LIBRARY : blas_describe(type, product, &description, ret_rest);
+        cuda_blas() == NULL ? BLAS_NO_LIBRARY : blas_describe(type, product, &description, ret_rest);
     if (refusal == BLAS_ACCEPTED) {
-        TRY(run_product(context, blas, &description, product, &refusal));
+        TRY(run_product(context, &description, product, ret_rest, &refusal));
     }
     (void)atomic_fetch_add_relaxed(&refusals[refusal], 1);
     DeviceCounts *counts = &context->device->counts;

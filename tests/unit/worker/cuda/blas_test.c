@@ -1,6 +1,9 @@
 /* cuBLASLt's rules, computed by the plain kernel: the library is column-major, and what is asked of it is
  * read back from the descriptors that it was given. With CUDA_LIBRARIES the real library makes all
  * descriptors, too. */
+#include <math.h>
+
+#include "shared/tensor/half.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/cuda_kernels.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
@@ -34,6 +37,10 @@ static struct {
     cublasStatus_t create_status;
     cublasStatus_t heuristic_status;
     cublasStatus_t product_status;
+    cublasStatus_t activation_status; /* of heuristics for products with an activation */
+    bool loses_nan;                   /* in ReLU */
+    CudaActivation gelu;              /* what GELU is */
+    cublasLtEpilogue_t last_epilogue; /* of a product */
 } fake;
 
 static cublasStatus_t
@@ -172,10 +179,13 @@ fake_heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatri
 {
     assert_true(handle != NULL && desc != NULL && a != NULL && b != NULL && c != NULL && d != NULL);
     assert_true(preference != NULL && wanted == 1);
+    cublasLtEpilogue_t epilogue = ((const FakeProduct *)(const void *)desc)->epilogue;
+    bool is_activated = epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_BIAS;
+    cublasStatus_t status = is_activated ? fake.activation_status : fake.heuristic_status;
     fake.heuristics++;
     results[0].state = CUBLAS_STATUS_SUCCESS;
-    *ret_count = fake.heuristic_status == CUBLAS_STATUS_SUCCESS ? 1 : 0;
-    return fake.heuristic_status;
+    *ret_count = status == CUBLAS_STATUS_SUCCESS ? 1 : 0;
+    return status;
 }
 
 static CudaType
@@ -195,6 +205,40 @@ view(const void *data, const FakeLayout *layout, bool is_turned)
         .row_step = is_turned ? layout->step : 1,
         .column_step = is_turned ? 1 : layout->step,
         .batch_steps = {layout->batch_step}};
+}
+
+/* Returns what an epilogue does to sums, of which those that add a bias are given one. */
+static CudaEpilogue
+read_epilogue(const FakeProduct *product)
+{
+    bool is_relu =
+        product->epilogue == CUBLASLT_EPILOGUE_RELU || product->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+    bool is_gelu =
+        product->epilogue == CUBLASLT_EPILOGUE_GELU || product->epilogue == CUBLASLT_EPILOGUE_GELU_BIAS;
+    bool has_bias = product->epilogue == CUBLASLT_EPILOGUE_BIAS ||
+                    product->epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+                    product->epilogue == CUBLASLT_EPILOGUE_GELU_BIAS;
+    return (CudaEpilogue){.bias = has_bias ? product->bias : NULL,
+        .activation = is_relu   ? CUDA_ACTIVATION_RELU
+                      : is_gelu ? fake.gelu
+                                : CUDA_ACTIVATION_NONE};
+}
+
+/* Writes 0 over each NaN, in memory that the host sees: that in which the library is asked. */
+static void
+lose_nan(void *numbers, const FakeLayout *layout, cudaStream_t stream)
+{
+    assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+    for (int64_t index = 0; index < layout->rows * layout->columns; index++) {
+        if (layout->type == CUDA_R_32F) {
+            float *number = (float *)numbers + index;
+            *number = isnan(*number) ? 0 : *number;
+        } else {
+            uint16_t *bits = (uint16_t *)numbers + index;
+            float number = layout->type == CUDA_R_16F ? half_to_float(*bits) : bfloat16_to_float(*bits);
+            *bits = isnan(number) ? 0 : *bits;
+        }
+    }
 }
 
 /* D = alpha × op(A) × op(B) + beta × C. The plain kernel's output is row-major, so it computes Dᵀ. */
@@ -229,14 +273,19 @@ fake_matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alph
         .batch_sizes = {output->batch},
         .alpha = is_double ? (float)*(const double *)alpha : *(const float *)alpha,
         .beta = is_double ? (float)*(const double *)beta : *(const float *)beta,
-        .epilogue = {.bias = product->epilogue == CUBLASLT_EPILOGUE_BIAS ? product->bias : NULL},
+        .epilogue = read_epilogue(product),
     };
+    fake.last_epilogue = product->epilogue;
     if (plain.beta != 0) {
         plain.c = view(c, addend, true);
     }
-    return cuda_multiply(type_of(output->type), &plain, stream) == cudaSuccess
-               ? CUBLAS_STATUS_SUCCESS
-               : CUBLAS_STATUS_EXECUTION_FAILED;
+    if (cuda_multiply(type_of(output->type), &plain, stream) != cudaSuccess) {
+        return CUBLAS_STATUS_EXECUTION_FAILED;
+    }
+    if (fake.loses_nan && plain.epilogue.activation == CUDA_ACTIVATION_RELU) {
+        lose_nan(d, output, stream);
+    }
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 static const CudaBlas fake_blas = {
@@ -300,6 +349,7 @@ reset_fake(void **state)
 {
     (void)state;
     memset(&fake, 0, sizeof fake);
+    fake.gelu = CUDA_ACTIVATION_GELU_TANH;
     return 0;
 }
 
@@ -374,6 +424,103 @@ addends_are_a_matrix_or_a_bias(void **state)
         {.op = "onnx::Gemm", .inputs = {"T[3,4] numbers 1", "T[4,5] numbers 2", "T[3,1] numbers 3"}},
     };
     compare(cases, COUNT_OF(cases), floats, COUNT_OF(floats), COUNT_OF(floats));
+}
+
+#define FUSED_PRODUCT(steps, ...)                                                                            \
+    {                                                                                                        \
+        .op = "_FusedMatMul", .attrs = "fused_ops=[" steps "]", .inputs = {                                  \
+            "T[3,4] numbers 1",                                                                              \
+            "T[4,5] numbers 2",                                                                              \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+
+static const Dtype activated[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32};
+
+/* An activation, and what the library does of a product with it. */
+typedef struct ActivationCase {
+    CudaKernelCase product;
+    cublasLtEpilogue_t epilogue;
+} ActivationCase;
+
+static void
+compare_activations(const ActivationCase *cases, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        for (size_t dtype = 0; dtype < COUNT_OF(activated); dtype++) {
+            compare(&cases[index].product, 1, &activated[dtype], 1, 0);
+            assert_int_equal(fake.last_epilogue, cases[index].epilogue);
+        }
+    }
+}
+
+static void
+activations_that_equal_ours_are_the_librarys(void **state)
+{
+    (void)state;
+    static const ActivationCase cases[] = {
+        {FUSED_PRODUCT("BiasAdd,Relu", "T[5] numbers 3"), CUBLASLT_EPILOGUE_RELU_BIAS},
+        {FUSED_PRODUCT("Relu", NULL), CUBLASLT_EPILOGUE_RELU},
+        {FUSED_PRODUCT("BiasAdd,GeluApproximate", "T[5] numbers 3"), CUBLASLT_EPILOGUE_GELU_BIAS},
+        {FUSED_PRODUCT("GeluApproximate", NULL), CUBLASLT_EPILOGUE_GELU},
+    };
+    compare_activations(cases, COUNT_OF(cases));
+}
+
+/* Asking takes two products with a bias and two without. */
+static void
+an_activation_is_asked_about_once_for_each_type(void **state)
+{
+    (void)state;
+    enum { PRODUCTS_OF_A_QUESTION = 4 };
+    const CudaKernelCase cases[] = {FUSED_PRODUCT("BiasAdd,Relu", "T[5] numbers 3"),
+        FUSED_PRODUCT("Relu", NULL), FUSED_PRODUCT("BiasAdd,Relu", "T[5] numbers 3")};
+    compare(cases, COUNT_OF(cases), activated, COUNT_OF(activated), 0);
+    assert_int_equal(fake.products, (PRODUCTS_OF_A_QUESTION + COUNT_OF(cases)) * COUNT_OF(activated));
+}
+
+static void
+activations_that_are_not_ours_are_left_to_our_kernel(void **state)
+{
+    (void)state;
+    static const ActivationCase cases[] = {
+        {FUSED_PRODUCT("BiasAdd,Relu", "T[5] numbers 3"), CUBLASLT_EPILOGUE_BIAS},
+        {FUSED_PRODUCT("Relu", NULL), CUBLASLT_EPILOGUE_DEFAULT},
+        {FUSED_PRODUCT("BiasAdd,GeluApproximate", "T[5] numbers 3"), CUBLASLT_EPILOGUE_BIAS},
+        {FUSED_PRODUCT("Tanh", NULL), CUBLASLT_EPILOGUE_DEFAULT},
+    };
+    fake.loses_nan = true;
+    fake.gelu = CUDA_ACTIVATION_RELU;
+    compare_activations(cases, COUNT_OF(cases));
+}
+
+/* The two GELUs differ by less than numbers of 16 bits tell, but not by less than float32 does. */
+static void
+a_gelu_by_the_error_function_is_not_that_by_tanh(void **state)
+{
+    (void)state;
+    static const Dtype one[] = {DTYPE_FLOAT32};
+    static const CudaKernelCase by_tanh = FUSED_PRODUCT("BiasAdd,GeluApproximate", "T[5] numbers 3");
+    static const CudaKernelCase exact = FUSED_PRODUCT("BiasAdd,GeluExact", "T[5] numbers 3");
+    fake.gelu = CUDA_ACTIVATION_GELU;
+    compare(&by_tanh, 1, one, 1, 0);
+    assert_int_equal(fake.last_epilogue, CUBLASLT_EPILOGUE_BIAS);
+    fake.products = 0;
+    compare(&exact, 1, one, 1, 0);
+    assert_int_equal(fake.last_epilogue, CUBLASLT_EPILOGUE_BIAS);
+    assert_int_equal(fake.products, 1); /* without a question */
+}
+
+static void
+activations_that_the_library_refuses_are_computed_behind(void **state)
+{
+    (void)state;
+    static const ActivationCase cases[] = {
+        {FUSED_PRODUCT("BiasAdd,Relu", "T[5] numbers 3"), CUBLASLT_EPILOGUE_BIAS},
+        {FUSED_PRODUCT("GeluApproximate", NULL), CUBLASLT_EPILOGUE_DEFAULT},
+    };
+    fake.activation_status = CUBLAS_STATUS_NOT_SUPPORTED;
+    compare_activations(cases, COUNT_OF(cases));
 }
 
 static void
@@ -459,7 +606,10 @@ the_real_library_takes_the_descriptors(void **state)
         print_message("skipped: no cuBLASLt: %s\n", library.reason);
         return;
     }
-    for (CudaType type = CUDA_FLOAT16; type <= CUDA_FLOAT64; type++) {
+    static const CudaActivation activations[] = {
+        CUDA_ACTIVATION_NONE, CUDA_ACTIVATION_RELU, CUDA_ACTIVATION_GELU_TANH};
+    for (size_t form = 0; form < (CUDA_FLOAT64 + 1 - CUDA_FLOAT16) * COUNT_OF(activations); form++) {
+        CudaType type = (CudaType)(CUDA_FLOAT16 + form / COUNT_OF(activations));
         float numbers[64] = {0};
         CudaProduct product = {.a = {numbers, 7, 1, {35}},
             .b = {numbers, 1, 7, {0}},
@@ -469,11 +619,15 @@ the_real_library_takes_the_descriptors(void **state)
             .depth = 7,
             .batch_rank = 1,
             .batch_sizes = {type == CUDA_FLOAT32 ? 1 : 2},
-            .epilogue = {.bias = numbers}};
+            .epilogue = {.bias = numbers, .activation = activations[form % COUNT_OF(activations)]}};
         BlasDescription description;
         CudaEpilogue rest;
         BlasPlan plan;
         assert_int_equal(blas_describe(type, &product, &description, &rest), BLAS_ACCEPTED);
+        rest = blas_fuse(&rest, &description);
+        assert_int_equal(cuda_epilogue_is_empty(&rest),
+            type == CUDA_FLOAT32 ||
+                (rest.bias == NULL && product.epilogue.activation == CUDA_ACTIVATION_NONE));
         assert_int_equal(blas_plan_describe(&blas, &description, numbers, &plan), CUBLAS_STATUS_SUCCESS);
         blas_plan_done(&blas, &plan);
     }
@@ -486,6 +640,11 @@ main(void)
         cmocka_unit_test_setup(row_major_products_are_computed_as_transposed_ones, reset_fake),
         cmocka_unit_test_setup(batches_have_one_step_or_go_to_the_plain_kernel, reset_fake),
         cmocka_unit_test_setup(addends_are_a_matrix_or_a_bias, reset_fake),
+        cmocka_unit_test_setup(activations_that_equal_ours_are_the_librarys, reset_fake),
+        cmocka_unit_test_setup(an_activation_is_asked_about_once_for_each_type, reset_fake),
+        cmocka_unit_test_setup(activations_that_are_not_ours_are_left_to_our_kernel, reset_fake),
+        cmocka_unit_test_setup(a_gelu_by_the_error_function_is_not_that_by_tanh, reset_fake),
+        cmocka_unit_test_setup(activations_that_the_library_refuses_are_computed_behind, reset_fake),
         cmocka_unit_test_setup(an_algorithm_is_chosen_once_for_each_shape, reset_fake),
         cmocka_unit_test_setup(what_the_library_refuses_is_asked_once_and_computed_plainly, reset_fake),
         cmocka_unit_test_setup(a_library_without_a_handle_is_left_alone, reset_fake),
