@@ -198,6 +198,10 @@ strings_are_moved_as_numbers_are(void **state)
             .inputs = {"string[1] 'a'", "int32[1] 1", "int32[] 0"},
             .error = "index 1 at 0 is not within 1",
             .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "GatherV2",
+            .inputs = {"string[1] 'a'", "float32[1] 0", "int32[] 0"},
+            .error = "no reference kernel for 'GatherV2' of string",
+            .error_code = STATUS_UNIMPLEMENTED},
     };
     op_cases_run(cases, COUNT_OF(cases));
 }

@@ -3,19 +3,22 @@
 #include <assert.h>
 
 #include "shared/base/memory.h"
+#include "worker/reference/retyped.h"
 #include "worker/reference/texts.h"
 
 static_assert(sizeof(Slice) == 2 * sizeof(double), "a string is moved as a complex128 is");
 
-/* A node as it would be with numbers in the place of strings, and its arguments. */
-typedef struct Moving {
-    Node node;
-    void *room; /* of the arrays that the others point to */
-    Tensor *inputs;
-    Tensor *outputs;
-    uint32_t input_count;
-    uint32_t output_count;
-} Moving;
+/* The kernel's state: the node as it would be with numbers in the place of strings, and who computes it. */
+typedef struct MovedStrings {
+    Node *numbers;
+    const Kernel *kernel;
+} MovedStrings;
+
+/* The arguments of the kernel of the numbers, in one block of memory. */
+typedef struct MovedArguments {
+    Tensor *tensors; /* inputs, then outputs */
+    size_t count;
+} MovedArguments;
 
 static Dtype
 moved_as(Dtype dtype)
@@ -23,74 +26,90 @@ moved_as(Dtype dtype)
     return dtype == DTYPE_STRING ? DTYPE_COMPLEX128 : dtype;
 }
 
-static void
-moving_done(Moving *moving)
+static bool
+can_move(const Node *node, uint32_t input)
 {
-    for (uint32_t i = 0; i < moving->input_count; i++) {
-        tensor_unref(&moving->inputs[i]);
+    if (input >= node->input_count || node->input_dtypes[input] != DTYPE_STRING) {
+        return false;
     }
-    for (uint32_t i = 0; i < moving->output_count; i++) {
-        tensor_unref(&moving->outputs[i]);
-    }
-    memory_free(moving->room);
+    AUTO_MEMORY Node *numbers = retyped_node(node, moved_as);
+    return numbers != NULL && kernel_find_reference(numbers) != NULL;
 }
-#define AUTO_MOVING CLEANUP(moving_done) Moving
+
+bool
+moved_strings_first(const Node *node)
+{
+    return can_move(node, 0);
+}
+
+bool
+moved_strings_second(const Node *node)
+{
+    return can_move(node, 1);
+}
+
+bool
+moved_strings_third(const Node *node)
+{
+    return can_move(node, 2);
+}
+
+void
+moved_strings_destroy(void *state)
+{
+    MovedStrings *moved = state;
+    memory_free(moved->numbers);
+    memory_free(moved);
+}
+
+Status
+moved_strings_create(Call *call, const Node *node, void **ret_state)
+{
+    MovedStrings *moved = memory_new(1, sizeof *moved);
+    if (moved == NULL || (moved->numbers = retyped_node(node, moved_as)) == NULL) {
+        memory_free(moved);
+        return call_fail_memory(call, "a kernel of strings");
+    }
+    moved->kernel = kernel_find_reference(moved->numbers);
+    assert(moved->kernel != NULL && moved->kernel->create == NULL);
+    *ret_state = moved;
+    return STATUS_OK;
+}
 
 static void
-retype_attrs(const Node *node, Attr *attrs)
+arguments_done(MovedArguments *arguments)
 {
-    for (size_t i = 0; i < node->attr_count; i++) {
-        attrs[i] = node->attrs[i];
-        AttrValue *value = &attrs[i].value;
-        if (value->kind == ATTR_TYPE && !value->is_list) {
-            value->value.type = moved_as(value->value.type);
-        }
+    for (size_t i = 0; i < arguments->count; i++) {
+        tensor_unref(&arguments->tensors[i]);
     }
+    memory_free(arguments->tensors);
 }
 
 static Status
-moving_begin(const KernelContext *context, Moving *ret_moving)
+lend_inputs(const KernelContext *context, MovedArguments *ret_arguments)
 {
-    const Node *node = context->node;
-    size_t tensors = context->input_count + context->output_count;
-    size_t size = tensors * (sizeof(Tensor) + sizeof(Dtype)) + node->attr_count * sizeof(Attr);
-    Tensor *room = memory_new(1, size);
-    if (room == NULL) {
+    size_t count = (size_t)context->input_count + context->output_count;
+    Tensor *tensors = memory_new(count, sizeof *tensors);
+    if (tensors == NULL) {
         return call_fail_memory(context->call, "strings that are moved");
     }
-    Attr *attrs = (Attr *)(void *)(room + tensors);
-    Dtype *dtypes = (Dtype *)(void *)(attrs + node->attr_count);
-    *ret_moving = (Moving){.node = *node,
-        .room = room,
-        .inputs = room,
-        .outputs = room + context->input_count,
-        .input_count = context->input_count,
-        .output_count = context->output_count};
-    retype_attrs(node, attrs);
     for (uint32_t i = 0; i < context->input_count; i++) {
-        dtypes[i] = moved_as(node->input_dtypes[i]);
-        ret_moving->inputs[i] = tensor_ref(&context->inputs[i]);
-        ret_moving->inputs[i].dtype = moved_as(context->inputs[i].dtype);
+        tensors[i] = tensor_ref(&context->inputs[i]);
+        tensors[i].dtype = moved_as(tensors[i].dtype);
     }
-    for (uint32_t i = 0; i < context->output_count; i++) {
-        dtypes[context->input_count + i] = moved_as(node->output_dtypes[i]);
-    }
-    ret_moving->node.attrs = attrs;
-    ret_moving->node.input_dtypes = dtypes;
-    ret_moving->node.output_dtypes = dtypes + context->input_count;
+    *ret_arguments = (MovedArguments){.tensors = tensors, .count = count};
     return STATUS_OK;
 }
 
 static Status
-copy_outputs(KernelContext *context, Moving *moving)
+copy_outputs(KernelContext *context, Tensor *moved)
 {
     for (uint32_t i = 0; i < context->output_count; i++) {
-        Tensor *moved = &moving->outputs[i];
         if (context->node->output_dtypes[i] != DTYPE_STRING) {
-            context->outputs[i] = *moved;
-            *moved = (Tensor){0};
-        } else if (moved->dtype != DTYPE_INVALID) {
-            TRY(texts_new(context, &moved->shape, moved->data, &context->outputs[i]));
+            context->outputs[i] = moved[i];
+            moved[i] = (Tensor){0};
+        } else if (moved[i].dtype != DTYPE_INVALID) {
+            TRY(texts_new(context, &moved[i].shape, moved[i].data, &context->outputs[i]));
         }
     }
     return STATUS_OK;
@@ -99,37 +118,15 @@ copy_outputs(KernelContext *context, Moving *moving)
 Status
 moved_strings_compute(KernelContext *context)
 {
-    AUTO_MOVING moving = {0};
-    TRY(moving_begin(context, &moving));
-    const Kernel *kernel = kernel_find_reference(&moving.node);
-    if (kernel == NULL) { /* because of its other inputs */
-        return call_fail(context->call, STATUS_UNIMPLEMENTED, "op '%.*s' has no kernel for its types",
-            SLICE_PRINT(context->node->op->name));
-    }
-    assert(kernel->create == NULL && kernel->compute != moved_strings_compute);
+    const MovedStrings *moved = context->state;
+    CLEANUP(arguments_done) MovedArguments arguments = {0};
+    TRY(lend_inputs(context, &arguments));
     KernelContext numbers = *context;
-    numbers.node = &moving.node;
-    numbers.inputs = moving.inputs;
-    numbers.outputs = moving.outputs;
+    numbers.node = moved->numbers;
+    numbers.state = NULL;
+    numbers.inputs = arguments.tensors;
+    numbers.outputs = arguments.tensors + context->input_count;
     numbers.memory = NULL; /* planned for the outputs of strings */
-    TRY(kernel->compute(&numbers));
-    return copy_outputs(context, &moving);
-}
-
-bool
-moved_strings_first(const Node *node)
-{
-    return node->input_count > 0 && node->input_dtypes[0] == DTYPE_STRING;
-}
-
-bool
-moved_strings_second(const Node *node)
-{
-    return node->input_count > 1 && node->input_dtypes[1] == DTYPE_STRING;
-}
-
-bool
-moved_strings_third(const Node *node)
-{
-    return node->input_count > 2 && node->input_dtypes[2] == DTYPE_STRING;
+    TRY(moved->kernel->compute(&numbers));
+    return copy_outputs(context, numbers.outputs);
 }

@@ -1,26 +1,23 @@
 /* Nodes of float16 and bfloat16 by the fast kernels of float32: inputs are widened, constant ones once, and
  * outputs rounded once. What lies between is computed and summed as float32 kernels do. */
 #include "worker/cpu/vector/halves.h"
+
+#include <assert.h>
+
 #include "shared/base/memory.h"
 #include "worker/cpu/kernels/cast.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/retyped.h"
 #include "worker/reference/scratch.h"
 
-enum { OUTPUTS_MAX = 8, ATTRS_MAX = 32 };
-
-/* The node as it would be of float32. */
-typedef struct WideNode {
-    Node node;
-    Dtype inputs[INFER_INPUTS_MAX];
-    Dtype outputs[OUTPUTS_MAX];
-    Attr attrs[ATTRS_MAX];
-} WideNode;
+/* More than any op of the table below has. */
+enum { INPUTS_MAX = 12, OUTPUTS_MAX = 8 };
 
 typedef struct Halves {
-    WideNode wide;
+    Node *wide; /* the node as it would be of float32 */
     const Kernel *kernel;
-    void *state;                        /* the kernel's */
-    Tensor constants[INFER_INPUTS_MAX]; /* widened; without data: the input is not constant */
+    void *state;                  /* the kernel's */
+    Tensor constants[INPUTS_MAX]; /* widened; without data: the input is not constant */
 } Halves;
 
 static Dtype
@@ -29,41 +26,15 @@ wide_dtype(Dtype dtype)
     return halves_has(dtype) ? DTYPE_FLOAT32 : dtype;
 }
 
-/* Returns whether there was room. */
-static bool
-widen_node(const Node *node, WideNode *wide)
-{
-    if (node->input_count > COUNT_OF(wide->inputs) || node->output_count > COUNT_OF(wide->outputs) ||
-        node->attr_count > COUNT_OF(wide->attrs)) {
-        return false;
-    }
-    wide->node = *node;
-    wide->node.input_dtypes = wide->inputs;
-    wide->node.output_dtypes = wide->outputs;
-    wide->node.attrs = wide->attrs;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        wide->inputs[i] = wide_dtype(node->input_dtypes[i]);
-    }
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        wide->outputs[i] = wide_dtype(node->output_dtypes[i]);
-    }
-    for (size_t i = 0; i < node->attr_count; i++) {
-        wide->attrs[i] = node->attrs[i];
-        AttrValue *value = &wide->attrs[i].value;
-        if (value->kind == ATTR_TYPE && !value->is_list) {
-            value->value.type = wide_dtype(value->value.type);
-        }
-    }
-    return true;
-}
-
 /* The table's ops have floats in input 0; a kernel of float32 must be faster than the reference kernel. */
 static bool
 supports_halves(const Node *node)
 {
-    WideNode wide;
-    return node->input_count > 0 && halves_has(node->input_dtypes[0]) && widen_node(node, &wide) &&
-           kernel_find_fast(&wide.node) != NULL;
+    if (node->input_count == 0 || !halves_has(node->input_dtypes[0])) {
+        return false;
+    }
+    AUTO_MEMORY Node *wide = retyped_node(node, wide_dtype);
+    return wide != NULL && kernel_find_fast(wide) != NULL;
 }
 
 static void
@@ -76,21 +47,23 @@ destroy_halves(void *state)
     for (size_t i = 0; i < COUNT_OF(halves->constants); i++) {
         tensor_unref(&halves->constants[i]);
     }
+    memory_free(halves->wide);
     memory_free(halves);
 }
 
 static Status
 create_halves(Call *call, const Node *node, void **ret_state)
 {
+    assert(node->input_count <= INPUTS_MAX && node->output_count <= OUTPUTS_MAX);
     Halves *halves = memory_new(1, sizeof *halves);
-    if (halves == NULL) {
+    if (halves == NULL || (halves->wide = retyped_node(node, wide_dtype)) == NULL) {
+        memory_free(halves);
         return call_fail_memory(call, "a kernel of 16 bits");
     }
-    (void)!widen_node(node, &halves->wide);
-    halves->kernel = kernel_find_fast(&halves->wide.node);
+    halves->kernel = kernel_find_fast(halves->wide);
     Status status = halves->kernel->create == NULL
                         ? STATUS_OK
-                        : halves->kernel->create(call, &halves->wide.node, &halves->state);
+                        : halves->kernel->create(call, halves->wide, &halves->state);
     if (status != STATUS_OK) {
         destroy_halves(halves);
         return status;
@@ -121,7 +94,7 @@ static Status
 prepare_halves(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
 {
     Halves *halves = state;
-    const Tensor *wide[INFER_INPUTS_MAX];
+    const Tensor *wide[INPUTS_MAX];
     for (uint32_t i = 0; i < node->input_count; i++) {
         wide[i] = constants[i];
         if (constants[i] != NULL && constants[i]->data != NULL && halves_has(constants[i]->dtype)) {
@@ -131,12 +104,12 @@ prepare_halves(Call *call, Device *device, const Node *node, const Tensor *const
     }
     return halves->kernel->prepare == NULL
                ? STATUS_OK
-               : halves->kernel->prepare(call, device, &halves->wide.node, wide, halves->state);
+               : halves->kernel->prepare(call, device, halves->wide, wide, halves->state);
 }
 
 /* The arguments of the float32 kernel. */
 typedef struct WideArguments {
-    Tensor inputs[INFER_INPUTS_MAX];
+    Tensor inputs[INPUTS_MAX];
     Tensor outputs[OUTPUTS_MAX];
 } WideArguments;
 
@@ -194,7 +167,7 @@ compute_halves(KernelContext *context)
     CLEANUP(arguments_done) WideArguments arguments = {0};
     TRY(widen_inputs(context, &arguments));
     KernelContext wide = *context;
-    wide.node = &halves->wide.node;
+    wide.node = halves->wide;
     wide.state = halves->state;
     wide.inputs = arguments.inputs;
     wide.outputs = arguments.outputs;
