@@ -162,7 +162,7 @@ what_does_not_fit_is_refused(void **state)
 }
 
 #define NGRAMS(widths, pad, keeps_short)                                                                     \
-    "separator=|; left_pad=LP; right_pad=RP; ngram_widths=" widths "; pad_width=" pad                  \
+    "separator=|; left_pad=LP; right_pad=RP; ngram_widths=" widths "; pad_width=" pad                        \
     "; preserve_short_sequences=" keeps_short
 #define FOUR_AND_TWO "string[6] 'a' 'b' 'c' 'd' 'e' 'f'", "int64[3] 0 4 6"
 
@@ -212,13 +212,23 @@ neighbours_are_joined(void **state)
         {.op = "StringNGrams",
             .attrs = NGRAMS("[3]", "0", "false"),
             .inputs = {"string[2] 'x' 'y'", "int64[2] 0 1"},
-            .error = "split 1 is 1: splits go from 0 up to 2, the number of strings",
+            .error = "data_splits[1] is 1: splits go from 0 up to 2, the number of strings",
             .error_code = STATUS_INVALID_ARGUMENT},
         {.op = "StringNGrams",
             .attrs = NGRAMS("[0]", "0", "false"),
             .inputs = {"string[1] 'x'", "int64[2] 0 1"},
-            .error = "n-grams of 0 strings are not to be had",
+            .error = "ngram_widths[0] is 0, not 1 to 1048576",
             .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[]", "4611686018427387904", "true"),
+            .inputs = {"string[1] 'x'", "int64[2] 0 1"},
+            .error = "pad_width is 4611686018427387904, not 1048576 at most",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StringNGrams",
+            .attrs = NGRAMS("[1]", "0", "false") "; Tsplits=uint8",
+            .inputs = {"string[2] 'x' 'y'", "uint8[3] 0 0 2"},
+            .error = "no reference kernel for 'StringNGrams' of string",
+            .error_code = STATUS_UNIMPLEMENTED},
     };
     RUN(cases);
 }

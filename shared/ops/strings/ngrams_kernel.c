@@ -4,7 +4,7 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/texts.h"
 
-enum { WIDTHS_MAX = 64 };
+enum { WIDTHS_MAX = 64, STRINGS_MAX = 1 << 20 /* of an n-gram, and of padding */ };
 
 typedef struct NGrams {
     Texts *texts;
@@ -33,16 +33,19 @@ read_ngrams(KernelContext *context, NGrams *ngrams)
     ngrams->keeps_short = node_attr_bool(node, "preserve_short_sequences");
     ngrams->width_count = node_attr_ints(node, "ngram_widths", ngrams->widths, WIDTHS_MAX);
     if (ngrams->width_count > WIDTHS_MAX) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%zu widths of n-grams are more than %d",
-            ngrams->width_count, WIDTHS_MAX);
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "ngram_widths has %zu widths, not %d at most", ngrams->width_count, WIDTHS_MAX);
     }
     for (size_t index = 0; index < ngrams->width_count; index++) {
-        if (ngrams->widths[index] < 1 || ngrams->widths[index] > INT32_MAX) {
-            return call_fail(context->call, STATUS_INVALID_ARGUMENT,
-                "n-grams of %lld strings are not to be had", (long long)ngrams->widths[index]);
+        if (ngrams->widths[index] < 1 || ngrams->widths[index] > STRINGS_MAX) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "ngram_widths[%zu] is %lld, not 1 to %d",
+                index, (long long)ngrams->widths[index], STRINGS_MAX);
         }
     }
-    return STATUS_OK;
+    return ngrams->pad_width <= STRINGS_MAX
+               ? STATUS_OK
+               : call_fail(context->call, STATUS_INVALID_ARGUMENT, "pad_width is %lld, not %d at most",
+                     (long long)ngrams->pad_width, STRINGS_MAX);
 }
 
 static int64_t
@@ -128,7 +131,7 @@ check_splits(KernelContext *context, int64_t count)
         bool is_right = split >= before && split <= size && (n > 0 || split == 0);
         if (!is_right || (n == count - 1 && split != size)) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
-                "split %lld is %lld: splits go from 0 up to %lld, the number of strings", (long long)n,
+                "data_splits[%lld] is %lld: splits go from 0 up to %lld, the number of strings", (long long)n,
                 (long long)split, (long long)size);
         }
     }
@@ -186,8 +189,14 @@ ngrams_compute(KernelContext *context)
     return texts_finish(context, 0, &texts);
 }
 
+static bool
+ngrams_supports(const Node *node)
+{
+    return node->input_dtypes[1] == DTYPE_INT32 || node->input_dtypes[1] == DTYPE_INT64;
+}
+
 static const Kernel string_ngrams_kernels[] = {
-    {.op = "StringNGrams", .compute = ngrams_compute},
+    {.op = "StringNGrams", .supports = ngrams_supports, .compute = ngrams_compute},
 };
 
 KERNEL_FAMILY(reference, strings_ngrams, string_ngrams_kernels);
