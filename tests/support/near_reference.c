@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "tests/support/cmocka_all.h"
-
 #include "tests/support/partition_runs.h"
 #include "tests/support/reference_run.h"
 #include "worker/cpu/vector/isa.h"
@@ -140,4 +138,25 @@ assert_edges_near_reference(const NearCase *cases, size_t count)
             tensor_unref(&x);
         }
     }
+}
+
+void
+results_are_near_the_reference_kernels(void **state)
+{
+    const NearCases *tried = *state;
+    assert_near_reference(tried->cases, tried->count);
+}
+
+void
+bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
+{
+    const NearCases *tried = *state;
+    assert_bits_of_all_machines(tried->cases, tried->count);
+}
+
+void
+infinities_and_nan_are_the_references(void **state)
+{
+    const NearCases *tried = *state;
+    assert_edges_near_reference(tried->cases, tried->count);
 }

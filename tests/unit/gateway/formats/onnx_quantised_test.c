@@ -4,32 +4,14 @@
 
 #include "shared/base/text.h"
 #include "shared/graph/graph.h"
-#include "tests/support/cmocka_all.h"
+#include "tests/support/call_fixture.h"
 #include "tests/support/protobuf_writer.h"
 
 enum { INPUT = 11, OUTPUT = 12, FLOAT = 1, UINT8 = 2, DOMAIN = 7 };
 
-static Call call;
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    call = (Call){.arena = arena_new(16 << 20)};
-    return call.arena == NULL ? -1 : 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    arena_free(call.arena);
-    return 0;
-}
-
 /* Reads a model of one node, whose inputs are the model's; returns its nodes in lines. */
 static Status
-import_one(const char *type, const char *inputs, Buffer *attributes, const char **ret_nodes)
+import_one(Call *call, const char *type, const char *inputs, Buffer *attributes, const char **ret_nodes)
 {
     AUTO_BUFFER graph = {0};
     AUTO_GRAPH_DEF def = NULL;
@@ -44,7 +26,7 @@ import_one(const char *type, const char *inputs, Buffer *attributes, const char 
     protobuf_put_text(attributes, DOMAIN, "com.microsoft");
     onnx_put_node(&graph, type, inputs, "y", attributes);
     TensorBuffer *source = onnx_model(&graph, 15);
-    Status status = onnx_read(&call, source, &def);
+    Status status = onnx_read(call, source, &def);
     tensor_buffer_unref(source);
     if (status == STATUS_OK) {
         Buffer text = {0};
@@ -60,43 +42,43 @@ import_one(const char *type, const char *inputs, Buffer *attributes, const char 
             }
             buffer_append_format(&text, ")\n");
         }
-        *ret_nodes = text_format(call.arena, "%.*s", SLICE_PRINT(buffer_slice(&text)));
+        *ret_nodes = text_format(call->arena, "%.*s", SLICE_PRINT(buffer_slice(&text)));
         buffer_done(&text);
     }
     return status;
 }
 
 static void
-expect_nodes(const char *type, const char *inputs, Buffer *attributes, const char *expected)
+expect_nodes(Call *call, const char *type, const char *inputs, Buffer *attributes, const char *expected)
 {
     const char *nodes = NULL;
-    assert_status(&call, STATUS_OK, import_one(type, inputs, attributes, &nodes));
+    assert_status(call, STATUS_OK, import_one(call, type, inputs, attributes, &nodes));
     assert_string_equal(nodes, expected);
 }
 
 static void
 quantised_numbers_are_computed_with_as_floats(void **state)
 {
-    (void)state;
+    Call *call = *state;
     AUTO_BUFFER attributes = {0};
-    expect_nodes("QLinearAdd", "a,b,c,d,e,f,g,h", &attributes,
+    expect_nodes(call, "QLinearAdd", "a,b,c,d,e,f,g,h", &attributes,
         "y/DequantizeLinear=onnx::DequantizeLinear(a,b,c)\n"
         "y/DequantizeLinear_1=onnx::DequantizeLinear(d,e,f)\n"
         "y/Add=onnx::Add(y/DequantizeLinear,y/DequantizeLinear_1)\n"
         "y=onnx::QuantizeLinear(y/Add,g,h)\n");
-    expect_nodes("QLinearSigmoid", "a,b,c,d", &attributes,
+    expect_nodes(call, "QLinearSigmoid", "a,b,c,d", &attributes,
         "y/DequantizeLinear=onnx::DequantizeLinear(a,b,c)\n"
         "y/Sigmoid=onnx::Sigmoid(y/DequantizeLinear)\n"
         "y/zero_point=Const()\n"
         "y/CastLike=onnx::CastLike(y/zero_point,c)\n"
         "y=onnx::QuantizeLinear(y/Sigmoid,d,y/CastLike)\n");
     onnx_put_float(&attributes, "alpha", 0.5F);
-    expect_nodes("QLinearLeakyRelu", "a,b,c,d,e", &attributes,
+    expect_nodes(call, "QLinearLeakyRelu", "a,b,c,d,e", &attributes,
         "y/DequantizeLinear=onnx::DequantizeLinear(a,b,c)\n"
         "y/LeakyRelu=onnx::LeakyRelu(y/DequantizeLinear)\n"
         "y=onnx::QuantizeLinear(y/LeakyRelu,d,e)\n");
     onnx_put_int(&attributes, "axis", 1);
-    expect_nodes("QLinearConcat", "a,b,c,d,e,f,g,h", &attributes,
+    expect_nodes(call, "QLinearConcat", "a,b,c,d,e,f,g,h", &attributes,
         "y/DequantizeLinear=onnx::DequantizeLinear(c,d,e)\n"
         "y/DequantizeLinear_1=onnx::DequantizeLinear(f,g,h)\n"
         "y/Concat=onnx::Concat(y/DequantizeLinear,y/DequantizeLinear_1)\n"
@@ -106,22 +88,22 @@ quantised_numbers_are_computed_with_as_floats(void **state)
 static void
 products_stay_products_of_integers(void **state)
 {
-    (void)state;
+    Call *call = *state;
     AUTO_BUFFER attributes = {0};
-    expect_nodes("DynamicQuantizeMatMul", "a,b,c,d,e", &attributes,
+    expect_nodes(call, "DynamicQuantizeMatMul", "a,b,c,d,e", &attributes,
         "y/DynamicQuantizeLinear=onnx::DynamicQuantizeLinear(a)\n"
         "y/MatMulInteger=onnx::MatMulInteger(y/DynamicQuantizeLinear,b,y/DynamicQuantizeLinear:2,d)\n"
         "y/Cast=onnx::Cast(y/MatMulInteger)\n"
         "y/Mul=onnx::Mul(y/DynamicQuantizeLinear:1,c)\n"
         "y/Mul_1=onnx::Mul(y/Cast,y/Mul)\n"
         "y=onnx::Add(y/Mul_1,e)\n");
-    expect_nodes("MatMulIntegerToFloat", "a,b,c,d", &attributes,
+    expect_nodes(call, "MatMulIntegerToFloat", "a,b,c,d", &attributes,
         "y/MatMulInteger=onnx::MatMulInteger(a,b,,)\n"
         "y/Cast=onnx::Cast(y/MatMulInteger)\n"
         "y/Mul=onnx::Mul(c,d)\n"
         "y=onnx::Mul(y/Cast,y/Mul)\n");
     onnx_put_int(&attributes, "transB", 1);
-    expect_nodes("QGemm", "a,b,c,d,e,f,g,h,i", &attributes,
+    expect_nodes(call, "QGemm", "a,b,c,d,e,f,g,h,i", &attributes,
         "y/Transpose=onnx::Transpose(d)\n"
         "y/MatMulInteger=onnx::MatMulInteger(a,y/Transpose,c,f)\n"
         "y/Add=onnx::Add(y/MatMulInteger,g)\n"
@@ -134,27 +116,28 @@ products_stay_products_of_integers(void **state)
 static void
 what_cannot_be_written_out_is_refused(void **state)
 {
-    (void)state;
+    Call *call = *state;
     AUTO_BUFFER attributes = {0};
     const char *nodes = NULL;
-    assert_status(&call, STATUS_INVALID_ARGUMENT, import_one("QLinearAdd", "a,b,c", &attributes, &nodes));
-    assert_non_null(strstr(call.error.message, "has 3 inputs, not 7"));
+    assert_status(
+        call, STATUS_INVALID_ARGUMENT, import_one(call, "QLinearAdd", "a,b,c", &attributes, &nodes));
+    assert_non_null(strstr(call->error.message, "has 3 inputs, not 7"));
     onnx_put_int(&attributes, "channels_last", 1);
-    assert_status(&call, STATUS_UNIMPLEMENTED,
-        import_one("QLinearGlobalAveragePool", "a,b,c,d,e", &attributes, &nodes));
-    assert_non_null(strstr(call.error.message, "channels_last=1 cannot be imported"));
+    assert_status(call, STATUS_UNIMPLEMENTED,
+        import_one(call, "QLinearGlobalAveragePool", "a,b,c,d,e", &attributes, &nodes));
+    assert_non_null(strstr(call->error.message, "channels_last=1 cannot be imported"));
     onnx_put_float(&attributes, "alpha", 2);
-    assert_status(&call, STATUS_UNIMPLEMENTED, import_one("QGemm", "a,b,c,d,e,f", &attributes, &nodes));
-    assert_non_null(strstr(call.error.message, "an alpha that is not 1 cannot be imported"));
+    assert_status(call, STATUS_UNIMPLEMENTED, import_one(call, "QGemm", "a,b,c,d,e,f", &attributes, &nodes));
+    assert_non_null(strstr(call->error.message, "an alpha that is not 1 cannot be imported"));
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantised_numbers_are_computed_with_as_floats),
-        cmocka_unit_test(products_stay_products_of_integers),
-        cmocka_unit_test(what_cannot_be_written_out_is_refused),
+        CALL_TEST(quantised_numbers_are_computed_with_as_floats),
+        CALL_TEST(products_stay_products_of_integers),
+        CALL_TEST(what_cannot_be_written_out_is_refused),
     };
-    return cmocka_run_group_tests_name("gateway/formats/onnx_quantised", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("gateway/formats/onnx_quantised", tests, NULL, NULL);
 }

@@ -41,26 +41,12 @@ static const NearCase CASES[] = {
         {.rank = 2, .dims = {3, 5}}, ERROR_MAX},
 };
 
-static void
-results_are_near_the_reference_kernels(void **state)
-{
-    (void)state;
-    assert_near_reference(CASES, COUNT_OF(CASES));
-}
-
-static void
-all_machines_give_the_same_bits(void **state)
-{
-    (void)state;
-    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_near_the_reference_kernels),
-        cmocka_unit_test(all_machines_give_the_same_bits),
+        NEAR_TEST(results_are_near_the_reference_kernels, CASES),
+        NEAR_TEST(bits_depend_neither_on_threads_nor_on_the_instruction_set, CASES),
     };
     return cmocka_run_group_tests_name("worker/cpu/block_lstm", tests, NULL, NULL);
 }

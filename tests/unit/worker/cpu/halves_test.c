@@ -202,20 +202,6 @@ elementwise_nodes_alone_are_float32s_rounded(void **state)
     fixture_end(&fixture);
 }
 
-static void
-bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
-{
-    (void)state;
-    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
-}
-
-static void
-infinities_and_nan_are_the_references(void **state)
-{
-    (void)state;
-    assert_edges_near_reference(CASES, COUNT_OF(CASES));
-}
-
 int
 main(void)
 {
@@ -223,8 +209,8 @@ main(void)
         cmocka_unit_test(many_at_a_time_have_the_bits_of_one_on_each_instruction_set),
         cmocka_unit_test(nodes_of_16_bits_have_fast_kernels_near_the_reference),
         cmocka_unit_test(elementwise_nodes_alone_are_float32s_rounded),
-        cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
-        cmocka_unit_test(infinities_and_nan_are_the_references),
+        NEAR_TEST(bits_depend_neither_on_threads_nor_on_the_instruction_set, CASES),
+        NEAR_TEST(infinities_and_nan_are_the_references, CASES),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,26 +57,12 @@ static const NearCase CASES[] = {
         SHAPE3(3, 700, 64), 0x1p-20F},
 };
 
-static void
-results_are_near_the_reference_kernels(void **state)
-{
-    (void)state;
-    assert_near_reference(CASES, COUNT_OF(CASES));
-}
-
-static void
-bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
-{
-    (void)state;
-    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_near_the_reference_kernels),
-        cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
+        NEAR_TEST(results_are_near_the_reference_kernels, CASES),
+        NEAR_TEST(bits_depend_neither_on_threads_nor_on_the_instruction_set, CASES),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

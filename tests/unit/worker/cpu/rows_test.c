@@ -78,36 +78,15 @@ static const NearCase SUM_CASES[] = {
         SHAPE3(5, 31, 70), 0x1p-20F},
 };
 
-static void
-results_are_near_the_reference_kernels(void **state)
-{
-    (void)state;
-    assert_near_reference(CASES, COUNT_OF(CASES));
-    assert_near_reference(SUM_CASES, COUNT_OF(SUM_CASES));
-}
-
-static void
-bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
-{
-    (void)state;
-    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
-    assert_bits_of_all_machines(SUM_CASES, COUNT_OF(SUM_CASES));
-}
-
-static void
-infinities_and_nan_are_the_references(void **state)
-{
-    (void)state;
-    assert_edges_near_reference(CASES, COUNT_OF(CASES));
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_near_the_reference_kernels),
-        cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
-        cmocka_unit_test(infinities_and_nan_are_the_references),
+        NEAR_TEST(results_are_near_the_reference_kernels, CASES),
+        NEAR_TEST(results_are_near_the_reference_kernels, SUM_CASES),
+        NEAR_TEST(bits_depend_neither_on_threads_nor_on_the_instruction_set, CASES),
+        NEAR_TEST(bits_depend_neither_on_threads_nor_on_the_instruction_set, SUM_CASES),
+        NEAR_TEST(infinities_and_nan_are_the_references, CASES),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
