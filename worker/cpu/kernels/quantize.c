@@ -7,71 +7,51 @@
 #include "worker/reference/scaling.h"
 #include "worker/runtime/kernel.h"
 
-/* Adding and subtracting 1.5 × 2²³ rounds a float below 2²² to the nearest even integer. */
-#define ROUNDER 12582912.0F
-
-/* NaN becomes the least number. The zero point is added last, so that the limits are without it. */
-#define QUANTISED(type, least, most, x, scale, zero)                                                         \
-    float quotient = (x) / (scale);                                                                          \
-    float low = (float)((least) - (zero));                                                                   \
-    float high = (float)((most) - (zero));                                                                   \
-    float raised = quotient > low ? quotient : low;                                                          \
-    float within = raised < high ? raised : high;                                                            \
-    z[n] = (type)((int32_t)((within + ROUNDER) - ROUNDER) + (zero));
+/* The zero point is added last, so that the limits are without it. */
+#define QUANTISED(type, least, most)                                                                         \
+    VECTOR_FUNCTION type quantised_##type(float x, float scale, int32_t zero)                                \
+    {                                                                                                        \
+        float low = (float)((least)-zero);                                                                   \
+        float high = (float)((most)-zero);                                                                   \
+        return (type)(rounded_within(x / scale, low, high) + zero);                                          \
+    }                                                                                                        \
+    VECTOR_FUNCTION float dequantised_##type(type x, float scale, int32_t zero)                              \
+    {                                                                                                        \
+        return (float)((int32_t)x - zero) * scale;                                                           \
+    }
 
 /* One scale for all elements is the usual case; zero points follow each other as scales do. Without a zero
  * point it is 0. */
+#define SCALED_LOOP(name, from, to, type, function)                                                          \
+    VECTOR_FUNCTION void name##_body(const ElementRun *run)                                                  \
+    {                                                                                                        \
+        static const type none = 0;                                                                          \
+        const from *x = run->inputs[0];                                                                      \
+        const float *scales = run->inputs[1];                                                                \
+        const type *zeros = run->inputs[2] == NULL ? &none : run->inputs[2];                                 \
+        to *z = run->output;                                                                                 \
+        int64_t step = run->strides[0];                                                                      \
+        int64_t scale_step = run->strides[1];                                                                \
+        int64_t zero_step = run->inputs[2] == NULL ? 0 : run->strides[2];                                    \
+        float scale = scales[0];                                                                             \
+        int32_t zero = zeros[0];                                                                             \
+        if (step == 1 && scale_step == 0 && zero_step == 0) {                                                \
+            VECTOR_LOOP for (int64_t n = 0; n < run->count; n++)                                             \
+            {                                                                                                \
+                z[n] = function(x[n], scale, zero);                                                          \
+            }                                                                                                \
+        } else {                                                                                             \
+            for (int64_t n = 0; n < run->count; n++) {                                                       \
+                z[n] = function(x[n * step], scales[n * scale_step], zeros[n * zero_step]);                  \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    VECTOR_VARIANTS(name, (const ElementRun *run), (run))
+
 #define QUANTIZE_LOOPS(type, least, most)                                                                    \
-    VECTOR_FUNCTION void quantize_##type##_body(const ElementRun *run)                                       \
-    {                                                                                                        \
-        static const type none = 0;                                                                          \
-        const float *x = run->inputs[0];                                                                     \
-        const float *scales = run->inputs[1];                                                                \
-        const type *zeros = run->inputs[2] == NULL ? &none : run->inputs[2];                                 \
-        type *z = run->output;                                                                               \
-        int64_t step = run->strides[0];                                                                      \
-        int64_t scale_step = run->strides[1];                                                                \
-        int64_t zero_step = run->inputs[2] == NULL ? 0 : run->strides[2];                                    \
-        float scale = scales[0];                                                                             \
-        int32_t zero = zeros[0];                                                                             \
-        if (step == 1 && scale_step == 0 && zero_step == 0) {                                                \
-            VECTOR_LOOP for (int64_t n = 0; n < run->count; n++)                                             \
-            {                                                                                                \
-                QUANTISED(type, least, most, x[n], scale, zero)                                              \
-            }                                                                                                \
-        } else {                                                                                             \
-            for (int64_t n = 0; n < run->count; n++) {                                                       \
-                int32_t own_zero = zeros[n * zero_step];                                                     \
-                QUANTISED(type, least, most, x[n * step], scales[n * scale_step], own_zero)                  \
-            }                                                                                                \
-        }                                                                                                    \
-    }                                                                                                        \
-    VECTOR_VARIANTS(quantize_##type, (const ElementRun *run), (run))                                         \
-    VECTOR_FUNCTION void dequantize_##type##_body(const ElementRun *run)                                     \
-    {                                                                                                        \
-        static const type none = 0;                                                                          \
-        const type *x = run->inputs[0];                                                                      \
-        const float *scales = run->inputs[1];                                                                \
-        const type *zeros = run->inputs[2] == NULL ? &none : run->inputs[2];                                 \
-        float *z = run->output;                                                                              \
-        int64_t step = run->strides[0];                                                                      \
-        int64_t scale_step = run->strides[1];                                                                \
-        int64_t zero_step = run->inputs[2] == NULL ? 0 : run->strides[2];                                    \
-        float scale = scales[0];                                                                             \
-        int32_t zero = zeros[0];                                                                             \
-        if (step == 1 && scale_step == 0 && zero_step == 0) {                                                \
-            VECTOR_LOOP for (int64_t n = 0; n < run->count; n++)                                             \
-            {                                                                                                \
-                z[n] = (float)((int32_t)x[n] - zero) * scale;                                                \
-            }                                                                                                \
-        } else {                                                                                             \
-            for (int64_t n = 0; n < run->count; n++) {                                                       \
-                int32_t own_zero = zeros[n * zero_step];                                                     \
-                z[n] = (float)((int32_t)x[n * step] - own_zero) * scales[n * scale_step];                    \
-            }                                                                                                \
-        }                                                                                                    \
-    }                                                                                                        \
-    VECTOR_VARIANTS(dequantize_##type, (const ElementRun *run), (run))
+    QUANTISED(type, least, most)                                                                             \
+    SCALED_LOOP(quantize_##type, float, type, type, quantised_##type)                                        \
+    SCALED_LOOP(dequantize_##type, type, float, type, dequantised_##type)
 
 QUANTIZE_LOOPS(int8_t, INT8_MIN, INT8_MAX)
 QUANTIZE_LOOPS(uint8_t, 0, UINT8_MAX)

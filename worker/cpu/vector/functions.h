@@ -37,6 +37,17 @@ multiply_add(float a, float b, float c)
     return __builtin_fmaf(a, b, c);
 }
 
+/* Returns the nearest integer, the even one of two, of what lies between `low` and `high`, which are below
+ * 2²²: adding 1.5 × 2²³ leaves it in the last bits. NaN becomes `low`. */
+VECTOR_FUNCTION int32_t
+rounded_within(float x, float low, float high)
+{
+    float shift = 12582912.0F;
+    float raised = x > low ? x : low;
+    float within = raised < high ? raised : high;
+    return (int32_t)((within + shift) - shift);
+}
+
 /* An exponent in two halves, each of which is the exponent of a normal number. */
 typedef struct Power {
     float whole;     /* n: the nearest integer to x / log 2 */

@@ -5,17 +5,11 @@
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
-/* Adding and subtracting 1.5 × 2²³ rounds a float below 2²² to the nearest even integer. */
-#define ROUNDER 12582912.0F
-
-/* Computes `scale` of each sum; NaN becomes the least number. */
+/* Computes `scale` of each sum. */
 #define SCALE_LOOP(type, scale)                                                                              \
     VECTOR_LOOP for (int64_t n = 0; n < count; n++)                                                          \
     {                                                                                                        \
-        float value = (float)sums[n] * (scale);                                                              \
-        float raised = value > low ? value : low;                                                            \
-        float within = raised < high ? raised : high;                                                        \
-        numbers[n] = (type)((int32_t)((within + ROUNDER) - ROUNDER) + to->zero_point);                       \
+        numbers[n] = (type)(rounded_within((float)sums[n] * (scale), low, high) + to->zero_point);           \
     }
 
 /* One scale is read as a scale for each sum that is the same. */
