@@ -73,6 +73,16 @@ position_explicit(Call *call, int64_t input, int64_t extent, bool rounds_up, int
     return STATUS_OK;
 }
 
+/* Shortens a stride that leads beyond the padded dimension in one step to the size of that: it means the
+ * same, and sums with one of any size would overflow. */
+static void
+limit_stride(Window *window, int index, int64_t padded)
+{
+    if (window->output[index] <= 1 && window->stride[index] > padded) {
+        window->stride[index] = padded > 0 ? padded : 1;
+    }
+}
+
 enum { EXTENT_MAX = INT32_MAX };
 
 static Status
@@ -98,6 +108,7 @@ position(Call *call, const Shape *input, Padding padding, bool rounds_up, Window
         } else {
             TRY(position_explicit(call, available, extent, rounds_up, index, window));
         }
+        limit_stride(window, index, available + window->before[index] + window->after[index]);
     }
     return STATUS_OK;
 }
@@ -295,6 +306,7 @@ window_onnx_transposed(Call *call, const Node *node, const Shape *input, const i
     for (int index = 0; index < rank; index++) {
         if (window.output[index] >= 0 && sizes[index] >= 0) {
             TRY(position_transposed(call, padding, extra[index], index, &window, &ret_image[index]));
+            limit_stride(&window, index, ret_image[index] + window.before[index] + window.after[index]);
         }
     }
     *ret_window = window;

@@ -12,6 +12,14 @@ seen(const ByteExtent *extent)
     return (extent->output - 1) * extent->stride + (extent->size - 1) * extent->dilation + 1;
 }
 
+bool
+byte_depthwise_fits(const ByteDepthwise *depthwise)
+{
+    static const int64_t ROOM_MAX = (int64_t)1 << 28;
+    return depthwise->columns.stride <= ROOM_MAX / BYTE_DEPTHWISE_LANES &&
+           seen(&depthwise->rows) <= ROOM_MAX / seen(&depthwise->columns);
+}
+
 int64_t
 byte_depthwise_room(const ByteDepthwise *depthwise)
 {

@@ -27,6 +27,9 @@ typedef struct ByteDepthwise {
     int32_t zero_point; /* of the input */
 } ByteDepthwise;
 
+/* Returns false for a channel whose padding makes it too large to be widened. The others below want true. */
+bool byte_depthwise_fits(const ByteDepthwise *depthwise);
+
 /* Returns how many numbers of 16 bits a channel with its padding takes. */
 int64_t byte_depthwise_room(const ByteDepthwise *depthwise);
 

@@ -58,8 +58,8 @@ job_done(Job *job)
 
 enum { LANES_MAX = 32 };
 
-/* Where the windows of a tile read the input: for each element of the window, an offset for each position; -1
- * is padding. */
+/* Finds where the windows of a tile read the input: for each element of the window, an offset for each
+ * position; -1 is padding. */
 static void
 find_offsets(const Job *job, int64_t tile, int64_t count, int32_t *ret_offsets)
 {
@@ -273,7 +273,8 @@ sums_size(const ByteDepthwise *depthwise)
     return rows_at_once(depthwise) * depthwise->columns.output + BYTE_DEPTHWISE_LANES;
 }
 
-/* What a lane works in: the filter without its zero point, a row of sums, a channel. */
+/* Returns the bytes of scratch memory of a lane: the filter without its zero point, a row of sums, a channel.
+ */
 static int64_t
 depthwise_room(const Job *job, const ByteDepthwise *depthwise)
 {
@@ -297,7 +298,7 @@ typedef struct DepthwiseRoom {
     int16_t *channel;
 } DepthwiseRoom;
 
-/* What a row has summed behind its end, the next one overwrites. */
+/* A row sums whole vectors: the next row overwrites the sums behind its end. */
 static void
 convolve_plane(
     const Job *job, const ByteDepthwise *depthwise, const DepthwiseRoom *room, int64_t batch, int64_t channel)
@@ -336,6 +337,16 @@ run_depthwise_lane(void *context, int64_t lane)
         byte_depthwise_widen(&depthwise, plane, room.channel);
         convolve_plane(job, &depthwise, &room, batch, channel);
     }
+}
+
+static bool
+is_depthwise(const Job *job)
+{
+    if (job->convolution.inputs != 1 || job->convolution.window.rank > 2) {
+        return false;
+    }
+    ByteDepthwise depthwise = depthwise_of(job);
+    return byte_depthwise_fits(&depthwise);
 }
 
 static Status
@@ -388,7 +399,7 @@ run_job(Job *job)
     int64_t filters = job->sliding.channels;
     int64_t items = job->tiles * job->sliding.batch * job->convolution.groups;
     job->lanes = items < LANES_MAX ? items : LANES_MAX;
-    if (job->convolution.inputs == 1 && job->convolution.window.rank <= 2) {
+    if (is_depthwise(job)) {
         return run_depthwise(job);
     }
     TRY(scratch_bytes(context, job->lanes, (size_t)lane_size(job), &job->scratch));

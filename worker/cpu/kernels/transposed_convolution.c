@@ -30,13 +30,20 @@ typedef struct Transposed {
     Extent columns;
 } Transposed;
 
+/* Returns a quotient rounded up, of a dividend of either sign. */
+static int64_t
+divide_up(int64_t number, int64_t divisor)
+{
+    return number / divisor + (number % divisor > 0 ? 1 : 0);
+}
+
 /* Adds the sums of one element of the filter and a line of the input to the line of the output. */
 static void
 add_line(const Extent *columns, int64_t element, const float *sums, float *line)
 {
     int64_t shift = element * columns->dilation - columns->before;
-    int64_t first = shift >= 0 ? 0 : (-shift + columns->stride - 1) / columns->stride;
-    int64_t end = (columns->output - shift + columns->stride - 1) / columns->stride;
+    int64_t first = shift >= 0 ? 0 : divide_up(-shift, columns->stride);
+    int64_t end = divide_up(columns->output - shift, columns->stride);
     end = end < columns->input ? end : columns->input;
     for (int64_t n = first; n < end; n++) {
         line[n * columns->stride + shift] += sums[n];

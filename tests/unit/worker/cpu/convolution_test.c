@@ -53,6 +53,9 @@ static const ConvolutionCase CASES[] = {
         false},
     {"onnx::Conv", "pads=[1,1,1,1] strides=[2,1]", SHAPE4(2, 3, 9, 11), SHAPE4(8, 3, 3, 3), true},
     {"onnx::Conv", "strides=[1,1,1,1]", SHAPE6(1, 2, 3, 4, 3, 2), SHAPE6(3, 2, 2, 2, 2, 2), false},
+    {"onnx::Conv", "pads=[2,0] strides=[9223372036854775807]", SHAPE3(1, 2, 5), SHAPE3(3, 2, 3), false},
+    {"onnx::Conv", "pads=[2,0,2,0] strides=[9223372036854775807,9223372036854775807]", SHAPE4(1, 2, 5, 5),
+        SHAPE4(3, 2, 3, 3), false},
     {"onnx::Conv", "kernel_shape=[1,1] pads=[6,0,6,0]", SHAPE4(1, 64, 4, 60), SHAPE4(64, 64, 1, 1), false},
 };
 

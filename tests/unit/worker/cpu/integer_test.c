@@ -43,6 +43,13 @@ static const NearCase SUMS[] = {
     {BYTES("uint8", "120") UNSIGNED("12,1,3,3")
             ZEROS("12") "y = onnx::ConvInteger(q, w, z, v) T1=uint8 T2=uint8 group=6 pads=[1,1,1,1]",
         IMAGES(2, 6, 13, 70), 0},
+    {BYTES("uint8", "120") UNSIGNED("3,1,2,2") "y = onnx::ConvInteger(q, w, z) T1=uint8 T2=uint8 group=3 "
+                                               "strides=[1,576460752303423488]",
+        IMAGES(1, 3, 4, 5), 0},
+    {BYTES("uint8", "120") UNSIGNED("3,1,2,2") "y = onnx::ConvInteger(q, w, z) T1=uint8 T2=uint8 group=3 "
+                                               "strides=[4294967296,4294967296] "
+                                               "pads=[2147483647,2147483647,2147483647,2147483647]",
+        IMAGES(1, 3, 4, 5), 0},
 };
 
 static const NearCase SIGNED[] = {

@@ -37,28 +37,19 @@ static const NearCase CASES[] = {
     {FILTER("2,3,2,2,2") "y = onnx::ConvTranspose(x, w) T=float32", {.rank = 5, .dims = {1, 2, 3, 4, 5}},
         SUM_ERROR},
     {FILTER("2,3,2,2") "y = onnx::ConvTranspose(x, w) T=float32", IMAGES(0, 2, 3, 3), SUM_ERROR},
+    {FILTER("2,3,5") "y = onnx::ConvTranspose(x, w) T=float32 strides=[9223372036854775807] pads=[2,0]",
+        {.rank = 3, .dims = {1, 2, 1}}, SUM_ERROR},
+    {FILTER("2,3,2") "y = onnx::ConvTranspose(x, w) T=float32 strides=[6917529027641081856] "
+                     "pads=[6917529027641081854,0]",
+        {.rank = 3, .dims = {1, 2, 2}}, SUM_ERROR},
 };
-
-static void
-results_are_near_the_reference_kernels(void **state)
-{
-    (void)state;
-    assert_near_reference(CASES, COUNT_OF(CASES));
-}
-
-static void
-bits_depend_neither_on_threads_nor_on_the_instruction_set(void **state)
-{
-    (void)state;
-    assert_bits_of_all_machines(CASES, COUNT_OF(CASES));
-}
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_near_the_reference_kernels),
-        cmocka_unit_test(bits_depend_neither_on_threads_nor_on_the_instruction_set),
+        NEAR_TEST(results_are_near_the_reference_kernels, CASES),
+        NEAR_TEST(bits_depend_neither_on_threads_nor_on_the_instruction_set, CASES),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
