@@ -144,7 +144,7 @@ plan_unrefp(Plan **plan)
 #define AUTO_PLAN CLEANUP(plan_unrefp) Plan *
 
 /* Returns what a feed of this name must be, before there is a plan: its dtype, and its shape as far as a
- * placeholder declares it. Errors as plan_compile(). */
+ * placeholder declares it. Errors as plan_compile(), whose messages do not name the feed. */
 MUST_USE Status plan_describe_feed(
     Call *call, const Graph *graph, Slice name, Dtype *ret_dtype, Shape *ret_shape);
 

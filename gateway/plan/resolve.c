@@ -10,14 +10,12 @@ is_transportable(Dtype dtype)
     return dtype == DTYPE_STRING || dtype_is_copyable(dtype);
 }
 
+/* Finds what the graph says of a feed; the messages do not name it, which callers do. */
 static Status
-resolve_feed(
-    Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint *ret_endpoint, Dtype *ret_dtype)
+find_feed(Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint *ret_endpoint, Dtype *ret_dtype)
 {
     Endpoint endpoint;
-    if (graph_endpoint(call, graph, feed->name, &endpoint) != STATUS_OK) {
-        return call_wrap(call, "feed");
-    }
+    TRY(graph_endpoint(call, graph, feed->name, &endpoint));
     const Node *node = &graph->nodes[endpoint.node];
     /* An unknown op leaves the dtypes of its outputs, and of what follows, unknown; a feed may decide
      * them. */
@@ -25,16 +23,10 @@ resolve_feed(
     dtype = dtype == DTYPE_INVALID ? feed->dtype : dtype;
     if (dtype == DTYPE_INVALID) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "feed '%.*s' must say its dtype, for the graph does not: it depends on an unknown op",
-            SLICE_PRINT(feed->name));
+            "its dtype must be said, for the graph does not tell it: it depends on an unknown op");
     }
     if (!is_transportable(dtype)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' is a %s and cannot be fed",
-            SLICE_PRINT(feed->name), dtype_name(dtype));
-    }
-    if (feed->dtype != DTYPE_INVALID && feed->dtype != dtype) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' is %s, the graph expects %s",
-            SLICE_PRINT(feed->name), dtype_name(feed->dtype), dtype_name(dtype));
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a %s cannot be fed", dtype_name(dtype));
     }
     *ret_endpoint = endpoint;
     *ret_dtype = dtype;
@@ -46,7 +38,7 @@ plan_describe_feed(Call *call, const Graph *graph, Slice name, Dtype *ret_dtype,
 {
     SignatureFeed feed = {.name = name, .shape = shape_unknown()};
     Endpoint endpoint;
-    TRY(resolve_feed(call, graph, &feed, &endpoint, ret_dtype));
+    TRY(find_feed(call, graph, &feed, &endpoint, ret_dtype));
     *ret_shape = feed_declared_shape(graph, endpoint);
     return STATUS_OK;
 }
@@ -66,6 +58,20 @@ check_feed_shape(Call *call, const Graph *graph, const SignatureFeed *feed, Endp
 }
 
 static Status
+resolve_feed(
+    Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint *ret_endpoint, Dtype *ret_dtype)
+{
+    if (find_feed(call, graph, feed, ret_endpoint, ret_dtype) != STATUS_OK) {
+        return call_wrap(call, "feed '%.*s'", SLICE_PRINT(feed->name));
+    }
+    if (feed->dtype != DTYPE_INVALID && feed->dtype != *ret_dtype) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' is %s, the graph expects %s",
+            SLICE_PRINT(feed->name), dtype_name(feed->dtype), dtype_name(*ret_dtype));
+    }
+    return check_feed_shape(call, graph, feed, *ret_endpoint);
+}
+
+static Status
 resolve_feeds(Compile *compile)
 {
     const Signature *signature = compile->request->signature;
@@ -73,7 +79,6 @@ resolve_feeds(Compile *compile)
         const SignatureFeed *feed = &signature->feeds[index];
         Endpoint *endpoint = &compile->feeds[index];
         TRY(resolve_feed(compile->call, compile->source, feed, endpoint, &compile->feed_dtypes[index]));
-        TRY(check_feed_shape(compile->call, compile->source, feed, *endpoint));
         uint32_t other = compile_find_feed(compile, *endpoint);
         if (other != FEED_NONE) {
             return call_fail(compile->call, STATUS_INVALID_ARGUMENT,

@@ -71,7 +71,8 @@ what_is_wrong_with_a_step_is_said(void **state)
     } cases[] = {
         {"{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", 400, "node 'xw': "},
         {"{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"nope\"]}", 404, "'nope'"},
-        {"{\"feeds\":{\"nope\":[[1,2]]},\"fetches\":[\"y\"]}", 404, "'nope'"},
+        {"{\"feeds\":{\"nope\":[[1,2]]},\"fetches\":[\"y\"]}", 404,
+            "feed 'nope': the graph has no node for 'nope'"},
         {"{\"feeds\":{},\"fetches\":[\"y\"]}", 400, "'x'"},
         {"{\"feeds\":{\"x\":[[1,2]]}}", 400, "fetch"},
         {"{\"feeds\":{\"x\":[[1,\"a\"]]},\"fetches\":[\"y\"]}", 400, "feed 'x'"},

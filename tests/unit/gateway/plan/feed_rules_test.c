@@ -57,7 +57,7 @@ static const Rule rules[] = {
     {"a target's port does not count", "x", NULL, "a:0", "_arg_x_0 = _Arg()\na = Neg(_arg_x_0)\n", NULL},
     {"nor does its caret", "x", NULL, "^a", "_arg_x_0 = _Arg()\na = Neg(_arg_x_0)\n", NULL},
     {"a port that is not there is refused", "s:2", "u", NULL, NULL,
-        "feed: 's:2' does not exist: the node has 2 outputs"},
+        "feed 's:2': 's:2' does not exist: the node has 2 outputs"},
 };
 
 static void

@@ -126,9 +126,9 @@ wrong_names_are_refused_by_name(void **state)
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .feeds = "x"}, STATUS_INVALID_ARGUMENT,
         "a step needs at least one fetch or target");
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .feeds = "z", .fetches = "b"}, STATUS_NOT_FOUND,
-        "feed: the graph has no node for 'z'");
+        "feed 'z': the graph has no node for 'z'");
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .feeds = "x:1", .fetches = "b"},
-        STATUS_INVALID_ARGUMENT, "feed: 'x:1' does not exist: the node has 1 output");
+        STATUS_INVALID_ARGUMENT, "feed 'x:1': 'x:1' does not exist: the node has 1 output");
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .fetches = "q"}, STATUS_NOT_FOUND,
         "fetch: the graph has no node for 'q'");
     assert_refused(call, &(PlanLiteral){.graph = CHAIN, .targets = "q"}, STATUS_NOT_FOUND,
@@ -175,7 +175,7 @@ a_feed_may_stand_in_for_an_unknown_op(void **state)
         "node 'u' needs op 'Frobnicate' of domain 'onnx', which is not known");
     assert_refused(call, &(PlanLiteral){.graph = graph, .feeds = "r", .targets = "t"},
         STATUS_INVALID_ARGUMENT,
-        "feed 'r' must say its dtype, for the graph does not: it depends on an unknown op");
+        "feed 'r': its dtype must be said, for the graph does not tell it: it depends on an unknown op");
     PlanLiteral literal = {.graph = graph, .feeds = "r", .targets = "t", .feed_dtype = DTYPE_FLOAT32};
     assert_string_equal(first_partition(call, &literal), "_arg_r_0 = _Arg()\n"
                                                          "s = onnx::Relu(_arg_r_0)\n"
