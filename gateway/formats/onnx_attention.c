@@ -1,8 +1,8 @@
-/* ONNX Runtime's attentions of several heads, spelled out as ONNX's Attention. What a mask leaves out gets
- * mask_filter_value added to its scores, as ONNX Runtime has it. */
+/* ONNX Runtime's attentions of several heads, spelled out as ONNX's Attention. A mask adds mask_filter_value
+ * to the scores of the keys that it leaves out, as in ONNX Runtime. */
 #include "gateway/formats/onnx_spell.h"
 
-/* What the Attention at the end takes. */
+/* The inputs and attributes of the Attention that is emitted last. */
 typedef struct Heads {
     Slice query;
     Slice key;
@@ -254,7 +254,7 @@ spell_attention(OnnxImport *import, OnnxNode *node, const char *argument, size_t
     return attend_projected(import, node, &projected);
 }
 
-/* Its projections are sums of products of integers. */
+/* QAttention multiplies integers to project its input, and scales their sums. */
 static Status
 spell_quantised_attention(OnnxImport *import, OnnxNode *node, const char *argument, size_t outputs)
 {

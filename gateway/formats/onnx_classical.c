@@ -46,12 +46,6 @@ emit_vector(
     return onnx_emit_const(import, *ret_name, &tensor);
 }
 
-static Status
-emit_floats(OnnxImport *import, const OnnxNode *node, Slice input, Slice *ret_floats)
-{
-    return spell_with(import, node, "Cast", input, spell_type_attr("to", DTYPE_FLOAT32), ret_floats);
-}
-
 /* Applies post_transform to scores of several classes or targets. */
 static Status
 transform(OnnxImport *import, const OnnxNode *node, Slice given, Slice *scores)
@@ -88,7 +82,7 @@ emit_linear(OnnxImport *import, const OnnxNode *node, size_t rows, Slice *ret_sc
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "'intercepts' has %zu items, not %zu",
             intercepts.value.list.count, rows);
     }
-    TRY(emit_floats(import, node, node->inputs[0], ret_scores));
+    TRY(spell_floats(import, node, node->inputs[0], ret_scores));
     TRY(emit_matrix(import, node, "coefficients", &coefficients, rows, &matrix));
     TRY(spell_pair(import, node, "MatMul", *ret_scores, matrix, ret_scores));
     if (intercepts.value.list.count == 0) {
@@ -174,7 +168,8 @@ finish_classes(OnnxImport *import, OnnxNode *node, const Labels *labels, Slice s
     return STATUS_OK;
 }
 
-/* How two classes share one score, s, which is the second one's. */
+/* The two scores of a binary classifier, made from the one that it computes, s, which is the second class's.
+ */
 typedef struct OneScore {
     float threshold; /* above which it is the second class */
     float whole;     /* the first one's score is whole - s */
@@ -226,7 +221,7 @@ spell_linear_classifier(OnnxImport *import, OnnxNode *node, const char *of_numbe
                          : finish_classes(import, node, &labels, scores);
 }
 
-/* What the leaves of a classifier say. */
+/* The weights in the leaves of a classifier's trees. */
 typedef struct Leaves {
     bool has_one_class; /* all weights are of the first one, whose score is the second one's then */
     bool is_positive;   /* no weight is negative */
@@ -304,7 +299,7 @@ spell_scaler(OnnxImport *import, OnnxNode *node, const char *argument, size_t in
     Slice ends[2];
     Slice number;
     TRY(spell_check_inputs(import, node, inputs, inputs));
-    TRY(emit_floats(import, node, node->inputs[0], &ends[0]));
+    TRY(spell_floats(import, node, node->inputs[0], &ends[0]));
     if (offset.value.list.count > 0) {
         TRY(emit_vector(import, node, "offset", &offset, &number));
         TRY(spell_pair(import, node, "Sub", ends[0], number, &ends[0]));
@@ -352,7 +347,7 @@ spell_normalizer(OnnxImport *import, OnnxNode *node, const char *argument, size_
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "there is no norm '%.*s'",
             SLICE_PRINT(slice_part(norm, 0, 64)));
     }
-    TRY(emit_floats(import, node, node->inputs[0], &ends[0]));
+    TRY(spell_floats(import, node, node->inputs[0], &ends[0]));
     row[0] = ends[0];
     TRY(spell_ints(import, node, "last", &last, 1, &row[1]));
     TRY(spell_emit(import, node, reductions[index][1], row, COUNT_OF(row), &ends[1]));

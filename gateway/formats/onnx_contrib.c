@@ -134,7 +134,8 @@ spell_embedding(OnnxImport *import, OnnxNode *node, const char *type, size_t out
     Slice ends[3];
     Slice rows;
     TRY(spell_check_inputs(import, node, EMBED_SEGMENTS, EMBED_INPUTS));
-    if (!spell_has(node, EMBED_WORDS) || !spell_has(node, EMBED_POSITIONS) || !spell_has(node, EMBED_BETA)) {
+    if (!spell_has(node, EMBED_WORDS) || !spell_has(node, EMBED_POSITIONS) || !spell_has(node, EMBED_GAMMA) ||
+        !spell_has(node, EMBED_BETA)) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "inputs 2, 3, 5 and 6 must be present");
     }
     TRY(spell_check_outputs(import, node, outputs));

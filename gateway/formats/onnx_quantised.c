@@ -12,12 +12,6 @@ check_count(const OnnxImport *import, const OnnxNode *node, size_t least)
                                             "has %zu inputs, not %zu", node->input_count, least);
 }
 
-static Status
-emit_cast(OnnxImport *import, const OnnxNode *whole, Slice input, Slice *ret_name)
-{
-    return spell_with(import, whole, "Cast", input, spell_type_attr("to", DTYPE_FLOAT32), ret_name);
-}
-
 /* Emits the floats that three inputs of the node stand for: numbers, their scale, their zero point. */
 static Status
 emit_floats(OnnxImport *import, const OnnxNode *whole, size_t first, Slice *ret_name)
@@ -42,10 +36,9 @@ compute_in_floats(OnnxImport *import, OnnxNode *node, const char *type, size_t o
 {
     Slice floats[2] = {SLICE(""), SLICE("")};
     Slice result[3];
-    const AttrValue *last = onnx_attr(node, "channels_last");
     TRY(check_count(import, node, 3 * operands + 1));
-    if (last != NULL && last->value.i != 0) {
-        return call_fail(import->call, STATUS_UNIMPLEMENTED, "channels_last=1 cannot be imported");
+    if (spell_int(node, "channels_last", 0) != 0) {
+        return spell_refuse(import, "channels_last=1");
     }
     onnx_attr_remove(node, "channels_last");
     for (size_t index = 0; index < operands; index++) {
@@ -72,8 +65,7 @@ compute_concat(OnnxImport *import, OnnxNode *node, const char *type, size_t oper
     (void)operands;
     size_t count = node->input_count < 2 ? 0 : (node->input_count - 2) / 3;
     Slice *floats = arena_alloc(import->scratch, (count + 1) * sizeof *floats);
-    Attr attrs[2] = {{.name = SLICE("N"), .value = {.kind = ATTR_INT, .value.i = (int64_t)count}}};
-    const AttrValue *axis = onnx_attr(node, "axis");
+    Attr attrs[] = {spell_int_attr("N", (int64_t)count), spell_int_attr("axis", spell_int(node, "axis", 0))};
     if (floats == NULL) {
         return call_fail_memory(import->call, "nodes");
     }
@@ -81,8 +73,6 @@ compute_concat(OnnxImport *import, OnnxNode *node, const char *type, size_t oper
     for (size_t index = 0; index < count; index++) {
         TRY(emit_floats(import, node, 2 + 3 * index, &floats[index]));
     }
-    attrs[1] = (Attr){
-        .name = SLICE("axis"), .value = {.kind = ATTR_INT, .value.i = axis == NULL ? 0 : axis->value.i}};
     OnnxNode part = {.type = slice_from_string(type),
         .inputs = floats,
         .input_count = count,
@@ -118,7 +108,7 @@ emit_product(OnnxImport *import, const OnnxNode *whole, const IntegerMatmul *pro
     if (product->addend.size > 0) {
         TRY(spell_pair(import, whole, "Add", sums, product->addend, &sums));
     }
-    TRY(emit_cast(import, whole, sums, ret_sums));
+    TRY(spell_floats(import, whole, sums, ret_sums));
     return spell_pair(import, whole, "Mul", product->a_scale, product->b_scale, ret_scale);
 }
 
@@ -194,7 +184,7 @@ quantised_gemm(OnnxImport *import, OnnxNode *node, const char *type, size_t oper
         .addend = spell_input(node, 6)};
     TRY(check_count(import, node, 6));
     if (alpha != NULL && (alpha->kind != ATTR_FLOAT || alpha->value.f != 1)) {
-        return call_fail(import->call, STATUS_UNIMPLEMENTED, "an alpha that is not 1 cannot be imported");
+        return spell_refuse(import, "an alpha that is not 1");
     }
     TRY(transpose_if(import, node, "transA", &product.a));
     TRY(transpose_if(import, node, "transB", &product.b));
@@ -266,9 +256,9 @@ emit_lstm_weights(OnnxImport *import, const OnnxNode *node, Slice numbers, size_
         .value = {.kind = ATTR_INT, .is_list = true, .value.list = {COUNT_OF(order), memory}}};
     TRY(spell_ints(import, node, "columns", columns, COUNT_OF(columns), &shape));
     TRY(spell_pair(import, node, "Reshape", spell_input(node, scale), shape, &factor));
-    TRY(emit_cast(import, node, numbers, ret_weights));
+    TRY(spell_floats(import, node, numbers, ret_weights));
     if (spell_has(node, scale + 1)) {
-        TRY(emit_cast(import, node, spell_input(node, scale + 1), &zero));
+        TRY(spell_floats(import, node, spell_input(node, scale + 1), &zero));
         TRY(spell_pair(import, node, "Reshape", zero, shape, &zero));
         TRY(spell_pair(import, node, "Sub", *ret_weights, zero, ret_weights));
     }

@@ -151,8 +151,8 @@ spell_multinomial(OnnxImport *import, OnnxNode *node, const char *type, size_t i
     Slice count;
     TRY(spell_check_inputs(import, node, inputs, inputs));
     if (samples < 1 || samples > INT32_MAX) {
-        return call_fail(
-            import->call, STATUS_INVALID_ARGUMENT, "sample_size is %lld, not at least 1", (long long)samples);
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "sample_size is %lld, not 1 to %d",
+            (long long)samples, INT32_MAX);
     }
     draw.attrs[draw.attr_count++] = spell_type_attr(
         "output_dtype", given == NULL || given->kind != ATTR_TYPE ? DTYPE_INT32 : given->value.type);

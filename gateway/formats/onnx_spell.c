@@ -104,6 +104,12 @@ spell_with(
 }
 
 Status
+spell_floats(OnnxImport *import, const OnnxNode *whole, Slice input, Slice *ret_floats)
+{
+    return spell_with(import, whole, "Cast", input, spell_type_attr("to", DTYPE_FLOAT32), ret_floats);
+}
+
+Status
 spell_foreign(OnnxImport *import, const OnnxNode *whole, const char *part, OnnxNode *node, Slice *ret_name)
 {
     TRY(onnx_part_name(import, whole->name, part, &node->name));

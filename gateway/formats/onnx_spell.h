@@ -1,5 +1,5 @@
-/* What the files that spell operators out have in common: an operator outside of ONNX's own becomes nodes of
- * ONNX or of TensorFlow. A node of several keeps its name for the last one; the others are emitted in front
+/* Functions for the files that spell operators out: an operator outside of ONNX's own becomes nodes of ONNX
+ * or of TensorFlow. A node of several keeps its name for the last one; the others are emitted in front
  * of it, named below it. Private to gateway/formats.
  *
  * Threads: any; one import, one thread.
@@ -9,7 +9,7 @@
 
 #include "gateway/formats/onnx_import.h"
 
-/* How one operator is spelled out; `argument` and `count` are the function's. */
+/* The function that spells out one operator; `argument` and `count` are passed to it. */
 typedef struct OnnxSpelling {
     const char *type; /* "com.microsoft::Gelu" */
     Status (*spell_out)(OnnxImport *import, OnnxNode *node, const char *argument, size_t count);
@@ -60,6 +60,8 @@ MUST_USE Status spell_pair(
 /* Emits a node with one input and one attribute. */
 MUST_USE Status spell_with(
     OnnxImport *import, const OnnxNode *whole, const char *type, Slice input, Attr attr, Slice *ret_name);
+/* Emits a Cast to float32. */
+MUST_USE Status spell_floats(OnnxImport *import, const OnnxNode *whole, Slice input, Slice *ret_floats);
 /* Emits a node whose op has TensorFlow's name, or one of ours. Types that its inputs do not tell are those of
  * `_type_of`, of its first input unless it names another endpoint; there is room for that attribute. */
 MUST_USE Status spell_foreign(

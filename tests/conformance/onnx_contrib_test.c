@@ -18,6 +18,19 @@ typedef struct ContribCase {
     const char *outputs[TENSORS_MAX]; /* "": nobody asks for it */
 } ContribCase;
 
+/* Inputs of several cases: of attention to other tokens and to their own, and of embeddings. */
+#define CROSS_QUERY "float32[1,2,4] 0 0.3 -0.27 -0.89 -0.45 -0.99 0.06 1.34"
+#define CROSS_KEYS "float32[1,3,4] -0.49 -0.62 0.49 0.36 0.11 -0.93 -0.03 0.7 -1.34 -0.46 -1.9 -1.29"
+#define CROSS_VALUES "float32[1,3,4] -1.84 -0.24 -1.27 0.27 0.16 -0.19 -2.52 -0.54 -0.05 0.11 -1.53 -0.48"
+#define SELF_INPUT "float32[2,2,3] -0.46 -0.1 1.26 0.69 -0.33 -0.37 -0.25 1.52 -0.43 -0.3 0.35 -0.12"
+#define SELF_WEIGHTS                                                                                         \
+    "float32[3,12] -0.2 -1.11 -0.01 -0.44 1.17 0.65 -0.02 0.67 -0.34 1.05 -0.01 0.58 -1.29 0.35 "            \
+    "-1.69 -2.04 -0.3 -0.9 0.16 2.24 -0.83 -0.62 0.21 0.49 -0.18 -0.21 0.7 0.52 -1.03 -0.08 0.04 "           \
+    "-1.05 0.26 -0.86 0.97 0.19"
+#define SELF_BIASES "float32[12] 0.09 -0.59 -0.12 -2 -1.13 0.36 -2.13 0.85 -1.75 0.76 -0.85 0.78"
+#define WORD_ROWS "float32[4,3] -0.63 -1.76 0.73 -0.02 0.07 -0.75 0.45 -0.54 -0.14 -1.11 -1.22 1.34"
+#define PLACE_ROWS "float32[3,3] -0.51 0.29 -0.03 -0.44 -0.51 0.63 -0.3 -0.15 0.02"
+
 static const ContribCase cases[] = {
     {.type = "com.microsoft::QLinearAdd", /* without a zero point of the result */
         .attributes = "",
@@ -125,26 +138,17 @@ static const ContribCase cases[] = {
             "float32[1,2,3,2] -0 0.44 0.24 -1.24 1.69 -1.25 0.01 1.71 1.64 -1.91 -1.41 -1.95"}},
     {.type = "com.microsoft::MultiHeadAttention",
         .attributes = "num_heads=2",
-        .inputs = {"float32[1,2,4] 0 0.3 -0.27 -0.89 -0.45 -0.99 0.06 1.34",
-            "float32[1,3,4] -0.49 -0.62 0.49 0.36 0.11 -0.93 -0.03 0.7 -1.34 -0.46 -1.9 -1.29",
-            "float32[1,3,4] -1.84 -0.24 -1.27 0.27 0.16 -0.19 -2.52 -0.54 -0.05 0.11 -1.53 -0.48", "",
-            "int32[1,3] 1 0 1"},
+        .inputs = {CROSS_QUERY, CROSS_KEYS, CROSS_VALUES, "", "int32[1,3] 1 0 1"},
         .outputs = {"float32[1,2,4] -0.9298128 -0.06203044 -1.482363 -0.342585 -0.874236 -0.05116345 "
                     "-1.31137 0.1506622"}},
     {.type = "com.microsoft::MultiHeadAttention",
         .attributes = "num_heads=2; mask_filter_value=-2.0",
-        .inputs = {"float32[1,2,4] 0 0.3 -0.27 -0.89 -0.45 -0.99 0.06 1.34",
-            "float32[1,3,4] -0.49 -0.62 0.49 0.36 0.11 -0.93 -0.03 0.7 -1.34 -0.46 -1.9 -1.29",
-            "float32[1,3,4] -1.84 -0.24 -1.27 0.27 0.16 -0.19 -2.52 -0.54 -0.05 0.11 -1.53 -0.48", "",
-            "int32[1] 2"},
+        .inputs = {CROSS_QUERY, CROSS_KEYS, CROSS_VALUES, "", "int32[1] 2"},
         .outputs = {"float32[1,2,4] -0.8173833 -0.1938518 -1.779593 -0.2008359 -0.7705684 -0.1911112 "
                     "-1.983144 -0.1983864"}},
     {.type = "com.microsoft::MultiHeadAttention",
         .attributes = "num_heads=2",
-        .inputs = {"float32[1,2,4] 0 0.3 -0.27 -0.89 -0.45 -0.99 0.06 1.34",
-            "float32[1,3,4] -0.49 -0.62 0.49 0.36 0.11 -0.93 -0.03 0.7 -1.34 -0.46 -1.9 -1.29",
-            "float32[1,3,4] -1.84 -0.24 -1.27 0.27 0.16 -0.19 -2.52 -0.54 -0.05 0.11 -1.53 -0.48", "",
-            "int32[1,2,3] 1 0 1 0 1 1",
+        .inputs = {CROSS_QUERY, CROSS_KEYS, CROSS_VALUES, "", "int32[1,2,3] 1 0 1 0 1 1",
             "float32[1,2,2,3] -0.98 -0.81 1.06 -0.81 -0.03 0.88 -0.58 -0.11 0.11 0.06 -1.23 0.08"},
         .outputs = {"float32[1,2,4] -0.2498634 0.07092056 -1.503705 -0.4041491 0.004745513 0.03179213 "
                     "-2.181534 -0.5194869"}},
@@ -159,31 +163,17 @@ static const ContribCase cases[] = {
         .outputs = {"float32[1,2,2] 0.7847835 0.1163336 0.4958916 -0.4536107"}},
     {.type = "com.microsoft::Attention",
         .attributes = "num_heads=2",
-        .inputs = {"float32[2,2,3] -0.46 -0.1 1.26 0.69 -0.33 -0.37 -0.25 1.52 -0.43 -0.3 0.35 -0.12",
-            "float32[3,12] -0.2 -1.11 -0.01 -0.44 1.17 0.65 -0.02 0.67 -0.34 1.05 -0.01 0.58 -1.29 0.35 "
-            "-1.69 -2.04 -0.3 -0.9 0.16 2.24 -0.83 -0.62 0.21 0.49 -0.18 -0.21 0.7 0.52 -1.03 -0.08 0.04 "
-            "-1.05 0.26 -0.86 0.97 0.19",
-            "float32[12] 0.09 -0.59 -0.12 -2 -1.13 0.36 -2.13 0.85 -1.75 0.76 -0.85 0.78",
-            "int32[2,2] 1 1 1 0"},
+        .inputs = {SELF_INPUT, SELF_WEIGHTS, SELF_BIASES, "int32[2,2] 1 1 1 0"},
         .outputs = {"float32[2,2,4] -1.478343 0.5581018 0.02800578 0.7524624 -1.479783 0.564451 0.2369799 "
                     "0.7213119 -3.0384 -0.0751 -0.9454001 1.2981 -3.0384 -0.0751 -0.9454001 1.2981"}},
     {.type = "com.microsoft::Attention",
         .attributes = "num_heads=2; unidirectional=1",
-        .inputs = {"float32[2,2,3] -0.46 -0.1 1.26 0.69 -0.33 -0.37 -0.25 1.52 -0.43 -0.3 0.35 -0.12",
-            "float32[3,12] -0.2 -1.11 -0.01 -0.44 1.17 0.65 -0.02 0.67 -0.34 1.05 -0.01 0.58 -1.29 0.35 "
-            "-1.69 -2.04 -0.3 -0.9 0.16 2.24 -0.83 -0.62 0.21 0.49 -0.18 -0.21 0.7 0.52 -1.03 -0.08 0.04 "
-            "-1.05 0.26 -0.86 0.97 0.19",
-            "float32[12] 0.09 -0.59 -0.12 -2 -1.13 0.36 -2.13 0.85 -1.75 0.76 -0.85 0.78",
-            "int32[4] 2 1 0 1"},
+        .inputs = {SELF_INPUT, SELF_WEIGHTS, SELF_BIASES, "int32[4] 2 1 0 1"},
         .outputs = {"float32[2,2,4] -1.183 -0.7445999 0.3558 0.7036 -1.479783 0.564451 0.2369799 0.7213119 "
                     "-3.0384 -0.0751 -0.9454001 1.2981 -2.523349 0.1207128 -0.8900909 0.7565691"}},
     {.type = "com.microsoft::Attention",
         .attributes = "num_heads=2",
-        .inputs = {"float32[2,2,3] -0.46 -0.1 1.26 0.69 -0.33 -0.37 -0.25 1.52 -0.43 -0.3 0.35 -0.12",
-            "float32[3,12] -0.2 -1.11 -0.01 -0.44 1.17 0.65 -0.02 0.67 -0.34 1.05 -0.01 0.58 -1.29 0.35 "
-            "-1.69 -2.04 -0.3 -0.9 0.16 2.24 -0.83 -0.62 0.21 0.49 -0.18 -0.21 0.7 0.52 -1.03 -0.08 0.04 "
-            "-1.05 0.26 -0.86 0.97 0.19",
-            "float32[12] 0.09 -0.59 -0.12 -2 -1.13 0.36 -2.13 0.85 -1.75 0.76 -0.85 0.78", "",
+        .inputs = {SELF_INPUT, SELF_WEIGHTS, SELF_BIASES, "",
             "float32[2,2,2,1,2] 0.13 -1.54 1.25 1.44 -0.07 -0.27 -0.16 -0.98 1.1 -0.54 -0.05 -0.79 -0.63 "
             "-1.28 1.26 -0.15"},
         .outputs = {"float32[2,2,4] -0.2101662 0.01799224 -0.01797863 -0.1568193 0.7598556 -0.3943782 "
@@ -202,19 +192,15 @@ static const ContribCase cases[] = {
         .outputs = {"float32[1,2,2] -1.343997 -0.5042071 -1.344201 -0.5041625"}},
     {.type = "com.microsoft::EmbedLayerNormalization",
         .attributes = "epsilon=0.001",
-        .inputs = {"int32[1,2] 3 1", "int32[1,2] 0 1",
-            "float32[4,3] -0.63 -1.76 0.73 -0.02 0.07 -0.75 0.45 -0.54 -0.14 -1.11 -1.22 1.34",
-            "float32[3,3] -0.51 0.29 -0.03 -0.44 -0.51 0.63 -0.3 -0.15 0.02",
+        .inputs = {"int32[1,2] 3 1", "int32[1,2] 0 1", WORD_ROWS, PLACE_ROWS,
             "float32[2,3] 1.18 0.68 0.38 -0.56 -1.38 0.95", "float32[3] 0.97 -0.14 0.54",
             "float32[3] 0.78 0.83 0.92", "int32[1,2] 1 0"},
         .outputs = {"float32[1,2,3] 0.00101167 0.9148081 1.680781 0.4742144 0.9750116 1.649562",
             "int32[1] 1"}},
     {.type = "com.microsoft::EmbedLayerNormalization",
         .attributes = "epsilon=0.001",
-        .inputs = {"int32[1,2] 3 1", "",
-            "float32[4,3] -0.63 -1.76 0.73 -0.02 0.07 -0.75 0.45 -0.54 -0.14 -1.11 -1.22 1.34",
-            "float32[3,3] -0.51 0.29 -0.03 -0.44 -0.51 0.63 -0.3 -0.15 0.02", "",
-            "float32[3] 0.97 -0.14 0.54", "float32[3] 0.78 0.83 0.92"},
+        .inputs = {"int32[1,2] 3 1", "", WORD_ROWS, PLACE_ROWS, "", "float32[3] 0.97 -0.14 0.54",
+            "float32[3] 0.78 0.83 0.92"},
         .outputs = {"float32[1,2,3] -0.1555387 0.8878151 1.663817 0.04771686 0.9180753 1.667382",
             "int32[1] 0"}},
     {.type = "com.microsoft::FusedConv",
@@ -547,8 +533,13 @@ static const struct {
          .inputs = {"int32[1,1] 1"},
          .outputs = {"o"}},
         STATUS_INVALID_ARGUMENT, "node 'o0' (EmbedLayerNormalization): inputs 2, 3, 5 and 6 must be present"},
+    {{.type = "com.microsoft::EmbedLayerNormalization",
+         .attributes = "",
+         .inputs = {"int32[1,1] 1", "", "float32[2,1] 1 1", "float32[1,1] 1", "", "", "float32[1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (EmbedLayerNormalization): inputs 2, 3, 5 and 6 must be present"},
     {{.type = "Multinomial", .attributes = "sample_size=0", .inputs = {"float32[1,1] 1"}, .outputs = {"o"}},
-        STATUS_INVALID_ARGUMENT, "node 'o0' (Multinomial): sample_size is 0, not at least 1"},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (Multinomial): sample_size is 0, not 1 to 2147483647"},
     {{.type = "RandomNormal", .attributes = "shape=3", .inputs = {NULL}, .outputs = {"o"}},
         STATUS_INVALID_ARGUMENT,
         "node 'o0' (RandomNormal): attribute 'shape' is not a list of at most 16 ints"},
