@@ -35,6 +35,14 @@ a_row_goes_down_each_tree(void **state)
             .attrs = NODES LEAVES "n_targets=2; aggregate_function=MIN",
             .inputs = {"float32[2] 0 0"},
             .outputs = {"float32[1,2] 1 0"}},
+        {.op = "ai.onnx.ml::TreeEnsembleRegressor", /* a weight that is NaN stays in the sum */
+            .attrs =
+                "n_targets=1; nodes_treeids=[0,1]; nodes_nodeids=[0,0]; nodes_featureids=[0,0]; "
+                "nodes_values=[0,0]; nodes_modes=[LEAF,LEAF]; nodes_truenodeids=[0,0]; "
+                "nodes_falsenodeids=[0,0]; target_treeids=[0,1]; target_nodeids=[0,0]; target_ids=[0,0]; "
+                "target_weights=[nan,1]",
+            .inputs = {"float32[1,1] 0"},
+            .outputs = {"float32[1,1] nan"}},
         {.op = "ai.onnx.ml::TreeEnsembleRegressor",
             .attrs = NODES LEAVES "n_targets=1; aggregate_function=MAX",
             .inputs = {"float32[0,2]"},

@@ -14,7 +14,8 @@ mask_fits(const Shape *mask, const Shape *scores)
     int64_t batch = scores->dims[0];
     switch (mask->rank) {
     case 1:
-        return fits(mask->dims[0], batch) || mask->dims[0] == 2 * batch || mask->dims[0] == 3 * batch + 2;
+        return fits(mask->dims[0], batch) || (mask->dims[0] % 2 == 0 && mask->dims[0] / 2 == batch) ||
+               (mask->dims[0] % 3 == 2 && mask->dims[0] / 3 == batch);
     case 2:
         return fits(mask->dims[0], batch) && fits(mask->dims[1], scores->dims[3]);
     case 3:

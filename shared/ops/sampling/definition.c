@@ -20,7 +20,6 @@ infer_grid_sample(Call *call, InferContext *context)
             input->rank, SPACE_MAX);
     }
     TRY(infer_rank(call, context, 1, input->rank, &grid));
-    TRY(infer_equal(call, input->dims[0], grid.dims[0], "the batch", &same));
     TRY(infer_equal(call, grid.dims[space + 1], space, "the number of coordinates", &same));
     Shape output = {.rank = 2};
     TRY(infer_equal(call, input->dims[0], grid.dims[0], "the batch", &output.dims[0]));

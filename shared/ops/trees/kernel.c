@@ -383,8 +383,9 @@ run_row(const TreeRun *run, int64_t row)
         for (size_t index = 0; index < leaf->weight_count; index++) {
             const TreeWeight *weight = &forest->weights[leaf->first_weight + index];
             double before = output[weight->target];
-            output[weight->target] =
-                isnan(before) ? weight->weight : join(forest->aggregate, before, weight->weight);
+            output[weight->target] = is_extreme && isnan(before)
+                                         ? weight->weight
+                                         : join(forest->aggregate, before, weight->weight);
         }
     }
     for (int64_t target = 0; target < forest->targets; target++) {
