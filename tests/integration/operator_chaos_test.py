@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What breaks while an operator restarts things in good order: PostgreSQL goes, a program is killed beside one that drains, somebody is
+"""Things break while an operator restarts others in good order: PostgreSQL goes, a program is killed beside one that drains, somebody is
 impatient, a worker's lease ends under its step. Every step that was accepted ends once, and nothing stays behind. ROUNDS says how often
 (1; `make deploy-test`: 5)."""
 

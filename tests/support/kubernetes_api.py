@@ -228,7 +228,7 @@ class Api:
             self.forgotten = self.version
 
     def silence_watches(self):
-        """Those that are under way tell nothing any more, nor end, as behind a proxy that keeps the connection of a server that is gone."""
+        """Watches that are under way tell nothing any more, nor end, as behind a proxy that keeps the connection of a server that is gone."""
         self.silenced = self.counted("watch")
 
     def end_watches(self, breaks_off=False):

@@ -1,5 +1,5 @@
-/* What the iterations of loops take, by kind of loop, as measured: tells whether a loop is worth the wake of
- * a sleeping thread before it has begun. A wrong guess costs time and changes no result.
+/* Measured times of the iterations of loops, by kind of loop. They tell, before a loop has begun, whether it
+ * is worth the wake of a sleeping thread. A wrong guess costs time and changes no result.
  *
  * Threads: any; two loops of one kind that end at once may lose one of the two measurements. */
 #pragma once

@@ -1,4 +1,5 @@
-/* What a mask of keys, in one of ONNX Runtime's forms, adds to the scores of an attention. */
+/* com.microsoft::_KeyMask: a mask of keys, in one of ONNX Runtime's forms, becomes numbers that are added to
+ * the scores of an attention. */
 #include "shared/ops/attention/mask_rule.h"
 #include "shared/ops/family.h"
 

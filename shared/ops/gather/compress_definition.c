@@ -2,8 +2,8 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* How many are kept is known only when it runs. Without an axis, whose default is no axis of any tensor,
- * elements are kept. */
+/* The number of slices that are kept is known only when the node runs. Without an axis, whose default is no
+ * axis of any tensor, elements are kept. */
 static Status
 infer_compress(Call *call, InferContext *context)
 {

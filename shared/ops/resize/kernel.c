@@ -156,7 +156,8 @@ resize_dimension(KernelContext *context, const Resizing *resizing, int dimension
     return STATUS_OK;
 }
 
-/* What is copied begins with the last dimension, whose elements are copied one by one. */
+/* A mode that copies begins with the last dimension: its elements are copied one by one, and there are fewest
+ * of them before the other dimensions grow. */
 static Status
 resize_all(KernelContext *context, const Resizing *resizing, Tensor *tensor)
 {

@@ -30,7 +30,7 @@ typedef struct Sampling {
     double *output;
 } Sampling;
 
-/* Where the neighbours of a position lie in a channel, and how much they count. */
+/* The neighbours of a position: their offsets in a channel, and their weights. */
 typedef struct Neighbours {
     int count;
     int64_t offsets[NEIGHBOURS_MAX];

@@ -21,7 +21,7 @@ typedef struct Regions {
     bool is_largest;
 } Regions;
 
-/* Where a region begins, how large its bins are, and how many points they have. */
+/* The bins of a region: the corner of the first one, the size of each, and the number of its points. */
 typedef struct Bins {
     double top;
     double left;

@@ -34,7 +34,7 @@ REST_SECONDS = 0.05
 
 
 class Limits:
-    """What the machine can do on some threads, as limits_bench measures it."""
+    """The machine's limits on some threads, as limits_bench measures them."""
 
     def __init__(self, threads):
         program = os.path.join(os.environ["OUT"], "tests/bench/limits_bench")

@@ -47,7 +47,7 @@ prepare_qlinear(Call *call, Device *device, const Node *node, const Tensor *cons
     return STATUS_OK;
 }
 
-/* What is written of the sums. */
+/* The output to which sums of products are written, scaled or as they are. */
 typedef struct Target {
     char *output;
     int64_t columns;

@@ -9,7 +9,8 @@
 
 enum { SHARED_ELEMENTS = 16 * 1024 }; /* fewer are not worth handing to another thread */
 
-/* One of both dimensions. The neighbours of element n are sources[k × output + n], with weights likewise. */
+/* One of the two dimensions that are resized. The neighbours of element n are sources[k × output + n], with
+ * weights likewise. */
 typedef struct Side {
     int64_t input;
     int64_t output;

@@ -462,8 +462,8 @@ compute_bias(KernelContext *context)
     return run_map(context, state->function, state->parameters, inputs, 2, output);
 }
 
-/* Of what a node may refuse, a kernel of its own tells. The inputs of ONNX's Pow may be of two dtypes, which
- * are converted first. */
+/* A node that may refuse an element has a kernel of its own, which tells so. The inputs of ONNX's Pow may be
+ * of two dtypes, which are converted first. */
 static bool
 may_fuse(const Node *node)
 {

@@ -41,7 +41,7 @@ supports_attention(const Node *node)
            (node->input_count <= ONNX_ATTENTION_MASK || is_mask(node->input_dtypes[ONNX_ATTENTION_MASK]));
 }
 
-/* How positions of heads lie in a tensor: [batch, position, head × size] or [batch, head, position, size]. */
+/* The strides of a tensor of heads: [batch, position, head × size] or [batch, head, position, size]. */
 typedef struct Layout {
     int64_t batch;
     int64_t head;

@@ -4,7 +4,7 @@
 #include "worker/cuda/kernels/map.h"
 #include "worker/runtime/kernel.h"
 
-/* What the shapes of a node's inputs must be, beyond that they broadcast. */
+/* A condition on the shapes of a node's inputs, which broadcast besides. */
 typedef enum CudaShapeRule {
     CUDA_SHAPES_BROADCAST,
     CUDA_SHAPES_OF_BIAS,   /* the second input is a vector with an element for each of the last dimension */

@@ -301,7 +301,7 @@ kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
     }
 }
 
-/* What was folded drops what it was made of. */
+/* A folded node drops its inputs, which its value was computed from when the partition was compiled. */
 static void
 const_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {

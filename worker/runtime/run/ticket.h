@@ -133,7 +133,8 @@ ready_nodes_take(ReadyNodes *nodes)
     return first;
 }
 
-/* So many cheap nodes may be run while an expensive one waits, which others could compute meanwhile. */
+/* The number of cheap nodes that may be run while an expensive one waits, which another thread could compute
+ * meanwhile. */
 enum { PASSED_MAX = 8 };
 
 /* Takes the next ready node; NULL when there is none. */

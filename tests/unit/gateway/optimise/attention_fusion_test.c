@@ -19,7 +19,7 @@
 #define SCALE "c = Const() dtype=float32 value=float32(0.3)\n"
 #define MASK "m = Const() dtype=float32 value=float32<2,1,1,5>(0;-1;-10000;0.5)\n"
 
-/* Nothing is kept of the first row. */
+/* The mask keeps no score of the first row. */
 #define KEPT                                                                                                 \
     "f = Const() dtype=float32 value=float32(-3e38)\n"                                                       \
     "b = Const() dtype=bool value=bool<5,5>(0;0;0;0;0;1;0)\n"

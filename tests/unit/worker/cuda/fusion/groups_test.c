@@ -170,7 +170,8 @@ a_group_is_one_kernel_once_that_is_compiled_and_its_nodes_until_then(void **stat
     end(&fixture);
 }
 
-/* What comes behind a product in a network: a bias, limits, a choice, a power, a conversion and back. */
+/* Nodes that commonly follow a product in a network: a bias, limits, a choice, a power, a conversion and
+ * back. */
 static const char mixed[] = "x = _Arg() T=float32 index=0\n"
                             "y = _Arg() T=float32 index=1\n"
                             "low = Const() dtype=float32 value=float32(-0.5)\n"
