@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -227,10 +228,17 @@ on_connected(Watch *watch, uint32_t events)
     session_leave(&connection->session);
 }
 
+/* Ends the attempt, unless the connection stands or was refused meanwhile: timers fire in front of watches,
+ * and a process that was held up for longer than the time-out sees both at once. */
 static void
 on_connect_timeout(Timer *timer)
 {
     H2Connection *connection = CONNECTION_OF(timer, timer);
+    struct pollfd socket = {.fd = connection->fd, .events = POLLOUT};
+    if (poll(&socket, 1, 0) > 0) {
+        on_connected(&connection->watch, EPOLLOUT);
+        return;
+    }
     session_enter(&connection->session);
     session_finish(&connection->session, STATUS_UNAVAILABLE);
     session_leave(&connection->session);

@@ -80,6 +80,22 @@ connecting_gives_up_after_its_timeout(void **state)
     socket_close(listener);
 }
 
+/* The kernel makes the connection while the process is stopped, or has no core, for longer than the time-out.
+ */
+static void
+a_connection_that_stands_is_not_given_up_because_nobody_looked_in_time(void **state)
+{
+    (void)state;
+    pair.options[CLIENT].connect_timeout_ms = 1;
+    assert_status(&call, STATUS_OK,
+        h2_connect(&call, pair.loop, pair.address, &pair.options[CLIENT], &pair.connections[CLIENT]));
+    (void)usleep(5000);
+    const Probe *client = pair_request("/x", true);
+    PAIR_UNTIL(client->stream == NULL);
+    assert_int_equal(client->reason, STATUS_OK);
+    assert_int_equal(pair.disconnects[CLIENT], 0);
+}
+
 /* Timers count from the loop's last look at the clock, which is before the connection is made. */
 static void
 a_silent_peer_is_lost_after_three_pings(void **state)
@@ -239,6 +255,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         PAIR_TEST(a_refused_connection_ends_with_unavailable),
         PAIR_TEST(connecting_gives_up_after_its_timeout),
+        PAIR_TEST(a_connection_that_stands_is_not_given_up_because_nobody_looked_in_time),
         PAIR_TEST(a_silent_peer_is_lost_after_three_pings),
         PAIR_TEST(a_peer_that_does_nothing_but_answer_pings_is_not_lost),
         PAIR_TEST(idle_peers_stay_connected),
