@@ -3,16 +3,16 @@
 #pragma once
 
 #include <assert.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "shared/base/atomic.h"
+#include "shared/base/clock.h"
 #include "worker/cpu/device.h"
 #include "worker/runtime/resource.h"
 #include "worker/runtime/run/run.h"
 
-enum { ONCE_ARGS_MAX = 16, ONCE_PATIENCE_MS = 50 };
+enum { ONCE_ARGS_MAX = 16, ONCE_PATIENCE_MS = 50, ONCE_MEMORY_S = 60 };
 
 /* Makes a device with one thread and so little memory that no tensor takes long. */
 static inline Device *
@@ -70,13 +70,15 @@ once_wait(OnceRun *once, Run *run)
 static inline void
 once_assert_no_memory(Device *device)
 {
-    enum { TURNS = 10000000 };
-    DeviceMemory memory = {.in_use = 1};
-    for (int turn = 0; turn < TURNS && memory.in_use > 0; turn++) {
+    struct timespec pause = {.tv_nsec = 10 * 1000};
+    uint64_t end_ns = clock_monotonic_ns() + ONCE_MEMORY_S * CLOCK_NS_PER_S;
+    DeviceMemory memory = {0};
+    device->memory(device, &memory);
+    while (memory.in_use > 0) {
+        assert(clock_monotonic_ns() < end_ns);
+        (void)nanosleep(&pause, NULL);
         device->memory(device, &memory);
-        (void)sched_yield();
     }
-    assert(memory.in_use == 0);
 }
 
 /* Takes `args`. */

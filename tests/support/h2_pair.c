@@ -236,6 +236,6 @@ void
 pair_turns(int count)
 {
     for (int turn = 0; turn < count; turn++) {
-        loop_turn(pair.loop, 0);
+        loop_turn(pair.loop, 1);
     }
 }

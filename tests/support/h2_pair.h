@@ -75,4 +75,6 @@ void pair_release(void *owner); /* counts its calls */
         }                                                                                                    \
     } while (0)
 
-void pair_turns(int count); /* turns the loop without waiting */
+/* Turns the loop so often, for at most a millisecond where nothing has come: a busy kernel may deliver what
+ * was sent over loopback a little later. */
+void pair_turns(int count);

@@ -8,7 +8,8 @@
 
 enum { SEEN_MAX = 16 };
 
-static int gate; /* holds batches back until it is 1 */
+static int gate;        /* holds batches back until it is 1 */
+static int begun_count; /* batches that have been taken; atomic */
 static size_t sizes[SEEN_MAX];
 static char groups[SEEN_MAX + 1];
 static size_t batch_count;
@@ -18,6 +19,7 @@ static void
 run(JobContext *context, BatchItem *const *items, size_t count)
 {
     (void)context;
+    (void)atomic_add_acq_rel(&begun_count, 1);
     while (atomic_load_seq_cst(&gate) == 0) {
         usleep(100);
     }
@@ -48,6 +50,7 @@ setup(void **state)
     Call call = {0};
     JobPoolOptions options = {.thread_count = 2};
     gate = 0;
+    begun_count = 0;
     batch_count = 0;
     done_count = 0;
     memset(groups, 0, sizeof groups);
@@ -91,10 +94,9 @@ static void
 put_first(const Fixture *fixture, BatchItem *item)
 {
     put(fixture, item, 1);
-    while (job_pool_waiting(fixture->jobs) > 0) {
+    while (atomic_load_acquire(&begun_count) == 0) {
         usleep(100);
     }
-    usleep(5000);
 }
 
 static void

@@ -4,7 +4,7 @@
 #include "tests/support/call_fixture.h"
 #include "tests/support/cmocka_all.h"
 
-enum { TENANT_MAX = 3, PATIENCE_MS = 20000 };
+enum { TENANT_MAX = 3, PATIENCE_MS = 60000 };
 
 static AskedQuestions asked;
 static Loop *loop;
@@ -50,8 +50,8 @@ note_end(AskedQuestion *question)
     ended_count++;
 }
 
-/* Turns the loop until so many questions have ended; returns the milliseconds that it took. */
-static uint64_t
+/* Turns the loop until so many questions have ended. */
+static void
 turn_until(int count)
 {
     uint64_t since_ns = clock_monotonic_ns();
@@ -59,7 +59,6 @@ turn_until(int count)
         assert_true(clock_monotonic_ns() - since_ns < PATIENCE_MS * CLOCK_NS_PER_MS);
         loop_turn(loop, 10);
     }
-    return (clock_monotonic_ns() - since_ns) / CLOCK_NS_PER_MS;
 }
 
 static void
@@ -88,14 +87,14 @@ an_answer_ends_the_question_of_its_number_alone(void **state)
     AskedQuestion wrong;
     open_question(&right, 1);
     open_question(&wrong, 2);
-    assert_true(asked_question_await(&right, note_end) && asked_question_await(&wrong, note_end));
+    assert_true(asked_question_await(&right, note_end));
     asked_questions_answer(&asked, right.number, SLICE("word"), 7);
     asked_questions_answer(&asked, right.number, SLICE("late"), 8);
-    (void)turn_until(1);
+    turn_until(1);
     assert_true(right.is_answered);
     assert_string_equal(right.first, "word");
     assert_int_equal(right.second, 7);
-    assert_true(asked_question_leave(&wrong));
+    assert_true(asked_question_close(&wrong));
     assert_false(wrong.is_answered);
 }
 
@@ -121,14 +120,16 @@ silence_ends_a_question_and_soon_gives_it_more_time(void **state)
     AskedQuestion soon;
     open_question(&silent, 1);
     open_question(&soon, 1);
+    uint64_t since_ns = clock_monotonic_ns();
     assert_true(asked_question_await(&silent, note_end) && asked_question_await(&soon, note_end));
     asked_questions_answer(&asked, soon.number, SLICE("soon"), 0);
-    assert_true(turn_until(1) + 1 >= ASKED_ANSWER_MS);
+    turn_until(1);
+    assert_true(clock_monotonic_ns() - since_ns >= ASKED_ANSWER_MS * CLOCK_NS_PER_MS);
     assert_false(silent.is_answered || silent.is_soon);
     loop_turn(loop, 0);
     assert_int_equal(ended_count, 1);
     asked_questions_answer(&asked, soon.number, SLICE("word"), 7);
-    (void)turn_until(2);
+    turn_until(2);
     assert_true(soon.is_answered && soon.is_soon);
 }
 
@@ -145,7 +146,7 @@ who_leaves_is_not_told_unless_the_answer_is_on_its_way(void **state)
     asked_questions_answer(&asked, left.number, SLICE("word"), 7);
     asked_questions_answer(&asked, told.number, SLICE("word"), 7);
     assert_false(asked_question_leave(&told));
-    (void)turn_until(1);
+    turn_until(1);
     loop_turn(loop, 0);
     assert_int_equal(ended_count, 1);
 }

@@ -141,7 +141,7 @@ tear_down(void **state)
 static void
 settle(void)
 {
-    pair_turns(5);
+    pair_turns(20);
     receive_all();
 }
 

@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/time.h>
@@ -103,9 +104,9 @@ a_long_wait_ends_when_a_timer_is_due(void **state)
     uint64_t start_ns = clock_monotonic_ns();
     Alarm alarm = {.timer = {.fire = alarm_fires}, .wanted_ns = UINT64_MAX};
     timer_set(loop, &alarm.timer, start_ns + 10 * MS);
-    loop_turn(loop, 60000);
+    loop_turn(loop, 120000);
     assert_true(alarm.fired_ns >= start_ns + 10 * MS);
-    assert_true(alarm.fired_ns < start_ns + 5000 * MS);
+    assert_true(alarm.fired_ns < start_ns + 60000 * MS);
 }
 
 static void
@@ -133,7 +134,7 @@ a_turn_waits_no_longer_than_asked(void **state)
     uint64_t start_ns = clock_monotonic_ns();
     loop_turn(*state, 5);
     uint64_t waited_ns = clock_monotonic_ns() - start_ns;
-    assert_true(waited_ns >= 4 * MS && waited_ns < 5000 * MS);
+    assert_true(waited_ns >= 4 * MS && waited_ns < 60000 * MS);
 }
 
 static void
@@ -147,11 +148,13 @@ a_signal_is_no_failure(void **state)
 {
     struct sigaction action = {.sa_handler = signal_arrives}; /* without SA_RESTART */
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
-    struct itimerval soon = {.it_value = {.tv_usec = 3000}};
-    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    struct itimerval often = {.it_value = {.tv_usec = 3000}, .it_interval = {.tv_usec = 3000}};
+    struct itimerval never = {0};
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0); /* the first may come before the wait */
     uint64_t start_ns = clock_monotonic_ns();
-    loop_turn(*state, 20000);
-    assert_true(clock_monotonic_ns() - start_ns < 10000 * MS);
+    loop_turn(*state, 120000);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_true(clock_monotonic_ns() - start_ns < 60000 * MS);
 }
 
 typedef struct Pipe {
@@ -327,33 +330,39 @@ posted_tasks_run_in_the_order_posted(void **state)
     assert_string_equal(trace, "abc");
 }
 
-enum { POSTS_PER_THREAD = 20000, THREADS = 3 };
+enum { POSTS_MAX = 20000, POST_SECONDS = 5, THREADS = 3, SPINS = 1000 };
 
 typedef struct Poster {
     Task task;
     Loop *loop;
-    int runs; /* changed on the loop's thread */
-    int *left;
+    int runs;  /* changed on the loop's thread; atomic */
+    int *left; /* of the posters; atomic */
 } Poster;
 
-/* Every run allows the next post: this exchange loses a task when a wake-up is lost. */
 static void
 poster_runs(Task *task)
 {
     Poster *poster = (Poster *)(void *)task;
     atomic_add_acq_rel(&poster->runs, 1);
-    if (atomic_sub_relaxed(poster->left, 1) == 0) {
-        loop_stop(poster->loop);
-    }
 }
 
+/* Every run allows the next post: this exchange loses a task when a wake-up is lost. Where the threads share
+ * a core, each exchange may take milliseconds: there are as many as there is time for. */
 static void *
 post_many(void *argument)
 {
     Poster *poster = argument;
-    for (int count = 0; count < POSTS_PER_THREAD; count++) {
-        while (atomic_load_acquire(&poster->runs) < count) {}
+    uint64_t end_ns = clock_monotonic_ns() + POST_SECONDS * CLOCK_NS_PER_S;
+    for (int count = 1; count <= POSTS_MAX && clock_monotonic_ns() < end_ns; count++) {
         loop_post(poster->loop, &poster->task);
+        for (int spins = 1; atomic_load_acquire(&poster->runs) < count; spins++) {
+            if (spins % SPINS == 0) {
+                (void)sched_yield();
+            }
+        }
+    }
+    if (atomic_sub_acq_rel(poster->left, 1) == 0) {
+        loop_stop(poster->loop);
     }
     return NULL;
 }
@@ -361,7 +370,7 @@ post_many(void *argument)
 static void
 no_post_of_any_thread_is_lost(void **state)
 {
-    int left = THREADS * POSTS_PER_THREAD;
+    int left = THREADS;
     Poster posters[THREADS];
     pthread_t threads[THREADS];
     for (size_t index = 0; index < THREADS; index++) {
@@ -371,7 +380,7 @@ no_post_of_any_thread_is_lost(void **state)
     loop_run(*state);
     for (size_t index = 0; index < THREADS; index++) {
         assert_int_equal(pthread_join(threads[index], NULL), 0);
-        assert_int_equal(posters[index].runs, POSTS_PER_THREAD);
+        assert_true(posters[index].runs > 0);
     }
 }
 
