@@ -16,7 +16,7 @@ from group import run_group  # noqa: E402  (before all else: it keeps Python fro
 import sluice  # noqa: E402
 
 ID = re.compile(r"\b(?:ses|grf|stp|prt)_[0-9a-f]{32}\b")
-COMMAND_SECONDS = 60
+COMMAND_SECONDS = 300
 
 
 def _exchanges(path):

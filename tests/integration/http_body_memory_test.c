@@ -8,7 +8,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
 
-enum { LARGE = 1024 * 1024, SMALL = 200 * 1024, FREE = 32 * 1024, DEADLINE_MS = 1500 };
+enum { LARGE = 1024 * 1024, SMALL = 200 * 1024, FREE = 32 * 1024, DEADLINE_MS = 5000 };
 
 static TenantMemory *memory; /* for one large body of a tenant */
 

@@ -118,7 +118,7 @@ servers_start(void **state)
     static const HttpOptions options[] = {
         [USUAL] = {.handlers = handlers},
         [SINGLE] = {.handlers = handlers, .connections_per_address_max = 1},
-        [IMPATIENT] = {.handlers = handlers, .idle_timeout_ms = 100}, /* closes idle connections */
+        [IMPATIENT] = {.handlers = handlers, .idle_timeout_ms = 500}, /* closes idle connections */
     };
     return http_servers_start(options, COUNT_OF(options));
 }
@@ -326,7 +326,7 @@ a_connection_that_died_while_idle_is_replaced(void **state)
     for (int count = 0; count < 3; count++) {
         assert_answer(fixture, http_servers_address(IMPATIENT), "/echo", upload);
         assert_int_equal(fixture->response.body.size, LARGE_SIZE);
-        usleep(250 * 1000);
+        pause_ms(1250);
     }
 }
 

@@ -14,7 +14,7 @@ from graph_builder import GraphBuilder, Type  # noqa: E402
 
 FLOAT = Type("float32")
 LONG_LOOP_TURNS = 2_000_000_000
-PATIENCE_SECONDS = 20  # far below the deadline of a step
+PATIENCE_SECONDS = 60  # far below the deadline of a step
 
 
 def _refusal(function, *arguments):

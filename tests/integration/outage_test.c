@@ -155,7 +155,7 @@ database_readiness(Cluster *cluster)
 static void
 a_postgres_that_hangs_is_as_one_that_is_gone(void **state)
 {
-    enum { LATE_MS = 12000 };
+    enum { LATE_MS = 25000 };
     Cluster *cluster = *state;
     AUTO_REST session = {0};
     cluster_session(cluster, "{}");

@@ -6,7 +6,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/raw_http.h"
 
-enum { TIMEOUT_MS = 20000 };
+enum { TIMEOUT_MS = 60000 };
 
 /* The hidden request; it would leave a session of that name. */
 #define HIDDEN                                                                                               \

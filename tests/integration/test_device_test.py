@@ -118,7 +118,7 @@ def _graph_with_weight(op, value):
 
 
 def _registrations(address):
-    connection = http.client.HTTPConnection(address, timeout=30)
+    connection = http.client.HTTPConnection(address, timeout=120)
     connection.request("GET", "/metrics")
     text = connection.getresponse().read().decode()
     connection.close()

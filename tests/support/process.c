@@ -83,11 +83,12 @@ read_line(int fd, char *line, size_t size, int timeout_ms)
 bool
 process_start(Process *process, const char *program, const char *const *arguments)
 {
+    enum { START_MS = 60000 };
     static const char said[] = "listening on ";
     char line[128];
     int output = -1;
     *process = (Process){.pid = start(program, arguments, -1, &output)};
-    bool is_up = process->pid > 0 && read_line(output, line, sizeof line, 20000) &&
+    bool is_up = process->pid > 0 && read_line(output, line, sizeof line, START_MS) &&
                  strncmp(line, said, sizeof said - 1) == 0;
     /* The pipe stays open: a program that prints later must not die of it. */
     if (!is_up) {

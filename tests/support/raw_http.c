@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MS = 20000, NARROW_SIZE = 8192 };
+enum { TIMEOUT_MS = 60000, NARROW_SIZE = 8192 };
 
 static void
 connect_to(int fd, const char *address)

@@ -7,13 +7,15 @@ Threads: a Cluster belongs to one thread; every thread has a Client of its own.
 import http.client
 import json
 import os
+import random
 import socket
 import subprocess
 import tempfile
 import time
 
-START_SECONDS = 30
-STOP_SECONDS = 15
+START_SECONDS = 60
+STOP_SECONDS = 60
+LASTING_PORTS = (20000, 32000)
 REPLY_SECONDS = 120
 IDLE_SECONDS = 30  # the gateway closes connections that were idle for twice as long
 
@@ -175,9 +177,20 @@ def reserve_port():
     return reserved
 
 
+def _reserve_lasting_port():
+    """A port below those that Linux gives to whoever asks for any: nobody takes it while a program is started anew."""
+    while True:
+        reserved = socket.socket()
+        try:
+            reserved.bind(("127.0.0.1", random.SystemRandom().randrange(*LASTING_PORTS)))
+            return reserved
+        except OSError:
+            reserved.close()
+
+
 def take_addresses(count):
     """Addresses for programs that listen there, and again when they are started anew."""
-    reserved = [reserve_port() for _ in range(count)]
+    reserved = [_reserve_lasting_port() for _ in range(count)]
     addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in reserved]
     for one in reserved:
         one.close()

@@ -121,12 +121,12 @@ a_statement_stops_at_the_deadline_and_the_connection_stays(void **state)
         "current_database()";
     char pid[32];
     (void)snprintf(pid, sizeof pid, "%s", database_ask(database, pid_before));
-    values_double(&values, 10);
+    values_double(&values, 60);
     values_double(&none, 0);
     call->deadline_ns = begin_ns + 200 * CLOCK_NS_PER_MS;
     assert_status(call, STATUS_DEADLINE_EXCEEDED,
         store_query(call, database->app, TENANT_DEFAULT, &sleeping, &values, &rows));
-    assert_true(clock_monotonic_ns() - begin_ns < 9 * CLOCK_NS_PER_S); /* it would sleep for ten */
+    assert_true(clock_monotonic_ns() - begin_ns < 50 * CLOCK_NS_PER_S); /* it would sleep for a minute */
     call->deadline_ns = 0;
     assert_status(
         call, STATUS_OK, store_query(call, database->app, TENANT_DEFAULT, &sleeping, &none, &again));
@@ -197,11 +197,11 @@ a_commit_whose_reply_is_lost_is_looked_up(void **state)
     Session stored;
     (void)database_ask(database,
         "create function linger() returns trigger language plpgsql as $$begin perform "
-        "pg_sleep(0.5); return null; end$$; create constraint trigger late after insert "
+        "pg_sleep(2); return null; end$$; create constraint trigger late after insert "
         "on sessions deferrable initially deferred for each row execute function "
         "linger()");
     Session session = begin_with_session(database);
-    Call hasty = {.arena = call->arena, .deadline_ns = clock_monotonic_ns() + 100 * CLOCK_NS_PER_MS};
+    Call hasty = {.arena = call->arena, .deadline_ns = clock_monotonic_ns() + CLOCK_NS_PER_S};
     assert_status(call, STATUS_OK, store_commit(&hasty, database->app));
     assert_true(clock_monotonic_ns() > hasty.deadline_ns);
     assert_status(call, STATUS_OK, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
@@ -279,7 +279,7 @@ a_server_that_says_nothing_costs_the_deadline_only(void **state)
     uint64_t begin_ns = clock_monotonic_ns();
     call->deadline_ns = begin_ns + 100 * CLOCK_NS_PER_MS;
     assert_status(call, STATUS_DEADLINE_EXCEEDED, store_open(call, &options, &store));
-    assert_true(clock_monotonic_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
+    assert_true(clock_monotonic_ns() - begin_ns < 60 * CLOCK_NS_PER_S);
     (void)close(listener);
     (void)unlink(address.sun_path);
     (void)rmdir(directory);

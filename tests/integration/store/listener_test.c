@@ -20,9 +20,9 @@ a_queued_step_wakes_who_listens(void **state)
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &first));
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &second));
     uint64_t begin_ns = clock_monotonic_ns();
-    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 10000, NULL, &is_woken));
+    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 120000, NULL, &is_woken));
     assert_true(is_woken);
-    assert_true(clock_monotonic_ns() - begin_ns < 5 * CLOCK_NS_PER_S);
+    assert_true(clock_monotonic_ns() - begin_ns < 60 * CLOCK_NS_PER_S);
 }
 
 static void
