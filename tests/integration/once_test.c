@@ -136,7 +136,7 @@ count_under_kills(Cluster *cluster)
             queue_step(cluster, add_step);
         }
         AWAIT(runs_something(cluster));
-        pause_ms(200); /* for the step to be sent */
+        pause_ms(500); /* for the step to be sent */
         (void)process_stop(&cluster->gateway, SIGKILL);
         cluster_signal_workers(cluster, SIGCONT);
         assert_true(cluster_restart_gateway(cluster));
@@ -174,7 +174,7 @@ a_step_whose_worker_was_lost_says_that_it_may_have_been_run(void **state)
     cluster_signal_workers(&cluster, SIGSTOP);
     queue_step(&cluster, add_step);
     AWAIT(runs_something(&cluster));
-    pause_ms(200);
+    pause_ms(2000); /* for the step to be sent */
     (void)process_stop(&cluster.workers[0], SIGKILL);
     assert_true(cluster_restart_worker(&cluster, 0));
     AWAIT(has_ended(&cluster));

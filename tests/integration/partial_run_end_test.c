@@ -6,10 +6,10 @@
 #include "tests/support/partial_runs.h"
 #include "tests/support/raw_http.h"
 
-enum { SHORT_MS = 4000, GATEWAY_GRACE_MS = 10000 /* the default of --grace */ };
+enum { SHORT_MS = 10000, GATEWAY_GRACE_MS = 10000 /* the default of --grace */ };
 
 /* Options of a run that expires while the test waits; requests before that must come within this time. */
-#define SHORT "\"options\":{\"timeout_ms\":4000}"
+#define SHORT "\"options\":{\"timeout_ms\":10000}"
 
 static void
 one_that_nobody_completes_expires_and_leaves_nothing(void **state)

@@ -8,7 +8,7 @@
 #include "tests/support/partial_runs.h"
 #include "tests/support/raw_http.h"
 
-#define SHORT "\"options\":{\"timeout_ms\":4000}"
+#define SHORT "\"options\":{\"timeout_ms\":10000}"
 
 static const char *const one_slot[] = {"--slots", "1", NULL};
 

@@ -209,7 +209,7 @@ a_step_whose_client_hangs_up_has_a_record_too(void **state)
     cluster_signal_workers(cluster, SIGSTOP);
     (void)snprintf(
         url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
-    RestRequest request = {.method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 2000};
+    RestRequest request = {.method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 5000};
     rest_send(&request, &response);
     cluster_expect(&response, 0, NULL);
     AWAIT(database_says(cluster->database, "select state from sluice.step_records", "cancelled"));

@@ -42,7 +42,7 @@ steps_path(const Cluster *cluster, char path[PATH_SIZE])
 static void
 a_gateway_that_will_leave_is_not_ready_and_serves_on(void **state)
 {
-    static const char *const arguments[] = {"--drain-delay", "3s", NULL};
+    static const char *const arguments[] = {"--drain-delay", "10s", NULL};
     Cluster cluster;
     char path[PATH_SIZE];
     (void)state;

@@ -410,9 +410,9 @@ a_reader_may_take_longer_than_its_step_had(void **state)
     Chunks chunks = {.fd = open_reader(cluster, &(Asked){.count = READER_ELEMENTS,
                                                     .fetches = "[\"y\"]",
                                                     .accept = "application/vnd.sluice.frames",
-                                                    .options = "{\"timeout_ms\":1000}"})};
+                                                    .options = "{\"timeout_ms\":5000}"})};
     assert_true(read_chunks(&chunks, 100000));
-    pause_ms(3500);
+    pause_ms(7500);
     assert_true(read_chunks(&chunks, SIZE_MAX));
     assert_true(chunks.has_ended);
     assert_counted((const int32_t *)(const void *)(chunks.body.data + FRAME_ALIGNMENT), READER_ELEMENTS, 1);
