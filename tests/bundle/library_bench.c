@@ -210,7 +210,8 @@ measure_convolution(const CudaDnn *dnn, cudnnHandle_t handle, const BenchConvolu
     size_t output_size = fill_tensor(&description.output, CONVOLUTION_BATCH, c->to, out, size);
     (void)snprintf(the_case.shape, sizeof the_case.shape, "%d,%d,%d,%d x %d,%d,%d,%d", CONVOLUTION_BATCH,
         c->from, c->image, c->image, c->to, c->from, c->side, c->side);
-    if (dnn_plan_choose(dnn, handle, &description, WORKSPACE_SIZE, &plan) != CUDNN_STATUS_SUCCESS) {
+    DnnRequest request = dnn_convolution_request(&description);
+    if (dnn_plan_choose(dnn, handle, &request, WORKSPACE_SIZE, &plan) != CUDNN_STATUS_SUCCESS) {
         (void)printf("fact\tconvolution, %s, %s\tno engine of cuDNN's is one that the plugin takes\n",
             the_case.dtype, the_case.shape);
     } else {

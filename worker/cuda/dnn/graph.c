@@ -39,8 +39,8 @@ dnn_finalize(
     return dnn->cudnnBackendFinalize(descriptor);
 }
 
-static cudnnStatus_t
-make(DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type, const DnnAttribute *attributes,
+cudnnStatus_t
+dnn_make(DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type, const DnnAttribute *attributes,
     size_t count, cudnnBackendDescriptor_t *ret_descriptor)
 {
     DNN_TRY(dnn_descriptor(descriptors, type, ret_descriptor));
@@ -50,8 +50,8 @@ make(DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type, const DnnAt
 /* The type of sums, and of all that is computed before the output is stored. */
 static const cudnnDataType_t compute_type = CUDNN_DATA_FLOAT;
 
-static cudnnDataType_t
-data_type(int64_t type)
+cudnnDataType_t
+dnn_data_type(int64_t type)
 {
     static const cudnnDataType_t types[CUDA_TYPE_COUNT] = {[CUDA_FLOAT16] = CUDNN_DATA_HALF,
         [CUDA_BFLOAT16] = CUDNN_DATA_BFLOAT16,
@@ -72,7 +72,7 @@ static cudnnStatus_t
 make_tensor(const Builder *builder, const DnnTensor *tensor, int64_t id, cudnnBackendDescriptor_t *ret_tensor)
 {
     bool is_between = id >= DNN_BETWEEN;
-    cudnnDataType_t type = is_between ? compute_type : data_type(builder->description->type);
+    cudnnDataType_t type = is_between ? compute_type : dnn_data_type(builder->description->type);
     int64_t rank = 2 + builder->description->space_rank;
     const DnnAttribute attributes[] = {
         {CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id},
@@ -82,7 +82,7 @@ make_tensor(const Builder *builder, const DnnTensor *tensor, int64_t id, cudnnBa
         {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &tensor->alignment},
         {CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_between},
     };
-    return make(
+    return dnn_make(
         builder->descriptors, CUDNN_BACKEND_TENSOR_DESCRIPTOR, attributes, COUNT_OF(attributes), ret_tensor);
 }
 
@@ -111,8 +111,8 @@ make_slide(const Builder *builder, cudnnBackendDescriptor_t *ret_slide)
         {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, rank, description->before},
         {CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, rank, description->after},
     };
-    return make(builder->descriptors, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, attributes, COUNT_OF(attributes),
-        ret_slide);
+    return dnn_make(builder->descriptors, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, attributes,
+        COUNT_OF(attributes), ret_slide);
 }
 
 /* The names that an operation of a kind has for its parts. */
@@ -163,7 +163,7 @@ add_convolution(Builder *builder, cudnnBackendDescriptor_t *ret_sums)
         {names->alpha, CUDNN_TYPE_FLOAT, 1, &alpha},
         {names->beta, CUDNN_TYPE_FLOAT, 1, &beta},
     };
-    return make(builder->descriptors, names->operation, attributes, COUNT_OF(attributes),
+    return dnn_make(builder->descriptors, names->operation, attributes, COUNT_OF(attributes),
         &builder->operations[builder->operation_count++]);
 }
 
@@ -176,8 +176,8 @@ make_function(const Builder *builder, cudnnPointwiseMode_t mode, cudnnBackendDes
         {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute_type},
         {CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &propagation},
     };
-    return make(builder->descriptors, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, attributes, COUNT_OF(attributes),
-        ret_function);
+    return dnn_make(builder->descriptors, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, attributes,
+        COUNT_OF(attributes), ret_function);
 }
 
 /* Adds a function of each element of `values` and, unless that is NULL, of `other`, and makes its results the
@@ -200,7 +200,7 @@ add_pointwise(Builder *builder, cudnnPointwiseMode_t mode, const DnnTensor *othe
         {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &result},
         {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &second}, /* the last */
     };
-    DNN_TRY(make(builder->descriptors, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, attributes,
+    DNN_TRY(dnn_make(builder->descriptors, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, attributes,
         COUNT_OF(attributes) - (other == NULL ? 1 : 0), &builder->operations[builder->operation_count++]));
     *values = result;
     return CUDNN_STATUS_SUCCESS;
@@ -223,10 +223,11 @@ add_steps(Builder *builder, cudnnBackendDescriptor_t values)
                : add_pointwise(builder, CUDNN_POINTWISE_RELU_FWD, NULL, DNN_BETWEEN, &values);
 }
 
-cudnnStatus_t
-dnn_graph(DnnDescriptors *descriptors, cudnnHandle_t handle, const DnnDescription *description,
+static cudnnStatus_t
+make_convolution_graph(DnnDescriptors *descriptors, cudnnHandle_t handle, const void *described,
     cudnnBackendDescriptor_t *ret_graph)
 {
+    const DnnDescription *description = described;
     Builder builder = {.descriptors = descriptors, .description = description, .left_count = 1};
     cudnnBackendDescriptor_t sums = NULL;
     builder.left_count += (description->bias.alignment != 0) + (description->addend.alignment != 0) +
@@ -239,6 +240,15 @@ dnn_graph(DnnDescriptors *descriptors, cudnnHandle_t handle, const DnnDescriptio
             builder.operations},
         {CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle},
     };
-    return make(
+    return dnn_make(
         descriptors, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, attributes, COUNT_OF(attributes), ret_graph);
+}
+
+DnnRequest
+dnn_convolution_request(const DnnDescription *description)
+{
+    return (DnnRequest){.description = slice_of(description, sizeof *description),
+        .make_graph = make_convolution_graph,
+        .type = (CudaType)description->type,
+        .what = "planning a convolution"};
 }

@@ -6,6 +6,7 @@
  * Errors:    the library's codes. */
 #pragma once
 
+#include "shared/base/slice.h"
 #include "worker/cuda/dnn/description.h"
 #include "worker/cuda/libraries.h"
 
@@ -19,7 +20,7 @@ typedef enum DnnTensorId {
     DNN_BETWEEN,
 } DnnTensorId;
 
-enum { DNN_DESCRIPTORS_MAX = 24 };
+enum { DNN_DESCRIPTORS_MAX = 64 };
 
 typedef struct DnnDescriptors {
     const CudaDnn *dnn;
@@ -54,6 +55,24 @@ typedef struct DnnAttribute {
 MUST_USE cudnnStatus_t dnn_finalize(
     const CudaDnn *dnn, cudnnBackendDescriptor_t descriptor, const DnnAttribute *attributes, size_t count);
 
-/* Makes the graph. Without a handle it can be checked, but not run. */
-MUST_USE cudnnStatus_t dnn_graph(DnnDescriptors *descriptors, cudnnHandle_t handle,
-    const DnnDescription *description, cudnnBackendDescriptor_t *ret_graph);
+/* Makes a descriptor with these attributes, and finalizes it. */
+MUST_USE cudnnStatus_t dnn_make(DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type,
+    const DnnAttribute *attributes, size_t count, cudnnBackendDescriptor_t *ret_descriptor);
+
+/* Returns the library's name of a CudaType, of those that it is given. */
+cudnnDataType_t dnn_data_type(int64_t type);
+
+/* Makes a graph of operations from its description. Without a handle it can be checked, but not run. */
+typedef cudnnStatus_t (*DnnMakeGraph)(DnnDescriptors *descriptors, cudnnHandle_t handle,
+    const void *description, cudnnBackendDescriptor_t *ret_graph);
+
+/* What a plan is asked for. */
+typedef struct DnnRequest {
+    Slice description; /* its bytes are all by which the library chooses, and the plan's key */
+    DnnMakeGraph make_graph;
+    CudaType type;
+    const char *what; /* is done, in words: "planning a convolution" */
+} DnnRequest;
+
+/* Returns the request for a convolution, which must live as long. */
+DnnRequest dnn_convolution_request(const DnnDescription *description);

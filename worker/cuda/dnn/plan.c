@@ -34,12 +34,10 @@ read_notes(const CudaDnn *dnn, cudnnBackendDescriptor_t engine, uint32_t *ret_no
 
 /* Refuses an engine for the way in which it computes. */
 static cudnnStatus_t
-check_engine(
-    DnnDescriptors *descriptors, cudnnBackendDescriptor_t configuration, const DnnDescription *description)
+check_engine(DnnDescriptors *descriptors, cudnnBackendDescriptor_t configuration, CudaType type)
 {
     const CudaDnn *dnn = descriptors->dnn;
-    uint32_t forbidden =
-        forbidden_always | (description->type == (int64_t)CUDA_FLOAT32 ? forbidden_for_float32 : 0);
+    uint32_t forbidden = forbidden_always | (type == CUDA_FLOAT32 ? forbidden_for_float32 : 0);
     cudnnBackendDescriptor_t engine = NULL;
     uint32_t notes = 0;
     int64_t count = 0;
@@ -75,12 +73,12 @@ finalize_plan(DnnDescriptors *descriptors, cudnnHandle_t handle, cudnnBackendDes
 
 /* Makes a plan of a proposal, which with all that it is made of moves into the plan's list. */
 static cudnnStatus_t
-try_proposal(cudnnBackendDescriptor_t *configuration, cudnnHandle_t handle, const DnnDescription *description,
+try_proposal(cudnnBackendDescriptor_t *configuration, cudnnHandle_t handle, CudaType type,
     int64_t workspace_size, DnnPlan *plan)
 {
     DnnDescriptors tried = {.dnn = plan->descriptors.dnn};
     cudnnBackendDescriptor_t made = NULL;
-    cudnnStatus_t status = check_engine(&tried, *configuration, description);
+    cudnnStatus_t status = check_engine(&tried, *configuration, type);
     if (status == CUDNN_STATUS_SUCCESS) {
         status = finalize_plan(&tried, handle, *configuration, workspace_size, &made);
     }
@@ -138,12 +136,11 @@ ask_heuristics(const CudaDnn *dnn, cudnnBackendDescriptor_t heuristics, cudnnBac
 
 /* Takes the first proposal that serves. Without memory no other is tried. */
 static cudnnStatus_t
-take_proposal(Proposals *proposals, cudnnHandle_t handle, const DnnDescription *description,
-    int64_t workspace_size, DnnPlan *plan)
+take_proposal(
+    Proposals *proposals, cudnnHandle_t handle, CudaType type, int64_t workspace_size, DnnPlan *plan)
 {
     for (int64_t index = 0; index < proposals->count && index < PROPOSALS_MAX; index++) {
-        cudnnStatus_t status =
-            try_proposal(&proposals->items[index], handle, description, workspace_size, plan);
+        cudnnStatus_t status = try_proposal(&proposals->items[index], handle, type, workspace_size, plan);
         if (status == CUDNN_STATUS_SUCCESS || dnn_lacks_memory(status)) {
             return status;
         }
@@ -153,7 +150,7 @@ take_proposal(Proposals *proposals, cudnnHandle_t handle, const DnnDescription *
 
 static cudnnStatus_t
 choose_in_mode(cudnnBackendHeurMode_t mode, cudnnBackendDescriptor_t graph, cudnnHandle_t handle,
-    const DnnDescription *description, int64_t workspace_size, DnnPlan *plan)
+    CudaType type, int64_t workspace_size, DnnPlan *plan)
 {
     DnnDescriptors heuristics = {.dnn = plan->descriptors.dnn};
     Proposals proposals = {.count = 0};
@@ -163,7 +160,7 @@ choose_in_mode(cudnnBackendHeurMode_t mode, cudnnBackendDescriptor_t graph, cudn
         status = ask_heuristics(heuristics.dnn, asked, graph, mode, &proposals);
     }
     if (status == CUDNN_STATUS_SUCCESS) {
-        status = take_proposal(&proposals, handle, description, workspace_size, plan);
+        status = take_proposal(&proposals, handle, type, workspace_size, plan);
     }
     free_proposals(heuristics.dnn, &proposals);
     dnn_descriptors_done(&heuristics);
@@ -171,54 +168,68 @@ choose_in_mode(cudnnBackendHeurMode_t mode, cudnnBackendDescriptor_t graph, cudn
 }
 
 cudnnStatus_t
-dnn_plan_choose(const CudaDnn *dnn, cudnnHandle_t handle, const DnnDescription *description,
-    int64_t workspace_size, DnnPlan *ret_plan)
+dnn_plan_choose(const CudaDnn *dnn, cudnnHandle_t handle, const DnnRequest *request, int64_t workspace_size,
+    DnnPlan *ret_plan)
 {
     cudnnBackendDescriptor_t graph = NULL;
     *ret_plan = (DnnPlan){.descriptors = {.dnn = dnn}};
-    DNN_TRY(dnn_graph(&ret_plan->descriptors, handle, description, &graph));
+    DNN_TRY(request->make_graph(&ret_plan->descriptors, handle, request->description.data, &graph));
     cudnnStatus_t status =
-        choose_in_mode(CUDNN_HEUR_MODE_A, graph, handle, description, workspace_size, ret_plan);
+        choose_in_mode(CUDNN_HEUR_MODE_A, graph, handle, request->type, workspace_size, ret_plan);
     return status == CUDNN_STATUS_SUCCESS || dnn_lacks_memory(status)
                ? status
                : choose_in_mode(
-                     CUDNN_HEUR_MODE_FALLBACK, graph, handle, description, workspace_size, ret_plan);
+                     CUDNN_HEUR_MODE_FALLBACK, graph, handle, request->type, workspace_size, ret_plan);
 }
 
 static cudnnStatus_t
-execute(const DnnPlan *plan, cudnnHandle_t handle, const DnnDescription *description,
-    const DnnOperands *operands, cudnnBackendDescriptor_t pack)
+fill_pack(const CudaDnn *dnn, cudnnBackendDescriptor_t pack, const DnnBinding *bindings, int64_t count,
+    void *workspace)
 {
-    int64_t ids[] = {DNN_INPUT, DNN_FILTER, DNN_OUTPUT, 0, 0};
-    const void *pointers[COUNT_OF(ids)] = {operands->input, operands->filter, operands->output};
-    int64_t count = 3;
-    if (description->bias.alignment != 0) {
-        ids[count] = DNN_BIAS;
-        pointers[count++] = operands->bias;
-    }
-    if (description->addend.alignment != 0) {
-        ids[count] = DNN_ADDEND;
-        pointers[count++] = operands->addend;
+    int64_t ids[DNN_BINDINGS_MAX];
+    const void *pointers[DNN_BINDINGS_MAX];
+    assert(count <= DNN_BINDINGS_MAX);
+    for (int64_t index = 0; index < count; index++) {
+        ids[index] = bindings[index].id;
+        pointers[index] = bindings[index].data;
     }
     const DnnAttribute attributes[] = {
         {CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, ids},
         {CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, (const void *)pointers},
-        {CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, (const void *)&operands->workspace},
+        {CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, (const void *)&workspace},
     };
-    DNN_TRY(dnn_finalize(plan->descriptors.dnn, pack, attributes, COUNT_OF(attributes)));
-    return plan->descriptors.dnn->cudnnBackendExecute(handle, plan->plan, pack);
+    return dnn_finalize(dnn, pack, attributes, COUNT_OF(attributes));
+}
+
+cudnnStatus_t
+dnn_plan_execute(
+    const DnnPlan *plan, cudnnHandle_t handle, const DnnBinding *bindings, int64_t count, void *workspace)
+{
+    const CudaDnn *dnn = plan->descriptors.dnn;
+    cudnnBackendDescriptor_t pack = NULL;
+    DNN_TRY(dnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack));
+    cudnnStatus_t status = fill_pack(dnn, pack, bindings, count, workspace);
+    if (status == CUDNN_STATUS_SUCCESS) {
+        status = dnn->cudnnBackendExecute(handle, plan->plan, pack);
+    }
+    (void)dnn->cudnnBackendDestroyDescriptor(pack);
+    return status;
 }
 
 cudnnStatus_t
 dnn_plan_run(
     const DnnPlan *plan, cudnnHandle_t handle, const DnnDescription *description, const DnnOperands *operands)
 {
-    const CudaDnn *dnn = plan->descriptors.dnn;
-    cudnnBackendDescriptor_t pack = NULL;
-    DNN_TRY(dnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack));
-    cudnnStatus_t status = execute(plan, handle, description, operands, pack);
-    (void)dnn->cudnnBackendDestroyDescriptor(pack);
-    return status;
+    DnnBinding bindings[DNN_BINDINGS_MAX] = {
+        {DNN_INPUT, operands->input}, {DNN_FILTER, operands->filter}, {DNN_OUTPUT, operands->output}};
+    int64_t count = 3;
+    if (description->bias.alignment != 0) {
+        bindings[count++] = (DnnBinding){DNN_BIAS, operands->bias};
+    }
+    if (description->addend.alignment != 0) {
+        bindings[count++] = (DnnBinding){DNN_ADDEND, operands->addend};
+    }
+    return dnn_plan_execute(plan, handle, bindings, count, operands->workspace);
 }
 
 void

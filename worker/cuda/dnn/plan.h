@@ -1,4 +1,4 @@
-/* An engine of cuDNN's that computes a convolution, chosen for one description.
+/* An engine of cuDNN's that computes a graph, chosen for one description.
  *
  * Threads: one at a time.
  * Errors:  the library's codes. */
@@ -25,10 +25,22 @@ typedef struct DnnOperands {
  * have one order, and that compute in float32 throughout when the type is that. It is not timed: the choice
  * depends on nothing else. CUDNN_STATUS_NOT_SUPPORTED: there is none. `ret_plan` is to be freed also after a
  * failure. */
-MUST_USE cudnnStatus_t dnn_plan_choose(const CudaDnn *dnn, cudnnHandle_t handle,
-    const DnnDescription *description, int64_t workspace_size, DnnPlan *ret_plan);
+MUST_USE cudnnStatus_t dnn_plan_choose(const CudaDnn *dnn, cudnnHandle_t handle, const DnnRequest *request,
+    int64_t workspace_size, DnnPlan *ret_plan);
 
-/* Enqueues the convolution in the stream of the handle. */
+/* A tensor of the graph, by its number, and where it lies. */
+typedef struct DnnBinding {
+    int64_t id;
+    const void *data;
+} DnnBinding;
+
+enum { DNN_BINDINGS_MAX = 8 };
+
+/* Enqueues the graph in the stream of the handle. */
+MUST_USE cudnnStatus_t dnn_plan_execute(
+    const DnnPlan *plan, cudnnHandle_t handle, const DnnBinding *bindings, int64_t count, void *workspace);
+
+/* Does the same with a convolution. */
 MUST_USE cudnnStatus_t dnn_plan_run(const DnnPlan *plan, cudnnHandle_t handle,
     const DnnDescription *description, const DnnOperands *operands);
 
