@@ -51,7 +51,8 @@ def assert_times(lines, names_with_error):
 
 def every_op_is_timed_in_each_dtype_and_right():
     names = {"Relu", "Exp", "AddV2", "AddV2 of a row", "Softmax", "LayerNormalization", "Sum of rows", "Sum of columns", "Transpose",
-             "product", "product and ReLU", "product and GELU by tanh", "convolution"}
+             "product", "product and ReLU", "product and GELU by tanh", "attention",
+             "convolution"}
     lines = run_bench("ops")
     nodes = {"node of 4 numbers", "100 nodes of 4 numbers"}
     dtypes = assert_times(lines, names | nodes)

@@ -3,9 +3,13 @@
 #include "shared/base/memory.h"
 #include "tests/support/cmocka_all.h"
 #include "worker/cuda/kernels/convolution.h"
+#include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/kernels/gradient.h"
+#include "worker/cuda/kernels/matmul.h"
+#include "worker/cuda/kernels/move.h"
+#include "worker/cuda/kernels/onnx_attention.h"
 
-enum { ATTRIBUTES_MAX = 8, ELEMENTS_SIZE = 64, SPACE = 2 };
+enum { ATTRIBUTES_MAX = 8, ELEMENTS_SIZE = 128, SPACE = 2 };
 
 typedef struct FakeAttribute {
     cudnnBackendAttributeName_t name;
@@ -43,6 +47,12 @@ typedef struct AttributeRule {
             true                                                                                             \
     }
 
+#define MAY_HAVE(descriptor, name, type, of)                                                                 \
+    {                                                                                                        \
+        CUDNN_BACKEND_##descriptor##_DESCRIPTOR, CUDNN_ATTR_##name, CUDNN_TYPE_##type, sizeof(of), true,     \
+            false                                                                                            \
+    }
+
 static const AttributeRule rules[] = {
     NEEDS(TENSOR, TENSOR_UNIQUE_ID, INT64, int64_t),
     NEEDS(TENSOR, TENSOR_DATA_TYPE, DATA_TYPE, cudnnDataType_t),
@@ -50,6 +60,7 @@ static const AttributeRule rules[] = {
     NEEDS_LIST(TENSOR, TENSOR_STRIDES, INT64, int64_t),
     NEEDS(TENSOR, TENSOR_BYTE_ALIGNMENT, INT64, int64_t),
     NEEDS(TENSOR, TENSOR_IS_VIRTUAL, BOOLEAN, bool),
+    MAY_HAVE(TENSOR, TENSOR_IS_BY_VALUE, BOOLEAN, bool),
     NEEDS(CONVOLUTION, CONVOLUTION_COMP_TYPE, DATA_TYPE, cudnnDataType_t),
     NEEDS(CONVOLUTION, CONVOLUTION_CONV_MODE, CONVOLUTION_MODE, cudnnConvolutionMode_t),
     NEEDS(CONVOLUTION, CONVOLUTION_SPATIAL_DIMS, INT64, int64_t),
@@ -82,12 +93,23 @@ static const AttributeRule rules[] = {
     NEEDS(OPERATION_CONVOLUTION_BACKWARD_FILTER, OPERATION_CONVOLUTION_BWD_FILTER_BETA, FLOAT, float),
     NEEDS(POINTWISE, POINTWISE_MODE, POINTWISE_MODE, cudnnPointwiseMode_t),
     NEEDS(POINTWISE, POINTWISE_MATH_PREC, DATA_TYPE, cudnnDataType_t),
-    NEEDS(POINTWISE, POINTWISE_NAN_PROPAGATION, NAN_PROPOGATION, cudnnNanPropagation_t),
+    MAY_HAVE(POINTWISE, POINTWISE_NAN_PROPAGATION, NAN_PROPOGATION, cudnnNanPropagation_t),
+    MAY_HAVE(POINTWISE, POINTWISE_AXIS, INT64, int64_t),
     NEEDS(OPERATION_POINTWISE, OPERATION_POINTWISE_PW_DESCRIPTOR, BACKEND_DESCRIPTOR, void *),
     NEEDS(OPERATION_POINTWISE, OPERATION_POINTWISE_XDESC, BACKEND_DESCRIPTOR, void *),
     NEEDS(OPERATION_POINTWISE, OPERATION_POINTWISE_YDESC, BACKEND_DESCRIPTOR, void *),
-    {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
-        CUDNN_TYPE_BACKEND_DESCRIPTOR, sizeof(void *), true, false},
+    MAY_HAVE(OPERATION_POINTWISE, OPERATION_POINTWISE_BDESC, BACKEND_DESCRIPTOR, void *),
+    MAY_HAVE(OPERATION_POINTWISE, OPERATION_POINTWISE_TDESC, BACKEND_DESCRIPTOR, void *),
+    NEEDS(MATMUL, MATMUL_COMP_TYPE, DATA_TYPE, cudnnDataType_t),
+    NEEDS(OPERATION_MATMUL, OPERATION_MATMUL_ADESC, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_MATMUL, OPERATION_MATMUL_BDESC, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_MATMUL, OPERATION_MATMUL_CDESC, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_MATMUL, OPERATION_MATMUL_DESC, BACKEND_DESCRIPTOR, void *),
+    NEEDS(REDUCTION, REDUCTION_OPERATOR, REDUCTION_OPERATOR_TYPE, cudnnReduceTensorOp_t),
+    NEEDS(REDUCTION, REDUCTION_COMP_TYPE, DATA_TYPE, cudnnDataType_t),
+    NEEDS(OPERATION_REDUCTION, OPERATION_REDUCTION_XDESC, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_REDUCTION, OPERATION_REDUCTION_YDESC, BACKEND_DESCRIPTOR, void *),
+    NEEDS(OPERATION_REDUCTION, OPERATION_REDUCTION_DESC, BACKEND_DESCRIPTOR, void *),
     NEEDS(OPERATIONGRAPH, OPERATIONGRAPH_HANDLE, HANDLE, void *),
     NEEDS_LIST(OPERATIONGRAPH, OPERATIONGRAPH_OPS, BACKEND_DESCRIPTOR, void *),
     NEEDS(ENGINEHEUR, ENGINEHEUR_OPERATION_GRAPH, BACKEND_DESCRIPTOR, void *),
@@ -524,11 +546,212 @@ compute_plainly(const FakeKind *kind, CudaType type, const CudaConvolution *plai
                : cuda_convolve_to_filter(type, plain, without_const(plain->filter), handle_stream);
 }
 
+/* The operands of attention, as its operations name them. */
+typedef struct FakeAttention {
+    FakeTensor query;
+    FakeTensor key;
+    FakeTensor value;
+    FakeTensor output;
+    float scale;
+    FakeTensor addend;
+    bool is_causal;
+    int products;
+    int reductions;
+} FakeAttention;
+
+static void
+read_product(const FakeDescriptor *operation, const FakeDescriptor *pack, FakeAttention *attention)
+{
+    const FakeDescriptor *a = part(operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC);
+    FakeTensor b = read_tensor(part(operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC), pack);
+    if (attention->products++ == 0) {
+        attention->query = read_tensor(a, pack);
+        attention->key = b;
+    } else {
+        attention->value = b;
+        attention->output = read_tensor(part(operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC), pack);
+        assert_int_equal(number(a, CUDNN_ATTR_TENSOR_DATA_TYPE), b.type);
+    }
+}
+
+static void
+read_pointwise(const FakeDescriptor *operation, const FakeDescriptor *pack, FakeAttention *attention)
+{
+    const FakeDescriptor *function = part(operation, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+    cudnnPointwiseMode_t mode = (cudnnPointwiseMode_t)number(function, CUDNN_ATTR_POINTWISE_MODE);
+    bool is_choice = mode == CUDNN_POINTWISE_BINARY_SELECT;
+    assert_int_equal(find_attribute(operation, CUDNN_ATTR_OPERATION_POINTWISE_TDESC) != NULL, is_choice);
+    assert_int_equal(
+        find_attribute(function, CUDNN_ATTR_POINTWISE_AXIS) != NULL, mode == CUDNN_POINTWISE_GEN_INDEX);
+    if (mode == CUDNN_POINTWISE_MUL) {
+        FakeTensor scale = read_tensor(part(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC), pack);
+        assert_int_equal(scale.type, CUDNN_DATA_FLOAT);
+        assert_int_equal(cudaStreamSynchronize(handle_stream), cudaSuccess);
+        assert_int_equal(
+            cudaMemcpy(&attention->scale, scale.data, sizeof(float), cudaMemcpyDeviceToHost), cudaSuccess);
+    } else if (mode == CUDNN_POINTWISE_ADD && attention->reductions == 0) {
+        attention->addend = read_tensor(part(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC), pack);
+    } else if (is_choice) {
+        FakeTensor lowest = read_tensor(part(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC), pack);
+        assert_true(*(const float *)lowest.data < -1e30F);
+        attention->is_causal = true;
+    } else if (mode == CUDNN_POINTWISE_ADD) {
+        assert_non_null(read_tensor(part(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC), pack).data);
+    }
+}
+
+static FakeAttention
+read_attention(const FakeDescriptor *graph, const FakeDescriptor *pack)
+{
+    FakeAttention attention = {.products = 0};
+    for (int64_t index = 0; index < attribute(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS)->count; index++) {
+        const FakeDescriptor *operation = pointer(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, index);
+        if (operation->type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) {
+            read_product(operation, pack, &attention);
+        } else if (operation->type == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR) {
+            attention.reductions++;
+        } else {
+            read_pointwise(operation, pack, &attention);
+        }
+    }
+    assert_int_equal(attention.products, 2);
+    assert_int_equal(attention.reductions, 2);
+    return attention;
+}
+
+static int64_t
+count_of(const FakeTensor *tensor)
+{
+    return tensor->sizes[0] * tensor->sizes[1] * tensor->sizes[2] * tensor->sizes[3];
+}
+
+static void *
+new_memory(int64_t count)
+{
+    void *memory = NULL;
+    assert_int_equal(cudaMalloc(&memory, (size_t)count * sizeof(double)), cudaSuccess);
+    return memory;
+}
+
+/* Returns a copy in float32, laid out alike; a tensor has no gaps. */
+static float *
+widen(const FakeTensor *tensor)
+{
+    int64_t count = count_of(tensor);
+    float *wide = new_memory(count);
+    assert_int_equal(
+        cuda_convert(type_of(tensor->type), tensor->data, CUDA_FLOAT32, wide, count, handle_stream), 0);
+    return wide;
+}
+
+/* Views a matrix for each head of the query, of which `group` share one. */
+static CudaMatrix
+view_heads(const float *data, const FakeTensor *tensor, int64_t group)
+{
+    return (CudaMatrix){.data = data,
+        .row_step = tensor->steps[2],
+        .column_step = tensor->steps[3],
+        .batch_steps = {tensor->steps[0], tensor->steps[1], group == 1 ? 0 : tensor->steps[1]}};
+}
+
+static CudaProduct
+product_of_heads(const FakeAttention *attention)
+{
+    int64_t heads = attention->key.sizes[1];
+    int64_t group = attention->query.sizes[1] / heads;
+    return (CudaProduct){.rows = attention->query.sizes[2],
+        .batch_rank = 3,
+        .batch_sizes = {attention->query.sizes[0], heads, group},
+        .alpha = 1};
+}
+
+static void
+weigh(const FakeAttention *attention, float *scores, const float *addend)
+{
+    CudaAttentionRows rows = {.scores = scores,
+        .rows = attention->query.sizes[0] * attention->query.sizes[1] * attention->query.sizes[2],
+        .heads = attention->query.sizes[1],
+        .queries = attention->query.sizes[2],
+        .keys = attention->key.sizes[3],
+        .scale = (double)attention->scale,
+        .is_causal = attention->is_causal,
+        .left = -1,
+        .right = -1,
+        .mask = addend,
+        .mask_keys = attention->key.sizes[3]};
+    for (int dimension = 0; addend != NULL && dimension < CUDA_ATTENTION_RANK; dimension++) {
+        bool is_shared = attention->addend.sizes[dimension] == 1;
+        rows.mask_strides[dimension] = is_shared ? 0 : attention->addend.steps[dimension];
+    }
+    assert_int_equal(cuda_attention_rows(CUDA_FLOAT32, &rows, handle_stream), cudaSuccess);
+}
+
+/* Rounds what is dense to where the output lies. */
+static void
+store_output(const FakeTensor *output, const float *wide, void *narrow)
+{
+    int64_t count = count_of(output);
+    CudaMove move = {.from = narrow, .to = output->data, .count = count, .rank = 4};
+    int64_t step = 1;
+    for (int dimension = 3; dimension >= 0; dimension--) {
+        move.sizes[dimension] = output->sizes[dimension];
+        move.strides[0][dimension] = step;
+        move.strides[1][dimension] = output->steps[dimension];
+        step *= output->sizes[dimension];
+    }
+    assert_int_equal(
+        cuda_convert(CUDA_FLOAT32, wide, type_of(output->type), narrow, count, handle_stream), 0);
+    assert_int_equal(cuda_move(sizeof(uint16_t), &move, handle_stream), cudaSuccess);
+}
+
+static cudnnStatus_t
+compute_attention(const FakeDescriptor *graph, const FakeDescriptor *pack)
+{
+    FakeAttention attention = read_attention(graph, pack);
+    int64_t group = attention.query.sizes[1] / attention.key.sizes[1];
+    int64_t scores_count = attention.query.sizes[0] * attention.query.sizes[1] * attention.query.sizes[2] *
+                           attention.key.sizes[3];
+    float *wide[] = {widen(&attention.query), widen(&attention.key), widen(&attention.value),
+        attention.addend.data == NULL ? NULL : widen(&attention.addend), new_memory(scores_count),
+        new_memory(count_of(&attention.output)), new_memory(count_of(&attention.output))};
+    CudaProduct scores = product_of_heads(&attention);
+    scores.a = view_heads(wide[0], &attention.query, 2);
+    scores.a.batch_steps[1] *= group;
+    scores.b = view_heads(wide[1], &attention.key, 1);
+    scores.columns = attention.key.sizes[3];
+    scores.depth = attention.query.sizes[3];
+    scores.output = wide[4];
+    assert_int_equal(cuda_multiply(CUDA_FLOAT32, &scores, handle_stream), cudaSuccess);
+    weigh(&attention, wide[4], wide[3]);
+    CudaProduct output = product_of_heads(&attention);
+    int64_t rows = attention.query.sizes[2];
+    int64_t keys = attention.key.sizes[3];
+    output.a = (CudaMatrix){.data = wide[4],
+        .row_step = keys,
+        .column_step = 1,
+        .batch_steps = {attention.query.sizes[1] * rows * keys, group * rows * keys, rows * keys}};
+    output.b = view_heads(wide[2], &attention.value, 1);
+    output.columns = attention.value.sizes[3];
+    output.depth = keys;
+    output.output = wide[5];
+    assert_int_equal(cuda_multiply(CUDA_FLOAT32, &output, handle_stream), cudaSuccess);
+    store_output(&attention.output, wide[5], wide[6]);
+    assert_int_equal(cudaStreamSynchronize(handle_stream), cudaSuccess);
+    for (size_t index = 0; index < COUNT_OF(wide); index++) {
+        assert_int_equal(cudaFree(wide[index]), cudaSuccess);
+    }
+    fake_cudnn.attentions++;
+    return CUDNN_STATUS_SUCCESS;
+}
+
 static cudnnStatus_t
 compute_graph(const FakeDescriptor *graph, const FakeDescriptor *pack)
 {
     int64_t count = attribute(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS)->count;
     const FakeDescriptor *first = pointer(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, 0);
+    if (first->type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) {
+        return compute_attention(graph, pack);
+    }
     const FakeDescriptor *result = part(first, kind_of(first)->output);
     CudaConvolution plain = read_convolution(first, pack);
     for (int64_t index = 1; index < count; index++) {

@@ -28,6 +28,7 @@ typedef struct FakeCudnn {
     int heuristics; /* how often engines were asked for */
     int executions;
     int fused_executions; /* of more than one operation */
+    int attentions;       /* among the executions */
     int last_engine;      /* that computed, or was to */
 } FakeCudnn;
 

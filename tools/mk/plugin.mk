@@ -20,6 +20,8 @@ $(OUT)/tests/plugins/%.so: tests/plugins/%.c $(OUT)/flags
 $(OUT)/tests/plugins/test_device_plugin.so: tests/support/test_device.c tests/support/test_graph.c
 # The tests' CUDA finds the tests' CUPTI by this name (tests/support/cuda_on_cpu/activity.c).
 $(OUT)/tests/plugins/libcupti.so: private CPPFLAGS += -Wl,-soname,libcupti.so.13
+# cuDNN finds a driver by this name (tests/unit/worker/cuda/dnn_test.c).
+$(OUT)/tests/plugins/cudnn_driver.so: private CPPFLAGS += -Wl,-soname,libcuda.so.1
 ifneq (,$(and $(HAS_CUDA),$(wildcard worker/cuda/plugin.c)))
 TEST_PLUGINS += $(OUT)/tests/sluice-cuda-on-cpu.so
 endif

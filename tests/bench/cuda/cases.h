@@ -2,6 +2,7 @@
 #pragma once
 
 enum { PRODUCT_SIDE_MIN = 512, PRODUCT_SIDE_MAX = 8192, ACTIVATED_SIDE = 2048, CONVOLUTION_BATCH = 32 };
+enum { ATTENTION_BATCH = 8, ATTENTION_HEADS = 12, ATTENTION_POSITIONS = 512, ATTENTION_SIZE = 64 };
 
 /* A convolution of ResNet-50: channels, their number behind it, sides of image and filter, and the stride. It
  * is padded by half its side. */

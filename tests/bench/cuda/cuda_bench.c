@@ -335,6 +335,26 @@ measure_activated_products(Bench *bench)
     }
 }
 
+/* Attention of an encoder, which cuDNN computes in 16 bits. */
+static void
+measure_attention(Bench *bench)
+{
+    int batch = bench->is_tiny ? 1 : ATTENTION_BATCH;
+    int heads = bench->is_tiny ? 2 : ATTENTION_HEADS;
+    int positions = bench->is_tiny ? 3 : ATTENTION_POSITIONS;
+    int size = bench->is_tiny ? 8 : ATTENTION_SIZE;
+    double elements = (double)batch * heads * positions * size;
+    Case op = {.name = "attention",
+        .text = "_FusedAttention(@a, @b, @b) T=@t num_args=0 num_masks=0 fused_ops=[] transpose_key=true",
+        .ranks = {4, 4},
+        .dims = {{batch, heads, positions, size}, {batch, heads, positions, size}},
+        .output_elements = elements,
+        .operations = 4 * elements * positions};
+    for (size_t dtype = 0; dtype < COUNT_OF(dtypes); dtype++) {
+        measure_op(bench, &op, dtypes[dtype]);
+    }
+}
+
 static void
 measure_convolutions(Bench *bench)
 {
@@ -460,6 +480,7 @@ measure_ops(Bench *bench)
     measure_memory(bench);
     measure_products(bench);
     measure_activated_products(bench);
+    measure_attention(bench);
     measure_convolutions(bench);
 }
 

@@ -20,6 +20,36 @@
     X(CUDNN_CROSS_CORRELATION)                                                                               \
     X(CUDNN_POINTWISE_ADD)                                                                                   \
     X(CUDNN_POINTWISE_RELU_FWD)                                                                              \
+    X(CUDNN_BACKEND_MATMUL_DESCRIPTOR)                                                                       \
+    X(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR)                                                             \
+    X(CUDNN_BACKEND_REDUCTION_DESCRIPTOR)                                                                    \
+    X(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR)                                                          \
+    X(CUDNN_ATTR_POINTWISE_AXIS)                                                                             \
+    X(CUDNN_ATTR_OPERATION_POINTWISE_TDESC)                                                                  \
+    X(CUDNN_ATTR_MATMUL_COMP_TYPE)                                                                           \
+    X(CUDNN_ATTR_OPERATION_MATMUL_ADESC)                                                                     \
+    X(CUDNN_ATTR_OPERATION_MATMUL_BDESC)                                                                     \
+    X(CUDNN_ATTR_OPERATION_MATMUL_CDESC)                                                                     \
+    X(CUDNN_ATTR_OPERATION_MATMUL_DESC)                                                                      \
+    X(CUDNN_ATTR_REDUCTION_OPERATOR)                                                                         \
+    X(CUDNN_ATTR_REDUCTION_COMP_TYPE)                                                                        \
+    X(CUDNN_ATTR_OPERATION_REDUCTION_XDESC)                                                                  \
+    X(CUDNN_ATTR_OPERATION_REDUCTION_YDESC)                                                                  \
+    X(CUDNN_ATTR_OPERATION_REDUCTION_DESC)                                                                   \
+    X(CUDNN_ATTR_TENSOR_IS_BY_VALUE)                                                                         \
+    X(CUDNN_TYPE_REDUCTION_OPERATOR_TYPE)                                                                    \
+    X(CUDNN_POINTWISE_MUL)                                                                                   \
+    X(CUDNN_POINTWISE_SUB)                                                                                   \
+    X(CUDNN_POINTWISE_DIV)                                                                                   \
+    X(CUDNN_POINTWISE_EXP)                                                                                   \
+    X(CUDNN_POINTWISE_LOG)                                                                                   \
+    X(CUDNN_POINTWISE_GEN_INDEX)                                                                             \
+    X(CUDNN_POINTWISE_CMP_GE)                                                                                \
+    X(CUDNN_POINTWISE_BINARY_SELECT)                                                                         \
+    X(CUDNN_REDUCE_TENSOR_ADD)                                                                               \
+    X(CUDNN_REDUCE_TENSOR_MAX)                                                                               \
+    X(CUDNN_DATA_INT32)                                                                                      \
+    X(CUDNN_DATA_BOOLEAN)                                                                                    \
     X(CUDNN_HEUR_MODE_FALLBACK)                                                                              \
     X(CUDNN_HEUR_MODE_A)                                                                                     \
     X(CUDNN_NUMERICAL_NOTE_TENSOR_CORE)                                                                      \

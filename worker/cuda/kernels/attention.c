@@ -1,11 +1,13 @@
-/* Attention as one op: two products, by cuBLASLt where it can, and one kernel between them that does all
- * steps and the softmax. The whole score matrix is in the card's memory once; the bits are those of the ops
- * that the node stands for. */
+/* Attention as one op: in 16 bits by cuDNN where it can, which rounds nothing between the steps. Else two
+ * products, by cuBLASLt where it can, and one kernel between them that does all steps and the softmax: the
+ * whole score matrix is in the card's memory once, and the bits are those of the ops that the node stands
+ * for. */
 #include "worker/cuda/kernels/attention.h"
 
 #include <assert.h>
 
 #include "shared/ops/attention.h"
+#include "worker/cuda/dnn/attention.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/matmul.h"
 #include "worker/cuda/lane.h"
@@ -105,6 +107,120 @@ compute_scores(
     return cuda_check(context->call, error, "the scores of attention");
 }
 
+/* Returns the product of the dimensions in front of heads and matrices. */
+static int64_t
+count_batches(const Shape *shape)
+{
+    int64_t count = 1;
+    for (int dimension = 0; dimension < shape->rank - 3; dimension++) {
+        count *= shape->dims[dimension];
+    }
+    return count;
+}
+
+static DnnHeads
+read_heads(const Tensor *tensor)
+{
+    const Shape *shape = &tensor->shape;
+    int64_t size = shape->dims[shape->rank - 1];
+    int64_t matrix = size * shape->dims[shape->rank - 2];
+    int64_t heads = shape->rank > 2 ? shape->dims[shape->rank - 3] : 1;
+    return (DnnHeads){.data = tensor->data,
+        .heads = heads,
+        .size = size,
+        .batch_step = heads * matrix,
+        .head_step = matrix,
+        .position_step = size};
+}
+
+/* Returns whether both count their matrices alike. */
+static bool
+are_batches_equal(const Shape *a, const Shape *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)(a->rank - 2) * sizeof *a->dims) == 0;
+}
+
+/* Reads what is added to scores of this shape. False: it is not broadcast in all batches alike. */
+static bool
+read_sum(const Tensor *operand, const Shape *scores, DnnAttention *ret_attention)
+{
+    bool is_shared = true;
+    bool is_whole = true;
+    int64_t *sizes = ret_attention->addend_sizes;
+    for (int dimension = 0; dimension < DNN_SCORES_RANK; dimension++) {
+        sizes[dimension] = 1;
+    }
+    for (int dimension = 0; dimension < operand->shape.rank; dimension++) {
+        int at = scores->rank - operand->shape.rank + dimension;
+        int64_t size = operand->shape.dims[dimension];
+        if (at >= scores->rank - 3) {
+            sizes[DNN_SCORES_RANK - scores->rank + at] = size;
+        } else {
+            is_shared = is_shared && size == 1;
+        }
+    }
+    for (int at = 0; at < scores->rank - 3; at++) {
+        int dimension = at - (scores->rank - operand->shape.rank);
+        is_whole = is_whole && dimension >= 0 && operand->shape.dims[dimension] == scores->dims[at];
+    }
+    sizes[0] = is_shared ? 1 : count_batches(scores);
+    ret_attention->addend = operand->data;
+    return is_shared || is_whole;
+}
+
+/* Reads the steps in the form that the library takes: a scale, then a sum. */
+static bool
+read_steps(
+    const KernelContext *context, const Attention *steps, const Shape *scores, DnnAttention *ret_attention)
+{
+    int next = 0;
+    const Tensor *operands = &context->inputs[ATTENTION_FIRST_OPERAND];
+    AttentionStep first = steps->step_count > 0 ? steps->steps[0] : ATTENTION_ADD;
+    if ((first == ATTENTION_MULTIPLY || first == ATTENTION_DIVIDE) && tensor_element_count(operands) == 1) {
+        ret_attention->scale = operands[next++].data;
+        ret_attention->is_divisor = first == ATTENTION_DIVIDE;
+    }
+    if (next < steps->step_count && steps->steps[next] == ATTENTION_ADD) {
+        if (!read_sum(&operands[next++], scores, ret_attention)) {
+            return false;
+        }
+    }
+    return next == steps->step_count;
+}
+
+/* Attends by the library, if it computes this form of attention. */
+static Status
+try_library(KernelContext *context, const Attention *steps, const AttentionShapes *shapes,
+    const Tensor *output, bool *ret_is_done)
+{
+    const Tensor *query = &context->inputs[ATTENTION_QUERY];
+    const Tensor *key = &context->inputs[ATTENTION_KEY];
+    const Tensor *value = &context->inputs[ATTENTION_VALUE];
+    const Shape *shape = &shapes->scores;
+    DnnRefusal refusal = DNN_NO_LAYOUT;
+    bool is_known = steps->transposes_key && tensor_element_count(key) > 0 &&
+                    shape_equal(&shapes->product, shape) && are_batches_equal(&query->shape, shape) &&
+                    are_batches_equal(&key->shape, shape) && are_batches_equal(&value->shape, shape);
+    *ret_is_done = false;
+    if (!is_known) {
+        return STATUS_OK;
+    }
+    DnnAttention attention = {.batch = count_batches(shape),
+        .queries = shape->dims[shape->rank - 2],
+        .keys = shape->dims[shape->rank - 1],
+        .query = read_heads(query),
+        .key = read_heads(key),
+        .value = read_heads(value),
+        .output = read_heads(output),
+        .factor = 1};
+    if (!read_steps(context, steps, shape, &attention)) {
+        return STATUS_OK;
+    }
+    TRY(dnn_attend(context, cuda_type(output->dtype), &attention, &refusal));
+    *ret_is_done = refusal == DNN_ACCEPTED;
+    return STATUS_OK;
+}
+
 static Status
 compute_attention(KernelContext *context)
 {
@@ -113,6 +229,7 @@ compute_attention(KernelContext *context)
     Shape inputs[ATTENTION_INPUTS_MAX];
     Tensor *output = NULL;
     AUTO_TENSOR scores = {0};
+    bool is_done = false;
     TRY(attention_read(context->call, context->node, &attention));
     for (uint32_t index = 0; index < context->input_count; index++) {
         inputs[index] = context->inputs[index].shape;
@@ -120,6 +237,10 @@ compute_attention(KernelContext *context)
     TRY(attention_shapes(context->call, &attention, inputs, &shapes));
     TRY(output_new(context, &output));
     if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    TRY(try_library(context, &attention, &shapes, output, &is_done));
+    if (is_done) {
         return STATUS_OK;
     }
     TRY(compute_scores(context, &attention, &shapes, &scores));

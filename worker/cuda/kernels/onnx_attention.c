@@ -1,9 +1,10 @@
-/* onnx::Attention, by the rules of the reference kernel (shared/ops/attention): two products, by cuBLASLt
- * where it can, and one kernel between them that makes weights of rows of scores. Scores have the query's
- * type; the whole matrix of them is in the card's memory once. */
+/* onnx::Attention, by the rules of the reference kernel (shared/ops/attention): in 16 bits by cuDNN where it
+ * can. Else two products, by cuBLASLt where it can, and one kernel between them that makes weights of rows of
+ * scores. These have the query's type; the whole matrix of them is in the card's memory once. */
 #include "worker/cuda/kernels/onnx_attention.h"
 
 #include "shared/ops/attention/onnx_rule.h"
+#include "worker/cuda/dnn/attention.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/kernels/matmul.h"
@@ -236,6 +237,56 @@ weigh_rows(KernelContext *context, const OnnxAttention *a, const Tensor *scores)
     return cuda_check(context->call, error, "the weights of attention");
 }
 
+static DnnHeads
+read_heads(const void *data, int64_t heads, int64_t size, Layout layout)
+{
+    return (DnnHeads){.data = data,
+        .heads = heads,
+        .size = size,
+        .batch_step = layout.batch,
+        .head_step = layout.head,
+        .position_step = layout.position};
+}
+
+/* Returns whether the library may compute it: it keeps no scores, and of what hides keys it knows the order
+ * of positions. */
+static bool
+is_for_library(const KernelContext *context, const OnnxAttention *a)
+{
+    bool is_whole = context->output_count <= ONNX_ATTENTION_SCORES && a->softcap == 0 && a->left < 0 &&
+                    a->right < 0 && (!a->is_causal || a->past == 0);
+    return is_whole && !is_given(context, ONNX_ATTENTION_MASK) &&
+           !is_given(context, ONNX_ATTENTION_LENGTHS) && a->total > 0 &&
+           tensor_element_count(&context->outputs[ONNX_ATTENTION_OUTPUT]) > 0;
+}
+
+static Status
+try_library(KernelContext *context, const OnnxAttention *a, const Tensor *keys, const Tensor *values,
+    bool *ret_is_done)
+{
+    DnnRefusal refusal = DNN_NO_LAYOUT;
+    *ret_is_done = false;
+    if (!is_for_library(context, a)) {
+        return STATUS_OK;
+    }
+    DnnAttention attention = {.batch = a->batch,
+        .queries = a->queries,
+        .keys = a->total,
+        .query = read_heads(context->inputs[ONNX_ATTENTION_QUERY].data, a->query_heads, a->head_size,
+            layout_of(a->is_packed, a->query_heads, a->queries, a->head_size)),
+        .key = read_heads(
+            keys->data, a->key_heads, a->head_size, layout_of(false, a->key_heads, a->total, a->head_size)),
+        .value = read_heads(values->data, a->key_heads, a->value_size,
+            layout_of(false, a->key_heads, a->total, a->value_size)),
+        .output = read_heads(context->outputs[ONNX_ATTENTION_OUTPUT].data, a->query_heads, a->value_size,
+            layout_of(a->is_packed, a->query_heads, a->queries, a->value_size)),
+        .factor = (float)onnx_attention_scale(context->node, a),
+        .is_causal = a->is_causal};
+    TRY(dnn_attend(context, cuda_type(keys->dtype), &attention, &refusal));
+    *ret_is_done = refusal == DNN_ACCEPTED;
+    return STATUS_OK;
+}
+
 static Status
 make_outputs(KernelContext *context)
 {
@@ -254,6 +305,7 @@ compute_attention(KernelContext *context)
     KernelInference inference;
     OnnxAttention attention;
     AUTO_TENSOR scores = {0};
+    bool is_done = false;
     kernel_inference(context, NULL, &inference);
     TRY(onnx_attention_read(context->call, &inference.context, &attention));
     TRY(make_outputs(context));
@@ -262,6 +314,10 @@ compute_attention(KernelContext *context)
     Shape shape = onnx_attention_shape(&attention, ONNX_ATTENTION_SCORES);
     TRY(join_past(context, &attention, ONNX_ATTENTION_KEY, ONNX_ATTENTION_PAST_KEY, keys));
     TRY(join_past(context, &attention, ONNX_ATTENTION_VALUE, ONNX_ATTENTION_PAST_VALUE, values));
+    TRY(try_library(context, &attention, keys, values, &is_done));
+    if (is_done) {
+        return STATUS_OK;
+    }
     TRY(scratch_new(context, keys->dtype, &shape, &scores));
     TRY(multiply_keys(context, &attention, keys, &scores));
     TRY(weigh_rows(context, &attention, &scores));

@@ -1,11 +1,16 @@
 /* cuDNN's rules, computed by the plain kernel from the descriptors that the library was given. With
  * CUDA_LIBRARIES the real library takes all descriptors, too, and chooses engines for a card that is told to
  * it in words. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "tests/support/cmocka_all.h"
 #include "tests/support/convolution_cases.h"
 #include "tests/support/cuda_kernels.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 #include "tests/support/fake_cudnn.h"
+#include "worker/cuda/dnn/attention.h"
 #include "worker/cuda/dnn/convolution.h"
 #include "worker/cuda/library.h"
 
@@ -54,6 +59,7 @@ cuda_nvrtc(void)
 }
 
 static uint64_t counted[DNN_REFUSALS]; /* before the test */
+static uint64_t attention_counted[DNN_REFUSALS];
 
 static int
 reset(void **state)
@@ -63,6 +69,7 @@ reset(void **state)
     table = &fake_cudnn_table;
     for (int refusal = DNN_ACCEPTED; refusal < DNN_REFUSALS; refusal++) {
         counted[refusal] = dnn_refusals((DnnRefusal)refusal);
+        attention_counted[refusal] = dnn_attention_refusals((DnnRefusal)refusal);
     }
     return 0;
 }
@@ -226,6 +233,107 @@ a_library_without_a_handle_is_left_alone(void **state)
     table = NULL;
     COMPARE(cases, single);
     assert_int_equal(count_of(DNN_NO_LIBRARY), COUNT_OF(cases));
+}
+
+static const Dtype narrow[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16};
+
+#define KEY_ROWS "transpose_key=true; "
+#define HEADS "T[2,3,5,8] numbers 1", "T[2,3,7,8] numbers 2", "T[2,3,7,16] numbers 3"
+
+/* No two are alike to the library. */
+static const CudaKernelCase attentions[] = {
+    {.op = "_FusedAttention", .attrs = KEY_ROWS, .inputs = {HEADS}},
+    {.op = "_FusedAttention",
+        .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Mul]",
+        .inputs = {"T[13,24] numbers 1", "T[19,24] numbers 2", "T[19,8] numbers 3", "T[1] 0.5"}},
+    {.op = "_FusedAttention",
+        .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Mul,Add]",
+        .inputs = {HEADS, "T[] 0.5", "T[2,1,1,7] numbers 5"}},
+    {.op = "_FusedAttention",
+        .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Div,Add]",
+        .inputs = {HEADS, "T[1] 1.5", "T[5,7] numbers 5"}},
+    {.op = "_FusedAttention",
+        .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
+        .inputs = {"T[2,1,3,5,8] numbers 1", "T[2,1,3,7,8] numbers 2", "T[2,1,3,7,8] numbers 3",
+            "T[2,1,1,1,7] numbers 5"}},
+    {.op = "_FusedAttention",
+        .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
+        .inputs = {HEADS, "T[3,5,7] numbers 5"}},
+    {.op = "onnx::Attention",
+        .inputs = {"T[2,3,5,8] numbers 1", "T[2,3,9,8] numbers 2", "T[2,3,9,16] numbers 3"}},
+    {.op = "onnx::Attention",
+        .attrs = "is_causal=1; scale=0.3",
+        .inputs = {"T[1,2,40,8] numbers 1", "T[1,2,50,8] numbers 2", "T[1,2,50,8] numbers 3"}},
+    {.op = "onnx::Attention",
+        .attrs = "q_num_heads=4; kv_num_heads=2",
+        .inputs = {"T[2,5,32] numbers 1", "T[2,7,16] numbers 2", "T[2,7,32] numbers 3"}},
+};
+
+enum { ALL_ATTENTIONS = COUNT_OF(attentions) * COUNT_OF(narrow) };
+
+static uint64_t
+attentions_of(DnnRefusal refusal)
+{
+    return dnn_attention_refusals(refusal) - attention_counted[refusal];
+}
+
+static void
+attention_of_16_bits_is_the_librarys(void **state)
+{
+    (void)state;
+    COMPARE(attentions, narrow);
+    assert_int_equal(fake_cudnn.attentions, ALL_ATTENTIONS);
+    assert_int_equal(attentions_of(DNN_ACCEPTED), ALL_ATTENTIONS);
+}
+
+static void
+attention_in_other_forms_is_the_plain_kernels(void **state)
+{
+    (void)state;
+    static const CudaKernelCase others[] = {
+        {.op = "_FusedAttention",
+            .inputs = {"T[2,5,8] numbers 1", "T[2,8,7] numbers 2", "T[2,7,8] numbers 3"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS,
+            .inputs = {"T[2,1,3,8] numbers 1", "T[3,5,8] numbers 2", "T[2,3,5,8] numbers 3"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Mul]",
+            .inputs = {HEADS, "T[7] numbers 5"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Add,Mul]",
+            .inputs = {HEADS, "T[7] numbers 5", "T[] 0.5"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
+            .inputs = {"T[3,2,3,5,8] numbers 1", "T[3,2,3,7,8] numbers 2", "T[3,2,3,7,8] numbers 3",
+                "T[3,1,1,1,7] numbers 5"}},
+        {.op = "_FusedAttention",
+            .attrs = KEY_ROWS "num_args=1; num_masks=1; fused_ops=[Keep]",
+            .inputs = {HEADS, "T[] -1000", "bool[2,1,5,7]"}},
+        {.op = "onnx::Attention", .attrs = "softcap=0.5", .inputs = {HEADS}},
+        {.op = "onnx::Attention", .inputs = {HEADS, "T[5,7] numbers 4"}},
+    };
+    COMPARE(others, narrow);
+    compare(attentions, COUNT_OF(attentions), single, 1);
+    assert_int_equal(fake_cudnn.attentions, 0);
+    assert_int_equal(attentions_of(DNN_NO_TYPE), COUNT_OF(attentions));
+}
+
+static void
+attention_that_the_library_refuses_is_the_plain_kernels(void **state)
+{
+    (void)state;
+    const CudaKernelCase cases[] = {attentions[0], attentions[0], attentions[2]};
+    fake_cudnn.engine_count = 0;
+    COMPARE(cases, narrow);
+    assert_int_equal(attentions_of(DNN_NO_ENGINE), COUNT_OF(cases) * COUNT_OF(narrow));
+    assert_int_equal(fake_cudnn.heuristics, 2 * COUNT_OF(narrow));
+    fake_cudnn.engine_count = 1;
+    fake_cudnn.execute_status = CUDNN_STATUS_NOT_SUPPORTED;
+    COMPARE(cases, narrow);
+    assert_int_equal(fake_cudnn.attentions, 0);
+    table = NULL;
+    COMPARE(cases, narrow);
+    assert_int_equal(attentions_of(DNN_NO_LIBRARY), COUNT_OF(cases) * COUNT_OF(narrow));
 }
 
 /* A convolution of one element by one weight, in the lane of a card. */
@@ -443,6 +551,38 @@ blas_version(const void *library)
     return (LibraryVersion)((const CudaBlas *)library)->cublasLtGetVersion();
 }
 
+static LibraryVersion
+nvrtc_version(const void *library)
+{
+    enum { MAJOR = 10000, MINOR = 100 };
+    int major = 0;
+    int minor = 0;
+    return ((const CudaNvrtc *)library)->nvrtcVersion(&major, &minor) == NVRTC_SUCCESS
+               ? (LibraryVersion)(major * MAJOR + minor * MINOR)
+               : 0;
+}
+
+/* Opens NVRTC as the plugin does: cuDNN compiles with it, and finds it by its name alone. */
+static bool
+open_nvrtc(void)
+{
+    static const LibraryFunction functions[] = {{"nvrtcVersion", offsetof(CudaNvrtc, nvrtcVersion)}};
+    static const LibraryWanted wanted = {.name = "NVRTC",
+        .file = "libnvrtc.so.13",
+        .first = "libnvrtc-builtins.so.13.0",
+        .functions = functions,
+        .function_count = COUNT_OF(functions),
+        .version = nvrtc_version};
+    static CudaNvrtc nvrtc;
+    static LibraryTexts texts;
+    const char *folders = getenv("CUDA_LIBRARIES");
+    PluginLibrary library = library_open(&wanted, folders == NULL ? "" : folders, &texts, &nvrtc);
+    if (library.reason != NULL) {
+        print_message("skipped: no NVRTC: %s\n", library.reason);
+    }
+    return library.reason == NULL;
+}
+
 /* Opens cuBLASLt first, without which cuDNN ends the process. */
 static bool
 open_real(void)
@@ -491,6 +631,7 @@ wrap_real(void)
 static void
 describe_card(void)
 {
+    real.plans = 0;
     assert_int_equal(real.dnn.cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &real.card),
         CUDNN_STATUS_SUCCESS);
     assert_int_equal(real.dnn.cudnnBackendSetAttribute(real.card, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
@@ -519,6 +660,33 @@ the_real_library_plans_all_forms(void **state)
     (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
 }
 
+/* The library has an engine for each attention. It makes plans of these only beside a driver, for which it
+ * looks once, and whose functions it looks up and does not call for this. */
+static void
+the_real_library_plans_attention(void **state)
+{
+    (void)state;
+    const char *out = getenv("OUT");
+    char path[256];
+    (void)snprintf(
+        path, sizeof path, "%s/tests/plugins/cudnn_driver.so", out == NULL ? "build/release" : out);
+    void *driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (driver == NULL) {
+        print_message("skipped: no driver of names: %s\n", dlerror());
+        return;
+    }
+    if (!open_nvrtc() || !open_real()) {
+        return;
+    }
+    describe_card();
+    CudaDnn wrapped = wrap_real();
+    table = &wrapped;
+
+    COMPARE(attentions, narrow);
+    assert_int_equal(real.plans, ALL_ATTENTIONS);
+    (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
+}
+
 int
 main(void)
 {
@@ -533,6 +701,10 @@ main(void)
         cmocka_unit_test_setup(a_library_without_a_handle_is_left_alone, reset),
         cmocka_unit_test_setup(failures_of_the_library_are_told, reset),
         cmocka_unit_test_setup(plans_do_not_pile_up, reset),
+        cmocka_unit_test_setup(attention_of_16_bits_is_the_librarys, reset),
+        cmocka_unit_test_setup(attention_in_other_forms_is_the_plain_kernels, reset),
+        cmocka_unit_test_setup(attention_that_the_library_refuses_is_the_plain_kernels, reset),
+        cmocka_unit_test_setup(the_real_library_plans_attention, reset),
         cmocka_unit_test_setup(the_real_library_plans_all_forms, reset),
     };
     return cmocka_run_group_tests_name("worker/cuda/dnn", tests, NULL, NULL);
