@@ -183,6 +183,35 @@ windows_of_signals(void **state)
     RUN(cases);
 }
 
+static void
+triangles_weigh_a_spectrum_by_the_mel_scale(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::MelWeightMatrix",
+            .inputs = {"int64[] 4", "int64[] 16", "int64[] 8192", "float32[] 0", "float32[] 4096"},
+            .outputs =
+                {"float32[9,4] 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0.5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"}},
+        {.op = "onnx::MelWeightMatrix", /* all corners lie at half the sample rate, behind the last bin */
+            .attrs = "output_datatype=int32",
+            .inputs = {"int32[] 1", "int32[] 3", "int32[] 8", "float64[] 4", "float64[] 4"},
+            .outputs = {"int32[2,1] 0 0"}},
+        {.op = "onnx::MelWeightMatrix",
+            .inputs = {"int64[] 0", "int64[] 16", "int64[] 8192", "float32[] 0", "float32[] 4096"},
+            .error = "input 0 is 0, not at least 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::MelWeightMatrix",
+            .inputs = {"int64[] 4", "int64[] 16", "int64[] 8000", "float32[] 0", "float32[] 4096"},
+            .error = "edges of 0 and 4096 hertz are not in order within half the sample rate, 8000",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::MelWeightMatrix",
+            .inputs = {"int64[] 4", "int64[] 16", "int64[] 8000", "float32[2] 0 1", "float32[] 400"},
+            .error = "input 3 is not one number",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -191,6 +220,7 @@ main(void)
         cmocka_unit_test(tensors_pass_unchanged),
         cmocka_unit_test(nothing_is_dropped_outside_of_training),
         cmocka_unit_test(sources_make_tensors),
+        cmocka_unit_test(triangles_weigh_a_spectrum_by_the_mel_scale),
     };
     return cmocka_run_group_tests_name("reference/constant", tests, NULL, NULL);
 }
