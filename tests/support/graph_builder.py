@@ -115,7 +115,7 @@ class GraphBuilder:
     def add(self, op, *inputs, name=None, device="", control=(), **attrs):
         """Adds a node; the name of its output 0."""
         controls = (f"^{source.partition(':')[0]}" for source in control)
-        node = {"name": self._name(name or op), "op": op, "input": [*inputs, *controls],
+        node = {"name": self._name(name or op.rpartition("::")[2]), "op": op, "input": [*inputs, *controls],
                 "attr": {key: _attr(value) for key, value in attrs.items()}}
         if device:
             node["device"] = device

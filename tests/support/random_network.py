@@ -5,6 +5,7 @@ import math
 from graph_builder import Type
 from random_graph import FLOAT, INT, RandomGraph
 
+BYTE = "uint8"
 COUNT_MAX = 4096  # elements of a value that a layer reads
 ACTIVATIONS = ["Relu", "Relu6", "LeakyRelu", "Elu", "Sigmoid", "Tanh"]
 
@@ -13,7 +14,7 @@ class RandomNetwork(RandomGraph):
     """Layers alone, without a step anywhere between numbers that are close: what is rounded otherwise stays close."""
 
     def _grow(self, scope):
-        self._random.choice([self._dense, self._convolve])(scope)
+        self._random.choice([self._dense, self._convolve] * 4 + [self._quantised])(scope)
 
     def _shape(self):
         return [self._random.randint(2, 6) for _ in range(self._random.randint(2, 3))]
@@ -55,6 +56,21 @@ class RandomNetwork(RandomGraph):
         weights = self._weights(scope, [inner, columns], inner)
         product = self._add("MatMul", value.name, weights, T=Type(FLOAT), transpose_a=False, transpose_b=False)
         self._finish_layer(scope, product, [value.shape[0], columns])
+
+    def _quantised(self, scope):
+        """A product between quantised numbers. Its sides are constant and its scales powers of two, so that none of its numbers
+        can be rounded to the next one."""
+        rows, inner, columns = (self._random.randint(2, 6) for _ in range(3))
+        sides = [self._requantise(scope, self._weights(scope, shape)) for shape in ([rows, inner], [inner, columns])]
+        product = self._add("onnx::MatMul", *sides, T=Type(FLOAT))
+        self._keep(scope, self._requantise(scope, product), [rows, columns])
+
+    def _requantise(self, scope, name):
+        """The numbers as floats again after they were quantised to bytes around 128."""
+        scaling = [self._constant(scope, FLOAT, [], [2.0**-5]), self._constant(scope, BYTE, [], [128])]
+        types = {"T1": Type(FLOAT), "T2": Type(FLOAT), "T3": Type(BYTE)}
+        quantised = self._add("onnx::QuantizeLinear", name, *scaling, **types)
+        return self._add("onnx::DequantizeLinear", quantised, *scaling, T1=Type(BYTE), T2=Type(FLOAT))
 
     def _convolve(self, scope):
         """Over a value of three dimensions as one image, which becomes three again."""
