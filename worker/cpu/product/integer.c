@@ -9,6 +9,36 @@
 
 enum { SIGN = 0x80 };
 
+/* Copies bytes that follow each other, made signed. Returns their sum in *ret_sum, which is that of the bytes
+ * raised to unsigned ones less what they were raised by. */
+VECTOR_FUNCTION void
+pack_row_body(const uint8_t *from, uint8_t flip, int64_t depth, int8_t *to, uint32_t *ret_sum)
+{
+    uint32_t raised = 0;
+    _Pragma("omp simd reduction(+:raised)") for (int64_t k = 0; k < depth; k++)
+    {
+        uint8_t byte = from[k] ^ flip;
+        to[k] = (int8_t)byte;
+        raised += (uint32_t)(byte ^ SIGN);
+    }
+    *ret_sum = raised - SIGN * (uint32_t)depth;
+}
+
+VECTOR_VARIANTS(pack_row, (const uint8_t *from, uint8_t flip, int64_t depth, int8_t *to, uint32_t *ret_sum),
+    (from, flip, depth, to, ret_sum))
+
+static void
+pack_spread_row(const uint8_t *from, int64_t step, uint8_t flip, int64_t depth, int8_t *to, uint32_t *ret_sum)
+{
+    uint32_t raised = 0;
+    for (int64_t k = 0; k < depth; k++) {
+        uint8_t byte = from[k * step] ^ flip;
+        to[k] = (int8_t)byte;
+        raised += (uint32_t)(byte ^ SIGN);
+    }
+    *ret_sum = raised - SIGN * (uint32_t)depth;
+}
+
 void
 integer_pack_rows(
     const IntegerMatrix *a, int64_t first, int64_t rows, int64_t depth, int8_t *ret_rows, int32_t *ret_sums)
@@ -18,13 +48,14 @@ integer_pack_rows(
     for (int64_t row = 0; row < rows; row++) {
         const uint8_t *from = a->first + (first + row) * a->row_step;
         int8_t *to = ret_rows + row * size;
-        int64_t sum = 0;
-        for (int64_t k = 0; k < depth; k++) {
-            to[k] = (int8_t)(from[k * a->column_step] ^ flip);
-            sum += to[k];
+        uint32_t sum = 0;
+        if (a->column_step == 1) {
+            pack_row(from, flip, depth, to, &sum);
+        } else {
+            pack_spread_row(from, a->column_step, flip, depth, to, &sum);
         }
         memset(to + depth, 0, (size_t)(size - depth));
-        ret_sums[row] = (int32_t)(uint32_t)sum;
+        ret_sums[row] = (int32_t)sum;
     }
 }
 
@@ -90,21 +121,56 @@ integer_pack_panel(const IntegerMatrix *b, int64_t first, int64_t columns, int64
     }
 }
 
-/* Subtracts what zero points and flipped bits have added. */
+/* What zero points and flipped bits have added to the sums of a row. */
+typedef struct Correction {
+    const int32_t *column_sums;
+    const int32_t *column_zeros; /* one for each column, or one for all */
+    bool has_column_zeros;
+    uint32_t flipped; /* what the bytes of columns were raised by */
+    uint32_t row_sum;
+    uint32_t row_zero;
+    uint32_t depth;
+} Correction;
+
+#define CORRECT_LOOP(zero_point)                                                                             \
+    VECTOR_LOOP for (int n = 0; n < INTEGER_COLUMNS; n++)                                                    \
+    {                                                                                                        \
+        uint32_t zero = (uint32_t)(zero_point) + flipped;                                                    \
+        uint32_t sum = (uint32_t)sums[n] - zero * row_sum;                                                   \
+        sums[n] = (int32_t)(sum - row_zero * ((uint32_t)column_sums[n] - depth * zero));                     \
+    }
+
+VECTOR_FUNCTION void
+correct_sums_body(const Correction *correction, int32_t *sums)
+{
+    const int32_t *column_sums = correction->column_sums;
+    const int32_t *zeros = correction->column_zeros;
+    uint32_t flipped = correction->flipped;
+    uint32_t row_sum = correction->row_sum;
+    uint32_t row_zero = correction->row_zero;
+    uint32_t depth = correction->depth;
+    int32_t first = zeros[0];
+    if (correction->has_column_zeros) {
+        CORRECT_LOOP(zeros[n])
+    } else {
+        CORRECT_LOOP(first)
+    }
+}
+
+VECTOR_VARIANTS(correct_sums, (const Correction *correction, int32_t *sums), (correction, sums))
+
 static void
 correct_row(const IntegerProduct *product, int64_t row, int32_t *sums)
 {
     uint32_t row_zero = (uint32_t)product->row_zeros[product->has_row_zeros ? row : 0];
-    row_zero -= product->is_left_signed ? 0 : SIGN;
-    uint32_t row_sum = (uint32_t)product->row_sums[row];
-    uint32_t depth = (uint32_t)product->depth;
-    uint32_t flipped = product->is_right_signed ? SIGN : 0;
-    for (int n = 0; n < INTEGER_COLUMNS; n++) {
-        uint32_t zero = (uint32_t)product->column_zeros[product->has_column_zeros ? n : 0] + flipped;
-        uint32_t sum = (uint32_t)sums[n] - zero * row_sum;
-        sum -= row_zero * ((uint32_t)product->column_sums[n] - depth * zero);
-        sums[n] = (int32_t)sum;
-    }
+    Correction correction = {.column_sums = product->column_sums,
+        .column_zeros = product->column_zeros,
+        .has_column_zeros = product->has_column_zeros,
+        .flipped = product->is_right_signed ? SIGN : 0,
+        .row_sum = (uint32_t)product->row_sums[row],
+        .row_zero = row_zero - (product->is_left_signed ? 0 : SIGN),
+        .depth = (uint32_t)product->depth};
+    correct_sums(&correction, sums);
 }
 
 void

@@ -9,16 +9,18 @@
 #define SCALE_LOOP(type, scale)                                                                              \
     VECTOR_LOOP for (int64_t n = 0; n < count; n++)                                                          \
     {                                                                                                        \
-        numbers[n] = (type)(rounded_within((float)sums[n] * (scale), low, high) + to->zero_point);           \
+        numbers[n] = (type)(rounded_within((float)sums[n] * (scale), low, high) + zero);                     \
     }
 
-/* One scale is read as a scale for each sum that is the same. */
+/* One scale is read as a scale for each sum that is the same. The zero point is read once: bytes may alias
+ * anything, so that a loop that read it again for each number would not be vectorised. */
 #define SCALE_FUNCTION(type, least, most)                                                                    \
     VECTOR_FUNCTION void scale_##type##_body(const Requantizer *to, const int32_t *sums,                     \
         const float *scales, bool is_alike, int64_t count, type *numbers)                                    \
     {                                                                                                        \
-        float low = (float)((least)-to->zero_point);                                                         \
-        float high = (float)((most)-to->zero_point);                                                         \
+        int32_t zero = to->zero_point;                                                                       \
+        float low = (float)((least)-zero);                                                                   \
+        float high = (float)((most)-zero);                                                                   \
         float first = scales[0];                                                                             \
         if (is_alike) {                                                                                      \
             SCALE_LOOP(type, first)                                                                          \
