@@ -68,7 +68,9 @@ queued_steps_free(StepLoop *loop)
 {
     LIST_EACH(&loop->queued, link)
     {
-        queued_step_free(LIST_ITEM(link, QueuedStep, link));
+        QueuedStep *queued = LIST_ITEM(link, QueuedStep, link);
+        timer_clear(loop->loop, &queued->again);
+        queued_step_free(queued);
     }
 }
 
@@ -259,15 +261,21 @@ finish_on_job(Job *job, JobContext *context)
 static void finish_again(Timer *timer);
 
 static void
+finish_later(QueuedStep *queued)
+{
+    queued->again.fire = finish_again;
+    timer_set(
+        queued->step.loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
+}
+
+static void
 settle_finish(QueuedStep *queued)
 {
-    StepLoop *loop = queued->step.loop;
-    if (!is_out_of_reach(queued->written)) {
+    if (is_out_of_reach(queued->written)) {
+        finish_later(queued);
+    } else {
         forget_step(queued); /* the end is written, or the step is another gateway's */
-        return;
     }
-    queued->again.fire = finish_again;
-    timer_set(loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
 }
 
 static void
@@ -351,20 +359,22 @@ finish_together(QueuedStep *queued)
 static void
 finish_step(QueuedStep *queued)
 {
-    StepLoop *loop = queued->step.loop;
     bool is_taken = is_passing(queued->status)
                         ? submit_job(queued, finish_on_job, end_finished_step, FINISH_MS)
                         : finish_together(queued);
     if (!is_taken) {
-        queued->again.fire = finish_again;
-        timer_set(loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
+        finish_later(queued);
     }
 }
 
+/* A loop that closes has no job threads any more: the step's lease runs out, and another gateway ends it. */
 static void
 finish_again(Timer *timer)
 {
-    finish_step(LIST_ITEM(timer, QueuedStep, again));
+    QueuedStep *queued = LIST_ITEM(timer, QueuedStep, again);
+    if (!queued->step.loop->is_closing) {
+        finish_step(queued);
+    }
 }
 
 static void

@@ -78,6 +78,41 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
     expect_step(cluster, 200);
 }
 
+/* The end of a queued step is tried again and again, until the gateway ends; then that waits for the record
+ * of the other one, for longer than a pause between two tries. */
+static void
+a_gateway_that_ends_while_the_end_of_a_step_cannot_be_written_ends_well(void **state)
+{
+    static const char *const arguments[] = {"--grace", "1s", "--queue-lease", "1s", NULL};
+    static const char *const later[] = {"Prefer: respond-async", NULL};
+    static const char state_of_queued[] = "select state from sluice.steps where is_async";
+    Cluster cluster = {0};
+    char path[128];
+    AUTO_REST accepted = {0};
+    (void)state;
+    assert_true(
+        cluster_start(&cluster, &(ClusterOptions){.worker_count = 1, .gateway_arguments = arguments}));
+    cluster_session(&cluster, "{}");
+    cluster_graph(&cluster, graph);
+    expect_step(&cluster, 200);
+    cluster_signal_workers(&cluster, SIGSTOP);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster.session);
+    cluster_send_with(&cluster, "POST", path, later, step, &accepted);
+    cluster_expect(&accepted, 202, NULL);
+    AWAIT(database_says(cluster.database, state_of_queued, "running"));
+    assert_int_equal(run_tool("stop"), 0);
+    cluster_signal_workers(&cluster, SIGCONT);
+    expect_step(&cluster, 200);
+    AWAIT(cluster_worker_running(&cluster, 0) == 0);
+    assert_int_equal(process_stop(&cluster.gateway, SIGTERM), 0);
+
+    assert_int_equal(run_tool("start"), 0);
+    PQreset(cluster.database->admin);
+    assert_true(cluster_restart_gateway(&cluster));
+    AWAIT(database_says(cluster.database, state_of_queued, "succeeded"));
+    cluster_stop(&cluster);
+}
+
 typedef struct Creation {
     Cluster *cluster;
     int status;
@@ -350,6 +385,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back),
         CLUSTER_TEST(a_postgres_that_hangs_is_as_one_that_is_gone),
+        cmocka_unit_test(a_gateway_that_ends_while_the_end_of_a_step_cannot_be_written_ends_well),
         CLUSTER_TEST(a_gateway_that_starts_before_postgres_waits_for_it),
         CLUSTER_TEST(a_gateway_that_is_stopped_while_it_waits_for_postgres_ends_well),
         cmocka_unit_test(a_gateway_may_stay_ready_while_postgres_is_gone),
