@@ -1,12 +1,12 @@
 /* AWAIT asks again and again until a condition holds: for what other threads and processes do without
- * reporting it. A test that has waited for a minute fails. */
+ * reporting it. A test that has waited for two minutes fails. */
 #pragma once
 
 #include "shared/base/clock.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/process.h"
 
-enum { AWAIT_MS = 60000, AWAIT_PAUSE_MS = 10 };
+enum { AWAIT_MS = 120000, AWAIT_PAUSE_MS = 10 };
 
 #define AWAIT(condition)                                                                                     \
     do {                                                                                                     \
