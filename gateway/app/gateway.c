@@ -495,7 +495,7 @@ close_threads(Gateway *gateway)
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     queue_runner_stop(gateway->steps.queue); /* listens until the records are written */
     event_feed_stop(gateway->events);
-    job_pool_free(gateway->jobs);
+    job_pool_stop(gateway->jobs);
     pool_lease_stop(gateway->pool); /* keys taken by jobs are this gateway's until they have ended */
     database_probe_free(gateway->probe);
     turn_loops(gateway); /* the last jobs have posted their ends */
@@ -524,6 +524,7 @@ gateway_close(Gateway *gateway)
     partial_table_free(gateway->partials);
     batcher_free(gateway->steps.enqueuer);
     batcher_free(gateway->steps.ender);
+    job_pool_free(gateway->jobs); /* timers of the loops have asked it until these were freed */
     tenant_memory_free(gateway->steps.outputs);
     tenant_memory_free(gateway->bodies);
     recorder_free(gateway->recorder);

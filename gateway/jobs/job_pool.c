@@ -238,7 +238,7 @@ job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool)
 }
 
 void
-job_pool_free(JobPool *pool)
+job_pool_stop(JobPool *pool)
 {
     if (pool == NULL) {
         return;
@@ -247,9 +247,18 @@ job_pool_free(JobPool *pool)
     pool->is_closing = true;
     condition_broadcast(&pool->has_job);
     mutex_unlock(&pool->mutex);
-    for (int index = 0; index < pool->thread_count; index++) {
-        pthread_join(pool->threads[index], NULL);
+    while (pool->thread_count > 0) {
+        pthread_join(pool->threads[--pool->thread_count], NULL);
     }
+}
+
+void
+job_pool_free(JobPool *pool)
+{
+    if (pool == NULL) {
+        return;
+    }
+    job_pool_stop(pool);
     map_free(pool->lanes_by_key);
     condition_done(&pool->has_started);
     condition_done(&pool->has_job);

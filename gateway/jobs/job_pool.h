@@ -45,8 +45,12 @@ typedef struct JobPoolOptions {
 /* Starts the threads, and returns when each has its context, or with the first failure. */
 MUST_USE Status job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool);
 
-/* Runs all queued jobs, then ends the threads. NULL is allowed. The loops must still run, or be turned,
- * for the jobs' `done` to be called. */
+/* Runs all queued jobs, then ends the threads; takes no job from then on, and says so as when it is full. The
+ * loops must still run, or be turned, for the jobs' `done` to be called. NULL is allowed. */
+void job_pool_stop(JobPool *pool);
+
+/* Stops the pool, unless that has been done, and frees it. Nobody may submit a job any more: not before the
+ * loops are freed whose timers do. NULL is allowed. */
 void job_pool_free(JobPool *pool);
 
 /* Takes a job. False when the queue, or its tenant's part, is full: the job was not taken. */

@@ -86,6 +86,30 @@ jobs_run_on_a_thread_and_come_back_to_their_loop(void **state)
     loop_free(loop);
 }
 
+/* A gateway that ends turns its loops once more: a timer may want to try again what a job has not done. */
+static void
+a_pool_that_was_stopped_has_run_all_and_takes_nothing(void **state)
+{
+    (void)state;
+    Call call = {0};
+    Loop *loop = NULL;
+    JobPool *pool = NULL;
+    assert_status(&call, STATUS_OK, loop_new(&call, &loop));
+    assert_status(&call, STATUS_OK, job_pool_new(&call, &(JobPoolOptions){.thread_count = 2}, &pool));
+    atomic_store_seq_cst(&gate, 1);
+    Work early = {.job = {.loop = loop, .run = work_run, .done = work_done}};
+    Work late = early;
+    assert_true(job_submit(pool, &early.job));
+    job_pool_stop(pool);
+    assert_false(job_submit(pool, &late.job));
+    assert_int_equal(job_pool_waiting(pool), 0);
+    loop_turn(loop, 0);
+    assert_true(early.is_done);
+    job_pool_stop(pool);
+    job_pool_free(pool);
+    loop_free(loop);
+}
+
 static void
 a_full_queue_refuses_and_closing_runs_what_waits(void **state)
 {
@@ -262,6 +286,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_run_on_a_thread_and_come_back_to_their_loop),
+        cmocka_unit_test(a_pool_that_was_stopped_has_run_all_and_takes_nothing),
         cmocka_unit_test(a_full_queue_refuses_and_closing_runs_what_waits),
         cmocka_unit_test(tenants_take_turns),
         cmocka_unit_test(neither_a_tenant_nor_long_jobs_get_all_threads),
