@@ -102,6 +102,29 @@ step_entry_lost_peer(const StepEntry *entry)
     return transport == NULL ? NULL : transport_step_lost_peer(transport);
 }
 
+bool
+step_entry_settle(StepEntry *entry, TransportWait *wait)
+{
+    TransportStep *transport = atomic_load_acquire(&entry->transport);
+    return transport == NULL || transport_step_settle(transport, wait);
+}
+
+void
+step_entry_forget(StepEntry *entry)
+{
+    TransportStep *transport = atomic_load_acquire(&entry->transport);
+    if (transport != NULL) {
+        transport_step_forget(transport);
+    }
+}
+
+Failure
+step_entry_failure(StepEntry *entry)
+{
+    TransportStep *transport = atomic_load_acquire(&entry->transport);
+    return transport == NULL ? (Failure){0} : transport_step_failure(transport);
+}
+
 void
 step_entry_unref(StepEntry *entry)
 {

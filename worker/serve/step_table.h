@@ -60,6 +60,11 @@ MUST_USE bool step_entry_attach(StepEntry *entry, TransportStep *transport);
 /* Returns the address of a peer that the entry's run could not reach, or NULL. */
 const char *step_entry_lost_peer(const StepEntry *entry);
 
+/* Those of the entry's transport (transport.h); an entry without one has sent nothing. */
+MUST_USE bool step_entry_settle(StepEntry *entry, TransportWait *wait);
+void step_entry_forget(StepEntry *entry);
+Failure step_entry_failure(StepEntry *entry);
+
 /* Ends a step, known or not, up to this attempt: aborts the rendezvous of its slots and leaves a tombstone,
  * until 60 s after the deadline or until TOMBSTONE_COUNT_MAX younger ones exist. Idempotent. */
 void step_table_cleanup(StepTable *table, Slice id, int64_t attempt);

@@ -5,7 +5,8 @@
  *
  * Failures: a pull whose connection breaks is posted again, once. A push that is lost, a pull that is lost
  * twice and both when they are refused abort the rendezvous of their step, once; after a step has been
- * detached, failures and pulled values of its messages are dropped. */
+ * detached, failures and pulled values of its messages are dropped. A run that has ended waits until every
+ * message that it posted is gone, and then every push that they went into. */
 #include "worker/transport/transport.h"
 
 #include <assert.h>
@@ -56,8 +57,11 @@ struct TransportStep {
     char id[STEP_ID_SIZE];
     int64_t attempt;
     uint64_t deadline_ns;   /* 0: none */
-    Mutex lock;             /* guards `rendezvous` */
+    Mutex lock;             /* guards `rendezvous` and `failure` */
     Rendezvous *rendezvous; /* NULL once detached */
+    Failure failure;        /* of the first transfer that failed */
+    int32_t unsettled;      /* atomic: pushes under way, and values that wait for theirs */
+    TransportWait *wait;    /* on the loop: to be told when there are none; NULL: nobody waits */
     const Peer *lost_peer;  /* atomic: the first that could not be reached; NULL: none */
     size_t peer_count;
     Peer peers[]; /* by slot, ascending */
@@ -200,17 +204,67 @@ note_lost_peer(TransportStep *step, const Peer *peer)
     (void)atomic_compare_exchange_acq_rel(&step->lost_peer, &none, peer);
 }
 
+/* Notes the failure of a transfer, unless another came first. */
+static void
+note_failure(TransportStep *step, const Failure *failure)
+{
+    mutex_lock(&step->lock);
+    if (step->failure.code == STATUS_OK) {
+        step->failure = *failure;
+    }
+    mutex_unlock(&step->lock);
+}
+
+Failure
+transport_step_failure(TransportStep *step)
+{
+    mutex_lock(&step->lock);
+    Failure failure = step->failure;
+    mutex_unlock(&step->lock);
+    return failure;
+}
+
 static void
 transport_step_abort(TransportStep *step, const Peer *peer, Status status, Slice reason)
 {
+    Failure failure = failure_of(
+        status, (Slice){0}, "slot %s at %s: %.*s", peer->slot_text, peer->address, SLICE_PRINT(reason));
+    note_failure(step, &failure);
     Rendezvous *rendezvous = transport_step_rendezvous(step);
     if (rendezvous != NULL) {
-        char message[ERROR_MESSAGE_SIZE];
-        (void)snprintf(message, sizeof message, "slot %s at %s: %.*s", peer->slot_text, peer->address,
-            SLICE_PRINT(reason));
-        rendezvous_abort(rendezvous, status, message);
+        rendezvous_abort(rendezvous, status, failure.message);
         rendezvous_unref(rendezvous);
     }
+}
+
+static void
+hold_settling(TransportStep *step)
+{
+    (void)atomic_add_relaxed(&step->unsettled, 1);
+}
+
+static void
+allow_settling(TransportStep *step)
+{
+    if (atomic_sub_acq_rel(&step->unsettled, 1) == 0 && step->wait != NULL) {
+        TransportWait *wait = TAKE(step->wait);
+        wait->done(wait);
+    }
+}
+
+bool
+transport_step_settle(TransportStep *step, TransportWait *wait)
+{
+    assert(step->wait == NULL || step->wait == wait);
+    bool is_settled = atomic_load_acquire(&step->unsettled) == 0;
+    step->wait = is_settled ? NULL : wait;
+    return is_settled;
+}
+
+void
+transport_step_forget(TransportStep *step)
+{
+    step->wait = NULL;
 }
 
 static void
@@ -241,10 +295,20 @@ message_key(const Message *message)
     return slice_of(message->key, message->key_size);
 }
 
+/* Returns whether the sender's run ends with this message; a pull has a receiver that waits. */
+static bool
+is_sent(const Message *message)
+{
+    return message->kind != MESSAGE_PULL;
+}
+
 static void
 message_post(Message *message)
 {
     Transport *transport = message->step->transport;
+    if (is_sent(message)) {
+        hold_settling(message->step);
+    }
     mutex_lock(&transport->lock);
     list_append(&transport->queue, &message->link);
     bool was_posted = transport->is_posted;
@@ -275,9 +339,21 @@ delivery_new(const Message *message, Slice key)
         delivery->is_repeated = message->is_repeated;
         if (key.size > 0) {
             memcpy(delivery->key, key.data, key.size);
+        } else {
+            hold_settling(delivery->step);
         }
     }
     return delivery;
+}
+
+static void
+delivery_free(Delivery *delivery)
+{
+    if (delivery->key_size == 0) {
+        allow_settling(delivery->step);
+    }
+    transport_step_unref(delivery->step);
+    memory_free(delivery);
 }
 
 static Slice
@@ -364,8 +440,7 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
     if (!is_settled) {
         delivery_fail(delivery, call, status, message);
     }
-    transport_step_unref(delivery->step);
-    memory_free(delivery);
+    delivery_free(delivery);
 }
 
 static const UpstreamEvents push_events = {.on_done = delivery_done};
@@ -402,8 +477,7 @@ request_begin(
         transport_step_abort(
             message->step, message->peer, STATUS_RESOURCE_EXHAUSTED, SLICE("no memory left for a transfer"));
         if (delivery != NULL) {
-            transport_step_unref(delivery->step);
-            memory_free(delivery);
+            delivery_free(delivery);
         }
     }
     return call;
@@ -450,6 +524,9 @@ messages_free(ListLink *messages)
     while (!list_is_empty(messages)) {
         Message *message = LIST_ITEM(list_first(messages), Message, link);
         list_remove(&message->link);
+        if (is_sent(message)) {
+            allow_settling(message->step);
+        }
         message_free(message);
     }
 }

@@ -10,11 +10,13 @@
  * Threads:   a Transport belongs to its loop; the hooks of transport_step_remote() may be called on any
  * thread.
  * Errors:    a value that cannot be delivered aborts the step's rendezvous with UNAVAILABLE and the peer's
- * address, or with the failure that the peer answered. So does, a second after the step's deadline, a peer
+ * address, or with the failure that the peer answered; a run that has ended by then learns of it by
+ * transport_step_settle(). So does, a second after the step's deadline, a peer
  * that is connected and does not answer. A pull whose connection broke is repeated once before, since the
  * peer keeps a value until all of it was read. A push is not: the peer may have taken some of its values. */
 #pragma once
 
+#include "shared/base/failure.h"
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
 #include "shared/upstream/upstream.h"
@@ -54,3 +56,18 @@ void transport_step_detach(TransportStep *step);
 
 /* Returns the address of the first peer that could not be reached, or NULL. */
 const char *transport_step_lost_peer(const TransportStep *step);
+
+/* What a run that has ended waits for: that its peers have taken the values that were pushed to them, or
+ * never will. Nobody but the sender learns of a value that did not arrive, so that its run has not ended well
+ * before. The members belong to the caller; `done` is called once, on the transport's loop. */
+typedef struct TransportWait {
+    void (*done)(struct TransportWait *wait);
+} TransportWait;
+
+/* Returns whether all that was sent has been taken or has failed, on the transport's loop. False: `wait` is
+ * told, unless transport_step_forget() is called before. One waits at a time. */
+MUST_USE bool transport_step_settle(TransportStep *step, TransportWait *wait);
+void transport_step_forget(TransportStep *step);
+
+/* Returns the failure of the first transfer that failed; code STATUS_OK: none has. */
+Failure transport_step_failure(TransportStep *step);

@@ -9,6 +9,9 @@
  *
  * A run that finds too little memory, because other runs hold it, waits for a moment and tries again.
  *
+ * A run that has ended well waits until its peers have taken what it sent them: a value that did not arrive
+ * fails it after all.
+ *
  * A run that is to be made once claims its slot first (outcome_table.h). It goes on when its gateway is gone,
  * and whoever sends the step again waits for its end and gets that.
  *
@@ -150,6 +153,8 @@ typedef struct GraphRun {
     uint64_t room_until_ns; /* time to stop waiting for memory; 0: has not waited */
     Timer deadline;
     Task task;
+    TransportWait sent;   /* until the peers have what the run sent them */
+    bool waits_for_peers; /* it has ended well but for that */
 
     Mutex lock; /* guards the members below */
     RunOutput *outputs;
@@ -217,6 +222,22 @@ graph_run_end(GraphRun *graph_run)
     graph_run_free(graph_run);
 }
 
+/* Returns whether a run that is done has ended; else it waits for its peers, as one does not whose end nobody
+ * will hear of. */
+static bool
+settle_run(GraphRun *graph_run)
+{
+    bool is_heard = graph_run->request != NULL || graph_run->is_claimed;
+    if (graph_run->entry == NULL || graph_run->failure.code != STATUS_OK || !is_heard) {
+        return true;
+    }
+    graph_run->waits_for_peers = !step_entry_settle(graph_run->entry, &graph_run->sent);
+    if (!graph_run->waits_for_peers) {
+        graph_run->failure = step_entry_failure(graph_run->entry);
+    }
+    return !graph_run->waits_for_peers;
+}
+
 /* Takes the queued outputs that may be sent now; all of them when the run is done. */
 static RunOutput *
 take_outputs(GraphRun *graph_run, bool *ret_has_rested, bool *ret_is_done)
@@ -225,8 +246,8 @@ take_outputs(GraphRun *graph_run, bool *ret_has_rested, bool *ret_is_done)
     mutex_lock(&graph_run->lock);
     graph_run->is_posted = false;
     *ret_has_rested = TAKE(graph_run->has_rested);
-    *ret_is_done = graph_run->is_done;
-    if (graph_run->is_done || !(graph_run->header.holds_outputs || graph_run->is_claimed)) {
+    *ret_is_done = graph_run->is_done && settle_run(graph_run);
+    if (*ret_is_done || !(graph_run->header.holds_outputs || graph_run->is_claimed)) {
         outputs = graph_run->outputs;
         graph_run->outputs = NULL;
         graph_run->outputs_end = &graph_run->outputs;
@@ -295,6 +316,12 @@ graph_run_flush(GraphRun *graph_run)
     } else if (has_rested && graph_run->request != NULL) {
         tell_rest(graph_run);
     }
+}
+
+static void
+flush_sent(TransportWait *wait)
+{
+    graph_run_flush((GraphRun *)(void *)((char *)wait - offsetof(GraphRun, sent)));
 }
 
 static void
@@ -372,8 +399,18 @@ run_done(void *context, const RunResult *result)
     }
 }
 
-/* Answers before the run has ended, because a kernel has not returned; the failure names it. The end of
- * the run is ignored when it comes. */
+/* Ends a run that waits for its peers, unless somebody is to hear of its end. */
+static void
+stop_waiting(GraphRun *graph_run)
+{
+    if (graph_run->waits_for_peers) {
+        step_entry_forget(graph_run->entry);
+        graph_run_flush(graph_run);
+    }
+}
+
+/* Answers before the run has ended, because a kernel has not returned, which the failure names, or a peer has
+ * not taken what was sent to it. The end of the run is ignored when it comes. */
 static void
 answer_unfinished(Timer *timer)
 {
@@ -383,6 +420,10 @@ answer_unfinished(Timer *timer)
         return;
     }
     WireStatus status = {.failure = run_failure(graph_run->run)};
+    if (graph_run->waits_for_peers) {
+        status.failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0},
+            "the deadline has passed; waiting: other slots have not taken what was sent to them");
+    }
     if (status.failure.code == STATUS_OK) {
         return; /* the run has just ended, and its result is in the mailbox */
     }
@@ -390,6 +431,7 @@ answer_unfinished(Timer *timer)
     request->context = NULL;
     run_answer_status(request, &status);
     worker_frames_end(request);
+    stop_waiting(graph_run);
 }
 
 static void
@@ -627,6 +669,7 @@ make_run(WorkerRequest *request, const Frame *frame)
     };
     graph_run->outputs_end = &graph_run->outputs;
     graph_run->task.run = flush_on_loop;
+    graph_run->sent.done = flush_sent;
     mutex_init(&graph_run->lock);
     request->context = graph_run;
     return STATUS_OK;
@@ -743,6 +786,7 @@ forget_request(WorkerRequest *request)
         /* The gateway may be gone and send no CleanupGraph: tensors that other slots have parked here are
          * freed now. */
         step_table_cleanup(graph_run->worker->steps, request->parameters[0], graph_run->header.attempt);
+        stop_waiting(graph_run);
     }
 }
 

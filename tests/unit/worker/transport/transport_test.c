@@ -131,6 +131,8 @@ static struct Near {
     Rendezvous *rendezvous;
     Rendezvous *local; /* result of find_local() */
     int64_t local_slot;
+    TransportWait wait;
+    int settled_count;
 } near;
 
 static int64_t peer_version; /* of the worker protocol, that the peer is said to speak */
@@ -632,6 +634,79 @@ a_step_that_ended_sends_nothing_more_and_hears_nothing(void **state)
     assert_true(rendezvous_forget(near.rendezvous, &value.waiter));
 }
 
+static void
+note_settled(TransportWait *wait)
+{
+    assert_ptr_equal(wait, &near.wait);
+    near.settled_count++;
+}
+
+static void
+a_step_has_settled_when_its_peers_have_what_it_sent(void **state)
+{
+    (void)state;
+    near.wait.done = note_settled;
+    assert_true(transport_step_settle(near.step, &near.wait));
+    send_floats(TO_PEER, 1);
+    assert_false(transport_step_settle(near.step, &near.wait));
+    PAIR_UNTIL(near.settled_count > 0);
+    pair_turns(20);
+    assert_int_equal(near.settled_count, 1);
+    assert_int_equal(peer.request_count, 1);
+    assert_true(transport_step_settle(near.step, &near.wait));
+    assert_int_equal(transport_step_failure(near.step).code, STATUS_OK);
+}
+
+/* Its run has ended, and its rendezvous has nobody left whom an abort would reach. */
+static void
+a_step_learns_that_its_peer_refuses_what_it_sent_at_its_end(void **state)
+{
+    (void)state;
+    char expected[ERROR_MESSAGE_SIZE];
+    peer.refusal = &(WireStatus){.failure = failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no room")};
+    transport_step_detach(near.step);
+    RendezvousRemote remote = transport_step_remote(near.step);
+    near.wait.done = note_settled;
+    AUTO_TENSOR tensor = floats(1);
+    assert_status(
+        &near.call, STATUS_OK, remote.send(remote.context, &near.call, SLICE(TO_PEER), &tensor, false));
+    assert_false(transport_step_settle(near.step, &near.wait));
+    PAIR_UNTIL(near.settled_count > 0);
+    Failure failure = transport_step_failure(near.step);
+    (void)snprintf(expected, sizeof expected, "slot 1 at %s: no room", pair.address);
+    assert_int_equal(failure.code, STATUS_RESOURCE_EXHAUSTED);
+    assert_string_equal(failure.message, expected);
+}
+
+static void
+a_step_learns_that_what_it_sent_is_lost(void **state)
+{
+    (void)state;
+    peer.is_silent = true;
+    near.wait.done = note_settled;
+    send_floats(TO_PEER, 1);
+    assert_false(transport_step_settle(near.step, &near.wait));
+    PAIR_UNTIL(peer.request_count == 1);
+    assert_int_equal(near.settled_count, 0);
+    h2_abort(pair.connections[SERVER]);
+    PAIR_UNTIL(near.settled_count > 0);
+    assert_int_equal(transport_step_failure(near.step).code, STATUS_UNAVAILABLE);
+    assert_string_equal(transport_step_lost_peer(near.step), pair.address);
+}
+
+static void
+a_step_that_nobody_waits_for_is_forgotten(void **state)
+{
+    (void)state;
+    near.wait.done = note_settled;
+    send_floats(TO_PEER, 1);
+    assert_false(transport_step_settle(near.step, &near.wait));
+    transport_step_forget(near.step);
+    PAIR_UNTIL(peer.request_count == 1);
+    pair_turns(20);
+    assert_int_equal(near.settled_count, 0);
+}
+
 #define TO_LOCAL "/slot:0/device:CPU:0;/slot:2/device:CPU:0;edge_0;0:0"
 
 static void
@@ -733,6 +808,10 @@ main(void)
         TRANSPORT_TEST(a_push_that_is_lost_ends_the_step_and_is_not_repeated),
         TRANSPORT_TEST(a_key_for_nobody_is_refused),
         TRANSPORT_TEST(a_step_that_ended_sends_nothing_more_and_hears_nothing),
+        TRANSPORT_TEST(a_step_has_settled_when_its_peers_have_what_it_sent),
+        TRANSPORT_TEST(a_step_learns_that_its_peer_refuses_what_it_sent_at_its_end),
+        TRANSPORT_TEST(a_step_learns_that_what_it_sent_is_lost),
+        TRANSPORT_TEST(a_step_that_nobody_waits_for_is_forgotten),
         TRANSPORT_TEST(a_slot_of_this_process_gets_the_pointer),
         TRANSPORT_TEST(a_slot_of_this_process_that_has_ended_is_told),
         TRANSPORT_TEST(without_memory_for_a_message_the_sender_keeps_its_value),
