@@ -59,7 +59,7 @@ open_plain(Call *call, const PluginOptions *options, PluginDevice *ret_device)
     static char card[160];
     const char *why = getenv("PLAIN_PLUGIN_NONE");
     if (why != NULL) {
-        return call_fail(call, STATUS_UNAVAILABLE, "%s", why);
+        return call_fail(call, STATUS_FAILED_PRECONDITION, "%s", why);
     }
     (void)snprintf(card, sizeof card,
         "plain card '%s', %llu bytes, %d percent, %d percent a tenant, %llu pinned, libraries '%s'",

@@ -92,7 +92,7 @@ find_plugin(Call *call, const char **ret_path)
             return STATUS_OK;
         }
     }
-    return call_fail(call, STATUS_UNAVAILABLE, "built without CUDA: there is no '%.*s/%s'",
+    return call_fail(call, STATUS_FAILED_PRECONDITION, "built without CUDA: there is no '%.*s/%s'",
         (int)(slash - program), program, plugin_paths[0]);
 }
 
@@ -126,6 +126,17 @@ log_device(const PluginDevice *opened)
     }
 }
 
+/* Ends a worker that must have an accelerator. No other start mends what the machine or the build lacks: then
+ * it is the setting that is wrong. A driver that does not serve yet may serve the next start. */
+static Status
+fail_required(Call *call)
+{
+    if (call->error.code == STATUS_FAILED_PRECONDITION) {
+        call->error.code = STATUS_INVALID_ARGUMENT;
+    }
+    return call_wrap(call, "cuda=required");
+}
+
 Status
 accelerator_open(Call *call, const AcceleratorOptions *options, Device *host, Accelerator *ret_accelerator)
 {
@@ -139,7 +150,7 @@ accelerator_open(Call *call, const AcceleratorOptions *options, Device *host, Ac
         return STATUS_OK;
     }
     if (options->is_required) {
-        return call_wrap(call, "cuda=required");
+        return fail_required(call);
     }
     (void)snprintf(ret_accelerator->reason, ERROR_MESSAGE_SIZE, "%s", call->error.message);
     log_event(LOG_INFO, "no accelerator: steps run on the CPU", log_text("reason", ret_accelerator->reason));

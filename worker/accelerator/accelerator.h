@@ -3,8 +3,8 @@
  *
  * Ownership: an Accelerator is closed before the host device is freed.
  * Threads:   the one that starts and ends the program.
- * Errors:    with cuda=required whatever stands in its way, as the status that it has; else none but
- *            INVALID_ARGUMENT for the settings themselves. */
+ * Errors:    INVALID_ARGUMENT for the settings themselves; with cuda=required whatever stands in its way, as
+ *            INVALID_ARGUMENT where only a person can mend it, by another setting, driver or plugin. */
 #pragma once
 
 #include "shared/config/config.h"

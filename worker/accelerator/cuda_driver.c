@@ -47,7 +47,7 @@ load_driver(Call *call, CudaDriver *ret_driver)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        return call_fail(call, STATUS_UNAVAILABLE, "no CUDA driver: %s", dlerror());
+        return call_fail(call, STATUS_FAILED_PRECONDITION, "no CUDA driver: %s", dlerror());
     }
     /* POSIX's cast of an object's address to a function's. */
     *(void **)(void *)&ret_driver->get_version = dlsym(library, "cuDriverGetVersion");
@@ -55,7 +55,7 @@ load_driver(Call *call, CudaDriver *ret_driver)
     *(void **)(void *)&ret_driver->get_error_text = dlsym(library, "cuGetErrorString");
     return ret_driver->get_version != NULL && ret_driver->init != NULL
                ? STATUS_OK
-               : call_fail(call, STATUS_UNAVAILABLE,
+               : call_fail(call, STATUS_FAILED_PRECONDITION,
                      "no CUDA driver: libcuda.so.1 lacks cuInit() or cuDriverGetVersion()");
 }
 
@@ -79,7 +79,7 @@ check_version(Call *call, const CudaDriver *driver)
         return fail_driver(call, driver, "cuDriverGetVersion", error);
     }
     if (version < CUDA_VERSION_MIN) {
-        return call_fail(call, STATUS_UNAVAILABLE,
+        return call_fail(call, STATUS_FAILED_PRECONDITION,
             "the CUDA driver is too old: it serves CUDA %d.%d, and %d.%d is needed, which drivers from %s on "
             "serve",
             version / 1000, version % 1000 / 10, CUDA_VERSION_MIN / 1000, CUDA_VERSION_MIN % 1000 / 10,

@@ -2,7 +2,8 @@
  * runtime library's own words for a machine without a driver speak of an old one.
  *
  * Threads: the one that starts the program, before it has others: the environment is changed.
- * Errors:  UNAVAILABLE: there is no driver, it is too old, or it has no device. */
+ * Errors:  FAILED_PRECONDITION: there is no driver, or it is too old; UNAVAILABLE: it does not serve, or has
+ *          no device, which may pass: its module is loading, or a card is being reset. */
 #pragma once
 
 #include "shared/base/call.h"

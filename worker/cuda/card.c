@@ -127,7 +127,7 @@ cuda_card_choose(Call *call, const char *device, CudaCard *ret_card)
     TRY(cuda_check(call, (int)cudaGetDeviceProperties(&properties, ordinal), "asking a card what it is"));
     TRY(cuda_check(call, (int)cudaDriverGetVersion(&version), "asking the driver for its version"));
     if (properties.major < MAJOR_MIN || (properties.major == MAJOR_MIN && properties.minor < MINOR_MIN)) {
-        return call_fail(call, STATUS_UNAVAILABLE,
+        return call_fail(call, STATUS_FAILED_PRECONDITION,
             "card %d, %s, has compute capability %d.%d, and %d.%d is the least that is served", ordinal,
             properties.name, properties.major, properties.minor, MAJOR_MIN, MINOR_MIN);
     }

@@ -17,7 +17,7 @@ fail_without_image(Call *call, const PluginDevice *device)
 {
     const char *number = device->device->isa + strlen("sm_");
     int length = (int)strcspn(number, "/");
-    return call_fail(call, STATUS_UNAVAILABLE,
+    return call_fail(call, STATUS_FAILED_PRECONDITION,
         "'%s' is a card of sm_%.*s, for which this plugin has no code: build it with 'make cuda "
         "CUDA_ARCHS=%.*s', or "
         "for all cards with 'make cuda-release'",

@@ -16,14 +16,14 @@ load_plugin(Call *call, const char *path, const Plugin **ret_plugin)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        return call_fail(call, STATUS_UNAVAILABLE, "the plugin cannot be loaded: %s", dlerror());
+        return call_fail(call, STATUS_FAILED_PRECONDITION, "the plugin cannot be loaded: %s", dlerror());
     }
     PluginEntry entry = NULL;
     *(void **)(void *)&entry = dlsym(library, "sluice_plugin"); /* POSIX's cast of an object's address */
     const Plugin *plugin = entry == NULL ? NULL : entry();
     if (plugin == NULL) {
         return call_fail(
-            call, STATUS_UNAVAILABLE, "'%s' is no plugin: it has no function sluice_plugin()", path);
+            call, STATUS_FAILED_PRECONDITION, "'%s' is no plugin: it has no function sluice_plugin()", path);
     }
     *ret_plugin = plugin;
     return STATUS_OK;
@@ -47,7 +47,7 @@ check_build(Call *call, const char *path, const PluginBuild *build)
     };
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
         if (rows[row].theirs != rows[row].ours) {
-            return call_fail(call, STATUS_UNAVAILABLE,
+            return call_fail(call, STATUS_FAILED_PRECONDITION,
                 "the plugin '%s' is of another build: its %s is %u, this worker's is %u; install both from "
                 "one build",
                 path, rows[row].what, rows[row].theirs, rows[row].ours);

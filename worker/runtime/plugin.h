@@ -6,7 +6,8 @@
  *
  * Ownership: a PluginDevice is the caller's, until plugin_close().
  * Threads:   the one that starts and ends the program.
- * Errors:    UNAVAILABLE: there is no such device here, and the message says why in a user's words. */
+ * Errors:    FAILED_PRECONDITION: the file is no plugin of this build, or serves no card like this;
+ *            UNAVAILABLE: there is no such device here. The message says why in a user's words. */
 #pragma once
 
 #include "worker/runtime/kernel.h"
