@@ -28,7 +28,6 @@ static const struct {
     const char *reason;
 } without_test[] = {
     {"loops", "the programs of the tests have one loop"},
-    {"tensor-size-max", "unit/shared/wire/frame_test.c hands it to the decoder"},
     {"trace-cache", "unit/gateway/traces/trace_cache_test.c makes a small cache"},
     {"history-days", "integration/queue/upkeep_test.c hands them to the upkeep"},
     {"blob-age", "integration/queue/upkeep_test.c hands it to the upkeep"},
