@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "worker/cpu/convolve/depthwise_tile.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
@@ -34,8 +35,7 @@ compute_known(const Stretch *stretch, int64_t tap_count)
     const float *from[TAPS_MAX];
     float filter[TAPS_MAX];
     float bias = stretch->bias;
-    float lowest = stretch->limits.lowest;
-    float highest = stretch->limits.highest;
+    Bounds bounds = {stretch->limits.lowest, stretch->limits.highest};
     float *output = stretch->output;
     UNROLL for (int64_t tap = 0; tap < tap_count; tap++)
     {
@@ -51,7 +51,7 @@ compute_known(const Stretch *stretch, int64_t tap_count)
             {
                 sum = multiply_add(filter[tap], from[tap][start + n], sum);
             }
-            output[n] = clamp(sum + bias, lowest, highest);
+            output[n] = clamp(sum + bias, bounds);
         }
     }
 }
@@ -68,9 +68,10 @@ compute_any_line(const Stretch *stretch, int64_t start, float *output)
             output[n] = multiply_add(weight, from[n], output[n]);
         }
     }
+    Bounds bounds = {stretch->limits.lowest, stretch->limits.highest};
     VECTOR_LOOP for (int64_t n = 0; n < stretch->count; n++)
     {
-        output[n] = clamp(output[n] + stretch->bias, stretch->limits.lowest, stretch->limits.highest);
+        output[n] = clamp(output[n] + stretch->bias, bounds);
     }
 }
 
@@ -154,6 +155,67 @@ take_lines_body(const Lattice *lattice, const float *sums, float *output)
 VECTOR_VARIANTS(
     take_lines, (const Lattice *lattice, const float *sums, float *output), (lattice, sums, output))
 
+static int64_t
+smaller_of(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+/* Returns the micro-kernels for a filter, of one vector and of two; NULL when there are none. */
+static const DepthwiseKernel *
+find_tiles(const DepthwiseKernels *kernels, const Lattice *lattice)
+{
+    const LatticeAxis *x = &lattice->axes[X];
+    const LatticeAxis *y = &lattice->axes[Y];
+    const LatticeAxis *z = &lattice->axes[Z];
+    bool is_square = x->size == y->size && x->stride == y->stride && x->dilation == 1 && y->dilation == 1;
+    int64_t size = (x->size - DEPTHWISE_SIZE_MIN) / 2;
+    bool has_tiles = kernels != NULL && is_square && z->size == 1 && z->output == 1 &&
+                     y->output >= DEPTHWISE_LINES && x->size % 2 == 1 && x->size >= DEPTHWISE_SIZE_MIN &&
+                     size < DEPTHWISE_SIZES && x->stride <= DEPTHWISE_STRIDES;
+    return has_tiles ? kernels->tiles[size][x->stride - 1] : NULL;
+}
+
+/* Computes some lines. The last columns are computed with those before them, when there are enough. */
+static void
+compute_tiles(const Lattice *lattice, const DepthwiseKernels *kernels, DepthwiseTile *tile)
+{
+    int64_t columns = lattice->axes[X].output;
+    int64_t vectors = columns < 2 * kernels->lanes ? 1 : 2;
+    int64_t width = smaller_of(vectors * kernels->lanes, columns);
+    DepthwiseKernel compute = find_tiles(kernels, lattice)[vectors - 1];
+    const float *from = tile->from;
+    float *output = tile->output;
+    tile->count = width;
+    for (int64_t column = 0; column < columns; column += width) {
+        int64_t first = smaller_of(column, columns - width);
+        tile->from = from + first;
+        tile->output = output + first;
+        compute(tile);
+    }
+}
+
+/* Computes a channel line by line; the last lines with those before them. */
+static void
+run_tiles(const Lattice *lattice, const DepthwiseKernels *kernels, const Stretch *stretch)
+{
+    const LatticeAxis *axes = lattice->axes;
+    for (int64_t line = 0; line < axes[Y].output; line += DEPTHWISE_LINES) {
+        int64_t first = smaller_of(line, axes[Y].output - DEPTHWISE_LINES);
+        DepthwiseTile tile = {
+            .from = stretch->from + first * axes[X].length,
+            .taps = stretch->taps,
+            .line_step = axes[X].length,
+            .filter = stretch->filter,
+            .bias = stretch->bias,
+            .bounds = {stretch->limits.lowest, stretch->limits.highest},
+            .output = stretch->output + first * axes[X].output,
+            .output_step = axes[X].output,
+        };
+        compute_tiles(lattice, kernels, &tile);
+    }
+}
+
 void
 depthwise_run(const Depthwise *depthwise, const float *from, const float *filter, float bias, float *room,
     float *output)
@@ -166,7 +228,10 @@ depthwise_run(const Depthwise *depthwise, const float *from, const float *filter
         .bias = bias,
         .limits = depthwise->limits,
         .output = output};
-    if (is_short(lattice)) {
+    const DepthwiseKernels *kernels = depthwise_kernels_choose();
+    if (find_tiles(kernels, lattice) != NULL) {
+        run_tiles(lattice, kernels, &stretch);
+    } else if (is_short(lattice)) {
         stretch.output = room;
         stretch.count = (lattice->columns + BLOCK - 1) / BLOCK * BLOCK;
         stretch.lines = 1;

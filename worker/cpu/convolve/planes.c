@@ -337,15 +337,14 @@ typedef struct Store {
 VECTOR_FUNCTION void
 store_sums_body(const Store *store)
 {
-    float lowest = store->limits.lowest;
-    float highest = store->limits.highest;
+    Bounds bounds = {store->limits.lowest, store->limits.highest};
     for (int64_t row = 0; row < store->rows; row++) {
         const float *sums = store->sums + row * store->sums_step;
         float *output = store->output + row * store->output_step;
         float bias = store->bias == NULL ? NO_BIAS : store->bias[row];
         VECTOR_LOOP for (int64_t n = 0; n < store->count; n++)
         {
-            output[n] = clamp(sums[n] + bias, lowest, highest);
+            output[n] = clamp(sums[n] + bias, bounds);
         }
     }
 }

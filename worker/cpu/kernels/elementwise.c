@@ -48,17 +48,19 @@ UNARY(hyperbolic_tangent, hyperbolic_tangent_of(a))
 UNARY(sigmoid, sigmoid_of(a))
 
 UNARY(relu, a < 0 ? 0 : a)
-UNARY(relu6, clamp(a, 0, 6))
+UNARY(relu6, clamp(a, RELU6_BOUNDS))
 UNARY(elu, a < 0 ? exponential_minus_one_of_negative(a) : a)
 UNARY(selu, SELU_SCALE *(a < 0 ? SELU_ALPHA * exponential_minus_one_of_negative(a) : a))
 UNARY(softsign, a / (1 + fabsf(a)))
-UNARY(hard_swish, (a * clamp((a + 3) / 6, 0, 1)))
+UNARY(hard_swish, hard_swish_of(a))
+UNARY(softplus, softplus_of(a))
+UNARY(mish, mish_of(a))
 UNARY(gelu, gelu_of(a))
 UNARY(gelu_by_tangent, gelu_by_tangent_of(a))
 UNARY_WITH(leaky_relu, a < 0 ? first * a : a, "alpha", NULL)
 UNARY_WITH(scaled_elu, a < 0 ? first * exponential_minus_one_of_negative(a) : a, "alpha", NULL)
 UNARY_WITH(scaled_selu, second *(a < 0 ? first * exponential_minus_one_of_negative(a) : a), "alpha", "gamma")
-UNARY_WITH(hard_sigmoid, clamp(first *a + second, 0, 1), "alpha", "beta")
+UNARY_WITH(hard_sigmoid, clamp(first *a + second, UNIT_BOUNDS), "alpha", "beta")
 UNARY_WITH(swish, a *sigmoid_of(first *a), "alpha", NULL)
 UNARY_WITH(thresholded_relu, a > first ? a : 0, "alpha", NULL)
 
@@ -266,6 +268,9 @@ static const Kernel elementwise_kernels[] = {
     ELEMENTWISE_KERNEL("onnx::Softsign", softsign),
     ELEMENTWISE_KERNEL("onnx::HardSigmoid", hard_sigmoid),
     ELEMENTWISE_KERNEL("onnx::HardSwish", hard_swish),
+    ELEMENTWISE_KERNEL("Softplus", softplus),
+    ELEMENTWISE_KERNEL("onnx::Softplus", softplus),
+    ELEMENTWISE_KERNEL("onnx::Mish", mish),
     ELEMENTWISE_KERNEL("onnx::Swish", swish),
     ELEMENTWISE_KERNEL("onnx::ThresholdedRelu", thresholded_relu),
     {.op = "onnx::Gelu",

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -85,19 +86,32 @@ exponential_of_rest(float r)
     return multiply_add(p, r * r, r);
 }
 
+/* Bounds lie in memory, not in the code: compilers that know them turn the comparisons of clamp() into masks,
+ * eight instructions in place of a minimum and a maximum. */
+typedef struct Bounds {
+    float low;
+    float high;
+} Bounds;
+
+extern const Bounds EXPONENTIAL_BOUNDS; /* e^x is 0 below, and infinite above */
+extern const Bounds FRACTION_BOUNDS;    /* e^x - 1 is -1 below */
+extern const Bounds TANGENT_BOUNDS;     /* tanh is -1 below, and 1 above */
+extern const Bounds UNIT_BOUNDS;        /* 0 and 1 */
+extern const Bounds RELU6_BOUNDS;       /* 0 and 6 */
+
 /* Returns `a` within the bounds; NaN stays NaN. */
 VECTOR_FUNCTION float
-clamp(float a, float low, float high)
+clamp(float a, Bounds bounds)
 {
-    float below = a > high ? high : a;
-    return below < low ? low : below;
+    float below = a > bounds.high ? bounds.high : a;
+    return below < bounds.low ? bounds.low : below;
 }
 
 /* e^x. Error below 1.1. */
 VECTOR_FUNCTION float
 exponential_of(float x)
 {
-    Power power = power_of(clamp(x, -104.0F, 89.5F));
+    Power power = power_of(clamp(x, EXPONENTIAL_BOUNDS));
     return (exponential_of_rest(power.rest) + 1.0F) * power.low_half * power.high_half;
 }
 
@@ -105,7 +119,7 @@ exponential_of(float x)
 VECTOR_FUNCTION float
 exponential_minus_one_of_negative(float x)
 {
-    Power power = power_of(clamp(x, -50.0F, 0.0F));
+    Power power = power_of(clamp(x, FRACTION_BOUNDS));
     float scale = power.low_half * power.high_half;
     float sum = multiply_add(scale, exponential_of_rest(power.rest), scale - 1.0F);
     return x > -1e-7F ? x : sum;
@@ -123,7 +137,7 @@ sigmoid_of(float x)
 VECTOR_FUNCTION float
 hyperbolic_tangent_of(float x)
 {
-    float a = clamp(x, -7.99881172180175781F, 7.99881172180175781F);
+    float a = clamp(x, TANGENT_BOUNDS);
     float s = a * a;
     float p = multiply_add(s, -2.76076847742355e-16F, 2.00018790482477e-13F);
     p = multiply_add(p, s, -8.60467152213735e-11F);
@@ -161,6 +175,13 @@ error_function_of(float x)
     return a < 0.921875F ? near : copysignf(far, x);
 }
 
+/* x × max(0, min(1, x / 6 + ½)). Error below 2.5. */
+VECTOR_FUNCTION float
+hard_swish_of(float x)
+{
+    return x * clamp((x + 3.0F) * (1.0F / 6.0F), UNIT_BOUNDS);
+}
+
 /* x Φ(x) by the error function. Absolute error below 4.5e-7, as of every form that adds 1 to erf. */
 VECTOR_FUNCTION float
 gelu_of(float x)
@@ -176,15 +197,14 @@ gelu_by_tangent_of(float x)
     return 0.5F * x * (1.0F + hyperbolic_tangent_of(0.79788456F * cube));
 }
 
-/* The natural logarithm: log(m) + n log 2 with √½ ≤ m < √2 (Cephes' polynomial). Error below 1.5. */
+/* The logarithm of a normal x > 0, times 2^shift: log(m) + n log 2 with √½ ≤ m < √2 (Cephes' polynomial). */
 VECTOR_FUNCTION float
-logarithm_of(float x)
+logarithm_of_normal(float x, float shift)
 {
-    float scaled = x < 1.17549435e-38F ? x * 8388608.0F : x;
-    int32_t bits = bits_of_float(scaled);
+    int32_t bits = bits_of_float(x);
     int32_t offset = (int32_t)((uint32_t)bits - 0x3f3504f3U); /* √½ */
     int32_t exponent = offset >> 23;
-    float n = (float)exponent - (x < 1.17549435e-38F ? 23.0F : 0.0F);
+    float n = (float)exponent + shift;
     float m = float_of_bits((int32_t)((uint32_t)bits - ((uint32_t)exponent << 23))) - 1.0F;
     float p = multiply_add(m, 7.0376836292e-2F, -1.1514610310e-1F);
     p = multiply_add(p, m, 1.1676998740e-1F);
@@ -196,7 +216,95 @@ logarithm_of(float x)
     p = multiply_add(p, m, 3.3333331174e-1F);
     float s = m * m;
     float sum = multiply_add(p * s, m, multiply_add(-0.5F, s, n * -2.12194440e-4F)) + m;
-    float logarithm = multiply_add(n, 0.693359375F, sum);
+    return multiply_add(n, 0.693359375F, sum);
+}
+
+/* The natural logarithm. Error below 1.5. */
+VECTOR_FUNCTION float
+logarithm_of(float x)
+{
+    bool is_small = x < 1.17549435e-38F;
+    float logarithm = logarithm_of_normal(is_small ? x * 8388608.0F : x, is_small ? -23.0F : 0.0F);
     float at_edges = x < 0 ? NAN : x == 0 ? -INFINITY : x;
     return x > 0 && x < INFINITY ? logarithm : at_edges;
+}
+
+/* log(1 + u) for 0 ≤ u ≤ 1: what 1 + u loses by rounding is added, divided by 1 + u, for which 1 - u / 2 is
+ * near enough. Error below 2. */
+VECTOR_FUNCTION float
+logarithm_of_one_plus(float u)
+{
+    float sum = 1.0F + u;
+    float lost = u - (sum - 1.0F);
+    return multiply_add(lost, multiply_add(u, -0.5F, 1.0F), logarithm_of_normal(sum, 0));
+}
+
+/* log(1 + e^x) = max(x, 0) + log(1 + e^-|x|). Error below 3.5. */
+VECTOR_FUNCTION float
+softplus_of(float x)
+{
+    float power = exponential_of(x > 0 ? -x : x);
+    return (x < 0 ? 0.0F : x) + logarithm_of_one_plus(power);
+}
+
+/* x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2), which is x from 30 on. Error below 5 from -87
+ * on; below, where e^x is subnormal, less than 1e-42. */
+VECTOR_FUNCTION float
+mish_of(float x)
+{
+    float power = exponential_of(x > 30.0F ? 30.0F : x);
+    float n = power * (power + 2.0F);
+    return x * (n / (n + 2.0F));
+}
+
+/* An angle in quarters of a turn: x = n π / 2 + rest, |rest| ≤ π / 4. */
+typedef struct Angle {
+    int32_t quarter; /* n, of which the last two bits count */
+    float rest;
+} Angle;
+
+/* Angles beyond are left to C's functions: n × (π / 2 in three parts) is too rough there. */
+#define ANGLE_MAX 71476.0F
+
+VECTOR_FUNCTION Angle
+angle_of(float x)
+{
+    float shift = 12582912.0F;
+    float shifted = multiply_add(x, 0.636619747F, shift);
+    float n = shifted - shift;
+    float rest = multiply_add(n, -1.57079601e+00F, x);
+    rest = multiply_add(n, -3.13916473e-07F, rest);
+    return (Angle){bits_of_float(shifted), multiply_add(n, -5.39030253e-15F, rest)};
+}
+
+/* The sine of so many quarters of a turn and the rest (polynomials by N. Juffa). */
+VECTOR_FUNCTION float
+sine_of_angle(float rest, int32_t quarter)
+{
+    float s = rest * rest;
+    float sine = multiply_add(2.86567956e-6F, s, -1.98559923e-4F);
+    sine = multiply_add(sine, s, 8.33338592e-3F);
+    sine = multiply_add(sine, s, -1.66666672e-1F);
+    sine = multiply_add(sine, multiply_add(rest, s, 0.0F), rest);
+    float cosine = multiply_add(2.44677067e-5F, s, -1.38877297e-3F);
+    cosine = multiply_add(cosine, s, 4.16666567e-2F);
+    cosine = multiply_add(cosine, s, -0.5F);
+    cosine = multiply_add(cosine, s, 1.0F);
+    int32_t positive = bits_of_float((quarter & 1) != 0 ? cosine : sine);
+    return float_of_bits((int32_t)((uint32_t)positive ^ ((uint32_t)quarter & 2U) << 30));
+}
+
+/* sin(x) and cos(x) for |x| ≤ ANGLE_MAX. Errors below 2. */
+VECTOR_FUNCTION float
+sine_of(float x)
+{
+    Angle angle = angle_of(x);
+    return sine_of_angle(angle.rest, angle.quarter);
+}
+
+VECTOR_FUNCTION float
+cosine_of(float x)
+{
+    Angle angle = angle_of(x);
+    return sine_of_angle(angle.rest, (int32_t)((uint32_t)angle.quarter + 1U));
 }

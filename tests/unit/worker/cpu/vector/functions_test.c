@@ -13,7 +13,8 @@ typedef struct Function {
     float (*function)(float x);
     double (*exact)(double x);
     double error_max; /* in units of the last place, as functions.h states it */
-    float highest;    /* the largest argument that is promised anything */
+    float lowest;     /* the smallest argument that is promised anything */
+    float highest;    /* and the largest */
 } Function;
 
 #define NAMED(name, inlined)                                                                                 \
@@ -28,6 +29,11 @@ NAMED(sigmoid, sigmoid_of)
 NAMED(hyperbolic_tangent, hyperbolic_tangent_of)
 NAMED(error_function, error_function_of)
 NAMED(logarithm, logarithm_of)
+NAMED(softplus, softplus_of)
+NAMED(mish, mish_of)
+NAMED(sine, sine_of)
+NAMED(cosine, cosine_of)
+NAMED(hard_swish, hard_swish_of)
 
 static double
 exact_sigmoid(double x)
@@ -35,13 +41,36 @@ exact_sigmoid(double x)
     return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
 }
 
+static double
+exact_softplus(double x)
+{
+    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
+static double
+exact_mish(double x)
+{
+    return x * tanh(exact_softplus(x));
+}
+
+static double
+exact_hard_swish(double x)
+{
+    return x * fmax(0, fmin(1, x / 6 + 0.5));
+}
+
 static const Function FUNCTIONS[] = {
-    {"exponential_of", exponential, exp, 1.1, INFINITY},
-    {"exponential_minus_one_of_negative", exponential_minus_one, expm1, 2, 0},
-    {"sigmoid_of", sigmoid, exact_sigmoid, 2.5, INFINITY},
-    {"hyperbolic_tangent_of", hyperbolic_tangent, tanh, 5, INFINITY},
-    {"error_function_of", error_function, erf, 1.2, INFINITY},
-    {"logarithm_of", logarithm, log, 1.5, INFINITY},
+    {"exponential_of", exponential, exp, 1.1, -INFINITY, INFINITY},
+    {"exponential_minus_one_of_negative", exponential_minus_one, expm1, 2, -INFINITY, 0},
+    {"sigmoid_of", sigmoid, exact_sigmoid, 2.5, -INFINITY, INFINITY},
+    {"hyperbolic_tangent_of", hyperbolic_tangent, tanh, 5, -INFINITY, INFINITY},
+    {"error_function_of", error_function, erf, 1.2, -INFINITY, INFINITY},
+    {"logarithm_of", logarithm, log, 1.5, -INFINITY, INFINITY},
+    {"softplus_of", softplus, exact_softplus, 3.5, -INFINITY, INFINITY},
+    {"hard_swish_of", hard_swish, exact_hard_swish, 2.5, -INFINITY, INFINITY},
+    {"sine_of", sine, sin, 2, -ANGLE_MAX, ANGLE_MAX},
+    {"cosine_of", cosine, cos, 2, -ANGLE_MAX, ANGLE_MAX},
+    {"mish_of", mish, exact_mish, 5, -87, INFINITY},
 };
 
 /* Returns the distance in units of the exact value's last place; equal infinities and two NaN are no distance
@@ -65,7 +94,7 @@ errors_are_as_stated_for_all_numbers(void **state)
         const Function *function = &FUNCTIONS[index];
         for (uint64_t pattern = 0; pattern <= UINT32_MAX; pattern += PATTERN_STEP) {
             float x = float_of_bits((int32_t)(uint32_t)pattern);
-            if (x > function->highest) {
+            if (x < function->lowest || x > function->highest) {
                 continue;
             }
             double error = error_of(function->function(x), function->exact((double)x));
@@ -86,7 +115,7 @@ edges_are_those_of_c(void **state)
     for (size_t index = 0; index < COUNT_OF(FUNCTIONS); index++) {
         const Function *function = &FUNCTIONS[index];
         for (size_t edge = 0; edge < COUNT_OF(edges); edge++) {
-            if (edges[edge] > function->highest) {
+            if (edges[edge] < function->lowest || edges[edge] > function->highest) {
                 continue;
             }
             float computed = function->function(edges[edge]);
