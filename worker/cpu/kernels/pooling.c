@@ -155,8 +155,21 @@ largest_of_plane(const Pool *pool, const float *plane, float *output)
     }
 }
 
+/* Divides the sums of a line by the elements of their windows. */
+VECTOR_FUNCTION void
+divide_sums_body(const double *sums, const double *counts, double rows, int64_t count, float *output)
+{
+    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    {
+        output[n] = (float)(sums[n] / (rows * counts[n]));
+    }
+}
+VECTOR_VARIANTS(divide_sums,
+    (const double *sums, const double *counts, double rows, int64_t count, float *output),
+    (sums, counts, rows, count, output))
+
 static void
-means_of_plane(const Pool *pool, const float *plane, float *output)
+means_of_plane(const Pool *pool, const double *counts, const float *plane, float *output)
 {
     double line[LINE_MAX];
     double sums[LINE_MAX];
@@ -164,10 +177,7 @@ means_of_plane(const Pool *pool, const float *plane, float *output)
     for (int64_t row = 0; row < pool->rows.output; row++) {
         Span rows = fold_sums(pool, plane, row, line);
         sums_of_windows(columns, line, sums);
-        for (int64_t n = 0; n < columns->output; n++) {
-            int64_t count = rows.count * span_of(columns, n, pool->counts_padding).count;
-            output[row * columns->output + n] = (float)(sums[n] / (double)count);
-        }
+        divide_sums(sums, counts, (double)rows.count, columns->output, output + row * columns->output);
     }
 }
 
@@ -200,18 +210,28 @@ pool_whole_planes(void *context, int64_t index)
 }
 
 static void
-pool_planes(void *context, int64_t index)
+largest_of_planes(void *context, int64_t index)
 {
     const Pool *pool = context;
     int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->channels);
     for (int64_t plane = index * pool->part; plane < end; plane++) {
-        const float *x = pool->x + plane * pool->rows.size * pool->columns.size;
-        float *z = pool->z + plane * pool->rows.output * pool->columns.output;
-        if (pool->is_mean) {
-            means_of_plane(pool, x, z);
-        } else {
-            largest_of_plane(pool, x, z);
-        }
+        largest_of_plane(pool, pool->x + plane * pool->rows.size * pool->columns.size,
+            pool->z + plane * pool->rows.output * pool->columns.output);
+    }
+}
+
+static void
+means_of_planes(void *context, int64_t index)
+{
+    const Pool *pool = context;
+    double counts[LINE_MAX]; /* elements of a window in its row, for each column */
+    int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->channels);
+    for (int64_t n = 0; n < pool->columns.output; n++) {
+        counts[n] = (double)span_of(&pool->columns, n, pool->counts_padding).count;
+    }
+    for (int64_t plane = index * pool->part; plane < end; plane++) {
+        means_of_plane(pool, counts, pool->x + plane * pool->rows.size * pool->columns.size,
+            pool->z + plane * pool->rows.output * pool->columns.output);
     }
 }
 
@@ -343,7 +363,8 @@ run_pool(Device *device, const Window *window, Pool *pool)
     int64_t count = is_channels_last ? pool->batch * pool->rows.output : pool->batch * pool->channels;
     int64_t size = pool->columns.size * (is_channels_last ? pool->channels : pool->rows.size);
     pool->part = size >= SHARED_ELEMENTS ? 1 : SHARED_ELEMENTS / (size + 1) + 1;
-    void (*fold)(void *context, int64_t index) = is_channels_last ? pool_rows : pool_planes;
+    void (*planes)(void *context, int64_t index) = pool->is_mean ? means_of_planes : largest_of_planes;
+    void (*fold)(void *context, int64_t index) = is_channels_last ? pool_rows : planes;
     device->parallel_for(
         device, (count + pool->part - 1) / pool->part, pool->is_whole ? pool_whole_planes : fold, pool);
 }
