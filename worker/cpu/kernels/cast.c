@@ -1,10 +1,12 @@
-/* Conversions between float32 and the floats of 16 bits, many at a time. All others are left to the reference
- * kernel. */
+/* Conversions between float32 and the floats of 16 bits, and of truth values and integers, many at a time.
+ * All others are left to the reference kernel. */
 #include "worker/cpu/kernels/cast.h"
 
 #include <assert.h>
 
+#include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/halves.h"
+#include "worker/cpu/vector/variants.h"
 #include "worker/reference/broadcast.h"
 
 #define CONVERSION_LOOPS(name, dtype)                                                                        \
@@ -20,7 +22,41 @@
 CONVERSION_LOOPS(halves, DTYPE_FLOAT16)
 CONVERSION_LOOPS(bfloats, DTYPE_BFLOAT16)
 
+/* An element is `a` in the expression. */
+#define NUMBER_LOOP(name, from, to, expression)                                                              \
+    VECTOR_FUNCTION void name##_body(const ElementRun *run)                                                  \
+    {                                                                                                        \
+        const from *x = run->inputs[0];                                                                      \
+        to *z = run->output;                                                                                 \
+        if (run->strides[0] != 0) {                                                                          \
+            VECTOR_LOOP for (int64_t n = 0; n < run->count; n++)                                             \
+            {                                                                                                \
+                from a = x[n];                                                                               \
+                z[n] = (to)(expression);                                                                     \
+            }                                                                                                \
+        } else {                                                                                             \
+            from a = x[0];                                                                                   \
+            VECTOR_LOOP for (int64_t n = 0; n < run->count; n++)                                             \
+            {                                                                                                \
+                z[n] = (to)(expression);                                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    VECTOR_VARIANTS(name, (const ElementRun *run), (run))
+
+NUMBER_LOOP(truth_to_floats, uint8_t, float, a == 0 ? 0 : 1)
+NUMBER_LOOP(truth_to_ints, uint8_t, int32_t, a == 0 ? 0 : 1)
+NUMBER_LOOP(truth_to_longs, uint8_t, int64_t, a == 0 ? 0 : 1)
+NUMBER_LOOP(ints_to_floats, int32_t, float, a)
+NUMBER_LOOP(ints_to_longs, int32_t, int64_t, a)
+NUMBER_LOOP(longs_to_floats, int64_t, float, a)
+NUMBER_LOOP(longs_to_ints, int64_t, int32_t, a)
+
 static const ElementLoop loops[DTYPE_COUNT][DTYPE_COUNT] = {
+    [DTYPE_BOOL] =
+        {[DTYPE_FLOAT32] = truth_to_floats, [DTYPE_INT32] = truth_to_ints, [DTYPE_INT64] = truth_to_longs},
+    [DTYPE_INT32] = {[DTYPE_FLOAT32] = ints_to_floats, [DTYPE_INT64] = ints_to_longs},
+    [DTYPE_INT64] = {[DTYPE_FLOAT32] = longs_to_floats, [DTYPE_INT32] = longs_to_ints},
     [DTYPE_FLOAT16] = {[DTYPE_FLOAT32] = widen_halves},
     [DTYPE_BFLOAT16] = {[DTYPE_FLOAT32] = widen_bfloats},
     [DTYPE_FLOAT32] = {[DTYPE_FLOAT16] = narrow_to_halves, [DTYPE_BFLOAT16] = narrow_to_bfloats},
