@@ -9,6 +9,7 @@
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
 #include "worker/cuda/blas/product.h"
+#include "worker/cuda/dnn/attention.h"
 #include "worker/cuda/dnn/convolution.h"
 #include "worker/cuda/libraries.h"
 #include "worker/cuda/run.h"
@@ -114,14 +115,17 @@ print_library_facts(void)
 {
     uint64_t products = 0;
     uint64_t convolutions = 0;
+    uint64_t attentions = 0;
     for (int refusal = BLAS_ACCEPTED; refusal < BLAS_REFUSALS; refusal++) {
         products += blas_refusals((BlasRefusal)refusal);
     }
     for (int refusal = DNN_ACCEPTED; refusal < DNN_REFUSALS; refusal++) {
         convolutions += dnn_refusals((DnnRefusal)refusal);
+        attentions += dnn_attention_refusals((DnnRefusal)refusal);
     }
     print_library_fact("products", cuda_blas() != NULL, blas_refusals(BLAS_ACCEPTED), products);
     print_library_fact("convolutions", cuda_dnn() != NULL, dnn_refusals(DNN_ACCEPTED), convolutions);
+    print_library_fact("attention", cuda_dnn() != NULL, dnn_attention_refusals(DNN_ACCEPTED), attentions);
 }
 
 int

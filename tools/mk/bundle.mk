@@ -26,9 +26,11 @@ $(OUT)/tests/card/%_test: $(OUT)/tests/unit/worker/cuda/%_test.c.o $(OUT)/tests/
 	$(call link,,$(CUDART) -lcmocka)
 
 KERNEL_TESTS := $(shell grep -l 'cuda_kernels\.h' tests/unit/worker/cuda/*_test.c tests/conformance/*_test.c)
+# Graphs that run on the card of a fixture: variables, lists, captured parts.
+CARD_GRAPH_TESTS := $(shell grep -l 'cuda_fixture\.h' tests/unit/worker/cuda/*_test.c)
 # Tests that compare kernels with the reference kernels are one program, tests/card/kernels, with the kernels as nvcc compiles
 # them for the card, which are large. Those that play a library are no tests of a card.
-CARD_KERNEL_TESTS := $(if $(and $(HAS_BUNDLE),$(NVCC)),$(basename $(shell grep -L 'cuda/library\.h' $(KERNEL_TESTS))))
+CARD_KERNEL_TESTS := $(if $(and $(HAS_BUNDLE),$(NVCC)),$(basename $(shell grep -L 'cuda/library\.h' $(sort $(KERNEL_TESTS) $(CARD_GRAPH_TESTS)))))
 CARD_KERNEL_OBJECTS := $(foreach t,$(CARD_KERNEL_TESTS),$(OUT)/tests/card/$(notdir $(t)).o)
 define renamed_main
 $(OUT)/tests/card/$(notdir $(1)).o: $(OUT)/$(1).c.o
@@ -38,7 +40,7 @@ $(foreach t,$(CARD_KERNEL_TESTS),$(eval $(call renamed_main,$(t))))
 $(OUT)/tests/bundle/kernels.c.o: private CPPFLAGS += -D'CARD_TESTS=$(foreach t,$(CARD_KERNEL_TESTS),X($(notdir $(t))))'
 $(OUT)/tests/card/kernels: $(OUT)/tests/bundle/kernels.c.o $(CARD_KERNEL_OBJECTS) $(OUT)/tests/bundle/cuda_on_card.c.o \
     $(patsubst %,$(OUT)/tests/support/%.c.o,cuda_kernels op_case reference_run tensor_literals process cuda_on_cpu/cuda_bench \
-    attention_cases cuda_fixture graph_literals partition_runs test_device test_graph) \
+    attention_cases captured_networks cuda_fixture graph_case graph_literals partition_runs test_device test_graph) \
     $(CUDA_KERNELS:%=$(OUT)/nvcc/%.o) $(ARCHIVES)
 	$(call link,,$(CUDART) -lstdc++ -lcmocka)
 CARD_TEST_PROGRAMS += $(if $(CARD_KERNEL_TESTS),$(OUT)/tests/card/kernels)

@@ -1,11 +1,10 @@
 /* Attention on the card beside the reference kernel: sizes that no tile and no block divides, operands in all
  * broadcast forms, and rows in which nothing may be looked at. */
 #include "tests/support/attention_cases.h"
+#include "tests/support/attention_forms.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/cuda_fixture.h"
 #include "tests/support/cuda_kernels.h"
-
-#define KEY_ROWS "transpose_key=true; "
 
 static void
 values_are_weighed(void **state)
@@ -95,6 +94,14 @@ masks_choose(void **state)
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
+/* In 16 bits they are the library's, where it is there. */
+static void
+forms_that_the_library_knows_are_computed(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(attentions, COUNT_OF(attentions));
+}
+
 static void
 nothing_is_made_of_no_elements(void **state)
 {
@@ -156,6 +163,7 @@ main(void)
         cmocka_unit_test(values_are_weighed),
         cmocka_unit_test(scales_and_masks_broadcast),
         cmocka_unit_test(masks_choose),
+        cmocka_unit_test(forms_that_the_library_knows_are_computed),
         cmocka_unit_test(nothing_is_made_of_no_elements),
         cmocka_unit_test(the_family_has_a_case_in_each_of_its_dtypes),
     };

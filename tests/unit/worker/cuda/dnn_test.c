@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/support/attention_forms.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/convolution_cases.h"
 #include "tests/support/cuda_kernels.h"
@@ -237,38 +238,6 @@ a_library_without_a_handle_is_left_alone(void **state)
 
 static const Dtype narrow[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16};
 
-#define KEY_ROWS "transpose_key=true; "
-#define HEADS "T[2,3,5,8] numbers 1", "T[2,3,7,8] numbers 2", "T[2,3,7,16] numbers 3"
-
-/* No two are alike to the library. */
-static const CudaKernelCase attentions[] = {
-    {.op = "_FusedAttention", .attrs = KEY_ROWS, .inputs = {HEADS}},
-    {.op = "_FusedAttention",
-        .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Mul]",
-        .inputs = {"T[13,24] numbers 1", "T[19,24] numbers 2", "T[19,8] numbers 3", "T[1] 0.5"}},
-    {.op = "_FusedAttention",
-        .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Mul,Add]",
-        .inputs = {HEADS, "T[] 0.5", "T[2,1,1,7] numbers 5"}},
-    {.op = "_FusedAttention",
-        .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Div,Add]",
-        .inputs = {HEADS, "T[1] 1.5", "T[5,7] numbers 5"}},
-    {.op = "_FusedAttention",
-        .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
-        .inputs = {"T[2,1,3,5,8] numbers 1", "T[2,1,3,7,8] numbers 2", "T[2,1,3,7,8] numbers 3",
-            "T[2,1,1,1,7] numbers 5"}},
-    {.op = "_FusedAttention",
-        .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
-        .inputs = {HEADS, "T[3,5,7] numbers 5"}},
-    {.op = "onnx::Attention",
-        .inputs = {"T[2,3,5,8] numbers 1", "T[2,3,9,8] numbers 2", "T[2,3,9,16] numbers 3"}},
-    {.op = "onnx::Attention",
-        .attrs = "is_causal=1; scale=0.3",
-        .inputs = {"T[1,2,40,8] numbers 1", "T[1,2,50,8] numbers 2", "T[1,2,50,8] numbers 3"}},
-    {.op = "onnx::Attention",
-        .attrs = "q_num_heads=4; kv_num_heads=2",
-        .inputs = {"T[2,5,32] numbers 1", "T[2,7,16] numbers 2", "T[2,7,32] numbers 3"}},
-};
-
 enum { ALL_ATTENTIONS = COUNT_OF(attentions) * COUNT_OF(narrow) };
 
 static uint64_t
@@ -298,19 +267,19 @@ attention_in_other_forms_is_the_plain_kernels(void **state)
             .inputs = {"T[2,1,3,8] numbers 1", "T[3,5,8] numbers 2", "T[2,3,5,8] numbers 3"}},
         {.op = "_FusedAttention",
             .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Mul]",
-            .inputs = {HEADS, "T[7] numbers 5"}},
+            .inputs = {WIDE_HEADS, "T[7] numbers 5"}},
         {.op = "_FusedAttention",
             .attrs = KEY_ROWS "num_args=2; num_masks=0; fused_ops=[Add,Mul]",
-            .inputs = {HEADS, "T[7] numbers 5", "T[] 0.5"}},
+            .inputs = {WIDE_HEADS, "T[7] numbers 5", "T[] 0.5"}},
         {.op = "_FusedAttention",
             .attrs = KEY_ROWS "num_args=1; num_masks=0; fused_ops=[Add]",
             .inputs = {"T[3,2,3,5,8] numbers 1", "T[3,2,3,7,8] numbers 2", "T[3,2,3,7,8] numbers 3",
                 "T[3,1,1,1,7] numbers 5"}},
         {.op = "_FusedAttention",
             .attrs = KEY_ROWS "num_args=1; num_masks=1; fused_ops=[Keep]",
-            .inputs = {HEADS, "T[] -1000", "bool[2,1,5,7]"}},
-        {.op = "onnx::Attention", .attrs = "softcap=0.5", .inputs = {HEADS}},
-        {.op = "onnx::Attention", .inputs = {HEADS, "T[5,7] numbers 4"}},
+            .inputs = {WIDE_HEADS, "T[] -1000", "bool[2,1,5,7]"}},
+        {.op = "onnx::Attention", .attrs = "softcap=0.5", .inputs = {WIDE_HEADS}},
+        {.op = "onnx::Attention", .inputs = {WIDE_HEADS, "T[5,7] numbers 4"}},
     };
     COMPARE(others, narrow);
     compare(attentions, COUNT_OF(attentions), single, 1);
