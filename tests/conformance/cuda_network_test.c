@@ -131,6 +131,18 @@ static const CudaKernelCase quantised[] = {
     {"onnx::QLinearMatMul", NULL,
         {"T[0,5]", "float32[] 0.5", "T[] 1", "uint8[5,7]", "float32[] 0.25", "uint8[] 2", "float32[] 3",
             "T[] 9"}},
+    {"onnx::QLinearConv", "pads=[1,1,1,1]",
+        {"T[2,3,9,7]", "float32[] 0.5", "T[] 1", "int8[4,3,3,3]", "float32[4] 0.25 0.5 1 2",
+            "int8[4] 0 1 0 -2", "float32[] 64", "uint8[] 9", "int32[4] 900 -70 3 -1200"}},
+    {"onnx::QLinearConv", "group=2; strides=[2,1]; dilations=[1,2]",
+        {"uint8[1,4,9,7]", "float32[] 0.5", "uint8[] 128", "T[6,2,3,2]", "float32[] 0.25", "T[] 3",
+            "float32[] 16", "int8[] 9", "int32[6] 900 -70 3 -1200 8 0"}},
+    {"onnx::QLinearConv", NULL,
+        {"T[1,2,30]", "float32[] 0.5", "T[] 1", "uint8[5,2,3]", "float32[] 0.25", "uint8[] 2", "float32[] 32",
+            "uint8[] 9"}},
+    {"onnx::QLinearConv", NULL,
+        {"T[0,2,30]", "float32[] 0.5", "T[] 1", "uint8[5,2,3]", "float32[] 0.25", "uint8[] 2", "float32[] 32",
+            "uint8[] 9"}},
 };
 
 /* Products of matrices as they lie and turned, batches of them, sums of all kinds, diagonals, operands that
@@ -211,7 +223,7 @@ every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
 {
     (void)state;
     static const char *const families[] = {
-        "einsum", "loss_onnx", "onnx_attention", "quantize", "rotary", "sampling"};
+        "einsum", "loss_onnx", "onnx_attention", "quantize", "quantized_convolution", "rotary", "sampling"};
     for (size_t index = 0; index < COUNT_OF(families); index++) {
         cuda_kernels_expect_cases(families[index]);
     }

@@ -32,9 +32,9 @@ create_fused(Call *call, const Node *node, void **ret_state)
 
 /* Applies the steps that the library left. */
 static Status
-finish_convolution(KernelContext *context, const CudaEpilogue *rest, const CudaWindow *window)
+finish_convolution(
+    KernelContext *context, const CudaEpilogue *rest, const CudaWindow *window, const Tensor *output)
 {
-    const Tensor *output = &context->outputs[0];
     if (cuda_epilogue_is_empty(rest)) {
         return STATUS_OK;
     }
@@ -43,8 +43,20 @@ finish_convolution(KernelContext *context, const CudaEpilogue *rest, const CudaW
     return cuda_check(context->call, error, "the steps behind a convolution");
 }
 
-/* Computes the convolution that the op's rule has read, with these steps behind its sums: by cuDNN where it
- * can, by the plain kernel everywhere else. */
+Status
+convolution_enqueue(KernelContext *context, const CudaConvolution *convolution, const Tensor *output)
+{
+    CudaType type = cuda_type(output->dtype);
+    CudaEpilogue rest;
+    DnnRefusal refusal = DNN_ACCEPTED;
+    TRY(dnn_convolve(context, DNN_FORWARD, type, convolution, &refusal, &rest));
+    return refusal == DNN_ACCEPTED
+               ? finish_convolution(context, &rest, &convolution->window, output)
+               : cuda_check(
+                     context->call, cuda_convolve(type, convolution, cuda_stream(context)), "a convolution");
+}
+
+/* Computes the convolution that the op's rule has read, with these steps behind its sums. */
 static Status
 compute_convolution(KernelContext *context, const Convolution *convolution, const CudaEpilogue *epilogue)
 {
@@ -65,14 +77,7 @@ compute_convolution(KernelContext *context, const Convolution *convolution, cons
         .output = output->data,
         .epilogue = *epilogue,
     };
-    CudaType type = cuda_type(input->dtype);
-    CudaEpilogue rest;
-    DnnRefusal refusal = DNN_ACCEPTED;
-    TRY(dnn_convolve(context, DNN_FORWARD, type, &launched, &refusal, &rest));
-    return refusal == DNN_ACCEPTED
-               ? finish_convolution(context, &rest, &launched.window)
-               : cuda_check(
-                     context->call, cuda_convolve(type, &launched, cuda_stream(context)), "a convolution");
+    return convolution_enqueue(context, &launched, output);
 }
 
 typedef Status (*ReadConvolution)(Call *call, const InferContext *context, Convolution *ret_convolution);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "worker/cuda/kernels/filter.h"
+#include "worker/runtime/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,6 +13,11 @@ extern "C" {
  * and within them over the input channels, in float for types of 16 bits: the bits depend on nothing else.
  * Padding counts as zeros: under it a weight that is infinite gives NaN. Floating types. */
 int cuda_convolve(CudaType type, const CudaConvolution *convolution, cudaStream_t stream);
+
+/* Convolves in the context's lane: by cuDNN where it can, by cuda_convolve() everywhere else. The output is
+ * the convolution's. */
+MUST_USE Status convolution_enqueue(
+    KernelContext *context, const CudaConvolution *convolution, const Tensor *output);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
-/* ONNX's quantised numbers, and products of matrices of them: of integers in int32, of others in float64, as
- * the reference kernels compute them (shared/ops/quantize). */
+/* ONNX's quantised numbers, and products of matrices of them: of integers in int32; of others as floats of
+ * the scales' dtype, by what computes products of floats, so that a number may be next to that of the
+ * reference kernel (shared/ops/quantize). */
 #include "worker/cuda/kernels/quantize.h"
 
 #include "worker/cuda/errors.h"
@@ -173,14 +174,29 @@ supports_quantised_product(const Node *node)
            scaling_has(node->output_dtypes[0]) && dtype_is_floating(node->input_dtypes[1]);
 }
 
-/* Makes float64 of the matrix in input `input`, whose scales and zero points follow it. */
+/* Returns the dtype in which the product is computed: products of 16-bit floats need more. */
+static Dtype
+product_dtype(const KernelContext *context)
+{
+    return context->inputs[1].dtype == DTYPE_FLOAT32 ? DTYPE_FLOAT32 : DTYPE_FLOAT64;
+}
+
+/* Makes floats of the matrix in input `input`, whose scales and zero points follow it. */
 static Status
 widen(KernelContext *context, uint32_t input, const Lines *lines, Tensor *ret_wide)
 {
     const Tensor *matrix = &context->inputs[input];
-    TRY(scratch_new(context, DTYPE_FLOAT64, &matrix->shape, ret_wide));
+    TRY(scratch_new(context, product_dtype(context), &matrix->shape, ret_wide));
     CudaQuantised quantised = read_quantised(context, matrix, input + 1, lines, ret_wide);
     return dequantize(context, matrix, ret_wide, &quantised);
+}
+
+static Status
+multiply_floats(KernelContext *context, const Tensor *a, const Tensor *b, const Tensor *output)
+{
+    CudaProduct product = operands_product(a, false, b, false);
+    product.output = output->data;
+    return output->data == NULL ? STATUS_OK : matmul_enqueue(context, cuda_type(output->dtype), &product);
 }
 
 static Status
@@ -199,8 +215,8 @@ compute_quantised_product(KernelContext *context)
     TRY(scaling_lines(context, RESULT_SCALE, &shape, -1, &lines[2]));
     TRY(widen(context, LEFT, &lines[0], &a));
     TRY(widen(context, RIGHT, &lines[1], &b));
-    TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &product));
-    TRY(multiply(context, &a, &b, &product));
+    TRY(scratch_new(context, product_dtype(context), &shape, &product));
+    TRY(multiply_floats(context, &a, &b, &product));
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &shape, &output));
     CudaQuantised quantised = read_quantised(context, &product, RESULT_SCALE, &lines[2], output);
     return quantize(context, &product, &quantised);

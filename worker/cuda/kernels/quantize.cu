@@ -145,6 +145,21 @@ cuda_centre(CudaType from, const CudaQuantised *quantised, cudaStream_t stream)
     TYPE_SWITCH(from, QUANTISED_CASES(centre<T>(quantised, stream)))
 }
 
+static __global__ void
+bias_kernel(CudaBias bias)
+{
+    for (int64_t n = index_first(); n < bias.count; n += index_step()) {
+        double scale = (double)*bias.scale * (double)bias.scales[bias.has_one_scale ? 0 : n];
+        bias.output[n] = (float)((double)bias.bias[n] * scale);
+    }
+}
+
+extern "C" int
+cuda_scale_bias(const CudaBias *bias, cudaStream_t stream)
+{
+    return (int)cuda_launch(bias_kernel, index_grid(bias->count), dim3(INDEX_THREADS), 0, stream, *bias);
+}
+
 /* NaN counts in neither extreme, and 0 in both. */
 struct LowerEnd {
     static __device__ __forceinline__ float

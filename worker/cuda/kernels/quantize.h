@@ -33,6 +33,19 @@ int cuda_dequantize(CudaType from, CudaType to, const CudaQuantised *quantised, 
 /* Subtracts zero points; the output is int32, the scales are not read. */
 int cuda_centre(CudaType from, const CudaQuantised *quantised, cudaStream_t stream);
 
+/* Makes float32 of the bias of a convolution between quantised numbers: number n times `scale`, times its own
+ * one of `scales`, or the one for all. */
+typedef struct CudaBias {
+    const int32_t *bias;
+    const float *scale;
+    const float *scales;
+    bool has_one_scale;
+    int64_t count;
+    float *output;
+} CudaBias;
+
+int cuda_scale_bias(const CudaBias *bias, cudaStream_t stream);
+
 /* The scale and the zero point by which floats fill uint8, 0 among them. */
 enum { CUDA_RANGE_PARTS = 256, CUDA_RANGE_ROOM = 2 * CUDA_RANGE_PARTS };
 
