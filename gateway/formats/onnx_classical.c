@@ -290,6 +290,62 @@ spell_tree_classifier(OnnxImport *import, OnnxNode *node, const char *type, size
     return finish_classes(import, node, &labels, scores);
 }
 
+/* Support vectors tell classes apart in pairs; the class with most votes gives the label. */
+static Status
+spell_svm_classifier(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    Labels labels;
+    Slice positions;
+    Slice ends[2];
+    size_t classes = list_of(node, "vectors_per_class", ATTR_INT).value.list.count;
+    Slice after = spell_text(node, "post_transform");
+    TRY(spell_check_inputs(import, node, inputs, inputs));
+    TRY(read_labels(import, node, "classlabels_ints", &labels));
+    if (classes == 0 || (after.size > 0 && !slice_equals_string(after, "NONE"))) {
+        return spell_refuse(import, "an SVMClassifier without vectors_per_class, or with a post_transform,");
+    }
+    if (classes != labels.count) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "%zu labels are given for %zu classes",
+            labels.count, classes);
+    }
+    OnnxNode scores = *node;
+    scores.type = slice_from_string(type);
+    onnx_attr_remove(&scores, "classlabels_ints");
+    onnx_attr_remove(&scores, "classlabels_strings");
+    onnx_attr_remove(&scores, "post_transform");
+    TRY(spell_foreign(import, node, "scores", &scores, &positions));
+    TRY(choose_labels(import, node, &labels, positions, &ends[0]));
+    TRY(spell_port(import, positions, 1, &ends[1]));
+    TRY(spell_check_outputs(import, node, COUNT_OF(ends)));
+    spell_outputs(node, ends, node->output_count);
+    return STATUS_OK;
+}
+
+/* Joins rows of features, each as float32 with as many columns as inputdimensions says. */
+static Status
+spell_feature_vectorizer(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    AttrValue sizes = list_of(node, "inputdimensions", ATTR_INT);
+    TRY(spell_check_inputs(import, node, inputs, node->input_count));
+    if (sizes.value.list.count != node->input_count) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "inputdimensions has %zu items for %zu inputs", sizes.value.list.count, node->input_count);
+    }
+    for (size_t index = 0; index < node->input_count; index++) {
+        int64_t rows[] = {-1, sizes.value.list.items[index].value.i};
+        Slice shape;
+        Slice floats;
+        TRY(spell_floats(import, node, node->inputs[index], &floats));
+        TRY(spell_ints(import, node, "rows", rows, COUNT_OF(rows), &shape));
+        TRY(spell_pair(import, node, "Reshape", floats, shape, &node->inputs[index]));
+    }
+    node->type = slice_from_string(type);
+    node->is_default_domain = true;
+    node->attr_count = 0;
+    onnx_attr_set(node, "axis", spell_int_attr("", 1).value);
+    return STATUS_OK;
+}
+
 static Status
 spell_scaler(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
 {
@@ -415,11 +471,13 @@ spell_zip_map(OnnxImport *import, OnnxNode *node, const char *type, size_t input
 static const OnnxSpelling classical[] = {
     {"ai.onnx.ml::ArrayFeatureExtractor", spell_extractor, "Gather", 2},
     {"ai.onnx.ml::Binarizer", spell_binarizer, NULL, 1},
+    {"ai.onnx.ml::FeatureVectorizer", spell_feature_vectorizer, "Concat", 1},
     {"ai.onnx.ml::Imputer", spell_imputer, NULL, 1},
     {"ai.onnx.ml::LinearClassifier", spell_linear_classifier, "classlabels_ints", 2},
     {"ai.onnx.ml::LinearRegressor", spell_linear_regressor, NULL, 1},
     {"ai.onnx.ml::Normalizer", spell_normalizer, NULL, 1},
     {"ai.onnx.ml::Scaler", spell_scaler, NULL, 1},
+    {"ai.onnx.ml::SVMClassifier", spell_svm_classifier, "ai.onnx.ml::_SvmScores", 1},
     {"ai.onnx.ml::TreeEnsembleClassifier", spell_tree_classifier, "ai.onnx.ml::TreeEnsembleRegressor", 2},
     {"ai.onnx.ml::ZipMap", spell_zip_map, "Identity", 1},
 };

@@ -13,6 +13,7 @@
  *     onnx_contrib.c         of ONNX Runtime
  *     onnx_attention.c       its attentions
  *     onnx_classical.c       ai.onnx.ml: classical models
+ *     onnx_labels.c          ai.onnx.ml: labels mapped to others
  *     onnx_flex_attention.c  ONNX's own that takes functions
  *     onnx_quantised.c       those of quantised numbers
  *     onnx_random.c          random numbers */

@@ -5,6 +5,7 @@ static const OnnxSpellings *const tables[] = {
     &onnx_contrib_spellings,
     &onnx_attention_spellings,
     &onnx_classical_spellings,
+    &onnx_label_spellings,
     &onnx_quantised_spellings,
     &onnx_random_spellings,
 };

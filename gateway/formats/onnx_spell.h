@@ -25,6 +25,7 @@ typedef struct OnnxSpellings {
 extern const OnnxSpellings onnx_contrib_spellings;
 extern const OnnxSpellings onnx_attention_spellings;
 extern const OnnxSpellings onnx_classical_spellings;
+extern const OnnxSpellings onnx_label_spellings;
 extern const OnnxSpellings onnx_quantised_spellings;
 extern const OnnxSpellings onnx_random_spellings;
 

@@ -63,6 +63,18 @@ utf8_character_size(const char *text, const char *end)
     return range->size;
 }
 
+uint32_t
+utf8_decode(const char *bytes, size_t size)
+{
+    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    assert(size >= 1 && size < COUNT_OF(masks));
+    uint32_t character = (unsigned char)bytes[0] & masks[size];
+    for (size_t index = 1; index < size; index++) {
+        character = character << 6 | ((unsigned char)bytes[index] & 0x3f);
+    }
+    return character;
+}
+
 bool
 utf8_is_valid(Slice text)
 {

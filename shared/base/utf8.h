@@ -6,6 +6,9 @@
 /* Returns the size of the well-formed character at `text`, 1 to 4; 0 when there is none or `end` cuts it. */
 size_t utf8_character_size(const char *text, const char *end);
 
+/* Returns the well-formed character of these 1 to 4 bytes. */
+uint32_t utf8_decode(const char *bytes, size_t size);
+
 bool utf8_is_valid(Slice text);
 
 /* Writes a character (no surrogate, at most 0x10FFFF) and returns its size. */
