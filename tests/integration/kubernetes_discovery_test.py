@@ -260,7 +260,7 @@ def a_watch_that_falls_silent_is_given_up_for_another_in_less_than_half_a_minute
         watches = api.counted("watch")
         api.put(slice_of("b", second, **READY))
         site.await_states(w0="serving", w1="serving")
-        assert api.counted("watch") == watches + 1 and api.counted("list") == 1, api.requests
+        assert api.counted("watch") > watches and api.counted("list") == 1, api.requests
         assert site.said("did not answer in time")
         assert int(api.requests[-1][1]["timeoutSeconds"]) <= WATCH_SECONDS, api.requests
 
