@@ -1,8 +1,6 @@
 /* Images sampled at positions that another input gives: ONNX's GridSample and RoiAlign. */
 #include "shared/ops/family.h"
-#include "shared/ops/infer.h"
-
-enum { SPACE_MAX = 3 };
+#include "shared/ops/sampling/rule.h"
 
 /* X [batch, channel, space…], grid [batch, positions…, dimensions of space]. */
 static Status
@@ -15,9 +13,9 @@ infer_grid_sample(Call *call, InferContext *context)
         return STATUS_OK;
     }
     int space = input->rank - 2;
-    if (space < 1 || space > SPACE_MAX) {
+    if (space < 1 || space > SAMPLE_SPACE_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "rank %d has no 1 to %d spatial dimensions",
-            input->rank, SPACE_MAX);
+            input->rank, SAMPLE_SPACE_MAX);
     }
     TRY(infer_rank(call, context, 1, input->rank, &grid));
     TRY(infer_equal(call, grid.dims[space + 1], space, "the number of coordinates", &same));

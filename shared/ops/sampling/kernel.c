@@ -2,29 +2,18 @@
  * count is computed once for all channels. Sums are in double. */
 #include <math.h>
 
+#include "shared/ops/sampling/rule.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
 enum {
-    SPACE_MAX = 3,
     TAPS_MAX = 4,           /* neighbours along a dimension */
-    NEIGHBOURS_MAX = 64,    /* TAPS_MAX to the power of SPACE_MAX */
+    NEIGHBOURS_MAX = 64,    /* TAPS_MAX to the power of SAMPLE_SPACE_MAX */
     POSITIONS_A_PART = 256, /* of the output, which one thread samples at a time */
 };
 
-typedef enum SampleMode { SAMPLE_NEAREST = 1, SAMPLE_LINEAR = 2, SAMPLE_CUBIC = 4 } SampleMode;
-typedef enum SamplePadding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION } SamplePadding;
-
 typedef struct Sampling {
-    SampleMode mode; /* the number of neighbours along a dimension */
-    SamplePadding padding;
-    bool aligns_corners;
-    int space;
-    int64_t size[SPACE_MAX];   /* of the image */
-    int64_t stride[SPACE_MAX]; /* elements between neighbours */
-    int64_t plane;             /* elements of one channel of the image */
-    int64_t channels;
-    int64_t positions; /* of one image */
+    GridSample rule;
     const double *input;
     const double *grid;
     double *output;
@@ -64,18 +53,18 @@ within(double x, double least, double most)
 
 /* Moves a position along one dimension into the image, as the padding has it. */
 static double
-pad_position(const Sampling *sampling, double x, int dimension)
+pad_position(const GridSample *sample, double x, int dimension)
 {
-    double size = (double)sampling->size[dimension];
-    double least = sampling->aligns_corners ? 0 : -0.5;
-    double most = sampling->aligns_corners ? size - 1 : size - 0.5;
+    double size = (double)sample->size[dimension];
+    double least = sample->aligns_corners ? 0 : -0.5;
+    double most = sample->aligns_corners ? size - 1 : size - 0.5;
     bool is_outside = x < least || x > most;
-    switch (sampling->padding) {
-    case PAD_BORDER:
+    switch (sample->padding) {
+    case SAMPLE_BORDER:
         return is_outside ? within(x, 0, size - 1) : x;
-    case PAD_REFLECTION:
+    case SAMPLE_REFLECTION:
         return reflect(x, least, most);
-    case PAD_ZEROS:
+    case SAMPLE_ZEROS:
         break;
     }
     return x;
@@ -83,12 +72,12 @@ pad_position(const Sampling *sampling, double x, int dimension)
 
 /* Returns the element at a whole position along one dimension; -1: there is none, it counts as 0. */
 static int64_t
-element_at(const Sampling *sampling, double x, int dimension)
+element_at(const GridSample *sample, double x, int dimension)
 {
-    double last = (double)sampling->size[dimension] - 1;
-    double moved = sampling->padding == PAD_REFLECTION ? trunc(pad_position(sampling, x, dimension))
-                                                       : pad_position(sampling, x, dimension);
-    if (sampling->padding != PAD_ZEROS) {
+    double last = (double)sample->size[dimension] - 1;
+    double moved = sample->padding == SAMPLE_REFLECTION ? trunc(pad_position(sample, x, dimension))
+                                                        : pad_position(sample, x, dimension);
+    if (sample->padding != SAMPLE_ZEROS) {
         moved = within(moved, 0, last);
     }
     return moved >= 0 && moved <= last ? (int64_t)moved : -1;
@@ -108,55 +97,55 @@ cubic_weights(double x, double *ret_weights)
 
 /* Finds the neighbours along one dimension of a coordinate, which is from -1 to 1 within the image. */
 static void
-find_taps(const Sampling *sampling, double given, int dimension, int64_t *ret_elements, double *ret_weights)
+find_taps(const GridSample *sample, double given, int dimension, int64_t *ret_elements, double *ret_weights)
 {
-    double size = (double)sampling->size[dimension];
+    double size = (double)sample->size[dimension];
     float placed =
-        (float)(sampling->aligns_corners ? (given + 1) / 2 * (size - 1) : ((given + 1) * size - 1) / 2);
+        (float)(sample->aligns_corners ? (given + 1) / 2 * (size - 1) : ((given + 1) * size - 1) / 2);
     double x = (double)placed;
-    if (sampling->mode == SAMPLE_NEAREST) {
-        ret_elements[0] = element_at(sampling, nearbyint(x), dimension);
+    if (sample->mode == SAMPLE_NEAREST) {
+        ret_elements[0] = element_at(sample, nearbyint(x), dimension);
         ret_weights[0] = 1;
         return;
     }
-    x = pad_position(sampling, x, dimension);
+    x = pad_position(sample, x, dimension);
     double first = floor(x);
     double part = x - first;
-    if (sampling->mode == SAMPLE_LINEAR) {
+    if (sample->mode == SAMPLE_LINEAR) {
         ret_weights[0] = 1 - part;
         ret_weights[1] = part;
     } else {
         cubic_weights(part, ret_weights);
         first -= 1;
     }
-    for (int tap = 0; tap < (int)sampling->mode; tap++) {
-        ret_elements[tap] = element_at(sampling, first + tap, dimension);
+    for (int tap = 0; tap < (int)sample->mode; tap++) {
+        ret_elements[tap] = element_at(sample, first + tap, dimension);
     }
 }
 
 /* The coordinates of the grid are in the opposite order of the dimensions. */
 static void
-find_neighbours(const Sampling *sampling, const double *coordinates, Neighbours *ret_neighbours)
+find_neighbours(const GridSample *sample, const double *coordinates, Neighbours *ret_neighbours)
 {
-    int64_t elements[SPACE_MAX][TAPS_MAX];
-    double weights[SPACE_MAX][TAPS_MAX];
+    int64_t elements[SAMPLE_SPACE_MAX][TAPS_MAX];
+    double weights[SAMPLE_SPACE_MAX][TAPS_MAX];
     int total = 1;
-    for (int dimension = 0; dimension < sampling->space; dimension++) {
-        double given = coordinates[sampling->space - 1 - dimension];
-        find_taps(sampling, given, dimension, elements[dimension], weights[dimension]);
-        total *= (int)sampling->mode;
+    for (int dimension = 0; dimension < sample->space; dimension++) {
+        double given = coordinates[sample->space - 1 - dimension];
+        find_taps(sample, given, dimension, elements[dimension], weights[dimension]);
+        total *= (int)sample->mode;
     }
     ret_neighbours->count = 0;
     for (int number = 0; number < total; number++) {
         int rest = number;
         int64_t offset = 0;
         double weight = 1;
-        for (int dimension = sampling->space - 1; dimension >= 0; dimension--) {
-            int tap = rest % (int)sampling->mode;
-            rest /= (int)sampling->mode;
+        for (int dimension = sample->space - 1; dimension >= 0; dimension--) {
+            int tap = rest % (int)sample->mode;
+            rest /= (int)sample->mode;
             int64_t element = elements[dimension][tap];
             weight = element < 0 ? 0 : weight * weights[dimension][tap];
-            offset += element < 0 ? 0 : element * sampling->stride[dimension];
+            offset += element < 0 ? 0 : element * sample->stride[dimension];
         }
         ret_neighbours->offsets[ret_neighbours->count] = offset;
         ret_neighbours->weights[ret_neighbours->count] = weight;
@@ -165,69 +154,32 @@ find_neighbours(const Sampling *sampling, const double *coordinates, Neighbours 
 }
 
 static int64_t
-parts_of_image(const Sampling *sampling)
+parts_of_image(const GridSample *sample)
 {
-    return (sampling->positions + POSITIONS_A_PART - 1) / POSITIONS_A_PART;
+    return (sample->positions + POSITIONS_A_PART - 1) / POSITIONS_A_PART;
 }
 
 static void
 sample_part(void *context, int64_t part)
 {
     const Sampling *sampling = context;
-    int64_t batch = part / parts_of_image(sampling);
-    int64_t first = part % parts_of_image(sampling) * POSITIONS_A_PART;
-    const double *image = sampling->input + batch * sampling->channels * sampling->plane;
-    double *output = sampling->output + batch * sampling->channels * sampling->positions;
-    for (int64_t n = first; n < sampling->positions && n < first + POSITIONS_A_PART; n++) {
+    const GridSample *sample = &sampling->rule;
+    int64_t batch = part / parts_of_image(sample);
+    int64_t first = part % parts_of_image(sample) * POSITIONS_A_PART;
+    const double *image = sampling->input + batch * sample->channels * sample->plane;
+    double *output = sampling->output + batch * sample->channels * sample->positions;
+    for (int64_t n = first; n < sample->positions && n < first + POSITIONS_A_PART; n++) {
         Neighbours neighbours;
         find_neighbours(
-            sampling, sampling->grid + (batch * sampling->positions + n) * sampling->space, &neighbours);
-        for (int64_t channel = 0; channel < sampling->channels; channel++) {
-            const double *plane = image + channel * sampling->plane;
+            sample, sampling->grid + (batch * sample->positions + n) * sample->space, &neighbours);
+        for (int64_t channel = 0; channel < sample->channels; channel++) {
+            const double *plane = image + channel * sample->plane;
             double sum = 0;
             for (int tap = 0; tap < neighbours.count; tap++) {
                 sum += plane[neighbours.offsets[tap]] * neighbours.weights[tap];
             }
-            output[channel * sampling->positions + n] = sum;
+            output[channel * sample->positions + n] = sum;
         }
-    }
-}
-
-static Status
-read_mode(const KernelContext *context, Sampling *sampling)
-{
-    Slice mode = node_attr_string(context->node, "mode");
-    Slice padding = node_attr_string(context->node, "padding_mode");
-    bool is_nearest = slice_equals_string(mode, "nearest");
-    bool is_cubic = slice_equals_string(mode, "cubic");
-    if (!is_nearest && !is_cubic && !slice_equals_string(mode, "linear")) {
-        return call_fail(
-            context->call, STATUS_INVALID_ARGUMENT, "there is no mode '%.*s'", SLICE_PRINT(mode));
-    }
-    bool is_border = slice_equals_string(padding, "border");
-    bool is_reflected = slice_equals_string(padding, "reflection");
-    if (!is_border && !is_reflected && !slice_equals_string(padding, "zeros")) {
-        return call_fail(
-            context->call, STATUS_INVALID_ARGUMENT, "there is no padding_mode '%.*s'", SLICE_PRINT(padding));
-    }
-    sampling->mode = is_nearest ? SAMPLE_NEAREST : is_cubic ? SAMPLE_CUBIC : SAMPLE_LINEAR;
-    sampling->padding = is_border ? PAD_BORDER : is_reflected ? PAD_REFLECTION : PAD_ZEROS;
-    sampling->aligns_corners = node_attr_int(context->node, "align_corners") != 0;
-    return STATUS_OK;
-}
-
-static void
-read_shapes(const Shape *input, const Shape *output, Sampling *sampling)
-{
-    sampling->space = input->rank - 2;
-    sampling->channels = input->dims[1];
-    sampling->plane = 1;
-    sampling->positions = 1;
-    for (int dimension = sampling->space - 1; dimension >= 0; dimension--) {
-        sampling->size[dimension] = input->dims[2 + dimension];
-        sampling->stride[dimension] = sampling->plane;
-        sampling->plane *= input->dims[2 + dimension];
-        sampling->positions *= output->dims[2 + dimension];
     }
 }
 
@@ -240,20 +192,16 @@ grid_sample_compute(KernelContext *context)
     AUTO_TENSOR grid = {0};
     AUTO_TENSOR output = {0};
     TRY(output_shapes(context, &shape));
-    TRY(read_mode(context, &sampling));
-    read_shapes(&context->inputs[0].shape, &shape, &sampling);
+    TRY(grid_sample_read(context->call, context->node, &context->inputs[0].shape, &shape, &sampling.rule));
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &input));
     TRY(scratch_cast(context, &context->inputs[1], DTYPE_FLOAT64, &grid));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &output));
-    if (tensor_element_count(&output) > 0 && sampling.plane == 0) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an image without elements is sampled");
-    }
     if (tensor_element_count(&output) > 0) {
         sampling.input = input.data;
         sampling.grid = grid.data;
         sampling.output = output.data;
         context->device->parallel_for(
-            context->device, shape.dims[0] * parts_of_image(&sampling), sample_part, &sampling);
+            context->device, shape.dims[0] * parts_of_image(&sampling.rule), sample_part, &sampling);
     }
     return scratch_finish(context, 0, &output);
 }

@@ -2,6 +2,7 @@
  * interpolated from four neighbours. */
 #include <math.h>
 
+#include "shared/ops/sampling/rule.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
@@ -152,6 +153,13 @@ check_regions(Call *call, const Regions *regions, int64_t count, int64_t images)
 static Status
 roi_align_compute(KernelContext *context)
 {
+    enum { MEAN, LARGEST };
+    enum { HALF_PIXEL, OUTPUT_HALF_PIXEL };
+    static const char *const modes[] = {[MEAN] = "avg", [LARGEST] = "max"};
+    static const char *const places[] = {
+        [HALF_PIXEL] = "half_pixel", [OUTPUT_HALF_PIXEL] = "output_half_pixel"};
+    size_t mode = 0;
+    size_t place = 0;
     const Node *node = context->node;
     const Shape *input = &context->inputs[0].shape;
     Shape shape;
@@ -159,6 +167,9 @@ roi_align_compute(KernelContext *context)
     AUTO_TENSOR rois = {0};
     AUTO_TENSOR output = {0};
     TRY(output_shapes(context, &shape));
+    TRY(sampling_choice(context->call, node, "mode", modes, COUNT_OF(modes), &mode));
+    TRY(sampling_choice(
+        context->call, node, "coordinate_transformation_mode", places, COUNT_OF(places), &place));
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &image));
     TRY(scratch_cast(context, &context->inputs[1], DTYPE_FLOAT64, &rois));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &output));
@@ -173,9 +184,8 @@ roi_align_compute(KernelContext *context)
         .columns = shape.dims[3],
         .ratio = node_attr_int(node, "sampling_ratio"),
         .scale = (double)node_attr_float(node, "spatial_scale"),
-        .is_half_pixel =
-            slice_equals_string(node_attr_string(node, "coordinate_transformation_mode"), "half_pixel"),
-        .is_largest = slice_equals_string(node_attr_string(node, "mode"), "max")};
+        .is_half_pixel = place == HALF_PIXEL,
+        .is_largest = mode == LARGEST};
     if (tensor_element_count(&output) > 0 && regions.height * regions.width == 0) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an image without elements is sampled");
     }

@@ -1,6 +1,7 @@
 /* onnx::GridSample, by the rule of the reference kernel (shared/ops/sampling). */
 #include "worker/cuda/kernels/sampling.h"
 
+#include "shared/ops/sampling/rule.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/lane.h"
@@ -14,64 +15,26 @@ supports_floats(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]) && dtype_is_floating(node->input_dtypes[1]);
 }
 
-typedef struct SamplingName {
-    const char *name;
-    int value;
-} SamplingName;
+_Static_assert((int)CUDA_SAMPLE_NEAREST == SAMPLE_NEAREST && (int)CUDA_SAMPLE_LINEAR == SAMPLE_LINEAR &&
+                   (int)CUDA_SAMPLE_CUBIC == SAMPLE_CUBIC && (int)CUDA_SAMPLE_ZEROS == SAMPLE_ZEROS &&
+                   (int)CUDA_SAMPLE_BORDER == SAMPLE_BORDER &&
+                   (int)CUDA_SAMPLE_REFLECTION == SAMPLE_REFLECTION &&
+                   (int)CUDA_SAMPLE_SPACE_MAX == SAMPLE_SPACE_MAX,
+    "both sides count modes, paddings and dimensions alike");
 
-static const SamplingName modes[] = {
-    {"nearest", CUDA_SAMPLE_NEAREST},
-    {"linear", CUDA_SAMPLE_LINEAR},
-    {"cubic", CUDA_SAMPLE_CUBIC},
-};
-
-static const SamplingName paddings[] = {
-    {"zeros", CUDA_SAMPLE_ZEROS},
-    {"border", CUDA_SAMPLE_BORDER},
-    {"reflection", CUDA_SAMPLE_REFLECTION},
-};
-
-static Status
-read_name(const KernelContext *context, const char *attribute, const SamplingName *names, int *ret_value)
+static CudaSampling
+sampling_of(const GridSample *sample)
 {
-    Slice given = node_attr_string(context->node, attribute);
-    for (size_t index = 0; index < COUNT_OF(modes); index++) {
-        if (slice_equals_string(given, names[index].name)) {
-            *ret_value = names[index].value;
-            return STATUS_OK;
-        }
-    }
-    return call_fail(
-        context->call, STATUS_INVALID_ARGUMENT, "there is no %s '%.*s'", attribute, SLICE_PRINT(given));
-}
-
-static Status
-read_attributes(const KernelContext *context, CudaSampling *sampling)
-{
-    int mode = 0;
-    int padding = 0;
-    TRY(read_name(context, "mode", modes, &mode));
-    TRY(read_name(context, "padding_mode", paddings, &padding));
-    sampling->mode = (CudaSampleMode)mode;
-    sampling->padding = (CudaSamplePadding)padding;
-    sampling->aligns_corners = node_attr_int(context->node, "align_corners") != 0;
-    return STATUS_OK;
-}
-
-static void
-read_shapes(const Shape *input, const Tensor *output, CudaSampling *sampling)
-{
-    sampling->space = input->rank - 2;
-    sampling->channels = input->dims[1];
-    sampling->plane = 1;
-    sampling->positions = 1;
-    sampling->count = tensor_element_count(output);
-    for (int dimension = sampling->space - 1; dimension >= 0; dimension--) {
-        sampling->size[dimension] = input->dims[2 + dimension];
-        sampling->stride[dimension] = sampling->plane;
-        sampling->plane *= input->dims[2 + dimension];
-        sampling->positions *= output->shape.dims[2 + dimension];
-    }
+    CudaSampling sampling = {.mode = (CudaSampleMode)sample->mode,
+        .padding = (CudaSamplePadding)sample->padding,
+        .aligns_corners = sample->aligns_corners,
+        .space = sample->space,
+        .plane = sample->plane,
+        .channels = sample->channels,
+        .positions = sample->positions};
+    memcpy(sampling.size, sample->size, sizeof sampling.size);
+    memcpy(sampling.stride, sample->stride, sizeof sampling.stride);
+    return sampling;
 }
 
 /* Makes the coordinates in double. */
@@ -91,17 +54,15 @@ static Status
 compute_grid_sample(KernelContext *context)
 {
     Shape shape;
-    CudaSampling sampling = {0};
+    GridSample sample;
     AUTO_TENSOR grid = {0};
     Tensor *output = NULL;
     TRY(output_shapes(context, &shape));
-    TRY(read_attributes(context, &sampling));
+    TRY(grid_sample_read(context->call, context->node, &context->inputs[0].shape, &shape, &sample));
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &shape, &output));
-    read_shapes(&context->inputs[0].shape, output, &sampling);
-    if (sampling.count > 0 && sampling.plane == 0) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an image without elements is sampled");
-    }
     TRY(widen_grid(context, &grid));
+    CudaSampling sampling = sampling_of(&sample);
+    sampling.count = tensor_element_count(output);
     sampling.input = context->inputs[0].data;
     sampling.grid = grid.data;
     sampling.output = output->data;
