@@ -59,6 +59,16 @@ scratch_cast(KernelContext *context, const Tensor *input, Dtype dtype, Tensor *r
 }
 
 Status
+scratch_floats(KernelContext *context, const Tensor *input, Tensor *ret_tensor)
+{
+    if (input->dtype != DTYPE_FLOAT32) {
+        return scratch_cast(context, input, DTYPE_FLOAT32, ret_tensor);
+    }
+    *ret_tensor = tensor_ref(input);
+    return STATUS_OK;
+}
+
+Status
 scratch_finish(KernelContext *context, uint32_t index, const Tensor *doubles)
 {
     assert(index < context->output_count);

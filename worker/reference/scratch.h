@@ -9,6 +9,9 @@
 
 MUST_USE Status scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret_tensor);
 
+/* Makes *ret_tensor the input in float32: the input itself when it is, else a copy. */
+MUST_USE Status scratch_floats(KernelContext *context, const Tensor *input, Tensor *ret_tensor);
+
 /* Allocates `count` items of `size` bytes, zeroed, as a tensor of bytes. */
 MUST_USE Status scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array);
 

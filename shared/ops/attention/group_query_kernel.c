@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "shared/ops/attention/group_query_rule.h"
-#include "worker/reference/cast.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
@@ -261,13 +260,11 @@ static Status
 read_floats(KernelContext *context, GroupTensors *tensors, GroupWork *work)
 {
     for (uint32_t index = 0; index < context->input_count; index++) {
-        Tensor *input = &context->inputs[index];
-        if (dtype_is_floating(input->dtype) && input->dtype == DTYPE_FLOAT32) {
-            tensors->inputs[index] = tensor_ref(input);
-        } else if (dtype_is_floating(input->dtype)) {
-            TRY(scratch_cast(context, input, DTYPE_FLOAT32, &tensors->inputs[index]));
+        const Tensor *input = &context->inputs[index];
+        if (dtype_is_floating(input->dtype)) {
+            TRY(scratch_floats(context, input, &tensors->inputs[index]));
+            work->inputs[index] = tensors->inputs[index].data;
         }
-        work->inputs[index] = dtype_is_floating(input->dtype) ? tensors->inputs[index].data : NULL;
     }
     return STATUS_OK;
 }
@@ -306,17 +303,14 @@ make_room(KernelContext *context, const Shape *shapes, GroupTensors *tensors, Gr
 }
 
 static Status
-give_outputs(KernelContext *context, const Shape *shapes, GroupTensors *tensors)
+give_outputs(KernelContext *context, GroupTensors *tensors)
 {
     for (uint32_t index = 0; index < COUNT_OF(tensors->outputs); index++) {
-        Dtype dtype = context->node->output_dtypes[index];
-        Tensor *output = NULL;
-        if (dtype == DTYPE_FLOAT32) {
+        if (context->node->output_dtypes[index] == DTYPE_FLOAT32) {
             context->outputs[index] = tensor_ref(&tensors->outputs[index]);
-            continue;
+        } else {
+            TRY(scratch_finish(context, index, &tensors->outputs[index]));
         }
-        TRY(kernel_output(context, index, dtype, &shapes[index], &output));
-        cast_tensor(&tensors->outputs[index], output);
     }
     return STATUS_OK;
 }
@@ -340,7 +334,7 @@ group_query_compute(KernelContext *context)
     context->device->parallel_for(
         context->device, work.query.batch * work.query.key_heads, lay_present, &work);
     context->device->parallel_for(context->device, work.query.batch * work.query.heads, attend_head, &work);
-    return give_outputs(context, shapes, &tensors);
+    return give_outputs(context, &tensors);
 }
 
 static bool

@@ -3,7 +3,6 @@
  * over lanes in a fixed order: a row of the output has the same bits alone and among others, on any number of
  * threads. */
 #include "shared/ops/quantize/blocks_rule.h"
-#include "worker/reference/cast.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
@@ -155,13 +154,8 @@ floats_of(KernelContext *context, uint32_t index, Floats *floats, const float **
     if (index >= context->input_count || !dtype_is_floating(context->inputs[index].dtype)) {
         return STATUS_OK;
     }
-    Tensor *tensor = &floats->tensors[index];
-    if (context->inputs[index].dtype == DTYPE_FLOAT32) {
-        *tensor = tensor_ref(&context->inputs[index]);
-    } else {
-        TRY(scratch_cast(context, &context->inputs[index], DTYPE_FLOAT32, tensor));
-    }
-    *ret_numbers = tensor->data;
+    TRY(scratch_floats(context, &context->inputs[index], &floats->tensors[index]));
+    *ret_numbers = floats->tensors[index].data;
     return STATUS_OK;
 }
 
@@ -223,10 +217,7 @@ matmul_compute(KernelContext *context)
     if (product.batch > 0) {
         context->device->parallel_for(context->device, parts, multiply_part, &product);
     }
-    Tensor *rounded = NULL;
-    TRY(kernel_output(context, 0, context->node->output_dtypes[0], &shape, &rounded));
-    cast_tensor(&output, rounded);
-    return STATUS_OK;
+    return scratch_finish(context, 0, &output);
 }
 
 static bool
@@ -261,10 +252,7 @@ unpack_compute(KernelContext *context)
         ((float *)output.data)[n] =
             (number - zero_of(&rows, n / row, block)) * rows.scales[n / row * rows.blocks.count + block];
     }
-    Tensor *rounded = NULL;
-    TRY(kernel_output(context, 0, context->node->output_dtypes[0], &shape, &rounded));
-    cast_tensor(&output, rounded);
-    return STATUS_OK;
+    return scratch_finish(context, 0, &output);
 }
 
 static const Kernel quantize_blocks_kernels[] = {
