@@ -416,7 +416,8 @@ spell_normalizer(OnnxImport *import, OnnxNode *node, const char *argument, size_
     return STATUS_OK;
 }
 
-/* Floats alone: what equals replaced_value_float, by default 0, becomes the number of its column. */
+/* Elements that equal replaced_value_float, by default 0, become the number of their column; integers are not
+ * imputed. */
 static Status
 spell_imputer(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
 {
@@ -441,7 +442,7 @@ spell_imputer(OnnxImport *import, OnnxNode *node, const char *argument, size_t i
     return STATUS_OK;
 }
 
-/* Columns that a second input names. */
+/* Takes the columns that the second input names. */
 static Status
 spell_extractor(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
 {

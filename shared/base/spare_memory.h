@@ -1,6 +1,6 @@
 /* Large blocks that were freed a moment ago, kept for whoever asks next. The pages of a fresh block are
- * mapped one by one as they are written: 0.3 to 0.5 ms a MiB, as much as receiving the same bytes takes. A program
- * whose large blocks come and go with requests keeps some (spare_memory_keep()); others keep none.
+ * mapped one by one as they are written: 0.3 to 0.5 ms a MiB, as much as receiving the same bytes takes. A
+ * program whose large blocks come and go with requests keeps some (spare_memory_keep()); others keep none.
  *
  * Ownership: the caller frees with spare_memory_free(); kept blocks are the process's.
  * Threads:   any.

@@ -1,5 +1,5 @@
-/* limits_bench [THREADS]   What the machine can do at most on some threads (1): float32 multiply-adds of
- * operands in the L1 cache, and bytes copied between blocks of 4 MiB, each counted once read and once
+/* limits_bench [THREADS]   Prints the most that the machine can do on some threads (1): float32 multiply-adds
+ * of operands in the L1 cache, and bytes copied between blocks of 4 MiB, each counted once read and once
  * written. The best of several rounds counts. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -317,7 +317,7 @@ static const CudaKernelCase scatters[] = {
     {"ScatterNd", NULL, {"int64[3,0]", "T[3,2]", "int64[1] 2"}},
 };
 
-/* Of sums the segments are folded in parts of so many; the ids of the last cases say 300 of them. */
+/* Segments of sums are folded in parts; the last cases have ids of 300 slices, which are several parts. */
 static const CudaKernelCase segments[] = {
     {"UnsortedSegmentSum", NULL, {"T[5,3]", "int32[5] 2 0 -1 2 0", "int32[] 4"}},
     {"UnsortedSegmentSum", NULL, {"T[2,3,2]", "int64[2,3] 2 0 -1 2 0 1", "int32[] 3"}},

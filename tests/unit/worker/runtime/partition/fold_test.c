@@ -140,7 +140,7 @@ large_results_are_kept_within_a_budget(void **state)
     case_end(&run);
 }
 
-/* Three turns of x = x + (-w), where a loop's constants come through an Enter. */
+/* Five turns of x = x + 2 × w - end, whose constants come through an Enter. */
 #define LOOP                                                                                                 \
     "w = Const() dtype=float32 value=float32(2)\n"                                                           \
     "x = Const() dtype=float32 value=float32(10)\n"                                                          \
