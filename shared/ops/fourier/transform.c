@@ -36,8 +36,8 @@ conjugate(Complex a)
 static Complex
 turn_of(int64_t part, int64_t whole)
 {
-    static const double TURN = 6.283185307179586;
-    double angle = TURN * ((double)part / (double)whole);
+    static const double full_turn = 6.283185307179586;
+    double angle = full_turn * ((double)part / (double)whole);
     return (Complex){cos(angle), -sin(angle)};
 }
 
@@ -141,8 +141,9 @@ run_convolution(const Transform *transform, const Complex *from, Complex *to, Co
 {
     int64_t size = transform->stages.length;
     Complex *spectrum = room + size;
-    for (int64_t n = 0; n < size; n++) {
-        room[n] = n < transform->length ? multiply(from[n], transform->chirp[n]) : (Complex){0, 0};
+    memset(room, 0, (size_t)size * sizeof *room);
+    for (int64_t n = 0; n < transform->length; n++) {
+        room[n] = multiply(from[n], transform->chirp[n]);
     }
     run_stages(&transform->stages, room, spectrum);
     for (int64_t k = 0; k < size; k++) {

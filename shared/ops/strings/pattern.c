@@ -155,25 +155,29 @@ add_shorthand(Parser *parser, char letter, bool *ret_is_one)
     return STATUS_OK;
 }
 
+/* Returns the value of a hexadecimal digit; -1 for any other byte. */
+static int
+digit_value(char byte)
+{
+    if (byte >= '0' && byte <= '9') {
+        return byte - '0';
+    }
+    char small = byte >= 'A' && byte <= 'F' ? (char)(byte - 'A' + 'a') : byte;
+    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
 /* Reads the digits of \x41 or \x{263a}. */
 static Status
 take_hexadecimal(Parser *parser, uint32_t *ret_character)
 {
     bool is_braced = take(parser, "{");
+    size_t first = parser->next;
+    size_t end = first + (is_braced ? 6 : 2);
     uint32_t value = 0;
-    size_t count = 0;
-    for (; !is_at_end(parser) && count < (is_braced ? 6 : 2); count++, parser->next++) {
-        char digit = parser->text.data[parser->next];
-        int number = digit >= '0' && digit <= '9'   ? digit - '0'
-                     : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
-                     : digit >= 'A' && digit <= 'F' ? digit - 'A' + 10
-                                                    : -1;
-        if (number < 0) {
-            break;
-        }
-        value = value * 16 + (uint32_t)number;
+    while (parser->next < end && !is_at_end(parser) && digit_value(parser->text.data[parser->next]) >= 0) {
+        value = value * 16 + (uint32_t)digit_value(parser->text.data[parser->next++]);
     }
-    if (count == 0 || value > CHARACTER_MAX || (is_braced && !take(parser, "}"))) {
+    if (parser->next == first || value > CHARACTER_MAX || (is_braced && !take(parser, "}"))) {
         return fail(parser, "no character has this number");
     }
     *ret_character = value;

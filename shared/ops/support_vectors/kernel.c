@@ -178,13 +178,13 @@ score_pairs(const Machine *machine, const double *products, double *scores, doub
 static void
 estimate_pairs(const Machine *machine, const double *scores, double *ret_chances)
 {
-    static const double LEAST = 1e-7;
+    static const double least = 1e-7;
     int64_t classes = machine->shape.classes;
     int64_t pair = 0;
     for (int64_t i = 0; i < classes; i++) {
         for (int64_t j = i + 1; j < classes; j++, pair++) {
             double chance = 1 / (1 + exp(scores[pair] * machine->steepness[pair] + machine->shift[pair]));
-            chance = chance < LEAST ? LEAST : chance > 1 - LEAST ? 1 - LEAST : chance;
+            chance = chance < least ? least : chance > 1 - least ? 1 - least : chance;
             ret_chances[i * classes + j] = chance;
             ret_chances[j * classes + i] = 1 - chance;
         }
