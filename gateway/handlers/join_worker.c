@@ -55,7 +55,7 @@ check_versions(Call *call, const Request *request)
     WireVersions own = wire_versions_or_all(request->parts->protocols);
     WireVersions its = {.oldest = 1, .newest = 1};
     Slice header = request_header(request, WIRE_HEADER_VERSIONS);
-    TRY(header.size == 0 ? STATUS_OK : wire_versions_read(call, header, &its));
+    TRY(header.data == NULL ? STATUS_OK : wire_versions_read(call, header, &its));
     return wire_versions_agree(own, its) != 0
                ? STATUS_OK
                : call_fail(call, STATUS_FAILED_PRECONDITION,

@@ -4,6 +4,7 @@ outage of a gateway or of PostgreSQL costs a worker its place."""
 
 import contextlib
 import http.client
+import json
 import os
 import socket
 import subprocess
@@ -459,6 +460,21 @@ def a_worker_joins_under_a_name_of_letters_and_digits_alone():
         client.send("DELETE", f"/workers/{'a' * 63}?incarnation={life}")
 
 
+def a_worker_joins_with_a_version_that_the_gateway_speaks():
+    with Pool() as pool:
+        connection = http.client.HTTPConnection(pool.gateways[0], timeout=60)
+        body = json.dumps({"address": "127.0.0.1:1", "incarnation": "5d3c0a6e91f24b78"})
+        answers = {}
+        for versions in ("", "x", "0", "2-1", "860", "1", "1-860"):
+            headers = {"Content-Type": "application/json", "Sluice-Protocols": versions}
+            connection.request("PUT", "/api/v1/workers/w", body, headers)
+            reply = connection.getresponse()
+            reply.read()
+            answers[versions] = reply.status
+        connection.close()
+        assert answers == {"": 400, "x": 400, "0": 400, "2-1": 400, "860": 400, "1": 200, "1-860": 200}, answers
+
+
 if __name__ == "__main__":
     # The outage is one of a PostgreSQL that no other test uses.
     if "MEMBERSHIP_TEST_OWN_POSTGRES" not in os.environ:
@@ -483,4 +499,5 @@ if __name__ == "__main__":
         only_who_has_the_workers_token_may_join,
         a_worker_that_listens_everywhere_must_say_where_it_is,
         a_worker_joins_under_a_name_of_letters_and_digits_alone,
+        a_worker_joins_with_a_version_that_the_gateway_speaks,
     ])
