@@ -228,7 +228,7 @@ def reason_of(program, driver):
     """Why the worker does not start with a card, `driver` being the folder that libcuda.so.1 is looked for in."""
     done = subprocess.run([program, "--listen", "127.0.0.1:0", "--name", "packed", "--cuda", "required"], text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "LD_LIBRARY_PATH": driver})
-    assert done.returncode == 1, done
+    assert done.returncode == 78, done  # EX_CONFIG
     return done.stderr.splitlines()[-1]
 
 
