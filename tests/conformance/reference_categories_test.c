@@ -4,7 +4,7 @@
 
 #define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
 
-/* Of a key that is repeated the last one counts, as ONNX asks. */
+/* The last one of equal keys counts, as ONNX asks. */
 static void
 labels_become_the_values_of_their_keys(void **state)
 {

@@ -18,12 +18,12 @@ OUT = os.path.abspath(os.environ.get("OUT", "build/release"))
 COMMAND_SECONDS = 300
 ROLES = ("sluice_app", "sluice_queue", "sluice_auth")
 
-# What is no command: lines of files, and of SQL, which a test below runs.
+# Lines that are no commands, but of files and of SQL, which a test below runs.
 TEXT = re.compile(r"\[sluice\]|[a-z]+=|local sluice |sluice /\^|create role ")
 # Programs whose commands tests/integration/kubernetes_commands_test.py tries, and those that tests/packages/lifecycle runs word by word.
 KUBERNETES = {"kubectl", "helm"}
 LIFECYCLE = {"runuser", "systemctl", "export", "sluice"}
-# What wants root and changes the machine; `make check-install` installs beside it, and the packages do the rest.
+# Commands that want root and change the machine; `make check-install` installs beside it, and the packages do the rest.
 OF_THE_MACHINE = {"apt install ./build/deb/sluice_*.deb ./build/deb/sluice-gateway_*.deb ./build/deb/sluice-worker_*.deb postgresql",
                   "apt install ./build/deb/*.deb", "systemd-sysusers sluice-gateway.conf", "systemctl daemon-reload",
                   "systemctl enable --now sluice-worker sluice-gateway", "make install PREFIX=/usr"}

@@ -57,8 +57,8 @@ void transport_step_detach(TransportStep *step);
 /* Returns the address of the first peer that could not be reached, or NULL. */
 const char *transport_step_lost_peer(const TransportStep *step);
 
-/* What a run that has ended waits for: that its peers have taken the values that were pushed to them, or
- * never will. Nobody but the sender learns of a value that did not arrive, so that its run has not ended well
+/* The wait of a run that has ended until its peers have taken the values that were pushed to them, or never
+ * will. Nobody but the sender learns of a value that did not arrive, so that its run has not ended well
  * before. The members belong to the caller; `done` is called once, on the transport's loop. */
 typedef struct TransportWait {
     void (*done)(struct TransportWait *wait);

@@ -16,7 +16,7 @@ typedef struct KeyTable {
 
 bool key_table_support(Dtype dtype); /* strings and real numbers */
 
-/* Of equal elements the last one is found. */
+/* Makes a table of a list; of equal elements it has the last one. */
 MUST_USE Status key_table_begin(KernelContext *context, const Tensor *list, KeyTable *ret_table);
 void key_table_done(KeyTable *table);
 #define AUTO_KEY_TABLE CLEANUP(key_table_done) KeyTable

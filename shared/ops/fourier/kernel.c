@@ -9,7 +9,7 @@
 
 enum { BLOCKS_MAX = 32 }; /* that the lines are cut into, each with a room of its own */
 
-/* How numbers lie along an axis. */
+/* Numbers along an axis. */
 typedef struct Strand {
     int64_t count;
     int64_t stride; /* doubles from one number to the next */

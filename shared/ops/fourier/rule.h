@@ -1,5 +1,5 @@
-/* What shape rule and kernel both ask of ONNX's DFT and STFT. Complex numbers are pairs in the last
- * dimension, real ones are alone there. Threads: any. */
+/* The sizes of ONNX's DFT and STFT, which shape rules and kernels read alike. Complex numbers are pairs in
+ * the last dimension, real ones are alone there. Threads: any. */
 #pragma once
 
 #include "shared/ops/infer.h"

@@ -2,7 +2,7 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* How many strings are left is known only when they are; at least one is. */
+/* The number of strings that are left depends on their values; at least one is. */
 static Status
 infer_normalizer(Call *call, InferContext *context)
 {

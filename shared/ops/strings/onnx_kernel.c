@@ -34,7 +34,7 @@ match_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* How strings are cut. */
+/* A rule by which strings are cut. */
 typedef struct Cut {
     Slice delimiter; /* "": any white space, which is also dropped at both ends */
     int64_t cuts_max;
@@ -68,7 +68,7 @@ find_cut(const Cut *cut, Slice text)
     return text.size;
 }
 
-/* What is left of a string that is being cut. */
+/* The rest of a string that is being cut. */
 typedef struct Rest {
     Slice text;
     int64_t cuts;

@@ -1,4 +1,4 @@
-/* What a pattern is compiled to: a program for threads that read one character at a time (Thompson; Pike). */
+/* A compiled pattern: a program for threads that read one character at a time (Thompson; Pike). */
 #pragma once
 
 #include "shared/base/buffer.h"

@@ -28,7 +28,7 @@ typedef struct DepthwiseTile {
 
 typedef void (*DepthwiseKernel)(const DepthwiseTile *tile);
 
-/* By size, stride and vectors: 5 and 7; 1 and 2; 1 and 2. */
+/* The kernels of one instruction set by size (5, 7), stride (1, 2) and vectors (1, 2). */
 typedef struct DepthwiseKernels {
     int64_t lanes;
     DepthwiseKernel tiles[DEPTHWISE_SIZES][DEPTHWISE_STRIDES][DEPTHWISE_VECTORS];

@@ -121,7 +121,7 @@ integer_pack_panel(const IntegerMatrix *b, int64_t first, int64_t columns, int64
     }
 }
 
-/* What zero points and flipped bits have added to the sums of a row. */
+/* The terms that zero points and flipped bits have added to the sums of a row. */
 typedef struct Correction {
     const int32_t *column_sums;
     const int32_t *column_zeros; /* one for each column, or one for all */

@@ -1,4 +1,4 @@
-/* Whether an activation that cuBLASLt computes behind a product is the one that Sluice's own kernel computes.
+/* A check that the activation which cuBLASLt computes behind a product is the one of Sluice's own kernel.
  * NVIDIA says neither whether its ReLU hands a NaN on nor how near its GELU comes to that by tanh, so the
  * library itself is asked: two products of known numbers, one with the activation and one with Sluice's
  * kernel behind it, are compared.
@@ -13,7 +13,7 @@
 #include "worker/cuda/blas/description.h"
 #include "worker/cuda/libraries.h"
 
-/* What is asked, and where it is computed. */
+/* The activation that is asked about, and where it is computed. */
 typedef struct BlasQuestion {
     const CudaBlas *blas;
     cublasLtHandle_t handle;

@@ -66,7 +66,7 @@ cudnnDataType_t dnn_data_type(int64_t type);
 typedef cudnnStatus_t (*DnnMakeGraph)(DnnDescriptors *descriptors, cudnnHandle_t handle,
     const void *description, cudnnBackendDescriptor_t *ret_graph);
 
-/* What a plan is asked for. */
+/* The computation that a plan is asked for. */
 typedef struct DnnRequest {
     Slice description; /* its bytes are all by which the library chooses, and the plan's key */
     DnnMakeGraph make_graph;

@@ -1,5 +1,5 @@
-/* What a lane has of cuDNN: a handle, and the plans of all that was computed with it. What the library will
- * not do is remembered, so that it is not asked again.
+/* A lane's part of cuDNN: a handle, and the plans of all that was computed with it. Refusals of the library
+ * are remembered, so that it is not asked again.
  *
  * Ownership: the lane's; plans are valid until the next one is asked for.
  * Threads:   the one whose turn the lane is.

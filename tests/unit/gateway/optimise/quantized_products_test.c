@@ -103,7 +103,7 @@ static const char *const WITHOUT_ZERO_POINTS[] = {
         "w, t", "int8", "0") CONV RESULT("uint8", "100"),
 };
 
-/* What each of these graphs keeps. */
+/* A graph whose product stays. */
 typedef struct Refusal {
     const char *why;
     const char *graph;

@@ -364,8 +364,8 @@ read_layers(int node_count, uint64_t *best_ns)
     assert_true(slice_equal(buffer_slice(&again), buffer_slice(&buffer)));
 }
 
-/* What grew with the square would take 256 times as long for 16 times the nodes. A machine that is busy may
- * disturb one measurement or some, but not all. */
+/* Reading that took the square of the nodes would take 256 times as long for 16 times as many. A machine that
+ * is busy may disturb one measurement or some, but not all. */
 static void
 the_time_to_read_a_graph_grows_no_faster_than_its_nodes(void **state)
 {

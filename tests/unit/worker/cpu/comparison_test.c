@@ -76,7 +76,7 @@ casts_have_the_bits_of_the_reference_on_all_machines(void **state)
     assert_bits_of_reference(DTYPE_INT64, CASTS_TO_LONGS, COUNT_OF(CASTS_TO_LONGS));
 }
 
-/* What is compared becomes a number, so that infinities and NaN can be put in between. */
+/* The result becomes a number, so that infinities and NaN can be put in between. */
 #define ONE_OR_ZERO(op)                                                                                      \
     {                                                                                                        \
         "a = Neg(x) T=float32\nb = " op "(x, a) T=float32\ny = Cast(b) SrcT=bool DstT=float32",              \

@@ -94,7 +94,7 @@ masks_choose(void **state)
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
-/* In 16 bits they are the library's, where it is there. */
+/* Those of 16 bits are computed by the library where it is there. */
 static void
 forms_that_the_library_knows_are_computed(void **state)
 {
