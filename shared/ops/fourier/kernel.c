@@ -132,7 +132,7 @@ run_doubles(KernelContext *context, Work *work)
     const Tensor *input = &doubles.inputs[0];
     work->input = input->data;
     work->output = doubles_out(&doubles, 0);
-    work->window = context->node->op->input_count > DFT_AXIS + 1 ? doubles_in(&doubles, STFT_WINDOW) : NULL;
+    work->window = work->run_line == run_frame ? doubles_in(&doubles, STFT_WINDOW) : NULL;
     Status status = run_all(context, work);
     transform_done(&work->transform);
     return status == STATUS_OK ? doubles_finish(context, &doubles) : status;
