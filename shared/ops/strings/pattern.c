@@ -447,24 +447,28 @@ parse_repeat(Parser *parser)
 }
 
 static Status
+parse_sequence(Parser *parser)
+{
+    while (!is_at_end(parser) && !is_next(parser, "|") && !is_next(parser, ")")) {
+        TRY(parse_repeat(parser));
+    }
+    return STATUS_OK;
+}
+
+static Status
 parse_alternatives(Parser *parser)
 {
     size_t place = pattern_size(parser->pattern);
     for (;;) {
-        while (!is_at_end(parser) && !is_next(parser, "|") && !is_next(parser, ")")) {
-            TRY(parse_repeat(parser));
-        }
+        TRY(parse_sequence(parser));
         if (!take(parser, "|")) {
             return STATUS_OK;
         }
-        size_t jump = 0;
         TRY(wrap_optional(parser, place, 1, false));
-        jump = pattern_size(parser->pattern);
+        size_t jump = pattern_size(parser->pattern);
         TRY(emit(parser, (Instruction){.kind = JUMP}));
         size_t other = pattern_size(parser->pattern);
-        while (!is_at_end(parser) && !is_next(parser, "|") && !is_next(parser, ")")) {
-            TRY(parse_repeat(parser));
-        }
+        TRY(parse_sequence(parser));
         int32_t length = (int32_t)(pattern_size(parser->pattern) - other) + 1;
         ((Instruction *)(void *)parser->pattern->code.data)[jump].first = length;
     }
