@@ -115,7 +115,8 @@ lattice_of(const ConvolveShape *shape)
     const LatticeAxis *axes = lattice.axes;
     lattice.columns =
         ((axes[Z].output - 1) * axes[Y].length + axes[Y].output - 1) * axes[X].length + axes[X].output;
-    lattice.is_dense = axes[X].length == axes[X].output && axes[Y].length == axes[Y].output;
+    lattice.is_dense = (axes[X].length == axes[X].output || axes[Y].output * axes[Z].output == 1) &&
+                       (axes[Y].length == axes[Y].output || axes[Z].output == 1);
     lattice.channel_step = lattice.is_input ? lattice.input_step : padded_channel(lattice.channel_step);
     return lattice;
 }

@@ -20,7 +20,11 @@ enum {
     COLUMNS_MIN = 128,              /* as few outputs leave much of their panels empty */
     DEPTH_MAX = 640,                /* of the inner dimension: oneDNN is faster where there is more of it */
     COPY_MAX = 128 * 1024,          /* the most floats that a tile copies, which stay in the L2 cache */
-    COPY_WORK = 16 * 1024,          /* floats that a thread copies at once */
+    PANELS_SIZE =
+        64 * 1024,  /* the most floats of a block of input that stays in the L2 cache while rows pass */
+    TILES_MIN = 16, /* of an entry that is large, so that many threads have some */
+    TILE_WORK_MAX = 16 * 1024 * 1024,
+    COPY_WORK = 16 * 1024, /* floats that a thread copies at once */
 };
 
 static const float NO_BIAS = -0.0F; /* changes no sum, whereas +0 would change -0 */
@@ -45,7 +49,7 @@ typedef struct Plan {
     int64_t group;        /* tiles that a thread takes at once */
     bool is_alone;        /* a tile computes an entry, and copies its input itself */
     bool is_depthwise;    /* a tile computes entries of one channel (depthwise.h) */
-    bool is_direct;       /* sums of whole panels are kept in the output meanwhile */
+    bool is_direct;       /* sums are kept in the output meanwhile: its columns have no gaps */
     int64_t copy_size;    /* floats of one entry's lattice; 0: the input is the lattice */
     int64_t panel_size;   /* floats that a tile takes from the device: for a copied panel … */
     int64_t sums_size;    /* … and sums */
@@ -98,11 +102,33 @@ divide_up(int64_t number, int64_t divisor)
     return (number + divisor - 1) / divisor;
 }
 
+/* Cuts the output of one entry into tiles, where the sums are kept in the output: their input stays in the L2
+ * cache while rows pass. The columns behind the last whole panel belong to the last tile. */
+static void
+plan_cut_direct(Plan *plan)
+{
+    int64_t panel = plan->kernels->columns;
+    int64_t panels = plan->lattice.columns / panel;
+    int64_t most = larger_of(1, PANELS_SIZE / (plan->filter.block * panel));
+    plan->column_tiles = divide_up(panels, most);
+    plan->columns = divide_up(panels, plan->column_tiles) * panel;
+    plan->column_tiles = divide_up(panels * panel, plan->columns);
+    int64_t work = plan->filter.rows * plan->filter.depth * plan->lattice.columns;
+    int64_t tile_work = larger_of(TILE_WORK, smaller_of(work / TILES_MIN, TILE_WORK_MAX));
+    work /= plan->column_tiles;
+    plan->row_tiles = smaller_of(divide_up(work, tile_work), plan->filter.tiles);
+    plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
+}
+
 /* Cuts the output of one entry into tiles, by its shape alone: of some columns and all rows, or of a panel
  * and some rows. */
 static void
 plan_cut(Plan *plan)
 {
+    if (plan->is_direct) {
+        plan_cut_direct(plan);
+        return;
+    }
     int64_t panel = plan->kernels->columns;
     int64_t rows = plan->filter.rows;
     int64_t most =
@@ -129,9 +155,9 @@ static void
 plan_sizes(Plan *plan)
 {
     int64_t panel = plan->kernels->columns;
-    bool is_ragged = plan->lattice.is_input && plan->lattice.columns % panel != 0;
+    bool is_ragged = plan->lattice.is_input && plan->lattice.columns % panel != 0 && !plan->is_direct;
     plan->panel_size = is_ragged ? plan->filter.block * panel : 0;
-    int64_t columns = plan->is_direct ? panel : plan->columns;
+    int64_t columns = plan->is_direct ? plan->filter.depth > plan->filter.block ? panel : 0 : plan->columns;
     if (plan->is_depthwise) {
         plan->panel_size = 0;
         plan->sums_size = depthwise_room(&plan->lattice);
@@ -152,12 +178,12 @@ plan_of(const ConvolveShape *shape)
     };
     int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
     plan.filter = filter_cut(shape->outputs, depth, plan.kernels->rows);
-    plan_cut(&plan);
     plan.is_depthwise = shape->inputs == 1 && shape->outputs == 1;
+    plan.is_direct = plan.lattice.is_dense && plan.lattice.columns >= plan.kernels->columns;
+    plan_cut(&plan);
     plan.copy_size = plan.lattice.is_input && !plan.is_depthwise
                          ? 0
                          : shape->inputs * plan.lattice.channel_step + LATTICE_SLACK;
-    plan.is_direct = plan.lattice.is_dense;
     plan.is_alone = plan.is_depthwise || copies_alone(&plan);
     if (plan.is_alone) {
         int64_t work = shape->outputs * plan.filter.depth * plan.lattice.columns;
@@ -206,7 +232,8 @@ typedef struct PlanesRun {
     const ConvolveOperands *operands;
     const float *filter; /* packed */
     const int64_t *taps;
-    float *copies; /* lattices of all entries; NULL: there are none, or each tile makes its own */
+    FinishLimits limits; /* of sums that are kept in the output */
+    float *copies;       /* lattices of all entries; NULL: there are none, or each tile makes its own */
     Device *device;
     int32_t has_failed; /* atomic: the device had no memory for a tile */
 } PlanesRun;
@@ -229,7 +256,9 @@ typedef struct Tile {
 /* Some panels at one depth. */
 typedef struct Panels {
     int64_t column;
-    int64_t count;
+    int64_t columns;
+    TapWidth width;
+    bool overlaps; /* the columns in front of them have some of theirs */
     int64_t k;
     int64_t depth;
 } Panels;
@@ -243,15 +272,7 @@ typedef struct Sums {
 static Sums
 tile_sums(const Tile *tile, int64_t column)
 {
-    const Plan *plan = tile->run->plan;
-    int64_t outputs = plan->lattice.columns;
-    if (!plan->is_direct) {
-        return (Sums){tile->sums_room + column - tile->first, plan->columns};
-    }
-    if (column + plan->kernels->columns > outputs) {
-        return (Sums){tile->sums_room, plan->kernels->columns};
-    }
-    return (Sums){tile->output + filter_row(&plan->filter, tile->first_rows) * outputs + column, outputs};
+    return (Sums){tile->sums_room + column - tile->first, tile->run->plan->columns};
 }
 
 /* Copies the columns of one panel, the last ones being zeros where the lattice ends. */
@@ -269,56 +290,71 @@ pack_panel(const Tile *tile, const Panels *panels)
     }
 }
 
+/* Returns a micro-tile of some rows at a depth, but for its columns. */
+static TapTile
+micro_tile(const Tile *tile, int64_t index, int64_t k, int64_t depth)
+{
+    const Plan *plan = tile->run->plan;
+    int64_t row = filter_row(&plan->filter, index);
+    int64_t end = filter_row(&plan->filter, index + 1);
+    const float *a = tile->filter + k * plan->filter.rows + row * depth;
+    bool is_last = index + 1 == tile->end_rows;
+    return (TapTile){.a = a,
+        .next_a = is_last ? a : a + (end - row) * depth,
+        .taps = tile->run->taps + k,
+        .depth = depth,
+        .begins = k == 0};
+}
+
 static void
-multiply_panels(const Tile *tile, const Panels *panels)
+multiply_panel(const Tile *tile, const Panels *panels)
 {
     const PlanesRun *run = tile->run;
     const Plan *plan = run->plan;
-    const MicroKernels *kernels = plan->kernels;
     Sums sums = tile_sums(tile, panels->column);
-    bool is_last = panels->column + kernels->columns > plan->lattice.columns;
-    TapTile micro = {.b = tile->lattice + panels->column,
-        .taps = run->taps + panels->k,
-        .panel_step = kernels->columns,
-        .depth = panels->depth,
-        .sums_step = sums.step,
-        .begins = panels->k == 0};
-    if (plan->lattice.is_input && is_last) {
+    bool is_last = panels->column + plan->kernels->columns > plan->lattice.columns;
+    bool is_packed = plan->lattice.is_input && is_last;
+    if (is_packed) {
         pack_panel(tile, panels);
-        micro.b = tile->panel_room;
-        micro.taps = run->taps + plan->filter.depth;
     }
     int64_t start = filter_row(&plan->filter, tile->first_rows);
     for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
         int64_t row = filter_row(&plan->filter, index);
         int64_t rows = filter_row(&plan->filter, index + 1) - row;
-        micro.a = tile->filter + panels->k * plan->filter.rows + row * panels->depth;
+        TapTile micro = micro_tile(tile, index, panels->k, panels->depth);
+        micro.b = is_packed ? tile->panel_room : tile->lattice + panels->column;
+        micro.taps = is_packed ? run->taps + plan->filter.depth : micro.taps;
         micro.sums = sums.first + (row - start) * sums.step;
-        (panels->count > 1 ? kernels->several[rows].taps : kernels->taps[rows])(&micro);
+        micro.sums_step = sums.step;
+        plan->kernels->taps[rows][panels->width](&micro);
     }
 }
 
 /* Returns how many panels from a column on meet the filter at once: several where it has few rows. */
-static int64_t
-panels_together(const Tile *tile, int64_t column)
+static Panels
+panels_from(const Tile *tile, int64_t column, int64_t end)
 {
     const Plan *plan = tile->run->plan;
+    const MicroKernels *kernels = plan->kernels;
     int64_t rows = plan->filter.rows;
-    bool are_few = plan->filter.tiles == 1 && plan->kernels->several[rows].taps != NULL;
-    int64_t count = are_few ? plan->kernels->several[rows].panels : 1;
-    int64_t end = column + count * plan->kernels->columns;
-    return end <= tile->end && (end <= plan->lattice.columns) ? count : 1;
+    bool are_few = plan->filter.tiles == 1 && kernels->taps[rows][TAP_WIDE] != NULL;
+    int64_t wide = are_few ? kernels->several[rows].panels * kernels->columns : 0;
+    bool is_wide = are_few && column + wide <= end;
+    return (Panels){.column = column,
+        .columns = is_wide ? wide : kernels->columns,
+        .width = is_wide ? TAP_WIDE : TAP_WHOLE};
 }
 
 static void
 multiply_depth(const Tile *tile, int64_t k, int64_t depth)
 {
-    int64_t count = 1;
-    for (int64_t column = tile->first; column < tile->end;
-         column += count * tile->run->plan->kernels->columns) {
-        count = panels_together(tile, column);
-        Panels panels = {.column = column, .count = count, .k = k, .depth = depth};
-        multiply_panels(tile, &panels);
+    int64_t end = smaller_of(tile->end, tile->run->plan->lattice.columns);
+    for (int64_t column = tile->first; column < tile->end;) {
+        Panels panels = panels_from(tile, column, end);
+        panels.k = k;
+        panels.depth = depth;
+        multiply_panel(tile, &panels);
+        column += panels.columns;
     }
 }
 
@@ -351,14 +387,6 @@ store_sums_body(const Store *store)
 
 VECTOR_VARIANTS(store_sums, (const Store *store), (store))
 
-/* Returns how many sums from a column on lie side by side, of so many: the last panel may lie apart. */
-static int64_t
-sums_together(const Plan *plan, int64_t column, int64_t count)
-{
-    int64_t whole = plan->lattice.columns / plan->kernels->columns * plan->kernels->columns;
-    return plan->is_direct && column < whole ? smaller_of(count, whole - column) : count;
-}
-
 /* Brings the sums to the output, adds the bias and finishes what a limit can finish. Returns the end of the
  * outputs that the tile has of each row; they begin at *ret_first. */
 static int64_t
@@ -380,7 +408,7 @@ store_tile(const Tile *tile, const FinishLimits *limits, int64_t *ret_first)
             .output = tile->output + first * plan->outputs + part.output,
             .output_step = plan->outputs,
             .rows = filter_row(&plan->filter, tile->end_rows) - first,
-            .count = sums_together(plan, part.column, part.count),
+            .count = part.count,
             .limits = *limits,
         };
         store_sums(&store);
@@ -410,12 +438,132 @@ finish_tile(const Tile *tile)
     }
 }
 
+static const float NO_BIASES[MICROKERNEL_ROWS_MAX] = {
+    -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F};
+
+/* Some of the inner dimension. */
+typedef struct Depth {
+    int64_t first;
+    int64_t size;
+    bool ends;
+} Depth;
+
+/* Multiplies a micro-tile of rows by panels whose sums are kept in the output. The last panel of the entry
+ * may overlap the one in front of it, so that its sums are kept apart until they are finished; finishing
+ * twice gives the same. */
 static void
-run_tile(const Tile *tile)
+multiply_direct(const Tile *tile, const Depth *depth, int64_t index, const Panels *panels)
+{
+    const PlanesRun *run = tile->run;
+    const Plan *plan = run->plan;
+    const ConvolveOperands *operands = run->operands;
+    int64_t row = filter_row(&plan->filter, index);
+    int64_t channel = tile->entry % plan->shape->groups * plan->shape->outputs + row;
+    float *output = tile->output + row * plan->outputs + panels->column;
+    TapEnd end = {
+        .bias = operands->bias == NULL ? NO_BIASES : operands->bias + channel,
+        .addend = operands->addend == NULL ? NULL : operands->addend + (output - operands->output),
+        .lowest = run->limits.lowest,
+        .highest = run->limits.highest,
+        .output = output,
+        .output_step = plan->outputs,
+    };
+    TapTile micro = micro_tile(tile, index, depth->first, depth->size);
+    micro.b = tile->lattice + panels->column;
+    micro.end = depth->ends ? &end : NULL;
+    micro.sums = output;
+    micro.sums_step = plan->outputs;
+    if (panels->overlaps) {
+        micro.sums =
+            tile->sums_room + (row - filter_row(&plan->filter, tile->first_rows)) * plan->kernels->columns;
+        micro.sums_step = plan->kernels->columns;
+    }
+    plan->kernels->taps[filter_row(&plan->filter, index + 1) - row][panels->width](&micro);
+}
+
+/* Returns the panels from a column on; the last ones of an entry that do not fill a panel are the end of one.
+ */
+static Panels
+next_panels(const Tile *tile, int64_t column)
+{
+    int64_t panel = tile->run->plan->kernels->columns;
+    int64_t rest = tile->end - column;
+    if (rest >= panel) {
+        return panels_from(tile, column, tile->end);
+    }
+    int64_t columns = rest <= panel / 2 ? panel / 2 : panel;
+    return (Panels){.column = tile->end - columns,
+        .columns = columns,
+        .width = columns < panel ? TAP_HALF : TAP_WHOLE,
+        .overlaps = true};
+}
+
+/* Rows pass by each panel, which stays in the L1 cache. */
+static void
+multiply_by_panels(const Tile *tile, const Depth *depth)
+{
+    for (int64_t column = tile->first; column < tile->end;) {
+        Panels panels = next_panels(tile, column);
+        for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
+            multiply_direct(tile, depth, index, &panels);
+        }
+        column = panels.column + panels.columns;
+    }
+}
+
+/* Panels pass by each micro-tile of rows. */
+static void
+multiply_by_rows(const Tile *tile, const Depth *depth)
+{
+    for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
+        for (int64_t column = tile->first; column < tile->end;) {
+            Panels panels = next_panels(tile, column);
+            multiply_direct(tile, depth, index, &panels);
+            column = panels.column + panels.columns;
+        }
+    }
+}
+
+/* Finishes what limits have not finished. */
+static void
+finish_direct(const Tile *tile)
+{
+    const Plan *plan = tile->run->plan;
+    int64_t end = filter_row(&plan->filter, tile->end_rows);
+    for (int64_t row = filter_row(&plan->filter, tile->first_rows); row < end; row++) {
+        finish_run(&plan->shape->finish, NULL, tile->output + row * plan->outputs + tile->first,
+            tile->end - tile->first);
+    }
+}
+
+static void
+run_tile_direct(const Tile *tile)
 {
     const FilterCut *filter = &tile->run->plan->filter;
     for (int64_t k = 0; k < filter->depth; k += filter->block) {
-        multiply_depth(tile, k, smaller_of(filter->block, filter->depth - k));
+        Depth depth = {.first = k, .size = smaller_of(filter->block, filter->depth - k)};
+        depth.ends = k + depth.size == filter->depth;
+        if (tile->run->plan->kernels->keeps_panels) {
+            multiply_by_panels(tile, &depth);
+        } else {
+            multiply_by_rows(tile, &depth);
+        }
+    }
+    if (!tile->run->limits.is_finished) {
+        finish_direct(tile);
+    }
+}
+
+static void
+run_tile(const Tile *tile)
+{
+    const Plan *plan = tile->run->plan;
+    if (plan->is_direct) {
+        run_tile_direct(tile);
+        return;
+    }
+    for (int64_t k = 0; k < plan->filter.depth; k += plan->filter.block) {
+        multiply_depth(tile, k, smaller_of(plan->filter.block, plan->filter.depth - k));
     }
     finish_tile(tile);
 }
@@ -451,7 +599,8 @@ take_columns(Tile *tile, int64_t index)
 {
     const Plan *plan = tile->run->plan;
     tile->first = index * plan->columns;
-    tile->end = smaller_of(tile->first + plan->columns, plan->lattice.columns);
+    bool is_last = index == plan->column_tiles - 1;
+    tile->end = is_last ? plan->lattice.columns : tile->first + plan->columns;
 }
 
 static void
@@ -629,7 +778,8 @@ planes_run(
 {
     assert(planes != NULL && device != NULL);
     Plan plan = plan_of(shape);
-    PlanesRun run = {.plan = &plan, .operands = operands, .device = device};
+    PlanesRun run = {
+        .plan = &plan, .operands = operands, .device = device, .limits = finish_limits(&shape->finish)};
     if (planes->filter != NULL) {
         TRY(take_constant(call, planes, device, &plan, &run.filter));
     }

@@ -32,33 +32,49 @@ typedef struct MicroTile {
 
 typedef void (*MicroKernel)(const MicroTile *tile);
 
+/* What becomes of finished sums: output = the bias of the row + the sum (+ an addend), each rounded by
+ * itself, within limits. */
+typedef struct TapEnd {
+    const float *bias;   /* of each row */
+    const float *addend; /* laid out like the output; NULL: none */
+    float lowest;
+    float highest;
+    float *output;
+    int64_t output_step;
+} TapEnd;
+
 /* A micro-tile of a convolution: rows of b lie wherever its taps say, and a has, for each step of the inner
  * dimension, the numbers of its rows side by side. */
 typedef struct TapTile {
     const float *a;
+    const float *next_a; /* what is fetched into the cache meanwhile, as many numbers as `a` has */
     const float *b;
     const int64_t *taps; /* the offset of each row of b, in floats */
-    int64_t panel_step;
     int64_t depth;
     float *sums;
     int64_t sums_step;
     bool begins;
+    const TapEnd *end; /* NULL: the inner dimension goes on */
 } TapTile;
 
 typedef void (*TapKernel)(const TapTile *tile);
 
+/* The widths that there are micro-kernels of a convolution for. */
+typedef enum TapWidth { TAP_HALF, TAP_WHOLE, TAP_WIDE, TAP_WIDTHS } TapWidth;
+
 /* The micro-kernels of an instruction set, by their number of rows. */
 typedef struct MicroKernels {
-    int rows;                                     /* the most that there is a micro-kernel for */
-    int columns;                                  /* of a panel */
+    int rows;          /* the most that there is a micro-kernel for */
+    int columns;       /* of a panel */
+    bool keeps_panels; /* a panel stays in the L1 cache while rows pass by it, as do rows otherwise */
     MicroKernel single[MICROKERNEL_ROWS_MAX + 1]; /* of one panel */
     /* Of several panels, for so few rows that those of one panel would wait for each other's sums. */
     struct {
-        MicroKernel kernel; /* NULL: one panel is enough; then there are no taps either */
-        TapKernel taps;
+        MicroKernel kernel; /* NULL: one panel is enough */
         int panels;
     } several[MICROKERNEL_ROWS_MAX + 1];
-    TapKernel taps[MICROKERNEL_ROWS_MAX + 1]; /* of one panel */
+    /* Of half a panel, of one, and of as many as `several` has, or NULL. */
+    TapKernel taps[MICROKERNEL_ROWS_MAX + 1][TAP_WIDTHS];
 } MicroKernels;
 
 extern const MicroKernels microkernels_plain;

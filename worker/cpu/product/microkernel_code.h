@@ -5,6 +5,8 @@
  *     PANEL_VECTORS     vectors in a row of a panel
  *     TARGET            the attribute that names the instruction set
  *     FUSE(a, b, c)     a × b + c, rounded once
+ *     LARGER(a, b)      a where it is larger than b, else b: also where b is NaN
+ *     SMALLER(a, b)
  *
  * All loops but the one over the inner dimension are unrolled, so that sums stay in registers. */
 #pragma once
@@ -17,10 +19,9 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* `Tile` is what the micro-kernel works on; row `row` of a has its number for a step of the inner dimension
- * at a[left], and the next step's is a_step further; `right` is where that step's row of b lies. */
-#define MICROKERNEL_LOOPS(name, Tile, rows, panels, left_at, a_step, right_at)                               \
-    TARGET static void name(const Tile *tile)                                                                \
+/* Makes the micro-kernel of a product. */
+#define MICROKERNEL(name, rows, panels)                                                                      \
+    TARGET static void name(const MicroTile *tile)                                                           \
     {                                                                                                        \
         enum { ROWS = (rows), VECTORS = (panels)*PANEL_VECTORS };                                            \
         Lanes zeros = {0};                                                                                   \
@@ -34,8 +35,8 @@
             }                                                                                                \
         }                                                                                                    \
         const float *a = tile->a;                                                                            \
-        for (int64_t k = 0; k < tile->depth; k++, a += (a_step)) {                                           \
-            const float *b = tile->b + (right_at);                                                           \
+        for (int64_t k = 0; k < tile->depth; k++, a++) {                                                     \
+            const float *b = tile->b + k * tile->b_step;                                                     \
             Lanes right[VECTORS];                                                                            \
             UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
             {                                                                                                \
@@ -44,7 +45,7 @@
             }                                                                                                \
             UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
             {                                                                                                \
-                Lanes left = a[left_at] - zeros;                                                             \
+                Lanes left = a[row * MICROKERNEL_ROW_STEP] - zeros;                                          \
                 UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
                 {                                                                                            \
                     sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
@@ -60,7 +61,74 @@
         }                                                                                                    \
     }
 
-/* Makes the micro-kernel of a product, `name`, and that of a convolution, `name`_taps. */
-#define MICROKERNEL(name, rows, panels)                                                                      \
-    MICROKERNEL_LOOPS(name, MicroTile, rows, panels, row *MICROKERNEL_ROW_STEP, 1, k * tile->b_step)         \
-    MICROKERNEL_LOOPS(name##_taps, TapTile, rows, panels, row, ROWS, tile->taps[k])
+/* Makes the micro-kernel of a convolution. */
+#define TAP_KERNEL(name, rows, vectors)                                                                      \
+    TARGET static void name(const TapTile *tile)                                                             \
+    {                                                                                                        \
+        enum { ROWS = (rows), VECTORS = (vectors) };                                                         \
+        Lanes zeros = {0};                                                                                   \
+        Lanes sums[ROWS][VECTORS];                                                                           \
+        const TapEnd *end = tile->end;                                                                       \
+        if (end != NULL) {                                                                                   \
+            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
+            {                                                                                                \
+                __builtin_prefetch(end->output + row * end->output_step, 1);                                 \
+                __builtin_prefetch(end->output + row * end->output_step + VECTORS * LANES - 1, 1);           \
+                if (end->addend != NULL) {                                                                   \
+                    __builtin_prefetch(end->addend + row * end->output_step);                                \
+                    __builtin_prefetch(end->addend + row * end->output_step + VECTORS * LANES - 1);          \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
+        {                                                                                                    \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                const float *from = tile->sums + row * tile->sums_step + n * LANES;                          \
+                sums[row][n] = tile->begins ? zeros : *(const Lanes *)from;                                  \
+            }                                                                                                \
+        }                                                                                                    \
+        const float *a = tile->a;                                                                            \
+        int64_t next = tile->next_a - tile->a;                                                               \
+        for (int64_t k = 0; k < tile->depth; k++, a += ROWS) {                                               \
+            const float *b = tile->b + tile->taps[k];                                                        \
+            Lanes right[VECTORS];                                                                            \
+            FETCH(a + next);                                                                                 \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                right[n] = *(const Lanes *)(b + n * LANES);                                                  \
+            }                                                                                                \
+            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
+            {                                                                                                \
+                Lanes left = a[row] - zeros;                                                                 \
+                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
+                {                                                                                            \
+                    sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        if (end == NULL) {                                                                                   \
+            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
+            {                                                                                                \
+                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
+                {                                                                                            \
+                    *(Lanes *)(tile->sums + row * tile->sums_step + n * LANES) = sums[row][n];               \
+                }                                                                                            \
+            }                                                                                                \
+            return;                                                                                          \
+        }                                                                                                    \
+        Lanes lowest = end->lowest - zeros;                                                                  \
+        Lanes highest = end->highest - zeros;                                                                \
+        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
+        {                                                                                                    \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                int64_t at = row * end->output_step + n * LANES;                                             \
+                Lanes value = sums[row][n] + end->bias[row];                                                 \
+                if (end->addend != NULL) {                                                                   \
+                    value += *(const Lanes *)(end->addend + at);                                             \
+                }                                                                                            \
+                *(Lanes *)(end->output + at) = LARGER(lowest, SMALLER(highest, value));                      \
+            }                                                                                                \
+        }                                                                                                    \
+    }

@@ -22,8 +22,37 @@ fuse_lanes(Lanes a, Lanes b, Lanes c)
 #endif
 }
 
+static inline float
+larger_of(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static inline float
+smaller_of(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline Lanes
+larger_lanes(Lanes a, Lanes b)
+{
+    return (Lanes){
+        larger_of(a[0], b[0]), larger_of(a[1], b[1]), larger_of(a[2], b[2]), larger_of(a[3], b[3])};
+}
+
+static inline Lanes
+smaller_lanes(Lanes a, Lanes b)
+{
+    return (Lanes){
+        smaller_of(a[0], b[0]), smaller_of(a[1], b[1]), smaller_of(a[2], b[2]), smaller_of(a[3], b[3])};
+}
+
 #define TARGET
+#define LARGER larger_lanes
+#define SMALLER smaller_lanes
 #define FUSE fuse_lanes
+#define FETCH(address) (void)(address)
 
 MICROKERNEL(rows_1, 1, 1)
 MICROKERNEL(rows_2, 2, 1)
@@ -32,11 +61,26 @@ MICROKERNEL(rows_4, 4, 1)
 MICROKERNEL(rows_5, 5, 1)
 MICROKERNEL(rows_6, 6, 1)
 MICROKERNEL(rows_1_panels_2, 1, 2)
+TAP_KERNEL(taps_1_half, 1, PANEL_VECTORS / 2)
+TAP_KERNEL(taps_1, 1, PANEL_VECTORS)
+TAP_KERNEL(taps_1_wide, 1, 2 * PANEL_VECTORS)
+TAP_KERNEL(taps_2_half, 2, PANEL_VECTORS / 2)
+TAP_KERNEL(taps_2, 2, PANEL_VECTORS)
+TAP_KERNEL(taps_3_half, 3, PANEL_VECTORS / 2)
+TAP_KERNEL(taps_3, 3, PANEL_VECTORS)
+TAP_KERNEL(taps_4_half, 4, PANEL_VECTORS / 2)
+TAP_KERNEL(taps_4, 4, PANEL_VECTORS)
+TAP_KERNEL(taps_5_half, 5, PANEL_VECTORS / 2)
+TAP_KERNEL(taps_5, 5, PANEL_VECTORS)
+TAP_KERNEL(taps_6_half, 6, PANEL_VECTORS / 2)
+TAP_KERNEL(taps_6, 6, PANEL_VECTORS)
 
 const MicroKernels microkernels_plain = {
     .rows = 6,
+    .keeps_panels = true,
     .columns = PANEL_VECTORS * LANES,
     .single = {NULL, rows_1, rows_2, rows_3, rows_4, rows_5, rows_6},
-    .several = {{0}, {rows_1_panels_2, rows_1_panels_2_taps, 2}},
-    .taps = {NULL, rows_1_taps, rows_2_taps, rows_3_taps, rows_4_taps, rows_5_taps, rows_6_taps},
+    .several = {{0}, {rows_1_panels_2, 2}},
+    .taps = {{NULL}, {taps_1_half, taps_1, taps_1_wide}, {taps_2_half, taps_2}, {taps_3_half, taps_3},
+        {taps_4_half, taps_4}, {taps_5_half, taps_5}, {taps_6_half, taps_6}},
 };

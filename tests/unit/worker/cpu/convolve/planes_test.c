@@ -38,7 +38,8 @@ typedef struct Form {
 
 /* Filters of one position and of many, padding on one side and more of it than the filter covers, strides
  * beyond the filter, dilation, groups, depthwise, one and three dimensions, panels that are not full, inner
- * dimensions of several blocks, more rows than a micro-tile has. */
+ * dimensions of several blocks, more rows than a micro-tile has; positions that end within the first half of
+ * a panel and within the second, of one tile and of several, in planes and in lines. */
 static const Form FORMS[] = {
     {1, 1, 1, 1, {1}, {1}, {1}, {1}, {0}, {0}, 1},
     {2, 1, 3, 5, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
@@ -71,6 +72,12 @@ static const Form FORMS[] = {
     {1, 5, 1, 1, {40}, {3}, {1}, {1}, {1}, {1}, 1},
     {1, 1, 2, 3, {4, 5, 6}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 1, 0}, {0, 1, 2}, 3},
     {1, 2, 1, 1, {4, 5, 6}, {3, 3, 3}, {1, 1, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 3},
+    {2, 1, 530, 30, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {1, 2, 270, 13, {5, 11}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {1, 1, 260, 14, {8, 12}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {1, 1, 70, 26, {40, 51}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {2, 1, 9, 49, {28, 30}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {1, 1, 60, 5, {150}, {5}, {1}, {1}, {2}, {2}, 1},
 };
 
 static ConvolveShape
@@ -341,26 +348,39 @@ nan_infinities_and_denormals_are_as_in_the_loop(void **state)
 }
 
 static void
+finish_plainly(Trial *trial)
+{
+    const ConvolveShape *shape = &trial->shape;
+    int64_t plane = convolve_product(shape->output, 0, shape->rank);
+    for (int64_t i = 0; i < trial->output_count && trial->bias != NULL; i++) {
+        trial->expected[i] += trial->bias[i / plane % (shape->groups * shape->outputs)];
+    }
+    finish_run(&shape->finish, trial->addend, trial->expected, trial->output_count);
+}
+
+/* With a bias or without, with an addend or without, then what limits can finish or more than that. */
+static void
 a_finished_convolution_is_the_convolution_finished(void **state)
 {
     (void)state;
+    static const EpilogueActivation activations[] = {
+        EPILOGUE_RELU, EPILOGUE_RELU6, EPILOGUE_HARD_SWISH, EPILOGUE_NONE};
     for (size_t form = 0; form < COUNT_OF(FORMS); form++) {
-        Trial trial;
-        trial_begin(&trial, &FORMS[form]);
-        convolve_plainly(&trial);
-        const ConvolveShape *shape = &trial.shape;
-        int64_t plane = convolve_product(shape->output, 0, shape->rank);
-        trial.bias = rough_floats(shape->groups * shape->outputs, 3);
-        trial.addend = rough_floats(trial.output_count, 4);
-        trial.shape.finish.activation = EPILOGUE_RELU;
-        for (int64_t i = 0; i < trial.output_count; i++) {
-            trial.expected[i] += trial.bias[i / plane % (shape->groups * shape->outputs)];
+        for (size_t i = 0; i < 2 * COUNT_OF(activations); i++) {
+            Trial trial;
+            trial_begin(&trial, &FORMS[form]);
+            cpu_isa_limit(ISAS[i % COUNT_OF(ISAS)]);
+            trial_run(&trial, 1,
+                &(ConvolveOperands){.input = trial.input, .filter = trial.filter, .output = trial.expected});
+            trial.bias = i % 3 == 0 ? NULL : rough_floats(trial.shape.groups * trial.shape.outputs, 3);
+            trial.addend = i % 2 == 0 ? NULL : rough_floats(trial.output_count, 4);
+            trial.shape.finish.activation = (int32_t)activations[i / 2];
+            finish_plainly(&trial);
+            ConvolveOperands operands = trial_operands(&trial);
+            trial_run(&trial, 2, &operands);
+            assert_expected(&trial, form);
+            trial_end(&trial);
         }
-        finish_run(&shape->finish, trial.addend, trial.expected, trial.output_count);
-        ConvolveOperands operands = trial_operands(&trial);
-        trial_run(&trial, 2, &operands);
-        assert_expected(&trial, form);
-        trial_end(&trial);
     }
 }
 
