@@ -115,12 +115,6 @@ is_short(const Lattice *lattice)
     return lattice->axes[X].output < LINE_MIN;
 }
 
-int64_t
-depthwise_room(const Lattice *lattice)
-{
-    return is_short(lattice) ? lattice->columns + BLOCK : 0;
-}
-
 static void
 compute_lines(const Lattice *lattice, Stretch *stretch)
 {
@@ -161,7 +155,15 @@ smaller_of(int64_t left, int64_t right)
     return left < right ? left : right;
 }
 
-/* Returns the micro-kernels for a filter, of one vector and of two; NULL when there are none. */
+/* Returns whether columns of the input, and those of padding beside them, are small enough for int32_t. */
+static bool
+has_small_places(const LatticeAxis *axis)
+{
+    enum { PLACE_MAX = INT32_MAX / 8 };
+    return axis->input < PLACE_MAX && axis->output < PLACE_MAX && axis->before < PLACE_MAX;
+}
+
+/* Returns the micro-kernels for a filter, at an edge and within; NULL when there are none. */
 static const DepthwiseKernel *
 find_tiles(const DepthwiseKernels *kernels, const Lattice *lattice)
 {
@@ -170,73 +172,112 @@ find_tiles(const DepthwiseKernels *kernels, const Lattice *lattice)
     const LatticeAxis *z = &lattice->axes[Z];
     bool is_square = x->size == y->size && x->stride == y->stride && x->dilation == 1 && y->dilation == 1;
     int64_t size = (x->size - DEPTHWISE_SIZE_MIN) / 2;
-    bool has_tiles = kernels != NULL && is_square && z->size == 1 && z->output == 1 &&
-                     y->output >= DEPTHWISE_LINES && x->size % 2 == 1 && x->size >= DEPTHWISE_SIZE_MIN &&
-                     size < DEPTHWISE_SIZES && x->stride <= DEPTHWISE_STRIDES;
+    bool is_plane = z->size == 1 && z->output == 1 && z->input == 1;
+    bool has_tiles = kernels != NULL && is_square && is_plane && has_small_places(x) && x->size % 2 == 1 &&
+                     x->size >= DEPTHWISE_SIZE_MIN && size < DEPTHWISE_SIZES &&
+                     x->stride <= DEPTHWISE_STRIDES;
     return has_tiles ? kernels->tiles[size][x->stride - 1] : NULL;
+}
+
+bool
+depthwise_is_direct(const Lattice *lattice)
+{
+    return find_tiles(depthwise_kernels_choose(lattice->axes[X].output), lattice) != NULL;
+}
+
+int64_t
+depthwise_room(const Lattice *lattice)
+{
+    if (depthwise_is_direct(lattice)) {
+        return lattice->axes[X].input;
+    }
+    return is_short(lattice) ? lattice->columns + BLOCK : 0;
+}
+
+/* Returns whether so many outputs from a column on need nothing but columns of the input. Vectors of a
+ * strided row are loaded whole. */
+static bool
+is_inner(const LatticeAxis *x, int64_t column, int64_t width)
+{
+    int64_t first = column * x->stride - x->before;
+    return column + width <= x->output && first >= 0 && first + x->size + width * x->stride <= x->input;
 }
 
 /* Computes some lines. The last columns are computed with those before them, when there are enough. */
 static void
 compute_tiles(const Lattice *lattice, const DepthwiseKernels *kernels, DepthwiseTile *tile)
 {
-    int64_t columns = lattice->axes[X].output;
-    int64_t vectors = columns < 2 * kernels->lanes ? 1 : 2;
-    int64_t width = smaller_of(vectors * kernels->lanes, columns);
-    DepthwiseKernel compute = find_tiles(kernels, lattice)[vectors - 1];
-    const float *from = tile->from;
+    const LatticeAxis *x = &lattice->axes[X];
+    const DepthwiseKernel *compute = find_tiles(kernels, lattice);
     float *output = tile->output;
-    tile->count = width;
-    for (int64_t column = 0; column < columns; column += width) {
-        int64_t first = smaller_of(column, columns - width);
-        tile->from = from + first;
+    int64_t width = 0;
+    for (int64_t column = 0; column < x->output; column += width) {
+        bool are_inner = is_inner(x, column, kernels->inner);
+        width = are_inner ? kernels->inner : smaller_of(kernels->edge, x->output);
+        int64_t first = smaller_of(column, x->output - width);
+        tile->first = (int32_t)(first * x->stride - x->before);
         tile->output = output + first;
-        compute(tile);
+        tile->count = width;
+        compute[are_inner ? 1 : 0](tile);
     }
 }
 
-/* Computes a channel line by line; the last lines with those before them. */
+/* Finds the lines of the input that some lines of the output need. */
 static void
-run_tiles(const Lattice *lattice, const DepthwiseKernels *kernels, const Stretch *stretch)
+find_rows(const Lattice *lattice, const float *input, const float *zeros, int64_t line, DepthwiseTile *tile)
 {
+    const LatticeAxis *y = &lattice->axes[Y];
+    int64_t first = line * y->stride - y->before;
+    tile->lines = smaller_of(DEPTHWISE_LINES, y->output - line);
+    tile->row_count = (int32_t)((tile->lines - 1) * y->stride + y->size);
+    for (int64_t row = 0; row < tile->row_count; row++) {
+        bool is_inside = first + row >= 0 && first + row < y->input;
+        tile->rows[row] = is_inside ? input + (first + row) * lattice->axes[X].input : zeros;
+    }
+}
+
+/* Computes a channel line by line. */
+static void
+run_tiles(const Depthwise *depthwise, const DepthwiseChannel *channel)
+{
+    const Lattice *lattice = depthwise->lattice;
     const LatticeAxis *axes = lattice->axes;
+    DepthwiseTile tile = {
+        .width = (int32_t)axes[X].input,
+        .filter = channel->filter,
+        .bias = channel->bias,
+        .bounds = {depthwise->limits.lowest, depthwise->limits.highest},
+        .output_step = axes[X].output,
+    };
+    const DepthwiseKernels *kernels = depthwise_kernels_choose(axes[X].output);
     for (int64_t line = 0; line < axes[Y].output; line += DEPTHWISE_LINES) {
-        int64_t first = smaller_of(line, axes[Y].output - DEPTHWISE_LINES);
-        DepthwiseTile tile = {
-            .from = stretch->from + first * axes[X].length,
-            .taps = stretch->taps,
-            .line_step = axes[X].length,
-            .filter = stretch->filter,
-            .bias = stretch->bias,
-            .bounds = {stretch->limits.lowest, stretch->limits.highest},
-            .output = stretch->output + first * axes[X].output,
-            .output_step = axes[X].output,
-        };
+        find_rows(lattice, channel->from, channel->room, line, &tile);
+        tile.output = channel->output + line * axes[X].output;
         compute_tiles(lattice, kernels, &tile);
     }
 }
 
 void
-depthwise_run(const Depthwise *depthwise, const float *from, const float *filter, float bias, float *room,
-    float *output)
+depthwise_run(const Depthwise *depthwise, const DepthwiseChannel *channel)
 {
     const Lattice *lattice = depthwise->lattice;
-    Stretch stretch = {.from = from,
+    if (depthwise_is_direct(lattice)) {
+        run_tiles(depthwise, channel);
+        return;
+    }
+    Stretch stretch = {.from = channel->from,
         .taps = depthwise->taps,
         .tap_count = depthwise->tap_count,
-        .filter = filter,
-        .bias = bias,
+        .filter = channel->filter,
+        .bias = channel->bias,
         .limits = depthwise->limits,
-        .output = output};
-    const DepthwiseKernels *kernels = depthwise_kernels_choose();
-    if (find_tiles(kernels, lattice) != NULL) {
-        run_tiles(lattice, kernels, &stretch);
-    } else if (is_short(lattice)) {
-        stretch.output = room;
+        .output = channel->output};
+    if (is_short(lattice)) {
+        stretch.output = channel->room;
         stretch.count = (lattice->columns + BLOCK - 1) / BLOCK * BLOCK;
         stretch.lines = 1;
         compute_stretch(&stretch);
-        take_lines(lattice, room, output);
+        take_lines(lattice, channel->room, channel->output);
     } else {
         compute_lines(lattice, &stretch);
     }

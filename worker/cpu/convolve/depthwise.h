@@ -1,6 +1,7 @@
 /* A convolution of one channel to one channel, of which a depthwise convolution has one for each channel:
  * there is too little to multiply for the micro-kernels of products, but the sums are the same chains
- * (planes.h).
+ * (planes.h). The usual square filters have micro-kernels that read the input itself (depthwise_tile.h);
+ * others read a lattice.
  *
  * Threads: any. */
 #pragma once
@@ -14,10 +15,21 @@ typedef struct Depthwise {
     FinishLimits limits;
 } Depthwise;
 
+typedef struct DepthwiseChannel {
+    /* The channel as it lies in the input where depthwise_is_direct(), else as in a lattice, with
+     * LATTICE_SLACK readable floats behind it. */
+    const float *from;
+    const float *filter;
+    float bias;
+    float *room; /* depthwise_room() floats; zeros where depthwise_is_direct(), which stay */
+    float *output;
+} DepthwiseChannel;
+
+/* Returns whether depthwise_run() reads the input itself. */
+bool depthwise_is_direct(const Lattice *lattice);
+
 /* Returns the floats of room that depthwise_run() needs. */
 int64_t depthwise_room(const Lattice *lattice);
 
-/* Computes the sums of one channel, which lies in `from` as in a lattice, adds the bias and limits them. The
- * same channel has LATTICE_SLACK readable floats behind it. */
-void depthwise_run(const Depthwise *depthwise, const float *from, const float *filter, float bias,
-    float *room, float *output);
+/* Computes the sums of one channel, adds the bias and limits them. */
+void depthwise_run(const Depthwise *depthwise, const DepthwiseChannel *channel);

@@ -2,10 +2,17 @@
  * instruction set names its vectors before it uses DEPTHWISE_KERNELS:
  *
  *     Lanes             a vector of LANES floats that may lie anywhere
+ *     INNER_VECTORS     vectors of a tile that is at no edge
+ *     Mask              says which lanes of a vector are loaded
  *     TARGET            the attribute that names the instruction set
  *     FUSE(a, b, c)     a × b + c, rounded once
  *     LESSER(a, b)      a where it is less than b, else b
  *     GREATER(a, b)     a where it is greater than b, else b
+ *     mask_columns()    the lanes from column `first` on that lie in a line of `width`
+ *     load_masked()     those lanes, and zeros in the others
+ *     store_first()     stores the first `count` lanes, or all of them
+ *     pick_even(a, b)   the lanes 0, 2, 4, … of a and b together
+ *     pick_odd(a, b)    the lanes 1, 3, 5, …
  *
  * All loops are unrolled, so that sums stay in registers. */
 #pragma once
@@ -18,94 +25,111 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Keeps a vector in a register, and what was loaded before it in none: compilers would keep the whole filter,
- * for which there is no room, and load the vector anew for each line. */
-#define LOADED_ONCE(vector) __asm__ volatile("" : "+v"(vector) : : "memory")
+/* Keeps a vector in a register, and the order of what is before it and behind it: compilers would load all
+ * numbers of a large filter first, for which there is no room. */
+#define HELD(vector) __asm__ volatile("" : "+v"(vector))
+#define HELD_3(vector) (void)(vector)
+#define HELD_5(vector) HELD(vector)
+#define HELD_7(vector) HELD(vector)
 
-/* Stores the first `count` lanes, or all of them. */
-#define DEPTHWISE_STORE                                                                                      \
-    TARGET static inline void store_lanes(float *output, Lanes lanes, int64_t count)                         \
-    {                                                                                                        \
-        if (count >= LANES) {                                                                                \
-            *(Lanes *)output = lanes;                                                                        \
-            return;                                                                                          \
-        }                                                                                                    \
-        for (int64_t n = 0; n < count; n++) {                                                                \
-            output[n] = lanes[n];                                                                            \
-        }                                                                                                    \
-    }
+/* Load vector `n` from the column on that tap `x` meets first. Tiles at an edge leave out columns that are
+ * not in the line. */
+#define LOAD_INNER(x, n) (*(const Lanes *)(row + (x) + (n)*LANES))
+#define LOAD_EDGE(x, n) load_masked(row + (x) + (n)*LANES, masks[x][n])
 
-/* The first line that a row of the input is a part of. */
-#define FIRST_LINE(size, stride) (row < (size) ? 0 : (row - (size)) / (stride) + 1)
-
-#define DEPTHWISE_KERNEL(name, size, stride, vectors)                                                        \
+#define DEPTHWISE_KERNEL(name, size, stride, vectors, LOAD)                                                  \
     TARGET static void name(const DepthwiseTile *tile)                                                       \
     {                                                                                                        \
         enum { ROWS = (DEPTHWISE_LINES - 1) * (stride) + (size) };                                           \
-        const float *input = tile->from;                                                                     \
         const float *filter = tile->filter;                                                                  \
-        int64_t line_step = tile->line_step;                                                                 \
+        int32_t start = tile->first;                                                                         \
+        Mask masks[size][stride];                                                                            \
+        UNROLL for (int32_t x = 0; x < (size); x += (stride))                                                \
+        {                                                                                                    \
+            UNROLL for (int32_t n = 0; n < (stride); n++)                                                    \
+            {                                                                                                \
+                masks[x][n] = mask_columns(start + x + n * LANES, tile->width);                              \
+            }                                                                                                \
+        }                                                                                                    \
+        (void)masks;                                                                                         \
         Lanes zeros = {0};                                                                                   \
         Lanes sums[DEPTHWISE_LINES][vectors];                                                                \
-        UNROLL for (int64_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
+        UNROLL for (int32_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
         {                                                                                                    \
-            UNROLL for (int64_t n = 0; n < (vectors); n++)                                                   \
+            UNROLL for (int32_t n = 0; n < (vectors); n++)                                                   \
             {                                                                                                \
                 sums[line][n] = zeros;                                                                       \
             }                                                                                                \
         }                                                                                                    \
-        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
+        UNROLL for (int32_t at = 0; at < ROWS; at++)                                                         \
         {                                                                                                    \
-            int64_t first = FIRST_LINE(size, stride);                                                        \
-            const int64_t *taps = tile->taps + (row - first * (stride)) * (size);                            \
-            UNROLL for (int64_t x = 0; x < (size); x++)                                                      \
+            if (at >= tile->row_count) {                                                                     \
+                break;                                                                                       \
+            }                                                                                                \
+            const float *row = tile->rows[at] + start;                                                       \
+            UNROLL for (int32_t x = 0; x < (size); x += (stride))                                            \
             {                                                                                                \
-                const float *from = input + taps[x] + first * line_step;                                     \
-                Lanes right[vectors];                                                                        \
-                UNROLL for (int64_t n = 0; n < (vectors); n++)                                               \
+                Lanes right[stride][vectors];                                                                \
+                UNROLL for (int32_t n = 0; n < (vectors); n++)                                               \
                 {                                                                                            \
-                    right[n] = *(const Lanes *)(from + n * LANES);                                           \
-                    LOADED_ONCE(right[n]);                                                                   \
+                    Lanes low = LOAD(x, n * (stride));                                                       \
+                    HELD(low);                                                                               \
+                    if ((stride) == 2) {                                                                     \
+                        Lanes high = LOAD(x, n * (stride) + (stride)-1);                                     \
+                        HELD(high);                                                                          \
+                        right[(stride)-1][n] = pick_odd(low, high);                                          \
+                        low = pick_even(low, high);                                                          \
+                    }                                                                                        \
+                    right[0][n] = low;                                                                       \
                 }                                                                                            \
-                UNROLL for (int64_t line = 0; line < DEPTHWISE_LINES; line++)                                \
+                UNROLL for (int32_t tap = 0; tap < (stride); tap++)                                          \
                 {                                                                                            \
-                    int64_t y = row - line * (stride);                                                       \
-                    if (y >= 0 && y < (size)) {                                                              \
-                        Lanes left = filter[y * (size) + x] - zeros;                                         \
-                        UNROLL for (int64_t n = 0; n < (vectors); n++)                                       \
-                        {                                                                                    \
-                            sums[line][n] = FUSE(left, right[n], sums[line][n]);                             \
+                    UNROLL for (int32_t line = 0; line < DEPTHWISE_LINES; line++)                            \
+                    {                                                                                        \
+                        int32_t y = at - line * (stride);                                                    \
+                        if (y >= 0 && y < (size) && x + tap < (size)) {                                      \
+                            Lanes left = filter[y * (size) + x + tap] - zeros;                               \
+                            UNROLL for (int32_t n = 0; n < (vectors); n++)                                   \
+                            {                                                                                \
+                                sums[line][n] = FUSE(left, right[tap][n], sums[line][n]);                    \
+                                HELD_##size(sums[line][n]);                                                  \
+                            }                                                                                \
                         }                                                                                    \
                     }                                                                                        \
                 }                                                                                            \
             }                                                                                                \
         }                                                                                                    \
         Lanes bias = tile->bias - zeros;                                                                     \
-        Lanes low = tile->bounds.low - zeros;                                                                \
-        Lanes high = tile->bounds.high - zeros;                                                              \
-        UNROLL for (int64_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
+        Lanes lowest = tile->bounds.low - zeros;                                                             \
+        Lanes highest = tile->bounds.high - zeros;                                                           \
+        UNROLL for (int32_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
         {                                                                                                    \
             float *output = tile->output + line * tile->output_step;                                         \
-            UNROLL for (int64_t n = 0; n < (vectors); n++)                                                   \
+            UNROLL for (int32_t n = 0; n < (vectors); n++)                                                   \
             {                                                                                                \
-                Lanes limited = GREATER(low, LESSER(high, sums[line][n] + bias));                            \
-                store_lanes(output + n * LANES, limited, tile->count - n * LANES);                           \
+                Lanes limited = GREATER(lowest, LESSER(highest, sums[line][n] + bias));                      \
+                store_first(output + n * LANES, limited, line < tile->lines ? tile->count - n * LANES : 0);  \
             }                                                                                                \
         }                                                                                                    \
     }
 
 #define DEPTHWISE_STRIDED(size, stride)                                                                      \
-    DEPTHWISE_KERNEL(size_##size##_stride_##stride, size, stride, 1)                                         \
-    DEPTHWISE_KERNEL(size_##size##_stride_##stride##_wide, size, stride, 2)
+    DEPTHWISE_KERNEL(size_##size##_stride_##stride##_edge, size, stride, 1, LOAD_EDGE)                       \
+    DEPTHWISE_KERNEL(size_##size##_stride_##stride##_inner, size, stride, INNER_VECTORS, LOAD_INNER)
 
-#define DEPTHWISE_ROW(size, stride)                                                                          \
+#define DEPTHWISE_PAIR(size, stride)                                                                         \
     {                                                                                                        \
-        size_##size##_stride_##stride, size_##size##_stride_##stride##_wide                                  \
+        size_##size##_stride_##stride##_edge, size_##size##_stride_##stride##_inner                          \
+    }
+#define DEPTHWISE_ROW(size)                                                                                  \
+    {                                                                                                        \
+        DEPTHWISE_PAIR(size, 1), DEPTHWISE_PAIR(size, 2)                                                     \
     }
 
 /* Makes all micro-kernels. */
 #define DEPTHWISE_KERNELS                                                                                    \
-    DEPTHWISE_STORE                                                                                          \
+    DEPTHWISE_STRIDED(3, 1)                                                                                  \
+    DEPTHWISE_STRIDED(3, 2)                                                                                  \
     DEPTHWISE_STRIDED(5, 1)                                                                                  \
     DEPTHWISE_STRIDED(5, 2)                                                                                  \
     DEPTHWISE_STRIDED(7, 1)                                                                                  \
@@ -114,6 +138,6 @@
 /* Their table. */
 #define DEPTHWISE_TABLE                                                                                      \
     {                                                                                                        \
-        .lanes = LANES,                                                                                      \
-        .tiles = {{DEPTHWISE_ROW(5, 1), DEPTHWISE_ROW(5, 2)}, {DEPTHWISE_ROW(7, 1), DEPTHWISE_ROW(7, 2)}},   \
+        .edge = LANES, .inner = INNER_VECTORS * LANES,                                                       \
+        .tiles = {DEPTHWISE_ROW(3), DEPTHWISE_ROW(5), DEPTHWISE_ROW(7)},                                     \
     }

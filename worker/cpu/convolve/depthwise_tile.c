@@ -5,17 +5,19 @@
 #include "worker/cpu/vector/isa.h"
 
 const DepthwiseKernels *
-depthwise_kernels_choose(void)
+depthwise_kernels_choose(int64_t columns)
 {
 #ifdef __x86_64__
     switch (cpu_isa()) {
     case CPU_ISA_AVX512:
-        return &depthwise_kernels_avx512;
+        return columns <= depthwise_kernels_avx512_narrow.edge ? &depthwise_kernels_avx512_narrow
+                                                               : &depthwise_kernels_avx512;
     case CPU_ISA_AVX2:
         return &depthwise_kernels_avx2;
     case CPU_ISA_PLAIN:
         break;
     }
 #endif
+    (void)columns;
     return NULL;
 }

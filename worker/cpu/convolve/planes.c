@@ -17,6 +17,7 @@ enum {
     TILE_SUMS = 16 * 1024,          /* the most sums of a tile, which stay in the L2 cache */
     DEPTHWISE_WORK = TILE_WORK / 8, /* of channels that are computed one by one, which is slower */
     DEPTHWISE_MIN = 16,             /* channels at once, since their first one makes the zeros of all */
+    FINISH_MIN = 2048,              /* outputs that are finished together, which stay in the L1 cache */
     COLUMNS_MIN = 128,              /* as few outputs leave much of their panels empty */
     DEPTH_MAX = 640,                /* of the inner dimension: oneDNN is faster where there is more of it */
     COPY_MAX = 128 * 1024,          /* the most floats that a tile copies, which stay in the L2 cache */
@@ -48,7 +49,8 @@ typedef struct Plan {
     int64_t row_tiles;    /* of an entry */
     int64_t group;        /* tiles that a thread takes at once */
     bool is_alone;        /* a tile computes an entry, and copies its input itself */
-    bool is_depthwise;    /* a tile computes entries of one channel (depthwise.h) */
+    bool is_depthwise;    /* a tile computes entries of one channel (depthwise.h) … */
+    bool reads_input;     /* … from the input itself */
     bool is_direct;       /* sums are kept in the output meanwhile: its columns have no gaps */
     int64_t copy_size;    /* floats of one entry's lattice; 0: the input is the lattice */
     int64_t panel_size;   /* floats that a tile takes from the device: for a copied panel … */
@@ -179,11 +181,10 @@ plan_of(const ConvolveShape *shape)
     int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
     plan.filter = filter_cut(shape->outputs, depth, plan.kernels->rows);
     plan.is_depthwise = shape->inputs == 1 && shape->outputs == 1;
+    plan.reads_input = plan.is_depthwise ? depthwise_is_direct(&plan.lattice) : plan.lattice.is_input;
     plan.is_direct = plan.lattice.is_dense && plan.lattice.columns >= plan.kernels->columns;
     plan_cut(&plan);
-    plan.copy_size = plan.lattice.is_input && !plan.is_depthwise
-                         ? 0
-                         : shape->inputs * plan.lattice.channel_step + LATTICE_SLACK;
+    plan.copy_size = plan.reads_input ? 0 : shape->inputs * plan.lattice.channel_step + LATTICE_SLACK;
     plan.is_alone = plan.is_depthwise || copies_alone(&plan);
     if (plan.is_alone) {
         int64_t work = shape->outputs * plan.filter.depth * plan.lattice.columns;
@@ -615,7 +616,32 @@ copy_channels(const PlanesRun *run, int64_t entry, float *to)
     memset(to + plan->shape->inputs * plan->lattice.channel_step, 0, LATTICE_SLACK * sizeof *to);
 }
 
-/* Computes entries of one channel. The zeros of their lattice are those of the first one. */
+/* Brings one channel to where depthwise_run() reads it. The zeros of a lattice are those of the first one. */
+static const float *
+take_channel(const PlanesRun *run, int64_t entry, bool is_first, float *room)
+{
+    if (run->plan->reads_input) {
+        return entry_input(run, entry);
+    }
+    if (is_first) {
+        copy_channels(run, entry, room);
+    } else {
+        lattice_copy_over(&run->plan->lattice, entry_input(run, entry), room);
+    }
+    return room;
+}
+
+/* Finishes the outputs of some entries of one channel, which lie side by side. */
+static void
+finish_channels(const PlanesRun *run, int64_t first, int64_t end)
+{
+    const float *addend = run->operands->addend;
+    int64_t offset = first * run->plan->outputs;
+    finish_run(&run->plan->shape->finish, addend == NULL ? NULL : addend + offset,
+        run->operands->output + offset, (end - first) * run->plan->outputs);
+}
+
+/* Computes entries of one channel. */
 static void
 run_channels(const PlanesRun *run, int64_t first, int64_t end, float *room)
 {
@@ -624,20 +650,20 @@ run_channels(const PlanesRun *run, int64_t first, int64_t end, float *room)
     FinishLimits limits = finish_limits(operands->addend == NULL ? &plan->shape->finish : NULL);
     Depthwise depthwise = {
         .lattice = &plan->lattice, .taps = run->taps, .tap_count = plan->filter.depth, .limits = limits};
+    DepthwiseChannel channel = {.room = room + plan->copy_size};
+    memset(channel.room, 0, (size_t)plan->sums_size * sizeof *room);
+    int64_t finished = first;
     for (int64_t entry = first; entry < end; entry++) {
         int64_t group = entry % plan->shape->groups;
-        int64_t offset = entry * plan->outputs;
-        if (entry == first) {
-            copy_channels(run, entry, room);
-        } else {
-            lattice_copy_over(&plan->lattice, entry_input(run, entry), room);
-        }
-        depthwise_run(&depthwise, room, run->filter + group * plan->filter.depth,
-            operands->bias == NULL ? NO_BIAS : operands->bias[group], room + plan->copy_size,
-            operands->output + offset);
-        if (!limits.is_finished) {
-            finish_run(&plan->shape->finish, operands->addend == NULL ? NULL : operands->addend + offset,
-                operands->output + offset, plan->outputs);
+        channel.from = take_channel(run, entry, entry == first, room);
+        channel.filter = run->filter + group * plan->filter.depth;
+        channel.bias = operands->bias == NULL ? NO_BIAS : operands->bias[group];
+        channel.output = operands->output + entry * plan->outputs;
+        depthwise_run(&depthwise, &channel);
+        bool is_due = entry + 1 == end || (entry + 1 - finished) * plan->outputs >= FINISH_MIN;
+        if (!limits.is_finished && is_due) {
+            finish_channels(run, finished, entry + 1);
+            finished = entry + 1;
         }
     }
 }

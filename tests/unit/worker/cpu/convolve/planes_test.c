@@ -37,9 +37,10 @@ typedef struct Form {
 } Form;
 
 /* Filters of one position and of many, padding on one side and more of it than the filter covers, strides
- * beyond the filter, dilation, groups, depthwise, one and three dimensions, panels that are not full, inner
- * dimensions of several blocks, more rows than a micro-tile has; positions that end within the first half of
- * a panel and within the second, of one tile and of several, in planes and in lines. */
+ * beyond the filter, dilation, groups, depthwise with lines of all widths, one and three dimensions, panels
+ * that are not full, inner dimensions of several blocks, more rows than a micro-tile has; positions that end
+ * within the first half of a panel and within the second, of one tile and of several, in planes and in
+ * lines. */
 static const Form FORMS[] = {
     {1, 1, 1, 1, {1}, {1}, {1}, {1}, {0}, {0}, 1},
     {2, 1, 3, 5, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
@@ -64,6 +65,15 @@ static const Form FORMS[] = {
     {1, 2, 1, 1, {16, 40}, {5, 5}, {1, 1}, {2, 2}, {4, 4}, {4, 4}, 2},
     {1, 2, 1, 1, {16, 40}, {5, 5}, {1, 2}, {1, 1}, {2, 2}, {2, 2}, 2},
     {1, 3, 1, 1, {60, 61}, {3, 3}, {2, 2}, {1, 1}, {0, 1}, {1, 0}, 2},
+    {2, 5, 1, 1, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 4, 1, 1, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 3, 1, 1, {2, 3}, {7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, 2},
+    {1, 3, 1, 1, {8, 16}, {5, 5}, {2, 2}, {1, 1}, {1, 2}, {2, 1}, 2},
+    {1, 2, 1, 1, {15, 112}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 2, 1, 1, {17, 150}, {5, 5}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, 2},
+    {1, 2, 1, 1, {9, 33}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {1, 2, 1, 1, {9, 70}, {3, 3}, {2, 2}, {1, 1}, {4, 5}, {4, 20}, 2},
+    {40, 9, 1, 1, {6, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
     {1, 4, 1, 1, {9, 70}, {2, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
     {1, 3, 1, 1, {8, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
     {2, 3, 1, 2, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
