@@ -94,6 +94,24 @@ soft_suppression_lowers_scores(void **state)
     RUN(cases);
 }
 
+/* As in TensorFlow, whose queue takes no score that is not above the threshold. */
+static void
+a_box_whose_overlap_is_no_number_is_left_out(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "NonMaxSuppressionWithOverlaps",
+            .inputs = {"float32[3,3] 1 0 0 nan 1 0 0 0 1", "float32[3] 0.9 0.8 0.7", "int32[] 3",
+                "float32[] 0.5", "float32[] 0"},
+            .outputs = {"int32[2] 0 2"}},
+        {.op = "NonMaxSuppressionV5",
+            .inputs = {"float32[3,4] 0 0 inf inf 0 0 inf inf 5 5 6 6", "float32[3] 0.9 0.8 0.7", "int32[] 3",
+                "float32[] 0.5", "float32[] 0", "float32[] 0.5"},
+            .outputs = {"int32[2] 0 2", "float32[2] 0.9 0.7", "int32[] 2"}},
+    };
+    RUN(cases);
+}
+
 static void
 the_best_boxes_of_all_classes_are_combined(void **state)
 {
@@ -166,6 +184,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boxes_that_overlap_a_better_one_are_left_out),
         cmocka_unit_test(soft_suppression_lowers_scores),
+        cmocka_unit_test(a_box_whose_overlap_is_no_number_is_left_out),
         cmocka_unit_test(the_best_boxes_of_all_classes_are_combined),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };

@@ -230,7 +230,8 @@ overlap_of(const SuppressionSearch *search, uint32_t left, uint32_t right)
     return rounded(search->rule, both / (a[AREA] + b[AREA] - both));
 }
 
-/* Lowers the score by what was chosen since the box was last looked at. Returns false when it is out. */
+/* Lowers the score by what was chosen since the box was last looked at. Returns false when it is out, as a
+ * box is whose overlap or score is no number: that would be looked at for ever. */
 static bool
 lower_score(const SuppressionSearch *search, uint32_t index, int64_t chosen, float *score)
 {
@@ -243,7 +244,7 @@ lower_score(const SuppressionSearch *search, uint32_t index, int64_t chosen, flo
             return false;
         }
         *score = rounded(rule, *score * rounded(rule, expf(scale * overlap * overlap)));
-        if (*score <= rule->score_min) {
+        if (!(*score > rule->score_min)) {
             return false;
         }
     }
