@@ -485,10 +485,11 @@ softmax_and_norms(void **state)
 }
 
 /* Families whose cases are in other programs, here and in tests/unit/worker/cuda. */
-static const char *const elsewhere[] = {"attention", "batch_norm", "border", "cells", "convolution", "einsum",
-    "gather", "gradient", "interpolate", "list", "loss", "loss_onnx", "lstm", "matmul", "matrix", "movement",
-    "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize", "quantized_convolution",
-    "random", "resize", "response", "rotary", "sampling", "scatter", "scatter_onnx", "variable"};
+static const char *const elsewhere[] = {"attention", "batch_norm", "border", "cells", "chosen", "convolution",
+    "einsum", "gather", "gradient", "interpolate", "list", "loss", "loss_onnx", "lstm", "matmul", "matrix",
+    "movement", "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize",
+    "quantized_convolution", "random", "resize", "response", "rotary", "sampling", "scatter", "scatter_onnx",
+    "suppression", "unique", "variable"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

@@ -2,6 +2,7 @@
 
 #include "shared/base/buffer.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
@@ -57,6 +58,14 @@ allocate_block(Device *device, size_t size)
     return buffer;
 }
 
+/* The bench's functions know the bench's own device. */
+static void
+begin_copy(Device *device, DeviceCopy *copy)
+{
+    (void)device;
+    bench.card->copy(bench.card, copy);
+}
+
 static void
 list_rows(void)
 {
@@ -94,6 +103,7 @@ cuda_kernels_set_up(void **state)
     bench = cuda_bench_open(&call, "", MIB, 0);
     card = *bench.card;
     card.allocate = allocate_block;
+    card.copy = begin_copy;
     list_rows();
     arena_free(call.arena);
     return 0;
@@ -214,6 +224,52 @@ await_kernel(Call *call)
     return failure_raise(call, &failure);
 }
 
+typedef struct Promised {
+    KernelPromise promise; /* first: a KernelPromise is one of these */
+    Mutex lock;
+    Condition changed;
+    Status status;
+    bool is_complete;
+} Promised;
+
+static void
+note_complete(KernelPromise *promise, Status status)
+{
+    Promised *promised = (Promised *)(void *)promise;
+    mutex_lock(&promised->lock);
+    promised->status = status;
+    promised->is_complete = true;
+    condition_signal(&promised->changed);
+    mutex_unlock(&promised->lock);
+}
+
+static Status
+start_kernel(const Kernel *kernel, const KernelContext *context)
+{
+    Promised promised = {.promise = {.context = *context, .complete = note_complete}};
+    mutex_init(&promised.lock);
+    condition_init(&promised.changed);
+    kernel->start(&promised.promise);
+    mutex_lock(&promised.lock);
+    while (!promised.is_complete) {
+        condition_wait(&promised.changed, &promised.lock);
+    }
+    mutex_unlock(&promised.lock);
+    condition_done(&promised.changed);
+    mutex_done(&promised.lock);
+    return promised.status;
+}
+
+static Status
+compute_kernel(const Kernel *kernel, KernelContext *context)
+{
+    bench.card->enter(bench.card, bench.lane);
+    Status status = kernel->compute(context);
+    Call other = {0};
+    assert_status(&other, STATUS_OK, bench.card->leave(&other, bench.card, bench.lane));
+    return status;
+}
+
 static Status
 run_kernel(Call *call, const Kernel *kernel, KernelContext *context)
 {
@@ -222,10 +278,7 @@ run_kernel(Call *call, const Kernel *kernel, KernelContext *context)
         TRY(kernel->create(call, context->node, &state));
     }
     context->state = state;
-    bench.card->enter(bench.card, bench.lane);
-    Status status = kernel->compute(context);
-    Call other = {0};
-    assert_status(&other, STATUS_OK, bench.card->leave(&other, bench.card, bench.lane));
+    Status status = kernel->start != NULL ? start_kernel(kernel, context) : compute_kernel(kernel, context);
     if (kernel->destroy != NULL) {
         kernel->destroy(state);
     }

@@ -186,6 +186,14 @@ describe_refused(const CudaRefused *refused)
         return failure_of(
             STATUS_INVALID_ARGUMENT, node, "element %lld is %lld, not at least 0", element, value);
     }
+    if (refused->reason == CUDA_REFUSES_SLICE) {
+        return failure_of(
+            STATUS_INVALID_ARGUMENT, node, "index %lld is not within %lld", value, (long long)refused->limit);
+    }
+    if (refused->reason == CUDA_REFUSES_PART) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node, "partition %lld at %lld is not within %lld", value,
+            element, (long long)refused->limit);
+    }
     return failure_of(STATUS_INVALID_ARGUMENT, node,
         "element %lld of the second input is %lld, which is not allowed for %s integers", element, value,
         dtype_name((Dtype)refused->limit));

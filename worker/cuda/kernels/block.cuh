@@ -44,3 +44,33 @@ template <typename C> struct BlockSum {
         return a + b;
     }
 };
+
+/* Every thread of the block, whose size is a multiple of WARP_THREADS, gets the sum of the values of all
+ * threads before it, and that of all. For integers: the order of additions is not said. */
+template <typename C>
+__device__ __forceinline__ C
+block_scan(C value, C *ret_all)
+{
+    __shared__ C sums[WARPS_MAX];
+    int lane = (int)threadIdx.x % WARP_THREADS;
+    int warp = (int)threadIdx.x / WARP_THREADS;
+    int warps = (int)blockDim.x / WARP_THREADS;
+    C scanned = value;
+    for (int by = 1; by < WARP_THREADS; by *= 2) {
+        C before = __shfl_up_sync(0xffffffffU, scanned, by);
+        scanned += lane >= by ? before : 0;
+    }
+    if (lane == WARP_THREADS - 1) {
+        sums[warp] = scanned;
+    }
+    __syncthreads();
+    C first = 0;
+    C all = 0;
+    for (int other = 0; other < warps; other++) {
+        first += other < warp ? sums[other] : 0;
+        all += sums[other];
+    }
+    __syncthreads(); /* the next call writes `sums` again */
+    *ret_all = all;
+    return first + scanned - value;
+}

@@ -2,12 +2,11 @@
 #include "worker/cuda/kernels/gather.h"
 
 #include "worker/cuda/errors.h"
+#include "worker/cuda/operands/pieces.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
 #include "worker/reference/gather.h"
 #include "worker/reference/outputs.h"
-
-enum { PIECE_SIZE_MAX = 16 };
 
 _Static_assert((int)CUDA_GATHER_RANK_MAX == (int)SHAPE_RANK_MAX, "a gather holds every shape");
 
@@ -24,20 +23,6 @@ indices_of(const KernelContext *context)
     return (CudaIndices){.data = indices->data,
         .type = cuda_type(indices->dtype),
         .count_from_end = slice_starts_with(context->node->op->name, SLICE("onnx::"))};
-}
-
-/* Returns the size of the largest pieces, as which rows of `inner` elements can be moved, and their number in
- * place of `inner`. */
-static size_t
-cut_rows(size_t element_size, int64_t *inner, const void *from, const void *to)
-{
-    size_t row = (size_t)*inner * element_size;
-    size_t piece = PIECE_SIZE_MAX;
-    while (piece > element_size && ((row | (uintptr_t)from | (uintptr_t)to) % piece) != 0) {
-        piece /= 2;
-    }
-    *inner = (int64_t)(row / piece);
-    return piece;
 }
 
 static Status
@@ -58,7 +43,7 @@ compute_gather(KernelContext *context)
         .size = rows.lines.size,
         .inner = rows.lines.inner,
     };
-    size_t piece = cut_rows(dtype_size(params->dtype), &gather.inner, gather.from, gather.to);
+    size_t piece = cuda_cut_rows(dtype_size(params->dtype), &gather.inner, gather.from, gather.to);
     CudaBlame blame;
     TRY(cuda_blame(context, CUDA_REFUSES_INDEX, &blame));
     int error = cuda_gather_rows(piece, &gather, &blame, cuda_stream(context));
@@ -102,7 +87,7 @@ compute_gather_nd(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     CudaGatherSlices gather = slices_of(context, output);
-    size_t piece = cut_rows(dtype_size(output->dtype), &gather.inner, gather.from, gather.to);
+    size_t piece = cuda_cut_rows(dtype_size(output->dtype), &gather.inner, gather.from, gather.to);
     CudaBlame blame;
     TRY(cuda_blame(context, CUDA_REFUSES_INDEX, &blame));
     int error = cuda_gather_slices(piece, &gather, &blame, cuda_stream(context));

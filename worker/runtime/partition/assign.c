@@ -452,6 +452,7 @@ give_devices(const Assigning *assigning)
         if (assigning->kernels[id] != NULL) {
             node->device = assigning->accelerator;
             node->kernel = assigning->kernels[id];
+            node->kind = node->kernel->start == NULL ? node->kind : SCHEDULE_PROMISE;
             node->is_cheap = true;
             count++;
         }

@@ -108,6 +108,7 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         .device = node->device,
         .host = ticket->partition->device,
         .lane = ticket->run->lane,
+        .host_outputs = device_is_host(node->device) ? 0 : node->kernel->host_outputs,
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,
