@@ -25,6 +25,7 @@ dispatcher_new(Loop *loop, Directory *directory, AdmissionLane *lane, const Upst
     }
     list_init(&dispatcher->steps);
     list_init(&dispatcher->transfers);
+    list_init(&dispatcher->cleanups);
     if (pieces != NULL) {
         dispatcher->pieces = *pieces;
     }
@@ -62,6 +63,7 @@ dispatcher_free(Dispatcher *dispatcher)
         step_finish(step);
     }
     blob_transfers_end(dispatcher);
+    cleanups_end(dispatcher);
     upstream_free(dispatcher->upstream);
     map_free(dispatcher->registrations);
     blob_transfers_free(dispatcher);

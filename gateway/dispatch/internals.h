@@ -7,6 +7,7 @@
  *   register.c    puts a partition on a worker, once for all slots that wait for it
  *   slot.c        one slot of one attempt: its run request and the worker's answer
  *   turn.c        when a partial step holds a slot of the pool
+ *   cleanup.c     tells the workers of an attempt that it is over, until they have heard it
  *   step.c        the attempts of a step, its deadline and its end
  *   dispatcher.c  the dispatcher, and requests to workers outside of steps */
 #pragma once
@@ -215,6 +216,8 @@ struct Dispatcher {
     Map *blobs; /* "tenant digest" → BlobHolder: constants that this loop has brought to a worker */
     BlobPieces pieces;
     ListLink transfers;      /* BlobTransfers, the oldest first */
+    ListLink cleanups;       /* those that wait to be sent again */
+    int cleanup_count;       /* of them */
     int deregistering_count; /* requests that drop partitions, under way */
     int streaming_count;     /* those of constants that are not in memory, and that have begun */
     bool is_closing;         /* nothing more is read */
@@ -355,6 +358,14 @@ void turn_hold_feed(StepRun *step, size_t feed);
 
 /* Begins the turn that the step has waited for. */
 void turn_granted(StepRun *step);
+
+/* Functions of cleanup.c. */
+
+/* Tells the workers of this attempt that the step is over, so that they free parked tensors. */
+void cleanup_send(StepRun *step);
+
+/* Forgets the workers that were to be told again. */
+void cleanups_end(Dispatcher *dispatcher);
 
 /* Functions of step.c; step_has_run() is one of step.h. */
 

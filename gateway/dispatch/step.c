@@ -24,8 +24,6 @@
 #include "shared/base/random.h"
 
 enum {
-    PATH_SIZE = 128,
-    CLEANUP_TIMEOUT_MS = 5000,
     START_ARENA_SIZE_MAX = 1 << 16,
     /* The worker enforces the deadline too, and its report says which nodes waited for what: the grace
      * lets it come first. */
@@ -57,47 +55,6 @@ step_free(StepRun *step)
     memory_free(step->is_delivered);
     buffer_done(&step->binding);
     memory_free(step);
-}
-
-static void
-cleanup_done(UpstreamCall *call, Status status, const char *message)
-{
-    /* The answer does not matter: a worker that missed the request forgets the step after its deadline. */
-    (void)call;
-    (void)status;
-    (void)message;
-}
-
-/* Tells the workers of this attempt that the step is over, so that they free parked tensors. */
-static void
-cleanup_send(StepRun *step)
-{
-    static const UpstreamEvents events = {.on_done = cleanup_done};
-    uint64_t told[WORKER_COUNT_MAX / 64] = {0}; /* a bit for each worker of the roster */
-    char path[PATH_SIZE];
-    (void)snprintf(path, sizeof path, "/worker/v1/steps/%s", step->id_text);
-    for (size_t index = 0; index < step->slot_count; index++) {
-        const SlotRun *slot = &step->slots[index];
-        if (slot->state == SLOT_IDLE || slot->state == SLOT_REGISTERING) {
-            continue;
-        }
-        uint64_t bit = UINT64_C(1) << slot->worker % 64;
-        if ((told[slot->worker / 64] & bit) != 0) {
-            continue; /* it ends all slots of the step that it has */
-        }
-        told[slot->worker / 64] |= bit;
-        UpstreamHead head = {
-            .method = "DELETE",
-            .path = slice_from_string(path),
-            .address = slot_worker(slot)->address,
-            .attempt = step_wire_attempt(step),
-            .deadline_ms = CLEANUP_TIMEOUT_MS,
-        };
-        UpstreamCall *call = upstream_begin(step->dispatcher->upstream, &head, &events, NULL);
-        if (call != NULL) {
-            upstream_end(call);
-        }
-    }
 }
 
 /* Stops every slot of the current attempt; none calls back afterwards. */
