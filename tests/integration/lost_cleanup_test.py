@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Steps whose end a worker does not hear of at once. It keeps a large tensor that another worker was fetching, and frees it long
-before the step's deadline, as soon as its gateway reaches it again."""
+before the step's deadline: as soon as its gateway reaches it again, or when the other worker has lost that gateway."""
 
 import http.client
 import os
@@ -111,7 +111,17 @@ def a_worker_that_was_out_of_reach_when_the_step_ended_is_told_again():
         await_that(lambda: _holds_tensor(cluster.client()) is False, "the tensor to be freed")
 
 
+def a_worker_that_has_lost_its_gateway_tells_the_others_that_the_step_is_over():
+    with RelayedCluster() as cluster:
+        cluster.begin()
+        cluster.gateway.kill()
+        cluster.await_failure()
+        gateway = cluster.add_gateway()
+        await_that(lambda: _holds_tensor(sluice.Client(gateway.address)) is False, "the tensor to be freed")
+
+
 if __name__ == "__main__":
     run_group([
         a_worker_that_was_out_of_reach_when_the_step_ended_is_told_again,
+        a_worker_that_has_lost_its_gateway_tells_the_others_that_the_step_is_over,
     ])

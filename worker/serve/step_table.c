@@ -126,6 +126,15 @@ step_entry_failure(StepEntry *entry)
 }
 
 void
+step_entry_end_peers(StepEntry *entry)
+{
+    TransportStep *transport = atomic_load_acquire(&entry->transport);
+    if (transport != NULL) {
+        transport_step_end_peers(transport);
+    }
+}
+
+void
 step_entry_unref(StepEntry *entry)
 {
     if (entry != NULL && reference_count_drop(&entry->reference_count)) {

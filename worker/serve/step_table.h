@@ -64,6 +64,7 @@ const char *step_entry_lost_peer(const StepEntry *entry);
 MUST_USE bool step_entry_settle(StepEntry *entry, TransportWait *wait);
 void step_entry_forget(StepEntry *entry);
 Failure step_entry_failure(StepEntry *entry);
+void step_entry_end_peers(StepEntry *entry);
 
 /* Ends a step, known or not, up to this attempt: aborts the rendezvous of its slots and leaves a tombstone,
  * until 60 s after the deadline or until TOMBSTONE_COUNT_MAX younger ones exist. Idempotent. */

@@ -23,7 +23,13 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-enum { STEP_ID_SIZE = 48, NUMBER_SIZE = 24, PATH_SIZE = 128, DELIVER_ARENA_SIZE_MAX = 1 << 16 };
+enum {
+    STEP_ID_SIZE = 48,
+    NUMBER_SIZE = 24,
+    PATH_SIZE = 128,
+    DELIVER_ARENA_SIZE_MAX = 1 << 16,
+    CLEANUP_TIMEOUT_MS = 5000,
+};
 
 struct Transport {
     Loop *loop;
@@ -723,6 +729,55 @@ step_pull(void *context, Slice key)
         message_post(message);
     } else if (peer != NULL) {
         transport_step_abort(step, peer, STATUS_RESOURCE_EXHAUSTED, SLICE("no memory left for a transfer"));
+    }
+}
+
+static void
+cleanup_done(UpstreamCall *call, Status status, const char *message)
+{
+    (void)call;
+    (void)status;
+    (void)message;
+}
+
+static void
+end_peer(const TransportStep *step, const Peer *peer)
+{
+    static const UpstreamEvents events = {.on_done = cleanup_done};
+    char path[PATH_SIZE];
+    int size = snprintf(path, sizeof path, "/worker/v1/steps/%s", step->id);
+    UpstreamHead head = {
+        .method = "DELETE",
+        .path = slice_of(path, (size_t)size),
+        .address = peer->address,
+        .incarnation = slice_from_string(peer->incarnation),
+        .attempt = step->attempt,
+        .deadline_ms = CLEANUP_TIMEOUT_MS,
+    };
+    UpstreamCall *call = upstream_begin(step->transport->upstream, &head, &events, NULL);
+    if (call != NULL) {
+        upstream_end(call);
+    }
+}
+
+/* Returns whether a peer before this one has the same worker. */
+static bool
+shares_worker(const TransportStep *step, size_t index)
+{
+    bool is_shared = false;
+    for (size_t other = 0; other < index; other++) {
+        is_shared = is_shared || strcmp(step->peers[other].address, step->peers[index].address) == 0;
+    }
+    return is_shared;
+}
+
+void
+transport_step_end_peers(TransportStep *step)
+{
+    for (size_t index = 0; index < step->peer_count && !step->transport->is_closing; index++) {
+        if (!step->peers[index].is_local && !shares_worker(step, index)) {
+            end_peer(step, &step->peers[index]);
+        }
     }
 }
 

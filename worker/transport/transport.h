@@ -54,6 +54,10 @@ RendezvousRemote transport_step_remote(TransportStep *step);
 void transport_step_attach(TransportStep *step, Rendezvous *rendezvous);
 void transport_step_detach(TransportStep *step);
 
+/* Tells the peers' workers that this attempt is over (CleanupGraph), on the transport's loop: nobody else
+ * can, when the gateway is gone. What does not arrive is left to the step's deadline. */
+void transport_step_end_peers(TransportStep *step);
+
 /* Returns the address of the first peer that could not be reached, or NULL. */
 const char *transport_step_lost_peer(const TransportStep *step);
 

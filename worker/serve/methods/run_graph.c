@@ -786,6 +786,9 @@ forget_request(WorkerRequest *request)
         /* The gateway may be gone and send no CleanupGraph: tensors that other slots have parked here are
          * freed now. */
         step_table_cleanup(graph_run->worker->steps, request->parameters[0], graph_run->header.attempt);
+        if (request->end_reason == STATUS_UNAVAILABLE && graph_run->entry != NULL) {
+            step_entry_end_peers(graph_run->entry); /* the attempt cannot end well without this run */
+        }
         stop_waiting(graph_run);
     }
 }
