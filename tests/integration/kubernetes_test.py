@@ -292,6 +292,23 @@ def the_chart_refuses_values_that_it_does_not_know():
         raise AssertionError(f"it takes {text}")
 
 
+def in_order(text):
+    return sorted(kubernetes.objects(text), key=lambda one: (one["kind"], one["metadata"]["name"]))
+
+
+def the_command_helm_renders_and_refuses_what_its_engine_does():
+    kubernetes.run_tool(kubernetes.find_tool("helm"), "lint", "--strict", CHART)
+    for values in ("", *VALUES):
+        assert in_order(kubernetes.helm(values)) == in_order(kubernetes.chart(values)), values
+    for values in REFUSED:
+        try:
+            kubernetes.helm(values)
+        except subprocess.CalledProcessError as refused:
+            assert "don't meet the specifications of the schema" in refused.stderr, (values, refused.stderr)
+            continue
+        raise AssertionError(f"it takes {values}")
+
+
 def everything_rendered():
     """(what, text) of each overlay, each component on the base, and the chart with each set of values."""
     combinations = [[component] for component in kubernetes.COMPONENTS if component != "mig"]  # which is for a pool with GPUs
@@ -365,10 +382,29 @@ def every_rendered_pod_is_restricted():
     assert len(restriction_faults({"hostPID": True, "volumes": [{"name": "v", "hostPath": {}}], "containers": [{"name": "c"}]})) == 6
 
 
-# Of KEDA, which no schema at hand describes: what its reference names (https://keda.sh/docs/2.15/reference/scaledobject-spec/).
+# Of KEDA, which no schema at hand describes: what its reference names (https://keda.sh/docs/2.17/reference/scaledobject-spec/). A
+# release that does not know a member drops it without a word: `behavior` of a fallback is as old as 2.17.
+KEDA_RELEASE = "2.17"
 KEDA = {"ScaledObject": {"scaleTargetRef", "pollingInterval", "cooldownPeriod", "initialCooldownPeriod", "idleReplicaCount",
                          "minReplicaCount", "maxReplicaCount", "fallback", "advanced", "triggers"},
         "TriggerAuthentication": {"podIdentity", "secretTargetRef", "env", "configMapTargetRef"}}
+KEDA_PARTS = {"scaleTargetRef": {"apiVersion", "kind", "name", "envSourceContainerName"},
+              "fallback": {"failureThreshold", "replicas", "behavior"},
+              "advanced": {"restoreToOriginalReplicaCount", "horizontalPodAutoscalerConfig", "scalingModifiers"}}
+KEDA_TRIGGER = {"type", "name", "useCachedMetrics", "metadata", "metricType", "authenticationRef"}
+
+
+def assert_of_keda(one):
+    spec = one["spec"]
+    assert set(spec) <= KEDA[one["kind"]], one
+    assert all(set(spec.get(part, {})) <= known for part, known in KEDA_PARTS.items()), one
+    assert all(set(trigger) <= KEDA_TRIGGER for trigger in spec.get("triggers", [])), one
+
+
+def the_release_of_keda_that_is_asked_for_knows_all_that_is_asked_of_it():
+    for path in ("deploy/README.md", f"{ROOT}/components/keda/kustomization.yaml", f"{CHART}/values.yaml"):
+        with open(path, encoding="utf-8") as file:
+            assert re.findall(r"KEDA\s+([0-9.]+)\s+or[\s#]+newer", file.read()) == [KEDA_RELEASE], path
 
 
 def validate(text):
@@ -377,7 +413,7 @@ def validate(text):
     parts = [part for part in text.split("---\n") if part.strip()]
     for one in kubernetes.objects(text):
         if one["apiVersion"].startswith("keda.sh/"):
-            assert set(one["spec"]) <= KEDA[one["kind"]], one
+            assert_of_keda(one)
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write("---\n".join(part for part in parts if "apiVersion: keda.sh/" not in part))
         file.flush()
@@ -399,6 +435,7 @@ if __name__ == "__main__":
     run_group([every_pod_is_restricted, what_is_named_is_there, selectors_select_something,
                files_that_settings_name_are_in_the_secrets, every_setting_is_one_of_the_program, images_are_of_this_version, time_to_end_is_enough,
                every_overlay_renders, every_rendered_setting_is_one_of_its_program, every_worker_tells_a_gateway_where_it_is,
-               every_rendered_pod_is_restricted, everything_rendered_is_valid, the_chart_has_the_objects_of_kustomize,
+               every_rendered_pod_is_restricted, everything_rendered_is_valid,
+               the_release_of_keda_that_is_asked_for_knows_all_that_is_asked_of_it, the_chart_has_the_objects_of_kustomize,
                a_pool_that_scales_by_steps_is_that_of_the_component, what_values_say_is_in_the_objects,
-               the_chart_refuses_values_that_it_does_not_know])
+               the_chart_refuses_values_that_it_does_not_know, the_command_helm_renders_and_refuses_what_its_engine_does])

