@@ -1,6 +1,7 @@
 /* One lock guards a first-in-first-out queue and a list of open loops. A thread that finds neither looks for
  * work for a moment, since another loop is likely and waking up takes longer than most kernels; then it
- * sleeps.
+ * sleeps. While others run queued work, which may open loops, it looks as long as it has computed, so that
+ * looking takes no more time than what it is good for.
  *
  * A loop lives on its caller's stack. The caller takes iterations like the other threads; when none is
  * left it closes the loop, so that no thread joins any more, and waits for those that are still inside. It
@@ -41,6 +42,8 @@ enum {
     FOLLOWS_MAX = 100 * 1000, /* loops with a longer pause between them do not add up to a wake */
     LOOK_MIN = 5 * 1000,      /* so long a thread looks for work that found none the last times … */
     LOOK_MAX = 100 * 1000,    /* … and one that found some: about twice what sleeping and waking up take */
+    LATE_MIN = 50 * 1000, /* while others run work: so long looks who was woken for a loop that has ended … */
+    EARNED_MAX = 1000 * 1000, /* … and so long at most who has computed as long */
     LOST_MIN = 50 * 1000,     /* who could not look for so long has lost its core to others */
     TRUSTED_MAX = 200 * 1000, /* in a shorter time a thread is taken to have kept its core */
 };
@@ -66,6 +69,7 @@ struct Pool {
     int32_t pending;     /* atomic: queued work and loops with iterations left, which looking threads watch */
     int32_t queued;      /* atomic: queued work alone, for which running work may give way */
     int32_t looking;     /* atomic: threads that look for work */
+    int32_t running;     /* atomic: threads that run queued work, which may open loops */
     int32_t sleeping;    /* atomic, changed under the lock */
     uint64_t offered_ns; /* atomic: when a loop was last opened while nobody looked for one */
     uint64_t offered;    /* atomic: the nanoseconds that such loops together were expected to take */
@@ -81,6 +85,7 @@ static _Thread_local struct {
     bool is_of_pool;
     uint64_t helped_ns; /* time that other threads have computed in its loops */
     uint64_t look_ns;   /* how long it looks for work before it sleeps */
+    uint64_t earned_ns; /* how long it may look beyond that while others run work that may open loops */
     uint64_t cpu_ns;    /* its CPU clock, as it was when it was last read */
 } my_part;
 
@@ -226,9 +231,9 @@ pool_open_loop(Pool *pool, Loop *loop, uint64_t now_ns, uint64_t expected_ns)
 {
     mutex_lock(&pool->lock);
     list_append(&pool->loops, &loop->link);
-    atomic_add_relaxed(&pool->pending, 1);
     int64_t sleeping = pool->sleeping;
     mutex_unlock(&pool->lock);
+    atomic_add_relaxed(&pool->pending, 1); /* behind the lock, which who looks takes at once */
     int64_t wanted = sleeping == 0 ? 0 : smaller_of(sleeping, pool_wanted(pool, loop, now_ns, expected_ns));
     if (wanted > 0) {
         atomic_store_relaxed(&loop->wakes, (int32_t)wanted - 1);
@@ -338,49 +343,79 @@ pool_take(Pool *pool)
     return work;
 }
 
-/* Looks for work for a while: longer next time if there was some, shorter if there was none. */
+/* What a thread has found to do; nothing when both are NULL. */
+typedef struct Found {
+    Loop *loop;
+    DeviceWork *work;
+} Found;
+
+/* Takes open loops first, as their callers hold a thread until they end. */
+static bool
+pool_find(Pool *pool, Found *ret_found)
+{
+    mutex_lock(&pool->lock);
+    ret_found->loop = pool_join_loop(pool);
+    ret_found->work = ret_found->loop == NULL ? pool_take(pool) : NULL;
+    mutex_unlock(&pool->lock);
+    return ret_found->loop != NULL || ret_found->work != NULL;
+}
+
+/* Does what was found, and earns as much time to look for more. */
 static void
-pool_look(Pool *pool)
+pool_do(Pool *pool, const Found *found)
 {
     uint64_t begin_ns = clock_monotonic_ns();
-    uint64_t look_ns = pool->may_look ? my_part.look_ns : 0;
+    if (found->loop != NULL) {
+        loop_help(pool, found->loop);
+        loop_leave(found->loop);
+    } else {
+        atomic_add_relaxed(&pool->running, 1);
+        found->work->run(found->work);
+        atomic_sub_relaxed(&pool->running, 1);
+    }
+    my_part.earned_ns += clock_monotonic_ns() - begin_ns;
+    my_part.earned_ns = my_part.earned_ns < EARNED_MAX ? my_part.earned_ns : EARNED_MAX;
+}
+
+/* Returns how long a thread that has found nothing yet goes on looking. */
+static uint64_t
+look_limit(Pool *pool)
+{
+    bool is_expecting = atomic_load_relaxed(&pool->running) > 0;
+    return is_expecting && my_part.earned_ns > my_part.look_ns ? my_part.earned_ns : my_part.look_ns;
+}
+
+/* Returns whether there seems to be work, after a moment at the latest. */
+static bool
+pool_watch(Pool *pool)
+{
+    for (int i = 0; i < PAUSES && atomic_load_relaxed(&pool->pending) <= 0; i++) {
+        spin_pause();
+    }
+    return atomic_load_relaxed(&pool->pending) > 0;
+}
+
+/* Looks for work for a while: longer next time if there was some, shorter if there was none. */
+static bool
+pool_look(Pool *pool, Found *ret_found)
+{
+    uint64_t begin_ns = clock_monotonic_ns();
     uint64_t before_ns = begin_ns;
-    my_part.look_ns = look_ns / 2 > LOOK_MIN ? look_ns / 2 : LOOK_MIN;
+    bool has_found = false;
+    bool has_lost = !pool->may_look;
     atomic_add_relaxed(&pool->looking, 1);
-    while (before_ns - begin_ns < look_ns) {
-        for (int i = 0; i < PAUSES && atomic_load_relaxed(&pool->pending) <= 0; i++) {
-            spin_pause();
-        }
+    while (!has_found && !has_lost && before_ns - begin_ns < look_limit(pool)) {
+        has_found = pool_watch(pool) && pool_find(pool, ret_found);
         uint64_t now_ns = clock_monotonic_ns();
-        if (atomic_load_relaxed(&pool->pending) > 0) {
-            my_part.look_ns = LOOK_MAX;
-            break;
-        }
-        if (now_ns - before_ns > LOST_MIN) {
-            my_part.look_ns = LOOK_MIN;
-            break;
-        }
+        has_lost = now_ns - before_ns > LOST_MIN;
         before_ns = now_ns;
     }
     atomic_sub_relaxed(&pool->looking, 1);
-}
-
-/* Takes open loops first, as their callers hold a thread until they end. Returns false when there was
- * nothing to do. */
-static bool
-pool_work_once(Pool *pool)
-{
-    mutex_lock(&pool->lock);
-    Loop *loop = pool_join_loop(pool);
-    DeviceWork *work = loop == NULL ? pool_take(pool) : NULL;
-    mutex_unlock(&pool->lock);
-    if (loop != NULL) {
-        loop_help(pool, loop);
-        loop_leave(loop);
-    } else if (work != NULL) {
-        work->run(work);
-    }
-    return loop != NULL || work != NULL;
+    uint64_t spent_ns = before_ns - begin_ns;
+    my_part.earned_ns -= spent_ns < my_part.earned_ns ? spent_ns : my_part.earned_ns;
+    uint64_t shorter_ns = has_lost || my_part.look_ns / 2 < LOOK_MIN ? LOOK_MIN : my_part.look_ns / 2;
+    my_part.look_ns = has_found ? LOOK_MAX : shorter_ns;
+    return has_found;
 }
 
 static bool
@@ -389,23 +424,27 @@ pool_has_work(Pool *pool)
     return pool->first != NULL || pool_find_loop(pool) != NULL;
 }
 
-/* Returns false when the pool ends. */
+/* Returns false when the pool ends. Whoever was woken too late for a loop looks for the next one of the same
+ * work. */
 static bool
 pool_sleep(Pool *pool)
 {
     uint64_t begin_ns = clock_monotonic_ns();
     mutex_lock(&pool->lock);
-    while (!pool_has_work(pool) && !pool->is_ending) {
+    bool has_work = pool_has_work(pool);
+    if (!has_work && !pool->is_ending) {
         atomic_add_relaxed(&pool->sleeping, 1);
         condition_wait(&pool->has_work, &pool->lock);
         atomic_sub_relaxed(&pool->sleeping, 1);
+        has_work = pool_has_work(pool);
     }
-    bool is_ending = pool->is_ending && !pool_has_work(pool);
+    bool is_ending = pool->is_ending && !has_work;
     mutex_unlock(&pool->lock);
     my_part.cpu_ns = clock_thread_ns();
     if (clock_monotonic_ns() - begin_ns < LOOK_MAX) {
         my_part.look_ns = LOOK_MAX; /* it would have found the work, had it looked longer */
     }
+    my_part.earned_ns = my_part.earned_ns > LATE_MIN ? my_part.earned_ns : LATE_MIN;
     return !is_ending;
 }
 
@@ -413,12 +452,14 @@ static void *
 pool_thread(void *argument)
 {
     Pool *pool = argument;
+    Found found;
     my_part.is_of_pool = true;
     my_part.look_ns = LOOK_MIN;
     do {
-        while (pool_work_once(pool)) {}
-        pool_look(pool);
-    } while (pool_work_once(pool) || pool_sleep(pool));
+        while (pool_find(pool, &found) || pool_look(pool, &found)) {
+            pool_do(pool, &found);
+        }
+    } while (pool_sleep(pool));
     return NULL;
 }
 

@@ -26,6 +26,16 @@ wait_for(const int *count, int wanted)
     }
 }
 
+/* Leaves the processor's time to others meanwhile. */
+static void
+wait_for_asleep(const int *count, int wanted)
+{
+    while (atomic_load_acquire(count) < wanted) {
+        struct timespec pause = {.tv_nsec = 1000 * 1000};
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static void
 all_queued_work_runs_once(void **state)
 {
@@ -214,6 +224,28 @@ a_thread_that_waits_computes_nothing(void **state)
     pool_free(pool);
 }
 
+static uint64_t
+process_ns(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void
+threads_do_not_look_for_loops_as_long_as_other_work_waits(void **state)
+{
+    (void)state;
+    Sleep sleep = {.work.run = sleep_and_count};
+    Pool *pool = pool_new(4, 4);
+    pool_parallel_for(pool, 1, SPINS, spin, NULL);
+    uint64_t before_ns = process_ns();
+    pool_schedule(pool, &sleep.work);
+    wait_for_asleep(&sleep.count, 1);
+    assert_true(process_ns() - before_ns < SLEEP_NS / 2);
+    pool_free(pool);
+}
+
 int
 main(void)
 {
@@ -224,6 +256,7 @@ main(void)
         cmocka_unit_test(loops_nest_inside_queued_work),
         cmocka_unit_test(all_threads_of_a_loop_count_as_what_its_caller_computes),
         cmocka_unit_test(a_thread_that_waits_computes_nothing),
+        cmocka_unit_test(threads_do_not_look_for_loops_as_long_as_other_work_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
