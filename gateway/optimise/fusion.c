@@ -66,6 +66,7 @@ static const ActivationRule activation_rules[] = {
     {"onnx::LeakyRelu", EPILOGUE_LEAKY_RELU, NULL},
     {"onnx::Relu", EPILOGUE_RELU, NULL},
     {"onnx::Sigmoid", EPILOGUE_SIGMOID, NULL},
+    {"onnx::Swish", EPILOGUE_SWISH, has_alpha_of_one},
     {"onnx::Tanh", EPILOGUE_TANH, NULL},
 };
 

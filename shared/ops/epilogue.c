@@ -35,6 +35,7 @@ static const Step steps[] = {
     ACTIVATION("Sigmoid", EPILOGUE_SIGMOID),
     ACTIVATION("Tanh", EPILOGUE_TANH),
     ACTIVATION("_FusedHardSwish", EPILOGUE_HARD_SWISH),
+    ACTIVATION("_FusedSwish", EPILOGUE_SWISH),
 };
 
 const char *
@@ -63,7 +64,7 @@ bool
 epilogue_is_transcendental(EpilogueActivation activation)
 {
     return activation == EPILOGUE_ELU || activation == EPILOGUE_GELU || activation == EPILOGUE_GELU_TANH ||
-           activation == EPILOGUE_SIGMOID || activation == EPILOGUE_TANH;
+           activation == EPILOGUE_SIGMOID || activation == EPILOGUE_SWISH || activation == EPILOGUE_TANH;
 }
 
 bool

@@ -18,6 +18,7 @@ typedef enum EpilogueActivation {
     EPILOGUE_RELU,
     EPILOGUE_RELU6,
     EPILOGUE_SIGMOID,
+    EPILOGUE_SWISH,
     EPILOGUE_TANH,
 } EpilogueActivation;
 
@@ -44,7 +45,7 @@ enum {
 /* Returns the name that the attribute uses: "Relu", "GeluExact"; NULL for no activation. */
 const char *epilogue_activation_name(EpilogueActivation activation);
 
-/* True for Elu, Gelu, Sigmoid and Tanh, which take more than comparing and multiplying. */
+/* True for Elu, Gelu, Sigmoid, Swish and Tanh, which take more than comparing and multiplying. */
 bool epilogue_is_transcendental(EpilogueActivation activation);
 
 /* Returns whether a step may follow another, both by name ("": the sums themselves), and fast kernels compute

@@ -93,6 +93,7 @@ every_activation_is_itself(void **state)
         ACTIVATED("Sigmoid", "0.7310586 0.26894143"),
         ACTIVATED("Tanh", "0.7615942 -0.7615942"),
         ACTIVATED("_FusedHardSwish", "0.6666667 -0.33333334"),
+        ACTIVATED("_FusedSwish", "0.7310586 -0.26894143"),
     };
     RUN(cases);
 }

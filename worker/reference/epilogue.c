@@ -32,6 +32,7 @@ ACTIVATE(leaky_relu, x < 0 ? alpha * x : x)
 ACTIVATE(relu, x < 0 ? 0 : x)
 ACTIVATE(relu6, clamp(x, 0, 6))
 ACTIVATE(sigmoid, 1 / (1 + exp(-x)))
+ACTIVATE(swish, x / (1 + exp(-x)))
 ACTIVATE(hyperbolic_tangent, tanh(x))
 
 static const Activate activate_table[] = {
@@ -44,6 +45,7 @@ static const Activate activate_table[] = {
     [EPILOGUE_RELU] = relu,
     [EPILOGUE_RELU6] = relu6,
     [EPILOGUE_SIGMOID] = sigmoid,
+    [EPILOGUE_SWISH] = swish,
     [EPILOGUE_TANH] = hyperbolic_tangent,
 };
 

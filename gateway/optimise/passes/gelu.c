@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "gateway/optimise/match.h"
 #include "gateway/optimise/pass.h"
 
 static const char *const products[] = {"Mul", "onnx::Mul"};
@@ -19,71 +20,24 @@ static const char *const error_functions[] = {"Erf", "onnx::Erf"};
 static const char *const roots[] = {"Sqrt"};
 static const char *const tangents[] = {"Tanh", "onnx::Tanh"};
 
-/* The state of matching one node. */
-typedef struct Match {
-    const Rewrite *rewrite;
-    uint32_t *const *counts;
-    Endpoint x;
-} Match;
-
-/* Returns false for a node with control inputs, which must stay. */
-static bool
-is_any_of(const Match *match, Endpoint endpoint, const char *const *ops, size_t op_count)
-{
-    return endpoint.node != NODE_NONE && rewrite_is_any_of(match->rewrite, endpoint.node, ops, op_count) &&
-           rewrite_node(match->rewrite, endpoint.node)->control_count == 0;
-}
-#define IS_ANY_OF(match, endpoint, ops) is_any_of(match, endpoint, ops, COUNT_OF(ops))
-
-static bool
-is_x(const Match *match, Endpoint endpoint)
-{
-    return endpoint.node == match->x.node && endpoint.port == match->x.port;
-}
-
-static Endpoint
-operand_input(const Match *match, Endpoint endpoint, uint32_t index)
-{
-    return rewrite_input(match->rewrite, endpoint.node, index);
-}
-
-static bool
-is_private(const Match *match, Endpoint endpoint, uint32_t reader)
-{
-    return rewrite_is_private(match->rewrite, match->counts, endpoint.node, reader);
-}
-
-/* Finds the operand beside one that is this number. */
-static bool
-take_number(const Match *match, Endpoint endpoint, double number, Endpoint *ret_other)
-{
-    for (uint32_t index = 0; index < 2; index++) {
-        if (rewrite_is_number(match->rewrite, operand_input(match, endpoint, index), number)) {
-            *ret_other = operand_input(match, endpoint, 1 - index);
-            return ret_other->node != NODE_NONE;
-        }
-    }
-    return false;
-}
-
 static bool
 is_root_of_two(const Match *match, Endpoint endpoint)
 {
     return rewrite_is_number(match->rewrite, endpoint, M_SQRT2) ||
-           (IS_ANY_OF(match, endpoint, roots) &&
-               rewrite_is_number(match->rewrite, operand_input(match, endpoint, 0), 2));
+           (MATCH_IS_ANY_OF(match, endpoint, roots) &&
+               rewrite_is_number(match->rewrite, match_input(match, endpoint, 0), 2));
 }
 
 static bool
 is_x_by_root_of_two(const Match *match, Endpoint endpoint)
 {
     Endpoint other;
-    if (IS_ANY_OF(match, endpoint, quotients)) {
-        return is_x(match, operand_input(match, endpoint, 0)) &&
-               is_root_of_two(match, operand_input(match, endpoint, 1));
+    if (MATCH_IS_ANY_OF(match, endpoint, quotients)) {
+        return match_is_x(match, match_input(match, endpoint, 0)) &&
+               is_root_of_two(match, match_input(match, endpoint, 1));
     }
-    return IS_ANY_OF(match, endpoint, products) && take_number(match, endpoint, M_SQRT1_2, &other) &&
-           is_x(match, other);
+    return MATCH_IS_ANY_OF(match, endpoint, products) &&
+           match_take_number(match, endpoint, M_SQRT1_2, &other) && match_is_x(match, other);
 }
 
 /* Matches 0.044715 · x³. */
@@ -91,23 +45,25 @@ static bool
 is_cubic_term(const Match *match, Endpoint endpoint)
 {
     Endpoint cube;
-    return IS_ANY_OF(match, endpoint, products) && take_number(match, endpoint, 0.044715, &cube) &&
-           IS_ANY_OF(match, cube, powers) && is_x(match, operand_input(match, cube, 0)) &&
-           rewrite_is_number(match->rewrite, operand_input(match, cube, 1), 3);
+    return MATCH_IS_ANY_OF(match, endpoint, products) &&
+           match_take_number(match, endpoint, 0.044715, &cube) && MATCH_IS_ANY_OF(match, cube, powers) &&
+           match_is_x(match, match_input(match, cube, 0)) &&
+           rewrite_is_number(match->rewrite, match_input(match, cube, 1), 3);
 }
 
 static bool
 is_tangents_operand(const Match *match, Endpoint endpoint)
 {
     Endpoint sum;
-    if (!IS_ANY_OF(match, endpoint, products) ||
-        !take_number(match, endpoint, M_2_SQRTPI * M_SQRT1_2, &sum) || !IS_ANY_OF(match, sum, sums)) {
+    if (!MATCH_IS_ANY_OF(match, endpoint, products) ||
+        !match_take_number(match, endpoint, M_2_SQRTPI * M_SQRT1_2, &sum) ||
+        !MATCH_IS_ANY_OF(match, sum, sums)) {
         return false;
     }
-    Endpoint left = operand_input(match, sum, 0);
-    Endpoint right = operand_input(match, sum, 1);
-    return (is_x(match, left) && is_cubic_term(match, right)) ||
-           (is_x(match, right) && is_cubic_term(match, left));
+    Endpoint left = match_input(match, sum, 0);
+    Endpoint right = match_input(match, sum, 1);
+    return (match_is_x(match, left) && is_cubic_term(match, right)) ||
+           (match_is_x(match, right) && is_cubic_term(match, left));
 }
 
 /* Returns the attribute "approximate" for 1 + erf(…) or 1 + tanh(…), NULL for neither. The inner nodes
@@ -116,18 +72,18 @@ static const char *
 find_form(const Match *match, Endpoint endpoint)
 {
     Endpoint function;
-    if (!IS_ANY_OF(match, endpoint, sums) || !take_number(match, endpoint, 1, &function) ||
-        !is_private(match, function, endpoint.node)) {
+    if (!MATCH_IS_ANY_OF(match, endpoint, sums) || !match_take_number(match, endpoint, 1, &function) ||
+        !match_is_private(match, function, endpoint.node)) {
         return NULL;
     }
-    Endpoint operand = operand_input(match, function, 0);
-    if (operand.node == NODE_NONE || !is_private(match, operand, function.node)) {
+    Endpoint operand = match_input(match, function, 0);
+    if (operand.node == NODE_NONE || !match_is_private(match, operand, function.node)) {
         return NULL;
     }
-    if (IS_ANY_OF(match, function, error_functions) && is_x_by_root_of_two(match, operand)) {
+    if (MATCH_IS_ANY_OF(match, function, error_functions) && is_x_by_root_of_two(match, operand)) {
         return "none";
     }
-    return IS_ANY_OF(match, function, tangents) && is_tangents_operand(match, operand) ? "tanh" : NULL;
+    return MATCH_IS_ANY_OF(match, function, tangents) && is_tangents_operand(match, operand) ? "tanh" : NULL;
 }
 
 enum { FACTORS = 3 };
@@ -138,10 +94,10 @@ find_factors(const Match *match, uint32_t id, Endpoint ret_factors[FACTORS])
 {
     for (uint32_t index = 0; index < 2; index++) {
         Endpoint inner = rewrite_input(match->rewrite, id, index);
-        if (IS_ANY_OF(match, inner, products) && is_private(match, inner, id)) {
+        if (MATCH_IS_ANY_OF(match, inner, products) && match_is_private(match, inner, id)) {
             ret_factors[0] = rewrite_input(match->rewrite, id, 1 - index);
-            ret_factors[1] = operand_input(match, inner, 0);
-            ret_factors[2] = operand_input(match, inner, 1);
+            ret_factors[1] = match_input(match, inner, 0);
+            ret_factors[2] = match_input(match, inner, 1);
             return true;
         }
     }
@@ -174,9 +130,7 @@ find_gelu(Match *match, uint32_t id)
     for (size_t index = 0; form == NULL && index < COUNT_OF(orders); index++) {
         form = match_factors(match, factors, orders[index][0], orders[index][1], orders[index][2]);
     }
-    int rank = rewrite_shape(match->rewrite, output)->rank;
-    bool keeps_shape = form != NULL && rank >= 0 && rank == rewrite_shape(match->rewrite, match->x)->rank;
-    return keeps_shape ? form : NULL;
+    return form != NULL && match_keeps_shape(match, id) ? form : NULL;
 }
 
 static Status

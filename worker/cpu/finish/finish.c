@@ -62,6 +62,7 @@ FINISH_LOOP(leaky_relu, a < 0 ? alpha * a : a)
 FINISH_LOOP(relu, a < 0 ? 0 : a)
 FINISH_LOOP(relu6, clamp(a, RELU6_BOUNDS))
 FINISH_LOOP(sigmoid, sigmoid_of(a))
+FINISH_LOOP(swish, swish_of(a, 1.0F))
 FINISH_LOOP(hyperbolic_tangent, hyperbolic_tangent_of(a))
 
 static const FinishLoop finish_loops[] = {
@@ -74,6 +75,7 @@ static const FinishLoop finish_loops[] = {
     [EPILOGUE_RELU] = relu,
     [EPILOGUE_RELU6] = relu6,
     [EPILOGUE_SIGMOID] = sigmoid,
+    [EPILOGUE_SWISH] = swish,
     [EPILOGUE_TANH] = hyperbolic_tangent,
 };
 

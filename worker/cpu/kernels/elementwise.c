@@ -61,7 +61,7 @@ UNARY_WITH(leaky_relu, a < 0 ? first * a : a, "alpha", NULL)
 UNARY_WITH(scaled_elu, a < 0 ? first * exponential_minus_one_of_negative(a) : a, "alpha", NULL)
 UNARY_WITH(scaled_selu, second *(a < 0 ? first * exponential_minus_one_of_negative(a) : a), "alpha", "gamma")
 UNARY_WITH(hard_sigmoid, clamp(first *a + second, UNIT_BOUNDS), "alpha", "beta")
-UNARY_WITH(swish, a *sigmoid_of(first *a), "alpha", NULL)
+UNARY_WITH(swish, swish_of(a, first), "alpha", NULL)
 UNARY_WITH(thresholded_relu, a > first ? a : 0, "alpha", NULL)
 
 ELEMENTWISE_FOLD(add)

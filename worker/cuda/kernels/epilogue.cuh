@@ -34,6 +34,8 @@ activate(CudaActivation activation, C x, C alpha)
         return clamp_value(x, (C)0, (C)6);
     case CUDA_ACTIVATION_SIGMOID:
         return 1 / (1 + exp(-x));
+    case CUDA_ACTIVATION_SWISH:
+        return x / (1 + exp(-x));
     case CUDA_ACTIVATION_TANH:
         return tanh(x);
     case CUDA_ACTIVATION_NONE:

@@ -13,6 +13,7 @@ SAME(LEAKY_RELU);
 SAME(RELU);
 SAME(RELU6);
 SAME(SIGMOID);
+SAME(SWISH);
 SAME(TANH);
 
 static const void *

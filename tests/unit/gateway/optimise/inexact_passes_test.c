@@ -123,6 +123,50 @@ static const Rewriting GELUS[] = {
         NULL},
 };
 
+#define CONVOLUTION                                                                                          \
+    "x = Placeholder() dtype=float32 shape=<1,2,5,5>\n"                                                      \
+    "w = Const() dtype=float32 value=float32<4,2,3,3>(0.5;-0.25;1.5;0.75;-1)\n" BIAS                         \
+    "z = onnx::Conv(x, w, b) T=float32 kernel_shape=[3,3]\n"
+#define CONVOLUTION_SWISH "w = Const()\nb = Const()\nr = _FusedOnnxConv(_arg_x_0, w, b)\n"
+
+/* Swish and HardSwish as PyTorch's exports, Keras and Paddle write them. */
+static const Rewriting SWISHES[] = {
+    {CONVOLUTION "s = onnx::Sigmoid(z) T=float32\n"
+                 "r = onnx::Mul(z, s) T=float32\n",
+        NULL, CONVOLUTION_SWISH, NULL},
+    {CONVOLUTION "s = onnx::HardSigmoid(z) T=float32 alpha=0.16666667\n"
+                 "r = onnx::Mul(s, z) T=float32\n",
+        NULL, CONVOLUTION_SWISH, NULL},
+    {CONVOLUTION NUMBER("three", "3") NUMBER("six", "6")
+            NUMBER("none", "0") "a = onnx::Add(z, three) T=float32\n"
+                                "c = onnx::Clip(a, none, six) T=float32\n"
+                                "m = onnx::Mul(z, c) T=float32\n"
+                                "r = onnx::Div(m, six) T=float32\n",
+        NULL, CONVOLUTION_SWISH, NULL},
+    {CONVOLUTION NUMBER("three", "3") NUMBER("sixth", "0.16666667") "a = AddV2(three, z) T=float32\n"
+                                                                    "c = Relu6(a) T=float32\n"
+                                                                    "m = Mul(c, sixth) T=float32\n"
+                                                                    "r = Mul(m, z) T=float32\n",
+        NULL, CONVOLUTION_SWISH, NULL},
+    {DENSE "s = Sigmoid(z) T=float32\n"
+           "r = Mul(s, z) T=float32\n",
+        NULL, DENSE_GELU, NULL},
+    {ROWS "s = Sigmoid(x) T=float32\n"
+          "r = Mul(s, x) T=float32\n",
+        NULL, "r = onnx::Swish(_arg_x_0)\n", NULL},
+    /* Another gate, another value beside it, a gate that is fetched. */
+    {ROWS "s = onnx::HardSigmoid(x) T=float32 alpha=0.2\n"
+          "r = Mul(s, x) T=float32\n",
+        NULL, "s = onnx::HardSigmoid(_arg_x_0)\nr = Mul(s, _arg_x_0)\n", NULL},
+    {ROWS "n = Neg(x) T=float32\n"
+          "s = Sigmoid(n) T=float32\n"
+          "r = Mul(s, x) T=float32\n",
+        NULL, "n = Neg(_arg_x_0)\ns = Sigmoid(n)\nr = Mul(s, _arg_x_0)\n", NULL},
+    {ROWS "s = Sigmoid(x) T=float32\n"
+          "r = Mul(s, x) T=float32\n",
+        NULL, "s = Sigmoid(_arg_x_0)\nr = Mul(s, _arg_x_0)\n", "r s"},
+};
+
 /* Fused ops that authors write themselves: graphs of Grappler and TensorFlow.js hold them. */
 static const Rewriting GIVEN[] = {
     {IMAGE FILTER BIAS "y = _FusedConv2D(x, w, b) T=float32 strides=[1,1,1,1] padding='SAME' num_args=1 "
@@ -181,6 +225,12 @@ static void
 a_gelu_written_out_is_one_node(void **state)
 {
     assert_rewritten(*state, GELUS, COUNT_OF(GELUS));
+}
+
+static void
+a_swish_written_out_is_one_node(void **state)
+{
+    assert_rewritten(*state, SWISHES, COUNT_OF(SWISHES));
 }
 
 static void
@@ -395,12 +445,15 @@ assert_computes_the_same(Call *call, const char *graph)
 static void
 fused_nodes_compute_the_same(void **state)
 {
-    enum { FUSED_GELUS = 4 };
+    enum { FUSED_GELUS = 4, FUSED_SWISHES = 6 };
     for (size_t index = 0; index < COUNT_OF(FUSED); index++) {
         (void)assert_computes_the_same(*state, FUSED[index].graph);
     }
     for (size_t index = 0; index < FUSED_GELUS; index++) {
         (void)assert_computes_the_same(*state, GELUS[index].graph);
+    }
+    for (size_t index = 0; index < FUSED_SWISHES; index++) {
+        (void)assert_computes_the_same(*state, SWISHES[index].graph);
     }
 }
 
@@ -422,6 +475,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(what_follows_a_convolution_or_a_product_goes_into_it),
         CALL_TEST(a_gelu_written_out_is_one_node),
+        CALL_TEST(a_swish_written_out_is_one_node),
         CALL_TEST(fused_ops_of_authors_take_more_when_they_can),
         CALL_TEST(what_others_see_or_is_not_constant_stays),
         CALL_TEST(factors_of_channels_go_into_the_weights),

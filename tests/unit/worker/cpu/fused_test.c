@@ -48,6 +48,8 @@ static const FusedCase CASES[] = {
     {"_FusedOnnxConv", "kernel_shape=[3,3] pads=[1,1,1,1]", SHAPE4(1, 16, 60, 62), SHAPE4(40, 16, 3, 3),
         SHAPE4(1, 40, 60, 62), 40, ",'Relu'"},
     {"_FusedOnnxConv", "kernel_shape=[2]", SHAPE3(2, 3, 9), SHAPE3(5, 3, 2), NONE, 5, ",'Sigmoid'"},
+    {"_FusedOnnxConv", "kernel_shape=[3,3] pads=[1,1,1,1] group=20", SHAPE4(2, 20, 15, 17),
+        SHAPE4(20, 1, 3, 3), NONE, 20, ",'_FusedSwish'"},
     {"_FusedMatMul", "", SHAPE2(300, 65), SHAPE2(65, 1030), SHAPE2(300, 1030), 1030, ",'Relu'"},
     {"_FusedMatMul", "transpose_a=true transpose_b=true", SHAPE2(6, 9), SHAPE2(7, 6), NONE, 7, ",'Tanh'"},
     {"_FusedMatMul", "", SHAPE2(3, 5), SHAPE2(5, 7), NONE, 7, ",'Elu'"},

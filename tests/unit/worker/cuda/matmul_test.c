@@ -92,6 +92,7 @@ fused_products_apply_their_steps(void **state)
         ACTIVATED("Sigmoid"),
         ACTIVATED("Tanh"),
         ACTIVATED("_FusedHardSwish"),
+        ACTIVATED("_FusedSwish"),
         {.op = "_FusedMatMul",
             .attrs = FUSED("BiasAdd,Add,Relu"),
             .inputs = {PRODUCT, "T[5] numbers 3", "T[3,5] numbers 4"}},

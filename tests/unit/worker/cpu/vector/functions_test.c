@@ -35,10 +35,22 @@ NAMED(sine, sine_of)
 NAMED(cosine, cosine_of)
 NAMED(hard_swish, hard_swish_of)
 
+static float
+swish(float x)
+{
+    return swish_of(x, 1);
+}
+
 static double
 exact_sigmoid(double x)
 {
     return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+}
+
+static double
+exact_swish(double x)
+{
+    return x * exact_sigmoid(x);
 }
 
 static double
@@ -70,6 +82,7 @@ static const Function FUNCTIONS[] = {
     {"hard_swish_of", hard_swish, exact_hard_swish, 2.5, -INFINITY, INFINITY},
     {"sine_of", sine, sin, 2, -ANGLE_MAX, ANGLE_MAX},
     {"cosine_of", cosine, cos, 2, -ANGLE_MAX, ANGLE_MAX},
+    {"swish_of", swish, exact_swish, 2.5, -87, INFINITY},
     {"mish_of", mish, exact_mish, 5, -87, INFINITY},
 };
 
