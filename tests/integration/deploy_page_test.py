@@ -19,10 +19,12 @@ COMMAND_SECONDS = 300
 ROLES = ("sluice_app", "sluice_queue", "sluice_auth")
 
 # Lines that are no commands, but of files and of SQL, which a test below runs.
-TEXT = re.compile(r"\[sluice\]|[a-z]+=|local sluice |sluice /\^|create role ")
+TEXT = re.compile(r"\[sluice\]|[a-z]+=|[a-z_]+ = |local sluice |sluice /\^|create role ")
 # Programs whose commands tests/integration/kubernetes_commands_test.py tries, and those that tests/packages/lifecycle runs word by word.
 KUBERNETES = {"kubectl", "helm"}
 LIFECYCLE = {"runuser", "systemctl", "export", "sluice"}
+# What tests/integration/point_in_time_test.py tries.
+POINT_IN_TIME = {"pg_basebackup", "cp", "touch"}
 # Commands that want root and change the machine; `make check-install` installs beside it, and the packages do the rest.
 OF_THE_MACHINE = {"apt install ./build/deb/sluice_*.deb ./build/deb/sluice-gateway_*.deb ./build/deb/sluice-worker_*.deb postgresql",
                   "apt install ./build/deb/*.deb", "systemd-sysusers sluice-gateway.conf", "systemctl daemon-reload",
@@ -55,7 +57,7 @@ def every_command_of_the_page_is_one_that_a_test_tries():
     tried_here = {"docker", "make", "cat", "head", "pg_dump", "psql", "createdb", "pg_restore", "install", "sluice-gateway"}
     for command in page_commands():
         program = program_of(command)
-        known = program in KUBERNETES or program in tried_here or command in OF_THE_MACHINE or \
+        known = program in KUBERNETES | POINT_IN_TIME or program in tried_here or command in OF_THE_MACHINE or \
             program in LIFECYCLE and command in lifecycle
         assert known, f"no test tries '{command}'"
 
