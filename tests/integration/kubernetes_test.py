@@ -350,6 +350,24 @@ def every_worker_tells_a_gateway_where_it_is():
 SAFE_VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 
 
+def seconds_of(setting):
+    return int(re.fullmatch("([0-9]+)s", setting).group(1))
+
+
+def every_rendered_pod_has_time_to_end():
+    """As time_to_end_is_enough(), with whatever values set the grace."""
+    graces = set()
+    for what, text in everything_rendered():
+        found = kubernetes.objects(text)
+        for workload in kubernetes.workloads(found):
+            settings = kubernetes.environment(found, workload)
+            if "SLUICE_GRACE" in settings:
+                graces.add(settings["SLUICE_GRACE"])
+                seconds = seconds_of(settings["SLUICE_GRACE"]) + seconds_of(settings.get("SLUICE_DRAIN_DELAY", "0s"))
+                assert pod(workload)["terminationGracePeriodSeconds"] >= seconds + 10, (what, workload["metadata"]["name"])
+    assert len(graces) >= 2, graces
+
+
 def restriction_faults(spec):
     """What the Pod Security standard 'restricted' (and 'baseline', which it includes) refuses in a pod, rule by rule, as
     https://kubernetes.io/docs/concepts/security/pod-security-standards/ has them."""
@@ -435,6 +453,7 @@ if __name__ == "__main__":
     run_group([every_pod_is_restricted, what_is_named_is_there, selectors_select_something,
                files_that_settings_name_are_in_the_secrets, every_setting_is_one_of_the_program, images_are_of_this_version, time_to_end_is_enough,
                every_overlay_renders, every_rendered_setting_is_one_of_its_program, every_worker_tells_a_gateway_where_it_is,
+               every_rendered_pod_has_time_to_end,
                every_rendered_pod_is_restricted, everything_rendered_is_valid,
                the_release_of_keda_that_is_asked_for_knows_all_that_is_asked_of_it, the_chart_has_the_objects_of_kustomize,
                a_pool_that_scales_by_steps_is_that_of_the_component, what_values_say_is_in_the_objects,
