@@ -143,6 +143,14 @@ static const CudaKernelCase specials[] = {
 };
 
 static const CudaKernelCase generated[] = {
+    {"onnx::HannWindow", "output_datatype=T", {"int64[] 7"}},
+    {"onnx::HannWindow", "output_datatype=T; periodic=0", {"int32[] 300"}},
+    {"onnx::HannWindow", NULL, {"int64[] 0"}},
+    {"onnx::HannWindow", "periodic=0", {"int32[] 1"}},
+    {"onnx::HammingWindow", "output_datatype=T", {"int64[] 300"}},
+    {"onnx::HammingWindow", "output_datatype=T", {"int32[] 0"}},
+    {"onnx::BlackmanWindow", "output_datatype=T", {"int64[] 300"}},
+    {"onnx::BlackmanWindow", NULL, {"int32[] 0"}},
     {"OneHot", NULL, {"int32[5] 0 3 -1 2 4", "int32[] 4", "T[] 1", "T[] 0"}},
     {"OneHot", "axis=0", {"int64[2,3] 0 1 2 3 9 1", "int32[] 3", "T[]", "T[]"}},
     {"OneHot", "axis=1", {"uint8[2,3] 0 1 2 3 9 1", "int32[] 3", "T[]", "T[]"}},
@@ -212,6 +220,10 @@ static const char *const reduced[][2] = {
 
 static const CudaKernelCase lines[] = {
     {"Softmax", NULL, {"T[3,33]"}},
+    {"Softmax", NULL, {"T[19,256]"}},
+    {"Softmax", NULL, {"T[9,257]"}},
+    {"LogSoftmax", NULL, {"T[17,32]"}},
+    {"onnx::Softmax", "axis=1", {"T[3,40,5]"}},
     {"Softmax", NULL, {"T[1]"}},
     {"Softmax", NULL, {"T[0,3]"}},
     {"Softmax", NULL, {"float32[2] inf 1"}},
@@ -485,11 +497,11 @@ softmax_and_norms(void **state)
 }
 
 /* Families whose cases are in other programs, here and in tests/unit/worker/cuda. */
-static const char *const elsewhere[] = {"attention", "batch_norm", "border", "cells", "chosen", "convolution",
-    "einsum", "gather", "gradient", "interpolate", "list", "loss", "loss_onnx", "lstm", "matmul", "matrix",
-    "movement", "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize",
-    "quantized_convolution", "random", "resize", "response", "rotary", "sampling", "scatter", "scatter_onnx",
-    "suppression", "unique", "variable"};
+static const char *const elsewhere[] = {"attention", "batch_norm", "border", "causal", "cells", "chosen",
+    "convolution", "einsum", "gather", "gradient", "interpolate", "list", "loss", "loss_onnx", "lstm",
+    "matmul", "matrix", "movement", "onnx_attention", "optimise", "order", "pooling", "pooling_gradient",
+    "quantize", "quantized_convolution", "random", "resize", "response", "rotary", "sampling", "scatter",
+    "scatter_onnx", "stitch", "suppression", "unique", "variable"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

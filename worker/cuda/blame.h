@@ -18,6 +18,7 @@ typedef enum CudaRefusal {
     CUDA_REFUSES_MATRIX,   /* matrix `element` of a batch, which is not invertible */
     CUDA_REFUSES_SEGMENT,  /* `value`, which is id `element`, is no segment of `limit` */
     CUDA_REFUSES_BIN,      /* `value`, which is element `element` of the numbers to be counted, is below 0 */
+    CUDA_REFUSES_ROW,      /* `value`, which is element `element` of the places of rows, is below 0 */
     CUDA_REFUSES_SLICE,    /* slice `value` is chosen of `limit` */
     CUDA_REFUSES_PART, /* `value`, which is element `element` of the numbers of parts, is none of `limit` */
 } CudaRefusal;

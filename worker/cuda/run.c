@@ -186,6 +186,9 @@ describe_refused(const CudaRefused *refused)
         return failure_of(
             STATUS_INVALID_ARGUMENT, node, "element %lld is %lld, not at least 0", element, value);
     }
+    if (refused->reason == CUDA_REFUSES_ROW) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node, "index %lld at %lld is below 0", value, element);
+    }
     if (refused->reason == CUDA_REFUSES_SLICE) {
         return failure_of(
             STATUS_INVALID_ARGUMENT, node, "index %lld is not within %lld", value, (long long)refused->limit);

@@ -122,6 +122,52 @@ compute_space(KernelContext *context)
     return cuda_check(context->call, error, "a LinSpace kernel");
 }
 
+static bool
+supports_window(const Node *node)
+{
+    return dtype_is_integer(node->input_dtypes[0]) && cuda_type(node->output_dtypes[0]) != CUDA_INVALID;
+}
+
+/* The weights of the cosines of 0, 1 and 2 turns. */
+static const struct {
+    const char *op;
+    double weights[3];
+} windows[] = {
+    {"onnx::HannWindow", {0.5, -0.5, 0}},
+    {"onnx::HammingWindow", {25.0 / 46.0, -21.0 / 46.0, 0}},
+    {"onnx::BlackmanWindow", {0.42, -0.5, 0.08}},
+};
+
+/* Computed in double, rounded once. */
+static Status
+compute_window(KernelContext *context)
+{
+    AUTO_TENSOR values = {0};
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    TRY(scratch_new(context, DTYPE_FLOAT64, &output->shape, &values));
+    int64_t count = tensor_element_count(output);
+    bool is_periodic = node_attr_int(context->node, "periodic") != 0;
+    CudaCosines window = {
+        .length = is_periodic ? (double)count : (double)count - 1, .output = values.data, .count = count};
+    for (size_t index = 0; index < COUNT_OF(windows); index++) {
+        if (slice_equals_string(context->node->op->name, windows[index].op)) {
+            memcpy(window.weights, windows[index].weights, sizeof window.weights);
+        }
+    }
+    int error = cuda_cosines(&window, cuda_stream(context));
+    if (error == cudaSuccess && count > 0) {
+        error = cuda_convert(
+            CUDA_FLOAT64, values.data, cuda_type(output->dtype), output->data, count, cuda_stream(context));
+    }
+    return cuda_check(context->call, error, "a window");
+}
+
+#define WINDOW(name)                                                                                         \
+    {                                                                                                        \
+        .op = (name), .supports = supports_window, .compute = compute_window, .host_inputs = 1               \
+    }
+
 static const Kernel generate_kernels[] = {
     {.op = "OneHot", .supports = supports_one_hot, .compute = compute_one_hot, .host_inputs = 1 << 1},
     {.op = "onnx::OneHot",
@@ -131,6 +177,9 @@ static const Kernel generate_kernels[] = {
     {.op = "Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},
     {.op = "LinSpace", .supports = supports_space, .compute = compute_space, .host_inputs = 7},
     {.op = "onnx::Range", .supports = supports_range, .compute = compute_range, .host_inputs = 7},
+    WINDOW("onnx::HannWindow"),
+    WINDOW("onnx::HammingWindow"),
+    WINDOW("onnx::BlackmanWindow"),
 };
 
 KERNEL_FAMILY(cuda_kernels, generate, generate_kernels);

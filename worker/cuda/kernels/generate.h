@@ -35,6 +35,17 @@ int cuda_range(
 int cuda_space(
     CudaType type, const void *first, const void *last, void *output, int64_t count, cudaStream_t stream);
 
+/* Element n is weights[0] + weights[1] × cos(a) + weights[2] × cos(2 × a), where a is n of `length` parts of
+ * a full turn; 0 when the length is. */
+typedef struct CudaCosines {
+    double weights[3];
+    double length;
+    double *output;
+    int64_t count;
+} CudaCosines;
+
+int cuda_cosines(const CudaCosines *window, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif
