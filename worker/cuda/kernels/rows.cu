@@ -305,10 +305,89 @@ softmax_kernel(CudaLines lines, bool is_logarithm)
     }
 }
 
+/* Lines of at most as many elements as a block has threads, which a warp each computes: it reads them once.
+ */
+enum { SHORT_LINE_MAX = ROW_THREADS, SHORT_PARTS = SHORT_LINE_MAX / WARP_THREADS };
+
+/* Joins as block_join() does in a block whose threads have one element each: every 32 of them, then the
+ * results of these. So the bits are the same. */
+template <typename F, typename C>
+__device__ __forceinline__ C
+warp_join(const C *parts, int part_count)
+{
+    int lane = (int)threadIdx.x % WARP_THREADS;
+    C value = F::none();
+#pragma unroll
+    for (int part = 0; part < SHORT_PARTS; part++) {
+        if (part < part_count) {
+            C joined = parts[part];
+            for (int by = WARP_THREADS / 2; by > 0; by /= 2) {
+                joined = F::join(joined, __shfl_xor_sync(0xffffffffU, joined, by));
+            }
+            value = lane == part ? joined : value;
+        }
+    }
+    for (int by = WARP_THREADS / 2; by > 0; by /= 2) {
+        value = F::join(value, __shfl_xor_sync(0xffffffffU, value, by));
+    }
+    return value;
+}
+
+template <typename T, typename C>
+__device__ __forceinline__ void
+softmax_short_line(const T *input, T *output, int size, int64_t step, bool is_logarithm)
+{
+    int lane = (int)threadIdx.x % WARP_THREADS;
+    int part_count = (size + WARP_THREADS - 1) / WARP_THREADS;
+    C scores[SHORT_PARTS];
+    C powers[SHORT_PARTS];
+#pragma unroll
+    for (int part = 0; part < SHORT_PARTS; part++) {
+        int i = part * WARP_THREADS + lane;
+        scores[part] = i < size ? (C)load(input, i * step) : Largest<C>::none();
+        powers[part] = Largest<C>::join(Largest<C>::none(), scores[part]);
+    }
+    C largest = warp_join<Largest<C>>(powers, part_count);
+#pragma unroll
+    for (int part = 0; part < SHORT_PARTS; part++) {
+        int i = part * WARP_THREADS + lane;
+        scores[part] = scores[part] - largest;
+        powers[part] = i < size ? (C)exp(scores[part]) : (C)0;
+    }
+    C sum = warp_join<BlockSum<C>>(powers, part_count);
+    C logarithm = is_logarithm ? (C)log(sum) : (C)0;
+#pragma unroll
+    for (int part = 0; part < SHORT_PARTS; part++) {
+        int i = part * WARP_THREADS + lane;
+        if (i < size) {
+            store(output, i * step, is_logarithm ? scores[part] - logarithm : powers[part] / sum);
+        }
+    }
+}
+
+template <typename T, typename C>
+__global__ void
+softmax_short_kernel(CudaLines lines, bool is_logarithm)
+{
+    int64_t warps = blockDim.x / WARP_THREADS;
+    int64_t warp = blockIdx.x * warps + threadIdx.x / WARP_THREADS;
+    for (int64_t line = warp; line < lines.outer * lines.inner; line += gridDim.x * warps) {
+        int64_t first = line_start(lines, line);
+        softmax_short_line<T, C>((const T *)lines.input + first, (T *)lines.output + first, (int)lines.size,
+            lines.inner, is_logarithm);
+    }
+}
+
 template <typename T>
 static cudaError_t
 softmax(const CudaLines *lines, bool is_logarithm, cudaStream_t stream)
 {
+    if (lines->size <= SHORT_LINE_MAX) {
+        int64_t warps = ROW_THREADS / WARP_THREADS;
+        int64_t blocks = (lines->outer * lines->inner + warps - 1) / warps;
+        return cuda_launch(softmax_short_kernel<T, Accumulator<T>>, row_grid(blocks), dim3(ROW_THREADS), 0,
+            stream, *lines, is_logarithm);
+    }
     return cuda_launch(softmax_kernel<T, Accumulator<T>>, row_grid(lines->outer * lines->inner),
         dim3(ROW_THREADS), 0, stream, *lines, is_logarithm);
 }

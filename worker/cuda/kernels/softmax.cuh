@@ -47,6 +47,6 @@ softmax_line(const T *input, T *output, int64_t size, int64_t step, bool is_loga
     C logarithm = log(sum);
     for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
         C score = load(input, i * step) - largest;
-        store(output, i * step, is_logarithm ? score - logarithm : exp(score) / sum);
+        store(output, i * step, is_logarithm ? score - logarithm : (C)exp(score) / sum);
     }
 }
