@@ -1,8 +1,9 @@
 /* float32 convolutions of TensorFlow and ONNX, alone or fused with what follows. With the channels first they
- * are computed by convolve/planes.h, otherwise by onednn/convolve.h. The ops' own rules read the attributes
- * and check the shapes. */
+ * are computed by convolve/dense.h and convolve/planes.h, otherwise by onednn/convolve.h. The ops' own rules
+ * read the attributes and check the shapes. */
 #include "shared/ops/convolution.h"
 #include "shared/base/memory.h"
+#include "worker/cpu/convolve/dense.h"
 #include "worker/cpu/convolve/filter.h"
 #include "worker/cpu/convolve/planes.h"
 #include "worker/cpu/onednn/convolve.h"
@@ -41,6 +42,7 @@ typedef struct ConvolutionState {
     Epilogue epilogue;
     Convolve *convolve;
     Planes *planes;
+    Product *product;
     const float *filter; /* the constant filter; NULL: it differs between runs */
     bool is_finite;      /* the constant filter is */
 } ConvolutionState;
@@ -63,6 +65,7 @@ destroy_convolution(void *state)
     ConvolutionState *convolution = state;
     convolve_free(convolution->convolve);
     planes_free(convolution->planes);
+    product_free(convolution->product);
     memory_free(convolution);
 }
 
@@ -79,6 +82,9 @@ create_convolution(Call *call, const Node *node, void **ret_state)
     }
     if (status == STATUS_OK) {
         status = planes_new(call, &state->planes);
+    }
+    if (status == STATUS_OK) {
+        status = product_new(call, &state->product);
     }
     if (status != STATUS_OK) {
         destroy_convolution(state);
@@ -100,6 +106,7 @@ prepare_filter(Call *call, Device *device, const Node *node, const Tensor *const
         convolution->is_finite = filter_is_finite(convolution->filter, tensor_element_count(constants[1]));
         convolve_set_filter(convolution->convolve, convolution->filter);
         planes_set_filter(convolution->planes, convolution->filter);
+        product_set_weights(convolution->product, convolution->filter);
     }
     return STATUS_OK;
 }
@@ -221,6 +228,11 @@ run_convolution(KernelContext *context, const Convolution *convolution)
         .addend = finish_operand(context, epilogue->addend),
         .output = output->data,
     };
+    if (dense_can(&shape)) {
+        ProductShape product = dense_shape(&shape);
+        ProductOperands factors = dense_operands(&operands);
+        return product_run(context->call, state->product, context->device, &product, &factors);
+    }
     if (planes_can(&shape)) {
         return planes_run(context->call, state->planes, context->device, &shape, &operands);
     }
@@ -272,6 +284,10 @@ forecast_scratch(const KernelForecast *told, const Convolution *convolution)
         return 0;
     }
     ConvolveShape shape = shape_of(state, convolution, input, filter);
+    if (dense_can(&shape)) {
+        ProductShape product = dense_shape(&shape);
+        return product_scratch(state->product, told->device, &product, 1);
+    }
     if (planes_can(&shape)) {
         return planes_scratch(state->planes, told->device, &shape);
     }

@@ -188,9 +188,12 @@ VECTOR_FUNCTION void
 fold_whole_planes_body(const Pool *pool, int64_t first, int64_t end)
 {
     int64_t size = pool->columns.size;
+    int64_t all = pool->batch * pool->channels * size;
     for (int64_t plane = first; plane < end; plane++) {
         const float *x = pool->x + plane * size;
-        pool->z[plane] = (float)(pool->is_mean ? sum_of(x, size) / (double)size : largest_of(x, size));
+        int64_t readable = all - plane * size;
+        pool->z[plane] = (float)(pool->is_mean ? sum_of_within(x, size, readable) / (double)size
+                                               : largest_of_within(x, size, readable));
     }
 }
 VECTOR_VARIANTS(fold_whole_planes, (const Pool *pool, int64_t first, int64_t end), (pool, first, end))

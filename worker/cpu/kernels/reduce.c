@@ -12,7 +12,8 @@ enum {
 };
 
 typedef struct FoldFunction {
-    void (*fold_row)(const float *x, int64_t count, double *ret_sum);
+    /* Folds a row, behind whose start so many elements can be read. */
+    void (*fold_row)(const float *x, int64_t count, int64_t readable, double *ret_sum);
 
     /* Folds `count` rows, `step` elements apart, into as many sums as columns. */
     void (*fold_columns)(const float *x, int64_t count, int64_t step, int64_t columns, double *ret_sums);
@@ -41,11 +42,12 @@ typedef struct FoldFunction {
 
 #define FOLD(name, initial, step, combine)                                                                   \
     VECTOR_FOLD(name##_of_row, initial, step, combine)                                                       \
-    VECTOR_FUNCTION void name##_row_body(const float *x, int64_t count, double *ret_sum)                     \
+    VECTOR_FUNCTION void name##_row_body(const float *x, int64_t count, int64_t readable, double *ret_sum)   \
     {                                                                                                        \
-        *ret_sum = name##_of_row(x, count);                                                                  \
+        *ret_sum = name##_of_row_within(x, count, readable);                                                 \
     }                                                                                                        \
-    VECTOR_VARIANTS(name##_row, (const float *x, int64_t count, double *ret_sum), (x, count, ret_sum))       \
+    VECTOR_VARIANTS(name##_row, (const float *x, int64_t count, int64_t readable, double *ret_sum),          \
+        (x, count, readable, ret_sum))                                                                       \
     COLUMN_FOLD(name, initial, step)
 
 FOLD(sum, 0, sum + a, sum + a)
@@ -120,7 +122,8 @@ fold_rows(void *context, int64_t index)
     int64_t end = smaller_of((index + 1) * fold->part, fold->outer);
     for (int64_t row = index * fold->part; row < end; row++) {
         double sum = 0;
-        fold->function->fold_row(fold->x + row * fold->count, fold->count, &sum);
+        fold->function->fold_row(
+            fold->x + row * fold->count, fold->count, (fold->outer - row) * fold->count, &sum);
         fold->z[row] = (float)fold->function->finish(sum, (double)fold->count);
     }
 }

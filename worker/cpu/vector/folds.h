@@ -4,8 +4,10 @@
  *
  *     VECTOR_FOLD(sum_of, 0, sum + a, sum + a)       defines double sum_of(const float *x, int64_t count)
  *
- * `step` takes the element `a` into `sum`; `combine` takes another lane's result, `a`. The functions are
- * VECTOR_FUNCTIONs, to be called in a body of VECTOR_VARIANTS().
+ * `step` takes the element `a` into `sum`; `initial` is an element that changes no sum; `combine` takes
+ * another lane's result, `a`. The functions are VECTOR_FUNCTIONs, to be called in a body of
+ * VECTOR_VARIANTS(). That with `_within` may read, and ignore, numbers behind the last one, up to `readable`:
+ * short rows of a matrix are folded twice as fast.
  *
  * Threads: any. */
 #pragma once
@@ -15,8 +17,19 @@
 
 enum { VECTOR_LANES = 32 };
 
+#define VECTOR_FOLD_STEP(element, step)                                                                      \
+    {                                                                                                        \
+        double a = (double)(element);                                                                        \
+        double sum = lanes[lane];                                                                            \
+        lanes[lane] = (step);                                                                                \
+    }
+
+/* Folds the lanes from `width` on into those before. */
+#define VECTOR_FOLD_HALF(width, combine)                                                                     \
+    VECTOR_LOOP for (int lane = 0; lane < (width); lane++) VECTOR_FOLD_STEP(lanes[lane + (width)], combine)
+
 #define VECTOR_FOLD(name, initial, step, combine)                                                            \
-    VECTOR_FUNCTION double name(const float *x, int64_t count)                                               \
+    VECTOR_FUNCTION double name##_within(const float *x, int64_t count, int64_t readable)                    \
     {                                                                                                        \
         double lanes[VECTOR_LANES];                                                                          \
         for (int lane = 0; lane < VECTOR_LANES; lane++) {                                                    \
@@ -24,26 +37,29 @@ enum { VECTOR_LANES = 32 };
         }                                                                                                    \
         int64_t n = 0;                                                                                       \
         for (; n + VECTOR_LANES <= count; n += VECTOR_LANES) {                                               \
+            VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++) VECTOR_FOLD_STEP(x[n + lane], step)  \
+        }                                                                                                    \
+        int rest = (int)(count - n);                                                                         \
+        if (rest > 0 && n + VECTOR_LANES <= readable) {                                                      \
             VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++)                                      \
             {                                                                                                \
-                double a = (double)x[n + lane];                                                              \
-                double sum = lanes[lane];                                                                    \
-                lanes[lane] = (step);                                                                        \
+                float read = x[n + lane];                                                                    \
+                VECTOR_FOLD_STEP(lane < rest ? read : (float)(initial), step)                                \
             }                                                                                                \
+        } else {                                                                                             \
+            for (int lane = 0; lane < rest; lane++)                                                          \
+                VECTOR_FOLD_STEP(x[n + lane], step)                                                          \
         }                                                                                                    \
-        for (int lane = 0; n < count; n++, lane++) {                                                         \
-            double a = (double)x[n];                                                                         \
-            double sum = lanes[lane];                                                                        \
-            lanes[lane] = (step);                                                                            \
-        }                                                                                                    \
-        for (int width = VECTOR_LANES / 2; width > 0; width /= 2) {                                          \
-            for (int lane = 0; lane < width; lane++) {                                                       \
-                double a = lanes[lane + width];                                                              \
-                double sum = lanes[lane];                                                                    \
-                lanes[lane] = (combine);                                                                     \
-            }                                                                                                \
-        }                                                                                                    \
+        VECTOR_FOLD_HALF(16, combine)                                                                        \
+        VECTOR_FOLD_HALF(8, combine)                                                                         \
+        VECTOR_FOLD_HALF(4, combine)                                                                         \
+        VECTOR_FOLD_HALF(2, combine)                                                                         \
+        VECTOR_FOLD_HALF(1, combine)                                                                         \
         return lanes[0];                                                                                     \
+    }                                                                                                        \
+    VECTOR_FUNCTION double name(const float *x, int64_t count)                                               \
+    {                                                                                                        \
+        return name##_within(x, count, count);                                                               \
     }
 
 /* NaN wins over numbers. */

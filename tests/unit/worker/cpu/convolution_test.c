@@ -56,6 +56,11 @@ static const ConvolutionCase CASES[] = {
     {"onnx::Conv", "pads=[2,0] strides=[9223372036854775807]", SHAPE3(1, 2, 5), SHAPE3(3, 2, 3), false},
     {"onnx::Conv", "pads=[2,0,2,0] strides=[9223372036854775807,9223372036854775807]", SHAPE4(1, 2, 5, 5),
         SHAPE4(3, 2, 3, 3), false},
+    {"onnx::Conv", "kernel_shape=[1,1]", SHAPE4(3, 70, 1, 1), SHAPE4(37, 70, 1, 1), true},
+    {"onnx::Conv", "kernel_shape=[1,1] strides=[2,3]", SHAPE4(1, 9, 1, 1), SHAPE4(300, 9, 1, 1), false},
+    {"onnx::Conv", "", SHAPE4(2, 5, 7, 6), SHAPE4(8, 5, 7, 6), true},
+    {"onnx::Conv", "dilations=[2,2]", SHAPE4(1, 5, 5, 1), SHAPE4(8, 5, 3, 1), false},
+    {"onnx::Conv", "kernel_shape=[1]", SHAPE3(2, 5, 1), SHAPE3(4, 5, 1), true},
     {"onnx::Conv", "kernel_shape=[1,1] pads=[6,0,6,0]", SHAPE4(1, 64, 4, 60), SHAPE4(64, 64, 1, 1), false},
 };
 
@@ -125,6 +130,48 @@ any_number_of_threads_gives_the_same_bits(void **state)
         partition_unref(TAKE(partition));
         fixture_end(&fixture);
     }
+}
+
+static const char *const GATE = "x = _Arg() T=float32 index=0\n"
+                                "w = Const() dtype=float32 value=float32<130,70,1,1>(0.37;-1.3;2.1)\n"
+                                "b = Const() dtype=float32 value=float32<130>(0.37)\n"
+                                "y = onnx::Conv(x, w, b) T=float32 kernel_shape=[1,1]\n"
+                                "out = _Retval(y) T=float32 index=0\n";
+
+/* Makes images of 70 channels of one position, from `first` on, whose sums depend on every rounding. */
+static Tensor
+pooled_images(RunFixture *fixture, int64_t first, int64_t count)
+{
+    float values[3 * 70];
+    Shape shape = SHAPE4(count, 70, 1, 1);
+    for (int64_t i = 0; i < count * 70; i++) {
+        values[i] = sinf((float)(first * 70 + i)) * ((first * 70 + i) % 5 == 0 ? 1000.1F : 0.013F);
+    }
+    return fixture_floats(fixture, &shape, values);
+}
+
+static void
+an_image_alone_has_the_bits_of_one_in_a_batch(void **state)
+{
+    (void)state;
+    enum { IMAGES = 3, OUTPUTS = 130 };
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, GATE);
+    RunOutcome together = {0};
+    Tensor all = pooled_images(&fixture, 0, IMAGES);
+    fixture_run(&fixture, partition, NULL, &all, 1, &together);
+    for (int64_t image = 0; image < IMAGES; image++) {
+        RunOutcome alone = {0};
+        Tensor one = pooled_images(&fixture, image, 1);
+        fixture_run(&fixture, partition, NULL, &one, 1, &alone);
+        assert_memory_equal((const float *)together.outputs[0].data + image * OUTPUTS, alone.outputs[0].data,
+            OUTPUTS * sizeof(float));
+        outcome_clear(&alone);
+    }
+    outcome_clear(&together);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
 }
 
 /* Only the middle of the filter meets the one input. */
@@ -208,6 +255,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_agrees_with_the_reference),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
+        cmocka_unit_test(an_image_alone_has_the_bits_of_one_in_a_batch),
         cmocka_unit_test(padding_makes_no_nan_of_an_infinite_filter),
         cmocka_unit_test(no_tile_is_left_to_the_library_reference),
     };
