@@ -10,6 +10,8 @@
 enum {
     CHANNELS = 256,              /* that are folded at once; their sums stay in the nearest cache */
     LINE_MAX = 4096,             /* elements of a line with its padding */
+    VECTOR = 8,                  /* elements of a vector, in which short lines are computed */
+    LINE_SLACK = 2 * VECTOR,     /* elements behind a line that windows computed in vain may reach */
     SHARED_ELEMENTS = 16 * 1024, /* fewer are not worth handing to another thread */
 };
 
@@ -65,54 +67,90 @@ span_of(const Extent *extent, int64_t output, bool counts_padding)
     return span;
 }
 
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
 #define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
 #define SUM(a, b) ((a) + (b))
 
-/* Folds lines of a plane, `stride` apart, into `line`. */
-#define FOLD_LINES(name, type, combine)                                                                      \
-    VECTOR_FUNCTION void name##_body(                                                                        \
-        const float *x, int64_t count, int64_t stride, int64_t width, type *line)                            \
+/* Folds as many lines of a plane, `stride` apart, as are known when this is compiled. */
+#define FOLD_KNOWN_LINES(type, neutral, combine, known)                                                      \
+    VECTOR_LOOP for (int64_t n = 0; n < width; n++)                                                          \
     {                                                                                                        \
+        type folded = (neutral);                                                                             \
+        UNROLL for (int64_t row = 0; row < (known); row++)                                                   \
+        {                                                                                                    \
+            folded = combine((type)x[row * stride + n], folded);                                             \
+        }                                                                                                    \
+        line[n] = folded;                                                                                    \
+    }
+
+#define FOLD_LINES(name, type, neutral, combine)                                                             \
+    VECTOR_FUNCTION void name(const float *x, int64_t count, int64_t stride, int64_t width, type *line)      \
+    {                                                                                                        \
+        if (count == 2) {                                                                                    \
+            FOLD_KNOWN_LINES(type, neutral, combine, 2)                                                      \
+            return;                                                                                          \
+        }                                                                                                    \
+        if (count == 3) {                                                                                    \
+            FOLD_KNOWN_LINES(type, neutral, combine, 3)                                                      \
+            return;                                                                                          \
+        }                                                                                                    \
+        if (count == 5) {                                                                                    \
+            FOLD_KNOWN_LINES(type, neutral, combine, 5)                                                      \
+            return;                                                                                          \
+        }                                                                                                    \
+        FOLD_KNOWN_LINES(type, neutral, combine, 0)                                                          \
         for (int64_t row = 0; row < count; row++) {                                                          \
             VECTOR_LOOP for (int64_t n = 0; n < width; n++)                                                  \
             {                                                                                                \
                 line[n] = combine((type)x[row * stride + n], line[n]);                                       \
             }                                                                                                \
         }                                                                                                    \
-    }                                                                                                        \
-    VECTOR_VARIANTS(name, (const float *x, int64_t count, int64_t stride, int64_t width, type *line),        \
-        (x, count, stride, width, line))
+    }
 
-FOLD_LINES(largest_of_lines, float, LARGER)
-FOLD_LINES(sums_of_lines, double, SUM)
+FOLD_LINES(largest_of_lines, float, -INFINITY, LARGER)
+FOLD_LINES(sums_of_lines, double, 0, SUM)
 
-/* Folds a padded line along the windows, `output` of them. The strides that models have are constants here,
- * so that the loop is vectorised. */
-#define FOLD_STRIDE(combine, stride)                                                                         \
-    for (int64_t element = 1; element < columns->window; element++) {                                        \
-        VECTOR_LOOP for (int64_t n = 0; n < columns->output; n++)                                            \
+/* Folds a padded line along the windows, `count` of them. The sizes and strides that models have are
+ * constants here, so that the loops are vectorised. */
+#define FOLD_KNOWN_WINDOWS(type, combine, size, step)                                                        \
+    if (columns->window == (size) && columns->stride == (step) && columns->dilation == 1) {                  \
+        VECTOR_LOOP for (int64_t n = 0; n < count; n++)                                                      \
         {                                                                                                    \
-            folded[n] = combine(line[n * (stride) + element * columns->dilation], folded[n]);                \
+            type sum = line[n * (step)];                                                                     \
+            UNROLL for (int64_t element = 1; element < (size); element++)                                    \
+            {                                                                                                \
+                sum = combine(line[n * (step) + element], sum);                                              \
+            }                                                                                                \
+            folded[n] = sum;                                                                                 \
         }                                                                                                    \
+        return;                                                                                              \
     }
 
 #define FOLD_WINDOWS(name, type, combine)                                                                    \
-    VECTOR_FUNCTION void name##_body(const Extent *columns, const type *line, type *folded)                  \
+    VECTOR_FUNCTION void name(const Extent *columns, const type *line, int64_t count, type *folded)          \
     {                                                                                                        \
-        for (int64_t n = 0; n < columns->output; n++) {                                                      \
+        FOLD_KNOWN_WINDOWS(type, combine, 2, 1)                                                              \
+        FOLD_KNOWN_WINDOWS(type, combine, 2, 2)                                                              \
+        FOLD_KNOWN_WINDOWS(type, combine, 3, 1)                                                              \
+        FOLD_KNOWN_WINDOWS(type, combine, 3, 2)                                                              \
+        FOLD_KNOWN_WINDOWS(type, combine, 5, 1)                                                              \
+        for (int64_t n = 0; n < count; n++) {                                                                \
             folded[n] = line[n * columns->stride];                                                           \
         }                                                                                                    \
-        if (columns->stride == 1) {                                                                          \
-            FOLD_STRIDE(combine, 1)                                                                          \
-        } else if (columns->stride == 2) {                                                                   \
-            FOLD_STRIDE(combine, 2)                                                                          \
-        } else {                                                                                             \
-            FOLD_STRIDE(combine, columns->stride)                                                            \
+        for (int64_t element = 1; element < columns->window; element++) {                                    \
+            VECTOR_LOOP for (int64_t n = 0; n < count; n++)                                                  \
+            {                                                                                                \
+                folded[n] = combine(line[n * columns->stride + element * columns->dilation], folded[n]);     \
+            }                                                                                                \
         }                                                                                                    \
-    }                                                                                                        \
-    VECTOR_VARIANTS(name, (const Extent *columns, const type *line, type *folded), (columns, line, folded))
+    }
 
-/* NOLINTBEGIN(clang-analyzer-core.uninitialized.Assign): FOLD_ROWS() fills a line as far as windows reach */
+/* NOLINTBEGIN(clang-analyzer-core.uninitialized.Assign): a line is filled as far as windows reach */
 FOLD_WINDOWS(largest_of_windows, float, LARGER)
 FOLD_WINDOWS(sums_of_windows, double, SUM)
 /* NOLINTEND(clang-analyzer-core.uninitialized.Assign) */
@@ -126,60 +164,104 @@ line_length(const Extent *columns)
     return reach > own ? reach : own;
 }
 
-/* Folds the rows under one row of the output into a line with its padding, which changes nothing there. */
-#define FOLD_ROWS(name, type, neutral, fold_lines)                                                           \
-    static Span name(const Pool *pool, const float *plane, int64_t row, type *line)                          \
-    {                                                                                                        \
-        const Extent *rows = &pool->rows;                                                                    \
-        const Extent *columns = &pool->columns;                                                              \
-        Span span = span_of(rows, row, pool->counts_padding);                                                \
-        int64_t first = row * rows->stride - rows->before + span.first * rows->dilation;                     \
-        for (int64_t n = 0; n < line_length(columns); n++) {                                                 \
-            line[n] = (neutral);                                                                             \
-        }                                                                                                    \
-        fold_lines(plane + first * columns->size, span.end - span.first, rows->dilation * columns->size,     \
-            columns->size, line + columns->before);                                                          \
-        return span;                                                                                         \
+/* Fills a line with what changes nothing there, up to what windows reach that are computed in vain. */
+#define FILL_LINE(line, neutral)                                                                             \
+    for (int64_t n = 0; n < line_length(&pool->columns) + LINE_SLACK; n++) {                                 \
+        (line)[n] = (neutral);                                                                               \
     }
 
-FOLD_ROWS(fold_largest, float, -INFINITY, largest_of_lines)
-FOLD_ROWS(fold_sums, double, 0, sums_of_lines)
-
-static void
-largest_of_plane(const Pool *pool, const float *plane, float *output)
+/* Returns the elements of whole vectors for so many, unless there is no room for them: those beyond are
+ * computed in vain. */
+static int64_t
+whole_vectors(int64_t count, int64_t room)
 {
-    float line[LINE_MAX];
-    for (int64_t row = 0; row < pool->rows.output; row++) {
-        (void)fold_largest(pool, plane, row, line);
-        largest_of_windows(&pool->columns, line, output + row * pool->columns.output);
-    }
+    int64_t whole = (count + VECTOR - 1) / VECTOR * VECTOR;
+    return whole <= room ? whole : count;
 }
 
-/* Divides the sums of a line by the elements of their windows. */
+/* Returns the first of the lines under a window. */
+static const float *
+first_line(const Pool *pool, const float *plane, int64_t row, const Span *span)
+{
+    const Extent *rows = &pool->rows;
+    int64_t first = row * rows->stride - rows->before + span->first * rows->dilation;
+    return plane + first * pool->columns.size;
+}
+
+/* Where the rows of some planes lie, and what is left of input and output from there on. */
+typedef struct Place {
+    const float *x;
+    float *output;
+    int64_t x_left;
+    int64_t output_left;
+    int64_t lines;
+} Place;
+
+static Place
+place_of(const Pool *pool, int64_t plane, int64_t row, int64_t end, const Span *span)
+{
+    int64_t size = pool->rows.size * pool->columns.size;
+    int64_t lines = pool->rows.output * pool->columns.output;
+    const float *x = first_line(pool, pool->x + plane * size, row, span);
+    int64_t last = span->end > span->first ? span->end - span->first - 1 : 0;
+    int64_t read = x - pool->x + last * pool->rows.dilation * pool->columns.size;
+    return (Place){
+        .x = x,
+        .output = pool->z + plane * lines + row * pool->columns.output,
+        .x_left = pool->batch * pool->channels * size - read,
+        .output_left = (end - plane) * lines - row * pool->columns.output,
+        .lines = span->end - span->first,
+    };
+}
+
+/* Folds the lines of a row of the output into one line, and restores the padding behind it. */
+#define FOLD_ROW(fold_lines, neutral)                                                                        \
+    Span span = span_of(&pool->rows, row, pool->counts_padding);                                             \
+    Place place = place_of(pool, plane, row, end, &span);                                                    \
+    fold_lines(place.x, place.lines, pool->rows.dilation * columns->size,                                    \
+        whole_vectors(columns->size, place.x_left), line + columns->before);                                 \
+    for (int64_t n = 0; n < VECTOR; n++) {                                                                   \
+        line[columns->before + columns->size + n] = (neutral);                                               \
+    }                                                                                                        \
+    int64_t count =                                                                                          \
+        columns->stride <= 2 ? whole_vectors(columns->output, place.output_left) : columns->output;
+
 VECTOR_FUNCTION void
-divide_sums_body(const double *sums, const double *counts, double rows, int64_t count, float *output)
+largest_of_some_body(const Pool *pool, int64_t first, int64_t end)
 {
-    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
-    {
-        output[n] = (float)(sums[n] / (rows * counts[n]));
-    }
-}
-VECTOR_VARIANTS(divide_sums,
-    (const double *sums, const double *counts, double rows, int64_t count, float *output),
-    (sums, counts, rows, count, output))
-
-static void
-means_of_plane(const Pool *pool, const double *counts, const float *plane, float *output)
-{
-    double line[LINE_MAX];
-    double sums[LINE_MAX];
+    float line[LINE_MAX + LINE_SLACK];
     const Extent *columns = &pool->columns;
-    for (int64_t row = 0; row < pool->rows.output; row++) {
-        Span rows = fold_sums(pool, plane, row, line);
-        sums_of_windows(columns, line, sums);
-        divide_sums(sums, counts, (double)rows.count, columns->output, output + row * columns->output);
+    FILL_LINE(line, -INFINITY)
+    for (int64_t plane = first; plane < end; plane++) {
+        for (int64_t row = 0; row < pool->rows.output; row++) {
+            FOLD_ROW(largest_of_lines, -INFINITY)
+            largest_of_windows(columns, line, count, place.output);
+        }
     }
 }
+VECTOR_VARIANTS(largest_of_some, (const Pool *pool, int64_t first, int64_t end), (pool, first, end))
+
+/* `counts`: the elements of a window in its row, for each column. */
+VECTOR_FUNCTION void
+means_of_some_body(const Pool *pool, const double *counts, int64_t first, int64_t end)
+{
+    double line[LINE_MAX + LINE_SLACK];
+    double sums[LINE_MAX + LINE_SLACK];
+    const Extent *columns = &pool->columns;
+    FILL_LINE(line, 0)
+    for (int64_t plane = first; plane < end; plane++) {
+        for (int64_t row = 0; row < pool->rows.output; row++) {
+            FOLD_ROW(sums_of_lines, 0)
+            sums_of_windows(columns, line, count, sums);
+            VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+            {
+                place.output[n] = (float)(sums[n] / ((double)span.count * counts[n]));
+            }
+        }
+    }
+}
+VECTOR_VARIANTS(means_of_some, (const Pool *pool, const double *counts, int64_t first, int64_t end),
+    (pool, counts, first, end))
 
 VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
 VECTOR_FOLD(largest_of, -(double)INFINITY, VECTOR_LARGER, VECTOR_LARGER)
@@ -217,25 +299,22 @@ largest_of_planes(void *context, int64_t index)
 {
     const Pool *pool = context;
     int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->channels);
-    for (int64_t plane = index * pool->part; plane < end; plane++) {
-        largest_of_plane(pool, pool->x + plane * pool->rows.size * pool->columns.size,
-            pool->z + plane * pool->rows.output * pool->columns.output);
-    }
+    largest_of_some(pool, index * pool->part, end);
 }
 
 static void
 means_of_planes(void *context, int64_t index)
 {
     const Pool *pool = context;
-    double counts[LINE_MAX]; /* elements of a window in its row, for each column */
+    double counts[LINE_MAX + LINE_SLACK];
     int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->channels);
+    for (int64_t n = pool->columns.output; n < pool->columns.output + VECTOR; n++) {
+        counts[n] = 1;
+    }
     for (int64_t n = 0; n < pool->columns.output; n++) {
         counts[n] = (double)span_of(&pool->columns, n, pool->counts_padding).count;
     }
-    for (int64_t plane = index * pool->part; plane < end; plane++) {
-        means_of_plane(pool, counts, pool->x + plane * pool->rows.size * pool->columns.size,
-            pool->z + plane * pool->rows.output * pool->columns.output);
-    }
+    means_of_some(pool, counts, index * pool->part, end);
 }
 
 /* Folds the channels of one element of the input into those of a window. */

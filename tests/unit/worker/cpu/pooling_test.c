@@ -38,6 +38,15 @@ static const NearCase CASES[] = {
         IMAGES(1, 2, 12, 14), LAST_BIT},
     {"y = onnx::AveragePool(x) T=float32 kernel_shape=[4] strides=[3] auto_pad='SAME_UPPER'",
         SERIES(1, 2, 5000), LAST_BIT},
+    /* Lines shorter than vectors, alone and beside others, windows of common and other sizes. */
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]", IMAGES(2, 90, 14, 14), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[5,5] pads=[2,2,2,2]", IMAGES(1, 70, 20, 20), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[2,2] strides=[2,2]", IMAGES(3, 200, 7, 7), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]", IMAGES(1, 3, 1, 1), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[4,7] strides=[3,2] pads=[3,6,3,6]", IMAGES(1, 50, 9, 17),
+        0},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[2,2] strides=[2,2]", IMAGES(2, 300, 7, 9), LAST_BIT},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[5,5] pads=[2,2,2,2]", IMAGES(1, 60, 13, 13), LAST_BIT},
     /* Only who reads the indices makes them computed. */
     {"p = onnx::MaxPool(x) T=float32 kernel_shape=[2,2]\nc = Cast(p:1) SrcT=int64 DstT=float32\ny = Neg(c) "
      "T=float32",
