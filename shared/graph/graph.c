@@ -156,17 +156,22 @@ node_known_value(const Node *node)
 }
 
 size_t
+node_attr_count(const Node *node, const char *name)
+{
+    const AttrValue *value = node_attr(node, name);
+    return value == NULL || !value->is_list ? 0 : value->value.list.count;
+}
+
+size_t
 node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity)
 {
     const AttrValue *value = node_attr(node, name);
-    if (value == NULL || value->value.list.count == 0) {
-        return 0;
-    }
-    assert(value->is_list && value->kind == ATTR_INT);
-    for (size_t index = 0; index < value->value.list.count && index < capacity; index++) {
+    size_t count = node_attr_count(node, name);
+    assert(count == 0 || value->kind == ATTR_INT);
+    for (size_t index = 0; index < count && index < capacity; index++) {
         ret_values[index] = value->value.list.items[index].value.i;
     }
-    return value->value.list.count;
+    return count;
 }
 
 bool

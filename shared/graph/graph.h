@@ -94,6 +94,8 @@ const Tensor *node_attr_tensor(const Node *node, const char *name);
 /* Returns the value of a Const whose elements can be read; NULL for an absent one, whose value is not known
  * here, and for other nodes. */
 const Tensor *node_known_value(const Node *node);
+/* Returns how many items a list attribute has; 0 when it is absent. */
+size_t node_attr_count(const Node *node, const char *name);
 /* Copies at most `capacity` numbers and returns the length of the list; 0 for an optional list that is
  * missing. */
 size_t node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity);

@@ -22,18 +22,11 @@ infer_map(Call *call, InferContext *context)
     return infer_unchanged(call, context);
 }
 
-static size_t
-list_size(const Node *node, const char *name)
-{
-    const AttrValue *value = node_attr(node, name);
-    return value == NULL || !value->is_list ? 0 : value->value.list.count;
-}
-
 static Status
 infer_one_hot(Call *call, InferContext *context)
 {
     Shape last = shape_vector(
-        (int64_t)(list_size(context->node, "cats_int64s") + list_size(context->node, "cats_strings")));
+        (int64_t)(node_attr_count(context->node, "cats_int64s") + node_attr_count(context->node, "cats_strings")));
     context->outputs[0] = context->inputs[0];
     if (context->inputs[0].rank < 0) {
         return STATUS_OK;

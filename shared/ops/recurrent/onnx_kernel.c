@@ -204,18 +204,11 @@ typedef struct Layout {
     bool is_batch_first;
 } Layout;
 
-static size_t
-item_count(const Node *node, const char *name)
-{
-    const AttrValue *list = node_attr(node, name);
-    return list == NULL ? 0 : list->value.list.count;
-}
-
 /* Reads number `index` of a list attribute, when the list is that long. */
 static void
 set_number(const Node *node, const char *name, size_t index, double *number)
 {
-    if (index < item_count(node, name)) {
+    if (index < node_attr_count(node, name)) {
         *number = (double)node_attr(node, name)->value.list.items[index].value.f;
     }
 }
@@ -224,7 +217,7 @@ static Status
 find_activations(const Layout *layout, int64_t direction, Recurrence *run)
 {
     const Node *node = layout->context->node;
-    size_t given = item_count(node, "activations");
+    size_t given = node_attr_count(node, "activations");
     for (size_t index = 0; index < run->cell->activation_count; index++) {
         size_t position = (size_t)direction * run->cell->activation_count + index;
         Slice name = position < given ? node_attr(node, "activations")->value.list.items[position].value.s

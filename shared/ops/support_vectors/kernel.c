@@ -44,14 +44,14 @@ read_lists(KernelContext *context, Machine *machine)
         {"rho", &machine->rho}, {"prob_a", &machine->steepness}, {"prob_b", &machine->shift}};
     size_t total = 0;
     for (size_t list = 0; list < COUNT_OF(lists); list++) {
-        total += svm_list_size(context->node, lists[list].name);
+        total += node_attr_count(context->node, lists[list].name);
     }
     TRY(scratch_bytes(context, (int64_t)total, sizeof(double), &machine->numbers));
     double *next = machine->numbers.data;
     for (size_t list = 0; list < COUNT_OF(lists); list++) {
         const AttrValue *value = node_attr(context->node, lists[list].name);
         *lists[list].place = next;
-        for (size_t n = 0; n < svm_list_size(context->node, lists[list].name); n++) {
+        for (size_t n = 0; n < node_attr_count(context->node, lists[list].name); n++) {
             *next++ = (double)value->value.list.items[n].value.f;
         }
     }

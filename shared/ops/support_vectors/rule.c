@@ -1,16 +1,9 @@
 #include "shared/ops/support_vectors/rule.h"
 
-size_t
-svm_list_size(const Node *node, const char *name)
-{
-    const AttrValue *value = node_attr(node, name);
-    return value == NULL || !value->is_list ? 0 : value->value.list.count;
-}
-
 static Status
 check_size(Call *call, const Node *node, const char *name, int64_t wanted)
 {
-    size_t given = svm_list_size(node, name);
+    size_t given = node_attr_count(node, name);
     return given == (uint64_t)wanted ? STATUS_OK
                                      : call_fail(call, STATUS_INVALID_ARGUMENT,
                                            "'%s' has %zu items, not %lld", name, given, (long long)wanted);
@@ -32,7 +25,7 @@ read_kernel(Call *call, const Node *node, SvmMachine *machine)
             SLICE_PRINT(slice_part(given, 0, 64)));
     }
     machine->kernel = (SvmKernel)index;
-    if (svm_list_size(node, "kernel_params") == 0 && machine->kernel == SVM_LINEAR) {
+    if (node_attr_count(node, "kernel_params") == 0 && machine->kernel == SVM_LINEAR) {
         return STATUS_OK;
     }
     TRY(check_size(call, node, "kernel_params", 3));
@@ -47,7 +40,7 @@ static Status
 read_features(Call *call, const InferContext *context, SvmMachine *machine)
 {
     const Shape *rows = &context->inputs[0];
-    size_t numbers = svm_list_size(context->node, machine->vectors > 0 ? "support_vectors" : "coefficients");
+    size_t numbers = node_attr_count(context->node, machine->vectors > 0 ? "support_vectors" : "coefficients");
     int64_t parts = machine->vectors > 0 ? machine->vectors : 1;
     char text[SHAPE_TEXT_SIZE];
     if (numbers == 0 || (int64_t)numbers % parts != 0) {
@@ -87,8 +80,8 @@ static Status
 read_classes(Call *call, const Node *node, SvmMachine *machine)
 {
     const AttrValue *counts = node_attr(node, "vectors_per_class");
-    machine->classes = (int64_t)svm_list_size(node, "vectors_per_class");
-    int64_t coefficients = (int64_t)svm_list_size(node, "coefficients");
+    machine->classes = (int64_t)node_attr_count(node, "vectors_per_class");
+    int64_t coefficients = (int64_t)node_attr_count(node, "coefficients");
     if (machine->classes < 2 || machine->classes > INT32_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "support vectors of %lld classes tell none apart",
             (long long)machine->classes);
@@ -110,7 +103,7 @@ Status
 svm_read_classifier(Call *call, const InferContext *context, SvmMachine *ret_machine)
 {
     const Node *node = context->node;
-    SvmMachine machine = {.has_probabilities = svm_list_size(node, "prob_a") > 0};
+    SvmMachine machine = {.has_probabilities = node_attr_count(node, "prob_a") > 0};
     TRY(read_kernel(call, node, &machine));
     TRY(read_classes(call, node, &machine));
     TRY(check_size(call, node, "rho", machine.pairs));

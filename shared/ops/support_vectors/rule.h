@@ -25,6 +25,3 @@ MUST_USE Status svm_read_classifier(Call *call, const InferContext *context, Svm
 /* Returns how many scores a row has: of classes with probabilities, else of two classes both scores, else of
  * pairs. */
 int64_t svm_score_count(const SvmMachine *machine);
-
-/* Returns how many items a list attribute has. */
-size_t svm_list_size(const Node *node, const char *name);

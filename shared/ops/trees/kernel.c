@@ -59,12 +59,6 @@ typedef struct Forest {
     TreeAggregate aggregate;
 } Forest;
 
-static size_t
-list_count(const Node *node, const char *name)
-{
-    return node_attr(node, name)->value.list.count;
-}
-
 static int64_t
 list_int(const Node *node, const char *name, size_t index)
 {
@@ -127,9 +121,9 @@ static Status
 check_lists(Call *call, const Node *node, const char *const *names, size_t count, size_t expected)
 {
     for (size_t index = 0; index < count; index++) {
-        if (list_count(node, names[index]) != expected) {
+        if (node_attr_count(node, names[index]) != expected) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "'%s' has %zu items, not %zu", names[index],
-                list_count(node, names[index]), expected);
+                node_attr_count(node, names[index]), expected);
         }
     }
     return STATUS_OK;
@@ -153,7 +147,7 @@ read_mode(Call *call, const Node *node, size_t index, uint8_t *ret_mode)
 static Status
 read_nodes(Call *call, const Node *node, Forest *forest)
 {
-    bool has_tracks = list_count(node, "nodes_missing_value_tracks_true") == forest->node_count;
+    bool has_tracks = node_attr_count(node, "nodes_missing_value_tracks_true") == forest->node_count;
     for (size_t index = 0; index < forest->node_count; index++) {
         TreeNode *one = &forest->nodes[index];
         *one = (TreeNode){.tree = list_int(node, "nodes_treeids", index),
@@ -291,8 +285,8 @@ forest_create(Call *call, const Node *node, void **ret_state)
     if (forest == NULL) {
         return call_fail_memory(call, "trees");
     }
-    forest->node_count = list_count(node, "nodes_treeids");
-    forest->weight_count = list_count(node, "target_treeids");
+    forest->node_count = node_attr_count(node, "nodes_treeids");
+    forest->weight_count = node_attr_count(node, "target_treeids");
     forest->targets = node_attr_int(node, "n_targets");
     forest->feature_max = -1;
     forest->nodes = memory_new(forest->node_count + 1, sizeof *forest->nodes);
