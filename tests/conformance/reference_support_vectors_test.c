@@ -1,6 +1,7 @@
 /* Support vector machines, against ONNX Runtime's results. */
 #include "tests/support/cmocka_all.h"
 #include "tests/support/op_case.h"
+#include "tests/support/partition_runs.h"
 
 #define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
 
@@ -160,6 +161,42 @@ machines_whose_lists_do_not_fit_are_refused(void **state)
     RUN(cases);
 }
 
+/* A machine of 256 support vectors takes 2 KiB for a row: 64 MiB for these rows if each had a room. */
+static void
+a_large_batch_takes_no_room_for_each_row(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    DeviceMemory memory;
+    RunOutcome outcome = {0};
+    char text[4096] =
+        "x = _Arg() T=float32 index=0\n"
+        "y = ai.onnx.ml::SVMRegressor(x) T=float32 n_supports=256 rho=[0.5] support_vectors=[1.0";
+    for (int n = 1; n < 256; n++) {
+        (void)strcat(text, ",1.0");
+    }
+    (void)strcat(text, "] coefficients=[1.0");
+    for (int n = 1; n < 256; n++) {
+        (void)strcat(text, ",1.0");
+    }
+    (void)strcat(text, "]\nout = _Retval(y) T=float32 index=0\n");
+    fixture_begin(&fixture, 2);
+    Partition *partition = fixture_compile(&fixture, text);
+    Tensor rows = fixture_numbers(&fixture, &(Shape){.rank = 2, .dims = {32768, 1}}, 1);
+    Tensor given = tensor_ref(&rows);
+    fixture_run(&fixture, partition, NULL, &rows, 1, &outcome);
+    assert_int_equal(outcome.code, STATUS_OK);
+    for (int64_t row = 0; row < 32768; row++) {
+        assert_true(tensor_float(&outcome.outputs[0], row) == 256 * tensor_float(&given, row) + 0.5F);
+    }
+    fixture.device->memory(fixture.device, &memory);
+    assert_true(memory.peak < 8 << 20);
+    outcome_clear(&outcome);
+    tensor_unref(&given);
+    partition_unref(partition);
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -167,6 +204,7 @@ main(void)
         cmocka_unit_test(rows_are_compared_with_support_vectors),
         cmocka_unit_test(classes_are_told_apart_in_pairs),
         cmocka_unit_test(there_may_be_one_row_or_none),
+        cmocka_unit_test(a_large_batch_takes_no_room_for_each_row),
         cmocka_unit_test(machines_whose_lists_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests_name("reference/support_vectors", tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Support vector machines, in double. Rows are shared among the device's threads. Of two classes, each pair
- * has a score, whose sign is a vote; probabilities are coupled from pairs as LIBSVM does (Wu, Lin and Weng,
- * Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004). */
+/* Support vector machines, in double. Blocks of rows are shared among the device's threads. Of two classes,
+ * each pair has a score, whose sign is a vote; probabilities are coupled from pairs as LIBSVM does (Wu, Lin
+ * and Weng, Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004). */
 #include <math.h>
 
 #include "shared/ops/support_vectors/rule.h"
@@ -8,7 +8,10 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-typedef struct Machine {
+enum { BLOCKS_MAX = 32 }; /* that the rows are cut into, each with a room of its own */
+
+typedef struct Machine Machine;
+struct Machine {
     SvmMachine shape;
     int64_t rows;
     Tensor numbers; /* doubles, which the following point into */
@@ -18,12 +21,14 @@ typedef struct Machine {
     double *steepness; /* prob_a */
     double *shift;     /* prob_b */
     Tensor inputs;     /* doubles */
-    Tensor room;       /* doubles, room_size for each row */
+    Tensor room;       /* doubles, room_size for each block of rows */
     int64_t room_size;
+    int64_t block; /* rows of a block */
+    void (*run_row)(const Machine *machine, int64_t row, double *room);
     const AttrValue *per_class; /* vectors_per_class */
     float *scores;
     int64_t *positions;
-} Machine;
+};
 
 static void
 machine_done(Machine *machine)
@@ -58,15 +63,34 @@ read_lists(KernelContext *context, Machine *machine)
     return STATUS_OK;
 }
 
+static void
+run_block(void *argument, int64_t block)
+{
+    const Machine *machine = argument;
+    int64_t end = (block + 1) * machine->block;
+    double *room = (double *)machine->room.data + block * machine->room_size;
+    for (int64_t row = block * machine->block; row < end && row < machine->rows; row++) {
+        machine->run_row(machine, row, room);
+    }
+}
+
+/* Runs all rows, with room for so many numbers in each block of them. */
 static Status
-read_rows(KernelContext *context, int64_t room_size, Machine *machine)
+run_rows(KernelContext *context, int64_t room_size, Machine *machine)
 {
     const Shape *shape = &context->inputs[0].shape;
     machine->rows = shape->rank == 1 ? 1 : shape->dims[0];
     machine->room_size = room_size;
+    if (machine->rows == 0) {
+        return STATUS_OK;
+    }
+    machine->block = (machine->rows - 1) / BLOCKS_MAX + 1;
+    int64_t blocks = (machine->rows - 1) / machine->block + 1;
     TRY(read_lists(context, machine));
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &machine->inputs));
-    return scratch_bytes(context, machine->rows * room_size, sizeof(double), &machine->room);
+    TRY(scratch_bytes(context, blocks * room_size, sizeof(double), &machine->room));
+    context->device->parallel_for(context->device, blocks, run_block, machine);
+    return STATUS_OK;
 }
 
 static double
@@ -114,11 +138,9 @@ compare_all(const Machine *machine, int64_t row, double *ret_products)
 }
 
 static void
-run_regression(void *argument, int64_t row)
+run_regression(const Machine *machine, int64_t row, double *products)
 {
-    const Machine *machine = argument;
     const SvmMachine *shape = &machine->shape;
-    double *products = (double *)machine->room.data + row * machine->room_size;
     const double *features = (const double *)machine->inputs.data + row * shape->features;
     compare_all(machine, row, products);
     double sum = shape->vectors > 0 ? dot(products, machine->coefficients, shape->vectors)
@@ -129,15 +151,14 @@ run_regression(void *argument, int64_t row)
 static Status
 regressor_compute(KernelContext *context)
 {
-    CLEANUP(machine_done) Machine machine = {.rows = 0};
+    CLEANUP(machine_done) Machine machine = {.run_row = run_regression};
     KernelInference inference;
     Tensor *output = NULL;
     kernel_inference(context, NULL, &inference);
     TRY(svm_read_regressor(context->call, &inference.context, &machine.shape));
     TRY(output_new(context, &output));
-    TRY(read_rows(context, machine.shape.vectors, &machine));
     machine.scores = output->data;
-    context->device->parallel_for(context->device, machine.rows, run_regression, &machine);
+    TRY(run_rows(context, machine.shape.vectors, &machine));
     for (int64_t row = 0; row < machine.rows && node_attr_int(context->node, "one_class") != 0; row++) {
         machine.scores[row] = machine.scores[row] > 0 ? 1 : -1;
     }
@@ -250,7 +271,8 @@ couple(const double *form, int64_t classes, double *probabilities, double *slope
     }
 }
 
-/* Numbers for a row: products, scores, votes; with probabilities two matrices and two vectors. */
+/* Returns how many numbers a row is computed in: products, scores, votes; with probabilities two matrices and
+ * two vectors. */
 static int64_t
 classifier_room(const SvmMachine *shape)
 {
@@ -272,11 +294,9 @@ write_scores(const SvmMachine *shape, const double *scores, float *ret_scores)
 }
 
 static void
-run_classification(void *argument, int64_t row)
+run_classification(const Machine *machine, int64_t row, double *products)
 {
-    const Machine *machine = argument;
     const SvmMachine *shape = &machine->shape;
-    double *products = (double *)machine->room.data + row * machine->room_size;
     double *scores = products + shape->vectors;
     double *votes = scores + shape->pairs;
     compare_all(machine, row, products);
@@ -296,7 +316,9 @@ run_classification(void *argument, int64_t row)
 static Status
 scores_compute(KernelContext *context)
 {
-    CLEANUP(machine_done) Machine machine = {.per_class = node_attr(context->node, "vectors_per_class")};
+    CLEANUP(machine_done)
+    Machine machine = {
+        .run_row = run_classification, .per_class = node_attr(context->node, "vectors_per_class")};
     KernelInference inference;
     Shape shapes[2];
     Tensor *positions = NULL;
@@ -306,11 +328,9 @@ scores_compute(KernelContext *context)
     TRY(output_shapes(context, shapes));
     TRY(kernel_output(context, 0, DTYPE_INT64, &shapes[0], &positions));
     TRY(kernel_output(context, 1, DTYPE_FLOAT32, &shapes[1], &scores));
-    TRY(read_rows(context, classifier_room(&machine.shape), &machine));
     machine.positions = positions->data;
     machine.scores = scores->data;
-    context->device->parallel_for(context->device, machine.rows, run_classification, &machine);
-    return STATUS_OK;
+    return run_rows(context, classifier_room(&machine.shape), &machine);
 }
 
 static bool
