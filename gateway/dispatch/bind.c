@@ -323,7 +323,7 @@ give_slot(Call *call, SlotRun *slot, const WorkerInfo *worker)
         return call_fail(call, STATUS_UNAVAILABLE,
             "worker '%s' speaks versions %" PRId64 " to %" PRId64
             " of the worker protocol, the step's other workers %" PRId64 " to %" PRId64
-            ": upgrade by one release at a time",
+            ": " WIRE_VERSIONS_ADVICE,
             worker->name, its.oldest, its.newest, step->spoken.oldest, step->spoken.newest);
     }
     step->spoken = wire_versions_common(step->spoken, its);

@@ -60,7 +60,7 @@ check_versions(Call *call, const Request *request)
                ? STATUS_OK
                : call_fail(call, STATUS_FAILED_PRECONDITION,
                      "the worker speaks versions %lld to %lld of the worker protocol, this gateway %lld to "
-                     "%lld: upgrade by one release at a time",
+                     "%lld: " WIRE_VERSIONS_ADVICE,
                      (long long)its.oldest, (long long)its.newest, (long long)own.oldest,
                      (long long)own.newest);
 }

@@ -91,8 +91,8 @@ write_refusal(JsonWriter *writer, const WorkerInfo *worker)
 {
     char sentence[160];
     (void)snprintf(sentence, sizeof sentence,
-        "it speaks versions %lld to %lld of the worker protocol, and none of this gateway's: upgrade by one "
-        "release at a time",
+        "it speaks versions %lld to %lld of the worker protocol, and none of this "
+        "gateway's: " WIRE_VERSIONS_ADVICE,
         (long long)worker->versions.oldest, (long long)worker->versions.newest);
     json_member_string(writer, "refusal", sentence);
 }

@@ -19,6 +19,9 @@ typedef struct WireVersions {
 enum { WIRE_VERSION_OLDEST = 1, WIRE_VERSION_NEWEST = 2, WIRE_VERSION_PULL_ENDS_LAST = 2 };
 enum { WIRE_VERSIONS_TEXT_SIZE = 48 };
 
+/* Tells the reader of a refusal what to do about two programs without a common version. */
+#define WIRE_VERSIONS_ADVICE "upgrade by one release at a time"
+
 /* Reads "1-2", or "2" for a single one. */
 MUST_USE Status wire_versions_read(Call *call, Slice text, WireVersions *ret_versions);
 

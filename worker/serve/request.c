@@ -129,8 +129,8 @@ check_versions(WorkerRequest *request)
         return STATUS_OK;
     }
     return call_fail(&request->call, STATUS_FAILED_PRECONDITION,
-        "worker '%s' speaks versions %lld to %lld of the worker protocol, the caller %lld to %lld: upgrade "
-        "by one release at a time",
+        "worker '%s' speaks versions %lld to %lld of the worker protocol, the caller %lld to "
+        "%lld: " WIRE_VERSIONS_ADVICE,
         request->worker->name, (long long)own.oldest, (long long)own.newest, (long long)other.oldest,
         (long long)other.newest);
 }
