@@ -81,6 +81,14 @@ a_mutable_table_changes_from_step_to_step(void **state)
                                      "o0 = _Retval(e) T=int64 index=0\no1 = _Retval(e:1) T=string index=1\n",
             .feeds = {"int64[1] 9", "string[1] ''"},
             .fetches = {"int64[1] 9", "string[1] ''"}},
+        {.graph = MUTABLE "e = LookupTableExportV2(t) Tkeys=string Tvalues=string\n"
+                          "o0 = _Retval(e) T=string index=0\no1 = _Retval(e:1) T=string index=1\n",
+            .error = "keys of table 'm' are int64, not string",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.graph = MUTABLE "e = LookupTableExportV2(t) Tkeys=int64 Tvalues=int64\n"
+                          "o0 = _Retval(e) T=int64 index=0\no1 = _Retval(e:1) T=int64 index=1\n",
+            .error = "values of table 'm' are string, not int64",
+            .error_code = STATUS_INVALID_ARGUMENT},
         {.graph = MUTABLE MUTABLE_ROWS "i = LookupTableInsertV2(t, k, v) Tin=int64 Tout=string\n"
                                        "s = LookupTableSizeV2(t, ^i)\no = _Retval(s) T=int64 index=0\n",
             .feeds = {"int64[3] 1 2 1", "string[2] 'one' 'two'"},

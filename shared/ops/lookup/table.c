@@ -435,7 +435,10 @@ export_locked(KernelContext *context, const Table *table)
     Shape vector = shape_vector((int64_t)map_count(table->rows));
     Shape shape;
     size_t cursor = 0;
+    const Dtype *dtypes = context->node->output_dtypes;
     TRY(check_readable(context, table));
+    TRY(check_dtype(context, table, "keys", dtypes[0], table->key_dtype));
+    TRY(check_dtype(context, table, "values", dtypes[1], table->value_dtype));
     TRY(values_shape(context, table, &vector, &shape));
     TRY(values_begin(context, 0, table->key_dtype, &vector, &keys));
     TRY(values_begin(context, 1, table->value_dtype, &shape, &values));
