@@ -302,10 +302,25 @@ borders_have_gradients(void **state)
     RUN(cases);
 }
 
+static void
+statistics_that_are_no_floats_have_no_kernel(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "FusedBatchNormGradV2",
+            .inputs = {"float32[1,1,1,1] 1", "float32[1,1,1,1] 1", "float32[1] 1", "int32[1] 0",
+                "int32[1] 1"},
+            .error = "no reference kernel for 'FusedBatchNormGradV2' of float32",
+            .error_code = STATUS_UNIMPLEMENTED},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics_that_are_no_floats_have_no_kernel),
         cmocka_unit_test(normalisations_have_gradients),
         cmocka_unit_test(slices_have_gradients),
         cmocka_unit_test(borders_have_gradients),

@@ -12,7 +12,11 @@
 static bool
 supports_floats(const Node *node)
 {
-    return dtype_is_floating(node->input_dtypes[0]);
+    bool are_floating = true;
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        are_floating = are_floating && dtype_is_floating(node->input_dtypes[index]);
+    }
+    return are_floating;
 }
 
 typedef struct Channel {
