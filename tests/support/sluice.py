@@ -282,6 +282,10 @@ class Cluster:
         self._programs.append(gateway)
         return gateway
 
+    def settings_of(self, _index):
+        """The further arguments of worker `index`, which a pool with different workers tells one by one."""
+        return self._worker_settings
+
     def start_workers(self):
         """Starts the workers; late ones where the gateways look for them."""
         places = self._late_addresses() or ["127.0.0.1:0"] * len(self._threads)
@@ -289,7 +293,7 @@ class Cluster:
         for index, (count, place) in enumerate(zip(self._threads, places)):
             threads = [] if count is None else ["--threads", str(count)]
             driver = self._driver
-            worker = Program("sluice-worker", "--listen", place, "--name", f"w{index}", *threads, *self._worker_settings,
+            worker = Program("sluice-worker", "--listen", place, "--name", f"w{index}", *threads, *self.settings_of(index),
                              *(driver.settings if driver else []), variables=driver.variables if driver else None)
             self._programs.append(worker)
             self.workers.append(worker)
