@@ -1,70 +1,27 @@
 #include "worker/cpu/host_cores.h"
 
 #include <sched.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_all.h"
-#include "tests/support/files.h"
-
-enum { PATH_SIZE = 512 };
-
-static char folder[64];
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/host_cores_XXXXXX");
-    return mkdtemp(folder) == NULL ? -1 : 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    folder_remove(folder);
-    return 0;
-}
-
-static void
-put_file(const char *name, const char *text)
-{
-    char path[PATH_SIZE];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void
-put_folder(const char *name)
-{
-    char path[PATH_SIZE];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_int_equal(mkdir(path, 0700), 0);
-}
+#include "tests/support/control_groups.h"
 
 static uint64_t
 limit(void)
 {
-    char membership[PATH_SIZE];
-    (void)snprintf(membership, sizeof membership, "%s/cgroup", folder);
-    return host_cores_cgroup_limit(membership, folder);
+    return control_groups_read_limit(host_cores_cgroup_limit);
 }
 
 static void
 a_quota_counts_in_whole_cores(void **state)
 {
     (void)state;
-    put_file("cgroup", "0::/\n");
-    put_file("cpu.max", "200000 100000\n");
+    control_groups_put_file("cgroup", "0::/\n");
+    control_groups_put_file("cpu.max", "200000 100000\n");
     assert_int_equal(limit(), 2);
-    put_file("cpu.max", "150000 100000\n");
+    control_groups_put_file("cpu.max", "150000 100000\n");
     assert_int_equal(limit(), 2);
-    put_file("cpu.max", "5000 100000\n");
+    control_groups_put_file("cpu.max", "5000 100000\n");
     assert_int_equal(limit(), 1);
 }
 
@@ -72,13 +29,13 @@ static void
 the_least_quota_of_the_groups_around_counts(void **state)
 {
     (void)state;
-    put_folder("pods");
-    put_folder("pods/one");
-    put_file("cgroup", "0::/pods/one\n");
-    put_file("pods/cpu.max", "300000 100000\n");
-    put_file("pods/one/cpu.max", "max 100000\n");
+    control_groups_put_folder("pods");
+    control_groups_put_folder("pods/one");
+    control_groups_put_file("cgroup", "0::/pods/one\n");
+    control_groups_put_file("pods/cpu.max", "300000 100000\n");
+    control_groups_put_file("pods/one/cpu.max", "max 100000\n");
     assert_int_equal(limit(), 3);
-    put_file("pods/one/cpu.max", "100000 50000\n");
+    control_groups_put_file("pods/one/cpu.max", "100000 50000\n");
     assert_int_equal(limit(), 2);
 }
 
@@ -86,14 +43,14 @@ static void
 version_1_has_quota_and_period_in_files_of_their_own(void **state)
 {
     (void)state;
-    put_folder("cpu");
-    put_folder("cpu/job");
-    put_file("cgroup", "9:cpuacct,cpu:/job\n4:cpuset:/\n0::/\n");
-    put_file("cpu/cpu.cfs_quota_us", "-1\n");
-    put_file("cpu/cpu.cfs_period_us", "100000\n");
+    control_groups_put_folder("cpu");
+    control_groups_put_folder("cpu/job");
+    control_groups_put_file("cgroup", "9:cpuacct,cpu:/job\n4:cpuset:/\n0::/\n");
+    control_groups_put_file("cpu/cpu.cfs_quota_us", "-1\n");
+    control_groups_put_file("cpu/cpu.cfs_period_us", "100000\n");
     assert_true(limit() == UINT64_MAX);
-    put_file("cpu/job/cpu.cfs_quota_us", "350000\n");
-    put_file("cpu/job/cpu.cfs_period_us", "100000\n");
+    control_groups_put_file("cpu/job/cpu.cfs_quota_us", "350000\n");
+    control_groups_put_file("cpu/job/cpu.cfs_period_us", "100000\n");
     assert_int_equal(limit(), 4);
 }
 
@@ -104,10 +61,10 @@ a_file_that_tells_no_quota_limits_nothing(void **state)
         "0 100000\n", "-1 100000\n", "many much\n"};
     (void)state;
     assert_true(limit() == UINT64_MAX);
-    put_file("cgroup", "0::/\n");
+    control_groups_put_file("cgroup", "0::/\n");
     assert_true(limit() == UINT64_MAX);
     for (size_t index = 0; index < sizeof texts / sizeof texts[0]; index++) {
-        put_file("cpu.max", texts[index]);
+        control_groups_put_file("cpu.max", texts[index]);
         assert_true(limit() == UINT64_MAX);
     }
 }
@@ -132,7 +89,7 @@ a_process_bound_to_one_core_has_one(void **state)
     assert_true(host_cores() <= CPU_COUNT(&before));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, control_groups_set_up, control_groups_tear_down)
 
 int
 main(void)
