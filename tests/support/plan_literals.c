@@ -109,3 +109,25 @@ plan_decision_text(Call *call, const Plan *plan, const char *node)
     }
     return NULL;
 }
+
+const char *
+plan_rewritten_text(Call *call, const char *graph, const char *fetches, const char *passes)
+{
+    PlanLiteral literal = {.graph = graph,
+        .feeds = "x",
+        .fetches = fetches == NULL ? "r" : fetches,
+        .passes = passes == NULL ? "*" : passes};
+    AUTO_PLAN plan = NULL;
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->partition_count, 1);
+    Slice rest = slice_from_string(plan_partition_text(call, plan, 0));
+    Slice line = {0};
+    const char *text = "";
+    while (rest.size > 0 && slice_split(&rest, '\n', &line)) {
+        if (line.size > 0 && !slice_starts_with(line, SLICE("_arg")) &&
+            !slice_starts_with(line, SLICE("_ret"))) {
+            text = text_format(call->arena, "%s%.*s\n", text, SLICE_PRINT(line));
+        }
+    }
+    return text;
+}

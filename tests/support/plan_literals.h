@@ -24,6 +24,10 @@ MUST_USE Status plan_literal_of(Call *call, const PlanLiteral *literal, const Gr
 /* Returns the partition's document read back, a node a line: "y = Add(x, _recv_w_0, ^z)". */
 const char *plan_partition_text(Call *call, const Plan *plan, size_t partition);
 
+/* Plans a graph with the one feed "x" and returns its only partition as plan_partition_text() does, without
+ * the lines of feeds and fetches. `fetches` NULL: "r"; `passes` NULL: all. */
+const char *plan_rewritten_text(Call *call, const char *graph, const char *fetches, const char *passes);
+
 /* Returns the slot and the reason, "1 next to its input 'x'"; NULL when the plan decides nothing for the
  * node. */
 const char *plan_decision_text(Call *call, const Plan *plan, const char *node);

@@ -178,36 +178,12 @@ static const Rewriting GIVEN[] = {
         NULL, "w = Const()\nb = Const()\ny = _FusedMatMul(_arg_x_0, w, b)\nr = Relu(y)\n", NULL},
 };
 
-/* Returns the rewritten graph of one session as text, without feeds and fetches. */
-static const char *
-rewritten(Call *call, const Rewriting *rewriting)
-{
-    PlanLiteral literal = {
-        .graph = rewriting->graph,
-        .feeds = "x",
-        .fetches = rewriting->fetches == NULL ? "r" : rewriting->fetches,
-        .passes = rewriting->passes == NULL ? "*" : rewriting->passes,
-    };
-    AUTO_PLAN plan = NULL;
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_int_equal(plan->partition_count, 1);
-    Slice rest = slice_from_string(plan_partition_text(call, plan, 0));
-    Slice line = {0};
-    const char *text = "";
-    while (rest.size > 0 && slice_split(&rest, '\n', &line)) {
-        if (line.size > 0 && !slice_starts_with(line, SLICE("_arg")) &&
-            !slice_starts_with(line, SLICE("_ret"))) {
-            text = text_format(call->arena, "%s%.*s\n", text, SLICE_PRINT(line));
-        }
-    }
-    return text;
-}
-
 static void
 assert_rewritten(Call *call, const Rewriting *rewritings, size_t count)
 {
     for (size_t index = 0; index < count; index++) {
-        const char *text = rewritten(call, &rewritings[index]);
+        const char *text = plan_rewritten_text(
+            call, rewritings[index].graph, rewritings[index].fetches, rewritings[index].passes);
         if (strcmp(text, rewritings[index].becomes) != 0) {
             fail_msg(
                 "%s\nbecame\n%s\ninstead of\n%s", rewritings[index].graph, text, rewritings[index].becomes);
@@ -372,7 +348,7 @@ factors_of_channels_go_into_the_weights(void **state)
     Call *call = *state;
     for (size_t index = 0; index < COUNT_OF(FOLDED); index++) {
         Rewriting rewriting = {.graph = FOLDED[index].graph};
-        const char *text = rewritten(call, &rewriting);
+        const char *text = plan_rewritten_text(call, rewriting.graph, rewriting.fetches, rewriting.passes);
         const char *wanted = text_format(call->arena, "r = %s(", FOLDED[index].op);
         if (strstr(text, wanted) == NULL) {
             fail_msg("no %s in\n%s", wanted, text);

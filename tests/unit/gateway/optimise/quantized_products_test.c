@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "gateway/optimise/optimise.h"
-#include "shared/base/text.h"
 #include "shared/ops/registry.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/graph_literals.h"
@@ -174,35 +173,13 @@ static const Refusal REFUSALS[] = {
         KEEPS_CONV, NULL, NULL},
 };
 
-/* Returns the rewritten graph as text, without feeds and fetches. */
-static const char *
-rewritten(Call *call, const char *graph, const char *fetches, const char *passes)
-{
-    PlanLiteral literal = {.graph = graph,
-        .feeds = "x",
-        .fetches = fetches == NULL ? "r" : fetches,
-        .passes = passes == NULL ? "*" : passes};
-    AUTO_PLAN plan = NULL;
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_int_equal(plan->partition_count, 1);
-    Slice rest = slice_from_string(plan_partition_text(call, plan, 0));
-    Slice line = {0};
-    const char *text = "";
-    while (rest.size > 0 && slice_split(&rest, '\n', &line)) {
-        if (line.size > 0 && !slice_starts_with(line, SLICE("_arg")) &&
-            !slice_starts_with(line, SLICE("_ret"))) {
-            text = text_format(call->arena, "%s%.*s\n", text, SLICE_PRINT(line));
-        }
-    }
-    return text;
-}
-
 static void
 products_between_quantised_numbers_work_on_integers(void **state)
 {
     for (size_t index = 0; index < COUNT_OF(INTEGERS); index++) {
         const Rewriting *rewriting = &INTEGERS[index];
-        const char *text = rewritten(*state, rewriting->graph, rewriting->fetches, rewriting->passes);
+        const char *text =
+            plan_rewritten_text(*state, rewriting->graph, rewriting->fetches, rewriting->passes);
         if (strcmp(text, rewriting->becomes) != 0) {
             fail_msg("%s\ninstead of\n%s\n", text, rewriting->becomes);
         }
@@ -213,7 +190,7 @@ static void
 absent_zero_points_are_zeros(void **state)
 {
     for (size_t index = 0; index < COUNT_OF(WITHOUT_ZERO_POINTS); index++) {
-        const char *text = rewritten(*state, WITHOUT_ZERO_POINTS[index], NULL, NULL);
+        const char *text = plan_rewritten_text(*state, WITHOUT_ZERO_POINTS[index], NULL, NULL);
         if (strstr(text, "p = onnx::QLinear") == NULL || strstr(text, "_zero") == NULL) {
             fail_msg("%s\nbecame\n%s", WITHOUT_ZERO_POINTS[index], text);
         }
@@ -225,7 +202,7 @@ what_integers_cannot_compute_stays_as_it_is(void **state)
 {
     for (size_t index = 0; index < COUNT_OF(REFUSALS); index++) {
         const Refusal *refusal = &REFUSALS[index];
-        const char *text = rewritten(*state, refusal->graph, refusal->fetches, refusal->passes);
+        const char *text = plan_rewritten_text(*state, refusal->graph, refusal->fetches, refusal->passes);
         if (strstr(text, refusal->keeps) == NULL || strstr(text, "QLinear") != NULL) {
             fail_msg("%s:\n%s\nbecame\n%s", refusal->why, refusal->graph, text);
         }
