@@ -4,15 +4,10 @@
 #include <float.h>
 #include <math.h>
 
+#include "worker/cpu/division.h"
 #include "worker/cpu/product/microkernel.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
-
-static int64_t
-divide_up(int64_t number, int64_t divisor)
-{
-    return (number + divisor - 1) / divisor;
-}
 
 FilterCut
 filter_cut(int64_t rows, int64_t depth, int64_t rows_max)

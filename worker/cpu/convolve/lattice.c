@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "worker/cpu/division.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
@@ -18,12 +19,6 @@ static int64_t
 larger_of(int64_t left, int64_t right)
 {
     return left > right ? left : right;
-}
-
-static int64_t
-divide_up(int64_t number, int64_t divisor)
-{
-    return (number + divisor - 1) / divisor;
 }
 
 /* Returns the place of a tap's phase among those that the taps of an axis have: their remainders repeat. */

@@ -8,6 +8,7 @@
 #include "shared/base/mutex.h"
 #include "worker/cpu/convolve/depthwise.h"
 #include "worker/cpu/convolve/filter.h"
+#include "worker/cpu/division.h"
 #include "worker/cpu/product/microkernel.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
@@ -96,12 +97,6 @@ static int64_t
 larger_of(int64_t left, int64_t right)
 {
     return left > right ? left : right;
-}
-
-static int64_t
-divide_up(int64_t number, int64_t divisor)
-{
-    return (number + divisor - 1) / divisor;
 }
 
 /* Cuts the output of one entry into tiles, where the sums are kept in the output: their input stays in the L2

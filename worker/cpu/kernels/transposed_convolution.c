@@ -3,6 +3,7 @@
  * of the output after the other. All else is left to the reference kernel. */
 #include "shared/base/memory.h"
 #include "shared/ops/convolution.h"
+#include "worker/cpu/division.h"
 #include "worker/cpu/product/product.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -29,13 +30,6 @@ typedef struct Transposed {
     Extent rows;
     Extent columns;
 } Transposed;
-
-/* Returns a quotient rounded up, of a dividend of either sign. */
-static int64_t
-divide_up(int64_t number, int64_t divisor)
-{
-    return number / divisor + (number % divisor > 0 ? 1 : 0);
-}
 
 /* Adds the sums of one element of the filter and a line of the input to the line of the output. */
 static void

@@ -15,6 +15,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "shared/tensor/half.h"
+#include "worker/cpu/division.h"
 #include "worker/cpu/product/microkernel.h"
 #include "worker/cpu/product/panels.h"
 #include "worker/cpu/vector/variants.h"
@@ -92,12 +93,6 @@ static int64_t
 smaller_of(int64_t left, int64_t right)
 {
     return left < right ? left : right;
-}
-
-static int64_t
-divide_up(int64_t number, int64_t divisor)
-{
-    return (number + divisor - 1) / divisor;
 }
 
 static Cut
