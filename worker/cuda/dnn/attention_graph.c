@@ -2,14 +2,13 @@
 
 #include <assert.h>
 
-enum { RANK = 4, OPERATIONS_MAX = 16, QUERY_AXIS = 2, KEY_AXIS = 3, NO_AXIS = -1 };
+enum { RANK = 4, QUERY_AXIS = 2, KEY_AXIS = 3, NO_AXIS = -1 };
 
 typedef struct Builder {
     DnnDescriptors *descriptors;
     const DnnAttentionDescription *description;
     DnnTensor row; /* of one number for each row of scores */
-    cudnnBackendDescriptor_t operations[OPERATIONS_MAX];
-    int operation_count;
+    DnnOperations operations;
     int64_t next_id; /* of a value between operations */
 } Builder;
 
@@ -53,9 +52,9 @@ static cudnnStatus_t
 add_operation(
     Builder *builder, cudnnBackendDescriptorType_t type, const DnnAttribute *attributes, size_t count)
 {
-    assert(builder->operation_count < OPERATIONS_MAX);
-    return dnn_make(
-        builder->descriptors, type, attributes, count, &builder->operations[builder->operation_count++]);
+    assert(builder->operations.count < DNN_OPERATIONS_MAX);
+    return dnn_make(builder->descriptors, type, attributes, count,
+        &builder->operations.items[builder->operations.count++]);
 }
 
 static cudnnStatus_t
@@ -263,13 +262,7 @@ make_attention_graph(DnnDescriptors *descriptors, cudnnHandle_t handle, const vo
     DNN_TRY(make_tensor(&builder, &description->value, DNN_ATTENTION_VALUE, type, &value));
     DNN_TRY(make_tensor(&builder, &description->output, DNN_ATTENTION_OUTPUT, type, &output));
     DNN_TRY(add_product(&builder, weights, value, output));
-    const DnnAttribute attributes[] = {
-        {CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, builder.operation_count,
-            builder.operations},
-        {CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle},
-    };
-    return dnn_make(
-        descriptors, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, attributes, COUNT_OF(attributes), ret_graph);
+    return dnn_make_graph(descriptors, handle, &builder.operations, ret_graph);
 }
 
 DnnRequest

@@ -4,8 +4,6 @@
 
 #include "worker/cuda/kernels/types.h"
 
-enum { OPERATIONS_MAX = 4 };
-
 cudnnStatus_t
 dnn_descriptor(
     DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *ret_descriptor)
@@ -47,6 +45,18 @@ dnn_make(DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type, const D
     return dnn_finalize(descriptors->dnn, *ret_descriptor, attributes, count);
 }
 
+cudnnStatus_t
+dnn_make_graph(DnnDescriptors *descriptors, cudnnHandle_t handle, const DnnOperations *operations,
+    cudnnBackendDescriptor_t *ret_graph)
+{
+    const DnnAttribute attributes[] = {
+        {CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations->count, operations->items},
+        {CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle},
+    };
+    return dnn_make(
+        descriptors, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, attributes, COUNT_OF(attributes), ret_graph);
+}
+
 /* The type of sums, and of all that is computed before the output is stored. */
 static const cudnnDataType_t compute_type = CUDNN_DATA_FLOAT;
 
@@ -63,8 +73,7 @@ dnn_data_type(int64_t type)
 typedef struct Builder {
     DnnDescriptors *descriptors;
     const DnnDescription *description;
-    cudnnBackendDescriptor_t operations[OPERATIONS_MAX];
-    int operation_count;
+    DnnOperations operations;
     int left_count; /* operations that are to come */
 } Builder;
 
@@ -93,7 +102,7 @@ make_result(Builder *builder, cudnnBackendDescriptor_t *ret_tensor)
     builder->left_count--;
     assert(builder->left_count >= 0);
     return make_tensor(builder, &builder->description->output,
-        builder->left_count == 0 ? DNN_OUTPUT : DNN_BETWEEN + builder->operation_count, ret_tensor);
+        builder->left_count == 0 ? DNN_OUTPUT : DNN_BETWEEN + builder->operations.count, ret_tensor);
 }
 
 static cudnnStatus_t
@@ -164,7 +173,7 @@ add_convolution(Builder *builder, cudnnBackendDescriptor_t *ret_sums)
         {names->beta, CUDNN_TYPE_FLOAT, 1, &beta},
     };
     return dnn_make(builder->descriptors, names->operation, attributes, COUNT_OF(attributes),
-        &builder->operations[builder->operation_count++]);
+        &builder->operations.items[builder->operations.count++]);
 }
 
 static cudnnStatus_t
@@ -201,7 +210,8 @@ add_pointwise(Builder *builder, cudnnPointwiseMode_t mode, const DnnTensor *othe
         {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &second}, /* the last */
     };
     DNN_TRY(dnn_make(builder->descriptors, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, attributes,
-        COUNT_OF(attributes) - (other == NULL ? 1 : 0), &builder->operations[builder->operation_count++]));
+        COUNT_OF(attributes) - (other == NULL ? 1 : 0),
+        &builder->operations.items[builder->operations.count++]));
     *values = result;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -235,13 +245,7 @@ make_convolution_graph(DnnDescriptors *descriptors, cudnnHandle_t handle, const 
     DNN_TRY(add_convolution(&builder, &sums));
     DNN_TRY(add_steps(&builder, sums));
     assert(builder.left_count == 0);
-    const DnnAttribute attributes[] = {
-        {CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, builder.operation_count,
-            builder.operations},
-        {CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle},
-    };
-    return dnn_make(
-        descriptors, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, attributes, COUNT_OF(attributes), ret_graph);
+    return dnn_make_graph(descriptors, handle, &builder.operations, ret_graph);
 }
 
 DnnRequest

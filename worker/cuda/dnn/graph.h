@@ -55,6 +55,17 @@ typedef struct DnnAttribute {
 MUST_USE cudnnStatus_t dnn_finalize(
     const CudaDnn *dnn, cudnnBackendDescriptor_t descriptor, const DnnAttribute *attributes, size_t count);
 
+/* Operations that are made one after another, and become a graph. */
+enum { DNN_OPERATIONS_MAX = 16 };
+
+typedef struct DnnOperations {
+    cudnnBackendDescriptor_t items[DNN_OPERATIONS_MAX];
+    int count;
+} DnnOperations;
+
+MUST_USE cudnnStatus_t dnn_make_graph(DnnDescriptors *descriptors, cudnnHandle_t handle,
+    const DnnOperations *operations, cudnnBackendDescriptor_t *ret_graph);
+
 /* Makes a descriptor with these attributes, and finalizes it. */
 MUST_USE cudnnStatus_t dnn_make(DnnDescriptors *descriptors, cudnnBackendDescriptorType_t type,
     const DnnAttribute *attributes, size_t count, cudnnBackendDescriptor_t *ret_descriptor);
