@@ -12,6 +12,7 @@
 #include "worker/cpu/vector/variants.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
 #include "worker/runtime/device_memory.h"
 
 enum {
@@ -38,7 +39,9 @@ typedef struct AttentionRun {
     int64_t blocks; /* of such a matrix */
     int64_t block_count;
     int64_t blocks_of_task;
-    int is_full; /* atomic: a block found no room */
+    int64_t *weighed; /* for each head of the key: how many of the first keys are weighed though no row sees
+                         them */
+    int is_full;      /* atomic: a block found no room */
 } AttentionRun;
 
 /* Some rows of the matrix of one head of the key. */
@@ -229,13 +232,26 @@ weighing_shape(const OnnxAttention *a, int64_t rows, int64_t keys)
     return (ProductShape){.m = rows, .n = a->value_size, .k = keys, .alpha = 1};
 }
 
-/* Returns how many of the first keys the block's rows see. The others would be weighed by 0, which changes no
- * sum; their scores are computed only to be given out. */
+static bool
+are_finite(const float *numbers, int64_t count)
+{
+    bool are_all = true;
+    for (int64_t n = 0; n < count; n++) {
+        are_all = are_all && isfinite(numbers[n]);
+    }
+    return are_all;
+}
+
+/* Returns how many of the first keys count for the block's rows: those that a row sees, and those whose
+ * values are not finite, since ONNX weighs what is masked by 0, and 0 × ∞ is NaN. The others change no sum;
+ * their scores are computed only to be given out. */
 static int64_t
 keys_of_block(const AttentionRun *run, const Block *block)
 {
     const OnnxAttention *a = &run->attention;
     int64_t keys = run->kept != NULL ? a->total : 1;
+    int64_t weighed = run->weighed[block->batch * a->key_heads + block->key_head];
+    keys = weighed > keys ? weighed : keys;
     for (int64_t row = 0; row < block->count && keys < a->total; row++) {
         int64_t query = (block->first + row) % a->queries;
         OnnxAttentionSpan span = onnx_attention_span(a, run->lengths, block->batch, query);
@@ -269,6 +285,24 @@ compute_block(AttentionRun *run, const Block *block)
         memcpy(run->output + vector_of(run, block, row) * a->value_size, result + row * a->value_size,
             (size_t)a->value_size * sizeof(float));
     }
+}
+
+/* Looks for the last value that is not finite, behind the keys that the first block's rows see. */
+static void
+find_weighed(void *context, int64_t matrix)
+{
+    AttentionRun *run = context;
+    const OnnxAttention *a = &run->attention;
+    Block block = {.batch = matrix / a->key_heads, .key_head = matrix % a->key_heads};
+    block.count = run->rows < run->block_rows ? run->rows : run->block_rows;
+    run->weighed[matrix] = 0;
+    int64_t seen = keys_of_block(run, &block);
+    int64_t key = a->total;
+    while (key > seen &&
+           are_finite(run->values + (matrix * a->total + key - 1) * a->value_size, a->value_size)) {
+        key--;
+    }
+    run->weighed[matrix] = key > seen ? key : 0;
 }
 
 /* Returns how many numbers a block works in: its scores, and behind them its queries or results. */
@@ -407,6 +441,10 @@ run_blocks(KernelContext *context, AttentionRun *run)
     run->kept = context->output_count > ONNX_ATTENTION_SCORES ? outputs[ONNX_ATTENTION_SCORES].data : NULL;
     plan_blocks(run);
     Device *device = context->device;
+    AUTO_TENSOR weighed = {0};
+    TRY(scratch_bytes(context, a->batch * a->key_heads, sizeof *run->weighed, &weighed));
+    run->weighed = weighed.data;
+    device->parallel_for(device, a->batch * a->key_heads, find_weighed, run);
     device->parallel_for(
         device, (run->block_count + run->blocks_of_task - 1) / run->blocks_of_task, run_task, run);
     return run->is_full == 0 ? STATUS_OK

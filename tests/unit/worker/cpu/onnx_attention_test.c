@@ -48,6 +48,12 @@ static const NearCase CASES[] = {
      "y = Neg(a:3) T=float32",
         SHAPE4(2, 2, 27, 8), 0x1p-18F},
     {"y = onnx::Attention(x, x, x)" TYPES, SHAPE4(2, 3, 0, 16), 0},
+    /* The last value is infinite: a row that does not see it weighs it by 0, which is NaN, whatever rows are
+     * computed beside it. */
+    {CONST("a", "float32", "<1,2,299,8>", "0.5") CONST("b", "float32", "<1,2,1,8>", "inf;1;2;3")
+            CONST("axis", "int32", "", "2") "v = ConcatV2(a, b, axis) T=float32 Tidx=int32 N=2\n"
+                                            "y = onnx::Attention(x, x, v)" TYPES "is_causal=1",
+        SHAPE4(1, 2, 300, 8), 0x1p-18F},
     {CONST("c", "float32", "<9,8>", "0.5;-0.25;1") CONST("s", "float32", "<9,8>", "1;0.75")
             CONST("p", "int64", "<2,5>", "8;0;3") "y = onnx::RotaryEmbedding(x, c, s, p) T=float32",
         SHAPE4(2, 3, 5, 16), 0x1p-20F},
