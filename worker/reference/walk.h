@@ -28,6 +28,22 @@ walk_next(Walk *walk)
     return false;
 }
 
+/* Returns a walk over an input that broadcasts to `result`, an element of it for each of the result's. */
+static inline Walk
+walk_broadcast(const Shape *input, const Shape *result)
+{
+    Walk walk = {.rank = result->rank};
+    int64_t stride = 1;
+    for (int dimension = result->rank - 1; dimension >= 0; dimension--) {
+        int own = dimension - (result->rank - input->rank);
+        int64_t size = own < 0 ? 1 : input->dims[own];
+        walk.dims[dimension] = result->dims[dimension];
+        walk.strides[dimension] = size == 1 ? 0 : stride;
+        stride *= size;
+    }
+    return walk;
+}
+
 /* Counts the elements that the walk visits. */
 static inline int64_t
 walk_count(const Walk *walk)

@@ -2,6 +2,7 @@
 #include "shared/ops/strings/pattern.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/texts.h"
+#include "worker/reference/walk.h"
 
 static Status
 match_create(Call *call, const Node *node, void **ret_state)
@@ -145,37 +146,23 @@ split_compute(KernelContext *context)
     return texts_finish(context, 0, &texts);
 }
 
-/* Returns where element n of the broadcast result is in a tensor of this shape. */
-static int64_t
-index_in(const Shape *shape, const Shape *result, int64_t n)
-{
-    int64_t index = 0;
-    int64_t stride = 1;
-    for (int axis = 1; axis <= shape->rank; axis++) {
-        int64_t size = shape->dims[shape->rank - axis];
-        int64_t position = n % result->dims[result->rank - axis];
-        index += size == 1 ? 0 : position * stride;
-        stride *= size;
-        n /= result->dims[result->rank - axis];
-    }
-    return index;
-}
-
 static Status
 concat_compute(KernelContext *context)
 {
     AUTO_TEXTS texts = {0};
+    const Tensor *inputs = context->inputs;
     Shape shape;
-    int64_t count = 0;
     TRY(output_shapes(context, &shape));
     TRY(texts_begin(context, &shape, &texts));
-    (void)shape_element_count(&shape, &count);
-    for (int64_t n = 0; n < count; n++) {
-        for (uint32_t input = 0; input < context->input_count; input++) {
-            const Tensor *tensor = &context->inputs[input];
-            buffer_append_slice(&texts.bytes, string_at(tensor, index_in(&tensor->shape, &shape, n)));
-        }
+    Walk left = walk_broadcast(&inputs[0].shape, &shape);
+    Walk right = walk_broadcast(&inputs[1].shape, &shape);
+    bool has_more = walk_count(&left) > 0;
+    while (has_more) {
+        buffer_append_slice(&texts.bytes, string_at(&inputs[0], left.offset));
+        buffer_append_slice(&texts.bytes, string_at(&inputs[1], right.offset));
         texts_next(&texts);
+        (void)walk_next(&right);
+        has_more = walk_next(&left);
     }
     return texts_finish(context, 0, &texts);
 }

@@ -222,18 +222,6 @@ cut_text(KernelContext *context, Slice text, int64_t position, int64_t length, S
     return STATUS_OK;
 }
 
-/* Computes the strides of an input that broadcasts to `shape`. */
-static void
-broadcast_strides(const Shape *input, const Shape *shape, int64_t *ret_strides)
-{
-    int64_t dense[SHAPE_RANK_MAX];
-    strides_dense(input, dense);
-    for (int index = 0; index < shape->rank; index++) {
-        int own = index - (shape->rank - input->rank);
-        ret_strides[index] = own < 0 || input->dims[own] == 1 ? 0 : dense[own];
-    }
-}
-
 static Status
 substr_compute(KernelContext *context)
 {
@@ -243,9 +231,7 @@ substr_compute(KernelContext *context)
     TRY(texts_begin(context, &shape, &texts));
     Walk walks[3];
     for (int input = 0; input < 3; input++) {
-        walks[input] = (Walk){.rank = shape.rank};
-        memcpy(walks[input].dims, shape.dims, sizeof shape.dims);
-        broadcast_strides(&context->inputs[input].shape, &shape, walks[input].strides);
+        walks[input] = walk_broadcast(&context->inputs[input].shape, &shape);
     }
     bool has_more = walk_count(&walks[0]) > 0;
     while (has_more) {
