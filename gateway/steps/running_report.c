@@ -113,7 +113,7 @@ static void
 report_is_due(Timer *timer)
 {
     RunningReport *report = LIST_ITEM(timer, RunningReport, timer);
-    if (!begin_report(report)) {
+    if (!report->steps->is_closing && !begin_report(report)) {
         set_timer(report);
     }
 }
