@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/base/atomic.h"
+#include "shared/base/clock.h"
 #include "shared/base/text.h"
 
 Status
@@ -83,12 +84,38 @@ call_cancel(Call *call)
     atomic_store_release(&call->is_cancelled, true);
 }
 
+static bool
+is_given_up(const Call *call)
+{
+    return atomic_load_acquire(&call->is_cancelled) ||
+           (call->has_ended != NULL && atomic_load_acquire(call->has_ended));
+}
+
+bool
+call_is_over(const Call *call, uint64_t now_ns)
+{
+    return is_given_up(call) || call_time_left_ns(call, now_ns) == 0;
+}
+
+bool
+call_ends_after(const Call *call, uint64_t units, uint64_t *work)
+{
+    static const uint64_t ASKED_AFTER = 1000000;
+    *work += units;
+    if (*work < ASKED_AFTER) {
+        return false;
+    }
+    bool is_over = call_is_over(call, clock_monotonic_ns());
+    *work = is_over ? ASKED_AFTER : 0;
+    return is_over;
+}
+
 Status
 call_check(Call *call, uint64_t now_ns)
 {
     assert(call != NULL);
 
-    if (atomic_load_acquire(&call->is_cancelled)) {
+    if (is_given_up(call)) {
         return call_fail(call, STATUS_CANCELLED, "the caller gave up");
     }
     if (call_time_left_ns(call, now_ns) == 0) {

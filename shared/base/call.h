@@ -6,8 +6,8 @@
  * stack logs the Call's error once.
  *
  * Ownership: a Call borrows its arena; the texts of its details live there.
- * Threads:   one at a time, but for `is_cancelled`, which any thread may set with call_cancel().
- * Errors:    the last failure of the call is in `error`. */
+ * Threads:   one at a time, but any may set `is_cancelled` with call_cancel(), and ask whether a call is
+ * over. Errors:    the last failure of the call is in `error`. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,6 +39,8 @@ typedef struct Call {
     uint64_t deadline_ns; /* monotonic; 0 means none */
     char request_id[REQUEST_ID_SIZE];
     bool is_cancelled;
+    const bool
+        *has_ended; /* atomic; true once what the call is a part of has ended otherwise; NULL: a whole */
     Error error;
 } Call;
 
@@ -77,9 +79,16 @@ void call_note(Call *call, const char *pointer, const char *format, ...) PRINTF_
 /* Asks the work to stop at its next call_check(). */
 void call_cancel(Call *call);
 
-/* Fails with CANCELLED when somebody asked for it, with DEADLINE_EXCEEDED when `now_ns` is past the
- * deadline. */
+/* Fails with CANCELLED when somebody asked for it or nobody waits for it any more, with DEADLINE_EXCEEDED
+ * when `now_ns` is past the deadline. */
 MUST_USE Status call_check(Call *call, uint64_t now_ns);
+
+/* Returns whether call_check() would fail. Any thread may ask. */
+bool call_is_over(const Call *call, uint64_t now_ns);
+
+/* Adds units of work, of about a nanosecond each, to *work, which begins as 0, and asks call_is_over() once
+ * in a millisecond of it. Once it has returned true it goes on to. */
+bool call_ends_after(const Call *call, uint64_t units, uint64_t *work);
 
 /* Returns the nanoseconds left, 0 when there are none, UINT64_MAX without a deadline. */
 uint64_t call_time_left_ns(const Call *call, uint64_t now_ns);

@@ -1,6 +1,7 @@
 /* Normalisation over the last dimensions, and over neighbouring channels. */
 #include <math.h>
 
+#include "shared/base/clock.h"
 #include "shared/ops/normalization/response_rule.h"
 #include "worker/reference/broadcast.h"
 #include "worker/reference/outputs.h"
@@ -105,6 +106,7 @@ layer_norm_compute(KernelContext *context)
 /* Computes x / (bias + alpha × Σ x²)^beta, with the sum over the channels from `before` in front to
  * `after` behind. */
 typedef struct Response {
+    const Call *call;
     int64_t before;
     int64_t after;
     double bias;
@@ -112,14 +114,20 @@ typedef struct Response {
     double beta;
 } Response;
 
+/* Computes the channels of a line; stops when the call ends meanwhile. */
 static void
 compute_response(const Response *response, const double *x, double *z, const Lines *lines)
 {
+    uint64_t work = 0;
     for (int64_t channel = 0; channel < lines->size; channel++) {
         int64_t first = channel - response->before;
-        int64_t last = channel + response->after;
+        int64_t last = channel < lines->size - response->after ? channel + response->after : lines->size - 1;
         double squares = 0;
-        for (int64_t n = first < 0 ? 0 : first; n <= last && n < lines->size; n++) {
+        first = first < 0 ? 0 : first;
+        if (call_ends_after(response->call, (uint64_t)(last - first), &work)) {
+            return;
+        }
+        for (int64_t n = first; n <= last; n++) {
             squares += x[n * lines->inner] * x[n * lines->inner];
         }
         z[channel * lines->inner] =
@@ -136,12 +144,14 @@ run_response(KernelContext *context, const Response *response, int axis)
     TRY(scratch_new(context, DTYPE_FLOAT64, &input.shape, &output));
     Lines lines = lines_along(&input.shape, axis);
     for (int64_t outer = 0; outer < lines.outer; outer++) {
+        TRY(call_check(context->call, clock_monotonic_ns()));
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             int64_t offset = outer * lines.size * lines.inner + inner;
             compute_response(
                 response, (const double *)input.data + offset, (double *)output.data + offset, &lines);
         }
     }
+    TRY(call_check(context->call, clock_monotonic_ns()));
     return scratch_finish(context, 0, &output);
 }
 
@@ -164,6 +174,7 @@ lrn_compute(KernelContext *context)
     int channels = context->inputs[0].shape.rank - 1;
     TRY(response_radius(context->call, context->node, context->inputs[0].shape.dims[channels], &radius));
     Response response = {
+        .call = context->call,
         .before = radius,
         .after = radius,
         .bias = (double)node_attr_float(node, "bias"),
@@ -184,6 +195,7 @@ onnx_lrn_compute(KernelContext *context)
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "size is %lld", (long long)size);
     }
     Response response = {
+        .call = context->call,
         .before = (size - 1) / 2,
         .after = size - 1 - (size - 1) / 2,
         .bias = (double)node_attr_float(node, "bias"),

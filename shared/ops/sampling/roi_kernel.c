@@ -2,11 +2,15 @@
  * interpolated from four neighbours. */
 #include <math.h>
 
+#include "shared/base/clock.h"
 #include "shared/ops/sampling/rule.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
+enum { POINT_WORK = 8 }; /* nanoseconds that a point takes, about */
+
 typedef struct Regions {
+    const Call *call;
     const double *image;
     const double *rois;
     const int64_t *batches;
@@ -90,13 +94,19 @@ sample_point(const Regions *regions, const double *plane, double y, double x)
     return fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3]));
 }
 
+/* The result is none when the call ends meanwhile. `work` is call_ends_after()'s. */
 static double
-pool_bin(const Regions *regions, const Bins *bins, const double *plane, int64_t row, int64_t column)
+pool_bin(const Regions *regions, const Bins *bins, const double *plane, int64_t bin, uint64_t *work)
 {
+    int64_t row = bin / regions->columns;
+    int64_t column = bin % regions->columns;
     double sum = 0;
     int64_t count = bins->point_rows * bins->point_columns;
     double largest = -INFINITY;
     for (int64_t i = 0; i < bins->point_rows; i++) {
+        if (call_ends_after(regions->call, POINT_WORK * (uint64_t)bins->point_columns, work)) {
+            return 0;
+        }
         double y = bins->top + (double)row * bins->height +
                    ((double)i + 0.5) * bins->height / (double)bins->point_rows;
         for (int64_t k = 0; k < bins->point_columns; k++) {
@@ -117,6 +127,7 @@ static void
 align_region(void *context, int64_t number)
 {
     const Regions *regions = context;
+    uint64_t work = 0;
     Bins bins = bins_of(regions, regions->rois + number * 4);
     for (int64_t channel = 0; channel < regions->channels; channel++) {
         const double *plane = regions->image + (regions->batches[number] * regions->channels + channel) *
@@ -124,7 +135,7 @@ align_region(void *context, int64_t number)
         double *to =
             regions->output + (number * regions->channels + channel) * regions->rows * regions->columns;
         for (int64_t bin = 0; bin < regions->rows * regions->columns; bin++) {
-            to[bin] = pool_bin(regions, &bins, plane, bin / regions->columns, bin % regions->columns);
+            to[bin] = pool_bin(regions, &bins, plane, bin, &work);
         }
     }
 }
@@ -173,7 +184,8 @@ roi_align_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &image));
     TRY(scratch_cast(context, &context->inputs[1], DTYPE_FLOAT64, &rois));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &output));
-    Regions regions = {.image = image.data,
+    Regions regions = {.call = context->call,
+        .image = image.data,
         .rois = rois.data,
         .batches = context->inputs[2].data,
         .output = output.data,
@@ -196,6 +208,7 @@ roi_align_compute(KernelContext *context)
     TRY(check_regions(context->call, &regions, shape.dims[0], input->dims[0]));
     if (tensor_element_count(&output) > 0) {
         context->device->parallel_for(context->device, shape.dims[0], align_region, &regions);
+        TRY(call_check(context->call, clock_monotonic_ns()));
     }
     return scratch_finish(context, 0, &output);
 }

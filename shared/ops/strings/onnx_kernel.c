@@ -1,4 +1,5 @@
 /* ONNX's StringConcat, StringSplit and RegexFullMatch. */
+#include "shared/base/clock.h"
 #include "shared/ops/strings/pattern.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/texts.h"
@@ -28,11 +29,12 @@ match_compute(KernelContext *context)
         return call_fail_memory(context->call, "a pattern");
     }
     TRY(output_new(context, &output));
+    pattern_room_watch(room, context->call);
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
         ((uint8_t *)output->data)[n] =
             pattern_matches(context->state, string_at(&context->inputs[0], n), room) ? 1 : 0;
     }
-    return STATUS_OK;
+    return call_check(context->call, clock_monotonic_ns());
 }
 
 /* A rule by which strings are cut. */

@@ -26,6 +26,9 @@ pattern_room_freep(PatternRoom **room)
 }
 #define AUTO_PATTERN_ROOM CLEANUP(pattern_room_freep) PatternRoom *
 
+/* Has searches end, without a match, once the call is over. */
+void pattern_room_watch(PatternRoom *room, const Call *call);
+
 /* Returns whether the whole text matches. */
 bool pattern_matches(const Pattern *pattern, Slice text, PatternRoom *room);
 

@@ -15,13 +15,17 @@ typedef struct Threads {
     size_t count;
 } Threads;
 
+enum { STEP_WORK = 8 }; /* nanoseconds that a thread takes for a character, about */
+
 struct PatternRoom {
     Threads current;
     Threads next;
     uint64_t *marks; /* the turn in which an instruction was reached */
     uint64_t turn;
     uint32_t *stack;
-    size_t size; /* instructions */
+    size_t size;      /* instructions */
+    const Call *call; /* NULL: none is watched */
+    uint64_t work;
 };
 
 PatternRoom *
@@ -43,6 +47,12 @@ pattern_room_new(const Pattern *pattern)
         return NULL;
     }
     return room;
+}
+
+void
+pattern_room_watch(PatternRoom *room, const Call *call)
+{
+    room->call = call;
 }
 
 void
@@ -181,7 +191,9 @@ search_text(const Pattern *pattern, Slice text, size_t from, PatternRoom *room, 
         if (may_begin) {
             add_threads(pattern, room, &place, (Thread){.at = 0, .begin = at}, &room->current);
         }
-        if (room->current.count == 0 && !may_begin) {
+        bool is_over = room->call != NULL &&
+                       call_ends_after(room->call, STEP_WORK * (room->current.count + 1), &room->work);
+        if (is_over || (room->current.count == 0 && !may_begin)) {
             return;
         }
         read_character(pattern, room, &place, search);

@@ -241,6 +241,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->call.deadline_ns = run->deadline_ns;
     ticket->call.request_id[0] = '\0';
     ticket->call.is_cancelled = false;
+    ticket->call.has_ended = &run->has_failed;
     ticket->call.error.code = STATUS_OK;
     ticket->call.error.message[0] = '\0';
     ticket->call.error.node[0] = '\0';
