@@ -4,7 +4,7 @@ REGISTRY_RULES := tools/mk/registry.mk
 # $(call names,FOLDER,NAMES): FOLDER/names is newer when the names are others; a file that has gone is older than nothing.
 define names_define
 $(1)/names: FORCE
-	@mkdir -p $$(@D); echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
+	@echo '$(2)' | cmp -s - $$@ || tools/write_into $$@ echo '$(2)'
 endef
 names = $(eval $(call names_define,$(1),$(2)))
 
@@ -14,7 +14,7 @@ names = $(eval $(call names_define,$(1),$(2)))
 define registry_define
 NAMES_$(3) := $(sort $(or $(5),$(basename $(notdir $(wildcard $(1)/*.c)))))
 $(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table $(REGISTRY_RULES)
-	@tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3)) > $$@
+	@tools/write_into $$@ tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3))
 $(call names_define,$(OUT)/gen/$(1),$$(NAMES_$(3)))
 GENERATED_$(1) += $(OUT)/gen/$(1)/table.c
 TABLES += $(3)_table=$(1)
@@ -38,14 +38,14 @@ ifneq ($(SQL),)
 GENERATED_gateway/store += $(OUT)/gen/gateway/store/sql.c
 $(call names,$(OUT)/gen/gateway/store,$(SQL))
 $(OUT)/gen/gateway/store/sql.c: $(SQL) $(OUT)/gen/gateway/store/names tools/embed_sql $(REGISTRY_RULES)
-	@mkdir -p $(@D); tools/embed_sql $(SQL) > $@
+	@tools/write_into $@ tools/embed_sql $(SQL)
 
 # The migrations travel inside the gateway, which refuses a schema it does not know.
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
 GENERATED_gateway/store += $(OUT)/gen/migrations/table.c
 $(call names,$(OUT)/gen/migrations,$(MIGRATIONS))
 $(OUT)/gen/migrations/table.c: $(MIGRATIONS) $(OUT)/gen/migrations/names tools/embed_migrations $(REGISTRY_RULES)
-	@mkdir -p $(@D); tools/embed_migrations $(MIGRATIONS) > $@
+	@tools/write_into $@ tools/embed_migrations $(MIGRATIONS)
 endif
 
 # The contract of the REST API travels inside the gateway, which serves it. openapi.json is the same as
@@ -54,14 +54,14 @@ OPENAPI := openapi/openapi.yaml openapi/openapi.json
 ifneq ($(wildcard openapi/openapi.yaml),)
 GENERATED_gateway/handlers += $(OUT)/gen/openapi/documents.c
 $(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text $(REGISTRY_RULES)
-	@mkdir -p $(@D); tools/embed_text gateway/handlers/documents.h $(OPENAPI) > $@
+	@tools/write_into $@ tools/embed_text gateway/handlers/documents.h $(OPENAPI)
 PAGES := $(sort $(wildcard gateway/handlers/pages/*.html))
 GENERATED_gateway/handlers += $(OUT)/gen/openapi/pages.c
 $(call names,$(OUT)/gen/openapi,$(PAGES))
 $(OUT)/gen/openapi/pages.c: $(PAGES) $(OUT)/gen/openapi/names tools/embed_text $(REGISTRY_RULES)
-	@mkdir -p $(@D); tools/embed_text gateway/handlers/pages.h $(PAGES) > $@
+	@tools/write_into $@ tools/embed_text gateway/handlers/pages.h $(PAGES)
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
-	@mkdir -p $(@D); tools/yaml_to_json $< > $@
+	@tools/write_into $@ tools/yaml_to_json $<
 $(OUT)/tests/contract/openapi_test: | $(OUT)/gen/openapi/openapi.json
 openapi: ; @tools/yaml_to_json openapi/openapi.yaml > openapi/openapi.json
 .PHONY: openapi
@@ -73,10 +73,10 @@ FUSION_TEXTS := $(addprefix worker/cuda/,$(addprefix fusion/,fused.cuh fused.h) 
 ifdef HAS_CUDA
 GENERATED_worker/cuda/fusion += $(OUT)/gen/worker/cuda/fusion/texts.c
 $(OUT)/gen/worker/cuda/fusion/texts.c: $(FUSION_TEXTS) tools/embed_text $(REGISTRY_RULES)
-	@mkdir -p $(@D); tools/embed_text worker/cuda/fusion/texts.h $(FUSION_TEXTS) > $@
+	@tools/write_into $@ tools/embed_text worker/cuda/fusion/texts.h $(FUSION_TEXTS)
 endif
 
 # The version that `--version` prints stands in one file.
 GENERATED_shared/config += $(OUT)/gen/shared/config/version.c
 $(OUT)/gen/shared/config/version.c: VERSION $(REGISTRY_RULES)
-	@mkdir -p $(@D); printf '#include "shared/config/config.h"\nconst char config_version[] = "%s";\n' "$$(cat VERSION)" > $@
+	@tools/write_into $@ printf '#include "shared/config/config.h"\nconst char config_version[] = "%s";\n' "$$(cat VERSION)"
