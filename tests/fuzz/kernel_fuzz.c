@@ -1,11 +1,13 @@
 /* Fuzzes kernels: bytes choose a few ops, their attributes and their inputs, hostile ones too. Every
  * kernel computes or refuses, and its results have the dtypes and shapes that the op's rule infers. An
- * input may be the output of an op before it, so that resources are made and used. */
+ * input may be the output of an op before it, so that resources are made and used. Bytes that begin with 'W'
+ * make ops that slide windows over images, whose inputs nearly fit (window_choices.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "shared/ops/registry.h"
+#include "tests/fuzz/window_choices.h"
 #include "worker/runtime/resource.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,24 +20,6 @@ enum {
     ARGUMENTS_MAX = 12,
     ITEMS_MAX = 5, /* of a list */
 };
-
-typedef struct Choices {
-    const uint8_t *next;
-    const uint8_t *end;
-} Choices;
-
-/* Chooses a number below `count`; 0 when the bytes are used up. */
-static size_t
-choose(Choices *choices, size_t count)
-{
-    size_t value = 0;
-    for (size_t reach = 1; reach < count && choices->next < choices->end; reach *= 256) {
-        value = value * 256 + *choices->next++;
-    }
-    return value % count;
-}
-
-#define CHOOSE(choices, table) (table)[choose((choices), COUNT_OF(table))]
 
 static int64_t
 choose_int(Choices *choices)
@@ -145,6 +129,7 @@ typedef struct Program {
     ResourceContainer *container;
     Tensor tensors[TENSORS_MAX];
     size_t tensor_count;
+    bool has_windows;
 } Program;
 
 /* One op of a program. */
@@ -156,6 +141,7 @@ typedef struct Step {
     size_t attr_count;
     Tensor inputs[ARGUMENTS_MAX];
     uint32_t input_count;
+    WindowChoices window; /* read when the program has windows */
 } Step;
 
 static TensorBuffer *
@@ -195,13 +181,16 @@ hash_name(Slice name)
 /* Chooses the op whose name's hash comes next after two bytes. A new op takes over only a few inputs of
  * its neighbour, so that the corpus keeps its meaning. */
 static const Op *
-choose_op(Choices *choices)
+choose_op(Program *program)
 {
-    uint16_t place = (uint16_t)choose(choices, 1 << 16);
+    uint16_t place = (uint16_t)choose(&program->choices, 1 << 16);
     const Op *nearest = op_at(0);
     uint16_t least = UINT16_MAX;
     for (size_t index = 0; index < op_count(); index++) {
         const Op *op = op_at(index);
+        if (program->has_windows && !op_has_window(op)) {
+            continue;
+        }
         uint16_t distance = (uint16_t)(hash_name(op->name) - place);
         nearest = distance < least ? op : nearest;
         least = distance < least ? distance : least;
@@ -230,6 +219,9 @@ choose_item(Step *step, const OpAttribute *declared, AttrValue *ret_value)
 {
     Choices *choices = &step->program->choices;
     *ret_value = (AttrValue){.kind = declared->kind};
+    if (step->program->has_windows && window_attribute(choices, &step->window, declared->name, ret_value)) {
+        return true;
+    }
     switch ((int)declared->kind) {
     case ATTR_INT:
         ret_value->value.i =
@@ -265,7 +257,10 @@ static bool
 choose_list(Step *step, const OpAttribute *declared, AttrValue *ret_value)
 {
     size_t count = choose(&step->program->choices, ITEMS_MAX);
-    AttrValue *items = arena_alloc(step->def->arena, ITEMS_MAX * sizeof *items);
+    if (step->program->has_windows) {
+        count = window_list_size(&step->program->choices, &step->window, declared->name, count);
+    }
+    AttrValue *items = arena_alloc(step->def->arena, (count + 1) * sizeof *items);
     for (size_t index = 0; index < count; index++) {
         if (items == NULL || !choose_item(step, declared, &items[index])) {
             return false;
@@ -337,15 +332,19 @@ take_given(Program *program, Dtype dtype, Tensor *ret_tensor)
 }
 
 static bool
-add_input(Step *step, Dtype dtype, bool is_optional)
+add_input(Step *step, const OpArgument *argument, Dtype dtype)
 {
     Choices *choices = &step->program->choices;
     if (step->input_count == ARGUMENTS_MAX) {
         return false;
     }
     Tensor *input = &step->inputs[step->input_count++];
-    if ((is_optional && choose(choices, 3) == 0) || take_given(step->program, dtype, input)) {
+    if ((argument->is_optional && choose(choices, 3) == 0) || take_given(step->program, dtype, input)) {
         return true;
+    }
+    if (step->program->has_windows && choose(choices, 8) > 0) {
+        Shape fitting = window_input_shape(choices, &step->window, argument->name, dtype);
+        return make_tensor(choices, dtype, &fitting, input);
     }
     bool is_alike = step->input_count > 1 && choose(choices, 3) == 0;
     Shape shape = is_alike ? step->inputs[step->input_count - 2].shape : choose_shape(choices, false);
@@ -362,14 +361,14 @@ add_argument(Step *step, const OpArgument *argument)
     if (argument->type_list_attr.size > 0) {
         bool is_added = types != NULL;
         for (size_t index = 0; is_added && index < types->value.list.count; index++) {
-            is_added = add_input(step, types->value.list.items[index].value.type, false);
+            is_added = add_input(step, argument, types->value.list.items[index].value.type);
         }
         return is_added;
     }
     int64_t count = argument->number_attr.size == 0 ? 1 : number == NULL ? 0 : number->value.i;
     bool is_added = dtype != DTYPE_INVALID && !argument->is_reference;
     for (int64_t index = 0; is_added && index < count; index++) {
-        is_added = add_input(step, dtype, argument->is_optional);
+        is_added = add_input(step, argument, dtype);
     }
     return is_added;
 }
@@ -534,7 +533,8 @@ run_step(Program *program)
     GraphLimits limits = {.allows_internal = true};
     AUTO_GRAPH graph = NULL;
     AUTO_GRAPH_DEF def = graph_def_new(ARENA_SIZE);
-    Step step = {.program = program, .op = choose_op(&program->choices), .def = def};
+    Step step = {.program = program, .op = choose_op(program), .def = def};
+    window_begin(&program->choices, step.op, &step.window);
     if (def != NULL && choose_attrs(&step) && choose_inputs(&step) && make_graph(&step) &&
         graph_link(&program->call, def, op_find, limits, &graph) == STATUS_OK) {
         compute(&step, graph_find(graph, SLICE("subject")));
@@ -557,6 +557,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             .memory = memory,
             .parallel_for = parallel_for},
         .container = container_new()};
+    if (size > 0 && data[0] == 'W') {
+        program.has_windows = true;
+        program.choices.next++;
+    }
     for (int count = 0; count < OPS_MAX && program.choices.next < program.choices.end; count++) {
         run_step(&program);
     }
