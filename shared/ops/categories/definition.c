@@ -25,8 +25,8 @@ infer_map(Call *call, InferContext *context)
 static Status
 infer_one_hot(Call *call, InferContext *context)
 {
-    Shape last = shape_vector(
-        (int64_t)(node_attr_count(context->node, "cats_int64s") + node_attr_count(context->node, "cats_strings")));
+    Shape last = shape_vector((int64_t)(node_attr_count(context->node, "cats_int64s") +
+                                        node_attr_count(context->node, "cats_strings")));
     context->outputs[0] = context->inputs[0];
     if (context->inputs[0].rank < 0) {
         return STATUS_OK;

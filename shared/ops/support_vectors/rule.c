@@ -40,7 +40,8 @@ static Status
 read_features(Call *call, const InferContext *context, SvmMachine *machine)
 {
     const Shape *rows = &context->inputs[0];
-    size_t numbers = node_attr_count(context->node, machine->vectors > 0 ? "support_vectors" : "coefficients");
+    size_t numbers =
+        node_attr_count(context->node, machine->vectors > 0 ? "support_vectors" : "coefficients");
     int64_t parts = machine->vectors > 0 ? machine->vectors : 1;
     char text[SHAPE_TEXT_SIZE];
     if (numbers == 0 || (int64_t)numbers % parts != 0) {
