@@ -183,7 +183,7 @@ window_tensorflow(
 static Status
 read_onnx_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
 {
-    Slice text = node_attr_string(node, "auto_pad");
+    Slice text = node_attr(node, "auto_pad") == NULL ? SLICE("NOTSET") : node_attr_string(node, "auto_pad");
     int64_t pads[2 * WINDOW_RANK_MAX] = {0};
     size_t count = 0;
     if (slice_equal(text, SLICE("SAME_UPPER"))) {

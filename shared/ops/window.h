@@ -34,8 +34,8 @@ typedef struct Window {
 MUST_USE Status window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 
-/* Reads the attributes strides, pads and auto_pad, and, where declared, dilations and ceil_mode; channels
- * are the second dimension. */
+/* Reads the attributes strides and pads, and, where declared, auto_pad, dilations and ceil_mode; channels are
+ * the second dimension. */
 MUST_USE Status window_onnx(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 

@@ -196,10 +196,68 @@ numbers_of_each_row_are_counted_apart(void **state)
     RUN(cases);
 }
 
+/* ONNX Runtime gave the results. */
+static void
+unique_elements_and_slices_are_sorted_or_in_order_of_appearance(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::Unique",
+            .attrs = "",
+            .inputs = {"int64[3,4] 3 1 1 3 1 2 2 -2 -3 -1 -2 3"},
+            .outputs = {"int64[6] -3 -2 -1 1 2 3", "int64[6] 8 7 9 1 5 0",
+                "int64[12] 5 3 3 5 3 4 4 1 0 2 1 5", "int64[6] 1 2 1 3 2 3"}},
+        {.op = "onnx::Unique",
+            .attrs = "sorted=0",
+            .inputs = {"float32[9] 3 -3 0 2 -3 2 -3 0 2"},
+            .outputs = {"float32[4] 3 -3 0 2", "int64[4] 0 1 2 3", "int64[9] 0 1 2 3 1 3 1 2 3",
+                "int64[4] 1 3 2 3"}},
+        {.op = "onnx::Unique",
+            .attrs = "axis=0",
+            .inputs = {"float32[5,2] 0 0 0 1 0 1 0 0 1 1"},
+            .outputs = {"float32[3,2] 0 0 0 1 1 1", "int64[3] 0 1 4", "int64[5] 0 1 1 0 2",
+                "int64[3] 2 2 1"}},
+        {.op = "onnx::Unique",
+            .attrs = "axis=-1",
+            .inputs = {"int64[2,3,4] 1 1 1 1 1 1 1 0 1 0 0 1 0 1 1 0 0 0 0 0 1 1 0 1"},
+            .outputs = {"int64[2,3,4] 1 1 1 1 0 1 1 1 1 0 0 1 0 1 1 0 0 0 0 0 1 0 1 1", "int64[4] 3 2 1 0",
+                "int64[4] 3 2 1 0", "int64[4] 1 1 1 1"}},
+        {.op = "onnx::Unique",
+            .attrs = "axis=1; sorted=0",
+            .inputs = {"float32[2,5,2] 1 1 1 0 1 0 0 0 0 1 0 0 0 1 1 1 0 1 0 0"},
+            .outputs = {"float32[2,5,2] 1 1 1 0 1 0 0 0 0 1 0 0 0 1 1 1 0 1 0 0", "int64[5] 0 1 2 3 4",
+                "int64[5] 0 1 2 3 4", "int64[5] 1 1 1 1 1"}},
+        {.op = "onnx::Unique",
+            .attrs = "",
+            .inputs = {"string[5] 'b' 'a' '' 'b' 'ab'"},
+            .outputs = {"string[4] '' 'a' 'ab' 'b'", "int64[4] 2 1 4 0", "int64[5] 3 1 0 3 2",
+                "int64[4] 1 1 1 2"}},
+        {.op = "onnx::Unique",
+            .attrs = "",
+            .inputs = {"float32[0]"},
+            .outputs = {"float32[0]", "int64[0]", "int64[0]", "int64[0]"}},
+        {.op = "onnx::Unique",
+            .attrs = "",
+            .inputs = {"int64[] 3"},
+            .outputs = {"int64[1] 3", "int64[1] 0", "int64[1] 0", "int64[1] 1"}},
+        {.op = "onnx::Unique", /* NaN equals nothing and is the greatest */
+            .inputs = {"float32[5] nan 2 -inf nan 1"},
+            .outputs = {"float32[5] -inf 1 2 nan nan", "int64[5] 2 4 1 0 3", "int64[5] 3 2 0 4 1",
+                "int64[5] 1 1 1 1 1"}},
+        {.op = "onnx::Unique",
+            .attrs = "axis=2",
+            .inputs = {"float32[2,2] 1 2 3 4"},
+            .error = "axis 2 is not within a tensor of rank 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unique_elements_and_slices_are_sorted_or_in_order_of_appearance),
         cmocka_unit_test(elements_are_counted_and_ranked),
         cmocka_unit_test(unique_elements_are_found),
         cmocka_unit_test(numbers_of_each_row_are_counted_apart),

@@ -280,10 +280,69 @@ regions_are_pooled_from_sampled_points(void **state)
     RUN(cases);
 }
 
+/* ONNX Runtime gave the results, but for those of no points and of one. */
+static void
+an_affine_grid_has_the_places_of_a_transformed_image(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::AffineGrid",
+            .attrs = "",
+            .inputs = {"float32[2,2,3] -0.74 -0.75 0.88 -0.18 -1.77 1.98 1.55 1.67 -1.01 -0.42 -1.09 -1.5",
+                "int64[4] 2 3 2 3"},
+            .outputs = {"float32[2,2,3,2] 1.7483333 2.9850001 1.255 2.865 0.76166666 2.745 0.99833333 1.215 "
+                        "0.505 1.095 0.011666656 0.975 -2.8783333 -0.67499995 -1.845 -0.955 -0.81166667 "
+                        "-1.235 -1.2083333 -1.765 -0.17500001 -2.045 0.85833335 -2.325"},
+            .tolerance = 1e-5},
+        {.op = "onnx::AffineGrid",
+            .attrs = "align_corners=1",
+            .inputs = {"float32[1,2,3] -1.87 0.01 -1.51 -1.29 1.44 -0.06", "int64[4] 1 1 3 2"},
+            .outputs = {"float32[1,3,2,2] 0.35000002 -0.2100001 -3.3899999 -2.79 0.36 1.23 -3.38 -1.3499999 "
+                        "0.37 2.67 -3.37 0.09000009"},
+            .tolerance = 1e-5},
+        {.op = "onnx::AffineGrid",
+            .attrs = "",
+            .inputs = {"float32[1,3,4] -1.27 0.68 -0.94 0.11 -0.87 0.06 0.51 0.14 -0.42 1.16 1.49 -1.28",
+                "int64[5] 1 1 2 1 3"},
+            .outputs = {"float32[1,2,1,3,3] 1.4266667 0.46500003 -1.745 0.58 -0.114999995 -2.025 -0.2666667 "
+                        "-0.69500005 -2.3049998 0.48666668 0.975 -0.255 -0.36 0.39499998 -0.53499997 "
+                        "-1.2066667 -0.18500005 -0.81499994"},
+            .tolerance = 1e-5},
+        {.op = "onnx::AffineGrid",
+            .attrs = "align_corners=1",
+            .inputs = {"float32[1,3,4] -1.45 -1.55 1.92 1.77 -1.08 1.88 -1.17 0.03 -0.01 1.66 -1.84 -0.74",
+                "int64[5] 1 2 2 3 2"},
+            .outputs =
+                {"float32[1,2,3,2,3] 2.85 0.4 -0.54999995 -0.05000007 -1.7600001 -0.56999993 1.3000001 2.28 "
+                 "1.11 -1.5999999 0.119999915 1.09 -0.24999976 4.1600003 2.77 -3.15 1.9999999 2.75 6.69 "
+                 "-1.9399999 -4.23 3.7899997 -4.1 -4.25 5.14 -0.059999913 -2.5700002 2.2399998 -2.22 "
+                 "-2.5900002 3.5900002 1.82 -0.9100001 0.68999994 -0.34 -0.93000007"},
+            .tolerance = 1e-5},
+        {.op = "onnx::AffineGrid",
+            .attrs = "align_corners=1",
+            .inputs = {"float32[1,2,3] 0.4 -1.73 -1.05 -0.14 1.52 1.04", "int64[4] 1 1 2 2"},
+            .outputs = {"float32[1,2,2,2] 0.2800001 -0.34000003 1.0800002 -0.62 -3.18 2.6999998 -2.38 2.42"},
+            .tolerance = 1e-5},
+        {.op = "onnx::AffineGrid", /* a side of one point has it in the middle, as in PyTorch */
+            .attrs = "align_corners=1",
+            .inputs = {"float32[1,2,3] 2 3 0.5 4 5 0.25", "int64[4] 1 1 1 2"},
+            .outputs = {"float32[1,1,2,2] -1.5 -3.75 2.5 4.25"}},
+        {.op = "onnx::AffineGrid",
+            .inputs = {"float32[1,2,3] 2 3 0.5 4 5 0.25", "int64[4] 1 1 0 2"},
+            .outputs = {"float32[1,0,2,2]"}},
+        {.op = "onnx::AffineGrid",
+            .inputs = {"float32[1,2,3] 2 3 0.5 4 5 0.25", "int64[3] 1 1 2"},
+            .error = "'size' has 3 numbers, not 4 or 5",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_affine_grid_has_the_places_of_a_transformed_image),
         cmocka_unit_test(a_grid_samples_an_image),
         cmocka_unit_test(regions_are_pooled_from_sampled_points),
     };

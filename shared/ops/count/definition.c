@@ -120,6 +120,29 @@ infer_unique(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+/* ONNX's Unique: without an axis, elements are told apart instead of slices, and Y is a vector. */
+static Status
+infer_onnx_unique(Call *call, InferContext *context)
+{
+    Shape y = context->inputs[0];
+    int64_t slices = -1;
+    int position = 0;
+    int64_t axis = node_attr_int(context->node, "axis");
+    if (axis == INT64_MIN) {
+        slices = shape_element_count(&y, &slices) ? slices : -1;
+        y = shape_vector(-1);
+    } else if (y.rank >= 0) {
+        TRY(infer_axis(call, axis, y.rank, &position));
+        slices = y.dims[position];
+        y.dims[position] = -1;
+    }
+    context->outputs[0] = y;
+    for (uint32_t index = 1; index < context->node->output_count; index++) {
+        context->outputs[index] = shape_vector(index == 2 ? slices : -1);
+    }
+    return STATUS_OK;
+}
+
 static const OpDefinition count_ops[] = {
     OP("Bincount(arr:int32, size:int32, weights:T)->(bins:T) {T:type}", 0, infer_bincount),
     OP("DenseBincount(input:Tidx, size:Tidx, weights:T)->(output:T) {Tidx:type, T:type, "
@@ -138,6 +161,9 @@ static const OpDefinition count_ops[] = {
     OP("UniqueWithCountsV2(x:T, axis:Taxis)->(y:T, idx:out_idx, count:out_idx) {T:type, Taxis:type=DT_INT64, "
        "out_idx:type=DT_INT32}",
         0, infer_unique),
+    OP("onnx::Unique(X:T)->(Y:T, indices?:int64, inverse_indices?:int64, counts?:int64) "
+       "{axis:int=-9223372036854775808, sorted:int=1, T:type}",
+        0, infer_onnx_unique),
 };
 
 OP_FAMILY(count, count_ops);

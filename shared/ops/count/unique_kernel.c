@@ -9,6 +9,7 @@
 typedef struct ElementKind {
     uint64_t (*hash)(const void *element);
     bool (*equal)(const void *left, const void *right);
+    bool (*is_less)(const void *left, const void *right); /* NaN is the greatest */
 } ElementKind;
 
 static uint64_t
@@ -32,6 +33,12 @@ mix_hash(uint64_t hash, uint64_t value)
         compute a = read(*(const storage *)left);                                                            \
         compute b = read(*(const storage *)right);                                                           \
         return a == b;                                                                                       \
+    }                                                                                                        \
+    static bool name##_is_less_##lower(const void *left, const void *right)                                  \
+    {                                                                                                        \
+        compute a = read(*(const storage *)left);                                                            \
+        compute b = read(*(const storage *)right);                                                           \
+        return a < b || (a == a && b != b);                                                                  \
     }
 
 REAL_ELEMENTS(KIND_LOOP, element, )
@@ -54,9 +61,17 @@ string_equal(const void *left, const void *right)
     return slice_equal(*(const Slice *)left, *(const Slice *)right);
 }
 
-#define KIND_ROW(name, upper, lower, ...) [DTYPE_##upper] = {element_hash_##lower, element_equal_##lower},
+static bool
+string_is_less(const void *left, const void *right)
+{
+    return slice_compare(*(const Slice *)left, *(const Slice *)right) < 0;
+}
+
+#define KIND_ROW(name, upper, lower, ...)                                                                    \
+    [DTYPE_##upper] = {element_hash_##lower, element_equal_##lower, element_is_less_##lower},
 static const ElementKind kinds[DTYPE_COUNT] = {
-    REAL_ELEMENTS(KIND_ROW, ) BOOL_ELEMENTS(KIND_ROW, )[DTYPE_STRING] = {string_hash, string_equal}};
+    REAL_ELEMENTS(KIND_ROW, )
+        BOOL_ELEMENTS(KIND_ROW, )[DTYPE_STRING] = {string_hash, string_equal, string_is_less}};
 
 static bool
 supports_unique(const Node *node)
@@ -167,7 +182,7 @@ store_numbers(KernelContext *context, uint32_t index, const int64_t *numbers, in
 }
 
 static Status
-store_unique(KernelContext *context, const Unique *unique, int axis)
+store_unique(KernelContext *context, Unique *unique, int axis)
 {
     const Tensor *input = &context->inputs[0];
     Shape shape = input->shape;
@@ -201,16 +216,16 @@ read_axis(KernelContext *context, int *ret_axis)
                : STATUS_OK;
 }
 
+/* Finds the slices along an axis, and has them stored. */
 static Status
-compute_unique(KernelContext *context)
+run_unique(KernelContext *context, Lines lines, int axis,
+    Status (*store)(KernelContext *context, Unique *unique, int axis))
 {
     const Tensor *input = &context->inputs[0];
-    int axis = 0;
-    TRY(read_axis(context, &axis));
     Unique unique = {.kind = kinds[input->dtype],
         .data = input->data,
         .size = input->dtype == DTYPE_STRING ? sizeof(Slice) : dtype_size(input->dtype),
-        .lines = lines_along(&input->shape, axis)};
+        .lines = lines};
     unique.table_size = 2 * unique.lines.size + 1;
     size_t count = (size_t)unique.lines.size;
     AUTO_MEMORY int64_t *numbers = memory_new(3 * count + (size_t)unique.table_size, sizeof *numbers);
@@ -224,7 +239,145 @@ compute_unique(KernelContext *context)
     for (int64_t slice = 0; slice < unique.lines.size; slice++) {
         add_slice(&unique, slice);
     }
-    return store_unique(context, &unique, axis);
+    return store(context, &unique, axis);
+}
+
+static Status
+compute_unique(KernelContext *context)
+{
+    int axis = 0;
+    TRY(read_axis(context, &axis));
+    return run_unique(context, lines_along(&context->inputs[0].shape, axis), axis, store_unique);
+}
+
+static bool
+is_less_slice(const Unique *unique, int64_t left, int64_t right)
+{
+    for (int64_t n = 0; n < unique->lines.outer * unique->lines.inner; n++) {
+        const void *a = element_of(unique, left, n);
+        const void *b = element_of(unique, right, n);
+        if (unique->kind.is_less(a, b) || unique->kind.is_less(b, a)) {
+            return unique->kind.is_less(a, b);
+        }
+    }
+    return false;
+}
+
+/* Merges two sorted stretches of found slices: order[first…middle) and order[middle…end). Of slices that are
+ * neither less nor equal, as those with NaN, the first comes first. */
+static void
+merge_stretches(
+    const Unique *unique, const int64_t *from, int64_t first, int64_t middle, int64_t end, int64_t *to)
+{
+    int64_t left = first;
+    int64_t right = middle;
+    for (int64_t n = first; n < end; n++) {
+        bool takes_right =
+            left == middle ||
+            (right < end && is_less_slice(unique, unique->firsts[from[right]], unique->firsts[from[left]]));
+        to[n] = from[takes_right ? right++ : left++];
+    }
+}
+
+/* Fills order[found] with the numbers of the found slices, sorted; `room` has as many. */
+static int64_t *
+sort_found(const Unique *unique, int64_t *order, int64_t *room)
+{
+    for (int64_t n = 0; n < unique->found; n++) {
+        order[n] = n;
+    }
+    for (int64_t size = 1; size < unique->found; size *= 2) {
+        for (int64_t first = 0; first < unique->found; first += 2 * size) {
+            int64_t middle = first + size < unique->found ? first + size : unique->found;
+            int64_t end = middle + size < unique->found ? middle + size : unique->found;
+            merge_stretches(unique, order, first, middle, end, room);
+        }
+        int64_t *sorted = room;
+        room = order;
+        order = sorted;
+    }
+    return order;
+}
+
+/* Puts what was found into ascending order. */
+static Status
+order_found(Unique *unique)
+{
+    size_t count = (size_t)unique->found;
+    AUTO_MEMORY int64_t *numbers = memory_new(4 * count + 1, sizeof *numbers);
+    if (numbers == NULL) {
+        return STATUS_RESOURCE_EXHAUSTED;
+    }
+    const int64_t *order = sort_found(unique, numbers, numbers + count);
+    int64_t *ranks = numbers + 2 * count;
+    int64_t *moved = numbers + 3 * count;
+    for (int64_t n = 0; n < unique->found; n++) {
+        ranks[order[n]] = n;
+        moved[n] = unique->firsts[order[n]];
+    }
+    memcpy(unique->firsts, moved, count * sizeof *moved);
+    for (int64_t n = 0; n < unique->found; n++) {
+        moved[n] = unique->counts[order[n]];
+    }
+    memcpy(unique->counts, moved, count * sizeof *moved);
+    for (int64_t slice = 0; slice < unique->lines.size; slice++) {
+        unique->indices[slice] = ranks[unique->indices[slice]];
+    }
+    return STATUS_OK;
+}
+
+static Status
+store_found(KernelContext *context, const Unique *unique, const Shape *shape)
+{
+    Tensor *output = NULL;
+    if (context->inputs[0].dtype == DTYPE_STRING) {
+        return store_strings(context, unique, shape);
+    }
+    TRY(kernel_output(context, 0, context->inputs[0].dtype, shape, &output));
+    store_slices(unique, output);
+    return STATUS_OK;
+}
+
+/* `axis` -1: elements are told apart. */
+static Status
+store_onnx_unique(KernelContext *context, Unique *unique, int axis)
+{
+    if (node_attr_int(context->node, "sorted") != 0 && order_found(unique) != STATUS_OK) {
+        return call_fail_memory(context->call, "the order of unique elements");
+    }
+    Shape shape = axis < 0 ? shape_vector(unique->found) : context->inputs[0].shape;
+    shape.dims[axis < 0 ? 0 : axis] = unique->found;
+    TRY(store_found(context, unique, &shape));
+    const int64_t *numbers[] = {NULL, unique->firsts, unique->indices, unique->counts};
+    const int64_t counts[] = {0, unique->found, unique->lines.size, unique->found};
+    for (uint32_t index = 1; index < context->output_count; index++) {
+        TRY(store_numbers(context, index, numbers[index], counts[index]));
+    }
+    return STATUS_OK;
+}
+
+static Status
+compute_onnx_unique(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    Shape shapes[4];
+    TRY(output_rule(context, shapes));
+    int64_t axis = node_attr_int(context->node, "axis");
+    if (axis == INT64_MIN) {
+        Lines lines = {.outer = 1, .size = tensor_element_count(input), .inner = 1};
+        return run_unique(context, lines, -1, store_onnx_unique);
+    }
+    axis += axis < 0 ? input->shape.rank : 0;
+    if (input->dtype == DTYPE_STRING && input->shape.rank != 1) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED, "strings are told apart in one dimension only");
+    }
+    return run_unique(context, lines_along(&input->shape, (int)axis), (int)axis, store_onnx_unique);
+}
+
+static bool
+supports_onnx_unique(const Node *node)
+{
+    return kinds[node->input_dtypes[0]].hash != NULL;
 }
 
 static const Kernel unique_kernels[] = {
@@ -235,6 +388,7 @@ static const Kernel unique_kernels[] = {
         .supports = supports_unique,
         .compute = compute_unique,
         .host_inputs = 1 << 1},
+    {.op = "onnx::Unique", .supports = supports_onnx_unique, .compute = compute_onnx_unique},
 };
 
 KERNEL_FAMILY(reference, count_unique, unique_kernels);
