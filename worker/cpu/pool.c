@@ -54,7 +54,9 @@ typedef struct Loop {
     void *context;
     int64_t count;
     uint32_t kind;      /* loop_costs.h */
-    int64_t next;       /* atomic: the next iteration to be taken */
+    int64_t taken;      /* atomic: iterations that were taken, and attempts to take one behind the last */
+    int64_t first;      /* the first iteration that its caller has not taken … */
+    int64_t helped;     /* … atomic: and how many of the last ones others have */
     int32_t inside;     /* pool threads that take part; decremented without the lock */
     int32_t wakes;      /* atomic: sleeping threads that are still to be woken for it; may fall below 0 */
     uint64_t helped_ns; /* atomic: time that they computed in it */
@@ -103,22 +105,26 @@ spin_pause(void)
 #endif
 }
 
-/* Returns how many iterations this thread has computed. Whoever takes the last tells that there is nothing to
- * be found here any more. */
+/* Returns how many iterations this thread has computed. Its caller takes the first ones and others the last,
+ * so that what a thread reads in a loop is mostly what it wrote in the one before: fetching it from another
+ * core's cache takes longer than many a kernel. Whoever takes the last one left tells that there is nothing
+ * to be found here any more. */
 static int64_t
-loop_take_part(Pool *pool, Loop *loop)
+loop_take_part(Pool *pool, Loop *loop, bool is_caller)
 {
-    int64_t taken = 0;
-    int64_t index = atomic_fetch_add_relaxed(&loop->next, 1);
-    while (index < loop->count) {
-        if (index == loop->count - 1) {
+    int64_t computed = 0;
+    int64_t taken = atomic_fetch_add_relaxed(&loop->taken, 1);
+    while (taken < loop->count) {
+        if (taken == loop->count - 1) {
             atomic_sub_relaxed(&pool->pending, 1);
         }
+        int64_t index =
+            is_caller ? loop->first++ : loop->count - 1 - atomic_fetch_add_relaxed(&loop->helped, 1);
         loop->body(loop->context, index);
-        taken++;
-        index = atomic_fetch_add_relaxed(&loop->next, 1);
+        computed++;
+        taken = atomic_fetch_add_relaxed(&loop->taken, 1);
     }
-    return taken;
+    return computed;
 }
 
 /* Returns what this thread computed within the `elapsed_ns` that have just passed. The CPU clock is read only
@@ -145,7 +151,7 @@ loop_help(Pool *pool, Loop *loop)
             condition_signal(&pool->has_work);
         }
     }
-    (void)loop_take_part(pool, loop);
+    (void)loop_take_part(pool, loop, false);
     uint64_t own_ns = computed_within(clock_monotonic_ns() - before_ns);
     atomic_add_relaxed(&loop->helped_ns, own_ns + my_part.helped_ns - helped_before_ns);
 }
@@ -153,7 +159,7 @@ loop_help(Pool *pool, Loop *loop)
 static bool
 loop_has_more(Loop *loop)
 {
-    return atomic_load_relaxed(&loop->next) < loop->count;
+    return atomic_load_relaxed(&loop->taken) < loop->count;
 }
 
 /* Called under the lock. A caller that is no pool thread computes too: then one pool thread less does. */
@@ -278,7 +284,7 @@ pool_parallel_for(
     } else {
         pool_open_loop(pool, &loop, before_ns, expected_ns);
         before_ns = clock_monotonic_ns();
-        taken = loop_take_part(pool, &loop);
+        taken = loop_take_part(pool, &loop, true);
     }
     if (taken > 0) {
         loop_cost_note(&pool->costs, loop.kind, taken, clock_monotonic_ns() - before_ns);
