@@ -12,9 +12,12 @@
 FilterCut
 filter_cut(int64_t rows, int64_t depth, int64_t rows_max)
 {
+    int64_t tiles = divide_up(rows, rows_max);
     return (FilterCut){
         .rows = rows,
-        .tiles = divide_up(rows, rows_max),
+        .tiles = tiles,
+        .small = rows / tiles,
+        .larger = rows % tiles,
         .depth = depth,
         .block = divide_up(depth, divide_up(depth, MICROKERNEL_DEPTH)),
     };
@@ -23,7 +26,7 @@ filter_cut(int64_t rows, int64_t depth, int64_t rows_max)
 int64_t
 filter_row(const FilterCut *cut, int64_t tile)
 {
-    return cut->rows * tile / cut->tiles;
+    return cut->small * tile + (tile < cut->larger ? tile : cut->larger);
 }
 
 /* Packs some rows for some of the inner dimension. */
@@ -70,6 +73,64 @@ filter_pack(
                     filter_row(cut, tile + 1) - row, shape->filter_output, places, depth,
                     to + group * cut->rows * cut->depth + k * cut->rows + row * depth);
             }
+        }
+    }
+}
+
+int64_t
+filter_panels_size(const FilterCut *cut, int64_t panel)
+{
+    return divide_up(cut->rows, panel / 2) * (panel / 2) * cut->depth;
+}
+
+/* Some rows of a filter as columns of a panel, for some of the inner dimension. */
+typedef struct PanelPart {
+    const float *filter; /* of the first row */
+    int64_t row_step;
+    int64_t rows;
+    int64_t width; /* of the panel, which is zeros behind the rows */
+    const int64_t *places;
+    int64_t depth;
+} PanelPart;
+
+static void
+pack_part(const PanelPart *part, float *to)
+{
+    for (int64_t k = 0; k < part->depth; k++, to += part->width) {
+        for (int64_t n = 0; n < part->width; n++) {
+            to[n] = n < part->rows ? part->filter[n * part->row_step + part->places[k]] : 0;
+        }
+    }
+}
+
+/* Packs all rows of a group for the steps of the inner dimension from k on, whose places `part` has. */
+static void
+pack_group(const FilterCut *cut, int64_t panel, int64_t k, PanelPart *part, float *to)
+{
+    for (int64_t row = 0; row < cut->rows; row += panel) {
+        int64_t rest = cut->rows - row;
+        part->rows = rest < panel ? rest : panel;
+        part->width = rest <= panel / 2 ? panel / 2 : panel;
+        pack_part(part, to + row * cut->depth + k * part->width);
+        part->filter += panel * part->row_step;
+    }
+}
+
+void
+filter_pack_panels(const FilterCut *cut, const ConvolveShape *shape, const Lattice *lattice,
+    const float *filter, int64_t panel, float *to)
+{
+    int64_t places[MICROKERNEL_DEPTH];
+    assert(cut->block <= MICROKERNEL_DEPTH);
+    for (int64_t k = 0; k < cut->depth; k += cut->block) {
+        int64_t depth = cut->depth - k < cut->block ? cut->depth - k : cut->block;
+        find_places(shape, lattice, k, depth, places);
+        for (int64_t group = 0; group < shape->groups; group++) {
+            PanelPart part = {.filter = filter + group * shape->filter_group,
+                .row_step = shape->filter_output,
+                .places = places,
+                .depth = depth};
+            pack_group(cut, panel, k, &part, to + group * filter_panels_size(cut, panel));
         }
     }
 }

@@ -9,7 +9,9 @@
 
 typedef struct FilterCut {
     int64_t rows;
-    int64_t tiles; /* of rows */
+    int64_t tiles; /* of rows: the first `larger` have `small` + 1, the others `small` */
+    int64_t small;
+    int64_t larger;
     int64_t depth; /* the inner dimension */
     int64_t block; /* the most of it at a time */
 } FilterCut;
@@ -22,6 +24,14 @@ int64_t filter_row(const FilterCut *cut, int64_t tile);
 /* Packs the filters of all groups, groups × rows × depth floats. */
 void filter_pack(
     const FilterCut *cut, const ConvolveShape *shape, const Lattice *lattice, const float *filter, float *to);
+
+/* Packs the filters of all groups for positions as rows: in panels of so many output channels, each of them
+ * step by step of the inner dimension. The last panel is filled up with zeros to a half or a whole. */
+void filter_pack_panels(const FilterCut *cut, const ConvolveShape *shape, const Lattice *lattice,
+    const float *filter, int64_t panel, float *to);
+
+/* Returns the floats that the panels of one group take. */
+int64_t filter_panels_size(const FilterCut *cut, int64_t panel);
 
 /* Returns whether all of so many numbers are finite. */
 bool filter_is_finite(const float *filter, int64_t count);

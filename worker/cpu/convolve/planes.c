@@ -8,6 +8,8 @@
 #include "shared/base/mutex.h"
 #include "worker/cpu/convolve/depthwise.h"
 #include "worker/cpu/convolve/filter.h"
+#include "worker/cpu/convolve/pixels.h"
+#include "worker/cpu/convolve/store.h"
 #include "worker/cpu/division.h"
 #include "worker/cpu/product/microkernel.h"
 #include "worker/cpu/vector/functions.h"
@@ -19,13 +21,17 @@ enum {
     DEPTHWISE_WORK = TILE_WORK / 8, /* of channels that are computed one by one, which is slower */
     DEPTHWISE_MIN = 16,             /* channels at once, since their first one makes the zeros of all */
     FINISH_MIN = 2048,              /* outputs that are finished together, which stay in the L1 cache */
-    COLUMNS_MIN = 128,              /* as few outputs leave much of their panels empty */
-    DEPTH_MAX = 640,                /* of the inner dimension: oneDNN is faster where there is more of it */
-    COPY_MAX = 128 * 1024,          /* the most floats that a tile copies, which stay in the L2 cache */
+    POSITIONS_MIN = 16, /* fewer are about a product of a matrix and a vector, which oneDNN computes faster */
+    LINE_MIN = 5,       /* positions of a line: with fewer, micro-tiles wait for each other's sums */
+    COLUMNS_MIN = 128,  /* as few outputs leave much of their panels empty */
+    DEPTH_MAX = 640,    /* of the inner dimension: oneDNN is faster where there is more of it */
+    COPY_MAX = 128 * 1024, /* the most floats that a tile copies, which stay in the L2 cache */
     PANELS_SIZE =
         64 * 1024,  /* the most floats of a block of input that stays in the L2 cache while rows pass */
     TILES_MIN = 16, /* of an entry that is large, so that many threads have some */
     TILE_WORK_MAX = 16 * 1024 * 1024,
+    TURNING_DEPTH = 8,     /* turning a sum takes as long as so many steps of the inner dimension */
+    TURNED_DEPTH_MIN = 64, /* of the inner dimension, where positions are rows */
     COPY_WORK = 16 * 1024, /* floats that a thread copies at once */
 };
 
@@ -34,7 +40,9 @@ static const float NO_BIAS = -0.0F; /* changes no sum, whereas +0 would change -
 struct Planes {
     const float *filter; /* the constant filter; NULL: it differs between runs */
     Mutex lock;
-    TensorBuffer *packed; /* guarded by `lock`; NULL: there was no run yet */
+    /* Guarded by `lock`: the filter packed for channels as rows, and for positions; NULL: there was no such
+     * run yet. */
+    TensorBuffer *packed[2];
 };
 
 /* How convolutions of one shape are computed. Tiles are those of all images and groups. */
@@ -52,10 +60,13 @@ typedef struct Plan {
     bool is_alone;        /* a tile computes an entry, and copies its input itself */
     bool is_depthwise;    /* a tile computes entries of one channel (depthwise.h) … */
     bool reads_input;     /* … from the input itself */
-    bool is_direct;       /* sums are kept in the output meanwhile: its columns have no gaps */
-    int64_t copy_size;    /* floats of one entry's lattice; 0: the input is the lattice */
-    int64_t panel_size;   /* floats that a tile takes from the device: for a copied panel … */
-    int64_t sums_size;    /* … and sums */
+    bool is_turned;       /* positions are rows (pixels.h) */
+    PixelCut pixels;
+    bool is_direct;      /* sums are kept in the output meanwhile: its columns have no gaps */
+    int64_t filter_size; /* floats of a group's packed filter */
+    int64_t copy_size;   /* floats of one entry's lattice; 0: the input is the lattice */
+    int64_t panel_size;  /* floats that a tile takes from the device: for a copied panel … */
+    int64_t sums_size;   /* … and sums */
 } Plan;
 
 Status
@@ -74,7 +85,8 @@ void
 planes_free(Planes *planes)
 {
     if (planes != NULL) {
-        tensor_buffer_unref(planes->packed);
+        tensor_buffer_unref(planes->packed[false]);
+        tensor_buffer_unref(planes->packed[true]);
         mutex_done(&planes->lock);
         memory_free(planes);
     }
@@ -83,7 +95,7 @@ planes_free(Planes *planes)
 void
 planes_set_filter(Planes *planes, const float *filter)
 {
-    assert(planes->packed == NULL);
+    assert(planes->packed[false] == NULL && planes->packed[true] == NULL);
     planes->filter = filter;
 }
 
@@ -117,11 +129,43 @@ plan_cut_direct(Plan *plan)
     plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
 }
 
+/* Cuts the output of one entry into tiles where positions are rows: column tiles are those of positions, and
+ * row tiles of panels of channels. */
+static void
+plan_cut_turned(Plan *plan)
+{
+    plan->pixels = pixel_cut(plan->kernels, &plan->lattice, plan->filter.rows);
+    plan->column_tiles = divide_up(plan->pixels.tiles, plan->pixels.most);
+    int64_t work = plan->filter.rows * plan->filter.depth * plan->outputs;
+    int64_t tile_work = larger_of(TILE_WORK, smaller_of(work / TILES_MIN, TILE_WORK_MAX));
+    work /= plan->column_tiles;
+    plan->row_tiles = smaller_of(divide_up(work, tile_work), plan->pixels.panels);
+    plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
+}
+
+/* Returns whether positions should be rows: where that computes less that is thrown away. */
+static bool
+turns(const Plan *plan)
+{
+    int64_t half = plan->kernels->columns / 2;
+    int64_t unit = plan->is_direct ? half : plan->kernels->columns;
+    int64_t rows = plan->filter.rows;
+    int64_t depth = plan->filter.depth;
+    int64_t columns = divide_up(plan->lattice.columns, unit) * unit;
+    int64_t turned_rows = divide_up(rows, half) * half;
+    return !plan->is_depthwise && rows >= half && depth >= TURNED_DEPTH_MIN &&
+           turned_rows * plan->outputs * (depth + TURNING_DEPTH) < rows * columns * depth;
+}
+
 /* Cuts the output of one entry into tiles, by its shape alone: of some columns and all rows, or of a panel
  * and some rows. */
 static void
 plan_cut(Plan *plan)
 {
+    if (plan->is_turned) {
+        plan_cut_turned(plan);
+        return;
+    }
     if (plan->is_direct) {
         plan_cut_direct(plan);
         return;
@@ -135,7 +179,7 @@ plan_cut(Plan *plan)
     plan->columns = divide_up(panels, plan->column_tiles) * panel;
     plan->column_tiles = divide_up(plan->lattice.columns, plan->columns);
     int64_t work = plan->columns * rows * plan->filter.depth;
-    plan->row_tiles = smaller_of(divide_up(work, 2 * TILE_WORK), plan->filter.tiles);
+    plan->row_tiles = smaller_of(divide_up(work, 2 * (int64_t)TILE_WORK), plan->filter.tiles);
     work /= plan->row_tiles;
     plan->group = divide_up(TILE_WORK, work);
 }
@@ -155,6 +199,11 @@ plan_sizes(Plan *plan)
     bool is_ragged = plan->lattice.is_input && plan->lattice.columns % panel != 0 && !plan->is_direct;
     plan->panel_size = is_ragged ? plan->filter.block * panel : 0;
     int64_t columns = plan->is_direct ? plan->filter.depth > plan->filter.block ? panel : 0 : plan->columns;
+    if (plan->is_turned) {
+        plan->panel_size = 0;
+        plan->sums_size = pixel_room(plan->kernels, &plan->pixels);
+        return;
+    }
     if (plan->is_depthwise) {
         plan->panel_size = 0;
         plan->sums_size = depthwise_room(&plan->lattice);
@@ -178,6 +227,7 @@ plan_of(const ConvolveShape *shape)
     plan.is_depthwise = shape->inputs == 1 && shape->outputs == 1;
     plan.reads_input = plan.is_depthwise ? depthwise_is_direct(&plan.lattice) : plan.lattice.is_input;
     plan.is_direct = plan.lattice.is_dense && plan.lattice.columns >= plan.kernels->columns;
+    plan.is_turned = turns(&plan);
     plan_cut(&plan);
     plan.copy_size = plan.reads_input ? 0 : shape->inputs * plan.lattice.channel_step + LATTICE_SLACK;
     plan.is_alone = plan.is_depthwise || copies_alone(&plan);
@@ -186,6 +236,8 @@ plan_of(const ConvolveShape *shape)
         plan.group = plan.is_depthwise ? larger_of(DEPTHWISE_MIN, divide_up(DEPTHWISE_WORK, work))
                                        : divide_up(TILE_WORK, work);
     }
+    plan.filter_size = plan.is_turned ? filter_panels_size(&plan.filter, plan.kernels->columns)
+                                      : plan.filter.rows * plan.filter.depth;
     plan_sizes(&plan);
     return plan;
 }
@@ -213,7 +265,7 @@ plan_copy(const Plan *plan)
 static size_t
 plan_filter(const Plan *plan)
 {
-    return (size_t)(plan->shape->groups * plan->filter.rows * plan->filter.depth) * sizeof(float);
+    return (size_t)(plan->shape->groups * plan->filter_size) * sizeof(float);
 }
 
 /* The offsets of taps: those of the lattice, then those of a packed panel. */
@@ -237,9 +289,9 @@ typedef struct PlanesRun {
 /* A tile of one entry on its way. */
 typedef struct Tile {
     const PlanesRun *run;
-    int64_t entry;
     const float *lattice;
     const float *filter; /* of the entry's group */
+    const float *bias;   /* of the group's channels; NULL: none */
     float *output;       /* of the entry */
     int64_t first;       /* columns */
     int64_t end;
@@ -354,83 +406,30 @@ multiply_depth(const Tile *tile, int64_t k, int64_t depth)
     }
 }
 
-/* Sums of several rows, and where they go. */
-typedef struct Store {
-    const float *sums;
-    int64_t sums_step;
-    const float *bias; /* NULL: none */
-    float *output;
-    int64_t output_step;
-    int64_t rows;
-    int64_t count;
-    FinishLimits limits;
-} Store;
-
-VECTOR_FUNCTION void
-store_sums_body(const Store *store)
-{
-    Bounds bounds = {store->limits.lowest, store->limits.highest};
-    for (int64_t row = 0; row < store->rows; row++) {
-        const float *sums = store->sums + row * store->sums_step;
-        float *output = store->output + row * store->output_step;
-        float bias = store->bias == NULL ? NO_BIAS : store->bias[row];
-        VECTOR_LOOP for (int64_t n = 0; n < store->count; n++)
-        {
-            output[n] = clamp(sums[n] + bias, bounds);
-        }
-    }
-}
-
-VECTOR_VARIANTS(store_sums, (const Store *store), (store))
-
-/* Brings the sums to the output, adds the bias and finishes what a limit can finish. Returns the end of the
- * outputs that the tile has of each row; they begin at *ret_first. */
-static int64_t
-store_tile(const Tile *tile, const FinishLimits *limits, int64_t *ret_first)
+/* Brings the sums to the output, where lines have gaps between them. */
+static void
+store_tile(const Tile *tile)
 {
     const Plan *plan = tile->run->plan;
-    const float *bias = tile->run->operands->bias;
+    const ConvolveOperands *operands = tile->run->operands;
     int64_t first = filter_row(&plan->filter, tile->first_rows);
-    int64_t channel = tile->entry % plan->shape->groups * plan->shape->outputs + first;
     LatticeRun part = lattice_run(&plan->lattice, tile->first, tile->end);
-    int64_t end = part.output;
-    *ret_first = part.output;
     while (part.count > 0) {
         Sums sums = tile_sums(tile, part.column);
+        float *output = tile->output + first * plan->outputs + part.output;
         Store store = {
             .sums = sums.first,
             .sums_step = sums.step,
-            .bias = bias == NULL ? NULL : bias + channel,
-            .output = tile->output + first * plan->outputs + part.output,
+            .bias = tile->bias == NULL ? NULL : tile->bias + first,
+            .addend = operands->addend == NULL ? NULL : operands->addend + (output - operands->output),
+            .output = output,
             .output_step = plan->outputs,
             .rows = filter_row(&plan->filter, tile->end_rows) - first,
             .count = part.count,
-            .limits = *limits,
+            .finish = &plan->shape->finish,
         };
-        store_sums(&store);
-        end = part.output + store.count;
-        part = lattice_run(&plan->lattice, part.column + store.count, tile->end);
-    }
-    return end;
-}
-
-static void
-finish_tile(const Tile *tile)
-{
-    const PlanesRun *run = tile->run;
-    const Plan *plan = run->plan;
-    const float *addend = run->operands->addend;
-    FinishLimits limits = finish_limits(addend == NULL ? &plan->shape->finish : NULL);
-    int64_t first = 0;
-    int64_t count = store_tile(tile, &limits, &first) - first;
-    if (limits.is_finished) {
-        return;
-    }
-    int64_t end = filter_row(&plan->filter, tile->end_rows);
-    for (int64_t row = filter_row(&plan->filter, tile->first_rows); row < end; row++) {
-        int64_t offset = tile->output - run->operands->output + row * plan->outputs + first;
-        finish_run(&plan->shape->finish, addend == NULL ? NULL : addend + offset,
-            run->operands->output + offset, count);
+        store_rows(&store);
+        part = lattice_run(&plan->lattice, part.column + part.count, tile->end);
     }
 }
 
@@ -454,10 +453,9 @@ multiply_direct(const Tile *tile, const Depth *depth, int64_t index, const Panel
     const Plan *plan = run->plan;
     const ConvolveOperands *operands = run->operands;
     int64_t row = filter_row(&plan->filter, index);
-    int64_t channel = tile->entry % plan->shape->groups * plan->shape->outputs + row;
     float *output = tile->output + row * plan->outputs + panels->column;
     TapEnd end = {
-        .bias = operands->bias == NULL ? NO_BIASES : operands->bias + channel,
+        .bias = tile->bias == NULL ? NO_BIASES : tile->bias + row,
         .addend = operands->addend == NULL ? NULL : operands->addend + (output - operands->output),
         .lowest = run->limits.lowest,
         .highest = run->limits.highest,
@@ -535,11 +533,13 @@ finish_direct(const Tile *tile)
 static void
 run_tile_direct(const Tile *tile)
 {
+    const MicroKernels *kernels = tile->run->plan->kernels;
     const FilterCut *filter = &tile->run->plan->filter;
+    bool keeps_panels = kernels->panel_depth > 0 && filter->block >= kernels->panel_depth;
     for (int64_t k = 0; k < filter->depth; k += filter->block) {
         Depth depth = {.first = k, .size = smaller_of(filter->block, filter->depth - k)};
         depth.ends = k + depth.size == filter->depth;
-        if (tile->run->plan->kernels->keeps_panels) {
+        if (keeps_panels) {
             multiply_by_panels(tile, &depth);
         } else {
             multiply_by_rows(tile, &depth);
@@ -551,9 +551,40 @@ run_tile_direct(const Tile *tile)
 }
 
 static void
+run_tile_turned(const Tile *tile)
+{
+    const PlanesRun *run = tile->run;
+    const Plan *plan = run->plan;
+    const ConvolveOperands *operands = run->operands;
+    PixelTile pixels = {
+        .kernels = plan->kernels,
+        .cut = &plan->pixels,
+        .lattice = &plan->lattice,
+        .filter = &plan->filter,
+        .shape = plan->shape,
+        .taps = run->taps,
+        .input = tile->lattice,
+        .panels = tile->filter,
+        .bias = tile->bias,
+        .addend = operands->addend == NULL ? NULL : operands->addend + (tile->output - operands->output),
+        .output = tile->output,
+        .first = tile->first,
+        .end = tile->end,
+        .first_panel = tile->first_rows,
+        .end_panel = tile->end_rows,
+        .room = tile->sums_room,
+    };
+    pixel_run(&pixels);
+}
+
+static void
 run_tile(const Tile *tile)
 {
     const Plan *plan = tile->run->plan;
+    if (plan->is_turned) {
+        run_tile_turned(tile);
+        return;
+    }
     if (plan->is_direct) {
         run_tile_direct(tile);
         return;
@@ -561,7 +592,7 @@ run_tile(const Tile *tile)
     for (int64_t k = 0; k < plan->filter.depth; k += plan->filter.block) {
         multiply_depth(tile, k, smaller_of(plan->filter.block, plan->filter.depth - k));
     }
-    finish_tile(tile);
+    store_tile(tile);
 }
 
 static const float *
@@ -570,21 +601,29 @@ entry_input(const PlanesRun *run, int64_t entry)
     return run->operands->input + entry * run->plan->shape->inputs * run->plan->lattice.input_step;
 }
 
+/* Returns how many micro-tiles of the filter, or panels of it, row tiles are made of. */
+static int64_t
+row_count(const Plan *plan)
+{
+    return plan->is_turned ? plan->pixels.panels : plan->filter.tiles;
+}
+
 /* Prepares a tile of an entry whose rows and columns are all. */
 static Tile
 tile_of(const PlanesRun *run, int64_t entry, float *room)
 {
     const Plan *plan = run->plan;
     const ConvolveShape *shape = plan->shape;
+    const float *bias = run->operands->bias;
     int64_t group = entry % shape->groups;
     return (Tile){
         .run = run,
-        .entry = entry,
         .lattice = run->copies == NULL ? entry_input(run, entry) : run->copies + entry * plan->copy_size,
-        .filter = run->filter + group * plan->filter.rows * plan->filter.depth,
+        .filter = run->filter + group * plan->filter_size,
+        .bias = bias == NULL ? NULL : bias + group * shape->outputs,
         .output = run->operands->output + entry * shape->outputs * plan->outputs,
         .end = plan->lattice.columns,
-        .end_rows = plan->filter.tiles,
+        .end_rows = row_count(plan),
         .panel_room = room,
         .sums_room = room + plan->panel_size,
     };
@@ -595,6 +634,11 @@ take_columns(Tile *tile, int64_t index)
 {
     const Plan *plan = tile->run->plan;
     tile->first = index * plan->columns;
+    if (plan->is_turned) {
+        tile->first = plan->pixels.tiles * index / plan->column_tiles;
+        tile->end = plan->pixels.tiles * (index + 1) / plan->column_tiles;
+        return;
+    }
     bool is_last = index == plan->column_tiles - 1;
     tile->end = is_last ? plan->lattice.columns : tile->first + plan->columns;
 }
@@ -688,8 +732,9 @@ run_index(const PlanesRun *run, int64_t index, float *room)
     int64_t row_tile = index % plan->row_tiles;
     int64_t column_tile = index / plan->row_tiles % plan->column_tiles;
     Tile tile = tile_of(run, index / plan->row_tiles / plan->column_tiles, room);
-    tile.first_rows = plan->filter.tiles * row_tile / plan->row_tiles;
-    tile.end_rows = plan->filter.tiles * (row_tile + 1) / plan->row_tiles;
+    int64_t rows = row_count(plan);
+    tile.first_rows = rows * row_tile / plan->row_tiles;
+    tile.end_rows = rows * (row_tile + 1) / plan->row_tiles;
     take_columns(&tile, column_tile);
     run_tile(&tile);
 }
@@ -740,27 +785,38 @@ copy_group(void *context, int64_t index)
     }
 }
 
+static void
+pack_filter(const Plan *plan, const float *filter, float *to)
+{
+    if (plan->is_turned) {
+        filter_pack_panels(&plan->filter, plan->shape, &plan->lattice, filter, plan->kernels->columns, to);
+    } else {
+        filter_pack(&plan->filter, plan->shape, &plan->lattice, filter, to);
+    }
+}
+
 /* Packs the constant filter, for all runs: its bytes are counted to none of them (memory_account.h). */
 static Status
-pack_constant(Call *call, Planes *planes, Device *device, const Plan *plan)
+pack_constant(Call *call, const Planes *planes, Device *device, const Plan *plan, TensorBuffer **ret_packed)
 {
     MemoryAccount *before = device->charge(device, NULL);
-    planes->packed = device->allocate(device, plan_filter(plan));
+    *ret_packed = device->allocate(device, plan_filter(plan));
     (void)device->charge(device, before);
-    if (planes->packed == NULL) {
+    if (*ret_packed == NULL) {
         return call_fail(
             call, STATUS_RESOURCE_EXHAUSTED, "a packed filter needs %zu bytes", plan_filter(plan));
     }
-    filter_pack(&plan->filter, plan->shape, &plan->lattice, planes->filter, planes->packed->data);
+    pack_filter(plan, planes->filter, (*ret_packed)->data);
     return STATUS_OK;
 }
 
 static Status
 take_constant(Call *call, Planes *planes, Device *device, const Plan *plan, const float **ret_filter)
 {
+    TensorBuffer **packed = &planes->packed[plan->is_turned];
     mutex_lock(&planes->lock);
-    Status status = planes->packed == NULL ? pack_constant(call, planes, device, plan) : STATUS_OK;
-    *ret_filter = status == STATUS_OK ? planes->packed->data : NULL;
+    Status status = *packed == NULL ? pack_constant(call, planes, device, plan, packed) : STATUS_OK;
+    *ret_filter = status == STATUS_OK ? (*packed)->data : NULL;
     mutex_unlock(&planes->lock);
     return status;
 }
@@ -815,7 +871,7 @@ planes_run(
     run.copies = plan_copy(&plan) == 0 ? NULL : (float *)rest;
     if (planes->filter == NULL) {
         float *filter = (float *)(rest + plan_copy(&plan));
-        filter_pack(&plan.filter, shape, &plan.lattice, operands->filter, filter);
+        pack_filter(&plan, operands->filter, filter);
         run.filter = filter;
     }
     run_all(&run);
@@ -833,12 +889,28 @@ planes_scratch(const Planes *planes, const Device *device, const ConvolveShape *
     return run_size(planes, &plan) + (uint64_t)at_once * plan_room(&plan);
 }
 
+/* Returns whether oneDNN is faster than micro-tiles whose rows are positions. */
+static bool
+has_few_positions(const ConvolveShape *shape)
+{
+    bool is_single = convolve_product(shape->size, 0, shape->rank) == 1;
+    return convolve_product(shape->output, 0, shape->rank) < POSITIONS_MIN ||
+           (!is_single && shape->output[shape->rank - 1] < LINE_MIN);
+}
+
+/* Returns whether oneDNN is faster than micro-tiles whose rows are channels. */
+static bool
+is_deep_or_small(const ConvolveShape *shape)
+{
+    int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
+    return convolve_product(shape->output, 0, shape->rank) < COLUMNS_MIN ||
+           (depth > DEPTH_MAX && depth > shape->inputs);
+}
+
 bool
 planes_can(const ConvolveShape *shape)
 {
-    int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
-    int64_t columns = convolve_product(shape->output, 0, shape->rank);
-    bool is_deep =
-        shape->groups == 1 && (columns < COLUMNS_MIN || (depth > DEPTH_MAX && depth > shape->inputs));
-    return shape->is_channels_last == 0 && lattice_can(shape) && !is_deep;
+    bool is_slow =
+        microkernels_choose()->has_wide_positions ? has_few_positions(shape) : is_deep_or_small(shape);
+    return shape->is_channels_last == 0 && lattice_can(shape) && (shape->groups > 1 || !is_slow);
 }

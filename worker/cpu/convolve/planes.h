@@ -1,7 +1,7 @@
 /* float32 convolutions of images with the channels first, on the micro-kernels of products: rows are output
- * channels, columns are positions of the output (lattice.h). Each sum is one chain of fused multiply-adds
- * from 0 on, over the channels of its group in ascending order and over the filter's positions in each of
- * them, padding being zeros:
+ * channels, columns are positions of the output (lattice.h), or the other way round (pixels.h). Each sum is
+ * one chain of fused multiply-adds from 0 on, over the channels of its group in ascending order and over the
+ * filter's positions in each of them, padding being zeros:
  *
  *     for channel, position: sum = fmaf(filter[output][channel][position], input[…], sum)
  *

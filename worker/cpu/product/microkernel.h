@@ -59,14 +59,33 @@ typedef struct TapTile {
 
 typedef void (*TapKernel)(const TapTile *tile);
 
+/* A micro-tile of a convolution whose rows are positions: their numbers for each step of the inner dimension
+ * lie side by side wherever its taps say, and b is a panel, or half of one, row by row. */
+typedef struct PositionTile {
+    const float *a;
+    const int64_t *taps; /* the offset of each step's numbers of a, in floats */
+    const float *b;
+    const float *next; /* what is fetched into the cache meanwhile */
+    int64_t depth;
+    float *sums;
+    int64_t sums_step;
+    bool begins;
+} PositionTile;
+
+typedef void (*PositionKernel)(const PositionTile *tile);
+
 /* The widths that there are micro-kernels of a convolution for. */
 typedef enum TapWidth { TAP_HALF, TAP_WHOLE, TAP_WIDE, TAP_WIDTHS } TapWidth;
 
 /* The micro-kernels of an instruction set, by their number of rows. */
 typedef struct MicroKernels {
-    int rows;          /* the most that there is a micro-kernel for */
-    int columns;       /* of a panel */
-    bool keeps_panels; /* a panel stays in the L1 cache while rows pass by it, as do rows otherwise */
+    int rows;    /* the most that there is a micro-kernel for */
+    int columns; /* of a panel */
+    /* From so many steps of the inner dimension on a panel of a convolution stays in the L1 cache while rows
+     * pass by it; with fewer, and where this is 0, rows stay while panels pass. */
+    int panel_depth;
+    bool has_wide_positions; /* convolutions with positions as rows are as fast as oneDNN where the inner
+                                dimension is large */
     MicroKernel single[MICROKERNEL_ROWS_MAX + 1]; /* of one panel */
     /* Of several panels, for so few rows that those of one panel would wait for each other's sums. */
     struct {
@@ -75,6 +94,8 @@ typedef struct MicroKernels {
     } several[MICROKERNEL_ROWS_MAX + 1];
     /* Of half a panel, of one, and of as many as `several` has, or NULL. */
     TapKernel taps[MICROKERNEL_ROWS_MAX + 1][TAP_WIDTHS];
+    /* Of half a panel and of one. */
+    PositionKernel positions[MICROKERNEL_ROWS_MAX + 1][TAP_WIDE];
 } MicroKernels;
 
 extern const MicroKernels microkernels_plain;

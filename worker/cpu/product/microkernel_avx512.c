@@ -57,9 +57,34 @@ TAP_KERNEL(taps_11_half, 11, PANEL_VECTORS / 2)
 TAP_KERNEL(taps_11, 11, PANEL_VECTORS)
 TAP_KERNEL(taps_12_half, 12, PANEL_VECTORS / 2)
 TAP_KERNEL(taps_12, 12, PANEL_VECTORS)
+POSITION_KERNEL(positions_1_half, 1, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_1, 1, PANEL_VECTORS)
+POSITION_KERNEL(positions_2_half, 2, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_2, 2, PANEL_VECTORS)
+POSITION_KERNEL(positions_3_half, 3, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_3, 3, PANEL_VECTORS)
+POSITION_KERNEL(positions_4_half, 4, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_4, 4, PANEL_VECTORS)
+POSITION_KERNEL(positions_5_half, 5, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_5, 5, PANEL_VECTORS)
+POSITION_KERNEL(positions_6_half, 6, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_6, 6, PANEL_VECTORS)
+POSITION_KERNEL(positions_7_half, 7, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_7, 7, PANEL_VECTORS)
+POSITION_KERNEL(positions_8_half, 8, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_8, 8, PANEL_VECTORS)
+POSITION_KERNEL(positions_9_half, 9, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_9, 9, PANEL_VECTORS)
+POSITION_KERNEL(positions_10_half, 10, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_10, 10, PANEL_VECTORS)
+POSITION_KERNEL(positions_11_half, 11, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_11, 11, PANEL_VECTORS)
+POSITION_KERNEL(positions_12_half, 12, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_12, 12, PANEL_VECTORS)
 
 const MicroKernels microkernels_avx512 = {
     .rows = 12,
+    .has_wide_positions = true,
     .columns = PANEL_VECTORS * LANES,
     .single = {NULL, rows_1, rows_2, rows_3, rows_4, rows_5, rows_6, rows_7, rows_8, rows_9, rows_10, rows_11,
         rows_12},
@@ -68,5 +93,10 @@ const MicroKernels microkernels_avx512 = {
         {taps_3_half, taps_3, taps_3_wide}, {taps_4_half, taps_4}, {taps_5_half, taps_5},
         {taps_6_half, taps_6}, {taps_7_half, taps_7}, {taps_8_half, taps_8}, {taps_9_half, taps_9},
         {taps_10_half, taps_10}, {taps_11_half, taps_11}, {taps_12_half, taps_12}},
+    .positions = {{NULL}, {positions_1_half, positions_1}, {positions_2_half, positions_2},
+        {positions_3_half, positions_3}, {positions_4_half, positions_4}, {positions_5_half, positions_5},
+        {positions_6_half, positions_6}, {positions_7_half, positions_7}, {positions_8_half, positions_8},
+        {positions_9_half, positions_9}, {positions_10_half, positions_10}, {positions_11_half, positions_11},
+        {positions_12_half, positions_12}},
 };
 #endif

@@ -132,3 +132,46 @@
             }                                                                                                \
         }                                                                                                    \
     }
+
+/* Makes the micro-kernel of a convolution whose rows are positions. */
+#define POSITION_KERNEL(name, rows, vectors)                                                                 \
+    TARGET static void name(const PositionTile *tile)                                                        \
+    {                                                                                                        \
+        enum { ROWS = (rows), VECTORS = (vectors) };                                                         \
+        Lanes zeros = {0};                                                                                   \
+        Lanes sums[ROWS][VECTORS];                                                                           \
+        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
+        {                                                                                                    \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                const float *from = tile->sums + row * tile->sums_step + n * LANES;                          \
+                sums[row][n] = tile->begins ? zeros : *(const Lanes *)from;                                  \
+            }                                                                                                \
+        }                                                                                                    \
+        const float *b = tile->b;                                                                            \
+        const float *next = tile->next;                                                                      \
+        for (int64_t k = 0; k < tile->depth; k++, b += VECTORS * LANES, next += ROWS) {                      \
+            const float *a = tile->a + tile->taps[k];                                                        \
+            Lanes right[VECTORS];                                                                            \
+            __builtin_prefetch(next);                                                                        \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                right[n] = *(const Lanes *)(b + n * LANES);                                                  \
+            }                                                                                                \
+            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
+            {                                                                                                \
+                Lanes left = a[row] - zeros;                                                                 \
+                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
+                {                                                                                            \
+                    sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
+        {                                                                                                    \
+            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
+            {                                                                                                \
+                *(Lanes *)(tile->sums + row * tile->sums_step + n * LANES) = sums[row][n];                   \
+            }                                                                                                \
+        }                                                                                                    \
+    }

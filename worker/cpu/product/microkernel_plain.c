@@ -74,13 +74,28 @@ TAP_KERNEL(taps_5_half, 5, PANEL_VECTORS / 2)
 TAP_KERNEL(taps_5, 5, PANEL_VECTORS)
 TAP_KERNEL(taps_6_half, 6, PANEL_VECTORS / 2)
 TAP_KERNEL(taps_6, 6, PANEL_VECTORS)
+POSITION_KERNEL(positions_1_half, 1, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_1, 1, PANEL_VECTORS)
+POSITION_KERNEL(positions_2_half, 2, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_2, 2, PANEL_VECTORS)
+POSITION_KERNEL(positions_3_half, 3, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_3, 3, PANEL_VECTORS)
+POSITION_KERNEL(positions_4_half, 4, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_4, 4, PANEL_VECTORS)
+POSITION_KERNEL(positions_5_half, 5, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_5, 5, PANEL_VECTORS)
+POSITION_KERNEL(positions_6_half, 6, PANEL_VECTORS / 2)
+POSITION_KERNEL(positions_6, 6, PANEL_VECTORS)
 
 const MicroKernels microkernels_plain = {
     .rows = 6,
-    .keeps_panels = true,
+    .panel_depth = 128,
     .columns = PANEL_VECTORS * LANES,
     .single = {NULL, rows_1, rows_2, rows_3, rows_4, rows_5, rows_6},
     .several = {{0}, {rows_1_panels_2, 2}},
     .taps = {{NULL}, {taps_1_half, taps_1, taps_1_wide}, {taps_2_half, taps_2}, {taps_3_half, taps_3},
         {taps_4_half, taps_4}, {taps_5_half, taps_5}, {taps_6_half, taps_6}},
+    .positions = {{NULL}, {positions_1_half, positions_1}, {positions_2_half, positions_2},
+        {positions_3_half, positions_3}, {positions_4_half, positions_4}, {positions_5_half, positions_5},
+        {positions_6_half, positions_6}},
 };

@@ -40,7 +40,7 @@ typedef struct Form {
  * beyond the filter, dilation, groups, depthwise with lines of all widths, one and three dimensions, panels
  * that are not full, inner dimensions of several blocks, more rows than a micro-tile has; positions that end
  * within the first half of a panel and within the second, of one tile and of several, in planes and in
- * lines. */
+ * lines; channels that fill a panel and half of the next one, where positions are rows. */
 static const Form FORMS[] = {
     {1, 1, 1, 1, {1}, {1}, {1}, {1}, {0}, {0}, 1},
     {2, 1, 3, 5, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
@@ -87,6 +87,10 @@ static const Form FORMS[] = {
     {1, 1, 260, 14, {8, 12}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
     {1, 1, 70, 26, {40, 51}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
     {2, 1, 9, 49, {28, 30}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {1, 1, 30, 40, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {2, 2, 20, 18, {19, 20}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 1, 12, 20, {4, 5, 6}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 1, 0}, {0, 1, 2}, 3},
+    {1, 1, 66, 17, {37, 13}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
     {1, 1, 60, 5, {150}, {5}, {1}, {1}, {2}, {2}, 1},
 };
 
@@ -394,6 +398,41 @@ a_finished_convolution_is_the_convolution_finished(void **state)
     }
 }
 
+/* 6 × 6 positions do not fill panels, 8 × 8 do: the filter is packed in another order for each. */
+static void
+a_constant_filter_serves_images_of_any_size(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {6, 8, 6, 9, 8};
+    Form form = {1, 1, 140, 48, {6, 6}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2};
+    for (size_t isa = 0; isa < COUNT_OF(ISAS); isa++) {
+        cpu_isa_limit(ISAS[isa]);
+        Device *device = NULL;
+        Planes *planes = NULL;
+        CpuDeviceOptions options = {.thread_count = 2, .memory_limit = 1 << 30};
+        Call call = {.arena = arena_new(1 << 20)};
+        assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &device));
+        assert_status(&call, STATUS_OK, planes_new(&call, &planes));
+        float *filter = rough_floats(140 * 48, 2);
+        planes_set_filter(planes, filter);
+        for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+            form.input[0] = form.input[1] = sizes[i];
+            Trial trial;
+            trial_begin(&trial, &form);
+            convolve_plainly(&trial);
+            ConvolveOperands operands = trial_operands(&trial);
+            operands.filter = filter;
+            assert_status(&call, STATUS_OK, planes_run(&call, planes, device, &trial.shape, &operands));
+            assert_expected(&trial, i);
+            trial_end(&trial);
+        }
+        planes_free(planes);
+        memory_free(filter);
+        cpu_device_free(device);
+        arena_free(call.arena);
+    }
+}
+
 static void
 numbers_that_are_not_finite_are_found_in_a_filter(void **state)
 {
@@ -445,6 +484,7 @@ main(void)
         cmocka_unit_test(an_image_alone_has_the_bits_that_it_has_among_others),
         cmocka_unit_test(nan_infinities_and_denormals_are_as_in_the_loop),
         cmocka_unit_test(a_finished_convolution_is_the_convolution_finished),
+        cmocka_unit_test(a_constant_filter_serves_images_of_any_size),
         cmocka_unit_test(numbers_that_are_not_finite_are_found_in_a_filter),
         cmocka_unit_test(the_forecast_is_what_a_run_takes),
     };
