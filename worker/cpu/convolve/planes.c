@@ -443,36 +443,52 @@ typedef struct Depth {
     bool ends;
 } Depth;
 
-/* Multiplies a micro-tile of rows by panels whose sums are kept in the output. The last panel of the entry
- * may overlap the one in front of it, so that its sums are kept apart until they are finished; finishing
- * twice gives the same. */
-static void
-multiply_direct(const Tile *tile, const Depth *depth, int64_t index, const Panels *panels)
+/* A micro-tile of rows whose sums are kept in the output, ready to meet panels. */
+typedef struct Rows {
+    const TapKernel *kernels; /* by width */
+    TapTile micro;
+    TapEnd end;
+    bool ends;
+    float *output;       /* of the first row */
+    const float *addend; /* of the first row; NULL: none */
+    float *sums_room;
+} Rows;
+
+static Rows
+rows_at(const Tile *tile, const Depth *depth, int64_t index)
 {
     const PlanesRun *run = tile->run;
     const Plan *plan = run->plan;
-    const ConvolveOperands *operands = run->operands;
     int64_t row = filter_row(&plan->filter, index);
-    float *output = tile->output + row * plan->outputs + panels->column;
-    TapEnd end = {
-        .bias = tile->bias == NULL ? NO_BIASES : tile->bias + row,
-        .addend = operands->addend == NULL ? NULL : operands->addend + (output - operands->output),
-        .lowest = run->limits.lowest,
-        .highest = run->limits.highest,
-        .output = output,
-        .output_step = plan->outputs,
+    int64_t start = filter_row(&plan->filter, tile->first_rows);
+    int64_t offset = tile->output - run->operands->output + row * plan->outputs;
+    return (Rows){
+        .kernels = plan->kernels->taps[filter_row(&plan->filter, index + 1) - row],
+        .micro = micro_tile(tile, index, depth->first, depth->size),
+        .end = {.bias = tile->bias == NULL ? NO_BIASES : tile->bias + row,
+            .lowest = run->limits.lowest,
+            .highest = run->limits.highest,
+            .output_step = plan->outputs},
+        .ends = depth->ends,
+        .output = run->operands->output + offset,
+        .addend = run->operands->addend == NULL ? NULL : run->operands->addend + offset,
+        .sums_room = tile->sums_room + (row - start) * plan->kernels->columns,
     };
-    TapTile micro = micro_tile(tile, index, depth->first, depth->size);
-    micro.b = tile->lattice + panels->column;
-    micro.end = depth->ends ? &end : NULL;
-    micro.sums = output;
-    micro.sums_step = plan->outputs;
-    if (panels->overlaps) {
-        micro.sums =
-            tile->sums_room + (row - filter_row(&plan->filter, tile->first_rows)) * plan->kernels->columns;
-        micro.sums_step = plan->kernels->columns;
-    }
-    plan->kernels->taps[filter_row(&plan->filter, index + 1) - row][panels->width](&micro);
+}
+
+/* Multiplies rows by panels. The last panel of the entry may overlap the one in front of it, so that its sums
+ * are kept apart until they are finished; finishing twice gives the same. */
+static void
+multiply_direct(const Tile *tile, Rows *rows, const Panels *panels)
+{
+    const Plan *plan = tile->run->plan;
+    rows->micro.b = tile->lattice + panels->column;
+    rows->micro.sums = panels->overlaps ? rows->sums_room : rows->output + panels->column;
+    rows->micro.sums_step = panels->overlaps ? plan->kernels->columns : plan->outputs;
+    rows->micro.end = rows->ends ? &rows->end : NULL;
+    rows->end.output = rows->output + panels->column;
+    rows->end.addend = rows->addend == NULL ? NULL : rows->addend + panels->column;
+    rows->kernels[panels->width](&rows->micro);
 }
 
 /* Returns the panels from a column on; the last ones of an entry that do not fill a panel are the end of one.
@@ -499,7 +515,8 @@ multiply_by_panels(const Tile *tile, const Depth *depth)
     for (int64_t column = tile->first; column < tile->end;) {
         Panels panels = next_panels(tile, column);
         for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
-            multiply_direct(tile, depth, index, &panels);
+            Rows rows = rows_at(tile, depth, index);
+            multiply_direct(tile, &rows, &panels);
         }
         column = panels.column + panels.columns;
     }
@@ -510,9 +527,10 @@ static void
 multiply_by_rows(const Tile *tile, const Depth *depth)
 {
     for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
+        Rows rows = rows_at(tile, depth, index);
         for (int64_t column = tile->first; column < tile->end;) {
             Panels panels = next_panels(tile, column);
-            multiply_direct(tile, depth, index, &panels);
+            multiply_direct(tile, &rows, &panels);
             column = panels.column + panels.columns;
         }
     }
