@@ -264,6 +264,25 @@ responses_are_local(void **state)
     RUN(cases);
 }
 
+static void
+statistics_that_are_no_floats_have_no_kernel(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "FusedBatchNormV2",
+            .inputs = {"float32[1,1,1,1] 1", "string[1] '1'", "string[1] '0'", "string[1] '0'",
+                "string[1] '1'"},
+            .error = "no reference kernel for 'FusedBatchNormV2' of float32",
+            .error_code = STATUS_UNIMPLEMENTED},
+        {.op = "onnx::BatchNormalization",
+            .inputs = {"float32[1,1,1,1] 1", "float32[1] 1", "float32[1] 0", "string[1] '0'",
+                "string[1] '1'"},
+            .error = "no reference kernel for 'onnx::BatchNormalization' of float32",
+            .error_code = STATUS_UNIMPLEMENTED},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -273,6 +292,7 @@ main(void)
         cmocka_unit_test(onnx_normalises_rows_groups_and_axes),
         cmocka_unit_test(rows_of_a_sum_normalise),
         cmocka_unit_test(responses_are_local),
+        cmocka_unit_test(statistics_that_are_no_floats_have_no_kernel),
     };
     return cmocka_run_group_tests_name("reference/normalization", tests, NULL, NULL);
 }

@@ -6,6 +6,17 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
+bool
+doubles_hold_inputs(const Node *node)
+{
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        if (!dtype_is_floating(node->input_dtypes[index])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 Status
 doubles_begin(KernelContext *context, Doubles *ret_doubles)
 {

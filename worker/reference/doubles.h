@@ -17,6 +17,9 @@ typedef struct Doubles {
     Tensor outputs[DOUBLES_TENSORS_MAX];
 } Doubles;
 
+/* Returns whether every input of the node is a float. Ops with several type attributes may have others. */
+bool doubles_hold_inputs(const Node *node);
+
 /* Makes outputs of the shapes that the op's rule gives; those of other dtypes are widened, too. */
 MUST_USE Status doubles_begin(KernelContext *context, Doubles *ret_doubles);
 MUST_USE Status doubles_finish(KernelContext *context, const Doubles *doubles);

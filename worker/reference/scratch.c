@@ -51,6 +51,10 @@ Status
 scratch_cast(KernelContext *context, const Tensor *input, Dtype dtype, Tensor *ret_tensor)
 {
     assert(input->dtype != DTYPE_INVALID);
+    if (!cast_supports(input->dtype, dtype)) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED, "no conversion of %s to %s",
+            dtype_name(input->dtype), dtype_name(dtype));
+    }
     Tensor tensor;
     TRY(scratch_new(context, dtype, &input->shape, &tensor));
     cast_tensor(input, &tensor);

@@ -23,7 +23,7 @@ MUST_USE Status scratch_bytes(KernelContext *context, int64_t count, size_t size
  * and its tensor must fit beside it. 0: no limit. */
 size_t scratch_heap_max(const KernelContext *context);
 
-/* Converts an input to another dtype (cast.h). */
+/* Converts an input to another dtype (cast.h); UNIMPLEMENTED where there is no conversion. */
 MUST_USE Status scratch_cast(KernelContext *context, const Tensor *input, Dtype dtype, Tensor *ret_tensor);
 
 /* Makes output `index`, of dtype node->output_dtypes[index], from doubles. */

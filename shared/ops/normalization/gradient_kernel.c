@@ -12,11 +12,7 @@
 static bool
 supports_floats(const Node *node)
 {
-    bool are_floating = true;
-    for (uint32_t index = 0; index < node->input_count; index++) {
-        are_floating = are_floating && dtype_is_floating(node->input_dtypes[index]);
-    }
-    return are_floating;
+    return doubles_hold_inputs(node);
 }
 
 typedef struct Channel {

@@ -2,6 +2,7 @@
  * double. */
 #include <math.h>
 
+#include "worker/reference/doubles.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -14,7 +15,7 @@ typedef struct Moments {
 static bool
 supports_floats(const Node *node)
 {
-    return dtype_is_floating(node->input_dtypes[0]);
+    return doubles_hold_inputs(node);
 }
 
 static bool
@@ -182,7 +183,7 @@ fused_batch_norm_compute(KernelContext *context)
 static bool
 batch_normalization_supports(const Node *node)
 {
-    return dtype_is_floating(node->input_dtypes[0]) && node_attr_int(node, "training_mode") == 0;
+    return doubles_hold_inputs(node) && node_attr_int(node, "training_mode") == 0;
 }
 
 static Status
