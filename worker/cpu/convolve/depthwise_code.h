@@ -44,33 +44,26 @@
         const float *filter = tile->filter;                                                                  \
         int32_t start = tile->first;                                                                         \
         Mask masks[size][stride];                                                                            \
-        UNROLL for (int32_t x = 0; x < (size); x += (stride))                                                \
+        UNROLL for (int64_t x = 0; x < (size); x += (stride))                                                \
         {                                                                                                    \
-            UNROLL for (int32_t n = 0; n < (stride); n++)                                                    \
+            UNROLL for (int64_t n = 0; n < (stride); n++)                                                    \
             {                                                                                                \
-                masks[x][n] = mask_columns(start + x + n * LANES, tile->width);                              \
+                masks[x][n] = mask_columns(start + (int32_t)(x + n * LANES), tile->width);                   \
             }                                                                                                \
         }                                                                                                    \
         (void)masks;                                                                                         \
         Lanes zeros = {0};                                                                                   \
-        Lanes sums[DEPTHWISE_LINES][vectors];                                                                \
-        UNROLL for (int32_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
-        {                                                                                                    \
-            UNROLL for (int32_t n = 0; n < (vectors); n++)                                                   \
-            {                                                                                                \
-                sums[line][n] = zeros;                                                                       \
-            }                                                                                                \
-        }                                                                                                    \
-        UNROLL for (int32_t at = 0; at < ROWS; at++)                                                         \
+        Lanes sums[DEPTHWISE_LINES][vectors] = {{{0}}};                                                      \
+        UNROLL for (int64_t at = 0; at < ROWS; at++)                                                         \
         {                                                                                                    \
             if (at >= tile->row_count) {                                                                     \
                 break;                                                                                       \
             }                                                                                                \
             const float *row = tile->rows[at] + start;                                                       \
-            UNROLL for (int32_t x = 0; x < (size); x += (stride))                                            \
+            UNROLL for (int64_t x = 0; x < (size); x += (stride))                                            \
             {                                                                                                \
                 Lanes right[stride][vectors];                                                                \
-                UNROLL for (int32_t n = 0; n < (vectors); n++)                                               \
+                UNROLL for (int64_t n = 0; n < (vectors); n++)                                               \
                 {                                                                                            \
                     Lanes low = LOAD(x, n * (stride));                                                       \
                     HELD(low);                                                                               \
@@ -82,18 +75,19 @@
                     }                                                                                        \
                     right[0][n] = low;                                                                       \
                 }                                                                                            \
-                UNROLL for (int32_t tap = 0; tap < (stride); tap++)                                          \
+                UNROLL for (int64_t tap = 0; tap < (stride); tap++)                                          \
                 {                                                                                            \
-                    UNROLL for (int32_t line = 0; line < DEPTHWISE_LINES; line++)                            \
+                    UNROLL for (int64_t line = 0; line < DEPTHWISE_LINES; line++)                            \
                     {                                                                                        \
-                        int32_t y = at - line * (stride);                                                    \
-                        if (y >= 0 && y < (size) && x + tap < (size)) {                                      \
-                            Lanes left = filter[y * (size) + x + tap] - zeros;                               \
-                            UNROLL for (int32_t n = 0; n < (vectors); n++)                                   \
-                            {                                                                                \
-                                sums[line][n] = FUSE(left, right[tap][n], sums[line][n]);                    \
-                                HELD_##size(sums[line][n]);                                                  \
-                            }                                                                                \
+                        int64_t y = at - line * (stride);                                                    \
+                        if (y < 0 || y >= (size) || x + tap >= (size)) {                                     \
+                            continue;                                                                        \
+                        }                                                                                    \
+                        Lanes left = filter[y * (size) + x + tap] - zeros;                                   \
+                        UNROLL for (int64_t n = 0; n < (vectors); n++)                                       \
+                        {                                                                                    \
+                            sums[line][n] = FUSE(left, right[tap][n], sums[line][n]);                        \
+                            HELD_##size(sums[line][n]);                                                      \
                         }                                                                                    \
                     }                                                                                        \
                 }                                                                                            \
@@ -102,10 +96,10 @@
         Lanes bias = tile->bias - zeros;                                                                     \
         Lanes lowest = tile->bounds.low - zeros;                                                             \
         Lanes highest = tile->bounds.high - zeros;                                                           \
-        UNROLL for (int32_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
+        UNROLL for (int64_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
         {                                                                                                    \
             float *output = tile->output + line * tile->output_step;                                         \
-            UNROLL for (int32_t n = 0; n < (vectors); n++)                                                   \
+            UNROLL for (int64_t n = 0; n < (vectors); n++)                                                   \
             {                                                                                                \
                 Lanes limited = GREATER(lowest, LESSER(highest, sums[line][n] + bias));                      \
                 store_first(output + n * LANES, limited, line < tile->lines ? tile->count - n * LANES : 0);  \
@@ -138,6 +132,6 @@
 /* Their table. */
 #define DEPTHWISE_TABLE                                                                                      \
     {                                                                                                        \
-        .edge = LANES, .inner = INNER_VECTORS * LANES,                                                       \
+        .edge = LANES, .inner = (int64_t)INNER_VECTORS * LANES,                                              \
         .tiles = {DEPTHWISE_ROW(3), DEPTHWISE_ROW(5), DEPTHWISE_ROW(7)},                                     \
     }
