@@ -1,0 +1,192 @@
+#include "worker/cpu/convolve/planes_plan.h"
+
+#include "worker/cpu/convolve/depthwise.h"
+#include "worker/cpu/division.h"
+
+enum {
+    TILE_WORK = 1024 * 1024,        /* multiplications of a tile, which take some twenty microseconds */
+    TILE_SUMS = 16 * 1024,          /* the most sums of a tile, which stay in the L2 cache */
+    DEPTHWISE_WORK = TILE_WORK / 8, /* of channels that are computed one by one, which is slower */
+    DEPTHWISE_MIN = 16,             /* channels at once, since their first one makes the zeros of all */
+    COPY_MAX = 128 * 1024,          /* the most floats that a tile copies, which stay in the L2 cache */
+    PANELS_SIZE =
+        64 * 1024,  /* the most floats of a block of input that stays in the L2 cache while rows pass */
+    TILES_MIN = 16, /* of an entry that is large, so that many threads have some */
+    TILE_WORK_MAX = 16 * 1024 * 1024,
+    TURNING_DEPTH = 8,     /* turning a sum takes as long as so many steps of the inner dimension */
+    TURNED_DEPTH_MIN = 64, /* of the inner dimension, where positions are rows */
+};
+
+static int64_t
+smaller_of(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+static int64_t
+larger_of(int64_t left, int64_t right)
+{
+    return left > right ? left : right;
+}
+
+/* Cuts the output of one entry into tiles, where the sums are kept in the output: their input stays in the L2
+ * cache while rows pass. The columns behind the last whole panel belong to the last tile. */
+static void
+plan_cut_direct(PlanesPlan *plan)
+{
+    int64_t panel = plan->kernels->columns;
+    int64_t panels = plan->lattice.columns / panel;
+    int64_t most = larger_of(1, PANELS_SIZE / (plan->filter.block * panel));
+    plan->column_tiles = divide_up(panels, most);
+    plan->columns = divide_up(panels, plan->column_tiles) * panel;
+    plan->column_tiles = divide_up(panels * panel, plan->columns);
+    int64_t work = plan->filter.rows * plan->filter.depth * plan->lattice.columns;
+    int64_t tile_work = larger_of(TILE_WORK, smaller_of(work / TILES_MIN, TILE_WORK_MAX));
+    work /= plan->column_tiles;
+    plan->row_tiles = smaller_of(divide_up(work, tile_work), plan->filter.tiles);
+    plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
+}
+
+/* Cuts the output of one entry into tiles where positions are rows: column tiles are those of positions, and
+ * row tiles of panels of channels. */
+static void
+plan_cut_turned(PlanesPlan *plan)
+{
+    plan->pixels = pixel_cut(plan->kernels, &plan->lattice, plan->filter.rows);
+    plan->column_tiles = divide_up(plan->pixels.tiles, plan->pixels.most);
+    int64_t work = plan->filter.rows * plan->filter.depth * plan->outputs;
+    int64_t tile_work = larger_of(TILE_WORK, smaller_of(work / TILES_MIN, TILE_WORK_MAX));
+    work /= plan->column_tiles;
+    plan->row_tiles = smaller_of(divide_up(work, tile_work), plan->pixels.panels);
+    plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
+}
+
+/* Returns whether positions should be rows: where that computes less that is thrown away. */
+static bool
+turns(const PlanesPlan *plan)
+{
+    int64_t half = plan->kernels->columns / 2;
+    int64_t unit = plan->is_direct ? half : plan->kernels->columns;
+    int64_t rows = plan->filter.rows;
+    int64_t depth = plan->filter.depth;
+    int64_t columns = divide_up(plan->lattice.columns, unit) * unit;
+    int64_t turned_rows = divide_up(rows, half) * half;
+    return !plan->is_depthwise && rows >= half && depth >= TURNED_DEPTH_MIN &&
+           turned_rows * plan->outputs * (depth + TURNING_DEPTH) < rows * columns * depth;
+}
+
+/* Cuts the output of one entry into tiles, by its shape alone: of some columns and all rows, or of a panel
+ * and some rows. */
+static void
+plan_cut(PlanesPlan *plan)
+{
+    if (plan->is_turned) {
+        plan_cut_turned(plan);
+        return;
+    }
+    if (plan->is_direct) {
+        plan_cut_direct(plan);
+        return;
+    }
+    int64_t panel = plan->kernels->columns;
+    int64_t rows = plan->filter.rows;
+    int64_t most =
+        larger_of(1, smaller_of(TILE_WORK / (rows * plan->filter.depth), TILE_SUMS / rows) / panel);
+    int64_t panels = divide_up(plan->lattice.columns, panel);
+    plan->column_tiles = divide_up(panels, most);
+    plan->columns = divide_up(panels, plan->column_tiles) * panel;
+    plan->column_tiles = divide_up(plan->lattice.columns, plan->columns);
+    int64_t work = plan->columns * rows * plan->filter.depth;
+    plan->row_tiles = smaller_of(divide_up(work, 2 * (int64_t)TILE_WORK), plan->filter.tiles);
+    work /= plan->row_tiles;
+    plan->group = divide_up(TILE_WORK, work);
+}
+
+/* A group of few channels copies its own input, which then stays in the cache. */
+static bool
+copies_alone(const PlanesPlan *plan)
+{
+    return !plan->lattice.is_input && plan->entries > 1 && plan->row_tiles == 1 &&
+           plan->copy_size <= COPY_MAX;
+}
+
+static void
+plan_sizes(PlanesPlan *plan)
+{
+    int64_t panel = plan->kernels->columns;
+    bool is_ragged = plan->lattice.is_input && plan->lattice.columns % panel != 0 && !plan->is_direct;
+    plan->panel_size = is_ragged ? plan->filter.block * panel : 0;
+    int64_t columns = plan->is_direct ? plan->filter.depth > plan->filter.block ? panel : 0 : plan->columns;
+    if (plan->is_turned) {
+        plan->panel_size = 0;
+        plan->sums_size = pixel_room(plan->kernels, &plan->pixels);
+        return;
+    }
+    if (plan->is_depthwise) {
+        plan->panel_size = 0;
+        plan->sums_size = depthwise_room(&plan->lattice);
+        return;
+    }
+    plan->sums_size = divide_up(plan->filter.tiles, plan->row_tiles) * plan->kernels->rows * columns;
+}
+
+PlanesPlan
+planes_plan(const ConvolveShape *shape)
+{
+    PlanesPlan plan = {
+        .kernels = microkernels_choose(),
+        .shape = shape,
+        .lattice = lattice_of(shape),
+        .outputs = convolve_product(shape->output, 0, shape->rank),
+        .entries = shape->batch * shape->groups,
+    };
+    int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
+    plan.filter = filter_cut(shape->outputs, depth, plan.kernels->rows);
+    plan.is_depthwise = shape->inputs == 1 && shape->outputs == 1;
+    plan.reads_input = plan.is_depthwise ? depthwise_is_direct(&plan.lattice) : plan.lattice.is_input;
+    plan.is_direct = plan.lattice.is_dense && plan.lattice.columns >= plan.kernels->columns;
+    plan.is_turned = turns(&plan);
+    plan_cut(&plan);
+    plan.copy_size = plan.reads_input ? 0 : shape->inputs * plan.lattice.channel_step + LATTICE_SLACK;
+    plan.is_alone = plan.is_depthwise || copies_alone(&plan);
+    if (plan.is_alone) {
+        int64_t work = shape->outputs * plan.filter.depth * plan.lattice.columns;
+        plan.group = plan.is_depthwise ? larger_of(DEPTHWISE_MIN, divide_up(DEPTHWISE_WORK, work))
+                                       : divide_up(TILE_WORK, work);
+    }
+    plan.filter_size = plan.is_turned ? filter_panels_size(&plan.filter, plan.kernels->columns)
+                                      : plan.filter.rows * plan.filter.depth;
+    plan_sizes(&plan);
+    return plan;
+}
+
+int64_t
+planes_plan_tiles(const PlanesPlan *plan)
+{
+    return plan->is_alone ? plan->entries : plan->entries * plan->column_tiles * plan->row_tiles;
+}
+
+size_t
+planes_plan_room(const PlanesPlan *plan)
+{
+    int64_t copy = plan->is_alone ? plan->copy_size : 0;
+    return (size_t)(copy + plan->panel_size + plan->sums_size) * sizeof(float);
+}
+
+size_t
+planes_plan_copy(const PlanesPlan *plan)
+{
+    return plan->is_alone ? 0 : (size_t)(plan->entries * plan->copy_size) * sizeof(float);
+}
+
+size_t
+planes_plan_filter(const PlanesPlan *plan)
+{
+    return (size_t)(plan->shape->groups * plan->filter_size) * sizeof(float);
+}
+
+size_t
+planes_plan_taps(const PlanesPlan *plan)
+{
+    return (size_t)(plan->filter.depth + plan->filter.block) * sizeof(int64_t);
+}
