@@ -256,7 +256,7 @@ solve_square(const CudaSquares &squares, int64_t n, const Square &square, CudaMa
 
 template <typename T>
 __global__ void
-squares_kernel(CudaSquares squares, CudaMatrixTask task)
+__launch_bounds__(MATRIX_THREADS, 6) squares_kernel(CudaSquares squares, CudaMatrixTask task)
 {
     Square square = {squares.work + blockIdx.x * squares.size * squares.size,
         squares.solution + blockIdx.x * squares.size * squares.columns,
