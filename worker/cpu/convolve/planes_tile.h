@@ -3,7 +3,6 @@
  * Threads: tiles of one run may be computed at once. */
 #pragma once
 
-#include "worker/cpu/convolve/planes.h"
 #include "worker/cpu/convolve/planes_plan.h"
 #include "worker/cpu/finish/finish.h"
 #include "worker/runtime/device.h"
