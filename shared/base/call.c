@@ -100,7 +100,7 @@ call_is_over(const Call *call, uint64_t now_ns)
 bool
 call_ends_after(const Call *call, uint64_t units, uint64_t *work)
 {
-    static const uint64_t ASKED_AFTER = 1000000;
+    enum { ASKED_AFTER = 1000000 };
     *work += units;
     if (*work < ASKED_AFTER) {
         return false;

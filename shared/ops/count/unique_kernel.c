@@ -1,5 +1,7 @@
 /* The different slices along an axis, in the order of their first appearance, found by a hash table. NaN
  * equals nothing, 0 equals -0. */
+#include <assert.h>
+
 #include "shared/base/memory.h"
 #include "worker/reference/elements.h"
 #include "worker/reference/outputs.h"
@@ -350,7 +352,9 @@ store_onnx_unique(KernelContext *context, Unique *unique, int axis)
     TRY(store_found(context, unique, &shape));
     const int64_t *numbers[] = {NULL, unique->firsts, unique->indices, unique->counts};
     const int64_t counts[] = {0, unique->found, unique->lines.size, unique->found};
-    for (uint32_t index = 1; index < context->output_count; index++) {
+    uint32_t output_count = context->output_count;
+    assert(output_count <= COUNT_OF(numbers));
+    for (uint32_t index = 1; index < output_count; index++) {
         TRY(store_numbers(context, index, numbers[index], counts[index]));
     }
     return STATUS_OK;

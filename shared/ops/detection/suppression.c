@@ -135,15 +135,14 @@ take_candidates(const SuppressionSearch *search)
 static bool
 overlaps_block(const SuppressionRule *rule, const float *box, const float *block)
 {
+    int64_t step = SELECTED_BLOCK;
     int hits = 0;
-    for (int n = 0; n < SELECTED_BLOCK; n++) {
+    for (int64_t n = 0; n < step; n++) {
         const float *other = block + n;
-        float height = smaller(box[HIGH_Y], other[HIGH_Y * SELECTED_BLOCK]) -
-                       larger(box[LOW_Y], other[LOW_Y * SELECTED_BLOCK]);
-        float width = smaller(box[HIGH_X], other[HIGH_X * SELECTED_BLOCK]) -
-                      larger(box[LOW_X], other[LOW_X * SELECTED_BLOCK]);
+        float height = smaller(box[HIGH_Y], other[HIGH_Y * step]) - larger(box[LOW_Y], other[LOW_Y * step]);
+        float width = smaller(box[HIGH_X], other[HIGH_X * step]) - larger(box[LOW_X], other[LOW_X * step]);
         float both = larger(height, 0) * larger(width, 0);
-        float area = other[AREA * SELECTED_BLOCK];
+        float area = other[AREA * step];
         float overlap = both / (box[AREA] + area - both);
         hits |= (area > 0 ? 1 : 0) & (overlap > rule->overlap_max ? 1 : 0);
     }
@@ -180,9 +179,9 @@ keep_box(const SuppressionSearch *search, const float *box, int64_t number)
     float *block = search->chosen + number / SELECTED_BLOCK * SELECTED_BLOCK * BOX_ARRAYS;
     int64_t place = number % SELECTED_BLOCK;
     if (place == 0) {
-        memset(block, 0, SELECTED_BLOCK * BOX_ARRAYS * sizeof *block);
+        memset(block, 0, sizeof *block * SELECTED_BLOCK * BOX_ARRAYS);
     }
-    for (int array = 0; array < BOX_ARRAYS; array++) {
+    for (int64_t array = 0; array < BOX_ARRAYS; array++) {
         block[array * SELECTED_BLOCK + place] = box[array];
     }
 }

@@ -21,7 +21,7 @@ fill_grid(const double *theta, const Shape *grid, bool aligns_corners, double *t
     Walk walk = {.rank = space};
     memcpy(walk.dims, &grid->dims[1], (size_t)space * sizeof *walk.dims);
     do {
-        for (int row = 0; row < space; row++) {
+        for (int64_t row = 0; row < space; row++) {
             const double *factors = theta + row * (space + 1);
             double sum = factors[space];
             for (int column = 0; column < space; column++) {

@@ -144,7 +144,7 @@ align_region(void *context, int64_t number)
 static Status
 check_regions(Call *call, const Regions *regions, int64_t count, int64_t images)
 {
-    static const double POINTS_MAX = 1 << 13;
+    enum { POINTS_MAX = 1 << 13 };
     for (int64_t n = 0; n < count; n++) {
         if (regions->batches[n] < 0 || regions->batches[n] >= images) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "index %lld at %lld is not within %lld",

@@ -133,9 +133,9 @@ static Status
 read_mode(Call *call, const Node *node, size_t index, uint8_t *ret_mode)
 {
     Slice name = node_attr(node, "nodes_modes")->value.list.items[index].value.s;
-    for (uint8_t mode = 0; mode < MODE_COUNT; mode++) {
+    for (int mode = 0; mode < MODE_COUNT; mode++) {
         if (slice_equals_string(name, mode_names[mode])) {
-            *ret_mode = mode;
+            *ret_mode = (uint8_t)mode;
             return STATUS_OK;
         }
     }

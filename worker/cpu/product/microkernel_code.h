@@ -19,117 +19,113 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* Opens the loops over all sums. */
+#define EACH_SUM UNROLL for (int64_t row = 0; row < ROWS; row++) UNROLL for (int64_t n = 0; n < VECTORS; n++)
+
+/* Declares the sums of a micro-tile. */
+#define SUMS(rows, vectors)                                                                                  \
+    enum { ROWS = (rows), VECTORS = (vectors) };                                                             \
+    Lanes zeros = {0};                                                                                       \
+    Lanes sums[ROWS][VECTORS];
+
+/* Takes the sums that there are. */
+#define TAKE_SUMS(tile)                                                                                      \
+    EACH_SUM                                                                                                 \
+    {                                                                                                        \
+        const float *from = (tile)->sums + row * (tile)->sums_step + n * LANES;                              \
+        sums[row][n] = (tile)->begins ? zeros : *(const Lanes *)from;                                        \
+    }
+
+/* Reads the vectors of the right side; `place` is that of vector n. */
+#define READ_RIGHT(place)                                                                                    \
+    Lanes right[VECTORS];                                                                                    \
+    UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                             \
+    {                                                                                                        \
+        right[n] = *(const Lanes *)(place);                                                                  \
+    }
+
+/* Adds the products of the vectors and the numbers of the left side; `number` is that of a row. */
+#define ADD_PRODUCTS(number)                                                                                 \
+    UNROLL for (int64_t row = 0; row < ROWS; row++)                                                          \
+    {                                                                                                        \
+        Lanes left = (number)-zeros;                                                                         \
+        UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                         \
+        {                                                                                                    \
+            sums[row][n] = FUSE(left, right[n], sums[row][n]);                                               \
+        }                                                                                                    \
+    }
+
+#define KEEP_SUMS(tile)                                                                                      \
+    EACH_SUM                                                                                                 \
+    {                                                                                                        \
+        *(Lanes *)((tile)->sums + row * (tile)->sums_step + n * LANES) = sums[row][n];                       \
+    }
+
+/* Fetches what the sums will be stored to and added to. */
+#define FETCH_END(end)                                                                                       \
+    UNROLL for (int64_t row = 0; row < ROWS; row++)                                                          \
+    {                                                                                                        \
+        int64_t first = row * (end)->output_step;                                                            \
+        int64_t last = first + (int64_t)VECTORS * LANES - 1;                                                 \
+        __builtin_prefetch((end)->output + first, 1);                                                        \
+        __builtin_prefetch((end)->output + last, 1);                                                         \
+        if ((end)->addend != NULL) {                                                                         \
+            __builtin_prefetch((end)->addend + first);                                                       \
+            __builtin_prefetch((end)->addend + last);                                                        \
+        }                                                                                                    \
+    }
+
+/* Stores the sums with bias, addend and limits. */
+#define STORE_END(end)                                                                                       \
+    Lanes lowest = (end)->lowest - zeros;                                                                    \
+    Lanes highest = (end)->highest - zeros;                                                                  \
+    EACH_SUM                                                                                                 \
+    {                                                                                                        \
+        int64_t at = row * (end)->output_step + n * LANES;                                                   \
+        Lanes value = sums[row][n] + (end)->bias[row];                                                       \
+        if ((end)->addend != NULL) {                                                                         \
+            value += *(const Lanes *)((end)->addend + at);                                                   \
+        }                                                                                                    \
+        *(Lanes *)((end)->output + at) = LARGER(lowest, SMALLER(highest, value));                            \
+    }
+
 /* Makes the micro-kernel of a product. */
 #define MICROKERNEL(name, rows, panels)                                                                      \
     TARGET static void name(const MicroTile *tile)                                                           \
     {                                                                                                        \
-        enum { ROWS = (rows), VECTORS = (panels)*PANEL_VECTORS };                                            \
-        Lanes zeros = {0};                                                                                   \
-        Lanes sums[ROWS][VECTORS];                                                                           \
-        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
-        {                                                                                                    \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                const float *from = tile->sums + row * tile->sums_step + n * LANES;                          \
-                sums[row][n] = tile->begins ? zeros : *(const Lanes *)from;                                  \
-            }                                                                                                \
-        }                                                                                                    \
+        SUMS(rows, (panels)*PANEL_VECTORS)                                                                   \
+        TAKE_SUMS(tile)                                                                                      \
         const float *a = tile->a;                                                                            \
         for (int64_t k = 0; k < tile->depth; k++, a++) {                                                     \
             const float *b = tile->b + k * tile->b_step;                                                     \
-            Lanes right[VECTORS];                                                                            \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                const float *panel = b + n / PANEL_VECTORS * tile->panel_step;                               \
-                right[n] = *(const Lanes *)(panel + n % PANEL_VECTORS * LANES);                              \
-            }                                                                                                \
-            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
-            {                                                                                                \
-                Lanes left = a[row * MICROKERNEL_ROW_STEP] - zeros;                                          \
-                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
-                {                                                                                            \
-                    sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
-                }                                                                                            \
-            }                                                                                                \
+            READ_RIGHT(b + n / PANEL_VECTORS * tile->panel_step + n % PANEL_VECTORS * LANES)                 \
+            ADD_PRODUCTS(a[row * MICROKERNEL_ROW_STEP])                                                      \
         }                                                                                                    \
-        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
-        {                                                                                                    \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                *(Lanes *)(tile->sums + row * tile->sums_step + n * LANES) = sums[row][n];                   \
-            }                                                                                                \
-        }                                                                                                    \
+        KEEP_SUMS(tile)                                                                                      \
     }
 
 /* Makes the micro-kernel of a convolution. */
 #define TAP_KERNEL(name, rows, vectors)                                                                      \
     TARGET static void name(const TapTile *tile)                                                             \
     {                                                                                                        \
-        enum { ROWS = (rows), VECTORS = (vectors) };                                                         \
-        Lanes zeros = {0};                                                                                   \
-        Lanes sums[ROWS][VECTORS];                                                                           \
+        SUMS(rows, vectors)                                                                                  \
         const TapEnd *end = tile->end;                                                                       \
         if (end != NULL) {                                                                                   \
-            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
-            {                                                                                                \
-                __builtin_prefetch(end->output + row * end->output_step, 1);                                 \
-                __builtin_prefetch(end->output + row * end->output_step + VECTORS * LANES - 1, 1);           \
-                if (end->addend != NULL) {                                                                   \
-                    __builtin_prefetch(end->addend + row * end->output_step);                                \
-                    __builtin_prefetch(end->addend + row * end->output_step + VECTORS * LANES - 1);          \
-                }                                                                                            \
-            }                                                                                                \
+            FETCH_END(end)                                                                                   \
         }                                                                                                    \
-        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
-        {                                                                                                    \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                const float *from = tile->sums + row * tile->sums_step + n * LANES;                          \
-                sums[row][n] = tile->begins ? zeros : *(const Lanes *)from;                                  \
-            }                                                                                                \
-        }                                                                                                    \
+        TAKE_SUMS(tile)                                                                                      \
         const float *a = tile->a;                                                                            \
         int64_t next = tile->next_a - tile->a;                                                               \
         for (int64_t k = 0; k < tile->depth; k++, a += ROWS) {                                               \
             const float *b = tile->b + tile->taps[k];                                                        \
-            Lanes right[VECTORS];                                                                            \
             FETCH(a + next);                                                                                 \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                right[n] = *(const Lanes *)(b + n * LANES);                                                  \
-            }                                                                                                \
-            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
-            {                                                                                                \
-                Lanes left = a[row] - zeros;                                                                 \
-                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
-                {                                                                                            \
-                    sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
-                }                                                                                            \
-            }                                                                                                \
+            READ_RIGHT(b + n * LANES)                                                                        \
+            ADD_PRODUCTS(a[row])                                                                             \
         }                                                                                                    \
         if (end == NULL) {                                                                                   \
-            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
-            {                                                                                                \
-                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
-                {                                                                                            \
-                    *(Lanes *)(tile->sums + row * tile->sums_step + n * LANES) = sums[row][n];               \
-                }                                                                                            \
-            }                                                                                                \
-            return;                                                                                          \
-        }                                                                                                    \
-        Lanes lowest = end->lowest - zeros;                                                                  \
-        Lanes highest = end->highest - zeros;                                                                \
-        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
-        {                                                                                                    \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                int64_t at = row * end->output_step + n * LANES;                                             \
-                Lanes value = sums[row][n] + end->bias[row];                                                 \
-                if (end->addend != NULL) {                                                                   \
-                    value += *(const Lanes *)(end->addend + at);                                             \
-                }                                                                                            \
-                *(Lanes *)(end->output + at) = LARGER(lowest, SMALLER(highest, value));                      \
-            }                                                                                                \
+            KEEP_SUMS(tile)                                                                                  \
+        } else {                                                                                             \
+            STORE_END(end)                                                                                   \
         }                                                                                                    \
     }
 
@@ -137,41 +133,15 @@
 #define POSITION_KERNEL(name, rows, vectors)                                                                 \
     TARGET static void name(const PositionTile *tile)                                                        \
     {                                                                                                        \
-        enum { ROWS = (rows), VECTORS = (vectors) };                                                         \
-        Lanes zeros = {0};                                                                                   \
-        Lanes sums[ROWS][VECTORS];                                                                           \
-        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
-        {                                                                                                    \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                const float *from = tile->sums + row * tile->sums_step + n * LANES;                          \
-                sums[row][n] = tile->begins ? zeros : *(const Lanes *)from;                                  \
-            }                                                                                                \
-        }                                                                                                    \
+        SUMS(rows, vectors)                                                                                  \
+        TAKE_SUMS(tile)                                                                                      \
         const float *b = tile->b;                                                                            \
         const float *next = tile->next;                                                                      \
-        for (int64_t k = 0; k < tile->depth; k++, b += VECTORS * LANES, next += ROWS) {                      \
+        for (int64_t k = 0; k < tile->depth; k++, b += (int64_t)VECTORS * LANES, next += ROWS) {             \
             const float *a = tile->a + tile->taps[k];                                                        \
-            Lanes right[VECTORS];                                                                            \
             __builtin_prefetch(next);                                                                        \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                right[n] = *(const Lanes *)(b + n * LANES);                                                  \
-            }                                                                                                \
-            UNROLL for (int64_t row = 0; row < ROWS; row++)                                                  \
-            {                                                                                                \
-                Lanes left = a[row] - zeros;                                                                 \
-                UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                 \
-                {                                                                                            \
-                    sums[row][n] = FUSE(left, right[n], sums[row][n]);                                       \
-                }                                                                                            \
-            }                                                                                                \
+            READ_RIGHT(b + n * LANES)                                                                        \
+            ADD_PRODUCTS(a[row])                                                                             \
         }                                                                                                    \
-        UNROLL for (int64_t row = 0; row < ROWS; row++)                                                      \
-        {                                                                                                    \
-            UNROLL for (int64_t n = 0; n < VECTORS; n++)                                                     \
-            {                                                                                                \
-                *(Lanes *)(tile->sums + row * tile->sums_step + n * LANES) = sums[row][n];                   \
-            }                                                                                                \
-        }                                                                                                    \
+        KEEP_SUMS(tile)                                                                                      \
     }

@@ -2,6 +2,7 @@
  */
 #include "worker/cuda/kernels/suppression.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "shared/tensor/half.h"
@@ -236,6 +237,7 @@ fill_chosen(Counting *counting)
     TRY(read_size_max(context, count, &asked, &size_max));
     Shape vector = shape_vector(is_padded ? asked : count);
     Shape scalar = shape_scalar();
+    assert(node->output_count > 0 && node->output_count <= ROW);
     for (uint32_t i = 0; i < node->output_count; i++) {
         bool is_vector = i == 0 || i + 1 < node->output_count;
         TRY(kernel_output(context, i, node->output_dtypes[i], is_vector ? &vector : &scalar, &outputs[i]));
