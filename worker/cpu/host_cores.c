@@ -75,3 +75,18 @@ host_cores(void)
     uint64_t limit = host_cores_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup");
     return (int)(cores < limit ? cores : limit);
 }
+
+void
+host_cores_leave(int core)
+{
+    cpu_set_t allowed;
+    bool is_known = core >= 0 && core < CPU_SETSIZE && sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+    if (!is_known || !CPU_ISSET((size_t)core, &allowed) || CPU_COUNT(&allowed) == 1) {
+        return;
+    }
+    cpu_set_t others = allowed;
+    CPU_CLR((size_t)core, &others);
+    if (sched_setaffinity(0, sizeof others, &others) == 0) {
+        (void)sched_setaffinity(0, sizeof allowed, &allowed);
+    }
+}

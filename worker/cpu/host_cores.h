@@ -13,3 +13,6 @@ int host_cores(void);
  * (/sys/fs/cgroup), in versions 1 and 2 and with all groups around them, in whole cores: one and a half
  * are 2. UINT64_MAX when there is none. */
 uint64_t host_cores_cgroup_limit(const char *membership, const char *root);
+
+/* Moves the calling thread to another core than this one, if it may use another. */
+void host_cores_leave(int core);

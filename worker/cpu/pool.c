@@ -26,6 +26,7 @@
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
+#include "worker/cpu/host_cores.h"
 #include "worker/cpu/loop_costs.h"
 
 enum {
@@ -73,6 +74,7 @@ struct Pool {
     int32_t looking;     /* atomic: threads that look for work */
     int32_t running;     /* atomic: threads that run queued work, which may open loops */
     int32_t sleeping;    /* atomic, changed under the lock */
+    int32_t opened_on;   /* atomic: the core on which the last loop was opened */
     uint64_t offered_ns; /* atomic: when a loop was last opened while nobody looked for one */
     uint64_t offered;    /* atomic: the nanoseconds that such loops together were expected to take */
     LoopCosts costs;
@@ -239,6 +241,7 @@ pool_open_loop(Pool *pool, Loop *loop, uint64_t now_ns, uint64_t expected_ns)
     list_append(&pool->loops, &loop->link);
     int64_t sleeping = pool->sleeping;
     mutex_unlock(&pool->lock);
+    atomic_store_relaxed(&pool->opened_on, sched_getcpu());
     atomic_add_relaxed(&pool->pending, 1); /* behind the lock, which who looks takes at once */
     int64_t wanted = sleeping == 0 ? 0 : smaller_of(sleeping, pool_wanted(pool, loop, now_ns, expected_ns));
     if (wanted > 0) {
@@ -430,6 +433,17 @@ pool_has_work(Pool *pool)
     return pool->first != NULL || pool_find_loop(pool) != NULL;
 }
 
+/* Leaves the core to the thread that opened a loop on it. When cores were busy, the kernel wakes a thread
+ * where the waking one runs, and later where it ran last: there the two would take turns. */
+static void
+leave_core_of_caller(Pool *pool)
+{
+    int core = atomic_load_relaxed(&pool->opened_on);
+    if (pool->may_look && sched_getcpu() == core) {
+        host_cores_leave(core);
+    }
+}
+
 /* Returns false when the pool ends. Whoever was woken too late for a loop looks for the next one of the same
  * work. */
 static bool
@@ -445,7 +459,11 @@ pool_sleep(Pool *pool)
         has_work = pool_has_work(pool);
     }
     bool is_ending = pool->is_ending && !has_work;
+    bool is_for_loops = pool_find_loop(pool) != NULL || atomic_load_relaxed(&pool->running) > 0;
     mutex_unlock(&pool->lock);
+    if (is_for_loops) {
+        leave_core_of_caller(pool);
+    }
     my_part.cpu_ns = clock_thread_ns();
     if (clock_monotonic_ns() - begin_ns < LOOK_MAX) {
         my_part.look_ns = LOOK_MAX; /* it would have found the work, had it looked longer */

@@ -89,6 +89,21 @@ a_process_bound_to_one_core_has_one(void **state)
     assert_true(host_cores() <= CPU_COUNT(&before));
 }
 
+static void
+a_thread_that_leaves_a_core_may_use_the_same_ones_as_before(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    cpu_set_t after;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    int cores[] = {sched_getcpu(), sched_getcpu(), -1, CPU_SETSIZE};
+    for (size_t index = 0; index < sizeof cores / sizeof cores[0]; index++) {
+        host_cores_leave(cores[index]);
+        assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+        assert_true(CPU_EQUAL(&before, &after));
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_groups_set_up, control_groups_tear_down)
 
 int
@@ -100,6 +115,7 @@ main(void)
         TEST(version_1_has_quota_and_period_in_files_of_their_own),
         TEST(a_file_that_tells_no_quota_limits_nothing),
         TEST(a_process_bound_to_one_core_has_one),
+        TEST(a_thread_that_leaves_a_core_may_use_the_same_ones_as_before),
     };
     return cmocka_run_group_tests_name("worker/cpu/host_cores", tests, NULL, NULL);
 }
