@@ -77,9 +77,12 @@ class Origin:
         self._server.shutdown()
         self._server.server_close()
 
+    def has_request(self, path, count=1):
+        """Tells whether pages have asked for this path so often."""
+        return self._server.requests.count(path) >= count
+
     def await_request(self, path, count=1):
-        """Waits until pages have asked for this path so often."""
-        await_that(lambda: self._server.requests.count(path) >= count, f"{count} requests for {path}")
+        await_that(lambda: self.has_request(path, count), f"{count} requests for {path}")
 
     def run_page(self, script, meanwhile=None):
         """Opens a page with this script, and returns what it reports. `meanwhile` is called once the browser has been started."""

@@ -37,8 +37,9 @@ class RandomNetwork(RandomGraph):
         if addend is not None and self._random.random() < 0.5:
             name = self._add("AddV2", name, addend.name, T=Type(FLOAT))
         if self._random.random() < 0.8:
-            activation = self._random.choice(ACTIVATIONS + ["gelu"])
-            name = self._gelu(scope, name) if activation == "gelu" else self._add(activation, name, T=Type(FLOAT))
+            written_out = {"gelu": self._gelu, "swish": self._swish}
+            activation = self._random.choice([*ACTIVATIONS, *written_out])
+            name = written_out[activation](scope, name) if activation in written_out else self._add(activation, name, T=Type(FLOAT))
         return self._keep(scope, name, shape)
 
     def _gelu(self, scope, name):
@@ -47,6 +48,14 @@ class RandomNetwork(RandomGraph):
         error = self._add("Erf", self._add("RealDiv", name, root, T=Type(FLOAT)), T=Type(FLOAT))
         share = self._add("Mul", half, self._add("AddV2", error, one, T=Type(FLOAT)), T=Type(FLOAT))
         return self._add("Mul", name, share, T=Type(FLOAT))
+
+    def _swish(self, scope, name):
+        """x times a gate of x, soft or hard, as models write it out."""
+        if self._random.random() < 0.5:
+            return self._add("Mul", name, self._add("Sigmoid", name, T=Type(FLOAT)), T=Type(FLOAT))
+        three, six = (self._constant(scope, FLOAT, [], [value]) for value in (3, 6))
+        limited = self._add("Relu6", self._add("AddV2", name, three, T=Type(FLOAT)), T=Type(FLOAT))
+        return self._add("RealDiv", self._add("Mul", name, limited, T=Type(FLOAT)), six, T=Type(FLOAT))
 
     def _dense(self, scope):
         value = self._pick(scope, lambda value: len(value.shape) == 2 and value.count() < COUNT_MAX)
