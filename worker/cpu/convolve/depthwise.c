@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "worker/cpu/convolve/depthwise_tile.h"
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
@@ -148,12 +149,6 @@ take_lines_body(const Lattice *lattice, const float *sums, float *output)
 
 VECTOR_VARIANTS(
     take_lines, (const Lattice *lattice, const float *sums, float *output), (lattice, sums, output))
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
 
 /* Returns whether columns of the input, and those of padding beside them, are small enough for int32_t. */
 static bool

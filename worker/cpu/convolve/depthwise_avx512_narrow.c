@@ -1,4 +1,4 @@
-/* For lines of few outputs, which would leave most of a wider vector empty. */
+/* Vectors of eight floats serve lines of few outputs, which would leave most of a wider one empty. */
 #ifdef __x86_64__
 #include <immintrin.h>
 

@@ -1,13 +1,9 @@
 #include "worker/cpu/convolve/filter.h"
 
 #include <assert.h>
-#include <float.h>
-#include <math.h>
 
-#include "worker/cpu/division.h"
 #include "worker/cpu/product/microkernel.h"
-#include "worker/cpu/vector/functions.h"
-#include "worker/cpu/vector/variants.h"
+#include "worker/cpu/sizes.h"
 
 FilterCut
 filter_cut(int64_t rows, int64_t depth, int64_t rows_max)
@@ -133,26 +129,4 @@ filter_pack_panels(const FilterCut *cut, const ConvolveShape *shape, const Latti
             pack_group(cut, panel, k, &part, to + group * filter_panels_size(cut, panel));
         }
     }
-}
-
-VECTOR_FUNCTION void
-find_infinite_body(const float *filter, int64_t count, int32_t *ret_found)
-{
-    int32_t found = 0;
-    _Pragma("omp simd reduction(|:found)") for (int64_t n = 0; n < count; n++)
-    {
-        found |= fabsf(filter[n]) <= FLT_MAX ? 0 : 1;
-    }
-    *ret_found = found;
-}
-
-VECTOR_VARIANTS(
-    find_infinite, (const float *filter, int64_t count, int32_t *ret_found), (filter, count, ret_found))
-
-bool
-filter_is_finite(const float *filter, int64_t count)
-{
-    int32_t found = 0;
-    find_infinite(filter, count, &found);
-    return found == 0;
 }

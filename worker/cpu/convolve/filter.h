@@ -32,6 +32,3 @@ void filter_pack_panels(const FilterCut *cut, const ConvolveShape *shape, const 
 
 /* Returns the floats that the panels of one group take. */
 int64_t filter_panels_size(const FilterCut *cut, int64_t panel);
-
-/* Returns whether all of so many numbers are finite. */
-bool filter_is_finite(const float *filter, int64_t count);

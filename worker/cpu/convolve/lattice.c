@@ -3,23 +3,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "worker/cpu/division.h"
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
 enum { LINE = 16, X = CONVOLVE_RANK_MAX - 1, Y = X - 1, Z = X - 2 }; /* LINE: floats of a cache line */
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
-
-static int64_t
-larger_of(int64_t left, int64_t right)
-{
-    return left > right ? left : right;
-}
 
 /* Returns the place of a tap's phase among those that the taps of an axis have: their remainders repeat. */
 static int64_t

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 #include "worker/cpu/convolve/store.h"
-#include "worker/cpu/division.h"
 #include "worker/cpu/product/panels.h"
+#include "worker/cpu/sizes.h"
 
 enum {
     POSITIONS_MAX = 256, /* of a tile, whose sums stay in the L2 cache */
@@ -13,12 +13,6 @@ enum {
     Y = X - 1,
     Z = X - 2,
 };
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
 
 PixelCut
 pixel_cut(const MicroKernels *kernels, const Lattice *lattice, int64_t channels)

@@ -9,7 +9,7 @@
 #include "worker/cpu/convolve/filter.h"
 #include "worker/cpu/product/microkernel.h"
 
-/* How the positions and channels of an entry are cut. Micro-tiles of positions are numbered line by line. */
+/* A cut of the positions and channels of an entry. Micro-tiles of positions are numbered line by line. */
 typedef struct PixelCut {
     int64_t line;   /* positions that lie side by side */
     int64_t parts;  /* micro-tiles of a line */

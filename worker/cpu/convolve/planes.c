@@ -9,7 +9,8 @@
 #include "worker/cpu/convolve/depthwise.h"
 #include "worker/cpu/convolve/planes_plan.h"
 #include "worker/cpu/convolve/planes_tile.h"
-#include "worker/cpu/division.h"
+#include "worker/cpu/convolve/store.h"
+#include "worker/cpu/sizes.h"
 
 enum {
     FINISH_MIN = 2048,     /* outputs that are finished together, which stay in the L1 cache */
@@ -19,8 +20,6 @@ enum {
     COLUMNS_MIN = 128,  /* as few outputs leave much of their panels empty */
     DEPTH_MAX = 640,    /* of the inner dimension: oneDNN is faster where there is more of it */
 };
-
-static const float NO_BIAS = -0.0F; /* changes no sum, whereas +0 would change -0 */
 
 struct Planes {
     const float *filter; /* the constant filter; NULL: it differs between runs */
@@ -58,12 +57,6 @@ planes_set_filter(Planes *planes, const float *filter)
 {
     assert(planes->packed[false] == NULL && planes->packed[true] == NULL);
     planes->filter = filter;
-}
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
 }
 
 static const float *

@@ -27,7 +27,7 @@ void planes_free(Planes *planes); /* NULL is allowed */
 void planes_set_filter(Planes *planes, const float *filter);
 
 /* Returns whether planes_run() should compute a convolution of this shape: the channels come first, and
- * oneDNN is not faster. A filter with numbers that are not finite (filter_is_finite()) is left to others
+ * oneDNN is not faster. A filter with numbers that are not finite (are_finite()) is left to others
  * where there is padding: such numbers must not meet its zeros. */
 bool planes_can(const ConvolveShape *shape);
 

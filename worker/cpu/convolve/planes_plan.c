@@ -1,7 +1,7 @@
 #include "worker/cpu/convolve/planes_plan.h"
 
 #include "worker/cpu/convolve/depthwise.h"
-#include "worker/cpu/division.h"
+#include "worker/cpu/sizes.h"
 
 enum {
     TILE_WORK = 1024 * 1024,        /* multiplications of a tile, which take some twenty microseconds */
@@ -16,18 +16,6 @@ enum {
     TURNING_DEPTH = 8,     /* turning a sum takes as long as so many steps of the inner dimension */
     TURNED_DEPTH_MIN = 64, /* of the inner dimension, where positions are rows */
 };
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
-
-static int64_t
-larger_of(int64_t left, int64_t right)
-{
-    return left > right ? left : right;
-}
 
 /* Cuts the output of one entry into tiles, where the sums are kept in the output: their input stays in the L2
  * cache while rows pass. The columns behind the last whole panel belong to the last tile. */

@@ -1,5 +1,5 @@
-/* How convolutions of one shape are computed: cut into tiles by the shape alone, so that the same sums are
- * made on any number of threads.
+/* Plans of convolutions, each for one shape. The shape alone says into which tiles the output is cut, so that
+ * the same sums are made on any number of threads.
  *
  * Threads: any. */
 #pragma once

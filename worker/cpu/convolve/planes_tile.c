@@ -3,12 +3,7 @@
 #include <string.h>
 
 #include "worker/cpu/convolve/store.h"
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
+#include "worker/cpu/sizes.h"
 
 /* Some panels at one depth. */
 typedef struct Panels {
@@ -20,7 +15,7 @@ typedef struct Panels {
     int64_t depth;
 } Panels;
 
-/* Where the sums of a tile lie for a column, from its first row on. */
+/* The place of a tile's sums for a column, from its first row on. */
 typedef struct Sums {
     float *first;
     int64_t step;
@@ -142,8 +137,8 @@ store_tile(const PlanesTile *tile)
     }
 }
 
-static const float NO_BIASES[MICROKERNEL_ROWS_MAX] = {
-    -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F};
+static const float NO_BIASES[MICROKERNEL_ROWS_MAX] = {NO_BIAS, NO_BIAS, NO_BIAS, NO_BIAS, NO_BIAS, NO_BIAS,
+    NO_BIAS, NO_BIAS, NO_BIAS, NO_BIAS, NO_BIAS, NO_BIAS};
 
 /* Some of the inner dimension. */
 typedef struct Depth {

@@ -3,8 +3,6 @@
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
-static const float NO_BIAS = -0.0F; /* changes no sum, whereas +0 would change -0 */
-
 VECTOR_FUNCTION void
 store_row_body(
     const float *sums, float bias, const float *addend, Bounds bounds, float *output, int64_t count)

@@ -6,6 +6,9 @@
 
 #include "worker/cpu/finish/finish.h"
 
+/* A bias that changes no sum, whereas +0 would change -0. */
+#define NO_BIAS (-0.0F)
+
 /* Rows of sums; steps are in floats. */
 typedef struct Store {
     const float *sums;

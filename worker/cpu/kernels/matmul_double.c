@@ -6,6 +6,7 @@
  * matrices in the order in which it reads them; the sums stay in the output until the next part. */
 #include <stdalign.h>
 
+#include "worker/cpu/sizes.h"
 #include "worker/reference/matrix.h"
 #include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
@@ -76,12 +77,6 @@ choose_multiply_tile(void)
     return multiply_tile;
 }
 #endif
-
-static int64_t
-smaller_of(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Lines of a matrix: rows of the left one, columns of the right one. */
 typedef struct Lines {

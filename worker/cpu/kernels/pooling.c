@@ -4,6 +4,7 @@
  * channels last, a window at a time, all channels side by side. Means are sums in double, divided once. Other
  * pools are left to the reference kernel. */
 #include "shared/ops/pooling/rule.h"
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/folds.h"
 #include "worker/reference/outputs.h"
 
@@ -188,7 +189,7 @@ first_line(const Pool *pool, const float *plane, int64_t row, const Span *span)
     return plane + first * pool->columns.size;
 }
 
-/* Where the rows of some planes lie, and what is left of input and output from there on. */
+/* A row of the output: the lines of input under it, and the elements that are left from there on. */
 typedef struct Place {
     const float *x;
     float *output;
@@ -279,12 +280,6 @@ fold_whole_planes_body(const Pool *pool, int64_t first, int64_t end)
     }
 }
 VECTOR_VARIANTS(fold_whole_planes, (const Pool *pool, int64_t first, int64_t end), (pool, first, end))
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
 
 static void
 pool_whole_planes(void *context, int64_t index)

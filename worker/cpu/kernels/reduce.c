@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "shared/ops/reduce/rule.h"
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/folds.h"
 #include "worker/reference/outputs.h"
 
@@ -107,12 +108,6 @@ find_sizes(const Shape *shape, const Reduction *reduction, Fold *fold)
         *sizes[turn] *= shape->dims[dimension];
     }
     return true;
-}
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
 }
 
 static void

@@ -2,6 +2,7 @@
  * in double. A line with NaN becomes NaN. */
 #include "worker/cpu/kernels/softmax.h"
 
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/folds.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -165,12 +166,6 @@ typedef struct Softmax {
     int64_t part;        /* rows that a thread takes at once */
     int64_t inner_parts; /* blocks of columns */
 } Softmax;
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
 
 static void
 compute_rows(void *context, int64_t index)

@@ -3,8 +3,8 @@
  * of the output after the other. All else is left to the reference kernel. */
 #include "shared/base/memory.h"
 #include "shared/ops/convolution.h"
-#include "worker/cpu/division.h"
 #include "worker/cpu/product/product.h"
+#include "worker/cpu/sizes.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 

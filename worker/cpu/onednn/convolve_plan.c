@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "shared/base/memory.h"
+#include "worker/cpu/sizes.h"
 
 enum {
     TILE_WORK = 4 * 1024 * 1024, /* multiplications of a tile, which take some eighty microseconds */
@@ -42,18 +43,6 @@ filter_layout(const ConvolveShape *shape, bool is_plain, dnnl_memory_desc_t *ret
     int rank = (int)shape->rank + 3 - first;
     return is_plain ? dnnl_memory_desc_init_by_strides(ret, rank, dims + first, dnnl_f32, strides + first)
                     : dnnl_memory_desc_init_by_tag(ret, rank, dims + first, dnnl_f32, dnnl_format_tag_any);
-}
-
-static int64_t
-larger_of(int64_t left, int64_t right)
-{
-    return left > right ? left : right;
-}
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
 }
 
 /* Returns how far the windows of `output` positions reach, from the start of the first one. */

@@ -32,8 +32,8 @@ typedef struct MicroTile {
 
 typedef void (*MicroKernel)(const MicroTile *tile);
 
-/* What becomes of finished sums: output = the bias of the row + the sum (+ an addend), each rounded by
- * itself, within limits. */
+/* The end of finished sums: output = the bias of the row + the sum (+ an addend), each rounded by itself,
+ * within limits. */
 typedef struct TapEnd {
     const float *bias;   /* of each row */
     const float *addend; /* laid out like the output; NULL: none */
@@ -81,8 +81,8 @@ typedef enum TapWidth { TAP_HALF, TAP_WHOLE, TAP_WIDE, TAP_WIDTHS } TapWidth;
 typedef struct MicroKernels {
     int rows;    /* the most that there is a micro-kernel for */
     int columns; /* of a panel */
-    /* From so many steps of the inner dimension on a panel of a convolution stays in the L1 cache while rows
-     * pass by it; with fewer, and where this is 0, rows stay while panels pass. */
+    /* A panel of a convolution with so many steps of the inner dimension or more stays in the L1 cache while
+     * rows pass by it; with fewer, and where this is 0, rows stay while panels pass. */
     int panel_depth;
     bool has_wide_positions; /* convolutions with positions as rows are as fast as oneDNN where the inner
                                 dimension is large */
@@ -92,9 +92,9 @@ typedef struct MicroKernels {
         MicroKernel kernel; /* NULL: one panel is enough */
         int panels;
     } several[MICROKERNEL_ROWS_MAX + 1];
-    /* Of half a panel, of one, and of as many as `several` has, or NULL. */
+    /* Kernels for half a panel, for one, and for as many as `several` has, or NULL. */
     TapKernel taps[MICROKERNEL_ROWS_MAX + 1][TAP_WIDTHS];
-    /* Of half a panel and of one. */
+    /* Kernels for half a panel and for one. */
     PositionKernel positions[MICROKERNEL_ROWS_MAX + 1][TAP_WIDE];
 } MicroKernels;
 

@@ -145,3 +145,22 @@
         }                                                                                                    \
         KEEP_SUMS(tile)                                                                                      \
     }
+
+/* Makes those of a convolution for so many rows, and names them for the tables. */
+#define CONVOLUTION_KERNELS(rows)                                                                            \
+    TAP_KERNEL(taps_##rows##_half, rows, PANEL_VECTORS / 2)                                                  \
+    TAP_KERNEL(taps_##rows, rows, PANEL_VECTORS)                                                             \
+    POSITION_KERNEL(positions_##rows##_half, rows, PANEL_VECTORS / 2)                                        \
+    POSITION_KERNEL(positions_##rows, rows, PANEL_VECTORS)
+#define TAPS(rows)                                                                                           \
+    {                                                                                                        \
+        taps_##rows##_half, taps_##rows                                                                      \
+    }
+#define TAPS_AND_WIDE(rows)                                                                                  \
+    {                                                                                                        \
+        taps_##rows##_half, taps_##rows, taps_##rows##_wide                                                  \
+    }
+#define POSITIONS(rows)                                                                                      \
+    {                                                                                                        \
+        positions_##rows##_half, positions_##rows                                                            \
+    }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
@@ -12,12 +13,6 @@ int64_t
 panels_size(int64_t rows, int64_t columns, int panel_columns)
 {
     return rows * ((columns + panel_columns - 1) / panel_columns) * panel_columns;
-}
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
 }
 
 static void

@@ -15,9 +15,9 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 #include "shared/tensor/half.h"
-#include "worker/cpu/division.h"
 #include "worker/cpu/product/microkernel.h"
 #include "worker/cpu/product/panels.h"
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/variants.h"
 
 enum {
@@ -87,12 +87,6 @@ product_free(Product *product)
         mutex_done(&product->lock);
         memory_free(product);
     }
-}
-
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
 }
 
 static Cut

@@ -1,4 +1,4 @@
-/* Division of sizes. Threads: any. */
+/* Arithmetic of sizes. Threads: any. */
 #pragma once
 
 #include <stdint.h>
@@ -8,4 +8,16 @@ static inline int64_t
 divide_up(int64_t number, int64_t divisor)
 {
     return number / divisor + (number % divisor > 0 ? 1 : 0);
+}
+
+static inline int64_t
+smaller_of(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+static inline int64_t
+larger_of(int64_t left, int64_t right)
+{
+    return left > right ? left : right;
 }
