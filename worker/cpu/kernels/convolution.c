@@ -4,9 +4,9 @@
 #include "shared/ops/convolution.h"
 #include "shared/base/memory.h"
 #include "worker/cpu/convolve/dense.h"
-#include "worker/cpu/convolve/filter.h"
 #include "worker/cpu/convolve/planes.h"
 #include "worker/cpu/onednn/convolve.h"
+#include "worker/cpu/vector/finite.h"
 #include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
 
@@ -103,7 +103,7 @@ prepare_filter(Call *call, Device *device, const Node *node, const Tensor *const
     ConvolutionState *convolution = state;
     if (constants[1] != NULL && constants[1]->data != NULL) {
         convolution->filter = constants[1]->data;
-        convolution->is_finite = filter_is_finite(convolution->filter, tensor_element_count(constants[1]));
+        convolution->is_finite = are_finite(convolution->filter, tensor_element_count(constants[1]));
         convolve_set_filter(convolution->convolve, convolution->filter);
         planes_set_filter(convolution->planes, convolution->filter);
         product_set_weights(convolution->product, convolution->filter);
@@ -199,7 +199,7 @@ meets_padding_badly(const ConvolutionState *state, const ConvolveShape *shape, c
     if (state->filter != NULL || !is_padded) {
         return is_padded && !state->is_finite;
     }
-    return !filter_is_finite(filter->data, tensor_element_count(filter));
+    return !are_finite(filter->data, tensor_element_count(filter));
 }
 
 static Status

@@ -8,6 +8,8 @@
 #include "shared/ops/attention/onnx_rule.h"
 #include "worker/cpu/kernels/softmax.h"
 #include "worker/cpu/product/product.h"
+#include "worker/cpu/sizes.h"
+#include "worker/cpu/vector/finite.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 #include "worker/reference/fill.h"
@@ -39,8 +41,7 @@ typedef struct AttentionRun {
     int64_t blocks; /* of such a matrix */
     int64_t block_count;
     int64_t blocks_of_task;
-    int64_t *weighed; /* for each head of the key: how many of the first keys are weighed though no row sees
-                         them */
+    int64_t *weighed; /* for each head of the key: the first keys that count though no row sees them */
     int is_full;      /* atomic: a block found no room */
 } AttentionRun;
 
@@ -232,16 +233,6 @@ weighing_shape(const OnnxAttention *a, int64_t rows, int64_t keys)
     return (ProductShape){.m = rows, .n = a->value_size, .k = keys, .alpha = 1};
 }
 
-static bool
-are_finite(const float *numbers, int64_t count)
-{
-    bool are_all = true;
-    for (int64_t n = 0; n < count; n++) {
-        are_all = are_all && isfinite(numbers[n]);
-    }
-    return are_all;
-}
-
 /* Returns how many of the first keys count for the block's rows: those that a row sees, and those whose
  * values are not finite, since ONNX weighs what is masked by 0, and 0 × ∞ is NaN. The others change no sum;
  * their scores are computed only to be given out. */
@@ -297,12 +288,15 @@ find_weighed(void *context, int64_t matrix)
     block.count = run->rows < run->block_rows ? run->rows : run->block_rows;
     run->weighed[matrix] = 0;
     int64_t seen = keys_of_block(run, &block);
-    int64_t key = a->total;
-    while (key > seen &&
-           are_finite(run->values + (matrix * a->total + key - 1) * a->value_size, a->value_size)) {
-        key--;
+    const float *values = run->values + matrix * a->total * a->value_size;
+    if (are_finite(values + seen * a->value_size, (a->total - seen) * a->value_size)) {
+        return;
     }
-    run->weighed[matrix] = key > seen ? key : 0;
+    int64_t keys = a->total;
+    while (are_finite(values + (keys - 1) * a->value_size, a->value_size)) {
+        keys--;
+    }
+    run->weighed[matrix] = keys;
 }
 
 /* Returns how many numbers a block works in: its scores, and behind them its queries or results. */
@@ -445,8 +439,7 @@ run_blocks(KernelContext *context, AttentionRun *run)
     TRY(scratch_bytes(context, a->batch * a->key_heads, sizeof *run->weighed, &weighed));
     run->weighed = weighed.data;
     device->parallel_for(device, a->batch * a->key_heads, find_weighed, run);
-    device->parallel_for(
-        device, (run->block_count + run->blocks_of_task - 1) / run->blocks_of_task, run_task, run);
+    device->parallel_for(device, divide_up(run->block_count, run->blocks_of_task), run_task, run);
     return run->is_full == 0 ? STATUS_OK
                              : call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
                                    "no memory for the scores of %lld rows and %lld keys",

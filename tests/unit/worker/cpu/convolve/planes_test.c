@@ -4,9 +4,9 @@
 
 #include "shared/base/memory.h"
 #include "tests/support/call_fixture.h"
-#include "worker/cpu/convolve/filter.h"
 #include "worker/cpu/convolve/planes.h"
 #include "worker/cpu/device.h"
+#include "worker/cpu/vector/finite.h"
 #include "worker/cpu/vector/isa.h"
 
 /* One convolution, its operands and what they are computed to. */
@@ -372,7 +372,7 @@ finish_plainly(Trial *trial)
     finish_run(&shape->finish, trial->addend, trial->expected, trial->output_count);
 }
 
-/* With a bias or without, with an addend or without, then what limits can finish or more than that. */
+/* The runs have a bias or none, an addend or none, and a finish that limits can do or more than that. */
 static void
 a_finished_convolution_is_the_convolution_finished(void **state)
 {
@@ -439,11 +439,11 @@ numbers_that_are_not_finite_are_found_in_a_filter(void **state)
     (void)state;
     static const float odd[] = {NAN, INFINITY, -INFINITY};
     float filter[67] = {1, -3.4e38F, 1e-45F};
-    assert_true(filter_is_finite(filter, COUNT_OF(filter)));
+    assert_true(are_finite(filter, COUNT_OF(filter)));
     for (size_t i = 0; i < COUNT_OF(filter); i++) {
         float before = filter[i];
         filter[i] = odd[i % COUNT_OF(odd)];
-        assert_false(filter_is_finite(filter, COUNT_OF(filter)));
+        assert_false(are_finite(filter, COUNT_OF(filter)));
         filter[i] = before;
     }
 }
