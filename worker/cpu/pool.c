@@ -28,6 +28,7 @@
 #include "shared/base/mutex.h"
 #include "worker/cpu/host_cores.h"
 #include "worker/cpu/loop_costs.h"
+#include "worker/cpu/sizes.h"
 
 enum {
     PAUSES = 16,        /* between two looks at the clock: a fraction of a microsecond */
@@ -74,7 +75,7 @@ struct Pool {
     int32_t looking;     /* atomic: threads that look for work */
     int32_t running;     /* atomic: threads that run queued work, which may open loops */
     int32_t sleeping;    /* atomic, changed under the lock */
-    int32_t opened_on;   /* atomic: the core on which the last loop was opened */
+    int32_t opened_on;   /* atomic: the core on which the last loop was opened that woke a thread */
     uint64_t offered_ns; /* atomic: when a loop was last opened while nobody looked for one */
     uint64_t offered;    /* atomic: the nanoseconds that such loops together were expected to take */
     LoopCosts costs;
@@ -202,12 +203,6 @@ loop_leave(Loop *loop)
     atomic_sub_acq_rel(&loop->inside, 1);
 }
 
-static int64_t
-smaller_of(int64_t left, int64_t right)
-{
-    return left < right ? left : right;
-}
-
 /* Adds a loop to those that found nobody looking, and returns what they are worth together. */
 static uint64_t
 pool_offer(Pool *pool, uint64_t now_ns, uint64_t expected_ns)
@@ -241,10 +236,10 @@ pool_open_loop(Pool *pool, Loop *loop, uint64_t now_ns, uint64_t expected_ns)
     list_append(&pool->loops, &loop->link);
     int64_t sleeping = pool->sleeping;
     mutex_unlock(&pool->lock);
-    atomic_store_relaxed(&pool->opened_on, sched_getcpu());
     atomic_add_relaxed(&pool->pending, 1); /* behind the lock, which who looks takes at once */
     int64_t wanted = sleeping == 0 ? 0 : smaller_of(sleeping, pool_wanted(pool, loop, now_ns, expected_ns));
     if (wanted > 0) {
+        atomic_store_relaxed(&pool->opened_on, sched_getcpu());
         atomic_store_relaxed(&loop->wakes, (int32_t)wanted - 1);
         condition_signal(&pool->has_work);
     }
@@ -352,7 +347,7 @@ pool_take(Pool *pool)
     return work;
 }
 
-/* What a thread has found to do; nothing when both are NULL. */
+/* The task that a thread has found; none when both are NULL. */
 typedef struct Found {
     Loop *loop;
     DeviceWork *work;
