@@ -13,13 +13,6 @@ enum { PARTS_MAX = 64, TILES = 0 /* of Counting.kept */ };
 
 _Static_assert((int)CUDA_CHOSEN_RANK_MAX == (int)SHAPE_RANK_MAX, "coordinates hold every shape");
 
-static Status
-new_numbers(KernelContext *context, int64_t count, Tensor *ret_numbers)
-{
-    Shape shape = shape_vector(count);
-    return scratch_new(context, DTYPE_INT64, &shape, ret_numbers);
-}
-
 static CudaChosen
 places_of(const Tensor *tensor)
 {
@@ -32,7 +25,7 @@ count_places(Counting *counting, CudaChosen *places)
 {
     KernelContext *context = counting->context;
     TRY(counting_begin(counting, 1));
-    TRY(new_numbers(context, cuda_chosen_tiles(places->count), &counting->kept[TILES]));
+    TRY(counted_numbers(context, cuda_chosen_tiles(places->count), &counting->kept[TILES]));
     places->tiles = counting->kept[TILES].data;
     int error = cuda_count_chosen(places, counting->counts.data, cuda_stream(context));
     return cuda_check(context->call, error, "a count of elements");
@@ -42,7 +35,7 @@ count_places(Counting *counting, CudaChosen *places)
 static Status
 find_places(KernelContext *context, const CudaChosen *places, int64_t count, Tensor *ret_found)
 {
-    TRY(new_numbers(context, count, ret_found));
+    TRY(counted_numbers(context, count, ret_found));
     int error = count == 0 ? cudaSuccess : cuda_write_chosen(places, ret_found->data, cuda_stream(context));
     return cuda_check(context->call, error, "a search for elements");
 }
@@ -185,7 +178,7 @@ count_parts(Counting *counting)
     CudaBlame blame;
     TRY(output_rule(context, shapes));
     TRY(counting_begin(counting, part_count));
-    TRY(new_numbers(context, part_count * cuda_chosen_tiles(count), &counting->kept[TILES]));
+    TRY(counted_numbers(context, part_count * cuda_chosen_tiles(count), &counting->kept[TILES]));
     TRY(cuda_blame(context, CUDA_REFUSES_PART, &blame));
     int error = cuda_refuse_numbers(numbers->data, count, part_count, &blame, cuda_stream(context));
     for (uint32_t part = 0; part < context->output_count && error == cudaSuccess; part++) {

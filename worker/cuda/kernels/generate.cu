@@ -58,20 +58,23 @@ make_range(const void *start, const void *delta, void *output, int64_t count, cu
                             first, step, (T *)output, count);
 }
 
-extern "C" int
-cuda_range(
-    CudaType type, const void *start, const void *delta, void *output, int64_t count, cudaStream_t stream){
-    TYPE_SWITCH(type, WIDE_CASES((make_range<T, double>(start, delta, output, count, stream)))
-                          SIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream)))
-                              UNSIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream))))}
-
-__global__ void window_kernel(CudaCosines window)
+__global__ void
+window_kernel(CudaCosines window)
 {
     for (int64_t n = index_first(); n < window.count; n += index_step()) {
         double angle = window.length > 0 ? 6.283185307179586 * (double)n / window.length : 0;
         window.output[n] =
             window.weights[0] + window.weights[1] * cos(angle) + window.weights[2] * cos(2 * angle);
     }
+}
+
+extern "C" int
+cuda_range(
+    CudaType type, const void *start, const void *delta, void *output, int64_t count, cudaStream_t stream)
+{
+    TYPE_SWITCH(type, WIDE_CASES((make_range<T, double>(start, delta, output, count, stream)))
+                          SIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream)))
+                              UNSIGNED_CASES((make_range<T, uint64_t>(start, delta, output, count, stream))))
 }
 
 extern "C" int

@@ -136,7 +136,7 @@ read_box(const CudaSuppression &all, const Search &search, int64_t index, float 
     }
 }
 
-/* 0 for a box without an area. */
+/* Returns the overlap of two boxes; 0 when one has no area. */
 __device__ __forceinline__ float
 overlap_of(const float *box, const float *other)
 {

@@ -34,7 +34,7 @@ typedef struct CudaSuppression {
     int64_t *counts;  /* how many each search has chosen */
 } CudaSuppression;
 
-/* More than one search of more than no boxes. */
+/* Runs the searches: at least one, of at least one box. */
 int cuda_suppress(const CudaSuppression *suppression, cudaStream_t stream);
 
 /* Writes a row for each chosen box: batch, class, box. */

@@ -19,13 +19,6 @@ supports_unique(const Node *node)
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
 }
 
-static Status
-new_numbers(KernelContext *context, int64_t count, Tensor *ret_numbers)
-{
-    Shape shape = shape_vector(count);
-    return scratch_new(context, DTYPE_INT64, &shape, ret_numbers);
-}
-
 /* Reads the axis, 0 where none is given. */
 static Status
 read_axis(KernelContext *context, int *ret_axis)
@@ -70,8 +63,8 @@ count_unique(Counting *counting)
     Shape room = shape_vector(cuda_sort_room(lines.size) * (int64_t)sizeof(CudaPlace));
     TRY(counting_begin(counting, 1));
     TRY(scratch_new(context, DTYPE_UINT8, &room, &kept[PLACES]));
-    TRY(new_numbers(context, lines.size, &kept[EQUALS]));
-    TRY(new_numbers(context, cuda_chosen_tiles(lines.size), &kept[TILES]));
+    TRY(counted_numbers(context, lines.size, &kept[EQUALS]));
+    TRY(counted_numbers(context, cuda_chosen_tiles(lines.size), &kept[TILES]));
     if (lines.size == 0) {
         return STATUS_OK;
     }
@@ -125,8 +118,8 @@ fill_unique(Counting *counting)
     Shape shape = input->shape;
     shape.dims[axis] = count;
     TRY(kernel_output(context, 0, input->dtype, &shape, &output));
-    TRY(new_numbers(context, count, &found));
-    TRY(new_numbers(context, lines.size, &numbers));
+    TRY(counted_numbers(context, count, &found));
+    TRY(counted_numbers(context, lines.size, &numbers));
     CudaChosen firsts = firsts_of(counting);
     int error = count == 0 ? cudaSuccess : cuda_write_chosen(&firsts, found.data, cuda_stream(context));
     TRY(cuda_check(context->call, error, "a search for slices"));

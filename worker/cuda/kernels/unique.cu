@@ -33,7 +33,7 @@ are_equal(const CudaSlices &slices, int64_t left, int64_t right)
     return true;
 }
 
-/* Of one element, the number is its bits. What fills up the room comes behind all slices. */
+/* Writes a number for each slice, which equal ones share. Places that only fill the room come last. */
 template <typename T>
 __global__ void
 slice_keys_kernel(CudaSlices slices, CudaPlace *places, int64_t room)

@@ -20,12 +20,18 @@ typedef struct Counted {
 } Counted;
 
 Status
+counted_numbers(KernelContext *context, int64_t count, Tensor *ret_numbers)
+{
+    Shape shape = shape_vector(count);
+    return scratch_new(context, DTYPE_INT64, &shape, ret_numbers);
+}
+
+Status
 counting_begin(Counting *counting, int64_t count)
 {
     assert(count > 0);
     KernelContext *context = counting->context;
-    Shape shape = shape_vector(count);
-    TRY(scratch_new(context, DTYPE_INT64, &shape, &counting->counts));
+    TRY(counted_numbers(context, count, &counting->counts));
     int error = (int)cudaMemsetAsync(
         counting->counts.data, 0, tensor_byte_size(&counting->counts), cuda_stream(context));
     return cuda_check(context->call, error, "clearing counts");

@@ -32,5 +32,8 @@ typedef struct CountedKernel {
 /* Completes the promise, now or later. */
 void counted_start(KernelPromise *promise, const CountedKernel *kernel);
 
+/* Makes room for int64 numbers on the card. */
+MUST_USE Status counted_numbers(KernelContext *context, int64_t count, Tensor *ret_numbers);
+
 /* Makes the numbers, at least one, which are zero until kernels of count() write them. */
 MUST_USE Status counting_begin(Counting *counting, int64_t count);

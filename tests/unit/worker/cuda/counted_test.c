@@ -121,7 +121,7 @@ run_turn(CudaFixture *card, Partition *partition, int turn)
     outcome_clear(&outcome);
 }
 
-/* What is captured and replayed may stand before a node that counts, and beside it, never around it. */
+/* Captured nodes may stand before a node that counts, and beside it, never around it. */
 static void
 captured_neighbours_read_what_was_counted(void **state)
 {
