@@ -2,12 +2,29 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
+enum { SIZES_MAX = 5 };
+
+static Status
+check_sizes(Call *call, const int64_t *sizes, size_t count)
+{
+    if (count != SIZES_MAX - 1 && count != SIZES_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'size' has %zu numbers, not 4 or 5", count);
+    }
+    for (size_t index = 0; index < count; index++) {
+        if (sizes[index] < 0) {
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "'size' has %lld, not at least 0", (long long)sizes[index]);
+        }
+    }
+    return STATUS_OK;
+}
+
 /* theta [batch, space, space + 1], size [batch, channel, space…] → grid [batch, space…, space]. */
 static Status
 infer_affine_grid(Call *call, InferContext *context)
 {
     enum { THETA, SIZE };
-    int64_t sizes[5];
+    int64_t sizes[SIZES_MAX];
     size_t count = 0;
     int64_t same = 0;
     Shape theta;
@@ -16,9 +33,7 @@ infer_affine_grid(Call *call, InferContext *context)
     if (!infer_knows(context, SIZE)) {
         return STATUS_OK;
     }
-    if (count != 4 && count != 5) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "'size' has %zu numbers, not 4 or 5", count);
-    }
+    TRY(check_sizes(call, sizes, count));
     int space = (int)count - 2;
     Shape grid = {.rank = space + 2};
     TRY(infer_equal(call, theta.dims[0], sizes[0], "the batch", &grid.dims[0]));
