@@ -13,9 +13,9 @@ enum {
     CLEANUP_TIMEOUT_MS = 5000,
     FIRST_PAUSE_MS = 250,
     LONGEST_PAUSE_MS = 30000,
-    WAITING_MAX = 1024, /* what is too much at once is left to the deadlines */
-    FORGOTTEN_AFTER_MS =
-        60000 /* from a step's deadline to when a worker forgets it, as worker/serve has it */
+    WAITING_MAX = 1024, /* the workers of others are left to the steps' deadlines */
+    /* From a step's deadline to when a worker forgets it (worker/serve/step_table.c). */
+    FORGOTTEN_AFTER_MS = 60000,
 };
 
 typedef struct Cleanup {
@@ -34,7 +34,7 @@ static void cleanup_call(Cleanup *cleanup);
 static void
 call_again(Timer *timer)
 {
-    Cleanup *cleanup = (Cleanup *)(void *)((char *)timer - offsetof(Cleanup, again));
+    Cleanup *cleanup = LIST_ITEM(timer, Cleanup, again);
     list_remove(&cleanup->link);
     cleanup->dispatcher->cleanup_count--;
     cleanup_call(cleanup);

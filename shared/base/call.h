@@ -6,8 +6,8 @@
  * stack logs the Call's error once.
  *
  * Ownership: a Call borrows its arena; the texts of its details live there.
- * Threads:   one at a time, but any may set `is_cancelled` with call_cancel(), and ask whether a call is
- * over. Errors:    the last failure of the call is in `error`. */
+ * Threads:   one at a time, but any may set `is_cancelled` with call_cancel(), and ask call_is_over().
+ * Errors:    the last failure of the call is in `error`. */
 #pragma once
 
 #include <stdbool.h>
@@ -39,8 +39,7 @@ typedef struct Call {
     uint64_t deadline_ns; /* monotonic; 0 means none */
     char request_id[REQUEST_ID_SIZE];
     bool is_cancelled;
-    const bool
-        *has_ended; /* atomic; true once what the call is a part of has ended otherwise; NULL: a whole */
+    const bool *has_ended; /* atomic: the call's whole has ended otherwise; NULL: it is part of none */
     Error error;
 } Call;
 

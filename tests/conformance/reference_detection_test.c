@@ -94,7 +94,7 @@ soft_suppression_lowers_scores(void **state)
     RUN(cases);
 }
 
-/* As in TensorFlow, whose queue takes no score that is not above the threshold. */
+/* TensorFlow leaves such boxes out, too: its queue takes no score that is not above the threshold. */
 static void
 a_box_whose_overlap_is_no_number_is_left_out(void **state)
 {
