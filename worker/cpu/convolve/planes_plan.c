@@ -4,18 +4,29 @@
 #include "worker/cpu/sizes.h"
 
 enum {
-    TILE_WORK = 1024 * 1024,        /* multiplications of a tile, which take some twenty microseconds */
+    TILES = 16, /* of an entry that is neither small nor large, so that many threads have some */
+    TILE_WORK_MIN = 256 * 1024, /* multiplications of a tile, which take some five microseconds: handing over
+                                 * less is not worth it */
+    TILE_WORK = 1024 * 1024,    /* the most of a tile that copies its input or its sums … */
+    TILE_WORK_MAX = 16 * TILE_WORK, /* … and of one that does not */
     TILE_SUMS = 16 * 1024,          /* the most sums of a tile, which stay in the L2 cache */
-    DEPTHWISE_WORK = TILE_WORK / 8, /* of channels that are computed one by one, which is slower */
+    DEPTHWISE_SLOWNESS = 8,         /* channels that are computed one by one take as many times as long */
     DEPTHWISE_MIN = 16,             /* channels at once, since their first one makes the zeros of all */
     COPY_MAX = 128 * 1024,          /* the most floats that a tile copies, which stay in the L2 cache */
     PANELS_SIZE =
-        64 * 1024,  /* the most floats of a block of input that stays in the L2 cache while rows pass */
-    TILES_MIN = 16, /* of an entry that is large, so that many threads have some */
-    TILE_WORK_MAX = 16 * 1024 * 1024,
-    TURNING_DEPTH = 8,     /* turning a sum takes as long as so many steps of the inner dimension */
+        64 * 1024,     /* the most floats of a block of input that stays in the L2 cache while rows pass */
+    TURNING_DEPTH = 8, /* turning a sum takes as long as so many steps of the inner dimension */
     TURNED_DEPTH_MIN = 64, /* of the inner dimension, where positions are rows */
 };
+
+/* Returns how many multiplications a tile should have. A small convolution is cut too, since threads that are
+ * looking for work take part at once. */
+static int64_t
+tile_work(const PlanesPlan *plan, int64_t most)
+{
+    int64_t work = plan->filter.rows * plan->filter.depth * plan->outputs;
+    return larger_of(TILE_WORK_MIN, smaller_of(work / TILES, most));
+}
 
 /* Cuts the output of one entry into tiles, where the sums are kept in the output: their input stays in the L2
  * cache while rows pass. The columns behind the last whole panel belong to the last tile. */
@@ -28,11 +39,10 @@ plan_cut_direct(PlanesPlan *plan)
     plan->column_tiles = divide_up(panels, most);
     plan->columns = divide_up(panels, plan->column_tiles) * panel;
     plan->column_tiles = divide_up(panels * panel, plan->columns);
-    int64_t work = plan->filter.rows * plan->filter.depth * plan->lattice.columns;
-    int64_t tile_work = larger_of(TILE_WORK, smaller_of(work / TILES_MIN, TILE_WORK_MAX));
-    work /= plan->column_tiles;
-    plan->row_tiles = smaller_of(divide_up(work, tile_work), plan->filter.tiles);
-    plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
+    int64_t wanted = tile_work(plan, TILE_WORK_MAX);
+    int64_t work = plan->filter.rows * plan->filter.depth * plan->lattice.columns / plan->column_tiles;
+    plan->row_tiles = smaller_of(divide_up(work, wanted), plan->filter.tiles);
+    plan->group = divide_up(smaller_of(wanted, TILE_WORK), divide_up(work, plan->row_tiles));
 }
 
 /* Cuts the output of one entry into tiles where positions are rows: column tiles are those of positions, and
@@ -42,11 +52,10 @@ plan_cut_turned(PlanesPlan *plan)
 {
     plan->pixels = pixel_cut(plan->kernels, &plan->lattice, plan->filter.rows);
     plan->column_tiles = divide_up(plan->pixels.tiles, plan->pixels.most);
-    int64_t work = plan->filter.rows * plan->filter.depth * plan->outputs;
-    int64_t tile_work = larger_of(TILE_WORK, smaller_of(work / TILES_MIN, TILE_WORK_MAX));
-    work /= plan->column_tiles;
-    plan->row_tiles = smaller_of(divide_up(work, tile_work), plan->pixels.panels);
-    plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
+    int64_t wanted = tile_work(plan, TILE_WORK_MAX);
+    int64_t work = plan->filter.rows * plan->filter.depth * plan->outputs / plan->column_tiles;
+    plan->row_tiles = smaller_of(divide_up(work, wanted), plan->pixels.panels);
+    plan->group = divide_up(smaller_of(wanted, TILE_WORK), divide_up(work, plan->row_tiles));
 }
 
 /* Returns whether positions should be rows: where that computes less that is thrown away. */
@@ -78,16 +87,23 @@ plan_cut(PlanesPlan *plan)
     }
     int64_t panel = plan->kernels->columns;
     int64_t rows = plan->filter.rows;
-    int64_t most =
-        larger_of(1, smaller_of(TILE_WORK / (rows * plan->filter.depth), TILE_SUMS / rows) / panel);
+    int64_t wanted = tile_work(plan, TILE_WORK);
+    int64_t most = larger_of(1, smaller_of(wanted / (rows * plan->filter.depth), TILE_SUMS / rows) / panel);
     int64_t panels = divide_up(plan->lattice.columns, panel);
     plan->column_tiles = divide_up(panels, most);
     plan->columns = divide_up(panels, plan->column_tiles) * panel;
     plan->column_tiles = divide_up(plan->lattice.columns, plan->columns);
     int64_t work = plan->columns * rows * plan->filter.depth;
-    plan->row_tiles = smaller_of(divide_up(work, 2 * (int64_t)TILE_WORK), plan->filter.tiles);
+    plan->row_tiles = smaller_of(divide_up(work, 2 * wanted), plan->filter.tiles);
     work /= plan->row_tiles;
-    plan->group = divide_up(TILE_WORK, work);
+    plan->group = divide_up(wanted, work);
+}
+
+/* Returns how many multiplications of whole entries a thread takes at once. `work`: those of one. */
+static int64_t
+entries_work(const PlanesPlan *plan, int64_t work)
+{
+    return larger_of(TILE_WORK_MIN, smaller_of(plan->entries * work / TILES, TILE_WORK));
 }
 
 /* A group of few channels copies its own input, which then stays in the cache. */
@@ -139,8 +155,9 @@ planes_plan(const ConvolveShape *shape)
     plan.is_alone = plan.is_depthwise || copies_alone(&plan);
     if (plan.is_alone) {
         int64_t work = shape->outputs * plan.filter.depth * plan.lattice.columns;
-        plan.group = plan.is_depthwise ? larger_of(DEPTHWISE_MIN, divide_up(DEPTHWISE_WORK, work))
-                                       : divide_up(TILE_WORK, work);
+        int64_t slowness = plan.is_depthwise ? DEPTHWISE_SLOWNESS : 1;
+        plan.group = divide_up(entries_work(&plan, work) / slowness, work);
+        plan.group = plan.is_depthwise ? larger_of(DEPTHWISE_MIN, plan.group) : plan.group;
     }
     plan.filter_size = plan.is_turned ? filter_panels_size(&plan.filter, plan.kernels->columns)
                                       : plan.filter.rows * plan.filter.depth;

@@ -27,9 +27,11 @@ enum {
     PACKING_ROWS_MAX = 4 * BLOCK_ROWS,
     IN_PLACE_ROWS = 4, /* as many rows read b where it lies: packing would take longer */
     TILE_COLUMNS_MIN = 64,
-    TILE_COLUMNS_MAX = 256,      /* a multiple of all panels' columns */
-    TILE_WORK = 4 * 1024 * 1024, /* multiplications of a tile, which take some ten microseconds */
-    READING_WORK = 8,            /* reading an element of b takes as long as so many multiplications */
+    TILE_COLUMNS_MAX = 256,          /* a multiple of all panels' columns */
+    TILES = 16,                      /* of a product that is neither small nor large */
+    TILE_WORK_MIN = 512 * 1024,      /* multiplications of a tile, which take some ten microseconds … */
+    TILE_WORK_MAX = 4 * 1024 * 1024, /* … and some fifty */
+    READING_WORK = 8,                /* reading an element of b takes as long as so many multiplications */
 };
 
 /* The tiles of one dimension: `count`, all of `size` but the last one. */
@@ -126,17 +128,18 @@ plan_cut(Plan *plan)
     bool packs = !plan->is_packed && !plan->is_in_place;
     int64_t depth = shape->k < 1 ? 1 : shape->k;
     int64_t columns = TILE_COLUMNS_MAX;
+    int64_t column_work = (shape->m + READING_WORK) * depth;
+    int64_t work = between(column_work * shape->n / TILES, TILE_WORK_MIN, TILE_WORK_MAX);
     if (shape->m < FEW_ROWS) {
-        columns =
-            between(TILE_WORK / ((shape->m + READING_WORK) * depth), TILE_COLUMNS_MIN, TILE_COLUMNS_MAX);
+        columns = between(work / column_work, TILE_COLUMNS_MIN, TILE_COLUMNS_MAX);
     }
     plan->columns = cut_evenly(shape->n, columns, plan->kernels->columns);
     columns = smaller_of(plan->columns.size, shape->n);
-    int64_t rows = TILE_WORK / (columns * depth);
+    int64_t rows = work / (columns * depth);
     rows = packs ? between(rows, PACKING_ROWS_MIN, PACKING_ROWS_MAX) : between(rows, FEW_ROWS, BLOCK_ROWS);
     plan->rows = cut_evenly(shape->m, rows, plan->kernels->rows);
     rows = smaller_of(plan->rows.size, shape->m);
-    plan->group = divide_up(TILE_WORK, (rows + READING_WORK) * columns * depth);
+    plan->group = divide_up(work, (rows + READING_WORK) * columns * depth);
 }
 
 static void

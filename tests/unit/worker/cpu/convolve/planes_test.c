@@ -5,7 +5,9 @@
 #include "shared/base/memory.h"
 #include "tests/support/call_fixture.h"
 #include "worker/cpu/convolve/planes.h"
+#include "worker/cpu/convolve/planes_plan.h"
 #include "worker/cpu/device.h"
+#include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/finite.h"
 #include "worker/cpu/vector/isa.h"
 
@@ -475,6 +477,36 @@ the_forecast_is_what_a_run_takes(void **state)
     }
 }
 
+/* Those of some tens of microseconds, as small networks for images have: without padding, where positions are
+ * rows, with padding, and of single channels. */
+static void
+a_short_convolution_is_cut_into_pieces_for_several_threads(void **state)
+{
+    (void)state;
+    static const Form short_forms[] = {
+        {1, 1, 24, 88, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+        {1, 1, 120, 48, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+        {1, 1, 96, 576, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+        {1, 1, 24, 24, {30, 30}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+        {1, 72, 1, 1, {56, 56}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 2},
+    };
+    for (size_t i = 0; i < COUNT_OF(short_forms); i++) {
+        ConvolveShape shape = shape_of(&short_forms[i]);
+        PlanesPlan plan = planes_plan(&shape);
+        assert_in_range(divide_up(planes_plan_tiles(&plan), plan.group), 3, 32);
+    }
+}
+
+static void
+a_convolution_of_a_few_microseconds_is_one_piece(void **state)
+{
+    (void)state;
+    static const Form tiny = {1, 1, 8, 8, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2};
+    ConvolveShape shape = shape_of(&tiny);
+    PlanesPlan plan = planes_plan(&shape);
+    assert_int_equal(divide_up(planes_plan_tiles(&plan), plan.group), 1);
+}
+
 int
 main(void)
 {
@@ -487,6 +519,8 @@ main(void)
         cmocka_unit_test(a_constant_filter_serves_images_of_any_size),
         cmocka_unit_test(numbers_that_are_not_finite_are_found_in_a_filter),
         cmocka_unit_test(the_forecast_is_what_a_run_takes),
+        cmocka_unit_test(a_short_convolution_is_cut_into_pieces_for_several_threads),
+        cmocka_unit_test(a_convolution_of_a_few_microseconds_is_one_piece),
     };
     return cmocka_run_group_tests_name("worker/cpu/convolve", tests, NULL, NULL);
 }

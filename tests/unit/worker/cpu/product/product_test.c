@@ -320,6 +320,44 @@ all_instruction_sets_again(void **state)
     return 0;
 }
 
+static int64_t piece_count;
+
+/* Stands for the device's parallel_for(). */
+static void
+count_pieces(Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context)
+{
+    (void)device;
+    piece_count = count;
+    for (int64_t index = 0; index < count; index++) {
+        body(context, index);
+    }
+}
+
+/* Returns into how many pieces threads may divide a product with constant weights. */
+static int64_t
+pieces_of(int64_t m, int64_t n, int64_t k)
+{
+    Trial trial;
+    trial_begin(&trial, 1, m, n, k);
+    ProductOperands operands = trial_operands(&trial);
+    trial.device->parallel_for = count_pieces;
+    trial.is_constant = true;
+    trial_run(&trial, &operands);
+    trial_end(&trial);
+    return piece_count;
+}
+
+/* Short: some tens of microseconds. */
+static void
+a_short_product_is_cut_into_pieces_for_several_threads(void **state)
+{
+    (void)state;
+    assert_in_range(pieces_of(1, 1000, 576), 4, 32);
+    assert_in_range(pieces_of(200, 256, 128), 3, 32);
+    assert_in_range(pieces_of(40, 384, 96), 2, 32);
+    assert_int_equal(pieces_of(4, 64, 64), 1);
+}
+
 int
 main(void)
 {
@@ -333,6 +371,7 @@ main(void)
         cmocka_unit_test(a_finished_product_is_the_product_finished),
         cmocka_unit_test(batches_broadcast),
         cmocka_unit_test(the_forecast_is_what_a_run_takes),
+        cmocka_unit_test(a_short_product_is_cut_into_pieces_for_several_threads),
         cmocka_unit_test(a_product_without_memory_fails),
     };
     return cmocka_run_group_tests_name("worker/cpu/product", tests, NULL, NULL);
