@@ -210,6 +210,15 @@ lattice_copy_over(const Lattice *lattice, const float *input, float *to)
     (void)copy_phases(lattice, input, false, to);
 }
 
+int64_t
+lattice_line(const Lattice *lattice, int64_t line)
+{
+    const LatticeAxis *axes = lattice->axes;
+    int64_t z = line / axes[Y].output;
+    int64_t y = line % axes[Y].output;
+    return (z * axes[Y].length + y) * axes[X].length;
+}
+
 LatticeRun
 lattice_run(const Lattice *lattice, int64_t first, int64_t end)
 {

@@ -58,6 +58,9 @@ Lattice lattice_of(const ConvolveShape *shape);
 /* Writes the offsets of all taps of `channels` channels, channel by channel, first axis first. */
 void lattice_taps(const Lattice *lattice, int64_t channels, int64_t *taps);
 
+/* Returns the column of the first output of a line; lines of all planes are numbered. */
+int64_t lattice_line(const Lattice *lattice, int64_t line);
+
 /* Copies one channel, and writes zeros over what is left of its floats. */
 void lattice_copy(const Lattice *lattice, const float *input, float *to);
 

@@ -41,14 +41,11 @@ first_position(const PixelCut *cut, int64_t tile)
 static int64_t
 lattice_place(const PixelTile *tile, int64_t position)
 {
-    const LatticeAxis *axes = tile->lattice->axes;
+    int64_t line = tile->lattice->axes[X].output;
     if (tile->lattice->is_dense) {
         return position;
     }
-    int64_t line = position / axes[X].output;
-    int64_t z = line / axes[Y].output;
-    int64_t y = line % axes[Y].output;
-    return (z * axes[Y].length + y) * axes[X].length + position % axes[X].output;
+    return lattice_line(tile->lattice, position / line) + position % line;
 }
 
 /* Returns the positions of a tile at most: lines have equal micro-tiles but for one position. */

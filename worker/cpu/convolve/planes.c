@@ -98,9 +98,10 @@ take_columns(PlanesTile *tile, int64_t index)
 {
     const PlanesPlan *plan = tile->run->plan;
     tile->first = index * plan->columns;
-    if (plan->is_turned) {
-        tile->first = plan->pixels.tiles * index / plan->column_tiles;
-        tile->end = plan->pixels.tiles * (index + 1) / plan->column_tiles;
+    if (plan->is_turned || plan->is_lined) {
+        int64_t count = plan->is_turned ? plan->pixels.tiles : plan->lines;
+        tile->first = count * index / plan->column_tiles;
+        tile->end = count * (index + 1) / plan->column_tiles;
         return;
     }
     bool is_last = index == plan->column_tiles - 1;

@@ -17,6 +17,7 @@ enum {
         64 * 1024,     /* the most floats of a block of input that stays in the L2 cache while rows pass */
     TURNING_DEPTH = 8, /* turning a sum takes as long as so many steps of the inner dimension */
     TURNED_DEPTH_MIN = 64, /* of the inner dimension, where positions are rows */
+    STORING_DEPTH = 4,     /* storing sums that lie beside the output takes as long as so many steps */
 };
 
 /* Returns how many multiplications a tile should have. A small convolution is cut too, since threads that are
@@ -58,18 +59,61 @@ plan_cut_turned(PlanesPlan *plan)
     plan->group = divide_up(smaller_of(wanted, TILE_WORK), divide_up(work, plan->row_tiles));
 }
 
-/* Returns whether positions should be rows: where that computes less that is thrown away. */
-static bool
-turns(const PlanesPlan *plan)
+/* Cuts the lines of the output of one entry into tiles, whose sums are stored at once. */
+static void
+plan_cut_lined(PlanesPlan *plan)
+{
+    int64_t line = plan->outputs / plan->lines;
+    int64_t rows = plan->filter.rows;
+    int64_t most = larger_of(1, smaller_of(TILE_WORK / (rows * plan->filter.depth), TILE_SUMS / rows) / line);
+    plan->column_tiles = divide_up(plan->lines, most);
+    int64_t work = plan->outputs * rows * plan->filter.depth / plan->column_tiles;
+    plan->row_tiles = smaller_of(divide_up(work, 2 * (int64_t)TILE_WORK), plan->filter.tiles);
+    plan->group = divide_up(TILE_WORK, divide_up(work, plan->row_tiles));
+}
+
+/* Returns about how long it takes to compute an entry panel by panel, in products. */
+static int64_t
+work_of_panels(const PlanesPlan *plan)
+{
+    int64_t panel = plan->kernels->columns;
+    int64_t unit = plan->is_direct ? panel / 2 : panel;
+    int64_t depth = plan->filter.depth + (plan->is_direct ? 0 : STORING_DEPTH);
+    return plan->filter.rows * divide_up(plan->lattice.columns, unit) * unit * depth;
+}
+
+/* Returns how long it takes line by line. */
+static int64_t
+work_of_lines(const PlanesPlan *plan)
 {
     int64_t half = plan->kernels->columns / 2;
-    int64_t unit = plan->is_direct ? half : plan->kernels->columns;
+    int64_t line = plan->outputs / plan->lines;
+    bool can = !plan->is_direct && line >= half && plan->filter.depth == plan->filter.block;
+    return can ? plan->filter.rows * plan->lines * divide_up(line, half) * half * plan->filter.depth
+               : INT64_MAX;
+}
+
+/* Returns how long it takes with positions as rows. */
+static int64_t
+work_of_pixels(const PlanesPlan *plan)
+{
+    int64_t half = plan->kernels->columns / 2;
     int64_t rows = plan->filter.rows;
     int64_t depth = plan->filter.depth;
-    int64_t columns = divide_up(plan->lattice.columns, unit) * unit;
-    int64_t turned_rows = divide_up(rows, half) * half;
-    return !plan->is_depthwise && rows >= half && depth >= TURNED_DEPTH_MIN &&
-           turned_rows * plan->outputs * (depth + TURNING_DEPTH) < rows * columns * depth;
+    bool can = rows >= half && depth >= TURNED_DEPTH_MIN;
+    return can ? divide_up(rows, half) * half * plan->outputs * (depth + TURNING_DEPTH) : INT64_MAX;
+}
+
+/* Chooses the way that computes the least that is thrown away. */
+static void
+plan_way(PlanesPlan *plan)
+{
+    if (!plan->is_depthwise) {
+        int64_t panels = work_of_panels(plan);
+        int64_t lines = work_of_lines(plan);
+        plan->is_turned = work_of_pixels(plan) < smaller_of(panels, lines);
+        plan->is_lined = !plan->is_turned && lines < panels;
+    }
 }
 
 /* Cuts the output of one entry into tiles, by its shape alone: of some columns and all rows, or of a panel
@@ -83,6 +127,10 @@ plan_cut(PlanesPlan *plan)
     }
     if (plan->is_direct) {
         plan_cut_direct(plan);
+        return;
+    }
+    if (plan->is_lined) {
+        plan_cut_lined(plan);
         return;
     }
     int64_t panel = plan->kernels->columns;
@@ -126,6 +174,10 @@ plan_sizes(PlanesPlan *plan)
         plan->sums_size = pixel_room(plan->kernels, &plan->pixels);
         return;
     }
+    if (plan->is_lined) {
+        plan->panel_size = 0;
+        return;
+    }
     if (plan->is_depthwise) {
         plan->panel_size = 0;
         plan->sums_size = depthwise_room(&plan->lattice);
@@ -149,7 +201,8 @@ planes_plan(const ConvolveShape *shape)
     plan.is_depthwise = shape->inputs == 1 && shape->outputs == 1;
     plan.reads_input = plan.is_depthwise ? depthwise_is_direct(&plan.lattice) : plan.lattice.is_input;
     plan.is_direct = plan.lattice.is_dense && plan.lattice.columns >= plan.kernels->columns;
-    plan.is_turned = turns(&plan);
+    plan.lines = convolve_product(shape->output, 0, shape->rank - 1);
+    plan_way(&plan);
     plan_cut(&plan);
     plan.copy_size = plan.reads_input ? 0 : shape->inputs * plan.lattice.channel_step + LATTICE_SLACK;
     plan.is_alone = plan.is_depthwise || copies_alone(&plan);

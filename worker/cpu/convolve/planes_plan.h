@@ -30,6 +30,8 @@ typedef struct PlanesPlan {
     bool is_turned;       /* positions are rows (pixels.h) */
     PixelCut pixels;
     bool is_direct;      /* sums are kept in the output meanwhile: its columns have no gaps */
+    bool is_lined;       /* lines of outputs are computed one by one: the gaps between them are left out */
+    int64_t lines;       /* of an entry */
     int64_t filter_size; /* floats of a group's packed filter */
     int64_t copy_size;   /* floats of one entry's lattice; 0: the input is the lattice */
     int64_t panel_size;  /* floats that a tile takes from the device: for a copied panel … */

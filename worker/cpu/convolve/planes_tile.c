@@ -195,8 +195,8 @@ multiply_direct(const PlanesTile *tile, Rows *rows, const Panels *panels)
     rows->kernels[panels->width](&rows->micro);
 }
 
-/* Returns the panels from a column on; the last ones of an entry that do not fill a panel are the end of one.
- */
+/* Returns the panels from a column on; the last columns that do not fill a panel, or half of one, are the end
+ * of one. */
 static Panels
 next_panels(const PlanesTile *tile, int64_t column)
 {
@@ -205,10 +205,11 @@ next_panels(const PlanesTile *tile, int64_t column)
     if (rest >= panel) {
         return panels_from(tile, column, tile->end);
     }
-    int64_t columns = rest <= panel / 2 ? panel / 2 : panel;
-    return (Panels){.column = tile->end - columns,
+    bool is_half = rest <= panel / 2 || tile->end - tile->first < panel;
+    int64_t columns = is_half ? panel / 2 : panel;
+    return (Panels){.column = smaller_of(column, tile->end - columns),
         .columns = columns,
-        .width = columns < panel ? TAP_HALF : TAP_WHOLE,
+        .width = is_half ? TAP_HALF : TAP_WHOLE,
         .overlaps = true};
 }
 
@@ -226,30 +227,68 @@ multiply_by_panels(const PlanesTile *tile, const Depth *depth)
     }
 }
 
+/* All panels pass by some rows. */
+static void
+multiply_rows(const PlanesTile *tile, Rows *rows)
+{
+    for (int64_t column = tile->first; column < tile->end;) {
+        Panels panels = next_panels(tile, column);
+        multiply_direct(tile, rows, &panels);
+        column = panels.column + panels.columns;
+    }
+}
+
 /* Panels pass by each micro-tile of rows. */
 static void
 multiply_by_rows(const PlanesTile *tile, const Depth *depth)
 {
     for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
         Rows rows = rows_at(tile, depth, index);
-        for (int64_t column = tile->first; column < tile->end;) {
-            Panels panels = next_panels(tile, column);
-            multiply_direct(tile, &rows, &panels);
-            column = panels.column + panels.columns;
+        multiply_rows(tile, &rows);
+    }
+}
+
+/* Lines pass by each micro-tile of rows. */
+static void
+multiply_lines(const PlanesTile *tile, const Depth *depth)
+{
+    const PlanesPlan *plan = tile->run->plan;
+    int64_t count = plan->outputs / plan->lines;
+    for (int64_t index = tile->first_rows; index < tile->end_rows; index++) {
+        Rows rows = rows_at(tile, depth, index);
+        rows.output += tile->first * count;
+        rows.addend = rows.addend == NULL ? NULL : rows.addend + tile->first * count;
+        PlanesTile line = *tile;
+        line.first = 0;
+        line.end = count;
+        for (int64_t i = tile->first; i < tile->end; i++) {
+            line.lattice = tile->lattice + lattice_line(&plan->lattice, i);
+            multiply_rows(&line, &rows);
+            rows.output += count;
+            rows.addend = rows.addend == NULL ? NULL : rows.addend + count;
         }
     }
 }
 
-/* Finishes what limits have not finished. */
+/* Finishes what limits have not finished, of so many outputs of each row. */
 static void
-finish_direct(const PlanesTile *tile)
+finish_direct(const PlanesTile *tile, int64_t first, int64_t count)
 {
     const PlanesPlan *plan = tile->run->plan;
     int64_t end = filter_row(&plan->filter, tile->end_rows);
-    for (int64_t row = filter_row(&plan->filter, tile->first_rows); row < end; row++) {
-        finish_run(&plan->shape->finish, NULL, tile->output + row * plan->outputs + tile->first,
-            tile->end - tile->first);
+    for (int64_t row = filter_row(&plan->filter, tile->first_rows);
+         row < end && !tile->run->limits.is_finished; row++) {
+        finish_run(&plan->shape->finish, NULL, tile->output + row * plan->outputs + first, count);
     }
+}
+
+static void
+run_tile_lined(const PlanesTile *tile)
+{
+    const PlanesPlan *plan = tile->run->plan;
+    int64_t count = plan->outputs / plan->lines;
+    multiply_lines(tile, &(Depth){.size = plan->filter.depth, .ends = true});
+    finish_direct(tile, tile->first * count, (tile->end - tile->first) * count);
 }
 
 static void
@@ -267,9 +306,7 @@ run_tile_direct(const PlanesTile *tile)
             multiply_by_rows(tile, &depth);
         }
     }
-    if (!tile->run->limits.is_finished) {
-        finish_direct(tile);
-    }
+    finish_direct(tile, tile->first, tile->end - tile->first);
 }
 
 static void
@@ -309,6 +346,10 @@ planes_tile_run(const PlanesTile *tile)
     }
     if (plan->is_direct) {
         run_tile_direct(tile);
+        return;
+    }
+    if (plan->is_lined) {
+        run_tile_lined(tile);
         return;
     }
     for (int64_t k = 0; k < plan->filter.depth; k += plan->filter.block) {

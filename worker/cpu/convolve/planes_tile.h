@@ -26,7 +26,7 @@ typedef struct PlanesTile {
     const float *filter; /* of the entry's group */
     const float *bias;   /* of the group's channels; NULL: none */
     float *output;       /* of the entry */
-    int64_t first;       /* columns */
+    int64_t first;       /* columns, micro-tiles of positions, or lines */
     int64_t end;
     int64_t first_rows; /* micro-tiles of the filter */
     int64_t end_rows;

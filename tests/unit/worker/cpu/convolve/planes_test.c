@@ -42,7 +42,8 @@ typedef struct Form {
  * beyond the filter, dilation, groups, depthwise with lines of all widths, one and three dimensions, panels
  * that are not full, inner dimensions of several blocks, more rows than a micro-tile has; positions that end
  * within the first half of a panel and within the second, of one tile and of several, in planes and in
- * lines; channels that fill a panel and half of the next one, where positions are rows. */
+ * lines; channels that fill a panel and half of the next one, where positions are rows; lines that end with
+ * a panel, and shortly before one. */
 static const Form FORMS[] = {
     {1, 1, 1, 1, {1}, {1}, {1}, {1}, {0}, {0}, 1},
     {2, 1, 3, 5, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
@@ -94,6 +95,12 @@ static const Form FORMS[] = {
     {1, 1, 12, 20, {4, 5, 6}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 1, 0}, {0, 1, 2}, 3},
     {1, 1, 66, 17, {37, 13}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
     {1, 1, 60, 5, {150}, {5}, {1}, {1}, {2}, {2}, 1},
+    {2, 1, 5, 13, {20, 62}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 1, 3, 26, {75, 128}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 1, 4, 2, {40, 128}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {2, 2, 3, 7, {11, 48}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
+    {1, 1, 3, 30, {18, 30}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 1, 2, 3, {4, 5, 47}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 1, 0}, {0, 1, 2}, 3},
 };
 
 static ConvolveShape
