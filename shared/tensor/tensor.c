@@ -167,6 +167,13 @@ typedef struct AbsentBuffer {
     Sha256 digest;
 } AbsentBuffer;
 
+/* Frees the struct alone: `size` says what the absent bytes would take, and none of them were allocated. */
+static void
+absent_release(TensorBuffer *buffer)
+{
+    memory_free(buffer);
+}
+
 bool
 tensor_new_absent(Dtype dtype, const Shape *shape, const Sha256 *digest, Tensor *ret_tensor)
 {
@@ -182,7 +189,7 @@ tensor_new_absent(Dtype dtype, const Shape *shape, const Sha256 *digest, Tensor 
     if (absent != NULL) {
         absent->digest = *digest;
         absent->buffer =
-            (TensorBuffer){.reference_count = 1, .size = size, .release = heap_release, .is_view = true};
+            (TensorBuffer){.reference_count = 1, .size = size, .release = absent_release, .is_view = true};
     }
     *ret_tensor =
         (Tensor){.dtype = dtype, .shape = *shape, .buffer = absent == NULL ? NULL : &absent->buffer};

@@ -1,4 +1,6 @@
 #include "shared/tensor/tensor.h"
+
+#include "shared/base/spare_memory.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/fail_alloc.h"
 
@@ -245,6 +247,24 @@ an_absent_tensor_has_all_but_its_elements(void **state)
     assert_false(tensor_new_absent(DTYPE_STRING, &shape, &one_digest, &weight));
 }
 
+/* The bytes of an absent tensor were never allocated: memory that is kept for the next feed has nothing of
+ * it, although its size is one of those that are kept. */
+static void
+an_absent_tensor_leaves_no_memory_for_others(void **state)
+{
+    (void)state;
+    Shape shape = shape_vector(1 << 20);
+    Tensor weight = {0};
+    spare_memory_keep(SIZE_MAX);
+    assert_true(tensor_new_absent(DTYPE_INT8, &shape, &one_digest, &weight));
+    tensor_unref(&weight);
+    assert_int_equal(spare_memory_size(), 0);
+    assert_true(tensor_new(DTYPE_INT8, &shape, &weight));
+    tensor_unref(&weight);
+    assert_true(spare_memory_size() > 1 << 20);
+    spare_memory_keep(0);
+}
+
 static void
 nothing_to_hold_is_never_absent(void **state)
 {
@@ -311,6 +331,7 @@ main(void)
         cmocka_unit_test(what_is_no_int64_is_refused),
         cmocka_unit_test(sizes_past_the_machine_are_refused),
         cmocka_unit_test(an_absent_tensor_has_all_but_its_elements),
+        cmocka_unit_test(an_absent_tensor_leaves_no_memory_for_others),
         cmocka_unit_test(nothing_to_hold_is_never_absent),
         cmocka_unit_test(absent_tensors_are_equal_by_their_digests),
         cmocka_unit_test(no_memory_is_reported),
