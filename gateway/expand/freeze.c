@@ -2,7 +2,7 @@
  *
  *   1. find_carried() finds which variable each output carries.
  *   2. find_values() finds the value of each variable: a RestoreV2 names tensors of the checkpoint, and an
- *      assignment of its outputs names the variable.
+ *      assignment of its outputs names the variable, or a copy of it.
  *   3. find_writers() finds the nodes that signatures need and that change a variable: it stays a variable.
  *   4. drop_unneeded() drops what would change a constant, with all that depends on it.
  *   5. write_nodes() writes the rest. A frozen variable becomes a Const, and its readers read that. A
@@ -220,11 +220,32 @@ unmark_read_restores(const Freezing *freezing)
     }
 }
 
+/* Gives the variable that another one is a copy of the other's value, if the checkpoint has none for it.
+ * Keras 3 saves a copy of each variable, whose first value is the variable's own, while signatures read the
+ * variable itself. */
+static void
+find_copied_value(const Freezing *freezing, const Node *node)
+{
+    uint32_t port = 0;
+    const Node *copy = op_is(node, "AssignVariableOp") ? variable_at(freezing, node, 0) : NULL;
+    const Node *read = copy == NULL ? NULL : behind_identities(freezing, node, 1, &port);
+    const Node *original =
+        read == NULL || !op_is(read, "ReadVariableOp") ? NULL : variable_at(freezing, read, 0);
+    if (original != NULL && freezing->values[original->id] == NULL &&
+        variable_dtype(original) == variable_dtype(copy)) {
+        freezing->values[original->id] = freezing->values[copy->id];
+    }
+}
+
 static Status
 find_values(const Freezing *freezing)
 {
-    for (uint32_t id = 0; id < freezing->graph->node_count; id++) {
-        TRY(find_value(freezing, &freezing->graph->nodes[id]));
+    const Graph *graph = freezing->graph;
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        TRY(find_value(freezing, &graph->nodes[id]));
+    }
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        find_copied_value(freezing, &graph->nodes[id]);
     }
     unmark_read_restores(freezing);
     return STATUS_OK;

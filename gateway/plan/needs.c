@@ -104,7 +104,7 @@ plan_check_fed(Call *call, const Graph *graph, const PlanFed *fed, const uint32_
     for (size_t index = 0; index < count; index++) {
         Endpoint endpoint;
         assert(fetches[index] < fed->plan->fetch_count);
-        TRY(graph_endpoint(call, graph, fed->plan->fetches[fetches[index]], &endpoint));
+        TRY(graph_fetch(call, graph, fed->plan->fetches[fetches[index]], &endpoint));
         TRY(need_endpoint(call, &walk, endpoint, fetches[index]));
     }
     while (walk.depth > 0) {

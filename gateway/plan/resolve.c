@@ -96,7 +96,7 @@ static Status
 resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
 {
     Endpoint endpoint;
-    if (graph_endpoint(compile->call, compile->source, name, &endpoint) != STATUS_OK) {
+    if (graph_fetch(compile->call, compile->source, name, &endpoint) != STATUS_OK) {
         return call_wrap(compile->call, "fetch");
     }
     if (compile_find_feed(compile, endpoint) != FEED_NONE) {

@@ -39,14 +39,13 @@ find_port(const GraphPort *ports, size_t count, Slice name)
     return NULL;
 }
 
-/* Returns the tensor of a port that the model declares, else the text itself. */
+/* Returns the tensor of the input or output that the model declares by this name, else the text itself. */
 static Slice
-resolve_declared(const GraphDef *def, Slice text)
+resolve_declared(const GraphDef *def, Slice text, bool is_fetched)
 {
-    const GraphPort *port = find_port(def->inputs, def->input_count, text);
-    if (port == NULL) {
-        port = find_port(def->outputs, def->output_count, text);
-    }
+    const GraphPort *input = find_port(def->inputs, def->input_count, text);
+    const GraphPort *output = find_port(def->outputs, def->output_count, text);
+    const GraphPort *port = output != NULL && (is_fetched || input == NULL) ? output : input;
     return port == NULL ? text : port->tensor;
 }
 
@@ -65,12 +64,13 @@ resolve_expanded(const Graph *graph, NodeInput *input)
     }
 }
 
-Status
-graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint)
+/* Finds the endpoint of a port or node; `text` is what the client wrote. */
+static Status
+find_endpoint(Call *call, const Graph *graph, Slice text, Slice declared, Endpoint *ret_endpoint)
 {
     Slice shown = slice_part(text, 0, 128);
     NodeInput input;
-    bool is_endpoint = node_input_parse(resolve_declared(graph->def, text), &input);
+    bool is_endpoint = node_input_parse(declared, &input);
     if (is_endpoint) {
         resolve_expanded(graph, &input);
     }
@@ -88,6 +88,18 @@ graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoin
     }
     *ret_endpoint = (Endpoint){.node = node->id, .port = input.port};
     return STATUS_OK;
+}
+
+Status
+graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint)
+{
+    return find_endpoint(call, graph, text, resolve_declared(graph->def, text, false), ret_endpoint);
+}
+
+Status
+graph_fetch(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint)
+{
+    return find_endpoint(call, graph, text, resolve_declared(graph->def, text, true), ret_endpoint);
 }
 
 const AttrValue *

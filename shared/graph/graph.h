@@ -80,6 +80,10 @@ const Node *graph_find(const Graph *graph, Slice name); /* NULL when there is no
  * lists the endpoints that give its outputs now. Fails with NOT_FOUND or INVALID_ARGUMENT. */
 MUST_USE Status graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint);
 
+/* Resolves what is fetched: of an input and an output that the model declares by one name, this is the
+ * output, where graph_endpoint() gives the input. */
+MUST_USE Status graph_fetch(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint);
+
 const AttrValue *node_attr(const Node *node, const char *name); /* NULL when neither declared nor given */
 
 /* Return the value of an attribute that the op declares, of this kind; asking for any other ends the

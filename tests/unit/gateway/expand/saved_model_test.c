@@ -9,6 +9,7 @@
 static const char *const affine = "tests/unit/gateway/expand/data/affine.tar";
 static const char *const words = "tests/unit/gateway/expand/data/words.tar";
 static const char *const training = "tests/unit/gateway/expand/data/training.tar";
+static const char *const copies = "tests/unit/gateway/expand/data/copies.tar";
 
 static TensorBuffer *
 read_archive(const char *path)
@@ -47,7 +48,7 @@ expect_output(Call *call, const Graph *graph, const char *const names[], const c
         assert_status(call, STATUS_OK,
             graph_endpoint(call, graph, slice_from_string(names[count]), &feeds[count].endpoint));
     }
-    assert_status(call, STATUS_OK, graph_endpoint(call, graph, slice_from_string(output), &fetch));
+    assert_status(call, STATUS_OK, graph_fetch(call, graph, slice_from_string(output), &fetch));
     planned_run_begin(&run);
     assert_status(call, STATUS_OK, planned_run(call, &run, graph, feeds, count, &fetch, 1, &result));
     AUTO_TENSOR wanted = tensor_literal(expected);
@@ -134,6 +135,29 @@ a_variable_that_is_changed_has_its_value_as_an_input(void **state)
     const Node *nothing = graph_find(graph, SLICE("StatefulPartitionedCall_5/AssignVariableOp_3"));
     assert_non_null(nothing);
     assert_true(slice_equals_string(nothing->def->op, "NoOp"));
+}
+
+/* The checkpoint has copies of Keras' variables, which signatures do not name. */
+static void
+a_variable_has_the_value_of_its_copy_in_the_checkpoint(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state, copies);
+    const char *const names[] = {"x", NULL};
+    const char *const at[] = {"x@grow", NULL};
+    const char *const values[] = {"float32[1,2] 1 10"};
+    expect_output(*state, graph, names, values, "sum", "float32[1,1] 32.5");
+    expect_output(*state, graph, at, values, "bias@grow", "float32[1] 1.5");
+    assert_true(slice_equals_string(graph_find(graph, SLICE("dense/kernel"))->def->op, "Const"));
+    assert_true(slice_equals_string(graph_find(graph, SLICE("dense/bias"))->def->op, "_RestoredVarHandleOp"));
+}
+
+static void
+of_an_input_and_an_output_of_one_name_the_first_is_fed_and_the_second_fetched(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state, copies);
+    const char *const names[] = {"x", NULL};
+    const char *const values[] = {"float32[1,2] 1 10"};
+    expect_output(*state, graph, names, values, "x", "float32[1,2] 2 20");
 }
 
 static void
@@ -275,6 +299,8 @@ main(void)
         CALL_TEST(variables_are_constants_and_the_graph_says_so),
         CALL_TEST(a_variable_that_is_only_gathered_from_is_a_constant),
         CALL_TEST(a_variable_that_is_changed_has_its_value_as_an_input),
+        CALL_TEST(a_variable_has_the_value_of_its_copy_in_the_checkpoint),
+        CALL_TEST(of_an_input_and_an_output_of_one_name_the_first_is_fed_and_the_second_fetched),
         CALL_TEST(an_import_without_memory_is_refused_and_leaks_nothing),
         CALL_TEST(a_model_is_extended_by_nodes_that_read_its_outputs),
         CALL_TEST(damaged_archives_are_refused),

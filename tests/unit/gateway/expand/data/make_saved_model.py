@@ -1,4 +1,4 @@
-"""Writes affine.tar, words.tar, training.tar and slices.tar beside itself: SavedModels of a few KiB, made by
+"""Writes affine.tar, words.tar, training.tar, copies.tar and slices.tar beside itself: SavedModels of a few KiB, made by
 TensorFlow 2.
 
 Its signature "serving_default" gives y = x w + b, once for each of `times`; "scale" gives z = 2 x where x is
@@ -8,6 +8,9 @@ words.tar looks words up in two tables: one is filled from the lines of an asset
 
 training.tar changes its variables: "add" counts, "train" goes down a slope and counts; "scale" and
 "rows" are only read, the latter in part by "pick".
+
+copies.tar is a layer of Keras 3, whose variables are saved as copies that no signature names; "x" is an input and
+an output of its main signature, and "grow" changes its bias.
 
 slices.tar is a model of TensorFlow 1: reference variables, of which one lies in two parts, in a checkpoint of two
 files. "grow" adds to all of them.
@@ -19,6 +22,8 @@ import sys
 import tarfile
 import tempfile
 
+import keras
+import numpy as np
 import tensorflow as tf
 
 v1 = tf.compat.v1
@@ -85,6 +90,23 @@ class Training(tf.Module):
         self.w.assign_sub(0.015625 * tape.gradient(loss, self.w))
         self.count.assign_add(1)
         return {"loss": loss}
+
+
+class Copies(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(1, name="dense")
+        self.dense.build((None, 2))
+        self.dense.set_weights([np.array([[2.0], [3.0]]), np.array([0.5])])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x")])
+    def predict(self, x):
+        return {"x": 2 * x, "sum": self.dense(x)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x")])
+    def grow(self, x):
+        self.dense.bias.assign_add(x[0, :1])
+        return {"bias": self.dense.bias.value.read_value()}
 
 
 def rows_from(shape, dtype, partition_info):
@@ -167,6 +189,8 @@ def write_all():
     signatures = {"serving_default": training.predict, "add": training.add, "train": training.train,
                   "pick": training.pick}
     write_tar("training.tar", save_module(training, signatures), CHECKPOINT)
+    copies = Copies()
+    write_tar("copies.tar", save_module(copies, {"serving_default": copies.predict, "grow": copies.grow}), CHECKPOINT)
     write_tar("slices.tar", save_slices, MODEL + [f"variables/variables.data-0000{shard}-of-00002" for shard in (0, 1)])
 
 
