@@ -197,12 +197,17 @@ static const struct {
     {"Tanh", {NULL, NULL}},
 };
 
+/* The numbers that an activation is given, in the order of its row. */
+typedef struct ActivationNumbers {
+    float values[2];
+    size_t count;
+} ActivationNumbers;
+
 /* Makes the node its activation, of one input. */
 static Status
-become_activation(OnnxImport *import, OnnxNode *node, Slice activation, Slice input)
+become_activation(
+    OnnxImport *import, OnnxNode *node, Slice activation, const ActivationNumbers *given, Slice input)
 {
-    float given[2] = {0};
-    size_t count = spell_numbers(node, "activation_params", given, COUNT_OF(given));
     size_t row = 0;
     while (row < COUNT_OF(activations) && !slice_equals_string(activation, activations[row].type)) {
         row++;
@@ -212,16 +217,29 @@ become_activation(OnnxImport *import, OnnxNode *node, Slice activation, Slice in
             SLICE_PRINT(slice_part(activation, 0, 64)));
     }
     spell_become(node, activations[row].type, &input, 1);
-    for (size_t index = 0; index < COUNT_OF(given) && index < count; index++) {
+    for (size_t index = 0; index < COUNT_OF(given->values) && index < given->count; index++) {
         const char *name = activations[row].names[index];
         if (name != NULL) {
-            onnx_attr_set(node, name, (AttrValue){.kind = ATTR_FLOAT, .value.f = given[index]});
+            onnx_attr_set(node, name, (AttrValue){.kind = ATTR_FLOAT, .value.f = given->values[index]});
         }
     }
-    if (row == 0 && count == COUNT_OF(given)) {
-        TRY(onnx_float_input(import, node, "min", 1, given[0]));
-        TRY(onnx_float_input(import, node, "max", 2, given[1]));
+    if (row == 0 && given->count == COUNT_OF(given->values)) {
+        TRY(onnx_float_input(import, node, "min", 1, given->values[0]));
+        TRY(onnx_float_input(import, node, "max", 2, given->values[1]));
     }
+    return STATUS_OK;
+}
+
+/* Copies a node whose attributes can then be removed one by one. */
+static Status
+copy_node(const OnnxImport *import, const OnnxNode *node, OnnxNode *ret_copy)
+{
+    *ret_copy = *node;
+    ret_copy->attrs = arena_alloc(import->scratch, (node->attr_count + 1) * sizeof *node->attrs);
+    if (ret_copy->attrs == NULL) {
+        return call_fail_memory(import->call, "nodes");
+    }
+    memcpy(ret_copy->attrs, node->attrs, node->attr_count * sizeof *node->attrs);
     return STATUS_OK;
 }
 
@@ -230,16 +248,14 @@ static Status
 spell_fused_convolution(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
 {
     Slice activation = spell_text(node, "activation");
-    OnnxNode convolution = *node;
+    ActivationNumbers given = {.count = 0};
+    OnnxNode convolution;
     Slice output;
     TRY(spell_check_inputs(import, node, 2, inputs));
+    TRY(copy_node(import, node, &convolution));
+    given.count = spell_numbers(node, "activation_params", given.values, COUNT_OF(given.values));
     convolution.type = slice_from_string(type);
     convolution.input_count = spell_has(node, 2) ? 3 : 2;
-    convolution.attrs = arena_alloc(import->scratch, (node->attr_count + 1) * sizeof *node->attrs);
-    if (convolution.attrs == NULL) {
-        return call_fail_memory(import->call, "nodes");
-    }
-    memcpy(convolution.attrs, node->attrs, node->attr_count * sizeof *node->attrs);
     onnx_attr_remove(&convolution, "activation");
     onnx_attr_remove(&convolution, "activation_params");
     TRY(onnx_emit_part(import, node, type, &convolution, &output));
@@ -250,7 +266,31 @@ spell_fused_convolution(OnnxImport *import, OnnxNode *node, const char *type, si
         spell_become(node, "Identity", &output, 1);
         return STATUS_OK;
     }
-    return become_activation(import, node, activation, output);
+    return become_activation(import, node, activation, &given, output);
+}
+
+/* A Gemm and an activation, whose attributes have names that begin with its own. */
+static Status
+spell_fused_gemm(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
+{
+    static const char *const numbers[] = {"activation_alpha", "activation_beta"};
+    Slice activation = spell_text(node, "activation");
+    ActivationNumbers given = {.count = 0};
+    OnnxNode product;
+    Slice output;
+    TRY(spell_check_inputs(import, node, 2, inputs));
+    TRY(copy_node(import, node, &product));
+    while (given.count < COUNT_OF(numbers) && onnx_attr(node, numbers[given.count]) != NULL) {
+        given.values[given.count] = spell_float(node, numbers[given.count], 0);
+        given.count++;
+    }
+    product.type = slice_from_string(type);
+    onnx_attr_remove(&product, "activation");
+    onnx_attr_remove(&product, "activation_alpha");
+    onnx_attr_remove(&product, "activation_beta");
+    onnx_attr_remove(&product, "activation_gamma");
+    TRY(onnx_emit_part(import, node, type, &product, &output));
+    return become_activation(import, node, activation, &given, output);
 }
 
 static const OnnxSpelling contribs[] = {
@@ -262,6 +302,7 @@ static const OnnxSpelling contribs[] = {
     {"com.microsoft::EmbedLayerNormalization", spell_embedding, "LayerNormalization", 3},
     {"com.microsoft::FastGelu", spell_gelu, "tanh", 2},
     {"com.microsoft::FusedConv", spell_fused_convolution, "Conv", 4},
+    {"com.microsoft::FusedGemm", spell_fused_gemm, "Gemm", 3},
     {"com.microsoft::FusedMatMul", spell_fused_matmul, "BatchMatMulV2", 2},
     {"com.microsoft::Gelu", spell_gelu, "none", 1},
     {"com.microsoft::QuickGelu", spell_quick_gelu, "Swish", 1},
