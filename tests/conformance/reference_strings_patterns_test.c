@@ -214,12 +214,84 @@ strings_are_cut_and_joined_pairwise(void **state)
     RUN(cases);
 }
 
+/* TensorFlow's results. An empty match just behind another one is none. */
+static void
+matches_are_replaced_as_in_tensorflow(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StaticRegexReplace",
+            .attrs = "pattern=[0-9]+; rewrite=<\\\\0>",
+            .inputs = {"string[4] 'a1b22c333' '' 'xyz' 'café 99'"},
+            .outputs = {"string[4] 'a<1>b<22>c<333>' '' 'xyz' 'café <99>'"}},
+        {.op = "StaticRegexReplace",
+            .attrs = "pattern=[aeiou]; rewrite=_; replace_global=false",
+            .inputs = {"string[1,3] 'a1b' 'café' 'aaa'"},
+            .outputs = {"string[1,3] '_1b' 'c_fé' '_aa'"}},
+        {.op = "StaticRegexReplace",
+            .attrs = "pattern=x*; rewrite=-",
+            .inputs = {"string[4] 'a1b2' '' 'xyz' 'café'"},
+            .outputs = {"string[4] '-a-1-b-2-' '-' '-y-z-' '-c-a-f-é-'"}},
+        {.op = "StaticRegexReplace",
+            .attrs = "pattern=é|$; rewrite=E",
+            .inputs = {"string[3] '' 'xyz' 'café 99'"},
+            .outputs = {"string[3] 'E' 'xyzE' 'cafE 99E'"}},
+        {.op = "StaticRegexReplace",
+            .attrs = "pattern=[0-9]+$; rewrite=",
+            .inputs = {"string[] 'a1b22c333'"},
+            .outputs = {"string[] 'a1b22c'"}},
+        {.op = "RegexReplace",
+            .inputs = {"string[2] 'a1b' 'aaa'", "string[] 'a'", "string[] '_'"},
+            .outputs = {"string[2] '_1b' '___'"}},
+        {.op = "RegexReplace",
+            .inputs = {"string[0]", "string[] 'a'", "string[] '_'"},
+            .outputs = {"string[0]"}},
+        {.op = "StaticRegexFullMatch",
+            .attrs = "pattern=[a-z0-9]*",
+            .inputs = {"string[4] 'a1b22c333' '' 'xyz' 'café 99'"},
+            .outputs = {"bool[4] 1 1 1 0"}},
+        {.op = "RegexFullMatch",
+            .inputs = {"string[1,2] 'ab' 'b'", "string[] 'a.*'"},
+            .outputs = {"bool[1,2] 1 0"}},
+    };
+    RUN(cases);
+}
+
+static void
+what_cannot_be_replaced_is_refused(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StaticRegexReplace",
+            .attrs = "pattern=(a)b; rewrite=\\\\1",
+            .inputs = {"string[1] 'ab'"},
+            .error = "rewrite '\\1' names group 1; only \\0, the whole match, is known",
+            .error_code = STATUS_UNIMPLEMENTED},
+        {.op = "StaticRegexReplace",
+            .attrs = "pattern=a; rewrite=\\\\n",
+            .inputs = {"string[1] 'ab'"},
+            .error = "rewrite '\\n' has a backslash before neither a digit nor a backslash",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "RegexReplace",
+            .inputs = {"string[1] 'ab'", "string[] 'a('", "string[] ''"},
+            .error = "pattern 'a(': a group is not closed at byte 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "RegexFullMatch",
+            .inputs = {"string[1] 'ab'", "string[1] 'a'"},
+            .error = "input 1 has shape [1], not rank 0",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_texts_match_patterns),
         cmocka_unit_test(patterns_that_cannot_be_read_are_refused),
+        cmocka_unit_test(matches_are_replaced_as_in_tensorflow),
+        cmocka_unit_test(what_cannot_be_replaced_is_refused),
         cmocka_unit_test(strings_become_tokens),
         cmocka_unit_test(strings_are_cut_and_joined_pairwise),
     };
