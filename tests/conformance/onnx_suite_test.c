@@ -32,7 +32,7 @@ enum {
 };
 
 /* The number of the 1,765 cases of version 1.22 that passed when it was last raised. */
-enum { PASSED_MIN = 1494 };
+enum { PASSED_MIN = 1511 };
 
 static PlannedRun planned;
 static FILE *coverage; /* NULL: nobody asks for it */

@@ -375,6 +375,7 @@ static const struct {
     const char *reason;
 } without_nan[] = {
     {"onnx::ThresholdedRelu", "x where x > alpha, else 0"},
+    {"onnx::Shrink", "0 where x is neither below -lambd nor above lambd"},
 };
 
 static bool

@@ -41,6 +41,8 @@ static const OpDefinition activation_ops[] = {
         OP_ELEMENTWISE, infer_unchanged),
     OP("onnx::HardSigmoid(X:T)->(Y:T) {alpha:float=0.2, beta:float=0.5, T:type}", OP_ELEMENTWISE,
         infer_unchanged),
+    OP("onnx::Shrink(input:T)->(output:T) {bias:float=0, lambd:float=0.5, T:type}", OP_ELEMENTWISE,
+        infer_unchanged),
     OP("onnx::Swish(X:T)->(Y:T) {alpha:float=1, T:type}", OP_ELEMENTWISE, infer_unchanged),
     OP("onnx::Gelu(X:T)->(Y:T) {approximate:string=none, T:type}", OP_ELEMENTWISE, infer_unchanged),
 };

@@ -50,6 +50,8 @@ FLOATS_WITH(scaled_selu, a < 0 ? PARAMETER(1) * PARAMETER(0) * expm1(a) : PARAME
 FLOATS_WITH(hard_sigmoid, CLAMP(PARAMETER(0) * a + PARAMETER(1), 0, 1), "alpha", "beta")
 FLOATS(hard_swish, (a * CLAMP((a + 3) / 6, 0, 1)))
 FLOATS_WITH(thresholded_relu, a > PARAMETER(0) ? a : 0, "alpha", NULL)
+FLOATS_WITH(
+    shrink, a<-PARAMETER(0) ? a + PARAMETER(1) : a> PARAMETER(0) ? a - PARAMETER(1) : 0, "lambd", "bias")
 FLOATS_WITH(celu, a < 0 ? PARAMETER(0) * expm1(a / PARAMETER(0)) : a, "alpha", NULL)
 FLOATS_WITH(swish, a / (1 + exp(-PARAMETER(0) * a)), "alpha", NULL)
 FLOATS(mish, (a * tanh(SOFTPLUS(a))))
@@ -97,6 +99,7 @@ static const Kernel activation_kernels[] = {
     ELEMENTWISE_KERNEL("onnx::HardSigmoid", hard_sigmoid),
     ELEMENTWISE_KERNEL("onnx::HardSwish", hard_swish),
     ELEMENTWISE_KERNEL("onnx::ThresholdedRelu", thresholded_relu),
+    ELEMENTWISE_KERNEL("onnx::Shrink", shrink),
     ELEMENTWISE_KERNEL("onnx::Mish", mish),
     ELEMENTWISE_KERNEL("onnx::Swish", swish),
     {.op = "onnx::Gelu",

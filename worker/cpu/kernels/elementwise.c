@@ -63,6 +63,7 @@ UNARY_WITH(scaled_selu, second *(a < 0 ? first * exponential_minus_one_of_negati
 UNARY_WITH(hard_sigmoid, clamp(first *a + second, UNIT_BOUNDS), "alpha", "beta")
 UNARY_WITH(swish, swish_of(a, first), "alpha", NULL)
 UNARY_WITH(thresholded_relu, a > first ? a : 0, "alpha", NULL)
+UNARY_WITH(shrink, a<-first ? a + second : a> first ? a - second : 0, "lambd", "bias")
 
 ELEMENTWISE_FOLD(add)
 ELEMENTWISE_FOLD(maximum)
@@ -273,6 +274,7 @@ static const Kernel elementwise_kernels[] = {
     ELEMENTWISE_KERNEL("onnx::Mish", mish),
     ELEMENTWISE_KERNEL("onnx::Swish", swish),
     ELEMENTWISE_KERNEL("onnx::ThresholdedRelu", thresholded_relu),
+    ELEMENTWISE_KERNEL("onnx::Shrink", shrink),
     {.op = "onnx::Gelu",
         .supports = supports_gelu_by_tangent,
         .compute = gelu_by_tangent_compute,

@@ -155,7 +155,7 @@ every_exact_function_has_the_bits_of_the_reference(void **state)
         "ReluGrad(a, b)", "BiasAdd(a, b)", "Neg(a)", "Abs(a)", "Square(a)", "Relu(a)", "Relu6(a)", "Sqrt(a)",
         "Rsqrt(a)", "Reciprocal(a)", "Floor(a)", "Ceil(a)", "Rint(a)", "LeakyRelu(a) alpha=0.25",
         "onnx::PRelu(a, b)", "onnx::Max(a, b) N=2", "Softsign(a)", "onnx::ThresholdedRelu(a) alpha=0.5",
-        "onnx::HardSigmoid(a) alpha=0.25 beta=0.5"};
+        "onnx::Shrink(a) lambd=0.5 bias=0.25", "onnx::HardSigmoid(a) alpha=0.25 beta=0.5"};
     static const Shape shapes[][2] = {
         {{.rank = 2, .dims = {1, 12}}, {.rank = 1, .dims = {12}}},
         {{.rank = 2, .dims = {13, 11}}, {.rank = 1, .dims = {11}}},
