@@ -65,7 +65,7 @@ multiply_part(void *context, int64_t part)
     const NibbleProduct *product = context;
     int64_t first = part * product->part_columns;
     int64_t end = smaller_of(first + product->part_columns, product->columns);
-    NibbleShape shape;
+    NibbleShape shape = {.rows = 1, .columns = 1};
     for (int64_t row = 0; row < product->rows; row += shape.rows) {
         for (int64_t column = first; column < end; column += shape.columns) {
             shape = nibble_microkernel(product->rows - row, end - column);

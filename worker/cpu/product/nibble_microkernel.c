@@ -251,7 +251,7 @@ unpack_avx2(
     __m256i shift = _mm256_set1_epi32(SHIFT_BITS);
     UNROLL for (int half = 0; half < 2; half++)
     {
-        const uint8_t *first = bytes + half * (NIBBLE_LANES / 2);
+        const uint8_t *first = bytes + (ptrdiff_t)half * (NIBBLE_LANES / 2);
         __m256i all = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)first));
         __m256i low = _mm256_or_si256(_mm256_and_si256(all, _mm256_set1_epi32(LOW_BITS)), shift);
         __m256i high = _mm256_or_si256(_mm256_srli_epi32(all, FOUR_BITS), shift);
@@ -306,8 +306,8 @@ arrange_body(const float *row, int64_t groups, float *ret_row)
         float *to = ret_row + group * NIBBLE_GROUP;
         VECTOR_LOOP for (int lane = 0; lane < NIBBLE_LANES; lane++)
         {
-            to[lane] = from[2 * lane];
-            to[NIBBLE_LANES + lane] = from[2 * lane + 1];
+            to[lane] = from[(ptrdiff_t)2 * lane];
+            to[NIBBLE_LANES + lane] = from[(ptrdiff_t)2 * lane + 1];
         }
     }
 }
