@@ -180,6 +180,89 @@ stateless_numbers_are_tensorflows(void **state)
 }
 
 static void
+numbers_of_a_key_and_a_counter_are_tensorflows(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StatelessRandomGetKeyCounter",
+            .inputs = {"int64[2] 7 3"},
+            .outputs = {"uint64[1] 16462074819610970571", "uint64[2] 0 11441687329003789843"}},
+        {.op = "StatelessRandomGetKeyCounter",
+            .inputs = {"int64[2] -1 1099511627776"},
+            .outputs = {"uint64[1] 10657524833782568969", "uint64[2] 0 2387097384896187166"}},
+        {.op = "StatelessRandomUniformV2",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 1"},
+            .outputs = {"float32[5] 0.37219262 0.52697635 0.8123181 0.47524178 0.63573563"}},
+        {.op = "StatelessRandomUniformV2",
+            .attrs = "dtype=float64",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 1"},
+            .outputs = {"float64[5] 0.9775412558149106 0.4985447367192093 0.0858851754343537 "
+                        "0.5769142738977118 0.8961757702191684"}},
+        {.op = "StatelessRandomNormalV2",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 1"},
+            .outputs = {"float32[5] -0.2371649 -1.3857995 0.09989642 -0.6369829 0.22090799"}},
+        {.op = "StatelessTruncatedNormalV2",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 3"},
+            .outputs = {"float32[5] -0.2371649 -1.3857995 0.09989642 -0.6369829 -1.4239707"}},
+        {.op = "StatelessRandomUniformIntV2",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 1", "int32[] -3", "int32[] 10"},
+            .outputs = {"int32[5] -2 2 -1 0 8"}},
+        {.op = "StatelessRandomUniformIntV2",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 1", "int64[] -3", "int64[] 10"},
+            .outputs = {"int64[5] 4 0 1 5 0"}},
+        {.op = "StatelessRandomNormalV2",
+            .attrs = "dtype=float32",
+            .inputs = {"int64[2] 2 0", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 3"},
+            .outputs = {"float32[2,0]"}},
+    };
+    RUN(cases);
+}
+
+static void
+keys_and_counters_of_other_generators_are_refused(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StatelessRandomNormalV2",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 2"},
+            .error = "generator 2 is not known; Philox is 1, and 3 leaves the choice",
+            .error_code = STATUS_UNIMPLEMENTED},
+        {.op = "StatelessRandomNormalV2",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[1] 5", "uint64[2] 1 2", "uint64[2] 1 2", "int32[] 1"},
+            .error = "the size of the key is 2 on one side and 1 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StatelessRandomNormalV2",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[1] 5", "uint64[1] 1", "uint64[1] 2", "int32[] 1"},
+            .error = "the size of the counter is 1 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StatelessRandomUniformIntV2",
+            .inputs = {"int32[1] 5", "uint64[1] 81985529216486895", "uint64[2] 5 18446744073709551615",
+                "int32[] 1", "int32[] 3", "int32[] 3"},
+            .error = "minval is 3, not below maxval, 3",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StatelessRandomGetKeyCounter",
+            .inputs = {"int64[3] 1 2 3"},
+            .error = "the number of seeds is 3 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+static void
 seeded_choices_are_tensorflows(void **state)
 {
     (void)state;
@@ -331,6 +414,8 @@ main(void)
         cmocka_unit_test(seeded_numbers_are_tensorflows),
         cmocka_unit_test(seeded_integers_are_tensorflows),
         cmocka_unit_test(stateless_numbers_are_tensorflows),
+        cmocka_unit_test(numbers_of_a_key_and_a_counter_are_tensorflows),
+        cmocka_unit_test(keys_and_counters_of_other_generators_are_refused),
         cmocka_unit_test(seeded_choices_are_tensorflows),
         cmocka_unit_test(later_runs_are_tensorflows_too),
         cmocka_unit_test(iterations_draw_in_their_order_however_many_may_overlap),

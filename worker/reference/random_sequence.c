@@ -144,6 +144,28 @@ random_stateless(KernelContext *context, Philox *ret_start)
     return STATUS_OK;
 }
 
+enum { ALGORITHM_PHILOX = 1, ALGORITHM_ANY = 3 };
+
+Status
+random_keyed(KernelContext *context, Philox *ret_start)
+{
+    const uint64_t *key = context->inputs[1].data;
+    const uint64_t *counter = context->inputs[2].data;
+    int64_t algorithm = 0;
+    size_t count = 0;
+    TRY(kernel_input_ints(context, 3, &algorithm, 1, &count));
+    if (algorithm != ALGORITHM_PHILOX && algorithm != ALGORITHM_ANY) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED,
+            "generator %lld is not known; Philox is 1, and 3 leaves the choice", (long long)algorithm);
+    }
+    *ret_start = (Philox){
+        .counter = {(uint32_t)counter[0], (uint32_t)(counter[0] >> 32), (uint32_t)counter[1],
+            (uint32_t)(counter[1] >> 32)},
+        .key = {(uint32_t)key[0], (uint32_t)(key[0] >> 32)},
+    };
+    return STATUS_OK;
+}
+
 Status
 random_range(KernelContext *context, uint32_t low, int64_t *ret_minimum, uint64_t *ret_range)
 {

@@ -38,6 +38,10 @@ random_words_of_classes(int64_t samples, int64_t rows)
 /* Reads the two seeds of a stateless op, which are input 1. */
 MUST_USE Status random_stateless(KernelContext *context, Philox *ret_start);
 
+/* Reads the key and the counter of a stateless op of the second version, inputs 1 and 2, and input 3, which
+ * names the generator: 1 is Philox, 3 leaves the choice to the device. UNIMPLEMENTED for another one. */
+MUST_USE Status random_keyed(KernelContext *context, Philox *ret_start);
+
 /* Reads inputs `low` and `low` + 1: the lowest number, and the one above the highest. INVALID_ARGUMENT when
  * there is no number between them. */
 MUST_USE Status random_range(KernelContext *context, uint32_t low, int64_t *ret_minimum, uint64_t *ret_range);

@@ -18,6 +18,34 @@ infer_stateless(Call *call, InferContext *context)
     return infer_random(call, context);
 }
 
+/* The key is one number, the counter two. */
+static Status
+infer_keyed(Call *call, InferContext *context)
+{
+    Shape key;
+    Shape counter;
+    Shape algorithm;
+    int64_t size = 0;
+    TRY(infer_rank(call, context, 1, 1, &key));
+    TRY(infer_equal(call, key.dims[0], 1, "the size of the key", &size));
+    TRY(infer_rank(call, context, 2, 1, &counter));
+    TRY(infer_equal(call, counter.dims[0], 2, "the size of the counter", &size));
+    TRY(infer_rank(call, context, 3, 0, &algorithm));
+    return infer_random(call, context);
+}
+
+static Status
+infer_key_and_counter(Call *call, InferContext *context)
+{
+    Shape seed;
+    int64_t size = 0;
+    TRY(infer_rank(call, context, 0, 1, &seed));
+    TRY(infer_equal(call, seed.dims[0], 2, "the number of seeds", &size));
+    context->outputs[0] = shape_vector(1);
+    context->outputs[1] = shape_vector(2);
+    return STATUS_OK;
+}
+
 static Status
 infer_multinomial(Call *call, InferContext *context)
 {
@@ -42,6 +70,10 @@ infer_multinomial(Call *call, InferContext *context)
     OP(name "(shape:T, seed:Tseed)->(output:dtype) {dtype:type=DT_FLOAT, T:type=DT_INT32, "                  \
             "Tseed:type=DT_INT64}",                                                                          \
         0, infer_stateless)
+#define KEYED(name, bounds, attrs)                                                                           \
+    OP(name "(shape:Tshape, key:uint64, counter:uint64, alg:int32" bounds ")->(output:dtype) {" attrs        \
+            ", Tshape:type=DT_INT32}",                                                                       \
+        0, infer_keyed)
 
 static const OpDefinition random_ops[] = {
     RANDOM("RandomUniform"),
@@ -56,6 +88,12 @@ static const OpDefinition random_ops[] = {
     OP("StatelessRandomUniformInt(shape:T, seed:Tseed, minval:dtype, maxval:dtype)->(output:dtype) "
        "{dtype:type, T:type, Tseed:type=DT_INT64}",
         0, infer_stateless),
+    OP("StatelessRandomGetKeyCounter(seed:Tseed)->(key:uint64, counter:uint64) {Tseed:type=DT_INT64}", 0,
+        infer_key_and_counter),
+    KEYED("StatelessRandomUniformV2", "", "dtype:type=DT_FLOAT"),
+    KEYED("StatelessRandomNormalV2", "", "dtype:type=DT_FLOAT"),
+    KEYED("StatelessTruncatedNormalV2", "", "dtype:type=DT_FLOAT"),
+    KEYED("StatelessRandomUniformIntV2", ", minval:dtype, maxval:dtype", "dtype:type"),
     OP("RandomShuffle!(value:T)->(output:T) {seed:int=0, seed2:int=0, T:type}", OP_RANDOM, infer_unchanged),
     OP("Multinomial!(logits:T, num_samples:int32)->(output:output_dtype) {seed:int=0, seed2:int=0, T:type, "
        "output_dtype:type=DT_INT64}",

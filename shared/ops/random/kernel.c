@@ -180,6 +180,16 @@ draw_stateless(KernelContext *context, const Distribution *distributions)
     return fill_output(context, distributions, philox, &shape);
 }
 
+static Status
+draw_keyed(KernelContext *context, const Distribution *distributions)
+{
+    Shape shape;
+    Philox philox;
+    TRY(output_shapes(context, &shape));
+    TRY(random_keyed(context, &philox));
+    return fill_output(context, distributions, philox, &shape);
+}
+
 /* The functions of the kernels that draw from the distributions <name>_numbers, by dtype. */
 #define DRAWS(name)                                                                                          \
     static bool name##_supports(const Node *node)                                                            \
@@ -193,6 +203,10 @@ draw_stateless(KernelContext *context, const Distribution *distributions)
     static Status name##_compute_stateless(KernelContext *context)                                           \
     {                                                                                                        \
         return draw_stateless(context, name##_numbers);                                                      \
+    }                                                                                                        \
+    static Status name##_compute_keyed(KernelContext *context)                                               \
+    {                                                                                                        \
+        return draw_keyed(context, name##_numbers);                                                          \
     }
 
 DRAWS(uniform)
@@ -249,6 +263,46 @@ stateless_int_compute(KernelContext *context)
     TRY(random_stateless(context, &philox));
     TRY(random_range(context, 2, &minimum, &range));
     fill_integers(philox, minimum, range, output);
+    return STATUS_OK;
+}
+
+static Status
+keyed_int_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    Philox philox;
+    int64_t minimum = 0;
+    uint64_t range = 0;
+    TRY(output_new(context, &output));
+    TRY(random_keyed(context, &philox));
+    TRY(random_range(context, 4, &minimum, &range));
+    fill_integers(philox, minimum, range, output);
+    return STATUS_OK;
+}
+
+static uint64_t
+joined_words(const uint32_t words[2])
+{
+    return words[0] | (uint64_t)words[1] << 32;
+}
+
+/* The key and the counter at which the stateless ops of the first version begin with these seeds. */
+static Status
+key_and_counter_compute(KernelContext *context)
+{
+    int64_t seeds[2] = {0};
+    size_t count = 0;
+    Shape shapes[2];
+    Tensor *key = NULL;
+    Tensor *counter = NULL;
+    TRY(output_rule(context, shapes));
+    TRY(kernel_input_ints(context, 0, seeds, 2, &count));
+    TRY(kernel_output(context, 0, DTYPE_UINT64, &shapes[0], &key));
+    TRY(kernel_output(context, 1, DTYPE_UINT64, &shapes[1], &counter));
+    Philox philox = philox_scrambled((uint64_t)seeds[0], (uint64_t)seeds[1]);
+    *(uint64_t *)key->data = joined_words(philox.key);
+    ((uint64_t *)counter->data)[0] = joined_words(philox.counter);
+    ((uint64_t *)counter->data)[1] = joined_words(philox.counter + 2);
     return STATUS_OK;
 }
 
@@ -377,6 +431,11 @@ multinomial_compute(KernelContext *context)
         .op = (name), .supports = distribution##_supports, .compute = distribution##_compute_stateless,      \
         .wide_outputs = 1, .host_inputs = 3                                                                  \
     }
+#define KEYED(name, distribution)                                                                            \
+    {                                                                                                        \
+        .op = (name), .supports = distribution##_supports, .compute = distribution##_compute_keyed,          \
+        .wide_outputs = 1, .host_inputs = 15                                                                 \
+    }
 static const Kernel random_kernels[] = {
     RANDOM("RandomUniform", uniform),
     RANDOM("RandomStandardNormal", normal),
@@ -393,6 +452,14 @@ static const Kernel random_kernels[] = {
         .supports = integer_supports,
         .compute = stateless_int_compute,
         .host_inputs = 15},
+    {.op = "StatelessRandomGetKeyCounter", .compute = key_and_counter_compute, .host_inputs = 1},
+    KEYED("StatelessRandomUniformV2", uniform),
+    KEYED("StatelessRandomNormalV2", normal),
+    KEYED("StatelessTruncatedNormalV2", truncated),
+    {.op = "StatelessRandomUniformIntV2",
+        .supports = integer_supports,
+        .compute = keyed_int_compute,
+        .host_inputs = 63},
     {.op = "RandomShuffle", .supports = shuffle_supports, .compute = shuffle_compute, SEQUENCE},
     {.op = "Multinomial",
         .supports = multinomial_supports,
