@@ -40,6 +40,8 @@ struct Node {
     uint32_t control_count;
     const Dtype *output_dtypes; /* flattened */
     uint32_t output_count;
+    bool is_channels_last; /* images have their channels last though the author has them first, and a filter
+                            * its input channels (shared/ops/layout.h) */
     uint32_t read_outputs; /* bit i: a node's input is output i; bit 31: one from the 31st on. What nobody
                             * reads need not be computed */
 };

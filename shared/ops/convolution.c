@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "shared/ops/layout.h"
+
 static int64_t
 multiply_known(int64_t left, int64_t right)
 {
@@ -60,9 +62,13 @@ convolution_tensorflow(Call *call, const InferContext *context, int rank, Convol
     TRY(infer_rank(call, context, 1, rank + 2, &filter));
     Convolution convolution = {.filter = {.output = rank + 1, .input = rank}};
     convolution.filter.is_depthwise = is_depthwise(context->node);
-    TRY(window_tensorflow(call, context->node, &input, filter.dims, rank, &convolution.window));
+    if (context->node->is_channels_last && !convolution.filter.is_depthwise) {
+        convolution.filter = (FilterLayout){.output = 0, .space = 1, .input = rank + 1};
+    }
+    const int64_t *sizes = &filter.dims[convolution.filter.space];
+    TRY(window_tensorflow(call, context->node, &input, sizes, rank, &convolution.window));
     TRY(divide_channels(call, &filter, input.dims[convolution.window.channel], &convolution));
-    int64_t made = filter.dims[rank + 1];
+    int64_t made = filter.dims[convolution.filter.output];
     int64_t channels = convolution.filter.is_depthwise ? multiply_known(convolution.groups, made) : made;
     convolution.output = window_output(&convolution.window, &input, channels);
     TRY(infer_check_size(call, &convolution.output));
@@ -156,16 +162,17 @@ convolution_backprop_filter(
 
 /* The attribute kernel_shape may be left out; where it stands, it must be the filter's. */
 static Status
-check_kernel_shape(Call *call, const Node *node, const Shape *filter, int rank)
+check_kernel_shape(Call *call, const Node *node, const Shape *filter, int space)
 {
     int64_t sizes[WINDOW_RANK_MAX];
     size_t count = node_attr_ints(node, "kernel_shape", sizes, WINDOW_RANK_MAX);
+    int rank = filter->rank - 2;
     if (count != 0 && count != (size_t)rank) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "kernel_shape has %zu values, not %d", count, rank);
     }
     for (size_t index = 0; index < count; index++) {
         int64_t size = 0;
-        TRY(infer_equal(call, filter->dims[2 + index], sizes[index], "the filter's size", &size));
+        TRY(infer_equal(call, filter->dims[(size_t)space + index], sizes[index], "the filter's size", &size));
     }
     return STATUS_OK;
 }
@@ -180,9 +187,10 @@ check_groups(Call *call, const Shape *input, const Shape *filter, Convolution *c
             (long long)made, (long long)groups);
     }
     int64_t channels = 0;
-    TRY(infer_equal(
-        call, input->dims[1], multiply_known(filter->dims[1], groups), "the number of channels", &channels));
-    convolution->inputs = filter->dims[1];
+    int64_t taken = filter->dims[convolution->filter.input];
+    TRY(infer_equal(call, input->dims[convolution->window.channel], multiply_known(taken, groups),
+        "the number of channels", &channels));
+    convolution->inputs = taken;
     convolution->outputs = made < 0 ? -1 : made / groups;
     return STATUS_OK;
 }
@@ -213,10 +221,12 @@ read_onnx(Call *call, const InferContext *context, OnnxOperands operands, Convol
     }
     Shape filter;
     TRY(infer_rank(call, context, operands.filter, rank + 2, &filter));
-    TRY(check_kernel_shape(call, context->node, &filter, rank));
-    Convolution convolution = {
-        .filter = {.output = 0, .input = 1, .space = 2}, .groups = node_attr_int(context->node, "group")};
-    TRY(window_onnx(call, context->node, input, &filter.dims[2], rank, &convolution.window));
+    int channel = layout_onnx_channel(context->node, filter.rank);
+    Convolution convolution = {.filter = {.output = 0, .input = channel, .space = layout_space(channel)},
+        .groups = node_attr_int(context->node, "group")};
+    const int64_t *sizes = &filter.dims[convolution.filter.space];
+    TRY(check_kernel_shape(call, context->node, &filter, convolution.filter.space));
+    TRY(window_onnx(call, context->node, input, sizes, rank, &convolution.window));
     TRY(check_groups(call, input, &filter, &convolution));
     if (operands.bias > 0 && infer_has_input(context, operands.bias)) {
         TRY(check_bias(call, context, operands.bias, filter.dims[0]));
@@ -271,7 +281,7 @@ convolution_onnx_transposed(Call *call, const InferContext *context, Convolution
     }
     Shape filter;
     TRY(infer_rank(call, context, 1, rank + 2, &filter));
-    TRY(check_kernel_shape(call, context->node, &filter, rank));
+    TRY(check_kernel_shape(call, context->node, &filter, 2));
     Convolution convolution = {.filter = {.output = 0, .input = 1, .space = 2},
         .groups = node_attr_int(context->node, "group"),
         .output = shape_of_rank(rank + 2)};

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "shared/ops/layout.h"
+
 typedef enum Padding { PADDING_EXPLICIT, PADDING_VALID, PADDING_SAME, PADDING_SAME_LOWER } Padding;
 
 /* Reads a list attribute that may be undeclared or empty; `count` is 0 then. */
@@ -161,10 +163,8 @@ window_tensorflow(
 {
     assert(rank >= 1 && rank <= WINDOW_RANK_MAX && input->rank == rank + 2);
 
-    bool is_channels_first = node_attr(node, "data_format") != NULL &&
-                             slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
-    Window window = {
-        .rank = rank, .channel = is_channels_first ? 1 : rank + 1, .space = is_channels_first ? 2 : 1};
+    Window window = {.rank = rank, .channel = layout_is_written_channels_first(node) ? 1 : rank + 1};
+    window.space = layout_space(window.channel);
     for (int index = 0; index < rank; index++) {
         window.size[index] = sizes[index];
         window.stride[index] = 1;
@@ -175,6 +175,8 @@ window_tensorflow(
     TRY(read_tensorflow_list(call, node, "dilations", &window, window.dilation));
     TRY(read_tensorflow_list(call, node, "rates", &window, window.dilation));
     TRY(read_tensorflow_padding(call, node, &window, &padding));
+    window.channel = layout_channel(node, input->rank);
+    window.space = layout_space(window.channel);
     TRY(position(call, input, padding, false, &window));
     *ret_window = window;
     return STATUS_OK;
@@ -228,7 +230,8 @@ window_onnx(
 {
     assert(rank >= 1 && rank <= WINDOW_RANK_MAX && input->rank == rank + 2);
 
-    Window window = {.rank = rank, .channel = 1, .space = 2};
+    Window window = {.rank = rank, .channel = layout_onnx_channel(node, input->rank)};
+    window.space = layout_space(window.channel);
     Padding padding = PADDING_EXPLICIT;
     TRY(read_onnx_window(call, node, sizes, &window, &padding));
     bool rounds_up = node_attr(node, "ceil_mode") != NULL && node_attr_int(node, "ceil_mode") != 0;

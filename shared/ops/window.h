@@ -35,7 +35,7 @@ MUST_USE Status window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 
 /* Reads the attributes strides and pads, and, where declared, auto_pad, dilations and ceil_mode; channels are
- * the second dimension. */
+ * the second dimension, or the last of a node that was turned around (layout.h). */
 MUST_USE Status window_onnx(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 

@@ -714,6 +714,7 @@ make_devices(TestDevice *test)
         .incarnation = 1,
         .isa = "test",
         .thread_count = 1,
+        .prefers_channels_last = true,
         .memory_number = TEST_MEMORY,
         .allocate = test_allocate,
         .memory = test_memory,

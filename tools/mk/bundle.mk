@@ -40,7 +40,7 @@ $(foreach t,$(CARD_KERNEL_TESTS),$(eval $(call renamed_main,$(t))))
 $(OUT)/tests/bundle/kernels.c.o: private CPPFLAGS += -D'CARD_TESTS=$(foreach t,$(CARD_KERNEL_TESTS),X($(notdir $(t))))'
 $(OUT)/tests/card/kernels: $(OUT)/tests/bundle/kernels.c.o $(CARD_KERNEL_OBJECTS) $(OUT)/tests/bundle/cuda_on_card.c.o \
     $(patsubst %,$(OUT)/tests/support/%.c.o,cuda_kernels op_case reference_run tensor_literals process cuda_on_cpu/cuda_bench \
-    attention_cases captured_networks cuda_fixture graph_case graph_literals partition_runs test_device test_graph) \
+    attention_cases captured_networks cuda_fixture graph_case graph_literals partition_runs test_device test_graph turned_graphs) \
     $(CUDA_KERNELS:%=$(OUT)/nvcc/%.o) $(ARCHIVES)
 	$(call link,,$(CUDART) -lstdc++ -lcmocka)
 CARD_TEST_PROGRAMS += $(if $(CARD_KERNEL_TESTS),$(OUT)/tests/card/kernels)

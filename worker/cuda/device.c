@@ -230,6 +230,7 @@ describe_device(const CudaCard *card)
         .incarnation = random_nonzero_uint64(),
         .isa = card->isa,
         .thread_count = card->processor_count,
+        .prefers_channels_last = cuda_dnn() != NULL,
         .memory_number = CUDA_MEMORY_NUMBER,
         .allocate = allocate,
         .memory = tell_memory,

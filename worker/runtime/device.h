@@ -162,6 +162,7 @@ struct Device {
      * isa. */
     const char *isa;
     int thread_count;
+    bool prefers_channels_last; /* of an accelerator: 16-bit convolutions are faster so */
     uint16_t memory_number; /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
     DeviceCounts counts;    /* of an accelerator */
     uint64_t reserved;      /* atomic: bytes that runs under way were planned to allocate */

@@ -1,6 +1,7 @@
 /* Element-wise functions of two tensors that broadcast against each other. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
+#include "shared/ops/layout.h"
 
 #define ARITHMETIC(name, flags)                                                                              \
     OP(name "(x:T, y:T)->(z:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
@@ -24,13 +25,6 @@ infer_add_n(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-static bool
-bias_is_channels_first(const Node *node)
-{
-    return node_attr(node, "data_format") != NULL &&
-           slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
-}
-
 /* A bias has one number a channel; channels are the last dimension or, in NC… formats, the second. */
 static Status
 infer_bias_add(Call *call, InferContext *context)
@@ -44,7 +38,7 @@ infer_bias_add(Call *call, InferContext *context)
     if (value.rank < 2) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a value of rank %d has no channels", value.rank);
     }
-    int64_t *channels = &value.dims[bias_is_channels_first(context->node) ? 1 : value.rank - 1];
+    int64_t *channels = &value.dims[layout_channel(context->node, value.rank)];
     TRY(infer_equal(call, *channels, bias.dims[0], "the number of channels", channels));
     context->outputs[0] = value;
     return STATUS_OK;

@@ -1,6 +1,7 @@
 /* Element-wise functions of two tensors. Integers wrap; integer division by zero is an error. */
 #include <tgmath.h>
 
+#include "shared/ops/layout.h"
 #include "worker/reference/elementwise.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -116,20 +117,13 @@ ELEMENTWISE_FOLD(minimum)
 
 /* A bias lies along the channels: the last dimension or, in NC… formats, the second. */
 static bool
-bias_is_channels_first(const Node *node)
-{
-    const AttrValue *format = node_attr(node, "data_format");
-    return format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
-}
-
-static bool
 bias_element(const Node *node, ElementFunction *ret_function)
 {
     enum { SECOND_DIMENSION = 2 };
     if (!add_element(node, ret_function)) {
         return false;
     }
-    ret_function->axes[1] = bias_is_channels_first(node) ? SECOND_DIMENSION : 0;
+    ret_function->axes[1] = layout_is_channels_first(node) ? SECOND_DIMENSION : 0;
     return true;
 }
 
@@ -140,7 +134,7 @@ bias_compute(KernelContext *context)
     TRY(output_forward(context, 0, &output));
     Tensor bias = context->inputs[1];
     int rank = output->shape.rank;
-    int axis = bias_is_channels_first(context->node) ? 1 : rank - 1;
+    int axis = layout_channel(context->node, rank);
     bias.shape.rank = rank - axis;
     for (int index = 1; index < bias.shape.rank; index++) {
         bias.shape.dims[index] = 1;

@@ -1,13 +1,7 @@
 /* Batch, instance, layer and local response normalisation, with their gradients. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
-
-static bool
-is_channels_first(const Node *node)
-{
-    return node_attr(node, "data_format") != NULL &&
-           slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
-}
+#include "shared/ops/layout.h"
 
 static Status
 infer_bias_add_grad(Call *call, InferContext *context)
@@ -16,7 +10,7 @@ infer_bias_add_grad(Call *call, InferContext *context)
     const Shape *value = &context->inputs[0];
     bool is_known = value->rank >= 2;
     context->outputs[0] =
-        shape_vector(is_known ? value->dims[is_channels_first(context->node) ? 1 : value->rank - 1] : -1);
+        shape_vector(is_known ? value->dims[layout_channel(context->node, value->rank)] : -1);
     return STATUS_OK;
 }
 
@@ -27,7 +21,7 @@ infer_fused_batch_norm(Call *call, InferContext *context)
 {
     Shape x;
     TRY(infer_rank(call, context, 0, 4, &x));
-    int64_t *channels = &x.dims[is_channels_first(context->node) ? 1 : 3];
+    int64_t *channels = &x.dims[layout_channel(context->node, x.rank)];
     const AttrValue *factor = node_attr(context->node, "exponential_avg_factor");
     bool are_given =
         !node_attr_bool(context->node, "is_training") || (factor != NULL && factor->value.f != 1);
@@ -45,7 +39,8 @@ infer_fused_batch_norm(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Scale, bias and statistics hold one number a channel, which is the second dimension. */
+/* Scale, bias and statistics hold one number a channel, the second dimension of an image as its author has
+ * it. */
 static Status
 infer_channel_norm(Call *call, InferContext *context)
 {
@@ -53,14 +48,15 @@ infer_channel_norm(Call *call, InferContext *context)
     if (x.rank >= 0 && x.rank < 2) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "an input of rank %d has no channels", x.rank);
     }
-    int64_t channels = x.rank < 0 ? -1 : x.dims[1];
+    int dimension = layout_onnx_channel(context->node, x.rank);
+    int64_t channels = x.rank < 0 ? -1 : x.dims[dimension];
     for (uint32_t index = 1; index < context->node->input_count; index++) {
         Shape vector;
         TRY(infer_rank(call, context, index, 1, &vector));
         TRY(infer_equal(call, channels, vector.dims[0], "the number of channels", &channels));
     }
     if (x.rank >= 0) {
-        x.dims[1] = channels;
+        x.dims[dimension] = channels;
     }
     context->outputs[0] = x;
     for (uint32_t index = 1; index < context->node->output_count; index++) {
@@ -113,7 +109,7 @@ infer_batch_norm_grad(Call *call, InferContext *context)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the output's gradient has shape %s, not %s",
             shape_text(&gradient, left), shape_text(&x, right));
     }
-    int64_t *channels = &merged.dims[is_channels_first(context->node) ? 1 : 3];
+    int64_t *channels = &merged.dims[layout_channel(context->node, merged.rank)];
     for (uint32_t index = 2; index <= 4; index++) {
         Shape vector;
         TRY(infer_rank(call, context, index, 1, &vector));

@@ -2,6 +2,7 @@
  * double. */
 #include <math.h>
 
+#include "shared/ops/layout.h"
 #include "worker/reference/doubles.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
@@ -16,12 +17,6 @@ static bool
 supports_floats(const Node *node)
 {
     return doubles_hold_inputs(node);
-}
-
-static bool
-is_channels_first(const Node *node)
-{
-    return slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
 }
 
 /* Sums over the lines of one channel, in all outer and inner positions. */
@@ -143,7 +138,7 @@ run_fused(KernelContext *context, Tensor *inputs, Tensor *statistics)
     bool is_training = node_attr_bool(node, "is_training");
     double epsilon = (double)node_attr_float(node, "epsilon");
     TRY(widen_inputs(context, inputs, NORM_INPUTS));
-    Lines lines = lines_along(&inputs[0].shape, is_channels_first(node) ? 1 : 3);
+    Lines lines = lines_along(&inputs[0].shape, layout_channel(node, inputs[0].shape.rank));
     Shape vector = shape_vector(lines.size);
     for (size_t index = 0; index < STATISTICS; index++) {
         TRY(scratch_new(context, DTYPE_FLOAT64, &vector, &statistics[index]));
@@ -191,7 +186,8 @@ run_batch_normalization(KernelContext *context, Tensor *inputs)
 {
     double epsilon = (double)node_attr_float(context->node, "epsilon");
     TRY(widen_inputs(context, inputs, NORM_INPUTS));
-    Lines lines = lines_along(&inputs[0].shape, 1);
+    int channels = layout_onnx_channel(context->node, inputs[0].shape.rank);
+    Lines lines = lines_along(&inputs[0].shape, channels);
     for (int64_t channel = 0; channel < lines.size; channel++) {
         Moments moments = {double_at(&inputs[3], channel), double_at(&inputs[4], channel) + epsilon};
         normalize_channel(inputs[0].data, &lines, channel, moments, double_at(&inputs[1], channel),
@@ -262,7 +258,7 @@ bias_add_grad_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &values));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &sums));
     fill_zero(&sums);
-    Lines lines = lines_along(&values.shape, is_channels_first(context->node) ? 1 : values.shape.rank - 1);
+    Lines lines = lines_along(&values.shape, layout_channel(context->node, values.shape.rank));
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t channel = 0; channel < lines.size; channel++) {
             const double *line = (const double *)values.data + (outer * lines.size + channel) * lines.inner;

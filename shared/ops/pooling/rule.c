@@ -1,5 +1,7 @@
 #include "shared/ops/pooling/rule.h"
 
+#include "shared/ops/layout.h"
+
 /* Returns 3 for the ops with 3D in their names, else 2. */
 static int
 spatial_rank(const Node *node)
@@ -16,7 +18,7 @@ pool_shape(Call *call, const Node *node, const Shape *input, Pooling *ret_poolin
     if (node_attr_ints(node, "ksize", sizes, COUNT_OF(sizes)) != (size_t)rank + 2) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "ksize has not %d values", rank + 2);
     }
-    bool is_channels_first = slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+    bool is_channels_first = layout_is_written_channels_first(node);
     if (sizes[0] != 1 || sizes[is_channels_first ? 1 : rank + 1] != 1) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "ksize must be 1 for batch and channels");
     }
@@ -94,7 +96,7 @@ pooling_onnx(Call *call, const InferContext *context, Pooling *ret_pooling)
     }
     Pooling pooling;
     TRY(window_onnx(call, context->node, input, sizes, rank, &pooling.window));
-    pooling.output = window_output(&pooling.window, input, input->dims[1]);
+    pooling.output = window_output(&pooling.window, input, input->dims[pooling.window.channel]);
     *ret_pooling = pooling;
     return infer_check_size(call, &pooling.output);
 }
@@ -104,14 +106,16 @@ pooling_global(Call *call, const InferContext *context, Pooling *ret_pooling)
 {
     const Shape *input = &context->inputs[0];
     TRY(check_rank(call, input));
-    Pooling pooling = {.window = {.rank = input->rank - 2, .channel = 1, .space = 2}};
+    Pooling pooling = {
+        .window = {.rank = input->rank - 2, .channel = layout_onnx_channel(context->node, input->rank)}};
+    pooling.window.space = layout_space(pooling.window.channel);
     for (int index = 0; index < pooling.window.rank; index++) {
-        pooling.window.size[index] = input->dims[2 + index];
+        pooling.window.size[index] = input->dims[pooling.window.space + index];
         pooling.window.stride[index] = 1;
         pooling.window.dilation[index] = 1;
         pooling.window.output[index] = 1;
     }
-    pooling.output = window_output(&pooling.window, input, input->dims[1]);
+    pooling.output = window_output(&pooling.window, input, input->dims[pooling.window.channel]);
     *ret_pooling = pooling;
     return infer_check_size(call, &pooling.output);
 }

@@ -1,6 +1,7 @@
 /* float32 functions of one, two or three elements, many at a time. Sums, products, quotients and roots have
  * the reference kernel's bits; the other functions the errors that vector/functions.h states. */
 #include "shared/base/compiler.h"
+#include "shared/ops/layout.h"
 #include "worker/cpu/vector/loops.h"
 #include "worker/reference/outputs.h"
 
@@ -173,8 +174,7 @@ clip_compute(KernelContext *context)
 static bool
 bias_supports(const Node *node)
 {
-    const AttrValue *format = node_attr(node, "data_format");
-    return add_supports(node) && (format == NULL || !slice_starts_with(format->value.s, SLICE("NC")));
+    return add_supports(node) && !layout_is_channels_first(node);
 }
 
 /* Takes the shape rule even when both shapes are equal: it refuses a value without channels. */

@@ -2,17 +2,12 @@
  * its gradient. The ops' own rules check shapes. */
 #include "worker/cuda/kernels/batch_norm.h"
 
+#include "shared/ops/layout.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
-
-static bool
-is_channels_first(const Node *node)
-{
-    return slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
-}
 
 /* Returns whether inputs first…last have one dtype, float32 or that of x, which is input `x`. */
 static bool
@@ -45,7 +40,7 @@ supports_gradient(const Node *node)
 static CudaChannels
 channels_of(const Node *node, const Shape *shape)
 {
-    Lines lines = lines_along(shape, is_channels_first(node) ? 1 : 3);
+    Lines lines = lines_along(shape, layout_channel(node, shape->rank));
     return (CudaChannels){.outer = lines.outer, .size = lines.size, .inner = lines.inner};
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shared/base/memory.h"
+#include "shared/ops/layout.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/fusion/source.h"
 #include "worker/cuda/operands/fused.h"
@@ -439,13 +440,6 @@ supports_mean(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]) && supports_map(node);
 }
 
-static bool
-is_channels_first(const Node *node)
-{
-    const AttrValue *format = node_attr(node, "data_format");
-    return format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
-}
-
 /* A bias lies along the channels: the last dimension or, in NC… formats, the second. */
 static Status
 compute_bias(KernelContext *context)
@@ -454,7 +448,7 @@ compute_bias(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_forward(context, 0, &output));
     Tensor bias = context->inputs[1];
-    bias.shape.rank = is_channels_first(context->node) ? output->shape.rank - 1 : 1;
+    bias.shape.rank = layout_is_channels_first(context->node) ? output->shape.rank - 1 : 1;
     for (int index = 1; index < bias.shape.rank; index++) {
         bias.shape.dims[index] = 1;
     }
@@ -480,7 +474,7 @@ may_fuse(const Node *node)
 static bool
 may_fuse_bias(const Node *node)
 {
-    return !is_channels_first(node) && may_fuse(node);
+    return !layout_is_channels_first(node) && may_fuse(node);
 }
 
 static const KernelFusion bias_fusion = {

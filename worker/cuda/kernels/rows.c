@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "shared/ops/layout.h"
 #include "shared/ops/reduce/rule.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
@@ -96,19 +97,12 @@ REDUCTION(squares, CUDA_REDUCE_SQUARES)
 REDUCTION(logarithm, CUDA_REDUCE_LOGARITHM)
 REDUCTION(exponentials, CUDA_REDUCE_EXPONENTIALS)
 
-static bool
-is_channels_first(const Node *node)
-{
-    const AttrValue *format = node_attr(node, "data_format");
-    return format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
-}
-
 /* The sum over all dimensions but the channels'. */
 static Status
 bias_gradient_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
-    int channels = is_channels_first(context->node) ? 1 : input->shape.rank - 1;
+    int channels = layout_channel(context->node, input->shape.rank);
     Reduction reduction = {0};
     Tensor *output = NULL;
     TRY(output_new(context, &output));
@@ -381,7 +375,7 @@ batch_norm_compute(KernelContext *context)
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    return normalize_channels(context, 1, output);
+    return normalize_channels(context, layout_onnx_channel(context->node, output->shape.rank), output);
 }
 
 /* The statistics that were given are those of the batch too, and what the gradient wants. */
@@ -405,9 +399,9 @@ fused_batch_norm_compute(KernelContext *context)
     }
     Tensor *output = NULL;
     TRY(output_forward_shaped(context, 0, &shapes[0], &output));
-    return output->data == NULL ? STATUS_OK
-                                : normalize_channels(context,
-                                      is_channels_first(context->node) ? 1 : output->shape.rank - 1, output);
+    return output->data == NULL
+               ? STATUS_OK
+               : normalize_channels(context, layout_channel(context->node, output->shape.rank), output);
 }
 
 #define REDUCTION_KERNEL(name, function)                                                                     \

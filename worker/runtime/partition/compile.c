@@ -307,23 +307,6 @@ allow_arena(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-typedef struct PartitionPass {
-    const char *name; /* the name by which a session switches it off; NULL: it always runs */
-    Status (*run)(Call *call, Partition *partition);
-} PartitionPass;
-
-/* The order matters: a node that was folded needs no device and must not be fused, and what is fused is all
- * on one device. */
-static const PartitionPass PASSES[] = {
-    {"constant_folding", fold_constants},
-    {NULL, read_references},
-    {NULL, assign_devices},
-    {NULL, visit_variables},
-    {NULL, insert_copies},
-    {"elementwise_fusion", fuse_elementwise},
-    {"memory_plan", allow_arena},
-};
-
 static bool
 is_off(const GraphDef *def, const char *name)
 {
@@ -334,6 +317,34 @@ is_off(const GraphDef *def, const char *name)
     }
     return false;
 }
+
+/* Folds the transposes of weights at once. */
+static Status
+turn_and_fold(Call *call, Partition *partition)
+{
+    uint32_t first = partition->node_count;
+    TRY(turn_channels_last(call, partition));
+    bool is_folded = partition->node_count > first && !is_off(partition->graph->def, "constant_folding");
+    return is_folded ? fold_added(call, partition, first) : STATUS_OK;
+}
+
+typedef struct PartitionPass {
+    const char *name; /* the name by which a session switches it off; NULL: it always runs */
+    Status (*run)(Call *call, Partition *partition);
+} PartitionPass;
+
+/* The order matters: a node that was folded needs no device and must not be fused, and what is fused is all
+ * on one device. */
+static const PartitionPass PASSES[] = {
+    {"constant_folding", fold_constants},
+    {NULL, read_references},
+    {"channels_last", turn_and_fold},
+    {NULL, assign_devices},
+    {NULL, visit_variables},
+    {NULL, insert_copies},
+    {"elementwise_fusion", fuse_elementwise},
+    {"memory_plan", allow_arena},
+};
 
 static Status
 run_passes(Call *call, Partition *partition)

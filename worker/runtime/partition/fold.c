@@ -222,6 +222,12 @@ find_room(const Device *device)
 Status
 fold_constants(Call *call, Partition *partition)
 {
+    return fold_added(call, partition, 0);
+}
+
+Status
+fold_added(Call *call, Partition *partition, uint32_t first)
+{
     AUTO_ARENA scratch = arena_new(FOLD_SCRATCH_MAX);
     bool *is_read_by_merge = arena_alloc(call->arena, (partition->node_count + 1) * sizeof(bool));
     if (scratch == NULL || is_read_by_merge == NULL) {
@@ -235,7 +241,7 @@ fold_constants(Call *call, Partition *partition)
     mark_read_by_merge(partition, is_read_by_merge);
     for (uint32_t position = 0; position < partition->node_count; position++) {
         ScheduleNode *node = &partition->nodes[partition->graph->order[position]];
-        if (is_foldable(partition, node)) {
+        if (node->node->id >= first && is_foldable(partition, node)) {
             TRY(fold_node(call, &folding, node));
         }
     }

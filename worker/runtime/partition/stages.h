@@ -10,6 +10,9 @@
  * schedule must not be built yet. RESOURCE_EXHAUSTED. */
 MUST_USE Status fold_constants(Call *call, Partition *partition);
 
+/* Does the same with the nodes from this id on, which another stage has added. */
+MUST_USE Status fold_added(Call *call, Partition *partition, uint32_t first);
+
 /* Returns the constant whose value an input has whenever its node runs; NULL when runs may differ. A constant
  * of a branch or of a loop comes through a Switch or an Enter, or waits for one: it is dead or has its value
  * (fold.c). */
@@ -18,6 +21,10 @@ const ScheduleNode *known_constant(const Partition *partition, Endpoint input);
 /* Makes each read of a variable by reference a node of its own, if the worker has an accelerator
  * (references.c). RESOURCE_EXHAUSTED. */
 MUST_USE Status read_references(Call *call, Partition *partition);
+
+/* Turns regions around that the accelerator computes faster with the channels of images last, and puts
+ * transposes where they begin and end (layout.c). Nodes have no devices yet. RESOURCE_EXHAUSTED. */
+MUST_USE Status turn_channels_last(Call *call, Partition *partition);
 
 /* Chooses the device of each node (assign.c): gives those of the accelerator its kernels, and says why others
  * stay on the host. Does nothing without an accelerator; when no node is the accelerator's, the partition has

@@ -76,7 +76,7 @@ a_partition_names_what_its_session_does_not_want(void **state)
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->change_count, 0);
     const char *document = plan->partitions[0].document.data;
-    assert_non_null(strstr(document, "\"passesOff\":[\"elementwise_fusion\"]"));
+    assert_non_null(strstr(document, "\"passesOff\":[\"channels_last\",\"elementwise_fusion\"]"));
 }
 
 int
