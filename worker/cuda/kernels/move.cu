@@ -2,6 +2,7 @@
 
 #include "worker/cuda/kernels/elements.cuh"
 #include "worker/cuda/kernels/index.cuh"
+#include "worker/cuda/kernels/turn.h"
 
 template <typename T>
 __global__ void
@@ -46,6 +47,10 @@ cuda_move(size_t element_size, const CudaMove *move, cudaStream_t stream)
     if (is_whole) {
         size_t size = (size_t)move->count * element_size;
         return (int)(cudaMemcpyAsync(move->to, move->from, size, cudaMemcpyDeviceToDevice, stream));
+    }
+    CudaTurn turn;
+    if (cuda_turn_read(move, &turn)) {
+        return cuda_turn(element_size, &turn, stream);
     }
     EACH_ELEMENT_SIZE(element_size, move_elements<T>(move, stream));
 }
