@@ -763,6 +763,8 @@ compute_graph(const FakeDescriptor *graph, const FakeDescriptor *pack)
     assert_non_null(output.data);
     plain.output = output.data;
     fake_cudnn.fused_executions += count > 1;
+    fake_cudnn.channels_last +=
+        plain.window.input.channel == 1 && plain.window.output.channel == 1 && plain.filter_steps.input == 1;
     return compute_plainly(kind_of(first), type_of(output.type), &plain) == cudaSuccess
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_EXECUTION_FAILED;

@@ -28,8 +28,9 @@ typedef struct FakeCudnn {
     int heuristics; /* how often engines were asked for */
     int executions;
     int fused_executions; /* of more than one operation */
-    int attentions;       /* among the executions */
-    int last_engine;      /* that computed, or was to */
+    int channels_last; /* among the executions: images, filters and results have channels beside each other */
+    int attentions;    /* among the executions */
+    int last_engine;   /* that computed, or was to */
 } FakeCudnn;
 
 extern FakeCudnn fake_cudnn;

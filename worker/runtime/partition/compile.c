@@ -324,8 +324,11 @@ turn_and_fold(Call *call, Partition *partition)
 {
     uint32_t first = partition->node_count;
     TRY(turn_channels_last(call, partition));
-    bool is_folded = partition->node_count > first && !is_off(partition->graph->def, "constant_folding");
-    return is_folded ? fold_added(call, partition, first) : STATUS_OK;
+    if (partition->node_count > first && !is_off(partition->graph->def, "constant_folding")) {
+        TRY(fold_added(call, partition, first));
+        return name_turned(call, partition, first);
+    }
+    return STATUS_OK;
 }
 
 typedef struct PartitionPass {

@@ -314,6 +314,37 @@ has_turned(const Layouts *layouts)
     return false;
 }
 
+/* Names a filter that was transposed and folded by its blob, its shape and its order: the accelerator has it
+ * once for all partitions of the tenant. */
+static Status
+name_folded(Call *call, const Partition *partition, ScheduleNode *folded)
+{
+    const ScheduleNode *from = known_constant(partition, folded->node->inputs[0]);
+    if (folded->value == NULL || from == NULL || from->blob.size == 0) {
+        return STATUS_OK;
+    }
+    char shape[SHAPE_TEXT_SIZE];
+    const AttrValue *axes = node_attr(folded->node, "perm");
+    assert(axes != NULL && axes->value.list.count > 0); /* it is one of make_transpose() */
+    char *name = text_format(partition->arena, "%.*s/%s/%" PRId64 "%" PRId64, SLICE_PRINT(from->blob),
+        shape_text(&from->value->shape, shape), axes->value.list.items[0].value.i,
+        axes->value.list.items[1].value.i);
+    if (name == NULL) {
+        return no_memory(call);
+    }
+    folded->blob = slice_from_string(name);
+    return STATUS_OK;
+}
+
+Status
+name_turned(Call *call, const Partition *partition, uint32_t first)
+{
+    for (uint32_t id = first; id < partition->node_count; id++) {
+        TRY(name_folded(call, partition, &partition->nodes[id]));
+    }
+    return STATUS_OK;
+}
+
 Status
 turn_channels_last(Call *call, Partition *partition)
 {

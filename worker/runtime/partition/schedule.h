@@ -66,8 +66,9 @@ typedef struct ScheduleNode {
     bool lacks_kernel;  /* the host computes it only because the accelerator has no kernel for it */
     const char *reason; /* why the host computes it though there is an accelerator; NULL: nothing to say */
     void *state;
-    const Tensor *value;    /* value of a constant, on the host */
-    Slice blob;             /* the digest of the blob that the value is, in any shape; empty: it is none */
+    const Tensor *value; /* value of a constant, on the host */
+    Slice blob; /* the digest of the blob that the value is, in any shape, and what was made of it; empty: it
+                   is none */
     const Tensor *uploaded; /* the value in the accelerator's memory; NULL: nobody reads it there */
     uint32_t slot;          /* slot of the first input; the others follow */
     /* The first slot of its outputs, when they are more than STACK_OUTPUTS; else SLOT_NONE. */

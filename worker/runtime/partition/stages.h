@@ -26,6 +26,10 @@ MUST_USE Status read_references(Call *call, Partition *partition);
  * transposes where they begin and end (layout.c). Nodes have no devices yet. RESOURCE_EXHAUSTED. */
 MUST_USE Status turn_channels_last(Call *call, Partition *partition);
 
+/* Lets the partitions of a tenant share what fold_added() made of the weights that it transposes; `first` is
+ * the first node that it added. RESOURCE_EXHAUSTED. */
+MUST_USE Status name_turned(Call *call, const Partition *partition, uint32_t first);
+
 /* Chooses the device of each node (assign.c): gives those of the accelerator its kernels, and says why others
  * stay on the host. Does nothing without an accelerator; when no node is the accelerator's, the partition has
  * none from then on. INVALID_ARGUMENT when the graph asks for a device that cannot compute the node and must

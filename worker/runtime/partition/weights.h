@@ -16,7 +16,7 @@ typedef struct Weight Weight;
 
 typedef struct WeightKey {
     uint64_t tenant; /* as in memory_account.h */
-    Slice blob;      /* digest of the bytes, lower-case hex */
+    Slice blob;      /* digest of the bytes, lower-case hex, and behind it what was made of them */
 } WeightKey;
 
 MUST_USE Weights *weights_new(Device *accelerator); /* NULL without memory */

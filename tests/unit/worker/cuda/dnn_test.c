@@ -8,9 +8,11 @@
 #include "tests/support/attention_forms.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/convolution_cases.h"
+#include "tests/support/cuda_fixture.h"
 #include "tests/support/cuda_kernels.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 #include "tests/support/fake_cudnn.h"
+#include "tests/support/turned_graphs.h"
 #include "worker/cuda/dnn/attention.h"
 #include "worker/cuda/dnn/convolution.h"
 #include "worker/cuda/library.h"
@@ -234,6 +236,47 @@ a_library_without_a_handle_is_left_alone(void **state)
     table = NULL;
     COMPARE(cases, single);
     assert_int_equal(count_of(DNN_NO_LIBRARY), COUNT_OF(cases));
+}
+
+/* Runs a graph that has regions with and without them. */
+static void
+compare_region(const TurnedGraph *graph)
+{
+    CudaFixture fixture;
+    cuda_fixture_begin(&fixture);
+    assert_int_equal(fixture.run.accelerator->prefers_channels_last, table != NULL);
+    turned_graph_compare(&fixture.run, graph, true);
+    cuda_fixture_end(&fixture);
+}
+
+/* As their author wrote them, the convolutions of the residual block have channels first in as many runs. */
+static void
+regions_have_their_channels_last_in_the_library(void **state)
+{
+    (void)state;
+    compare_region(&residual_graphs[0]);
+    assert_true(fake_cudnn.channels_last > 0);
+    assert_int_equal(fake_cudnn.executions, 2 * fake_cudnn.channels_last);
+    assert_int_equal(count_of(DNN_ACCEPTED), fake_cudnn.executions);
+    for (size_t index = 0; index < COUNT_OF(convolution_graphs); index++) {
+        compare_region(&convolution_graphs[index]);
+    }
+    for (size_t index = 0; index < COUNT_OF(formatted_graphs); index++) {
+        compare_region(&formatted_graphs[index]);
+    }
+    assert_int_equal(count_of(DNN_ACCEPTED), fake_cudnn.executions);
+    assert_int_equal(fake_cudnn.executions, 2 * fake_cudnn.channels_last);
+}
+
+static void
+without_the_library_nothing_is_turned_around(void **state)
+{
+    (void)state;
+    TurnedGraph graph = {.graph = residual_graphs[0].graph,
+        .feeds = {residual_graphs[0].feeds[0]},
+        .written = {"c1", "c2", "sum", "y"}};
+    table = NULL;
+    compare_region(&graph);
 }
 
 static const Dtype narrow[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16};
@@ -626,6 +669,8 @@ the_real_library_plans_all_forms(void **state)
     COMPARE(convolution_gradients, floats);
     COMPARE(large_convolutions, single);
     assert_int_equal(real.plans, ALL_CONVOLUTIONS);
+    compare_region(&residual_graphs[0]);
+    assert_true(real.plans > ALL_CONVOLUTIONS);
     (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
 }
 
@@ -668,6 +713,8 @@ main(void)
         cmocka_unit_test_setup(steps_that_no_engine_fuses_are_computed_behind, reset),
         cmocka_unit_test_setup(what_the_library_refuses_is_asked_once_and_computed_plainly, reset),
         cmocka_unit_test_setup(a_library_without_a_handle_is_left_alone, reset),
+        cmocka_unit_test_setup(regions_have_their_channels_last_in_the_library, reset),
+        cmocka_unit_test_setup(without_the_library_nothing_is_turned_around, reset),
         cmocka_unit_test_setup(failures_of_the_library_are_told, reset),
         cmocka_unit_test_setup(plans_do_not_pile_up, reset),
         cmocka_unit_test_setup(attention_of_16_bits_is_the_librarys, reset),

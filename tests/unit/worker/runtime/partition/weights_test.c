@@ -69,6 +69,36 @@ expect_product(RunFixture *fixture, Partition *partition, float expected)
     outcome_clear(&outcome);
 }
 
+/* Two convolutions by one filter, whose channels are last on the accelerator (layout.c). */
+#define CONVOLUTIONS                                                                                         \
+    "x = _Arg() T=bfloat16 index=0\n"                                                                        \
+    "w = _BlobConst() dtype=bfloat16 shape=<8,8,4,8> sha256='aa11'\n"                                        \
+    "a = onnx::Conv(x, w) T=bfloat16\n"                                                                      \
+    "b = onnx::Conv(a, w) T=bfloat16\n"                                                                      \
+    "out = _Retval(b) T=bfloat16 index=0\n"
+
+static void
+a_tenant_has_one_copy_of_a_transposed_filter(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin_accelerated(&fixture, 2);
+    Weights *weights = weights_new(fixture.accelerator);
+    Partition *first = compile_for(&fixture, weights, 1, CONVOLUTIONS);
+    AWAIT(bytes_on(&fixture) == BLOB_SIZE);
+    Partition *second = compile_for(&fixture, weights, 1, CONVOLUTIONS);
+    AWAIT(bytes_on(&fixture) == BLOB_SIZE);
+    assert_int_equal(upload_count(&fixture), 1);
+    Partition *stranger = compile_for(&fixture, weights, 2, CONVOLUTIONS);
+    AWAIT(bytes_on(&fixture) == 2 * BLOB_SIZE);
+    partition_unref(first);
+    partition_unref(second);
+    partition_unref(stranger);
+    AWAIT(bytes_on(&fixture) == 0);
+    weights_free(weights);
+    fixture_end(&fixture);
+}
+
 static void
 a_tenant_has_one_copy_of_a_weight(void **state)
 {
@@ -278,6 +308,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tenant_has_one_copy_of_a_weight),
+        cmocka_unit_test(a_tenant_has_one_copy_of_a_transposed_filter),
         cmocka_unit_test(a_weight_is_shared_by_all_that_are_its_bytes),
         cmocka_unit_test(a_constant_that_waits_is_not_copied_again),
         cmocka_unit_test(a_constant_that_waits_tells_shapes),
