@@ -15,6 +15,7 @@
 #include "tests/support/turned_graphs.h"
 #include "worker/cuda/dnn/attention.h"
 #include "worker/cuda/dnn/convolution.h"
+#include "worker/cuda/dnn/plan.h"
 #include "worker/cuda/library.h"
 
 static const Dtype floats[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32};
@@ -674,6 +675,83 @@ the_real_library_plans_all_forms(void **state)
     (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
 }
 
+/* A convolution of bfloat16 by a filter of 1 × 1, over an image of `side` × `side`. */
+static CudaConvolution
+describe_narrow(int64_t channels, int64_t outputs, int64_t side, bool is_channels_last)
+{
+    CudaConvolution described = {
+        .window = {.rank = 2,
+            .batch = 1,
+            .channels = outputs,
+            .input = {side * side * channels, side * side, {side, 1}},
+            .output = {side * side * outputs, side * side, {side, 1}}},
+        .filter_steps = {.output = channels, .input = 1, .space = {channels, channels}},
+        .groups = 1,
+        .inputs = channels,
+        .outputs = outputs,
+    };
+    for (int dimension = 0; dimension < CUDA_WINDOW_RANK_MAX; dimension++) {
+        described.window.size[dimension] = described.window.stride[dimension] = 1;
+        described.window.dilation[dimension] = 1;
+        described.window.input_size[dimension] = described.window.output_size[dimension] =
+            dimension < described.window.rank ? side : 1;
+    }
+    if (is_channels_last) {
+        described.window.input = (CudaSteps){side * side * channels, 1, {side * channels, channels}};
+        described.window.output = (CudaSteps){side * side * outputs, 1, {side * outputs, outputs}};
+    }
+    return described;
+}
+
+/* Returns how much memory the library wants beside the operands of the plan that is chosen. */
+static int64_t
+workspace_of(const CudaConvolution *described)
+{
+    enum { MOST = 64 << 20 };
+    DnnDescription description;
+    CudaMove packing;
+    DnnPlan plan;
+    int64_t size = 0;
+    int64_t count = 0;
+    assert_int_equal(
+        dnn_describe(DNN_FORWARD, CUDA_BFLOAT16, described, &description, &packing), DNN_ACCEPTED);
+    assert_int_equal(packing.count, 0);
+    DnnRequest request = dnn_convolution_request(&description);
+    assert_int_equal(
+        dnn_plan_choose(table, (cudnnHandle_t)&fake_cudnn, &request, MOST, &plan), CUDNN_STATUS_SUCCESS);
+    assert_int_equal(real.dnn.cudnnBackendGetAttribute(plan.plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                         CUDNN_TYPE_INT64, 1, &count, &size),
+        CUDNN_STATUS_SUCCESS);
+    dnn_plan_done(&plan);
+    return size;
+}
+
+/* Why regions are turned around: the plan for an image with its channels first has room for a copy of the
+ * image and one of the result, in which it transposes them; that for channels last has none. */
+static void
+the_real_library_copies_images_whose_channels_are_first(void **state)
+{
+    (void)state;
+    enum {
+        CHANNELS = 64,
+        OUTPUTS = 256,
+        SIDE = 56,
+        COPIES = SIDE * SIDE * (CHANNELS + OUTPUTS) * 2,
+        LITTLE = 4096
+    };
+    if (!open_real()) {
+        return;
+    }
+    describe_card();
+    CudaDnn wrapped = wrap_real();
+    table = &wrapped;
+    CudaConvolution first = describe_narrow(CHANNELS, OUTPUTS, SIDE, false);
+    CudaConvolution last = describe_narrow(CHANNELS, OUTPUTS, SIDE, true);
+    assert_true(workspace_of(&first) >= COPIES);
+    assert_true(workspace_of(&last) < LITTLE);
+    (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
+}
+
 /* The library has an engine for each attention. It makes plans of these only beside a driver, for which it
  * looks once, and whose functions it looks up and does not call for this. */
 static void
@@ -722,6 +800,7 @@ main(void)
         cmocka_unit_test_setup(attention_that_the_library_refuses_is_the_plain_kernels, reset),
         cmocka_unit_test_setup(the_real_library_plans_attention, reset),
         cmocka_unit_test_setup(the_real_library_plans_all_forms, reset),
+        cmocka_unit_test_setup(the_real_library_copies_images_whose_channels_are_first, reset),
     };
     return cmocka_run_group_tests_name("worker/cuda/dnn", tests, NULL, NULL);
 }
