@@ -158,6 +158,33 @@ static const TurnedGraph formatted_graphs[] = {
         .transposes = 2},
 };
 
+/* Of convolutions whose author has the channels last, only filters are transposed: once, if they are
+ * constants. */
+static const TurnedGraph filter_graphs[] = {
+    {.graph = "x = _Arg() T=float16 index=0\n"
+              "w = Const() dtype=float16 value=float16<3,2,7,9>(~0.3)\n"
+              "c = Conv2D(x, w) T=float16 strides=[1,2,1,1] padding='SAME'\n"
+              "bias = Const() dtype=float16 value=float16<9>(~0.3)\n"
+              "w2 = Const() dtype=float16 value=float16<1,3,3,9>(~0.3)\n"
+              "d = _FusedConv2D(c, w2, bias) T=float16 num_args=1 strides=[1,1,1,1] padding='VALID' "
+              "fused_ops=['BiasAdd','Relu']\n"
+              "out = _Retval(d) T=float16 index=0\n",
+        .feeds = {"float16[2,5,6,7] numbers 3"},
+        .turned = {"c", "d"}},
+    {.graph = "x = _Arg() T=float32 index=0\n"
+              "w = Const() dtype=float32 value=float32<2,3,1,4,5>(~0.3)\n"
+              "c = Conv3D(x, w) T=float32 strides=[1,1,1,1,1] padding='SAME'\n"
+              "out = _Retval(c) T=float32 index=0\n",
+        .feeds = {"float32[1,3,4,2,4] numbers 3"},
+        .turned = {"c"}},
+    {.graph = "x = _Arg() T=float32 index=0\n"
+              "w = _Arg() T=float32 index=1\n"
+              "c = Conv2D(x, w) T=float32 strides=[1,1,1,1] padding='SAME'\n"
+              "out = _Retval(c) T=float32 index=0\n",
+        .feeds = {"float32[1,3,4,4] numbers 3", "float32[2,2,4,5] numbers 5"},
+        .written = {"c"}},
+};
+
 /* A graph that transposes for its convolutions does not any more. */
 static const TurnedGraph transposed_graphs[] = {{
     .graph = "x = _Arg() T=float16 index=0\n"
@@ -242,8 +269,22 @@ static const TurnedGraph split_graphs[] = {{
 static const char *const residual_feeds[] = {"bfloat16[0,8,5,6]", "bfloat16[1,8,1,1] numbers 3",
     "bfloat16[3,8,1,7] numbers 3", "bfloat16[1,8,33,2] numbers 9"};
 
+typedef struct TurnedGraphs {
+    const TurnedGraph *graphs;
+    size_t count;
+} TurnedGraphs;
+
 /* All of them but the feeds. */
-#define TURNED_GRAPHS(X)                                                                                     \
-    X(residual_graphs)                                                                                       \
-    X(lone_graphs) X(gainless_graphs) X(classifier_graphs) X(convolution_graphs) X(formatted_graphs)         \
-        X(transposed_graphs) X(operand_graphs) X(joined_graphs) X(split_graphs)
+static const TurnedGraphs turned_graphs[] = {
+    {residual_graphs, COUNT_OF(residual_graphs)},
+    {lone_graphs, COUNT_OF(lone_graphs)},
+    {gainless_graphs, COUNT_OF(gainless_graphs)},
+    {classifier_graphs, COUNT_OF(classifier_graphs)},
+    {convolution_graphs, COUNT_OF(convolution_graphs)},
+    {formatted_graphs, COUNT_OF(formatted_graphs)},
+    {filter_graphs, COUNT_OF(filter_graphs)},
+    {transposed_graphs, COUNT_OF(transposed_graphs)},
+    {operand_graphs, COUNT_OF(operand_graphs)},
+    {joined_graphs, COUNT_OF(joined_graphs)},
+    {split_graphs, COUNT_OF(split_graphs)},
+};

@@ -163,10 +163,10 @@ struct Device {
     const char *isa;
     int thread_count;
     bool prefers_channels_last; /* of an accelerator: 16-bit convolutions are faster so */
-    uint16_t memory_number; /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
-    DeviceCounts counts;    /* of an accelerator */
-    uint64_t reserved;      /* atomic: bytes that runs under way were planned to allocate */
-    DeviceKeeper keeper;    /* set before the first run */
+    uint16_t memory_number;     /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
+    DeviceCounts counts;        /* of an accelerator */
+    uint64_t reserved;          /* atomic: bytes that runs under way were planned to allocate */
+    DeviceKeeper keeper;        /* set before the first run */
     Captures *captures; /* of an accelerator: set before the first partition is compiled; NULL: it captures
                          * nothing */
 

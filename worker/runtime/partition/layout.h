@@ -36,7 +36,11 @@ typedef struct LayoutRule {
 /* Returns the rule by which a node can be turned around; NULL: it cannot. */
 const LayoutRule *layout_rule(const LayoutGraph *graph, const Node *node);
 
-/* Returns whether the node is a convolution of 16-bit numbers whose author has the channels first. */
+/* Returns whether the author has the channels of a convolution last already: of the node's inputs only the
+ * filter changes, which the accelerator's library wants as [outputs, space…, inputs]. */
+bool layout_is_filter_alone(const LayoutRule *rule, const Node *node);
+
+/* Returns whether the node is a convolution that may have something to gain. */
 bool layout_is_convolution(const Node *node);
 
 /* Returns what is known of the image that a convolution reads from its filter; rank -1: nothing. */

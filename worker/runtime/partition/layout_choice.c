@@ -1,7 +1,7 @@
 /* Chooses which nodes are turned around. All that can are at first (layout_rules.c); each that costs less as
  * its author wrote it is turned back, as long as there are any; so are regions that gain no more than they
  * cost. Costs and gains are bytes that are transposed in each run: a region's where it begins and ends, a
- * convolution's image and result, which its library would transpose. */
+ * convolution's image and result, which its library would transpose, or its filter alone. */
 #include "worker/runtime/partition/layout.h"
 
 #include "worker/runtime/partition/stages.h"
@@ -75,6 +75,11 @@ gain_of(const Layouts *layouts, uint32_t id)
     double made = bytes_of(layouts, (Endpoint){.node = id});
     if (rule->is_transpose) {
         return made;
+    }
+    if (layout_is_filter_alone(rule, node)) {
+        return known_constant(layouts->partition, node->inputs[1]) != NULL
+                   ? bytes_of(layouts, node->inputs[1])
+                   : 0;
     }
     return rule->is_convolution && is_dense(layouts, node) ? made + bytes_of(layouts, node->inputs[0]) : 0;
 }

@@ -39,6 +39,13 @@ layout_permutation(LayoutOrder order, int rank, int64_t *ret_axes)
     ret_axes[at] = front;
 }
 
+/* Of the ops in the table, those that do not declare data_format are ONNX's. */
+static bool
+is_written_channels_first(const Node *node)
+{
+    return node_attr(node, "data_format") == NULL || layout_is_written_channels_first(node);
+}
+
 static LayoutRole
 role_of_first(const LayoutGraph *graph, const Node *node, uint32_t input)
 {
@@ -80,9 +87,18 @@ is_addend(const Node *node, uint32_t input)
            epilogue.addend != 0 && epilogue.addend == input;
 }
 
+bool
+layout_is_filter_alone(const LayoutRule *rule, const Node *node)
+{
+    return rule->is_convolution && !is_written_channels_first(node);
+}
+
 static LayoutRole
 role_with_filter(const Node *node, uint32_t input, LayoutRole filter)
 {
+    if (!is_written_channels_first(node)) {
+        return input == 1 ? filter : LAYOUT_KEPT;
+    }
     return input == 0 || is_addend(node, input) ? LAYOUT_IMAGE : input == 1 ? filter : LAYOUT_KEPT;
 }
 
@@ -133,19 +149,13 @@ never(const LayoutGraph *graph, const Node *node)
     return false;
 }
 
-/* Of the ops in the table, those that do not declare data_format are ONNX's. */
-static bool
-is_written_channels_first(const Node *node)
-{
-    return node_attr(node, "data_format") == NULL || layout_is_written_channels_first(node);
-}
-
 static bool
 may_turn_convolution(const LayoutGraph *graph, const Node *node)
 {
     (void)graph;
     Dtype dtype = node->input_dtypes[0];
-    return (dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16) && is_written_channels_first(node);
+    bool has_16_bits = dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
+    return has_16_bits || (dtype == DTYPE_FLOAT32 && !is_written_channels_first(node));
 }
 
 /* The positions that a second output has count in the author's layout. */
@@ -429,5 +439,6 @@ bool
 layout_makes_image(const LayoutGraph *graph, const LayoutRule *rule, Endpoint output)
 {
     const Node *node = &graph->partition->graph->nodes[output.node];
-    return output.port == 0 && !(rule->is_transpose && permutes(graph, node, LAYOUT_TO_LAST));
+    return output.port == 0 && !layout_is_filter_alone(rule, node) &&
+           !(rule->is_transpose && permutes(graph, node, LAYOUT_TO_LAST));
 }

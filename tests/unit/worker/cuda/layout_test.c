@@ -5,13 +5,6 @@
 #include "tests/support/turned_graphs.h"
 #include "worker/cuda/libraries.h"
 
-typedef struct Graphs {
-    const TurnedGraph *graphs;
-    size_t count;
-} Graphs;
-
-#define GRAPHS(name) {(name), COUNT_OF(name)},
-
 /* cuDNN may choose another algorithm for another layout. */
 static void
 compare(const TurnedGraph *graph)
@@ -27,10 +20,9 @@ static void
 regions_have_the_bits_of_the_graph_as_it_was_written(void **state)
 {
     (void)state;
-    static const Graphs all[] = {TURNED_GRAPHS(GRAPHS)};
-    for (size_t index = 0; index < COUNT_OF(all); index++) {
-        for (size_t n = 0; n < all[index].count; n++) {
-            compare(&all[index].graphs[n]);
+    for (size_t index = 0; index < COUNT_OF(turned_graphs); index++) {
+        for (size_t n = 0; n < turned_graphs[index].count; n++) {
+            compare(&turned_graphs[index].graphs[n]);
         }
     }
 }

@@ -68,6 +68,13 @@ ops_with_a_data_format_are_turned(void **state)
 }
 
 static void
+filters_of_images_whose_channels_are_last_are_transposed_once(void **state)
+{
+    (void)state;
+    compare(filter_graphs, COUNT_OF(filter_graphs));
+}
+
+static void
 transposes_of_the_graph_cancel(void **state)
 {
     (void)state;
@@ -106,6 +113,7 @@ main(void)
         cmocka_unit_test(convolutions_of_all_forms_are_turned),
         cmocka_unit_test(images_of_all_sizes_have_the_same_bits),
         cmocka_unit_test(ops_with_a_data_format_are_turned),
+        cmocka_unit_test(filters_of_images_whose_channels_are_last_are_transposed_once),
         cmocka_unit_test(transposes_of_the_graph_cancel),
         cmocka_unit_test(operands_broadcast_as_before),
         cmocka_unit_test(branches_are_joined_along_their_axis),
