@@ -139,6 +139,13 @@ def _expect_little_growth(peak):
     assert peak.grown_mib() < GROWTH_MIB, f"the gateway has grown by {peak.grown_mib():.0f} MiB"
 
 
+def _is_answered(connection):
+    """Whether the gateway refused the rest: behind its answer it reads no more, and the window may stay closed for a minute."""
+    with contextlib.suppress(BlockingIOError):
+        return bool(connection.recv(1, socket.MSG_PEEK))
+    return False
+
+
 class Flood:
     """Senders that send nearly all of their bodies, as far as the gateway reads them, and stop."""
 
@@ -159,7 +166,8 @@ class Flood:
                 while self._rest[index]:
                     self._rest[index] = self._rest[index][connection.send(self._rest[index]):]
             except BlockingIOError:
-                pass
+                if _is_answered(connection):
+                    self._rest[index] = self._rest[index][:0]
             except OSError:  # refused, and closed
                 self._rest[index] = self._rest[index][:0]
         return sum(not rest for rest in self._rest)
