@@ -147,6 +147,42 @@ onnx_convolutions_slide(void **state)
     RUN(cases);
 }
 
+/* Windows of 2⁶⁰ elements: only those within the input are looked at. */
+static void
+a_window_may_be_larger_than_any_input(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "MaxPool",
+            .attrs = "ksize=[1,1073741824,1073741823,1]; strides=[1,1,2,1]; padding=SAME",
+            .inputs = {"int8[1,2,3,1] -1 -2 -3 -6 -5 -4"},
+            .outputs = {"int8[1,2,2,1] -1 -1 -1 -1"}},
+        {.op = "onnx::MaxPool",
+            .attrs = "kernel_shape=[1073741824,1073741824]; "
+                     "pads=[1073741823,1073741823,1,1]",
+            .inputs = {"uint8[1,1,1,2] 2 1"},
+            .outputs = {"uint8[1,1,2,3] 2 2 2 2 2 2", "int64[1,1,2,3] 0 0 0 0 0 0"}},
+        {.op = "onnx::AveragePool",
+            .attrs = "kernel_shape=[1073741824,1073741824]; "
+                     "pads=[1073741823,1073741823,0,0]",
+            .inputs = {"float64[1,1,2,2] 1 2 3 6"},
+            .outputs = {"float64[1,1,2,2] 1 1.5 2 3"}},
+        {.op = "onnx::AveragePool",
+            .attrs = "kernel_shape=[1073741824]; pads=[1073741823,0]; count_include_pad=1",
+            .inputs = {"float64[1,1,2] 1073741824 -1073741824"},
+            .outputs = {"float64[1,1,2] 1 0"}},
+        {.op = "onnx::LpPool",
+            .attrs = "kernel_shape=[1073741824]; pads=[1073741823,0]; p=1",
+            .inputs = {"float64[1,1,2] 3 -4"},
+            .outputs = {"float64[1,1,2] 3 7"}},
+        {.op = "MaxPoolGrad",
+            .attrs = "ksize=[1,1073741824,1073741823,1]; strides=[1,1,2,1]; padding=SAME",
+            .inputs = {"float32[1,1,3,1] 1 2 0", "float32[1,1,2,1] 2 2", "float32[1,1,2,1] 5 7"},
+            .outputs = {"float32[1,1,3,1] 0 12 0"}},
+    };
+    RUN(cases);
+}
+
 static void
 pools_slide(void **state)
 {
@@ -386,6 +422,7 @@ main(void)
         cmocka_unit_test(convolutions_slide),
         cmocka_unit_test(onnx_convolutions_slide),
         cmocka_unit_test(onnx_convolutions_are_transposed),
+        cmocka_unit_test(a_window_may_be_larger_than_any_input),
         cmocka_unit_test(pools_slide),
         cmocka_unit_test(causal_windows_end_at_each_position),
     };

@@ -51,6 +51,21 @@ sliding_window(const Sliding *sliding, const int64_t *steps)
     return walk;
 }
 
+/* Returns how many elements of the window lie before a position `end`, counted from where the window begins.
+ */
+static int64_t
+elements_before(const Window *window, int index, int64_t end)
+{
+    int64_t count = end <= 0 ? 0 : (end - 1) / window->dilation[index] + 1;
+    return count < window->size[index] ? count : window->size[index];
+}
+
+static int64_t
+window_begin(const Window *window, const Walk *output, int index)
+{
+    return output->position[index] * window->stride[index] - window->before[index];
+}
+
 int64_t
 sliding_padded_count(const Sliding *sliding, const Walk *output)
 {
@@ -58,15 +73,24 @@ sliding_padded_count(const Sliding *sliding, const Walk *output)
     int64_t count = 1;
     for (int index = 0; index < window->rank; index++) {
         int64_t end = sliding->input_size[index] + window->after[index];
-        int64_t inside = 0;
-        for (int64_t element = 0; element < window->size[index]; element++) {
-            int64_t position = output->position[index] * window->stride[index] - window->before[index] +
-                               element * window->dilation[index];
-            inside += position < end ? 1 : 0;
-        }
-        count *= inside;
+        count *= elements_before(window, index, end - window_begin(window, output, index));
     }
     return count;
+}
+
+void
+sliding_narrow(const Sliding *sliding, const Walk *output, Window *ret_window, Walk *element)
+{
+    const Window *window = sliding->window;
+    *ret_window = *window;
+    for (int index = 0; index < window->rank; index++) {
+        int64_t begin = window_begin(window, output, index);
+        int64_t first = elements_before(window, index, -begin);
+        int64_t end = elements_before(window, index, sliding->input_size[index] - begin);
+        bool is_any = first < end;
+        ret_window->before[index] -= is_any ? first * window->dilation[index] : 0;
+        element->dims[index] = is_any ? end - first : 1;
+    }
 }
 
 FilterSteps

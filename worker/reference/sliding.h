@@ -46,6 +46,11 @@ sliding_offset(const Sliding *sliding, const Walk *output, const Walk *element)
     return offset;
 }
 
+/* Narrows the window at a position of the output to the elements that lie within the input, or to one that
+ * does not when none does: a window may be as large as a number can say, while its input is small.
+ * `ret_window`, which sliding_offset() takes with `element`, begins at the first of them. */
+void sliding_narrow(const Sliding *sliding, const Walk *output, Window *ret_window, Walk *element);
+
 /* Distances between neighbours in a filter, in elements. */
 typedef struct FilterSteps {
     int64_t group;

@@ -70,12 +70,16 @@ spread_all(const Sliding *sliding, const Plane *all, const double *gradients, Sp
 {
     Walk output = sliding_outputs(sliding);
     Walk element = sliding_window(sliding, NULL);
+    Window window;
+    Sliding narrow = *sliding;
+    narrow.window = &window;
     for (int64_t batch = 0; batch < sliding->batch; batch++) {
         for (int64_t channel = 0; channel < sliding->channels; channel++) {
             int64_t first = batch * sliding->input.batch + channel * sliding->input.channel;
             Plane plane = {all->image == NULL ? NULL : all->image + first, all->gradient + first};
             do {
-                spread(sliding, &plane, &output, &element,
+                sliding_narrow(sliding, &output, &window, &element);
+                spread(&narrow, &plane, &output, &element,
                     gradients[batch * sliding->output.batch + channel * sliding->output.channel +
                               output.offset]);
             } while (walk_next(&output));

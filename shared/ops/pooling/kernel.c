@@ -10,6 +10,8 @@
 
 typedef struct Pool {
     Sliding sliding;
+    Window inside;  /* the part of the window that lies within the input, at one position of the output */
+    Sliding narrow; /* over it */
     const void *input;
     void *output;
     int64_t *indices;     /* positions of the largest values, or NULL */
@@ -19,11 +21,11 @@ typedef struct Pool {
     double p; /* of the norm */
 } Pool;
 
-typedef void (*PoolLoop)(const Pool *pool);
+typedef void (*PoolLoop)(Pool *pool);
 
 /* Computes each output element of each channel by the function name_one. */
 #define POOL_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
-    static void name##_##lower(const Pool *pool)                                                             \
+    static void name##_##lower(Pool *pool)                                                                   \
     {                                                                                                        \
         const Sliding *sliding = &pool->sliding;                                                             \
         Walk output = sliding_outputs(sliding);                                                              \
@@ -34,6 +36,7 @@ typedef void (*PoolLoop)(const Pool *pool);
                                    channel * sliding->input.channel;                                         \
                 int64_t first = batch * sliding->output.batch + channel * sliding->output.channel;           \
                 do {                                                                                         \
+                    sliding_narrow(sliding, &output, &pool->inside, &element);                               \
                     name##_one_##lower(pool, x, &output, &element, first + output.offset,                    \
                         (batch * sliding->channels + channel) * pool->plane);                                \
                 } while (walk_next(&output));                                                                \
@@ -69,7 +72,7 @@ plane_index(const Pool *pool, int64_t offset)
         compute largest = (compute)(lowest);                                                                 \
         int64_t found = -1;                                                                                  \
         do {                                                                                                 \
-            int64_t offset = sliding_offset(&pool->sliding, output, element);                                \
+            int64_t offset = sliding_offset(&pool->narrow, output, element);                                 \
             if (offset < 0) {                                                                                \
                 continue;                                                                                    \
             }                                                                                                \
@@ -99,7 +102,7 @@ static const PoolLoop largest_loops[DTYPE_COUNT] = {REAL_LOOPS(largest)};
         double sum = 0;                                                                                      \
         int64_t count = 0;                                                                                   \
         do {                                                                                                 \
-            int64_t offset = sliding_offset(&pool->sliding, output, element);                                \
+            int64_t offset = sliding_offset(&pool->narrow, output, element);                                 \
             if (offset >= 0) {                                                                               \
                 sum += (double)read(x[offset]);                                                              \
                 count++;                                                                                     \
@@ -121,7 +124,7 @@ static const PoolLoop mean_loops[DTYPE_COUNT] = {FLOATING_LOOPS(mean)};
         (void)plane;                                                                                         \
         double sum = 0;                                                                                      \
         do {                                                                                                 \
-            int64_t offset = sliding_offset(&pool->sliding, output, element);                                \
+            int64_t offset = sliding_offset(&pool->narrow, output, element);                                 \
             sum += offset < 0 ? 0 : pow(fabs((double)read(x[offset])), pool->p);                             \
         } while (walk_next(element));                                                                        \
         ((storage *)pool->output)[target] = write((compute)pow(sum, 1 / pool->p));                           \
@@ -166,6 +169,8 @@ compute_pool(KernelContext *context, const PoolLoop *loops, ReadPooling read)
         .p = is_set(context->node, "p") ? (double)node_attr_int(context->node, "p") : 0,
     };
     pool.plane = pool.sliding.input.channel;
+    pool.narrow = pool.sliding;
+    pool.narrow.window = &pool.inside;
     loops[input->dtype](&pool);
     return STATUS_OK;
 }

@@ -29,6 +29,13 @@ static const NearCase CASES[] = {
         IMAGES(1, 4, 19, 23), 0},
     {"y = onnx::MaxPool(x) T=float32 kernel_shape=[3,3] strides=[2,2] ceil_mode=1", IMAGES(1, 2, 12, 14), 0},
     {"y = onnx::MaxPool(x) T=float32 kernel_shape=[5] strides=[1] pads=[2,2]", SERIES(2, 3, 40), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[1073741824] pads=[1073741823,0]", SERIES(2, 3, 40), 0},
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[1073741824,1073741824] "
+     "pads=[1073741823,1073741823,0,0]",
+        IMAGES(1, 3, 9, 17), 0},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[1073741824,1073741824] "
+     "pads=[1073741823,1073741823,0,0]",
+        IMAGES(1, 3, 9, 17), LAST_BIT},
     {"y = onnx::MaxPool(x) T=float32 kernel_shape=[2,2,2]", {.rank = 5, .dims = {1, 2, 4, 5, 6}}, 0},
     {"y = onnx::AveragePool(x) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]", IMAGES(1, 7, 56, 56), LAST_BIT},
     {"y = onnx::AveragePool(x) T=float32 kernel_shape=[3,3] pads=[1,1,1,1] count_include_pad=1",
