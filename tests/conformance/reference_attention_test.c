@@ -328,6 +328,10 @@ attention_of_onnx_that_does_not_fit_is_refused(void **state)
             .inputs = {HEADS_Q, HEADS_K, HEADS_V}),
         REFUSED("softmax_precision is 7, not the element type of a float", .attrs = "softmax_precision=7",
             .inputs = {HEADS_Q, HEADS_K, HEADS_V}),
+        REFUSED("score_outputs is 2, not 0 or 1", .attrs = "score_outputs=2",
+            .inputs = {HEADS_Q, HEADS_K, HEADS_V}),
+        REFUSED("score_outputs is 9, not 0 or 1", .attrs = "score_outputs=9",
+            .inputs = {"float16[1,1,2,1] 0 1", "float16[1,1,2,1] 0 1", "float16[1,1,2,1] 0 1"}),
     };
     RUN(cases);
 }

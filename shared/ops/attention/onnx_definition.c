@@ -6,6 +6,7 @@ static Status
 infer_onnx_attention(Call *call, InferContext *context)
 {
     OnnxAttention attention;
+    TRY(onnx_attention_read_attributes(call, context->node, &attention));
     if (context->inputs[ONNX_ATTENTION_QUERY].rank < 0) {
         return STATUS_OK;
     }

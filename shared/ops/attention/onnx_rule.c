@@ -30,14 +30,18 @@ check_precision(Call *call, int64_t precision)
     return fail_number(call, "softmax_precision", precision, "the element type of a float");
 }
 
-static Status
-read_attributes(Call *call, const Node *node, OnnxAttention *attention)
+Status
+onnx_attention_read_attributes(Call *call, const Node *node, OnnxAttention *attention)
 {
     int64_t mode = node_attr_int(node, "qk_matmul_output_mode");
+    int64_t score_outputs = node_attr_int(node, "score_outputs");
     attention->is_causal = node_attr_int(node, "is_causal") != 0;
     attention->softcap = (double)node_attr_float(node, "softcap");
     attention->left = node_attr_int(node, "left_window_size");
     attention->right = node_attr_int(node, "right_window_size");
+    if (score_outputs > 1) {
+        return fail_number(call, "score_outputs", score_outputs, "0 or 1");
+    }
     if (mode < 0 || mode >= ONNX_ATTENTION_MODES) {
         return fail_number(call, "qk_matmul_output_mode", mode, "within 0 to 3");
     }
@@ -214,7 +218,7 @@ Status
 onnx_attention_read(Call *call, const InferContext *context, OnnxAttention *ret_attention)
 {
     OnnxAttention attention = {.is_packed = false};
-    TRY(read_attributes(call, context->node, &attention));
+    TRY(onnx_attention_read_attributes(call, context->node, &attention));
     TRY(read_tensors(call, context, &attention));
     TRY(read_past(call, context, &attention));
     TRY(check_heads(call, &attention));

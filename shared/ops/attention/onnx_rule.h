@@ -54,6 +54,9 @@ typedef struct OnnxAttention {
     int64_t value_size; /* of values */
 } OnnxAttention;
 
+/* Reads attributes, and leaves the sizes alone. */
+MUST_USE Status onnx_attention_read_attributes(Call *call, const Node *node, OnnxAttention *attention);
+
 /* Reads attributes and shapes; the query's rank must be known. */
 MUST_USE Status onnx_attention_read(Call *call, const InferContext *context, OnnxAttention *ret_attention);
 

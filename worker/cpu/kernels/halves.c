@@ -10,7 +10,7 @@
 #include "worker/reference/retyped.h"
 #include "worker/reference/scratch.h"
 
-/* More than any op of the table below has. */
+/* As many as any op of the table below has; a node of more is the reference kernel's, which refuses it. */
 enum { INPUTS_MAX = 12, OUTPUTS_MAX = 8 };
 
 typedef struct Halves {
@@ -30,7 +30,8 @@ wide_dtype(Dtype dtype)
 static bool
 supports_halves(const Node *node)
 {
-    if (node->input_count == 0 || !halves_has(node->input_dtypes[0])) {
+    if (node->input_count == 0 || node->input_count > INPUTS_MAX || node->output_count > OUTPUTS_MAX ||
+        !halves_has(node->input_dtypes[0])) {
         return false;
     }
     AUTO_MEMORY Node *wide = retyped_node(node, wide_dtype);
