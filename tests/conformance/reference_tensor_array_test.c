@@ -52,6 +52,31 @@ rows_are_scattered_and_read_one_by_one(void **state)
 }
 
 static void
+a_flow_is_a_scalar(void **state)
+{
+    (void)state;
+#define NOT_A_FLOW(feed, writes)                                                                             \
+    {                                                                                                        \
+        .graph = ARRAY INDEX FEED "f = _Arg() T=float32 index=1\n"                                           \
+                                  "a = TensorArrayV3(n) dtype=float32\n" writes                              \
+                                  "o0 = _Retval(s) T=float32 index=0\n",                                     \
+        .feeds = {"float32[1] 1", "float32[2] 0 0", feed},                                                   \
+        .error = "the flow has shape [2], not that of a scalar", .error_code = STATUS_INVALID_ARGUMENT       \
+    }
+    const GraphCase cases[] = {
+        NOT_A_FLOW(NULL, "s = TensorArrayWriteV3(a, i0, x, f) T=float32\n"),
+        NOT_A_FLOW("int32[1] 0", "i = _Arg() T=int32 index=2\n"
+                                 "s = TensorArrayScatterV3(a, i, x, f) T=float32\n"),
+        NOT_A_FLOW("int64[3] 1 0 0", "l = _Arg() T=int64 index=2\n"
+                                     "s = TensorArraySplitV3(a, x, l, f) T=float32\n"),
+        NOT_A_FLOW(NULL, "g = TensorArrayGradV3(a, f) source='g'\n"
+                         "s = Identity(g:1) T=float32\n"),
+    };
+    RUN(cases);
+#undef NOT_A_FLOW
+}
+
+static void
 an_index_is_written_once_and_read_once(void **state)
 {
     (void)state;
@@ -245,6 +270,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_scattered_and_read_one_by_one),
+        cmocka_unit_test(a_flow_is_a_scalar),
         cmocka_unit_test(an_index_is_written_once_and_read_once),
         cmocka_unit_test(what_was_not_written_reads_as_zeros_of_a_known_shape),
         cmocka_unit_test(only_a_dynamic_array_grows),

@@ -5,13 +5,6 @@
 #include "worker/reference/fill.h"
 
 static Status
-flow_output(KernelContext *context, uint32_t input, uint32_t index)
-{
-    kernel_alias(context, input, index, &context->inputs[input].shape);
-    return STATUS_OK;
-}
-
-static Status
 read_int(KernelContext *context, uint32_t input, const char *what, int64_t *ret_value)
 {
     if (tensor_element_count(&context->inputs[input]) != 1 ||
@@ -52,7 +45,7 @@ write_compute(KernelContext *context)
     TRY(kernel_tensor_array(context, &array));
     TRY(read_int(context, 1, "the index", &index));
     TRY(tensor_array_write(context, array, index, &context->inputs[2]));
-    return flow_output(context, 3, 0);
+    return kernel_pass_flow(context, 3, 0);
 }
 
 static Status
@@ -97,7 +90,7 @@ make_gradient(KernelContext *context, const Shape *prefix)
     TRY(tensor_array_gradient(
         context->call, array, node_attr_string(context->node, "source"), prefix, &made));
     TRY(kernel_handle(context, 0, tensor_array_resource(made)));
-    return flow_output(context, 1, 1);
+    return kernel_pass_flow(context, 1, 1);
 }
 
 static Status

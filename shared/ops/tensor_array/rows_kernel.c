@@ -3,12 +3,6 @@
 #include "shared/ops/tensor_array/tensor_array.h"
 #include "worker/reference/rows.h"
 
-static void
-flow_output(KernelContext *context, uint32_t input)
-{
-    kernel_alias(context, input, 0, &context->inputs[input].shape);
-}
-
 static Status
 write_part(KernelContext *context, TensorArray *array, int64_t index, Tensor *part)
 {
@@ -38,8 +32,7 @@ scatter_compute(KernelContext *context)
         Tensor part = rows_part(value, n * size, &row);
         TRY(write_part(context, array, indices[n], &part));
     }
-    flow_output(context, 3);
-    return STATUS_OK;
+    return kernel_pass_flow(context, 3, 0);
 }
 
 /* A dynamic array grows to as many elements as there are lengths; another one must have that many. */
@@ -85,8 +78,7 @@ split_compute(KernelContext *context)
         offset += lengths[n] * size;
         TRY(write_part(context, array, n, &part));
     }
-    flow_output(context, 3);
-    return STATUS_OK;
+    return kernel_pass_flow(context, 3, 0);
 }
 
 static Status

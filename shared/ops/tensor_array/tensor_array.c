@@ -129,6 +129,19 @@ kernel_tensor_array(KernelContext *context, TensorArray **ret_array)
     return STATUS_OK;
 }
 
+Status
+kernel_pass_flow(KernelContext *context, uint32_t input, uint32_t output)
+{
+    const Shape *shape = &context->inputs[input].shape;
+    if (shape->rank != 0) {
+        char text[SHAPE_TEXT_SIZE];
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "the flow has shape %s, not that of a scalar", shape_text(shape, text));
+    }
+    kernel_alias(context, input, output, shape);
+    return STATUS_OK;
+}
+
 void
 tensor_array_close(TensorArray *array)
 {

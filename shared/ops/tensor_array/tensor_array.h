@@ -37,6 +37,9 @@ tensor_array_resource(TensorArray *array)
 /* Returns the array behind input 0 of a running kernel. */
 MUST_USE Status kernel_tensor_array(KernelContext *context, TensorArray **ret_array);
 
+/* Passes a flow on: input `input`, a scalar, becomes output `output`. */
+MUST_USE Status kernel_pass_flow(KernelContext *context, uint32_t input, uint32_t output);
+
 /* Stores a reference to the value. */
 MUST_USE Status tensor_array_write(
     KernelContext *context, TensorArray *array, int64_t index, const Tensor *value);
