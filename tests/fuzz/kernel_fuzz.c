@@ -1,12 +1,15 @@
 /* Fuzzes kernels: bytes choose a few ops, their attributes and their inputs, hostile ones too. Every
  * kernel computes or refuses, and its results have the dtypes and shapes that the op's rule infers. An
  * input may be the output of an op before it, so that resources are made and used. Bytes that begin with 'W'
- * make ops that slide windows over images, whose inputs nearly fit (window_choices.h). */
+ * make ops that slide windows over images, whose inputs nearly fit (window_choices.h); those with 'F' make
+ * any ops of what fits together (fitting_choices.h). A kernel that lays out constants (prepare()) computes
+ * again with its inputs as constants, to the same bits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "shared/ops/registry.h"
+#include "tests/fuzz/fitting_choices.h"
 #include "tests/fuzz/window_choices.h"
 #include "worker/runtime/resource.h"
 
@@ -21,48 +24,86 @@ enum {
     ITEMS_MAX = 5, /* of a list */
 };
 
+/* How the values of a program are chosen. */
+typedef enum Mode {
+    MODE_WILD,
+    MODE_WINDOWS, /* 'W' */
+    MODE_FITTING, /* 'F' */
+} Mode;
+
+typedef struct Program {
+    Choices choices;
+    Mode mode;
+    FittingChoices fitting; /* MODE_FITTING: of the step at hand */
+    Call call;
+    Device device;
+    ResourceContainer *container;
+    Tensor tensors[TENSORS_MAX];
+    size_t tensor_count;
+} Program;
+
 static int64_t
-choose_int(Choices *choices)
+choose_int(Program *program)
 {
+    Choices *choices = &program->choices;
     static const int64_t hostile[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, (int64_t)1 << 32,
         (int64_t)1 << 40, (int64_t)1 << 61, 255, -128, 65536, 1000000, -1000000};
+    if (program->mode == MODE_FITTING) {
+        return fitting_int(choices, &program->fitting);
+    }
     size_t kind = choose(choices, 16);
     return kind == 15 ? CHOOSE(choices, hostile) : kind < 4 ? -(int64_t)kind : (int64_t)kind - 4;
 }
 
 static double
-choose_real(Choices *choices)
+choose_real(Program *program)
 {
+    Choices *choices = &program->choices;
     static const double values[] = {
         0, 1, -1, 0.5, -0.25, 2, 3.5, 1e30, -1e30, 1e-30, (double)INFINITY, -(double)INFINITY, (double)NAN};
+    if (program->mode == MODE_FITTING) {
+        return fitting_real(choices, &program->fitting);
+    }
     return CHOOSE(choices, values);
 }
 
 static Slice
-choose_text(Choices *choices)
+choose_text(Program *program)
 {
+    Choices *choices = &program->choices;
     static const char *const texts[] = {"", "a", "ab", "b c", "1", "-12.5", "SAME", "VALID", "EXPLICIT",
         "NHWC", "NCHW", "BYTE", "UTF8_CHAR", "ij,jk->ik", "i,i", "...ij->...ji", "ii->i", "mean", "sum",
         "add", "mul", "min", "max", "none", "REFLECT", "SYMMETRIC", "reflect", "edge", "wrap", "constant",
         "linear", "nearest", "cubic", "asymmetric", "half_pixel", "align_corners", "LEFT_RIGHT", "SAME_UPPER",
         "SAME_LOWER", "NOTSET", "forward", "reverse", "bidirectional", "Relu", "Tanh", "\xc3\xa9\xff",
         "name"};
+    if (program->mode == MODE_FITTING) {
+        return fitting_text(choices);
+    }
     return slice_from_string(CHOOSE(choices, texts));
 }
 
 static Dtype
-choose_dtype(Choices *choices)
+choose_dtype(Program *program)
 {
+    Choices *choices = &program->choices;
     static const Dtype common[] = {DTYPE_FLOAT32, DTYPE_INT32, DTYPE_INT64, DTYPE_FLOAT64, DTYPE_BOOL,
         DTYPE_STRING, DTYPE_UINT8, DTYPE_FLOAT32, DTYPE_INT32};
+    if (program->mode == MODE_FITTING) {
+        return fitting_dtype(choices, &program->fitting);
+    }
     return choose(choices, 4) > 0 ? CHOOSE(choices, common) : (Dtype)(1 + choose(choices, DTYPE_COUNT - 1));
 }
 
 static Shape
-choose_shape(Choices *choices, bool is_partial)
+choose_shape(Program *program, bool is_partial)
 {
+    Choices *choices = &program->choices;
     static const int64_t sizes[] = {1, 2, 3, 4, 0, 2, 1, 5};
     static const int ranks[] = {1, 0, 2, 3, 4, 1, 2, 5, SHAPE_RANK_MAX};
+    if (program->mode == MODE_FITTING) {
+        return fitting_shape(choices, &program->fitting);
+    }
     Shape shape = {.rank = CHOOSE(choices, ranks)};
     if (is_partial && choose(choices, 4) == 0) {
         return shape_unknown();
@@ -75,17 +116,18 @@ choose_shape(Choices *choices, bool is_partial)
 }
 
 static void
-fill(Choices *choices, Tensor *tensor)
+fill(Program *program, Tensor *tensor)
 {
     int64_t count = tensor_element_count(tensor);
     size_t size = dtype_size(tensor->dtype);
     for (int64_t n = 0; n < count; n++) {
-        int64_t integer = tensor->dtype == DTYPE_BOOL ? (int64_t)choose(choices, 2) : choose_int(choices);
+        int64_t integer =
+            tensor->dtype == DTYPE_BOOL ? (int64_t)choose(&program->choices, 2) : choose_int(program);
         char *to = (char *)tensor->data + (size_t)n * size;
         if (tensor->dtype == DTYPE_FLOAT32) {
-            *(float *)(void *)to = (float)choose_real(choices);
+            *(float *)(void *)to = (float)choose_real(program);
         } else if (tensor->dtype == DTYPE_FLOAT64) {
-            *(double *)(void *)to = choose_real(choices);
+            *(double *)(void *)to = choose_real(program);
         } else {
             memset(to, 0, size);
             memcpy(to, &integer, size < sizeof integer ? size : sizeof integer);
@@ -94,7 +136,7 @@ fill(Choices *choices, Tensor *tensor)
 }
 
 static bool
-make_strings(Choices *choices, const Shape *shape, Tensor *ret_tensor)
+make_strings(Program *program, const Shape *shape, Tensor *ret_tensor)
 {
     int64_t count = 0;
     Slice strings[256];
@@ -102,35 +144,25 @@ make_strings(Choices *choices, const Shape *shape, Tensor *ret_tensor)
         return false;
     }
     for (int64_t n = 0; n < count; n++) {
-        strings[n] = choose_text(choices);
+        strings[n] = choose_text(program);
     }
     return tensor_new_strings(shape, strings, ret_tensor);
 }
 
 static bool
-make_tensor(Choices *choices, Dtype dtype, const Shape *shape, Tensor *ret_tensor)
+make_tensor(Program *program, Dtype dtype, const Shape *shape, Tensor *ret_tensor)
 {
     int64_t count = 0;
     if (dtype == DTYPE_STRING) {
-        return make_strings(choices, shape, ret_tensor);
+        return make_strings(program, shape, ret_tensor);
     }
     if (!dtype_is_copyable(dtype) || !shape_element_count(shape, &count) || count > 4096 ||
         !tensor_new(dtype, shape, ret_tensor)) {
         return false;
     }
-    fill(choices, ret_tensor);
+    fill(program, ret_tensor);
     return true;
 }
-
-typedef struct Program {
-    Choices choices;
-    Call call;
-    Device device;
-    ResourceContainer *container;
-    Tensor tensors[TENSORS_MAX];
-    size_t tensor_count;
-    bool has_windows;
-} Program;
 
 /* One op of a program. */
 typedef struct Step {
@@ -158,6 +190,14 @@ memory(const Device *device, DeviceMemory *ret_memory)
     *ret_memory = (DeviceMemory){.limit = ALLOCATION_MAX};
 }
 
+/* Accounts are of runs, of which there are none. */
+static MemoryAccount *
+charge(Device *device, MemoryAccount *account)
+{
+    (void)device;
+    return account;
+}
+
 static void
 parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context)
 {
@@ -169,9 +209,9 @@ parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t 
 
 /* Hashes by FNV-1a, which is the same in every process, unlike a map's hash. */
 static uint16_t
-hash_name(Slice name)
+hash_name(Slice name, Mode mode)
 {
-    uint32_t hash = 2166136261U;
+    uint32_t hash = mode == MODE_FITTING ? 2166136262U : 2166136261U;
     for (size_t index = 0; index < name.size; index++) {
         hash = (hash ^ (unsigned char)name.data[index]) * 16777619U;
     }
@@ -179,7 +219,9 @@ hash_name(Slice name)
 }
 
 /* Chooses the op whose name's hash comes next after two bytes. A new op takes over only a few inputs of
- * its neighbour, so that the corpus keeps its meaning. */
+ * its neighbour, so that the corpus keeps its meaning.
+ * MODE_FITTING begins its hashes with another number, so that ops that share a hash elsewhere do not there.
+ */
 static const Op *
 choose_op(Program *program)
 {
@@ -188,10 +230,10 @@ choose_op(Program *program)
     uint16_t least = UINT16_MAX;
     for (size_t index = 0; index < op_count(); index++) {
         const Op *op = op_at(index);
-        if (program->has_windows && !op_has_window(op)) {
+        if (program->mode == MODE_WINDOWS && !op_has_window(op)) {
             continue;
         }
-        uint16_t distance = (uint16_t)(hash_name(op->name) - place);
+        uint16_t distance = (uint16_t)(hash_name(op->name, program->mode) - place);
         nearest = distance < least ? op : nearest;
         least = distance < least ? distance : least;
     }
@@ -217,35 +259,37 @@ release_buffer(void *buffer)
 static bool
 choose_item(Step *step, const OpAttribute *declared, AttrValue *ret_value)
 {
-    Choices *choices = &step->program->choices;
+    Program *program = step->program;
+    Choices *choices = &program->choices;
     *ret_value = (AttrValue){.kind = declared->kind};
-    if (step->program->has_windows && window_attribute(choices, &step->window, declared->name, ret_value)) {
+    if (program->mode == MODE_WINDOWS &&
+        window_attribute(choices, &step->window, declared->name, ret_value)) {
         return true;
     }
     switch ((int)declared->kind) {
     case ATTR_INT:
         ret_value->value.i =
-            is_number(step->op, declared->name) ? (int64_t)choose(choices, 4) : choose_int(choices);
+            is_number(step->op, declared->name) ? (int64_t)choose(choices, 4) : choose_int(program);
         return true;
     case ATTR_FLOAT:
-        ret_value->value.f = (float)choose_real(choices);
+        ret_value->value.f = (float)choose_real(program);
         return true;
     case ATTR_BOOL:
         ret_value->value.b = choose(choices, 2) == 1;
         return true;
     case ATTR_STRING:
-        ret_value->value.s = choose_text(choices);
+        ret_value->value.s = choose_text(program);
         return true;
     case ATTR_TYPE:
-        ret_value->value.type = choose_dtype(choices);
+        ret_value->value.type = choose_dtype(program);
         return true;
     case ATTR_SHAPE:
-        ret_value->value.shape = choose_shape(choices, true);
+        ret_value->value.shape = choose_shape(program, true);
         return true;
     case ATTR_TENSOR: {
-        Shape shape = choose_shape(choices, false);
+        Shape shape = choose_shape(program, false);
         Tensor *tensor = &ret_value->value.tensor;
-        return make_tensor(choices, choose_dtype(choices), &shape, tensor) &&
+        return make_tensor(program, choose_dtype(program), &shape, tensor) &&
                (tensor->buffer == NULL || arena_defer(step->def->arena, release_buffer, tensor->buffer));
     }
     default:
@@ -257,7 +301,7 @@ static bool
 choose_list(Step *step, const OpAttribute *declared, AttrValue *ret_value)
 {
     size_t count = choose(&step->program->choices, ITEMS_MAX);
-    if (step->program->has_windows) {
+    if (step->program->mode == MODE_WINDOWS) {
         count = window_list_size(&step->program->choices, &step->window, declared->name, count);
     }
     AttrValue *items = arena_alloc(step->def->arena, (count + 1) * sizeof *items);
@@ -334,21 +378,22 @@ take_given(Program *program, Dtype dtype, Tensor *ret_tensor)
 static bool
 add_input(Step *step, const OpArgument *argument, Dtype dtype)
 {
-    Choices *choices = &step->program->choices;
+    Program *program = step->program;
+    Choices *choices = &program->choices;
     if (step->input_count == ARGUMENTS_MAX) {
         return false;
     }
     Tensor *input = &step->inputs[step->input_count++];
-    if ((argument->is_optional && choose(choices, 3) == 0) || take_given(step->program, dtype, input)) {
+    if ((argument->is_optional && choose(choices, 3) == 0) || take_given(program, dtype, input)) {
         return true;
     }
-    if (step->program->has_windows && choose(choices, 8) > 0) {
+    if (program->mode == MODE_WINDOWS && choose(choices, 8) > 0) {
         Shape fitting = window_input_shape(choices, &step->window, argument->name, dtype);
-        return make_tensor(choices, dtype, &fitting, input);
+        return make_tensor(program, dtype, &fitting, input);
     }
     bool is_alike = step->input_count > 1 && choose(choices, 3) == 0;
-    Shape shape = is_alike ? step->inputs[step->input_count - 2].shape : choose_shape(choices, false);
-    return make_tensor(choices, dtype, &shape, input);
+    Shape shape = is_alike ? step->inputs[step->input_count - 2].shape : choose_shape(program, false);
+    return make_tensor(program, dtype, &shape, input);
 }
 
 static bool
@@ -479,11 +524,27 @@ keep_outputs(Program *program, Tensor *outputs, uint32_t count)
     }
 }
 
-static void
-compute_with(Step *step, const Node *node, const Kernel *kernel, const void *state)
+/* Gives prepare() the inputs in `constants` (bit i: input i), or does not call it when there are none. */
+static Status
+create_state(const Step *step, const Node *node, const Kernel *kernel, uint32_t constants, void **ret_state)
+{
+    Program *program = step->program;
+    const Tensor *values[ARGUMENTS_MAX] = {0};
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        bool is_constant = (constants >> index & 1) != 0 && step->inputs[index].dtype != DTYPE_INVALID;
+        values[index] = is_constant ? &step->inputs[index] : NULL;
+    }
+    if (kernel->create != NULL) {
+        TRY(kernel->create(&program->call, node, ret_state));
+    }
+    return constants == 0 ? STATUS_OK
+                          : kernel->prepare(&program->call, &program->device, node, values, *ret_state);
+}
+
+static Status
+compute_state(Step *step, const Node *node, const Kernel *kernel, const void *state, Tensor *outputs)
 {
     Tensor inputs[ARGUMENTS_MAX] = {0};
-    Tensor outputs[ARGUMENTS_MAX] = {0};
     for (uint32_t index = 0; index < node->input_count; index++) {
         inputs[index] = tensor_ref(&step->inputs[index]);
     }
@@ -497,34 +558,85 @@ compute_with(Step *step, const Node *node, const Kernel *kernel, const void *sta
         .outputs = outputs,
         .output_count = node->output_count};
     Status status = kernel->compute(&context);
+    for (uint32_t index = 0; index < ARGUMENTS_MAX; index++) {
+        tensor_unref(&inputs[index]);
+    }
+    return status;
+}
+
+/* Computes a node once, with some of its inputs as constants. The outputs are the caller's, after a failure
+ * too. */
+static Status
+compute_once(Step *step, const Node *node, const Kernel *kernel, uint32_t constants, Tensor *outputs)
+{
+    void *state = NULL;
+    Status status = create_state(step, node, kernel, constants, &state);
+    if (status == STATUS_OK) {
+        status = compute_state(step, node, kernel, state, outputs);
+    }
+    if (kernel->destroy != NULL && state != NULL) {
+        kernel->destroy(state);
+    }
     check(
         step, status == STATUS_OK || step->program->call.error.code == status, "a failure without a reason");
     if (status == STATUS_OK) {
         check_outputs(step, node, outputs);
-        keep_outputs(step->program, outputs, node->output_count);
     }
+    return status;
+}
+
+static void
+release_tensors(Tensor *tensors)
+{
     for (uint32_t index = 0; index < ARGUMENTS_MAX; index++) {
-        tensor_unref(&inputs[index]);
-        if (status != STATUS_OK) {
-            tensor_unref(&outputs[index]);
-        }
+        tensor_unref(&tensors[index]);
+    }
+}
+
+static void
+compute_with_constants(
+    Step *step, const Node *node, const Kernel *kernel, uint32_t constants, const Tensor *expected)
+{
+    Tensor outputs[ARGUMENTS_MAX] = {0};
+    Status status = compute_once(step, node, kernel, constants, outputs);
+    for (uint32_t index = 0; status == STATUS_OK && index < node->output_count; index++) {
+        check(step, tensor_equal(&outputs[index], &expected[index]),
+            "other bits when its inputs are constants");
+    }
+    release_tensors(outputs);
+}
+
+/* Computes again with each input as the only constant, with all but the first, and with all. */
+static void
+compute_prepared(Step *step, const Node *node, const Kernel *kernel, const Tensor *expected)
+{
+    uint32_t all = (UINT32_C(1) << node->input_count) - 1;
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        compute_with_constants(step, node, kernel, UINT32_C(1) << index, expected);
+    }
+    if (node->input_count > 1) {
+        compute_with_constants(step, node, kernel, all - 1, expected);
+        compute_with_constants(step, node, kernel, all, expected);
     }
 }
 
 static void
 compute(Step *step, const Node *node)
 {
+    Tensor outputs[ARGUMENTS_MAX] = {0};
     const Kernel *kernel =
         node->output_count > ARGUMENTS_MAX ? NULL : kernel_find(&step->program->device, node);
-    void *state = NULL;
-    if (kernel == NULL || kernel->compute == NULL ||
-        (kernel->create != NULL && kernel->create(&step->program->call, node, &state) != STATUS_OK)) {
+    if (kernel == NULL || kernel->compute == NULL) {
         return;
     }
-    compute_with(step, node, kernel, state);
-    if (kernel->destroy != NULL) {
-        kernel->destroy(state);
+    if (compute_once(step, node, kernel, 0, outputs) != STATUS_OK) {
+        release_tensors(outputs);
+        return;
     }
+    if (kernel->prepare != NULL) {
+        compute_prepared(step, node, kernel, outputs);
+    }
+    keep_outputs(step->program, outputs, node->output_count);
 }
 
 static void
@@ -534,10 +646,16 @@ run_step(Program *program)
     AUTO_GRAPH graph = NULL;
     AUTO_GRAPH_DEF def = graph_def_new(ARENA_SIZE);
     Step step = {.program = program, .op = choose_op(program), .def = def};
-    window_begin(&program->choices, step.op, &step.window);
+    if (program->mode == MODE_FITTING) {
+        fitting_begin(&program->choices, &program->fitting);
+    } else {
+        window_begin(&program->choices, step.op, &step.window);
+    }
     if (def != NULL && choose_attrs(&step) && choose_inputs(&step) && make_graph(&step) &&
         graph_link(&program->call, def, op_find, limits, &graph) == STATUS_OK) {
-        compute(&step, graph_find(graph, SLICE("subject")));
+        Node subject = *graph_find(graph, SLICE("subject"));
+        subject.read_outputs = UINT32_MAX; /* kernels may leave out what nobody reads */
+        compute(&step, &subject);
     }
     for (uint32_t index = 0; index < ARGUMENTS_MAX; index++) {
         tensor_unref(&step.inputs[index]);
@@ -555,10 +673,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             .thread_count = 1,
             .allocate = allocate,
             .memory = memory,
+            .charge = charge,
             .parallel_for = parallel_for},
         .container = container_new()};
-    if (size > 0 && data[0] == 'W') {
-        program.has_windows = true;
+    if (size > 0 && (data[0] == 'W' || data[0] == 'F')) {
+        program.mode = data[0] == 'W' ? MODE_WINDOWS : MODE_FITTING;
         program.choices.next++;
     }
     for (int count = 0; count < OPS_MAX && program.choices.next < program.choices.end; count++) {
