@@ -275,12 +275,38 @@ singular_values_and_eigenvalues_are_found(void **state)
     RUN(cases);
 }
 
+/* A basis is completed in time that grows with the cube of its size: with its fourth power, these columns
+ * would take minutes. */
+static void
+long_columns_have_whole_bases(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "Svd",
+            .attrs = "compute_uv=true; full_matrices=true",
+            .inputs = {"float64[3,1] 0 2 0"},
+            .outputs = {"float64[1] 2", "float64[3,3] 0 1 0 1 0 0 0 0 1", "float64[1,1] 1"}},
+        {.op = "Svd",
+            .attrs = "compute_uv=true; full_matrices=false",
+            .inputs = {"float64[400,1] 1 ..."},
+            .outputs = {"float64[1] 20", "float64[400,1] 0.05 ...", "float64[1,1] 1"},
+            .tolerance = 1e-12},
+        {.op = "Svd",
+            .attrs = "compute_uv=false; full_matrices=true",
+            .inputs = {"float64[10000,1] 1 ..."},
+            .outputs = {"float64[1] 100", "", ""},
+            .tolerance = 1e-12},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_are_decomposed_and_solved),
         cmocka_unit_test(singular_values_and_eigenvalues_are_found),
+        cmocka_unit_test(long_columns_have_whole_bases),
     };
     return cmocka_run_group_tests_name("reference/linear_algebra", tests, NULL, NULL);
 }

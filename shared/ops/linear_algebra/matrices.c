@@ -236,6 +236,24 @@ matrices_svd(double *a, int64_t rows, int64_t columns, double *values, double *v
     }
 }
 
+/* Returns the axis of which the first `count` orthonormal columns leave most, that is whose row is the
+ * shortest; the first of several. */
+static int64_t
+find_free_axis(const double *q, int64_t size, int64_t count)
+{
+    int64_t best = 0;
+    double least = (double)INFINITY;
+    for (int64_t axis = 0; axis < size; axis++) {
+        double covered = 0;
+        for (int64_t column = 0; column < count; column++) {
+            covered += q[axis * size + column] * q[axis * size + column];
+        }
+        best = covered < least ? axis : best;
+        least = covered < least ? covered : least;
+    }
+    return best;
+}
+
 /* Makes column `column` the unit vector along `axis` less its parts along the columns before; returns the
  * length that is left. */
 static double
@@ -259,14 +277,7 @@ void
 matrices_complete(double *q, int64_t size, int64_t count)
 {
     for (int64_t column = count; column < size; column++) {
-        int64_t best = 0;
-        double longest = -1;
-        for (int64_t axis = 0; axis < size; axis++) {
-            double length = project_axis(q, size, column, axis);
-            best = length > longest ? axis : best;
-            longest = length > longest ? length : longest;
-        }
-        double length = project_axis(q, size, column, best);
+        double length = project_axis(q, size, column, find_free_axis(q, size, column));
         for (int64_t row = 0; row < size; row++) {
             q[row * size + column] /= length;
         }

@@ -16,7 +16,7 @@ typedef struct Svd {
     bool is_turned;
     Tensor tall;   /* [rows, columns]; later the first columns of the longer basis */
     Tensor square; /* [columns, columns]: the shorter basis */
-    Tensor basis;  /* [rows, rows]: the longer basis, completed */
+    Tensor basis;  /* [rows, rows]: the longer basis, completed; none when nobody asks for bases */
 } Svd;
 
 static void
@@ -29,7 +29,7 @@ svd_close(Svd *svd)
 #define AUTO_SVD CLEANUP(svd_close) Svd
 
 static Status
-svd_open(KernelContext *context, Svd *svd)
+svd_open(KernelContext *context, Svd *svd, bool has_bases)
 {
     const Shape *shape = &context->inputs[0].shape;
     int64_t rows = shape->dims[shape->rank - 2];
@@ -42,7 +42,7 @@ svd_open(KernelContext *context, Svd *svd)
     Shape basis = {.rank = 2, .dims = {svd->rows, svd->rows}};
     TRY(scratch_new(context, DTYPE_FLOAT64, &tall, &svd->tall));
     TRY(scratch_new(context, DTYPE_FLOAT64, &square, &svd->square));
-    return scratch_new(context, DTYPE_FLOAT64, &basis, &svd->basis);
+    return has_bases ? scratch_new(context, DTYPE_FLOAT64, &basis, &svd->basis) : STATUS_OK;
 }
 
 static uint64_t
@@ -85,7 +85,6 @@ decompose_matrix(Svd *svd, const double *matrix, double *values)
         tall[k] = svd->is_turned ? matrix[column * svd->rows + row] : matrix[k];
     }
     matrices_svd(tall, svd->rows, svd->columns, values, svd->square.data);
-    complete_basis(svd, values);
 }
 
 /* Copies the first columns of a basis, as many as the output has. */
@@ -106,14 +105,16 @@ compute_svd(KernelContext *context)
 {
     AUTO_DOUBLES doubles = {0};
     AUTO_SVD svd = {0};
+    bool has_bases = node_attr_bool(context->node, "compute_uv");
     TRY(doubles_begin(context, &doubles));
-    TRY(svd_open(context, &svd));
+    TRY(svd_open(context, &svd, has_bases));
     int64_t area = svd.rows * svd.columns;
     int64_t count = area == 0 ? 0 : tensor_element_count(&context->inputs[0]) / area;
     for (int64_t n = 0; n < count; n++) {
-        decompose_matrix(
-            &svd, &doubles_in(&doubles, 0)[n * area], &doubles_out(&doubles, 0)[n * svd.columns]);
-        if (node_attr_bool(context->node, "compute_uv")) {
+        double *values = &doubles_out(&doubles, 0)[n * svd.columns];
+        decompose_matrix(&svd, &doubles_in(&doubles, 0)[n * area], values);
+        if (has_bases) {
+            complete_basis(&svd, values);
             store_basis(&svd.basis, &doubles.outputs[svd.is_turned ? 2 : 1], n);
             store_basis(&svd.square, &doubles.outputs[svd.is_turned ? 1 : 2], n);
         }
