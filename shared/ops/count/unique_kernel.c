@@ -144,7 +144,8 @@ static void
 store_slices(const Unique *unique, Tensor *output)
 {
     const Lines *lines = &unique->lines;
-    int64_t outer_count = lines->inner == 0 ? 0 : lines->outer; /* slices may have no elements */
+    bool is_empty = lines->inner == 0 || unique->found == 0;
+    int64_t outer_count = is_empty ? 0 : lines->outer; /* slices may have no elements, or be none */
     for (int64_t outer = 0; outer < outer_count; outer++) {
         for (int64_t position = 0; position < unique->found; position++) {
             memcpy((char *)output->data +

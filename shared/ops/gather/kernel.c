@@ -138,6 +138,9 @@ gather_nd_compute(KernelContext *context)
     int64_t tuples = 1; /* in one batch */
     int64_t slices = 1; /* in one batch of the params */
     size_t size = dtype_size(params->dtype);
+    if (tensor_element_count(output) == 0 && depth == 0) {
+        return STATUS_OK; /* the other dimensions may be of any size */
+    }
     for (int index = 0; index < indices->rank - 1; index++) {
         *(index < batch ? &batches : &tuples) *= indices->dims[index];
     }

@@ -25,14 +25,15 @@ moments_of(const double *values, const Lines *lines, int64_t channel)
 {
     double count = (double)(lines->outer * lines->inner);
     double sum = 0;
-    for (int64_t outer = 0; outer < lines->outer; outer++) {
+    int64_t outers = lines->inner == 0 ? 0 : lines->outer; /* may be of any size when there are no elements */
+    for (int64_t outer = 0; outer < outers; outer++) {
         for (int64_t inner = 0; inner < lines->inner; inner++) {
             sum += values[(outer * lines->size + channel) * lines->inner + inner];
         }
     }
     double mean = sum / count;
     double squares = 0;
-    for (int64_t outer = 0; outer < lines->outer; outer++) {
+    for (int64_t outer = 0; outer < outers; outer++) {
         for (int64_t inner = 0; inner < lines->inner; inner++) {
             double distance = values[(outer * lines->size + channel) * lines->inner + inner] - mean;
             squares += distance * distance;
@@ -47,7 +48,8 @@ normalize_channel(
     double *values, const Lines *lines, int64_t channel, Moments moments, double scale, double bias)
 {
     double factor = scale / sqrt(moments.variance);
-    for (int64_t outer = 0; outer < lines->outer; outer++) {
+    int64_t outers = lines->inner == 0 ? 0 : lines->outer;
+    for (int64_t outer = 0; outer < outers; outer++) {
         double *line = &values[(outer * lines->size + channel) * lines->inner];
         for (int64_t inner = 0; inner < lines->inner; inner++) {
             line[inner] = (line[inner] - moments.mean) * factor + bias;
@@ -217,6 +219,9 @@ run_instance_normalization(KernelContext *context, Tensor *inputs)
 {
     double epsilon = (double)node_attr_float(context->node, "epsilon");
     TRY(widen_inputs(context, inputs, 3));
+    if (tensor_element_count(&inputs[0]) == 0) {
+        return scratch_finish(context, 0, &inputs[0]); /* the other dimensions may be of any size */
+    }
     Lines all = lines_along(&inputs[0].shape, 1);
     Lines one = {.outer = 1, .size = all.size, .inner = all.inner};
     for (int64_t batch = 0; batch < all.outer; batch++) {
@@ -258,6 +263,9 @@ bias_add_grad_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &values));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &sums));
     fill_zero(&sums);
+    if (tensor_element_count(&values) == 0) {
+        return scratch_finish(context, 0, &sums); /* the other dimensions may be of any size */
+    }
     Lines lines = lines_along(&values.shape, layout_channel(context->node, values.shape.rank));
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t channel = 0; channel < lines.size; channel++) {

@@ -133,7 +133,8 @@ run_top_k(KernelContext *context, int64_t axis, bool largest, bool is_sorted)
     };
     Shape vector = shape_vector(top.k + 1);
     TRY(scratch_new(context, DTYPE_INT64, &vector, &positions));
-    for (int64_t outer = 0; outer < top.lines.outer && top.k > 0; outer++) {
+    for (int64_t outer = 0; outer < top.lines.outer && tensor_element_count(&context->outputs[0]) > 0;
+         outer++) {
         for (int64_t inner = 0; inner < top.lines.inner; inner++) {
             top_line(&top, input, outer * top.lines.size * top.lines.inner + inner,
                 outer * top.k * top.lines.inner + inner, positions.data, context->outputs);

@@ -62,7 +62,9 @@ compute_cumulative(KernelContext *context, const RunningLoop *loops, bool is_exc
         .is_exclusive = is_exclusive,
         .is_reverse = is_reverse,
     };
-    loops[input->dtype](&running);
+    if (tensor_element_count(input) > 0) {
+        loops[input->dtype](&running); /* without elements, the other dimensions may be of any size */
+    }
     return STATUS_OK;
 }
 

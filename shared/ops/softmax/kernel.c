@@ -65,6 +65,9 @@ compute_lines(KernelContext *context, int64_t axis, LineFunction function)
     AUTO_TENSOR scores = {0};
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &scores));
     Lines lines = lines_along(&shape, (int)(axis < 0 ? axis + shape.rank : axis));
+    if (tensor_element_count(&scores) == 0) {
+        return scratch_finish(context, 0, &scores); /* the other dimensions may be of any size */
+    }
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             double *line = (double *)scores.data + outer * lines.size * lines.inner + inner;
