@@ -64,11 +64,31 @@ channels_without_elements_are_not_counted_out(void **state)
     RUN(cases);
 }
 
+static void
+windows_without_elements_are_not_counted_out(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::GlobalAveragePool",
+            .inputs = {"float64[1,2,0,1099511627776]"},
+            .outputs = {"float64[1,2,1,1] nan nan"}},
+        {.op = "onnx::GlobalMaxPool",
+            .inputs = {"float32[1,2,1099511627776,0]"},
+            .outputs = {"float32[1,2,1,1] -inf -inf"}},
+        {.op = "onnx::GlobalLpPool",
+            .attrs = "p=2",
+            .inputs = {"float32[1,2,1099511627776,0]"},
+            .outputs = {"float32[1,2,1,1] 0 0"}},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_without_elements_are_not_counted_out),
+        cmocka_unit_test(windows_without_elements_are_not_counted_out),
         cmocka_unit_test(channels_without_elements_are_not_counted_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,7 @@ void
 sliding_narrow(const Sliding *sliding, const Walk *output, Window *ret_window, Walk *element)
 {
     const Window *window = sliding->window;
+    bool is_outside = false;
     *ret_window = *window;
     for (int index = 0; index < window->rank; index++) {
         int64_t begin = window_begin(window, output, index);
@@ -90,6 +91,11 @@ sliding_narrow(const Sliding *sliding, const Walk *output, Window *ret_window, W
         bool is_any = first < end;
         ret_window->before[index] -= is_any ? first * window->dilation[index] : 0;
         element->dims[index] = is_any ? end - first : 1;
+        is_outside = is_outside || !is_any;
+    }
+    for (int index = 0; index < window->rank && is_outside; index++) {
+        element->dims[index] =
+            1; /* where the window misses the input in one dimension, the others may be huge */
     }
 }
 
