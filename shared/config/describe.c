@@ -34,8 +34,9 @@ config_write_help(const ConfigTable *table, Buffer *buffer)
         const SettingDefinition *definition = &table->definitions[index];
         char flag[SETTING_VARIABLE_SIZE];
         setting_flag(definition, flag);
-        buffer_append_format(
-            buffer, "  --%s <%s>\n        %s", flag, setting_value_word(definition), definition->meaning);
+        buffer_append_format(buffer, definition->type == SETTING_BOOLEAN ? "  --%s[=%s]\n" : "  --%s <%s>\n",
+            flag, setting_value_word(definition));
+        buffer_append_format(buffer, "        %s", definition->meaning);
         if (definition->default_value != NULL) {
             buffer_append_format(buffer, " (default %s)", definition->default_value);
         }

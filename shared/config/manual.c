@@ -82,7 +82,9 @@ config_write_manual(const ConfigTable *table, Buffer *page)
         const SettingDefinition *definition = &table->definitions[index];
         char flag[SETTING_VARIABLE_SIZE];
         setting_flag(definition, flag);
-        buffer_append_format(page, ".It Fl -%s Ar %s\n", flag, setting_value_word(definition));
+        buffer_append_format(page,
+            definition->type == SETTING_BOOLEAN ? ".It Fl -%s Ns Op = Ns Ar %s\n" : ".It Fl -%s Ar %s\n",
+            flag, setting_value_word(definition));
         manual_append(page, definition->meaning);
         buffer_append_string(page, ".\n");
         if (definition->default_value != NULL && definition->default_value[0] != '\0') {

@@ -275,6 +275,11 @@ the_table_is_rendered_for_people(void **state)
     assert_string_equal(buffer_string(&buffer),
         "  --auth <keys|off>\n        who may (default keys)\n"
         "  --loop-count <threads>\n        event loops (default 2)\n");
+    ConfigTable boolean = {.definitions = definitions + 5, .count = 1};
+    buffer_clear(&buffer);
+    config_write_help(&boolean, &buffer);
+    assert_string_equal(
+        buffer_string(&buffer), "  --verbose[=true|false]\n        say more (default false)\n");
 }
 
 static void
