@@ -529,11 +529,31 @@ read_data(JsonReader *reader, const JsonMember *member, void *target)
     return json_skip(reading->scanner, &reading->data) ? STATUS_OK : scan_failure(reading);
 }
 
+static Status
+fail_several_strings(Call *call)
+{
+    return call_fail(call, STATUS_INVALID_ARGUMENT,
+        "'b64' holds one string; several are 'data' with an object {\"b64\": …} for each");
+}
+
+static Status
+read_b64(JsonReader *reader, const JsonMember *member, void *target)
+{
+    Reading *reading = target;
+    (void)reader;
+    (void)member;
+    if (json_peek(reading->scanner) == JSON_ARRAY) {
+        return fail_several_strings(reading->call);
+    }
+    return json_string(reading->scanner, reading->call->arena, &reading->b64) ? STATUS_OK
+                                                                              : scan_failure(reading);
+}
+
 static const JsonMember members[] = {
     {"dtype", .read = read_dtype},
     {"shape", .read = read_shape},
     {"data", .read = read_data},
-    {"b64", JSON_SLICE, .offset = offsetof(Reading, b64)},
+    {"b64", .read = read_b64},
     {"npy", JSON_SLICE, .offset = offsetof(Reading, npy)},
     {"ref", JSON_SLICE, .offset = offsetof(Reading, reference)},
 };
@@ -576,8 +596,7 @@ b64_string_finish(Reading *reading)
     Shape scalar = shape_scalar();
     size_t size = 0;
     if (reading->has_shape && reading->shape.rank != 0) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "'b64' holds one string; several are 'data' with an object {\"b64\": …} for each");
+        return fail_several_strings(call);
     }
     if (!base64_decoded_size(reading->b64, &size)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'b64' is no base64");
