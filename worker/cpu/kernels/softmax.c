@@ -12,7 +12,14 @@ enum {
     SHARED_ELEMENTS = 16 * 1024, /* fewer are not worth handing to another thread */
 };
 
-/* The order does not matter: NaN is never larger. */
+/* NaN is never larger. */
+VECTOR_FUNCTION float
+larger(float a, float b)
+{
+    return b > a ? b : a;
+}
+
+/* The order does not matter. */
 VECTOR_FUNCTION float
 largest_of(const float *x, int64_t count)
 {
@@ -25,15 +32,15 @@ largest_of(const float *x, int64_t count)
     for (; n + LANES <= count; n += LANES) {
         VECTOR_LOOP for (int lane = 0; lane < LANES; lane++)
         {
-            lanes[lane] = x[n + lane] > lanes[lane] ? x[n + lane] : lanes[lane];
+            lanes[lane] = larger(lanes[lane], x[n + lane]);
         }
     }
     for (int lane = 0; n < count; n++, lane++) {
-        lanes[lane] = x[n] > lanes[lane] ? x[n] : lanes[lane];
+        lanes[lane] = larger(lanes[lane], x[n]);
     }
     for (int width = LANES / 2; width > 0; width /= 2) {
         for (int lane = 0; lane < width; lane++) {
-            lanes[lane] = lanes[lane + width] > lanes[lane] ? lanes[lane + width] : lanes[lane];
+            lanes[lane] = larger(lanes[lane], lanes[lane + width]);
         }
     }
     return lanes[0];
