@@ -135,7 +135,7 @@ def manual_pages_are_read_and_name_every_flag():
         assert done.stderr == "", (program, done.stderr)
         text = re.sub(".\b", "", done.stdout)
         for flag in flags_of(os.path.join(unpacked(), "usr/bin", program)):
-            assert re.search(rf"^ +{flag} ", text, re.MULTILINE), (program, flag)
+            assert re.search(rf"^ +{flag}[ \[]", text, re.MULTILINE), (program, flag)
 
 
 def manual_pages_have_no_faults_of_their_language():
