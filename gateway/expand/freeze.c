@@ -7,7 +7,11 @@
  *   4. drop_unneeded() drops what would change a constant, with all that depends on it.
  *   5. write_nodes() writes the rest. A frozen variable becomes a Const, and its readers read that. A
  *      variable that is changed gets its first value as an input, as op "_Restored…"
- *      (shared/ops/variable/definition.c). A RestoreV2 that is kept gives constants. */
+ *      (shared/ops/variable/definition.c). A RestoreV2 that is kept gives constants.
+ *
+ * A lookup table whose rows a RestoreV2 gives is treated like a variable that is changed: it begins with
+ * them, as op "_Restored…" (shared/ops/lookup/definition.c). If they did not come with the model, it waits
+ * for them. */
 #include "gateway/expand/freeze.h"
 
 #include <assert.h>
@@ -27,6 +31,8 @@ typedef struct Freezing {
     const Node **carried;  /* by node: the variable that its outputs stand for, or NULL */
     const Tensor **values; /* by variable's node: its value in the checkpoint, or NULL */
     const Node **writers;  /* by variable's node: a needed node that changes it, or NULL */
+    const Node **imports;  /* by table's node: the node that restores its rows, or NULL */
+    bool *is_changed;      /* by table's node: more than that node may change it */
     bool *is_restore;      /* by node: it only assigns to a variable its value in the checkpoint */
     bool *is_dropped;
     bool keeps_restores;
@@ -234,6 +240,57 @@ find_copied_value(const Freezing *freezing, const Node *node)
     if (original != NULL && freezing->values[original->id] == NULL &&
         variable_dtype(original) == variable_dtype(copy)) {
         freezing->values[original->id] = freezing->values[copy->id];
+    }
+}
+
+/* Returns the table that may have rows in a checkpoint behind a handle, or NULL. */
+static const Node *
+table_at(const Freezing *freezing, const Node *node, uint32_t input)
+{
+    static const char *const ops[] = {
+        "MutableHashTableV2", "MutableHashTableOfTensorsV2", "MutableDenseHashTableV2"};
+    uint32_t ignored = 0;
+    const Node *table = behind_identities(freezing, node, input, &ignored);
+    return table != NULL && op_is_among(table, ops, COUNT_OF(ops)) ? table : NULL;
+}
+
+static void
+find_import(const Freezing *freezing, const Node *node)
+{
+    uint32_t port = 0;
+    const Node *table = op_is(node, "LookupTableImportV2") ? table_at(freezing, node, 0) : NULL;
+    const Node *keys = table == NULL ? NULL : behind_identities(freezing, node, 1, &port);
+    if (keys != NULL && op_is(keys, "RestoreV2")) {
+        freezing->imports[table->id] = node;
+        freezing->is_restore[node->id] = true;
+    }
+}
+
+/* A change of a table is what is not known to read it: also a call or a loop that its handle goes into. */
+static void
+find_table_changes(Freezing *freezing, const Node *node)
+{
+    static const char *const reads[] = {
+        "LookupTableFindV2", "LookupTableSizeV2", "LookupTableExportV2", "Identity"};
+    bool may_change = !freezing->is_restore[node->id] && !op_is_among(node, reads, COUNT_OF(reads));
+    for (uint32_t input = 0; may_change && input < node->input_count; input++) {
+        const Node *table = table_at(freezing, node, input);
+        if (table != NULL && freezing->imports[table->id] != NULL) {
+            freezing->is_changed[table->id] = true;
+            freezing->keeps_restores = true;
+        }
+    }
+}
+
+static void
+find_tables(Freezing *freezing)
+{
+    const Graph *graph = freezing->graph;
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        find_import(freezing, &graph->nodes[id]);
+    }
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        find_table_changes(freezing, &graph->nodes[id]);
     }
 }
 
@@ -497,6 +554,87 @@ write_variable(Writing *writing, const Node *variable, NodeDef *def)
     return STATUS_OK;
 }
 
+/* Returns the tensor of the checkpoint that an input of a table's import is, or NULL when it did not come. */
+static const GraphTensor *
+imported_rows(const Freezing *freezing, const Node *import, uint32_t input)
+{
+    uint32_t port = 0;
+    const Node *restore = behind_identities(freezing, import, input, &port);
+    bool is_restored = restore != NULL && op_is(restore, "RestoreV2");
+    return is_restored ? restored_tensor(freezing, restore, port) : NULL;
+}
+
+static Status
+check_rows(const Freezing *freezing, const Node *table, const GraphTensor *rows, const char *attribute)
+{
+    const AttrValue *dtype = node_attr(table, attribute);
+    Dtype wanted = dtype != NULL && dtype->kind == ATTR_TYPE ? dtype->value.type : DTYPE_INVALID;
+    return rows->tensor.dtype == wanted
+               ? STATUS_OK
+               : call_fail(freezing->call, STATUS_INVALID_ARGUMENT,
+                     "'%s' of table '%.*s' is %s, tensor '%.*s' of the checkpoint is %s", attribute,
+                     SLICE_PRINT(table->name), dtype_name(wanted), SLICE_PRINT(rows->name),
+                     dtype_name(rows->tensor.dtype));
+}
+
+static Status
+push_rows(
+    Writing *writing, const Node *table, const GraphTensor *keys, const GraphTensor *values, NodeDef *def)
+{
+    Slice *inputs = add_inputs(writing, def, 2);
+    if (inputs == NULL) {
+        return freezing_no_memory(writing->freezing);
+    }
+    TRY(check_rows(writing->freezing, table, keys, "key_dtype"));
+    TRY(check_rows(writing->freezing, table, values, "value_dtype"));
+    TRY(push_constant(writing, table, "keys", &keys->tensor, &inputs[0]));
+    return push_constant(writing, table, "values", &values->tensor, &inputs[1]);
+}
+
+static Status
+warn_of_missing_rows(const Writing *writing, const Node *table)
+{
+    GraphDef *def = writing->freezing->def;
+    const char **warnings = arena_alloc(writing->arena, (def->warning_count + 1) * sizeof *warnings);
+    const char *warning = text_format(writing->arena,
+        "the rows of table '%.*s' are in a checkpoint that did not come with the model: steps that read the "
+        "table are refused",
+        SLICE_PRINT(slice_part(table->name, 0, 128)));
+    if (warnings == NULL || warning == NULL) {
+        return freezing_no_memory(writing->freezing);
+    }
+    for (size_t index = 0; index < def->warning_count; index++) {
+        warnings[index] = def->warnings[index];
+    }
+    warnings[def->warning_count++] = warning;
+    def->warnings = warnings;
+    return STATUS_OK;
+}
+
+/* Makes the table begin with its rows in the checkpoint, or wait for them when they did not come. */
+static Status
+write_table(Writing *writing, const Node *table, NodeDef *def)
+{
+    const Freezing *freezing = writing->freezing;
+    const Node *import = freezing->imports[table->id];
+    const GraphTensor *keys = imported_rows(freezing, import, 1);
+    const GraphTensor *values = imported_rows(freezing, import, 2);
+    bool has_rows = keys != NULL && values != NULL;
+    const char *op = text_format(writing->arena, "_Restored%.*s", SLICE_PRINT(def->op));
+    Attr *attrs = arena_alloc(writing->arena, (def->attr_count + 2) * sizeof *attrs);
+    if (op == NULL || attrs == NULL) {
+        return freezing_no_memory(freezing);
+    }
+    attrs[0] = (Attr){.name = SLICE("N"), .value = {.kind = ATTR_INT, .value.i = has_rows ? 1 : 0}};
+    attrs[1] = (Attr){.name = SLICE("is_constant"),
+        .value = {.kind = ATTR_BOOL, .value.b = has_rows && !freezing->is_changed[table->id]}};
+    memcpy(attrs + 2, def->attrs, def->attr_count * sizeof *attrs);
+    def->attrs = attrs;
+    def->attr_count += 2;
+    def->op = slice_from_string(op);
+    return has_rows ? push_rows(writing, table, keys, values, def) : warn_of_missing_rows(writing, table);
+}
+
 /* Returns true when the checkpoint has every tensor that the RestoreV2 names. */
 static bool
 can_restore(const Freezing *freezing, const Node *restore)
@@ -568,6 +706,9 @@ rewrite_node(Writing *writing, const Node *node, NodeDef *def)
         return is_frozen(freezing, node) ? make_constant(writing, freezing->values[node->id], def)
                                          : write_variable(writing, node, def);
     }
+    if (freezing->imports[node->id] != NULL) {
+        return write_table(writing, node, def);
+    }
     if (form != NULL) {
         return write_reader(writing, node, form, freezing->values[constant->id]->dtype, def);
     }
@@ -604,48 +745,6 @@ write_nodes(Writing *writing)
     return STATUS_OK;
 }
 
-static const char *
-warning_of(const Writing *writing, const Node *variable)
-{
-    Slice name = slice_part(variable->name, 0, 128);
-    const Node *writer = writing->freezing->writers[variable->id];
-    if (writer == NULL) {
-        return text_format(
-            writing->arena, "variable '%.*s' is a constant: its value in the checkpoint", SLICE_PRINT(name));
-    }
-    return text_format(writing->arena,
-        "variable '%.*s' is changed by node '%.*s': in each session it begins with its value in the "
-        "checkpoint",
-        SLICE_PRINT(name), SLICE_PRINT(slice_part(writer->name, 0, 128)));
-}
-
-static Status
-write_warnings(const Writing *writing)
-{
-    const Freezing *freezing = writing->freezing;
-    const GraphDef *from = freezing->graph->def;
-    const char **warnings =
-        arena_alloc(writing->arena, (from->warning_count + freezing->graph->node_count) * sizeof *warnings);
-    if (warnings == NULL) {
-        return freezing_no_memory(freezing);
-    }
-    size_t count = 0;
-    for (; count < from->warning_count; count++) {
-        warnings[count] = from->warnings[count];
-    }
-    for (uint32_t id = 0; id < freezing->graph->node_count; id++) {
-        if (freezing->values[id] != NULL) {
-            warnings[count] = warning_of(writing, &freezing->graph->nodes[id]);
-            if (warnings[count++] == NULL) {
-                return freezing_no_memory(freezing);
-            }
-        }
-    }
-    freezing->def->warnings = warnings;
-    freezing->def->warning_count = count;
-    return STATUS_OK;
-}
-
 static void
 writing_done(Writing *writing)
 {
@@ -661,8 +760,7 @@ write_result(const Freezing *freezing)
     if (writing.names == NULL) {
         return freezing_no_memory(freezing);
     }
-    TRY(write_nodes(&writing));
-    return write_warnings(&writing);
+    return write_nodes(&writing);
 }
 
 static Status
@@ -707,8 +805,11 @@ alloc_lists(Freezing *freezing)
     freezing->carried = arena_alloc(arena, count * sizeof(Node *));
     freezing->writers = arena_alloc(arena, count * sizeof(Node *));
     freezing->values = arena_alloc(arena, count * sizeof(Tensor *));
+    freezing->imports = arena_alloc(arena, count * sizeof(Node *));
+    freezing->is_changed = arena_alloc(arena, count);
     bool is_all = freezing->needed != NULL && freezing->is_restore != NULL && freezing->is_dropped != NULL &&
-                  freezing->carried != NULL && freezing->writers != NULL && freezing->values != NULL;
+                  freezing->carried != NULL && freezing->writers != NULL && freezing->values != NULL &&
+                  freezing->imports != NULL && freezing->is_changed != NULL;
     return is_all ? STATUS_OK : freezing_no_memory(freezing);
 }
 
@@ -727,6 +828,8 @@ begin_result(Freezing *freezing)
     def->inputs = from->inputs;
     def->input_count = from->input_count;
     def->outputs = from->outputs;
+    def->warnings = from->warnings;
+    def->warning_count = from->warning_count;
     def->functions = from->functions;
     def->function_count = from->function_count;
     def->output_count = from->output_count;
@@ -740,12 +843,24 @@ freezing_done(Freezing *freezing)
     map_free(freezing->checkpoint);
 }
 
+/* A graph whose checkpoint did not come is looked at as well: its tables may wait for their rows. */
+static bool
+restores_anything(const Graph *graph)
+{
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        if (op_is(&graph->nodes[id], "RestoreV2")) {
+            return true;
+        }
+    }
+    return graph_def_author(graph->def)->checkpoint_count > 0;
+}
+
 Status
 graph_freeze(Call *call, const Graph *graph, GraphDef **ret_def)
 {
     assert(call->arena != NULL && graph->def != NULL);
     const GraphDef *author = graph_def_author(graph->def);
-    if (author->checkpoint_count == 0 || graph->def->output_count == 0) {
+    if (!restores_anything(graph) || graph->def->output_count == 0) {
         *ret_def = graph_def_ref(graph->def);
         return STATUS_OK;
     }
@@ -758,6 +873,7 @@ graph_freeze(Call *call, const Graph *graph, GraphDef **ret_def)
     TRY(mark_needed(&freezing));
     find_carried(&freezing);
     TRY(find_values(&freezing));
+    find_tables(&freezing);
     find_writers(&freezing);
     drop_unneeded(&freezing);
     TRY(begin_result(&freezing));

@@ -241,16 +241,53 @@ write_ops(JsonWriter *writer, const GraphDef *def)
     json_write_object_end(writer);
 }
 
-/* Writes ops that are not supported, also those of functions that the graph calls. */
+static void
+mark_roots(const Graph *graph, bool *needed, uint32_t *roots)
+{
+    const GraphDef *def = graph->def;
+    size_t count = 0;
+    NodeInput parsed;
+    for (size_t index = 0; index < def->output_count; index++) {
+        const Node *node =
+            node_input_parse(def->outputs[index].tensor, &parsed) ? graph_find(graph, parsed.node) : NULL;
+        if (node != NULL) {
+            roots[count++] = node->id;
+        }
+    }
+    graph_mark_needed(graph, roots, count, NULL, NULL, needed);
+}
+
+/* Marks what a model's outputs need, or all nodes of a bare GraphDef: which of them are fetched it does not
+ * say. Nothing is marked without memory. */
+static void
+mark_served(const Graph *graph, bool *needed)
+{
+    uint32_t *roots = memory_new(graph->def->output_count + 1, sizeof *roots);
+    if (roots != NULL && graph->def->output_count > 0) {
+        mark_roots(graph, needed, roots);
+    }
+    for (uint32_t id = 0; graph->def->output_count == 0 && id < graph->node_count; id++) {
+        needed[id] = true;
+    }
+    memory_free(roots);
+}
+
+/* Writes ops that are not supported, also those of functions that the graph calls. What no output of a model
+ * needs is left out: every SavedModel has nodes that save it. */
 static void
 write_unsupported_ops(JsonWriter *writer, const Graph *graph)
 {
     CLEANUP(counts_done) OpCounts counts = counts_new(graph->node_count);
-    for (uint32_t id = 0; counts.counts != NULL && id < graph->node_count; id++) {
-        if (graph->nodes[id].op == NULL) {
+    bool *needed = memory_new(graph->node_count + 1, sizeof *needed);
+    if (needed != NULL) {
+        mark_served(graph, needed);
+    }
+    for (uint32_t id = 0; counts.counts != NULL && needed != NULL && id < graph->node_count; id++) {
+        if (needed[id] && graph->nodes[id].op == NULL) {
             count_op(&counts, graph->nodes[id].def->op);
         }
     }
+    memory_free(needed);
     json_write_name(writer, "unsupported_ops");
     json_write_array_begin(writer);
     for (size_t index = 0; index < counts.count; index++) {

@@ -7,6 +7,7 @@
 #include "tests/support/files.h"
 
 static const char training[] = "tests/unit/gateway/expand/data/training.tar";
+static const char tables[] = "tests/unit/gateway/expand/data/tables.tar";
 static const char slices[] = "tests/unit/gateway/expand/data/slices.tar";
 
 #define ADD(by) "{\"feeds\":{\"by@add\":" #by "},\"fetches\":[\"before@add\",\"after@add\"]}"
@@ -17,6 +18,9 @@ static const char count_step[] = "{\"fetches\":[\"count/Read/ReadVariableOp\"]}"
 /* The request of TensorFlow's loader, by the names in the model's SaverDef. */
 static const char restore_step[] =
     "{\"feeds\":{\"saver_filename\":\"variables\"},\"targets\":[\"StatefulPartitionedCall_5\"]}";
+
+static const char restore_tables_step[] =
+    "{\"feeds\":{\"saver_filename\":\"variables\"},\"targets\":[\"StatefulPartitionedCall_4\"]}";
 
 #define GROW(by) "{\"feeds\":{\"by\":" #by "},\"fetches\":[\"n@grow\"]}"
 
@@ -80,13 +84,67 @@ each_session_begins_anew(void **state)
 }
 
 static void
-a_graph_says_what_its_variables_are(void **state)
+a_model_of_which_all_can_be_served_is_taken_without_a_warning(void **state)
 {
     AUTO_REST response = {0};
     cluster_session(*state, "{}");
     push_model(*state, training, &response);
-    cluster_expect(&response, 201, "variable 'scale' is a constant: its value in the checkpoint");
-    cluster_expect(&response, 201, "in each session it begins with its value in the checkpoint");
+    cluster_expect(&response, 201, "\"unsupported_ops\": []");
+    cluster_expect(&response, 201, "\"warnings\": []");
+}
+
+#define PUT(key, value)                                                                                      \
+    "{\"feeds\":{\"key@put\":[" key "],\"value@put\":[" value "]},\"fetches\":[\"size@put\",\"found@put\"]}"
+#define FIND(fetch) "{\"feeds\":{\"word\":[\"one\",\"two\",\"six\",\"none\"]},\"fetches\":[\"" fetch "\"]}"
+
+static void
+tables_begin_with_their_rows_and_keep_what_steps_put_into_them(void **state)
+{
+    Cluster *cluster = *state;
+    begin(cluster, "{}", tables);
+    cluster_expect_step(cluster, FIND("number"), 200, "\"data\":[1,2,-1,-1]");
+    cluster_expect_step(cluster, FIND("point"), 200, "\"data\":[1,1.5,2,2.5,0,-1,0,-1]");
+    cluster_expect_step(cluster, FIND("square"), 200, "\"data\":[-1,4,-1,-1]");
+    cluster_expect_step(cluster, PUT("\"six\",\"two\"", "6,3"), 200, "\"data\":[36,9]");
+    cluster_expect_step(cluster, FIND("number"), 200, "\"data\":[1,3,6,-1]");
+    cluster_expect_step(cluster, FIND("square"), 200, "\"data\":[-1,9,36,-1]");
+    cluster_expect_step(cluster, FIND("squares"), 200, "\"data\":[3]");
+    cluster_expect_step(cluster, "{\"fetches\":[\"values@rows\"]}", 200, "\"data\":[\"I\",\"II\"]");
+    cluster_expect_step(cluster, restore_tables_step, 200, NULL);
+    cluster_expect_step(cluster, FIND("number"), 200, "\"data\":[1,2,-1,-1]");
+    cluster_expect_step(cluster, FIND("squares"), 200, "\"data\":[2]");
+    begin(cluster, "{}", tables);
+    cluster_expect_step(cluster, PUT("\"nil\"", "-2"), 400, "is the empty or the deleted key of table");
+}
+
+static bool
+is_told_lost_rows(Cluster *cluster)
+{
+    AUTO_REST response;
+    cluster_step(cluster, FIND("number"), &response);
+    assert_int_not_equal(response.status, 200);
+    bool is_told = strstr(rest_text(&response), "is not initialised") != NULL;
+    if (is_told) {
+        cluster_expect(&response, 400, "the session's variables were lost with worker");
+    }
+    return is_told;
+}
+
+/* A table that no step can have changed begins with its rows again. */
+static void
+rows_that_are_lost_with_their_worker_do_not_begin_anew_unasked(void **state)
+{
+    Cluster *cluster = *state;
+    begin(cluster, "{}", tables);
+    cluster_expect_step(cluster, PUT("\"six\",\"two\"", "6,3"), 200, "\"data\":[36,9]");
+    for (int index = 0; index < 2; index++) {
+        (void)process_stop(&cluster->workers[index], SIGKILL);
+        assert_true(cluster_restart_worker(cluster, index));
+    }
+    AWAIT(is_told_lost_rows(cluster));
+    cluster_expect_step(cluster, "{\"fetches\":[\"values@rows\"]}", 200, "\"data\":[\"I\",\"II\"]");
+    cluster_expect_step(cluster, restore_tables_step, 200, NULL);
+    cluster_expect_step(cluster, FIND("number"), 200, "\"data\":[1,2,-1,-1]");
 }
 
 static void
@@ -160,7 +218,9 @@ main(void)
         CLUSTER_TEST(variables_begin_with_the_checkpoint_and_keep_what_steps_make_of_them),
         CLUSTER_TEST(what_is_only_read_is_a_constant_also_when_it_is_read_in_part),
         CLUSTER_TEST(each_session_begins_anew),
-        CLUSTER_TEST(a_graph_says_what_its_variables_are),
+        CLUSTER_TEST(a_model_of_which_all_can_be_served_is_taken_without_a_warning),
+        CLUSTER_TEST(tables_begin_with_their_rows_and_keep_what_steps_put_into_them),
+        CLUSTER_TEST(rows_that_are_lost_with_their_worker_do_not_begin_anew_unasked),
         CLUSTER_TEST(the_models_own_restore_sets_them_back),
         CLUSTER_TEST(reference_variables_in_parts_and_files_are_restored),
         CLUSTER_TEST(what_is_lost_with_its_worker_does_not_begin_anew_unasked),

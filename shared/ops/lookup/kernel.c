@@ -14,6 +14,27 @@ table_supports(const Node *node)
            (dtype_is_copyable(value) || (value == DTYPE_STRING && !holds_tensors));
 }
 
+/* Notes the rows that a "_Restored…" table begins with. */
+static void
+note_first_rows(const KernelContext *context, TableDeclaration *declaration)
+{
+    declaration->is_restored = true;
+    declaration->is_constant = node_attr_bool(context->node, "is_constant");
+    if (node_attr_int(context->node, "N") > 0) {
+        declaration->first_keys = &context->inputs[0];
+        declaration->first_values = &context->inputs[1];
+    }
+}
+
+/* A dense table's last two inputs are its reserved keys. */
+static void
+note_reserved_keys(const KernelContext *context, TableDeclaration *declaration)
+{
+    uint32_t count = context->node->input_count;
+    declaration->reserved[0] = &context->inputs[count - 2];
+    declaration->reserved[1] = &context->inputs[count - 1];
+}
+
 static Status
 declare_table(KernelContext *context, bool is_fixed)
 {
@@ -29,6 +50,12 @@ declare_table(KernelContext *context, bool is_fixed)
     if (!shape_is_known(&declaration.value_shape)) {
         return call_fail(
             context->call, STATUS_INVALID_ARGUMENT, "the shape of a table's values is not known");
+    }
+    if (node_attr(context->node, "is_constant") != NULL) {
+        note_first_rows(context, &declaration);
+    }
+    if (node_attr(context->node, "max_load_factor") != NULL) {
+        note_reserved_keys(context, &declaration);
     }
     return table_output(context, &declaration);
 }
@@ -114,6 +141,10 @@ static const Kernel lookup_kernels[] = {
     TABLE("HashTableV2", fixed_compute),
     TABLE("MutableHashTableV2", mutable_compute),
     TABLE("MutableHashTableOfTensorsV2", mutable_compute),
+    TABLE("MutableDenseHashTableV2", mutable_compute),
+    TABLE("_RestoredMutableHashTableV2", mutable_compute),
+    TABLE("_RestoredMutableHashTableOfTensorsV2", mutable_compute),
+    TABLE("_RestoredMutableDenseHashTableV2", mutable_compute),
     {.op = "InitializeTableV2", .compute = import_compute},
     {.op = "LookupTableImportV2", .compute = import_compute},
     {.op = "LookupTableInsertV2", .compute = insert_compute},

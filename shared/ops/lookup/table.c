@@ -1,5 +1,6 @@
 #include "shared/ops/lookup/table.h"
 
+#include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -19,9 +20,10 @@ struct Table {
     Dtype value_dtype;
     Shape value_shape;
     bool is_fixed;
-    bool is_filled;
-    Map *rows;     /* key → TensorBuffer of a Row */
-    Tensor source; /* a reference to the tensor that filled a fixed table */
+    bool is_filled;     /* false: nothing may be read until rows are put in with TABLE_REPLACE */
+    Map *rows;          /* key → TensorBuffer of a Row */
+    Tensor source;      /* a reference to the tensor that filled a fixed table */
+    Tensor reserved[2]; /* references to a dense table's empty and deleted key */
     size_t name_size;
     char name[];
 };
@@ -55,6 +57,8 @@ table_free(Resource *resource)
     Table *table = as_table(resource);
     rows_free_all(table->rows);
     tensor_unref(&table->source);
+    tensor_unref(&table->reserved[0]);
+    tensor_unref(&table->reserved[1]);
     mutex_done(&table->lock);
     memory_free(table);
 }
@@ -62,9 +66,8 @@ table_free(Resource *resource)
 const ResourceType table_type = {.name = "a table", .free = table_free};
 
 static Status
-make_table(Call *call, const void *context, Resource **ret_resource)
+make_empty(Call *call, const TableDeclaration *declaration, Table **ret_table)
 {
-    const TableDeclaration *declaration = context;
     Table *table = memory_new(1, sizeof *table + declaration->name.size);
     Map *rows = map_new();
     if (table == NULL || rows == NULL) {
@@ -78,10 +81,14 @@ make_table(Call *call, const void *context, Resource **ret_resource)
     table->value_dtype = declaration->value_dtype;
     table->value_shape = declaration->value_shape;
     table->is_fixed = declaration->is_fixed;
+    table->is_filled = !declaration->is_fixed && !declaration->is_restored;
+    for (size_t index = 0; declaration->reserved[0] != NULL && index < COUNT_OF(table->reserved); index++) {
+        table->reserved[index] = tensor_ref(declaration->reserved[index]);
+    }
     table->rows = rows;
     table->name_size = declaration->name.size;
     memcpy(table->name, declaration->name.data, declaration->name.size);
-    *ret_resource = &table->resource;
+    *ret_table = table;
     return STATUS_OK;
 }
 
@@ -102,21 +109,6 @@ check_declared(Call *call, const Table *table, const TableDeclaration *declarati
     return call_fail(call, STATUS_INVALID_ARGUMENT,
         "table '%.*s' is from %s to %s in this session, and was made otherwise than here",
         SLICE_PRINT(declaration->name), dtype_name(table->key_dtype), dtype_name(table->value_dtype));
-}
-
-Status
-table_output(KernelContext *context, const TableDeclaration *declaration)
-{
-    ContainerEntry entry = {
-        .name = declaration->name, .type = &table_type, .make = make_table, .context = declaration};
-    Resource *resource = NULL;
-    TRY(container_obtain(context->call, context->container, &entry, &resource));
-    Status status = check_declared(context->call, as_table(resource), declaration);
-    if (status != STATUS_OK) {
-        resource_unref(resource);
-        return status;
-    }
-    return kernel_handle(context, 0, resource);
 }
 
 Status
@@ -205,6 +197,53 @@ check_rows(KernelContext *context, const Table *table, const Tensor *keys, const
     return STATUS_OK;
 }
 
+static bool
+is_dense(const Table *table)
+{
+    return table->reserved[0].buffer != NULL;
+}
+
+static bool
+is_reserved(const Table *table, Slice key)
+{
+    return is_dense(table) && (slice_equal(key, elements_at(&table->reserved[0], 0, 1)) ||
+                                  slice_equal(key, elements_at(&table->reserved[1], 0, 1)));
+}
+
+static Status
+check_unreserved(KernelContext *context, const Table *table, const Tensor *keys)
+{
+    int64_t count = is_dense(table) ? tensor_element_count(keys) : 0;
+    for (int64_t n = 0; n < count; n++) {
+        if (is_reserved(table, elements_at(keys, n, 1))) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+                "key %lld is the empty or the deleted key of table '%.*s'", (long long)n,
+                SLICE_PRINT(table_name(table)));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The rows of a dense table in a checkpoint are matrices, with one column for a scalar. Makes views of them
+ * that have the shapes of other tables' rows. */
+static void
+view_buckets(const Table *table, Tensor *keys, Tensor *values)
+{
+    int64_t count = keys->shape.dims[0];
+    bool is_matrix = keys->shape.rank == 2 && keys->shape.dims[1] == 1 && values->shape.rank == 2 &&
+                     values->shape.dims[0] == count && values->shape.dims[1] == value_count(table);
+    if (!is_dense(table) || !is_matrix || table->value_shape.rank >= SHAPE_RANK_MAX) {
+        return;
+    }
+    keys->shape = shape_vector(count);
+    values->shape = table->value_shape;
+    values->shape.rank = table->value_shape.rank + 1;
+    values->shape.dims[0] = count;
+    for (int axis = 0; axis < table->value_shape.rank; axis++) {
+        values->shape.dims[axis + 1] = table->value_shape.dims[axis];
+    }
+}
+
 static Status
 put_row(KernelContext *context, Map *rows, Slice key, Slice value)
 {
@@ -230,11 +269,26 @@ put_row(KernelContext *context, Map *rows, Slice key, Slice value)
 static Status
 put_rows(KernelContext *context, const Table *table, Map *rows, const Tensor *keys, const Tensor *values)
 {
+    enum { ROWS_BETWEEN_CHECKS = 4096 };
     int64_t count = tensor_element_count(keys);
     for (int64_t n = 0; n < count; n++) {
-        TRY(put_row(context, rows, elements_at(keys, n, 1), elements_at(values, n, value_count(table))));
+        Slice key = elements_at(keys, n, 1);
+        if (n % ROWS_BETWEEN_CHECKS == 0) {
+            TRY(call_check(context->call, clock_monotonic_ns()));
+        }
+        if (!is_reserved(table, key)) {
+            TRY(put_row(context, rows, key, elements_at(values, n, value_count(table))));
+        }
     }
     return STATUS_OK;
+}
+
+static Status
+check_readable(KernelContext *context, const Table *table)
+{
+    return table->is_filled ? STATUS_OK
+                            : call_fail(context->call, STATUS_FAILED_PRECONDITION,
+                                  "table '%.*s' is not initialised", SLICE_PRINT(table_name(table)));
 }
 
 /* Checks that a fixed table, which is filled already, has all of these keys. */
@@ -278,18 +332,103 @@ put_locked(KernelContext *context, Table *table, const Tensor *keys, const Tenso
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "table '%.*s' is fixed: nothing is inserted",
             SLICE_PRINT(table_name(table)));
     }
-    return change == TABLE_REPLACE ? replace_all(context, table, keys, values)
-                                   : put_rows(context, table, table->rows, keys, values);
+    if (change == TABLE_REPLACE) {
+        return replace_all(context, table, keys, values);
+    }
+    TRY(check_readable(context, table));
+    TRY(check_unreserved(context, table, keys));
+    return put_rows(context, table, table->rows, keys, values);
 }
 
 Status
 table_put(KernelContext *context, Table *table, const Tensor *keys, const Tensor *values, TableChange change)
 {
-    TRY(check_rows(context, table, keys, values));
+    Tensor key_view = *keys;
+    Tensor value_view = *values;
+    if (change == TABLE_REPLACE) {
+        view_buckets(table, &key_view, &value_view);
+    }
+    TRY(check_rows(context, table, &key_view, &value_view));
     mutex_lock(&table->lock);
-    Status status = put_locked(context, table, keys, values, change);
+    Status status = put_locked(context, table, &key_view, &value_view, change);
     mutex_unlock(&table->lock);
     return status;
+}
+
+/* What container_obtain() hands to those who make the table. */
+typedef struct TableMaking {
+    KernelContext *context;
+    const TableDeclaration *declaration;
+} TableMaking;
+
+static Status
+make_table(Call *call, const void *context, Resource **ret_resource)
+{
+    const TableMaking *making = context;
+    Table *table = NULL;
+    TRY(make_empty(call, making->declaration, &table));
+    *ret_resource = &table->resource;
+    return STATUS_OK;
+}
+
+static Status
+make_first(Call *call, const void *context, Resource **ret_resource)
+{
+    const TableMaking *making = context;
+    const TableDeclaration *declaration = making->declaration;
+    Table *table = NULL;
+    TRY(make_empty(call, declaration, &table));
+    Status status = declaration->first_keys == NULL
+                        ? STATUS_OK
+                        : table_put(making->context, table, declaration->first_keys,
+                              declaration->first_values, TABLE_REPLACE);
+    if (status != STATUS_OK) {
+        resource_unref(&table->resource);
+        return status;
+    }
+    *ret_resource = &table->resource;
+    return STATUS_OK;
+}
+
+static Status
+check_reserved(Call *call, const TableDeclaration *declaration)
+{
+    const Tensor *empty = declaration->reserved[0];
+    const Tensor *deleted = declaration->reserved[1];
+    if (empty == NULL) {
+        return STATUS_OK;
+    }
+    if (empty->shape.rank != 0 || deleted->shape.rank != 0) {
+        return call_fail(call, STATUS_UNIMPLEMENTED,
+            "table '%.*s': keys of a dense table are scalars here, its empty key is of rank %d and its "
+            "deleted key of rank %d",
+            SLICE_PRINT(declaration->name), empty->shape.rank, deleted->shape.rank);
+    }
+    return !slice_equal(elements_at(empty, 0, 1), elements_at(deleted, 0, 1))
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "the empty and the deleted key of table '%.*s' are the same",
+                     SLICE_PRINT(declaration->name));
+}
+
+Status
+table_output(KernelContext *context, const TableDeclaration *declaration)
+{
+    TableMaking making = {context, declaration};
+    ContainerEntry entry = {.name = declaration->name,
+        .type = &table_type,
+        .make = make_first,
+        .make_again = declaration->is_constant ? NULL : make_table,
+        .context = &making};
+    Resource *resource = NULL;
+    TRY(check_reserved(context->call, declaration));
+    TRY(container_obtain(context->call, context->container, &entry, &resource));
+    Status status = check_declared(context->call, as_table(resource), declaration);
+    if (status != STATUS_OK) {
+        resource_unref(resource);
+        return status;
+    }
+    return kernel_handle(context, 0, resource);
 }
 
 bool
@@ -316,25 +455,18 @@ Status
 table_remove(KernelContext *context, Table *table, const Tensor *keys)
 {
     TRY(check_keys(context, table, keys));
+    TRY(check_unreserved(context, table, keys));
     if (table->is_fixed) {
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "table '%.*s' is fixed: nothing is removed",
             SLICE_PRINT(table_name(table)));
     }
     mutex_lock(&table->lock);
-    for (int64_t n = 0; n < tensor_element_count(keys); n++) {
+    Status status = check_readable(context, table);
+    for (int64_t n = 0; status == STATUS_OK && n < tensor_element_count(keys); n++) {
         tensor_buffer_unref(map_remove(table->rows, elements_at(keys, n, 1)));
     }
     mutex_unlock(&table->lock);
-    return STATUS_OK;
-}
-
-static Status
-check_readable(KernelContext *context, const Table *table)
-{
-    return !table->is_fixed || table->is_filled
-               ? STATUS_OK
-               : call_fail(context->call, STATUS_FAILED_PRECONDITION, "table '%.*s' is not initialised",
-                     SLICE_PRINT(table_name(table)));
+    return status;
 }
 
 static Status
@@ -417,6 +549,7 @@ table_find(KernelContext *context, Table *table, const Tensor *keys, const Tenso
 {
     bool is_one_for_all = tensor_element_count(otherwise) == value_count(table);
     TRY(check_keys(context, table, keys));
+    TRY(check_unreserved(context, table, keys));
     TRY(check_dtype(context, table, "values", otherwise->dtype, table->value_dtype));
     if (!is_one_for_all) {
         TRY(check_rows(context, table, keys, otherwise));

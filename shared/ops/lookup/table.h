@@ -2,12 +2,18 @@
  * filled once. Filling it again with the same keys changes nothing (TensorFlow's
  * InitializableLookupTable), so that its initialiser may run in every step.
  *
+ * A restored table begins with the rows of a model's checkpoint. Where these did not come, or were lost with
+ * what steps had made of them, it waits until rows replace them: it never begins empty.
+ *
+ * A dense table (TensorFlow's MutableDenseHashTable) has an empty and a deleted key. A checkpoint has its
+ * rows as buckets, in which these stand for no row; other changes refuse them.
+ *
  * Ownership: a resource (resource.h).
  * Threads:   any; a table locks itself.
- * Errors:    FAILED_PRECONDITION for a fixed table that was never filled, or is filled again with other
- * keys;
- *            INVALID_ARGUMENT for keys and values of other dtypes or shapes than the table's;
- *            RESOURCE_EXHAUSTED without memory and above TABLE_ROW_COUNT_MAX rows. */
+ * Errors:    FAILED_PRECONDITION for a fixed or restored table that was never filled, and for a fixed one
+ * that is filled again with other keys; INVALID_ARGUMENT for keys and values of other dtypes or shapes than
+ * the table's, and for the empty and the deleted key; RESOURCE_EXHAUSTED without memory and above
+ * TABLE_ROW_COUNT_MAX rows. */
 #pragma once
 
 #include "worker/runtime/resource.h"
@@ -24,9 +30,15 @@ typedef struct TableDeclaration {
     Dtype value_dtype;
     Shape value_shape; /* of one value */
     bool is_fixed;
+    bool is_restored;
+    bool is_constant;           /* of a restored table: begins with its rows again after it was lost */
+    const Tensor *first_keys;   /* NULL: the rows did not come with the model */
+    const Tensor *first_values; /* with first_keys */
+    const Tensor *reserved[2];  /* the empty and the deleted key; NULL: the table is not dense */
 } TableDeclaration;
 
-/* Makes output 0 a handle of the session's table of this name, which is created when new. */
+/* Makes output 0 a handle of the session's table of this name, which is created when new. INVALID_ARGUMENT
+ * for reserved keys that are no scalars or are the same. */
 MUST_USE Status table_output(KernelContext *context, const TableDeclaration *declaration);
 
 /* Returns the table behind input 0 of a running kernel. */

@@ -9,6 +9,7 @@
 static const char *const affine = "tests/unit/gateway/expand/data/affine.tar";
 static const char *const words = "tests/unit/gateway/expand/data/words.tar";
 static const char *const training = "tests/unit/gateway/expand/data/training.tar";
+static const char *const tables = "tests/unit/gateway/expand/data/tables.tar";
 static const char *const copies = "tests/unit/gateway/expand/data/copies.tar";
 
 static TensorBuffer *
@@ -91,17 +92,82 @@ tables_are_filled_from_assets_and_constants_before_they_are_asked(void **state)
 }
 
 static void
-variables_are_constants_and_the_graph_says_so(void **state)
+variables_are_constants_and_a_good_model_is_taken_without_a_warning(void **state)
 {
     AUTO_GRAPH graph = import_model(*state, affine);
     AUTO_BUFFER summary = {0};
     graph_write_summary(&summary, graph);
-    assert_non_null(
-        strstr(buffer_string(&summary), "variable 'w' is a constant: its value in the checkpoint"));
+    assert_non_null(strstr(buffer_string(&summary), "\"warnings\":[]"));
+    assert_non_null(strstr(buffer_string(&summary), "\"unsupported_ops\":[]"));
     const char *const none[] = {NULL};
     expect_output(*state, graph, none, none, "unused/Read/ReadVariableOp", "int32[] 7");
     /* Nothing that is kept needs the nodes that save and restore. */
     assert_null(graph_find(graph, SLICE("StatefulPartitionedCall_3")));
+}
+
+static void
+tables_begin_with_their_rows_in_the_checkpoint(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state, tables);
+    const char *const names[] = {"word", NULL};
+    const char *const values[] = {"string[4] 'one' 'two' 'six' 'none'"};
+    expect_output(*state, graph, names, values, "number", "int64[4] 1 2 -1 -1");
+    expect_output(*state, graph, names, values, "name", "string[4] 'I' 'II' '?' '?'");
+    expect_output(*state, graph, names, values, "point", "float32[4,2] 1 1.5 2 2.5 0 -1 0 -1");
+    expect_output(*state, graph, names, values, "square", "int64[4] -1 4 -1 -1");
+    expect_output(*state, graph, names, values, "count", "int64[] 2");
+    expect_output(*state, graph, names, values, "squares", "int64[] 2");
+    const char *const none[] = {NULL};
+    expect_output(*state, graph, none, none, "keys@rows", "int64[2] 1 2");
+    expect_output(*state, graph, none, none, "values@rows", "string[2] 'I' 'II'");
+}
+
+static void
+expect_table(const Graph *graph, Slice name, bool is_constant)
+{
+    const Node *table = graph_find(graph, name);
+    assert_non_null(table);
+    assert_true(slice_starts_with(table->def->op, SLICE("_Restored")));
+    assert_int_equal(node_attr_bool(table, "is_constant"), is_constant);
+}
+
+static void
+a_table_that_a_signature_changes_does_not_begin_anew_when_it_is_lost(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state, tables);
+    const char *const names[] = {"key@put", "value@put"};
+    const char *const values[] = {"string[2] 'six' 'two'", "int64[2] 6 3"};
+    expect_output(*state, graph, names, values, "size@put", "int64[] 3");
+    expect_output(*state, graph, names, values, "found@put", "int64[2] 36 9");
+    expect_table(graph, SLICE("MutableHashTable"), true);
+    expect_table(graph, SLICE("MutableHashTable_1"), true);
+    expect_table(graph, SLICE("MutableHashTable_2"), false);
+    expect_table(graph, SLICE("MutableDenseHashTable"), false);
+}
+
+/* The model is taken out of its archive, as someone pushes it who has no checkpoint. */
+static void
+a_table_whose_rows_did_not_come_is_refused_and_not_empty(void **state)
+{
+    Call *call = *state;
+    AUTO_BUFFER summary = {0};
+    TensorBuffer *archive = read_archive(tables);
+    ByteSource source = byte_source_of(slice_of(archive->data, archive->size));
+    TarReader reader = {.rest = {&source, 0, source.size}};
+    TarFile file;
+    bool is_found = false;
+    assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
+    assert_true(slice_equals_string(file.name, "saved_model.pb"));
+    Slice model = tar_content(&file);
+    memmove(archive->data, model.data, model.size);
+    archive->size = model.size;
+    AUTO_GRAPH graph = NULL;
+    assert_status(call, STATUS_OK, graph_import(call, GRAPH_FORMAT_GRAPHDEF, archive, 10000, &graph));
+    tensor_buffer_unref(archive);
+    graph_write_summary(&summary, graph);
+    assert_non_null(strstr(buffer_string(&summary),
+        "the rows of table 'MutableHashTable' are in a checkpoint that did not come with the model"));
+    assert_int_equal(node_attr_int(graph_find(graph, SLICE("MutableHashTable")), "N"), 0);
 }
 
 static void
@@ -296,7 +362,10 @@ main(void)
         CALL_TEST(the_main_signature_runs_with_the_checkpoints_values),
         CALL_TEST(other_signatures_are_named_behind_an_at_sign),
         CALL_TEST(tables_are_filled_from_assets_and_constants_before_they_are_asked),
-        CALL_TEST(variables_are_constants_and_the_graph_says_so),
+        CALL_TEST(variables_are_constants_and_a_good_model_is_taken_without_a_warning),
+        CALL_TEST(tables_begin_with_their_rows_in_the_checkpoint),
+        CALL_TEST(a_table_that_a_signature_changes_does_not_begin_anew_when_it_is_lost),
+        CALL_TEST(a_table_whose_rows_did_not_come_is_refused_and_not_empty),
         CALL_TEST(a_variable_that_is_only_gathered_from_is_a_constant),
         CALL_TEST(a_variable_that_is_changed_has_its_value_as_an_input),
         CALL_TEST(a_variable_has_the_value_of_its_copy_in_the_checkpoint),

@@ -10,8 +10,8 @@ ops_of_sluices_own_are_refused_by_name(void **state)
 {
     Call *call = *state;
     static const char *const names[] = {"_Arg", "_Retval", "_Send", "_Recv", "_BlobConst", "_Branch",
-        "_StateBranch", "_RestoredVariable", "_RestoredVariableV2", "_RestoredVarHandleOp", "_FusedOnnxConv",
-        "_FusedBatchMatMulV2", "_FusedAttention"};
+        "_StateBranch", "_RestoredVariable", "_RestoredVariableV2", "_RestoredVarHandleOp",
+        "_RestoredMutableHashTableV2", "_FusedOnnxConv", "_FusedBatchMatMulV2", "_FusedAttention"};
     for (size_t index = 0; index < COUNT_OF(names); index++) {
         char text[128];
         char message[128];

@@ -1,5 +1,5 @@
-"""Writes affine.tar, words.tar, training.tar, copies.tar and slices.tar beside itself: SavedModels of a few KiB, made by
-TensorFlow 2.
+"""Writes affine.tar, words.tar, training.tar, copies.tar, tables.tar and slices.tar beside itself, or those that its
+arguments name: SavedModels of a few KiB, made by TensorFlow 2 (tables.tar by 2.21).
 
 Its signature "serving_default" gives y = x w + b, once for each of `times`; "scale" gives z = 2 x where x is
 positive, else x w. The variable "unused" is restored, and read by neither.
@@ -11,6 +11,9 @@ training.tar changes its variables: "add" counts, "train" goes down a slope and 
 
 copies.tar is a layer of Keras 3, whose variables are saved as copies that no signature names; "x" is an input and
 an output of its main signature, and "grow" changes its bias.
+
+tables.tar has tables that were filled before it was saved, so that their rows are in the checkpoint: "put" changes two
+of them, the others are only read.
 
 slices.tar is a model of TensorFlow 1: reference variables, of which one lies in two parts, in a checkpoint of two
 files. "grow" adds to all of them.
@@ -109,6 +112,39 @@ class Copies(tf.Module):
         return {"bias": self.dense.bias.value.read_value()}
 
 
+class Tables(tf.Module):
+    def __init__(self):
+        super().__init__()
+        lookup = tf.lookup.experimental
+        self.numbers = lookup.MutableHashTable(tf.string, tf.int64, -1)
+        self.numbers.insert(tf.constant(["one", "two"]), tf.constant([1, 2], tf.int64))
+        self.names = lookup.MutableHashTable(tf.int64, tf.string, "?")
+        self.names.insert(tf.constant([1, 2], tf.int64), tf.constant(["I", "II"]))
+        self.points = lookup.MutableHashTable(tf.int64, tf.float32, tf.constant([0.0, -1.0]))
+        self.points.insert(tf.constant([1, 2], tf.int64), tf.constant([[1.0, 1.5], [2.0, 2.5]]))
+        self.squares = lookup.DenseHashTable(tf.int64, tf.int64, -1, -2, -3, initial_num_buckets=8)
+        self.squares.insert(tf.constant([2, 3, 4], tf.int64), tf.constant([4, 9, 16], tf.int64))
+        self.squares.erase(tf.constant([4], tf.int64))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "word")])
+    def find(self, word):
+        numbers = self.numbers.lookup(word)
+        return {"number": numbers, "name": self.names.lookup(numbers), "point": self.points.lookup(numbers),
+                "square": self.squares.lookup(numbers), "count": self.numbers.size(), "squares": self.squares.size()}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "key"), tf.TensorSpec([None], tf.int64, "value")])
+    def put(self, key, value):
+        self.numbers.insert(key, value)
+        self.squares.insert(value, value * value)
+        return {"size": self.numbers.size(), "found": self.squares.lookup(value)}
+
+    @tf.function(input_signature=[])
+    def rows(self):
+        keys, values = self.names.export()
+        order = tf.argsort(keys)
+        return {"keys": tf.gather(keys, order), "values": tf.gather(values, order)}
+
+
 def rows_from(shape, dtype, partition_info):
     return tf.cast(tf.reshape(tf.range(4), shape) + 2 * partition_info.var_offset[0], dtype)
 
@@ -154,6 +190,17 @@ def run_training():
     print("predict", model.predict(x)["y"].numpy(), "count", model.count.numpy())
 
 
+def run_tables():
+    model = Tables()
+    words, numbers = tf.constant(["one", "two", "six", "none"]), tf.constant([6, 3], tf.int64)
+    for turn in range(2):
+        print("find", {name: value.numpy().tolist() for name, value in model.find(words).items()})
+        if turn == 0:
+            print("put", {name: value.numpy().tolist()
+                          for name, value in model.put(tf.constant(["six", "two"]), numbers).items()})
+    print("rows", {name: value.numpy().tolist() for name, value in model.rows().items()})
+
+
 def run_slices(folder):
     with v1.Graph().as_default(), v1.Session(config=TWO_CPUS) as session:
         v1.saved_model.load(session, ["serve"], folder)
@@ -163,6 +210,8 @@ def run_slices(folder):
 
 
 def write_tar(name, save, files):
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
     here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory() as parent:
         folder = os.path.join(parent, "model")
@@ -191,6 +240,9 @@ def write_all():
     write_tar("training.tar", save_module(training, signatures), CHECKPOINT)
     copies = Copies()
     write_tar("copies.tar", save_module(copies, {"serving_default": copies.predict, "grow": copies.grow}), CHECKPOINT)
+    tables = Tables()
+    signatures = {"serving_default": tables.find, "put": tables.put, "rows": tables.rows}
+    write_tar("tables.tar", save_module(tables, signatures), CHECKPOINT)
     write_tar("slices.tar", save_slices, MODEL + [f"variables/variables.data-0000{shard}-of-00002" for shard in (0, 1)])
 
 
@@ -199,6 +251,7 @@ def main():
         write_all()
         return
     run_training()
+    run_tables()
     with tempfile.TemporaryDirectory() as parent:
         folder = os.path.join(parent, "model")
         save_slices(folder)
