@@ -7,8 +7,13 @@
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
+#include "worker/cpu/sizes.h"
 
-enum { BLOCK = 4 };
+enum {
+    BLOCK = 4,
+    LINE = 16,                 /* elements of a line of the cache, which no two threads both read */
+    TRANSPOSED_AT_ONCE = 4096, /* elements at least: they take a thread a microsecond or two */
+};
 
 typedef float Four __attribute__((vector_size(16)));
 
@@ -270,31 +275,50 @@ run_tile(void *context, int64_t index)
     }
 }
 
+/* An input with the channels first is a matrix of channels and positions for each image, of which a thread
+ * takes some columns at once. */
 typedef struct TransposedInput {
     const ConvolveRun *run;
     float *output;
+    int64_t positions; /* of an image */
+    int64_t at_once;
+    int64_t parts; /* of an image */
 } TransposedInput;
 
-/* Transposes one row of one image. */
 static void
-transpose_row(void *context, int64_t index)
+transpose_part(void *context, int64_t index)
 {
     const TransposedInput *transposed = context;
-    const ConvolveRun *run = transposed->run;
-    int64_t rows = run->plan->shape.input[0];
-    int64_t image = index / rows * rows * run->input_row * run->input_channels;
-    int64_t row = index % rows * run->input_row;
-    transpose(run->operands->input + image + row, run->input_channels, run->input_row, rows * run->input_row,
-        transposed->output + image + row * run->input_channels, run->input_channels);
+    int64_t channels = transposed->run->input_channels;
+    int64_t image = index / transposed->parts * transposed->positions * channels;
+    int64_t begin = index % transposed->parts * transposed->at_once;
+    int64_t count = smaller_of(transposed->at_once, transposed->positions - begin);
+    transpose(transposed->run->operands->input + image + begin, channels, count, transposed->positions,
+        transposed->output + image + begin * channels, channels);
 }
 
+static void
+transpose_input(const ConvolveRun *run, const TensorBuffer *output)
+{
+    const ConvolveShape *shape = &run->plan->shape;
+    int64_t positions = convolve_product(shape->input, 0, shape->rank);
+    int64_t at_once = divide_up(TRANSPOSED_AT_ONCE, run->input_channels * LINE) * LINE;
+    TransposedInput transposed = {.run = run,
+        .output = output->data,
+        .positions = positions,
+        .at_once = at_once,
+        .parts = divide_up(positions, at_once)};
+    run->device->parallel_for(run->device, shape->batch * transposed.parts, transpose_part, &transposed);
+}
+
+/* Returns 0 when the input is as it is wanted: it has the channels last, or a single channel or position. */
 static size_t
 transposed_input_size(const ConvolveShape *shape)
 {
-    return shape->is_channels_last ? 0
-                                   : (size_t)(shape->batch * shape->groups * shape->inputs *
-                                              convolve_product(shape->input, 0, shape->rank)) *
-                                         sizeof(float);
+    int64_t channels = shape->groups * shape->inputs;
+    int64_t positions = convolve_product(shape->input, 0, shape->rank);
+    bool is_as_wanted = shape->is_channels_last || channels == 1 || positions == 1;
+    return is_as_wanted ? 0 : (size_t)(shape->batch * channels * positions) * sizeof(float);
 }
 
 static Status
@@ -304,15 +328,14 @@ run_plan(Call *call, ConvolveRun *run)
     Device *device = run->device;
     TensorBuffer *transposed = NULL;
     run->input = run->operands->input;
-    if (!shape->is_channels_last) {
-        size_t size = transposed_input_size(shape);
+    size_t size = transposed_input_size(shape);
+    if (size > 0) {
         transposed = device->allocate(device, size);
         if (transposed == NULL) {
             return call_fail(
                 call, STATUS_RESOURCE_EXHAUSTED, "a convolution needs %zu bytes of scratch memory", size);
         }
-        TransposedInput context = {.run = run, .output = transposed->data};
-        device->parallel_for(device, shape->batch * shape->input[0], transpose_row, &context);
+        transpose_input(run, transposed);
         run->input = transposed->data;
     }
     device->parallel_for(device, shape->batch * run->plan->tile_count, run_tile, run);
