@@ -8,9 +8,9 @@
  * never waits for work that has not begun, so loops may nest.
  *
  * Threads that look for work join a loop by themselves, within a microsecond. To wake a sleeping one takes
- * the caller longer than many loops: it wakes as many as the loop is expected to be worth (loop_costs.h), by
- * itself only one, and each that wakes up wakes others. Of loops too small for that, the work is added up:
- * when many of them follow one another, somebody is woken too.
+ * the caller longer than many loops: it wakes as many as the loop is expected to be worth (loop_costs.h,
+ * wake_cost.h), by itself only one, and each that wakes up wakes others. Of loops too small for that, the
+ * work is added up: when many of them follow one another, somebody is woken too.
  *
  * What a pool thread computes is told by its CPU clock, so that a thread that had to wait for a core has not
  * computed meanwhile. On other threads, which run short work only, it is the monotonic clock: reading it
@@ -29,6 +29,7 @@
 #include "worker/cpu/host_cores.h"
 #include "worker/cpu/loop_costs.h"
 #include "worker/cpu/sizes.h"
+#include "worker/cpu/wake_cost.h"
 
 enum {
     PAUSES = 16,        /* between two looks at the clock: a fraction of a microsecond */
@@ -39,7 +40,6 @@ enum {
 /* Nanoseconds. */
 enum {
     SHARED_MIN = 4 * 1000,    /* a shorter loop is handed to nobody */
-    WOKEN_MIN = 40 * 1000,    /* a shorter loop is not worth a wake, which takes both threads some 30 */
     HANDED_MIN = 10 * 1000,   /* a node that takes less stays where its inputs are in the cache */
     FOLLOWS_MAX = 100 * 1000, /* loops with a longer pause between them do not add up to a wake */
     LOOK_MIN = 5 * 1000,      /* so long a thread looks for work that found none the last times … */
@@ -75,10 +75,11 @@ struct Pool {
     int32_t looking;     /* atomic: threads that look for work */
     int32_t running;     /* atomic: threads that run queued work, which may open loops */
     int32_t sleeping;    /* atomic, changed under the lock */
-    int32_t opened_on;   /* atomic: the core on which the last loop was opened that woke a thread */
+    int32_t woken_from;  /* atomic: the core of who last woke a thread to share its work; -1: it did not */
     uint64_t offered_ns; /* atomic: when a loop was last opened while nobody looked for one */
     uint64_t offered;    /* atomic: the nanoseconds that such loops together were expected to take */
     LoopCosts costs;
+    WakeCost wake_cost; /* of threads that are woken for loops */
     bool is_ending;
     bool may_look; /* there is a core for each thread */
     int thread_count;
@@ -88,6 +89,7 @@ struct Pool {
 /* The calling thread's part in what is computed. */
 static _Thread_local struct {
     bool is_of_pool;
+    bool hands_over;    /* it is about to schedule work that it could do itself */
     uint64_t helped_ns; /* time that other threads have computed in its loops */
     uint64_t look_ns;   /* how long it looks for work before it sleeps */
     uint64_t earned_ns; /* how long it may look beyond that while others run work that may open loops */
@@ -203,15 +205,16 @@ loop_leave(Loop *loop)
     atomic_sub_acq_rel(&loop->inside, 1);
 }
 
-/* Adds a loop to those that found nobody looking, and returns what they are worth together. */
-static uint64_t
+/* Adds a loop to those that found nobody looking, and returns whether they are worth a wake together. */
+static bool
 pool_offer(Pool *pool, uint64_t now_ns, uint64_t expected_ns)
 {
     bool follows = now_ns - atomic_load_relaxed(&pool->offered_ns) < FOLLOWS_MAX;
     uint64_t offered = (follows ? atomic_load_relaxed(&pool->offered) : 0) + expected_ns;
     atomic_store_relaxed(&pool->offered_ns, now_ns + expected_ns);
-    atomic_store_relaxed(&pool->offered, offered < WOKEN_MIN ? offered : 0);
-    return offered;
+    bool is_worth = wakes_worth(&pool->wake_cost, offered) > 0;
+    atomic_store_relaxed(&pool->offered, is_worth ? 0 : offered);
+    return is_worth;
 }
 
 /* Returns for how many sleeping threads more the loop has work. `expected_ns`: 0 when nobody knows. */
@@ -223,10 +226,20 @@ pool_wanted(Pool *pool, const Loop *loop, uint64_t now_ns, uint64_t expected_ns)
     if (most <= 0 || expected_ns == 0) {
         return most;
     }
-    if (expected_ns >= WOKEN_MIN) {
-        return smaller_of(most, (int64_t)(expected_ns / WOKEN_MIN));
+    int64_t worth = wakes_worth(&pool->wake_cost, expected_ns);
+    if (worth > 0) {
+        return smaller_of(most, worth);
     }
-    return looking == 0 && pool_offer(pool, now_ns, expected_ns) >= WOKEN_MIN ? 1 : 0;
+    return looking == 0 && pool_offer(pool, now_ns, expected_ns) ? 1 : 0;
+}
+
+/* Wakes a thread to share what the calling one goes on to compute. */
+static void
+wake_helper(Pool *pool, uint64_t now_ns)
+{
+    atomic_store_relaxed(&pool->woken_from, sched_getcpu());
+    wake_begins(&pool->wake_cost, now_ns);
+    condition_signal(&pool->has_work);
 }
 
 static void
@@ -239,9 +252,8 @@ pool_open_loop(Pool *pool, Loop *loop, uint64_t now_ns, uint64_t expected_ns)
     atomic_add_relaxed(&pool->pending, 1); /* behind the lock, which who looks takes at once */
     int64_t wanted = sleeping == 0 ? 0 : smaller_of(sleeping, pool_wanted(pool, loop, now_ns, expected_ns));
     if (wanted > 0) {
-        atomic_store_relaxed(&pool->opened_on, sched_getcpu());
         atomic_store_relaxed(&loop->wakes, (int32_t)wanted - 1);
-        condition_signal(&pool->has_work);
+        wake_helper(pool, now_ns);
     }
 }
 
@@ -309,9 +321,13 @@ pool_schedule(Pool *pool, DeviceWork *work)
     /* A thread that looks for work may have lost its core: one that sleeps is woken all the same. */
     bool has_sleeper = pool->sleeping > 0;
     mutex_unlock(&pool->lock);
-    if (has_sleeper) {
+    if (has_sleeper && my_part.hands_over) {
+        wake_helper(pool, clock_monotonic_ns());
+    } else if (has_sleeper) {
+        atomic_store_relaxed(&pool->woken_from, -1);
         condition_signal(&pool->has_work);
     }
+    my_part.hands_over = false;
 }
 
 bool
@@ -329,7 +345,9 @@ pool_takes_over(Pool *pool, uint64_t cost_ns)
     if (pool->thread_count == 1 || (!my_part.is_of_pool && idle - queued < 2)) {
         return false;
     }
-    return cost_ns >= (looking > queued ? HANDED_MIN : WOKEN_MIN);
+    my_part.hands_over =
+        looking > queued ? cost_ns >= HANDED_MIN : wakes_worth(&pool->wake_cost, cost_ns) > 0;
+    return my_part.hands_over;
 }
 
 static DeviceWork *
@@ -428,12 +446,12 @@ pool_has_work(Pool *pool)
     return pool->first != NULL || pool_find_loop(pool) != NULL;
 }
 
-/* Leaves the core to the thread that opened a loop on it. When cores were busy, the kernel wakes a thread
- * where the waking one runs, and later where it ran last: there the two would take turns. */
+/* Leaves the core to the thread that has woken this one to share its work. When cores were busy, the kernel
+ * wakes a thread where the waking one runs, and later where it ran last: there the two would take turns. */
 static void
 leave_core_of_caller(Pool *pool)
 {
-    int core = atomic_load_relaxed(&pool->opened_on);
+    int core = atomic_load_relaxed(&pool->woken_from);
     if (pool->may_look && sched_getcpu() == core) {
         host_cores_leave(core);
     }
@@ -447,17 +465,21 @@ pool_sleep(Pool *pool)
     uint64_t begin_ns = clock_monotonic_ns();
     mutex_lock(&pool->lock);
     bool has_work = pool_has_work(pool);
-    if (!has_work && !pool->is_ending) {
+    bool sleeps = !has_work && !pool->is_ending;
+    if (sleeps) {
         atomic_add_relaxed(&pool->sleeping, 1);
         condition_wait(&pool->has_work, &pool->lock);
         atomic_sub_relaxed(&pool->sleeping, 1);
         has_work = pool_has_work(pool);
     }
     bool is_ending = pool->is_ending && !has_work;
-    bool is_for_loops = pool_find_loop(pool) != NULL || atomic_load_relaxed(&pool->running) > 0;
+    bool is_helper = has_work || atomic_load_relaxed(&pool->running) > 0;
     mutex_unlock(&pool->lock);
-    if (is_for_loops) {
+    if (is_helper) {
         leave_core_of_caller(pool);
+    }
+    if (sleeps) {
+        wake_ends(&pool->wake_cost, clock_monotonic_ns());
     }
     my_part.cpu_ns = clock_thread_ns();
     if (clock_monotonic_ns() - begin_ns < LOOK_MAX) {
