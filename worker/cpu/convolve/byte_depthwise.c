@@ -5,25 +5,18 @@
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
 
-/* Returns how much of a padded dimension the windows see. */
-static int64_t
-seen(const ByteExtent *extent)
-{
-    return (extent->output - 1) * extent->stride + (extent->size - 1) * extent->dilation + 1;
-}
-
 bool
 byte_depthwise_fits(const ByteDepthwise *depthwise)
 {
     static const int64_t ROOM_MAX = (int64_t)1 << 28;
     return depthwise->columns.stride <= ROOM_MAX / BYTE_DEPTHWISE_LANES &&
-           seen(&depthwise->rows) <= ROOM_MAX / seen(&depthwise->columns);
+           byte_extent_seen(&depthwise->rows) <= ROOM_MAX / byte_extent_seen(&depthwise->columns);
 }
 
 int64_t
 byte_depthwise_room(const ByteDepthwise *depthwise)
 {
-    return seen(&depthwise->rows) * seen(&depthwise->columns) +
+    return byte_extent_seen(&depthwise->rows) * byte_extent_seen(&depthwise->columns) +
            BYTE_DEPTHWISE_LANES * depthwise->columns.stride;
 }
 
@@ -45,8 +38,8 @@ byte_depthwise_widen(const ByteDepthwise *depthwise, const uint8_t *plane, int16
 {
     const ByteExtent *rows = &depthwise->rows;
     const ByteExtent *columns = &depthwise->columns;
-    int64_t height = seen(rows);
-    int64_t width = seen(columns);
+    int64_t height = byte_extent_seen(rows);
+    int64_t width = byte_extent_seen(columns);
     int64_t first = columns->before < width ? columns->before : width;
     int64_t count = width - first < columns->input ? width - first : columns->input;
     memset(room, 0, (size_t)byte_depthwise_room(depthwise) * sizeof *room);
@@ -105,6 +98,6 @@ void
 byte_depthwise_row(
     const ByteDepthwise *depthwise, const int16_t *room, const int32_t *factors, int64_t row, int32_t *sums)
 {
-    int64_t width = seen(&depthwise->columns);
+    int64_t width = byte_extent_seen(&depthwise->columns);
     sum_any_row(depthwise, room + row * depthwise->rows.stride * width, width, factors, sums);
 }

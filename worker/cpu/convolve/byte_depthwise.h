@@ -8,17 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BYTE_DEPTHWISE_LANES = 32 }; /* positions that are summed at once */
+#include "worker/cpu/convolve/byte_extent.h"
 
-/* One of two spatial dimensions. */
-typedef struct ByteExtent {
-    int64_t input;
-    int64_t output;
-    int64_t size; /* of the filter */
-    int64_t stride;
-    int64_t dilation;
-    int64_t before; /* padding */
-} ByteExtent;
+enum { BYTE_DEPTHWISE_LANES = 32 }; /* positions that are summed at once */
 
 typedef struct ByteDepthwise {
     ByteExtent rows;

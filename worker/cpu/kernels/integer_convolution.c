@@ -1,15 +1,13 @@
-/* Convolutions of bytes: onnx::ConvInteger and onnx::QLinearConv. A tile is INTEGER_COLUMNS positions of the
- * output of one group: what its windows see is packed into a panel (the inner dimension is channels, and then
- * elements of the window), and all filters of the group are multiplied by it. Filters of one channel, for
- * which packing would cost more than it saves, are computed by convolve/byte_depthwise.h. */
+/* Convolutions of bytes: onnx::ConvInteger and onnx::QLinearConv. Filters of one channel, of which a group
+ * has few, are computed by convolve/byte_depthwise.h, the others by convolve/byte_convolve.h. */
+#include "shared/base/memory.h"
 #include "shared/ops/convolution.h"
+#include "worker/cpu/convolve/byte_convolve.h"
 #include "worker/cpu/convolve/byte_depthwise.h"
 #include "worker/cpu/product/byte_product.h"
-#include "worker/cpu/product/integer.h"
 #include "worker/cpu/vector/scaled_sums.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scaling.h"
-#include "worker/reference/sliding.h"
 
 /* The inputs of the two ops. */
 typedef struct IntegerOp {
@@ -26,18 +24,15 @@ typedef struct Job {
     const Tensor *input;
     const Tensor *filter;
     Convolution convolution;
-    Sliding sliding;
-    int64_t taps; /* elements of the window */
-    int64_t depth;
+    int64_t channels;  /* of the output */
+    int64_t taps;      /* elements of the window */
     int64_t positions; /* of the output in one channel */
-    int64_t tiles;     /* of them */
-    uint8_t x_zero;
-    int32_t x_zero_point;
-    bool has_filter_zeros;
-    Tensor rows;
-    Tensor row_sums;
+    ByteImage image;
+    bool is_depthwise; /* no image is made */
+    int32_t x_zero;
+    bool has_filter_zeros; /* one for each channel */
     Tensor filter_zeros;
-    Tensor scratch; /* of each lane: a panel and the offsets of its windows */
+    Tensor scratch; /* of each lane */
     int64_t lanes;
     int32_t *sums;       /* ConvInteger's output, or NULL */
     char *output;        /* QLinearConv's */
@@ -49,99 +44,92 @@ typedef struct Job {
 static void
 job_done(Job *job)
 {
-    tensor_unref(&job->rows);
-    tensor_unref(&job->row_sums);
     tensor_unref(&job->filter_zeros);
     tensor_unref(&job->scratch);
 }
 #define AUTO_JOB CLEANUP(job_done) Job
 
-enum { LANES_MAX = 32 };
+enum {
+    LANES_MAX = 32,
+    FEW_OUTPUTS = 8, /* of filters of one channel: fewer do not fill a vector of output channels */
+};
 
-/* Finds where the windows of a tile read the input: for each element of the window, an offset for each
- * position; -1 is padding. */
-static void
-find_offsets(const Job *job, int64_t tile, int64_t count, int32_t *ret_offsets)
-{
-    Walk position = sliding_outputs(&job->sliding);
-    Walk element = sliding_window(&job->sliding, NULL);
-    int64_t rest = tile * INTEGER_COLUMNS;
-    for (int dimension = position.rank - 1; dimension >= 0; dimension--) {
-        position.position[dimension] = rest % position.dims[dimension];
-        rest /= position.dims[dimension];
-    }
-    for (int64_t n = 0; n < count; n++) {
-        for (int64_t tap = 0; tap < job->taps; tap++) {
-            ret_offsets[tap * INTEGER_COLUMNS + n] =
-                (int32_t)sliding_offset(&job->sliding, &position, &element);
-            (void)walk_next(&element);
-        }
-        (void)walk_next(&position);
-    }
-    for (int64_t tap = 0; tap < job->taps; tap++) {
-        for (int64_t n = count; n < INTEGER_COLUMNS; n++) {
-            ret_offsets[tap * INTEGER_COLUMNS + n] = -1;
-        }
-    }
-}
+/* A filter as convolve/byte_convolve.h reads it. */
+typedef struct PackedFilter {
+    int8_t *panels; /* NULL: the filter is no constant */
+    int32_t *sums;
+} PackedFilter;
 
-/* Marks the elements of the window whose positions are neighbours in the input: they are copied at once. */
-static void
-mark_runs(const Job *job, const int32_t *offsets, bool *ret_runs)
+static Status
+create_filter(Call *call, const Node *node, void **ret_state)
 {
-    for (int64_t tap = 0; tap < job->taps; tap++) {
-        const int32_t *line = offsets + tap * INTEGER_COLUMNS;
-        int breaks = line[0] < 0 ? 1 : 0;
-        for (int n = 1; n < INTEGER_COLUMNS; n++) {
-            breaks |= line[n] == line[0] + n ? 0 : 1;
-        }
-        ret_runs[tap] = breaks == 0;
-    }
+    (void)node;
+    *ret_state = memory_new(1, sizeof(PackedFilter));
+    return *ret_state == NULL ? call_fail_memory(call, "a convolution") : STATUS_OK;
 }
 
 static void
-copy_line(const uint8_t *plane, const int32_t *offsets, bool is_run, uint8_t padding, uint8_t *to)
+destroy_filter(void *state)
 {
-    if (is_run) {
-        memcpy(to, plane + offsets[0], INTEGER_COLUMNS);
+    PackedFilter *packed = state;
+    memory_free(packed->panels);
+    memory_free(packed->sums);
+    memory_free(packed);
+}
+
+/* Returns whether filters of these sizes are left to convolve/byte_depthwise.h where it can. */
+static bool
+has_few_outputs(const ByteFilterShape *shape)
+{
+    return shape->inputs == 1 && shape->outputs < FEW_OUTPUTS;
+}
+
+/* Without memory, the filter is packed in each run. */
+static void
+pack_constant(const Node *node, const Tensor *filter, PackedFilter *packed)
+{
+    int64_t groups = node_attr_int(node, "group");
+    int64_t count = filter == NULL || filter->data == NULL ? 0 : tensor_element_count(filter);
+    if (count == 0 || filter->shape.rank < 3 || groups < 1 || filter->shape.dims[0] % groups != 0) {
         return;
     }
-    for (int n = 0; n < INTEGER_COLUMNS; n++) {
-        to[n] = offsets[n] < 0 ? padding : plane[offsets[n]];
+    ByteFilterShape shape = {.groups = groups,
+        .inputs = filter->shape.dims[1],
+        .outputs = filter->shape.dims[0] / groups,
+        .taps = count / (filter->shape.dims[0] * filter->shape.dims[1])};
+    if (has_few_outputs(&shape)) {
+        return;
     }
+    int8_t *panels = memory_new((size_t)groups, (size_t)byte_filter_size(&shape));
+    int32_t *sums = memory_new((size_t)groups, (size_t)byte_filter_lanes(&shape) * sizeof *sums);
+    if (panels == NULL || sums == NULL) {
+        memory_free(panels);
+        memory_free(sums);
+        return;
+    }
+    byte_filter_pack(&shape, filter->data, filter->dtype == DTYPE_INT8, panels, sums);
+    packed->panels = panels;
+    packed->sums = sums;
 }
 
-/* Packs what the windows of a tile see of the channels of one group. */
-static void
-pack_windows(const Job *job, const uint8_t *channels, const int32_t *offsets, const bool *runs,
-    uint8_t *ret_panel, int32_t *ret_sums)
-{
-    bool is_signed = job->input->dtype == DTYPE_INT8;
-    uint8_t rows[INTEGER_GROUP_SIZE];
-    int64_t channel = 0;
-    int64_t tap = 0;
-    memset(ret_sums, 0, INTEGER_COLUMNS * sizeof *ret_sums);
-    for (int64_t group = 0; group < integer_groups(job->depth); group++) {
-        for (int k = 0; k < INTEGER_GROUP; k++) {
-            uint8_t *to = rows + (ptrdiff_t)k * INTEGER_COLUMNS;
-            if (channel == job->convolution.inputs) {
-                memset(to, is_signed ? 0x80 : 0, INTEGER_COLUMNS);
-                continue;
-            }
-            copy_line(channels + channel * job->sliding.input.channel, offsets + tap * INTEGER_COLUMNS,
-                runs[tap], job->x_zero, to);
-            tap = tap + 1 == job->taps ? 0 : tap + 1;
-            channel += tap == 0 ? 1 : 0;
-        }
-        integer_pack_group(rows, is_signed, ret_panel + group * INTEGER_GROUP_SIZE, ret_sums);
+#define PREPARE(name, op)                                                                                    \
+    static Status name(                                                                                      \
+        Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)           \
+    {                                                                                                        \
+        (void)call;                                                                                          \
+        (void)device;                                                                                        \
+        pack_constant(node, constants[(op).filter], state);                                                  \
+        return STATUS_OK;                                                                                    \
     }
-}
+
+PREPARE(prepare_conv_integer, CONV_INTEGER)
+PREPARE(prepare_qlinear_conv, QLINEAR_CONV)
 
 /* Writes the sums of one channel of one image. */
 static void
 write_sums(const Job *job, int64_t batch, int64_t channel, int64_t position, int64_t count, int32_t *sums)
 {
-    int64_t offset = (batch * job->sliding.channels + channel) * job->positions + position;
+    int64_t offset = (batch * job->channels + channel) * job->positions + position;
     if (job->sums != NULL) {
         memcpy(job->sums + offset, sums, (size_t)count * sizeof *sums);
         return;
@@ -151,80 +139,6 @@ write_sums(const Job *job, int64_t batch, int64_t channel, int64_t position, int
         sums[n] = (int32_t)((uint32_t)sums[n] + addend);
     }
     scale_sums_alike(&job->to, sums, count, job->scales[channel], job->output + offset);
-}
-
-static void
-multiply_tile(const Job *job, int64_t batch, int64_t group, int64_t tile, const IntegerProduct *product)
-{
-    int64_t outputs = job->convolution.outputs;
-    int64_t position = tile * INTEGER_COLUMNS;
-    int64_t left = job->positions - position;
-    int64_t count = left < INTEGER_COLUMNS ? left : INTEGER_COLUMNS;
-    for (int64_t row = 0; row < outputs; row += INTEGER_ROWS_MAX) {
-        int32_t sums[INTEGER_ROWS_MAX * INTEGER_COLUMNS];
-        int rows = outputs - row < INTEGER_ROWS_MAX ? (int)(outputs - row) : INTEGER_ROWS_MAX;
-        integer_multiply(product, row, rows, sums);
-        for (int n = 0; n < rows; n++) {
-            write_sums(job, batch, group * outputs + row + n, position, count,
-                sums + (ptrdiff_t)n * INTEGER_COLUMNS);
-        }
-    }
-}
-
-static int64_t
-offsets_size(const Job *job)
-{
-    return job->taps * (INTEGER_COLUMNS * (int64_t)sizeof(int32_t) + (int64_t)sizeof(bool));
-}
-
-/* Returns the bytes of a lane: lanes start at cache lines of their own. */
-static int64_t
-lane_size(const Job *job)
-{
-    enum { LINE = 64 };
-    return (integer_panel_size(job->depth) + offsets_size(job) + LINE - 1) / LINE * LINE;
-}
-
-/* A lane takes every so many tiles, each for all batches and groups, so that offsets are computed once. */
-static void
-run_lane(void *context, int64_t lane)
-{
-    const Job *job = context;
-    int32_t *offsets = (int32_t *)(void *)((char *)job->scratch.data + lane * lane_size(job));
-    bool *runs = (bool *)(offsets + job->taps * INTEGER_COLUMNS);
-    uint8_t *panel = (uint8_t *)(runs + job->taps);
-    int64_t outputs = job->convolution.outputs;
-    int64_t groups = job->convolution.groups;
-    int64_t found = -1;
-    int64_t total = job->tiles * job->sliding.batch * groups;
-    for (int64_t item = total * lane / job->lanes; item < total * (lane + 1) / job->lanes; item++) {
-        int64_t tile = item / (job->sliding.batch * groups);
-        int64_t batch = item / groups % job->sliding.batch;
-        int64_t group = item % groups;
-        int32_t sums[INTEGER_COLUMNS];
-        if (tile != found) {
-            int64_t left = job->positions - tile * INTEGER_COLUMNS;
-            find_offsets(job, tile, left < INTEGER_COLUMNS ? left : INTEGER_COLUMNS, offsets);
-            mark_runs(job, offsets, runs);
-            found = tile;
-        }
-        const uint8_t *channels = (const uint8_t *)job->input->data + batch * job->sliding.input.batch +
-                                  group * job->convolution.inputs * job->sliding.input.channel;
-        pack_windows(job, channels, offsets, runs, panel, sums);
-        const int32_t *zeros = job->filter_zeros.data;
-        IntegerProduct product = {
-            .rows = (const int8_t *)job->rows.data + group * outputs * integer_row_size(job->depth),
-            .row_sums = (const int32_t *)job->row_sums.data + group * outputs,
-            .row_zeros = zeros + (job->has_filter_zeros ? group * outputs : 0),
-            .panel = panel,
-            .column_sums = sums,
-            .column_zeros = &job->x_zero_point,
-            .has_row_zeros = job->has_filter_zeros,
-            .is_left_signed = job->filter->dtype == DTYPE_INT8,
-            .is_right_signed = job->input->dtype == DTYPE_INT8,
-            .depth = job->depth};
-        multiply_tile(job, batch, group, tile, &product);
-    }
 }
 
 static int32_t
@@ -238,7 +152,7 @@ static ByteExtent
 extent_of(const Job *job, int dimension)
 {
     const Window *window = &job->convolution.window;
-    return (ByteExtent){.input = job->sliding.input_size[dimension],
+    return (ByteExtent){.input = job->input->shape.dims[window->space + dimension],
         .output = window->output[dimension],
         .size = window->size[dimension],
         .stride = window->stride[dimension],
@@ -255,7 +169,7 @@ depthwise_of(const Job *job)
     return (ByteDepthwise){.rows = rank == 2 ? extent_of(job, 0) : ONE_ROW,
         .columns = extent_of(job, rank - 1),
         .is_signed = job->input->dtype == DTYPE_INT8,
-        .zero_point = job->x_zero_point};
+        .zero_point = job->x_zero};
 }
 
 /* Returns how many rows are summed before they are scaled: rows alone are short. */
@@ -316,14 +230,15 @@ convolve_plane(
     }
 }
 
-/* The same as run_lane() for filters of one channel in one or two dimensions. A lane has some channels. */
+/* Computes some channels of the output, by filters of one channel in one or two dimensions. */
 static void
 run_depthwise_lane(void *context, int64_t lane)
 {
     const Job *job = context;
     ByteDepthwise depthwise = depthwise_of(job);
-    int64_t channels = job->sliding.channels;
-    int64_t total = job->sliding.batch * channels;
+    int64_t channels = job->channels;
+    int64_t total = job->input->shape.dims[0] * channels;
+    int64_t plane_size = depthwise.rows.input * depthwise.columns.input;
     DepthwiseRoom room;
     room.factors = (int32_t *)(void *)((char *)job->scratch.data + lane * depthwise_room(job, &depthwise));
     room.sums = room.factors + job->taps;
@@ -331,22 +246,12 @@ run_depthwise_lane(void *context, int64_t lane)
     for (int64_t item = total * lane / job->lanes; item < total * (lane + 1) / job->lanes; item++) {
         int64_t batch = item / channels;
         int64_t channel = item % channels;
-        const uint8_t *plane = (const uint8_t *)job->input->data + batch * job->sliding.input.batch +
-                               channel / job->convolution.outputs * job->sliding.input.channel;
+        int64_t input = batch * job->convolution.groups + channel / job->convolution.outputs;
+        const uint8_t *plane = (const uint8_t *)job->input->data + input * plane_size;
         read_factors(job, channel, room.factors);
         byte_depthwise_widen(&depthwise, plane, room.channel);
         convolve_plane(job, &depthwise, &room, batch, channel);
     }
-}
-
-static bool
-is_depthwise(const Job *job)
-{
-    if (job->convolution.inputs != 1 || job->convolution.window.rank > 2) {
-        return false;
-    }
-    ByteDepthwise depthwise = depthwise_of(job);
-    return byte_depthwise_fits(&depthwise);
 }
 
 static Status
@@ -354,7 +259,7 @@ run_depthwise(Job *job)
 {
     KernelContext *context = job->context;
     ByteDepthwise depthwise = depthwise_of(job);
-    int64_t channels = job->sliding.batch * job->sliding.channels;
+    int64_t channels = job->input->shape.dims[0] * job->channels;
     job->lanes = channels < LANES_MAX ? channels : LANES_MAX;
     TRY(scratch_bytes(context, job->lanes, (size_t)depthwise_room(job, &depthwise), &job->scratch));
     context->device->parallel_for(context->device, job->lanes, run_depthwise_lane, job);
@@ -378,8 +283,7 @@ read_zeros(const IntegerOp *op, Job *job)
             return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld zero points for 1",
                 (long long)tensor_element_count(&context->inputs[op->x_zero]));
         }
-        job->x_zero = *(const uint8_t *)context->inputs[op->x_zero].data;
-        job->x_zero_point = byte_at(&context->inputs[op->x_zero], 0);
+        job->x_zero = byte_at(&context->inputs[op->x_zero], 0);
     }
     if (is_given(context, op->w_zero)) {
         TRY(scaling_zero_lines(context, op->filter, op->w_zero, job->filter->shape.rank, &lines));
@@ -392,30 +296,140 @@ read_zeros(const IntegerOp *op, Job *job)
     return STATUS_OK;
 }
 
-static Status
-run_job(Job *job)
+static ByteFilterShape
+filter_shape(const Job *job)
 {
-    KernelContext *context = job->context;
-    int64_t filters = job->sliding.channels;
-    int64_t items = job->tiles * job->sliding.batch * job->convolution.groups;
-    job->lanes = items < LANES_MAX ? items : LANES_MAX;
-    if (is_depthwise(job)) {
-        return run_depthwise(job);
+    return (ByteFilterShape){.groups = job->convolution.groups,
+        .inputs = job->convolution.inputs,
+        .outputs = job->convolution.outputs,
+        .taps = job->taps};
+}
+
+/* The arrays of lanes of a convolution, and its filter where it is no constant. */
+typedef struct Lanes {
+    Tensor start;
+    Tensor zeros;
+    Tensor scales;
+    Tensor panels;
+    Tensor sums;
+    bool has_zeros; /* that are not 0 */
+} Lanes;
+
+static void
+lanes_done(Lanes *lanes)
+{
+    tensor_unref(&lanes->start);
+    tensor_unref(&lanes->zeros);
+    tensor_unref(&lanes->scales);
+    tensor_unref(&lanes->panels);
+    tensor_unref(&lanes->sums);
+}
+#define AUTO_LANES CLEANUP(lanes_done) Lanes
+
+/* Zero points as they are for bytes of which signed ones of the input were made unsigned, and unsigned ones
+ * of the filter signed:
+ *
+ *     Σ (x - x0) (w - w0) = Σ x w - x0 (Σ w - depth w0) - w0 Σ x
+ *
+ * All but the first and the last term are known before, and are where sums start, with the bias. */
+static void
+fill_lane(const Job *job, int64_t channel, int64_t lane, int32_t sum, Lanes *lanes)
+{
+    enum { SIGN = 0x80 };
+    uint32_t depth = (uint32_t)(job->taps * job->convolution.inputs);
+    int32_t x_zero = job->x_zero + (job->input->dtype == DTYPE_INT8 ? SIGN : 0);
+    int32_t own = ((const int32_t *)job->filter_zeros.data)[job->has_filter_zeros ? channel : 0];
+    int32_t w_zero = own - (job->filter->dtype == DTYPE_INT8 ? 0 : SIGN);
+    uint32_t bias = job->bias == NULL ? 0 : (uint32_t)job->bias[channel];
+    uint32_t known = (uint32_t)x_zero * ((uint32_t)sum - depth * (uint32_t)w_zero);
+    ((int32_t *)lanes->start.data)[lane] = (int32_t)(bias - known);
+    ((int32_t *)lanes->zeros.data)[lane] = w_zero;
+    lanes->has_zeros = lanes->has_zeros || w_zero != 0;
+    if (job->scales != NULL) {
+        ((float *)lanes->scales.data)[lane] = job->scales[channel];
     }
-    TRY(scratch_bytes(context, job->lanes, (size_t)lane_size(job), &job->scratch));
-    TRY(scratch_bytes(context, filters, (size_t)integer_row_size(job->depth), &job->rows));
-    TRY(scratch_bytes(context, filters, sizeof(int32_t), &job->row_sums));
-    IntegerMatrix matrix = {.first = job->filter->data,
-        .row_step = job->depth,
-        .column_step = 1,
-        .is_signed = job->filter->dtype == DTYPE_INT8};
-    integer_pack_rows(&matrix, 0, filters, job->depth, job->rows.data, job->row_sums.data);
-    context->device->parallel_for(context->device, job->lanes, run_lane, job);
+}
+
+static Status
+fill_lanes(const Job *job, const ByteFilterShape *shape, const int32_t *sums, Lanes *lanes)
+{
+    int64_t width = byte_filter_lanes(shape);
+    TRY(scratch_array(job->context, shape->groups * width, sizeof(int32_t), &lanes->start));
+    TRY(scratch_array(job->context, shape->groups * width, sizeof(int32_t), &lanes->zeros));
+    TRY(scratch_array(job->context, shape->groups * width, sizeof(float), &lanes->scales));
+    for (int64_t channel = 0; channel < job->channels; channel++) {
+        int64_t lane = channel / shape->outputs * width + channel % shape->outputs;
+        fill_lane(job, channel, lane, sums[lane], lanes);
+    }
     return STATUS_OK;
 }
 
-/* Reads the node. An image of one channel must have less than 2^31 elements, and something must be to be
- * summed; *ret_is_plain tells. */
+/* Packs a filter that is no constant. */
+static Status
+pack_filter(const Job *job, const ByteFilterShape *shape, Lanes *lanes, PackedFilter *ret_packed)
+{
+    const PackedFilter *packed = job->context->state;
+    if (packed->panels != NULL) {
+        *ret_packed = *packed;
+        return STATUS_OK;
+    }
+    TRY(scratch_bytes(job->context, shape->groups, (size_t)byte_filter_size(shape), &lanes->panels));
+    TRY(scratch_bytes(job->context, shape->groups * byte_filter_lanes(shape), sizeof(int32_t), &lanes->sums));
+    byte_filter_pack(
+        shape, job->filter->data, job->filter->dtype == DTYPE_INT8, lanes->panels.data, lanes->sums.data);
+    *ret_packed = (PackedFilter){lanes->panels.data, lanes->sums.data};
+    return STATUS_OK;
+}
+
+static Status
+run_channels(const Job *job)
+{
+    enum { SIGN = 0x80 };
+    AUTO_LANES lanes = {0};
+    PackedFilter packed = {0};
+    bool is_signed = job->input->dtype == DTYPE_INT8;
+    ByteConvolve convolve = {.image = job->image,
+        .shape = filter_shape(job),
+        .batch = job->input->shape.dims[0],
+        .positions = job->positions,
+        .input = job->input,
+        .to = job->to,
+        .output = job->sums != NULL ? (void *)job->sums : job->output};
+    TRY(pack_filter(job, &convolve.shape, &lanes, &packed));
+    TRY(fill_lanes(job, &convolve.shape, packed.sums, &lanes));
+    convolve.image.is_signed = is_signed;
+    convolve.image.padding = (uint8_t)(job->x_zero + (is_signed ? SIGN : 0));
+    convolve.panels = packed.panels;
+    convolve.start = lanes.start.data;
+    convolve.zeros = lanes.has_zeros ? lanes.zeros.data : NULL;
+    convolve.scales = job->scales == NULL ? NULL : lanes.scales.data;
+    return byte_convolve_run(job->context, &convolve);
+}
+
+static Status
+run_job(Job *job)
+{
+    return job->is_depthwise ? run_depthwise(job) : run_channels(job);
+}
+
+/* Chooses the loops; returns false for an image that its padding makes too large. */
+static bool
+choose_loops(Job *job)
+{
+    ByteExtent axes[BYTE_IMAGE_RANK] = {ONE_ROW, ONE_ROW, ONE_ROW, ONE_ROW};
+    ByteFilterShape shape = filter_shape(job);
+    int rank = job->convolution.window.rank;
+    for (int axis = 0; axis < rank; axis++) {
+        axes[BYTE_IMAGE_RANK - rank + axis] = extent_of(job, axis);
+    }
+    if (has_few_outputs(&shape) && rank <= 2) {
+        ByteDepthwise depthwise = depthwise_of(job);
+        job->is_depthwise = byte_depthwise_fits(&depthwise);
+    }
+    return job->is_depthwise || byte_image_init(&job->image, axes, shape.inputs, shape.groups);
+}
+
+/* Reads the node. *ret_is_plain tells whether it is for the loops here: something must be to be summed. */
 static Status
 read_job(KernelContext *context, const IntegerOp *op, Job *job, bool *ret_is_plain)
 {
@@ -425,18 +439,17 @@ read_job(KernelContext *context, const IntegerOp *op, Job *job, bool *ret_is_pla
     job->context = context;
     job->input = &context->inputs[0];
     job->filter = &context->inputs[op->filter];
-    job->sliding = sliding_over(&job->convolution.window, &job->input->shape, &job->convolution.output);
+    job->channels = job->convolution.output.dims[1];
     job->taps = 1;
     job->positions = 1;
     for (int index = 0; index < job->convolution.window.rank; index++) {
         job->taps *= job->convolution.window.size[index];
         job->positions *= job->convolution.window.output[index];
     }
-    job->depth = job->taps * job->convolution.inputs;
-    job->tiles = (job->positions + INTEGER_COLUMNS - 1) / INTEGER_COLUMNS;
     int64_t count = 0;
-    *ret_is_plain = shape_element_count(&job->convolution.output, &count) && count > 0 && job->depth > 0 &&
-                    job->sliding.input.channel < INT32_MAX;
+    *ret_is_plain = shape_element_count(&job->convolution.output, &count) && count > 0 &&
+                    tensor_element_count(job->input) > 0 && tensor_element_count(job->filter) > 0 &&
+                    choose_loops(job);
     return *ret_is_plain ? read_zeros(op, job) : STATUS_OK;
 }
 
@@ -466,7 +479,7 @@ qlinear_conv_compute(KernelContext *context)
     if (!is_plain) {
         return kernel_find_reference(context->node)->compute(context);
     }
-    TRY(scaling_product(context, job.sliding.channels, &scales, &job.to));
+    TRY(scaling_product(context, job.channels, &scales, &job.to));
     TRY(kernel_output(context, 0, job.to.dtype, &job.convolution.output, &output));
     job.output = output->data;
     job.scales = scales.data;
@@ -487,9 +500,15 @@ qlinear_conv_supports(const Node *node)
            byte_product_has(node->output_dtypes[0]);
 }
 
+#define CONVOLUTION_KERNEL(name, function)                                                                   \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .create = create_filter, .destroy = destroy_filter,   \
+        .prepare = prepare_##function, .compute = function##_compute                                         \
+    }
+
 static const Kernel integer_convolution_kernels[] = {
-    {.op = "onnx::ConvInteger", .supports = conv_integer_supports, .compute = conv_integer_compute},
-    {.op = "onnx::QLinearConv", .supports = qlinear_conv_supports, .compute = qlinear_conv_compute},
+    CONVOLUTION_KERNEL("onnx::ConvInteger", conv_integer),
+    CONVOLUTION_KERNEL("onnx::QLinearConv", qlinear_conv),
 };
 
 KERNEL_FAMILY(cpu_kernels, integer_convolution, integer_convolution_kernels);

@@ -77,8 +77,9 @@ pack_words_body(const uint8_t *rows, uint32_t flip, uint32_t *words, int32_t *su
 VECTOR_VARIANTS(pack_words, (const uint8_t *rows, uint32_t flip, uint32_t *words, int32_t *sums),
     (rows, flip, words, sums))
 
-void
-integer_pack_group(const uint8_t *rows, bool is_signed, uint8_t *ret_group, int32_t *sums)
+/* Packs one group of a panel from four rows of INTEGER_COLUMNS bytes each and adds the bytes to the sums. */
+static void
+pack_group(const uint8_t *rows, bool is_signed, uint8_t *ret_group, int32_t *sums)
 {
     uint32_t words[INTEGER_COLUMNS];
     pack_words(rows, is_signed ? SIGN : 0, words, sums);
@@ -117,7 +118,7 @@ integer_pack_panel(const IntegerMatrix *b, int64_t first, int64_t columns, int64
                 memset(to, b->is_signed ? SIGN : 0, INTEGER_COLUMNS);
             }
         }
-        integer_pack_group(rows, b->is_signed, ret_panel + group * INTEGER_GROUP_SIZE, ret_sums);
+        pack_group(rows, b->is_signed, ret_panel + group * INTEGER_GROUP_SIZE, ret_sums);
     }
 }
 

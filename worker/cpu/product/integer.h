@@ -47,10 +47,6 @@ void integer_pack_rows(
 void integer_pack_panel(const IntegerMatrix *b, int64_t first, int64_t columns, int64_t depth,
     uint8_t *ret_panel, int32_t *ret_sums);
 
-/* Packs one group of a panel from four rows of INTEGER_COLUMNS bytes each and adds the bytes to the sums. */
-void integer_pack_group(
-    const uint8_t *rows, bool is_signed, uint8_t *ret_group, int32_t *sums /* INTEGER_COLUMNS */);
-
 /* Packed rows by a packed panel. */
 typedef struct IntegerProduct {
     const int8_t *rows;

@@ -31,7 +31,18 @@
     VECTOR_VARIANTS(scale_##type,                                                                            \
         (const Requantizer *to, const int32_t *sums, const float *scales, bool is_alike, int64_t count,      \
             type *numbers),                                                                                  \
-        (to, sums, scales, is_alike, count, numbers))
+        (to, sums, scales, is_alike, count, numbers))                                                        \
+    VECTOR_FUNCTION void scale_rows_##type##_body(const Requantizer *to, const int32_t *sums,                \
+        const float *scales, int64_t width, int64_t rows, type *numbers)                                     \
+    {                                                                                                        \
+        for (int64_t row = 0; row < rows; row++) {                                                           \
+            scale_##type##_body(to, sums + row * width, scales, false, width, numbers + row * width);        \
+        }                                                                                                    \
+    }                                                                                                        \
+    VECTOR_VARIANTS(scale_rows_##type,                                                                       \
+        (const Requantizer *to, const int32_t *sums, const float *scales, int64_t width, int64_t rows,       \
+            type *numbers),                                                                                  \
+        (to, sums, scales, width, rows, numbers))
 
 SCALE_FUNCTION(int8_t, INT8_MIN, INT8_MAX)
 SCALE_FUNCTION(uint8_t, 0, UINT8_MAX)
@@ -59,5 +70,18 @@ scale_sums_each(const Requantizer *to, const int32_t *sums, const float *scales,
 {
     if (count > 0) {
         scale_sums(to, sums, scales, false, count, output);
+    }
+}
+
+void
+scale_sums_rows(const Requantizer *to, const int32_t *sums, const float *scales, int64_t width, int64_t rows,
+    void *output)
+{
+    assert(to->dtype == DTYPE_INT8 || to->dtype == DTYPE_UINT8);
+    assert(width > 0);
+    if (to->dtype == DTYPE_INT8) {
+        scale_rows_int8_t(to, sums, scales, width, rows, output);
+    } else {
+        scale_rows_uint8_t(to, sums, scales, width, rows, output);
     }
 }
