@@ -138,12 +138,14 @@ typedef struct AdmissionUse {
     double waiting_slots; /* for steps that only lack slots */
     int64_t running;
     int64_t waiting; /* of those that are not running */
+    int64_t kept;    /* running steps that it may come to before the answer is here */
 } AdmissionUse;
 
 typedef struct AdmissionReport {
     AdmissionUse *tenants;
     size_t tenant_count;
-    double virtual_time; /* start tag of the step that began last */
+    double virtual_time;  /* start tag of the step that began last */
+    size_t gateway_count; /* by which the gateway has gone so far; 0: it has heard of none */
 } AdmissionReport;
 
 /* Reports on all tenants that run, wait, or were charged; none: nothing has happened. What was charged is
@@ -164,7 +166,7 @@ typedef struct AdmissionGrant {
     double slots; /* that this gateway may use; 0 of a pool without slots lets every step pass */
     double pool_slots;
     double virtual_time;
-    bool is_shared; /* with other gateways: tenants that are not known here wait for their terms */
+    size_t gateway_count; /* with others, tenants that are not known here wait for their terms */
     const AdmissionTerms *tenants;
     size_t tenant_count;
 } AdmissionGrant;

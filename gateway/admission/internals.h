@@ -72,10 +72,11 @@ struct Admission {
     double usual_slots; /* average, for rounds that bring nothing */
     double due_slots;   /* parts of slots of rounds that brought nothing, not granted yet */
     uint64_t held_ns;
-    bool is_shared;
-    bool is_cut_off; /* the last round has reached nobody */
-    bool is_woken;   /* since the last report */
-    bool is_quiet;   /* nothing was reported last */
+    size_t gateway_count; /* that the last round knew of; 0 before the first */
+    bool is_shared;       /* tenants without terms begin nothing */
+    bool is_cut_off;      /* the last round has reached nobody */
+    bool is_woken;        /* since the last report */
+    bool is_quiet;        /* nothing was reported last */
 };
 
 static inline double
@@ -85,6 +86,9 @@ slots_of(uint64_t part_ns)
 }
 
 /* Functions of ready.c. */
+
+/* Returns how many steps the tenant may run here at a time. */
+int64_t ready_running_max(const Admission *admission, const AdmissionTenant *tenant);
 
 /* Returns whether the tenant's quota lets it run one more step here. */
 bool ready_allows_step(const Admission *admission, const AdmissionTenant *tenant);

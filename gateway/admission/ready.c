@@ -55,11 +55,16 @@ heap_remove(Admission *admission, AdmissionTenant *tenant)
     }
 }
 
+int64_t
+ready_running_max(const Admission *admission, const AdmissionTenant *tenant)
+{
+    return tenant->has_terms ? tenant->running_max : !admission->is_shared;
+}
+
 bool
 ready_allows_step(const Admission *admission, const AdmissionTenant *tenant)
 {
-    int64_t most = tenant->has_terms ? tenant->running_max : !admission->is_shared;
-    return tenant->running < most;
+    return tenant->running < ready_running_max(admission, tenant);
 }
 
 void

@@ -68,8 +68,25 @@ lacking_slots(const AdmissionTenant *tenant)
     return waiting * fmin(1, allowed / (double)tenant->waiting);
 }
 
+static int64_t
+greater_of(int64_t left, int64_t right)
+{
+    return left > right ? left : right;
+}
+
+/* Gives up what is not reported as needed: it may be lent to others before the answer is here. Returns how
+ * many steps may run until then. */
+static int64_t
+keep_needed(const Admission *admission, AdmissionTenant *tenant)
+{
+    int64_t needed = tenant->running + tenant->waiting - tenant->returning;
+    int64_t kept = greater_of(needed, tenant->reserve);
+    tenant->running_max = tenant->running_max < kept ? tenant->running_max : kept;
+    return greater_of(tenant->running, ready_running_max(admission, tenant));
+}
+
 static void
-tell_tenant(AdmissionTenant *tenant, AdmissionUse *ret_use)
+tell_tenant(const Admission *admission, AdmissionTenant *tenant, AdmissionUse *ret_use)
 {
     *ret_use = (AdmissionUse){
         .id = tenant->id,
@@ -78,12 +95,9 @@ tell_tenant(AdmissionTenant *tenant, AdmissionUse *ret_use)
         .waiting_slots = lacking_slots(tenant),
         .running = tenant->running,
         .waiting = tenant->waiting - tenant->returning,
+        .kept = keep_needed(admission, tenant),
     };
     tenant->charged_s = 0;
-    /* Slots that are not reported as needed may be lent to others before the answer is here. */
-    int64_t needed = ret_use->running + ret_use->waiting;
-    int64_t kept = needed > tenant->reserve ? needed : tenant->reserve;
-    tenant->running_max = tenant->running_max < kept ? tenant->running_max : kept;
 }
 
 static void
@@ -103,7 +117,7 @@ tell_or_forget(Admission *admission, AdmissionTenant *tenant, AdmissionUse *ret_
     tenant->is_told_waiting = tenant->waiting > 0;
     if (is_to_be_told(tenant)) {
         tenant->idle_rounds = 0;
-        tell_tenant(tenant, ret_use);
+        tell_tenant(admission, tenant, ret_use);
         return true;
     }
     if (++tenant->idle_rounds > IDLE_ROUNDS_MAX) {
@@ -126,7 +140,7 @@ admission_tell(Admission *admission, Arena *arena, AdmissionReport *ret_report)
     size_t cursor = 0;
     AdmissionCounts counts = {0};
     mutex_lock(&admission->lock);
-    AdmissionReport report = {.virtual_time = admission->clock};
+    AdmissionReport report = {.virtual_time = admission->clock, .gateway_count = admission->gateway_count};
     report.tenants = arena_alloc(arena, (map_count(admission->tenants) + 1) * sizeof *report.tenants);
     const MapEntry *entry = report.tenants == NULL ? NULL : map_next(admission->tenants, &cursor);
     for (; entry != NULL; entry = map_next(admission->tenants, &cursor)) {
@@ -188,6 +202,21 @@ adopt_terms(Admission *admission, const AdmissionTerms *terms)
     tenant->virtual_time = terms->virtual_time + tenant->charged_s / terms->weight;
 }
 
+/* Lets the terms of all tenants lapse when gateways have come or gone: their reserves are others. Those that
+ * are not told of in this round ask for their terms with their next step. */
+static void
+note_gateways(Admission *admission, size_t gateway_count)
+{
+    size_t cursor = 0;
+    bool is_same = gateway_count == admission->gateway_count;
+    const MapEntry *entry = is_same ? NULL : map_next(admission->tenants, &cursor);
+    for (; entry != NULL; entry = map_next(admission->tenants, &cursor)) {
+        ((AdmissionTenant *)entry->value)->has_terms = false;
+    }
+    admission->gateway_count = gateway_count;
+    admission->is_shared = gateway_count > 1;
+}
+
 /* Averages the slots that the gateway has had: those that it has used, if steps wait for more. */
 static void
 note_usual_slots(Admission *admission, const AdmissionGrant *grant)
@@ -200,6 +229,7 @@ void
 admission_adopt(Admission *admission, const AdmissionGrant *grant)
 {
     mutex_lock(&admission->lock);
+    note_gateways(admission, grant->gateway_count);
     for (size_t index = 0; index < grant->tenant_count; index++) {
         adopt_terms(admission, &grant->tenants[index]);
     }
@@ -208,7 +238,6 @@ admission_adopt(Admission *admission, const AdmissionGrant *grant)
     note_usual_slots(admission, grant);
     admission->due_slots = 0;
     admission->pool_slots = grant->pool_slots;
-    admission->is_shared = grant->is_shared;
     admission->is_cut_off = false;
     AdmissionLane *posts = settle_all(admission);
     mutex_unlock(&admission->lock);

@@ -66,6 +66,7 @@ replace_demands(Arena *arena, AdmissionRound *round, const AdmissionReport *repo
             .waiting_slots = use->waiting_slots,
             .running = use->running,
             .waiting = use->waiting,
+            .kept = use->kept,
         };
     }
     pool->demands = demands;
@@ -77,15 +78,14 @@ static AdmissionTerms
 terms_of(const PoolShares *pool, const ShareDemand *demand)
 {
     const ShareTenant *tenant = &pool->tenants[demand->tenant];
-    int64_t reserve = shares_reserve(tenant->running_max, pool->gateway_count);
     return (AdmissionTerms){
         .id = tenant->id,
         .weight = tenant->weight,
         .part = tenant->wanted_slots > 0 ? (demand->held_slots + demand->waiting_slots) / tenant->wanted_slots
                                          : 1,
         .virtual_time = tenant->virtual_time,
-        .running_max = reserve + demand->granted,
-        .reserve = reserve,
+        .running_max = demand->reserve + demand->granted,
+        .reserve = demand->reserve,
     };
 }
 
@@ -98,7 +98,7 @@ make_grant(Arena *arena, const AdmissionRound *round, double slots, AdmissionGra
         .slots = slots,
         .pool_slots = pool->slot_count,
         .virtual_time = pool->virtual_time,
-        .is_shared = pool->gateway_count > 1,
+        .gateway_count = pool->gateway_count,
         .tenants = terms,
     };
     for (size_t index = 0; terms != NULL && index < pool->demand_count; index++) {
@@ -108,6 +108,15 @@ make_grant(Arena *arena, const AdmissionRound *round, double slots, AdmissionGra
     }
     *ret_grant = grant;
     return terms != NULL;
+}
+
+/* Returns by how many gateways the one that asks reckons its reserves until its next round. For a moment
+ * after this one is settled it still goes by what it knew before. */
+static size_t
+peers_until_next(const PoolShares *pool, const AdmissionReport *report)
+{
+    bool knew_fewer = report->gateway_count > 0 && report->gateway_count < pool->gateway_count;
+    return knew_fewer ? report->gateway_count : pool->gateway_count;
 }
 
 bool
@@ -121,6 +130,7 @@ admission_round(Arena *arena, AdmissionRound *round, const AdmissionReport *repo
     if (!replace_demands(arena, round, report, tenants)) {
         return false;
     }
+    round->pool.peers[round->report.gateway] = peers_until_next(&round->pool, report);
     double slots = shares_settle(&round->pool, &round->report);
     return make_grant(arena, round, slots, ret_grant);
 }

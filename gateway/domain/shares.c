@@ -219,11 +219,25 @@ count_lent(PoolShares *pool, const ShareReport *report)
     }
 }
 
+/* Returns what the other gateways leave of the tenant's quota. Each has what it has borrowed, and the reserve
+ * by which it goes: that is larger than it will be while it does not know of a gateway that has joined. */
+static int64_t
+left_by_others(const PoolShares *pool, const ShareReport *report, const ShareTenant *tenant)
+{
+    int64_t left = tenant->running_max - tenant->lending.others_have;
+    for (size_t gateway = 0; gateway < pool->gateway_count; gateway++) {
+        if (gateway != report->gateway) {
+            left -= shares_reserve(tenant->running_max, pool->peers[gateway]);
+        }
+    }
+    return greater_of(0, left);
+}
+
 /* Lends running steps for one demand of the asking gateway. What others have borrowed is theirs until they
  * ask again, so that the sum never passes the quota; and nobody keeps more than its part while others need
  * theirs. What is left over by whole parts goes to the first gateways of the turn. */
 static void
-lend_running(const PoolShares *pool, ShareDemand *mine)
+lend_running(const PoolShares *pool, const ShareReport *report, ShareDemand *mine)
 {
     const ShareTenant *tenant = &pool->tenants[mine->tenant];
     const ShareLending *lending = &tenant->lending;
@@ -233,8 +247,10 @@ lend_running(const PoolShares *pool, ShareDemand *mine)
     part += lending->others_first < pot - lending->others_parts - part;
     int64_t most = greater_of(part, pot - lending->others_need);
     int64_t reserve = shares_reserve(tenant->running_max, pool->gateway_count);
-    mine->granted = greater_of(0, lesser_of(lesser_of(need, most), pot - lending->others_have));
-    mine->lent = greater_of(mine->granted, mine->running - reserve);
+    int64_t left = left_by_others(pool, report, tenant);
+    mine->reserve = lesser_of(reserve, left);
+    mine->granted = greater_of(0, lesser_of(lesser_of(need, most), left - reserve));
+    mine->lent = greater_of(mine->granted, mine->kept - reserve);
 }
 
 /* Bounds the service by what the slots can compute in the window: the charge of a long step, at its end, is
@@ -264,7 +280,7 @@ shares_settle(PoolShares *pool, const ShareReport *report)
     count_lent(pool, report);
     for (size_t index = 0; index < pool->demand_count; index++) {
         if (pool->demands[index].gateway == report->gateway) {
-            lend_running(pool, &pool->demands[index]);
+            lend_running(pool, report, &pool->demands[index]);
         }
     }
     return divide_slots(pool, report->gateway);

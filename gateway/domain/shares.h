@@ -47,8 +47,10 @@ typedef struct ShareDemand {
     double waiting_slots; /* for steps that only lack slots */
     int64_t running;      /* steps */
     int64_t waiting;
+    int64_t kept;    /* running steps that it may come to before it hears the answer; counts for who asks */
     int64_t lent;    /* steps of running_max that the gateway has besides its reserve */
     int64_t granted; /* filled in: those that it may go on with; fewer than `lent` while more still run */
+    int64_t reserve; /* filled in: those that it may begin without asking */
 } ShareDemand;
 
 typedef struct PoolShares {
@@ -60,6 +62,7 @@ typedef struct PoolShares {
     ShareDemand *demands; /* of all gateways, each (tenant, gateway) at most once */
     size_t demand_count;
     size_t gateway_count; /* at least 1 */
+    size_t *peers; /* by gateway: the number of gateways by which it reckons its reserves, at least 1 */
 } PoolShares;
 
 /* The rest of what a gateway says when it asks. */
@@ -71,9 +74,10 @@ typedef struct ShareReport {
 } ShareReport;
 
 /* Settles what the gateway reports, divides the slots, and lends running steps: fills the virtual times of
- * pool and tenants and `lent` of the gateway's demands. Returns the slots that the gateway may use. */
+ * pool and tenants and the rest of the gateway's demands. Returns the slots that the gateway may use. */
 double shares_settle(PoolShares *pool, const ShareReport *report);
 
 /* Returns how many of a tenant's running steps every gateway may begin without asking. Half of the quota is
- * divided so, and the other half is lent by demand. */
+ * divided so, and the other half is lent by demand. Of a gateway that joins it is less until the others know
+ * that they share with one more. */
 int64_t shares_reserve(int64_t running_max, size_t gateway_count);

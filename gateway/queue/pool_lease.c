@@ -97,8 +97,8 @@ count_slots(void *context)
     return lease->options.count_slots(lease->options.context);
 }
 
-/* Returns whether anything is going on here. */
-static bool
+/* Returns how long to wait for the next turn, in milliseconds. */
+static uint64_t
 take_turn(PoolLease *lease, Call *call)
 {
     AdmissionReport report;
@@ -106,16 +106,19 @@ take_turn(PoolLease *lease, Call *call)
     double slots = count_slots(lease);
     admission_note_pool(lease->admission, slots);
     if (!admission_tell(lease->admission, call->arena, &report)) {
-        return true;
+        return PAUSE_MS;
     }
     Status status = make_round(lease, call, &report, slots, &grant);
     note_round(lease, call, status);
-    if (status == STATUS_OK) {
-        admission_adopt(lease->admission, &grant);
-    } else {
+    if (status != STATUS_OK) {
         admission_go_on(lease->admission);
+        return report.tenant_count > 0 ? PAUSE_MS : IDLE_PAUSE_MS;
     }
-    return report.tenant_count > 0;
+    admission_adopt(lease->admission, &grant);
+    if (grant.gateway_count != report.gateway_count) {
+        return 0; /* the others wait to be told that this one knows */
+    }
+    return report.tenant_count > 0 ? PAUSE_MS : IDLE_PAUSE_MS;
 }
 
 static bool
@@ -148,11 +151,11 @@ run_lease(void *context)
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     while (!is_stopping(lease)) {
         Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + ROUND_MS * CLOCK_NS_PER_MS};
-        bool is_busy = arena == NULL || take_turn(lease, &call);
+        uint64_t pause_ms = arena == NULL ? PAUSE_MS : take_turn(lease, &call);
         if (arena != NULL) {
             arena_clear(arena);
         }
-        pause_lease(lease, is_busy ? PAUSE_MS : IDLE_PAUSE_MS);
+        pause_lease(lease, pause_ms);
     }
     return NULL;
 }

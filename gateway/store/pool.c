@@ -34,16 +34,22 @@ lock_pool(Call *call, Store *store, PoolShares *pool, ShareReport *report)
 }
 
 static Status
-find_place(Call *call, Store *store, const char *owner, PoolShares *pool, ShareReport *report)
+read_gateways(Call *call, Store *store, const PoolMember *member, PoolShares *pool, ShareReport *report)
 {
     AUTO_ROWS rows = {0};
     Values values = {0};
-    values_text(&values, owner);
+    values_text(&values, member->owner);
+    values_int64(&values, (int64_t)member->lease_ms);
     TRY(store_query(call, store, NO_TENANT, &sql_pool_gateways, &values, &rows));
     pool->gateway_count = rows.count;
+    pool->peers = arena_alloc(call->arena, (rows.count + 1) * sizeof *pool->peers);
+    if (pool->peers == NULL) {
+        return call_fail_memory(call, "the gateways of the pool");
+    }
     for (size_t index = 0; index < rows.count; index++) {
         RowReader reader = row_reader(call, &rows, index);
         report->gateway = row_boolean(&reader) ? index : report->gateway;
+        pool->peers[index] = (size_t)row_int64(&reader);
         TRY(row_end(call, &reader));
     }
     return STATUS_OK;
@@ -158,7 +164,7 @@ pool_round_begin(
     AUTO_TRANSACTION transaction = store;
     TRY(lock_pool(call, store, &pool, &report));
     TRY(enter_pool(call, store, member->owner, member->lease_ms));
-    TRY(find_place(call, store, member->owner, &pool, &report));
+    TRY(read_gateways(call, store, member, &pool, &report));
     TRY(read_pool(call, store, member, &pool));
     (void)TAKE(transaction); /* pool_round_end() commits, or store_rollback() ends it */
     *ret_pool = pool;
@@ -220,6 +226,7 @@ put_demands_of(
             return call_fail_memory(call, "the demands of the pool");
         }
     }
+    values_int64(&values, (int64_t)pool->peers[gateway]);
     return store_execute(call, store, NO_TENANT, &sql_pool_demand_put, &values, NULL);
 }
 

@@ -1,5 +1,8 @@
--- $1 owner, then one array a column: what the gateway has told now, in place of what it told last
-with told as (
+-- $1 owner, then one array a column: what the gateway has told now, in place of what it told last; $8 by how many gateways
+-- it reckons its reserves
+with reckoned as (
+    update pool_gateways set peers = $8::bigint where owner = $1
+), told as (
     insert into pool_demands (owner, tenant_id, held_slots, waiting_slots, running, waiting, lent)
     select $1, demand.*
     from unnest($2::uuid[], $3::double precision[], $4::double precision[], $5::bigint[], $6::bigint[], $7::bigint[])

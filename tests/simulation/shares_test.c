@@ -24,7 +24,8 @@ enum {
     TICK_US = 200,
     WAY_US = 300, /* from a gateway to a device, or back */
     ROUND_MS = SHARES_PERIOD_MS,
-    WAKE_MS = 10, /* the shortest time between two rounds of a gateway */
+    WAKE_MS = 10,  /* the shortest time between two rounds of a gateway */
+    ANSWER_MS = 5, /* the longest time from a round to its gateway's knowing of it */
     WINDOW_S = 20,
     SETTLE_S = 5,
     SECONDS_MAX = 120,
@@ -64,6 +65,7 @@ typedef struct FakeStep {
 typedef struct StepCounts {
     int inside[2];
     int waiting[2];
+    int begun;
 } StepCounts;
 
 typedef struct FakeGateway {
@@ -71,6 +73,9 @@ typedef struct FakeGateway {
     AdmissionLane *lane;
     uint64_t round_ns; /* when the next round is due */
     uint64_t told_ns;
+    Arena *arena;         /* of what the round has brought … */
+    AdmissionGrant grant; /* … which is on its way until then: */
+    uint64_t answer_ns;   /* 0: nothing is */
     bool is_woken;
     bool is_alone; /* its rounds reach nobody */
 } FakeGateway;
@@ -80,6 +85,7 @@ typedef struct Play {
     int seconds;
     int outage_begin_s; /* of the table */
     int outage_end_s;
+    int second_joins_s;   /* when the second gateway begins */
     uint64_t estimate_ns; /* what gateways believe of a step before they learn; 0: they know */
     bool knows_nothing;   /* no gateway has seen such steps */
 } Play;
@@ -100,6 +106,7 @@ static struct {
     PoolShares pool;
     ShareTenant shares[TENANTS];
     ShareDemand demands[TENANTS * GATEWAYS];
+    size_t peers[GATEWAYS];
     uint64_t settled_ns;
     uint64_t begun_ns;
 } sim;
@@ -108,6 +115,13 @@ static double
 elapsed_s(void)
 {
     return (double)(simulated_ns - sim.begun_ns) * 1e-9;
+}
+
+/* Returns how many gateways there are yet. */
+static int
+gateways_here(void)
+{
+    return elapsed_s() < sim.play.second_joins_s ? 1 : GATEWAYS;
 }
 
 static TenantId
@@ -131,6 +145,7 @@ begin_step(FakeStep *step)
     tenant->running++;
     tenant->most_running = tenant->running > tenant->most_running ? tenant->running : tenant->most_running;
     sim.counts[step->tenant][step->gateway].waiting[step->is_queued]--;
+    sim.counts[step->tenant][step->gateway].begun++;
     step->arrives_ns = simulated_ns + WAY_US * CLOCK_NS_PER_US;
     sim.begun_at[step->gateway] += step->tenant == 0 && elapsed_s() > sim.play.seconds - 5;
     list_append(&sim.going, &step->link);
@@ -220,7 +235,7 @@ static void
 live_clients(void)
 {
     for (int tenant = 0; tenant < TENANTS; tenant++) {
-        for (int gateway = 0; gateway < GATEWAYS && is_active(&sim.play.tenants[tenant]); gateway++) {
+        for (int gateway = 0; gateway < gateways_here() && is_active(&sim.play.tenants[tenant]); gateway++) {
             send_steps(tenant, gateway);
         }
     }
@@ -280,36 +295,46 @@ is_outage(void)
 static void
 make_round(FakeGateway *gateway, size_t index)
 {
-    AUTO_ARENA arena = arena_new(1 << 20);
     AdmissionReport report;
-    AdmissionGrant grant;
+    sim.pool.gateway_count = (size_t)gateways_here();
     AdmissionRound round = {.pool = sim.pool,
         .report = {.gateway = index,
             .elapsed_s = (double)(simulated_ns - sim.settled_ns) * 1e-9,
             .turn = (uint64_t)elapsed_s()}};
     admission_note_pool(gateway->admission, THREADS);
-    assert_true(admission_tell(gateway->admission, arena, &report));
+    arena_clear(gateway->arena);
+    assert_true(admission_tell(gateway->admission, gateway->arena, &report));
     if (is_outage()) {
         admission_go_on(gateway->admission);
         return;
     }
     round.report.virtual_time = report.virtual_time;
-    assert_true(admission_round(arena, &round, &report, &grant));
+    assert_true(admission_round(gateway->arena, &round, &report, &gateway->grant));
     sim.pool = round.pool;
     sim.pool.demands = sim.demands;
     assert_in_range(round.pool.demand_count, 0, COUNT_OF(sim.demands));
     memcpy(sim.demands, round.pool.demands, round.pool.demand_count * sizeof sim.demands[0]);
     sim.settled_ns = simulated_ns;
-    admission_adopt(gateway->admission, &grant);
+    gateway->answer_ns = simulated_ns + chance(ANSWER_MS) * CLOCK_NS_PER_MS;
+}
+
+static void
+hear_answer(FakeGateway *gateway)
+{
+    if (gateway->answer_ns != 0 && simulated_ns >= gateway->answer_ns) {
+        gateway->answer_ns = 0;
+        admission_adopt(gateway->admission, &gateway->grant);
+    }
 }
 
 static void
 make_rounds(void)
 {
-    for (size_t index = 0; index < GATEWAYS; index++) {
+    for (size_t index = 0; index < (size_t)gateways_here(); index++) {
         FakeGateway *gateway = &sim.gateways[index];
+        hear_answer(gateway);
         bool is_wanted = gateway->is_woken && simulated_ns - gateway->told_ns >= WAKE_MS * CLOCK_NS_PER_MS;
-        if (simulated_ns >= gateway->round_ns || is_wanted) {
+        if (gateway->answer_ns == 0 && (simulated_ns >= gateway->round_ns || is_wanted)) {
             gateway->is_woken = false;
             gateway->told_ns = simulated_ns;
             gateway->round_ns = simulated_ns + ROUND_MS * CLOCK_NS_PER_MS;
@@ -347,7 +372,9 @@ sim_open(const Play *play)
         assert_non_null(gateway->admission);
         gateway->lane = admission_lane(gateway->admission, sim.loop);
         assert_non_null(gateway->lane);
+        gateway->arena = arena_new(1 << 20);
         gateway->round_ns = simulated_ns + chance(ROUND_MS) * CLOCK_NS_PER_MS;
+        sim.peers[index] = GATEWAYS;
     }
     for (int index = 0; index < TENANTS; index++) {
         const FakeTenant *tenant = &play->tenants[index];
@@ -364,7 +391,7 @@ sim_open(const Play *play)
         .tenants = sim.shares,
         .tenant_count = TENANTS,
         .demands = sim.demands,
-        .gateway_count = GATEWAYS};
+        .peers = sim.peers};
 }
 
 static void
@@ -376,6 +403,7 @@ sim_close(void)
     loop_turn(sim.loop, 0);
     for (int index = 0; index < GATEWAYS; index++) {
         admission_free(sim.gateways[index].admission);
+        arena_free(sim.gateways[index].arena);
     }
     loop_free(sim.loop);
 }
@@ -626,6 +654,26 @@ no_tenant_runs_more_than_its_quota_on_all_gateways(void **state)
     }
 }
 
+static void
+no_tenant_runs_more_than_its_quota_while_a_gateway_joins(void **state)
+{
+    (void)state;
+    for (int64_t running_max = 1; running_max <= 9; running_max++) {
+        Play play = {.seconds = 20,
+            .second_joins_s = 5,
+            .tenants = {{.weight = 1, .cost_ns = MS(2000), .clients = {16, 16}, .running_max = running_max},
+                {.weight = 1, .cost_ns = MS(20), .clients = {1, 8}, .running_max = running_max},
+                {.weight = 1, .cost_ns = MS(300), .clients = {3, 16}, .running_max = running_max}}};
+        begin_play(&play);
+        for (int tenant = 0; tenant < TENANTS; tenant++) {
+            CHECK(sim.play.tenants[tenant].most_running <= running_max, "%lld of %lld steps ran at a time",
+                (long long)sim.play.tenants[tenant].most_running, (long long)running_max);
+        }
+        CHECK(sim.counts[1][1].begun > 0, "the gateway that has joined has run no step");
+        sim_close();
+    }
+}
+
 int
 main(void)
 {
@@ -641,6 +689,7 @@ main(void)
         cmocka_unit_test(one_step_in_twenty_is_twenty_times_longer),
         cmocka_unit_test(a_flood_of_others_costs_a_quiet_tenant_no_line),
         cmocka_unit_test(no_tenant_runs_more_than_its_quota_on_all_gateways),
+        cmocka_unit_test(no_tenant_runs_more_than_its_quota_while_a_gateway_joins),
     };
     return cmocka_run_group_tests_name("shares simulation", tests, NULL, NULL);
 }

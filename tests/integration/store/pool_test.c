@@ -41,7 +41,7 @@ a_gateway_alone_has_all_slots_and_the_whole_quota(void **state)
     AdmissionUse use = use_of(TENANT_DEFAULT, 9);
     AdmissionGrant grant = make_round(database, "gateway-1", &use);
     assert_float_equal(grant.slots, SLOTS, 1e-6);
-    assert_false(grant.is_shared);
+    assert_int_equal(grant.gateway_count, 1);
     assert_int_equal(grant.tenant_count, 1);
     assert_int_equal(grant.tenants[0].running_max, 64);
     assert_float_equal(grant.tenants[0].weight, 1, 0);
@@ -62,7 +62,7 @@ two_gateways_divide_the_slots_by_what_their_tenants_weigh(void **state)
     (void)make_round(database, "gateway-1", &light_use);
     AdmissionGrant second = make_round(database, "gateway-2", &heavy_use);
     AdmissionGrant first = make_round(database, "gateway-1", &light_use);
-    assert_true(first.is_shared);
+    assert_int_equal(first.gateway_count, 2);
     assert_float_equal(first.slots, 1, 1e-6);
     assert_float_equal(second.slots, 3, 1e-6);
 }
@@ -91,14 +91,14 @@ a_gateway_that_left_or_fell_silent_is_forgotten(void **state)
     AdmissionUse use = use_of(TENANT_DEFAULT, 50);
     (void)make_round(database, "gateway-1", &use);
     (void)make_round(database, "gateway-2", &use);
-    assert_true(make_round(database, "gateway-1", &use).is_shared);
+    assert_int_equal(make_round(database, "gateway-1", &use).gateway_count, 2);
     assert_status(call, STATUS_OK, pool_leave(call, database->queue, "gateway-2"));
-    assert_false(make_round(database, "gateway-1", &use).is_shared);
+    assert_int_equal(make_round(database, "gateway-1", &use).gateway_count, 1);
     (void)make_round(database, "gateway-3", &use);
     (void)database_ask(database,
         "update pool_gateways set held_until = now() - interval '1 second' where owner = 'gateway-3'");
     AdmissionGrant grant = make_round(database, "gateway-1", &use);
-    assert_false(grant.is_shared);
+    assert_int_equal(grant.gateway_count, 1);
     assert_float_equal(grant.slots, SLOTS, 1e-6);
     assert_string_equal(database_ask(database, "select count(*) from pool_demands"), "1");
 }
@@ -111,7 +111,7 @@ a_silent_gateway_is_forgotten_although_the_clock_was_set_back(void **state)
     (void)make_round(database, "gateway-2", &use);
     (void)database_ask(database, "update pool_gateways set held_until = now() + interval '1 hour'");
     AdmissionGrant grant = make_round(database, "gateway-1", &use);
-    assert_false(grant.is_shared);
+    assert_int_equal(grant.gateway_count, 1);
     assert_float_equal(grant.slots, SLOTS, 1e-6);
 }
 

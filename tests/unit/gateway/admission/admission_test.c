@@ -44,8 +44,11 @@ adopt(double slots, int64_t running_max)
         {.id = tenant(1), .weight = 2, .part = 1, .running_max = running_max, .reserve = running_max},
         {.id = tenant(2), .weight = 1, .part = 1, .running_max = running_max, .reserve = running_max},
     };
-    AdmissionGrant grant = {
-        .slots = slots, .pool_slots = slots, .tenants = terms, .tenant_count = COUNT_OF(terms)};
+    AdmissionGrant grant = {.slots = slots,
+        .pool_slots = slots,
+        .gateway_count = 1,
+        .tenants = terms,
+        .tenant_count = COUNT_OF(terms)};
     admission_adopt(fixture.admission, &grant);
 }
 

@@ -10,6 +10,7 @@ typedef struct Fixture {
     ShareDemand demands[TENANTS];
     PoolShares pool;
     ShareReport report;
+    size_t peers[2];
 } Fixture;
 
 /* Two tenants of weights 3 and 1 that want more than the four slots, each at a gateway of its own; the pool
@@ -22,6 +23,7 @@ begin(Fixture *fixture)
         .demands = {{.tenant = FIRST, .gateway = 0, .waiting_slots = 8, .running = 4, .waiting = 8},
             {.tenant = SECOND, .gateway = 1, .waiting_slots = 8, .running = 4, .waiting = 8}},
         .report = {.elapsed_s = SHARES_PERIOD_MS * 1e-3},
+        .peers = {2, 2},
     };
     fixture->pool = (PoolShares){
         .slot_count = 4,
@@ -31,6 +33,7 @@ begin(Fixture *fixture)
         .demands = fixture->demands,
         .demand_count = TENANTS,
         .gateway_count = 2,
+        .peers = fixture->peers,
     };
     for (int tenant = 0; tenant < TENANTS; tenant++) {
         fixture->tenants[tenant].was_waiting = true;
@@ -116,6 +119,28 @@ slots_that_nobody_wants_are_shared_by_the_gateways(void **state)
     assert_float_equal(slots, 4, 1e-6);
 }
 
+/* The first goes by the whole quota of its tenant until it knows of the second. */
+static void
+what_a_gateway_may_begin_that_knows_of_no_other_is_not_given_to_another(void **state)
+{
+    (void)state;
+    Fixture fixture;
+    begin(&fixture);
+    fixture.demands[SECOND].tenant = FIRST;
+    fixture.peers[0] = 1;
+    (void)settle(&fixture, 1);
+    assert_int_equal(fixture.demands[SECOND].reserve + fixture.demands[SECOND].granted, 0);
+    fixture.peers[0] = 2;
+    fixture.demands[FIRST].kept = 64;
+    (void)settle(&fixture, 0);
+    (void)settle(&fixture, 1);
+    assert_int_equal(fixture.demands[SECOND].reserve + fixture.demands[SECOND].granted, 0);
+    fixture.demands[FIRST].kept = 4;
+    (void)settle(&fixture, 0);
+    (void)settle(&fixture, 1);
+    assert_int_equal(fixture.demands[SECOND].reserve, 16);
+}
+
 int
 main(void)
 {
@@ -126,6 +151,7 @@ main(void)
         cmocka_unit_test(slots_follow_the_weights_of_those_who_wait),
         cmocka_unit_test(who_is_behind_gets_the_slots_until_it_is_level),
         cmocka_unit_test(slots_that_nobody_wants_are_shared_by_the_gateways),
+        cmocka_unit_test(what_a_gateway_may_begin_that_knows_of_no_other_is_not_given_to_another),
     };
     return cmocka_run_group_tests_name("gateway/domain/shares", tests, NULL, NULL);
 }
