@@ -61,6 +61,61 @@ a_row_goes_down_each_tree(void **state)
     RUN(cases);
 }
 
+/* The same two trees as tables. */
+#define TABLES                                                                                               \
+    "int32[6,7] 0 0 0 0 1 2 0 0 1 0 6 0 0 0 0 2 1 3 3 4 0 0 3 0 6 0 0 0 0 4 0 6 0 0 0 1 0 0 6 0 0 0",        \
+        "float32[6] 0.5 0 2 0 0 0", "int32[4,3] 0 1 0 0 3 0 0 4 0 1 0 0", "float32[4] 1 10 20 100"
+
+static void
+a_forest_may_be_told_by_tables(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=1",
+            .inputs = {"float32[4,2] 0.5 0 1 3 1 2 nan nan", TABLES, "float32[1] 0"},
+            .outputs = {"float32[4,1] 101 110 120 120"}},
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=2; aggregate_function=AVERAGE",
+            .inputs = {"int64[1,2] 0 0", TABLES, "float32[2] 1 -1"},
+            .outputs = {"float32[1,2] 51.5 -1"}},
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=1",
+            .inputs = {"float32[1,1] 0", TABLES, "float32[1] 0"},
+            .error = "feature 1 is asked of rows of 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=2",
+            .inputs = {"float32[1,2] 0 0", TABLES, "float32[1] 0"},
+            .error = "'base_values' has 1 items, not 2",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=1",
+            .inputs = {"float32[1,2] 0 0", "int32[1,7] 0 0 0 9 0 0 0", "float32[1] 0", "int32[1,3] 0 0 0",
+                "float32[1] 0", "float32[1] 0"},
+            .error = "there is no mode 9",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=1",
+            .inputs = {"float32[1,2] 0 0", "int32[1,6] 0 0 0 6 0 0", "float32[1] 0", "int32[1,3] 0 0 0",
+                "float32[1] 0", "float32[1] 0"},
+            .error = "nodes of shape [1,6] with numbers of shape [1] are no table of 7 columns",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=1",
+            .inputs = {"float32[1,2] 0 0", "int32[1,7] 0 0 0 6 0 0 0", "float32[1] 0", "int32[1,3] 0 0 0",
+                "float32[2] 0 0", "float32[1] 0"},
+            .error = "leaves of shape [1,3] with numbers of shape [2] are no table of 3 columns",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "ai.onnx.ml::_Trees",
+            .attrs = "n_targets=1",
+            .inputs = {"float32[1,2] 0 0", TABLES, "float32[] 0"},
+            .error = "bases have rank 0, not 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
 static void
 what_is_no_forest_is_refused(void **state)
 {
@@ -118,6 +173,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_goes_down_each_tree),
+        cmocka_unit_test(a_forest_may_be_told_by_tables),
         cmocka_unit_test(what_is_no_forest_is_refused),
         cmocka_unit_test(classes_are_named),
     };

@@ -61,13 +61,16 @@ release_buffer(void *buffer)
     tensor_buffer_unref(buffer);
 }
 
-/* Writes a number of an integer type, bool or float32 as the bytes of one element. */
+/* Writes a number of an integer type, bool, float32 or float64 as the bytes of one element. */
 static void
 read_number(Slice text, Dtype dtype, void *element)
 {
     int64_t number = 0;
     if (dtype == DTYPE_FLOAT32) {
         float value = strtof(text.data, NULL);
+        memcpy(element, &value, sizeof value);
+    } else if (dtype == DTYPE_FLOAT64) {
+        double value = strtod(text.data, NULL);
         memcpy(element, &value, sizeof value);
     } else {
         must(slice_to_int64(text, &number) && (dtype_is_integer(dtype) || dtype == DTYPE_BOOL));
@@ -120,7 +123,7 @@ read_tensor(Arena *arena, Slice text, Tensor *tensor)
         } else {
             read_numbers(numbers, tensor);
         }
-        must(arena_defer(arena, release_buffer, tensor->buffer) != NULL);
+        must(tensor->buffer == NULL || arena_defer(arena, release_buffer, tensor->buffer) != NULL);
     }
 }
 
