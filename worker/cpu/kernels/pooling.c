@@ -1,9 +1,11 @@
 /* float32 pools in one and two dimensions. With channels first, a plane at a time: its lines are folded
  * downwards into one, which has the padding around it, and that line is folded along the windows; a window
  * that is the whole plane, of any number of dimensions, is folded as one row. With
- * channels last, a window at a time, all channels side by side. Means are sums in double, divided once. Other
- * pools are left to the reference kernel. */
+ * channels last, a window at a time, all channels side by side. Means are sums in double, divided once.
+ * Largest values of more dimensions, and of bytes, are those of max_lines.h. Other pools are left to the
+ * reference kernel. */
 #include "shared/ops/pooling/rule.h"
+#include "worker/cpu/convolve/max_lines.h"
 #include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/folds.h"
 #include "worker/reference/outputs.h"
@@ -483,8 +485,8 @@ is_fast(const KernelContext *context, const Window *window, const Pool *pool)
     bool is_folded =
         pool->is_whole || ((window->rank == 1 || window->rank == 2) &&
                               line_length(&pool->columns) <= LINE_MAX && pool->columns.before >= 0);
-    return is_folded && tensor_element_count(&context->inputs[0]) > 0 &&
-           !kernel_bit(context->node->read_outputs, 1);
+    return is_folded && context->inputs[0].dtype == DTYPE_FLOAT32 &&
+           tensor_element_count(&context->inputs[0]) > 0;
 }
 
 typedef Status (*ReadPooling)(Call *call, const InferContext *context, Pooling *ret_pooling);
@@ -508,14 +510,20 @@ compute_pool(KernelContext *context, bool is_mean, ReadPooling read)
         .counts_padding = is_set(context->node, "count_include_pad"),
     };
     set_extents(&pool, window, &input->shape);
-    if (!is_fast(context, window, &pool)) {
+    bool is_float = is_fast(context, window, &pool);
+    bool is_other = !is_float && !is_mean && max_lines_can(window, input);
+    if (kernel_bit(context->node->read_outputs, 1) || !(is_float || is_other)) {
         return kernel_find_reference(context->node)->compute(context);
     }
     Tensor *output = NULL;
     Tensor *indices = NULL;
-    TRY(kernel_output(context, 0, DTYPE_FLOAT32, &pooling.output, &output));
+    TRY(kernel_output(context, 0, input->dtype, &pooling.output, &output));
     if (context->output_count > 1) {
         TRY(kernel_output(context, 1, DTYPE_INT64, &pooling.output, &indices));
+    }
+    if (is_other) {
+        max_lines_run(context->device, window, input, output->data);
+        return STATUS_OK;
     }
     pool.z = output->data;
     run_pool(context->device, window, &pool);
@@ -526,6 +534,13 @@ static bool
 supports_float(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_FLOAT32;
+}
+
+static bool
+supports_max(const Node *node)
+{
+    Dtype dtype = node->input_dtypes[0];
+    return dtype == DTYPE_FLOAT32 || dtype == DTYPE_UINT8 || dtype == DTYPE_INT8;
 }
 
 #define POOL(name, is_mean, read)                                                                            \
@@ -541,18 +556,18 @@ POOL(onnx_mean_pool, true, pooling_onnx)
 POOL(global_max_pool, false, pooling_global)
 POOL(global_mean_pool, true, pooling_global)
 
-#define POOL_KERNEL(name, function)                                                                          \
+#define POOL_KERNEL(name, can, function)                                                                     \
     {                                                                                                        \
-        .op = (name), .supports = supports_float, .compute = function##_compute                              \
+        .op = (name), .supports = (can), .compute = function##_compute                                       \
     }
 
 static const Kernel pooling_kernels[] = {
-    POOL_KERNEL("MaxPool", max_pool),
-    POOL_KERNEL("AvgPool", mean_pool),
-    POOL_KERNEL("onnx::MaxPool", onnx_max_pool),
-    POOL_KERNEL("onnx::AveragePool", onnx_mean_pool),
-    POOL_KERNEL("onnx::GlobalMaxPool", global_max_pool),
-    POOL_KERNEL("onnx::GlobalAveragePool", global_mean_pool),
+    POOL_KERNEL("MaxPool", supports_float, max_pool),
+    POOL_KERNEL("AvgPool", supports_float, mean_pool),
+    POOL_KERNEL("onnx::MaxPool", supports_max, onnx_max_pool),
+    POOL_KERNEL("onnx::AveragePool", supports_float, onnx_mean_pool),
+    POOL_KERNEL("onnx::GlobalMaxPool", supports_float, global_max_pool),
+    POOL_KERNEL("onnx::GlobalAveragePool", supports_float, global_mean_pool),
 };
 
 KERNEL_FAMILY(cpu_kernels, pooling, pooling_kernels);
