@@ -35,6 +35,20 @@ infer_resize(Call *call, InferContext *context)
     return resize_to(call, context, 1);
 }
 
+/* Scales and translations are those of height and width. */
+static Status
+infer_scale_and_translate(Call *call, InferContext *context)
+{
+    int64_t two = 0;
+    for (uint32_t input = 2; input < 4; input++) {
+        Shape vector;
+        TRY(infer_rank(call, context, input, 1, &vector));
+        TRY(infer_equal(call, vector.dims[0], 2,
+            input == 2 ? "the number of scales" : "the number of translations", &two));
+    }
+    return resize_to(call, context, 1);
+}
+
 /* Gradients are [batch, height, width, channels], with the batch and the channels of the original image. */
 static Status
 infer_resize_gradient(Call *call, InferContext *context)
@@ -120,6 +134,14 @@ static const OpDefinition image_ops[] = {
     OP("ResizeNearestNeighbor(images:T, size:int32)->(resized_images:T) {T:type, align_corners:bool=false, "
        "half_pixel_centers:bool=false}",
         0, infer_resize),
+    OP("ResizeBicubic(images:T, size:int32)->(resized_images:float) {T:type, align_corners:bool=false, "
+       "half_pixel_centers:bool=false}",
+        0, infer_resize),
+    OP("ResizeArea(images:T, size:int32)->(resized_images:float) {T:type, align_corners:bool=false}", 0,
+        infer_resize),
+    OP("ScaleAndTranslate(images:T, size:int32, scale:float, translation:float)->(resized_images:float) "
+       "{T:type, kernel_type:string=lanczos3, antialias:bool=true}",
+        0, infer_scale_and_translate),
     OP("ResizeBilinearGrad(grads:float, original_image:T)->(output:T) {T:type, align_corners:bool=false, "
        "half_pixel_centers:bool=false}",
         0, infer_resize_gradient),
