@@ -20,6 +20,12 @@
     static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name) COMPLEX_LOOPS(name)};             \
     ELEMENTWISE(name, 0, NULL, NULL)
 
+#define FLOATS_AND_COMPLEX(name, floating, complex_number)                                                   \
+    FLOATING_ELEMENTS(UNARY_LOOP, name, floating)                                                            \
+    COMPLEX_ELEMENTS(UNARY_LOOP, name, complex_number)                                                       \
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name) COMPLEX_LOOPS(name)};         \
+    ELEMENTWISE(name, 0, NULL, NULL)
+
 #define FLOAT_TESTS(name, expression)                                                                        \
     FLOATING_ELEMENTS(TEST_LOOP, name, expression)                                                           \
     static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};                             \
@@ -35,7 +41,7 @@ NUMBERS(square, (a * a), (a * a), (a * a))
 FLOATS(square_root, sqrt(a))
 FLOATS(reciprocal_square_root, 1 / sqrt(a))
 FLOATS(reciprocal, 1 / a)
-FLOATS(exponential, exp(a))
+FLOATS_AND_COMPLEX(exponential, exp(a), cexp(a))
 FLOATS(exponential_minus_one, expm1(a))
 FLOATS(logarithm, log(a))
 FLOATS(logarithm_of_one_plus, log1p(a))
