@@ -76,17 +76,26 @@ host_cores(void)
     return (int)(cores < limit ? cores : limit);
 }
 
-void
-host_cores_leave(int core)
+bool
+host_cores_keep_off(pid_t thread, int core, cpu_set_t *ret_before)
 {
     cpu_set_t allowed;
-    bool is_known = core >= 0 && core < CPU_SETSIZE && sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+    bool is_known =
+        core >= 0 && core < CPU_SETSIZE && sched_getaffinity(thread, sizeof allowed, &allowed) == 0;
     if (!is_known || !CPU_ISSET((size_t)core, &allowed) || CPU_COUNT(&allowed) == 1) {
-        return;
+        return false;
     }
     cpu_set_t others = allowed;
     CPU_CLR((size_t)core, &others);
-    if (sched_setaffinity(0, sizeof others, &others) == 0) {
-        (void)sched_setaffinity(0, sizeof allowed, &allowed);
+    if (sched_setaffinity(thread, sizeof others, &others) != 0) {
+        return false;
     }
+    *ret_before = allowed;
+    return true;
+}
+
+void
+host_cores_use(const cpu_set_t *cores)
+{
+    (void)sched_setaffinity(0, sizeof *cores, cores);
 }

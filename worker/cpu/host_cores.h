@@ -4,7 +4,10 @@
  * Threads: any. */
 #pragma once
 
+#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Returns at least 1. */
 int host_cores(void);
@@ -14,5 +17,9 @@ int host_cores(void);
  * are 2. UINT64_MAX when there is none. */
 uint64_t host_cores_cgroup_limit(const char *membership, const char *root);
 
-/* Moves the calling thread to another core than this one, if it may use another. */
-void host_cores_leave(int core);
+/* Forbids a thread this core, if it may use another, so that one that sleeps wakes up elsewhere. `thread`:
+ * its id in the system. False: nothing has changed. */
+bool host_cores_keep_off(pid_t thread, int core, cpu_set_t *ret_before);
+
+/* Lets the calling thread use these cores. */
+void host_cores_use(const cpu_set_t *cores);

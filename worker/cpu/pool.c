@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
@@ -64,18 +65,29 @@ typedef struct Loop {
     uint64_t helped_ns; /* atomic: time that they computed in it */
 } Loop;
 
+/* A thread of the pool. */
+typedef struct PoolThread {
+    Pool *pool;
+    pthread_t handle;
+    pid_t id; /* by which the system knows it */
+    Condition woken;
+    ListLink link;    /* in Pool.sleepers; guarded by the lock */
+    bool is_asleep;   /* guarded by the lock */
+    bool is_kept_off; /* from the core of who wakes it, and who writes this while it is asleep */
+    cpu_set_t cores;  /* those that it may use again when it is awake */
+} PoolThread;
+
 struct Pool {
     Mutex lock;
-    Condition has_work;
     DeviceWork *first;
     DeviceWork *last;
     ListLink loops;
+    ListLink sleepers;
     int32_t pending;     /* atomic: queued work and loops with iterations left, which looking threads watch */
     int32_t queued;      /* atomic: queued work alone, for which running work may give way */
     int32_t looking;     /* atomic: threads that look for work */
     int32_t running;     /* atomic: threads that run queued work, which may open loops */
     int32_t sleeping;    /* atomic, changed under the lock */
-    int32_t woken_from;  /* atomic: the core of who last woke a thread to share its work; -1: it did not */
     uint64_t offered_ns; /* atomic: when a loop was last opened while nobody looked for one */
     uint64_t offered;    /* atomic: the nanoseconds that such loops together were expected to take */
     LoopCosts costs;
@@ -83,7 +95,7 @@ struct Pool {
     bool is_ending;
     bool may_look; /* there is a core for each thread */
     int thread_count;
-    pthread_t threads[];
+    PoolThread threads[];
 };
 
 /* The calling thread's part in what is computed. */
@@ -146,6 +158,53 @@ computed_within(uint64_t elapsed_ns)
     return spent_ns < elapsed_ns ? spent_ns : elapsed_ns;
 }
 
+/* Returns the thread that fell asleep last, whose caches are the warmest; NULL: there is none. */
+static PoolThread *
+pool_take_sleeper(Pool *pool)
+{
+    PoolThread *thread = NULL;
+    mutex_lock(&pool->lock);
+    if (!list_is_empty(&pool->sleepers)) {
+        thread = LIST_ITEM(pool->sleepers.previous, PoolThread, link);
+        list_remove(&thread->link);
+        atomic_sub_relaxed(&pool->sleeping, 1);
+    }
+    mutex_unlock(&pool->lock);
+    return thread;
+}
+
+static void
+thread_wake(PoolThread *thread)
+{
+    mutex_lock(&thread->pool->lock);
+    thread->is_asleep = false;
+    mutex_unlock(&thread->pool->lock);
+    condition_signal(&thread->woken);
+}
+
+static void
+wake_for_new_work(Pool *pool)
+{
+    PoolThread *thread = pool_take_sleeper(pool);
+    if (thread != NULL) {
+        thread_wake(thread);
+    }
+}
+
+/* Wakes a thread to share what the calling one goes on to compute. On busy cores the kernel wakes a thread
+ * where the waking one runs: there it would wait for the end of what it was to share, or take turns. */
+static void
+wake_helper(Pool *pool)
+{
+    PoolThread *thread = pool_take_sleeper(pool);
+    if (thread != NULL) {
+        thread->is_kept_off =
+            pool->may_look && host_cores_keep_off(thread->id, sched_getcpu(), &thread->cores);
+        wake_begins(&pool->wake_cost, clock_monotonic_ns());
+        thread_wake(thread);
+    }
+}
+
 static void
 loop_help(Pool *pool, Loop *loop)
 {
@@ -153,7 +212,7 @@ loop_help(Pool *pool, Loop *loop)
     uint64_t before_ns = clock_monotonic_ns();
     for (int i = 0; i < WAKES_EACH && atomic_load_relaxed(&loop->wakes) > 0; i++) {
         if (atomic_sub_acq_rel(&loop->wakes, 1) >= 0) {
-            condition_signal(&pool->has_work);
+            wake_helper(pool);
         }
     }
     (void)loop_take_part(pool, loop, false);
@@ -233,15 +292,6 @@ pool_wanted(Pool *pool, const Loop *loop, uint64_t now_ns, uint64_t expected_ns)
     return looking == 0 && pool_offer(pool, now_ns, expected_ns) ? 1 : 0;
 }
 
-/* Wakes a thread to share what the calling one goes on to compute. */
-static void
-wake_helper(Pool *pool, uint64_t now_ns)
-{
-    atomic_store_relaxed(&pool->woken_from, sched_getcpu());
-    wake_begins(&pool->wake_cost, now_ns);
-    condition_signal(&pool->has_work);
-}
-
 static void
 pool_open_loop(Pool *pool, Loop *loop, uint64_t now_ns, uint64_t expected_ns)
 {
@@ -253,7 +303,7 @@ pool_open_loop(Pool *pool, Loop *loop, uint64_t now_ns, uint64_t expected_ns)
     int64_t wanted = sleeping == 0 ? 0 : smaller_of(sleeping, pool_wanted(pool, loop, now_ns, expected_ns));
     if (wanted > 0) {
         atomic_store_relaxed(&loop->wakes, (int32_t)wanted - 1);
-        wake_helper(pool, now_ns);
+        wake_helper(pool);
     }
 }
 
@@ -321,11 +371,8 @@ pool_schedule(Pool *pool, DeviceWork *work)
     /* A thread that looks for work may have lost its core: one that sleeps is woken all the same. */
     bool has_sleeper = pool->sleeping > 0;
     mutex_unlock(&pool->lock);
-    if (has_sleeper && my_part.hands_over) {
-        wake_helper(pool, clock_monotonic_ns());
-    } else if (has_sleeper) {
-        atomic_store_relaxed(&pool->woken_from, -1);
-        condition_signal(&pool->has_work);
+    if (has_sleeper) {
+        my_part.hands_over ? wake_helper(pool) : wake_for_new_work(pool);
     }
     my_part.hands_over = false;
 }
@@ -446,37 +493,35 @@ pool_has_work(Pool *pool)
     return pool->first != NULL || pool_find_loop(pool) != NULL;
 }
 
-/* Leaves the core to the thread that has woken this one to share its work. When cores were busy, the kernel
- * wakes a thread where the waking one runs, and later where it ran last: there the two would take turns. */
+/* Called under the lock. */
 static void
-leave_core_of_caller(Pool *pool)
+thread_sleep(PoolThread *thread)
 {
-    int core = atomic_load_relaxed(&pool->woken_from);
-    if (pool->may_look && sched_getcpu() == core) {
-        host_cores_leave(core);
+    Pool *pool = thread->pool;
+    thread->is_asleep = true;
+    list_append(&pool->sleepers, &thread->link);
+    atomic_add_relaxed(&pool->sleeping, 1);
+    while (thread->is_asleep) {
+        condition_wait(&thread->woken, &pool->lock);
     }
 }
 
 /* Returns false when the pool ends. Whoever was woken too late for a loop looks for the next one of the same
  * work. */
 static bool
-pool_sleep(Pool *pool)
+pool_sleep(Pool *pool, PoolThread *thread)
 {
     uint64_t begin_ns = clock_monotonic_ns();
     mutex_lock(&pool->lock);
-    bool has_work = pool_has_work(pool);
-    bool sleeps = !has_work && !pool->is_ending;
+    bool sleeps = !pool_has_work(pool) && !pool->is_ending;
     if (sleeps) {
-        atomic_add_relaxed(&pool->sleeping, 1);
-        condition_wait(&pool->has_work, &pool->lock);
-        atomic_sub_relaxed(&pool->sleeping, 1);
-        has_work = pool_has_work(pool);
+        thread_sleep(thread);
     }
-    bool is_ending = pool->is_ending && !has_work;
-    bool is_helper = has_work || atomic_load_relaxed(&pool->running) > 0;
+    bool is_ending = pool->is_ending && !pool_has_work(pool);
     mutex_unlock(&pool->lock);
-    if (is_helper) {
-        leave_core_of_caller(pool);
+    if (thread->is_kept_off) {
+        host_cores_use(&thread->cores);
+        thread->is_kept_off = false;
     }
     if (sleeps) {
         wake_ends(&pool->wake_cost, clock_monotonic_ns());
@@ -492,16 +537,30 @@ pool_sleep(Pool *pool)
 static void *
 pool_thread(void *argument)
 {
-    Pool *pool = argument;
+    PoolThread *thread = argument;
+    Pool *pool = thread->pool;
     Found found;
+    thread->id = gettid();
     my_part.is_of_pool = true;
     my_part.look_ns = LOOK_MIN;
     do {
         while (pool_find(pool, &found) || pool_look(pool, &found)) {
             pool_do(pool, &found);
         }
-    } while (pool_sleep(pool));
+    } while (pool_sleep(pool, thread));
     return NULL;
+}
+
+static bool
+thread_start(Pool *pool, PoolThread *thread)
+{
+    thread->pool = pool;
+    condition_init(&thread->woken);
+    if (pthread_create(&thread->handle, NULL, pool_thread, thread) != 0) {
+        condition_done(&thread->woken);
+        return false;
+    }
+    return true;
 }
 
 static void
@@ -510,11 +569,13 @@ pool_end(Pool *pool)
     mutex_lock(&pool->lock);
     pool->is_ending = true;
     mutex_unlock(&pool->lock);
-    condition_broadcast(&pool->has_work);
-    for (int i = 0; i < pool->thread_count; i++) {
-        pthread_join(pool->threads[i], NULL);
+    for (PoolThread *thread = pool_take_sleeper(pool); thread != NULL; thread = pool_take_sleeper(pool)) {
+        thread_wake(thread);
     }
-    condition_done(&pool->has_work);
+    for (int i = 0; i < pool->thread_count; i++) {
+        pthread_join(pool->threads[i].handle, NULL);
+        condition_done(&pool->threads[i].woken);
+    }
     mutex_done(&pool->lock);
     memory_free(pool);
 }
@@ -529,10 +590,10 @@ pool_new(int thread_count, int core_count)
     }
     pool->may_look = thread_count <= core_count && core_count > 1;
     mutex_init(&pool->lock);
-    condition_init(&pool->has_work);
     list_init(&pool->loops);
+    list_init(&pool->sleepers);
     while (pool->thread_count < thread_count) {
-        if (pthread_create(&pool->threads[pool->thread_count], NULL, pool_thread, pool) != 0) {
+        if (!thread_start(pool, &pool->threads[pool->thread_count])) {
             pool_end(pool);
             return NULL;
         }

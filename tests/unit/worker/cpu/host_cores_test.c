@@ -90,18 +90,34 @@ a_process_bound_to_one_core_has_one(void **state)
 }
 
 static void
-a_thread_that_leaves_a_core_may_use_the_same_ones_as_before(void **state)
+a_thread_that_is_kept_off_a_core_may_use_the_others_until_it_is_back(void **state)
 {
     (void)state;
     cpu_set_t before;
+    cpu_set_t kept;
     cpu_set_t after;
+    int core = sched_getcpu();
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    int cores[] = {sched_getcpu(), sched_getcpu(), -1, CPU_SETSIZE};
-    for (size_t index = 0; index < sizeof cores / sizeof cores[0]; index++) {
-        host_cores_leave(cores[index]);
-        assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
-        assert_true(CPU_EQUAL(&before, &after));
+    bool has_others = CPU_COUNT(&before) > 1;
+    assert_int_equal(host_cores_keep_off(gettid(), core, &kept), has_others);
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_int_equal(CPU_ISSET((size_t)core, &after) != 0, !has_others);
+    assert_int_equal(CPU_COUNT(&after), CPU_COUNT(&before) - has_others);
+    if (has_others) {
+        assert_true(CPU_EQUAL(&before, &kept));
+        host_cores_use(&kept);
     }
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_true(CPU_EQUAL(&before, &after));
+}
+
+static void
+no_thread_is_kept_off_a_core_that_it_may_not_use(void **state)
+{
+    (void)state;
+    cpu_set_t kept;
+    assert_false(host_cores_keep_off(gettid(), -1, &kept));
+    assert_false(host_cores_keep_off(gettid(), CPU_SETSIZE, &kept));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, control_groups_set_up, control_groups_tear_down)
@@ -115,7 +131,8 @@ main(void)
         TEST(version_1_has_quota_and_period_in_files_of_their_own),
         TEST(a_file_that_tells_no_quota_limits_nothing),
         TEST(a_process_bound_to_one_core_has_one),
-        TEST(a_thread_that_leaves_a_core_may_use_the_same_ones_as_before),
+        TEST(a_thread_that_is_kept_off_a_core_may_use_the_others_until_it_is_back),
+        TEST(no_thread_is_kept_off_a_core_that_it_may_not_use),
     };
     return cmocka_run_group_tests_name("worker/cpu/host_cores", tests, NULL, NULL);
 }

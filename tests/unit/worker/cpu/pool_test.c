@@ -246,6 +246,40 @@ threads_do_not_look_for_loops_as_long_as_other_work_waits(void **state)
     pool_free(pool);
 }
 
+typedef struct Cores {
+    cpu_set_t allowed;
+    int others; /* atomic: iterations on threads that may use other cores */
+} Cores;
+
+static void
+compare_cores(void *context, int64_t index)
+{
+    (void)index;
+    Cores *cores = context;
+    cpu_set_t mine;
+    bool is_known = sched_getaffinity(0, sizeof mine, &mine) == 0;
+    atomic_add_relaxed(&cores->others, !is_known || !CPU_EQUAL(&mine, &cores->allowed));
+    struct timespec pause = {.tv_nsec = 100 * 1000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* Whoever wakes a thread keeps it off its own core only until it is awake. */
+static void
+threads_that_help_may_use_all_cores(void **state)
+{
+    (void)state;
+    Cores cores = {0};
+    assert_int_equal(sched_getaffinity(0, sizeof cores.allowed, &cores.allowed), 0);
+    Pool *pool = pool_new(3, 4);
+    for (int round = 0; round < 50; round++) {
+        pool_parallel_for(pool, 1, 10, compare_cores, &cores);
+        struct timespec pause = {.tv_nsec = 1000 * 1000};
+        (void)nanosleep(&pause, NULL);
+    }
+    pool_free(pool);
+    assert_int_equal(cores.others, 0);
+}
+
 int
 main(void)
 {
@@ -257,6 +291,7 @@ main(void)
         cmocka_unit_test(all_threads_of_a_loop_count_as_what_its_caller_computes),
         cmocka_unit_test(a_thread_that_waits_computes_nothing),
         cmocka_unit_test(threads_do_not_look_for_loops_as_long_as_other_work_waits),
+        cmocka_unit_test(threads_that_help_may_use_all_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
