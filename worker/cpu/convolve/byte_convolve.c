@@ -148,6 +148,28 @@ typedef struct Turn {
     void *to;
 } Turn;
 
+/* Turns 16 channels of at most 16 positions; what lies behind them is read in vain. */
+VECTOR_FUNCTION void
+turn_sixteen(const uint8_t *from, int64_t width, int64_t channels, int64_t count, int64_t step, uint8_t *to)
+{
+    ByteRow rows[TRANSPOSE_BYTES];
+    TRANSPOSE_UNROLL for (int n = 0; n < TRANSPOSE_BYTES; n++)
+    {
+        memcpy(&rows[n], from + n * width, sizeof rows[n]);
+    }
+    byte_rows_transpose(rows);
+    if (channels == TRANSPOSE_BYTES && count == TRANSPOSE_BYTES) {
+        TRANSPOSE_UNROLL for (int n = 0; n < TRANSPOSE_BYTES; n++)
+        {
+            memcpy(to + n * step, &rows[n], sizeof rows[n]);
+        }
+        return;
+    }
+    for (int64_t n = 0; n < channels; n++) {
+        byte_row_copy(to + n * step, (const uint8_t *)&rows[n], count);
+    }
+}
+
 VECTOR_FUNCTION void
 turn_bytes_body(const Turn *turn)
 {
@@ -156,17 +178,8 @@ turn_bytes_body(const Turn *turn)
         int64_t channels = smaller_of(turn->channels - channel, TRANSPOSE_BYTES);
         for (int64_t first = 0; first < turn->count; first += TRANSPOSE_BYTES) {
             int64_t count = smaller_of(turn->count - first, TRANSPOSE_BYTES);
-            uint8_t *to = (uint8_t *)turn->to + channel * turn->step + first;
-            ByteRow rows[TRANSPOSE_BYTES];
-            TRANSPOSE_UNROLL for (int n = 0; n < TRANSPOSE_BYTES; n++)
-            {
-                memcpy(
-                    &rows[n], from + (first + (n < count ? n : 0)) * turn->width + channel, sizeof rows[n]);
-            }
-            byte_rows_transpose(rows);
-            for (int64_t n = 0; n < channels; n++) {
-                byte_row_copy(to + n * turn->step, (const uint8_t *)&rows[n], count);
-            }
+            turn_sixteen(from + first * turn->width + channel, turn->width, channels, count, turn->step,
+                (uint8_t *)turn->to + channel * turn->step + first);
         }
     }
 }
@@ -216,7 +229,7 @@ write_tile(const Job *job, const Tile *tile, const int32_t *sums)
         turn_words(&turn);
         return;
     }
-    uint8_t bytes[TILE_POSITIONS * PANEL];
+    uint8_t bytes[TILE_POSITIONS * PANEL]; /* whole squares are read, of which some may be undefined */
     const float *scales = convolve->scales + tile->group * byte_filter_lanes(shape) + channel;
     scale_sums_rows(&convolve->to, sums, scales, tile->width, tile->count, bytes);
     turn.from = bytes;

@@ -106,6 +106,10 @@ turn_four(const Strip *strip, int64_t channel, int64_t column)
         rows[n] = load_row(strip, channel + n, column);
     }
     byte_rows_interleave(rows);
+    if (strip->pixel_step == FOUR && columns == TRANSPOSE_BYTES) {
+        memcpy(to, rows, sizeof rows);
+        return;
+    }
     for (int64_t n = 0; n < columns; n++) {
         memcpy(to + n * strip->pixel_step, (const uint8_t *)rows + n * FOUR, FOUR);
     }
@@ -113,15 +117,14 @@ turn_four(const Strip *strip, int64_t channel, int64_t column)
 
 /* Turns at most 16 channels of 16 columns. */
 VECTOR_FUNCTION void
-turn_sixteen(const Strip *strip, int64_t channel, int64_t column)
+turn_some(const Strip *strip, int64_t channel, int64_t column)
 {
     ByteRow rows[TRANSPOSE_BYTES];
     int64_t channels = strip->channels - channel;
     int64_t columns = smaller_of(strip->columns - column, TRANSPOSE_BYTES);
     int64_t room = strip->room - channel;
     uint8_t *to = strip->to + column * strip->pixel_step + channel;
-    TRANSPOSE_UNROLL for (int n = 0; n < TRANSPOSE_BYTES; n++)
-    {
+    for (int n = 0; n < TRANSPOSE_BYTES; n++) {
         rows[n] = load_row(strip, channel + (n < channels ? n : 0), column);
     }
     byte_rows_transpose(rows);
@@ -130,16 +133,53 @@ turn_sixteen(const Strip *strip, int64_t channel, int64_t column)
     }
 }
 
+/* Turns 16 channels, of which 16 columns may be read. */
+VECTOR_FUNCTION void
+turn_sixteen(const Strip *strip, int64_t channel, int64_t column)
+{
+    ByteRow rows[TRANSPOSE_BYTES];
+    int64_t columns = smaller_of(strip->columns - column, TRANSPOSE_BYTES);
+    const uint8_t *from = strip->from + channel * strip->channel_step + column;
+    uint8_t *to = strip->to + column * strip->pixel_step + channel;
+    TRANSPOSE_UNROLL for (int n = 0; n < TRANSPOSE_BYTES; n++)
+    {
+        memcpy(&rows[n], from + n * strip->channel_step, sizeof rows[n]);
+        rows[n] ^= strip->flip;
+    }
+    byte_rows_transpose(rows);
+    if (columns == TRANSPOSE_BYTES) {
+        TRANSPOSE_UNROLL for (int n = 0; n < TRANSPOSE_BYTES; n++)
+        {
+            memcpy(to + n * strip->pixel_step, &rows[n], sizeof rows[n]);
+        }
+        return;
+    }
+    for (int64_t n = 0; n < columns; n++) {
+        memcpy(to + n * strip->pixel_step, &rows[n], sizeof rows[n]);
+    }
+}
+
+VECTOR_FUNCTION void
+turn_channels(const Strip *strip, int64_t channel, int64_t column)
+{
+    int64_t channels = smaller_of(strip->channels - channel, TRANSPOSE_BYTES);
+    const uint8_t *last = strip->from + (channel + channels - 1) * strip->channel_step + column;
+    if (channels == TRANSPOSE_BYTES && strip->end - last >= TRANSPOSE_BYTES) {
+        turn_sixteen(strip, channel, column);
+    } else if (channels <= FOUR) {
+        turn_four(strip, channel, column);
+    } else {
+        turn_some(strip, channel, column);
+    }
+}
+
+/* All columns of some channels come first: those of many channels lie in too many pages. */
 VECTOR_FUNCTION void
 turn_strip_body(const Strip *strip)
 {
-    for (int64_t column = 0; column < strip->columns; column += TRANSPOSE_BYTES) {
-        for (int64_t channel = 0; channel < strip->channels; channel += TRANSPOSE_BYTES) {
-            if (strip->channels - channel <= FOUR) {
-                turn_four(strip, channel, column);
-            } else {
-                turn_sixteen(strip, channel, column);
-            }
+    for (int64_t channel = 0; channel < strip->channels; channel += TRANSPOSE_BYTES) {
+        for (int64_t column = 0; column < strip->columns; column += TRANSPOSE_BYTES) {
+            turn_channels(strip, channel, column);
         }
     }
 }
