@@ -147,11 +147,14 @@ line_offset(const MaxLines *lines, const Under *under, int64_t number)
         for (int n = 0; n < LINE_MAX; n++) {                                                                 \
             line[n] = (lowest);                                                                              \
         }                                                                                                    \
-        for (int64_t item = first * lines->output_lines; item < end * lines->output_lines; item++) {         \
-            const type *plane = (const type *)lines->input + item / lines->output_lines * lines->plane;      \
-            Under under = lines_under(lines, item % lines->output_lines);                                    \
-            fold_lines_##type(lines, plane, &under, line + window->before[last]);                            \
-            fold_windows_##type(window, line, (type *)lines->output + item * window->output[last]);          \
+        for (int64_t row = 0; row < lines->output_lines; row++) {                                            \
+            Under under = lines_under(lines, row);                                                           \
+            for (int64_t plane = first; plane < end; plane++) {                                              \
+                const type *x = (const type *)lines->input + plane * lines->plane;                           \
+                int64_t to = (plane * lines->output_lines + row) * window->output[last];                     \
+                fold_lines_##type(lines, x, &under, line + window->before[last]);                            \
+                fold_windows_##type(window, line, (type *)lines->output + to);                               \
+            }                                                                                                \
         }                                                                                                    \
     }                                                                                                        \
     VECTOR_VARIANTS(                                                                                         \
