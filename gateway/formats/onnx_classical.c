@@ -2,11 +2,10 @@
  * spelled out in ONNX's and an ensemble of trees. Numbers become float32, as ONNX Runtime's do. */
 #include <math.h>
 
-#include "gateway/formats/onnx_spell.h"
+#include "gateway/formats/onnx_classical.h"
 
-/* Returns the items of a list of this kind; an empty list when there is none. */
-static AttrValue
-list_of(const OnnxNode *node, const char *name, AttrKind kind)
+AttrValue
+classical_list(const OnnxNode *node, const char *name, AttrKind kind)
 {
     const AttrValue *value = onnx_attr(node, name);
     AttrValue none = {.kind = kind, .is_list = true};
@@ -46,9 +45,8 @@ emit_vector(
     return onnx_emit_const(import, *ret_name, &tensor);
 }
 
-/* Applies post_transform to scores of several classes or targets. */
-static Status
-transform(OnnxImport *import, const OnnxNode *node, Slice given, Slice *scores)
+Status
+classical_transform(OnnxImport *import, const OnnxNode *node, Slice given, Slice *scores)
 {
     static const char *const pairs[][2] = {{"LOGISTIC", "Sigmoid"}, {"SOFTMAX", "Softmax"}};
     if (given.size == 0 || slice_equals_string(given, "NONE")) {
@@ -68,8 +66,8 @@ transform(OnnxImport *import, const OnnxNode *node, Slice given, Slice *scores)
 static Status
 emit_linear(OnnxImport *import, const OnnxNode *node, size_t rows, Slice *ret_scores)
 {
-    AttrValue coefficients = list_of(node, "coefficients", ATTR_FLOAT);
-    AttrValue intercepts = list_of(node, "intercepts", ATTR_FLOAT);
+    AttrValue coefficients = classical_list(node, "coefficients", ATTR_FLOAT);
+    AttrValue intercepts = classical_list(node, "intercepts", ATTR_FLOAT);
     size_t count = coefficients.value.list.count;
     Slice matrix;
     Slice addend;
@@ -99,22 +97,17 @@ spell_linear_regressor(OnnxImport *import, OnnxNode *node, const char *argument,
     Slice scores;
     int64_t targets = spell_int(node, "targets", (int64_t)count);
     TRY(emit_linear(import, node, targets < 0 ? 0 : (size_t)targets, &scores));
-    TRY(transform(import, node, spell_text(node, "post_transform"), &scores));
+    TRY(classical_transform(import, node, spell_text(node, "post_transform"), &scores));
     spell_outputs(node, &scores, 1);
     return STATUS_OK;
 }
 
-/* The names of classes: texts or numbers. */
-typedef struct Labels {
-    AttrValue list;
-    size_t count;
-} Labels;
-
-static Status
-read_labels(const OnnxImport *import, const OnnxNode *node, const char *of_numbers, Labels *ret_labels)
+Status
+classical_labels(
+    const OnnxImport *import, const OnnxNode *node, const char *of_numbers, OnnxLabels *ret_labels)
 {
-    AttrValue texts = list_of(node, "classlabels_strings", ATTR_STRING);
-    ret_labels->list = texts.value.list.count > 0 ? texts : list_of(node, of_numbers, ATTR_INT);
+    AttrValue texts = classical_list(node, "classlabels_strings", ATTR_STRING);
+    ret_labels->list = texts.value.list.count > 0 ? texts : classical_list(node, of_numbers, ATTR_INT);
     ret_labels->count = ret_labels->list.value.list.count;
     return ret_labels->count > 0
                ? STATUS_OK
@@ -122,7 +115,7 @@ read_labels(const OnnxImport *import, const OnnxNode *node, const char *of_numbe
 }
 
 static Status
-emit_labels(OnnxImport *import, const OnnxNode *node, const Labels *labels, Slice *ret_name)
+emit_labels(OnnxImport *import, const OnnxNode *node, const OnnxLabels *labels, Slice *ret_name)
 {
     Attr attr = {.name = SLICE("value"), .value = labels->list};
     OnnxNode constant = {.attrs = &attr, .attr_count = 1, .pointer = node->pointer};
@@ -134,7 +127,7 @@ emit_labels(OnnxImport *import, const OnnxNode *node, const Labels *labels, Slic
 /* Emits the labels of the classes with these positions. */
 static Status
 choose_labels(
-    OnnxImport *import, const OnnxNode *node, const Labels *labels, Slice positions, Slice *ret_labels)
+    OnnxImport *import, const OnnxNode *node, const OnnxLabels *labels, Slice positions, Slice *ret_labels)
 {
     Slice all;
     Attr names[2] = {{.name = SLICE("names"), .value = labels->list}};
@@ -150,9 +143,8 @@ choose_labels(
     return spell_pair(import, node, "Gather", all, positions, ret_labels);
 }
 
-/* Makes the node labels and scores: each row's label is that of its highest score. */
-static Status
-finish_classes(OnnxImport *import, OnnxNode *node, const Labels *labels, Slice scores)
+Status
+classical_classes(OnnxImport *import, OnnxNode *node, const OnnxLabels *labels, Slice scores)
 {
     Slice ends[2];
     Slice highest;
@@ -162,23 +154,15 @@ finish_classes(OnnxImport *import, OnnxNode *node, const Labels *labels, Slice s
     TRY(onnx_emit_part(import, node, "ArgMax", &argmax, &highest));
     TRY(choose_labels(import, node, labels, highest, &ends[0]));
     ends[1] = scores;
-    TRY(transform(import, node, spell_text(node, "post_transform"), &ends[1]));
+    TRY(classical_transform(import, node, spell_text(node, "post_transform"), &ends[1]));
     TRY(spell_check_outputs(import, node, COUNT_OF(ends)));
     spell_outputs(node, ends, node->output_count);
     return STATUS_OK;
 }
 
-/* The two scores of a binary classifier, made from the one that it computes, s, which is the second class's.
- */
-typedef struct OneScore {
-    float threshold; /* above which it is the second class */
-    float whole;     /* the first one's score is whole - s */
-} OneScore;
-
-/* Makes the node labels and scores of two classes. Of what post_transform may say, ONNX Runtime applies
- * LOGISTIC alone: to -s and s. */
-static Status
-finish_two_classes(OnnxImport *import, OnnxNode *node, const Labels *labels, Slice score, OneScore rule)
+Status
+classical_two_classes(
+    OnnxImport *import, OnnxNode *node, const OnnxLabels *labels, Slice score, OnnxOneScore rule)
 {
     bool is_logistic = slice_equals_string(spell_text(node, "post_transform"), "LOGISTIC");
     static const int64_t first = -1;
@@ -209,98 +193,29 @@ finish_two_classes(OnnxImport *import, OnnxNode *node, const Labels *labels, Sli
 static Status
 spell_linear_classifier(OnnxImport *import, OnnxNode *node, const char *of_numbers, size_t count)
 {
-    Labels labels;
+    OnnxLabels labels;
     Slice scores;
-    TRY(read_labels(import, node, of_numbers, &labels));
-    size_t intercepts = list_of(node, "intercepts", ATTR_FLOAT).value.list.count;
+    TRY(classical_labels(import, node, of_numbers, &labels));
+    size_t intercepts = classical_list(node, "intercepts", ATTR_FLOAT).value.list.count;
     bool has_one_score = labels.count == count && intercepts == 1;
     TRY(emit_linear(import, node, has_one_score ? 1 : labels.count, &scores));
-    OneScore rule = {
+    OnnxOneScore rule = {
         .threshold = 0, .whole = slice_equals_string(spell_text(node, "post_transform"), "LOGISTIC") ? 0 : 1};
-    return has_one_score ? finish_two_classes(import, node, &labels, scores, rule)
-                         : finish_classes(import, node, &labels, scores);
-}
-
-/* The weights in the leaves of a classifier's trees. */
-typedef struct Leaves {
-    bool has_one_class; /* all weights are of the first one, whose score is the second one's then */
-    bool is_positive;   /* no weight is negative */
-} Leaves;
-
-static Leaves
-read_leaves(const OnnxNode *node)
-{
-    AttrValue ids = list_of(node, "class_ids", ATTR_INT);
-    AttrValue weights = list_of(node, "class_weights", ATTR_FLOAT);
-    Leaves leaves = {.has_one_class = ids.value.list.count > 0, .is_positive = true};
-    for (size_t index = 0; index < ids.value.list.count; index++) {
-        leaves.has_one_class = leaves.has_one_class && ids.value.list.items[index].value.i == 0;
-    }
-    for (size_t index = 0; index < weights.value.list.count; index++) {
-        leaves.is_positive = leaves.is_positive && weights.value.list.items[index].value.f >= 0;
-    }
-    return leaves;
-}
-
-/* Emits the ensemble, whose targets are the classes; with one class, its only target. */
-static Status
-emit_trees(OnnxImport *import, const OnnxNode *node, const char *type, size_t targets, Slice *ret_scores)
-{
-    static const char *const renamed[][2] = {{"class_ids", "target_ids"}, {"class_nodeids", "target_nodeids"},
-        {"class_treeids", "target_treeids"}, {"class_weights", "target_weights"}};
-    Attr *attrs = arena_alloc(import->scratch, (node->attr_count + ONNX_NODE_ROOM) * sizeof *attrs);
-    OnnxNode trees = {.type = slice_from_string(type),
-        .inputs = node->inputs,
-        .input_count = 1,
-        .attrs = attrs,
-        .attr_count = node->attr_count};
-    if (attrs == NULL) {
-        return call_fail_memory(import->call, "nodes");
-    }
-    memcpy(attrs, node->attrs, node->attr_count * sizeof *attrs);
-    onnx_attr_remove(&trees, "classlabels_int64s");
-    onnx_attr_remove(&trees, "classlabels_strings");
-    onnx_attr_remove(&trees, "post_transform");
-    for (size_t index = 0; index < trees.attr_count; index++) {
-        for (size_t row = 0; row < COUNT_OF(renamed); row++) {
-            if (slice_equals_string(attrs[index].name, renamed[row][0])) {
-                attrs[index].name = slice_from_string(renamed[row][1]);
-            }
-        }
-    }
-    onnx_attr_set(&trees, "n_targets", spell_int_attr("", (int64_t)targets).value);
-    return spell_foreign(import, node, "trees", &trees, ret_scores);
-}
-
-static Status
-spell_tree_classifier(OnnxImport *import, OnnxNode *node, const char *type, size_t count)
-{
-    static const float half = 0.5F;
-    Labels labels;
-    Slice scores;
-    Leaves leaves = read_leaves(node);
-    TRY(spell_check_inputs(import, node, 1, 1));
-    TRY(read_labels(import, node, "classlabels_int64s", &labels));
-    if (labels.count == count && leaves.has_one_class) {
-        TRY(emit_trees(import, node, type, 1, &scores));
-        OneScore rule = {.threshold = leaves.is_positive ? half : 0, .whole = leaves.is_positive ? 1 : 0};
-        return finish_two_classes(import, node, &labels, scores, rule);
-    }
-    TRY(emit_trees(import, node, type, labels.count, &scores));
-    return finish_classes(import, node, &labels, scores);
+    return has_one_score ? classical_two_classes(import, node, &labels, scores, rule)
+                         : classical_classes(import, node, &labels, scores);
 }
 
 /* Support vectors tell classes apart in pairs; the class with most votes gives the label. */
 static Status
 spell_svm_classifier(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
 {
-    Labels labels;
+    OnnxLabels labels;
     Slice positions;
     Slice ends[2];
-    size_t classes = list_of(node, "vectors_per_class", ATTR_INT).value.list.count;
+    size_t classes = classical_list(node, "vectors_per_class", ATTR_INT).value.list.count;
     Slice after = spell_text(node, "post_transform");
     TRY(spell_check_inputs(import, node, inputs, inputs));
-    TRY(read_labels(import, node, "classlabels_ints", &labels));
+    TRY(classical_labels(import, node, "classlabels_ints", &labels));
     if (classes == 0 || (after.size > 0 && !slice_equals_string(after, "NONE"))) {
         return spell_refuse(import, "an SVMClassifier without vectors_per_class, or with a post_transform,");
     }
@@ -325,7 +240,7 @@ spell_svm_classifier(OnnxImport *import, OnnxNode *node, const char *type, size_
 static Status
 spell_feature_vectorizer(OnnxImport *import, OnnxNode *node, const char *type, size_t inputs)
 {
-    AttrValue sizes = list_of(node, "inputdimensions", ATTR_INT);
+    AttrValue sizes = classical_list(node, "inputdimensions", ATTR_INT);
     TRY(spell_check_inputs(import, node, inputs, node->input_count));
     if (sizes.value.list.count != node->input_count) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT,
@@ -350,8 +265,8 @@ static Status
 spell_scaler(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
 {
     (void)argument;
-    AttrValue offset = list_of(node, "offset", ATTR_FLOAT);
-    AttrValue scale = list_of(node, "scale", ATTR_FLOAT);
+    AttrValue offset = classical_list(node, "offset", ATTR_FLOAT);
+    AttrValue scale = classical_list(node, "scale", ATTR_FLOAT);
     Slice ends[2];
     Slice number;
     TRY(spell_check_inputs(import, node, inputs, inputs));
@@ -422,7 +337,7 @@ static Status
 spell_imputer(OnnxImport *import, OnnxNode *node, const char *argument, size_t inputs)
 {
     (void)argument;
-    AttrValue imputed = list_of(node, "imputed_value_floats", ATTR_FLOAT);
+    AttrValue imputed = classical_list(node, "imputed_value_floats", ATTR_FLOAT);
     float replaced = spell_float(node, "replaced_value_float", 0);
     Slice choices[3];
     Slice number;
@@ -479,7 +394,6 @@ static const OnnxSpelling classical[] = {
     {"ai.onnx.ml::Normalizer", spell_normalizer, NULL, 1},
     {"ai.onnx.ml::Scaler", spell_scaler, NULL, 1},
     {"ai.onnx.ml::SVMClassifier", spell_svm_classifier, "ai.onnx.ml::_SvmScores", 1},
-    {"ai.onnx.ml::TreeEnsembleClassifier", spell_tree_classifier, "ai.onnx.ml::TreeEnsembleRegressor", 2},
     {"ai.onnx.ml::ZipMap", spell_zip_map, "Identity", 1},
 };
 

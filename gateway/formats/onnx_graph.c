@@ -466,6 +466,16 @@ read_reference(OnnxImport *import, const OnnxAttributeProto *proto, OnnxNode *no
     return STATUS_OK;
 }
 
+/* Reads an attribute that is not a graph. The lists of trees, which are long, stay what they are: numbers
+ * side by side, and names that are views. */
+static Status
+read_plain(OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, const OnnxNode *node,
+    AttrValue *ret_value)
+{
+    return onnx_is_list_of_trees(node, proto->name) ? onnx_read_trees(import, bytes, proto, ret_value)
+                                                    : onnx_read_value(import, bytes, proto, ret_value);
+}
+
 static Status
 read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
 {
@@ -478,7 +488,7 @@ read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
     AttrValue value = {.kind = ATTR_NONE};
     Status status = onnx_attribute_type(&proto) == ONNX_GRAPH
                         ? read_body(import, node, proto.name, proto.graph, &value)
-                        : onnx_read_value(import, bytes, &proto, &value);
+                        : read_plain(import, bytes, &proto, node, &value);
     if (status != STATUS_OK) {
         return call_wrap(import->call, "attribute '%.*s'", SLICE_PRINT(shown));
     }

@@ -13,6 +13,7 @@
  *     onnx_contrib.c         of ONNX Runtime
  *     onnx_attention.c       its attentions
  *     onnx_classical.c       ai.onnx.ml: classical models
+ *     onnx_trees.c           ai.onnx.ml: ensembles of trees
  *     onnx_labels.c          ai.onnx.ml: labels mapped to others
  *     onnx_flex_attention.c  ONNX's own that takes functions
  *     onnx_quantised.c       those of quantised numbers
@@ -131,6 +132,16 @@ int64_t onnx_attribute_type(const OnnxAttributeProto *proto);
 bool onnx_names_dtype(Slice name);
 /* Reads the value of an attribute that is not a graph. `bytes` is its message. */
 MUST_USE Status onnx_read_value(
+    OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value);
+/* Reads a list of numbers as a vector of float32 or int64 that lives as long as the import, any other value
+ * as onnx_read_value() does. An attribute of a node in the graph must not be such a vector. */
+MUST_USE Status onnx_read_packed(
+    OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value);
+
+/* Returns true for a list of an ensemble of trees that is as long as the ensemble has nodes or weights;
+ * onnx_read_trees() reads it as onnx_read_packed() does, and modes as their numbers. */
+bool onnx_is_list_of_trees(const OnnxNode *node, Slice name);
+MUST_USE Status onnx_read_trees(
     OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value);
 
 /* Add a finished node to the graph: a NodeDef as it is, a Const of this value, an OnnxNode, the value of a

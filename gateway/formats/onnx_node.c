@@ -85,6 +85,60 @@ read_strings(OnnxImport *import, const SliceList *strings, AttrValue *ret_value)
     return STATUS_OK;
 }
 
+/* Visits the numbers of `floats` or `ints`: writes them as float32 or int64 unless `numbers` is NULL, and
+ * counts them. */
+static Status
+unpack_numbers(OnnxImport *import, Slice bytes, AttrKind kind, void *numbers, size_t *ret_count)
+{
+    uint32_t wanted = kind == ATTR_FLOAT ? 7 : 8;
+    ProtobufWire wire = kind == ATTR_FLOAT ? PROTOBUF_FIXED32 : PROTOBUF_VARINT;
+    ProtobufReader reader = protobuf_reader(bytes);
+    ProtobufField field;
+    *ret_count = 0;
+    while (protobuf_next(&reader, &field)) {
+        ProtobufNumbers packed;
+        if (field.number != wanted || !protobuf_numbers(&field, wire, &packed)) {
+            continue;
+        }
+        uint64_t number = 0;
+        for (; protobuf_numbers_next(&packed, &number); (*ret_count)++) {
+            if (numbers != NULL && kind == ATTR_FLOAT) {
+                ((float *)numbers)[*ret_count] = protobuf_float(number);
+            } else if (numbers != NULL) {
+                ((int64_t *)numbers)[*ret_count] = (int64_t)number;
+            }
+        }
+        if (packed.reader.fault != NULL) {
+            return call_fail(
+                import->call, STATUS_INVALID_ARGUMENT, "a list is damaged: %s", packed.reader.fault);
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+onnx_read_packed(OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value)
+{
+    int64_t type = onnx_attribute_type(proto);
+    AttrKind kind = type == ONNX_FLOATS ? ATTR_FLOAT : ATTR_INT;
+    size_t count = 0;
+    if (type != ONNX_FLOATS && type != ONNX_INTS) {
+        return onnx_read_value(import, bytes, proto, ret_value);
+    }
+    TRY(unpack_numbers(import, bytes, kind, NULL, &count));
+    void *numbers =
+        arena_alloc(import->scratch, (count + 1) * (kind == ATTR_FLOAT ? sizeof(float) : sizeof(int64_t)));
+    if (numbers == NULL) {
+        return call_fail_memory(import->call, "a list");
+    }
+    TRY(unpack_numbers(import, bytes, kind, numbers, &count));
+    *ret_value = (AttrValue){.kind = ATTR_TENSOR,
+        .value.tensor = {.dtype = kind == ATTR_FLOAT ? DTYPE_FLOAT32 : DTYPE_INT64,
+            .shape = shape_vector((int64_t)count),
+            .data = numbers}};
+    return STATUS_OK;
+}
+
 int64_t
 onnx_attribute_type(const OnnxAttributeProto *proto)
 {

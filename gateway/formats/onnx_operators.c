@@ -8,6 +8,7 @@ static const OnnxSpellings *const tables[] = {
     &onnx_label_spellings,
     &onnx_quantised_spellings,
     &onnx_random_spellings,
+    &onnx_trees_spellings,
 };
 
 Status

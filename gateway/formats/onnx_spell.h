@@ -28,6 +28,7 @@ extern const OnnxSpellings onnx_classical_spellings;
 extern const OnnxSpellings onnx_label_spellings;
 extern const OnnxSpellings onnx_quantised_spellings;
 extern const OnnxSpellings onnx_random_spellings;
+extern const OnnxSpellings onnx_trees_spellings;
 
 /* Returns the endpoint of an input; "" for an absent one. */
 Slice spell_input(const OnnxNode *node, size_t position);

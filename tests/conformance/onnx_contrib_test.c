@@ -358,6 +358,23 @@ static const ContribCase cases[] = {
         .inputs = {"float32[3,2] 0 0.3 -0.27 -0.89 -0.45 -0.99"},
         .outputs = {"int64[3] 7 9 9", "float32[3,3] 0.2644195 0.435954 0.2996265 0.291756 0.2272198 "
                                       "0.4810243 0.291756 0.2272198 0.4810243"}},
+    {.type = "ai.onnx.ml::TreeEnsembleRegressor",
+        .attributes =
+            "nodes_treeids=[0,0,0,0,0,1]; nodes_nodeids=[0,1,2,3,4,0]; nodes_featureids=[0,0,1,0,0,0]; "
+            "nodes_values=[0.5,0.0,2.0,0.0,0.0,0.0]; "
+            "nodes_modes=[BRANCH_LEQ,LEAF,BRANCH_GT,LEAF,LEAF,LEAF]; nodes_truenodeids=[1,0,3,0,0,0]; "
+            "nodes_falsenodeids=[2,0,4,0,0,0]; nodes_missing_value_tracks_true=[1,0,0,0,0,0]; "
+            "target_treeids=[0,0,0,1]; target_nodeids=[1,3,4,0]; target_ids=[0,0,0,0]; "
+            "target_weights=[1.0,10.0,20.0,100.0]; base_values=[5.0]; n_targets=1",
+        .inputs = {"float32[4,2] 0.5 0 1 3 1 2 nan 0"},
+        .outputs = {"float32[4,1] 106 115 125 106"}},
+    {.type = "ai.onnx.ml::TreeEnsembleRegressor",
+        .attributes = "nodes_treeids=[0,1]; nodes_nodeids=[0,0]; nodes_featureids=[0,0]; "
+                      "nodes_values=[0.0,0.0]; nodes_modes=[LEAF,LEAF]; nodes_truenodeids=[0,0]; "
+                      "nodes_falsenodeids=[0,0]; target_treeids=[0,1]; target_nodeids=[0,0]; "
+                      "target_ids=[0,1]; target_weights=[1.0,3.0]; n_targets=2; aggregate_function=AVERAGE",
+        .inputs = {"int64[1,2] 0 0"},
+        .outputs = {"float32[1,2] 0.5 1.5"}},
     {.type = "ai.onnx.ml::LinearClassifier",
         .attributes = "coefficients=[1.0,-1.0]; classlabels_strings=[cat,dog]; post_transform=NONE",
         .inputs = {"float32[2,1] 2 -2"},
@@ -599,6 +616,33 @@ static const struct {
          .inputs = {"float32[1,1] 1"},
          .outputs = {"o"}},
         STATUS_INVALID_ARGUMENT, "node 'o0' (TreeEnsembleClassifier): there are no class labels"},
+    {{.type = "ai.onnx.ml::TreeEnsembleRegressor",
+         .attributes = "n_targets=0",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (TreeEnsembleRegressor): n_targets is 0, not at least 1"},
+    {{.type = "ai.onnx.ml::TreeEnsembleRegressor",
+         .attributes = "n_targets=1; nodes_modes=[BRANCH_LESS]",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT,
+        "node 'o0' (TreeEnsembleRegressor): attribute 'nodes_modes': there is no mode 'BRANCH_LESS'"},
+    {{.type = "ai.onnx.ml::TreeEnsembleRegressor",
+         .attributes = "n_targets=1; nodes_treeids=[0]; nodes_values=[1.0,2.0]",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (TreeEnsembleRegressor): 'nodes_values' has 2 items, not 1"},
+    {{.type = "ai.onnx.ml::TreeEnsembleRegressor",
+         .attributes = "n_targets=1; nodes_treeids=[0]; nodes_values=[1.0]; nodes_nodeids=[1,2]",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_INVALID_ARGUMENT, "node 'o0' (TreeEnsembleRegressor): 'nodes_nodeids' has 2 items, not 1"},
+    {{.type = "ai.onnx.ml::TreeEnsembleRegressor",
+         .attributes = "n_targets=1; nodes_treeids=[4294967296]; nodes_values=[1.0]",
+         .inputs = {"float32[1,1] 1"},
+         .outputs = {"o"}},
+        STATUS_UNIMPLEMENTED,
+        "node 'o0' (TreeEnsembleRegressor): 4294967296 in 'nodes_treeids' does not fit 32 bits"},
     {{.type = "ai.onnx.ml::LinearRegressor",
          .attributes = "coefficients=[1.0]; post_transform=PROBIT",
          .inputs = {"float32[1,1] 1"},

@@ -13,6 +13,7 @@
 enum {
     LANES = GROVE_LANES,
     PART_ROWS_MAX = 256, /* that meet a tree while it is in the nearest cache */
+    PART_ROWS_MIN = 32,  /* with fewer, the trees take longer to come from memory than to be walked */
     PARTS = 16,          /* that rows are cut into when there are enough of them */
     PART_WALKS = 2048,   /* fewer are not worth handing to another thread */
     WALK_WORK = 16,      /* about the nanoseconds of a row in a tree */
@@ -236,7 +237,8 @@ choose_part_rows(const TreesRun *run)
 {
     int64_t worthwhile = divide_up(PART_WALKS, larger_of(1, run->grove->root_count));
     int64_t share = divide_up(run->row_count, PARTS);
-    return smaller_of(whole_blocks(larger_of(worthwhile, share)), PART_ROWS_MAX);
+    int64_t rows = larger_of(PART_ROWS_MIN, larger_of(worthwhile, share));
+    return smaller_of(whole_blocks(rows), PART_ROWS_MAX);
 }
 
 /* Returns the input as rows of the grove's width. */

@@ -1,5 +1,6 @@
 #include "gateway/formats/onnx.h"
 
+#include "shared/base/memory.h"
 #include "shared/graph/graph.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
@@ -511,6 +512,114 @@ every_failed_allocation_is_survived(void **state)
     assert_each_allocation_may_fail(run, 10);
 }
 
+/* Puts `count` integers, each of them `step` times its position. */
+static void
+put_positions(Buffer *attributes, const char *name, size_t count, int64_t step)
+{
+    int64_t *values = memory_new(count, sizeof *values);
+    assert_non_null(values);
+    for (size_t index = 0; index < count; index++) {
+        values[index] = (int64_t)index * step;
+    }
+    onnx_put_ints(attributes, name, values, count);
+    memory_free(values);
+}
+
+static void
+put_zeros(Buffer *attributes, const char *name, size_t count)
+{
+    float *values = memory_new(count, sizeof *values);
+    assert_non_null(values);
+    onnx_put_floats(attributes, name, values, count);
+    memory_free(values);
+}
+
+/* Puts a TensorProto of one float64 as an attribute. */
+static void
+put_double(Buffer *attributes, const char *name, double value)
+{
+    enum {
+        NAME = 1,
+        TENSOR = 5,
+        TYPE = 20,
+        TYPE_TENSOR = 4,
+        DIMS = 1,
+        ELEMENT_TYPE = 2,
+        RAW = 9,
+        FLOAT64 = 11
+    };
+    AUTO_BUFFER tensor = {0};
+    AUTO_BUFFER attribute = {0};
+    enum { ATTRIBUTE = 5 };
+    protobuf_put_varint(&tensor, DIMS, 1);
+    protobuf_put_varint(&tensor, ELEMENT_TYPE, FLOAT64);
+    protobuf_put_bytes(&tensor, RAW, slice_of(&value, sizeof value));
+    protobuf_put_text(&attribute, NAME, name);
+    protobuf_put_message(&attribute, TENSOR, &tensor);
+    protobuf_put_varint(&attribute, TYPE, TYPE_TENSOR);
+    protobuf_put_message(attributes, ATTRIBUTE, &attribute);
+}
+
+/* Puts trees that are one leaf each. */
+static void
+put_leaves(Buffer *attributes, size_t count)
+{
+    static const char leaf[] = "LEAF";
+    char *modes = memory_new(count, sizeof leaf);
+    assert_non_null(modes);
+    for (size_t index = 0; index < count; index++) {
+        memcpy(modes + index * sizeof leaf, "LEAF,", sizeof leaf);
+    }
+    modes[count * sizeof leaf - 1] = 0;
+    onnx_put_strings(attributes, "nodes_modes", modes);
+    memory_free(modes);
+    put_positions(attributes, "nodes_treeids", count, 1);
+    put_positions(attributes, "nodes_nodeids", count, 0);
+    put_positions(attributes, "nodes_featureids", count, 0);
+    put_positions(attributes, "nodes_truenodeids", count, 0);
+    put_positions(attributes, "nodes_falsenodeids", count, 0);
+    put_positions(attributes, "target_treeids", count, 1);
+    put_positions(attributes, "target_nodeids", count, 0);
+    put_positions(attributes, "target_ids", count, 0);
+    onnx_put_int(attributes, "n_targets", 1);
+}
+
+static void
+lists_of_trees_take_little_more_memory_than_their_numbers(void **state)
+{
+    enum { TREES = 100000, MEMORY_MAX = 20 << 20 };
+    (void)state;
+    AUTO_BUFFER graph = {0};
+    AUTO_BUFFER attributes = {0};
+    put_leaves(&attributes, TREES);
+    put_zeros(&attributes, "nodes_values", TREES);
+    put_zeros(&attributes, "target_weights", TREES);
+    put_x(&graph);
+    onnx_put_node(&graph, "ai.onnx.ml::TreeEnsembleRegressor", "x", "y", &attributes);
+    AUTO_GRAPH_DEF def = import_graph(&graph, 17);
+    expect_node(def, "y/trees", "ai.onnx.ml::_Trees(x,y/nodes,y/values,y/leaves,y/weights,y/bases)");
+    assert_true(arena_size(def->arena) < MEMORY_MAX);
+}
+
+static void
+numbers_of_trees_may_be_tensors_of_float64(void **state)
+{
+    (void)state;
+    AUTO_BUFFER graph = {0};
+    AUTO_BUFFER attributes = {0};
+    put_leaves(&attributes, 1);
+    put_double(&attributes, "nodes_values_as_tensor", 0.1);
+    put_zeros(&attributes, "target_weights", 1);
+    put_x(&graph);
+    onnx_put_node(&graph, "ai.onnx.ml::TreeEnsembleRegressor", "x", "y", &attributes);
+    AUTO_GRAPH_DEF def = import_graph(&graph, 17);
+    const Tensor *values = &find_node(def, "y/values")->attrs[1].value.value.tensor;
+    const Tensor *weights = &find_node(def, "y/weights")->attrs[1].value.value.tensor;
+    assert_int_equal(values->dtype, DTYPE_FLOAT64);
+    assert_true(*(const double *)values->data == 0.1);
+    assert_int_equal(weights->dtype, DTYPE_FLOAT64);
+}
+
 int
 main(void)
 {
@@ -536,6 +645,8 @@ main(void)
         cmocka_unit_test(tensors_hold_what_their_shape_asks_for),
         cmocka_unit_test(other_bytes_are_no_model),
         cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(lists_of_trees_take_little_more_memory_than_their_numbers),
+        cmocka_unit_test(numbers_of_trees_may_be_tensors_of_float64),
     };
     return cmocka_run_group_tests_name("gateway/formats/onnx", tests, set_up, tear_down);
 }
