@@ -3,8 +3,9 @@
  * recurrence, both by worker/cpu/product, and passes its gates. Two directions run side by side. Gates stand
  * in ONNX's order: RNN i, GRU z r h, LSTM i o f c.
  *
- * What is rare is left to the reference kernel: lengths of sequences, peepholes, clipping, other activations.
- */
+ * A sequence that is shorter than others keeps its state at the moments behind its end, whose outputs are 0;
+ * its gates are multiplied all the same. Other activations and batches in front are left to the reference
+ * kernel. */
 #include "shared/base/memory.h"
 #include "shared/base/slice.h"
 #include "worker/cpu/product/product.h"
@@ -46,14 +47,9 @@ typedef struct Recurrent {
     bool resets_before; /* a GRU without linear_before_reset */
     bool is_rectified;  /* an RNN of Relu */
     bool is_reverse;    /* the first direction is */
+    float clip;         /* what activations are given is within -clip and clip; 0: it is not bound */
     Weights weights[DIRECTIONS_MAX];
 } Recurrent;
-
-static bool
-is_absent(const Node *node, uint32_t input)
-{
-    return input >= node->input_count || node->inputs[input].node == NODE_NONE;
-}
 
 /* Returns whether the activations of all directions, if any are named, are these, in turns. */
 static bool
@@ -71,9 +67,7 @@ has_activations(const Node *node, const char *const *names, size_t count)
 static bool
 is_plain(const Node *node)
 {
-    bool is_clipped = node_attr_float(node, "clip") > 0;
-    return node->input_dtypes[0] == DTYPE_FLOAT32 && !is_clipped && node_attr_int(node, "layout") == 0 &&
-           is_absent(node, INPUT_LENGTHS) && is_absent(node, INPUT_PEEPHOLES);
+    return node->input_dtypes[0] == DTYPE_FLOAT32 && node_attr_int(node, "layout") == 0;
 }
 
 static void
@@ -104,6 +98,7 @@ create_recurrent(Call *call, const Node *node, const Cell *cell, void **ret_stat
         return call_fail_memory(call, "a recurrent network");
     }
     recurrent->cell = cell;
+    recurrent->clip = node_attr_float(node, "clip") > 0 ? node_attr_float(node, "clip") : 0;
     recurrent->is_reverse = slice_equals_string(node_attr_string(node, "direction"), "reverse");
     recurrent->resets_before =
         node_attr(node, "linear_before_reset") != NULL && node_attr_int(node, "linear_before_reset") == 0;
@@ -166,9 +161,20 @@ typedef struct Gates {
     float *candidate;    /* what a GRU's candidate is given by the previous state */
     const float *before; /* the previous hidden state */
     float *after;
-    float *memory; /* an LSTM's cell state; a GRU's previous state behind the reset gate */
+    float *memory;          /* an LSTM's cell state; a GRU's previous state behind the reset gate */
+    const float *peepholes; /* of an LSTM's gates i o f; NULL: there are none */
     int64_t hidden;
+    float clip;
 } Gates;
+
+/* Returns x within -clip and clip, NaN as the lower one; x itself when `clip` is 0. */
+VECTOR_FUNCTION float
+clipped(float x, float clip)
+{
+    float raised = x > -clip ? x : -clip;
+    float within = raised < clip ? raised : clip;
+    return clip > 0 ? within : x;
+}
 
 VECTOR_FUNCTION void
 pass_rnn_body(const Gates *gates, bool is_rectified)
@@ -177,34 +183,60 @@ pass_rnn_body(const Gates *gates, bool is_rectified)
     const float *sums = gates->sums;
     const float *turned = gates->turned;
     float *after = gates->after;
+    float clip = gates->clip;
     VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
     {
-        float sum = sums[n] + turned[n];
+        float sum = clipped(sums[n] + turned[n], clip);
         float rectified = sum < 0 ? 0 : sum;
         after[n] = is_rectified ? rectified : hyperbolic_tangent_of(sum);
     }
 }
 VECTOR_VARIANTS(pass_rnn, (const Gates *gates, bool is_rectified), (gates, is_rectified))
 
+/* `is_plain`: there is no clipping, and there are no peepholes. */
 VECTOR_FUNCTION void
-pass_lstm_body(const Gates *gates)
+pass_lstm_gates(const Gates *gates, bool is_plain)
 {
     int64_t hidden = gates->hidden;
     const float *sums = gates->sums;
     const float *turned = gates->turned;
+    bool peeps = !is_plain && gates->peepholes != NULL;
+    const float *peepholes = peeps ? gates->peepholes : sums; /* what is read, and not used */
+    float clip = is_plain ? 0 : gates->clip;
     float *memory = gates->memory;
     float *after = gates->after;
     VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
     {
-        float input = sigmoid_of(sums[n] + turned[n]);
-        float output = sigmoid_of(sums[hidden + n] + turned[hidden + n]);
-        float forget = sigmoid_of(sums[2 * hidden + n] + turned[2 * hidden + n]);
-        float candidate = hyperbolic_tangent_of(sums[3 * hidden + n] + turned[3 * hidden + n]);
-        memory[n] = forget * memory[n] + input * candidate;
-        after[n] = output * hyperbolic_tangent_of(memory[n]);
+        float before = memory[n];
+        float to_input = sums[n] + turned[n];
+        float to_output = sums[hidden + n] + turned[hidden + n];
+        float to_forget = sums[2 * hidden + n] + turned[2 * hidden + n];
+        float to_candidate = sums[3 * hidden + n] + turned[3 * hidden + n];
+        to_input = peeps ? to_input + peepholes[n] * before : to_input;
+        to_forget = peeps ? to_forget + peepholes[2 * hidden + n] * before : to_forget;
+        float input = sigmoid_of(clipped(to_input, clip));
+        float forget = sigmoid_of(clipped(to_forget, clip));
+        float candidate = hyperbolic_tangent_of(clipped(to_candidate, clip));
+        float next = forget * before + input * candidate;
+        to_output = peeps ? to_output + peepholes[hidden + n] * next : to_output;
+        memory[n] = next;
+        after[n] = sigmoid_of(clipped(to_output, clip)) * hyperbolic_tangent_of(clipped(next, clip));
     }
 }
-VECTOR_VARIANTS(pass_lstm, (const Gates *gates), (gates))
+
+VECTOR_FUNCTION void
+pass_plain_lstm_body(const Gates *gates)
+{
+    pass_lstm_gates(gates, true);
+}
+VECTOR_VARIANTS(pass_plain_lstm, (const Gates *gates), (gates))
+
+VECTOR_FUNCTION void
+pass_full_lstm_body(const Gates *gates)
+{
+    pass_lstm_gates(gates, false);
+}
+VECTOR_VARIANTS(pass_full_lstm, (const Gates *gates), (gates))
 
 /* Resets the candidate, which the recurrence gave, or the state that is yet to be multiplied. */
 VECTOR_FUNCTION void
@@ -215,9 +247,10 @@ reset_gru_body(const Gates *gates, bool resets_before)
     const float *turned = gates->turned + hidden;
     const float *from = resets_before ? gates->before : gates->candidate;
     float *to = resets_before ? gates->memory : gates->candidate;
+    float clip = gates->clip;
     VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
     {
-        to[n] = sigmoid_of(sums[n] + turned[n]) * from[n];
+        to[n] = sigmoid_of(clipped(sums[n] + turned[n], clip)) * from[n];
     }
 }
 VECTOR_VARIANTS(reset_gru, (const Gates *gates, bool resets_before), (gates, resets_before))
@@ -231,10 +264,11 @@ pass_gru_body(const Gates *gates)
     const float *given = gates->candidate;
     const float *before = gates->before;
     float *after = gates->after;
+    float clip = gates->clip;
     VECTOR_LOOP for (int64_t n = 0; n < hidden; n++)
     {
-        float update = sigmoid_of(sums[n] + turned[n]);
-        float candidate = hyperbolic_tangent_of(sums[2 * hidden + n] + given[n]);
+        float update = sigmoid_of(clipped(sums[n] + turned[n], clip));
+        float candidate = hyperbolic_tangent_of(clipped(sums[2 * hidden + n] + given[n], clip));
         after[n] = (1.0F - update) * candidate + update * before[n];
     }
 }
@@ -252,11 +286,19 @@ struct Pass {
     int64_t inputs;
     int64_t hidden;
     const float *r;
-    const float *biases; /* [2 × gates × hidden], or NULL */
-    float *sums;         /* [time × batch, gates × hidden] */
-    float *turned;       /* [batch, gates × hidden] */
-    float *memory;       /* [batch, hidden] */
+    const float *biases;    /* [2 × gates × hidden], or NULL */
+    const float *peepholes; /* [3 × hidden], or NULL */
+    const int32_t *lengths; /* of the sequences; NULL: all are as long as there is time */
+    float *sums;            /* [time × batch, gates × hidden] */
+    float *turned;          /* [batch, gates × hidden] */
+    float *memory;          /* [batch, hidden] */
 };
+
+static bool
+is_ended(const Pass *pass, int64_t moment, int64_t sequence)
+{
+    return pass->lengths != NULL && moment >= pass->lengths[sequence];
+}
 
 static ProductShape
 transposed_product(int64_t m, int64_t n, int64_t k)
@@ -313,8 +355,16 @@ gates_of(const Pass *pass, int64_t moment, int64_t sequence, const float *before
         .before = before + sequence * hidden,
         .after = after + sequence * hidden,
         .memory = pass->memory + sequence * hidden,
+        .peepholes = pass->peepholes,
         .hidden = hidden,
+        .clip = pass->recurrent->clip,
     };
+}
+
+static void
+keep_state(const Gates *gates)
+{
+    memcpy(gates->after, gates->before, (size_t)gates->hidden * sizeof *gates->after);
 }
 
 static Status
@@ -323,7 +373,11 @@ step_rnn(const Pass *pass, int64_t moment, const float *before, float *after)
     TRY(multiply_states(pass, pass->weights->recurrence, 0, 1, before, pass->turned));
     for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
         Gates gates = gates_of(pass, moment, sequence, before, after);
-        pass_rnn(&gates, pass->recurrent->is_rectified);
+        if (is_ended(pass, moment, sequence)) {
+            keep_state(&gates);
+        } else {
+            pass_rnn(&gates, pass->recurrent->is_rectified);
+        }
     }
     return STATUS_OK;
 }
@@ -335,7 +389,13 @@ step_lstm(const Pass *pass, int64_t moment, const float *before, float *after)
         pass, pass->weights->recurrence, 0, pass->recurrent->cell->gates, before, pass->turned));
     for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
         Gates gates = gates_of(pass, moment, sequence, before, after);
-        pass_lstm(&gates);
+        if (is_ended(pass, moment, sequence)) {
+            keep_state(&gates);
+        } else if (gates.clip > 0 || gates.peepholes != NULL) {
+            pass_full_lstm(&gates);
+        } else {
+            pass_plain_lstm(&gates);
+        }
     }
     return STATUS_OK;
 }
@@ -355,7 +415,11 @@ step_gru(const Pass *pass, int64_t moment, const float *before, float *after)
     }
     for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
         Gates gates = gates_of(pass, moment, sequence, before, after);
-        pass_gru(&gates);
+        if (is_ended(pass, moment, sequence)) {
+            keep_state(&gates);
+        } else {
+            pass_gru(&gates);
+        }
     }
     return STATUS_OK;
 }
@@ -388,14 +452,38 @@ input_of(const KernelContext *context, uint32_t input)
     return input < context->input_count ? &context->inputs[input] : NULL;
 }
 
-/* Runs a direction. States go from output to output; `first` has room for those in front of the first step.
- */
+static float *
+output_at(const Pass *pass, int64_t moment)
+{
+    const KernelContext *context = pass->context;
+    int64_t directions = context->inputs[INPUT_W].shape.dims[0];
+    return (float *)context->outputs[0].data +
+           (moment * directions + pass->direction) * pass->batch * pass->hidden;
+}
+
+/* Copies the states of a moment to the output, where those of sequences that have ended are 0. */
+static void
+write_states(const Pass *pass, int64_t moment, const float *states)
+{
+    float *output = output_at(pass, moment);
+    int64_t hidden = pass->hidden;
+    for (int64_t sequence = 0; sequence < pass->batch; sequence++) {
+        if (is_ended(pass, moment, sequence)) {
+            memset(output + sequence * hidden, 0, (size_t)hidden * sizeof *output);
+        } else {
+            memcpy(output + sequence * hidden, states + sequence * hidden, (size_t)hidden * sizeof *output);
+        }
+    }
+}
+
+/* Runs a direction. States go from output to output, but of sequences with lengths between two rooms; `first`
+ * has room for those in front of the first step, and for these. */
 static Status
 run_pass(const Pass *pass, float *first)
 {
     KernelContext *context = pass->context;
-    int64_t directions = context->inputs[INPUT_W].shape.dims[0];
     bool is_reverse = pass->direction == 1 || pass->recurrent->is_reverse;
+    float *rooms = first + pass->batch * pass->hidden;
     const float *states = first;
     load_states(pass, input_of(context, INPUT_HIDDEN), first);
     load_states(pass, input_of(context, INPUT_MEMORY), pass->memory);
@@ -404,21 +492,24 @@ run_pass(const Pass *pass, float *first)
     }
     for (int64_t turn = 0; turn < pass->time; turn++) {
         int64_t moment = is_reverse ? pass->time - 1 - turn : turn;
-        float *after = (float *)context->outputs[0].data +
-                       (moment * directions + pass->direction) * pass->batch * pass->hidden;
+        float *after =
+            pass->lengths == NULL ? output_at(pass, moment) : rooms + turn % 2 * pass->batch * pass->hidden;
         TRY(pass->recurrent->cell->step(pass, moment, states, after));
         states = after;
+        if (pass->lengths != NULL) {
+            write_states(pass, moment, states);
+        }
     }
     store_states(pass, 1, states);
     store_states(pass, 2, pass->memory);
     return STATUS_OK;
 }
 
-/* Returns the floats that a direction works in: sums, what the recurrence gives, and two states. */
+/* Returns the floats that a direction works in: sums, what the recurrence gives, and four states. */
 static int64_t
 room_size(int64_t gates, int64_t time, int64_t batch, int64_t hidden)
 {
-    return (time * gates + gates + 2) * batch * hidden;
+    return (time * gates + gates + 4) * batch * hidden;
 }
 
 static Status
@@ -463,6 +554,7 @@ pass_of(const Pass *shared, int64_t direction, Call *call, float *room)
     pass.weights = &pass.recurrent->weights[direction];
     pass.r = part_of(&pass.context->inputs[INPUT_R], direction);
     pass.biases = part_of(input_of(pass.context, INPUT_B), direction);
+    pass.peepholes = part_of(input_of(pass.context, INPUT_PEEPHOLES), direction);
     return pass;
 }
 
@@ -508,6 +600,8 @@ compute_recurrent(KernelContext *context)
         .batch = x->dims[1],
         .inputs = x->dims[2],
         .hidden = context->inputs[INPUT_R].shape.dims[2]};
+    const Tensor *lengths = input_of(context, INPUT_LENGTHS);
+    shared.lengths = lengths == NULL || lengths->dtype == DTYPE_INVALID ? NULL : lengths->data;
     if (shared.batch == 0 || shared.hidden == 0) {
         return STATUS_OK;
     }

@@ -1,5 +1,5 @@
 /* RNN, GRU and LSTM beside the reference kernels: all directions, batches, with and without biases and first
- * states, and weights that each run computes. */
+ * states, lengths of sequences, clipping, peepholes, and weights that each run computes. */
 #include "tests/support/cmocka_all.h"
 
 #include "shared/base/compiler.h"
@@ -17,6 +17,9 @@
 #define BIASES(directions, count) "b = Const() dtype=float32 value=float32<" directions "," count ">(~0.5)\n"
 #define STATES(name, directions, batch)                                                                      \
     name " = Const() dtype=float32 value=float32<" directions "," batch ",7>(~1)\n"
+
+#define LENGTHS(batch, numbers) "n = Const() dtype=int32 value=int32<" batch ">(" numbers ")\n"
+#define PEEPHOLES(directions) "p = Const() dtype=float32 value=float32<" directions ",21>(~0.5)\n"
 
 /* Inputs are up to 8, and a chain's errors grow with its length. */
 #define ERROR_MAX 2e-5F
@@ -60,6 +63,36 @@ static const NearCase CASES[] = {
                         "v = Add(w, z) T=float32\nu = Add(r, z) T=float32\n"
                         "y = onnx::LSTM(x, v, u) T=float32 hidden_size=7",
         SERIES(3, 2, 5), ERROR_MAX},
+    /* Sequences of several lengths, one empty and one beyond the time there is. */
+    {WEIGHTS("1", "28") LENGTHS("4", "3;6;0;9") "y = onnx::LSTM(x, w, r, , n) T=float32 hidden_size=7",
+        SERIES(6, 4, 5), ERROR_MAX},
+    {WEIGHTS("2", "28") BIASES("2", "56") STATES("h", "2", "3") STATES("c", "2", "3") LENGTHS("3",
+         "4;-1;2") "y = onnx::LSTM(x, w, r, b, n, h, c) T=float32 hidden_size=7 direction='bidirectional'",
+        SERIES(4, 3, 5), ERROR_MAX},
+    {WEIGHTS("1", "28") STATES("h", "1", "2") STATES("c", "1", "2") LENGTHS("2",
+         "2;3") "l = onnx::LSTM(x, w, r, , n, h, c) T=float32 hidden_size=7\ny = Sub(l:1, l:2) T=float32",
+        SERIES(4, 2, 5), ERROR_MAX},
+    {WEIGHTS("2", "21") BIASES("2", "42") STATES("h", "2", "3") LENGTHS(
+         "3", "5;1;3") "y = onnx::GRU(x, w, r, b, n, h) T=float32 hidden_size=7 direction='bidirectional'",
+        SERIES(5, 3, 5), ERROR_MAX},
+    {WEIGHTS("1", "21") LENGTHS("3", "2;5;0") "l = onnx::GRU(x, w, r, , n) T=float32 hidden_size=7 "
+                                              "linear_before_reset=1\ny = Neg(l:1) T=float32",
+        SERIES(5, 3, 5), ERROR_MAX},
+    {WEIGHTS("1", "7") LENGTHS("2", "1;3") "y = onnx::RNN(x, w, r, , n) T=float32 hidden_size=7 "
+                                           "direction='reverse'",
+        SERIES(4, 2, 5), ERROR_MAX},
+    /* Clipping, and an LSTM's peepholes. */
+    {WEIGHTS("1", "28") "y = onnx::LSTM(x, w, r) T=float32 hidden_size=7 clip=0.5", SERIES(6, 2, 5),
+        ERROR_MAX},
+    {WEIGHTS("1", "21") "y = onnx::GRU(x, w, r) T=float32 hidden_size=7 clip=0.5", SERIES(6, 2, 5),
+        ERROR_MAX},
+    {WEIGHTS("1", "7") "y = onnx::RNN(x, w, r) T=float32 hidden_size=7 clip=0.5", SERIES(6, 2, 5), ERROR_MAX},
+    {WEIGHTS("1", "28") PEEPHOLES("1") "y = onnx::LSTM(x, w, r, , , , , p) T=float32 hidden_size=7",
+        SERIES(6, 2, 5), ERROR_MAX},
+    {WEIGHTS("2", "28") BIASES("2", "56") PEEPHOLES("2")
+            LENGTHS("2", "6;4") "y = onnx::LSTM(x, w, r, b, n, , , p) T=float32 hidden_size=7 "
+                                "direction='bidirectional' clip=3.0",
+        SERIES(6, 2, 5), ERROR_MAX},
     /* The last states. */
     {WEIGHTS("1", "28") "l = onnx::LSTM(x, w, r) T=float32 hidden_size=7\ny = Sub(l:1, l:2) T=float32",
         SERIES(4, 2, 5), ERROR_MAX},
