@@ -78,6 +78,7 @@ find_tile(const Job *job, int64_t item)
 }
 
 static void
+/* NOLINTNEXTLINE(readability-non-const-parameter): the micro-kernel writes them */
 multiply_tile(const Job *job, const Tile *tile, int32_t *sums)
 {
     const ByteConvolve *convolve = job->convolve;
@@ -109,11 +110,13 @@ multiply_tile(const Job *job, const Tile *tile, int32_t *sums)
     }
 }
 
+/* The micro-kernel, which is called by a pointer, has written the sums. */
 VECTOR_FUNCTION void
 subtract_zeros_body(const int32_t *zeros, uint32_t factor, int64_t width, int32_t *sums)
 {
     VECTOR_LOOP for (int64_t n = 0; n < width; n++)
     {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
         sums[n] = (int32_t)((uint32_t)sums[n] - (uint32_t)zeros[n] * factor);
     }
 }

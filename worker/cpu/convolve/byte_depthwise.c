@@ -9,9 +9,9 @@
 bool
 byte_depthwise_fits(const ByteDepthwise *depthwise)
 {
-    static const int64_t ROOM_MAX = (int64_t)1 << 28;
-    return depthwise->columns.stride <= ROOM_MAX / BYTE_DEPTHWISE_LANES &&
-           byte_extent_seen(&depthwise->rows) <= ROOM_MAX / byte_extent_seen(&depthwise->columns);
+    static const int64_t room_max = (int64_t)1 << 28;
+    return depthwise->columns.stride <= room_max / BYTE_DEPTHWISE_LANES &&
+           byte_extent_seen(&depthwise->rows) <= room_max / byte_extent_seen(&depthwise->columns);
 }
 
 int64_t

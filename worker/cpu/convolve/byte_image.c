@@ -9,7 +9,7 @@ enum { FOUR = 4, SIGN = 0x80 };
 bool
 byte_image_init(ByteImage *image, const ByteExtent *axes, int64_t channels, int64_t groups)
 {
-    static const int64_t SIZE_MAX_BYTES = (int64_t)1 << 30;
+    static const int64_t size_max = (int64_t)1 << 30;
     int64_t group_step = divide_up(channels, FOUR) * FOUR;
     *image = (ByteImage){.channels = channels,
         .groups = groups,
@@ -19,7 +19,7 @@ byte_image_init(ByteImage *image, const ByteExtent *axes, int64_t channels, int6
     for (int axis = 0; axis < BYTE_IMAGE_RANK; axis++) {
         image->axes[axis] = axes[axis];
         image->seen[axis] = byte_extent_seen(&axes[axis]);
-        if (image->seen[axis] > SIZE_MAX_BYTES / image->pixel_step / image->pixels) {
+        if (image->seen[axis] > size_max / image->pixel_step / image->pixels) {
             return false;
         }
         image->pixels *= image->seen[axis];

@@ -79,7 +79,7 @@ sum_vnni(const ByteTile *tile, int rows, int vectors)
             UNROLL for (int n = 0; n < vectors; n++)
             {
                 b[n] = _mm512_loadu_si512(factors);
-                factors += BYTE_VECTOR * BYTE_FOUR;
+                factors += (ptrdiff_t)BYTE_VECTOR * BYTE_FOUR;
             }
             UNROLL for (int row = 0; row < rows; row++)
             {
@@ -112,7 +112,7 @@ sum_vnni(const ByteTile *tile, int rows, int vectors)
         const int8_t *factors = tile->panel + (ptrdiff_t)n * BYTE_VECTOR * BYTE_FOUR;                        \
         UNROLL for (int row = 0; row < rows; row++)                                                          \
         {                                                                                                    \
-            UNROLL for (int part = 0; part < (PARTS); part++)                                                \
+            UNROLL for (ptrdiff_t part = 0; part < (PARTS); part++)                                          \
             {                                                                                                \
                 sums[row][part] =                                                                            \
                     load((const void *)(tile->start + (ptrdiff_t)n * BYTE_VECTOR + part * LANES));           \
@@ -123,7 +123,7 @@ sum_vnni(const ByteTile *tile, int rows, int vectors)
             for (int64_t four = 0; four < tile->fours; four++, bytes += BYTE_FOUR) {                         \
                 Vector even[PARTS];                                                                          \
                 Vector odd[PARTS];                                                                           \
-                UNROLL for (int part = 0; part < (PARTS); part++)                                            \
+                UNROLL for (ptrdiff_t part = 0; part < (PARTS); part++)                                      \
                 {                                                                                            \
                     Vector b = load((const void *)(factors + (ptrdiff_t)part * LANES * BYTE_FOUR));          \
                     even[part] = right(left(b, 8), 8);                                                       \
@@ -135,7 +135,7 @@ sum_vnni(const ByteTile *tile, int rows, int vectors)
                     Vector a = set(load_four(bytes + tile->rows[row]));                                      \
                     Vector a_even = low(a, even_bytes);                                                      \
                     Vector a_odd = shift(a, 8);                                                              \
-                    UNROLL for (int part = 0; part < (PARTS); part++)                                        \
+                    UNROLL for (ptrdiff_t part = 0; part < (PARTS); part++)                                  \
                     {                                                                                        \
                         Vector product = add(multiply(a_even, even[part]), multiply(a_odd, odd[part]));      \
                         sums[row][part] = add(sums[row][part], product);                                     \
@@ -145,7 +145,7 @@ sum_vnni(const ByteTile *tile, int rows, int vectors)
         }                                                                                                    \
         UNROLL for (int row = 0; row < rows; row++)                                                          \
         {                                                                                                    \
-            UNROLL for (int part = 0; part < (PARTS); part++)                                                \
+            UNROLL for (ptrdiff_t part = 0; part < (PARTS); part++)                                          \
             {                                                                                                \
                 ptrdiff_t place = ((ptrdiff_t)row * vectors + n) * BYTE_VECTOR + part * LANES;               \
                 store((void *)(tile->sums + place), sums[row][part]);                                        \

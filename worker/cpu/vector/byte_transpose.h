@@ -36,7 +36,7 @@ byte_row_high(ByteRow a, ByteRow b)
 /* Interleaves each row of the first half with its partner in the second: as many rounds as the number of rows
  * has bits turn rows into columns. */
 #define BYTE_ROWS_ROUND(from, to, rows)                                                                      \
-    TRANSPOSE_UNROLL for (int row = 0; row < (rows) / 2; row++)                                              \
+    TRANSPOSE_UNROLL for (ptrdiff_t row = 0; row < (rows) / 2; row++)                                        \
     {                                                                                                        \
         (to)[2 * row] = byte_row_low((from)[row], (from)[row + (rows) / 2]);                                 \
         (to)[2 * row + 1] = byte_row_high((from)[row], (from)[row + (rows) / 2]);                            \
