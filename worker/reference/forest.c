@@ -299,19 +299,27 @@ check_length(Call *call, const Node *node, const char *name, size_t expected)
                                    count, expected);
 }
 
+/* A table that columns are copied to. */
+typedef struct Table {
+    const Column *columns;
+    size_t column_count;
+    size_t width;
+    size_t rows;
+    int64_t *cells;
+} Table;
+
 static Status
-copy_columns(Call *call, const Node *node, const Column *columns, size_t count, size_t width, size_t rows,
-    int64_t *table)
+copy_columns(Call *call, const Node *node, const Table *table)
 {
-    for (size_t index = 0; index < count; index++) {
-        const Column *column = &columns[index];
-        if (column->is_optional && node_attr_count(node, column->attribute) != rows) {
+    for (size_t index = 0; index < table->column_count; index++) {
+        const Column *column = &table->columns[index];
+        if (column->is_optional && node_attr_count(node, column->attribute) != table->rows) {
             continue;
         }
-        TRY(check_length(call, node, column->attribute, rows));
+        TRY(check_length(call, node, column->attribute, table->rows));
         const AttrValue *list = node_attr(node, column->attribute);
-        for (size_t row = 0; row < rows; row++) {
-            table[row * width + (size_t)column->column] = list->value.list.items[row].value.i;
+        for (size_t row = 0; row < table->rows; row++) {
+            table->cells[row * table->width + (size_t)column->column] = list->value.list.items[row].value.i;
         }
     }
     return STATUS_OK;
@@ -354,12 +362,12 @@ forest_of_attributes(Call *call, const Node *node, Forest **ret_forest)
         .weight_count = node_attr_count(node, "target_treeids"),
         .base_count = node_attr_count(node, "base_values")};
     TRY(copies_new(call, &sizes, &copies));
-    TRY(copy_columns(
-        call, node, node_columns, COUNT_OF(node_columns), NODE_COLUMNS, sizes.node_count, copies.nodes));
+    Table nodes = {node_columns, COUNT_OF(node_columns), NODE_COLUMNS, sizes.node_count, copies.nodes};
+    Table leaves = {leaf_columns, COUNT_OF(leaf_columns), LEAF_COLUMNS, sizes.weight_count, copies.leaves};
+    TRY(copy_columns(call, node, &nodes));
     TRY(copy_floats(call, node, "nodes_values", sizes.node_count, copies.values));
     TRY(copy_modes(call, node, sizes.node_count, copies.nodes));
-    TRY(copy_columns(
-        call, node, leaf_columns, COUNT_OF(leaf_columns), LEAF_COLUMNS, sizes.weight_count, copies.leaves));
+    TRY(copy_columns(call, node, &leaves));
     TRY(copy_floats(call, node, "target_weights", sizes.weight_count, copies.weights));
     TRY(copy_floats(call, node, "base_values", sizes.base_count, copies.bases));
     return forest_of_copies(call, node, &copies, &sizes, ret_forest);

@@ -42,8 +42,10 @@ key_of(const Layout *layout, double value, int64_t nan)
 static void
 wait_for_place(Layout *layout, size_t node, uint32_t *way, uint32_t *other_way)
 {
-    layout->stack[layout->waiting++] =
-        (Waiting){.node = &layout->forest->nodes[node], .ways = {way, other_way}};
+    Waiting *waiting = &layout->stack[layout->waiting++];
+    waiting->node = &layout->forest->nodes[node];
+    waiting->ways[0] = way;
+    waiting->ways[1] = other_way;
 }
 
 static WideSplit *
