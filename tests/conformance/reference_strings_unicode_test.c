@@ -4,93 +4,94 @@
 
 #define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
 
+static const OpCase decoded_cases[] = {
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8",
+        .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
+        .outputs = {"int64[4] 0 4 4 8", "int32[8] 97 233 8364 128512 1 120 9 121"}},
+    {.op = "UnicodeTranscode",
+        .attrs = "input_encoding=UTF-8; output_encoding=UTF-8",
+        .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
+        .outputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8; errors=ignore",
+        .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
+        .outputs = {"int64[4] 0 4 4 8", "int32[8] 97 233 8364 128512 1 120 9 121"}},
+    {.op = "UnicodeTranscode",
+        .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; errors=ignore",
+        .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
+        .outputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8; replacement_char=42; replace_control_characters=true",
+        .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
+        .outputs = {"int64[4] 0 4 4 8", "int32[8] 97 233 8364 128512 42 120 42 121"}},
+    {.op = "UnicodeTranscode",
+        .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; replacement_char=42; "
+                 "replace_control_characters=true",
+        .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
+        .outputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '*x*y'"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8",
+        .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
+                   "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
+        .outputs = {"int64[13] 0 3 4 6 7 9 12 16 18 21 25 27 28",
+            "int32[28] 97 65533 98 65533 65533 97 65533 65533 65533 65533 65533 65533 65533 65533 65533 "
+            "65533 65533 65533 65533 65533 65533 65533 65533 65533 65533 111 107 65533"}},
+    {.op = "UnicodeTranscode",
+        .attrs = "input_encoding=UTF-8; output_encoding=UTF-8",
+        .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
+                   "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
+        .outputs = {"string[12] 'a\357\277\275b' '\357\277\275' '\357\277\275a' '\357\277\275' "
+                    "'\357\277\275\357\277\275' '\357\277\275\357\277\275\357\277\275' "
+                    "'\357\277\275\357\277\275\357\277\275\357\277\275' '\357\277\275\357\277\275' "
+                    "'\357\277\275\357\277\275\357\277\275' "
+                    "'\357\277\275\357\277\275\357\277\275\357\277\275' 'ok' '\357\277\275'"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8; errors=ignore",
+        .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
+                   "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
+        .outputs = {"int64[13] 0 2 2 3 3 3 3 3 3 3 3 5 5", "int32[5] 97 98 97 111 107"}},
+    {.op = "UnicodeTranscode",
+        .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; errors=ignore",
+        .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
+                   "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
+        .outputs = {"string[12] 'ab' '' 'a' '' '' '' '' '' '' '' 'ok' ''"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8; replacement_char=42; replace_control_characters=true",
+        .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
+                   "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
+        .outputs = {"int64[13] 0 3 4 6 7 9 12 16 18 21 25 27 28",
+            "int32[28] 97 42 98 42 42 97 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 111 "
+            "107 42"}},
+    {.op = "UnicodeTranscode",
+        .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; replacement_char=42; "
+                 "replace_control_characters=true",
+        .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
+                   "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
+        .outputs = {"string[12] 'a*b' '*' '*a' '*' '**' '***' '****' '**' '***' '****' 'ok' '*'"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8; Tsplits=int32",
+        .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
+        .outputs = {"int32[4] 0 4 4 8", "int32[8] 97 233 8364 128512 1 120 9 121"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8",
+        .inputs = {"string[0]"},
+        .outputs = {"int64[1] 0", "int32[0]"}},
+    {.op = "UnicodeDecode",
+        .attrs = "input_encoding=UTF-8",
+        .inputs = {"string[2,1] 'ab' 'c'"},
+        .outputs = {"int64[3] 0 2 3", "int32[3] 97 98 99"}},
+    {.op = "UnicodeTranscode",
+        .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; errors=strict",
+        .inputs = {"string[] 'ab'"},
+        .outputs = {"string[] 'ab'"}},
+};
+
 static void
 strings_are_taken_apart_into_characters(void **state)
 {
     (void)state;
-    const OpCase cases[] = {
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8",
-            .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
-            .outputs = {"int64[4] 0 4 4 8", "int32[8] 97 233 8364 128512 1 120 9 121"}},
-        {.op = "UnicodeTranscode",
-            .attrs = "input_encoding=UTF-8; output_encoding=UTF-8",
-            .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
-            .outputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8; errors=ignore",
-            .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
-            .outputs = {"int64[4] 0 4 4 8", "int32[8] 97 233 8364 128512 1 120 9 121"}},
-        {.op = "UnicodeTranscode",
-            .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; errors=ignore",
-            .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
-            .outputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8; replacement_char=42; replace_control_characters=true",
-            .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
-            .outputs = {"int64[4] 0 4 4 8", "int32[8] 97 233 8364 128512 42 120 42 121"}},
-        {.op = "UnicodeTranscode",
-            .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; replacement_char=42; "
-                     "replace_control_characters=true",
-            .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
-            .outputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '*x*y'"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8",
-            .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
-                       "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
-            .outputs = {"int64[13] 0 3 4 6 7 9 12 16 18 21 25 27 28",
-                "int32[28] 97 65533 98 65533 65533 97 65533 65533 65533 65533 65533 65533 65533 65533 65533 "
-                "65533 65533 65533 65533 65533 65533 65533 65533 65533 65533 111 107 65533"}},
-        {.op = "UnicodeTranscode",
-            .attrs = "input_encoding=UTF-8; output_encoding=UTF-8",
-            .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
-                       "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
-            .outputs = {"string[12] 'a\357\277\275b' '\357\277\275' '\357\277\275a' '\357\277\275' "
-                        "'\357\277\275\357\277\275' '\357\277\275\357\277\275\357\277\275' "
-                        "'\357\277\275\357\277\275\357\277\275\357\277\275' '\357\277\275\357\277\275' "
-                        "'\357\277\275\357\277\275\357\277\275' "
-                        "'\357\277\275\357\277\275\357\277\275\357\277\275' 'ok' '\357\277\275'"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8; errors=ignore",
-            .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
-                       "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
-            .outputs = {"int64[13] 0 2 2 3 3 3 3 3 3 3 3 5 5", "int32[5] 97 98 97 111 107"}},
-        {.op = "UnicodeTranscode",
-            .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; errors=ignore",
-            .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
-                       "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
-            .outputs = {"string[12] 'ab' '' 'a' '' '' '' '' '' '' '' 'ok' ''"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8; replacement_char=42; replace_control_characters=true",
-            .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
-                       "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
-            .outputs = {"int64[13] 0 3 4 6 7 9 12 16 18 21 25 27 28",
-                "int32[28] 97 42 98 42 42 97 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 42 111 "
-                "107 42"}},
-        {.op = "UnicodeTranscode",
-            .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; replacement_char=42; "
-                     "replace_control_characters=true",
-            .inputs = {"string[12] 'a\377b' '\342\202' '\342\202a' '\360\237\230' '\300\200' '\355\240\200' "
-                       "'\365\200\200\200' '\200\200' '\340\200\200' '\364\220\200\200' 'ok' '\303'"},
-            .outputs = {"string[12] 'a*b' '*' '*a' '*' '**' '***' '****' '**' '***' '****' 'ok' '*'"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8; Tsplits=int32",
-            .inputs = {"string[3] 'a\303\251\342\202\254\360\237\230\200' '' '\001x\011y'"},
-            .outputs = {"int32[4] 0 4 4 8", "int32[8] 97 233 8364 128512 1 120 9 121"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8",
-            .inputs = {"string[0]"},
-            .outputs = {"int64[1] 0", "int32[0]"}},
-        {.op = "UnicodeDecode",
-            .attrs = "input_encoding=UTF-8",
-            .inputs = {"string[2,1] 'ab' 'c'"},
-            .outputs = {"int64[3] 0 2 3", "int32[3] 97 98 99"}},
-        {.op = "UnicodeTranscode",
-            .attrs = "input_encoding=UTF-8; output_encoding=UTF-8; errors=strict",
-            .inputs = {"string[] 'ab'"},
-            .outputs = {"string[] 'ab'"}},
-    };
-    RUN(cases);
+    RUN(decoded_cases);
 }
 
 static void

@@ -268,9 +268,10 @@ static void
 compute_on(FakeStep **working)
 {
     uint64_t tick_ns = TICK_US * CLOCK_NS_PER_US;
-    if (*working == NULL && !list_is_empty(&sim.queue)) {
-        *working = step_of(list_first(&sim.queue));
-        list_remove(&(*working)->link);
+    ListLink *first = list_first(&sim.queue);
+    if (*working == NULL && first != NULL) {
+        *working = step_of(first);
+        list_remove(first);
     }
     if (*working == NULL) {
         return;

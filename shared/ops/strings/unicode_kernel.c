@@ -66,19 +66,39 @@ is_within(Slice text, size_t index, int first, int last)
     return byte >= first && byte <= last;
 }
 
+/* The first bytes of characters of several bytes, and what the second may be (RFC 3629). */
+typedef struct Lead {
+    unsigned char from;
+    unsigned char to;
+    unsigned char first;
+    unsigned char last;
+    size_t size;
+} Lead;
+
+static const Lead leads[] = {
+    {0xc2, 0xdf, 0x80, 0xbf, 2},
+    {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3},
+    {0xed, 0xed, 0x80, 0x9f, 3},
+    {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4},
+    {0xf1, 0xf3, 0x80, 0xbf, 4},
+    {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
 /* Returns how many bytes at the beginning of a text that is no UTF-8 there count as one error: at least 1. */
 static size_t
 error_size(Slice text)
 {
-    unsigned char lead = (unsigned char)text.data[0];
-    size_t wanted = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 ? 2 : 1;
-    int first = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    int last = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     size_t size = 1;
-    while (lead <= 0xf4 && size < wanted && is_within(text, size, first, last)) {
-        size++;
-        first = 0x80;
-        last = 0xbf;
+    for (size_t index = 0; index < COUNT_OF(leads); index++) {
+        const Lead *lead = &leads[index];
+        if (is_within(text, 0, lead->from, lead->to) && is_within(text, 1, lead->first, lead->last)) {
+            size = 2;
+            while (size < lead->size && is_within(text, size, 0x80, 0xbf)) {
+                size++;
+            }
+        }
     }
     return size;
 }

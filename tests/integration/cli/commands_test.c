@@ -43,7 +43,7 @@ a_saved_models_directory_is_pushed_and_runs(void **state)
     assert_exit(0, fixture, "session", "create", "saved");
     assert_exit(0, fixture, "graph", "push", folder, "--session", "saved");
     folder_remove(folder);
-    assert_holds(fixture->out, "variable 'w' is a constant");
+    assert_null(strstr(fixture->out, "warning"));
     assert_exit(0, fixture, "--json", "run", "--feed", "x=[[1,1]]", "--feed", "times=2", "--fetch", "y",
         "--session", "saved");
     assert_holds(fixture->out, "\"data\":[21.5,30.5]");
@@ -106,7 +106,7 @@ large_files_are_fed_as_they_are(void **state)
     SluiceFixture *fixture = *state;
     AUTO_BUFFER fed = {0};
     AUTO_MEMORY float *rows = memory_new((size_t)ROWS * 2, sizeof *rows);
-    static float got[NPY_HEADER / sizeof(float) + ROWS * 2];
+    static float got[NPY_HEADER / sizeof(float) + (size_t)ROWS * 2];
     assert_non_null(rows);
     for (int index = 0; index < ROWS * 2; index++) {
         rows[index] = (float)(index % 1000);

@@ -313,7 +313,7 @@ static void
 a_tar_header_reads_back(void **state)
 {
     char archive[4 * TAR_BLOCK_SIZE] = {0};
-    memcpy(archive + TAR_BLOCK_SIZE, "hello", 5);
+    memcpy(archive + TAR_BLOCK_SIZE, "hello", sizeof "hello");
     assert_true(tar_header(SLICE("variables/variables.index"), 5, archive));
     ByteSource bytes = byte_source_of(slice_of(archive, sizeof archive));
     TarReader reader = {.rest = {&bytes, 0, bytes.size}};

@@ -31,7 +31,7 @@ static void
 wait_for_asleep(const int *count, int wanted)
 {
     while (atomic_load_acquire(count) < wanted) {
-        struct timespec pause = {.tv_nsec = 1000 * 1000};
+        struct timespec pause = {.tv_nsec = 1000L * 1000};
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -91,7 +91,7 @@ join_crowd(void *context, int64_t index)
     int now = atomic_add_acq_rel(&crowd->inside, 1);
     int most = atomic_load_relaxed(&crowd->most);
     while (now > most && !atomic_compare_exchange_weak_relaxed(&crowd->most, &most, now)) {}
-    struct timespec pause = {.tv_nsec = 1000 * 1000};
+    struct timespec pause = {.tv_nsec = 1000L * 1000};
     (void)nanosleep(&pause, NULL);
     atomic_sub_acq_rel(&crowd->inside, 1);
 }
@@ -259,7 +259,7 @@ compare_cores(void *context, int64_t index)
     cpu_set_t mine;
     bool is_known = sched_getaffinity(0, sizeof mine, &mine) == 0;
     atomic_add_relaxed(&cores->others, !is_known || !CPU_EQUAL(&mine, &cores->allowed));
-    struct timespec pause = {.tv_nsec = 100 * 1000};
+    struct timespec pause = {.tv_nsec = 100L * 1000};
     (void)nanosleep(&pause, NULL);
 }
 
@@ -273,7 +273,7 @@ threads_that_help_may_use_all_cores(void **state)
     Pool *pool = pool_new(3, 4);
     for (int round = 0; round < 50; round++) {
         pool_parallel_for(pool, 1, 10, compare_cores, &cores);
-        struct timespec pause = {.tv_nsec = 1000 * 1000};
+        struct timespec pause = {.tv_nsec = 1000L * 1000};
         (void)nanosleep(&pause, NULL);
     }
     pool_free(pool);

@@ -2,7 +2,7 @@
 
 #include "worker/cpu/wake_cost.h"
 
-enum { US = 1000 };
+#define US UINT64_C(1000) /* nanoseconds */
 
 /* Notes `count` wakes that took so long. */
 static void
@@ -92,7 +92,7 @@ a_thread_that_was_not_woken_tells_nothing(void **state)
 {
     (void)state;
     WakeCost cost = {0};
-    wake_ends(&cost, 1000 * 1000 * US);
+    wake_ends(&cost, 1000000 * US);
     assert_int_equal(wakes_worth(&cost, 40 * US), 1);
     wake_begins(&cost, 2000 * US);
     wake_ends(&cost, 1000 * US); /* the two read the clock in the other order */

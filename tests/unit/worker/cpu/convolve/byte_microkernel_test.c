@@ -50,7 +50,8 @@ check_tile(ByteMicroKernel kernel, int rows, int vectors)
             uint32_t sum = (uint32_t)start[n];
             for (int k = 0; k < DEPTH; k++) {
                 int64_t at = begins[row] + taps[k / (FOURS * BYTE_FOUR)] + k % (FOURS * BYTE_FOUR);
-                int factor = panel[(k / BYTE_FOUR * vectors * BYTE_VECTOR + n) * BYTE_FOUR + k % BYTE_FOUR];
+                int8_t factor =
+                    panel[(k / BYTE_FOUR * vectors * BYTE_VECTOR + n) * BYTE_FOUR + k % BYTE_FOUR];
                 sum += (uint32_t)(factor * image[at]);
             }
             expected[row * vectors * BYTE_VECTOR + n] = (int32_t)sum;
