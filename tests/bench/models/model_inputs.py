@@ -1,7 +1,8 @@
 """What a model is fed: inputs of the shapes that it declares, or that inputs.json beside it names.
 
-inputs.json: {"yolo.onnx": {"images": [1, 3, 640, 640]}, "bert.onnx": {"input_ids": {"shape": [1, 128], "below": 30522}}}.
-A dimension that neither tells is 1. Floats are drawn from a normal distribution, integers are below `below` (2)."""
+inputs.json: {"yolo.onnx": {"images": [1, 3, 640, 640]}, "bert.onnx": {"input_ids": {"shape": [1, 128], "below": 30522}},
+"vad.onnx": {"sr": {"value": 16000}}}. A dimension that neither tells is 1. Floats are drawn from a normal distribution, integers
+are below `below` (2), unless all elements have a `value`. INPUTS names another file, for a folder that cannot be written to."""
 
 import json
 import os
@@ -20,7 +21,7 @@ class Unsupported(Exception):
 
 
 def read_given(folder):
-    path = os.path.join(folder, "inputs.json")
+    path = os.environ.get("INPUTS") or os.path.join(folder, "inputs.json")
     if not os.path.exists(path):
         return {}
     with open(path, encoding="utf-8") as file:
@@ -39,6 +40,8 @@ def _make_input(node, given, generator):
     given = {"shape": given} if isinstance(given, list) else given or {}
     shape = given.get("shape") or [size if isinstance(size, int) and size > 0 else 1 for size in node.shape]
     dtype = DTYPES[node.type]
+    if "value" in given:
+        return numpy.full(shape, given["value"], dtype)
     if numpy.issubdtype(dtype, numpy.floating):
         return generator.standard_normal(shape).astype(dtype)
     return generator.integers(0, given.get("below", 2), shape).astype(dtype)
