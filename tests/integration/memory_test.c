@@ -188,6 +188,39 @@ steps_that_find_no_room_wait_for_each_other(void **state)
     cluster_stop(&cluster);
 }
 
+/* Of 16 MiB, weights that the model makes of constants keep 2, and the sum of y needs more than 14. */
+static void
+constants_of_an_idle_partition_make_room_for_a_step(void **state)
+{
+    static const char *const arguments[] = {"--memory=16MiB", NULL};
+    static const char *const fetches[] = {"weighted", "sum", "weighted"};
+    ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    Cluster cluster = {0};
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    cluster_session(&cluster, "{}");
+    cluster_graph_literal(&cluster, "x = Placeholder() dtype=float32 shape=<>\n"
+                                    "axis = Const() dtype=int32 value=int32<1>(0)\n"
+                                    "few = Const() dtype=int32 value=int32<1>(524288)\n"
+                                    "half = Const() dtype=float32 value=float32(0.5)\n"
+                                    "weights = Fill(few, half) T=float32\n"
+                                    "products = Mul(weights, x) T=float32\n"
+                                    "weighted = Sum(products, axis) T=float32\n"
+                                    "many = Const() dtype=int32 value=int32<1>(3670016)\n"
+                                    "y = Fill(many, x) T=float32\n"
+                                    "sum = Sum(y, axis) T=float32\n");
+    for (size_t index = 0; index < COUNT_OF(fetches); index++) {
+        AUTO_REST reply = {0};
+        char step[64];
+        (void)snprintf(step, sizeof step, "{\"feeds\":{\"x\":1},\"fetches\":[\"%s\"]}", fetches[index]);
+        cluster_step(&cluster, step, &reply);
+        cluster_expect(&reply, 200, index == 1 ? "3670016" : "262144");
+        bool is_kept = cluster_worker_use(&cluster, 0).memory_in_use >= 524288 * 4;
+        assert_int_equal(is_kept, index != 1);
+    }
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
@@ -196,6 +229,7 @@ main(void)
         cmocka_unit_test(a_session_lowers_what_its_steps_may_take),
         cmocka_unit_test(a_session_raises_no_limit),
         cmocka_unit_test(steps_that_find_no_room_wait_for_each_other),
+        cmocka_unit_test(constants_of_an_idle_partition_make_room_for_a_step),
         CLUSTER_TEST(the_first_step_of_a_batch_is_planned_on_all_its_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

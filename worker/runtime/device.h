@@ -167,6 +167,8 @@ struct Device {
     DeviceCounts counts;        /* of an accelerator */
     uint64_t reserved;          /* atomic: bytes that runs under way were planned to allocate */
     DeviceKeeper keeper;        /* set before the first run */
+    uint64_t constants_max; /* bytes that a partition may keep of what it makes of constants (fold.c); 0: a
+                             * quarter of the memory. Set before the first partition is compiled */
     Captures *captures; /* of an accelerator: set before the first partition is compiled; NULL: it captures
                          * nothing */
 

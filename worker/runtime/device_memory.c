@@ -53,6 +53,12 @@ device_allocate(Device *device, size_t size, const MemoryAccount *account)
     return buffer == NULL ? NULL : capture_memory_give(captured, size, buffer);
 }
 
+bool
+device_make_room(Device *device)
+{
+    return give_up(device, NULL);
+}
+
 const char *
 device_tell_full(Device *device, const MemoryAccount *account, char ret_text[DEVICE_FULL_TEXT_SIZE])
 {

@@ -15,6 +15,10 @@ extern "C" {
  * the part's own (capture_memory.h). */
 TensorBuffer *device_allocate(Device *device, size_t size, const MemoryAccount *account);
 
+/* Frees what was used longest ago of that which the device keeps and nobody uses now; false: there is none.
+ */
+bool device_make_room(Device *device);
+
 /* Counts an allocation that found no room, and writes why, in a user's words that follow "but" or ":". */
 enum { DEVICE_FULL_TEXT_SIZE = 320 };
 const char *device_tell_full(

@@ -9,6 +9,7 @@
 #include "shared/base/mutex.h"
 #include "shared/crypto/digest.h"
 #include "shared/telemetry/log.h"
+#include "worker/runtime/device_memory.h"
 
 struct BlobStore {
     Device *device;
@@ -82,17 +83,6 @@ blob_store_drop(BlobStore *store)
     return cache_drop(store->cache, NULL, NULL);
 }
 
-/* Allocates memory of the device, for which blobs that nobody uses make room. */
-static TensorBuffer *
-allocate_blob(BlobStore *store, uint64_t size)
-{
-    TensorBuffer *blob = store->device->allocate(store->device, size);
-    while (blob == NULL && blob_store_drop(store)) {
-        blob = store->device->allocate(store->device, size);
-    }
-    return blob;
-}
-
 static bool
 mark_coming(BlobStore *store, Slice key, bool *ret_is_new)
 {
@@ -133,7 +123,7 @@ find_room(Call *call, BlobArrival *arrival)
         }
         log_failure(LOG_WARNING, "a constant has no room in the blob folder, and is kept in memory", call);
     }
-    arrival->blob = allocate_blob(store, arrival->size);
+    arrival->blob = device_allocate(store->device, arrival->size, NULL);
     return arrival->blob != NULL
                ? STATUS_OK
                : call_fail(call, STATUS_RESOURCE_EXHAUSTED,

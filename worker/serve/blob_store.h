@@ -3,7 +3,7 @@
  * and is kept only when its bytes have the digest: in the folder when that has room, else in memory.
  *
  * Constants that partitions use stay; of the others the least recently used make room, for new constants and
- * for whatever else needs the device's memory (blob_store_drop()).
+ * for whatever else needs the device's memory: by its keeper, which calls blob_store_drop().
  *
  * Ownership: the store holds one reference to each blob; blob_store_find() returns another.
  * Threads:   any; a BlobArrival one at a time. Neither may run on a loop's thread: blob_store_find() may read

@@ -14,6 +14,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 #include "shared/crypto/digest.h"
+#include "worker/runtime/device_memory.h"
 #include "worker/serve/route.h"
 
 enum { SPARE_REQUESTS_MAX = 256 };
@@ -208,16 +209,11 @@ request_find_method(WorkerRequest *request, const H2Header *headers, size_t coun
     return STATUS_OK;
 }
 
-/* Allocates on the device; constants that nobody uses make room. */
 static TensorBuffer *
 allocate_on_device(void *context, size_t size)
 {
     Worker *worker = context;
-    TensorBuffer *buffer = worker->device->allocate(worker->device, size);
-    while (buffer == NULL && blob_store_drop(worker->blobs)) {
-        buffer = worker->device->allocate(worker->device, size);
-    }
-    return buffer;
+    return device_allocate(worker->device, size, NULL);
 }
 
 FrameLimits

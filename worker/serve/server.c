@@ -18,6 +18,9 @@
 #include "worker/serve/metrics.h"
 #include "worker/serve/request.h"
 
+/* Own constants of a partition that are worth compiling it anew, when memory is short. */
+enum { LARGE_CONSTANTS = 1 << 20 };
+
 typedef struct ServerConnection {
     ListLink link;
     WorkerLoop *loop;
@@ -352,6 +355,38 @@ open_weights(Call *call, Worker *worker)
     return STATUS_OK;
 }
 
+static bool
+has_large_constants(const void *partition, const void *context)
+{
+    (void)context;
+    return partition_constant_size(partition) >= LARGE_CONSTANTS;
+}
+
+/* Forgets for the sake of the host's memory: what was sent can be sent again, and what was made of it can be
+ * made again. */
+static bool
+forget_constants(void *context, uint64_t tenant)
+{
+    (void)tenant; /* no tenant has a limit of its own there */
+    Worker *worker = context;
+    return blob_store_drop(worker->blobs) || cache_drop(worker->partitions, has_large_constants, NULL);
+}
+
+/* Lets partitions keep constants in the host's memory, and it take back what idle ones keep. */
+static void
+open_host_memory(Worker *worker, uint64_t partition_cache_size)
+{
+    worker->device->constants_max = partition_cache_size / 2;
+    worker->device->keeper = (DeviceKeeper){.give_up = forget_constants, .context = worker};
+}
+
+static void
+close_host_memory(Worker *worker)
+{
+    worker->device->keeper = (DeviceKeeper){0};
+    worker->device->constants_max = 0;
+}
+
 static void
 close_weights(Worker *worker)
 {
@@ -360,6 +395,15 @@ close_weights(Worker *worker)
         accelerator->device->keeper = (DeviceKeeper){0};
     }
     weights_free(worker->weights);
+}
+
+static uint64_t
+find_partition_cache_size(const Worker *worker)
+{
+    DeviceMemory memory;
+    worker->device->memory(worker->device, &memory);
+    size_t given = worker->options.partition_cache_size;
+    return given != 0 ? given : memory.limit / 4;
 }
 
 static Status
@@ -371,7 +415,8 @@ tables_open(Call *call, Worker *worker)
     }
     BlobStoreOptions blobs = {
         .device = worker->device, .bytes_max = options->blob_cache_size, .folder = worker->blob_folder};
-    worker->partitions = cache_new(&partition_cache_type, options->partition_cache_size);
+    uint64_t partition_cache_size = find_partition_cache_size(worker);
+    worker->partitions = cache_new(&partition_cache_type, partition_cache_size);
     worker->blobs = blob_store_new(&blobs);
     worker->steps = step_table_new();
     worker->sessions = session_table_new();
@@ -386,6 +431,7 @@ tables_open(Call *call, Worker *worker)
     if (!has_all) {
         return call_fail_memory(call, "the worker's tables");
     }
+    open_host_memory(worker, partition_cache_size);
     TRY(open_weights(call, worker));
     TRY(open_captures(call, worker));
     return blob_intakes_new(call, worker->blobs, threads, &worker->intakes);
@@ -535,6 +581,7 @@ worker_close(Worker *worker)
     outcome_table_free(worker->outcomes);
     state_table_free(worker->states);
     traffic_free(worker->traffic);
+    close_host_memory(worker);
     cache_free(worker->partitions);
     close_captures(worker);
     close_weights(worker);

@@ -71,9 +71,10 @@ static const SettingDefinition definitions[] = {
         .meaning = "largest tensor that is taken from a connection"},
     {.name = "partition-cache",
         .type = SETTING_BYTES,
-        .default_value = "256MiB",
-        .meaning = "memory for registered partitions without their large constants; the least used are "
-                   "forgotten first"},
+        .default_value = "0",
+        .meaning =
+            "memory for registered partitions without their large constants, half of it at most for "
+            "what one makes of constants; the least used are forgotten first; 0: a quarter of `memory`"},
     {.name = "blob-cache",
         .type = SETTING_BYTES,
         .default_value = "0",

@@ -26,10 +26,10 @@ typedef struct WorkerOptions {
     Slice labels;          /* shared/wire/labels.h */
     int loop_count;
     size_t tensor_size_max;
-    uint64_t step_memory; /* bytes that a step may hold at once; 0: no limit */
-    int slot_count;       /* steps that gateways may let compute at a time; 0: one a thread */
-    size_t partition_cache_size;
-    size_t blob_cache_size;
+    uint64_t step_memory;            /* bytes that a step may hold at once; 0: no limit */
+    int slot_count;                  /* steps that gateways may let compute at a time; 0: one a thread */
+    size_t partition_cache_size;     /* 0: a quarter of the device's memory */
+    size_t blob_cache_size;          /* 0: three quarters of it */
     const char *blob_folder;         /* path of the folder for blobs; NULL: none */
     uint64_t blob_folder_size;       /* bytes; 0: half of its disk */
     const PluginDevice *accelerator; /* the caller's, who keeps it until worker_close(); NULL: none */

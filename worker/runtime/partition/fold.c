@@ -4,15 +4,16 @@
  * weights that the body of a loop transposes are transposed once, not in each iteration.
  *
  * Not folded: nodes with state or with more than one output, nodes of control flow, and nodes that return
- * handles; nodes that fail, so that the run which needs them fails as it always did; and, unless they are no
- * larger than the inputs, results over 64 MiB and those that would bring the partition's to more than
- * 256 MiB or a quarter of the worker's memory. TensorFlow's limit of 10 MiB would have weights that a model
- * makes itself, by ConstantOfShape, made anew in each run. */
+ * handles; nodes that fail, so that the run which needs them fails as it always did; and results for which
+ * the partition has no room left (Device's constants_max), unless they are small or bytes of an input.
+ * TensorFlow's limit of 10 MiB a result would have large weights that a model makes itself, by
+ * ConstantOfShape or from bytes and a scale, made anew in each run. */
 #include "worker/runtime/partition/stages.h"
 
 #include "shared/base/memory.h"
 
-enum { RESULT_SIZE_MAX = 64 << 20, RESULTS_SIZE_MAX = 256 << 20 };
+/* Sizes and axes, which many a kernel has to know ahead. */
+enum { SMALL_RESULT_SIZE = 4 << 10 };
 static const size_t FOLD_SCRATCH_MAX = (size_t)1 << 30;
 
 const ScheduleNode *
@@ -62,7 +63,7 @@ typedef struct Folding {
     Partition *partition;
     const bool *is_read_by_merge; /* by node */
     Call *call;                   /* the kernels' call: an error in it does not fail the partition */
-    size_t room_size; /* bytes that results may still take which are larger than what they were made of */
+    uint64_t room_size;           /* bytes that results may still take */
 } Folding;
 
 static Status
@@ -109,14 +110,17 @@ compute_node(const Folding *folding, const ScheduleNode *node, Tensor *inputs, T
     return status;
 }
 
-static size_t
-inputs_size(const Partition *partition, const Node *node)
+/* Returns the constant that the result is bytes of (Identity, Reshape), or NULL. */
+static const ScheduleNode *
+find_source(const Partition *partition, const Node *node, const Tensor *result)
 {
-    size_t size = 0;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        size += tensor_byte_size(known_constant(partition, node->inputs[i])->value);
+        const ScheduleNode *input = known_constant(partition, node->inputs[i]);
+        if (result->buffer != NULL && result->buffer == input->value->buffer) {
+            return input;
+        }
     }
-    return size;
+    return NULL;
 }
 
 /* Returns whether the byte size of a tensor is all that it holds; a handle refers to something larger. */
@@ -130,12 +134,12 @@ is_plain(Dtype dtype)
 static bool
 is_wanted(Folding *folding, const Node *node, const Tensor *result)
 {
-    size_t size = tensor_byte_size(result);
     bool is_known = is_plain(result->dtype) && result->dtype == node->output_dtypes[0];
-    bool has_grown = size > inputs_size(folding->partition, node);
-    bool has_room = size <= RESULT_SIZE_MAX && size <= folding->room_size;
-    folding->room_size -= is_known && has_grown && has_room ? size : 0;
-    return is_known && (has_room || !has_grown);
+    bool is_own = find_source(folding->partition, node, result) == NULL;
+    size_t size = is_own ? tensor_byte_size(result) : 0;
+    bool has_room = size <= folding->room_size;
+    folding->room_size -= is_known && has_room ? size : 0;
+    return is_known && (has_room || size <= SMALL_RESULT_SIZE);
 }
 
 static void
@@ -144,21 +148,19 @@ release_tensor(void *tensor)
     tensor_unref(tensor);
 }
 
-/* Lets a result that is bytes of an input (Identity, Reshape) count as that: their memory is counted already,
- * with the input or with the blobs. */
+/* Lets a result that is bytes of an input count as that: their memory is counted already, with the input or
+ * with the blobs. */
 static void
 count_result(Partition *partition, ScheduleNode *node, const Tensor *result)
 {
-    for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const ScheduleNode *input = known_constant(partition, node->node->inputs[i]);
-        if (result->buffer != NULL && result->buffer == input->value->buffer) {
-            bool is_whole = result->data == input->value->data &&
-                            tensor_byte_size(result) == tensor_byte_size(input->value);
-            node->blob = is_whole ? input->blob : node->blob;
-            return;
-        }
+    const ScheduleNode *source = find_source(partition, node->node, result);
+    if (source == NULL) {
+        partition->constant_bytes += tensor_byte_size(result);
+        return;
     }
-    partition->constant_bytes += tensor_byte_size(result);
+    bool is_whole =
+        result->data == source->value->data && tensor_byte_size(result) == tensor_byte_size(source->value);
+    node->blob = is_whole ? source->blob : node->blob;
 }
 
 /* Returns whether a folded node runs, to give its value when its inputs have come: those that come through a
@@ -210,13 +212,12 @@ fold_node(Call *call, Folding *folding, ScheduleNode *node)
     return is_kept ? keep_result(call, folding, node, &result) : STATUS_OK;
 }
 
-static size_t
+static uint64_t
 find_room(const Device *device)
 {
     DeviceMemory memory;
     device->memory(device, &memory);
-    uint64_t part = memory.limit / 4;
-    return part < RESULTS_SIZE_MAX ? (size_t)part : RESULTS_SIZE_MAX;
+    return device->constants_max != 0 ? device->constants_max : memory.limit / 4;
 }
 
 Status

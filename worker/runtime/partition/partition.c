@@ -175,6 +175,12 @@ partition_size(const Partition *partition)
            arena_size(partition->graph->def->arena) + partition->constant_bytes;
 }
 
+size_t
+partition_constant_size(const Partition *partition)
+{
+    return partition->constant_bytes;
+}
+
 uint64_t
 partition_cost_ns(const Partition *partition)
 {

@@ -86,6 +86,9 @@ bool partition_is_used(const Partition *partition); /* it has more than one refe
  * blobs, which belong to their source. */
 size_t partition_size(const Partition *partition);
 
+/* Returns the part of it that its own constants take. */
+size_t partition_constant_size(const Partition *partition);
+
 /* Returns the expected computing time of a run, summed over all threads, from measurements; an
  * overestimate before the first run. */
 uint64_t partition_cost_ns(const Partition *partition);

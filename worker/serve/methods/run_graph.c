@@ -30,6 +30,7 @@
 #include "shared/base/mutex.h"
 #include "shared/base/text.h"
 #include "shared/base/uuid.h"
+#include "worker/runtime/device_memory.h"
 #include "worker/runtime/run/run.h"
 #include "worker/serve/method.h"
 #include "worker/serve/metrics.h"
@@ -490,7 +491,7 @@ wait_for_room(GraphRun *graph_run)
     if (again_ns > graph_run->room_until_ns || (deadline_ns != 0 && again_ns > deadline_ns)) {
         return false;
     }
-    (void)blob_store_drop(graph_run->worker->blobs); /* a constant that nobody uses may be what is too much */
+    (void)device_make_room(graph_run->worker->device); /* what nobody uses may be what is too much */
     graph_run->deadline.fire = start_again;
     timer_set(graph_run->loop, &graph_run->deadline, again_ns);
     return true;

@@ -84,6 +84,13 @@ what_nobody_uses_makes_room_the_oldest_first(void **state)
     cpu_device_free(device);
 }
 
+static bool
+drop_blob(void *store, uint64_t tenant)
+{
+    (void)tenant;
+    return blob_store_drop(store);
+}
+
 static void
 a_full_device_makes_room_by_itself(void **state)
 {
@@ -92,6 +99,7 @@ a_full_device_makes_room_by_itself(void **state)
     BlobStore *store =
         blob_store_new(&(BlobStoreOptions){.device = device, .bytes_max = (uint64_t)100 * BLOB_SIZE});
     assert_non_null(store);
+    device->keeper = (DeviceKeeper){.give_up = drop_blob, .context = store};
     for (char value = 'a'; value <= 'z'; value++) {
         assert_status(call, STATUS_OK, put(call, store, value));
     }

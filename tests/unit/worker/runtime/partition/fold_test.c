@@ -9,14 +9,22 @@ typedef struct Case {
     RunOutcome outcome;
 } Case;
 
-/* Runs a graph without feeds. */
+/* Runs a graph without feeds, whose partition may keep `constants_max` bytes; 0: a quarter of the device's.
+ */
 static void
-case_run(Case *run, const char *text)
+case_run_within(Case *run, uint64_t constants_max, const char *text)
 {
     fixture_begin(&run->fixture, 2);
+    run->fixture.device->constants_max = constants_max;
     AUTO_PARTITION partition = fixture_compile(&run->fixture, text);
     run->outcome = (RunOutcome){0};
     fixture_run(&run->fixture, partition, NULL, NULL, 0, &run->outcome);
+}
+
+static void
+case_run(Case *run, const char *text)
+{
+    case_run_within(run, 0, text);
 }
 
 static void
@@ -231,6 +239,31 @@ what_a_branch_computes_of_constants_is_dead_with_the_branch(void **state)
     fixture_end(&fixture);
 }
 
+/* The transposed matrix takes 16 KiB, as the constant does; its shape and what is the constant's take none.
+ */
+static void
+only_small_results_and_bytes_of_inputs_need_no_room(void **state)
+{
+    (void)state;
+    Case run;
+    case_run_within(&run, 8 << 10,
+        "m = Const() dtype=float32 value=float32<64,64>(3)\n"
+        "o = Const() dtype=int32 value=int32<2>(1;0)\n"
+        "a = Const() dtype=int32 value=int32<2>(0;1)\n"
+        "z = Const() dtype=int32 value=int32<1>(0)\n"
+        "s = Shape(m) T=float32 out_type=int32\n"
+        "p = Prod(s, z) T=int32 Tidx=int32\n"
+        "i = Identity(m) T=float32\n"
+        "t = Transpose(i, o) T=float32 Tperm=int32\n"
+        "u = Sum(t, a) T=float32 Tidx=int32\n"
+        "out0 = _Retval(p) T=int32 index=0\n"
+        "out1 = _Retval(u) T=float32 index=1\n");
+    assert_string_equal(run.outcome.message, "");
+    assert_float_equal(tensor_float(&run.outcome.outputs[1], 0), 12288, 0);
+    assert_int_equal(run.outcome.stats.node_count, 4); /* t, u, out0, out1 */
+    case_end(&run);
+}
+
 int
 main(void)
 {
@@ -244,6 +277,7 @@ main(void)
         cmocka_unit_test(what_a_branch_computes_of_constants_is_dead_with_the_branch),
         cmocka_unit_test(a_large_result_is_made_anew_each_time),
         cmocka_unit_test(large_results_are_kept_within_a_budget),
+        cmocka_unit_test(only_small_results_and_bytes_of_inputs_need_no_room),
     };
     return cmocka_run_group_tests_name("worker/runtime/fold", tests, NULL, NULL);
 }
