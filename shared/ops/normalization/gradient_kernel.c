@@ -86,31 +86,23 @@ batch_norm_compute(KernelContext *context)
     return doubles_finish(context, &doubles);
 }
 
-typedef struct Response {
-    int64_t depth;
-    int64_t radius;
-    double bias;
-    double alpha;
-    double beta;
-} Response;
-
 /* Spreads the gradients of the channels at one position: output j is x_j × norm_j^-β, and every x within
  * the radius of j has a part in it. */
 static void
-spread_response(
-    const Response *response, const double *gradients, const double *x, const double *y, double *ret)
+spread_response(const ResponseRule *rule, int64_t depth, const double *gradients, const double *x,
+    const double *y, double *ret)
 {
-    for (int64_t j = 0; j < response->depth; j++) {
-        int64_t first = j > response->radius ? j - response->radius : 0;
-        int64_t last = j + response->radius < response->depth ? j + response->radius : response->depth - 1;
+    for (int64_t j = 0; j < depth; j++) {
+        int64_t first = j > rule->before ? j - rule->before : 0;
+        int64_t last = j + rule->after < depth ? j + rule->after : depth - 1;
         double squares = 0;
         for (int64_t k = first; k <= last; k++) {
             squares += x[k] * x[k];
         }
-        double norm = response->bias + response->alpha * squares;
+        double norm = rule->bias + rule->alpha * squares;
         for (int64_t k = first; k <= last; k++) {
-            double own = k == j ? pow(norm, -response->beta) : 0;
-            ret[k] += gradients[j] * (own - 2 * response->alpha * response->beta * x[k] * y[j] / norm);
+            double own = k == j ? pow(norm, -rule->beta) : 0;
+            ret[k] += gradients[j] * (own - 2 * rule->alpha * rule->beta * x[k] * y[j] / norm);
         }
     }
 }
@@ -118,20 +110,15 @@ spread_response(
 static Status
 lrn_compute(KernelContext *context)
 {
-    const Node *node = context->node;
     AUTO_DOUBLES doubles = {0};
-    int64_t depth = context->inputs[0].shape.dims[3];
-    int64_t radius = 0;
-    TRY(response_radius(context->call, context->node, depth, &radius));
+    const Shape *shape = &context->inputs[0].shape;
+    ResponseRule rule;
+    TRY(response_rule(context->call, context->node, shape, &rule));
     TRY(doubles_begin(context, &doubles));
-    Response response = {.depth = depth,
-        .radius = radius,
-        .bias = (double)node_attr_float(node, "bias"),
-        .alpha = (double)node_attr_float(node, "alpha"),
-        .beta = (double)node_attr_float(node, "beta")};
+    int64_t depth = shape->dims[rule.axis];
     int64_t count = tensor_element_count(&context->inputs[0]);
-    for (int64_t n = 0; n < count; n += response.depth) {
-        spread_response(&response, doubles_in(&doubles, 0) + n, doubles_in(&doubles, 1) + n,
+    for (int64_t n = 0; n < count; n += depth) {
+        spread_response(&rule, depth, doubles_in(&doubles, 0) + n, doubles_in(&doubles, 1) + n,
             doubles_in(&doubles, 2) + n, doubles_out(&doubles, 0) + n);
     }
     return doubles_finish(context, &doubles);

@@ -103,46 +103,35 @@ layer_norm_compute(KernelContext *context)
     return status;
 }
 
-/* Computes x / (bias + alpha × Σ x²)^beta, with the sum over the channels from `before` in front to
- * `after` behind. */
-typedef struct Response {
-    const Call *call;
-    int64_t before;
-    int64_t after;
-    double bias;
-    double alpha;
-    double beta;
-} Response;
-
 /* Computes the channels of a line; stops when the call ends meanwhile. */
 static void
-compute_response(const Response *response, const double *x, double *z, const Lines *lines)
+compute_response(const Call *call, const ResponseRule *rule, const double *x, double *z, const Lines *lines)
 {
     uint64_t work = 0;
     for (int64_t channel = 0; channel < lines->size; channel++) {
-        int64_t first = channel - response->before;
-        int64_t last = channel < lines->size - response->after ? channel + response->after : lines->size - 1;
+        int64_t first = channel - rule->before;
+        int64_t last = channel < lines->size - rule->after ? channel + rule->after : lines->size - 1;
         double squares = 0;
         first = first < 0 ? 0 : first;
-        if (call_ends_after(response->call, (uint64_t)(last - first), &work)) {
+        if (call_ends_after(call, (uint64_t)(last - first), &work)) {
             return;
         }
         for (int64_t n = first; n <= last; n++) {
             squares += x[n * lines->inner] * x[n * lines->inner];
         }
         z[channel * lines->inner] =
-            x[channel * lines->inner] / pow(response->bias + response->alpha * squares, response->beta);
+            x[channel * lines->inner] / pow(rule->bias + rule->alpha * squares, rule->beta);
     }
 }
 
 static Status
-run_response(KernelContext *context, const Response *response, int axis)
+run_response(KernelContext *context, const ResponseRule *rule)
 {
     AUTO_TENSOR input = {0};
     AUTO_TENSOR output = {0};
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &input));
     TRY(scratch_new(context, DTYPE_FLOAT64, &input.shape, &output));
-    Lines lines = lines_along(&input.shape, axis);
+    Lines lines = lines_along(&input.shape, rule->axis);
     if (tensor_element_count(&input) == 0) {
         return scratch_finish(context, 0, &output); /* the other dimensions may be of any size */
     }
@@ -150,8 +139,8 @@ run_response(KernelContext *context, const Response *response, int axis)
         TRY(call_check(context->call, clock_monotonic_ns()));
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             int64_t offset = outer * lines.size * lines.inner + inner;
-            compute_response(
-                response, (const double *)input.data + offset, (double *)output.data + offset, &lines);
+            compute_response(context->call, rule, (const double *)input.data + offset,
+                (double *)output.data + offset, &lines);
         }
     }
     TRY(call_check(context->call, clock_monotonic_ns()));
@@ -159,53 +148,19 @@ run_response(KernelContext *context, const Response *response, int axis)
 }
 
 static Status
-check_channels(KernelContext *context, int rank_min)
-{
-    int rank = context->inputs[0].shape.rank;
-    if (rank < rank_min) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an input of rank %d has no channels", rank);
-    }
-    return STATUS_OK;
-}
-
-static Status
 lrn_compute(KernelContext *context)
 {
-    const Node *node = context->node;
-    int64_t radius = 0;
-    TRY(check_channels(context, 1));
-    int channels = context->inputs[0].shape.rank - 1;
-    TRY(response_radius(context->call, context->node, context->inputs[0].shape.dims[channels], &radius));
-    Response response = {
-        .call = context->call,
-        .before = radius,
-        .after = radius,
-        .bias = (double)node_attr_float(node, "bias"),
-        .alpha = (double)node_attr_float(node, "alpha"),
-        .beta = (double)node_attr_float(node, "beta"),
-    };
-    return run_response(context, &response, channels);
+    ResponseRule rule;
+    TRY(response_rule(context->call, context->node, &context->inputs[0].shape, &rule));
+    return run_response(context, &rule);
 }
 
-/* ONNX divides alpha by the size of the region. */
 static Status
 onnx_lrn_compute(KernelContext *context)
 {
-    const Node *node = context->node;
-    TRY(check_channels(context, 2));
-    int64_t size = node_attr_int(node, "size");
-    if (size < 1) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "size is %lld", (long long)size);
-    }
-    Response response = {
-        .call = context->call,
-        .before = (size - 1) / 2,
-        .after = size - 1 - (size - 1) / 2,
-        .bias = (double)node_attr_float(node, "bias"),
-        .alpha = (double)node_attr_float(node, "alpha") / (double)size,
-        .beta = (double)node_attr_float(node, "beta"),
-    };
-    return run_response(context, &response, 1);
+    ResponseRule rule;
+    TRY(onnx_response_rule(context->call, context->node, &context->inputs[0].shape, &rule));
+    return run_response(context, &rule);
 }
 
 static const Kernel layer_norm_kernels[] = {

@@ -14,28 +14,25 @@ supports_floats(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
-static Status
-check_channels(KernelContext *context, int rank_min)
+/* Describes the lines along the channels of a tensor of this shape. */
+static CudaResponse
+response_of(const ResponseRule *rule, const Shape *shape)
 {
-    int rank = context->inputs[0].shape.rank;
-    if (rank < rank_min) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an input of rank %d has no channels", rank);
-    }
-    return STATUS_OK;
+    Lines lines = lines_along(shape, rule->axis);
+    return (CudaResponse){
+        .outer = lines.outer,
+        .size = lines.size,
+        .inner = lines.inner,
+        .before = rule->before,
+        .after = rule->after,
+        .bias = rule->bias,
+        .alpha = rule->alpha,
+        .beta = rule->beta,
+    };
 }
 
-static void
-set_lines(CudaResponse *response, const Shape *shape, int axis)
-{
-    Lines lines = lines_along(shape, axis);
-    response->outer = lines.outer;
-    response->size = lines.size;
-    response->inner = lines.inner;
-}
-
-/* Fills in the lines along the channels, and launches. */
 static Status
-run_response(KernelContext *context, CudaResponse *response, int axis)
+run_response(KernelContext *context, const ResponseRule *rule)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
@@ -43,71 +40,45 @@ run_response(KernelContext *context, CudaResponse *response, int axis)
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    set_lines(response, &input->shape, axis);
+    CudaResponse response = response_of(rule, &input->shape);
     int error =
-        cuda_response(cuda_type(input->dtype), response, input->data, output->data, cuda_stream(context));
+        cuda_response(cuda_type(input->dtype), &response, input->data, output->data, cuda_stream(context));
     return cuda_check(context->call, error, "a local response normalisation");
-}
-
-/* Reads the attributes that TensorFlow's op and its gradient share. */
-static Status
-read_response(const KernelContext *context, CudaResponse *ret_response)
-{
-    const Node *node = context->node;
-    const Shape *shape = &context->inputs[0].shape;
-    int64_t radius = 0;
-    TRY(response_radius(context->call, context->node, shape->dims[shape->rank - 1], &radius));
-    *ret_response = (CudaResponse){
-        .before = radius,
-        .after = radius,
-        .bias = (double)node_attr_float(node, "bias"),
-        .alpha = (double)node_attr_float(node, "alpha"),
-        .beta = (double)node_attr_float(node, "beta"),
-    };
-    return STATUS_OK;
 }
 
 static Status
 lrn_compute(KernelContext *context)
 {
-    CudaResponse response;
-    TRY(check_channels(context, 1));
-    TRY(read_response(context, &response));
-    return run_response(context, &response, context->inputs[0].shape.rank - 1);
+    ResponseRule rule;
+    TRY(response_rule(context->call, context->node, &context->inputs[0].shape, &rule));
+    return run_response(context, &rule);
+}
+
+static Status
+onnx_lrn_compute(KernelContext *context)
+{
+    ResponseRule rule;
+    TRY(onnx_response_rule(context->call, context->node, &context->inputs[0].shape, &rule));
+    return run_response(context, &rule);
 }
 
 static Status
 lrn_gradient_compute(KernelContext *context)
 {
     const Tensor *in = context->inputs;
-    CudaResponseGradient gradient = {.gradients = in[0].data, .input = in[1].data, .output = in[2].data};
+    ResponseRule rule;
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    TRY(read_response(context, &gradient.response));
-    set_lines(&gradient.response, &output->shape, output->shape.rank - 1);
-    gradient.result = output->data;
+    TRY(response_rule(context->call, context->node, &in[0].shape, &rule));
+    CudaResponseGradient gradient = {
+        .response = response_of(&rule, &output->shape),
+        .gradients = in[0].data,
+        .input = in[1].data,
+        .output = in[2].data,
+        .result = output->data,
+    };
     int error = cuda_response_gradient(cuda_type(output->dtype), &gradient, cuda_stream(context));
     return cuda_check(context->call, error, "the gradient of a local response normalisation");
-}
-
-/* ONNX divides alpha by the size of the region. */
-static Status
-onnx_lrn_compute(KernelContext *context)
-{
-    const Node *node = context->node;
-    TRY(check_channels(context, 2));
-    int64_t size = node_attr_int(node, "size");
-    if (size < 1) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "size is %lld", (long long)size);
-    }
-    CudaResponse response = {
-        .before = (size - 1) / 2,
-        .after = size - 1 - (size - 1) / 2,
-        .bias = (double)node_attr_float(node, "bias"),
-        .alpha = (double)node_attr_float(node, "alpha") / (double)size,
-        .beta = (double)node_attr_float(node, "beta"),
-    };
-    return run_response(context, &response, 1);
 }
 
 static const Kernel response_kernels[] = {

@@ -66,6 +66,18 @@ static const NearCase CASES[] = {
     {"s = Const() dtype=float32 value=float32<12>(0.5;1.5;-2)\nb = Const() dtype=float32 "
      "value=float32<12>(0.25;3)\ny = onnx::InstanceNormalization(x, s, b) T=float32",
         SHAPE3(5, 12, 1000), 0x1p-20F},
+    {"y = onnx::LRN(x) T=float32 size=5", SHAPE3(2, 70, 300), 0x1p-22F},
+    {"y = onnx::LRN(x) T=float32 size=4 alpha=0.5 beta=0.5 bias=2.0", SHAPE3(2, 3, 49), 0x1p-22F},
+    {"y = onnx::LRN(x) T=float32 size=64 alpha=10.0 beta=1.0", SHAPE3(1, 31, 7), 0x1p-22F},
+    {"y = onnx::LRN(x) T=float32 size=5", SHAPE2(3, 600), 0x1p-22F},
+    {"y = onnx::LRN(x) T=float32 size=3 beta=0.6", SHAPE3(2, 7, 40), 0},
+    {"y = onnx::LRN(x) T=float32 size=66", SHAPE3(2, 7, 40), 0},
+    {"y = onnx::LRN(x) T=float32 size=9223372036854775807", SHAPE3(2, 7, 40), 0},
+    {"y = onnx::LRN(x) T=float32 size=5", SHAPE3(3, 0, 4), 0},
+    {"y = LRN(x) T=float32 depth_radius=2 beta=0.75", SHAPE3(5, 31, 70), 0x1p-22F},
+    {"y = LRN(x) T=float32 depth_radius=31 alpha=0.1", SHAPE2(3, 700), 0x1p-22F},
+    {"y = LRN(x) T=float32 depth_radius=0 beta=1.0", SHAPE2(3, 257), 0x1p-22F},
+    {"y = LRN(x) T=float32 depth_radius=32", SHAPE2(3, 700), 0},
 };
 
 /* Rows that are summed first: sums of large numbers are infinite here, and not in the reference's double. */
