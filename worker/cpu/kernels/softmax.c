@@ -19,113 +19,169 @@ larger(float a, float b)
     return b > a ? b : a;
 }
 
-/* The order does not matter. */
+/* Reads the `count` numbers of a line's end, and behind them scores that change nothing. */
+VECTOR_FUNCTION void
+read_end(const float *x, int count, float *block)
+{
+    VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++)
+    {
+        block[lane] = lane < count ? x[lane] : -INFINITY;
+    }
+}
+
+VECTOR_FUNCTION void
+write_end(const float *block, int count, float *z)
+{
+    VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++)
+    {
+        if (lane < count) {
+            z[lane] = block[lane];
+        }
+    }
+}
+
+/* Takes as many numbers into the lanes. */
+#define LARGER_OF_EACH(width, numbers)                                                                       \
+    VECTOR_LOOP for (int lane = 0; lane < (width); lane++)                                                   \
+    {                                                                                                        \
+        lanes[lane] = larger(lanes[lane], (numbers)[lane]);                                                  \
+    }
+
+/* The order does not matter, and numbers may be compared twice. */
 VECTOR_FUNCTION float
 largest_of(const float *x, int64_t count)
 {
-    float lanes[2 * VECTOR_LANES];
-    enum { LANES = 2 * VECTOR_LANES };
-    for (int lane = 0; lane < LANES; lane++) {
-        lanes[lane] = -INFINITY;
+    float lanes[VECTOR_LANES];
+    read_end(x, (int)(count < VECTOR_LANES ? count : VECTOR_LANES), lanes);
+    int64_t n = VECTOR_LANES;
+    for (; n + VECTOR_LANES <= count; n += VECTOR_LANES) {
+        LARGER_OF_EACH(VECTOR_LANES, x + n)
     }
-    int64_t n = 0;
-    for (; n + LANES <= count; n += LANES) {
-        VECTOR_LOOP for (int lane = 0; lane < LANES; lane++)
-        {
-            lanes[lane] = larger(lanes[lane], x[n + lane]);
-        }
+    if (n < count) {
+        LARGER_OF_EACH(VECTOR_LANES, x + count - VECTOR_LANES)
     }
-    for (int lane = 0; n < count; n++, lane++) {
-        lanes[lane] = larger(lanes[lane], x[n]);
-    }
-    for (int width = LANES / 2; width > 0; width /= 2) {
-        for (int lane = 0; lane < width; lane++) {
-            lanes[lane] = larger(lanes[lane], lanes[lane + width]);
-        }
-    }
-    return lanes[0];
+    LARGER_OF_EACH(16, lanes + 16)
+    LARGER_OF_EACH(8, lanes + 8)
+    LARGER_OF_EACH(4, lanes + 4)
+    LARGER_OF_EACH(2, lanes + 2)
+    return larger(lanes[0], lanes[1]);
 }
 
-VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
+#define FOLD_SUM(width)                                                                                      \
+    VECTOR_LOOP for (int lane = 0; lane < (width); lane++)                                                   \
+    {                                                                                                        \
+        sums[lane] += sums[lane + (width)];                                                                  \
+    }
+#define FOLD_SUMS FOLD_SUM(16) FOLD_SUM(8) FOLD_SUM(4) FOLD_SUM(2) FOLD_SUM(1)
+
+/* Computes the powers of a block of scores, and adds them to the lanes' sums. */
+VECTOR_FUNCTION void
+add_powers(const float *x, float largest, float *powers, double *sums)
+{
+    VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++)
+    {
+        float power = exponential_of_score(x[lane] - largest);
+        powers[lane] = power;
+        sums[lane] += (double)power;
+    }
+}
+
+/* Returns the sum of the powers of a line. Those that are kept go to `z`, which may be the scores' memory. */
+VECTOR_FUNCTION double
+sum_of_powers(const float *x, float largest, float *z, bool is_kept, int64_t count)
+{
+    double sums[VECTOR_LANES] = {0};
+    float block[VECTOR_LANES];
+    int64_t n = 0;
+    for (; n + VECTOR_LANES <= count; n += VECTOR_LANES) {
+        add_powers(x + n, largest, is_kept ? z + n : block, sums);
+    }
+    if (n < count) {
+        int rest = (int)(count - n);
+        read_end(x + n, rest, block);
+        add_powers(block, largest, block, sums);
+        if (is_kept) {
+            write_end(block, rest, z + n);
+        }
+    }
+    FOLD_SUMS
+    return sums[0];
+}
 
 /* Computes one line, whose elements lie side by side. */
 VECTOR_FUNCTION void
 softmax_row_body(const float *x, float *z, int64_t count)
 {
-    float largest = largest_of(x, count);
-    VECTOR_LOOP for (int64_t n = 0; n < count; n++)
-    {
-        z[n] = exponential_of(x[n] - largest);
-    }
-    float factor = (float)(1 / sum_of(z, count));
+    float factor = (float)(1 / sum_of_powers(x, largest_of(x, count), z, true, count));
     VECTOR_LOOP for (int64_t n = 0; n < count; n++)
     {
         z[n] = z[n] * factor;
     }
 }
 
-/* The powers themselves are not wanted: a block of them at a time is enough. */
+/* Nothing cancels: x - largest and -log(sum) are both 0 or less. */
 VECTOR_FUNCTION void
 log_softmax_row_body(const float *x, float *z, int64_t count)
 {
-    enum { BLOCK = 8 * VECTOR_LANES };
-    float powers[BLOCK];
     float largest = largest_of(x, count);
-    double sum = 0;
-    for (int64_t first = 0; first < count; first += BLOCK) {
-        int64_t length = count - first < BLOCK ? count - first : BLOCK;
-        VECTOR_LOOP for (int64_t n = 0; n < length; n++)
-        {
-            powers[n] = exponential_of(x[first + n] - largest);
-        }
-        sum += sum_of(powers, length);
-    }
     // cppcheck-suppress invalidFunctionArg ; a line that is empty has no logarithm, and no elements
-    double shift = (double)largest + log(sum);
+    float shift = (float)log(sum_of_powers(x, largest, NULL, false, count));
     VECTOR_LOOP for (int64_t n = 0; n < count; n++)
     {
-        z[n] = (float)((double)x[n] - shift);
+        z[n] = x[n] - largest - shift;
     }
 }
 
-/* Finds the largest score of each column, and the sum of the powers, whose lines are `step` elements apart.
- */
+/* What is found of lines side by side. */
+typedef struct Columns {
+    float largest[COLUMNS];
+    double sums[COLUMNS];  /* of powers */
+    float shares[COLUMNS]; /* 1 / sum, or log(sum) */
+} Columns;
+
+/* Finds the largest score of each column, whose lines are `step` elements apart. */
 VECTOR_FUNCTION void
-column_sums(const float *x, int64_t count, int64_t step, int64_t columns, float *largest, double *sums)
+find_largest(const float *x, int64_t count, int64_t step, int64_t columns, Columns *found)
 {
     for (int64_t column = 0; column < columns; column++) {
-        largest[column] = -INFINITY;
-        sums[column] = 0;
+        found->largest[column] = -INFINITY;
+        found->sums[column] = 0;
     }
     for (int64_t row = 0; row < count; row++) {
         VECTOR_LOOP for (int64_t column = 0; column < columns; column++)
         {
-            float a = x[row * step + column];
-            largest[column] = a > largest[column] ? a : largest[column];
+            found->largest[column] = larger(found->largest[column], x[row * step + column]);
         }
     }
-    for (int64_t row = 0; row < count; row++) {
-        VECTOR_LOOP for (int64_t column = 0; column < columns; column++)
-        {
-            sums[column] += (double)exponential_of(x[row * step + column] - largest[column]);
-        }
-    }
+}
+
+/* Computes the power of a score, and adds it to its column's sum. */
+VECTOR_FUNCTION float
+add_power(Columns *found, int64_t column, float score)
+{
+    float power = exponential_of_score(score - found->largest[column]);
+    found->sums[column] += (double)power;
+    return power;
 }
 
 VECTOR_FUNCTION void
 softmax_columns_body(const float *x, float *z, int64_t count, int64_t step, int64_t columns)
 {
-    float largest[COLUMNS];
-    double sums[COLUMNS];
-    column_sums(x, count, step, columns, largest, sums);
+    Columns found;
+    find_largest(x, count, step, columns, &found);
+    for (int64_t row = 0; row < count; row++) {
+        VECTOR_LOOP for (int64_t column = 0; column < columns; column++)
+        {
+            z[row * step + column] = add_power(&found, column, x[row * step + column]);
+        }
+    }
     for (int64_t column = 0; column < columns; column++) {
-        sums[column] = 1 / sums[column];
+        found.shares[column] = (float)(1 / found.sums[column]);
     }
     for (int64_t row = 0; row < count; row++) {
         VECTOR_LOOP for (int64_t column = 0; column < columns; column++)
         {
-            float power = exponential_of(x[row * step + column] - largest[column]);
-            z[row * step + column] = power * (float)sums[column];
+            z[row * step + column] *= found.shares[column];
         }
     }
 }
@@ -133,16 +189,21 @@ softmax_columns_body(const float *x, float *z, int64_t count, int64_t step, int6
 VECTOR_FUNCTION void
 log_softmax_columns_body(const float *x, float *z, int64_t count, int64_t step, int64_t columns)
 {
-    float largest[COLUMNS];
-    double sums[COLUMNS];
-    column_sums(x, count, step, columns, largest, sums);
+    Columns found;
+    find_largest(x, count, step, columns, &found);
+    for (int64_t row = 0; row < count; row++) {
+        VECTOR_LOOP for (int64_t column = 0; column < columns; column++)
+        {
+            (void)add_power(&found, column, x[row * step + column]);
+        }
+    }
     for (int64_t column = 0; column < columns; column++) {
-        sums[column] = (double)largest[column] + log(sums[column]);
+        found.shares[column] = (float)log(found.sums[column]);
     }
     for (int64_t row = 0; row < count; row++) {
         VECTOR_LOOP for (int64_t column = 0; column < columns; column++)
         {
-            z[row * step + column] = (float)((double)x[row * step + column] - sums[column]);
+            z[row * step + column] = x[row * step + column] - found.largest[column] - found.shares[column];
         }
     }
 }

@@ -74,15 +74,34 @@ power_of(float x)
     };
 }
 
-/* Computes e^r - 1 for |r| ≤ log(2) / 2 (Cephes' polynomial). */
+/* An exponent whose power is e^rest × scale, unless that is subnormal. */
+typedef struct NormalPower {
+    float rest;  /* x - n log 2, exact to 2⁻³⁵ */
+    float scale; /* 2^n; 0 for n = -127, and infinite for n = 128 */
+} NormalPower;
+
+/* Splits x, which must lie in -88.3 … 88.8: with the exponent's bias in the shift, n is the scale's exponent.
+ */
+VECTOR_FUNCTION NormalPower
+normal_power_of(float x)
+{
+    float shift = 12582912.0F + 127.0F;
+    float shifted = multiply_add(x, 1.44269504F, shift);
+    float whole = shifted - shift;
+    return (NormalPower){
+        .rest = multiply_add(whole, 2.12194440e-4F, multiply_add(whole, -0.693359375F, x)),
+        .scale = float_of_bits((int32_t)((uint32_t)bits_of_float(shifted) << 23)),
+    };
+}
+
+/* Computes e^r - 1 for |r| ≤ log(2) / 2 (a minimax polynomial: within 3.1e-9 of e^r before rounding). */
 VECTOR_FUNCTION float
 exponential_of_rest(float r)
 {
-    float p = multiply_add(r, 1.9875691500e-4F, 1.3981999507e-3F);
-    p = multiply_add(p, r, 8.3334519073e-3F);
-    p = multiply_add(p, r, 4.1665795894e-2F);
-    p = multiply_add(p, r, 1.6666665459e-1F);
-    p = multiply_add(p, r, 5.0000001201e-1F);
+    float p = multiply_add(r, 1.38145401e-3F, 8.36874511e-3F);
+    p = multiply_add(p, r, 4.16683908e-2F);
+    p = multiply_add(p, r, 1.66665204e-1F);
+    p = multiply_add(p, r, 4.99999934e-1F);
     return multiply_add(p, r * r, r);
 }
 
@@ -95,10 +114,11 @@ typedef struct Bounds {
 
 extern const Bounds EXPONENTIAL_BOUNDS; /* e^x is 0 below, and infinite above */
 extern const Bounds FRACTION_BOUNDS;    /* e^x - 1 is -1 below */
-extern const Bounds SWISH_BOUNDS;       /* e^-z is infinite below, and 0 above */
+extern const Bounds SWISH_BOUNDS;       /* the scale of e^x is 0 below, and infinite above */
 extern const Bounds TANGENT_BOUNDS;     /* tanh is -1 below, and 1 above */
 extern const Bounds UNIT_BOUNDS;        /* 0 and 1 */
 extern const Bounds RELU6_BOUNDS;       /* 0 and 6 */
+extern const float SCORE_MIN;           /* the scale of e^x is 0 here and below */
 
 /* Returns `a` within the bounds; NaN stays NaN. */
 VECTOR_FUNCTION float
@@ -113,7 +133,17 @@ VECTOR_FUNCTION float
 exponential_of(float x)
 {
     Power power = power_of(clamp(x, EXPONENTIAL_BOUNDS));
-    return (exponential_of_rest(power.rest) + 1.0F) * power.low_half * power.high_half;
+    float rest = exponential_of_rest(power.rest);
+    return multiply_add(rest, power.low_half, power.low_half) * power.high_half;
+}
+
+/* e^x for x ≤ 0. Error below 1.1 from -87 on; below, the absolute error is less than 2⁻¹²⁶: two thirds of
+ * exponential_of()'s time. */
+VECTOR_FUNCTION float
+exponential_of_score(float x)
+{
+    NormalPower power = normal_power_of(x < SCORE_MIN ? SCORE_MIN : x);
+    return multiply_add(exponential_of_rest(power.rest), power.scale, power.scale);
 }
 
 /* e^x - 1 for x ≤ 0. Error below 2. */
@@ -139,13 +169,8 @@ sigmoid_of(float x)
 VECTOR_FUNCTION float
 swish_of(float x, float alpha)
 {
-    float z = clamp(alpha * x, SWISH_BOUNDS);
-    float shift = 12582912.0F + 127.0F; /* an exponent's bias */
-    float shifted = multiply_add(z, -1.44269504F, shift);
-    float whole = shifted - shift;
-    float rest = multiply_add(whole, 2.12194440e-4F, multiply_add(whole, -0.693359375F, -z));
-    float scale = float_of_bits((int32_t)((uint32_t)bits_of_float(shifted) << 23));
-    return x / multiply_add(exponential_of_rest(rest) + 1.0F, scale, 1.0F);
+    NormalPower power = normal_power_of(clamp(-(alpha * x), SWISH_BOUNDS));
+    return x / multiply_add(exponential_of_rest(power.rest) + 1.0F, power.scale, 1.0F);
 }
 
 /* A quotient of polynomials in x², which is 1 from 8 on (Eigen's coefficients). Error below 5. */

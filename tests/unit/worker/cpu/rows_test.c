@@ -31,7 +31,10 @@ static const NearCase CASES[] = {
     {"y = onnx::ReduceSumSquare(x) T=float32 keepdims=1", SHAPE3(20, 30, 4), 0x1p-23F},
     {"y = Softmax(x) T=float32", SHAPE2(300, 197), 0x1p-21F},
     {"y = Softmax(x) T=float32", SHAPE2(3, 1), 0x1p-21F},
+    {"y = Softmax(x) T=float32", SHAPE2(9, 64), 0x1p-21F},
+    {"y = Softmax(x) T=float32", SHAPE2(9, 63), 0x1p-21F},
     {"y = LogSoftmax(x) T=float32", SHAPE2(40, 6625), 0x1p-21F},
+    {"y = LogSoftmax(x) T=float32", SHAPE2(40, 10), 0x1p-21F},
     {"y = onnx::Softmax(x) T=float32 axis=1", SHAPE3(4, 29, 301), 0x1p-21F},
     {"y = onnx::LogSoftmax(x) T=float32 axis=0", SHAPE3(40, 29, 3), 0x1p-21F},
     {"s = Const() dtype=float32 value=float32<768>(0.5;1.5;-2)\nb = Const() dtype=float32 "

@@ -24,6 +24,7 @@ typedef struct Function {
     }
 
 NAMED(exponential, exponential_of)
+NAMED(exponential_of_scores, exponential_of_score)
 NAMED(exponential_minus_one, exponential_minus_one_of_negative)
 NAMED(sigmoid, sigmoid_of)
 NAMED(hyperbolic_tangent, hyperbolic_tangent_of)
@@ -73,6 +74,7 @@ exact_hard_swish(double x)
 
 static const Function FUNCTIONS[] = {
     {"exponential_of", exponential, exp, 1.1, -INFINITY, INFINITY},
+    {"exponential_of_score", exponential_of_scores, exp, 1.1, -87, 0},
     {"exponential_minus_one_of_negative", exponential_minus_one, expm1, 2, -INFINITY, 0},
     {"sigmoid_of", sigmoid, exact_sigmoid, 2.5, -INFINITY, INFINITY},
     {"hyperbolic_tangent_of", hyperbolic_tangent, tanh, 5, -INFINITY, INFINITY},
@@ -144,6 +146,18 @@ edges_are_those_of_c(void **state)
 }
 
 static void
+powers_of_low_scores_are_nothing_or_almost(void **state)
+{
+    (void)state;
+    for (int step = -200 * 64; step < -87 * 64; step++) {
+        float x = (float)step / 64;
+        assert_true(fabs((double)exponential_of_score(x) - exp((double)x)) < 0x1p-126);
+    }
+    assert_true(exponential_of_score(-INFINITY) == 0 && exponential_of_score(-0x1p127F) == 0);
+    assert_true(isnan(exponential_of_score(NAN)));
+}
+
+static void
 gelu_is_near_its_definition(void **state)
 {
     (void)state;
@@ -164,6 +178,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_as_stated_for_all_numbers),
         cmocka_unit_test(edges_are_those_of_c),
+        cmocka_unit_test(powers_of_low_scores_are_nothing_or_almost),
         cmocka_unit_test(gelu_is_near_its_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
