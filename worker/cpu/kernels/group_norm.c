@@ -21,8 +21,8 @@ typedef struct GroupNorm {
     int64_t part;     /* groups that a thread takes at once */
 } GroupNorm;
 
-VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
-VECTOR_FOLD(sum_of_squares, 0, sum + a * a, sum + a)
+VECTOR_FOLD(double, sum_of, 0, sum + a, sum + a)
+VECTOR_FOLD(double, sum_of_squares, 0, sum + a * a, sum + a)
 
 /* The group's distances from its mean are kept in z, where their squares are summed. */
 VECTOR_FUNCTION void

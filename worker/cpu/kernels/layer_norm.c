@@ -19,8 +19,8 @@ typedef struct LayerNorm {
     int64_t part; /* rows that a thread takes at once */
 } LayerNorm;
 
-VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
-VECTOR_FOLD(sum_of_squares, 0, sum + a * a, sum + a)
+VECTOR_FOLD(double, sum_of, 0, sum + a, sum + a)
+VECTOR_FOLD(double, sum_of_squares, 0, sum + a * a, sum + a)
 
 /* The row's distances from its mean are kept in z, where their squares are summed. */
 VECTOR_FUNCTION void

@@ -266,8 +266,8 @@ means_of_some_body(const Pool *pool, const double *counts, int64_t first, int64_
 VECTOR_VARIANTS(means_of_some, (const Pool *pool, const double *counts, int64_t first, int64_t end),
     (pool, counts, first, end))
 
-VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
-VECTOR_FOLD(largest_of, -(double)INFINITY, VECTOR_LARGER, VECTOR_LARGER)
+VECTOR_FOLD(double, sum_of, 0, sum + a, sum + a)
+VECTOR_FOLD(float, largest_of, -INFINITY, VECTOR_LARGER, VECTOR_LARGER)
 
 VECTOR_FUNCTION void
 fold_whole_planes_body(const Pool *pool, int64_t first, int64_t end)
@@ -277,8 +277,8 @@ fold_whole_planes_body(const Pool *pool, int64_t first, int64_t end)
     for (int64_t plane = first; plane < end; plane++) {
         const float *x = pool->x + plane * size;
         int64_t readable = all - plane * size;
-        pool->z[plane] = (float)(pool->is_mean ? sum_of_within(x, size, readable) / (double)size
-                                               : largest_of_within(x, size, readable));
+        pool->z[plane] = pool->is_mean ? (float)(sum_of_within(x, size, readable) / (double)size)
+                                       : largest_of_within(x, size, readable);
     }
 }
 VECTOR_VARIANTS(fold_whole_planes, (const Pool *pool, int64_t first, int64_t end), (pool, first, end))

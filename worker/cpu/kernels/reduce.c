@@ -21,41 +21,67 @@ typedef struct FoldFunction {
     double (*finish)(double sum, double count);
 } FoldFunction;
 
-#define COLUMN_FOLD(name, initial, step_expression)                                                          \
-    VECTOR_FUNCTION void name##_columns_body(                                                                \
-        const float *x, int64_t count, int64_t step, int64_t columns, double *sums)                          \
+/* Folds several rows at a time, so that the sums are read and written once for all of them; each sum takes
+ * its numbers in the order of the rows. */
+#define COLUMN_STEP(type, row, step_expression)                                                              \
     {                                                                                                        \
+        type a = (type)rows[(row)*step + column];                                                            \
+        sum = (step_expression);                                                                             \
+    }
+
+#define COLUMN_FOLD(type, name, initial, step_expression)                                                    \
+    VECTOR_FUNCTION void name##_columns_body(                                                                \
+        const float *x, int64_t count, int64_t step, int64_t columns, double *ret_sums)                      \
+    {                                                                                                        \
+        type sums[COLUMNS];                                                                                  \
         for (int64_t column = 0; column < columns; column++) {                                               \
             sums[column] = (initial);                                                                        \
         }                                                                                                    \
-        for (int64_t row = 0; row < count; row++) {                                                          \
+        int64_t row = 0;                                                                                     \
+        for (; row + 4 <= count; row += 4) {                                                                 \
+            const float *rows = x + row * step;                                                              \
             VECTOR_LOOP for (int64_t column = 0; column < columns; column++)                                 \
             {                                                                                                \
-                double a = (double)x[row * step + column];                                                   \
-                double sum = sums[column];                                                                   \
-                sums[column] = (step_expression);                                                            \
+                type sum = sums[column];                                                                     \
+                COLUMN_STEP(type, 0, step_expression)                                                        \
+                COLUMN_STEP(type, 1, step_expression)                                                        \
+                COLUMN_STEP(type, 2, step_expression)                                                        \
+                COLUMN_STEP(type, 3, step_expression)                                                        \
+                sums[column] = sum;                                                                          \
             }                                                                                                \
+        }                                                                                                    \
+        for (; row < count; row++) {                                                                         \
+            const float *rows = x + row * step;                                                              \
+            VECTOR_LOOP for (int64_t column = 0; column < columns; column++)                                 \
+            {                                                                                                \
+                type sum = sums[column];                                                                     \
+                COLUMN_STEP(type, 0, step_expression)                                                        \
+                sums[column] = sum;                                                                          \
+            }                                                                                                \
+        }                                                                                                    \
+        for (int64_t column = 0; column < columns; column++) {                                               \
+            ret_sums[column] = (double)sums[column];                                                         \
         }                                                                                                    \
     }                                                                                                        \
     VECTOR_VARIANTS(name##_columns,                                                                          \
-        (const float *x, int64_t count, int64_t step, int64_t columns, double *sums),                        \
-        (x, count, step, columns, sums))
+        (const float *x, int64_t count, int64_t step, int64_t columns, double *ret_sums),                    \
+        (x, count, step, columns, ret_sums))
 
-#define FOLD(name, initial, step, combine)                                                                   \
-    VECTOR_FOLD(name##_of_row, initial, step, combine)                                                       \
+#define FOLD(type, name, initial, step, combine)                                                             \
+    VECTOR_FOLD(type, name##_of_row, initial, step, combine)                                                 \
     VECTOR_FUNCTION void name##_row_body(const float *x, int64_t count, int64_t readable, double *ret_sum)   \
     {                                                                                                        \
-        *ret_sum = name##_of_row_within(x, count, readable);                                                 \
+        *ret_sum = (double)name##_of_row_within(x, count, readable);                                         \
     }                                                                                                        \
     VECTOR_VARIANTS(name##_row, (const float *x, int64_t count, int64_t readable, double *ret_sum),          \
         (x, count, readable, ret_sum))                                                                       \
-    COLUMN_FOLD(name, initial, step)
+    COLUMN_FOLD(type, name, initial, step)
 
-FOLD(sum, 0, sum + a, sum + a)
-FOLD(absolute_sum, 0, sum + fabs(a), sum + a)
-FOLD(sum_of_squares, 0, sum + a * a, sum + a)
-FOLD(maximum, -(double)INFINITY, VECTOR_LARGER, VECTOR_LARGER)
-FOLD(minimum, (double)INFINITY, VECTOR_SMALLER, VECTOR_SMALLER)
+FOLD(double, sum, 0, sum + a, sum + a)
+FOLD(double, absolute_sum, 0, sum + fabs(a), sum + a)
+FOLD(double, sum_of_squares, 0, sum + a * a, sum + a)
+FOLD(float, maximum, -INFINITY, VECTOR_LARGER, VECTOR_LARGER)
+FOLD(float, minimum, INFINITY, VECTOR_SMALLER, VECTOR_SMALLER)
 
 static double
 finish_whole(double sum, double count)

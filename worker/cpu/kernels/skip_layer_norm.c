@@ -20,8 +20,8 @@ typedef struct SkipNorm {
     int64_t part; /* rows that a thread takes at once */
 } SkipNorm;
 
-VECTOR_FOLD(sum_of, 0, sum + a, sum + a)
-VECTOR_FOLD(sum_of_squares, 0, sum + a * a, sum + a)
+VECTOR_FOLD(double, sum_of, 0, sum + a, sum + a)
+VECTOR_FOLD(double, sum_of_squares, 0, sum + a * a, sum + a)
 
 VECTOR_FUNCTION void
 add_row(const SkipNorm *norm, int64_t first, float *sum)

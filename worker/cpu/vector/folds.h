@@ -1,8 +1,9 @@
-/* Many float32 numbers folded into one. Each of 32 lanes folds every 32nd number in double, and the lanes are
- * folded in a tree: the order depends on the count alone, so that the bits are the same on every instruction
- * set.
+/* Many float32 numbers folded into one. Each of 32 lanes folds every 32nd number, in double or, where nothing
+ * is rounded, in float; the lanes are folded in a tree: the order depends on the count alone, so that the
+ * bits are the same on every instruction set.
  *
- *     VECTOR_FOLD(sum_of, 0, sum + a, sum + a)       defines double sum_of(const float *x, int64_t count)
+ *     VECTOR_FOLD(double, sum_of, 0, sum + a, sum + a)     defines double sum_of(const float *x, int64_t
+ * count)
  *
  * `step` takes the element `a` into `sum`; `initial` is an element that changes no sum; `combine` takes
  * another lane's result, `a`. The functions are VECTOR_FUNCTIONs, to be called in a body of
@@ -17,47 +18,49 @@
 
 enum { VECTOR_LANES = 32 };
 
-#define VECTOR_FOLD_STEP(element, step)                                                                      \
+#define VECTOR_FOLD_STEP(type, element, step)                                                                \
     {                                                                                                        \
-        double a = (double)(element);                                                                        \
-        double sum = lanes[lane];                                                                            \
+        type a = (type)(element);                                                                            \
+        type sum = lanes[lane];                                                                              \
         lanes[lane] = (step);                                                                                \
     }
 
 /* Folds the lanes from `width` on into those before. */
-#define VECTOR_FOLD_HALF(width, combine)                                                                     \
-    VECTOR_LOOP for (int lane = 0; lane < (width); lane++) VECTOR_FOLD_STEP(lanes[lane + (width)], combine)
+#define VECTOR_FOLD_HALF(type, width, combine)                                                               \
+    VECTOR_LOOP for (int lane = 0; lane < (width); lane++)                                                   \
+        VECTOR_FOLD_STEP(type, lanes[lane + (width)], combine)
 
-#define VECTOR_FOLD(name, initial, step, combine)                                                            \
-    VECTOR_FUNCTION double name##_within(const float *x, int64_t count, int64_t readable)                    \
+#define VECTOR_FOLD(type, name, initial, step, combine)                                                      \
+    VECTOR_FUNCTION type name##_within(const float *x, int64_t count, int64_t readable)                      \
     {                                                                                                        \
-        double lanes[VECTOR_LANES];                                                                          \
+        type lanes[VECTOR_LANES];                                                                            \
         for (int lane = 0; lane < VECTOR_LANES; lane++) {                                                    \
             lanes[lane] = (initial);                                                                         \
         }                                                                                                    \
         int64_t n = 0;                                                                                       \
         for (; n + VECTOR_LANES <= count; n += VECTOR_LANES) {                                               \
-            VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++) VECTOR_FOLD_STEP(x[n + lane], step)  \
+            VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++)                                      \
+                VECTOR_FOLD_STEP(type, x[n + lane], step)                                                    \
         }                                                                                                    \
         int rest = (int)(count - n);                                                                         \
         if (rest > 0 && n + VECTOR_LANES <= readable) {                                                      \
             VECTOR_LOOP for (int lane = 0; lane < VECTOR_LANES; lane++)                                      \
             {                                                                                                \
                 float read = x[n + lane];                                                                    \
-                VECTOR_FOLD_STEP(lane < rest ? read : (float)(initial), step)                                \
+                VECTOR_FOLD_STEP(type, lane < rest ? read : (float)(initial), step)                          \
             }                                                                                                \
         } else {                                                                                             \
             for (int lane = 0; lane < rest; lane++)                                                          \
-                VECTOR_FOLD_STEP(x[n + lane], step)                                                          \
+                VECTOR_FOLD_STEP(type, x[n + lane], step)                                                    \
         }                                                                                                    \
-        VECTOR_FOLD_HALF(16, combine)                                                                        \
-        VECTOR_FOLD_HALF(8, combine)                                                                         \
-        VECTOR_FOLD_HALF(4, combine)                                                                         \
-        VECTOR_FOLD_HALF(2, combine)                                                                         \
-        VECTOR_FOLD_HALF(1, combine)                                                                         \
+        VECTOR_FOLD_HALF(type, 16, combine)                                                                  \
+        VECTOR_FOLD_HALF(type, 8, combine)                                                                   \
+        VECTOR_FOLD_HALF(type, 4, combine)                                                                   \
+        VECTOR_FOLD_HALF(type, 2, combine)                                                                   \
+        VECTOR_FOLD_HALF(type, 1, combine)                                                                   \
         return lanes[0];                                                                                     \
     }                                                                                                        \
-    VECTOR_FUNCTION double name(const float *x, int64_t count)                                               \
+    VECTOR_FUNCTION type name(const float *x, int64_t count)                                                 \
     {                                                                                                        \
         return name##_within(x, count, count);                                                               \
     }
