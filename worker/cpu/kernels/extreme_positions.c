@@ -1,5 +1,6 @@
 /* Positions of the largest or smallest float32 numbers along a dimension: columns side by side are compared
- * together, and threads share them. The smallest is the largest of the negated numbers. */
+ * together, and threads share them. The smallest is the largest of the negated numbers. A row is read twice:
+ * for its largest number, and to find where that stands. */
 #include <float.h>
 
 #include "worker/cpu/sizes.h"
@@ -69,6 +70,96 @@ find_extremes_body(const Extremes *extremes, const float *x, int64_t columns, in
 VECTOR_VARIANTS(find_extremes, (const Extremes *extremes, const float *x, int64_t columns, int32_t *found),
     (extremes, x, columns, found))
 
+enum { LANES = 64 }; /* numbers of a row that are compared together */
+
+/* Takes as many numbers into the lanes: the larger ones, and whether any was NaN. */
+#define TAKE_LANES(width, numbers, nans)                                                                     \
+    VECTOR_LOOP for (int lane = 0; lane < (width); lane++)                                                   \
+    {                                                                                                        \
+        float a = (numbers);                                                                                 \
+        largest[lane] = a > largest[lane] ? a : largest[lane];                                               \
+        nan[lane] |= (nans);                                                                                 \
+    }
+
+/* Finds what a row's largest number times the sign is; -infinity when all are NaN. Numbers may be compared
+ * twice. */
+VECTOR_FUNCTION float
+largest_of_row(const float *x, int64_t count, float sign, bool *ret_has_nan)
+{
+    float largest[LANES];
+    int32_t nan[LANES] = {0};
+    for (int lane = 0; lane < LANES; lane++) {
+        largest[lane] = -INFINITY;
+    }
+    int64_t n = 0;
+    for (; n + LANES <= count; n += LANES) {
+        TAKE_LANES(LANES, sign * x[n + lane], a != a ? 1 : 0)
+    }
+    if (n > 0 && n < count) {
+        TAKE_LANES(LANES, sign * x[count - LANES + lane], a != a ? 1 : 0)
+    } else if (n < count) {
+        TAKE_LANES((int)count, sign * x[lane], a != a ? 1 : 0)
+    }
+    TAKE_LANES(32, largest[lane + 32], nan[lane + 32])
+    TAKE_LANES(16, largest[lane + 16], nan[lane + 16])
+    TAKE_LANES(8, largest[lane + 8], nan[lane + 8])
+    TAKE_LANES(4, largest[lane + 4], nan[lane + 4])
+    TAKE_LANES(2, largest[lane + 2], nan[lane + 2])
+    TAKE_LANES(1, largest[lane + 1], nan[lane + 1])
+    *ret_has_nan = nan[0] != 0;
+    return largest[0];
+}
+
+/* Is a number what is sought? NaN seeks NaN. */
+VECTOR_FUNCTION bool
+is_sought(float a, float sought)
+{
+    return (a == sought) | ((a != a) & (sought != sought));
+}
+
+VECTOR_FUNCTION bool
+has_sought(const float *x, int64_t count, float sought)
+{
+    int32_t found = 0;
+    _Pragma("omp simd reduction(|:found)") for (int64_t n = 0; n < count; n++)
+    {
+        found |= is_sought(x[n], sought) ? 1 : 0;
+    }
+    return found != 0;
+}
+
+/* Returns the first or last position of a number that the row has. */
+VECTOR_FUNCTION int64_t
+position_in_row(const float *x, int64_t count, float sought, bool is_last)
+{
+    int64_t first = is_last ? (count - 1) / LANES * LANES : 0;
+    int64_t step = is_last ? -1 : 1;
+    while (!has_sought(x + first, smaller_of(LANES, count - first), sought)) {
+        first += step * LANES;
+    }
+    int64_t position = is_last ? smaller_of(first + LANES, count) - 1 : first;
+    while (!is_sought(x[position], sought)) {
+        position += step;
+    }
+    return position;
+}
+
+VECTOR_FUNCTION void
+find_in_row_body(const Extremes *extremes, const float *x, int32_t *found)
+{
+    int64_t count = extremes->lines.size;
+    bool has_nan = false;
+    float largest = largest_of_row(x, count, extremes->sign, &has_nan);
+    if (extremes->choice == FINITE_FIRST && !(largest > -FLT_MAX)) {
+        *found = 0;
+        return;
+    }
+    bool is_nan = has_nan && extremes->choice != FINITE_FIRST;
+    float sought = is_nan ? NAN : extremes->sign * largest;
+    *found = (int32_t)position_in_row(x, count, sought, extremes->choice == LAST);
+}
+VECTOR_VARIANTS(find_in_row, (const Extremes *extremes, const float *x, int32_t *found), (extremes, x, found))
+
 static void
 write_positions(Tensor *output, int64_t first, int64_t count, const int32_t *found)
 {
@@ -92,7 +183,12 @@ find_pieces(void *context, int64_t index)
         int64_t outer = piece / extremes->across;
         int64_t column = piece % extremes->across * COLUMNS;
         int64_t columns = smaller_of(COLUMNS, lines->inner - column);
-        find_extremes(extremes, extremes->x + outer * lines->size * lines->inner + column, columns, found);
+        const float *x = extremes->x + outer * lines->size * lines->inner + column;
+        if (lines->inner == 1) {
+            find_in_row(extremes, x, found);
+        } else {
+            find_extremes(extremes, x, columns, found);
+        }
         write_positions(extremes->output, outer * lines->inner + column, columns, found);
     }
 }

@@ -16,6 +16,9 @@
 #define ONNX(op, input, attributes)                                                                          \
     "i = onnx::" op "(" input ") T=float32 " attributes "\ny = Cast(i) SrcT=int64 DstT=float32"
 #define EQUALS "s = Sign(x) T=float32\n"
+#define ZEROS "n = Sub(x, x) T=float32\n"
+#define NEGATIVE_INFINITIES ZEROS "s = Log(n) T=float32\n"
+#define ALL_NAN ZEROS "s = RealDiv(n, n) T=float32\n"
 
 static const NearCase CASES[] = {
     {ONNX("ArgMax", "x", "axis=0"), SHAPE(70, 3, 5), 0},
@@ -30,6 +33,16 @@ static const NearCase CASES[] = {
     {TENSORFLOW("ArgMax", "1"), SHAPE(7, 21, 300), 0},
     {TENSORFLOW("ArgMin", "1"), SHAPE(7, 21, 3), 0},
     {TENSORFLOW("ArgMax", "-1"), SHAPE(2, 3, 4), 0},
+    {TENSORFLOW("ArgMax", "-1"), SHAPE(7, 21, 300), 0},
+    {TENSORFLOW("ArgMin", "-1"), SHAPE(7, 21, 130), 0},
+    {ONNX("ArgMax", "x", "axis=-1"), SHAPE(7, 21, 64), 0},
+    {EQUALS ONNX("ArgMax", "s", "axis=-1"), SHAPE(9, 20, 257), 0},
+    {EQUALS ONNX("ArgMax", "s", "axis=-1 select_last_index=1"), SHAPE(9, 20, 257), 0},
+    {EQUALS ONNX("ArgMin", "s", "axis=-1 select_last_index=1"), SHAPE(9, 20, 63), 0},
+    {NEGATIVE_INFINITIES ONNX("ArgMax", "s", "axis=-1"), SHAPE(2, 3, 100), 0},
+    {NEGATIVE_INFINITIES ONNX("ArgMax", "s", "axis=-1 select_last_index=1"), SHAPE(2, 3, 100), 0},
+    {ALL_NAN ONNX("ArgMax", "s", "axis=-1"), SHAPE(2, 3, 100), 0},
+    {ALL_NAN ONNX("ArgMin", "s", "axis=-1 select_last_index=1"), SHAPE(2, 3, 10), 0},
 };
 
 int
