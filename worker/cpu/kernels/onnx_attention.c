@@ -1,18 +1,16 @@
-/* ONNX's Attention of float32. The rows of all query heads that share a head of the key are one matrix, which
- * is computed in blocks of rows: their scores stay in the cache from the first product to the second, and are
- * never whole unless they are asked for. Tasks are cut by the shapes alone, so that the bits depend on
- * nothing else. */
+/* ONNX's Attention of float32: keys and values are joined with those of the past, and computed in blocks
+ * (onnx_attention.h). */
+#include "worker/cpu/kernels/onnx_attention.h"
+
 #include <assert.h>
 
 #include "shared/base/atomic.h"
-#include "shared/ops/attention/onnx_rule.h"
 #include "worker/cpu/kernels/softmax.h"
 #include "worker/cpu/product/product.h"
 #include "worker/cpu/sizes.h"
 #include "worker/cpu/vector/finite.h"
 #include "worker/cpu/vector/functions.h"
 #include "worker/cpu/vector/variants.h"
-#include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 #include "worker/runtime/device_memory.h"
@@ -22,18 +20,11 @@ enum {
     BLOCK_ROWS_MAX = 256,
     BLOCK_SCORES = 64 * 1024,        /* scores of a block, between these bounds, which a core's cache keeps */
     TASK_WORK_MIN = 2 * 1024 * 1024, /* multiplications of a task, which take some ten microseconds or more */
+    READING_ROWS = 8, /* reading keys and values takes as long as so many rows' multiplications */
 };
 
 typedef struct AttentionRun {
-    OnnxAttention attention;
-    float scale;
-    const float *query;
-    const float *keys; /* of the past, too: [batch, head, position, size] */
-    const float *values;
-    const int64_t *lengths; /* NULL: none are given */
-    const Tensor *mask;     /* NULL: none */
-    float *output;
-    float *kept; /* the output of scores; NULL: nobody asks for it */
+    const AttentionBlocks *work;
     Device *device;
     const MemoryAccount *account;
     int64_t rows; /* of the query heads that share a head of the key */
@@ -41,7 +32,7 @@ typedef struct AttentionRun {
     int64_t blocks; /* of such a matrix */
     int64_t block_count;
     int64_t blocks_of_task;
-    int64_t *weighed; /* for each head of the key: the first keys that count though no row sees them */
+    int64_t *weighed; /* for each matrix: the first keys that count though no row sees them */
     int is_full;      /* atomic: a block found no room */
 } AttentionRun;
 
@@ -125,12 +116,13 @@ fill_hidden(float *scores, int64_t first, int64_t end)
 static bool
 mask_row(const AttentionRun *run, const Block *block, int64_t head, int64_t query, float *scores)
 {
-    OnnxAttentionSpan span = onnx_attention_span(&run->attention, run->lengths, block->batch, query);
+    OnnxAttentionSpan span =
+        onnx_attention_span(&run->work->attention, run->work->lengths, block->batch, query);
     int64_t offset = 0;
-    if (run->mask != NULL) {
-        int64_t length = run->mask->shape.dims[run->mask->shape.rank - 1];
+    if (run->work->mask != NULL) {
+        int64_t length = run->work->mask->shape.dims[run->work->mask->shape.rank - 1];
         span.end = length < span.end ? length : span.end;
-        offset = mask_offset(&run->mask->shape, block->batch, head, query) + span.first;
+        offset = mask_offset(&run->work->mask->shape, block->batch, head, query) + span.first;
     }
     if (span.first >= span.end) {
         fill_hidden(scores, 0, block->keys);
@@ -138,16 +130,16 @@ mask_row(const AttentionRun *run, const Block *block, int64_t head, int64_t quer
     }
     fill_hidden(scores, 0, span.first);
     fill_hidden(scores, span.end, block->keys);
-    if (run->mask == NULL) {
+    if (run->work->mask == NULL) {
         return true;
     }
     int64_t count = span.end - span.first;
-    if (run->mask->dtype == DTYPE_BOOL) {
-        hide_scores(scores + span.first, (const uint8_t *)run->mask->data + offset, count);
+    if (run->work->mask->dtype == DTYPE_BOOL) {
+        hide_scores(scores + span.first, (const uint8_t *)run->work->mask->data + offset, count);
     } else {
-        bias_scores(scores + span.first, (const float *)run->mask->data + offset, count);
+        bias_scores(scores + span.first, (const float *)run->work->mask->data + offset, count);
     }
-    return shows_any(run->mask, offset, count);
+    return shows_any(run->work->mask, offset, count);
 }
 
 static int64_t
@@ -160,7 +152,7 @@ group_of(const OnnxAttention *a)
 static int64_t
 vector_of(const AttentionRun *run, const Block *block, int64_t row)
 {
-    const OnnxAttention *a = &run->attention;
+    const OnnxAttention *a = &run->work->attention;
     int64_t head = block->key_head * group_of(a) + (block->first + row) / a->queries;
     int64_t query = (block->first + row) % a->queries;
     return a->is_packed ? (block->batch * a->queries + query) * a->query_heads + head
@@ -181,21 +173,22 @@ VECTOR_VARIANTS(scale_vector, (const float *x, float scale, int64_t size, float 
 static void
 pack_queries(const AttentionRun *run, const Block *block)
 {
-    int64_t size = run->attention.head_size;
+    int64_t size = run->work->attention.head_size;
     for (int64_t row = 0; row < block->count; row++) {
-        scale_vector(
-            run->query + vector_of(run, block, row) * size, run->scale, size, block->packed + row * size);
+        scale_vector(run->work->query + vector_of(run, block, row) * size, run->work->scale, size,
+            block->packed + row * size);
     }
 }
 
 static void
 keep_row(const AttentionRun *run, const Block *block, int64_t row, OnnxAttentionMode mode)
 {
-    const OnnxAttention *a = &run->attention;
-    if (run->kept != NULL && a->mode == mode) {
+    const OnnxAttention *a = &run->work->attention;
+    if (run->work->kept != NULL && a->mode == mode) {
         int64_t matrix = block->batch * a->key_heads + block->key_head;
         int64_t line = matrix * run->rows + block->first + row;
-        memcpy(run->kept + line * a->total, block->scores + row * a->total, (size_t)a->total * sizeof(float));
+        memcpy(run->work->kept + line * a->total, block->scores + row * a->total,
+            (size_t)a->total * sizeof(float));
     }
 }
 
@@ -203,7 +196,7 @@ keep_row(const AttentionRun *run, const Block *block, int64_t row, OnnxAttention
 static void
 weigh_row(const AttentionRun *run, const Block *block, int64_t row)
 {
-    const OnnxAttention *a = &run->attention;
+    const OnnxAttention *a = &run->work->attention;
     float *scores = block->scores + row * block->keys;
     int64_t head = block->key_head * group_of(a) + (block->first + row) / a->queries;
     keep_row(run, block, row, ONNX_ATTENTION_PRODUCTS);
@@ -239,13 +232,13 @@ weighing_shape(const OnnxAttention *a, int64_t rows, int64_t keys)
 static int64_t
 keys_of_block(const AttentionRun *run, const Block *block)
 {
-    const OnnxAttention *a = &run->attention;
-    int64_t keys = run->kept != NULL ? a->total : 1;
+    const OnnxAttention *a = &run->work->attention;
+    int64_t keys = run->work->kept != NULL ? a->total : 1;
     int64_t weighed = run->weighed[block->batch * a->key_heads + block->key_head];
     keys = weighed > keys ? weighed : keys;
     for (int64_t row = 0; row < block->count && keys < a->total; row++) {
         int64_t query = (block->first + row) % a->queries;
-        OnnxAttentionSpan span = onnx_attention_span(a, run->lengths, block->batch, query);
+        OnnxAttentionSpan span = onnx_attention_span(a, run->work->lengths, block->batch, query);
         keys = span.end > keys ? span.end : keys;
     }
     return keys;
@@ -254,15 +247,16 @@ keys_of_block(const AttentionRun *run, const Block *block)
 static void
 compute_block(AttentionRun *run, const Block *block)
 {
-    const OnnxAttention *a = &run->attention;
+    const OnnxAttention *a = &run->work->attention;
     int64_t matrix = block->batch * a->key_heads + block->key_head;
     ProductShape scores = scores_shape(a, block->count, block->keys);
     ProductShape weighing = weighing_shape(a, block->count, block->keys);
-    float *result = a->is_packed ? block->packed : run->output + vector_of(run, block, 0) * a->value_size;
+    float *result =
+        a->is_packed ? block->packed : run->work->output + vector_of(run, block, 0) * a->value_size;
     ProductOperands first = {
-        .a = block->packed, .b = run->keys + matrix * a->total * a->head_size, .output = block->scores};
+        .a = block->packed, .b = run->work->keys + matrix * a->total * a->head_size, .output = block->scores};
     ProductOperands second = {
-        .a = block->scores, .b = run->values + matrix * a->total * a->value_size, .output = result};
+        .a = block->scores, .b = run->work->values + matrix * a->total * a->value_size, .output = result};
     pack_queries(run, block);
     bool has_room = product_alone(run->device, &scores, &first);
     for (int64_t row = 0; has_room && row < block->count; row++) {
@@ -273,22 +267,20 @@ compute_block(AttentionRun *run, const Block *block)
         return;
     }
     for (int64_t row = 0; a->is_packed && row < block->count; row++) {
-        memcpy(run->output + vector_of(run, block, row) * a->value_size, result + row * a->value_size,
+        memcpy(run->work->output + vector_of(run, block, row) * a->value_size, result + row * a->value_size,
             (size_t)a->value_size * sizeof(float));
     }
 }
 
 /* Looks for the last value that is not finite, behind the keys that the first block's rows see. */
 static void
-find_weighed(void *context, int64_t matrix)
+find_weighed(AttentionRun *run, int64_t matrix)
 {
-    AttentionRun *run = context;
-    const OnnxAttention *a = &run->attention;
+    const OnnxAttention *a = &run->work->attention;
     Block block = {.batch = matrix / a->key_heads, .key_head = matrix % a->key_heads};
     block.count = run->rows < run->block_rows ? run->rows : run->block_rows;
-    run->weighed[matrix] = 0;
     int64_t seen = keys_of_block(run, &block);
-    const float *values = run->values + matrix * a->total * a->value_size;
+    const float *values = run->work->values + matrix * a->total * a->value_size;
     if (are_finite(values + seen * a->value_size, (a->total - seen) * a->value_size)) {
         return;
     }
@@ -297,6 +289,20 @@ find_weighed(void *context, int64_t matrix)
         keys--;
     }
     run->weighed[matrix] = keys;
+}
+
+/* Does what comes before the first block of a matrix. */
+static void
+begin_matrix(void *context, int64_t matrix)
+{
+    AttentionRun *run = context;
+    run->weighed[matrix] = 0;
+    if (run->work->lay != NULL) {
+        run->work->lay(run->work->context, matrix);
+    }
+    if (run->work->weighs_hidden) {
+        find_weighed(run, matrix);
+    }
 }
 
 /* Returns how many numbers a block works in: its scores, and behind them its queries or results. */
@@ -311,7 +317,7 @@ static void
 run_task(void *context, int64_t task)
 {
     AttentionRun *run = context;
-    const OnnxAttention *a = &run->attention;
+    const OnnxAttention *a = &run->work->attention;
     TensorBuffer *room =
         device_allocate(run->device, (size_t)room_of(a, run->block_rows) * sizeof(float), run->account);
     if (room == NULL) {
@@ -321,6 +327,9 @@ run_task(void *context, int64_t task)
     int64_t end = (task + 1) * run->blocks_of_task;
     for (int64_t index = task * run->blocks_of_task; index < end && index < run->block_count; index++) {
         int64_t matrix = index / run->blocks;
+        if (run->blocks == 1) {
+            begin_matrix(run, matrix);
+        }
         Block block = {.batch = matrix / a->key_heads,
             .key_head = matrix % a->key_heads,
             .first = index % run->blocks * run->block_rows,
@@ -334,20 +343,85 @@ run_task(void *context, int64_t task)
     tensor_buffer_unref(room);
 }
 
-/* Keys or values of the past, joined with those that are given. */
-typedef struct Join {
-    const OnnxAttention *attention;
-    const float *past;
-    const float *given;
-    float *present;
-    int64_t size; /* of a vector */
-} Join;
+static int64_t
+rows_of_block(const OnnxAttention *a)
+{
+    int64_t rows = group_of(a) * a->queries;
+    int64_t most = BLOCK_SCORES / a->total;
+    most = most < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : most > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : most;
+    return rows < most ? rows : most;
+}
 
 static void
-join_head(void *context, int64_t matrix)
+plan_blocks(AttentionRun *run)
 {
-    const Join *join = context;
-    const OnnxAttention *a = join->attention;
+    const OnnxAttention *a = &run->work->attention;
+    run->rows = group_of(a) * a->queries;
+    run->block_rows = rows_of_block(a);
+    run->blocks = (run->rows + run->block_rows - 1) / run->block_rows;
+    run->block_count = a->batch * a->key_heads * run->blocks;
+    int64_t work = (run->block_rows + READING_ROWS) * a->total * (a->head_size + a->value_size);
+    run->blocks_of_task = work >= TASK_WORK_MIN ? 1 : TASK_WORK_MIN / work;
+}
+
+bool
+attention_has_elements(const OnnxAttention *attention)
+{
+    const OnnxAttention *a = attention;
+    return a->batch > 0 && a->query_heads > 0 && a->queries > 0 && a->total > 0 && a->head_size > 0 &&
+           a->value_size > 0;
+}
+
+Status
+attention_blocks_run(KernelContext *context, const AttentionBlocks *blocks)
+{
+    const OnnxAttention *a = &blocks->attention;
+    Device *device = context->device;
+    AttentionRun run = {.work = blocks, .device = device, .account = context->account};
+    AUTO_TENSOR weighed = {0};
+    assert(attention_has_elements(a));
+    plan_blocks(&run);
+    TRY(scratch_bytes(context, a->batch * a->key_heads, sizeof *run.weighed, &weighed));
+    run.weighed = weighed.data;
+    if (run.blocks > 1) {
+        device->parallel_for(device, a->batch * a->key_heads, begin_matrix, &run);
+    }
+    device->parallel_for(device, divide_up(run.block_count, run.blocks_of_task), run_task, &run);
+    return run.is_full == 0 ? STATUS_OK
+                            : call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+                                  "no memory for the scores of %lld rows and %lld keys",
+                                  (long long)run.block_rows, (long long)a->total);
+}
+
+uint64_t
+attention_blocks_scratch(const Device *device, const OnnxAttention *attention)
+{
+    int64_t rows = rows_of_block(attention);
+    ProductShape scores = scores_shape(attention, rows, attention->total);
+    ProductShape weighing = weighing_shape(attention, rows, attention->total);
+    uint64_t first = product_alone_scratch(&scores);
+    uint64_t second = product_alone_scratch(&weighing);
+    return (uint64_t)device->thread_count *
+           ((uint64_t)room_of(attention, rows) * sizeof(float) + (first > second ? first : second));
+}
+
+/* Keys or values of the past, joined with those that are given. */
+typedef struct Join {
+    const float *past;
+    const float *given;
+    float *present; /* NULL: there is nothing to join */
+    int64_t size;   /* of a vector */
+} Join;
+
+typedef struct Joins {
+    const OnnxAttention *attention;
+    Join keys;
+    Join values;
+} Joins;
+
+static void
+join_matrix(const OnnxAttention *a, const Join *join, int64_t matrix)
+{
     size_t vector = (size_t)join->size * sizeof(float);
     float *to = join->present + matrix * a->total * join->size;
     if (a->past > 0) {
@@ -365,9 +439,20 @@ join_head(void *context, int64_t matrix)
     }
 }
 
+static void
+lay_joined(void *context, int64_t matrix)
+{
+    const Joins *joins = context;
+    if (joins->keys.present != NULL) {
+        join_matrix(joins->attention, &joins->keys, matrix);
+        join_matrix(joins->attention, &joins->values, matrix);
+    }
+}
+
 /* Makes the output of all keys or values: the input itself when it has them all, head by head. */
 static Status
-make_present(KernelContext *context, const OnnxAttention *a, uint32_t input, uint32_t past, uint32_t output)
+make_present(KernelContext *context, const OnnxAttention *a, uint32_t input, uint32_t past, uint32_t output,
+    Join *ret_join)
 {
     Shape shape = onnx_attention_shape(a, output);
     Tensor *present = NULL;
@@ -376,34 +461,11 @@ make_present(KernelContext *context, const OnnxAttention *a, uint32_t input, uin
         return STATUS_OK;
     }
     TRY(kernel_output(context, output, DTYPE_FLOAT32, &shape, &present));
-    Join join = {.attention = a,
-        .past = a->past == 0 ? NULL : context->inputs[past].data,
+    *ret_join = (Join){.past = a->past == 0 ? NULL : context->inputs[past].data,
         .given = context->inputs[input].data,
         .present = present->data,
         .size = shape.dims[3]};
-    context->device->parallel_for(context->device, a->batch * a->key_heads, join_head, &join);
     return STATUS_OK;
-}
-
-static int64_t
-rows_of_block(const OnnxAttention *a)
-{
-    int64_t rows = group_of(a) * a->queries;
-    int64_t most = BLOCK_SCORES / a->total;
-    most = most < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : most > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : most;
-    return rows < most ? rows : most;
-}
-
-static void
-plan_blocks(AttentionRun *run)
-{
-    const OnnxAttention *a = &run->attention;
-    run->rows = group_of(a) * a->queries;
-    run->block_rows = rows_of_block(a);
-    run->blocks = (run->rows + run->block_rows - 1) / run->block_rows;
-    run->block_count = a->batch * a->key_heads * run->blocks;
-    int64_t work = run->block_rows * a->total * (a->head_size + a->value_size);
-    run->blocks_of_task = work >= TASK_WORK_MIN ? 1 : TASK_WORK_MIN / work;
 }
 
 static bool
@@ -413,9 +475,9 @@ has_input(const KernelContext *context, uint32_t input)
 }
 
 static Status
-run_blocks(KernelContext *context, AttentionRun *run)
+run_blocks(KernelContext *context, AttentionBlocks *blocks, Joins *joins)
 {
-    const OnnxAttention *a = &run->attention;
+    const OnnxAttention *a = &blocks->attention;
     Tensor *outputs = context->outputs;
     Tensor *made = NULL;
     for (uint32_t output = 0; output < context->output_count; output++) {
@@ -424,68 +486,46 @@ run_blocks(KernelContext *context, AttentionRun *run)
             TRY(kernel_output(context, output, DTYPE_FLOAT32, &shape, &made));
         }
     }
-    run->query = context->inputs[ONNX_ATTENTION_QUERY].data;
-    run->mask = has_input(context, ONNX_ATTENTION_MASK) ? &context->inputs[ONNX_ATTENTION_MASK] : NULL;
-    TRY(make_present(context, a, ONNX_ATTENTION_KEY, ONNX_ATTENTION_PAST_KEY, ONNX_ATTENTION_PRESENT_KEY));
     TRY(make_present(
-        context, a, ONNX_ATTENTION_VALUE, ONNX_ATTENTION_PAST_VALUE, ONNX_ATTENTION_PRESENT_VALUE));
-    run->keys = outputs[ONNX_ATTENTION_PRESENT_KEY].data;
-    run->values = outputs[ONNX_ATTENTION_PRESENT_VALUE].data;
-    run->output = outputs[ONNX_ATTENTION_OUTPUT].data;
-    run->kept = context->output_count > ONNX_ATTENTION_SCORES ? outputs[ONNX_ATTENTION_SCORES].data : NULL;
-    plan_blocks(run);
-    Device *device = context->device;
-    AUTO_TENSOR weighed = {0};
-    TRY(scratch_bytes(context, a->batch * a->key_heads, sizeof *run->weighed, &weighed));
-    run->weighed = weighed.data;
-    device->parallel_for(device, a->batch * a->key_heads, find_weighed, run);
-    device->parallel_for(device, divide_up(run->block_count, run->blocks_of_task), run_task, run);
-    return run->is_full == 0 ? STATUS_OK
-                             : call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
-                                   "no memory for the scores of %lld rows and %lld keys",
-                                   (long long)run->block_rows, (long long)a->total);
-}
-
-/* Returns whether there is anything to compute, and to compute it of. */
-static bool
-has_elements(const OnnxAttention *a)
-{
-    return a->batch > 0 && a->query_heads > 0 && a->queries > 0 && a->total > 0 && a->head_size > 0 &&
-           a->value_size > 0;
+        context, a, ONNX_ATTENTION_KEY, ONNX_ATTENTION_PAST_KEY, ONNX_ATTENTION_PRESENT_KEY, &joins->keys));
+    TRY(make_present(context, a, ONNX_ATTENTION_VALUE, ONNX_ATTENTION_PAST_VALUE,
+        ONNX_ATTENTION_PRESENT_VALUE, &joins->values));
+    blocks->query = context->inputs[ONNX_ATTENTION_QUERY].data;
+    blocks->mask = has_input(context, ONNX_ATTENTION_MASK) ? &context->inputs[ONNX_ATTENTION_MASK] : NULL;
+    blocks->keys = outputs[ONNX_ATTENTION_PRESENT_KEY].data;
+    blocks->values = outputs[ONNX_ATTENTION_PRESENT_VALUE].data;
+    blocks->output = outputs[ONNX_ATTENTION_OUTPUT].data;
+    blocks->kept = context->output_count > ONNX_ATTENTION_SCORES ? outputs[ONNX_ATTENTION_SCORES].data : NULL;
+    return attention_blocks_run(context, blocks);
 }
 
 static Status
 onnx_attention_compute(KernelContext *context)
 {
     KernelInference inference;
-    AttentionRun run = {.device = context->device, .account = context->account};
+    Joins joins = {0};
+    AttentionBlocks blocks = {.weighs_hidden = true, .lay = lay_joined, .context = &joins};
+    joins.attention = &blocks.attention;
     kernel_inference(context, NULL, &inference);
-    TRY(onnx_attention_read(context->call, &inference.context, &run.attention));
-    if (!has_elements(&run.attention)) {
+    TRY(onnx_attention_read(context->call, &inference.context, &blocks.attention));
+    if (!attention_has_elements(&blocks.attention)) {
         return kernel_find_reference(context->node)->compute(context);
     }
     if (has_input(context, ONNX_ATTENTION_LENGTHS)) {
-        run.lengths = context->inputs[ONNX_ATTENTION_LENGTHS].data;
-        TRY(onnx_attention_check_lengths(context->call, &run.attention, run.lengths));
+        blocks.lengths = context->inputs[ONNX_ATTENTION_LENGTHS].data;
+        TRY(onnx_attention_check_lengths(context->call, &blocks.attention, blocks.lengths));
     }
-    run.scale = (float)onnx_attention_scale(context->node, &run.attention);
-    return run_blocks(context, &run);
+    blocks.scale = (float)onnx_attention_scale(context->node, &blocks.attention);
+    return run_blocks(context, &blocks, &joins);
 }
 
 static uint64_t
 onnx_attention_scratch(const KernelForecast *told)
 {
     OnnxAttention a;
-    if (onnx_attention_read(told->call, &told->shapes, &a) != STATUS_OK || !has_elements(&a)) {
-        return 0;
-    }
-    int64_t rows = rows_of_block(&a);
-    ProductShape scores = scores_shape(&a, rows, a.total);
-    ProductShape weighing = weighing_shape(&a, rows, a.total);
-    uint64_t first = product_alone_scratch(&scores);
-    uint64_t second = product_alone_scratch(&weighing);
-    return (uint64_t)told->device->thread_count *
-           ((uint64_t)room_of(&a, rows) * sizeof(float) + (first > second ? first : second));
+    bool is_known =
+        onnx_attention_read(told->call, &told->shapes, &a) == STATUS_OK && attention_has_elements(&a);
+    return is_known ? attention_blocks_scratch(told->device, &a) : 0;
 }
 
 static bool

@@ -33,6 +33,10 @@ static const NearCase CASES[] = {
     {SLICE_OF("k", "2;2;20;16") SLICE_OF("p", "2;2;33;16") "y = onnx::Attention(x, k, k, , p, p)" TYPES
                                                            "is_causal=1 left_window_size=17",
         SHAPE4(2, 6, 50, 16), 0x1p-18F},
+    /* Several blocks of rows read keys that are joined with those of the past. */
+    {CONST("k", "float32", "<1,20,16>", "0.5;-2;1.25;3;-0.75") CONST("p", "float32", "<1,1,33,16>",
+         "1;-3;2;0.5;7;-1;4") "y = onnx::Attention(x, k, k, , p, p)" TYPES "q_num_heads=4 kv_num_heads=1",
+        SHAPE3(1, 150, 64), 0x1p-18F},
     {CONST("m", "bool", "<37,30>", "1;0") "y = onnx::Attention(x, x, x, m) U=bool" TYPES,
         SHAPE4(2, 3, 37, 16), 0x1p-18F},
     {CONST("m", "float32", "<2,1,1,37>", "0.5;-2;-inf") "y = onnx::Attention(x, x, x, m) U=float32" TYPES
