@@ -1,4 +1,4 @@
-#include "shared/ops/attention/group_query_rule.h"
+#include "shared/ops/group_query.h"
 
 static Status
 read_heads(Call *call, const InferContext *context, GroupQuery *query)

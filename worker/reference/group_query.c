@@ -1,35 +1,22 @@
-/* com.microsoft::GroupQueryAttention in float32, its sums in double: heads are independent of each other and
- * shared out to threads.
+/* In float32, sums of group_query_attend() in double: heads are independent of each other and shared out to
+ * threads.
  *
  *   1. keys and values of the past are copied to the present, the new ones laid behind them, keys rotated
  *   2. each head of a query is rotated, and weighs the values by the softmax of its products with the keys
  *      that it sees: those up to its own token, within the window */
+#include "worker/reference/group_query.h"
+
 #include <math.h>
 
-#include "shared/ops/attention/group_query_rule.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-typedef struct GroupWork {
-    GroupQuery query;
-    const float *inputs[GROUP_INPUTS]; /* floating ones; NULL: absent */
-    const int64_t *positions;          /* [batch, length]; NULL: they follow from the lengths */
-    const int32_t *lengths;
-    float *output;
-    float *keys;
-    float *values;
+/* The work of all heads in double. */
+typedef struct GroupHeads {
+    const GroupWork *work;
     float *room; /* for each head of each example: its scores and a rotated query */
     int64_t room_step;
-    int64_t bias_batch; /* 0: one for all */
-    int64_t bias_head;
-    int64_t bias_keys;
-    int64_t window; /* keys that a token sees, its own among them; 0: all */
-    double scale;
-    double softcap; /* 0: none */
-    bool is_smooth; /* a score of 0 that no key has counts, too */
-    bool is_prompt; /* nothing is in the past */
-    bool is_interleaved;
-} GroupWork;
+} GroupHeads;
 
 static int64_t
 past_of(const GroupWork *work, int64_t example)
@@ -90,9 +77,8 @@ lay_new(const GroupWork *work, int64_t example, int64_t head, int64_t token, int
     memcpy(work->values + place, head_of(work, GROUP_VALUE, row, head), (size_t)size * sizeof(float));
 }
 
-/* Fills the present of one head of one example; what is behind the new tokens is zero. */
-static void
-lay_present(void *context, int64_t index)
+void
+group_query_lay(void *context, int64_t index)
 {
     const GroupWork *work = context;
     const GroupQuery *query = &work->query;
@@ -111,6 +97,13 @@ lay_present(void *context, int64_t index)
     }
     memset(work->keys + offset + used, 0, rest);
     memset(work->values + offset + used, 0, rest);
+}
+
+void
+group_query_rotate(const GroupWork *work, int64_t example, int64_t head, int64_t token, float *ret_head)
+{
+    int64_t row = example * work->query.length + token;
+    rotate(work, position_of(work, example, token), head_of(work, GROUP_QUERY, row, head), ret_head);
 }
 
 static double
@@ -146,7 +139,7 @@ weigh(const GroupWork *work, float *scores, int64_t first, int64_t end, int64_t 
 }
 
 static void
-attend(const GroupWork *work, int64_t example, int64_t head, int64_t token, float *room)
+attend_token(const GroupWork *work, int64_t example, int64_t head, int64_t token, float *room)
 {
     const GroupQuery *query = &work->query;
     int64_t shared = query->heads / query->key_heads;
@@ -155,7 +148,7 @@ attend(const GroupWork *work, int64_t example, int64_t head, int64_t token, floa
     int64_t end = past_of(work, example) + token + 1;
     int64_t first = work->window > 0 && end > work->window ? end - work->window : 0;
     float *scores = room + query->size;
-    rotate(work, position_of(work, example, token), head_of(work, GROUP_QUERY, row, head), room);
+    group_query_rotate(work, example, head, token, room);
     for (int64_t key = first; key < end; key++) {
         double bias =
             work->inputs[GROUP_BIAS] == NULL
@@ -178,10 +171,11 @@ attend(const GroupWork *work, int64_t example, int64_t head, int64_t token, floa
 static void
 attend_head(void *context, int64_t index)
 {
-    const GroupWork *work = context;
+    const GroupHeads *heads = context;
+    const GroupWork *work = heads->work;
     int64_t example = index / work->query.heads;
     for (int64_t token = 0; token < work->query.length; token++) {
-        attend(work, example, index % work->query.heads, token, work->room + index * work->room_step);
+        attend_token(work, example, index % work->query.heads, token, heads->room + index * heads->room_step);
     }
 }
 
@@ -241,7 +235,6 @@ read_bias(const KernelContext *context, GroupWork *work)
 typedef struct GroupTensors {
     Tensor inputs[GROUP_INPUTS];
     Tensor outputs[3]; /* in float32 */
-    Tensor room;
 } GroupTensors;
 
 static void
@@ -253,7 +246,6 @@ group_tensors_done(GroupTensors *tensors)
     for (size_t index = 0; index < COUNT_OF(tensors->outputs); index++) {
         tensor_unref(&tensors->outputs[index]);
     }
-    tensor_unref(&tensors->room);
 }
 
 static Status
@@ -286,19 +278,15 @@ read_attributes(const KernelContext *context, GroupWork *work)
     }
 }
 
-/* Makes room and outputs in float32. */
+/* Makes the outputs in float32. */
 static Status
-make_room(KernelContext *context, const Shape *shapes, GroupTensors *tensors, GroupWork *work)
+make_outputs(KernelContext *context, const Shape *shapes, GroupTensors *tensors, GroupWork *work)
 {
     float **places[] = {&work->output, &work->keys, &work->values};
-    work->room_step = work->query.size + work->query.present;
     for (size_t index = 0; index < COUNT_OF(places); index++) {
         TRY(scratch_new(context, DTYPE_FLOAT32, &shapes[index], &tensors->outputs[index]));
         *places[index] = tensors->outputs[index].data;
     }
-    TRY(scratch_bytes(context, work->query.batch * work->query.heads, (size_t)work->room_step * sizeof(float),
-        &tensors->room));
-    work->room = tensors->room.data;
     return STATUS_OK;
 }
 
@@ -315,8 +303,22 @@ give_outputs(KernelContext *context, GroupTensors *tensors)
     return STATUS_OK;
 }
 
-static Status
-group_query_compute(KernelContext *context)
+Status
+group_query_attend(KernelContext *context, GroupWork *work)
+{
+    const GroupQuery *query = &work->query;
+    Device *device = context->device;
+    GroupHeads heads = {.work = work, .room_step = query->size + query->present};
+    AUTO_TENSOR room = {0};
+    TRY(scratch_bytes(context, query->batch * query->heads, (size_t)heads.room_step * sizeof(float), &room));
+    heads.room = room.data;
+    device->parallel_for(device, query->batch * query->key_heads, group_query_lay, work);
+    device->parallel_for(device, query->batch * query->heads, attend_head, &heads);
+    return STATUS_OK;
+}
+
+Status
+group_query_run(KernelContext *context, GroupAttend attend)
 {
     Shape shapes[3];
     KernelInference inference;
@@ -330,21 +332,7 @@ group_query_compute(KernelContext *context)
     TRY(check_lengths(context->call, &work));
     TRY(check_positions(context, &work));
     TRY(read_bias(context, &work));
-    TRY(make_room(context, shapes, &tensors, &work));
-    context->device->parallel_for(
-        context->device, work.query.batch * work.query.key_heads, lay_present, &work);
-    context->device->parallel_for(context->device, work.query.batch * work.query.heads, attend_head, &work);
+    TRY(make_outputs(context, shapes, &tensors, &work));
+    TRY(attend(context, &work));
     return give_outputs(context, &tensors);
 }
-
-static bool
-supports_floats(const Node *node)
-{
-    return dtype_is_floating(node->input_dtypes[0]) && node_attr_int(node, "qk_output") == 0;
-}
-
-static const Kernel attention_group_query_kernels[] = {
-    {.op = "com.microsoft::GroupQueryAttention", .supports = supports_floats, .compute = group_query_compute},
-};
-
-KERNEL_FAMILY(reference, attention_group_query, attention_group_query_kernels);

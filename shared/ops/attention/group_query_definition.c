@@ -1,5 +1,5 @@
 /* ONNX Runtime's attention of decoders. */
-#include "shared/ops/attention/group_query_rule.h"
+#include "shared/ops/group_query.h"
 #include "shared/ops/family.h"
 
 static Status

@@ -72,6 +72,22 @@ def _integer_conv(name, inputs, filters, **attributes):
     return (f"QLinearConv {name}", "QLinearConv", [_bytes(*inputs), SCALE, ZERO, *weights], attributes, work)
 
 
+def _grouped(name, tokens, past):
+    """The attention of a decoder, of 32 heads that share eight keys and values."""
+    angles = [Weights(_normal(2048, 32)) for _ in range(2)]
+    counts = [Weights(numpy.array([past + tokens - 1], numpy.int32)), _number(past + tokens, numpy.int32)]
+    inputs = [_normal(1, tokens, 2048), _normal(1, tokens, 512), _normal(1, tokens, 512)] + [_normal(1, 8, past, 64) for _ in range(2)]
+    return (f"GroupQueryAttention 32 heads of 8, {name}", "com.microsoft::GroupQueryAttention", [*inputs, *counts, *angles],
+            {"num_heads": 32, "kv_num_heads": 8, "do_rotary": 1}, 2 * 2 * 32 * tokens * (past + (tokens + 1) // 2) * 64)
+
+
+def _nibbles(m, k, n, **attributes):
+    suffix = "".join(f", {name} {value}" for name, value in attributes.items())
+    weights = [Weights(_bytes(n, k // 32, 16)), Weights(_normal(n * (k // 32)))]
+    return (f"MatMulNBits {m}x{k}x{n}{suffix}", "com.microsoft::MatMulNBits", [_normal(m, k), *weights],
+            {"K": k, "N": n, "bits": 4, "block_size": 32, **attributes}, 2 * m * k * n)
+
+
 def _quantized(op, count, domain="com.microsoft::"):
     sides = [_bytes(*MILLION), SCALE, ZERO] * count
     return (f"{op} 1M", domain + op, [*sides, SCALE, ZERO], {}, 0)
@@ -159,10 +175,13 @@ def rows():
         ("Attention 32 heads, one token, past of 1023", "Attention",
          [_normal(1, 32, 1, 64) for _ in range(3)] + [None] + [_normal(1, 32, 1023, 64) for _ in range(2)], {"is_causal": 1},
          2 * 2 * 32 * 1024 * 64),
+        _grouped("one token, past of 1023", 1, 1023), _grouped("256 tokens", 256, 0),
+        _nibbles(1, 2048, 5632), _nibbles(128, 2048, 5632), _nibbles(1, 2048, 5632, accuracy_level=4),
+        _nibbles(128, 2048, 5632, accuracy_level=4),
     ]
 
 
-OUTPUTS = {"DynamicQuantizeLinear": 3, "TopK": 2}
+OUTPUTS = {"DynamicQuantizeLinear": 3, "GroupQueryAttention": 3, "TopK": 2}
 
 
 def _outputs(op, inputs):
